@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "layout/dtype.h"
+
+namespace hybridkv {
+
+/// What a layer of attention may look at.
+enum class AttentionKind {
+  full,            ///< every earlier token
+  sliding_window,  ///< the last `window_tokens` tokens
+  chunked_local,   ///< the tokens of its own chunk of `window_tokens`
+  mla,             ///< every earlier token, through one shared latent per token
+};
+
+/// One attention layer of a model, before any split over ranks.
+/// Example: Qwen3.5-397B: full, 32 query heads, 2 KV heads, head size 256 for K and V.
+struct AttentionSpec {
+  AttentionKind kind = AttentionKind::full;
+  std::int64_t query_heads = 0;    ///< >= 1, a multiple of kv_heads; only the computation needs it
+  std::int64_t kv_heads = 0;       ///< >= 1; 1 for mla
+  std::int64_t head_size_k = 0;    ///< elements of K per head; for mla kv_lora_rank + rope_dim, the latent
+  std::int64_t head_size_v = 0;    ///< elements of V per head; for mla kv_lora_rank, part of the same latent
+  std::int64_t window_tokens = 0;  ///< sliding_window and chunked_local only, >= 1
+  bool operator==(const AttentionSpec&) const = default;
+};
+
+/// "full_attention", "sliding_window", "chunked_local", "mla".
+std::string_view to_string(AttentionKind kind);
+
+/// KV heads one rank holds: max(1, kv_heads / TP); an mla latent is held whole by every rank.
+/// Throws SpecError("engine.tensor_parallel") where neither number divides the other. Source: domain section 1.
+std::int64_t kv_heads_per_rank(const AttentionSpec& layer, std::int64_t tensor_parallel);
+
+/// Query heads one rank computes: query_heads / TP.
+/// Throws SpecError("engine.tensor_parallel") where TP does not divide them.
+std::int64_t query_heads_per_rank(const AttentionSpec& layer, std::int64_t tensor_parallel);
+
+/// a1: bytes one token costs in one layer on one rank, K and V together; one latent for mla.
+/// Throws as kv_heads_per_rank. Source: domain section 1.
+/// Example: Qwen3.5-397B at TP2 in bf16: 1 head * (256 + 256) * 2 = 1024.
+std::int64_t kv_bytes_per_token(const AttentionSpec& layer, std::int64_t tensor_parallel, DType kv_dtype);
+
+}  // namespace hybridkv

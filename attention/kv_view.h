@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "layout/dtype.h"
+#include "layout/layout.h"
+
+namespace hybridkv {
+
+/// The axes by which a backend indexes a paged cache (b = tokens of a kernel block).
+enum class BackendForm {
+  paged,               ///< (block, kv, token, head, channel): FlashAttention, FlashInfer, Triton
+  flex,                ///< the same axes, K and V of one token side by side; one physical order
+  cpu,                 ///< (block, head, token, channel of K then V); one physical order
+  diff_kv,             ///< (block, token, head, channel of K then V); K and V may differ in size
+  kv_first,            ///< (kv, block, token, head, channel); physically like paged
+  kv_first_unordered,  ///< kv_first of a backend without an order of its own: always NHD
+  mla,                 ///< (block, token, channel): one latent per token
+};
+
+/// Order of a page in memory, outermost first; the block axis is outermost in all of them.
+enum class PhysicalOrder {
+  nhd,         ///< token before head
+  hnd,         ///< head before token
+  head_major,  ///< head, then layer of the pack, then K/V: a slice per head has the same bytes under any TP
+};
+
+/// "paged", "flex", "cpu", "diff_kv", "kv_first", "kv_first_unordered", "mla".
+std::string_view to_string(BackendForm form);
+std::optional<BackendForm> parse_backend_form(std::string_view name);
+/// "nhd", "hnd", "head_major".
+std::string_view to_string(PhysicalOrder order);
+std::optional<PhysicalOrder> parse_physical_order(std::string_view name);
+
+/// All that the strides of the attention layers of one pack depend on, per rank.
+struct KvViewSpec {
+  BackendForm form = BackendForm::paged;
+  PhysicalOrder order = PhysicalOrder::nhd;
+  DType dtype = DType::bf16;
+  std::int64_t num_blocks = 0;                ///< pages of the pool
+  std::int64_t block_size_tokens = 0;         ///< B
+  std::int64_t kernel_block_size_tokens = 0;  ///< b, divides B
+  std::int64_t kv_heads = 0;                  ///< of this rank; 1 for mla
+  std::int64_t head_size_k = 0;               ///< for mla the whole latent
+  std::int64_t head_size_v = 0;               ///< ignored for mla
+  std::int64_t pack_size = 1;                 ///< N, layers that share the page
+  std::int64_t page_bytes = 0;                ///< P, padding included
+};
+
+/// One layout per layer of the pack, logical axes in the order of the form; "block" counts kernel blocks.
+///
+/// Inside a page the layers interleave per kernel block, because one block stride must step over kernel
+/// blocks and pages alike. Padding of a page is shared out over its kernel blocks and layers.
+/// Throws SpecError where no such view exists: the kernel block does not divide the block, the page is too
+/// small, the padded page does not divide over layers or kernel blocks (a view would leave the pool), the
+/// form needs head sizes that are equal, or has no head-major order.
+/// Source: domain section 7; vLLM PR 35703.
+/// Example: paged, nhd, N = 5, B = b = 432, one head of 256, bf16: strides (1105920, 110592, 256, 256, 1),
+/// offsets 0, 221184, 442368, …
+std::vector<Layout> kv_layouts(const KvViewSpec& spec);
+
+/// K and V of one layer, each as (block, token, head, channel), whatever the form; for mla K is the latent
+/// and V its first head_size_v channels.
+struct KeyValueLayouts {
+  Layout key;
+  Layout value;
+};
+KeyValueLayouts key_value_layouts(BackendForm form, const Layout& layer, std::int64_t head_size_k,
+                                  std::int64_t head_size_v);
+
+}  // namespace hybridkv

@@ -1,0 +1,52 @@
+# One static library per folder, so that the linker sees the direction of the includes.
+
+add_library(hybridkv_flags INTERFACE)
+target_compile_options(hybridkv_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror)
+target_include_directories(hybridkv_flags INTERFACE "${CMAKE_CURRENT_SOURCE_DIR}")
+if(HYBRIDKV_SANITIZE)
+  target_compile_options(hybridkv_flags INTERFACE
+    -fsanitize=${HYBRIDKV_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(hybridkv_flags INTERFACE -fsanitize=${HYBRIDKV_SANITIZE})
+endif()
+
+function(_hybridkv_link target)
+  foreach(use IN LISTS ARGN)
+    if(TARGET hybridkv_${use})
+      target_link_libraries(${target} PUBLIC hybridkv_${use})
+    else()
+      get_target_property(imported ${use} IMPORTED)
+      if(NOT imported)
+        # Fetched sources are not ours to warn about.
+        get_target_property(directories ${use} INTERFACE_INCLUDE_DIRECTORIES)
+        target_include_directories(${target} SYSTEM PUBLIC ${directories})
+      endif()
+      target_link_libraries(${target} PUBLIC ${use})
+    endif()
+  endforeach()
+endfunction()
+
+# hybridkv_module(NAME USES ...): the library of folder NAME.
+function(hybridkv_module name)
+  cmake_parse_arguments(arg "" "" "USES" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cc")
+  if(sources)
+    add_library(hybridkv_${name} STATIC ${sources})
+    target_link_libraries(hybridkv_${name} PUBLIC hybridkv_flags)
+    _hybridkv_link(hybridkv_${name} ${arg_USES})
+  else()
+    add_library(hybridkv_${name} INTERFACE)
+  endif()
+endfunction()
+
+# hybridkv_program(NAME FOLDER USES ...): the program NAME from the sources of FOLDER.
+function(hybridkv_program name folder)
+  cmake_parse_arguments(arg "" "" "USES" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cc")
+  if(sources)
+    add_executable(${name} ${sources})
+    target_link_libraries(${name} PUBLIC hybridkv_flags)
+    _hybridkv_link(${name} ${arg_USES})
+    target_compile_definitions(${name} PRIVATE HYBRIDKV_VERSION="${PROJECT_VERSION}")
+  endif()
+endfunction()

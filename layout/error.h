@@ -1,0 +1,53 @@
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace hybridkv {
+
+/// Anything the user's request can cause; `what()` is the whole message for the user.
+/// A broken precondition inside hybridkv is a std::logic_error instead and never reaches a user.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Bad input: an unusable value in a scenario, model file, flag, trace or tensor file. Exit code 2.
+class InputError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// An unusable value of a spec. `path` names the field the way the scenario spells it
+/// ("engine.tensor_parallel", "model.layers[3].attention.kv_heads"), so that whoever read the file
+/// can add its line and column.
+class SpecError : public InputError {
+ public:
+  SpecError(std::string path, const std::string& message)
+      : InputError(path + ": " + message), path_(std::move(path)), message_(message) {}
+  const std::string& path() const { return path_; }
+  const std::string& message() const { return message_; }
+
+ private:
+  std::string path_;
+  std::string message_;
+};
+
+/// Not enough memory or disk, or the kernel refuses a reservation. Exit code 3.
+class ResourceError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// An external program (gnuplot) is missing or failed. Exit code 4.
+class ProgramError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Checks a precondition of a public function; a failure is a bug of the caller.
+constexpr void expects(bool condition, const char* what) {
+  if (!condition) throw std::logic_error(std::string("precondition broken: ") + what);
+}
+
+}  // namespace hybridkv

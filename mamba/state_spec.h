@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "layout/dtype.h"
+#include "layout/layout.h"
+
+namespace hybridkv {
+
+/// What the shape of a state depends on besides the model.
+struct StateContext {
+  std::int64_t tensor_parallel = 1;     ///< ranks that split heads and channels, >= 1
+  std::int64_t speculative_tokens = 0;  ///< draft tokens per step, lengthen the convolution state, >= 0
+  DType conv_dtype = DType::bf16;       ///< element type of the convolution state
+  DType ssm_dtype = DType::bf16;        ///< element type of the recurrent state
+};
+
+/// One tensor of a recurrent state, per rank and sequence position.
+struct StateTensor {
+  std::string name;              ///< "conv" or "ssm"
+  DType dtype = DType::fp32;
+  Layout layout;                 ///< dense, axes outermost first, offset 0, elements of `dtype`
+  std::int64_t byte_offset = 0;  ///< from the first byte of the page; a multiple of the element size
+
+  std::int64_t bytes() const { return Checked(layout.num_elements()) * element_bytes(dtype); }
+  bool operator==(const StateTensor&) const = default;
+};
+
+/// The recurrent tensors of one Mamba-like layer for one sequence position, per rank: what one page holds.
+/// Invariant: tensors lie one after the other in this order, each on a multiple of its element size.
+struct StateSpec {
+  std::vector<StateTensor> tensors;  ///< conv first
+  std::int64_t bytes = 0;            ///< M: end of the last tensor
+  std::int64_t padding_bytes = 0;    ///< bytes between tensors, spent on alignment; part of `bytes`
+  bool operator==(const StateSpec&) const = default;
+};
+
+/// Lays tensors one after the other, conv first, each rounded up to a multiple of its element size.
+/// Axes need names and extents only; strides are made dense. Source: domain section 2, vLLM MambaSpec.
+StateSpec place_state_tensors(std::vector<StateTensor> tensors);
+
+}  // namespace hybridkv

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "attention/attention_spec.h"
+#include "attention/kv_view.h"
+#include "layout/dtype.h"
+
+namespace hybridkv {
+
+/// Where recurrent states are kept for prefix caching.
+enum class CacheMode {
+  none,   ///< one running state per request, no prefix is found again
+  align,  ///< a checkpoint where a scheduled chunk ends on a block boundary
+  all,    ///< a checkpoint at every block boundary
+};
+
+/// How engines turn a number of blocks into "KV cache tokens".
+enum class TokenRule {
+  concurrency,  ///< int(max_concurrency * max_model_len)
+  floor,        ///< num_blocks // groups * smallest block of a group (engines up to 0.20)
+};
+
+/// Sliding-window layers of a draft model that share the pools.
+struct DraftSpec {
+  std::int64_t layers = 0;  ///< >= 1
+  AttentionSpec attention;  ///< kind sliding_window
+  bool operator==(const DraftSpec&) const = default;
+};
+
+/// What the user asks of the serving engine. Defaults are those of a deployment without any flag.
+struct EngineSpec {
+  std::int64_t tensor_parallel = 1;                     ///< ranks, >= 1
+  std::optional<DType> kv_dtype;                        ///< default: model dtype
+  std::optional<DType> conv_dtype;                      ///< default: model dtype
+  std::optional<DType> ssm_dtype;                       ///< default: the model's own, else model dtype
+  CacheMode cache_mode = CacheMode::none;
+  std::int64_t attention_pack_size = 1;                 ///< N, full-attention layers per page, >= 1
+  std::optional<std::int64_t> block_size_tokens;        ///< user block size: a floor and the rounding unit
+  std::optional<std::int64_t> mamba_block_size_tokens;  ///< mode all: overrides the chunk of the scan
+  std::int64_t kernel_alignment_tokens = 16;            ///< smallest kernel block of the backend, >= 1
+  std::vector<std::int64_t> kernel_block_sizes;         ///< supported kernel blocks; empty: any multiple of the smallest
+  BackendForm backend_form = BackendForm::paged;        ///< of full-attention layers; mla layers always use mla
+  PhysicalOrder physical_order = PhysicalOrder::nhd;
+  std::int64_t speculative_tokens = 0;                  ///< s, >= 0
+  std::int64_t mtp_layers = 0;                          ///< layers that join the full-attention layers, >= 0
+  std::optional<DraftSpec> draft;
+  std::int64_t memory_bytes = 0;                        ///< for all pools together, >= 1
+  std::optional<std::int64_t> num_blocks;               ///< overrides what memory_bytes gives
+  std::int64_t max_num_batched_tokens = 8192;           ///< tokens of one step, >= 1
+  TokenRule token_rule = TokenRule::concurrency;
+  bool operator==(const EngineSpec&) const = default;
+};
+
+/// The lengths a plan is asked about.
+struct LimitsSpec {
+  std::vector<std::int64_t> max_model_lens;             ///< tokens, each >= 1; capacity is given for each
+  std::optional<std::int64_t> longest_prompt_tokens;    ///< of the traffic, for the warning that no prefix can hit
+  std::vector<std::int64_t> load_tokens;                ///< running requests at which waste is itemised; default: one
+                                                        ///< request of the longest max_model_len
+  bool operator==(const LimitsSpec&) const = default;
+};
+
+/// A batch whose bias memory the plan should show.
+struct WorkspaceSpec {
+  std::int64_t query_tokens = 0;
+  std::int64_t shared_blocks = 0;
+  std::int64_t block_size_tokens = 0;
+  std::int64_t chunk_blocks = 64;
+  DType dtype = DType::bf16;
+  bool operator==(const WorkspaceSpec&) const = default;
+};
+
+std::string_view to_string(CacheMode mode);
+std::optional<CacheMode> parse_cache_mode(std::string_view name);
+std::string_view to_string(TokenRule rule);
+std::optional<TokenRule> parse_token_rule(std::string_view name);
+
+}  // namespace hybridkv

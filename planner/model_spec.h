@@ -1,0 +1,32 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attention/attention_spec.h"
+#include "layout/dtype.h"
+#include "mamba/recurrent_spec.h"
+
+namespace hybridkv {
+
+/// One layer of a model: what it caches. Neither = a layer without a cache (MLP, MoE); both = attention first.
+struct LayerSpec {
+  std::optional<AttentionSpec> attention;
+  std::optional<RecurrentSpec> recurrent;
+  bool operator==(const LayerSpec&) const = default;
+};
+
+/// A model as far as its caches go: every layer in order, with its kind.
+struct ModelSpec {
+  std::string name;                    ///< as published, "Qwen3.5-397B-A17B"
+  std::string source;                  ///< where the numbers come from
+  bool layer_order_verified = true;    ///< false: only the counts of layers are known
+  DType dtype = DType::bf16;           ///< model dtype; KV and conv state follow it unless set
+  std::optional<DType> ssm_dtype;      ///< recurrent state, where the model fixes it
+  std::vector<LayerSpec> layers;       ///< positions are the layer numbers of a plan
+  std::optional<AttentionSpec> mtp;    ///< attention of one multi-token-prediction layer; default: the first full one
+  bool operator==(const ModelSpec&) const = default;
+};
+
+}  // namespace hybridkv

@@ -1,0 +1,219 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attention/attention_spec.h"
+#include "attention/kv_view.h"
+#include "layout/dtype.h"
+#include "layout/layout.h"
+#include "mamba/state_spec.h"
+#include "planner/derivation.h"
+#include "planner/engine_spec.h"
+
+namespace hybridkv {
+
+/// What one rank keeps of an attention layer, as its backend sees it.
+struct AttentionGeometry {
+  AttentionKind kind = AttentionKind::full;
+  DType dtype = DType::bf16;
+  BackendForm form = BackendForm::paged;
+  PhysicalOrder order = PhysicalOrder::nhd;
+  std::int64_t query_heads = 0;    ///< of this rank; 0 where the model file does not say
+  std::int64_t kv_heads = 0;       ///< of this rank
+  std::int64_t head_size_k = 0;    ///< elements; mla: the whole latent
+  std::int64_t head_size_v = 0;    ///< elements
+  std::int64_t window_tokens = 0;  ///< sliding_window and chunked_local only
+  bool operator==(const AttentionGeometry&) const = default;
+};
+
+/// Layers that cache the same thing in the same way.
+/// Invariant: exactly one of `attention` and `state` is set.
+struct SpecPlan {
+  std::int64_t id = 0;                        ///< position in CachePlan::specs
+  std::string kind;                           ///< "full_attention", "gdn", "mamba2", "sliding_window", …
+  bool draft = false;                         ///< layers of a draft model, numbered from 0 in a list of their own
+  std::vector<std::int64_t> layers;           ///< layer numbers in the model, ascending; MTP layers go on counting
+  std::int64_t layers_per_page = 1;           ///< N for attention, 1 for recurrent layers
+  std::int64_t num_pages = 0;                 ///< packs or recurrent layers: ceil(layers / layers_per_page)
+  std::int64_t block_size_tokens = 0;         ///< B; recurrent in mode none: the longest max_model_len
+  std::int64_t kernel_block_size_tokens = 0;  ///< b; recurrent: the block
+  std::int64_t unpadded_page_bytes = 0;       ///< N * B * a1, or M
+  double padding_percent = 0;                 ///< 100 (P - unpadded) / unpadded
+  std::int64_t bytes_per_token = 0;           ///< a1, of one layer; 0 for recurrent layers
+  std::optional<AttentionGeometry> attention;
+  std::optional<StateSpec> state;
+  bool operator==(const SpecPlan&) const = default;
+};
+
+/// Layers that share one block table; the j-th page of every group lies in pool j.
+struct GroupPlan {
+  std::int64_t spec = 0;                          ///< SpecPlan::id
+  std::vector<std::vector<std::int64_t>> pages;   ///< per pool position, the layers of that page in pack order
+  std::int64_t padding_slots = 0;                 ///< pool positions this group leaves empty
+  bool operator==(const GroupPlan&) const = default;
+
+  /// All layers of the group in pool order.
+  std::vector<std::int64_t> layers() const {
+    std::vector<std::int64_t> flat;
+    for (const auto& page : pages) flat.insert(flat.end(), page.begin(), page.end());
+    return flat;
+  }
+};
+
+/// One layer of one spec.
+struct LayerRef {
+  std::int64_t spec = 0;
+  std::int64_t layer = 0;
+  bool operator==(const LayerRef&) const = default;
+};
+
+/// One allocation: num_blocks pages, shared by one page of every group.
+struct PoolPlan {
+  std::int64_t bytes = 0;           ///< num_blocks * page_bytes
+  std::int64_t page_bytes = 0;      ///< P
+  std::vector<LayerRef> shared_by;  ///< in the order of the groups
+  bool operator==(const PoolPlan&) const = default;
+};
+
+/// Memory beside the pages: per block (an indexer) or per request (a ring).
+struct ExtraPlan {
+  std::string what;
+  std::int64_t bytes_per_block = 0;     ///< added to every block id, outside the page
+  std::int64_t blocks_per_request = 0;  ///< block ids added to every request
+  bool operator==(const ExtraPlan&) const = default;
+};
+
+/// What fits at one maximal length.
+struct CapacityPlan {
+  std::int64_t max_model_len = 0;            ///< tokens
+  std::int64_t blocks_per_request = 0;       ///< block ids of one request of that length, all groups
+  std::int64_t bytes_per_request = 0;        ///< blocks_per_request * (pools * P + extras)
+  std::int64_t ideal_bytes_per_request = 0;  ///< a1 * layers * L + M * layers: no paging, one state
+  bool fits = false;                         ///< num_blocks >= blocks_per_request, as engines check
+  double max_concurrency = 0;                ///< num_blocks / blocks_per_request, as engines print it
+  double usable_concurrency = 0;             ///< the same without the null block
+  std::int64_t kv_cache_tokens = 0;          ///< by the engine's token_rule
+  std::int64_t kv_cache_tokens_by_concurrency = 0;
+  std::int64_t kv_cache_tokens_by_floor = 0;
+  bool operator==(const CapacityPlan&) const = default;
+};
+
+/// How finely a prefix can be found again.
+struct PrefixPlan {
+  bool cacheable = false;                ///< false in mode none with recurrent layers: nothing ever hits
+  std::int64_t match_unit_tokens = 0;    ///< hits are multiples of this: lcm of the groups' blocks
+  std::optional<std::int64_t> min_cacheable_prefix_tokens;  ///< shortest shared prefix that can ever hit
+  std::int64_t duplicate_misses_up_to_tokens = 0;  ///< a second copy of a prompt this long or shorter hits nothing
+  std::optional<std::int64_t> duplicate_misses_multiples_of_tokens;  ///< and one whose length is a multiple of this
+  bool operator==(const PrefixPlan&) const = default;
+};
+
+/// Bytes lost in each block id of one group, whatever it holds.
+struct BlockWaste {
+  std::int64_t group = 0;
+  std::int64_t state_padding_bytes = 0;      ///< page padding of recurrent layers and gaps inside a state
+  std::int64_t attention_padding_bytes = 0;  ///< page padding of attention layers
+  std::int64_t short_pack_bytes = 0;         ///< room of the layers that the last pack lacks
+  std::int64_t empty_slot_bytes = 0;         ///< whole pages of pool positions that the group leaves empty
+  std::int64_t total() const {
+    return state_padding_bytes + attention_padding_bytes + short_pack_bytes + empty_slot_bytes;
+  }
+  bool operator==(const BlockWaste&) const = default;
+};
+
+/// Where every byte of the pools goes under a stated load.
+/// Invariant: pool_bytes is the sum of all other byte fields.
+struct LoadWaste {
+  std::vector<std::int64_t> sequence_tokens;  ///< running requests
+  std::int64_t pool_bytes = 0;                ///< all pools
+  std::int64_t token_bytes = 0;               ///< K and V of live tokens
+  std::int64_t state_bytes = 0;               ///< the running state of every recurrent layer
+  std::int64_t extra_state_bytes = 0;         ///< checkpoints and speculative states beside the running one
+  std::int64_t state_padding_bytes = 0;
+  std::int64_t attention_padding_bytes = 0;
+  std::int64_t short_pack_bytes = 0;
+  std::int64_t empty_slot_bytes = 0;
+  std::int64_t block_tail_bytes = 0;          ///< token slots of attention blocks that hold no live token
+  std::int64_t null_block_bytes = 0;          ///< block 0
+  std::int64_t free_bytes = 0;                ///< blocks no request holds
+  std::int64_t used_bytes() const { return token_bytes + state_bytes + extra_state_bytes; }
+  std::int64_t wasted_bytes() const {
+    return state_padding_bytes + attention_padding_bytes + short_pack_bytes + empty_slot_bytes + block_tail_bytes +
+           null_block_bytes;
+  }
+  bool operator==(const LoadWaste&) const = default;
+};
+
+struct WastePlan {
+  std::vector<BlockWaste> per_block;  ///< one per group
+  LoadWaste at_load;
+  std::int64_t unallocated_bytes = 0; ///< memory that is no whole block for every pool
+  bool operator==(const WastePlan&) const = default;
+};
+
+/// One tensor of one layer inside its pool.
+struct ViewPlan {
+  std::int64_t spec = 0;
+  std::int64_t layer = 0;
+  std::string tensor;     ///< "kv", "conv", "ssm"
+  std::int64_t pool = 0;
+  DType dtype = DType::fp32;
+  Layout layout;          ///< elements of `dtype` from the first byte of the pool
+  bool operator==(const ViewPlan&) const = default;
+};
+
+/// Bytes of the attention biases of a stated batch. Source: domain section 8.
+struct WorkspacePlan {
+  WorkspaceSpec batch;
+  std::int64_t full_bias_bytes = 0;     ///< (query, shared blocks, block)
+  std::int64_t chunked_bias_bytes = 0;  ///< (query, chunk, block)
+  std::int64_t block_usage_bytes = 0;   ///< (query, shared blocks rounded up to the chunk) int32, chunked mode
+  bool operator==(const WorkspacePlan&) const = default;
+};
+
+/// Something that is legal but that the user would want to know.
+struct Warning {
+  std::string code;     ///< stable: "block_exceeds_prompts", "pool_at_bound", "dominated_pack", …
+  std::string message;  ///< one sentence with the numbers and the reason
+  bool operator==(const Warning&) const = default;
+};
+
+/// The whole layout of one model under one engine setting and one pack size. Immutable once made.
+struct CachePlan {
+  std::int64_t attention_pack_size = 1;  ///< N
+  CacheMode cache_mode = CacheMode::none;
+  std::int64_t speculative_tokens = 0;   ///< s
+  std::vector<SpecPlan> specs;
+  std::int64_t page_bytes = 0;           ///< P, of every pool
+  std::vector<GroupPlan> groups;
+  std::vector<PoolPlan> pools;           ///< as many as a full group has pages
+  std::vector<ExtraPlan> extras;
+  std::int64_t num_blocks = 0;           ///< per pool, null block 0 included
+  std::int64_t usable_blocks = 0;        ///< num_blocks - 1
+  std::vector<CapacityPlan> capacity;    ///< one per limits.max_model_lens
+  std::int64_t max_fitting_tokens = 0;   ///< longest request that usable_blocks can hold; capped at 2^40
+  std::int64_t max_running_requests = 0; ///< requests of one token that usable_blocks can hold
+  std::int64_t max_running_requests_by_states = 0;  ///< the same counting recurrent blocks alone; 0 without any
+  std::int64_t one_token_request_bytes = 0;
+  PrefixPlan prefix;
+  WastePlan waste;
+  std::vector<ViewPlan> views;
+  std::optional<WorkspacePlan> workspace;
+  Derivation derivation;
+  std::vector<Warning> warnings;
+  bool operator==(const CachePlan&) const = default;
+};
+
+/// Plans of one model and parallel split for several pack sizes.
+struct PlanSet {
+  std::string model;
+  std::int64_t tensor_parallel = 1;
+  std::string strategy;  ///< "uniform_page" where only N = 1 was asked, else "packed_attention"
+  std::vector<CachePlan> plans;
+  bool operator==(const PlanSet&) const = default;
+};
+
+}  // namespace hybridkv

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace hybridkv {
+
+/// A number or word of a derivation, with the symbol the rules use for it.
+struct Term {
+  std::string symbol;                                   ///< "M", "a1", "B", "groups of spec 0"
+  std::variant<std::int64_t, double, std::string> value;
+  std::string unit;                                     ///< "bytes", "tokens", "blocks", … or empty
+  bool operator==(const Term&) const = default;
+};
+
+/// Why one number of a plan is what it is: the rule, what went in, what came out, who says so.
+struct Decision {
+  Term result;
+  std::string rule;          ///< the formula in the symbols of the inputs, "B = A * ceil(M / (A * N * a1))"
+  std::vector<Term> inputs;
+  std::string source;        ///< "vLLM PR 35703", "domain section 3", …
+  bool operator==(const Decision&) const = default;
+};
+
+/// The decisions of a plan in the order they were taken.
+using Derivation = std::vector<Decision>;
+
+}  // namespace hybridkv

@@ -1,0 +1,103 @@
+#include "planner/block_size.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "layout/checked.h"
+
+namespace hybridkv {
+
+namespace {
+
+constexpr std::int64_t default_block_tokens = 16;
+constexpr const char* block_source = "domain section 3 (vLLM uniform page); packs: vLLM PR 35703";
+
+std::int64_t smallest_kernel_block(const EngineSpec& engine) {
+  if (engine.kernel_block_sizes.empty()) return engine.kernel_alignment_tokens;
+  return std::max(engine.kernel_alignment_tokens,
+                  *std::min_element(engine.kernel_block_sizes.begin(), engine.kernel_block_sizes.end()));
+}
+
+}  // namespace
+
+std::int64_t alignment_grain(const EngineSpec& engine, Derivation& derivation) {
+  const std::int64_t kernel = smallest_kernel_block(engine);
+  const std::int64_t user = engine.block_size_tokens.value_or(default_block_tokens);
+  const std::int64_t grain = std::max(kernel, user);
+  derivation.push_back({{"A", grain, "tokens"},
+                        "A = max(smallest kernel block, user block size or 16)",
+                        {{"smallest kernel block", kernel, "tokens"},
+                         {engine.block_size_tokens ? "user block size" : "default block size", user, "tokens"}},
+                        "domain section 3"});
+  return grain;
+}
+
+std::int64_t attention_block_size(const BlockSizeInputs& inputs, const EngineSpec& engine, Derivation& derivation) {
+  const std::int64_t grain = alignment_grain(engine, derivation);
+  const std::int64_t page_per_token = Checked(inputs.pack_size) * inputs.bytes_per_token;
+  if (inputs.state_bytes == 0 || page_per_token == 0) {
+    derivation.push_back({{"B", grain, "tokens"},
+                          "B = A: no state shares the pages with attention",
+                          {{"A", grain, "tokens"}},
+                          "domain section 3"});
+    return grain;
+  }
+  const std::vector<Term> common{{"M", inputs.state_bytes, "bytes"},
+                                 {"N", inputs.pack_size, ""},
+                                 {"a1", inputs.bytes_per_token, "bytes"}};
+  if (engine.cache_mode != CacheMode::all) {
+    const Checked block = Checked(grain) * ceil_div(inputs.state_bytes, Checked(grain) * page_per_token);
+    std::vector<Term> terms{{"A", grain, "tokens"}};
+    terms.insert(terms.end(), common.begin(), common.end());
+    derivation.push_back({{"B", std::int64_t(block), "tokens"}, "B = A * ceil(M / (A * N * a1))", terms, block_source});
+    return block;
+  }
+  const std::int64_t chunk = engine.mamba_block_size_tokens.value_or(inputs.scan_chunk_tokens.value_or(1));
+  const std::int64_t unit = checked_lcm(chunk, grain);
+  const char* chunk_name = engine.mamba_block_size_tokens ? "user mamba block"
+                           : inputs.scan_chunk_tokens     ? "scan chunk"
+                                                          : "scan chunk (the family fixes none)";
+  derivation.push_back({{"C", unit, "tokens"},
+                        "C = lcm(scan chunk or user mamba block, A)",
+                        {{chunk_name, chunk, "tokens"}, {"A", grain, "tokens"}},
+                        block_source});
+  const std::int64_t block = round_up(ceil_div(inputs.state_bytes, page_per_token), unit);
+  std::vector<Term> terms{{"C", unit, "tokens"}};
+  terms.insert(terms.end(), common.begin(), common.end());
+  derivation.push_back({{"B", block, "tokens"}, "B = C * ceil(ceil(M / (N * a1)) / C)", terms, block_source});
+  return block;
+}
+
+std::int64_t kernel_block_size(std::int64_t block_size_tokens, const EngineSpec& engine, Derivation& derivation) {
+  if (engine.kernel_block_sizes.empty()) {
+    if (block_size_tokens % engine.kernel_alignment_tokens != 0)
+      throw SpecError("engine.block_size",
+                      fmt::format("the block of {} tokens is no multiple of the smallest kernel block of {}; take a "
+                                  "user block size that is a multiple of {}",
+                                  block_size_tokens, engine.kernel_alignment_tokens, engine.kernel_alignment_tokens));
+    derivation.push_back({{"b", block_size_tokens, "tokens"},
+                          "b = B: the backend supports every multiple of its smallest kernel block",
+                          {{"B", block_size_tokens, "tokens"},
+                           {"smallest kernel block", engine.kernel_alignment_tokens, "tokens"}},
+                          "domain section 3"});
+    return block_size_tokens;
+  }
+  std::int64_t best = 0;
+  for (std::int64_t size : engine.kernel_block_sizes)
+    if (block_size_tokens % size == 0) best = std::max(best, size);
+  if (best == 0)
+    throw SpecError("engine.kernel_block_sizes",
+                    fmt::format("none of the supported kernel blocks ({}) divides the block of {} tokens; add a size "
+                                "that does ({} would), or set engine.block_size to a multiple of one of them",
+                                fmt::join(engine.kernel_block_sizes, ", "), block_size_tokens, block_size_tokens));
+  derivation.push_back({{"b", best, "tokens"},
+                        "b = the largest supported kernel block that divides B",
+                        {{"B", block_size_tokens, "tokens"},
+                         {"supported", fmt::format("{}", fmt::join(engine.kernel_block_sizes, ", ")), "tokens"}},
+                        "domain section 3"});
+  return best;
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,63 @@
+#include "planner/grouping.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "layout/checked.h"
+
+namespace hybridkv {
+
+std::int64_t pages_per_group(std::span<const SpecPlan> specs, Derivation& derivation) {
+  std::int64_t fewest = specs.front().num_pages;
+  std::int64_t most = fewest;
+  for (const SpecPlan& spec : specs) {
+    fewest = std::min(fewest, spec.num_pages);
+    most = std::max(most, spec.num_pages);
+  }
+  // most < 1.5 * fewest, in integers.
+  const std::int64_t pages = Checked(2) * most < Checked(3) * fewest ? most : fewest;
+  std::vector<Term> inputs;
+  for (const SpecPlan& spec : specs)
+    inputs.push_back({fmt::format("pages of spec {} ({})", spec.id, spec.kind), spec.num_pages, ""});
+  derivation.push_back({{"g", pages, "pages per group"},
+                        "g = n_max if n_max < 1.5 * n_min else n_min",
+                        std::move(inputs),
+                        "domain section 4"});
+  return pages;
+}
+
+std::vector<GroupPlan> make_groups(std::span<const SpecPlan> specs, std::int64_t pages_per_group,
+                                   Derivation& derivation) {
+  std::vector<GroupPlan> groups;
+  for (const SpecPlan& spec : specs) {
+    const std::int64_t num_groups = ceil_div(spec.num_pages, pages_per_group);
+    for (std::int64_t group = 0; group < num_groups; ++group) {
+      GroupPlan plan{spec.id, {}, 0};
+      for (std::int64_t page = group; page < spec.num_pages; page += num_groups) {
+        const std::int64_t first = page * spec.layers_per_page;
+        const std::int64_t last =
+            std::min(first + spec.layers_per_page, static_cast<std::int64_t>(spec.layers.size()));
+        plan.pages.emplace_back(spec.layers.begin() + first, spec.layers.begin() + last);
+      }
+      plan.padding_slots = pages_per_group - static_cast<std::int64_t>(plan.pages.size());
+      groups.push_back(std::move(plan));
+    }
+    derivation.push_back({{fmt::format("groups of spec {} ({})", spec.id, spec.kind), num_groups, ""},
+                          "groups = ceil(pages / g)",
+                          {{"pages", spec.num_pages, ""}, {"g", pages_per_group, ""}},
+                          "domain section 4"});
+  }
+  return groups;
+}
+
+std::vector<PoolPlan> make_pools(std::span<const GroupPlan> groups, std::int64_t pages_per_group,
+                                 std::int64_t num_blocks, std::int64_t page_bytes) {
+  std::vector<PoolPlan> pools(pages_per_group, {Checked(num_blocks) * page_bytes, page_bytes, {}});
+  for (const GroupPlan& group : groups)
+    for (std::size_t page = 0; page < group.pages.size(); ++page)
+      for (std::int64_t layer : group.pages[page]) pools[page].shared_by.push_back({group.spec, layer});
+  return pools;
+}
+
+}  // namespace hybridkv

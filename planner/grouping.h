@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "planner/cache_plan.h"
+#include "planner/derivation.h"
+
+namespace hybridkv {
+
+/// g, the pages per group and so the number of pools: the most pages of any spec where that is less than 1.5 times
+/// the fewest, else the fewest. Source: domain section 4, vLLM get_kv_cache_groups.
+std::int64_t pages_per_group(std::span<const SpecPlan> specs, Derivation& derivation);
+
+/// The groups of all specs in their order: each spec makes ceil(pages / g), group i takes pages i, i + groups, …
+std::vector<GroupPlan> make_groups(std::span<const SpecPlan> specs, std::int64_t pages_per_group,
+                                   Derivation& derivation);
+
+/// The pools with who shares them: pool j holds the j-th page of every group.
+std::vector<PoolPlan> make_pools(std::span<const GroupPlan> groups, std::int64_t pages_per_group,
+                                 std::int64_t num_blocks, std::int64_t page_bytes);
+
+}  // namespace hybridkv

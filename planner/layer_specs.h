@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/engine_spec.h"
+#include "planner/model_spec.h"
+
+namespace hybridkv {
+
+/// Layers of a model that cache the same thing; the seed of a SpecPlan.
+/// Invariant: exactly one of `attention` and `recurrent` is set.
+struct LayerSet {
+  std::optional<AttentionSpec> attention;
+  std::optional<RecurrentSpec> recurrent;
+  bool draft = false;                ///< layers count from 0 in a list of their own
+  std::vector<std::int64_t> layers;  ///< ascending
+
+  /// "full_attention", "gdn", …
+  std::string kind() const;
+};
+
+/// Collects the layers of identical spec, in the order in which their specs first appear in the model; with both
+/// kinds in one layer attention comes first. MTP layers go on counting after the model's and join their spec;
+/// draft layers come last.
+/// Throws SpecError("engine.mtp_layers") for MTP layers of a model whose MTP attention is unknown.
+/// Source: domain section 4; vLLM get_kv_cache_groups.
+std::vector<LayerSet> collect_layer_sets(const ModelSpec& model, const EngineSpec& engine);
+
+}  // namespace hybridkv

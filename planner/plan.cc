@@ -1,0 +1,283 @@
+#include "planner/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "layout/checked.h"
+#include "planner/block_size.h"
+#include "planner/capacity.h"
+#include "planner/grouping.h"
+#include "planner/layer_specs.h"
+#include "planner/pack_comparison.h"
+#include "planner/prefix.h"
+#include "planner/validate.h"
+#include "planner/views.h"
+#include "planner/warnings.h"
+#include "planner/waste.h"
+#include "planner/workspace.h"
+
+namespace hybridkv {
+
+namespace {
+
+StateContext state_context(const ModelSpec& model, const EngineSpec& engine) {
+  return {engine.tensor_parallel, engine.speculative_tokens, engine.conv_dtype.value_or(model.dtype),
+          engine.ssm_dtype.value_or(model.ssm_dtype.value_or(model.dtype))};
+}
+
+std::vector<Term> shape_terms(const StateSpec& state) {
+  std::vector<Term> terms;
+  for (const StateTensor& tensor : state.tensors) {
+    std::string shape;
+    for (const Axis& axis : tensor.layout.axes())
+      shape += fmt::format("{}{}", shape.empty() ? "" : " x ", axis.extent);
+    terms.push_back({tensor.name, fmt::format("{} of {}", shape, to_string(tensor.dtype)), ""});
+    terms.push_back({tensor.name + " bytes", tensor.bytes(), "bytes"});
+  }
+  if (state.padding_bytes > 0) terms.push_back({"alignment inside the state", state.padding_bytes, "bytes"});
+  return terms;
+}
+
+SpecPlan recurrent_spec(const LayerSet& set, const ModelSpec& model, const EngineSpec& engine,
+                        Derivation& derivation) {
+  SpecPlan spec;
+  spec.state = state_of(*set.recurrent, state_context(model, engine));
+  spec.unpadded_page_bytes = spec.state->bytes;
+  spec.num_pages = static_cast<std::int64_t>(set.layers.size());
+  derivation.push_back({{fmt::format("M ({})", set.kind()), spec.state->bytes, "bytes"},
+                        "M = sum(product(shape) * element bytes), per rank and layer",
+                        shape_terms(*spec.state),
+                        "domain section 2"});
+  return spec;
+}
+
+SpecPlan attention_spec(const LayerSet& set, const ModelSpec& model, const EngineSpec& engine,
+                        Derivation& derivation) {
+  const AttentionSpec& layer = *set.attention;
+  const DType dtype = engine.kv_dtype.value_or(model.dtype);
+  SpecPlan spec;
+  spec.attention = AttentionGeometry{
+      .kind = layer.kind,
+      .dtype = dtype,
+      .form = layer.kind == AttentionKind::mla ? BackendForm::mla : engine.backend_form,
+      .order = engine.physical_order,
+      .query_heads = layer.query_heads == 0 ? 0 : query_heads_per_rank(layer, engine.tensor_parallel),
+      .kv_heads = kv_heads_per_rank(layer, engine.tensor_parallel),
+      .head_size_k = layer.head_size_k,
+      .head_size_v = layer.head_size_v,
+      .window_tokens = layer.window_tokens};
+  spec.bytes_per_token = kv_bytes_per_token(layer, engine.tensor_parallel, dtype);
+  spec.layers_per_page = engine.attention_pack_size;
+  spec.num_pages = ceil_div(static_cast<std::int64_t>(set.layers.size()), spec.layers_per_page);
+  const bool latent = layer.kind == AttentionKind::mla;
+  std::vector<Term> inputs{{"KV heads per rank", spec.attention->kv_heads, ""}, {"head_size_k", layer.head_size_k, ""}};
+  if (!latent) inputs.push_back({"head_size_v", layer.head_size_v, ""});
+  inputs.push_back({"element", element_bytes(dtype), "bytes"});
+  derivation.push_back({{fmt::format("a1 ({})", set.kind()), spec.bytes_per_token, "bytes"},
+                        latent ? "a1 = latent elements * element bytes, per token, rank and layer"
+                               : "a1 = kv_heads_per_rank * (head_size_k + head_size_v) * element bytes, per token, rank "
+                                 "and layer",
+                        std::move(inputs),
+                        "domain section 1"});
+  return spec;
+}
+
+/// Specs with everything that does not depend on the block size.
+std::vector<SpecPlan> make_specs(const ModelSpec& model, const EngineSpec& engine, Derivation& derivation) {
+  std::vector<SpecPlan> specs;
+  for (const LayerSet& set : collect_layer_sets(model, engine)) {
+    SpecPlan spec = set.attention ? attention_spec(set, model, engine, derivation)
+                                  : recurrent_spec(set, model, engine, derivation);
+    spec.id = static_cast<std::int64_t>(specs.size());
+    spec.kind = set.kind();
+    spec.draft = set.draft;
+    spec.layers = set.layers;
+    specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+std::optional<std::int64_t> model_scan_chunk(const ModelSpec& model) {
+  for (const LayerSpec& layer : model.layers)
+    if (layer.recurrent)
+      if (const auto chunk = scan_chunk_tokens(*layer.recurrent)) return chunk;
+  return std::nullopt;
+}
+
+/// Block sizes, kernel blocks and the page all specs share; fills them into the plan.
+void size_pages(CachePlan& plan, const ModelSpec& model, const EngineSpec& engine, const LimitsSpec& limits) {
+  BlockSizeInputs inputs;
+  inputs.pack_size = engine.attention_pack_size;
+  inputs.scan_chunk_tokens = model_scan_chunk(model);
+  for (const SpecPlan& spec : plan.specs) {
+    if (spec.state) inputs.state_bytes = std::max(inputs.state_bytes, spec.state->bytes);
+    inputs.bytes_per_token = std::max(inputs.bytes_per_token, spec.bytes_per_token);
+  }
+  const std::int64_t block = attention_block_size(inputs, engine, plan.derivation);
+  const bool has_attention = inputs.bytes_per_token > 0;
+  const std::int64_t kernel_block = has_attention ? kernel_block_size(block, engine, plan.derivation) : block;
+  const std::int64_t longest = *std::max_element(limits.max_model_lens.begin(), limits.max_model_lens.end());
+  for (SpecPlan& spec : plan.specs) {
+    const bool whole_sequence = spec.state && engine.cache_mode == CacheMode::none;
+    spec.block_size_tokens = whole_sequence ? longest : block;
+    spec.kernel_block_size_tokens = spec.state ? spec.block_size_tokens : kernel_block;
+    if (spec.attention)
+      spec.unpadded_page_bytes = Checked(spec.layers_per_page) * spec.block_size_tokens * spec.bytes_per_token;
+    plan.page_bytes = std::max(plan.page_bytes, spec.unpadded_page_bytes);
+  }
+  std::vector<Term> pages;
+  for (SpecPlan& spec : plan.specs) {
+    const std::int64_t padding = plan.page_bytes - spec.unpadded_page_bytes;
+    spec.padding_percent = 100.0 * static_cast<double>(padding) / static_cast<double>(spec.unpadded_page_bytes);
+    pages.push_back({fmt::format("{} of spec {} ({})", spec.state ? "M" : "N * B * a1", spec.id, spec.kind),
+                     spec.unpadded_page_bytes, "bytes"});
+  }
+  plan.derivation.push_back({{"P", plan.page_bytes, "bytes"},
+                             "P = the largest unpadded page; every other page is padded to it",
+                             std::move(pages),
+                             "domain sections 3 and 6"});
+  for (const SpecPlan& spec : plan.specs)
+    if (spec.unpadded_page_bytes < plan.page_bytes)
+      plan.derivation.push_back({{fmt::format("padding of spec {} ({})", spec.id, spec.kind), spec.padding_percent, "%"},
+                                 "padding = 100 * (P - unpadded) / unpadded",
+                                 {{"P", plan.page_bytes, "bytes"}, {"unpadded", spec.unpadded_page_bytes, "bytes"}},
+                                 "domain section 3"});
+}
+
+void allocate_blocks(CachePlan& plan, const EngineSpec& engine, std::int64_t num_pools) {
+  std::int64_t extra_bytes = 0;
+  for (const ExtraPlan& extra : plan.extras) extra_bytes += extra.bytes_per_block;
+  if (engine.num_blocks) {
+    plan.num_blocks = *engine.num_blocks;
+    plan.derivation.push_back(
+        {{"num_blocks", plan.num_blocks, "blocks"}, "num_blocks = as set by the user", {}, "engine.num_blocks"});
+  } else {
+    plan.num_blocks = blocks_in_memory(engine.memory_bytes, plan.page_bytes, num_pools, extra_bytes);
+    plan.derivation.push_back(
+        {{"num_blocks", plan.num_blocks, "blocks"},
+         extra_bytes > 0 ? "num_blocks = floor(memory / (g * P + extra bytes per block))"
+                         : "num_blocks = floor(floor(memory / P) / g)",
+         {{"memory", engine.memory_bytes, "bytes"}, {"P", plan.page_bytes, "bytes"}, {"g", num_pools, "pools"}},
+         "domain section 4"});
+  }
+  plan.usable_blocks = std::max<std::int64_t>(0, plan.num_blocks - 1);
+  plan.derivation.push_back({{"usable blocks", plan.usable_blocks, "blocks"},
+                             "usable = num_blocks - 1: block 0 is the null block",
+                             {{"num_blocks", plan.num_blocks, "blocks"}},
+                             "domain section 4"});
+}
+
+[[noreturn]] void refuse_memory(const CachePlan& plan, const EngineSpec& engine, const CapacityPlan& shortest) {
+  const std::int64_t needed = shortest.bytes_per_request;
+  const double gib = 1024.0 * 1024.0 * 1024.0;
+  const std::string fitting =
+      plan.max_fitting_tokens > 0 ? fmt::format("; the longest request that fits now is {} tokens", plan.max_fitting_tokens)
+                                  : std::string();
+  if (engine.num_blocks)
+    throw SpecError("engine.num_blocks", fmt::format("{} blocks are too few: one request of {} tokens takes {} blocks{}",
+                                                     plan.num_blocks, shortest.max_model_len,
+                                                     shortest.blocks_per_request, fitting));
+  throw SpecError("memory",
+                  fmt::format("{} bytes ({:.2f} GiB) are too little: one request of {} tokens takes {} blocks of {} "
+                              "bytes, so the smallest that works is {} bytes ({:.2f} GiB), and one block more for it "
+                              "to finish beside the null block{}",
+                              engine.memory_bytes, static_cast<double>(engine.memory_bytes) / gib,
+                              shortest.max_model_len, shortest.blocks_per_request, bytes_per_block_id(plan), needed,
+                              static_cast<double>(needed) / gib, fitting));
+}
+
+void fill_capacity(CachePlan& plan, const EngineSpec& engine, const LimitsSpec& limits, const RequestRules& rules) {
+  plan.max_fitting_tokens = longest_request(plan, plan.usable_blocks, rules);
+  plan.max_running_requests = plan.usable_blocks / request_block_ids(plan, 1, rules);
+  plan.one_token_request_bytes = Checked(request_block_ids(plan, 1, rules)) * bytes_per_block_id(plan);
+  Checked state_ids = 0;
+  for (const GroupPlan& group : plan.groups)
+    if (plan.specs[group.spec].state) state_ids += group_block_ids(plan.specs[group.spec], 1, rules);
+  if (state_ids > 0) plan.max_running_requests_by_states = plan.usable_blocks / state_ids;
+
+  for (std::int64_t tokens : limits.max_model_lens)
+    plan.capacity.push_back(capacity_at(plan, tokens, rules, engine.token_rule));
+  const auto shortest = std::min_element(
+      plan.capacity.begin(), plan.capacity.end(),
+      [](const CapacityPlan& a, const CapacityPlan& b) { return a.blocks_per_request < b.blocks_per_request; });
+  if (!shortest->fits) refuse_memory(plan, engine, *shortest);
+  for (const CapacityPlan& capacity : plan.capacity) {
+    const Term length{"L", capacity.max_model_len, "tokens"};
+    std::vector<Term> ids{length};
+    for (const GroupPlan& group : plan.groups) {
+      const SpecPlan& spec = plan.specs[group.spec];
+      ids.push_back({spec.kind + " group", group_block_ids(spec, capacity.max_model_len, rules), "blocks"});
+    }
+    plan.derivation.push_back({{"block ids of one request", capacity.blocks_per_request, "blocks"},
+                               "ids = sum over the groups: full attention ceil(L/B), recurrent none 1+s, align 2+s, all "
+                               "ceil(L/B)+s, sliding window ceil(min(window-1+batch, L)/B)+1",
+                               std::move(ids),
+                               "domain section 5"});
+    plan.derivation.push_back({{"max concurrency", capacity.max_concurrency, ""},
+                               "max_concurrency = num_blocks / ids (as engines print it, null block included)",
+                               {{"num_blocks", plan.num_blocks, "blocks"},
+                                {"ids", capacity.blocks_per_request, "blocks"}},
+                               "domain section 5"});
+    plan.derivation.push_back({{"KV cache tokens", capacity.kv_cache_tokens, "tokens"},
+                               engine.token_rule == TokenRule::floor
+                                   ? "num_blocks // groups * smallest block of a group (engines up to 0.20)"
+                                   : "int(max_concurrency * L)",
+                               {{"max_concurrency", capacity.max_concurrency, ""}, length},
+                               "domain section 5"});
+  }
+}
+
+void fill_waste(CachePlan& plan, const EngineSpec& engine, const LimitsSpec& limits, const RequestRules& rules) {
+  plan.waste.per_block = waste_per_block(plan);
+  std::vector<std::int64_t> load = limits.load_tokens;
+  if (load.empty() && plan.max_fitting_tokens > 0) {
+    const std::int64_t longest = *std::max_element(limits.max_model_lens.begin(), limits.max_model_lens.end());
+    load = {std::min(longest, plan.max_fitting_tokens)};
+  }
+  plan.waste.at_load = waste_at_load(plan, load, rules);
+  if (!engine.num_blocks)
+    plan.waste.unallocated_bytes = engine.memory_bytes - Checked(plan.num_blocks) * bytes_per_block_id(plan);
+}
+
+}  // namespace
+
+CachePlan make_plan(const ModelSpec& model, const EngineSpec& engine, const LimitsSpec& limits,
+                    const std::optional<WorkspaceSpec>& workspace) {
+  validate(model, engine, limits);
+  const RequestRules rules{engine.cache_mode, engine.speculative_tokens, engine.max_num_batched_tokens};
+  CachePlan plan;
+  plan.attention_pack_size = engine.attention_pack_size;
+  plan.cache_mode = engine.cache_mode;
+  plan.speculative_tokens = engine.speculative_tokens;
+  plan.specs = make_specs(model, engine, plan.derivation);
+  size_pages(plan, model, engine, limits);
+  const std::int64_t num_pools = pages_per_group(plan.specs, plan.derivation);
+  plan.groups = make_groups(plan.specs, num_pools, plan.derivation);
+  allocate_blocks(plan, engine, num_pools);
+  plan.pools = make_pools(plan.groups, num_pools, plan.num_blocks, plan.page_bytes);
+  fill_capacity(plan, engine, limits, rules);
+  plan.prefix = prefix_granularity(plan, engine, plan.derivation);
+  fill_waste(plan, engine, limits, rules);
+  plan.views = make_views(plan);
+  if (workspace) plan.workspace = workspace_bytes(*workspace);
+  plan.warnings = plan_warnings(plan, limits);
+  return plan;
+}
+
+PlanSet make_plans(const ModelSpec& model, const EngineSpec& engine, const LimitsSpec& limits,
+                   std::span<const std::int64_t> pack_sizes, const std::optional<WorkspaceSpec>& workspace) {
+  expects(!pack_sizes.empty(), "at least one pack size");
+  PlanSet set{model.name, engine.tensor_parallel, "uniform_page", {}};
+  for (std::int64_t pack_size : pack_sizes) {
+    EngineSpec packed = engine;
+    packed.attention_pack_size = pack_size;
+    set.plans.push_back(make_plan(model, packed, limits, workspace));
+    if (pack_size > 1) set.strategy = "packed_attention";
+  }
+  for (const DominatedPack& dominated : compare_packs(set.plans).dominated)
+    set.plans[dominated.plan].warnings.push_back({"dominated_pack", dominated.reason});
+  return set;
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+
+#include "planner/cache_plan.h"
+
+namespace hybridkv {
+
+/// Does the engine drop the last matched block for its drafter (MTP layers or a draft model)?
+bool drafter_drops_block(const EngineSpec& engine);
+
+/// Tokens that the second copy of an n-token prompt hits, the first computed in one chunk.
+/// Mode none with recurrent layers: 0. Align: floor(n/B)*B, with a drafter max(0, floor(n/B)-1)*B, 0 where B divides
+/// n. All, or attention alone: floor((n-1)/B)*B, with a drafter one block less. Source: domain section 10.
+std::int64_t duplicate_hit_tokens(CacheMode mode, bool has_recurrent, std::int64_t block_tokens, bool drops_block,
+                                  std::int64_t prompt_tokens);
+
+/// How finely a prefix can be found again in this plan. Pre: specs and groups are set.
+PrefixPlan prefix_granularity(const CachePlan& plan, const EngineSpec& engine, Derivation& derivation);
+
+}  // namespace hybridkv

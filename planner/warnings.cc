@@ -1,0 +1,65 @@
+#include "planner/warnings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace hybridkv {
+
+namespace {
+
+void warn_block_exceeds_prompts(std::vector<Warning>& warnings, const CachePlan& plan, const LimitsSpec& limits) {
+  if (!plan.prefix.cacheable) return;
+  const std::int64_t longest_len = *std::max_element(limits.max_model_lens.begin(), limits.max_model_lens.end());
+  const std::int64_t longest = limits.longest_prompt_tokens.value_or(longest_len);
+  if (longest > plan.prefix.duplicate_misses_up_to_tokens) return;
+  warnings.push_back(
+      {"block_exceeds_prompts",
+       fmt::format("prefix caching can never hit: the {} is {} tokens, and a prompt must be longer than {} tokens to "
+                   "match a whole block; a larger attention_pack_size makes the block smaller",
+                   limits.longest_prompt_tokens ? "longest prompt" : "longest sequence", longest,
+                   plan.prefix.duplicate_misses_up_to_tokens)});
+}
+
+void warn_capacity(std::vector<Warning>& warnings, const CachePlan& plan) {
+  for (const CapacityPlan& capacity : plan.capacity) {
+    if (!capacity.fits) {
+      warnings.push_back({"length_does_not_fit",
+                          fmt::format("one request of {} tokens needs {} blocks, the pools have {}; the longest that "
+                                      "fits is {} tokens",
+                                      capacity.max_model_len, capacity.blocks_per_request, plan.num_blocks,
+                                      plan.max_fitting_tokens)});
+    } else if (plan.usable_blocks < capacity.blocks_per_request) {
+      warnings.push_back({"pool_at_bound",
+                          fmt::format("the pools hold exactly the {} blocks that one request of {} tokens needs, but "
+                                      "block 0 is the null block: such a request stops at {} tokens and never "
+                                      "finishes; give memory for one block more",
+                                      capacity.blocks_per_request, capacity.max_model_len, plan.max_fitting_tokens)});
+    }
+  }
+}
+
+void warn_short_packs(std::vector<Warning>& warnings, const CachePlan& plan) {
+  for (const SpecPlan& spec : plan.specs) {
+    const auto layers = static_cast<std::int64_t>(spec.layers.size());
+    const std::int64_t missing = spec.num_pages * spec.layers_per_page - layers;
+    if (missing == 0) continue;
+    warnings.push_back({"short_pack",
+                        fmt::format("the last pack of the {} {} layers holds {} of {}: every block wastes {} bytes "
+                                    "for the missing {}",
+                                    layers, spec.kind, spec.layers_per_page - missing, spec.layers_per_page,
+                                    missing * spec.block_size_tokens * spec.bytes_per_token, missing)});
+  }
+}
+
+}  // namespace
+
+std::vector<Warning> plan_warnings(const CachePlan& plan, const LimitsSpec& limits) {
+  std::vector<Warning> warnings;
+  warn_block_exceeds_prompts(warnings, plan, limits);
+  warn_capacity(warnings, plan);
+  warn_short_packs(warnings, plan);
+  return warnings;
+}
+
+}  // namespace hybridkv

@@ -14,7 +14,7 @@ namespace hybridkv {
 /// Invariant (checked by verify's address audit, and by `make_view` below): every element lies in
 /// [base, base + size_bytes).
 struct TensorView {
-  std::byte* base = nullptr;     ///< first byte of the pool, aligned to at least 64 bytes
+  std::byte* base = nullptr;     ///< first byte of the pool, aligned to the element size (a `Pool`: to a memory page)
   std::int64_t size_bytes = 0;   ///< bytes of the pool
   DType dtype = DType::fp32;
   Layout layout;                 ///< offset and strides in elements of `dtype`
@@ -28,13 +28,15 @@ struct TensorView {
   }
 };
 
-/// A view whose elements all lie inside the memory. Throws std::logic_error where one would not.
+/// A view whose elements all lie inside the memory. Throws std::logic_error where one would not, or where the
+/// memory is not aligned to the element size.
 TensorView make_view(std::span<std::byte> memory, DType dtype, const Layout& layout);
 
 /// Value of an element as float (integers by value). Copies; any alignment.
 float load_element(const std::byte* address, DType dtype);
 
-/// Stores a value, rounded to nearest even; fp8 and integers saturate, NaN stays NaN (0 in integers).
+/// Stores a value as `encode` of layout/convert.h: rounded to nearest even; fp8 and integers saturate, NaN stays
+/// NaN (0 in integers).
 void store_element(std::byte* address, DType dtype, float value);
 
 }  // namespace hybridkv

@@ -186,6 +186,7 @@ struct CachePlan {
   std::int64_t attention_pack_size = 1;  ///< N
   CacheMode cache_mode = CacheMode::none;
   std::int64_t speculative_tokens = 0;   ///< s
+  std::int64_t max_num_batched_tokens = 0;  ///< tokens of one step; bounds what a sliding window holds
   std::vector<SpecPlan> specs;
   std::int64_t page_bytes = 0;           ///< P, of every pool
   std::vector<GroupPlan> groups;

@@ -54,11 +54,10 @@ std::int64_t bytes_per_block_id(const CachePlan& plan) {
   return bytes;
 }
 
-CapacityPlan capacity_at(const CachePlan& plan, std::int64_t max_model_len, const RequestRules& rules,
-                         TokenRule rule) {
+CapacityPlan capacity_at(const CachePlan& plan, std::int64_t max_model_len, TokenRule rule) {
   CapacityPlan capacity;
   capacity.max_model_len = max_model_len;
-  capacity.blocks_per_request = request_block_ids(plan, max_model_len, rules);
+  capacity.blocks_per_request = request_block_ids(plan, max_model_len);
   capacity.bytes_per_request = Checked(capacity.blocks_per_request) * bytes_per_block_id(plan);
   capacity.ideal_bytes_per_request = ideal_request_bytes(plan, max_model_len);
   capacity.fits = plan.num_blocks >= capacity.blocks_per_request;
@@ -72,12 +71,12 @@ CapacityPlan capacity_at(const CachePlan& plan, std::int64_t max_model_len, cons
   return capacity;
 }
 
-std::int64_t longest_request(const CachePlan& plan, std::int64_t blocks, const RequestRules& rules) {
+std::int64_t longest_request(const CachePlan& plan, std::int64_t blocks) {
   std::int64_t fits = 0;
   std::int64_t too_long = longest_considered_tokens + 1;
   while (too_long - fits > 1) {
     const std::int64_t middle = fits + (too_long - fits) / 2;
-    (request_block_ids(plan, middle, rules) <= blocks ? fits : too_long) = middle;
+    (request_block_ids(plan, middle) <= blocks ? fits : too_long) = middle;
   }
   return fits;
 }

@@ -187,17 +187,17 @@ void allocate_blocks(CachePlan& plan, const EngineSpec& engine, std::int64_t num
                               static_cast<double>(needed) / gib, fitting));
 }
 
-void fill_capacity(CachePlan& plan, const EngineSpec& engine, const LimitsSpec& limits, const RequestRules& rules) {
-  plan.max_fitting_tokens = longest_request(plan, plan.usable_blocks, rules);
-  plan.max_running_requests = plan.usable_blocks / request_block_ids(plan, 1, rules);
-  plan.one_token_request_bytes = Checked(request_block_ids(plan, 1, rules)) * bytes_per_block_id(plan);
+void fill_capacity(CachePlan& plan, const EngineSpec& engine, const LimitsSpec& limits) {
+  plan.max_fitting_tokens = longest_request(plan, plan.usable_blocks);
+  plan.max_running_requests = plan.usable_blocks / request_block_ids(plan, 1);
+  plan.one_token_request_bytes = Checked(request_block_ids(plan, 1)) * bytes_per_block_id(plan);
   Checked state_ids = 0;
   for (const GroupPlan& group : plan.groups)
-    if (plan.specs[group.spec].state) state_ids += group_block_ids(plan.specs[group.spec], 1, rules);
+    if (plan.specs[group.spec].state) state_ids += group_block_ids(plan, plan.specs[group.spec], 1);
   if (state_ids > 0) plan.max_running_requests_by_states = plan.usable_blocks / state_ids;
 
   for (std::int64_t tokens : limits.max_model_lens)
-    plan.capacity.push_back(capacity_at(plan, tokens, rules, engine.token_rule));
+    plan.capacity.push_back(capacity_at(plan, tokens, engine.token_rule));
   const auto shortest = std::min_element(
       plan.capacity.begin(), plan.capacity.end(),
       [](const CapacityPlan& a, const CapacityPlan& b) { return a.blocks_per_request < b.blocks_per_request; });
@@ -207,7 +207,7 @@ void fill_capacity(CachePlan& plan, const EngineSpec& engine, const LimitsSpec& 
     std::vector<Term> ids{length};
     for (const GroupPlan& group : plan.groups) {
       const SpecPlan& spec = plan.specs[group.spec];
-      ids.push_back({spec.kind + " group", group_block_ids(spec, capacity.max_model_len, rules), "blocks"});
+      ids.push_back({spec.kind + " group", group_block_ids(plan, spec, capacity.max_model_len), "blocks"});
     }
     plan.derivation.push_back({{"block ids of one request", capacity.blocks_per_request, "blocks"},
                                "ids = sum over the groups: full attention ceil(L/B), recurrent none 1+s, align 2+s, all "
@@ -228,14 +228,14 @@ void fill_capacity(CachePlan& plan, const EngineSpec& engine, const LimitsSpec& 
   }
 }
 
-void fill_waste(CachePlan& plan, const EngineSpec& engine, const LimitsSpec& limits, const RequestRules& rules) {
+void fill_waste(CachePlan& plan, const EngineSpec& engine, const LimitsSpec& limits) {
   plan.waste.per_block = waste_per_block(plan);
   std::vector<std::int64_t> load = limits.load_tokens;
   if (load.empty() && plan.max_fitting_tokens > 0) {
     const std::int64_t longest = *std::max_element(limits.max_model_lens.begin(), limits.max_model_lens.end());
     load = {std::min(longest, plan.max_fitting_tokens)};
   }
-  plan.waste.at_load = waste_at_load(plan, load, rules);
+  plan.waste.at_load = waste_at_load(plan, load);
   if (!engine.num_blocks)
     plan.waste.unallocated_bytes = engine.memory_bytes - Checked(plan.num_blocks) * bytes_per_block_id(plan);
 }
@@ -245,20 +245,20 @@ void fill_waste(CachePlan& plan, const EngineSpec& engine, const LimitsSpec& lim
 CachePlan make_plan(const ModelSpec& model, const EngineSpec& engine, const LimitsSpec& limits,
                     const std::optional<WorkspaceSpec>& workspace) {
   validate(model, engine, limits);
-  const RequestRules rules{engine.cache_mode, engine.speculative_tokens, engine.max_num_batched_tokens};
   CachePlan plan;
   plan.attention_pack_size = engine.attention_pack_size;
   plan.cache_mode = engine.cache_mode;
   plan.speculative_tokens = engine.speculative_tokens;
+  plan.max_num_batched_tokens = engine.max_num_batched_tokens;
   plan.specs = make_specs(model, engine, plan.derivation);
   size_pages(plan, model, engine, limits);
   const std::int64_t num_pools = pages_per_group(plan.specs, plan.derivation);
   plan.groups = make_groups(plan.specs, num_pools, plan.derivation);
   allocate_blocks(plan, engine, num_pools);
   plan.pools = make_pools(plan.groups, num_pools, plan.num_blocks, plan.page_bytes);
-  fill_capacity(plan, engine, limits, rules);
+  fill_capacity(plan, engine, limits);
   plan.prefix = prefix_granularity(plan, engine, plan.derivation);
-  fill_waste(plan, engine, limits, rules);
+  fill_waste(plan, engine, limits);
   plan.views = make_views(plan);
   if (workspace) plan.workspace = workspace_bytes(*workspace);
   plan.warnings = plan_warnings(plan, limits);

@@ -27,12 +27,11 @@ std::int64_t live_tokens(const SpecPlan& spec, std::int64_t tokens) {
   return spec.attention->window_tokens > 0 ? std::min(spec.attention->window_tokens, tokens) : tokens;
 }
 
-void add_group(LoadWaste& waste, const CachePlan& plan, std::size_t group_index, std::int64_t tokens,
-               const RequestRules& rules) {
+void add_group(LoadWaste& waste, const CachePlan& plan, std::size_t group_index, std::int64_t tokens) {
   const GroupPlan& group = plan.groups[group_index];
   const SpecPlan& spec = plan.specs[group.spec];
   const BlockWaste& per_block = plan.waste.per_block[group_index];
-  const Checked ids = group_block_ids(spec, tokens, rules);
+  const Checked ids = group_block_ids(plan, spec, tokens);
   waste.state_padding_bytes += ids * per_block.state_padding_bytes;
   waste.attention_padding_bytes += ids * per_block.attention_padding_bytes;
   waste.short_pack_bytes += ids * per_block.short_pack_bytes;
@@ -73,8 +72,7 @@ std::vector<BlockWaste> waste_per_block(const CachePlan& plan) {
   return groups;
 }
 
-LoadWaste waste_at_load(const CachePlan& plan, std::span<const std::int64_t> sequence_tokens,
-                        const RequestRules& rules) {
+LoadWaste waste_at_load(const CachePlan& plan, std::span<const std::int64_t> sequence_tokens) {
   LoadWaste waste;
   waste.sequence_tokens.assign(sequence_tokens.begin(), sequence_tokens.end());
   const Checked block_bytes = Checked(static_cast<std::int64_t>(plan.pools.size())) * plan.page_bytes;
@@ -84,8 +82,8 @@ LoadWaste waste_at_load(const CachePlan& plan, std::span<const std::int64_t> seq
   Checked extra_ids = 0;
   for (const ExtraPlan& extra : plan.extras) extra_ids += extra.blocks_per_request;
   for (std::int64_t tokens : sequence_tokens) {
-    ids += request_block_ids(plan, tokens, rules);
-    for (std::size_t group = 0; group < plan.groups.size(); ++group) add_group(waste, plan, group, tokens, rules);
+    ids += request_block_ids(plan, tokens);
+    for (std::size_t group = 0; group < plan.groups.size(); ++group) add_group(waste, plan, group, tokens);
     waste.extra_state_bytes += extra_ids * block_bytes;
   }
   if (ids > plan.usable_blocks)

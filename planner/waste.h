@@ -12,7 +12,6 @@ std::vector<BlockWaste> waste_per_block(const CachePlan& plan);
 
 /// Where every byte of the pools goes while these requests run.
 /// Throws SpecError("limits.load_tokens") where they need more than the usable blocks.
-LoadWaste waste_at_load(const CachePlan& plan, std::span<const std::int64_t> sequence_tokens,
-                        const RequestRules& rules);
+LoadWaste waste_at_load(const CachePlan& plan, std::span<const std::int64_t> sequence_tokens);
 
 }  // namespace hybridkv

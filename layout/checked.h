@@ -76,7 +76,8 @@ constexpr std::int64_t checked_lcm(std::int64_t a, std::int64_t b) {
   return Checked(a / std::gcd(a, b)) * b;
 }
 
-/// The divisors of a positive number as text for an error message: "1, 2, 4, 8".
+/// The divisors of a positive number as text for an error message: "1, 2, 4, 8". Of many, or of a number past a
+/// million, only the smaller ones and the number itself: "1, 2, 3, …, 5040".
 std::string divisors_text(std::int64_t value);
 
 }  // namespace hybridkv

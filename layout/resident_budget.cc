@@ -102,7 +102,8 @@ void ResidentBudget::require(std::int64_t bytes, std::string_view what) const {
   expects(bytes >= 0, "a need is not negative");
   if (bytes <= limit_bytes_ - charged_bytes_) return;
   const std::int64_t total = Checked(charged_bytes_) + bytes;
-  const std::string used = charged_bytes_ == 0 ? "" : fmt::format(", of which {} are in use", bytes_text(charged_bytes_));
+  const std::string used =
+      charged_bytes_ == 0 ? "" : fmt::format(", of which {} are in use", bytes_text(charged_bytes_));
   const std::string way_out =
       is_half_of_free_ ? fmt::format("the budget is half of the free memory: run where {} are free, or ask for less",
                                      bytes_text(Checked(total) * 2))

@@ -108,7 +108,8 @@ TEST_CASE("edge: codes past the finite ones are infinity and NaN as the format s
   for (const FormatRef& format : formats()) {
     CAPTURE(to_string(format.dtype));
     const bool has_infinity = format.dtype != DType::fp8_e4m3;
-    for (auto code = static_cast<std::uint32_t>(format.values.size() + has_infinity); code < format.sign_bit(); ++code) {
+    const auto first_nan = static_cast<std::uint32_t>(format.values.size() + has_infinity);
+    for (std::uint32_t code = first_nan; code < format.sign_bit(); ++code) {
       REQUIRE(std::isnan(decode_any(format.dtype, code)));
       REQUIRE(std::isnan(decode_any(format.dtype, code | format.sign_bit())));
     }

@@ -108,8 +108,9 @@ TEST_CASE("edge: a refusal names the need, the budget, what is in use and the wa
     FAIL("4096 bytes fitted");
   } catch (const ResourceError& error) {
     CHECK(std::string(error.what()) ==
-          "verify of 3 requests needs 4096 bytes (4.00 KiB) of resident memory, but the budget is 2048 bytes (2.00 "
-          "KiB), of which 1024 bytes (1.00 KiB) are in use; raise the budget to 5120 bytes (5.00 KiB), or ask for less");
+          "verify of 3 requests needs 4096 bytes (4.00 KiB) of resident memory, but the budget is 2048 bytes "
+          "(2.00 KiB), of which 1024 bytes (1.00 KiB) are in use; raise the budget to 5120 bytes (5.00 KiB), or ask "
+          "for less");
   }
   CHECK_THROWS_WITH_AS(ResidentBudget().require(std::int64_t{1} << 55, "a dream"),
                        doctest::Contains("run where 72057594037927936 bytes (64.00 PiB) are free"), ResourceError);

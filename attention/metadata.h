@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace hybridkv {
@@ -15,7 +16,8 @@ namespace hybridkv {
 struct CommonAttentionMetadata {
   std::vector<std::int64_t> query_start_loc;      ///< (R + 1), first query token of each request, ascending from 0
   std::vector<std::int64_t> seq_lens;             ///< (R), context plus the tokens of this batch
-  std::vector<std::int64_t> num_computed_tokens;  ///< (R), context: tokens computed before this batch
+  std::vector<std::int64_t> num_computed_tokens;  ///< (R), context: tokens computed before this batch,
+                                                  ///< seq_lens minus the query tokens
   std::int64_t num_reqs = 0;                      ///< R
   std::int64_t num_actual_tokens = 0;             ///< T
   std::int64_t max_query_len = 0;                 ///< largest number of query tokens of a request
@@ -33,6 +35,21 @@ struct CommonAttentionMetadata {
   std::int64_t block(std::int64_t request, std::int64_t column) const {
     return block_table[request * max_blocks_per_req + column];
   }
+  /// Context position of the i-th query token of a request: the last one stands at seq_len - 1. Negative where a
+  /// request has more queries than keys; such a token has no slot and, when causal, sees no key.
+  std::int64_t position(std::int64_t request, std::int64_t i) const { return num_computed_tokens[request] + i; }
 };
+
+/// The metadata of a causal batch: everything else follows from the lengths and the block table.
+/// `query_lens`, `seq_lens` (R); `block_table` (R, max_blocks_per_req) row by row.
+/// Throws InputError where a length is negative, the table has another shape, or a row is too short for its
+/// request.
+CommonAttentionMetadata make_metadata(std::span<const std::int64_t> query_lens,
+                                      std::span<const std::int64_t> seq_lens, std::vector<std::int64_t> block_table,
+                                      std::int64_t max_blocks_per_req, std::int64_t block_size_tokens);
+
+/// Throws InputError, naming the request and the numbers, where the fields contradict each other, a row of the
+/// block table is too short for its request, or a request lists a block twice.
+void check_metadata(const CommonAttentionMetadata& metadata);
 
 }  // namespace hybridkv

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "attention/metadata.h"
+#include "layout/view.h"
+
+namespace hybridkv {
+
+/// All that a backend computes the attention of one layer and one batch from. Borrows its tensors.
+///
+/// Axes: T query tokens, Hq query heads, Hkv KV heads, dk and dv channels of K and V. Query head h reads KV
+/// head h / (Hq / Hkv). The cache is indexed through its layouts only, so every view of the planner will do.
+/// Invariants: `check_inputs`.
+struct AttentionInputs {
+  CommonAttentionMetadata metadata;
+  /// (R), the request reads its own new tokens from the cache; false while it still processes its prompt.
+  std::vector<bool> is_decode;
+  std::int64_t num_query_heads = 0;  ///< Hq, a multiple of Hkv
+  std::span<const float> query;      ///< (T, Hq, dk)
+  std::span<const float> key_new;    ///< (T, Hkv, dk), K of the query tokens
+  std::span<const float> value_new;  ///< (T, Hkv, dv), V of the query tokens
+  /// K and V of the cache, (block, token, head, channel) as `key_value_layouts` gives them, the new tokens already
+  /// written. "block" counts kernel blocks of b tokens: block i of the block table (B tokens) is kernel blocks
+  /// i * (B / b) to i * (B / b) + B / b - 1, so slot s lies in kernel block s / b, token s % b.
+  TensorView key;
+  TensorView value;
+  double scale = 0;                  ///< of the scores, usually 1 / sqrt(dk)
+
+  std::int64_t num_tokens() const { return metadata.num_actual_tokens; }
+  std::int64_t num_kv_heads() const { return key.layout.extent("head"); }
+  std::int64_t head_size_k() const { return key.layout.extent("channel"); }
+  std::int64_t head_size_v() const { return value.layout.extent("channel"); }
+  std::int64_t kernel_block_tokens() const { return key.layout.extent("token"); }
+};
+
+/// Throws InputError, with the numbers, where the tensors do not fit each other or the metadata, the kernel block
+/// does not divide the block, or the block table names a block outside the cache. Throws as `check_metadata`.
+void check_inputs(const AttentionInputs& inputs);
+
+/// The cached tokens of a request: its context, and its new tokens too when it is a decode.
+/// Source: domain section 8.
+std::int64_t cached_tokens(const CommonAttentionMetadata& metadata, const std::vector<bool>& is_decode,
+                           std::int64_t request);
+
+}  // namespace hybridkv

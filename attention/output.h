@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace hybridkv {
+
+/// Attention of T query tokens and Hq query heads, dv channels each.
+/// A token that sees no key has out 0 and lse minus infinity.
+template <class Real>
+struct AttentionOutput {
+  std::vector<Real> out;  ///< (T, Hq, dv), softmax-weighted V
+  std::vector<Real> lse;  ///< (T, Hq), natural logarithm of the sum of exp(score)
+};
+
+}  // namespace hybridkv

@@ -1,0 +1,90 @@
+#include "attention/reference.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "layout/convert.h"
+
+namespace hybridkv {
+
+namespace {
+
+/// One head of K or V of one request: (position, channel).
+struct GatheredHead {
+  std::int64_t channels;
+  std::vector<double> values;
+  const double* row(std::int64_t position) const { return values.data() + position * channels; }
+};
+
+GatheredHead gather(const TensorView& cache, const CommonAttentionMetadata& metadata, std::int64_t request,
+                    std::int64_t head) {
+  const std::int64_t block_size = metadata.block_size_tokens, kernel_block = cache.layout.extent("token");
+  GatheredHead result{cache.layout.extent("channel"), {}};
+  std::vector<float> row(result.channels);
+  for (std::int64_t position = 0; position < metadata.seq_lens[request]; ++position) {
+    const std::int64_t slot = metadata.block(request, position / block_size) * block_size + position % block_size;
+    load_elements(cache.address({slot / kernel_block, slot % kernel_block, head, 0}), cache.dtype, row);
+    result.values.insert(result.values.end(), row.begin(), row.end());
+  }
+  return result;
+}
+
+/// Attention of one query row over the keys at these positions.
+void attend(const float* query, double scale, const std::vector<std::int64_t>& positions, const GatheredHead& key,
+            const GatheredHead& value, double* out, double* lse) {
+  *lse = -std::numeric_limits<double>::infinity();
+  std::fill(out, out + value.channels, 0.0);
+  if (positions.empty()) return;
+
+  std::vector<double> scores;
+  for (const std::int64_t position : positions) {
+    double dot = 0;
+    for (std::int64_t c = 0; c < key.channels; ++c) dot += static_cast<double>(query[c]) * key.row(position)[c];
+    scores.push_back(scale * dot);
+  }
+  const double maximum = *std::max_element(scores.begin(), scores.end());
+  double sum = 0;
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    const double weight = std::exp(scores[i] - maximum);
+    sum += weight;
+    for (std::int64_t c = 0; c < value.channels; ++c) out[c] += weight * value.row(positions[i])[c];
+  }
+  for (std::int64_t c = 0; c < value.channels; ++c) out[c] /= sum;
+  *lse = maximum + std::log(sum);
+}
+
+}  // namespace
+
+AttentionOutput<double> reference_attention(const AttentionInputs& inputs, const KeyFilter& sees) {
+  check_inputs(inputs);
+  const CommonAttentionMetadata& metadata = inputs.metadata;
+  const std::int64_t heads = inputs.num_query_heads, group = heads / inputs.num_kv_heads();
+  AttentionOutput<double> result;
+  result.out.resize(inputs.num_tokens() * heads * inputs.head_size_v());
+  result.lse.resize(inputs.num_tokens() * heads);
+
+  for (std::int64_t request = 0; request < metadata.num_reqs; ++request) {
+    for (std::int64_t kv_head = 0; kv_head < inputs.num_kv_heads(); ++kv_head) {
+      const GatheredHead key = gather(inputs.key, metadata, request, kv_head);
+      const GatheredHead value = gather(inputs.value, metadata, request, kv_head);
+      for (std::int64_t i = 0; i < metadata.query_len(request); ++i) {
+        const std::int64_t token = metadata.query_start_loc[request] + i;
+        const std::int64_t last =
+            metadata.causal ? metadata.position(request, i) : metadata.seq_lens[request] - 1;
+        std::vector<std::int64_t> positions;
+        for (std::int64_t position = 0; position <= last; ++position)
+          if (!sees || sees(token, position)) positions.push_back(position);
+        for (std::int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
+          const std::int64_t row = token * heads + head;
+          attend(inputs.query.data() + row * inputs.head_size_k(), inputs.scale, positions, key, value,
+                 result.out.data() + row * inputs.head_size_v(), result.lse.data() + row);
+        }
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace hybridkv

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "layout/cosize.h"
 #include "layout/error.h"
 
@@ -63,12 +61,6 @@ void check_inputs(const AttentionInputs& inputs) {
   check_tensor("query", inputs.query.size(), tokens, inputs.num_query_heads, inputs.head_size_k());
   check_tensor("key_new", inputs.key_new.size(), tokens, kv_heads, inputs.head_size_k());
   check_tensor("value_new", inputs.value_new.size(), tokens, kv_heads, inputs.head_size_v());
-}
-
-std::int64_t cached_tokens(const CommonAttentionMetadata& metadata, const std::vector<bool>& is_decode,
-                           std::int64_t request) {
-  if (is_decode[request]) return metadata.seq_lens[request];
-  return std::max<std::int64_t>(0, metadata.num_computed_tokens[request]);
 }
 
 }  // namespace hybridkv

@@ -40,9 +40,4 @@ struct AttentionInputs {
 /// does not divide the block, or the block table names a block outside the cache. Throws as `check_metadata`.
 void check_inputs(const AttentionInputs& inputs);
 
-/// The cached tokens of a request: its context, and its new tokens too when it is a decode.
-/// Source: domain section 8.
-std::int64_t cached_tokens(const CommonAttentionMetadata& metadata, const std::vector<bool>& is_decode,
-                           std::int64_t request);
-
 }  // namespace hybridkv

@@ -60,6 +60,33 @@ AttentionInputs inputs_of(const Batch& batch, const PagedCache& cache) {
           batch.value_new, cache.key, cache.value, batch.scale};
 }
 
+PagedCache lay_out_plain(const Batch& batch) {
+  const bool equal_sizes = batch.head_size_k == batch.head_size_v;
+  return lay_out(batch, {.form = equal_sizes ? BackendForm::paged : BackendForm::diff_kv, .dtype = DType::fp32});
+}
+
+AttentionOutput<double> reference(const Batch& batch, const KeyFilter& sees) {
+  const PagedCache cache = lay_out_plain(batch);
+  return reference_attention(inputs_of(batch, cache), sees);
+}
+
+std::vector<UnifiedOptions> all_ways() {
+  std::vector<UnifiedOptions> ways;
+  for (const MergeMode merge : {MergeMode::online, MergeMode::offline}) {
+    ways.push_back({.slice_tokens = 3, .shared_bias = SharedBiasMode::full, .merge = merge});
+    ways.push_back({.shared_bias = SharedBiasMode::sparse, .unique_bias = UniqueBiasMode::gathered, .merge = merge});
+    for (const std::int64_t chunk : {1, 4, 64}) ways.push_back({.chunk_blocks = chunk, .merge = merge});
+  }
+  return ways;
+}
+
+Batch mixed_batch(std::uint64_t seed) {
+  return random_batch({.query_lens = {9, 5, 6, 1, 3, 1}, .context_lens = {0, 21, 30, 26, 23, 3},
+                       .is_decode = {false, false, false, true, true, true}, .shared_prefix_blocks = 5,
+                       .block_size = 4, .head_size_k = 16, .head_size_v = 24},
+                      seed);
+}
+
 Batch random_batch(const BatchShape& shape, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::normal_distribution<float> normal;

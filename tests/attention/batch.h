@@ -10,6 +10,8 @@
 #include "attention/inputs.h"
 #include "attention/kv_view.h"
 #include "attention/output.h"
+#include "attention/reference.h"
+#include "attention/unified.h"
 
 namespace hybridkv::test {
 
@@ -49,6 +51,20 @@ PagedCache lay_out(const Batch& batch, KvViewSpec how, std::int64_t layer = 0);
 /// Borrows both.
 AttentionInputs inputs_of(const Batch& batch, const PagedCache& cache);
 
+/// A float32 cache without packing, in a form that takes the head sizes.
+PagedCache lay_out_plain(const Batch& batch);
+
+/// Both over the plain cache.
+AttentionOutput<double> reference(const Batch& batch, const KeyFilter& sees = {});
+template <class Real>
+UnifiedResult<Real> unified(const Batch& batch, const UnifiedOptions& options = {}) {
+  const PagedCache cache = lay_out_plain(batch);
+  return unified_attention<Real>(inputs_of(batch, cache), options);
+}
+
+/// Every way the unified algorithm can take: full, sparse, and chunks of 1, 4 and 64; online and offline; small slices.
+std::vector<UnifiedOptions> all_ways();
+
 /// What a random batch is made of.
 struct BatchShape {
   std::vector<std::int64_t> query_lens, context_lens;
@@ -60,6 +76,12 @@ struct BatchShape {
 
 /// Normal tensors, block ids in random order, slots without a token full of large garbage.
 Batch random_batch(const BatchShape& shape, std::uint64_t seed);
+
+/// A fresh prompt, two extensions, decodes of 1, 3 and 1 tokens; 5 leading blocks are common, K and V differ in size.
+Batch mixed_batch(std::uint64_t seed = 7);
+
+/// Largest absolute error that is taken for rounding, for tensors of order 1.
+inline constexpr double fp32_tolerance = 2e-6, fp64_tolerance = 1e-12;
 
 /// A published case: the batch, its float64 result and the rest of case.json.
 struct Case {

@@ -53,11 +53,5 @@ TEST_CASE("edge: a view that leaves its pool or has other axes is a bug of the c
   CHECK_THROWS_AS(check_inputs(inputs), std::logic_error);
 }
 
-TEST_CASE("golden: cached tokens are the context of a prompt, and the new tokens too of a decode") {
-  const Batch batch = small_batch();
-  CHECK(cached_tokens(batch.metadata, batch.is_decode, 0) == 3);
-  CHECK(cached_tokens(batch.metadata, batch.is_decode, 1) == 10);
-}
-
 }  // namespace
 }  // namespace hybridkv::test

@@ -9,11 +9,6 @@
 namespace hybridkv::test {
 namespace {
 
-AttentionOutput<double> reference(const Batch& batch, const KeyFilter& sees = {}) {
-  const PagedCache cache = lay_out(batch, {.dtype = DType::fp32});
-  return reference_attention(inputs_of(batch, cache), sees);
-}
-
 TEST_CASE("golden: the six published cases, float64") {
   for (const std::string& name : case_names) {
     CAPTURE(name);

@@ -1,0 +1,21 @@
+#include "attention/memory_report.h"
+
+#include <fmt/format.h>
+
+#include "layout/error.h"
+
+namespace hybridkv {
+
+std::int64_t total_bytes(const std::vector<Allocation>& allocations) {
+  Checked total = 0;
+  for (const Allocation& allocation : allocations) total += allocation.bytes;
+  return total;
+}
+
+void MemoryReport::refuse(const Allocation& allocation) {
+  throw ResourceError(fmt::format("no memory for {} ({}): {} bytes; a chunked bias, a smaller chunk or a smaller batch "
+                                  "needs less",
+                                  allocation.what, fmt::join(allocation.shape, ", "), allocation.bytes));
+}
+
+}  // namespace hybridkv

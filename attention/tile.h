@@ -1,0 +1,96 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "attention/inputs.h"
+#include "attention/partial.h"
+
+namespace hybridkv {
+
+template <class Real>
+using RowMatrix = Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+/// K and V of some keys for one KV head, converted for the matrix products.
+///
+/// A row of V that holds NaN or infinity would reach every token through 0 * NaN in the product, so it is kept
+/// apart and added only for the tokens that see it; `value` is 0 there. Rows of keys that nobody sees are never
+/// read from the cache and are 0.
+template <class Real>
+struct KeyValueTile {
+  struct IrregularRow {
+    std::int64_t row;
+    Eigen::Matrix<Real, 1, Eigen::Dynamic> value;
+  };
+
+  RowMatrix<Real> key;                  ///< (key, channel of K)
+  RowMatrix<Real> value;                ///< (key, channel of V)
+  std::vector<IrregularRow> irregular;  ///< rows of V with a value that is not finite, ascending
+
+  /// Room for `keys` rows, all 0.
+  void reset(std::int64_t keys, std::int64_t head_size_k, std::int64_t head_size_v);
+  /// Takes one row of each.
+  void set_row(std::int64_t row, std::span<const float> key_row, std::span<const float> value_row);
+};
+
+/// The new tokens of the batch for one KV head: row t is query token t.
+template <class Real>
+void load_new_tokens(const AttentionInputs& inputs, std::int64_t kv_head, KeyValueTile<Real>& tile);
+
+/// A cached block and how many of its first slots are read.
+struct VisibleBlock {
+  std::int64_t id;
+  std::int32_t slots;
+};
+
+/// Cached blocks for one KV head: row i * B + slot is slot `slot` of the i-th block.
+template <class Real>
+void load_blocks(const AttentionInputs& inputs, std::int64_t kv_head, std::span<const VisibleBlock> blocks,
+                 KeyValueTile<Real>& tile);
+
+/// Queries that read one KV head, scaled: row t * (Hq / Hkv) + j is query head kv_head * (Hq / Hkv) + j of token t.
+template <class Real>
+RowMatrix<Real> load_queries(const AttentionInputs& inputs, std::int64_t kv_head);
+
+/// Which rows of the queries meet which keys under which bias.
+template <class Real>
+struct TileTask {
+  std::int64_t first_token = 0, num_tokens = 0;  ///< query tokens
+  std::int64_t num_keys = 0;                     ///< the first rows of the tile
+  const Real* bias = nullptr;                    ///< of `first_token`: one element per key, 0 or -inf
+  std::int64_t bias_stride = 0;                  ///< elements from one token's bias to the next
+};
+
+/// Scores and products of `attend`, kept between calls; the largest sizes stay for the memory report.
+template <class Real>
+struct TileScratch {
+  /// A call works on so many tokens at a time that the scores do not exceed this (or on one token).
+  static constexpr std::int64_t max_scores = 1 << 20;
+  std::vector<Real> scores;    ///< (rows, keys)
+  std::vector<Real> weighted;  ///< (rows, channel of V)
+};
+
+/// Attention of query rows over a tile, merged into the partial results of the query heads of `kv_head`.
+/// A key with bias -inf is not read into the result, whatever its K and V hold. Source: domain section 8.
+template <class Real>
+void attend(const RowMatrix<Real>& queries, const KeyValueTile<Real>& tile, const TileTask<Real>& task,
+            std::int64_t kv_head, TileScratch<Real>& scratch, Partial<Real>& into);
+
+extern template struct KeyValueTile<float>;
+extern template struct KeyValueTile<double>;
+extern template void load_new_tokens(const AttentionInputs&, std::int64_t, KeyValueTile<float>&);
+extern template void load_new_tokens(const AttentionInputs&, std::int64_t, KeyValueTile<double>&);
+extern template void load_blocks(const AttentionInputs&, std::int64_t, std::span<const VisibleBlock>,
+                                 KeyValueTile<float>&);
+extern template void load_blocks(const AttentionInputs&, std::int64_t, std::span<const VisibleBlock>,
+                                 KeyValueTile<double>&);
+extern template RowMatrix<float> load_queries(const AttentionInputs&, std::int64_t);
+extern template RowMatrix<double> load_queries(const AttentionInputs&, std::int64_t);
+extern template void attend(const RowMatrix<float>&, const KeyValueTile<float>&, const TileTask<float>&, std::int64_t,
+                            TileScratch<float>&, Partial<float>&);
+extern template void attend(const RowMatrix<double>&, const KeyValueTile<double>&, const TileTask<double>&,
+                            std::int64_t, TileScratch<double>&, Partial<double>&);
+
+}  // namespace hybridkv

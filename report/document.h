@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "report/format.h"
+#include "report/table.h"
+
+namespace hybridkv {
+
+/// A title: 1 for the whole document, 2 for a section, 3 for an entry of a section.
+struct Heading {
+  std::string text;
+  int level = 2;
+};
+/// A sentence or a few.
+struct Paragraph {
+  std::string text;
+};
+/// Labelled values, one a line, aligned: "rule  B = A * ceil(M / (A * N * a1))".
+struct Facts {
+  std::vector<std::pair<std::string, std::string>> entries;
+};
+/// Sentences that stand beside each other; the terminal sets warnings off.
+struct Listing {
+  std::vector<std::string> items;
+  bool warning = false;
+};
+
+/// A piece of a document. A new kind of content (a plot) is one alternative here and one case in each renderer.
+using Block = std::variant<Heading, Paragraph, Facts, Listing, Table>;
+
+/// What a report says, in order, without any form. A new form (HTML) is one more renderer beside the two below.
+struct Document {
+  std::vector<Block> blocks;
+};
+
+/// For the terminal. Sentences are wrapped at style.width, blocks stand apart by an empty line (entries of level 3 and
+/// their facts do not).
+std::string render_text(const Document& document, const Style& style = {});
+
+/// GitHub's Markdown.
+std::string render_markdown(const Document& document);
+
+}  // namespace hybridkv

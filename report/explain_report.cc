@@ -1,0 +1,216 @@
+#include "report/explain_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string_view>
+
+#include "layout/error.h"
+#include "report/human.h"
+#include "report/json_text.h"
+#include "report/plan_json.h"
+
+namespace hybridkv {
+
+namespace {
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+/// The formula at the start of a text: up to a colon, or a comma, bracket or condition that follows it outside of all
+/// brackets ("num_blocks - 1: block 0 …", "num_blocks / ids (as engines print it)").
+std::string_view formula_of(std::string_view text) {
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool remark = i >= 2 && text[i] == '(' && text[i - 1] == ' ' && (is_word(text[i - 2]) || text[i - 2] == ')');
+    if (depth == 0 && (text[i] == ':' || text[i] == ',' || text[i] == ';' || remark)) return text.substr(0, i);
+    if (text[i] == '(') ++depth;
+    if (text[i] == ')') --depth;
+  }
+  return text;
+}
+
+/// Digits as a calculator takes them; nothing for a word.
+std::optional<std::string> plain_number(const Term& term) {
+  if (const auto* count = std::get_if<std::int64_t>(&term.value)) return std::to_string(*count);
+  if (const auto* real = std::get_if<double>(&term.value)) return fmt::format("{}", *real);
+  return std::nullopt;
+}
+
+/// The input whose symbol stands at the start of `text` as a word of its own, the longest of several.
+const Term* input_at(std::string_view text, const std::vector<Term>& inputs) {
+  const Term* longest = nullptr;
+  for (const Term& input : inputs) {
+    const std::string& symbol = input.symbol;
+    const bool here = !symbol.empty() && text.substr(0, symbol.size()) == symbol &&
+                      (text.size() == symbol.size() || !is_word(text[symbol.size()]));
+    if (here && (longest == nullptr || symbol.size() > longest->symbol.size())) longest = &input;
+  }
+  return longest;
+}
+
+/// "A = 16 tokens, N = 5"; neighbours that are alike once, with how often they come.
+std::string inputs_text(const std::vector<Term>& inputs) {
+  std::string text;
+  for (std::size_t i = 0; i < inputs.size();) {
+    std::size_t end = i + 1;
+    while (end < inputs.size() && inputs[end] == inputs[i]) ++end;
+    text += fmt::format("{}{} = {}", i == 0 ? "" : ", ", inputs[i].symbol, term_text(inputs[i]));
+    if (end - i > 1) text += fmt::format(" ({} times)", end - i);
+    i = end;
+  }
+  return text;
+}
+
+std::string result_text(const Term& result) {
+  const auto* bytes = std::get_if<std::int64_t>(&result.value);
+  const bool rounded_helps = bytes != nullptr && result.unit == "bytes";
+  return fmt::format("{} = {}", result.symbol, rounded_helps ? exact_bytes(*bytes) : term_text(result));
+}
+
+Cell term_cell(const Term& term) {
+  return std::visit(
+      [](const auto& value) -> Cell {
+        if constexpr (std::is_same_v<std::decay_t<decltype(value)>, double>)
+          return Real{value};
+        else
+          return value;
+      },
+      term.value);
+}
+
+nlohmann::ordered_json explain_json(const PlanSet& set) {
+  nlohmann::ordered_json json{
+      {"schema", derivation_schema_id}, {"model", set.model}, {"tensor_parallel", set.tensor_parallel}};
+  auto& plans = json["plans"] = nlohmann::ordered_json::array();
+  for (const CachePlan& plan : set.plans) {
+    auto steps = nlohmann::ordered_json::array();
+    for (const Decision& decision : plan.derivation) {
+      const nlohmann::ordered_json written = to_json(decision);
+      nlohmann::ordered_json step;
+      for (const auto& [name, value] : written.items()) {
+        step[name] = value;
+        if (name == "rule") {
+          const auto values = substituted_rule(decision);
+          step["values"] = values ? nlohmann::ordered_json(*values) : nlohmann::ordered_json(nullptr);
+        }
+      }
+      steps.push_back(std::move(step));
+    }
+    plans.push_back({{"attention_pack_size", plan.attention_pack_size}, {"derivation", std::move(steps)}});
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string term_text(const Term& term) {
+  if (const auto* word = std::get_if<std::string>(&term.value)) return *word;
+  std::string number;
+  bool one = false;
+  if (const auto* count = std::get_if<std::int64_t>(&term.value)) {
+    number = human_count(*count);
+    one = *count == 1;
+  } else {
+    // Four decimals at most: enough to recognise the number, the exact one is in json and csv.
+    number = human_real(std::get<double>(term.value), 4);
+    if (number.find('.') != std::string::npos) number.erase(number.find_last_not_of('0') + 1);
+    if (number.back() == '.') number.pop_back();
+  }
+  if (term.unit.empty()) return number;
+  const bool plural = term.unit.back() == 's' && term.unit.find(' ') == std::string::npos;
+  return number + " " + (one && plural ? term.unit.substr(0, term.unit.size() - 1) : term.unit);
+}
+
+std::optional<std::string> substituted_rule(const Decision& decision) {
+  static constexpr std::array<std::string_view, 6> functions{"ceil", "floor", "max", "min", "lcm", "int"};
+  const std::string_view rule = decision.rule;
+  const std::size_t sign = rule.find(" = ");
+  const std::string_view formula = formula_of(sign == std::string_view::npos ? rule : rule.substr(sign + 3));
+  std::string text;
+  bool replaced = false;
+  for (std::size_t i = 0; i < formula.size();) {
+    if (!is_word(formula[i])) {
+      text += formula[i++];
+      continue;
+    }
+    std::size_t length = 0;
+    if (const Term* input = input_at(formula.substr(i), decision.inputs)) {
+      const auto number = plain_number(*input);
+      if (!number) return std::nullopt;
+      text += *number;
+      length = input->symbol.size();
+      replaced = true;
+    } else {
+      while (i + length < formula.size() && is_word(formula[i + length])) ++length;
+      const std::string_view word = formula.substr(i, length);
+      const bool known = std::find(functions.begin(), functions.end(), word) != functions.end() ||
+                         std::all_of(word.begin(), word.end(),
+                                     [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; });
+      if (!known) return std::nullopt;
+      text += word;
+    }
+    i += length;
+  }
+  if (!replaced) return std::nullopt;
+  const std::string_view symbol = sign == std::string_view::npos ? std::string_view(decision.result.symbol)
+                                                                  : rule.substr(0, sign);
+  return fmt::format("{} = {}", symbol, text);
+}
+
+Document explain_report(const PlanSet& set) {
+  expects(!set.plans.empty(), "a report has at least one plan");
+  Document document;
+  document.blocks.emplace_back(
+      Heading{fmt::format("{}, tensor parallel {}: where the numbers come from", set.model, set.tensor_parallel), 1});
+  for (const CachePlan& plan : set.plans) {
+    document.blocks.emplace_back(
+        Heading{fmt::format("N = {}: {} a page", plan.attention_pack_size,
+                            human_plural(plan.attention_pack_size, "attention layer"))});
+    std::size_t step = 0;
+    for (const Decision& decision : plan.derivation) {
+      document.blocks.emplace_back(Heading{fmt::format("{}. {}", ++step, result_text(decision.result)), 3});
+      Facts facts{{{"rule", decision.rule}}};
+      if (const auto values = substituted_rule(decision)) facts.entries.emplace_back("values", *values);
+      if (!decision.inputs.empty()) facts.entries.emplace_back("with", inputs_text(decision.inputs));
+      facts.entries.emplace_back("source", decision.source);
+      document.blocks.emplace_back(std::move(facts));
+    }
+  }
+  return document;
+}
+
+Table explain_table(const PlanSet& set) {
+  Table table({{"attention_pack_size", "N"},
+               {"step", "step"},
+               {"symbol", "symbol", "", Align::left},
+               {"value", "value"},
+               {"unit", "unit", "", Align::left},
+               {"rule", "rule", "", Align::left},
+               {"values", "values", "", Align::left},
+               {"inputs", "with", "", Align::left},
+               {"source", "source", "", Align::left}});
+  for (const CachePlan& plan : set.plans) {
+    std::int64_t step = 0;
+    for (const Decision& decision : plan.derivation) {
+      const auto values = substituted_rule(decision);
+      table.add_row({plan.attention_pack_size, ++step, decision.result.symbol, term_cell(decision.result),
+                     decision.result.unit, decision.rule, values ? Cell(*values) : Cell(), inputs_text(decision.inputs),
+                     decision.source});
+    }
+  }
+  return table;
+}
+
+std::string render_explain(const PlanSet& set, Format format, const Style& style) {
+  switch (format) {
+    case Format::table: return render_text(explain_report(set), style);
+    case Format::json: return json_text(explain_json(set));
+    case Format::csv: return render_csv(explain_table(set));
+    case Format::markdown: return render_markdown(explain_report(set));
+  }
+  throw std::logic_error("unknown format");
+}
+
+}  // namespace hybridkv

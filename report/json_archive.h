@@ -1,0 +1,217 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "layout/error.h"
+
+namespace hybridkv {
+
+/// Writing and reading of plain structs as JSON objects from one list of their fields, so that the names can not drift
+/// apart. For each struct there is a function in namespace hybridkv
+///
+///   template <class Archive, Is<CapacityPlan> T>
+///   void fields(Archive& archive, T& value) {
+///     archive("max_model_len", value.max_model_len);
+///   }
+///
+/// and for each enum a `to_string` and a specialisation of `enum_values`. Supported values: bool, 64-bit integers,
+/// finite doubles, strings, a variant of these three, such enums and structs, std::vector and std::optional (null) of them.
+
+template <class T, class U>
+concept Is = std::same_as<std::remove_const_t<T>, U>;
+
+/// All values of an enum, for reading it by name.
+template <class Enum>
+inline constexpr std::nullptr_t enum_values = nullptr;
+
+/// Writes: every call appends a key, in the order of the calls.
+class JsonWriter {
+ public:
+  static constexpr bool reads = false;
+  nlohmann::ordered_json object = nlohmann::ordered_json::object();
+
+  template <class T>
+  void operator()(const char* name, const T& value) {
+    object[name] = encode(value);
+  }
+  /// A key that is left out where the value is that of a default-constructed T.
+  template <class T>
+  void unless_default(const char* name, const T& value) {
+    if (!(value == T{})) object[name] = encode(value);
+  }
+  /// A key that follows from other fields and is written for the reader's convenience.
+  template <class Function>
+  void derived(const char* name, Function value) {
+    object[name] = encode(value());
+  }
+
+  template <class T>
+  static nlohmann::ordered_json encode(const T& value) {
+    if constexpr (std::is_enum_v<T>) {
+      return std::string(to_string(value));
+    } else if constexpr (std::same_as<T, double>) {
+      expects(std::isfinite(value), "numbers of a plan are finite");
+      return value;
+    } else if constexpr (requires(JsonWriter writer) { fields(writer, value); }) {
+      JsonWriter writer;
+      fields(writer, value);
+      return std::move(writer.object);
+    } else {
+      return value;
+    }
+  }
+  template <class T>
+  static nlohmann::ordered_json encode(const std::vector<T>& values) {
+    auto array = nlohmann::ordered_json::array();
+    for (const T& value : values) array.push_back(encode(value));
+    return array;
+  }
+  template <class T>
+  static nlohmann::ordered_json encode(const std::optional<T>& value) {
+    return value ? encode(*value) : nlohmann::ordered_json(nullptr);
+  }
+  static nlohmann::ordered_json encode(const std::variant<std::int64_t, double, std::string>& value) {
+    return std::visit([](const auto& held) { return encode(held); }, value);
+  }
+};
+
+/// Reads one object. Throws InputError with the path of the value ("plans[0].specs[2].kind") for a missing key, an
+/// unknown key, a value of the wrong type, and a derived value that does not follow.
+class JsonReader {
+ public:
+  static constexpr bool reads = true;
+  using Json = nlohmann::ordered_json;
+
+  JsonReader(const Json& object, std::string path) : object_(object), path_(std::move(path)) {
+    require(object.is_object(), path_, "an object", object);
+  }
+
+  template <class T>
+  void operator()(const char* name, T& value) {
+    names_.push_back(name);
+    const auto found = object_.find(name);
+    if (found == object_.end()) fail(path_of(name), "missing");
+    decode(*found, path_of(name), value);
+  }
+  template <class T>
+  void unless_default(const char* name, T& value) {
+    if (object_.contains(name))
+      (*this)(name, value);
+    else
+      value = T{};
+  }
+  template <class Function>
+  void derived(const char* name, Function value) {
+    names_.push_back(name);
+    checks_.push_back([this, name, value = std::move(value)] {
+      const auto found = object_.find(name);
+      if (found == object_.end()) fail(path_of(name), "missing");
+      const Json expected = JsonWriter::encode(value());
+      if (*found != expected)
+        fail(path_of(name), fmt::format("is {}, but {} follows from the rest", short_text(*found), short_text(expected)));
+    });
+  }
+  /// To be called after the last field.
+  void finish() const {
+    for (const auto& item : object_.items())
+      if (std::find(names_.begin(), names_.end(), item.key()) == names_.end())
+        fail(path_of(item.key()), fmt::format("unknown key; allowed here: {}", fmt::join(names_, ", ")));
+    for (const auto& check : checks_) check();
+  }
+
+  const std::string& path() const { return path_; }
+  std::string path_of(const std::string& name) const { return path_.empty() ? name : path_ + "." + name; }
+  [[noreturn]] static void fail(const std::string& path, const std::string& message) {
+    throw InputError((path.empty() ? "the JSON" : path) + ": " + message);
+  }
+
+ private:
+  static std::string short_text(const Json& value) {
+    std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    constexpr std::size_t longest = 60;
+    return text.size() > longest ? text.substr(0, longest) + "..." : text;
+  }
+  static void require(bool condition, const std::string& path, const std::string& what, const Json& value) {
+    if (!condition) fail(path, fmt::format("must be {}, is {}", what, short_text(value)));
+  }
+
+  template <class T>
+  static void decode(const Json& json, const std::string& path, T& value) {
+    if constexpr (std::is_enum_v<T>) {
+      std::string allowed;
+      for (T candidate : enum_values<T>) {
+        if (json.is_string() && json.get_ref<const std::string&>() == to_string(candidate)) {
+          value = candidate;
+          return;
+        }
+        allowed += (allowed.empty() ? "" : ", ") + std::string(to_string(candidate));
+      }
+      require(false, path, "one of " + allowed, json);
+    } else if constexpr (std::same_as<T, bool>) {
+      require(json.is_boolean(), path, "true or false", json);
+      value = json.get<bool>();
+    } else if constexpr (std::same_as<T, std::int64_t>) {
+      const bool fits = json.is_number_unsigned()
+                            ? json.get<std::uint64_t>() <= std::uint64_t{std::numeric_limits<std::int64_t>::max()}
+                            : json.is_number_integer();
+      require(fits, path, "a 64-bit integer", json);
+      value = json.get<std::int64_t>();
+    } else if constexpr (std::same_as<T, double>) {
+      require(json.is_number(), path, "a number", json);
+      value = json.get<double>();
+    } else if constexpr (std::same_as<T, std::string>) {
+      require(json.is_string(), path, "a string", json);
+      value = json.get<std::string>();
+    } else {
+      JsonReader reader(json, path);
+      fields(reader, value);
+      reader.finish();
+    }
+  }
+  template <class T>
+  static void decode(const Json& json, const std::string& path, std::vector<T>& values) {
+    require(json.is_array(), path, "an array", json);
+    values.clear();
+    for (const Json& item : json) {
+      T value{};
+      decode(item, fmt::format("{}[{}]", path, values.size()), value);
+      values.push_back(std::move(value));
+    }
+  }
+  template <class T>
+  static void decode(const Json& json, const std::string& path, std::optional<T>& value) {
+    value.reset();
+    if (json.is_null()) return;
+    decode(json, path, value.emplace());
+  }
+  /// A number or word; an integer and a double of the same value stay apart ("3" and "3.0").
+  static void decode(const Json& json, const std::string& path, std::variant<std::int64_t, double, std::string>& value) {
+    if (json.is_string())
+      value = json.get<std::string>();
+    else if (json.is_number_float())
+      value = json.get<double>();
+    else
+      decode(json, path, value.emplace<std::int64_t>());
+  }
+
+  const Json& object_;
+  std::string path_;
+  std::vector<std::string> names_;
+  std::vector<std::function<void()>> checks_;
+};
+
+}  // namespace hybridkv

@@ -1,0 +1,63 @@
+#include "report/json_text.h"
+
+#include <algorithm>
+
+namespace hybridkv {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string scalar_text(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+/// Levels of arrays and objects: 0 for a scalar, 1 for [1, 2] and {}.
+int depth_of(const Json& value) {
+  if (!value.is_structured()) return 0;
+  int deepest = 0;
+  for (const Json& item : value) deepest = std::max(deepest, depth_of(item));
+  return deepest + 1;
+}
+
+std::string one_line(const Json& value) {
+  if (!value.is_structured()) return scalar_text(value);
+  std::string text;
+  for (const auto& item : value.items()) {
+    if (!text.empty()) text += ", ";
+    if (value.is_object()) text += scalar_text(item.key()) + ": ";
+    text += one_line(item.value());
+  }
+  return value.is_object() ? "{" + text + "}" : "[" + text + "]";
+}
+
+/// Appends the value; its first line starts at column `column`.
+void append(std::string& text, const Json& value, std::size_t indent, std::size_t column) {
+  constexpr std::size_t width = 120;
+  if (const int depth = depth_of(value); depth <= 3) {
+    const std::string line = one_line(value);
+    // A row of numbers is easier to read as one long line than as one number a line.
+    if (column + line.size() < width || depth == 0 || (depth == 1 && value.is_array())) {
+      text += line;
+      return;
+    }
+  }
+  const std::string space(indent + 2, ' ');
+  text += value.is_object() ? "{\n" : "[\n";
+  std::size_t left = value.size();
+  for (const auto& item : value.items()) {
+    const std::string key = value.is_object() ? scalar_text(item.key()) + ": " : "";
+    text += space + key;
+    append(text, item.value(), indent + 2, space.size() + key.size());
+    text += --left > 0 ? ",\n" : "\n";
+  }
+  text += std::string(indent, ' ') + (value.is_object() ? "}" : "]");
+}
+
+}  // namespace
+
+std::string json_text(const Json& value) {
+  std::string text;
+  append(text, value, 0, 0);
+  return text + "\n";
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace hybridkv {
+
+/// JSON for files and terminals that people also read: two spaces an indent, but what is at most three levels deep stays on
+/// one line where it fits 120 columns (a view, the pages of a group), and a list of numbers always. Ends with a line feed.
+/// Doubles keep every digit; bytes that are no UTF-8 become U+FFFD.
+std::string json_text(const nlohmann::ordered_json& value);
+
+}  // namespace hybridkv

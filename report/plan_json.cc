@@ -1,0 +1,333 @@
+#include "report/plan_json.h"
+
+#include <array>
+#include <set>
+
+#include "report/json_archive.h"
+
+namespace hybridkv {
+
+template <>
+inline constexpr std::array enum_values<AttentionKind> = {AttentionKind::full, AttentionKind::sliding_window,
+                                                          AttentionKind::chunked_local, AttentionKind::mla};
+template <>
+inline constexpr std::array enum_values<BackendForm> = {
+    BackendForm::paged,    BackendForm::flex,
+    BackendForm::cpu,      BackendForm::diff_kv,
+    BackendForm::kv_first, BackendForm::kv_first_unordered,
+    BackendForm::mla};
+template <>
+inline constexpr std::array enum_values<PhysicalOrder> = {PhysicalOrder::nhd, PhysicalOrder::hnd,
+                                                          PhysicalOrder::head_major};
+template <>
+inline constexpr std::array enum_values<CacheMode> = {CacheMode::none, CacheMode::align, CacheMode::all};
+template <>
+inline constexpr std::array enum_values<DType> = std::to_array(all_dtypes);
+
+/// The axes of a layout from its parts, with everything Layout takes for granted checked first.
+static std::vector<Axis> checked_axes(const std::string& path, const std::vector<std::string>& names,
+                                      const std::vector<std::int64_t>& shape,
+                                      const std::vector<std::int64_t>& strides) {
+  if (names.size() != shape.size() || names.size() != strides.size())
+    JsonReader::fail(path, "axes, shape and strides must have the same length");
+  if (names.size() > Layout::max_rank) JsonReader::fail(path, "at most 8 axes");
+  std::vector<Axis> axes;
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i].empty() || names[i].size() > AxisName::max_length)
+      JsonReader::fail(path, "the name of an axis has 1 to 15 bytes, not \"" + names[i] + "\"");
+    if (!seen.insert(names[i]).second) JsonReader::fail(path, "two axes are called \"" + names[i] + "\"");
+    if (shape[i] < 0 || strides[i] < 0) JsonReader::fail(path, "extents and strides must not be negative");
+    axes.push_back({AxisName(std::string_view(names[i])), shape[i], strides[i]});
+  }
+  return axes;
+}
+
+/// A layout as the keys axes, shape, strides and offset; a dense one needs axes and shape alone.
+template <class Archive, Is<Layout> T>
+static void layout_fields(Archive& archive, T& layout, bool dense) {
+  std::vector<std::string> names;
+  std::vector<std::int64_t> shape, strides;
+  std::int64_t offset = layout.offset();
+  for (const Axis& axis : layout.axes()) {
+    names.emplace_back(axis.name.view());
+    shape.push_back(axis.extent);
+    strides.push_back(axis.stride);
+  }
+  archive("axes", names);
+  archive("shape", shape);
+  if (!dense) {
+    archive("strides", strides);
+    archive("offset", offset);
+  }
+  if constexpr (Archive::reads) {
+    if (dense) strides.assign(shape.size(), 0);
+    if (offset < 0) JsonReader::fail(archive.path_of("offset"), "must not be negative");
+    const std::vector<Axis> axes = checked_axes(archive.path(), names, shape, strides);
+    try {
+      layout = dense ? row_major(axes) : Layout(axes, offset);
+    } catch (const InputError& error) {  // the extent of the layout passes 64 bits
+      JsonReader::fail(archive.path(), error.what());
+    }
+  }
+}
+
+template <class Archive, Is<StateTensor> T>
+static void fields(Archive& archive, T& tensor) {
+  archive("name", tensor.name);
+  archive("dtype", tensor.dtype);
+  layout_fields(archive, tensor.layout, true);
+  archive("byte_offset", tensor.byte_offset);
+}
+
+template <class Archive, Is<StateSpec> T>
+static void fields(Archive& archive, T& state) {
+  archive("bytes", state.bytes);
+  archive("padding_bytes", state.padding_bytes);
+  archive("tensors", state.tensors);
+}
+
+template <class Archive, Is<AttentionGeometry> T>
+static void fields(Archive& archive, T& geometry) {
+  archive("kind", geometry.kind);
+  archive("dtype", geometry.dtype);
+  archive("form", geometry.form);
+  archive("order", geometry.order);
+  archive("query_heads", geometry.query_heads);
+  archive("kv_heads", geometry.kv_heads);
+  archive("head_size_k", geometry.head_size_k);
+  archive("head_size_v", geometry.head_size_v);
+  archive("window_tokens", geometry.window_tokens);
+}
+
+template <class Archive, Is<SpecPlan> T>
+static void fields(Archive& archive, T& spec) {
+  archive("id", spec.id);
+  archive("kind", spec.kind);
+  archive("layers", spec.layers);
+  archive("block_size_tokens", spec.block_size_tokens);
+  archive("kernel_block_size_tokens", spec.kernel_block_size_tokens);
+  archive.unless_default("bytes_per_token", spec.bytes_per_token);
+  archive.unless_default("state", spec.state);
+  archive("unpadded_page_bytes", spec.unpadded_page_bytes);
+  archive("padding_percent", spec.padding_percent);
+  archive("draft", spec.draft);
+  archive("layers_per_page", spec.layers_per_page);
+  archive("num_pages", spec.num_pages);
+  archive.unless_default("attention", spec.attention);
+}
+
+template <class Archive, Is<GroupPlan> T>
+static void fields(Archive& archive, T& group) {
+  archive("spec", group.spec);
+  archive.derived("layers", [&group] { return group.layers(); });
+  archive("padding_slots", group.padding_slots);
+  archive("pages", group.pages);
+}
+
+template <class Archive, Is<LayerRef> T>
+static void fields(Archive& archive, T& layer) {
+  archive("spec", layer.spec);
+  archive("layer", layer.layer);
+}
+
+template <class Archive, Is<PoolPlan> T>
+static void fields(Archive& archive, T& pool) {
+  archive("bytes", pool.bytes);
+  archive("page_bytes", pool.page_bytes);
+  archive("shared_by", pool.shared_by);
+}
+
+template <class Archive, Is<ExtraPlan> T>
+static void fields(Archive& archive, T& extra) {
+  archive("what", extra.what);
+  archive.unless_default("bytes_per_block", extra.bytes_per_block);
+  archive.unless_default("blocks_per_request", extra.blocks_per_request);
+}
+
+template <class Archive, Is<CapacityPlan> T>
+static void fields(Archive& archive, T& capacity) {
+  archive("max_model_len", capacity.max_model_len);
+  archive("blocks_per_request", capacity.blocks_per_request);
+  archive("bytes_per_request", capacity.bytes_per_request);
+  archive("ideal_bytes_per_request", capacity.ideal_bytes_per_request);
+  archive("max_concurrency", capacity.max_concurrency);
+  archive("kv_cache_tokens", capacity.kv_cache_tokens);
+  archive("fits", capacity.fits);
+  archive("usable_concurrency", capacity.usable_concurrency);
+  archive("kv_cache_tokens_by_concurrency", capacity.kv_cache_tokens_by_concurrency);
+  archive("kv_cache_tokens_by_floor", capacity.kv_cache_tokens_by_floor);
+}
+
+template <class Archive, Is<PrefixPlan> T>
+static void fields(Archive& archive, T& prefix) {
+  archive("match_unit_tokens", prefix.match_unit_tokens);
+  archive("min_cacheable_prefix_tokens", prefix.min_cacheable_prefix_tokens);
+  archive("cacheable", prefix.cacheable);
+  archive("duplicate_misses_up_to_tokens", prefix.duplicate_misses_up_to_tokens);
+  archive("duplicate_misses_multiples_of_tokens", prefix.duplicate_misses_multiples_of_tokens);
+}
+
+template <class Archive, Is<BlockWaste> T>
+static void fields(Archive& archive, T& waste) {
+  archive("group", waste.group);
+  archive("state_padding_bytes", waste.state_padding_bytes);
+  archive("attention_padding_bytes", waste.attention_padding_bytes);
+  archive("short_pack_bytes", waste.short_pack_bytes);
+  archive("empty_slot_bytes", waste.empty_slot_bytes);
+  archive.derived("total_bytes", [&waste] { return waste.total(); });
+}
+
+template <class Archive, Is<LoadWaste> T>
+static void fields(Archive& archive, T& waste) {
+  archive("sequence_tokens", waste.sequence_tokens);
+  archive("pool_bytes", waste.pool_bytes);
+  archive.derived("used_bytes", [&waste] { return waste.used_bytes(); });
+  archive.derived("wasted_bytes", [&waste] { return waste.wasted_bytes(); });
+  archive("free_bytes", waste.free_bytes);
+  archive("token_bytes", waste.token_bytes);
+  archive("state_bytes", waste.state_bytes);
+  archive("extra_state_bytes", waste.extra_state_bytes);
+  archive("state_padding_bytes", waste.state_padding_bytes);
+  archive("attention_padding_bytes", waste.attention_padding_bytes);
+  archive("short_pack_bytes", waste.short_pack_bytes);
+  archive("empty_slot_bytes", waste.empty_slot_bytes);
+  archive("block_tail_bytes", waste.block_tail_bytes);
+  archive("null_block_bytes", waste.null_block_bytes);
+}
+
+template <class Archive, Is<WastePlan> T>
+static void fields(Archive& archive, T& waste) {
+  archive("per_block", waste.per_block);
+  archive("at_load", waste.at_load);
+  archive("unallocated_bytes", waste.unallocated_bytes);
+}
+
+template <class Archive, Is<ViewPlan> T>
+static void fields(Archive& archive, T& view) {
+  archive("spec", view.spec);
+  archive("layer", view.layer);
+  archive("tensor", view.tensor);
+  archive("pool", view.pool);
+  archive("dtype", view.dtype);
+  layout_fields(archive, view.layout, false);
+}
+
+template <class Archive, Is<WorkspaceSpec> T>
+static void fields(Archive& archive, T& batch) {
+  archive("query_tokens", batch.query_tokens);
+  archive("shared_blocks", batch.shared_blocks);
+  archive("block_size_tokens", batch.block_size_tokens);
+  archive("chunk_blocks", batch.chunk_blocks);
+  archive("dtype", batch.dtype);
+}
+
+template <class Archive, Is<WorkspacePlan> T>
+static void fields(Archive& archive, T& workspace) {
+  archive("batch", workspace.batch);
+  archive("full_bias_bytes", workspace.full_bias_bytes);
+  archive("chunked_bias_bytes", workspace.chunked_bias_bytes);
+  archive("block_usage_bytes", workspace.block_usage_bytes);
+}
+
+template <class Archive, Is<Term> T>
+static void fields(Archive& archive, T& term) {
+  archive("symbol", term.symbol);
+  archive("value", term.value);
+  archive("unit", term.unit);
+}
+
+template <class Archive, Is<Decision> T>
+static void fields(Archive& archive, T& decision) {
+  archive("result", decision.result);
+  archive("rule", decision.rule);
+  archive("inputs", decision.inputs);
+  archive("source", decision.source);
+}
+
+template <class Archive, Is<Warning> T>
+static void fields(Archive& archive, T& warning) {
+  archive("code", warning.code);
+  archive("message", warning.message);
+}
+
+template <class Archive, Is<CachePlan> T>
+static void fields(Archive& archive, T& plan) {
+  archive("attention_pack_size", plan.attention_pack_size);
+  archive("cache_mode", plan.cache_mode);
+  archive("speculative_tokens", plan.speculative_tokens);
+  archive("specs", plan.specs);
+  archive("page_bytes", plan.page_bytes);
+  archive("groups", plan.groups);
+  archive("pools", plan.pools);
+  archive("extras", plan.extras);
+  archive("num_blocks", plan.num_blocks);
+  archive("usable_blocks", plan.usable_blocks);
+  archive("capacity", plan.capacity);
+  archive("max_fitting_tokens", plan.max_fitting_tokens);
+  archive("max_running_requests", plan.max_running_requests);
+  archive("max_running_requests_by_states", plan.max_running_requests_by_states);
+  archive("one_token_request_bytes", plan.one_token_request_bytes);
+  archive("prefix", plan.prefix);
+  archive("waste", plan.waste);
+  archive("views", plan.views);
+  archive("workspace", plan.workspace);
+  archive("warnings", plan.warnings);
+  archive("derivation", plan.derivation);
+}
+
+template <class Archive, Is<PlanSet> T>
+static void fields(Archive& archive, T& set) {
+  archive.derived("schema", [] { return std::string(plan_schema_id); });
+  archive("model", set.model);
+  archive("tensor_parallel", set.tensor_parallel);
+  archive("strategy", set.strategy);
+  archive("plans", set.plans);
+}
+
+/// What the types alone do not say: there is a capacity, every spec, group and pool that is referred to exists (a
+/// reader may index by them), and a spec is of one kind.
+static void check_plan(const CachePlan& plan, const std::string& path) {
+  if (plan.capacity.empty()) JsonReader::fail(path + ".capacity", "needs at least one length");
+  const auto check = [&](const std::string& where, std::int64_t index, std::size_t count, const char* what) {
+    if (index < 0 || static_cast<std::size_t>(index) >= count)
+      JsonReader::fail(path + where, fmt::format("is {}, but the plan has {} {}", index, count, what));
+  };
+  for (std::size_t i = 0; i < plan.specs.size(); ++i) {
+    const SpecPlan& spec = plan.specs[i];
+    if (spec.id != static_cast<std::int64_t>(i))
+      JsonReader::fail(fmt::format("{}.specs[{}].id", path, i), fmt::format("is {}, but must be the position", spec.id));
+    if (spec.attention.has_value() == spec.state.has_value())
+      JsonReader::fail(fmt::format("{}.specs[{}]", path, i), "must have either attention or state");
+  }
+  for (std::size_t i = 0; i < plan.groups.size(); ++i)
+    check(fmt::format(".groups[{}].spec", i), plan.groups[i].spec, plan.specs.size(), "specs");
+  for (std::size_t i = 0; i < plan.pools.size(); ++i)
+    for (std::size_t j = 0; j < plan.pools[i].shared_by.size(); ++j)
+      check(fmt::format(".pools[{}].shared_by[{}].spec", i, j), plan.pools[i].shared_by[j].spec, plan.specs.size(),
+            "specs");
+  for (std::size_t i = 0; i < plan.waste.per_block.size(); ++i)
+    check(fmt::format(".waste.per_block[{}].group", i), plan.waste.per_block[i].group, plan.groups.size(), "groups");
+  for (std::size_t i = 0; i < plan.views.size(); ++i) {
+    check(fmt::format(".views[{}].spec", i), plan.views[i].spec, plan.specs.size(), "specs");
+    check(fmt::format(".views[{}].pool", i), plan.views[i].pool, plan.pools.size(), "pools");
+  }
+}
+
+nlohmann::ordered_json to_json(const PlanSet& plans) { return JsonWriter::encode(plans); }
+
+nlohmann::ordered_json to_json(const Decision& decision) { return JsonWriter::encode(decision); }
+
+PlanSet plan_set_from_json(const nlohmann::ordered_json& json) {
+  if (!json.is_object() || !json.contains("schema") || json["schema"] != plan_schema_id)
+    throw InputError(fmt::format("no plan this version reads: its \"schema\" must be \"{}\"", plan_schema_id));
+  PlanSet set;
+  JsonReader reader(json, "");
+  fields(reader, set);
+  reader.finish();
+  if (set.plans.empty()) JsonReader::fail("plans", "needs at least one plan");
+  for (std::size_t i = 0; i < set.plans.size(); ++i) check_plan(set.plans[i], fmt::format("plans[{}]", i));
+  return set;
+}
+
+}  // namespace hybridkv

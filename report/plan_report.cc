@@ -1,0 +1,222 @@
+#include "report/plan_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "layout/error.h"
+#include "planner/capacity.h"
+#include "planner/pack_comparison.h"
+#include "report/human.h"
+#include "report/json_text.h"
+#include "report/plan_json.h"
+#include "report/plan_sections.h"
+#include "report/plan_table.h"
+
+namespace hybridkv {
+
+namespace {
+
+const CapacityPlan& capacity_of(const CachePlan& plan, std::int64_t length) {
+  for (const CapacityPlan& capacity : plan.capacity)
+    if (capacity.max_model_len == length) return capacity;
+  throw std::logic_error("precondition broken: every plan has a capacity at each length");
+}
+
+std::string attention_text(const SpecPlan& spec) {
+  const AttentionGeometry& attention = *spec.attention;
+  std::string text = fmt::format("{} {}{} layers, ", spec.layers.size(), spec.draft ? "draft " : "", spec.kind);
+  if (attention.kind == AttentionKind::mla)
+    text += fmt::format("one latent of {}", attention.head_size_k);
+  else
+    text += fmt::format("{} (K {} + V {})", human_plural(attention.kv_heads, "KV head"), attention.head_size_k,
+                        attention.head_size_v);
+  if (attention.window_tokens > 0) text += fmt::format(", window {}", human_count(attention.window_tokens));
+  return text + fmt::format(", {}: {} bytes a token and layer", to_string(attention.dtype), human_count(spec.bytes_per_token));
+}
+
+std::string recurrent_text(const SpecPlan& spec) {
+  return fmt::format("{} {} layers, {}: {} bytes a state and layer", spec.layers.size(), spec.kind, state_text(*spec.state),
+                     human_count(spec.state->bytes));
+}
+
+std::string mode_text(const CachePlan& plan) {
+  std::string text = fmt::format("mode {}", to_string(plan.cache_mode));
+  if (plan.speculative_tokens > 0) text += fmt::format(", {}", human_plural(plan.speculative_tokens, "speculative token"));
+  return text;
+}
+
+/// What the pools, the extras and the unallocated rest take together.
+std::int64_t memory_bytes(const CachePlan& plan) {
+  return Checked(plan.num_blocks) * bytes_per_block_id(plan) + plan.waste.unallocated_bytes;
+}
+
+std::string memory_text(const PlanSet& set) {
+  const auto [least, most] = std::minmax_element(
+      set.plans.begin(), set.plans.end(),
+      [](const CachePlan& a, const CachePlan& b) { return memory_bytes(a) < memory_bytes(b); });
+  std::string text = human_bytes(memory_bytes(*least));
+  if (memory_bytes(*least) != memory_bytes(*most)) text += " to " + human_bytes(memory_bytes(*most));
+  return text + (set.tensor_parallel > 1 ? " on each rank" : "");
+}
+
+/// What all plans of a set have in common.
+Facts model_facts(const PlanSet& set) {
+  Facts facts;
+  for (const SpecPlan& spec : set.plans.front().specs)
+    if (spec.attention) facts.entries.emplace_back("attention", attention_text(spec));
+  for (const SpecPlan& spec : set.plans.front().specs)
+    if (spec.state) facts.entries.emplace_back("recurrent", recurrent_text(spec));
+  facts.entries.emplace_back("caching", mode_text(set.plans.front()));
+  facts.entries.emplace_back("memory", memory_text(set));
+  return facts;
+}
+
+std::string length_note(const PlanSet& set, std::int64_t length) {
+  const std::int64_t ideal = capacity_of(set.plans.front(), length).ideal_bytes_per_request;
+  return fmt::format("Request: one of {} tokens; ideally, without paging, it takes {}. Requests: how many of them fit at "
+                     "once, counting the null block as engines print it, and without it.",
+                     human_count(length), human_bytes(ideal));
+}
+
+/// Every distinct warning once, with the packs it concerns.
+Listing warnings_of(const PlanSet& set) {
+  std::vector<std::pair<std::string, std::vector<std::int64_t>>> packs_of;
+  Listing listing{{}, true};
+  for (const CachePlan& plan : set.plans) {
+    for (const Warning& warning : plan.warnings) {
+      auto found = std::find_if(packs_of.begin(), packs_of.end(),
+                                [&](const auto& entry) { return entry.first == warning.message; });
+      if (found == packs_of.end()) found = packs_of.insert(packs_of.end(), {warning.message, {}});
+      found->second.push_back(plan.attention_pack_size);
+    }
+  }
+  for (const auto& [message, packs] : packs_of) {
+    const bool of_all = packs.size() == set.plans.size();
+    listing.items.push_back(of_all ? message : fmt::format("N = {}: {}", fmt::join(packs, ", "), message));
+  }
+  return listing;
+}
+
+void add_section(Document& document, const char* title, Block content) {
+  document.blocks.emplace_back(Heading{title});
+  document.blocks.push_back(std::move(content));
+}
+
+void add_warnings(Document& document, const PlanSet& set) {
+  if (Listing warnings = warnings_of(set); !warnings.items.empty()) add_section(document, "Warnings", std::move(warnings));
+}
+
+void add_workspace(Document& document, const CachePlan& plan) {
+  if (plan.workspace) add_section(document, "Bias memory", workspace_facts(plan));
+}
+
+/// "15 layers in 4 packs of 4, the last of 3".
+std::string packs_text(const SpecPlan& spec) {
+  const auto layers = static_cast<std::int64_t>(spec.layers.size());
+  std::string text = fmt::format("{} in {} of {}", human_plural(layers, "layer"), human_plural(spec.num_pages, "pack"),
+                                 spec.layers_per_page);
+  if (const std::int64_t rest = layers % spec.layers_per_page; rest != 0) text += fmt::format(", the last of {}", rest);
+  return text;
+}
+
+/// The figures that the table of packs would show, for one plan.
+Facts plan_facts(const CachePlan& plan, std::int64_t length) {
+  const CapacityPlan& capacity = capacity_of(plan, length);
+  Facts facts;
+  if (const SpecPlan* attention = packed_attention(plan))
+    facts.entries.emplace_back("block", fmt::format("{} tokens, kernel block {}; {}",
+                                                    human_count(attention->block_size_tokens),
+                                                    human_count(attention->kernel_block_size_tokens),
+                                                    packs_text(*attention)));
+  std::string page = exact_bytes(plan.page_bytes);
+  if (const SpecPlan* state = largest_state(plan))
+    page += fmt::format(", {} padding of the state", human_percent(state->padding_percent));
+  facts.entries.emplace_back("page", page);
+  facts.entries.emplace_back(
+      "pools", fmt::format("{} of {} pages each, of which {} are usable: page 0 is the null block",
+                           plan.pools.size(), human_count(plan.num_blocks), human_count(plan.usable_blocks)));
+  facts.entries.emplace_back(
+      "request", fmt::format("of {} tokens: {} block ids, {}; {} over the {} it would take without paging",
+                             human_count(length), human_count(capacity.blocks_per_request),
+                             human_bytes(capacity.bytes_per_request), human_percent(over_ideal_percent(capacity)),
+                             human_bytes(capacity.ideal_bytes_per_request)));
+  facts.entries.emplace_back(
+      "capacity", fmt::format("{} such requests as engines print it, {} without the null block; {} KV cache tokens",
+                              human_real(capacity.max_concurrency), human_real(capacity.usable_concurrency),
+                              human_count(capacity.kv_cache_tokens)));
+  std::string limits = fmt::format("longest request {} tokens, at most {} requests run", human_count(plan.max_fitting_tokens),
+                                   human_count(plan.max_running_requests));
+  if (plan.max_running_requests_by_states > 0)
+    limits += fmt::format(" (states alone allow {})", human_count(plan.max_running_requests_by_states));
+  limits += fmt::format(", one token costs {}", exact_bytes(plan.one_token_request_bytes));
+  facts.entries.emplace_back("limits", limits);
+  for (const ExtraPlan& extra : plan.extras) {
+    std::string text = extra.what + ":";
+    if (extra.bytes_per_block > 0) text += fmt::format(" {} beside each block", exact_bytes(extra.bytes_per_block));
+    if (extra.blocks_per_request > 0)
+      text += fmt::format(" {} more for each request", human_plural(extra.blocks_per_request, "block id"));
+    facts.entries.emplace_back("extra", text);
+  }
+  return facts;
+}
+
+void add_details(Document& document, const CachePlan& plan) {
+  add_section(document, "Capacity", capacity_table(plan));
+  add_section(document, "Prefix cache", Listing{prefix_sentences(plan)});
+  add_section(document, "Specs", specs_table(plan));
+  add_section(document, "Groups", groups_table(plan));
+  add_section(document, "Pools", pools_table(plan));
+  add_section(document, "Bytes lost in each block id, whatever it holds", block_waste_table(plan));
+  add_section(document, "Where the bytes of the pools go", load_waste_table(plan));
+  document.blocks.emplace_back(Paragraph{load_sentence(plan)});
+  add_section(document, "Views", views_table(plan));
+}
+
+std::string title_of(const PlanSet& set) {
+  std::string title = fmt::format("{}, tensor parallel {}", set.model, set.tensor_parallel);
+  if (set.plans.size() == 1 && packed_attention(set.plans.front()) != nullptr)
+    title += fmt::format(", {} a page", human_plural(set.plans.front().attention_pack_size, "attention layer"));
+  return title;
+}
+
+void add_comparison(Document& document, const PlanSet& set) {
+  const std::int64_t length = longest_length(set);
+  const PackComparison comparison = compare_packs(set.plans);
+  Table table = plan_table_at(set, length);
+  table.mark_row(comparison.best);
+  document.blocks.emplace_back(std::move(table));
+  document.blocks.emplace_back(Paragraph{comparison.reason});
+  document.blocks.emplace_back(Paragraph{length_note(set, length)});
+}
+
+}  // namespace
+
+Document plan_report(const PlanSet& set) {
+  expects(!set.plans.empty(), "a report has at least one plan");
+  Document document;
+  document.blocks.emplace_back(Heading{title_of(set), 1});
+  document.blocks.emplace_back(model_facts(set));
+  const bool single = set.plans.size() == 1;
+  if (single)
+    document.blocks.emplace_back(plan_facts(set.plans.front(), longest_length(set)));
+  else
+    add_comparison(document, set);
+  add_warnings(document, set);
+  add_workspace(document, set.plans.front());
+  if (single) add_details(document, set.plans.front());
+  return document;
+}
+
+std::string render_plan(const PlanSet& set, Format format, const Style& style) {
+  switch (format) {
+    case Format::table: return render_text(plan_report(set), style);
+    case Format::json: return json_text(to_json(set));
+    case Format::csv: return render_csv(plan_table(set));
+    case Format::markdown: return render_markdown(plan_report(set));
+  }
+  throw std::logic_error("unknown format");
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+
+#include "planner/cache_plan.h"
+#include "report/table.h"
+
+namespace hybridkv {
+
+/// One row per plan and length, plans in their order, lengths as asked for. Programs get every scalar of the plan under
+/// its name in the JSON of a plan; people the columns that decide between packs.
+/// Pre: at least one plan, a capacity in each.
+Table plan_table(const PlanSet& set);
+
+/// The rows of plan_table at one length. Pre: as plan_table.
+Table plan_table_at(const PlanSet& set, std::int64_t max_model_len);
+
+/// Longest of the lengths the plans were asked about. Pre: as plan_table.
+std::int64_t longest_length(const PlanSet& set);
+
+/// The attention layers that are packed: the first full-attention or mla layers of the model, else its first attention
+/// layers; null where it has none.
+const SpecPlan* packed_attention(const CachePlan& plan);
+
+/// The largest recurrent state, which decides the page; null where the model has none.
+const SpecPlan* largest_state(const CachePlan& plan);
+
+/// How many percent of the ideal bytes paging adds to one request; 0 where the ideal is 0.
+double over_ideal_percent(const CapacityPlan& capacity);
+
+}  // namespace hybridkv

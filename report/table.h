@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "report/format.h"
+
+namespace hybridkv {
+
+enum class Align { left, right };
+
+/// Who gets to see a column.
+enum class Audience {
+  everyone,
+  people,    ///< terminal and Markdown: what programs get as several columns
+  programs,  ///< csv and json: what would make the table too wide to read
+};
+
+/// One column of a table.
+struct Column {
+  std::string name;            ///< stable name in csv and json: "block_size_tokens"
+  std::string title;           ///< heading for people: "block"
+  std::string subtitle;        ///< second line of the heading, a unit or a word more: "tokens"; empty: none
+  Align align = Align::right;
+  Audience audience = Audience::everyone;
+};
+
+/// A number shown with that many decimals.
+struct Real {
+  double value = 0;
+  int digits = 2;
+};
+/// A size shown in its largest binary unit.
+struct ByteCount {
+  std::int64_t value = 0;
+};
+/// A share shown as "0.58 %".
+struct Percent {
+  double value = 0;  ///< 100 for the whole
+  int digits = 2;
+};
+
+/// One typed value. For people: "2,146,304", "1,334.50", "675.5 MiB", "0.58 %", "yes". For programs: the raw number,
+/// all its digits. Nothing (monostate) is an empty cell, null in json. The names keep integers 64-bit.
+using Cell = std::variant<std::monostate, bool, std::int64_t, Real, ByteCount, Percent, std::string>;
+
+/// The number, or an empty cell.
+Cell cell_of(const std::optional<std::int64_t>& count);
+
+/// Rows of typed cells under named columns.
+/// Invariant, checked by add_row: every row has one cell per column.
+/// Example:
+///   Table table({{"pack", "N"}, {"page_bytes", "page", "bytes"}});
+///   table.add_row({std::int64_t{1}, std::int64_t{2146304}});
+class Table {
+ public:
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+  /// Pre: one cell per column.
+  void add_row(std::vector<Cell> cells);
+  /// A last row of sums, set apart; for people only, programs sum for themselves. Pre: one cell per column.
+  void set_footer(std::vector<Cell> cells);
+  /// Points the reader to one row: "*" before it, bold in Markdown, coloured in colour. Pre: the row exists.
+  void mark_row(std::size_t row);
+
+  const std::vector<Column>& columns() const { return columns_; }
+  const std::vector<std::vector<Cell>>& rows() const { return rows_; }
+  const std::optional<std::vector<Cell>>& footer() const { return footer_; }
+  std::optional<std::size_t> marked_row() const { return marked_row_; }
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<Cell>> rows_;
+  std::optional<std::vector<Cell>> footer_;
+  std::optional<std::size_t> marked_row_;
+};
+
+/// A cell as people read it. Source of the number formats: report/human.h.
+std::string human_cell(const Cell& cell);
+/// A cell as programs read it: shortest text that reads back as the same number; empty for nothing, nan and inf.
+std::string raw_cell(const Cell& cell);
+
+/// Aligned text: headings of one or two lines, a line of dashes, the rows; lines end without spaces.
+std::string render_text(const Table& table, const Style& style = {});
+/// A GitHub table; title and subtitle make one heading.
+std::string render_markdown(const Table& table);
+/// A header line of column names, then one line a row. Quoting as in RFC 4180; lines end in a line feed alone, as Unix
+/// tools expect.
+std::string render_csv(const Table& table);
+/// An array with one object a row, keys = column names in column order; null for nothing, nan and inf.
+nlohmann::ordered_json to_json(const Table& table);
+
+}  // namespace hybridkv

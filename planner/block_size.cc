@@ -73,7 +73,7 @@ std::int64_t attention_block_size(const BlockSizeInputs& inputs, const EngineSpe
 std::int64_t kernel_block_size(std::int64_t block_size_tokens, const EngineSpec& engine, Derivation& derivation) {
   if (engine.kernel_block_sizes.empty()) {
     if (block_size_tokens % engine.kernel_alignment_tokens != 0)
-      throw SpecError("engine.block_size",
+      throw SpecError("engine.block_size_tokens",
                       fmt::format("the block of {} tokens is no multiple of the smallest kernel block of {}; take a "
                                   "user block size that is a multiple of {}",
                                   block_size_tokens, engine.kernel_alignment_tokens, engine.kernel_alignment_tokens));
@@ -90,7 +90,7 @@ std::int64_t kernel_block_size(std::int64_t block_size_tokens, const EngineSpec&
   if (best == 0)
     throw SpecError("engine.kernel_block_sizes",
                     fmt::format("none of the supported kernel blocks ({}) divides the block of {} tokens; add a size "
-                                "that does ({} would), or set engine.block_size to a multiple of one of them",
+                                "that does ({} would), or set engine.block_size_tokens to a multiple of one of them",
                                 fmt::join(engine.kernel_block_sizes, ", "), block_size_tokens, block_size_tokens));
   derivation.push_back({{"b", best, "tokens"},
                         "b = the largest supported kernel block that divides B",

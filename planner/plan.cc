@@ -178,7 +178,7 @@ void allocate_blocks(CachePlan& plan, const EngineSpec& engine, std::int64_t num
     throw SpecError("engine.num_blocks", fmt::format("{} blocks are too few: one request of {} tokens takes {} blocks{}",
                                                      plan.num_blocks, shortest.max_model_len,
                                                      shortest.blocks_per_request, fitting));
-  throw SpecError("memory",
+  throw SpecError("engine.memory",
                   fmt::format("{} bytes ({:.2f} GiB) are too little: one request of {} tokens takes {} blocks of {} "
                               "bytes, so the smallest that works is {} bytes ({:.2f} GiB), and one block more for it "
                               "to finish beside the null block{}",

@@ -24,9 +24,9 @@ void validate(const AttentionSpec& attention, const std::string& path) {
                                                        attention.query_heads, attention.kv_heads));
   const bool windowed =
       attention.kind == AttentionKind::sliding_window || attention.kind == AttentionKind::chunked_local;
-  if (windowed) at_least(1, attention.window_tokens, path + ".window");
+  if (windowed) at_least(1, attention.window_tokens, path + ".window_tokens");
   if (!windowed && attention.window_tokens != 0)
-    throw SpecError(path + ".window", fmt::format("is {}, but {} has no window", attention.window_tokens,
+    throw SpecError(path + ".window_tokens", fmt::format("is {}, but {} has no window", attention.window_tokens,
                                                   to_string(attention.kind)));
 }
 
@@ -66,23 +66,23 @@ void validate(const ModelSpec& model) {
 void validate(const ModelSpec& model, const EngineSpec& engine, const LimitsSpec& limits) {
   at_least(1, engine.tensor_parallel, "engine.tensor_parallel");
   at_least(1, engine.attention_pack_size, "engine.attention_pack_size");
-  if (engine.block_size_tokens) at_least(1, *engine.block_size_tokens, "engine.block_size");
-  if (engine.mamba_block_size_tokens) at_least(1, *engine.mamba_block_size_tokens, "engine.mamba_block_size");
-  at_least(1, engine.kernel_alignment_tokens, "engine.kernel_alignment");
+  if (engine.block_size_tokens) at_least(1, *engine.block_size_tokens, "engine.block_size_tokens");
+  if (engine.mamba_block_size_tokens) at_least(1, *engine.mamba_block_size_tokens, "engine.mamba_block_size_tokens");
+  at_least(1, engine.kernel_alignment_tokens, "engine.kernel_alignment_tokens");
   for (std::int64_t size : engine.kernel_block_sizes) at_least(1, size, "engine.kernel_block_sizes");
   at_least(0, engine.speculative_tokens, "engine.speculative_tokens");
   at_least(0, engine.mtp_layers, "engine.mtp_layers");
   at_least(1, engine.max_num_batched_tokens, "engine.max_num_batched_tokens");
   if (engine.num_blocks) at_least(1, *engine.num_blocks, "engine.num_blocks");
-  if (!engine.num_blocks) at_least(1, engine.memory_bytes, "memory");
+  if (!engine.num_blocks) at_least(1, engine.memory_bytes, "engine.memory");
   if (engine.draft) {
     at_least(1, engine.draft->layers, "engine.draft.layers");
-    validate(engine.draft->attention, "engine.draft");
+    validate(engine.draft->attention, "engine.draft.attention");
   }
   if (limits.max_model_lens.empty()) throw SpecError("limits.max_model_len", "no length is given; take at least one");
   for (std::int64_t tokens : limits.max_model_lens) at_least(1, tokens, "limits.max_model_len");
-  if (limits.longest_prompt_tokens) at_least(1, *limits.longest_prompt_tokens, "limits.longest_prompt");
-  for (std::int64_t tokens : limits.load_tokens) at_least(1, tokens, "limits.load");
+  if (limits.longest_prompt_tokens) at_least(1, *limits.longest_prompt_tokens, "limits.longest_prompt_tokens");
+  for (std::int64_t tokens : limits.load_tokens) at_least(1, tokens, "limits.load_tokens");
   validate(model);
 }
 

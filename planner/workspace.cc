@@ -10,7 +10,7 @@ WorkspacePlan workspace_bytes(const WorkspaceSpec& batch) {
   };
   require(batch.query_tokens, "workspace.query_tokens");
   require(batch.shared_blocks, "workspace.shared_blocks");
-  require(batch.block_size_tokens, "workspace.block_size");
+  require(batch.block_size_tokens, "workspace.block_size_tokens");
   require(batch.chunk_blocks, "workspace.chunk_blocks");
   WorkspacePlan plan;
   plan.batch = batch;

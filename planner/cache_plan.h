@@ -195,7 +195,7 @@ struct CachePlan {
   std::int64_t num_blocks = 0;           ///< per pool, null block 0 included
   std::int64_t usable_blocks = 0;        ///< num_blocks - 1
   std::vector<CapacityPlan> capacity;    ///< one per limits.max_model_lens
-  std::int64_t max_fitting_tokens = 0;   ///< longest request that usable_blocks can hold; capped at 2^40
+  std::int64_t max_fitting_tokens = 0;   ///< longest request that usable_blocks can hold; at most largest_tokens
   std::int64_t max_running_requests = 0; ///< requests of one token that usable_blocks can hold
   std::int64_t max_running_requests_by_states = 0;  ///< the same counting recurrent blocks alone; 0 without any
   std::int64_t one_token_request_bytes = 0;

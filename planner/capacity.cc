@@ -1,14 +1,13 @@
 #include "planner/capacity.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "layout/checked.h"
 
 namespace hybridkv {
 
 namespace {
-
-constexpr std::int64_t longest_considered_tokens = std::int64_t(1) << 40;
 
 std::int64_t ideal_request_bytes(const CachePlan& plan, std::int64_t tokens) {
   Checked bytes = 0;
@@ -27,7 +26,7 @@ std::int64_t ideal_request_bytes(const CachePlan& plan, std::int64_t tokens) {
 
 /// num_blocks // groups * smallest block: what engines up to 0.20 print.
 std::int64_t tokens_by_floor(const CachePlan& plan, std::int64_t max_model_len) {
-  std::int64_t smallest = longest_considered_tokens;
+  std::int64_t smallest = std::numeric_limits<std::int64_t>::max();
   for (const SpecPlan& spec : plan.specs) {
     const bool whole_sequence = spec.state && plan.cache_mode == CacheMode::none;
     smallest = std::min(smallest, whole_sequence ? max_model_len : spec.block_size_tokens);
@@ -73,7 +72,7 @@ CapacityPlan capacity_at(const CachePlan& plan, std::int64_t max_model_len, Toke
 
 std::int64_t longest_request(const CachePlan& plan, std::int64_t blocks) {
   std::int64_t fits = 0;
-  std::int64_t too_long = longest_considered_tokens + 1;
+  std::int64_t too_long = largest_tokens + 1;
   while (too_long - fits > 1) {
     const std::int64_t middle = fits + (too_long - fits) / 2;
     (request_block_ids(plan, middle) <= blocks ? fits : too_long) = middle;

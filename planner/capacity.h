@@ -16,7 +16,8 @@ std::int64_t bytes_per_block_id(const CachePlan& plan);
 /// What fits at one maximal length. Pre: the plan's groups, pools and num_blocks are set. Source: domain section 5.
 CapacityPlan capacity_at(const CachePlan& plan, std::int64_t max_model_len, TokenRule rule);
 
-/// Longest request that `blocks` ids can hold, by binary search; 0 where not even one token fits, at most 2^40.
+/// Longest request that `blocks` ids can hold, by binary search; 0 where not even one token fits, at most
+/// largest_tokens.
 std::int64_t longest_request(const CachePlan& plan, std::int64_t blocks);
 
 }  // namespace hybridkv

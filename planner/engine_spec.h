@@ -11,6 +11,11 @@
 
 namespace hybridkv {
 
+/// Bounds that no deployment comes near; they keep sums and lists of a plan small and name the field at fault.
+inline constexpr std::int64_t largest_count = 65'536;                          ///< layers, layers of a pack, drafts
+inline constexpr std::int64_t largest_dimension = std::int64_t(1) << 20;       ///< ranks, heads, sizes of an axis
+inline constexpr std::int64_t largest_tokens = std::int64_t(1) << 40;          ///< lengths, blocks, windows
+
 /// Where recurrent states are kept for prefix caching.
 enum class CacheMode {
   none,   ///< one running state per request, no prefix is found again

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "layout/error.h"
 
@@ -14,76 +16,129 @@ void at_least(std::int64_t smallest, std::int64_t value, const std::string& path
   if (value < smallest) throw SpecError(path, fmt::format("must be at least {}, is {}", smallest, value));
 }
 
+void in_range(std::int64_t smallest, std::int64_t largest, std::int64_t value, const std::string& path) {
+  at_least(smallest, value, path);
+  if (value > largest) throw SpecError(path, fmt::format("{} is too large; allowed: {} to {}", value, smallest, largest));
+}
+
+void dimension(std::int64_t value, const std::string& path) { in_range(1, largest_dimension, value, path); }
+void tokens(std::int64_t value, const std::string& path) { in_range(1, largest_tokens, value, path); }
+void tokens(const std::optional<std::int64_t>& value, const std::string& path) {
+  if (value) tokens(*value, path);
+}
+void tokens(const std::vector<std::int64_t>& values, const std::string& path) {
+  for (std::int64_t value : values) tokens(value, path);
+}
+
 void validate(const AttentionSpec& attention, const std::string& path) {
-  at_least(1, attention.kv_heads, path + ".kv_heads");
-  at_least(1, attention.head_size_k, path + ".head_size_k");
-  at_least(1, attention.head_size_v, path + ".head_size_v");
-  at_least(0, attention.query_heads, path + ".query_heads");
+  dimension(attention.kv_heads, path + ".kv_heads");
+  dimension(attention.head_size_k, path + ".head_size_k");
+  dimension(attention.head_size_v, path + ".head_size_v");
+  in_range(0, largest_dimension, attention.query_heads, path + ".query_heads");
   if (attention.query_heads % attention.kv_heads != 0)
     throw SpecError(path + ".query_heads", fmt::format("{} query heads do not divide over {} KV heads; take a multiple",
                                                        attention.query_heads, attention.kv_heads));
   const bool windowed =
       attention.kind == AttentionKind::sliding_window || attention.kind == AttentionKind::chunked_local;
-  if (windowed) at_least(1, attention.window_tokens, path + ".window_tokens");
+  if (windowed) tokens(attention.window_tokens, path + ".window_tokens");
   if (!windowed && attention.window_tokens != 0)
     throw SpecError(path + ".window_tokens", fmt::format("is {}, but {} has no window", attention.window_tokens,
-                                                  to_string(attention.kind)));
+                                                         to_string(attention.kind)));
+  if (attention.kind != AttentionKind::mla) return;
+  if (attention.kv_heads != 1)
+    throw SpecError(path + ".kv_heads", fmt::format("is {}, but mla keeps one latent for all heads; set it to 1",
+                                                    attention.kv_heads));
+  if (attention.head_size_v > attention.head_size_k)
+    throw SpecError(path + ".head_size_v", fmt::format("is {}, but V of mla is part of the latent of {} elements",
+                                                       attention.head_size_v, attention.head_size_k));
 }
 
 void validate(const GdnSpec& layer, const std::string& path) {
-  at_least(1, layer.key_heads, path + ".key_heads");
-  at_least(1, layer.value_heads, path + ".value_heads");
-  at_least(1, layer.key_head_dim, path + ".key_head_dim");
-  at_least(1, layer.value_head_dim, path + ".value_head_dim");
-  at_least(1, layer.conv_kernel, path + ".conv_kernel");
+  dimension(layer.key_heads, path + ".key_heads");
+  dimension(layer.value_heads, path + ".value_heads");
+  dimension(layer.key_head_dim, path + ".key_head_dim");
+  dimension(layer.value_head_dim, path + ".value_head_dim");
+  dimension(layer.conv_kernel, path + ".conv_kernel");
 }
 
 void validate(const Mamba2Spec& layer, const std::string& path) {
-  at_least(1, layer.heads, path + ".heads");
-  at_least(1, layer.head_dim, path + ".head_dim");
-  at_least(1, layer.state_size, path + ".state_size");
-  at_least(1, layer.groups, path + ".groups");
-  at_least(1, layer.conv_kernel, path + ".conv_kernel");
-  at_least(1, layer.chunk_size, path + ".chunk_size");
+  dimension(layer.heads, path + ".heads");
+  dimension(layer.head_dim, path + ".head_dim");
+  dimension(layer.state_size, path + ".state_size");
+  dimension(layer.groups, path + ".groups");
+  dimension(layer.conv_kernel, path + ".conv_kernel");
+  tokens(layer.chunk_size, path + ".chunk_size");
 }
 
-void validate(const ModelSpec& model) {
+/// Only a layer that keeps one latent per token can be indexed as one.
+void validate_form(const AttentionSpec& attention, BackendForm form) {
+  if (form == BackendForm::mla && attention.kind != AttentionKind::mla)
+    throw SpecError("engine.backend_form",
+                    fmt::format("mla indexes one latent per token, but the model has {} layers; take paged, flex, cpu, "
+                                "diff_kv or kv_first (mla layers use mla whatever is set)",
+                                to_string(attention.kind)));
+}
+
+void validate(const ModelSpec& model, const EngineSpec& engine) {
   bool caches = false;
+  in_range(0, largest_count, static_cast<std::int64_t>(model.layers.size()), "model.layers");
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
     const std::string path = fmt::format("model.layers[{}]", i);
     const LayerSpec& layer = model.layers[i];
-    if (layer.attention) validate(*layer.attention, path + ".attention");
+    if (layer.attention) {
+      validate(*layer.attention, path + ".attention");
+      validate_form(*layer.attention, engine.backend_form);
+    }
     if (layer.recurrent)
       std::visit([&](const auto& family) { validate(family, path + ".recurrent"); }, *layer.recurrent);
     caches = caches || layer.attention || layer.recurrent;
   }
   if (!caches) throw SpecError("model.layers", "no layer has a cache; a plan needs one with attention or a state");
-  if (model.mtp) validate(*model.mtp, "model.mtp");
+  if (model.mtp) {
+    validate(*model.mtp, "model.mtp");
+    validate_form(*model.mtp, engine.backend_form);
+  }
+}
+
+void validate(const DraftSpec& draft, BackendForm form) {
+  in_range(1, largest_count, draft.layers, "engine.draft.layers");
+  validate(draft.attention, "engine.draft.attention");
+  if (draft.attention.kind != AttentionKind::sliding_window)
+    throw SpecError("engine.draft.attention", fmt::format("the layers of a draft have a sliding window, these are {}",
+                                                          to_string(draft.attention.kind)));
+  validate_form(draft.attention, form);
+}
+
+void validate(const EngineSpec& engine) {
+  dimension(engine.tensor_parallel, "engine.tensor_parallel");
+  in_range(1, largest_count, engine.attention_pack_size, "engine.attention_pack_size");
+  tokens(engine.block_size_tokens, "engine.block_size_tokens");
+  tokens(engine.mamba_block_size_tokens, "engine.mamba_block_size_tokens");
+  tokens(engine.kernel_alignment_tokens, "engine.kernel_alignment_tokens");
+  tokens(engine.kernel_block_sizes, "engine.kernel_block_sizes");
+  in_range(0, largest_dimension, engine.speculative_tokens, "engine.speculative_tokens");
+  in_range(0, largest_count, engine.mtp_layers, "engine.mtp_layers");
+  tokens(engine.max_num_batched_tokens, "engine.max_num_batched_tokens");
+  if (engine.num_blocks)
+    at_least(1, *engine.num_blocks, "engine.num_blocks");
+  else
+    at_least(1, engine.memory_bytes, "engine.memory");
+  if (engine.draft) validate(*engine.draft, engine.backend_form);
+}
+
+void validate(const LimitsSpec& limits) {
+  if (limits.max_model_lens.empty()) throw SpecError("limits.max_model_len", "no length is given; take at least one");
+  tokens(limits.max_model_lens, "limits.max_model_len");
+  tokens(limits.longest_prompt_tokens, "limits.longest_prompt_tokens");
+  tokens(limits.load_tokens, "limits.load_tokens");
 }
 
 }  // namespace
 
 void validate(const ModelSpec& model, const EngineSpec& engine, const LimitsSpec& limits) {
-  at_least(1, engine.tensor_parallel, "engine.tensor_parallel");
-  at_least(1, engine.attention_pack_size, "engine.attention_pack_size");
-  if (engine.block_size_tokens) at_least(1, *engine.block_size_tokens, "engine.block_size_tokens");
-  if (engine.mamba_block_size_tokens) at_least(1, *engine.mamba_block_size_tokens, "engine.mamba_block_size_tokens");
-  at_least(1, engine.kernel_alignment_tokens, "engine.kernel_alignment_tokens");
-  for (std::int64_t size : engine.kernel_block_sizes) at_least(1, size, "engine.kernel_block_sizes");
-  at_least(0, engine.speculative_tokens, "engine.speculative_tokens");
-  at_least(0, engine.mtp_layers, "engine.mtp_layers");
-  at_least(1, engine.max_num_batched_tokens, "engine.max_num_batched_tokens");
-  if (engine.num_blocks) at_least(1, *engine.num_blocks, "engine.num_blocks");
-  if (!engine.num_blocks) at_least(1, engine.memory_bytes, "engine.memory");
-  if (engine.draft) {
-    at_least(1, engine.draft->layers, "engine.draft.layers");
-    validate(engine.draft->attention, "engine.draft.attention");
-  }
-  if (limits.max_model_lens.empty()) throw SpecError("limits.max_model_len", "no length is given; take at least one");
-  for (std::int64_t tokens : limits.max_model_lens) at_least(1, tokens, "limits.max_model_len");
-  if (limits.longest_prompt_tokens) at_least(1, *limits.longest_prompt_tokens, "limits.longest_prompt_tokens");
-  for (std::int64_t tokens : limits.load_tokens) at_least(1, tokens, "limits.load_tokens");
-  validate(model);
+  validate(engine);
+  validate(limits);
+  validate(model, engine);
 }
 
 }  // namespace hybridkv

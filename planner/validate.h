@@ -7,8 +7,9 @@
 
 namespace hybridkv {
 
-/// Checks every number of the specs for itself: counts and sizes in range, at least one layer and one length, windows
-/// where the kind needs them. Throws SpecError with the field, the value and what is allowed.
+/// Checks every number of the specs for itself: counts and sizes in range (largest_count, largest_dimension,
+/// largest_tokens), at least one layer and one length, windows where the kind needs them, one latent for mla, a sliding
+/// window for drafts, and the form mla for mla layers alone. Throws SpecError with the field, the value and what is allowed.
 void validate(const ModelSpec& model, const EngineSpec& engine, const LimitsSpec& limits);
 
 }  // namespace hybridkv

@@ -36,13 +36,13 @@ void add_group(LoadWaste& waste, const CachePlan& plan, std::size_t group_index,
   waste.attention_padding_bytes += ids * per_block.attention_padding_bytes;
   waste.short_pack_bytes += ids * per_block.short_pack_bytes;
   waste.empty_slot_bytes += ids * per_block.empty_slot_bytes;
-  const Checked dense = dense_bytes(spec, group);
+  const std::int64_t dense = dense_bytes(spec, group);
   if (spec.state) {
     waste.state_bytes += dense;
     waste.extra_state_bytes += (ids - 1) * dense;
     return;
   }
-  const std::int64_t live = (dense * live_tokens(spec, tokens)) / spec.block_size_tokens;
+  const std::int64_t live = Checked(dense / spec.block_size_tokens) * live_tokens(spec, tokens);
   waste.token_bytes += live;
   waste.block_tail_bytes += ids * dense - live;
 }
@@ -79,18 +79,19 @@ LoadWaste waste_at_load(const CachePlan& plan, std::span<const std::int64_t> seq
   waste.pool_bytes = block_bytes * plan.num_blocks;
   waste.null_block_bytes = block_bytes;
   Checked ids = 0;
-  Checked extra_ids = 0;
-  for (const ExtraPlan& extra : plan.extras) extra_ids += extra.blocks_per_request;
-  for (std::int64_t tokens : sequence_tokens) {
-    ids += request_block_ids(plan, tokens);
-    for (std::size_t group = 0; group < plan.groups.size(); ++group) add_group(waste, plan, group, tokens);
-    waste.extra_state_bytes += extra_ids * block_bytes;
-  }
+  for (std::int64_t tokens : sequence_tokens) ids += request_block_ids(plan, tokens);
   if (ids > plan.usable_blocks)
     throw SpecError("limits.load_tokens",
                     fmt::format("{} requests need {} block ids, the pools have {} usable ones; take fewer or shorter "
                                 "requests, or more memory",
                                 sequence_tokens.size(), std::int64_t(ids), plan.usable_blocks));
+  // From here on no sum exceeds the bytes of the pools.
+  Checked extra_ids = 0;
+  for (const ExtraPlan& extra : plan.extras) extra_ids += extra.blocks_per_request;
+  for (std::int64_t tokens : sequence_tokens) {
+    for (std::size_t group = 0; group < plan.groups.size(); ++group) add_group(waste, plan, group, tokens);
+    waste.extra_state_bytes += extra_ids * block_bytes;
+  }
   waste.free_bytes = block_bytes * (plan.usable_blocks - ids);
   return waste;
 }

@@ -1,5 +1,7 @@
 #include "planner/capacity.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -36,7 +38,11 @@ std::int64_t tokens_by_floor(const CachePlan& plan, std::int64_t max_model_len) 
 
 /// int(num_blocks / ids * length), in the double arithmetic of the engines so that their print is met exactly.
 std::int64_t tokens_by_concurrency(double max_concurrency, std::int64_t max_model_len) {
-  return static_cast<std::int64_t>(max_concurrency * static_cast<double>(max_model_len));
+  const double tokens = max_concurrency * static_cast<double>(max_model_len);
+  if (tokens >= 0x1p63)
+    throw InputError(fmt::format("number too large for 64 bits: {} KV cache tokens (concurrency {} at {} tokens)", tokens,
+                                 max_concurrency, max_model_len));
+  return static_cast<std::int64_t>(tokens);
 }
 
 }  // namespace

@@ -20,6 +20,21 @@ std::int64_t smallest_kernel_block(const EngineSpec& engine) {
                   *std::min_element(engine.kernel_block_sizes.begin(), engine.kernel_block_sizes.end()));
 }
 
+/// C, mode all: every multiple of B is a checkpoint, so B is a multiple of the chunk of the scan.
+std::int64_t checkpoint_unit(const BlockSizeInputs& inputs, std::int64_t grain, const EngineSpec& engine,
+                             Derivation& derivation) {
+  const std::int64_t chunk = engine.mamba_block_size_tokens.value_or(inputs.scan_chunk_tokens.value_or(1));
+  const std::int64_t unit = checked_lcm(chunk, grain);
+  const char* chunk_name = engine.mamba_block_size_tokens ? "user mamba block"
+                           : inputs.scan_chunk_tokens     ? "scan chunk"
+                                                          : "scan chunk (the family fixes none)";
+  derivation.push_back({{"C", unit, "tokens"},
+                        "C = lcm(scan chunk or user mamba block, A)",
+                        {{chunk_name, chunk, "tokens"}, {"A", grain, "tokens"}},
+                        block_source});
+  return unit;
+}
+
 }  // namespace
 
 std::int64_t alignment_grain(const EngineSpec& engine, Derivation& derivation) {
@@ -36,38 +51,27 @@ std::int64_t alignment_grain(const EngineSpec& engine, Derivation& derivation) {
 
 std::int64_t attention_block_size(const BlockSizeInputs& inputs, const EngineSpec& engine, Derivation& derivation) {
   const std::int64_t grain = alignment_grain(engine, derivation);
-  const std::int64_t page_per_token = Checked(inputs.pack_size) * inputs.bytes_per_token;
-  if (inputs.state_bytes == 0 || page_per_token == 0) {
-    derivation.push_back({{"B", grain, "tokens"},
-                          "B = A: no state shares the pages with attention",
-                          {{"A", grain, "tokens"}},
-                          "domain section 3"});
-    return grain;
-  }
-  const std::vector<Term> common{{"M", inputs.state_bytes, "bytes"},
-                                 {"N", inputs.pack_size, ""},
-                                 {"a1", inputs.bytes_per_token, "bytes"}};
-  if (engine.cache_mode != CacheMode::all) {
-    const Checked block = Checked(grain) * ceil_div(inputs.state_bytes, Checked(grain) * page_per_token);
-    std::vector<Term> terms{{"A", grain, "tokens"}};
-    terms.insert(terms.end(), common.begin(), common.end());
-    derivation.push_back({{"B", std::int64_t(block), "tokens"}, "B = A * ceil(M / (A * N * a1))", terms, block_source});
+  const auto decide = [&](std::int64_t block, std::string rule, std::vector<Term> terms) {
+    derivation.push_back({{"B", block, "tokens"}, std::move(rule), std::move(terms), block_source});
     return block;
-  }
-  const std::int64_t chunk = engine.mamba_block_size_tokens.value_or(inputs.scan_chunk_tokens.value_or(1));
-  const std::int64_t unit = checked_lcm(chunk, grain);
-  const char* chunk_name = engine.mamba_block_size_tokens ? "user mamba block"
-                           : inputs.scan_chunk_tokens     ? "scan chunk"
-                                                          : "scan chunk (the family fixes none)";
-  derivation.push_back({{"C", unit, "tokens"},
-                        "C = lcm(scan chunk or user mamba block, A)",
-                        {{chunk_name, chunk, "tokens"}, {"A", grain, "tokens"}},
-                        block_source});
-  const std::int64_t block = round_up(ceil_div(inputs.state_bytes, page_per_token), unit);
-  std::vector<Term> terms{{"C", unit, "tokens"}};
-  terms.insert(terms.end(), common.begin(), common.end());
-  derivation.push_back({{"B", block, "tokens"}, "B = C * ceil(ceil(M / (N * a1)) / C)", terms, block_source});
-  return block;
+  };
+  if (inputs.state_bytes == 0) return decide(grain, "B = A: the model keeps no state", {{"A", grain, "tokens"}});
+
+  const bool every_boundary = engine.cache_mode == CacheMode::all;
+  const std::int64_t unit = every_boundary ? checkpoint_unit(inputs, grain, engine, derivation) : grain;
+  const Term unit_term{every_boundary ? "C" : "A", unit, "tokens"};
+  const std::int64_t page_per_token = Checked(inputs.pack_size) * inputs.bytes_per_token;
+  if (page_per_token == 0) return decide(unit, "B = " + unit_term.symbol + ": the model has no attention", {unit_term});
+
+  const std::vector<Term> terms{unit_term,
+                                {"M", inputs.state_bytes, "bytes"},
+                                {"N", inputs.pack_size, ""},
+                                {"a1", inputs.bytes_per_token, "bytes"}};
+  if (every_boundary)
+    return decide(round_up(ceil_div(inputs.state_bytes, page_per_token), unit), "B = C * ceil(ceil(M / (N * a1)) / C)",
+                  terms);
+  return decide(Checked(unit) * ceil_div(inputs.state_bytes, Checked(unit) * page_per_token),
+                "B = A * ceil(M / (A * N * a1))", terms);
 }
 
 std::int64_t kernel_block_size(std::int64_t block_size_tokens, const EngineSpec& engine, Derivation& derivation) {

@@ -14,7 +14,7 @@ struct BlockSizeInputs {
   std::int64_t state_bytes = 0;      ///< M, the largest state of the model; 0 without recurrent layers
   std::int64_t bytes_per_token = 0;  ///< a1, the largest of the model's attention layers; 0 without attention
   std::int64_t pack_size = 1;        ///< N
-  std::optional<std::int64_t> scan_chunk_tokens;  ///< mode all: the family's chunk
+  std::optional<std::int64_t> scan_chunk_tokens;  ///< mode all: the family's chunk, lcm where layers differ
 };
 
 /// A = max(smallest kernel block the backend supports, user block size or 16). Source: domain section 3, vLLM.
@@ -23,7 +23,8 @@ std::int64_t alignment_grain(const EngineSpec& engine, Derivation& derivation);
 /// B, the tokens of one block of every attention layer.
 ///
 /// Modes none and align: B = A * ceil(M / (A * N * a1)); mode all: C = lcm(scan chunk or user mamba block, A),
-/// B = C * ceil(ceil(M / (N * a1)) / C); never below A. Source: domain sections 3 and 6, vLLM PR 35703.
+/// B = C * ceil(ceil(M / (N * a1)) / C); never below A. Without attention B is A (mode all: C), without states A.
+/// Source: domain sections 3 and 6, vLLM PR 35703.
 /// Example: Qwen3.5-397B at TP2, N = 5: 16 * ceil(2134016 / (16 * 5 * 1024)) = 432.
 std::int64_t attention_block_size(const BlockSizeInputs& inputs, const EngineSpec& engine, Derivation& derivation);
 

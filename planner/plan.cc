@@ -98,11 +98,13 @@ std::vector<SpecPlan> make_specs(const ModelSpec& model, const EngineSpec& engin
   return specs;
 }
 
+/// The chunk that every scan of the model can start on: the least common multiple of the layers' own.
 std::optional<std::int64_t> model_scan_chunk(const ModelSpec& model) {
+  std::optional<std::int64_t> common;
   for (const LayerSpec& layer : model.layers)
     if (layer.recurrent)
-      if (const auto chunk = scan_chunk_tokens(*layer.recurrent)) return chunk;
-  return std::nullopt;
+      if (const auto chunk = scan_chunk_tokens(*layer.recurrent)) common = checked_lcm(common.value_or(1), *chunk);
+  return common;
 }
 
 /// Block sizes, kernel blocks and the page all specs share; fills them into the plan.

@@ -31,9 +31,9 @@ void add_state_views(std::vector<ViewPlan>& views, const CachePlan& plan, const 
   for (const StateTensor& tensor : spec.state->tensors) {
     const std::int64_t element = element_bytes(tensor.dtype);
     if (plan.page_bytes % element != 0)
-      throw SpecError("engine.block_size_tokens",
-                      fmt::format("a page of {} bytes holds no whole number of {}-byte {} elements; take a block size "
-                                  "that is a multiple of {}",
+      throw SpecError(tensor.name == "conv" ? "engine.conv_dtype" : "engine.ssm_dtype",
+                      fmt::format("a page of {} bytes holds no whole number of {}-byte {} elements; take a type of "
+                                  "fewer bytes, or where attention shares the page a block size that is a multiple of {}",
                                   plan.page_bytes, element, tensor.name, element));
     std::vector<Axis> axes{{"block", plan.num_blocks, plan.page_bytes / element}};
     for (const Axis& axis : tensor.layout.axes()) axes.push_back(axis);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "layout/checked.h"
 #include "planner/block_size.h"
@@ -152,6 +153,11 @@ void allocate_blocks(CachePlan& plan, const EngineSpec& engine, std::int64_t num
   for (const ExtraPlan& extra : plan.extras) extra_bytes += extra.bytes_per_block;
   if (engine.num_blocks) {
     plan.num_blocks = *engine.num_blocks;
+    const std::int64_t block_bytes = Checked(num_pools) * plan.page_bytes + extra_bytes;
+    const std::int64_t most = std::numeric_limits<std::int64_t>::max() / block_bytes;
+    if (plan.num_blocks > most)
+      throw SpecError("engine.num_blocks", fmt::format("{} blocks of {} bytes are too large for 64 bits; at most {}",
+                                                       plan.num_blocks, block_bytes, most));
     plan.derivation.push_back(
         {{"num_blocks", plan.num_blocks, "blocks"}, "num_blocks = as set by the user", {}, "engine.num_blocks"});
   } else {

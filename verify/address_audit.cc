@@ -1,0 +1,244 @@
+#include "verify/address_audit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "layout/coalesce.h"
+#include "layout/disjointness.h"
+#include "layout/for_each_index.h"
+#include "layout/injectivity.h"
+#include "verify/parallel.h"
+#include "verify/random.h"
+
+namespace hybridkv {
+
+namespace {
+
+constexpr std::int64_t shrunken_pages = 3;
+
+/// Views by the page they share: same group, same pool.
+std::vector<std::vector<std::size_t>> views_by_page(std::span<const BoundView> views) {
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::size_t>> pages;
+  for (std::size_t i = 0; i < views.size(); ++i) pages[{views[i].group, views[i].view.pool}].push_back(i);
+  std::vector<std::vector<std::size_t>> lists;
+  for (auto& [key, list] : pages) lists.push_back(std::move(list));
+  return lists;
+}
+
+std::string place(const CachePlan& plan, const BoundView& view, std::int64_t block, std::int64_t address) {
+  return fmt::format("{}, pool {}, block {}, byte {}", view.name(plan), view.view.pool, block, address);
+}
+
+std::int64_t block_axis_position(const BoundView& view) { return view.view.layout.find("block"); }
+
+/// Steps of whole kernel blocks must add up to exactly one page, and page 0 must hold all of its share.
+void check_pages(const CachePlan& plan, const BoundView& view, CheckResult& result) {
+  const std::int64_t step = Checked(view.view.layout.stride("block")) * view.element_bytes();
+  const ByteExtent extent = byte_extent({view.page_layout(0), view.element_bytes(), view.byte_shift});
+  if (extent.end > plan.page_bytes)
+    result.fail(fmt::format("{}: the view's part of block 0 ends at byte {}, its page at {}",
+                            place(plan, view, 0, extent.end - 1), extent.end, plan.page_bytes));
+  if (Checked(step) * view.kernel_blocks_per_page != plan.page_bytes)
+    result.fail(fmt::format("{}: {} kernel blocks of {} bytes step {} bytes a page instead of {}",
+                            place(plan, view, 1, byte_extent(view.placed()).begin + step * view.kernel_blocks_per_page),
+                            view.kernel_blocks_per_page, step, Checked(step) * view.kernel_blocks_per_page,
+                            plan.page_bytes));
+  const std::int64_t pool_bytes = plan.pools[view.view.pool].bytes;
+  if (!contains(pool_bytes, view.placed()))
+    result.fail(fmt::format("{}: the view ends outside its pool of {} bytes",
+                            place(plan, view, plan.num_blocks - 1, byte_extent(view.placed()).end - 1), pool_bytes));
+}
+
+void check_no_overlap(const CachePlan& plan, std::span<const BoundView> views, const std::vector<std::size_t>& page,
+                      CheckResult& result) {
+  std::vector<PlacedLayout> placed;
+  for (std::size_t i : page) {
+    placed.push_back(views[i].placed());
+    const Answer injective = is_injective(views[i].view.layout);
+    if (injective != Answer::yes)
+      result.fail(fmt::format("{}: two elements of the view share an address (injective: {})",
+                              place(plan, views[i], 0, byte_extent(placed.back()).begin), to_string(injective)));
+  }
+  const Disjointness disjoint = check_disjoint(placed);
+  if (disjoint.answer == Answer::unknown)
+    result.fail(fmt::format("{}: could not be proven apart from the other views of its page",
+                            place(plan, views[page.front()], 0, 0)));
+  if (disjoint.answer != Answer::no) return;
+  const Overlap& overlap = *disjoint.overlap;
+  const BoundView& first = views[page[overlap.first]];
+  const BoundView& second = views[page[overlap.second]];
+  const std::int64_t block =
+      overlap.first_index[block_axis_position(first)] / first.kernel_blocks_per_page;
+  result.fail(fmt::format("{} also belongs to {}", place(plan, first, block, overlap.byte_address), second.name(plan)));
+}
+
+/// The layout with its block axis cut to a few pages; strides stay those of the full pool.
+Layout shrunken(const BoundView& view, std::int64_t pages) {
+  std::vector<Axis> axes(view.view.layout.axes().begin(), view.view.layout.axes().end());
+  axes[block_axis_position(view)].extent = pages * view.kernel_blocks_per_page;
+  return Layout(axes, view.view.layout.offset());
+}
+
+/// Visits every element of the views of one page in a shrunken pool and marks its bytes.
+void enumerate_page(const CachePlan& plan, std::span<const BoundView> views, const std::vector<std::size_t>& page,
+                    CheckResult& result) {
+  const std::int64_t pages = std::min(shrunken_pages, plan.num_blocks);
+  std::vector<std::int16_t> owner(pages * plan.page_bytes, -1);
+  for (std::size_t i : page) {
+    const BoundView& view = views[i];
+    const int block_axis = static_cast<int>(block_axis_position(view));
+    const std::int64_t element = view.element_bytes();
+    for_each_index(shrunken(view, pages), [&](std::span<const std::int64_t> index, std::int64_t offset) {
+      ++result.count;
+      const std::int64_t block = index[block_axis] / view.kernel_blocks_per_page;
+      const std::int64_t byte = offset * element + view.byte_shift;
+      if (byte < block * plan.page_bytes || byte + element > (block + 1) * plan.page_bytes) {
+        result.fail(fmt::format("{} lies outside its page", place(plan, view, block, byte)));
+        return;
+      }
+      for (std::int64_t k = byte; k < byte + element; ++k) {
+        if (owner[k] >= 0)
+          result.fail(fmt::format("{} already belongs to {}", place(plan, view, block, k), views[owner[k]].name(plan)));
+        owner[k] = static_cast<std::int16_t>(i);
+      }
+    });
+  }
+}
+
+/// The byte an element should start at, axis by axis in arithmetic that throws rather than wraps.
+std::int64_t exact_address(const BoundView& view, std::span<const std::int64_t> index) {
+  Checked offset = view.view.layout.offset();
+  for (int axis = 0; axis < view.view.layout.rank(); ++axis)
+    offset += Checked(index[axis]) * view.view.layout[axis].stride;
+  return offset * view.element_bytes() + view.byte_shift;
+}
+
+struct Sample {
+  std::int64_t pool;
+  std::int64_t byte;
+  std::size_t view;
+  auto operator<=>(const Sample&) const = default;
+};
+
+void sample_block(const CachePlan& plan, std::span<const BoundView> views, std::size_t i, std::int64_t block,
+                  std::uint64_t seed, std::vector<Sample>& samples, CheckResult& result) {
+  constexpr std::int64_t samples_per_block = 64;
+  const BoundView& view = views[i];
+  const Layout& layout = view.view.layout;
+  std::vector<std::int64_t> index(layout.rank());
+  for (std::int64_t n = 0; n < samples_per_block; ++n) {
+    for (int axis = 0; axis < layout.rank(); ++axis) {
+      const bool is_block = layout[axis].name == AxisName("block");
+      const std::int64_t extent = is_block ? view.kernel_blocks_per_page : layout[axis].extent;
+      const std::uint64_t draw = mix(seed, mix(n, axis));
+      // The first and the last element of a block are where a wrong stride shows first.
+      const std::int64_t position = n == 0 ? 0 : n == 1 ? extent - 1 : static_cast<std::int64_t>(draw % extent);
+      index[axis] = is_block ? block * view.kernel_blocks_per_page + position : position;
+    }
+    ++result.count;
+    const std::int64_t byte = view.byte_address(index);
+    if (byte != exact_address(view, index)) {
+      result.fail(fmt::format("{}: the engine computes this address, exact arithmetic gives {}",
+                              place(plan, view, block, byte), exact_address(view, index)));
+      return;
+    }
+    if (byte < block * plan.page_bytes || byte + view.element_bytes() > (block + 1) * plan.page_bytes) {
+      result.fail(fmt::format("{} lies outside its page", place(plan, view, block, byte)));
+      return;
+    }
+    samples.push_back({view.view.pool, byte, i});
+  }
+}
+
+}  // namespace
+
+CheckResult audit_by_intervals(const CachePlan& plan, std::span<const BoundView> views) {
+  CheckResult result{.name = "address-audit-intervals", .unit = "elements proven at full size"};
+  for (const BoundView& view : views) {
+    check_pages(plan, view, result);
+    result.count = Checked(result.count) + view.view.layout.num_elements();
+  }
+  for (const auto& page : views_by_page(views)) check_no_overlap(plan, views, page, result);
+  return result;
+}
+
+CheckResult audit_by_enumeration(const CachePlan& plan, std::span<const BoundView> views) {
+  const auto pages = views_by_page(views);
+  std::vector<CheckResult> results(pages.size());
+  parallel_for(pages.size(), [&](std::size_t i) { enumerate_page(plan, views, pages[i], results[i]); });
+  CheckResult total{.name = "address-audit-enumerated", .unit = "elements visited in shrunken pools"};
+  for (const CheckResult& result : results) {
+    total.count += result.count;
+    if (result.status == CheckStatus::failed) total.fail(result.message);
+  }
+  return total;
+}
+
+CheckResult audit_by_samples(const CachePlan& plan, std::span<const BoundView> views,
+                             const BlockAssignment& assignment, std::uint64_t seed) {
+  CheckResult result{.name = "address-audit-sampled", .unit = "elements sampled at far blocks"};
+  std::vector<Sample> samples;
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    std::vector<std::int64_t> blocks = assignment.held_by(views[i].group);
+    blocks.push_back(plan.num_blocks - 1);
+    std::sort(blocks.begin(), blocks.end());
+    blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
+    for (std::int64_t block : blocks) sample_block(plan, views, i, block, mix(seed, i), samples, result);
+  }
+  // The same element may be drawn twice; two views at one byte of one pool are two owners only in the same group.
+  std::sort(samples.begin(), samples.end());
+  for (std::size_t i = 1; i < samples.size(); ++i) {
+    const Sample& a = samples[i - 1];
+    const Sample& b = samples[i];
+    if (a.pool != b.pool || a.byte != b.byte || a.view == b.view || views[a.view].group != views[b.view].group)
+      continue;
+    result.fail(fmt::format("{} also belongs to {}", place(plan, views[a.view], a.byte / plan.page_bytes, a.byte),
+                            views[b.view].name(plan)));
+  }
+  return result;
+}
+
+CheckResult audit_alignment(const CachePlan& plan, std::span<const BoundView> views) {
+  CheckResult result{.name = "alignment", .unit = "tensors"};
+  for (const BoundView& view : views) {
+    ++result.count;
+    const std::int64_t first = byte_extent(view.placed()).begin;
+    if (first % view.element_bytes() != 0)
+      result.fail(fmt::format("{} does not start on a multiple of its {}-byte elements", place(plan, view, 0, first),
+                              view.element_bytes()));
+  }
+  return result;
+}
+
+CheckResult audit_block_tables(const CachePlan& plan, const BlockAssignment& assignment) {
+  CheckResult result{.name = "block-tables", .unit = "block ids"};
+  std::map<std::int64_t, std::size_t> owner_group;
+  for (std::size_t group = 0; group < assignment.ids.size(); ++group) {
+    std::map<std::int64_t, std::size_t> holder;
+    for (std::size_t request = 0; request < assignment.ids[group].size(); ++request) {
+      for (std::size_t position = 0; position < assignment.ids[group][request].size(); ++position) {
+        const std::int64_t id = assignment.ids[group][request][position];
+        ++result.count;
+        const std::string where = fmt::format("group {} (layer {} …), request {}, position {}", group,
+                                              plan.groups[group].pages.front().front(), request, position);
+        if (id == 0) result.fail(fmt::format("{}: block 0, byte 0, is the null block and was handed out", where));
+        if (id < 0 || id >= plan.num_blocks)
+          result.fail(fmt::format("{}: block {} is outside the pool of {} blocks", where, id, plan.num_blocks));
+        const auto [other, is_new] = holder.try_emplace(id, request);
+        const bool shared_prefix = position == 0 && request == 1 && other->second == 0;
+        if (!is_new && !shared_prefix)
+          result.fail(fmt::format("{}: block {} is already held by request {}", where, id, other->second));
+      }
+    }
+    for (const auto& [id, request] : holder)
+      if (const auto [other, is_new] = owner_group.try_emplace(id, group); !is_new)
+        result.fail(fmt::format("group {}, request {}: block {} already belongs to group {}", group, request, id,
+                                other->second));
+  }
+  return result;
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,121 @@
+#include "verify/attention_check.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "attention/kv_view.h"
+#include "attention/reference.h"
+#include "attention/unified.h"
+#include "verify/parallel.h"
+#include "verify/random.h"
+
+namespace hybridkv {
+
+namespace {
+
+// Both sides read the same rounded K and V, so only the arithmetic in fp32 separates them, whatever the cache dtype.
+constexpr double absolute_tolerance = 1e-5;
+constexpr double relative_tolerance = 1.3e-6;
+
+/// Metadata of the batch in the group of this view. A window that holds fewer tokens than the request has is cut.
+CommonAttentionMetadata batch_metadata(const Traffic& traffic, const BoundView& view) {
+  const auto& tables = traffic.assignment.ids[view.group];
+  std::size_t columns = 0;
+  for (const auto& table : tables) columns = std::max(columns, table.size());
+  std::vector<std::int64_t> query_lens, seq_lens, block_table(tables.size() * columns, 0);
+  for (std::size_t request = 0; request < tables.size(); ++request) {
+    seq_lens.push_back(held_tokens(traffic, view, request));
+    query_lens.push_back(std::min(traffic.requests[request].query_tokens, seq_lens.back()));
+    std::copy(tables[request].begin(), tables[request].end(), block_table.begin() + request * columns);
+  }
+  return make_metadata(query_lens, seq_lens, std::move(block_table), static_cast<std::int64_t>(columns),
+                       traffic.plan.specs[view.view.spec].block_size_tokens);
+}
+
+std::string first_difference(const Traffic& traffic, const BoundView& view, const AttentionBatch& batch,
+                             std::size_t element, double got, double expected) {
+  const AttentionInputs& inputs = batch.inputs;
+  const auto row = static_cast<std::int64_t>(element) / inputs.head_size_v();
+  const std::int64_t token = row / inputs.num_query_heads;
+  std::int64_t request = 0;
+  while (inputs.metadata.query_start_loc[request + 1] <= token) ++request;
+  const std::int64_t block = inputs.metadata.block(request, 0);
+  return fmt::format("{}, pool {}, request {} (first block {}, byte {}), token {}, query head {}, channel {}: attention "
+                     "gives {:.9g}, the reference {:.9g}",
+                     view.name(traffic.plan), view.view.pool, request, block, block * traffic.plan.page_bytes, token,
+                     row % inputs.num_query_heads, static_cast<std::int64_t>(element) % inputs.head_size_v(), got,
+                     expected);
+}
+
+void compare(const Traffic& traffic, std::size_t view_index, SharedBiasMode bias, CheckResult& result) {
+  const AttentionBatch batch = make_attention_batch(traffic, view_index);
+  UnifiedOptions options;
+  options.shared_bias = bias;
+  options.chunk_blocks = 1;  // so that chunks are merged even where a batch shares few blocks
+  options.unique_bias = UniqueBiasMode::gathered;
+  const AttentionOutput<float> output = unified_attention<float>(batch.inputs, options).output;
+  const AttentionOutput<double> expected = reference_attention(batch.inputs);
+  for (std::size_t i = 0; i < expected.out.size(); ++i) {
+    ++result.count;
+    const double error = std::abs(output.out[i] - expected.out[i]);
+    // NaN compares false with everything, so it must not hide behind `error > limit`.
+    const bool right = error <= absolute_tolerance + relative_tolerance * std::abs(expected.out[i]);
+    if (right) {
+      result.max_error = std::max(result.max_error, error);
+    } else if (result.status == CheckStatus::passed) {
+      result.max_error = error;
+      result.fail(first_difference(traffic, traffic.views[view_index], batch, i, output.out[i], expected.out[i]));
+    }
+  }
+}
+
+}  // namespace
+
+AttentionBatch make_attention_batch(const Traffic& traffic, std::size_t view_index) {
+  const BoundView& view = traffic.views[view_index];
+  const AttentionGeometry& attention = *traffic.plan.specs[view.view.spec].attention;
+  const auto [key, value] =
+      key_value_layouts(attention.form, view.view.layout, attention.head_size_k, attention.head_size_v);
+  AttentionBatch batch;
+  AttentionInputs& inputs = batch.inputs;
+  inputs.metadata = batch_metadata(traffic, view);
+  for (const BatchRequest& request : traffic.requests) inputs.is_decode.push_back(request.is_decode);
+  // Where the model file does not say how many query heads there are, one for each KV head shows the layout as well.
+  inputs.num_query_heads = std::max(attention.query_heads, attention.kv_heads);
+  inputs.key = traffic.pools.tensor(view, key);
+  inputs.value = traffic.pools.tensor(view, value);
+  inputs.scale = 1.0 / std::sqrt(static_cast<double>(attention.head_size_k));
+  for (std::int64_t token = 0; token < inputs.num_tokens(); ++token) {
+    const std::int64_t slot = inputs.metadata.slot_mapping[token];
+    for (std::int64_t head = 0; head < inputs.num_query_heads; ++head)
+      for (std::int64_t channel = 0; channel < attention.head_size_k; ++channel)
+        batch.query.push_back(unit_value(mix(mix(traffic.seed, view_index), mix(token, head << 32 | channel))));
+    for (std::int64_t head = 0; head < attention.kv_heads; ++head) {
+      for (std::int64_t channel = 0; channel < attention.head_size_k; ++channel)
+        batch.key_new.push_back(kv_value(traffic, view_index, false, slot, head, channel));
+      for (std::int64_t channel = 0; channel < attention.head_size_v; ++channel)
+        batch.value_new.push_back(kv_value(traffic, view_index, true, slot, head, channel));
+    }
+  }
+  inputs.query = batch.query;
+  inputs.key_new = batch.key_new;
+  inputs.value_new = batch.value_new;
+  return batch;
+}
+
+CheckResult check_attention(const Traffic& traffic, SharedBiasMode bias, std::string name) {
+  std::vector<CheckResult> results(traffic.views.size());
+  parallel_for(traffic.views.size(), [&](std::size_t i) {
+    if (traffic.plan.specs[traffic.views[i].view.spec].attention) compare(traffic, i, bias, results[i]);
+  });
+  CheckResult total{.name = std::move(name), .unit = "outputs", .tolerance = absolute_tolerance};
+  for (const CheckResult& result : results) {
+    total.count += result.count;
+    total.max_error = std::max(total.max_error, result.max_error);
+    if (result.status == CheckStatus::failed) total.fail(result.message);
+  }
+  return total;
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,82 @@
+#include "verify/block_assignment.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "layout/error.h"
+#include "planner/block_ids.h"
+#include "verify/random.h"
+
+namespace hybridkv {
+
+namespace {
+
+/// `count` different ids from 1 to num_blocks - 1 in random order, among them the highest ones.
+std::vector<std::int64_t> pick_ids(std::int64_t count, std::int64_t num_blocks, std::uint64_t seed) {
+  std::set<std::int64_t> chosen;
+  // Half of them from the far end of the pool, every second one; the rest anywhere.
+  for (std::int64_t id = num_blocks - 1; id >= 1 && static_cast<std::int64_t>(chosen.size()) < (count + 1) / 2; id -= 2)
+    chosen.insert(id);
+  std::uint64_t draw = mix(seed);
+  while (static_cast<std::int64_t>(chosen.size()) < count && 2 * count < num_blocks) {
+    draw = mix(draw);
+    chosen.insert(1 + static_cast<std::int64_t>(draw % static_cast<std::uint64_t>(num_blocks - 1)));
+  }
+  for (std::int64_t id = num_blocks - 1; static_cast<std::int64_t>(chosen.size()) < count; --id) chosen.insert(id);
+  std::vector<std::int64_t> ids(chosen.begin(), chosen.end());
+  for (std::size_t i = ids.size(); i > 1; --i) {
+    draw = mix(draw);
+    std::swap(ids[i - 1], ids[draw % i]);
+  }
+  return ids;
+}
+
+bool shares_first_block(const SpecPlan& spec, std::span<const BatchRequest> requests) {
+  if (!spec.attention || spec.attention->window_tokens > 0 || requests.size() < 2) return false;
+  return std::min(requests[0].context(), requests[1].context()) >= spec.block_size_tokens;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> BlockAssignment::held_by(std::size_t group) const {
+  std::set<std::int64_t> held;
+  for (const auto& request : ids[group]) held.insert(request.begin(), request.end());
+  return {held.begin(), held.end()};
+}
+
+BlockAssignment assign_blocks(const CachePlan& plan, std::span<const BatchRequest> requests, std::uint64_t seed) {
+  BlockAssignment assignment;
+  std::int64_t needed = 0;
+  std::int64_t longest = 0;
+  for (const GroupPlan& group : plan.groups) {
+    auto& tables = assignment.ids.emplace_back();
+    for (const BatchRequest& request : requests) {
+      const std::int64_t count = group_block_ids(plan, plan.specs[group.spec], request.tokens);
+      tables.emplace_back(count, 0);
+      needed += count;
+      longest = std::max(longest, count);
+    }
+  }
+  if (needed > plan.usable_blocks)
+    throw InputError(fmt::format("verification of {} requests needs {} blocks, the pools have {} usable ones; give "
+                                 "fewer or shorter sequences in verify.requests, or more memory",
+                                 requests.size(), needed, plan.usable_blocks));
+  const std::vector<std::int64_t> ids = pick_ids(needed, plan.num_blocks, seed);
+  auto next = ids.begin();
+  for (std::int64_t position = 0; position < longest; ++position)
+    for (auto& group : assignment.ids)
+      for (auto& request : group)
+        if (position < static_cast<std::int64_t>(request.size())) request[position] = *next++;
+  for (std::size_t group = 0; group < plan.groups.size(); ++group)
+    if (shares_first_block(plan.specs[plan.groups[group].spec], requests))
+      assignment.ids[group][1].front() = assignment.ids[group][0].front();
+
+  const std::set<std::int64_t> held(ids.begin(), ids.end());
+  for (std::int64_t id = plan.num_blocks - 1; id >= 1 && assignment.guards.size() < 2; --id)
+    if (!held.contains(id)) assignment.guards.push_back(id);
+  return assignment;
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "planner/cache_plan.h"
+
+namespace hybridkv {
+
+/// One request of a verification batch.
+struct BatchRequest {
+  std::int64_t tokens = 0;        ///< context and new tokens together, >= 1
+  std::int64_t query_tokens = 0;  ///< new tokens of this batch, 1 to `tokens`
+  bool is_decode = false;         ///< its new tokens are read back from the cache
+
+  std::int64_t context() const { return tokens - query_tokens; }
+};
+
+/// Which block ids every request holds in every group.
+struct BlockAssignment {
+  std::vector<std::vector<std::vector<std::int64_t>>> ids;  ///< [group][request][position], block ids of the pools
+  std::vector<std::int64_t> guards;                         ///< blocks nobody holds, watched for stray writes
+
+  /// Every id that a request holds in this group, each once.
+  std::vector<std::int64_t> held_by(std::size_t group) const;
+};
+
+/// Gives every request its blocks: interleaved over requests and groups, not contiguous, the highest id of the pool
+/// included. The second request shares its first attention block with the first one where both have that much
+/// context. Deterministic in the seed.
+/// Throws InputError where the pools have too few usable blocks.
+BlockAssignment assign_blocks(const CachePlan& plan, std::span<const BatchRequest> requests, std::uint64_t seed);
+
+}  // namespace hybridkv

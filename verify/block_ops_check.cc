@@ -1,0 +1,119 @@
+#include "verify/block_ops_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "layout/coalesce.h"
+#include "layout/for_each_index.h"
+#include "verify/block_ops.h"
+#include "verify/canary.h"
+#include "verify/parallel.h"
+
+namespace hybridkv {
+
+namespace {
+
+/// Sets the view's own bytes of the target block to what they must be afterwards; `page` holds that block's canary.
+using SetOwnBytes = std::function<void(const BoundView& view, std::span<std::byte> page)>;
+
+void fill(const Traffic& traffic, std::int64_t pool) {
+  for (std::int64_t block : block_ops_blocks(traffic.plan))
+    fill_canary(traffic.pools.page(pool, block), pool, block * traffic.plan.page_bytes);
+}
+
+/// Calls visit(byte of the page) for every byte that belongs to the view.
+template <class Visit>
+void for_each_own_byte(const BoundView& view, Visit&& visit) {
+  const std::int64_t element = view.element_bytes();
+  for_each_index(coalesce(view.page_layout(0)), [&](std::span<const std::int64_t>, std::int64_t offset) {
+    for (std::int64_t byte = 0; byte < element; ++byte) visit(offset * element + byte);
+  });
+}
+
+/// Compares all watched pages of the view's pool with their canary, but for its own bytes of the target block.
+void compare(const Traffic& traffic, const BoundView& view, std::int64_t target, const SetOwnBytes& set_own_bytes,
+             CheckResult& result) {
+  const std::int64_t pool = view.view.pool;
+  std::vector<std::byte> expected(traffic.plan.page_bytes);
+  for (std::int64_t block : block_ops_blocks(traffic.plan)) {
+    const std::int64_t first = block * traffic.plan.page_bytes;
+    fill_canary(expected, pool, first);
+    if (block == target) set_own_bytes(view, expected);
+    const std::span<const std::byte> page = traffic.pools.page(pool, block);
+    result.count += traffic.plan.page_bytes;
+    const auto [wrong, right] = std::mismatch(page.begin(), page.end(), expected.begin());
+    if (wrong == page.end() || result.status == CheckStatus::failed) continue;
+    const std::int64_t byte = wrong - page.begin();
+    bool own = false;
+    if (block == target) for_each_own_byte(view, [&](std::int64_t own_byte) { own = own || own_byte == byte; });
+    result.fail(fmt::format("{} of block {}, pool {}: byte {} of block {} {}", view.name(traffic.plan), target, pool,
+                            first + byte, block, own ? "was not reached" : "was touched but belongs to somebody else"));
+  }
+}
+
+/// Applies `operate` to every view in turn and compares. Views of one pool are done one after the other.
+CheckResult check_operation(const Traffic& traffic, std::string name, std::int64_t target,
+                            const std::function<void(const BoundView&)>& operate, const SetOwnBytes& set_own_bytes) {
+  std::vector<CheckResult> results(traffic.plan.pools.size());
+  parallel_for(results.size(), [&](std::size_t pool) {
+    for (const BoundView& view : traffic.views) {
+      if (view.view.pool != static_cast<std::int64_t>(pool)) continue;
+      fill(traffic, view.view.pool);
+      operate(view);
+      compare(traffic, view, target, set_own_bytes, results[pool]);
+    }
+  });
+  CheckResult total{.name = std::move(name), .unit = "bytes compared"};
+  for (const CheckResult& result : results) {
+    total.count += result.count;
+    if (result.status == CheckStatus::failed) total.fail(result.message);
+  }
+  return total;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> block_ops_blocks(const CachePlan& plan) {
+  std::vector<std::int64_t> blocks;
+  for (std::int64_t block = std::max<std::int64_t>(0, plan.num_blocks - 3); block < plan.num_blocks; ++block)
+    blocks.push_back(block);
+  return blocks;
+}
+
+CheckResult check_zero_one_block(const Traffic& traffic, bool full_page) {
+  // The middle of the last three, so that a page too many is caught on either side.
+  const std::int64_t target = block_ops_blocks(traffic.plan)[block_ops_blocks(traffic.plan).size() / 2];
+  const bool has_packs = std::any_of(traffic.plan.specs.begin(), traffic.plan.specs.end(),
+                                     [](const SpecPlan& spec) { return spec.layers_per_page > 1; });
+  const auto zero = [&](const BoundView& view) {
+    const bool is_packed = traffic.plan.specs[view.view.spec].layers_per_page > 1;
+    if (full_page && (is_packed || !has_packs))
+      zero_page_from_offset(traffic.pools, view, target, traffic.plan.page_bytes);
+    else
+      zero_block(traffic.pools, view, target);
+  };
+  return check_operation(traffic, "zero-one-block", target, zero, [](const BoundView& view, std::span<std::byte> page) {
+    for_each_own_byte(view, [&](std::int64_t byte) { page[byte] = std::byte{0}; });
+  });
+}
+
+CheckResult check_copy_one_block(const Traffic& traffic) {
+  const std::vector<std::int64_t> blocks = block_ops_blocks(traffic.plan);
+  const std::int64_t from = blocks.front();
+  const std::int64_t to = blocks.back();
+  CheckResult none{.name = "copy-one-block", .status = CheckStatus::not_run, .unit = "bytes compared"};
+  none.message = "the pools have a single block";
+  if (from == to) return none;
+  return check_operation(
+      traffic, "copy-one-block", to,
+      [&](const BoundView& view) { copy_block(traffic.pools, view, from, to); },
+      [&](const BoundView& view, std::span<std::byte> page) {
+        for_each_own_byte(view, [&](std::int64_t byte) {
+          page[byte] = canary_byte(view.view.pool, from * traffic.plan.page_bytes + byte);
+        });
+      });
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,34 @@
+#include "verify/canary.h"
+
+#include <cstring>
+
+#include "layout/error.h"
+#include "verify/random.h"
+
+namespace hybridkv {
+
+namespace {
+
+/// Eight canary bytes at once; the low bit of each is set, so none is zero.
+std::uint64_t canary_word(std::int64_t pool, std::int64_t word) {
+  return mix(static_cast<std::uint64_t>(pool) << 56 ^ static_cast<std::uint64_t>(word)) | 0x0101010101010101u;
+}
+
+}  // namespace
+
+std::byte canary_byte(std::int64_t pool, std::int64_t offset) {
+  return static_cast<std::byte>(canary_word(pool, offset / 8) >> (offset % 8 * 8) & 0xff);
+}
+
+void fill_canary(std::span<std::byte> bytes, std::int64_t pool, std::int64_t offset) {
+  expects(offset % 8 == 0, "canaries start on a word");
+  const std::size_t whole = bytes.size() / 8 * 8;
+  for (std::size_t i = 0; i < whole; i += 8) {
+    const std::uint64_t word = canary_word(pool, (offset + static_cast<std::int64_t>(i)) / 8);
+    std::memcpy(bytes.data() + i, &word, 8);
+  }
+  for (std::size_t i = whole; i < bytes.size(); ++i)
+    bytes[i] = canary_byte(pool, offset + static_cast<std::int64_t>(i));
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace hybridkv {
+
+/// What became of one check.
+enum class CheckStatus {
+  passed,
+  failed,
+  not_run,  ///< an earlier failure made it unsafe or meaningless; never counts as passed
+};
+
+/// One named check of a verification: what it looked at, and what it found.
+struct CheckResult {
+  std::string name;              ///< stable: "address-audit-intervals", "attention-full", …
+  CheckStatus status = CheckStatus::passed;
+  std::int64_t count = 0;        ///< things looked at
+  std::string unit;              ///< what they are: "elements", "bytes", "outputs"
+  double max_error = 0;          ///< largest absolute error of a numeric check
+  double tolerance = 0;          ///< allowed for it; 0 for exact checks
+  std::string message;           ///< the first fault with address, layer and block; or what is notable
+  bool operator==(const CheckResult&) const = default;
+
+  /// Records a fault; the first message is kept.
+  void fail(const std::string& what) {
+    if (status != CheckStatus::failed) message = what;
+    status = CheckStatus::failed;
+  }
+};
+
+}  // namespace hybridkv

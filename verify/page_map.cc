@@ -1,0 +1,24 @@
+#include "verify/page_map.h"
+
+#include <algorithm>
+
+#include "layout/coalesce.h"
+#include "layout/for_each_index.h"
+
+namespace hybridkv {
+
+PageMap::PageMap(const CachePlan& plan, std::span<const BoundView> views, std::int64_t group, std::int64_t pool)
+    : owners_(plan.page_bytes, nobody) {
+  expects(views.size() < 32768, "a page map counts views in 16 bits");
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    const BoundView& view = views[i];
+    if (view.group != group || view.view.pool != pool || view.foreign) continue;
+    const std::int64_t element = view.element_bytes();
+    for_each_index(coalesce(view.page_layout(0)), [&](std::span<const std::int64_t>, std::int64_t offset) {
+      const auto first = owners_.begin() + offset * element + view.byte_shift;
+      std::fill(first, first + element, static_cast<std::int16_t>(i));
+    });
+  }
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,32 @@
+#include "verify/pool_set.h"
+
+namespace hybridkv {
+
+PoolSet::PoolSet(const CachePlan& plan) : page_bytes_(plan.page_bytes) {
+  pools_.reserve(plan.pools.size());
+  for (const PoolPlan& pool : plan.pools) pools_.emplace_back(pool.bytes);
+}
+
+std::span<std::byte> PoolSet::page(std::int64_t pool, std::int64_t block) const {
+  return pools_[pool].bytes().subspan(block * page_bytes_, page_bytes_);
+}
+
+TensorView PoolSet::tensor(const BoundView& view) const { return tensor(view, view.view.layout); }
+
+TensorView PoolSet::tensor(const BoundView& view, const Layout& layout) const {
+  return make_view(pool(view.view.pool), view.view.dtype, layout);
+}
+
+std::int64_t PoolSet::reserved_bytes() const {
+  std::int64_t bytes = 0;
+  for (const Pool& pool : pools_) bytes += pool.size_bytes();
+  return bytes;
+}
+
+std::int64_t PoolSet::resident_bytes() const {
+  std::int64_t bytes = 0;
+  for (const Pool& pool : pools_) bytes += pool.resident_bytes();
+  return bytes;
+}
+
+}  // namespace hybridkv

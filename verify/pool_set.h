@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "layout/pool.h"
+#include "layout/view.h"
+#include "planner/cache_plan.h"
+#include "verify/bound_view.h"
+
+namespace hybridkv {
+
+/// The pools of a plan as real memory of their full size, of which only touched pages become resident.
+class PoolSet {
+ public:
+  /// Throws ResourceError where the kernel refuses the reservation.
+  explicit PoolSet(const CachePlan& plan);
+
+  std::span<std::byte> pool(std::int64_t index) const { return pools_[index].bytes(); }
+  /// One page of one pool.
+  std::span<std::byte> page(std::int64_t pool, std::int64_t block) const;
+  /// A view bound to its pool. Throws std::logic_error where an element lies outside: audit first.
+  TensorView tensor(const BoundView& view) const;
+  TensorView tensor(const BoundView& view, const Layout& layout) const;
+
+  std::int64_t reserved_bytes() const;
+  std::int64_t resident_bytes() const;
+
+ private:
+  std::int64_t page_bytes_;
+  std::vector<Pool> pools_;
+};
+
+}  // namespace hybridkv

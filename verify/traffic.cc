@@ -1,0 +1,176 @@
+#include "verify/traffic.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "attention/kv_view.h"
+#include "layout/coalesce.h"
+#include "layout/for_each_index.h"
+#include "verify/canary.h"
+#include "verify/parallel.h"
+#include "verify/random.h"
+
+namespace hybridkv {
+
+namespace {
+
+const SpecPlan& spec_of(const Traffic& traffic, const BoundView& view) { return traffic.plan.specs[view.view.spec]; }
+
+bool is_state(const Traffic& traffic, const BoundView& view) { return spec_of(traffic, view).state.has_value(); }
+
+/// Calls visit(byte offset in the pool, bits) for every element of one state tensor in one block.
+template <class Visit>
+void for_each_state_element(const Traffic& traffic, std::size_t view_index, std::int64_t block,
+                            std::uint64_t generation, Visit&& visit) {
+  const BoundView& view = traffic.views[view_index];
+  const std::uint64_t key = mix(mix(traffic.seed, generation), mix(view_index, static_cast<std::uint64_t>(block)));
+  const std::int64_t element = view.element_bytes();
+  std::uint64_t number = 0;
+  for_each_index(coalesce(view.page_layout(block)), [&](std::span<const std::int64_t>, std::int64_t offset) {
+    visit(offset * element + view.byte_shift, mix(key + number++));
+  });
+}
+
+/// One row of channels of K or V: where it starts and the slot it belongs to.
+struct KvRow {
+  bool is_value;
+  std::int64_t slot;
+  std::int64_t head;
+  bool is_written;  ///< false for slots of the last block that no token uses
+};
+
+/// Calls visit(row, byte address of channel 0, channels) for every slot of every block the request holds.
+template <class Visit>
+void for_each_kv_row(const Traffic& traffic, const BoundView& view, std::size_t request, Visit&& visit) {
+  const SpecPlan& spec = spec_of(traffic, view);
+  const AttentionGeometry& attention = *spec.attention;
+  const auto [key, value] =
+      key_value_layouts(attention.form, view.view.layout, attention.head_size_k, attention.head_size_v);
+  const bool one_latent = attention.kind == AttentionKind::mla;
+  const std::int64_t tokens = held_tokens(traffic, view, request);
+  const auto& table = traffic.assignment.ids[view.group][request];
+  for (std::size_t column = 0; column < table.size(); ++column) {
+    for (std::int64_t offset = 0; offset < spec.block_size_tokens; ++offset) {
+      const bool is_written = static_cast<std::int64_t>(column) * spec.block_size_tokens + offset < tokens;
+      const std::int64_t slot = table[column] * spec.block_size_tokens + offset;
+      const std::int64_t kernel_block = slot / spec.kernel_block_size_tokens;
+      const std::int64_t token = slot % spec.kernel_block_size_tokens;
+      for (std::int64_t head = 0; head < attention.kv_heads; ++head) {
+        const std::int64_t element = view.element_bytes();
+        visit(KvRow{false, slot, head, is_written}, key.at({kernel_block, token, head, 0}) * element,
+              key.extent("channel"));
+        if (!one_latent)
+          visit(KvRow{true, slot, head, is_written}, value.at({kernel_block, token, head, 0}) * element,
+                value.extent("channel"));
+      }
+    }
+  }
+}
+
+/// Runs `check(view index, result)` over all views of one kind on all cores and adds up the results in order.
+template <class Check>
+CheckResult check_views(const Traffic& traffic, bool states, std::string name, std::string unit, Check&& check) {
+  std::vector<CheckResult> results(traffic.views.size());
+  parallel_for(traffic.views.size(), [&](std::size_t i) {
+    if (is_state(traffic, traffic.views[i]) == states) check(i, results[i]);
+  });
+  CheckResult total{.name = std::move(name), .unit = std::move(unit)};
+  for (const CheckResult& result : results) {
+    total.count += result.count;
+    if (result.status == CheckStatus::failed) total.fail(result.message);
+  }
+  return total;
+}
+
+std::string where(const Traffic& traffic, const BoundView& view, std::int64_t byte) {
+  return fmt::format("{}, pool {}, block {}, byte {}", view.name(traffic.plan), view.view.pool,
+                     byte / traffic.plan.page_bytes, byte);
+}
+
+}  // namespace
+
+std::int64_t held_tokens(const Traffic& traffic, const BoundView& view, std::size_t request) {
+  const auto blocks = static_cast<std::int64_t>(traffic.assignment.ids[view.group][request].size());
+  return std::min(traffic.requests[request].tokens, blocks * spec_of(traffic, view).block_size_tokens);
+}
+
+float kv_value(const Traffic& traffic, std::size_t view, bool is_value, std::int64_t slot, std::int64_t head,
+               std::int64_t channel) {
+  const AttentionGeometry& attention = *spec_of(traffic, traffic.views[view]).attention;
+  const bool from_value = is_value && attention.kind != AttentionKind::mla;
+  const std::uint64_t row = mix(mix(traffic.seed, view), mix(static_cast<std::uint64_t>(slot), 2 * head + from_value));
+  std::array<std::byte, 4> bits;
+  store_element(bits.data(), attention.dtype, unit_value(row + static_cast<std::uint64_t>(channel)));
+  return load_element(bits.data(), attention.dtype);
+}
+
+void write_states(const Traffic& traffic, std::uint64_t generation) {
+  parallel_for(traffic.views.size(), [&](std::size_t i) {
+    const BoundView& view = traffic.views[i];
+    if (!is_state(traffic, view)) return;
+    std::byte* base = traffic.pools.pool(view.view.pool).data();
+    for (std::int64_t block : traffic.assignment.held_by(view.group))
+      for_each_state_element(traffic, i, block, generation, [&](std::int64_t byte, std::uint64_t bits) {
+        std::memcpy(base + byte, &bits, view.element_bytes());
+      });
+  });
+}
+
+CheckResult check_states(const Traffic& traffic, std::uint64_t generation, std::string name) {
+  return check_views(traffic, true, std::move(name), "state elements", [&](std::size_t i, CheckResult& result) {
+    const BoundView& view = traffic.views[i];
+    const std::byte* base = traffic.pools.pool(view.view.pool).data();
+    for (std::int64_t block : traffic.assignment.held_by(view.group))
+      for_each_state_element(traffic, i, block, generation, [&](std::int64_t byte, std::uint64_t bits) {
+        ++result.count;
+        if (std::memcmp(base + byte, &bits, view.element_bytes()) != 0 && result.status == CheckStatus::passed)
+          result.fail(where(traffic, view, byte) + ": the state is not what was written there");
+      });
+  });
+}
+
+void write_kv(const Traffic& traffic) {
+  parallel_for(traffic.views.size(), [&](std::size_t i) {
+    const BoundView& view = traffic.views[i];
+    if (is_state(traffic, view)) return;
+    std::byte* base = traffic.pools.pool(view.view.pool).data();
+    for (std::size_t request = 0; request < traffic.requests.size(); ++request)
+      for_each_kv_row(traffic, view, request, [&](const KvRow& row, std::int64_t byte, std::int64_t channels) {
+        if (!row.is_written) return;
+        for (std::int64_t channel = 0; channel < channels; ++channel)
+          store_element(base + byte + channel * view.element_bytes(), view.view.dtype,
+                        kv_value(traffic, i, row.is_value, row.slot, row.head, channel));
+      });
+  });
+}
+
+CheckResult check_kv(const Traffic& traffic, std::string name) {
+  return check_views(traffic, false, std::move(name), "K and V elements", [&](std::size_t i, CheckResult& result) {
+    const BoundView& view = traffic.views[i];
+    const std::byte* base = traffic.pools.pool(view.view.pool).data();
+    const std::int64_t element = view.element_bytes();
+    const auto check_element = [&](const KvRow& row, std::int64_t byte, std::int64_t channel) {
+      std::array<std::byte, 4> expected;
+      if (row.is_written) {
+        store_element(expected.data(), view.view.dtype,
+                      kv_value(traffic, i, row.is_value, row.slot, row.head, channel));
+      } else {
+        for (std::int64_t k = 0; k < element; ++k) expected[k] = canary_byte(view.view.pool, byte + k);
+      }
+      ++result.count;
+      if (std::memcmp(base + byte, expected.data(), element) != 0 && result.status == CheckStatus::passed)
+        result.fail(where(traffic, view, byte) + (row.is_written ? ": K or V is not what was written there"
+                                                                 : ": an unused slot was written to"));
+    };
+    for (std::size_t request = 0; request < traffic.requests.size(); ++request)
+      for_each_kv_row(traffic, view, request, [&](const KvRow& row, std::int64_t byte, std::int64_t channels) {
+        for (std::int64_t channel = 0; channel < channels; ++channel)
+          check_element(row, byte + channel * element, channel);
+      });
+  });
+}
+
+}  // namespace hybridkv

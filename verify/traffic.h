@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "verify/pool_set.h"
+#include "verify/block_assignment.h"
+#include "verify/bound_view.h"
+#include "verify/check_result.h"
+
+namespace hybridkv {
+
+/// What verification writes into the pools: values that are a pure function of (seed, layer, place), so that every
+/// element can be checked later without a copy.
+struct Traffic {
+  const CachePlan& plan;
+  std::span<const BoundView> views;
+  const PoolSet& pools;
+  const BlockAssignment& assignment;
+  std::span<const BatchRequest> requests;
+  std::uint64_t seed = 1;
+};
+
+/// Tokens of a request that its blocks in the group of this view hold.
+std::int64_t held_tokens(const Traffic& traffic, const BoundView& view, std::size_t request);
+
+/// K (is_value false) or V of one cached token, already rounded to the element type of the view.
+/// `slot` = block id * block size + offset.
+float kv_value(const Traffic& traffic, std::size_t view, bool is_value, std::int64_t slot, std::int64_t head,
+               std::int64_t channel);
+
+/// Writes every state tensor of every block that a request holds, through its view. Bits, not numbers: all patterns
+/// occur. Another `generation` writes other bits.
+void write_states(const Traffic& traffic, std::uint64_t generation);
+
+/// Compares every state with what write_states of that generation wrote, bit for bit.
+/// `name` names the check. `count` = state elements.
+CheckResult check_states(const Traffic& traffic, std::uint64_t generation, std::string name);
+
+/// Writes K and V of every token that a request holds, in every attention layer, through its view.
+void write_kv(const Traffic& traffic);
+
+/// Compares every K and V with what write_kv wrote, bit for bit, and every unused slot with its canary.
+/// `count` = K and V elements.
+CheckResult check_kv(const Traffic& traffic, std::string name);
+
+}  // namespace hybridkv

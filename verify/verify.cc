@@ -1,0 +1,204 @@
+#include "verify/verify.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+
+#include "layout/cosize.h"
+#include "layout/resident_budget.h"
+#include "planner/block_ids.h"
+#include "verify/address_audit.h"
+#include "verify/pool_set.h"
+#include "verify/attention_check.h"
+#include "verify/block_ops_check.h"
+#include "verify/plant.h"
+#include "verify/traffic.h"
+#include "verify/untouched_check.h"
+
+namespace hybridkv {
+
+namespace {
+
+std::int64_t attention_block_tokens(const CachePlan& plan) {
+  std::int64_t block = 1;
+  for (const SpecPlan& spec : plan.specs)
+    if (spec.attention) block = std::max(block, spec.block_size_tokens);
+  return block;
+}
+
+bool fit(const CachePlan& plan, std::span<const BatchRequest> requests) {
+  Checked ids = 0;
+  for (const BatchRequest& request : requests) ids += request_block_ids(plan, request.tokens);
+  return ids <= plan.usable_blocks;
+}
+
+std::int64_t peak_process_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss * 1024;
+}
+
+/// Refuses before any allocation where the pages to be touched are more than this machine should give.
+void require_budget(const CachePlan& plan, const VerifySpec& spec, const BlockAssignment& assignment) {
+  std::set<std::int64_t> touched{0};
+  touched.insert(assignment.guards.begin(), assignment.guards.end());
+  for (std::size_t group = 0; group < plan.groups.size(); ++group)
+    for (std::int64_t block : assignment.held_by(group)) touched.insert(block);
+  for (std::int64_t block : block_ops_blocks(plan)) touched.insert(block);
+  const Checked bytes = Checked(static_cast<std::int64_t>(touched.size())) * static_cast<std::int64_t>(plan.pools.size()) *
+                        plan.page_bytes;
+  const ResidentBudget budget =
+      spec.resident_budget_bytes ? ResidentBudget(*spec.resident_budget_bytes) : ResidentBudget();
+  budget.require(bytes, fmt::format("verification of {} requests ({} block ids in {} pools)", assignment.ids.front().size(),
+                                    touched.size(), plan.pools.size()));
+}
+
+std::int64_t largest_offset(const CachePlan& plan, std::span<const BoundView> views, const BlockAssignment& assignment) {
+  std::int64_t largest = 0;
+  for (const BoundView& view : views) {
+    const std::vector<std::int64_t> held = assignment.held_by(view.group);
+    if (!held.empty() && held.back() < plan.num_blocks)
+      largest = std::max(largest, cosize(view.page_layout(held.back())) - 1);
+  }
+  return largest;
+}
+
+/// Runs the checks one after the other and reports progress.
+class CheckRunner {
+ public:
+  CheckRunner(VerifyReport& report, const VerifyProgress& progress) : report_(report), progress_(progress) {}
+
+  template <class Check>
+  void run(std::string_view name, Check&& check) {
+    if (progress_) progress_(name, done_, num_steps);
+    ++done_;
+    report_.checks.push_back(check());
+  }
+  /// A check that an earlier failure makes unsafe.
+  void skip(std::string name) {
+    CheckResult result{.name = std::move(name), .status = CheckStatus::not_run};
+    result.message = "not run: addresses are wrong, so nothing was written";
+    report_.checks.push_back(std::move(result));
+  }
+  void step(std::string_view name) {
+    if (progress_) progress_(name, done_, num_steps);
+    ++done_;
+  }
+
+ private:
+  static constexpr int num_steps = 18;
+  VerifyReport& report_;
+  const VerifyProgress& progress_;
+  int done_ = 0;
+};
+
+constexpr const char* traffic_checks[] = {"states-written", "kv-written", "attention-full", "attention-chunked",
+                                          "states-after-attention", "kv-after-states", "padding-untouched",
+                                          "null-and-guard-blocks-untouched", "zero-one-block", "copy-one-block"};
+
+void run_traffic_checks(const Traffic& traffic, const VerifySpec& spec, CheckRunner& runner) {
+  runner.step("filling canaries");
+  fill_canaries(traffic);
+  runner.step("writing states and KV");
+  write_states(traffic, 1);
+  write_kv(traffic);
+  runner.run("states-written", [&] { return check_states(traffic, 1, "states-written"); });
+  runner.run("kv-written", [&] { return check_kv(traffic, "kv-written"); });
+  runner.run("attention-full", [&] { return check_attention(traffic, SharedBiasMode::full, "attention-full"); });
+  runner.run("attention-chunked", [&] { return check_attention(traffic, SharedBiasMode::chunked, "attention-chunked"); });
+  runner.run("states-after-attention", [&] {
+    write_kv(traffic);
+    return check_states(traffic, 1, "states-after-attention");
+  });
+  runner.run("kv-after-states", [&] {
+    write_states(traffic, 2);
+    return check_kv(traffic, "kv-after-states");
+  });
+  runner.run("padding-untouched", [&] { return check_padding(traffic); });
+  runner.run("null-and-guard-blocks-untouched", [&] { return check_unheld_blocks(traffic); });
+  runner.run("zero-one-block", [&] { return check_zero_one_block(traffic, spec.fault == Fault::zero_full_page); });
+  runner.run("copy-one-block", [&] { return check_copy_one_block(traffic); });
+}
+
+}  // namespace
+
+bool VerifyReport::passed() const {
+  return std::all_of(checks.begin(), checks.end(),
+                     [](const CheckResult& check) { return check.status == CheckStatus::passed; });
+}
+
+const CheckResult* VerifyReport::first_failure() const {
+  const auto failed = std::find_if(checks.begin(), checks.end(),
+                                   [](const CheckResult& check) { return check.status == CheckStatus::failed; });
+  return failed == checks.end() ? nullptr : &*failed;
+}
+
+std::vector<BatchRequest> requests_of_lengths(std::span<const std::int64_t> tokens) {
+  constexpr std::int64_t chunk_query = 8;
+  constexpr std::int64_t draft_query = 3;
+  std::vector<BatchRequest> requests;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const std::int64_t length = tokens[i];
+    if (length < 1) throw InputError(fmt::format("verify.requests: a sequence has at least 1 token, not {}", length));
+    const std::int64_t query = i % 4 == 0   ? std::min(length, chunk_query)
+                               : i % 4 == 1 ? 1
+                               : i % 4 == 2 ? std::min(length, draft_query)
+                                            : std::min(length, 4 * chunk_query);
+    requests.push_back({length, query, i % 4 == 1 || i % 4 == 2});
+  }
+  return requests;
+}
+
+std::vector<BatchRequest> default_requests(const CachePlan& plan) {
+  const std::int64_t block = attention_block_tokens(plan);
+  for (std::int64_t longest : {2 * block + block / 3 + 8, block + block / 2 + 1, block, std::int64_t(1)}) {
+    std::vector<std::int64_t> tokens{longest, std::min(longest, block + block / 2 + 1), std::min(longest, block + 3),
+                                     std::min<std::int64_t>(longest, 17)};
+    while (!tokens.empty()) {
+      const std::vector<BatchRequest> requests = requests_of_lengths(tokens);
+      if (fit(plan, requests)) return requests;
+      tokens.pop_back();
+    }
+  }
+  throw InputError(fmt::format("verification needs at least {} usable blocks for a request of one token, the pools have "
+                               "{}; give more memory",
+                               request_block_ids(plan, 1), plan.usable_blocks));
+}
+
+VerifyReport verify_plan(const CachePlan& plan, const VerifySpec& spec, const VerifyProgress& progress) {
+  const auto start = std::chrono::steady_clock::now();
+  VerifyReport report;
+  report.attention_pack_size = plan.attention_pack_size;
+  report.requests = spec.requests.empty() ? default_requests(plan) : spec.requests;
+  report.fault = spec.fault;
+  BlockAssignment assignment = assign_blocks(plan, report.requests, spec.seed);
+  std::vector<BoundView> views = bind_views(plan);
+  if (spec.fault) plant_fault(*spec.fault, plan, views, assignment);
+  require_budget(plan, spec, assignment);
+
+  CheckRunner runner(report, progress);
+  runner.run("address-audit-intervals", [&] { return audit_by_intervals(plan, views); });
+  runner.run("address-audit-enumerated", [&] { return audit_by_enumeration(plan, views); });
+  runner.run("address-audit-sampled", [&] { return audit_by_samples(plan, views, assignment, spec.seed); });
+  const bool addresses_right = report.passed();
+  runner.run("alignment", [&] { return audit_alignment(plan, views); });
+  runner.run("block-tables", [&] { return audit_block_tables(plan, assignment); });
+
+  const PoolSet pools(plan);
+  report.reserved_bytes = pools.reserved_bytes();
+  if (addresses_right) {
+    run_traffic_checks({plan, views, pools, assignment, report.requests, spec.seed}, spec, runner);
+    report.max_element_offset = largest_offset(plan, views, assignment);
+  } else {
+    for (const char* name : traffic_checks) runner.skip(name);
+  }
+  report.resident_bytes = pools.resident_bytes();
+  report.peak_process_bytes = peak_process_bytes();
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return report;
+}
+
+}  // namespace hybridkv

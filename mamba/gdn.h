@@ -16,7 +16,7 @@ struct GdnSpec {
 };
 
 /// conv (K-1+s, (2*Hk*Dk + Hv*Dv)/TP), ssm (Hv/TP, Dv, Dk). Source: domain section 2.
-/// Throws SpecError("engine.tensor_parallel") where TP divides the key heads or the value heads not.
+/// Throws SpecError("engine.tensor_parallel") where TP does not divide both the key heads and the value heads.
 StateSpec state_of(const GdnSpec& layer, const StateContext& context);
 
 }  // namespace hybridkv

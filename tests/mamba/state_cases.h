@@ -1,0 +1,63 @@
+#pragma once
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include <string>
+#include <vector>
+
+#include "mamba/recurrent_spec.h"
+
+namespace hybridkv {
+
+/// One state known from elsewhere.
+struct PublishedState {
+  std::string source;  ///< where the number was printed
+  RecurrentSpec layer;
+  StateContext context;
+  std::int64_t bytes;                                 ///< M
+  std::vector<std::vector<std::int64_t>> shapes = {}; ///< conv and ssm; empty where not printed
+};
+
+inline std::vector<std::int64_t> shape_of(const StateTensor& tensor) {
+  std::vector<std::int64_t> shape;
+  for (const Axis& axis : tensor.layout.axes()) shape.push_back(axis.extent);
+  return shape;
+}
+
+/// Compares a state with a published one, every figure of it.
+inline void check_published(const PublishedState& published) {
+  CAPTURE(published.source);
+  const StateSpec state = state_of(published.layer, published.context);
+  CHECK(state.bytes == published.bytes);
+  CHECK(state.padding_bytes == 0);
+  REQUIRE(state.tensors.size() == 2);
+  CHECK(state.tensors[0].name == "conv");
+  CHECK(state.tensors[0].dtype == published.context.conv_dtype);
+  CHECK(state.tensors[1].name == "ssm");
+  CHECK(state.tensors[1].dtype == published.context.ssm_dtype);
+  for (std::size_t i = 0; i < published.shapes.size(); ++i) CHECK(shape_of(state.tensors[i]) == published.shapes[i]);
+}
+
+/// A layer of either family with small sizes, odd ones too.
+inline rc::Gen<RecurrentSpec> any_recurrent_spec() {
+  return rc::gen::exec([]() -> RecurrentSpec {
+    const auto size = [](std::int64_t largest) { return *rc::gen::inRange<std::int64_t>(1, largest + 1); };
+    const auto heads = *rc::gen::element<std::int64_t>(1, 2, 3, 8, 12, 16, 32);
+    if (*rc::gen::arbitrary<bool>()) {
+      const auto key_heads = *rc::gen::element<std::int64_t>(1, 2, 3, 8, 16);
+      return GdnSpec{key_heads, heads, size(9), size(9), size(5)};
+    }
+    return Mamba2Spec{heads, size(9), size(9), *rc::gen::element<std::int64_t>(1, 2, 3, 8), size(5), 256};
+  });
+}
+
+inline rc::Gen<StateContext> any_state_context() {
+  return rc::gen::exec([] {
+    const std::vector<DType> dtypes(std::begin(all_dtypes), std::end(all_dtypes));
+    return StateContext{*rc::gen::element<std::int64_t>(1, 2, 3, 4, 6, 8, 16), *rc::gen::inRange<std::int64_t>(0, 5),
+                        *rc::gen::elementOf(dtypes), *rc::gen::elementOf(dtypes)};
+  });
+}
+
+}  // namespace hybridkv

@@ -48,14 +48,13 @@ std::string first_difference(const Traffic& traffic, const BoundView& view, cons
                      expected);
 }
 
-void compare(const Traffic& traffic, std::size_t view_index, SharedBiasMode bias, CheckResult& result) {
-  const AttentionBatch batch = make_attention_batch(traffic, view_index);
+void compare(const Traffic& traffic, std::size_t view_index, const AttentionBatch& batch,
+             const AttentionOutput<double>& expected, SharedBiasMode bias, CheckResult& result) {
   UnifiedOptions options;
   options.shared_bias = bias;
   options.chunk_blocks = 1;  // so that chunks are merged even where a batch shares few blocks
   options.unique_bias = UniqueBiasMode::gathered;
   const AttentionOutput<float> output = unified_attention<float>(batch.inputs, options).output;
-  const AttentionOutput<double> expected = reference_attention(batch.inputs);
   for (std::size_t i = 0; i < expected.out.size(); ++i) {
     ++result.count;
     const double error = std::abs(output.out[i] - expected.out[i]);
@@ -104,18 +103,26 @@ AttentionBatch make_attention_batch(const Traffic& traffic, std::size_t view_ind
   return batch;
 }
 
-CheckResult check_attention(const Traffic& traffic, SharedBiasMode bias, std::string name) {
-  std::vector<CheckResult> results(traffic.views.size());
+std::array<CheckResult, 2> check_attention(const Traffic& traffic) {
+  constexpr std::array<SharedBiasMode, 2> modes{SharedBiasMode::full, SharedBiasMode::chunked};
+  std::vector<std::array<CheckResult, 2>> results(traffic.views.size());
   parallel_for(traffic.views.size(), [&](std::size_t i) {
-    if (traffic.plan.specs[traffic.views[i].view.spec].attention) compare(traffic, i, bias, results[i]);
+    if (!traffic.plan.specs[traffic.views[i].view.spec].attention) return;
+    const AttentionBatch batch = make_attention_batch(traffic, i);
+    const AttentionOutput<double> expected = reference_attention(batch.inputs);
+    for (std::size_t mode = 0; mode < modes.size(); ++mode)
+      compare(traffic, i, batch, expected, modes[mode], results[i][mode]);
   });
-  CheckResult total{.name = std::move(name), .unit = "outputs", .tolerance = absolute_tolerance};
-  for (const CheckResult& result : results) {
-    total.count += result.count;
-    total.max_error = std::max(total.max_error, result.max_error);
-    if (result.status == CheckStatus::failed) total.fail(result.message);
-  }
-  return total;
+  std::array<CheckResult, 2> totals{
+      CheckResult{.name = "attention-full", .unit = "outputs", .tolerance = absolute_tolerance},
+      CheckResult{.name = "attention-chunked", .unit = "outputs", .tolerance = absolute_tolerance}};
+  for (const auto& layer : results)
+    for (std::size_t mode = 0; mode < modes.size(); ++mode) {
+      totals[mode].count += layer[mode].count;
+      totals[mode].max_error = std::max(totals[mode].max_error, layer[mode].max_error);
+      if (layer[mode].status == CheckStatus::failed) totals[mode].fail(layer[mode].message);
+    }
+  return totals;
 }
 
 }  // namespace hybridkv

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <string>
+#include <array>
+#include <vector>
 
 #include "attention/inputs.h"
-#include "attention/unified.h"
 #include "verify/check_result.h"
 #include "verify/traffic.h"
 
@@ -21,8 +21,9 @@ struct AttentionBatch {
 /// Pre: write_kv has run, the view is one of an attention layer.
 AttentionBatch make_attention_batch(const Traffic& traffic, std::size_t view);
 
-/// Unified attention of every attention layer through its view against the dense float64 reference.
+/// Unified attention of every attention layer through its view against the dense float64 reference, with a full and with
+/// a chunked bias: checks "attention-full" and "attention-chunked".
 /// `count` = output elements; `max_error` absolute. Source: domain section 8.
-CheckResult check_attention(const Traffic& traffic, SharedBiasMode bias, std::string name);
+std::array<CheckResult, 2> check_attention(const Traffic& traffic);
 
 }  // namespace hybridkv

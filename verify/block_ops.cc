@@ -3,16 +3,15 @@
 #include <algorithm>
 #include <cstring>
 
-#include "layout/coalesce.h"
-#include "layout/for_each_index.h"
+#include "layout/for_each_run.h"
 
 namespace hybridkv {
 
 void zero_block(const PoolSet& pools, const BoundView& view, std::int64_t block) {
   std::byte* base = pools.pool(view.view.pool).data();
   const std::int64_t element = view.element_bytes();
-  for_each_index(coalesce(view.page_layout(block)), [&](std::span<const std::int64_t>, std::int64_t offset) {
-    std::memset(base + offset * element, 0, element);
+  for_each_run(view.page_layout(block), [&](std::int64_t offset, std::int64_t count) {
+    std::memset(base + offset * element, 0, count * element);
   });
 }
 
@@ -21,8 +20,8 @@ void copy_block(const PoolSet& pools, const BoundView& view, std::int64_t from, 
   std::byte* base = pools.pool(view.view.pool).data();
   const std::int64_t element = view.element_bytes();
   const std::int64_t distance = view.page_layout(to).offset() - view.page_layout(from).offset();
-  for_each_index(coalesce(view.page_layout(from)), [&](std::span<const std::int64_t>, std::int64_t offset) {
-    std::memcpy(base + (offset + distance) * element, base + offset * element, element);
+  for_each_run(view.page_layout(from), [&](std::int64_t offset, std::int64_t count) {
+    std::memcpy(base + (offset + distance) * element, base + offset * element, count * element);
   });
 }
 

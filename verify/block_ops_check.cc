@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "layout/coalesce.h"
-#include "layout/for_each_index.h"
+#include "layout/for_each_run.h"
 #include "verify/block_ops.h"
 #include "verify/canary.h"
 #include "verify/parallel.h"
@@ -23,13 +22,12 @@ void fill(const Traffic& traffic, std::int64_t pool) {
     fill_canary(traffic.pools.page(pool, block), pool, block * traffic.plan.page_bytes);
 }
 
-/// Calls visit(byte of the page) for every byte that belongs to the view.
+/// Calls visit(first byte of the page, bytes) for every stretch that belongs to the view.
 template <class Visit>
-void for_each_own_byte(const BoundView& view, Visit&& visit) {
+void for_each_own_run(const BoundView& view, Visit&& visit) {
   const std::int64_t element = view.element_bytes();
-  for_each_index(coalesce(view.page_layout(0)), [&](std::span<const std::int64_t>, std::int64_t offset) {
-    for (std::int64_t byte = 0; byte < element; ++byte) visit(offset * element + byte);
-  });
+  for_each_run(view.page_layout(0),
+               [&](std::int64_t offset, std::int64_t count) { visit(offset * element, count * element); });
 }
 
 /// Compares all watched pages of the view's pool with their canary, but for its own bytes of the target block.
@@ -47,7 +45,10 @@ void compare(const Traffic& traffic, const BoundView& view, std::int64_t target,
     if (wrong == page.end() || result.status == CheckStatus::failed) continue;
     const std::int64_t byte = wrong - page.begin();
     bool own = false;
-    if (block == target) for_each_own_byte(view, [&](std::int64_t own_byte) { own = own || own_byte == byte; });
+    if (block == target)
+      for_each_own_run(view, [&](std::int64_t begin, std::int64_t bytes) {
+        own = own || (byte >= begin && byte < begin + bytes);
+      });
     result.fail(fmt::format("{} of block {}, pool {}: byte {} of block {} {}", view.name(traffic.plan), target, pool,
                             first + byte, block, own ? "was not reached" : "was touched but belongs to somebody else"));
   }
@@ -95,7 +96,9 @@ CheckResult check_zero_one_block(const Traffic& traffic, bool full_page) {
       zero_block(traffic.pools, view, target);
   };
   return check_operation(traffic, "zero-one-block", target, zero, [](const BoundView& view, std::span<std::byte> page) {
-    for_each_own_byte(view, [&](std::int64_t byte) { page[byte] = std::byte{0}; });
+    for_each_own_run(view, [&](std::int64_t begin, std::int64_t bytes) {
+      std::fill_n(page.begin() + begin, bytes, std::byte{0});
+    });
   });
 }
 
@@ -110,8 +113,10 @@ CheckResult check_copy_one_block(const Traffic& traffic) {
       traffic, "copy-one-block", to,
       [&](const BoundView& view) { copy_block(traffic.pools, view, from, to); },
       [&](const BoundView& view, std::span<std::byte> page) {
-        for_each_own_byte(view, [&](std::int64_t byte) {
-          page[byte] = canary_byte(view.view.pool, from * traffic.plan.page_bytes + byte);
+        std::vector<std::byte> source(page.size());
+        fill_canary(source, view.view.pool, from * traffic.plan.page_bytes);
+        for_each_own_run(view, [&](std::int64_t begin, std::int64_t bytes) {
+          std::copy_n(source.begin() + begin, bytes, page.begin() + begin);
         });
       });
 }

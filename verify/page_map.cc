@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "layout/coalesce.h"
-#include "layout/for_each_index.h"
+#include "layout/for_each_run.h"
 
 namespace hybridkv {
 
@@ -14,9 +13,8 @@ PageMap::PageMap(const CachePlan& plan, std::span<const BoundView> views, std::i
     const BoundView& view = views[i];
     if (view.group != group || view.view.pool != pool || view.foreign) continue;
     const std::int64_t element = view.element_bytes();
-    for_each_index(coalesce(view.page_layout(0)), [&](std::span<const std::int64_t>, std::int64_t offset) {
-      const auto first = owners_.begin() + offset * element + view.byte_shift;
-      std::fill(first, first + element, static_cast<std::int16_t>(i));
+    for_each_run(view.page_layout(0), [&](std::int64_t offset, std::int64_t count) {
+      std::fill_n(owners_.begin() + offset * element + view.byte_shift, count * element, static_cast<std::int16_t>(i));
     });
   }
 }

@@ -7,8 +7,7 @@
 #include <cstring>
 
 #include "attention/kv_view.h"
-#include "layout/coalesce.h"
-#include "layout/for_each_index.h"
+#include "layout/for_each_run.h"
 #include "verify/canary.h"
 #include "verify/parallel.h"
 #include "verify/random.h"
@@ -21,16 +20,20 @@ const SpecPlan& spec_of(const Traffic& traffic, const BoundView& view) { return 
 
 bool is_state(const Traffic& traffic, const BoundView& view) { return spec_of(traffic, view).state.has_value(); }
 
-/// Calls visit(byte offset in the pool, bits) for every element of one state tensor in one block.
+/// Calls visit(byte offset in the pool, bytes, bits) for one state tensor in one block, up to eight bytes at a time.
 template <class Visit>
-void for_each_state_element(const Traffic& traffic, std::size_t view_index, std::int64_t block,
-                            std::uint64_t generation, Visit&& visit) {
+void for_each_state_word(const Traffic& traffic, std::size_t view_index, std::int64_t block, std::uint64_t generation,
+                         Visit&& visit) {
+  constexpr std::int64_t word = sizeof(std::uint64_t);
   const BoundView& view = traffic.views[view_index];
   const std::uint64_t key = mix(mix(traffic.seed, generation), mix(view_index, static_cast<std::uint64_t>(block)));
   const std::int64_t element = view.element_bytes();
   std::uint64_t number = 0;
-  for_each_index(coalesce(view.page_layout(block)), [&](std::span<const std::int64_t>, std::int64_t offset) {
-    visit(offset * element + view.byte_shift, mix(key + number++));
+  for_each_run(view.page_layout(block), [&](std::int64_t offset, std::int64_t count) {
+    const std::int64_t first = offset * element + view.byte_shift;
+    const std::int64_t bytes = count * element;
+    for (std::int64_t done = 0; done < bytes; done += word)
+      visit(first + done, std::min(word, bytes - done), mix(key + number++));
   });
 }
 
@@ -113,8 +116,8 @@ void write_states(const Traffic& traffic, std::uint64_t generation) {
     if (!is_state(traffic, view)) return;
     std::byte* base = traffic.pools.pool(view.view.pool).data();
     for (std::int64_t block : traffic.assignment.held_by(view.group))
-      for_each_state_element(traffic, i, block, generation, [&](std::int64_t byte, std::uint64_t bits) {
-        std::memcpy(base + byte, &bits, view.element_bytes());
+      for_each_state_word(traffic, i, block, generation, [&](std::int64_t byte, std::int64_t bytes, std::uint64_t bits) {
+        std::memcpy(base + byte, &bits, bytes);
       });
   });
 }
@@ -123,12 +126,13 @@ CheckResult check_states(const Traffic& traffic, std::uint64_t generation, std::
   return check_views(traffic, true, std::move(name), "state elements", [&](std::size_t i, CheckResult& result) {
     const BoundView& view = traffic.views[i];
     const std::byte* base = traffic.pools.pool(view.view.pool).data();
-    for (std::int64_t block : traffic.assignment.held_by(view.group))
-      for_each_state_element(traffic, i, block, generation, [&](std::int64_t byte, std::uint64_t bits) {
-        ++result.count;
-        if (std::memcmp(base + byte, &bits, view.element_bytes()) != 0 && result.status == CheckStatus::passed)
+    for (std::int64_t block : traffic.assignment.held_by(view.group)) {
+      result.count += view.page_layout(block).num_elements();
+      for_each_state_word(traffic, i, block, generation, [&](std::int64_t byte, std::int64_t bytes, std::uint64_t bits) {
+        if (std::memcmp(base + byte, &bits, bytes) != 0 && result.status == CheckStatus::passed)
           result.fail(where(traffic, view, byte) + ": the state is not what was written there");
       });
+    }
   });
 }
 

@@ -14,6 +14,7 @@
 #include "verify/pool_set.h"
 #include "verify/attention_check.h"
 #include "verify/block_ops_check.h"
+#include "verify/export.h"
 #include "verify/plant.h"
 #include "verify/traffic.h"
 #include "verify/untouched_check.h"
@@ -83,13 +84,14 @@ class CheckRunner {
     result.message = "not run: addresses are wrong, so nothing was written";
     report_.checks.push_back(std::move(result));
   }
+  void add(CheckResult result) { report_.checks.push_back(std::move(result)); }
   void step(std::string_view name) {
     if (progress_) progress_(name, done_, num_steps);
     ++done_;
   }
 
  private:
-  static constexpr int num_steps = 18;
+  static constexpr int num_steps = 16;
   VerifyReport& report_;
   const VerifyProgress& progress_;
   int done_ = 0;
@@ -107,8 +109,8 @@ void run_traffic_checks(const Traffic& traffic, const VerifySpec& spec, CheckRun
   write_kv(traffic);
   runner.run("states-written", [&] { return check_states(traffic, 1, "states-written"); });
   runner.run("kv-written", [&] { return check_kv(traffic, "kv-written"); });
-  runner.run("attention-full", [&] { return check_attention(traffic, SharedBiasMode::full, "attention-full"); });
-  runner.run("attention-chunked", [&] { return check_attention(traffic, SharedBiasMode::chunked, "attention-chunked"); });
+  runner.step("unified attention of every layer");
+  for (CheckResult& result : check_attention(traffic)) runner.add(std::move(result));
   runner.run("states-after-attention", [&] {
     write_kv(traffic);
     return check_states(traffic, 1, "states-after-attention");
@@ -117,6 +119,10 @@ void run_traffic_checks(const Traffic& traffic, const VerifySpec& spec, CheckRun
     write_states(traffic, 2);
     return check_kv(traffic, "kv-after-states");
   });
+  if (!spec.export_folder.empty()) {
+    runner.step("exporting");
+    export_batches(traffic, spec.export_folder);
+  }
   runner.run("padding-untouched", [&] { return check_padding(traffic); });
   runner.run("null-and-guard-blocks-untouched", [&] { return check_unheld_blocks(traffic); });
   runner.run("zero-one-block", [&] { return check_zero_one_block(traffic, spec.fault == Fault::zero_full_page); });

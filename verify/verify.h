@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +20,7 @@ struct VerifySpec {
   std::uint64_t seed = 1;                             ///< of block ids and contents
   std::optional<std::int64_t> resident_budget_bytes;  ///< default: half of the free memory
   std::optional<Fault> fault;                         ///< planted on purpose
+  std::filesystem::path export_folder;                ///< where export_batches writes; empty: nowhere
   bool operator==(const VerifySpec&) const = default;
 };
 
@@ -52,7 +55,7 @@ std::vector<BatchRequest> requests_of_lengths(std::span<const std::int64_t> toke
 /// Allocates the pools of a plan at full size, runs traffic through every view and checks all that can go wrong with
 /// a layout (domain section 11). The plan is never changed.
 /// Throws ResourceError before any allocation where the pages to be touched exceed the resident budget, InputError
-/// where the requests do not fit the pools or the fault has no place in this plan.
+/// where the requests do not fit the pools or the fault has no place in this plan, and as export_batches.
 VerifyReport verify_plan(const CachePlan& plan, const VerifySpec& spec, const VerifyProgress& progress = {});
 
 }  // namespace hybridkv

@@ -1,0 +1,165 @@
+#include "report/verify_report.h"
+
+#include <fmt/format.h>
+
+#include "report/human.h"
+#include "report/json_text.h"
+
+namespace hybridkv {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string_view status_text(CheckStatus status) {
+  switch (status) {
+    case CheckStatus::passed: return "passed";
+    case CheckStatus::failed: return "FAILED";
+    case CheckStatus::not_run: return "not run";
+  }
+  return "?";
+}
+
+std::string requests_text(const VerifyReport& report) {
+  std::string text;
+  for (const BatchRequest& request : report.requests)
+    text += fmt::format("{}{} over {} cached{}", text.empty() ? "" : ", ",
+                        human_plural(request.query_tokens, request.is_decode ? "decode token" : "prompt token"),
+                        human_count(request.context()), request.is_decode ? " (decode)" : "");
+  return text;
+}
+
+Facts run_facts(const VerifyReport& report) {
+  Facts facts;
+  facts.entries.emplace_back("requests", requests_text(report));
+  facts.entries.emplace_back("memory",
+                             fmt::format("{} reserved in the pools, {} resident at the end, {} at the peak of the process",
+                                         human_bytes(report.reserved_bytes), human_bytes(report.resident_bytes),
+                                         human_bytes(report.peak_process_bytes)));
+  if (report.max_element_offset > 0)
+    facts.entries.emplace_back(
+        "reach", fmt::format("element offsets up to {}{}", human_count(report.max_element_offset),
+                             report.max_element_offset > (std::int64_t(1) << 31) ? ", beyond 2^31" : ""));
+  facts.entries.emplace_back("time", fmt::format("{:.1f} s", report.seconds));
+  return facts;
+}
+
+Table checks_table(const VerifyReport& report) {
+  Table table({{"check", "check", "", Align::left},
+               {"status", "result", "", Align::left},
+               {"count", "looked at"},
+               {"unit", "", "", Align::left},
+               {"max_error", "largest error"},
+               {"tolerance", "allowed"}});
+  for (const CheckResult& check : report.checks) {
+    const bool numeric = check.tolerance > 0 && check.status != CheckStatus::not_run;
+    const bool ran = check.status != CheckStatus::not_run;
+    table.add_row({check.name, std::string(status_text(check.status)),
+                   ran ? Cell(check.count) : Cell(std::monostate{}), check.unit,
+                   numeric ? Cell(fmt::format("{:.1e}", check.max_error)) : Cell(std::string(ran ? "exact" : "")),
+                   numeric ? Cell(fmt::format("{:.1e}", check.tolerance)) : Cell(std::monostate{})});
+  }
+  return table;
+}
+
+std::string conclusion(const VerifyReport& report) {
+  const CheckResult* failure = report.first_failure();
+  if (report.fault && failure != nullptr)
+    return fmt::format("The planted fault {} was caught by {}.", to_string(*report.fault), failure->name);
+  if (report.fault)
+    return fmt::format("The planted fault {} was NOT caught by any check: the checks are broken.",
+                       to_string(*report.fault));
+  if (failure != nullptr) return fmt::format("The layout is wrong: {} found a fault.", failure->name);
+  if (!report.passed()) return "Not every check could run, so nothing is shown.";
+  return "Every element has its own address, every result is right, and nothing else was touched.";
+}
+
+void add_run(Document& document, const VerifyReport& report) {
+  document.blocks.emplace_back(Heading{fmt::format("N = {}{}", report.attention_pack_size,
+                                                   report.fault ? fmt::format(", planted: {}", to_string(*report.fault))
+                                                                : std::string())});
+  document.blocks.emplace_back(run_facts(report));
+  document.blocks.emplace_back(checks_table(report));
+  Listing faults{{}, true};
+  for (const CheckResult& check : report.checks)
+    if (check.status == CheckStatus::failed) faults.items.push_back(fmt::format("{}: {}", check.name, check.message));
+  if (!faults.items.empty()) document.blocks.emplace_back(std::move(faults));
+  document.blocks.emplace_back(Paragraph{conclusion(report)});
+}
+
+ordered_json check_json(const CheckResult& check) {
+  ordered_json json;
+  json["name"] = check.name;
+  json["status"] = check.status == CheckStatus::failed ? "failed" : status_text(check.status);
+  json["count"] = check.count;
+  json["unit"] = check.unit;
+  json["max_error"] = check.max_error;
+  json["tolerance"] = check.tolerance;
+  json["message"] = check.message;
+  return json;
+}
+
+ordered_json run_json(const VerifyReport& report) {
+  ordered_json json;
+  json["attention_pack_size"] = report.attention_pack_size;
+  json["fault"] = report.fault ? ordered_json(to_string(*report.fault)) : ordered_json(nullptr);
+  json["passed"] = report.passed();
+  json["requests"] = ordered_json::array();
+  for (const BatchRequest& request : report.requests)
+    json["requests"].push_back(
+        {{"tokens", request.tokens}, {"query_tokens", request.query_tokens}, {"is_decode", request.is_decode}});
+  json["checks"] = ordered_json::array();
+  for (const CheckResult& check : report.checks) json["checks"].push_back(check_json(check));
+  json["reserved_bytes"] = report.reserved_bytes;
+  json["resident_bytes"] = report.resident_bytes;
+  json["peak_process_bytes"] = report.peak_process_bytes;
+  json["max_element_offset"] = report.max_element_offset;
+  json["seconds"] = report.seconds;
+  return json;
+}
+
+}  // namespace
+
+Document verify_report(const std::string& model, std::span<const VerifyReport> reports) {
+  expects(!reports.empty(), "a report has at least one run");
+  Document document;
+  document.blocks.emplace_back(Heading{model + ": verification on real tensors", 1});
+  for (const VerifyReport& report : reports) add_run(document, report);
+  return document;
+}
+
+Table verify_table(std::span<const VerifyReport> reports) {
+  Table table({{"attention_pack_size", "N"},
+               {"fault", "planted", "", Align::left},
+               {"check", "check", "", Align::left},
+               {"status", "result", "", Align::left},
+               {"count", "looked at"},
+               {"unit", "unit", "", Align::left},
+               {"max_error", "largest error"},
+               {"tolerance", "allowed"},
+               {"message", "message", "", Align::left}});
+  for (const VerifyReport& report : reports)
+    for (const CheckResult& check : report.checks)
+      table.add_row({report.attention_pack_size, std::string(report.fault ? to_string(*report.fault) : ""), check.name,
+                     std::string(check.status == CheckStatus::failed ? "failed" : status_text(check.status)), check.count,
+                     check.unit, Real{check.max_error}, Real{check.tolerance}, check.message});
+  return table;
+}
+
+std::string render_verify(const std::string& model, std::span<const VerifyReport> reports, Format format,
+                          const Style& style) {
+  switch (format) {
+    case Format::table: return render_text(verify_report(model, reports), style);
+    case Format::markdown: return render_markdown(verify_report(model, reports));
+    case Format::csv: return render_csv(verify_table(reports));
+    case Format::json: break;
+  }
+  ordered_json json;
+  json["schema"] = verify_schema_id;
+  json["model"] = model;
+  json["runs"] = ordered_json::array();
+  for (const VerifyReport& report : reports) json["runs"].push_back(run_json(report));
+  return json_text(json);
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <vector>
+
+#include "attention/inputs.h"
+#include "attention/output.h"
+
+namespace hybridkv {
+
+/// A batch of one attention layer as a folder of NumPy files; owns what its inputs borrow.
+///
+/// Files (R requests, T query tokens, Hq query heads, Hkv KV heads, d channels):
+///   q.npy (T, Hq, d), k_new.npy and v_new.npy (T, Hkv, d); kv_cache.npy (blocks, 2, block, Hkv, d), new tokens
+///   already written; block_table.npy (R, max blocks); seq_lens.npy and query_lens.npy (R);
+///   context_lens.npy (R) and slot_mapping.npy (T) are optional and must agree with the others;
+///   case.json, optional: {"scale": 1/sqrt(d), "is_decode": [false, …], "dtype": "bf16"}.
+/// Elements are float32, or bit patterns of `dtype`: bf16 and fp16 as uint16, fp8 as uint8.
+struct AttentionCase {
+  std::vector<float> query;
+  std::vector<float> key_new;
+  std::vector<float> value_new;
+  std::vector<std::byte> cache;
+  AttentionInputs inputs;
+};
+
+/// Reads such a folder. Throws InputError, naming the file, for a missing or damaged one, shapes that do not fit each
+/// other, an unknown dtype, or lengths and slots that contradict the block table.
+AttentionCase load_attention_case(const std::filesystem::path& folder);
+
+/// Writes out.npy (T, Hq, dv) and lse.npy (T, Hq), float32 or float64 as computed; both or neither.
+/// Throws ResourceError where they cannot be written.
+template <class Real>
+void write_attention_output(const std::filesystem::path& folder, const AttentionInputs& inputs,
+                            const AttentionOutput<Real>& output);
+
+extern template void write_attention_output(const std::filesystem::path&, const AttentionInputs&,
+                                            const AttentionOutput<float>&);
+extern template void write_attention_output(const std::filesystem::path&, const AttentionInputs&,
+                                            const AttentionOutput<double>&);
+
+}  // namespace hybridkv

@@ -1,0 +1,179 @@
+#include "verify/export.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "attention/reference.h"
+#include "attention/unified.h"
+#include "layout/npy.h"
+#include "verify/attention_case.h"
+#include "verify/attention_check.h"
+
+namespace hybridkv {
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+constexpr const char* readme = R"(One folder per attention layer, each readable by `hybridkv attend FOLDER`:
+  q (T, Hq, d), k_new and v_new (T, Hkv, d) float32; kv_cache (blocks, 2, block, Hkv, d), new tokens already written,
+  as float32 or as bit patterns of the "dtype" in case.json; row i of kv_cache is block blocks.npy[i] of the pool;
+  block_table (R, max blocks) counts rows of kv_cache; out and lse are hybridkv's, *_ref_f64 the dense reference.
+pages/pool_J.npy holds the raw bytes of those blocks in pool J, row i = block pages/blocks.npy[i]; plan.json has the
+shape, strides and offset (in elements) of every view: row i, taken as a pool of one page, holds the layer at that
+offset with those strides.
+)";
+
+void write_text(const fs::path& file, const std::string& text) {
+  std::ofstream stream(file);
+  stream << text;
+  if (!stream.flush()) throw ResourceError(fmt::format("{}: cannot be written", file.string()));
+}
+
+void write_integers(const fs::path& file, const std::vector<std::int64_t>& values) {
+  write_npy<std::int64_t>(file, std::vector<std::int64_t>{static_cast<std::int64_t>(values.size())}, values);
+}
+
+NpyType file_type(DType dtype) {
+  switch (element_bytes(dtype)) {
+    case 4: return NpyType::float32;
+    case 2: return NpyType::uint16;
+    default: return dtype == DType::int8 ? NpyType::int8 : NpyType::uint8;
+  }
+}
+
+/// The touched blocks of one layer, dense: (blocks, 2, block, heads, channels) of the cache's own element type.
+void write_cache(const fs::path& file, const AttentionInputs& inputs, const std::vector<std::int64_t>& blocks) {
+  const std::int64_t block_tokens = inputs.metadata.block_size_tokens;
+  const std::int64_t kernel_tokens = inputs.kernel_block_tokens();
+  const std::int64_t row = inputs.head_size_k() * element_bytes(inputs.key.dtype);
+  std::vector<std::byte> bytes;
+  for (std::int64_t block : blocks)
+    for (const TensorView* half : {&inputs.key, &inputs.value})
+      for (std::int64_t token = 0; token < block_tokens; ++token)
+        for (std::int64_t head = 0; head < inputs.num_kv_heads(); ++head) {
+          const std::int64_t slot = block * block_tokens + token;
+          const std::byte* first = half->address({slot / kernel_tokens, slot % kernel_tokens, head, 0});
+          bytes.insert(bytes.end(), first, first + row);
+        }
+  write_npy(file, file_type(inputs.key.dtype),
+            std::vector<std::int64_t>{static_cast<std::int64_t>(blocks.size()), 2, block_tokens, inputs.num_kv_heads(),
+                                      inputs.head_size_k()},
+            bytes);
+}
+
+void write_lengths_and_tables(const fs::path& folder, const AttentionInputs& inputs,
+                              const std::vector<std::int64_t>& blocks) {
+  const CommonAttentionMetadata& metadata = inputs.metadata;
+  std::map<std::int64_t, std::int64_t> row_of;
+  for (std::size_t i = 0; i < blocks.size(); ++i) row_of[blocks[i]] = static_cast<std::int64_t>(i);
+  std::vector<std::int64_t> table, query_lens, slots;
+  for (std::int64_t id : metadata.block_table) table.push_back(row_of.contains(id) ? row_of[id] : 0);
+  for (std::int64_t request = 0; request < metadata.num_reqs; ++request)
+    query_lens.push_back(metadata.query_len(request));
+  const std::int64_t block_tokens = metadata.block_size_tokens;
+  for (std::int64_t slot : metadata.slot_mapping)
+    slots.push_back(row_of[slot / block_tokens] * block_tokens + slot % block_tokens);
+  write_npy<std::int64_t>(folder / "block_table.npy",
+                          std::vector<std::int64_t>{metadata.num_reqs, metadata.max_blocks_per_req}, table);
+  write_integers(folder / "query_lens.npy", query_lens);
+  write_integers(folder / "seq_lens.npy", metadata.seq_lens);
+  write_integers(folder / "context_lens.npy", metadata.num_computed_tokens);
+  write_integers(folder / "slot_mapping.npy", slots);
+  write_integers(folder / "blocks.npy", blocks);
+}
+
+void write_layer(const Traffic& traffic, std::size_t view_index, const fs::path& folder,
+                 const std::vector<std::int64_t>& blocks) {
+  const AttentionBatch batch = make_attention_batch(traffic, view_index);
+  const AttentionInputs& inputs = batch.inputs;
+  fs::create_directories(folder);
+  const std::int64_t tokens = inputs.num_tokens();
+  const std::vector<std::int64_t> query_shape{tokens, inputs.num_query_heads, inputs.head_size_k()};
+  const std::vector<std::int64_t> new_shape{tokens, inputs.num_kv_heads(), inputs.head_size_k()};
+  write_npy<float>(folder / "q.npy", query_shape, batch.query);
+  write_npy<float>(folder / "k_new.npy", new_shape, batch.key_new);
+  write_npy<float>(folder / "v_new.npy", new_shape, batch.value_new);
+  write_cache(folder / "kv_cache.npy", inputs, blocks);
+  write_lengths_and_tables(folder, inputs, blocks);
+  ordered_json settings{{"layer", traffic.views[view_index].view.layer},
+                        {"scale", inputs.scale},
+                        {"is_decode", inputs.is_decode},
+                        {"dtype", to_string(inputs.key.dtype)}};
+  write_text(folder / "case.json", settings.dump(1) + "\n");
+  UnifiedOptions options;
+  options.unique_bias = UniqueBiasMode::gathered;
+  write_attention_output(folder, inputs, unified_attention<float>(inputs, options).output);
+  const AttentionOutput<double> reference = reference_attention(inputs);
+  write_npy<double>(folder / "out_ref_f64.npy",
+                    std::vector<std::int64_t>{tokens, inputs.num_query_heads, inputs.head_size_v()}, reference.out);
+  write_npy<double>(folder / "lse_ref_f64.npy", std::vector<std::int64_t>{tokens, inputs.num_query_heads},
+                    reference.lse);
+}
+
+/// Raw pages of all blocks that attention groups hold, pool by pool.
+void write_pages(const Traffic& traffic, const fs::path& folder) {
+  std::vector<std::int64_t> blocks;
+  for (std::size_t group = 0; group < traffic.plan.groups.size(); ++group) {
+    if (!traffic.plan.specs[traffic.plan.groups[group].spec].attention) continue;
+    const std::vector<std::int64_t> held = traffic.assignment.held_by(group);
+    blocks.insert(blocks.end(), held.begin(), held.end());
+  }
+  std::sort(blocks.begin(), blocks.end());
+  fs::create_directories(folder);
+  write_integers(folder / "blocks.npy", blocks);
+  for (std::size_t pool = 0; pool < traffic.plan.pools.size(); ++pool) {
+    std::vector<std::byte> bytes;
+    for (std::int64_t block : blocks) {
+      const std::span<const std::byte> page = traffic.pools.page(pool, block);
+      bytes.insert(bytes.end(), page.begin(), page.end());
+    }
+    write_npy(folder / fmt::format("pool_{}.npy", pool), NpyType::uint8,
+              std::vector<std::int64_t>{static_cast<std::int64_t>(blocks.size()), traffic.plan.page_bytes}, bytes);
+  }
+}
+
+void write_all(const Traffic& traffic, const fs::path& folder) {
+  for (std::size_t i = 0; i < traffic.views.size(); ++i) {
+    const BoundView& view = traffic.views[i];
+    const SpecPlan& spec = traffic.plan.specs[view.view.spec];
+    if (!spec.attention) continue;
+    write_layer(traffic, i, folder / fmt::format("{}layer_{}", spec.draft ? "draft_" : "", view.view.layer),
+                traffic.assignment.held_by(view.group));
+  }
+  write_pages(traffic, folder / "pages");
+  write_text(folder / "README.txt", readme);
+}
+
+}  // namespace
+
+void export_batches(const Traffic& traffic, const fs::path& folder) {
+  for (const SpecPlan& spec : traffic.plan.specs)
+    if (spec.attention && spec.attention->head_size_k != spec.attention->head_size_v)
+      throw InputError(fmt::format("--export: {} layers keep K of {} and V of {} channels, the folder format has one "
+                                   "kv_cache for both; export a model with equal sizes",
+                                   spec.kind, spec.attention->head_size_k, spec.attention->head_size_v));
+  if (fs::exists(folder))
+    throw InputError(fmt::format("{}: exists already; name a folder that does not, nothing is overwritten",
+                                 folder.string()));
+  const fs::path unfinished = folder.string() + ".part";
+  fs::remove_all(unfinished);
+  try {
+    write_all(traffic, unfinished);
+    fs::rename(unfinished, folder);
+  } catch (const fs::filesystem_error& error) {
+    fs::remove_all(unfinished);
+    throw ResourceError(fmt::format("{}: {}", folder.string(), error.code().message()));
+  } catch (...) {
+    fs::remove_all(unfinished);
+    throw;
+  }
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,83 @@
+#include <filesystem>
+#include <map>
+#include <memory>
+
+#include "attention/unified.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/output.h"
+#include "report/attend_report.h"
+#include "verify/attention_case.h"
+
+namespace hybridkv {
+
+namespace {
+
+struct AttendOptions {
+  std::string folder;
+  std::string output_folder;
+  std::string precision = "fp32";
+  UnifiedOptions unified;
+  OutputOptions output;
+};
+
+template <class Real>
+AttendReport attend(const AttentionCase& batch, const AttendOptions& options) {
+  const UnifiedResult<Real> result = unified_attention<Real>(batch.inputs, options.unified);
+  const std::string folder = options.output_folder.empty() ? options.folder : options.output_folder;
+  write_attention_output(folder, batch.inputs, result.output);
+  return {.folder = folder,
+          .requests = batch.inputs.metadata.num_reqs,
+          .query_tokens = batch.inputs.num_tokens(),
+          .shared_blocks = static_cast<std::int64_t>(result.blocks.shared.size()),
+          .unique_blocks = static_cast<std::int64_t>(result.blocks.unique.size()),
+          .memory = result.memory};
+}
+
+int run_attend(const AttendOptions& options) {
+  if (!options.output_folder.empty() && !std::filesystem::is_directory(options.output_folder))
+    throw InputError(options.output_folder + ": no such folder to write out.npy and lse.npy to");
+  const AttentionCase batch = load_attention_case(options.folder);
+  const AttendReport report =
+      options.precision == "fp64" ? attend<double>(batch, options) : attend<float>(batch, options);
+  write_output(render_attend(report, options.output.format(), options.output.style()));
+  return exit_fine;
+}
+
+}  // namespace
+
+void add_attend_command(CLI::App& app, CommandAction& action) {
+  CLI::App* command =
+      app.add_subcommand("attend", "Run unified attention on tensors in .npy files; writes out.npy and lse.npy");
+  const auto options = std::make_shared<AttendOptions>();
+  command
+      ->add_option("DIR", options->folder,
+                   "folder with q, k_new, v_new, kv_cache, block_table, seq_lens, query_lens .npy and case.json")
+      ->type_name("")
+      ->required();
+  command->add_option("--output,-o", options->output_folder, "folder for the results (default: DIR)")->type_name("DIR");
+  command->add_option("--precision", options->precision, "fp32 or fp64 arithmetic (default: fp32)")
+      ->check(CLI::IsMember({"fp32", "fp64"}).description(""))
+      ->type_name("DTYPE");
+  const std::map<std::string, SharedBiasMode> biases{
+      {"full", SharedBiasMode::full}, {"chunked", SharedBiasMode::chunked}, {"sparse", SharedBiasMode::sparse}};
+  command
+      ->add_option("--bias", options->unified.shared_bias,
+                   "bias of shared blocks: full, chunked or sparse (default: chunked)")
+      ->transform(CLI::CheckedTransformer(biases).description(""))
+      ->type_name("MODE");
+  command->add_option("--chunk", options->unified.chunk_blocks, "shared blocks per chunk (default: 64)")
+      ->check(CLI::PositiveNumber.description(""))
+      ->type_name("BLOCKS");
+  const std::map<std::string, MergeMode> merges{{"online", MergeMode::online}, {"offline", MergeMode::offline}};
+  command->add_option("--merge", options->unified.merge, "online or offline merge of the parts (default: online)")
+      ->transform(CLI::CheckedTransformer(merges).description(""))
+      ->type_name("MODE");
+  add_output_options(*command, options->output);
+  command->footer("Examples:\n"
+                  "  hybridkv attend case/\n"
+                  "  hybridkv attend case/ --bias chunked --chunk 4 --precision fp64 -o results/");
+  command->callback([options, &action] { action = [options] { return run_attend(*options); }; });
+}
+
+}  // namespace hybridkv

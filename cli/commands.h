@@ -1,0 +1,18 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace hybridkv {
+
+/// What is left to do once the command line is understood; returns the exit code (cli/exit_codes.h).
+using CommandAction = std::function<int()>;
+
+/// Each adds one subcommand; when it is chosen, `action` is set to its work.
+void add_plan_command(CLI::App& app, CommandAction& action);
+void add_explain_command(CLI::App& app, CommandAction& action);
+void add_verify_command(CLI::App& app, CommandAction& action);
+void add_attend_command(CLI::App& app, CommandAction& action);
+void add_models_command(CLI::App& app, CommandAction& action);
+
+}  // namespace hybridkv

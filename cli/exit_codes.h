@@ -1,0 +1,15 @@
+#pragma once
+
+namespace hybridkv {
+
+/// Exit codes of every command; stable.
+enum ExitCode {
+  exit_fine = 0,
+  exit_fault_found = 1,      ///< a check found a fault
+  exit_bad_input = 2,        ///< bad input or usage
+  exit_no_resources = 3,     ///< not enough memory or disk, or the kernel refuses the reservation
+  exit_program_missing = 4,  ///< an external program is missing
+  exit_internal = 70,        ///< a bug of hybridkv
+};
+
+}  // namespace hybridkv

@@ -1,0 +1,43 @@
+#include "cli/output.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "layout/error.h"
+
+namespace hybridkv {
+
+Format OutputOptions::format() const { return *parse_format(format_name); }
+
+Style OutputOptions::style() const {
+  Style style;
+  const bool terminal = isatty(STDOUT_FILENO) != 0;
+  style.colour = colour == "always" || (colour == "auto" && terminal && std::getenv("NO_COLOR") == nullptr);
+  winsize size{};
+  if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20) style.width = size.ws_col;
+  return style;
+}
+
+void add_output_options(CLI::App& command, OutputOptions& options) {
+  std::vector<std::string> formats;
+  for (Format format : all_formats) formats.emplace_back(to_string(format));
+  command.add_option("--format,-f", options.format_name, "table, json, csv or markdown (default: table)")
+      ->check(CLI::IsMember(formats).description(""))
+      ->type_name("FORMAT");
+  command.add_option("--color", options.colour, "auto (only on a terminal), always or never (default: auto)")
+      ->check(CLI::IsMember({"auto", "always", "never"}).description(""))
+      ->type_name("WHEN");
+  command.add_flag("--quiet,-q", options.quiet, "no progress on standard error");
+}
+
+void write_output(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
+  if (errno != EPIPE) throw ResourceError("standard output cannot be written");
+}
+
+}  // namespace hybridkv

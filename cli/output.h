@@ -1,0 +1,28 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "report/format.h"
+
+namespace hybridkv {
+
+/// What every command offers about its output.
+struct OutputOptions {
+  std::string format_name = "table";
+  std::string colour = "auto";  ///< auto, always or never
+  bool quiet = false;           ///< no progress on stderr
+
+  Format format() const;
+  /// Colours only on a terminal unless asked for; NO_COLOR in the environment is respected.
+  Style style() const;
+};
+
+/// Adds --format, --color and --quiet to a command.
+void add_output_options(CLI::App& command, OutputOptions& options);
+
+/// Writes a command's whole result to standard output at once.
+/// Throws ResourceError where it cannot be written; a closed pipe is no error.
+void write_output(const std::string& text);
+
+}  // namespace hybridkv

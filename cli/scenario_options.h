@@ -1,0 +1,33 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "planner/cache_plan.h"
+#include "scenarios/scenario.h"
+
+namespace hybridkv {
+
+/// The flags by which a command is told what to plan.
+struct ScenarioOptions {
+  std::string scenario;                ///< name of a shipped one or a file; empty: built from the flags alone
+  std::vector<std::string> overrides;  ///< --set KEY=VALUE
+  std::string model;
+  std::string pack;
+  std::string tensor_parallel;
+  std::string memory;
+  std::string max_model_len;
+};
+
+/// Adds SCENARIO, --set, --model, --pack, --tp, --memory and --max-model-len to a command.
+void add_scenario_options(CLI::App& command, ScenarioOptions& options);
+
+/// The scenario with the flags laid over it. Throws InputError with the place of what is wrong.
+Scenario read_scenario(const ScenarioOptions& options);
+
+/// Plans of the scenario for these pack sizes. A planner's refusal is thrown as InputError with the place of the value
+/// that caused it.
+PlanSet plan_scenario(const Scenario& scenario, const std::vector<std::int64_t>& pack_sizes);
+
+}  // namespace hybridkv

@@ -1,0 +1,37 @@
+# hybridkv_embed_files(MODULE GLOB ...): compiles files of the folder MODULE into its library, where
+# embedded_files() finds them by their path below the folder.
+function(hybridkv_embed_files module)
+  set(folder "${CMAKE_CURRENT_SOURCE_DIR}/${module}")
+  list(TRANSFORM ARGN PREPEND "${folder}/" OUTPUT_VARIABLE globs)
+  file(GLOB files CONFIGURE_DEPENDS RELATIVE "${folder}" ${globs})
+  list(SORT files)
+  list(TRANSFORM files PREPEND "${folder}/" OUTPUT_VARIABLE paths)
+  set(output "${CMAKE_CURRENT_BINARY_DIR}/embedded/${module}.cc")
+  add_custom_command(OUTPUT "${output}"
+    COMMAND "${CMAKE_COMMAND}" -D "FOLDER=${folder}" -D "MODULE=${module}" -D "FILES=${files}" -D "OUTPUT=${output}"
+            -P "${CMAKE_CURRENT_FUNCTION_LIST_FILE}"
+    DEPENDS ${paths} "${CMAKE_CURRENT_FUNCTION_LIST_FILE}"
+    COMMENT "Embedding ${module}/" VERBATIM)
+  target_sources(hybridkv_${module} PRIVATE "${output}")
+endfunction()
+
+# As a script: writes the source.
+if(CMAKE_SCRIPT_MODE_FILE AND DEFINED OUTPUT)
+  set(entries "")
+  foreach(file IN LISTS FILES)
+    file(READ "${FOLDER}/${file}" text)
+    string(APPEND entries "    {\"${file}\", R\"embedded(${text})embedded\"},\n")
+  endforeach()
+  file(WRITE "${OUTPUT}" "#include \"${MODULE}/embedded_files.h\"
+
+namespace hybridkv {
+
+std::span<const EmbeddedFile> embedded_files() {
+  static constexpr EmbeddedFile files[] = {
+${entries}  };
+  return files;
+}
+
+}  // namespace hybridkv
+")
+endif()

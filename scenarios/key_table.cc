@@ -1,0 +1,146 @@
+#include "scenarios/key_table.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "scenarios/number.h"
+#include "scenarios/suggest.h"
+
+namespace hybridkv {
+
+namespace {
+
+std::string allowed(const KeyInfo& key) {
+  const std::string from = fmt::format("allowed: whole numbers from {}", key.minimum);
+  return key.maximum == std::numeric_limits<std::int64_t>::max() ? from : fmt::format("{} to {}", from, key.maximum);
+}
+
+[[noreturn]] void fail(const std::string& path, const YamlNode& node, const std::string& message) {
+  throw error_at(node.place, path + ": " + message);
+}
+
+/// Fails unless the node is a scalar; `expected` as in "a list, where … is expected".
+void require_scalar(const std::string& path, const YamlNode& node, std::string_view expected) {
+  if (node.kind == YamlNode::Kind::nothing)
+    fail(path, node, fmt::format("has no value; give {} or leave the key out", expected));
+  if (node.kind != YamlNode::Kind::scalar)
+    fail(path, node, fmt::format("{}, where {} is expected", describe(node), expected));
+}
+
+std::int64_t checked_range(const std::string& path, const YamlNode& node, const KeyInfo& key, std::int64_t value) {
+  if (value < key.minimum) fail(path, node, fmt::format("{} is too small; {}", value, allowed(key)));
+  if (value > key.maximum) fail(path, node, fmt::format("{} is too large; {}", value, allowed(key)));
+  return value;
+}
+
+/// Why a key is unknown: the known keys that are close, also those one level down.
+std::string unknown_key(const std::string& key, const SectionInfo& section) {
+  std::vector<std::string> names;
+  for (const KeyInfo& known : section.keys) {
+    names.push_back(known.name);
+    if (known.section && known.section->find(key))
+      return fmt::format("unknown key {} in {}; did you mean '{}.{}'?", in_quotes(key), section.name, known.name, key);
+  }
+  return fmt::format("unknown key {} in {}{}", in_quotes(key), section.name, suggestion(key, names, "known keys:"));
+}
+
+void add_places(SourceMap& places, const std::string& path, const YamlNode& value) {
+  places.add(path, value.kind == YamlNode::Kind::mapping ? value.key_place : value.place);
+  for (std::size_t i = 0; i < value.items.size(); ++i)
+    places.add(fmt::format("{}[{}]", path, i), value.items[i].place);
+}
+
+}  // namespace
+
+const KeyInfo* SectionInfo::find(std::string_view key) const {
+  const auto found = std::find_if(keys.begin(), keys.end(), [&](const KeyInfo& info) { return info.name == key; });
+  return found == keys.end() ? nullptr : &*found;
+}
+
+std::int64_t read_integer(const std::string& path, const YamlNode& node, const KeyInfo& key) {
+  require_scalar(path, node, "a whole number");
+  if (node.quoted)
+    fail(path, node, fmt::format("{} in quotes is text; write a whole number without quotes", in_quotes(node.text)));
+  const ParsedNumber number = parse_integer(node.text);
+  if (!number.problem.empty())
+    fail(path, node, fmt::format("{} {}; {}", in_quotes(node.text), number.problem, allowed(key)));
+  return checked_range(path, node, key, number.value);
+}
+
+std::vector<std::int64_t> read_integers(const std::string& path, const YamlNode& node, const KeyInfo& key) {
+  if (node.kind != YamlNode::Kind::list) {
+    if (node.kind != YamlNode::Kind::scalar || !is_range(node.text)) return {read_integer(path, node, key)};
+    const ParsedRange range = parse_range(node.text);
+    if (!range.problem.empty()) fail(path, node, fmt::format("the range {} {}", in_quotes(node.text), range.problem));
+    for (const std::int64_t value : range.values) checked_range(path, node, key, value);
+    return range.values;
+  }
+  if (node.items.empty()) fail(path, node, "an empty list; give at least one whole number or leave the key out");
+  std::vector<std::int64_t> values;
+  for (const YamlNode& item : node.items) {
+    if (item.kind == YamlNode::Kind::list) fail(path, item, "a list, where a whole number is expected");
+    const std::vector<std::int64_t> more = read_integers(path, item, key);
+    values.insert(values.end(), more.begin(), more.end());
+  }
+  return values;
+}
+
+std::int64_t read_size(const std::string& path, const YamlNode& node) {
+  require_scalar(path, node, "an amount of memory");
+  const ParsedNumber size = parse_size(node.text);
+  if (!size.problem.empty()) fail(path, node, fmt::format("{} {}", in_quotes(node.text), size.problem));
+  if (size.value == 0) fail(path, node, fmt::format("{} is less than one byte", in_quotes(node.text)));
+  return size.value;
+}
+
+std::string read_text(const std::string& path, const YamlNode& node) {
+  require_scalar(path, node, "a text");
+  if (node.text.empty()) fail(path, node, "an empty text");
+  return node.text;
+}
+
+std::vector<std::string> read_texts(const std::string& path, const YamlNode& node) {
+  if (node.kind != YamlNode::Kind::list) return {read_text(path, node)};
+  std::vector<std::string> texts;
+  for (const YamlNode& item : node.items) texts.push_back(read_text(path, item));
+  return texts;
+}
+
+bool read_flag(const std::string& path, const YamlNode& node) {
+  require_scalar(path, node, "true or false");
+  if (node.quoted || (node.text != "true" && node.text != "false"))
+    fail(path, node, fmt::format("{} is neither true nor false", in_quotes(node.text)));
+  return node.text == "true";
+}
+
+std::string read_choice(const std::string& path, const YamlNode& node, const KeyInfo& key) {
+  require_scalar(path, node, "one of " + fmt::format("{}", fmt::join(key.choices, ", ")));
+  if (std::find(key.choices.begin(), key.choices.end(), node.text) != key.choices.end()) return node.text;
+  for (const auto& [synonym, meaning] : key.synonyms)
+    if (synonym == node.text) return meaning;
+  fail(path, node,
+       fmt::format("{} is none of the allowed words: {}", in_quotes(node.text), fmt::join(key.choices, ", ")));
+}
+
+std::string path_of(const std::string& section_path, std::string_view key) {
+  return section_path.empty() ? std::string(key) : section_path + "." + std::string(key);
+}
+
+void check_section(ReadContext& context, const std::string& path, const YamlNode& node, const SectionInfo& section) {
+  const std::string prefix = path.empty() ? "" : path + ": ";
+  if (node.kind != YamlNode::Kind::mapping)
+    throw error_at(node.place, fmt::format("{}{}, where a mapping (key: value) is expected", prefix, describe(node)));
+  for (const YamlEntry& entry : node.entries) {
+    const KeyInfo* key = section.find(entry.key);
+    if (!key) throw error_at(entry.value.key_place, unknown_key(entry.key, section));
+    add_places(context.places, path_of(path, entry.key), entry.value);
+    for (const std::string& name : key->spec_names) add_places(context.places, path_of(path, name), entry.value);
+  }
+  for (const KeyInfo& key : section.keys)
+    if (key.required && !node.find(key.name))
+      throw error_at(node.key_place, fmt::format("{}key '{}' is missing: {}", prefix, key.name, key.doc));
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,207 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "scenarios/source_map.h"
+#include "scenarios/yaml_tree.h"
+
+namespace hybridkv {
+
+struct SectionInfo;
+
+/// How the value of a key is written.
+enum class ValueType {
+  integer,   ///< one whole number
+  size,      ///< an amount of memory
+  text,      ///< any text
+  flag,      ///< true or false
+  choice,    ///< one of some words
+  integers,  ///< one or more whole numbers; a list is one value here, no sweep
+  texts,     ///< one or more texts; a list is one value here, no sweep
+  section,   ///< a mapping with keys of its own
+  model,     ///< a name, {file: …} or a model written out
+  kinds,     ///< the kinds of layer of a model by name
+};
+
+/// One key of a scenario or model file: all that reading it, suggesting it and the JSON Schema need.
+struct KeyInfo {
+  std::string name;
+  std::string doc;  ///< one sentence: meaning, unit, default
+  ValueType type = ValueType::text;
+  bool required = false;
+  std::int64_t minimum = 0;                                         ///< integer and integers
+  std::int64_t maximum = std::numeric_limits<std::int64_t>::max();  ///< integer and integers
+  std::vector<std::string> choices;                                 ///< choice: the words
+  std::vector<std::pair<std::string, std::string>> synonyms;        ///< choice: further word, the word it stands for
+  std::vector<std::string> spec_names;    ///< fields of the planner's spec that it sets under another name
+  const SectionInfo* section = nullptr;   ///< section: its keys
+  bool sweepable = false;                 ///< a list or range here means a sweep over the values
+};
+
+/// The keys of one mapping.
+struct SectionInfo {
+  std::string name;  ///< as messages call it: "engine"
+  std::string doc;
+  std::vector<KeyInfo> keys;
+  const KeyInfo* find(std::string_view key) const;
+};
+
+/// What one reading of a scenario collects besides the values.
+struct ReadContext {
+  SourceMap places;
+  std::vector<std::int64_t> pack_sizes;  ///< values of engine.attention_pack_size
+};
+
+/// Readers of single values. All throw InputError at the value, naming `path`, the value and what is allowed.
+std::int64_t read_integer(const std::string& path, const YamlNode& node, const KeyInfo& key);
+std::vector<std::int64_t> read_integers(const std::string& path, const YamlNode& node, const KeyInfo& key);
+std::int64_t read_size(const std::string& path, const YamlNode& node);
+std::string read_text(const std::string& path, const YamlNode& node);
+std::vector<std::string> read_texts(const std::string& path, const YamlNode& node);
+bool read_flag(const std::string& path, const YamlNode& node);
+/// The chosen word itself where a synonym was written.
+std::string read_choice(const std::string& path, const YamlNode& node, const KeyInfo& key);
+
+/// The path of a key inside a section; the root section has the path "".
+std::string path_of(const std::string& section_path, std::string_view key);
+
+/// Checks a mapping against a section: it is one, holds no unknown key and all required ones; records the places.
+void check_section(ReadContext& context, const std::string& path, const YamlNode& node, const SectionInfo& section);
+
+/// The keys of one mapping together with how each sets the spec: the one table that reading, messages, the JSON
+/// Schema and the tests go by.
+template <class Spec>
+class Section {
+ public:
+  using Reader = std::function<void(ReadContext&, const std::string& path, const YamlNode&, Spec&)>;
+  using Check = std::function<void(const std::string& path, const YamlNode&, const Spec&)>;
+
+  Section(std::string name, std::string doc) : info_{std::move(name), std::move(doc), {}} {}
+
+  const SectionInfo& info() const { return info_; }
+
+  /// A key with a reader of its own.
+  Section& add(KeyInfo key, Reader reader) {
+    info_.keys.push_back(std::move(key));
+    readers_.push_back(std::move(reader));
+    return *this;
+  }
+
+  /// Runs after all keys have been read: what no key can check alone.
+  Section& check(Check check) {
+    check_ = std::move(check);
+    return *this;
+  }
+
+  /// A whole number, handed to `set(spec, value)`.
+  template <class Set>
+  Section& integer_by(KeyInfo key, Set set) {
+    key.type = ValueType::integer;
+    key.sweepable = true;
+    const KeyInfo copy = key;
+    return add(std::move(key), [copy, set](ReadContext&, const std::string& path, const YamlNode& node, Spec& spec) {
+      set(spec, read_integer(path, node, copy));
+    });
+  }
+
+  /// A whole number into a field of type std::int64_t, std::uint64_t or std::optional of one.
+  template <class Field>
+  Section& integer(KeyInfo key, Field Spec::*field) {
+    return integer_by(std::move(key), [field](Spec& spec, std::int64_t value) {
+      if constexpr (std::is_same_v<Field, std::uint64_t>)
+        spec.*field = static_cast<std::uint64_t>(value);
+      else
+        spec.*field = value;
+    });
+  }
+
+  Section& integers(KeyInfo key, std::vector<std::int64_t> Spec::*field) {
+    key.type = ValueType::integers;
+    const KeyInfo copy = key;
+    return add(std::move(key), [copy, field](ReadContext&, const std::string& path, const YamlNode& node, Spec& spec) {
+      spec.*field = read_integers(path, node, copy);
+    });
+  }
+
+  template <class Field>
+  Section& size(KeyInfo key, Field Spec::*field) {
+    key.type = ValueType::size;
+    key.sweepable = true;
+    return add(std::move(key), [field](ReadContext&, const std::string& path, const YamlNode& node, Spec& spec) {
+      spec.*field = read_size(path, node);
+    });
+  }
+
+  Section& text(KeyInfo key, std::string Spec::*field) {
+    key.type = ValueType::text;
+    return add(std::move(key), [field](ReadContext&, const std::string& path, const YamlNode& node, Spec& spec) {
+      spec.*field = read_text(path, node);
+    });
+  }
+
+  Section& texts(KeyInfo key, std::vector<std::string> Spec::*field) {
+    key.type = ValueType::texts;
+    return add(std::move(key), [field](ReadContext&, const std::string& path, const YamlNode& node, Spec& spec) {
+      spec.*field = read_texts(path, node);
+    });
+  }
+
+  Section& flag(KeyInfo key, bool Spec::*field) {
+    key.type = ValueType::flag;
+    key.sweepable = true;
+    return add(std::move(key), [field](ReadContext&, const std::string& path, const YamlNode& node, Spec& spec) {
+      spec.*field = read_flag(path, node);
+    });
+  }
+
+  /// One of `key.choices`, each of which `parse` understands.
+  template <class Field, class Parse>
+  Section& choice(KeyInfo key, Field Spec::*field, Parse parse) {
+    key.type = ValueType::choice;
+    key.sweepable = true;
+    const KeyInfo copy = key;
+    return add(std::move(key),
+               [copy, field, parse](ReadContext&, const std::string& path, const YamlNode& node, Spec& spec) {
+                 spec.*field = parse(read_choice(path, node, copy)).value();
+               });
+  }
+
+  /// A mapping into a field that is a spec of its own, or std::optional of one; absent keys of the mapping keep
+  /// the values of `start`. The doc of the key is that of the section; `section` must outlive this one.
+  template <class Field, class Inner>
+  Section& section(KeyInfo key, Field Spec::*field, const Section<Inner>& section, Inner start = {}) {
+    key.type = ValueType::section;
+    key.doc = section.info().doc;
+    key.section = &section.info();
+    return add(std::move(key), [&section, field, start](ReadContext& context, const std::string& path,
+                                                        const YamlNode& node, Spec& spec) {
+      Inner inner = start;
+      section.read(context, path, node, inner);
+      spec.*field = std::move(inner);
+    });
+  }
+
+  /// Reads a mapping into the spec, which keeps its defaults for keys that are absent.
+  void read(ReadContext& context, const std::string& path, const YamlNode& node, Spec& spec) const {
+    check_section(context, path, node, info_);
+    for (std::size_t i = 0; i < info_.keys.size(); ++i)
+      if (const YamlNode* value = node.find(info_.keys[i].name))
+        readers_[i](context, path_of(path, info_.keys[i].name), *value, spec);
+    if (check_) check_(path, node, spec);
+  }
+
+ private:
+  SectionInfo info_;
+  std::vector<Reader> readers_;
+  Check check_;
+};
+
+}  // namespace hybridkv

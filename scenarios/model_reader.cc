@@ -1,0 +1,162 @@
+#include "scenarios/model_reader.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "scenarios/embedded_files.h"
+#include "scenarios/keys.h"
+#include "scenarios/layer_pattern.h"
+#include "scenarios/model_library.h"
+#include "scenarios/suggest.h"
+
+namespace hybridkv {
+
+namespace {
+
+const KindSection& kind_of(const std::string& path, const YamlNode& node) {
+  std::vector<std::string> types;
+  for (const KindSection& kind : kind_sections()) types.push_back(kind.type);
+  const YamlNode* type = node.find("type");
+  if (!type)
+    throw error_at(node.key_place, fmt::format("{}: key 'type' is missing{}", path, suggestion("", types, "types:")));
+  const std::string name = read_text(path + ".type", *type);
+  for (const KindSection& kind : kind_sections())
+    if (kind.type == name) return kind;
+  throw error_at(type->place, fmt::format("{}.type: unknown type {}{}", path, in_quotes(name),
+                                          suggestion(name, types, "types:")));
+}
+
+/// An error inside the pattern of layers: at the character itself where the pattern stands on one line as it is.
+InputError pattern_error(const std::string& path, const YamlNode& node, std::size_t offset,
+                         const std::string& message) {
+  Place place = node.place;
+  const std::string shown = fmt::format("{}: in {}: {}", path, in_quotes(node.text), message);
+  if (place.line == 0) return error_at(place, shown);
+  const std::string& line = place.text->lines[static_cast<std::size_t>(place.line - 1)];
+  const std::size_t begin = line.find(node.text);
+  if (begin != std::string::npos && line.find(node.text, begin + 1) == std::string::npos)
+    place.column += static_cast<std::int64_t>(offset) + (node.quoted ? 1 : 0);
+  return error_at(place, shown);
+}
+
+/// The layer that holds the kinds of one place of the pattern.
+LayerSpec joined_layer(const PatternLayer& layer, const std::map<std::string, LayerSpec>& kinds) {
+  LayerSpec joined;
+  for (const char name : layer.kinds) {
+    const auto kind = kinds.find(std::string(1, name));
+    if (kind == kinds.end()) {
+      std::vector<std::string> names;
+      for (const auto& known : kinds) names.push_back(known.first);
+      throw PatternError(layer.offset, fmt::format("'{}' is no kind{}", name, suggestion("", names, "known kinds:")));
+    }
+    if ((joined.attention && kind->second.attention) || (joined.recurrent && kind->second.recurrent))
+      throw PatternError(layer.offset, "'+' joins one kind of attention and one recurrent kind");
+    if (kind->second.attention) joined.attention = kind->second.attention;
+    if (kind->second.recurrent) joined.recurrent = kind->second.recurrent;
+  }
+  return joined;
+}
+
+void expand_layers(ReadContext& context, const std::string& path, const YamlNode& node, const ModelText& text,
+                   ModelSpec& model) {
+  try {
+    for (const PatternLayer& layer : parse_layer_pattern(node.text)) {
+      const std::string layer_path = fmt::format("{}.layers[{}]", path, model.layers.size());
+      for (const char name : layer.kinds) {
+        const auto kind = text.kinds.find(std::string(1, name));
+        if (kind == text.kinds.end()) continue;
+        const char* part = kind->second.attention ? ".attention" : ".recurrent";
+        context.places.add_alias(layer_path + part, fmt::format("{}.kinds.{}", path, name));
+      }
+      model.layers.push_back(joined_layer(layer, text.kinds));
+    }
+  } catch (const PatternError& error) {
+    throw pattern_error(path + ".layers", node, error.offset(), error.what());
+  }
+}
+
+AttentionSpec mtp_attention(const std::string& path, const YamlNode& node, const ModelText& text) {
+  const auto kind = text.kinds.find(text.mtp);
+  if (kind == text.kinds.end() || !kind->second.attention)
+    throw error_at(node.place, fmt::format("{}.mtp: {} is no kind of attention", path, in_quotes(text.mtp)));
+  return *kind->second.attention;
+}
+
+/// Reads the model file that a scenario names.
+ModelSpec read_model_file(ReadContext& context, const std::string& path, const YamlNode& node) {
+  ModelReference reference;
+  model_reference_keys().read(context, path, node, reference);
+  const YamlNode& value = *node.find("file");
+  const std::filesystem::path directory = value.place.text->directory;
+  const std::filesystem::path file = (directory / reference.file).lexically_normal();
+  const FileText text = read_text_file(file.string());
+  if (!text.problem.empty())
+    throw error_at(value.place, fmt::format("{}.file: {}: {}", path, in_quotes(file.string()), text.problem));
+  const YamlNode root = parse_yaml(text.text, {file.string(), file.parent_path().string(), {}});
+  return read_model_mapping(context, path, root).model;
+}
+
+}  // namespace
+
+std::map<std::string, LayerSpec> read_kinds(ReadContext& context, const std::string& path, const YamlNode& node) {
+  if (node.kind != YamlNode::Kind::mapping || node.entries.empty())
+    throw error_at(node.place, fmt::format("{}: {}, where at least one kind of layer is expected", path,
+                                           node.entries.empty() ? "nothing" : describe(node)));
+  std::map<std::string, LayerSpec> kinds;
+  for (const YamlEntry& entry : node.entries) {
+    if (entry.key.size() != 1 || !is_kind_name(entry.key.front()))
+      throw error_at(entry.value.key_place,
+                     fmt::format("{}: a kind is named by one letter or '*', not {}", path, in_quotes(entry.key)));
+    const std::string kind_path = path_of(path, entry.key);
+    if (entry.value.kind != YamlNode::Kind::mapping)
+      throw error_at(entry.value.place, fmt::format("{}: {}, where a mapping with the key 'type' is expected",
+                                                    kind_path, describe(entry.value)));
+    context.places.add(kind_path, entry.value.key_place);
+    kinds[entry.key] = kind_of(kind_path, entry.value).read(context, kind_path, entry.value);
+  }
+  return kinds;
+}
+
+ModelFile read_model_mapping(ReadContext& context, const std::string& path, const YamlNode& node) {
+  ModelText text;
+  model_keys().read(context, path, node, text);
+  ModelSpec model;
+  model.name = text.name;
+  model.source = text.source.empty() ? node.place.text->name : text.source;
+  model.layer_order_verified = text.layer_order_verified;
+  model.dtype = text.dtype;
+  model.ssm_dtype = text.ssm_dtype;
+  expand_layers(context, path, *node.find("layers"), text, model);
+  if (const YamlNode* mtp = node.find("mtp")) {
+    model.mtp = mtp_attention(path, *mtp, text);
+    context.places.add_alias(path + ".mtp", fmt::format("{}.kinds.{}", path, text.mtp));
+  }
+  return {std::move(model), std::move(text.aliases)};
+}
+
+ModelFile read_shipped_model(ReadContext& context, const std::string& path, const std::string& file) {
+  for (const EmbeddedFile& embedded : embedded_files())
+    if (embedded.path == file)
+      return read_model_mapping(context, path, parse_yaml(embedded.text, {"shipped:" + file, "", {}}));
+  throw std::logic_error("no embedded file " + file);
+}
+
+ModelSpec read_model(ReadContext& context, const std::string& path, const YamlNode& node) {
+  if (node.kind == YamlNode::Kind::mapping)
+    return node.find("file") ? read_model_file(context, path, node) : read_model_mapping(context, path, node).model;
+  const std::string name = read_text(path, node);
+  const ShippedModel* shipped = find_shipped_model(name);
+  if (!shipped) {
+    const bool is_file = name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json");
+    throw error_at(node.place, fmt::format("{}: unknown model {}{}", path, in_quotes(name),
+                                           is_file ? fmt::format("; for a file write {{file: {}}}", name)
+                                                   : shipped_model_suggestion(name)));
+  }
+  ModelSpec model = read_shipped_model(context, path, shipped->file).model;
+  for (const std::string& alias : shipped->aliases)
+    if (edit_distance(alias, name) == 0) model.name = alias;
+  return model;
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "planner/model_spec.h"
+#include "scenarios/key_table.h"
+
+namespace hybridkv {
+
+/// Reads the value of the key `model`: the name of a shipped model, {file: …} or a model written out.
+/// Places are recorded below `path`, also those in the file of the model; for every layer the path of the
+/// planner ("model.layers[3].attention") leads to the kind that it is of.
+/// Throws InputError as the readers of single values, and for a file that cannot be read.
+ModelSpec read_model(ReadContext& context, const std::string& path, const YamlNode& node);
+
+/// Reads the kinds of layer of a model, by name.
+std::map<std::string, LayerSpec> read_kinds(ReadContext& context, const std::string& path, const YamlNode& node);
+
+/// A model file as a whole.
+struct ModelFile {
+  ModelSpec model;
+  std::vector<std::string> aliases;
+};
+
+/// Reads the mapping of a model file, or of a model written out in a scenario.
+ModelFile read_model_mapping(ReadContext& context, const std::string& path, const YamlNode& node);
+
+/// Reads an embedded model file. Pre: it is one of embedded_files().
+ModelFile read_shipped_model(ReadContext& context, const std::string& path, const std::string& file);
+
+}  // namespace hybridkv

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hybridkv {
+
+/// A number that was read, or why the text is none.
+struct ParsedNumber {
+  std::int64_t value = 0;
+  std::string problem;  ///< "is not a whole number", …; empty when all is well
+};
+
+/// A whole number in decimal digits, perhaps with a minus.
+ParsedNumber parse_integer(std::string_view text);
+
+/// An amount of memory in bytes: "42949672960", "40 GiB", "12.85GiB", "16 GB". KiB, MiB, GiB, TiB and PiB are
+/// powers of 1024, kB, MB, GB, TB and PB powers of 1000; a fraction of a byte is dropped.
+ParsedNumber parse_size(std::string_view text);
+
+/// The form of a size as a regular expression (ECMA), for the JSON Schema.
+std::string size_pattern();
+
+/// True for the text of a range, "1..16" or "16..128 step 16".
+bool is_range(std::string_view text);
+
+/// The numbers of a range, both ends included, or why there are none.
+struct ParsedRange {
+  std::vector<std::int64_t> values;
+  std::string problem;
+};
+
+/// Reads a range of at most 100,000 numbers. Pre: is_range(text).
+ParsedRange parse_range(std::string_view text);
+
+/// The form of a range as a regular expression (ECMA), for the JSON Schema.
+std::string range_pattern();
+
+}  // namespace hybridkv

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "planner/engine_spec.h"
+#include "planner/model_spec.h"
+#include "scenarios/source_map.h"
+
+namespace hybridkv {
+
+/// What `verify` is asked to run. Example: packs 4 and 5, three requests, seed 1, at most 2 GiB resident.
+struct VerifyRequest {
+  std::vector<std::int64_t> request_tokens;           ///< length of each request; empty: verify's own choice
+  std::uint64_t seed = 1;                             ///< of block ids and values
+  std::optional<std::int64_t> resident_budget_bytes;  ///< default: half of the free memory
+  std::vector<std::int64_t> pack_sizes;               ///< N to verify; empty: all of the scenario
+  bool operator==(const VerifyRequest&) const = default;
+};
+
+/// The value that one swept key has at one point of a sweep.
+struct SweepValue {
+  std::string path;  ///< "engine.tensor_parallel"
+  std::string text;  ///< as written, "4"
+  bool operator==(const SweepValue&) const = default;
+};
+
+/// One question to the planner, read from a scenario file: every value decided except the pack size, of which
+/// the planner is asked for each.
+struct Scenario {
+  std::string name;                           ///< key `name`, else the name of the file without ".yaml"
+  ModelSpec model;
+  EngineSpec engine;                          ///< attention_pack_size is the first of pack_sizes
+  LimitsSpec limits;
+  std::optional<WorkspaceSpec> workspace;
+  VerifyRequest verify;
+  std::vector<std::int64_t> pack_sizes = {1}; ///< N to plan, in the order written, each >= 1 and once
+  std::vector<SweepValue> point;              ///< of the sweep it is a point of, in the order of the file; else empty
+  SourceMap places;                           ///< for errors: where each value stands
+};
+
+/// A planner's error with the place of the value it names: file, line, column, the line itself and a caret.
+/// A value that stands nowhere (a default) is shown at the nearest mapping around it.
+InputError located(const SpecError& error, const Scenario& scenario);
+
+}  // namespace hybridkv

@@ -1,0 +1,113 @@
+#include "scenarios/schema.h"
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "scenarios/keys.h"
+#include "scenarios/number.h"
+
+namespace hybridkv {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json any_of(std::initializer_list<Json> choices) { return {{"anyOf", Json(choices)}}; }
+
+Json reference(const char* definition) { return {{"$ref", std::string("#/$defs/") + definition}}; }
+
+Json whole_number(const KeyInfo& key) {
+  Json schema = {{"type", "integer"}, {"minimum", key.minimum}};
+  if (key.maximum != std::numeric_limits<std::int64_t>::max()) schema["maximum"] = key.maximum;
+  return schema;
+}
+
+Json list_of(const Json& item) { return {{"type", "array"}, {"items", item}, {"minItems", 1}}; }
+
+/// Numbers, ranges or a list of both: how several whole numbers are written.
+Json whole_numbers(const KeyInfo& key) {
+  const Json one = whole_number(key);
+  return any_of({one, reference("range"), list_of(any_of({one, reference("range")}))});
+}
+
+Json words(const KeyInfo& key) {
+  Json schema = {{"enum", key.choices}};
+  for (const auto& synonym : key.synonyms) schema["enum"].push_back(synonym.first);
+  return schema;
+}
+
+Json mapping(const SectionInfo& section);
+
+/// The schema of one value that is not swept.
+Json single_value(const KeyInfo& key) {
+  switch (key.type) {
+    case ValueType::integer: return whole_number(key);
+    case ValueType::size: return reference("size");
+    case ValueType::text: return {{"type", "string"}, {"minLength", 1}};
+    case ValueType::flag: return {{"type", "boolean"}};
+    case ValueType::choice: return words(key);
+    case ValueType::integers: return whole_numbers(key);
+    case ValueType::texts: return any_of({{{"type", "string"}}, list_of({{"type", "string"}})});
+    case ValueType::section: return mapping(*key.section);
+    case ValueType::model: return reference("model_choice");
+    case ValueType::kinds:
+      return {{"type", "object"},
+              {"minProperties", 1},
+              {"propertyNames", {{"pattern", "^[A-Za-z*]$"}}},
+              {"additionalProperties", reference("kind")}};
+  }
+  throw std::logic_error("unknown type of value");
+}
+
+Json value(const KeyInfo& key) {
+  if (key.sweepable && key.type == ValueType::integer) return whole_numbers(key);
+  const Json single = single_value(key);
+  return key.sweepable ? any_of({single, list_of(single)}) : single;
+}
+
+Json mapping(const SectionInfo& section) {
+  Json schema = {{"type", "object"}, {"description", section.doc}, {"additionalProperties", false}};
+  Json properties = Json::object();
+  Json required = Json::array();
+  for (const KeyInfo& key : section.keys) {
+    properties[key.name] = {{"description", key.doc}};
+    properties[key.name].update(value(key));
+    if (key.required) required.push_back(key.name);
+  }
+  schema["properties"] = std::move(properties);
+  if (!required.empty()) schema["required"] = std::move(required);
+  return schema;
+}
+
+Json kinds() {
+  Json choices = Json::array();
+  for (const KindSection& kind : kind_sections()) choices.push_back(mapping(*kind.info));
+  return {{"description", "One kind of layer."}, {"oneOf", std::move(choices)}};
+}
+
+}  // namespace
+
+std::string scenario_schema() {
+  Json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", "hybridkv scenario"}};
+  schema.update(mapping(scenario_keys().info()));
+  schema["$defs"] = {
+      {"range", {{"description", "Whole numbers from the first to the last, \"1..16\" or \"16..128 step 16\"."},
+                 {"type", "string"},
+                 {"pattern", range_pattern()}}},
+      {"size", any_of({{{"type", "integer"}, {"minimum", 1}}, {{"type", "string"}, {"pattern", size_pattern()}}})},
+      {"model_choice",
+       any_of({{{"type", "string"}}, mapping(model_reference_keys().info()), reference("model")})},
+      {"kind", kinds()},
+      {"model", mapping(model_keys().info())},
+  };
+  return schema.dump(2) + "\n";
+}
+
+std::string model_schema() {
+  const Json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+                       {"title", "hybridkv model"},
+                       {"$ref", "../scenario.schema.json#/$defs/model"}};
+  return schema.dump(2) + "\n";
+}
+
+}  // namespace hybridkv

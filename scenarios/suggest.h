@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hybridkv {
+
+/// Number of single-character edits (insert, delete, replace, swap of neighbours) between two words, in which
+/// upper and lower case count as equal.
+std::size_t edit_distance(std::string_view a, std::string_view b);
+
+/// The known words that a word may have meant, closest first, at most three: those that continue it, else those
+/// within a third of its length in edits. Ties keep the order of `known`.
+std::vector<std::string> closest_words(std::string_view word, const std::vector<std::string>& known);
+
+/// "; did you mean 'a' or 'b'?" from closest_words; where there are none "; ", `otherwise` and the known words.
+std::string suggestion(std::string_view word, const std::vector<std::string>& known, std::string_view otherwise);
+
+}  // namespace hybridkv

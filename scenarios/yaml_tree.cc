@@ -1,0 +1,273 @@
+#include "scenarios/yaml_tree.h"
+
+#include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+namespace hybridkv {
+
+namespace {
+
+constexpr std::int64_t most_values = 1'000'000;
+constexpr std::int64_t deepest_nesting = 64;
+constexpr std::size_t largest_file_bytes = std::size_t{16} << 20;
+
+std::vector<std::string> lines_of(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    lines.emplace_back(line);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+/// Builds the tree from the events of yaml-cpp's parser, checking on the way what yaml-cpp leaves unchecked.
+class TreeBuilder : public YAML::EventHandler {
+ public:
+  explicit TreeBuilder(std::shared_ptr<const SourceText> source) : source_(std::move(source)) {
+    root_.place = root_.key_place = Place{source_, 0, 0};
+  }
+
+  /// The tree, once the parser has reached its end without an error of its own.
+  YamlNode take_root() {
+    if (odd_key_) throw error_at(*odd_key_, "a key must be plain text");
+    return std::move(root_);
+  }
+
+  /// yaml-cpp counts from 0 and in bytes; places count from 1 and in characters.
+  Place place_of(const YAML::Mark& mark) const {
+    Place place{source_, 0, 0};
+    if (source_->lines.empty() || mark.is_null()) return place;
+    place.line = mark.line + 1;
+    place.column = 1;
+    const auto line = static_cast<std::size_t>(mark.line);
+    if (line >= source_->lines.size()) return place;
+    const std::string& text = source_->lines[line];
+    const auto bytes = std::min(static_cast<std::size_t>(mark.column), text.size());
+    for (std::size_t i = 0; i < bytes; ++i)
+      if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) ++place.column;
+    return place;
+  }
+
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    count(place_of(mark), {1, 0});
+    add(node_at(mark, YamlNode::Kind::nothing), anchor, {1, 0});
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    count(place_of(mark), {1, 0});
+    YamlNode node = node_at(mark, YamlNode::Kind::scalar);
+    node.text = value;
+    node.quoted = tag == "!";
+    add(std::move(node), anchor, {1, 0});
+  }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto named = anchors_.find(anchor);
+    if (named == anchors_.end()) throw error_at(place_of(mark), "an alias inside the value that it names");
+    const auto& [node, extent] = named->second;
+    count(place_of(mark), extent);
+    add(node, 0, extent);
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(node_at(mark, YamlNode::Kind::list), anchor);
+  }
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(node_at(mark, YamlNode::Kind::mapping), anchor);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapEnd() override { close(); }
+
+ private:
+  /// Values in a node, itself included, and levels below it.
+  struct Extent {
+    std::int64_t values = 0;
+    std::int64_t levels = 0;
+  };
+  /// A list or mapping whose end has not come.
+  struct OpenNode {
+    YamlNode node;
+    YAML::anchor_t anchor;
+    Extent extent;
+    std::optional<std::string> key;     // mapping: read, its value is next
+    Place key_place;
+    std::map<std::string, Place> keys;  // mapping: all so far
+  };
+
+  YamlNode node_at(const YAML::Mark& mark, YamlNode::Kind kind) const {
+    YamlNode node;
+    node.kind = kind;
+    node.place = node.key_place = place_of(mark);
+    return node;
+  }
+
+  void count(const Place& place, const Extent& more) {
+    const auto depth = static_cast<std::int64_t>(open_.size());
+    if (depth + more.levels > deepest_nesting)
+      throw error_at(place, fmt::format("more than {} lists and mappings inside each other", deepest_nesting));
+    values_ += more.values;
+    if (values_ > most_values) throw error_at(place, fmt::format("more than {} values", most_values));
+  }
+
+  void open(YamlNode node, YAML::anchor_t anchor) {
+    count(node.place, {1, 1});
+    open_.push_back({std::move(node), anchor, {1, 1}, {}, {}, {}});
+  }
+
+  void close() {
+    OpenNode closed = std::move(open_.back());
+    open_.pop_back();
+    add(std::move(closed.node), closed.anchor, closed.extent);
+  }
+
+  bool expects_key() const {
+    return !open_.empty() && open_.back().node.kind == YamlNode::Kind::mapping && !open_.back().key;
+  }
+
+  void add(YamlNode node, YAML::anchor_t anchor, Extent extent) {
+    if (anchor != 0) anchors_[anchor] = {node, extent};
+    if (open_.empty()) {
+      root_ = std::move(node);
+      return;
+    }
+    if (expects_key()) {
+      add_key(node);
+      return;
+    }
+    OpenNode& parent = open_.back();
+    parent.extent.values += extent.values;
+    parent.extent.levels = std::max(parent.extent.levels, extent.levels + 1);
+    if (parent.node.kind == YamlNode::Kind::list) {
+      parent.node.items.push_back(std::move(node));
+      return;
+    }
+    node.key_place = parent.key_place;
+    if (node.kind == YamlNode::Kind::nothing) node.place = node.key_place;
+    parent.node.entries.push_back({*parent.key, std::move(node)});
+    parent.key.reset();
+  }
+
+  void add_key(const YamlNode& node) {
+    OpenNode& mapping = open_.back();
+    if (node.kind != YamlNode::Kind::scalar) {
+      // Told at the end only: broken YAML can look like an odd key, and then that is what to tell.
+      if (!odd_key_) odd_key_ = node.place;
+      mapping.key = "";
+      return;
+    }
+    const auto [first, is_new] = mapping.keys.emplace(node.text, node.place);
+    if (!is_new) {
+      const std::string where = first->second.line > 0 ? fmt::format(" (first in line {})", first->second.line) : "";
+      throw error_at(node.place, fmt::format("key {} is given twice{}", in_quotes(node.text), where));
+    }
+    mapping.key = node.text;
+    mapping.key_place = node.place;
+  }
+
+  std::shared_ptr<const SourceText> source_;
+  std::vector<OpenNode> open_;
+  std::map<YAML::anchor_t, std::pair<YamlNode, Extent>> anchors_;
+  YamlNode root_;
+  std::optional<Place> odd_key_;  // the first key that is no plain text
+  std::int64_t values_ = 0;
+};
+
+/// Finds out whether anything follows the first document, and where.
+class DocumentStart : public TreeBuilder {
+ public:
+  using TreeBuilder::TreeBuilder;
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    throw error_at(place_of(mark), "a second YAML document begins here; one is expected");
+  }
+};
+
+YamlNode parse(std::string_view text, SourceText source) {
+  const auto shared = std::make_shared<const SourceText>(std::move(source));
+  TreeBuilder builder(shared);
+  DocumentStart second(shared);
+  std::istringstream stream{std::string(text)};
+  try {
+    YAML::Parser parser(stream);
+    // Not YAML::LoadAll, which never ends on texts like "[1], 2".
+    if (parser.HandleNextDocument(builder)) parser.HandleNextDocument(second);
+  } catch (const YAML::Exception& error) {
+    throw error_at(builder.place_of(error.mark), "broken YAML: " + error.msg);
+  }
+  return builder.take_root();
+}
+
+}  // namespace
+
+const YamlNode* YamlNode::find(std::string_view key) const {
+  const auto found = std::find_if(entries.begin(), entries.end(), [&](const YamlEntry& e) { return e.key == key; });
+  return found == entries.end() ? nullptr : &found->value;
+}
+
+YamlNode* YamlNode::find(std::string_view key) { return const_cast<YamlNode*>(std::as_const(*this).find(key)); }
+
+std::string in_quotes(std::string_view text) {
+  constexpr std::size_t longest = 60;
+  std::size_t end = std::min(longest, text.size());
+  while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  std::string shown(text.substr(0, end));
+  for (char& byte : shown)
+    if ((byte >= 0 && byte < ' ') || byte == 0x7F) byte = '?';
+  return "'" + shown + (end < text.size() ? "…'" : "'");
+}
+
+std::string describe(const YamlNode& node) {
+  switch (node.kind) {
+    case YamlNode::Kind::nothing: return "nothing";
+    case YamlNode::Kind::scalar: return "the text " + in_quotes(node.text);
+    case YamlNode::Kind::list: return "a list";
+    case YamlNode::Kind::mapping: return "a mapping";
+  }
+  return "?";
+}
+
+YamlNode parse_yaml(std::string_view text, SourceText source) {
+  source.lines = lines_of(text);
+  return parse(text, std::move(source));
+}
+
+YamlNode parse_flag_value(std::string_view text, SourceText source) {
+  source.lines.clear();
+  return parse(text, std::move(source));
+}
+
+FileText read_text_file(const std::string& path) {
+  const auto problem = [](int error) {
+    if (error == ENOENT) return FileText{"", "no such file"};
+    if (error == EISDIR) return FileText{"", "is a directory, not a file"};
+    return FileText{"", std::string("cannot be read: ") + std::strerror(error)};
+  };
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
+  if (!file) return problem(errno);
+  std::string text(largest_file_bytes + 1, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+  if (std::ferror(file.get()) != 0) return problem(errno);
+  if (text.size() > largest_file_bytes) return {"", "is larger than 16 MiB"};
+  return {std::move(text), ""};
+}
+
+}  // namespace hybridkv

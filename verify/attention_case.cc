@@ -85,7 +85,14 @@ CommonAttentionMetadata read_metadata(const fs::path& folder, std::int64_t block
   const NpyArray table = read_npy(folder / "block_table.npy");
   table.check_shape({-1, -1});
   const auto query_lens = read_npy(folder / "query_lens.npy").integers();
-  const auto seq_lens = read_npy(folder / "seq_lens.npy").integers();
+  std::vector<std::int64_t> seq_lens;
+  if (!fs::exists(folder / "seq_lens.npy") && fs::exists(folder / "context_lens.npy")) {
+    seq_lens = read_npy(folder / "context_lens.npy").integers();
+    for (std::size_t i = 0; i < std::min(seq_lens.size(), query_lens.size()); ++i)
+      seq_lens[i] = Checked(seq_lens[i]) + query_lens[i];
+  } else {
+    seq_lens = read_npy(folder / "seq_lens.npy").integers();
+  }
   CommonAttentionMetadata metadata =
       make_metadata(query_lens, seq_lens, table.integers(), table.shape[1], block_size);
   if (fs::exists(folder / "context_lens.npy"))

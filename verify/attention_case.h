@@ -13,8 +13,8 @@ namespace hybridkv {
 ///
 /// Files (R requests, T query tokens, Hq query heads, Hkv KV heads, d channels):
 ///   q.npy (T, Hq, d), k_new.npy and v_new.npy (T, Hkv, d); kv_cache.npy (blocks, 2, block, Hkv, d), new tokens
-///   already written; block_table.npy (R, max blocks); seq_lens.npy and query_lens.npy (R);
-///   context_lens.npy (R) and slot_mapping.npy (T) are optional and must agree with the others;
+///   already written; block_table.npy (R, max blocks); query_lens.npy and seq_lens.npy or context_lens.npy (R);
+///   of these two the other one, and slot_mapping.npy (T), are optional and must agree with the rest;
 ///   case.json, optional: {"scale": 1/sqrt(d), "is_decode": [false, …], "dtype": "bf16"}.
 /// Elements are float32, or bit patterns of `dtype`: bf16 and fp16 as uint16, fp8 as uint8.
 struct AttentionCase {

@@ -70,8 +70,11 @@ BlockAssignment assign_blocks(const CachePlan& plan, std::span<const BatchReques
       for (auto& request : group)
         if (position < static_cast<std::int64_t>(request.size())) request[position] = *next++;
   for (std::size_t group = 0; group < plan.groups.size(); ++group)
-    if (shares_first_block(plan.specs[plan.groups[group].spec], requests))
-      assignment.ids[group][1].front() = assignment.ids[group][0].front();
+    if (shares_first_block(plan.specs[plan.groups[group].spec], requests)) {
+      std::int64_t& first = assignment.ids[group][0].front();
+      std::int64_t& second = assignment.ids[group][1].front();
+      first = second = std::max(first, second);  // the higher one, so that the highest id of the pool stays in use
+    }
 
   const std::set<std::int64_t> held(ids.begin(), ids.end());
   for (std::int64_t id = plan.num_blocks - 1; id >= 1 && assignment.guards.size() < 2; --id)

@@ -1,0 +1,122 @@
+#include "verify/attention_case.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "attention/reference.h"
+#include "attention/unified.h"
+#include "layout/npy.h"
+#include "tests/verify/plans.h"
+#include "verify/verify.h"
+
+using namespace hybridkv;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A folder of this test's own that is gone afterwards.
+struct ScratchFolder {
+  fs::path path;
+  ScratchFolder() {
+    std::string pattern = (fs::temp_directory_path() / "hybridkv-XXXXXX").string();
+    REQUIRE(mkdtemp(pattern.data()) != nullptr);
+    path = pattern;
+  }
+  ~ScratchFolder() { fs::remove_all(path); }
+};
+
+fs::path copy_of_case(const ScratchFolder& scratch, const char* name) {
+  fs::copy(fs::path(HYBRIDKV_TEST_DATA) / "attention" / name, scratch.path / name, fs::copy_options::recursive);
+  return scratch.path / name;
+}
+
+double largest_difference(std::span<const double> a, std::span<const double> b) {
+  REQUIRE(a.size() == b.size());
+  double largest = 0;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (a[i] != b[i]) largest = std::max(largest, std::isnan(a[i] - b[i]) ? INFINITY : std::abs(a[i] - b[i]));
+  return largest;
+}
+
+}  // namespace
+
+TEST_CASE("golden: published batches read from their folders give the published output") {
+  for (const char* name : {"doc_example", "doc_example_unshared", "shared_prefill_decode_bs4", "vllm_mixed_small",
+                           "vllm_small_decode", "vllm_small_prefill"}) {
+    CAPTURE(name);
+    ScratchFolder scratch;
+    const fs::path folder = copy_of_case(scratch, name);
+    const AttentionCase batch = load_attention_case(folder);
+    const AttentionOutput<double> output = unified_attention<double>(batch.inputs).output;
+    CHECK(largest_difference(output.out, read_npy(folder / "out_ref_f64.npy").values<double>()) <= 1e-12);
+    write_attention_output(folder, batch.inputs, output);
+    CHECK(largest_difference(read_npy(folder / "out.npy").values<double>(), output.out) == 0);
+    CHECK(largest_difference(read_npy(folder / "lse.npy").values<double>(), output.lse) == 0);
+  }
+}
+
+TEST_CASE("law: what verify exports is read back and gives what verify computed") {
+  for (const DType dtype : {DType::fp32, DType::bf16, DType::fp8_e4m3}) {
+    CAPTURE(to_string(dtype));
+    ScratchFolder scratch;
+    VerifySpec spec;
+    spec.export_folder = scratch.path / "export";
+    const CachePlan plan = testing::small_plan(3, CacheMode::align, dtype);
+    REQUIRE(verify_plan(plan, spec).passed());
+    std::size_t layers = 0;
+    for (const fs::directory_entry& entry : fs::directory_iterator(spec.export_folder)) {
+      if (!entry.path().filename().string().starts_with("layer_")) continue;
+      ++layers;
+      const AttentionCase batch = load_attention_case(entry.path());
+      const AttentionOutput<double> again = reference_attention(batch.inputs);
+      CHECK(largest_difference(again.out, read_npy(entry.path() / "out_ref_f64.npy").values<double>()) <= 1e-12);
+    }
+    CHECK(layers == 6);
+    const NpyArray blocks = read_npy(spec.export_folder / "pages" / "blocks.npy");
+    read_npy(spec.export_folder / "pages" / "pool_0.npy").check_shape({blocks.shape[0], plan.page_bytes});
+    CHECK_THROWS_WITH_AS(verify_plan(plan, spec), doctest::Contains("exists already"), InputError);
+  }
+}
+
+TEST_CASE("edge: a folder that lacks a file or contradicts itself is refused with the file's name") {
+  ScratchFolder scratch;
+  CHECK_THROWS_WITH_AS(load_attention_case(scratch.path / "nowhere"), doctest::Contains("no such folder"), InputError);
+  const fs::path folder = copy_of_case(scratch, "doc_example");
+  const auto refused = [&](const char* file, const std::string& text, const char* message) {
+    const fs::path path = folder / file;
+    const fs::path kept = scratch.path / "kept";
+    fs::rename(path, kept);
+    if (!text.empty()) std::ofstream(path) << text;
+    CHECK_THROWS_WITH_AS(load_attention_case(folder), doctest::Contains(message), InputError);
+    fs::remove(path);
+    fs::rename(kept, path);
+  };
+  refused("q.npy", "", "q.npy");
+  refused("kv_cache.npy", "no array", "kv_cache.npy");
+  refused("case.json", "{\"scale\": \"wide\"}", "case.json");
+  refused("case.json", "{\"dtype\": \"fp12\"}", "unknown dtype \"fp12\"");
+  refused("case.json", "{", "case.json");
+  write_npy<std::int64_t>(folder / "context_lens.npy", std::vector<std::int64_t>{4},
+                          std::vector<std::int64_t>{0, 4, 6, 5});
+  write_npy<std::int64_t>(folder / "seq_lens.npy", std::vector<std::int64_t>{4}, std::vector<std::int64_t>{8, 8, 7, 5});
+  CHECK_THROWS_WITH_AS(load_attention_case(folder), doctest::Contains("value 3 is 5"), InputError);
+}
+
+TEST_CASE("edge: bit patterns need a dtype, case.json may be missing altogether") {
+  ScratchFolder scratch;
+  const fs::path folder = copy_of_case(scratch, "vllm_small_prefill");
+  fs::remove(folder / "case.json");
+  const AttentionCase batch = load_attention_case(folder);
+  CHECK(batch.inputs.scale == doctest::Approx(1.0 / std::sqrt(128.0)));
+  CHECK(batch.inputs.is_decode == std::vector<bool>(2, false));
+  const NpyArray cache = read_npy(folder / "kv_cache.npy");
+  std::vector<std::byte> halves(cache.bytes.size() / 2);
+  write_npy(folder / "kv_cache.npy", NpyType::uint16, cache.shape, halves);
+  CHECK_THROWS_WITH_AS(load_attention_case(folder), doctest::Contains("names no \"dtype\""), InputError);
+  std::ofstream(folder / "case.json") << "{\"dtype\": \"fp8_e4m3\"}";
+  CHECK_THROWS_WITH_AS(load_attention_case(folder), doctest::Contains("no bit patterns of fp8_e4m3"), InputError);
+}

@@ -256,6 +256,7 @@ static void fields(Archive& archive, T& plan) {
   archive("attention_pack_size", plan.attention_pack_size);
   archive("cache_mode", plan.cache_mode);
   archive("speculative_tokens", plan.speculative_tokens);
+  archive("max_num_batched_tokens", plan.max_num_batched_tokens);
   archive("specs", plan.specs);
   archive("page_bytes", plan.page_bytes);
   archive("groups", plan.groups);

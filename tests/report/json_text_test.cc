@@ -1,0 +1,36 @@
+#include "report/json_text.h"
+
+#include <doctest/doctest.h>
+
+using Json = nlohmann::ordered_json;
+using hybridkv::json_text;
+
+TEST_CASE("edge: what is short stays on one line") {
+  CHECK(json_text(Json::object()) == "{}\n");
+  CHECK(json_text(Json::array()) == "[]\n");
+  CHECK(json_text(Json(3.0)) == "3.0\n");
+  CHECK(json_text(Json{{"shape", {1, 2}}, {"pages", {{1}, {2}}}}) == "{\"shape\": [1, 2], \"pages\": [[1], [2]]}\n");
+}
+
+TEST_CASE("edge: what is long or deep is indented, a list of numbers never") {
+  Json numbers = Json::array();
+  for (int i = 0; i < 60; ++i) numbers.push_back(i);
+  std::string line = "[0";
+  for (int i = 1; i < 60; ++i) line += ", " + std::to_string(i);
+  line += "]";
+  CHECK(json_text(Json{{"numbers", numbers}, {"empty", nullptr}}) ==
+        "{\n  \"numbers\": " + line + ",\n  \"empty\": null\n}\n");
+  CHECK(json_text(Json{{"a", {{"b", {{"c", {{"d", 1}}}}}}}}) ==
+        "{\n  \"a\": {\"b\": {\"c\": {\"d\": 1}}}\n}\n");
+}
+
+TEST_CASE("edge: text is escaped, broken UTF-8 replaced") {
+  CHECK(json_text(Json("a\"b\\\n\x01")) == "\"a\\\"b\\\\\\n\\u0001\"\n");
+  CHECK(json_text(Json("a\xff")) == "\"a\xef\xbf\xbd\"\n");
+  CHECK(json_text(Json{{"ke\"y", 1}}) == "{\"ke\\\"y\": 1}\n");
+}
+
+TEST_CASE("law: the text parses to the value, every double exactly") {
+  const Json value{{"tenth", 0.1}, {"third", 1.0 / 3}, {"tiny", 5e-324}, {"big", 1.7976931348623157e308}, {"deep", {{{1, {2}}}}}};
+  CHECK(Json::parse(json_text(value)) == value);
+}

@@ -1,0 +1,192 @@
+#pragma once
+
+#include <rapidcheck.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "planner/cache_plan.h"
+
+/// Plans whose every field is random, for the laws of reading and writing; they plan nothing. To be called inside a
+/// rapidcheck property.
+namespace hybridkv::testing {
+
+/// Small numbers, and large ones whose sums over the fields of a struct still fit.
+inline std::int64_t random_count(std::int64_t least = 0) {
+  return *rc::gen::oneOf(rc::gen::inRange<std::int64_t>(least, 100),
+                         rc::gen::inRange<std::int64_t>(least, std::int64_t{1} << 59));
+}
+
+/// Any finite bit pattern, subnormal numbers included.
+inline double random_real() {
+  const auto bits = *rc::gen::arbitrary<std::uint64_t>() & ~(std::uint64_t{1} << 63);
+  const auto value = std::bit_cast<double>(bits);
+  return std::isfinite(value) ? value : 0.1;
+}
+
+inline bool random_flag() { return *rc::gen::arbitrary<bool>(); }
+
+/// Text with everything that JSON has to escape.
+inline std::string random_text() {
+  static const std::vector<std::string> pieces{"a", "B1", " ", "\"", "\\", "\n", "\x01", "ö", "日本", "🙂", "{", ",", "/"};
+  std::string text;
+  for (auto i : *rc::gen::container<std::vector<std::size_t>>(rc::gen::inRange<std::size_t>(0, pieces.size())))
+    text += pieces[i];
+  return text;
+}
+
+template <class Enum, std::size_t n>
+Enum random_of(const Enum (&values)[n]) {
+  return values[*rc::gen::inRange<std::size_t>(0, n)];
+}
+inline std::string random_word(const std::vector<std::string>& words) {
+  return words[*rc::gen::inRange<std::size_t>(0, words.size())];
+}
+
+/// `make` called a few times.
+template <class Make>
+auto random_list(Make make, std::size_t least = 0, std::size_t most = 3) {
+  std::vector<decltype(make())> values;
+  const auto count = *rc::gen::inRange<std::size_t>(least, most + 1);
+  for (std::size_t i = 0; i < count; ++i) values.push_back(make());
+  return values;
+}
+template <class Make>
+auto random_option(Make make) {
+  return random_flag() ? std::optional(make()) : std::nullopt;
+}
+inline std::vector<std::int64_t> random_counts() {
+  return random_list([] { return random_count(); });
+}
+
+inline DType random_dtype() { return random_of(all_dtypes); }
+
+inline std::vector<Axis> random_axes() {
+  static const std::vector<const char*> names{"block", "kv", "token", "head", "channel", "step", "x", "fifteen letters"};
+  std::vector<Axis> axes;
+  const auto rank = *rc::gen::inRange<std::size_t>(0, names.size() + 1);
+  for (std::size_t i = 0; i < rank; ++i)
+    axes.push_back({names[i], *rc::gen::inRange<std::int64_t>(0, 100), *rc::gen::inRange<std::int64_t>(0, 1 << 20)});
+  return axes;
+}
+
+inline StateSpec random_state() {
+  return {random_list([] {
+            return StateTensor{random_text(), random_dtype(), row_major(random_axes()), random_count()};
+          }),
+          random_count(), random_count()};
+}
+
+inline AttentionGeometry random_attention() {
+  using enum AttentionKind;
+  return {.kind = random_of({full, sliding_window, chunked_local, mla}),
+          .dtype = random_dtype(),
+          .form = random_of({BackendForm::paged, BackendForm::flex, BackendForm::cpu, BackendForm::diff_kv,
+                             BackendForm::kv_first, BackendForm::kv_first_unordered, BackendForm::mla}),
+          .order = random_of({PhysicalOrder::nhd, PhysicalOrder::hnd, PhysicalOrder::head_major}),
+          .query_heads = random_count(),
+          .kv_heads = random_count(),
+          .head_size_k = random_count(),
+          .head_size_v = random_count(),
+          .window_tokens = random_count()};
+}
+
+inline SpecPlan random_spec(std::size_t id) {
+  SpecPlan spec;
+  spec.id = static_cast<std::int64_t>(id);
+  spec.kind = random_word({"full_attention", "mla", "sliding_window", "gdn", "mamba2", "auxiliary"});
+  spec.draft = random_flag();
+  spec.layers = random_counts();
+  spec.layers_per_page = random_count();
+  spec.num_pages = random_count();
+  spec.block_size_tokens = random_count();
+  spec.kernel_block_size_tokens = random_count();
+  spec.unpadded_page_bytes = random_count();
+  spec.padding_percent = random_real();
+  if (random_flag()) {
+    spec.attention = random_attention();
+    spec.bytes_per_token = random_count(1);
+  } else {
+    spec.state = random_state();
+  }
+  return spec;
+}
+
+inline LoadWaste random_load() {
+  LoadWaste load;
+  load.sequence_tokens = random_counts();
+  for (std::int64_t LoadWaste::* field :
+       {&LoadWaste::pool_bytes, &LoadWaste::token_bytes, &LoadWaste::state_bytes, &LoadWaste::extra_state_bytes,
+        &LoadWaste::state_padding_bytes, &LoadWaste::attention_padding_bytes, &LoadWaste::short_pack_bytes,
+        &LoadWaste::empty_slot_bytes, &LoadWaste::block_tail_bytes, &LoadWaste::null_block_bytes, &LoadWaste::free_bytes})
+    load.*field = random_count();
+  return load;
+}
+
+inline Term random_term() {
+  Term term{random_text(), random_count(), random_text()};
+  const auto type = *rc::gen::inRange(0, 3);
+  if (type == 1) term.value = random_real();
+  if (type == 2) term.value = random_text();
+  return term;
+}
+
+inline CachePlan random_plan() {
+  CachePlan plan;
+  plan.specs = random_list([] { return SpecPlan{}; }, 1);
+  for (std::size_t i = 0; i < plan.specs.size(); ++i) plan.specs[i] = random_spec(i);
+  const auto below = [](std::size_t count) { return *rc::gen::inRange<std::int64_t>(0, static_cast<std::int64_t>(count)); };
+  const auto any_spec = [&] { return below(plan.specs.size()); };
+  plan.attention_pack_size = random_count(1);
+  plan.cache_mode = random_of({CacheMode::none, CacheMode::align, CacheMode::all});
+  plan.speculative_tokens = random_count();
+  plan.max_num_batched_tokens = random_count();
+  plan.page_bytes = random_count();
+  plan.groups = random_list([&] { return GroupPlan{any_spec(), random_list(random_counts), random_count()}; }, 1);
+  plan.pools = random_list(
+      [&] {
+        return PoolPlan{random_count(), random_count(), random_list([&] { return LayerRef{any_spec(), random_count()}; })};
+      },
+      1);
+  plan.extras = random_list([] { return ExtraPlan{random_text(), random_count(), random_count()}; });
+  plan.num_blocks = random_count();
+  plan.usable_blocks = random_count();
+  plan.capacity = random_list(
+      [] {
+        return CapacityPlan{random_count(1), random_count(), random_count(), random_count(), random_flag(),
+                            random_real(),   random_real(),  random_count(), random_count(), random_count()};
+      },
+      1);
+  plan.max_fitting_tokens = random_count();
+  plan.max_running_requests = random_count();
+  plan.max_running_requests_by_states = random_count();
+  plan.one_token_request_bytes = random_count();
+  plan.prefix = {random_flag(), random_count(), random_option([] { return random_count(1); }), random_count(),
+                 random_option([] { return random_count(1); })};
+  plan.waste.per_block = random_list([&] {
+    return BlockWaste{below(plan.groups.size()), random_count(), random_count(), random_count(), random_count()};
+  });
+  plan.waste.at_load = random_load();
+  plan.waste.unallocated_bytes = random_count();
+  plan.views = random_list([&] {
+    return ViewPlan{any_spec(),     random_count(), random_text(), below(plan.pools.size()),
+                    random_dtype(), Layout(random_axes(), random_count())};
+  });
+  plan.workspace = random_option([] {
+    return WorkspacePlan{{random_count(1), random_count(1), random_count(1), random_count(1), random_dtype()},
+                         random_count(), random_count(), random_count()};
+  });
+  plan.derivation =
+      random_list([] { return Decision{random_term(), random_text(), random_list(random_term), random_text()}; });
+  plan.warnings = random_list([] { return Warning{random_text(), random_text()}; });
+  return plan;
+}
+
+inline PlanSet random_plan_set() {
+  return {random_text(), random_count(1), random_word({"uniform_page", "packed_attention"}), random_list(random_plan, 1, 2)};
+}
+
+}  // namespace hybridkv::testing

@@ -1,0 +1,78 @@
+// What is legal but worth knowing.
+#include "planner/warnings.h"
+
+#include <doctest/doctest.h>
+
+#include "planner/plan.h"
+#include "tests/planner/models.h"
+
+using namespace hybridkv;
+using namespace hybridkv::testing;
+
+namespace {
+
+EngineSpec qwen_engine(CacheMode mode, std::int64_t pack = 1) {
+  return {.tensor_parallel = 2, .cache_mode = mode, .attention_pack_size = pack, .memory_bytes = 40 * gib};
+}
+
+/// The message of that code, or nothing.
+std::string warned(const CachePlan& plan, const std::string& code) {
+  for (const Warning& warning : plan.warnings)
+    if (warning.code == code) return warning.message;
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("golden: a block of 2096 never hits with prompts of 2096, one of 2097 may") {
+  LimitsSpec limits{.max_model_lens = {32'768}, .longest_prompt_tokens = 2096};
+  CHECK(warned(make_plan(qwen35_397b(), qwen_engine(CacheMode::align), limits), "block_exceeds_prompts") ==
+        "prefix caching can never hit: the longest prompt is 2096 tokens, and a prompt must be longer than 2096 tokens "
+        "to match a whole block; a larger attention_pack_size makes the block smaller");
+  limits.longest_prompt_tokens = 2097;
+  CHECK(warned(make_plan(qwen35_397b(), qwen_engine(CacheMode::align), limits), "block_exceeds_prompts").empty());
+  limits.longest_prompt_tokens = 2096;
+  CHECK(warned(make_plan(qwen35_397b(), qwen_engine(CacheMode::align, 5), limits), "block_exceeds_prompts").empty());
+  CHECK(warned(make_plan(qwen35_397b(), qwen_engine(CacheMode::none), limits), "block_exceeds_prompts").empty());
+}
+
+TEST_CASE("golden: without a longest prompt the longest sequence counts") {
+  const LimitsSpec limits{.max_model_lens = {512, 1024}};
+  CHECK(warned(make_plan(qwen35_397b(), qwen_engine(CacheMode::all), limits), "block_exceeds_prompts")
+            .find("the longest sequence is 1024 tokens") != std::string::npos);
+}
+
+TEST_CASE("golden: a pool at its exact bound can never finish one request") {
+  EngineSpec engine{.cache_mode = CacheMode::align, .speculative_tokens = 3};
+  engine.num_blocks = 69;
+  CHECK(warned(make_plan(two_layer_model(), engine, {.max_model_lens = {1024}}), "pool_at_bound") ==
+        "the pools hold exactly the 69 blocks that one request of 1024 tokens needs, but block 0 is the null block: such "
+        "a request stops at 1008 tokens and never finishes; give memory for one block more");
+  engine.num_blocks = 70;
+  CHECK(make_plan(two_layer_model(), engine, {.max_model_lens = {1024}}).warnings.empty());
+}
+
+TEST_CASE("golden: a length that does not fit is told beside one that does") {
+  EngineSpec engine;
+  engine.num_blocks = 11;
+  const CachePlan plan = make_plan(two_layer_model(), engine, {.max_model_lens = {16, 1024}});
+  CHECK(warned(plan, "length_does_not_fit") ==
+        "one request of 1024 tokens needs 65 blocks, the pools have 11; the longest that fits is 144 tokens");
+  CHECK(plan.warnings.size() == 1);
+}
+
+TEST_CASE("golden: a short last pack says what it wastes") {
+  const CachePlan plan = make_plan(qwen35_397b(), qwen_engine(CacheMode::align, 4), {.max_model_lens = {32'768}});
+  CHECK(warned(plan, "short_pack") ==
+        "the last pack of the 15 full_attention layers holds 3 of 4: every block wastes 540672 bytes for the missing 1");
+  CHECK(make_plan(qwen35_397b(), qwen_engine(CacheMode::align, 5), {.max_model_lens = {32'768}}).warnings.empty());
+}
+
+TEST_CASE("golden: packs that another beats carry a warning") {
+  const std::int64_t packs[] = {1, 2, 3, 4, 5, 8, 15};
+  const PlanSet set = make_plans(qwen35_397b(), qwen_engine(CacheMode::align), {.max_model_lens = {32'768}}, packs);
+  std::vector<std::int64_t> beaten;
+  for (const CachePlan& plan : set.plans)
+    if (!warned(plan, "dominated_pack").empty()) beaten.push_back(plan.attention_pack_size);
+  CHECK(beaten == std::vector<std::int64_t>{1, 2, 4, 5, 8});
+}

@@ -12,6 +12,13 @@ std::int64_t total_bytes(const std::vector<Allocation>& allocations) {
   return total;
 }
 
+std::int64_t bytes_of(const std::vector<Allocation>& allocations, std::string_view what) {
+  Checked total = 0;
+  for (const Allocation& allocation : allocations)
+    if (allocation.what == what) total += allocation.bytes;
+  return total;
+}
+
 void MemoryReport::refuse(const Allocation& allocation) {
   throw ResourceError(fmt::format("no memory for {} ({}): {} bytes; a chunked bias, a smaller chunk or a smaller batch "
                                   "needs less",

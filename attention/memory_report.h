@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "layout/checked.h"
@@ -19,6 +20,9 @@ struct Allocation {
 };
 
 std::int64_t total_bytes(const std::vector<Allocation>& allocations);
+
+/// Bytes of the allocations of that name, 0 where there is none.
+std::int64_t bytes_of(const std::vector<Allocation>& allocations, std::string_view what);
 
 /// The buffers a run really allocated, measured where they are allocated.
 struct MemoryReport {

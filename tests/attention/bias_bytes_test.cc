@@ -124,7 +124,10 @@ TEST_CASE("edge: a full bias is used up to the chunk, sizes beyond 64 bits are r
   CHECK(bias_allocations(work).empty());
   work.query_tokens = work.shared_blocks = std::int64_t{1} << 40;
   CHECK_THROWS_WITH_AS(bias_allocations(work), doctest::Contains("too large for 64 bits"), InputError);
-  CHECK(total_bytes({{"a", {1}, 4}, {"b", {2}, 8}}) == 12);
+  const std::vector<Allocation> some{{"a", {1}, 4}, {"b", {2}, 8}};
+  CHECK(total_bytes(some) == 12);
+  CHECK(bytes_of(some, "b") == 8);
+  CHECK(bytes_of(some, "c") == 0);
 }
 
 // The sanitizers end the program where operator new would throw.

@@ -70,7 +70,8 @@ struct BlockUsages {
 BlockUsages block_usages(const CommonAttentionMetadata& metadata, const std::vector<bool>& is_decode,
                          const std::vector<SharedBlock>& shared, std::int64_t chunk_blocks, MemoryReport& memory);
 
-/// The same usages as a list of coordinates, padded so that an accelerator sees few shapes. A padding entry has token -1 and says nothing about any pair.
+/// The same usages as a list of coordinates, padded so that an accelerator sees few shapes. A padding entry has
+/// token -1 and says nothing about any pair.
 struct UsageCoordinates {
   static constexpr std::int32_t padding = -1;
   std::int64_t length = 0;           ///< entries, padding included

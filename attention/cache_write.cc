@@ -17,7 +17,8 @@ void write_tokens(const TensorView& cache, std::span<const std::int64_t> slot_ma
                                  channels));
   for (std::int64_t token = 0; token < num_tokens; ++token)
     if (slot_mapping[token] < -1 || slot_mapping[token] >= num_slots)
-      throw InputError(fmt::format("cache write: token {} goes to slot {} of {}", token, slot_mapping[token], num_slots));
+      throw InputError(
+          fmt::format("cache write: token {} goes to slot {} of {}", token, slot_mapping[token], num_slots));
 
   for (std::int64_t token = 0; token < num_tokens; ++token) {
     const std::int64_t slot = slot_mapping[token];

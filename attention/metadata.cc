@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "layout/checked.h"
 #include "layout/error.h"
@@ -36,7 +37,10 @@ void check_row(const CommonAttentionMetadata& metadata, std::int64_t request) {
 
 void check_metadata(const CommonAttentionMetadata& metadata) {
   const std::int64_t requests = metadata.num_reqs;
-  if (requests < 0 || metadata.block_size_tokens < 1 || metadata.max_blocks_per_req < 0)
+  // Usages of a block are counted in 32 bits, as accelerators do.
+  const std::int64_t largest_block = std::numeric_limits<std::int32_t>::max();
+  if (requests < 0 || metadata.block_size_tokens < 1 || metadata.block_size_tokens > largest_block ||
+      metadata.max_blocks_per_req < 0)
     throw InputError(fmt::format("attention metadata: {} requests with rows of {} blocks of {} tokens", requests,
                                  metadata.max_blocks_per_req, metadata.block_size_tokens));
   check_size("query_start_loc", metadata.query_start_loc.size(), Checked(requests) + 1);

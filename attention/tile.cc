@@ -104,8 +104,7 @@ void attend(const RowMatrix<Real>& queries, const KeyValueTile<Real>& tile, cons
   const std::int64_t group = queries.rows() / into.num_tokens, keys = task.num_keys;
   expects(keys <= tile.key.rows(), "the tile holds the keys");
   if (keys == 0) return;
-  const std::int64_t step =
-      std::clamp<std::int64_t>(TileScratch<Real>::max_scores / (group * keys), 1, std::max<std::int64_t>(1, task.num_tokens));
+  const std::int64_t step = std::max<std::int64_t>(1, TileScratch<Real>::max_scores / (group * keys));
   const auto grow = [](std::vector<Real>& buffer, std::int64_t size) {
     if (static_cast<std::int64_t>(buffer.size()) < size) buffer.resize(size);
     return buffer.data();
@@ -126,7 +125,8 @@ void attend(const RowMatrix<Real>& queries, const KeyValueTile<Real>& tile, cons
       if (irregular.row >= keys) break;
       for (std::int64_t row = 0; row < rows; ++row) {
         const Real* bias = task.bias + (done + row / group) * task.bias_stride;
-        if (bias[irregular.row] != minus_infinity<Real>) weighted.row(row) += scores(row, irregular.row) * irregular.value;
+        if (bias[irregular.row] != minus_infinity<Real>)
+          weighted.row(row) += scores(row, irregular.row) * irregular.value;
       }
     }
     for (std::int64_t row = 0; row < rows; ++row) {

@@ -150,7 +150,8 @@ template <class Real>
 UnifiedResult<Real> unified_attention(const AttentionInputs& inputs, const UnifiedOptions& options) {
   check_inputs(inputs);
   if (options.slice_tokens < 1 || options.chunk_blocks < 1)
-    throw InputError(fmt::format("unified attention: slices of {} tokens and chunks of {} blocks; both must be at least 1",
+    throw InputError(fmt::format("unified attention: slices of {} tokens and chunks of {} blocks; both must be at "
+                                 "least 1",
                                  options.slice_tokens, options.chunk_blocks));
   return UnifiedRun<Real>(inputs, options).run();
 }

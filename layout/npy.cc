@@ -194,7 +194,8 @@ NpyArray read_array(std::istream& stream, std::int64_t file_bytes) {
   const std::size_t header_bytes = little_endian(read_text(stream, length_bytes, "header length"));
   const auto before_data = static_cast<std::int64_t>(start.size() + length_bytes + header_bytes);
   if (before_data > file_bytes)
-    throw InputError(fmt::format("the header should end at byte {}, but the file has {} bytes", before_data, file_bytes));
+    throw InputError(
+        fmt::format("the header should end at byte {}, but the file has {} bytes", before_data, file_bytes));
   const Header header = HeaderParser(read_text(stream, header_bytes, "header")).parse();
 
   NpyArray array;

@@ -91,8 +91,9 @@ struct Case {
   nlohmann::json json;
 };
 Case load_case(const std::string& name);
-inline const std::vector<std::string> case_names{"doc_example",      "doc_example_unshared", "shared_prefill_decode_bs4",
-                                                 "vllm_mixed_small", "vllm_small_decode",    "vllm_small_prefill"};
+inline const std::vector<std::string> case_names{"doc_example",       "doc_example_unshared",
+                                                 "shared_prefill_decode_bs4", "vllm_mixed_small",
+                                                 "vllm_small_decode", "vllm_small_prefill"};
 
 /// Largest absolute difference; infinity where one is NaN or infinite and the other is not the same.
 template <class Real>

@@ -256,14 +256,15 @@ TEST_CASE("edge: views that do not exist are refused with the field and a way ou
   };
   refused("engine.kernel_block_sizes", "a kernel block of 32 tokens does not divide the block of 48 tokens",
           [](auto& spec) { spec.kernel_block_size_tokens = 32; });
-  refused("engine.kernel_block_sizes", "a kernel block of 0 tokens", [](auto& spec) { spec.kernel_block_size_tokens = 0; });
+  refused("engine.kernel_block_sizes", "a kernel block of 0 tokens",
+          [](auto& spec) { spec.kernel_block_size_tokens = 0; });
   refused("engine.kernel_block_sizes", "49156 bytes (49152 used) does not divide into 3 kernel blocks of 16 tokens",
           [](auto& spec) { spec.page_bytes += 4; });
   refused("engine.attention_pack_size", "a page of 49148 bytes does not hold 2 layers of 24576 bytes",
           [](auto& spec) { spec.page_bytes -= 4; });
   refused("engine.attention_pack_size", "does not divide into 1 kernel blocks of 48 tokens times 2 layers",
           [](auto& spec) { spec.page_bytes += 2, spec.kernel_block_size_tokens = 48; });
-  refused("engine.backend_form", "form paged keeps K and V in equal slices, but the head sizes are 64 and 32; use diff_kv",
+  refused("engine.backend_form", "form paged keeps K and V in equal slices, but the head sizes are 64 and 32",
           [](auto& spec) { spec.head_size_v = 32; });
   for (const BackendForm form :
        {BackendForm::flex, BackendForm::cpu, BackendForm::diff_kv, BackendForm::kv_first_unordered})

@@ -59,6 +59,7 @@ TEST_CASE("edge: a batch that contradicts itself is refused with the request and
   refused("request 1: block 14 stands twice", [](auto& m) { m.block_table[5] = 14; });
   refused("request 0: block id -1 is negative", [](auto& m) { m.block_table[1] = -1; });
   refused("rows of 3 blocks of 0 tokens", [](auto& m) { m.block_size_tokens = 0; });
+  refused("blocks of 2147483648 tokens", [](auto& m) { m.block_size_tokens = std::int64_t{1} << 31; });
 }
 
 TEST_CASE("edge: lengths that cannot be are refused") {

@@ -51,7 +51,9 @@ bool same(const Partial<double>& a, const Partial<double>& b) {
   return a.weighted == b.weighted && a.max == b.max && a.sum == b.sum;
 }
 
-bool close(double a, double b) { return a == b || std::abs(a - b) <= 1e-12 * std::max({1.0, std::abs(a), std::abs(b)}); }
+bool close(double a, double b) {
+  return a == b || std::abs(a - b) <= 1e-12 * std::max({1.0, std::abs(a), std::abs(b)});
+}
 bool close(const Partial<double>& a, const Partial<double>& b) {
   for (std::size_t c = 0; c < 3; ++c)
     if (!close(a.weighted[c], b.weighted[c])) return false;
@@ -88,7 +90,8 @@ TEST_CASE("law: keys may be split anywhere, online equals offline equals all at 
   CHECK(rc::check("split anywhere", [] {
     const Keys keys = some_keys();
     const std::size_t count = keys.scores.size();
-    std::vector<std::size_t> cuts = *rc::gen::container<std::vector<std::size_t>>(rc::gen::inRange<std::size_t>(0, count + 1));
+    const auto cut = rc::gen::inRange<std::size_t>(0, count + 1);
+    std::vector<std::size_t> cuts = *rc::gen::container<std::vector<std::size_t>>(cut);
     cuts.push_back(0);
     cuts.push_back(count);
     std::sort(cuts.begin(), cuts.end());
@@ -129,7 +132,8 @@ TEST_CASE("edge: a row without keys gives 0 and minus infinity, one key gives it
   const Partial<double> good = partial_of({{2.0}, {1, 2, 3}});
   Partial<double> bad = good;
   bad.max[0] = bad.sum[0] = std::nan("");
-  for (const Partial<double>& spoilt : {merged(good, bad), merged(bad, good), merge_all<double>(std::vector{good, bad})}) {
+  const std::vector<Partial<double>> both{good, bad};
+  for (const Partial<double>& spoilt : {merged(good, bad), merged(bad, good), merge_all<double>(both)}) {
     CHECK(std::isnan(finish(spoilt).lse[0]));
     CHECK(std::isnan(finish(spoilt).out[0]));
   }

@@ -1,6 +1,7 @@
 #include "attention/unified.h"
 
 #include <doctest/doctest.h>
+#include <rapidcheck.h>
 
 #include <cmath>
 #include <limits>
@@ -81,6 +82,40 @@ TEST_CASE("law: mixed batches equal the reference, every way") {
       CHECK(largest_error(unified<float>(batch, options).output, expected) <= fp32_tolerance);
     }
   }
+}
+
+/// A random batch of up to five requests, of any mixture, block size and heads.
+BatchShape random_shape() {
+  const auto up_to = [](std::int64_t limit) { return rc::gen::inRange<std::int64_t>(0, limit + 1); };
+  BatchShape shape;
+  const std::int64_t requests = *up_to(5);
+  for (std::int64_t r = 0; r < requests; ++r) {
+    shape.query_lens.push_back(*up_to(7));
+    shape.context_lens.push_back(*up_to(40));
+    shape.is_decode.push_back(*rc::gen::arbitrary<bool>());
+  }
+  shape.shared_prefix_blocks = *up_to(4);
+  shape.block_size = 1 + *up_to(8);
+  shape.num_kv_heads = 1 + *up_to(2);
+  shape.num_query_heads = shape.num_kv_heads * (1 + *up_to(3));
+  shape.head_size_k = 1 + *up_to(11);
+  shape.head_size_v = 1 + *up_to(11);
+  return shape;
+}
+
+TEST_CASE("law: random batches equal the reference, with any options") {
+  CHECK(rc::check("unified equals reference", [] {
+    const Batch batch = random_batch(random_shape(), *rc::gen::arbitrary<std::uint64_t>());
+    const UnifiedOptions options{
+        .slice_tokens = *rc::gen::inRange<std::int64_t>(1, 10),
+        .shared_bias = *rc::gen::element(SharedBiasMode::full, SharedBiasMode::chunked, SharedBiasMode::sparse),
+        .chunk_blocks = *rc::gen::inRange<std::int64_t>(1, 10),
+        .unique_bias = *rc::gen::element(UniqueBiasMode::contiguous, UniqueBiasMode::gathered),
+        .merge = *rc::gen::element(MergeMode::online, MergeMode::offline)};
+    const AttentionOutput<double> expected = reference(batch);
+    RC_ASSERT(largest_error(unified<double>(batch, options).output, expected) <= fp64_tolerance);
+    RC_ASSERT(largest_error(unified<float>(batch, options).output, expected) <= fp32_tolerance);
+  }));
 }
 
 TEST_CASE("edge: scores of 10,000 stay finite, a token may see every key of its request, more queries than keys") {

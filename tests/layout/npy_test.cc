@@ -77,7 +77,8 @@ void round_trip(const std::vector<std::int64_t>& shape, const std::vector<T>& va
 
 TEST_CASE("law: what is written is read back, any type and shape") {
   CHECK(rc::check("round trip", [] {
-    std::vector<std::int64_t> shape = *rc::gen::container<std::vector<std::int64_t>>(rc::gen::inRange<std::int64_t>(0, 5));
+    const auto extents = rc::gen::inRange<std::int64_t>(0, 5);
+    std::vector<std::int64_t> shape = *rc::gen::container<std::vector<std::int64_t>>(extents);
     if (shape.size() > 5) shape.resize(5);
     std::size_t count = 1;
     for (const std::int64_t extent : shape) count *= static_cast<std::size_t>(extent);

@@ -1,0 +1,70 @@
+#include "attention/tile.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "tests/attention/batch.h"
+
+namespace hybridkv::test {
+namespace {
+
+/// Two query tokens of a decode after 5 cached ones, blocks of 4, one head.
+Batch two_tokens() {
+  return random_batch({.query_lens = {2}, .context_lens = {5}, .is_decode = {true}, .block_size = 4,
+                       .num_query_heads = 2, .num_kv_heads = 1, .head_size_k = 3, .head_size_v = 3},
+                      4);
+}
+
+TEST_CASE("golden: a tile holds the visible slots of its blocks in their order, and 0 elsewhere") {
+  Batch batch = two_tokens();
+  const std::int64_t first = batch.metadata.block(0, 0), second = batch.metadata.block(0, 1);
+  const PagedCache cache = lay_out_plain(batch);
+  KeyValueTile<float> tile;
+  const VisibleBlock blocks[] = {{second, 3}, {first, 4}};
+  load_blocks<float>(inputs_of(batch, cache), 0, blocks, tile);
+  CHECK(tile.key.rows() == 8);
+  for (std::int64_t c = 0; c < 3; ++c) {
+    CHECK(tile.key(2, c) == batch.key_slot(second * 4 + 2)[c]);
+    CHECK(tile.value(7, c) == batch.value_slot(first * 4 + 3)[c]);
+    CHECK(tile.key(3, c) == 0);
+    CHECK(tile.value(3, c) == 0);
+  }
+  load_new_tokens<float>(inputs_of(batch, cache), 0, tile);
+  CHECK(tile.key.rows() == 2);
+  CHECK(tile.value(1, 2) == batch.value_new[5]);
+}
+
+TEST_CASE("golden: queries are scaled, the heads of one KV head side by side") {
+  Batch batch = two_tokens();
+  batch.scale = 0.5;
+  const PagedCache cache = lay_out_plain(batch);
+  const RowMatrix<double> queries = load_queries<double>(inputs_of(batch, cache), 0);
+  CHECK(queries.rows() == 4);
+  CHECK(queries(3, 1) == 0.5 * static_cast<double>(batch.query[3 * 3 + 1]));
+}
+
+TEST_CASE("edge: a row of V that is not finite is kept apart and added where it is seen") {
+  KeyValueTile<double> tile;
+  tile.reset(2, 1, 2);
+  const float key[] = {0}, good[] = {1, 2}, bad[] = {INFINITY, 5};
+  tile.set_row(0, key, good);
+  tile.set_row(1, key, bad);
+  CHECK(tile.value.row(1).isZero());
+  CHECK(tile.irregular.size() == 1);
+
+  const double masked = -INFINITY;
+  const double bias[] = {0, masked, 0, 0};
+  RowMatrix<double> queries(2, 1);
+  queries.setOnes();
+  Partial<double> partial(2, 1, 2);
+  TileScratch<double> scratch;
+  attend<double>(queries, tile, {0, 2, 2, bias, 2}, 0, scratch, partial);
+  const AttentionOutput<double> output = finish(partial);
+  CHECK(output.out == std::vector<double>{1, 2, INFINITY, 3.5});
+  CHECK(output.lse[0] == 0);
+  CHECK(output.lse[1] == doctest::Approx(std::log(2.0)));
+}
+
+}  // namespace
+}  // namespace hybridkv::test

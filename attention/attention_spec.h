@@ -32,7 +32,7 @@ struct AttentionSpec {
 std::string_view to_string(AttentionKind kind);
 
 /// KV heads one rank holds: max(1, kv_heads / TP); an mla latent is held whole by every rank.
-/// Throws SpecError("engine.tensor_parallel") where neither number divides the other. Source: domain section 1.
+/// Throws SpecError("engine.tensor_parallel") where neither number divides the other. Source: vLLM FullAttentionSpec.page_size_bytes.
 std::int64_t kv_heads_per_rank(const AttentionSpec& layer, std::int64_t tensor_parallel);
 
 /// Query heads one rank computes: query_heads / TP.
@@ -40,7 +40,7 @@ std::int64_t kv_heads_per_rank(const AttentionSpec& layer, std::int64_t tensor_p
 std::int64_t query_heads_per_rank(const AttentionSpec& layer, std::int64_t tensor_parallel);
 
 /// a1: bytes one token costs in one layer on one rank, K and V together; one latent for mla.
-/// Throws as kv_heads_per_rank. Source: domain section 1.
+/// Throws as kv_heads_per_rank. Source: vLLM FullAttentionSpec.page_size_bytes.
 /// Example: Qwen3.5-397B at TP2 in bf16: 1 head * (256 + 256) * 2 = 1024.
 std::int64_t kv_bytes_per_token(const AttentionSpec& layer, std::int64_t tensor_parallel, DType kv_dtype);
 

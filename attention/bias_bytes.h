@@ -15,7 +15,7 @@ enum class SharedBiasMode {
   sparse,   ///< the same bias as full, scattered from a list of coordinates
 };
 
-/// Whether chunks are used at all. Source: domain section 8.
+/// Whether chunks are used at all. Source: vllm-gaudi PR 784.
 constexpr bool is_chunked(SharedBiasMode mode, std::int64_t shared_blocks, std::int64_t chunk_blocks) {
   return mode == SharedBiasMode::chunked && shared_blocks > chunk_blocks;
 }
@@ -37,7 +37,7 @@ struct BiasWorkload {
 /// causal_bias (T, T); shared_bias (T, shared, B), or block_usages (T, shared rounded up to the chunk) in int32 and
 /// chunk_bias_buffer (T, chunk, B), or usage_coordinates (3, coordinates) in int32 before the shared_bias;
 /// unique_bias (unique rows, B). What would be empty is left out.
-/// Source: domain section 8; vllm-gaudi PR 784.
+/// Source: vllm-gaudi PR 784.
 /// Example: 8192 tokens, 10,000 shared blocks of 128, 2 bytes: shared_bias 19.53 GiB full, chunk_bias_buffer 128 MiB
 /// at chunk 64. Throws InputError where a size overflows 64 bits.
 std::vector<Allocation> bias_allocations(const BiasWorkload& workload);

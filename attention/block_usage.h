@@ -11,7 +11,7 @@
 namespace hybridkv {
 
 /// The cached tokens of a request: its context, and its new tokens too when it is a decode.
-/// Source: domain section 8.
+/// Source: vllm-gaudi PR 784.
 std::int64_t cached_tokens(const CommonAttentionMetadata& metadata, const std::vector<bool>& is_decode,
                            std::int64_t request);
 
@@ -27,7 +27,7 @@ struct BlockUse {
 
 /// Calls `visit` for every request and cached block of it that a token of the batch may see, requests and blocks
 /// in the order of the block table. `usages` is valid during the call only.
-/// Source: domain section 8.
+/// Source: vllm-gaudi PR 784.
 void for_each_block_use(const CommonAttentionMetadata& metadata, const std::vector<bool>& is_decode,
                         const std::function<void(const BlockUse&)>& visit);
 

@@ -13,7 +13,7 @@ bool has_causal_part(const CommonAttentionMetadata& metadata, const std::vector<
 
 /// Bias (query token, key token) of the new tokens of a batch: 0 where they belong to one request and the key is no
 /// later, -inf elsewhere and in the rows and columns of decodes. Without `causal` a token sees the later ones too.
-/// Enters it into `memory` as "causal_bias". Source: domain section 8.
+/// Enters it into `memory` as "causal_bias". Source: vllm-gaudi PR 784.
 template <class Real>
 std::vector<Real> causal_bias(const CommonAttentionMetadata& metadata, const std::vector<bool>& is_decode,
                               MemoryReport& memory);

@@ -57,7 +57,7 @@ struct KvViewSpec {
 /// Throws SpecError where no such view exists: the kernel block does not divide the block, the page is too
 /// small, the padded page does not divide over layers or kernel blocks (a view would leave the pool), the
 /// form needs head sizes that are equal, or has no head-major order.
-/// Source: domain section 7; vLLM PR 35703.
+/// Source: vLLM PR 35703.
 /// Example: paged, nhd, N = 5, B = b = 432, one head of 256, bf16: strides (1105920, 110592, 256, 256, 1),
 /// offsets 0, 221184, 442368, …
 std::vector<Layout> kv_layouts(const KvViewSpec& spec);

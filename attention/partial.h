@@ -13,7 +13,7 @@ namespace hybridkv {
 ///
 /// `merge` joins the results of two disjoint sets of keys. It is commutative and associative with identity
 /// (0, -inf, 0), up to rounding, so keys may be split anywhere and merged in any order; no NaN arises from a
-/// token without keys. Source: domain section 8; FlashInfer's attention states.
+/// token without keys. Source: vllm-gaudi PR 784; FlashInfer's attention states.
 template <class Real>
 struct Partial {
   /// The identity: no key seen yet.

@@ -10,7 +10,7 @@
 namespace hybridkv {
 
 /// Bias (query token, shared block, slot): slot < usage ? 0 : -inf; blocks in the order of `shared`.
-/// Enters it into `memory` as "shared_bias". Source: domain section 8.
+/// Enters it into `memory` as "shared_bias". Source: vllm-gaudi PR 784.
 template <class Real>
 std::vector<Real> full_shared_bias(const CommonAttentionMetadata& metadata, const std::vector<bool>& is_decode,
                                    const std::vector<SharedBlock>& shared, MemoryReport& memory);

@@ -73,7 +73,7 @@ struct TileScratch {
 };
 
 /// Attention of query rows over a tile, merged into the partial results of the query heads of `kv_head`.
-/// A key with bias -inf is not read into the result, whatever its K and V hold. Source: domain section 8.
+/// A key with bias -inf is not read into the result, whatever its K and V hold. Source: vllm-gaudi PR 784.
 template <class Real>
 void attend(const RowMatrix<Real>& queries, const KeyValueTile<Real>& tile, const TileTask<Real>& task,
             std::int64_t kv_head, TileScratch<Real>& scratch, Partial<Real>& into);

@@ -44,7 +44,7 @@ struct UnifiedResult {
 /// every block that one token sees for itself. Keys of a part that is switched off are not seen.
 /// Slots that no token may see are not read; what a token may not see does not reach its result, NaN included.
 /// Throws InputError as `check_inputs` and for a slice or chunk below 1, ResourceError where a bias does not fit.
-/// Source: domain section 8; vllm-gaudi PR 784.
+/// Source: vllm-gaudi PR 784.
 template <class Real>
 UnifiedResult<Real> unified_attention(const AttentionInputs& inputs, const UnifiedOptions& options = {});
 

@@ -14,7 +14,7 @@ enum class UniqueBiasMode {
   gathered,    ///< the unique blocks, in their order
 };
 
-/// Rows of the bias. Source: domain section 8.
+/// Rows of the bias. Source: vllm-gaudi PR 784.
 std::int64_t unique_bias_rows(const std::vector<UniqueBlock>& unique, UniqueBiasMode mode);
 
 /// Row of the bias of the i-th unique block.

@@ -15,7 +15,7 @@ struct GdnSpec {
   bool operator==(const GdnSpec&) const = default;
 };
 
-/// conv (K-1+s, (2*Hk*Dk + Hv*Dv)/TP), ssm (Hv/TP, Dv, Dk). Source: domain section 2.
+/// conv (K-1+s, (2*Hk*Dk + Hv*Dv)/TP), ssm (Hv/TP, Dv, Dk). Source: vLLM MambaStateShapeCalculator.
 /// Throws SpecError("engine.tensor_parallel") where TP does not divide both the key heads and the value heads.
 StateSpec state_of(const GdnSpec& layer, const StateContext& context);
 

@@ -17,7 +17,7 @@ struct Mamba2Spec {
 };
 
 /// conv (K-1+s, (d_inner + 2*G*d_state)/TP), ssm (heads/TP, head_dim, d_state). Groups are replicated to
-/// G = TP where TP > G does not divide into them. Source: domain section 2.
+/// G = TP where TP > G does not divide into them. Source: vLLM MambaStateShapeCalculator.
 /// Throws SpecError("engine.tensor_parallel") where TP does not divide the heads, or is below the number of
 /// groups and does not divide it.
 StateSpec state_of(const Mamba2Spec& layer, const StateContext& context);

@@ -38,7 +38,7 @@ struct StateSpec {
 };
 
 /// Lays tensors one after the other, conv first, each rounded up to a multiple of its element size.
-/// Axes need names and extents only; strides are made dense. Source: domain section 2, vLLM MambaSpec.
+/// Axes need names and extents only; strides are made dense. Source: vLLM MambaSpec.
 StateSpec place_state_tensors(std::vector<StateTensor> tensors);
 
 }  // namespace hybridkv

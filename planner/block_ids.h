@@ -10,7 +10,7 @@ namespace hybridkv {
 ///
 /// Full attention and mla: ceil(L/B). Recurrent: none 1+s, align 2+s, all ceil(L/B)+s. Sliding window:
 /// ceil(min(window-1+batch, L)/B)+1; chunked local: the blocks of one chunk and one batch, ceil(min(window+batch,
-/// L)/B). Source: domain section 5, vLLM max_memory_usage_bytes.
+/// L)/B). Source: vLLM max_memory_usage_bytes.
 std::int64_t group_block_ids(const CachePlan& plan, const SpecPlan& spec, std::int64_t tokens);
 
 /// Block ids of one request over all groups and per-request extras.

@@ -12,7 +12,7 @@ namespace hybridkv {
 namespace {
 
 constexpr std::int64_t default_block_tokens = 16;
-constexpr const char* block_source = "domain section 3 (vLLM uniform page); packs: vLLM PR 35703";
+constexpr const char* block_source = "vLLM HybridAttentionMambaModelConfig; packs: vLLM PR 35703";
 
 std::int64_t smallest_kernel_block(const EngineSpec& engine) {
   if (engine.kernel_block_sizes.empty()) return engine.kernel_alignment_tokens;
@@ -45,7 +45,7 @@ std::int64_t alignment_grain(const EngineSpec& engine, Derivation& derivation) {
                         "A = max(smallest kernel block, user block size or 16)",
                         {{"smallest kernel block", kernel, "tokens"},
                          {engine.block_size_tokens ? "user block size" : "default block size", user, "tokens"}},
-                        "domain section 3"});
+                        "vLLM HybridAttentionMambaModelConfig"});
   return grain;
 }
 
@@ -85,7 +85,7 @@ std::int64_t kernel_block_size(std::int64_t block_size_tokens, const EngineSpec&
                           "b = B: the backend supports every multiple of its smallest kernel block",
                           {{"B", block_size_tokens, "tokens"},
                            {"smallest kernel block", engine.kernel_alignment_tokens, "tokens"}},
-                          "domain section 3"});
+                          "vLLM HybridAttentionMambaModelConfig"});
     return block_size_tokens;
   }
   std::int64_t best = 0;
@@ -100,7 +100,7 @@ std::int64_t kernel_block_size(std::int64_t block_size_tokens, const EngineSpec&
                         "b = the largest supported kernel block that divides B",
                         {{"B", block_size_tokens, "tokens"},
                          {"supported", fmt::format("{}", fmt::join(engine.kernel_block_sizes, ", ")), "tokens"}},
-                        "domain section 3"});
+                        "vLLM HybridAttentionMambaModelConfig"});
   return best;
 }
 

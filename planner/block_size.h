@@ -17,20 +17,20 @@ struct BlockSizeInputs {
   std::optional<std::int64_t> scan_chunk_tokens;  ///< mode all: the family's chunk, lcm where layers differ
 };
 
-/// A = max(smallest kernel block the backend supports, user block size or 16). Source: domain section 3, vLLM.
+/// A = max(smallest kernel block the backend supports, user block size or 16). Source: vLLM HybridAttentionMambaModelConfig.
 std::int64_t alignment_grain(const EngineSpec& engine, Derivation& derivation);
 
 /// B, the tokens of one block of every attention layer.
 ///
 /// Modes none and align: B = A * ceil(M / (A * N * a1)); mode all: C = lcm(scan chunk or user mamba block, A),
 /// B = C * ceil(ceil(M / (N * a1)) / C); never below A. Without attention B is A (mode all: C), without states A.
-/// Source: domain sections 3 and 6, vLLM PR 35703.
+/// Source: vLLM HybridAttentionMambaModelConfig; packs: vLLM PR 35703.
 /// Example: Qwen3.5-397B at TP2, N = 5: 16 * ceil(2134016 / (16 * 5 * 1024)) = 432.
 std::int64_t attention_block_size(const BlockSizeInputs& inputs, const EngineSpec& engine, Derivation& derivation);
 
 /// b: the block itself where the backend supports every multiple of its smallest kernel block, else the largest
 /// supported kernel block that divides it.
-/// Throws SpecError where none does. Source: domain section 3.
+/// Throws SpecError where none does. Source: vLLM HybridAttentionMambaModelConfig.
 std::int64_t kernel_block_size(std::int64_t block_size_tokens, const EngineSpec& engine, Derivation& derivation);
 
 }  // namespace hybridkv

@@ -165,7 +165,7 @@ struct ViewPlan {
   bool operator==(const ViewPlan&) const = default;
 };
 
-/// Bytes of the attention biases of a stated batch. Source: domain section 8.
+/// Bytes of the attention biases of a stated batch. Source: vllm-gaudi PR 784.
 struct WorkspacePlan {
   WorkspaceSpec batch;
   std::int64_t full_bias_bytes = 0;     ///< (query, shared blocks, block)

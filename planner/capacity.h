@@ -6,14 +6,14 @@
 namespace hybridkv {
 
 /// num_blocks = floor(floor(memory / P) / g); with bytes per block outside the pages
-/// floor(memory / (g * P + extras)). Source: domain section 4.
+/// floor(memory / (g * P + extras)). Source: vLLM get_kv_cache_groups.
 std::int64_t blocks_in_memory(std::int64_t memory_bytes, std::int64_t page_bytes, std::int64_t num_pools,
                               std::int64_t extra_bytes_per_block);
 
 /// Bytes of one block id over all pools and per-block extras.
 std::int64_t bytes_per_block_id(const CachePlan& plan);
 
-/// What fits at one maximal length. Pre: the plan's groups, pools and num_blocks are set. Source: domain section 5.
+/// What fits at one maximal length. Pre: the plan's groups, pools and num_blocks are set. Source: vLLM max_memory_usage_bytes, get_max_concurrency_for_kv_cache_config.
 CapacityPlan capacity_at(const CachePlan& plan, std::int64_t max_model_len, TokenRule rule);
 
 /// Longest request that `blocks` ids can hold, by binary search; 0 where not even one token fits, at most

@@ -20,7 +20,7 @@ struct Decision {
   Term result;
   std::string rule;          ///< the formula in the symbols of the inputs, "B = A * ceil(M / (A * N * a1))"
   std::vector<Term> inputs;
-  std::string source;        ///< "vLLM PR 35703", "domain section 3", …
+  std::string source;        ///< "vLLM PR 35703", "vLLM HybridAttentionMambaModelConfig", …
   bool operator==(const Decision&) const = default;
 };
 

@@ -23,7 +23,7 @@ std::int64_t pages_per_group(std::span<const SpecPlan> specs, Derivation& deriva
   derivation.push_back({{"g", pages, "pages per group"},
                         "g = n_max if n_max < 1.5 * n_min else n_min",
                         std::move(inputs),
-                        "domain section 4"});
+                        "vLLM get_kv_cache_groups"});
   return pages;
 }
 
@@ -46,7 +46,7 @@ std::vector<GroupPlan> make_groups(std::span<const SpecPlan> specs, std::int64_t
     derivation.push_back({{fmt::format("groups of spec {} ({})", spec.id, spec.kind), num_groups, ""},
                           "groups = ceil(pages / g)",
                           {{"pages", spec.num_pages, ""}, {"g", pages_per_group, ""}},
-                          "domain section 4"});
+                          "vLLM get_kv_cache_groups"});
   }
   return groups;
 }

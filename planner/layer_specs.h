@@ -26,7 +26,7 @@ struct LayerSet {
 /// kinds in one layer attention comes first. MTP layers go on counting after the model's and join their spec;
 /// draft layers come last.
 /// Throws SpecError("engine.mtp_layers") for MTP layers of a model whose MTP attention is unknown.
-/// Source: domain section 4; vLLM get_kv_cache_groups.
+/// Source: vLLM get_kv_cache_groups.
 std::vector<LayerSet> collect_layer_sets(const ModelSpec& model, const EngineSpec& engine);
 
 }  // namespace hybridkv

@@ -25,7 +25,7 @@ struct PackComparison {
 };
 
 /// Compares plans of one model that differ in their pack size. Pre: at least one plan, the same lengths in all.
-/// Source: domain section 6 (N that divides the number of layers beats the others).
+/// Source: vLLM PR 35703: N that divides the number of layers beats the others.
 PackComparison compare_packs(std::span<const CachePlan> plans);
 
 }  // namespace hybridkv

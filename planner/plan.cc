@@ -49,7 +49,7 @@ SpecPlan recurrent_spec(const LayerSet& set, const ModelSpec& model, const Engin
   derivation.push_back({{fmt::format("M ({})", set.kind()), spec.state->bytes, "bytes"},
                         "M = sum(product(shape) * element bytes), per rank and layer",
                         shape_terms(*spec.state),
-                        "domain section 2"});
+                        "vLLM MambaStateShapeCalculator"});
   return spec;
 }
 
@@ -80,7 +80,7 @@ SpecPlan attention_spec(const LayerSet& set, const ModelSpec& model, const Engin
                                : "a1 = kv_heads_per_rank * (head_size_k + head_size_v) * element bytes, per token, rank "
                                  "and layer",
                         std::move(inputs),
-                        "domain section 1"});
+                        "vLLM FullAttentionSpec.page_size_bytes"});
   return spec;
 }
 
@@ -139,13 +139,13 @@ void size_pages(CachePlan& plan, const ModelSpec& model, const EngineSpec& engin
   plan.derivation.push_back({{"P", plan.page_bytes, "bytes"},
                              "P = the largest unpadded page; every other page is padded to it",
                              std::move(pages),
-                             "domain sections 3 and 6"});
+                             "vLLM HybridAttentionMambaModelConfig; packs: vLLM PR 35703"});
   for (const SpecPlan& spec : plan.specs)
     if (spec.unpadded_page_bytes < plan.page_bytes)
       plan.derivation.push_back({{fmt::format("padding of spec {} ({})", spec.id, spec.kind), spec.padding_percent, "%"},
                                  "padding = 100 * (P - unpadded) / unpadded",
                                  {{"P", plan.page_bytes, "bytes"}, {"unpadded", spec.unpadded_page_bytes, "bytes"}},
-                                 "domain section 3"});
+                                 "vLLM HybridAttentionMambaModelConfig"});
 }
 
 void allocate_blocks(CachePlan& plan, const EngineSpec& engine, std::int64_t num_pools) {
@@ -167,13 +167,13 @@ void allocate_blocks(CachePlan& plan, const EngineSpec& engine, std::int64_t num
          extra_bytes > 0 ? "num_blocks = floor(memory / (g * P + extra bytes per block))"
                          : "num_blocks = floor(floor(memory / P) / g)",
          {{"memory", engine.memory_bytes, "bytes"}, {"P", plan.page_bytes, "bytes"}, {"g", num_pools, "pools"}},
-         "domain section 4"});
+         "vLLM get_kv_cache_groups"});
   }
   plan.usable_blocks = std::max<std::int64_t>(0, plan.num_blocks - 1);
   plan.derivation.push_back({{"usable blocks", plan.usable_blocks, "blocks"},
                              "usable = num_blocks - 1: block 0 is the null block",
                              {{"num_blocks", plan.num_blocks, "blocks"}},
-                             "domain section 4"});
+                             "vLLM get_kv_cache_groups"});
 }
 
 [[noreturn]] void refuse_memory(const CachePlan& plan, const EngineSpec& engine, const CapacityPlan& shortest) {
@@ -221,18 +221,18 @@ void fill_capacity(CachePlan& plan, const EngineSpec& engine, const LimitsSpec& 
                                "ids = sum over the groups: full attention ceil(L/B), recurrent none 1+s, align 2+s, all "
                                "ceil(L/B)+s, sliding window ceil(min(window-1+batch, L)/B)+1",
                                std::move(ids),
-                               "domain section 5"});
+                               "vLLM max_memory_usage_bytes, get_max_concurrency_for_kv_cache_config"});
     plan.derivation.push_back({{"max concurrency", capacity.max_concurrency, ""},
                                "max_concurrency = num_blocks / ids (as engines print it, null block included)",
                                {{"num_blocks", plan.num_blocks, "blocks"},
                                 {"ids", capacity.blocks_per_request, "blocks"}},
-                               "domain section 5"});
+                               "vLLM max_memory_usage_bytes, get_max_concurrency_for_kv_cache_config"});
     plan.derivation.push_back({{"KV cache tokens", capacity.kv_cache_tokens, "tokens"},
                                engine.token_rule == TokenRule::floor
                                    ? "num_blocks // groups * smallest block of a group (engines up to 0.20)"
                                    : "int(max_concurrency * L)",
                                {{"max_concurrency", capacity.max_concurrency, ""}, length},
-                               "domain section 5"});
+                               "vLLM max_memory_usage_bytes, get_max_concurrency_for_kv_cache_config"});
   }
 }
 

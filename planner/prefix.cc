@@ -37,7 +37,7 @@ PrefixPlan prefix_granularity(const CachePlan& plan, const EngineSpec& engine, D
   derivation.push_back({{"match unit", unit, "tokens"},
                         "match unit = lcm of the groups' block sizes",
                         std::move(blocks),
-                        "domain section 10"});
+                        "vLLM HybridKVCacheCoordinator"});
   prefix.cacheable = !(has_recurrent && plan.cache_mode == CacheMode::none);
   if (!prefix.cacheable) return prefix;
   const bool drops = drafter_drops_block(engine);
@@ -50,7 +50,7 @@ PrefixPlan prefix_granularity(const CachePlan& plan, const EngineSpec& engine, D
   derivation.push_back({{"smallest prefix that can hit", smallest, "tokens"},
                         drops ? "two match units: a drafter drops the last matched block" : "one match unit",
                         {{"match unit", unit, "tokens"}},
-                        "domain section 10"});
+                        "vLLM HybridKVCacheCoordinator"});
   return prefix;
 }
 

@@ -11,7 +11,7 @@ bool drafter_drops_block(const EngineSpec& engine);
 
 /// Tokens that the second copy of an n-token prompt hits, the first computed in one chunk.
 /// Mode none with recurrent layers: 0. Align: floor(n/B)*B, with a drafter max(0, floor(n/B)-1)*B, 0 where B divides
-/// n. All, or attention alone: floor((n-1)/B)*B, with a drafter one block less. Source: domain section 10.
+/// n. All, or attention alone: floor((n-1)/B)*B, with a drafter one block less. Source: vLLM HybridKVCacheCoordinator.
 std::int64_t duplicate_hit_tokens(CacheMode mode, bool has_recurrent, std::int64_t block_tokens, bool drops_block,
                                   std::int64_t prompt_tokens);
 

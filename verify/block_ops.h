@@ -14,7 +14,7 @@ void zero_block(const PoolSet& pools, const BoundView& view, std::int64_t block)
 void copy_block(const PoolSet& pools, const BoundView& view, std::int64_t from, std::int64_t to);
 
 /// What engines get wrong: wipes a whole page from the layer's own offset, and so the front of the next page.
-/// Stops at the end of the pool. Planted by Fault::zero_full_page only. Source: domain section 11, case 4.
+/// Stops at the end of the pool. Planted by Fault::zero_full_page only.
 void zero_page_from_offset(const PoolSet& pools, const BoundView& view, std::int64_t block,
                            std::int64_t page_bytes);
 

@@ -7,7 +7,6 @@
 namespace hybridkv {
 
 /// A way in which a layout goes wrong, planted on purpose to show that its check finds it.
-/// Source: domain section 11.
 enum class Fault {
   stride_order,         ///< 1 strides taken from the shape (2, blocks, …) instead of (blocks, 2, …)
   padded_split,         ///< 2 kernel blocks step by whole pages: the view leaves the pool
@@ -26,7 +25,7 @@ struct FaultInfo {
   std::string_view description;  ///< one line
 };
 
-/// All faults in the order of domain section 11.
+/// All faults in the order of the enumeration.
 std::span<const FaultInfo> all_faults();
 std::string_view to_string(Fault fault);
 std::optional<Fault> parse_fault(std::string_view name);

@@ -53,7 +53,7 @@ std::vector<BatchRequest> default_requests(const CachePlan& plan);
 std::vector<BatchRequest> requests_of_lengths(std::span<const std::int64_t> tokens);
 
 /// Allocates the pools of a plan at full size, runs traffic through every view and checks all that can go wrong with
-/// a layout (domain section 11). The plan is never changed.
+/// a layout (verify/fault.h). The plan is never changed.
 /// Throws ResourceError before any allocation where the pages to be touched exceed the resident budget, InputError
 /// where the requests do not fit the pools or the fault has no place in this plan, and as export_batches.
 VerifyReport verify_plan(const CachePlan& plan, const VerifySpec& spec, const VerifyProgress& progress = {});

@@ -1,4 +1,4 @@
-// Block ids of one request: domain section 5.
+// Block ids of one request: vLLM max_memory_usage_bytes, get_max_concurrency_for_kv_cache_config.
 #include "planner/block_ids.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// Block and kernel block: domain sections 3 and 6.
+// Block and kernel block: vLLM HybridAttentionMambaModelConfig; packs: vLLM PR 35703.
 #include "planner/block_size.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// Groups and pools: domain section 4.
+// Groups and pools: vLLM get_kv_cache_groups.
 #include "planner/grouping.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// Which layers cache the same thing: domain section 4.
+// Which layers cache the same thing: vLLM get_kv_cache_groups.
 #include "planner/layer_specs.h"
 
 #include <doctest/doctest.h>

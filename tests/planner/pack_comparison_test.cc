@@ -1,4 +1,4 @@
-// Which pack size is best and which are beaten: domain section 6.
+// Which pack size is best and which are beaten: vLLM PR 35703.
 #include "planner/pack_comparison.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// Whole plans: the table of domain section 6, derivation, determinism, refusals.
+// Whole plans: the table of vLLM PR 35703, derivation, determinism, refusals.
 #include "planner/plan.h"
 
 #include <doctest/doctest.h>

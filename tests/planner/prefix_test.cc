@@ -1,4 +1,4 @@
-// How finely a prefix is found again: domain section 10.
+// How finely a prefix is found again: vLLM HybridKVCacheCoordinator.
 #include "planner/prefix.h"
 
 #include <doctest/doctest.h>

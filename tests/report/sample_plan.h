@@ -29,7 +29,7 @@ inline PlanSet tiny_plans(std::span<const std::int64_t> packs, std::vector<std::
     plan.workspace = WorkspacePlan{{8192, 10000, 128, 64, DType::bf16}, 20971520000, 134217728, 329252864};
     plan.warnings = {{"short_pack", "the last pack is short"}};
     plan.derivation = {
-        {{"M", std::int64_t{4864}, "bytes"}, "M = sum of the tensors, per layer", {}, "domain section 2"},
+        {{"M", std::int64_t{4864}, "bytes"}, "M = sum of the tensors, per layer", {}, "vLLM MambaStateShapeCalculator"},
         {{"B", block, "tokens"},
          "B = A * ceil(M / (A * N * a1))",
          {{"A", std::int64_t{16}, "tokens"},
@@ -42,11 +42,11 @@ inline PlanSet tiny_plans(std::span<const std::int64_t> packs, std::vector<std::
          {{"gdn group", std::int64_t{2}, "blocks"},
           {"gdn group", std::int64_t{2}, "blocks"},
           {"full_attention group", std::int64_t{21}, "blocks"}},
-         "domain section 5"},
+         "vLLM max_memory_usage_bytes, get_max_concurrency_for_kv_cache_config"},
         {{"max concurrency", 3.4, ""},
          "max_concurrency = num_blocks / ids (as engines print it)",
          {{"num_blocks", std::int64_t{85}, "blocks"}, {"ids", std::int64_t{25}, "blocks"}},
-         "domain section 5"}};
+         "vLLM max_memory_usage_bytes, get_max_concurrency_for_kv_cache_config"}};
   }
   return set;
 }

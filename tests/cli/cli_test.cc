@@ -1,0 +1,157 @@
+// The program from outside: what a user types, what comes back, and the exit code.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "report/plan_json.h"
+#include "tests/cli/run_program.h"
+
+using namespace hybridkv;
+using testing::contains;
+using testing::ProgramRun;
+using testing::run_program;
+namespace fs = std::filesystem;
+
+namespace {
+
+void require_refused(const std::string& arguments, int exit_code, const std::string& message) {
+  CAPTURE(arguments);
+  const ProgramRun run = run_program(arguments);
+  CAPTURE(run.output);
+  CHECK(run.exit_code == exit_code);
+  CHECK(contains(run.output, message));
+}
+
+/// A folder of this test's own that is gone afterwards.
+struct ScratchFolder {
+  fs::path path;
+  ScratchFolder() {
+    std::string pattern = (fs::temp_directory_path() / "hybridkv-XXXXXX").string();
+    REQUIRE(mkdtemp(pattern.data()) != nullptr);
+    path = pattern;
+  }
+  ~ScratchFolder() { fs::remove_all(path); }
+  std::string file(const std::string& name, const std::string& text) const {
+    std::ofstream(path / name) << text;
+    return (path / name).string();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("golden: the table of seven packs and the pack that costs fewest bytes") {
+  const ProgramRun run = run_program("plan qwen3.5-397b");
+  CHECK(run.exit_code == 0);
+  CAPTURE(run.output);
+  for (const char* row : {"2,146,304   0.58 %     15     15      1+3", "2,162,688   1.34 %      8      8      1+6",
+                          "2,162,688   1.34 %      5      5      1+9", "2,162,688   1.34 %      4      4     1+12",
+                          "2,211,840   3.65 %      3      3     1+15", "2,228,224   4.41 %      2      2     1+23",
+                          "2,211,840   3.65 %      1      1     1+45"})
+    CHECK(contains(run.output, row));
+  for (const char* request : {"675.5 MiB", "726.0 MiB", "670.3 MiB", "717.8 MiB", "670.8 MiB", "709.8 MiB"})
+    CHECK(contains(run.output, request));
+  CHECK(contains(run.output, "N = 3 costs fewest bytes per request of"));
+  CHECK(contains(run.output, "19.53 GiB"));
+  CHECK(contains(run.output, "128 MiB"));
+}
+
+TEST_CASE("law: the JSON of a plan reads back as the same plan") {
+  const ProgramRun run = run_program("plan qwen3.5-397b --pack 1,4,5 --format json");
+  REQUIRE(run.exit_code == 0);
+  const auto json = nlohmann::ordered_json::parse(run.output);
+  const PlanSet plans = plan_set_from_json(json);
+  CHECK(plans.plans.size() == 3);
+  CHECK(to_json(plans) == json);
+}
+
+TEST_CASE("golden: explain derives the block of five layers a page") {
+  const ProgramRun run = run_program("explain qwen3.5-397b --pack 5");
+  CHECK(run.exit_code == 0);
+  CHECK(contains(run.output, "16 * ceil(2134016 / (16 * 5 * 1024))"));
+  CHECK(contains(run.output, "vLLM PR 35703"));
+}
+
+TEST_CASE("edge: help, version and the list of models") {
+  CHECK(contains(run_program("--version").output, "hybridkv 0."));
+  for (const char* command : {"plan", "explain", "verify", "attend", "models"}) {
+    const ProgramRun help = run_program(std::string(command) + " --help");
+    CHECK(help.exit_code == 0);
+    CHECK(contains(help.output, "Examples:"));
+  }
+  const ProgramRun models = run_program("models --format csv");
+  CHECK(models.exit_code == 0);
+  CHECK(contains(models.output, "Qwen3.5-397B-A17B"));
+  CHECK(contains(models.output, "granite-4.0-h-small"));
+}
+
+TEST_CASE("edge: a planned warning is no error") {
+  const ProgramRun run = run_program("plan qwen3.5-397b --pack 1 --set limits.longest_prompt_tokens=370");
+  CHECK(run.exit_code == 0);
+  CHECK(contains(run.output, "prefix caching can never hit"));
+}
+
+TEST_CASE("edge: bad input names its place, its value and a way out, with exit code 2") {
+  require_refused("plan", 2, "nothing to plan");
+  require_refused("plan nowhere", 2, "nowhere");
+  require_refused("plan missing.yaml", 2, "missing.yaml");
+  require_refused("plan qwen3.5-397b --pack 0", 2, "attention_pack_size");
+  require_refused("plan qwen3.5-397b --tp 3", 2, "--tp 3");
+  require_refused("plan qwen3.5-397b --set engine.tensor_paralel=2", 2, "did you mean");
+  require_refused("plan qwen3.5-397b --set engine.tensor_parallel=two", 2, "two");
+  require_refused("plan qwen3.5-397b --memory 1MiB", 2, "the smallest that works is");
+  require_refused("plan qwen3.5-397b --memory 99999999999999999999GiB", 2, "99999999999999999999");
+  require_refused("plan qwen3.5-397b --pack 1 --set engine.block_size_tokens=128 --set engine.kernel_block_sizes=[96]", 2,
+                  "divides the block of 2176");
+  require_refused("plan qwen3.5-397b --format xml", 2, "xml");
+  require_refused("fly", 2, "hybridkv");
+  require_refused("attend /nowhere", 2, "no such folder");
+  require_refused("verify qwen3.5-397b --inject gremlins", 2, "zero-full-page");
+}
+
+TEST_CASE("edge: errors in a file show file, line and column") {
+  const ScratchFolder scratch;
+  const std::string unknown = scratch.file("unknown.yaml", "model: Qwen3.5-4B\nengine:\n  memori: 1 GiB\nlimits: {max_model_len: 10}\n");
+  require_refused("plan " + unknown, 2, unknown + ":3:3");
+  const std::string broken = scratch.file("broken.yaml", "model: [\n");
+  require_refused("plan " + broken, 2, broken + ":");
+  const std::string ranks = scratch.file(
+      "ranks.yaml",
+      "model: Qwen3.5-4B\nengine:\n  tensor_parallel: 3\n  memory: 4 GiB\nlimits:\n  max_model_len: 4096\n");
+  require_refused("plan " + ranks, 2, ranks + ":3:");
+}
+
+TEST_CASE("fault: verify finds a planted fault with exit code 1, and nothing without one") {
+  const std::string small = "verify --model granite-4.0-h-350m --memory 2GiB --max-model-len 4096 --pack 2";
+  const ProgramRun right = run_program(small);
+  CAPTURE(right.output);
+  CHECK(right.exit_code == 0);
+  CHECK(contains(right.output, "Every element has its own address"));
+  const ProgramRun wrong = run_program(small + " --inject null-block");
+  CHECK(wrong.exit_code == 1);
+  CHECK(contains(wrong.output, "was caught by block-tables"));
+}
+
+TEST_CASE("edge: more memory than this machine should give is exit code 3") {
+  require_refused("verify qwen3.5-397b --pack 5 --set 'verify.resident_budget=1 MiB'", 3, "verification of 4 requests");
+  require_refused("verify qwen3.5-397b --pack 1 --set 'engine.memory=200 TiB'", 3, "");
+}
+
+TEST_CASE("golden: attend reads a published batch and writes its output") {
+  const ScratchFolder scratch;
+  fs::copy(fs::path(HYBRIDKV_TEST_DATA) / "attention" / "vllm_mixed_small", scratch.path / "batch");
+  const ProgramRun run = run_program("attend " + (scratch.path / "batch").string() + " --chunk 4 --format json");
+  CAPTURE(run.output);
+  REQUIRE(run.exit_code == 0);
+  const auto json = nlohmann::json::parse(run.output);
+  CHECK(json["shared_blocks"] == 7);
+  CHECK(json["unique_blocks"] == 5);
+  CHECK(fs::exists(scratch.path / "batch" / "out.npy"));
+  CHECK(fs::exists(scratch.path / "batch" / "lse.npy"));
+}
+
+TEST_CASE("edge: a reader that closes the pipe is no error") {
+  const ProgramRun run = run_program("plan qwen3.5-397b --format json | head -n 1");
+  CHECK(run.output == "{\n");
+}

@@ -268,7 +268,7 @@ CachePlan make_plan(const ModelSpec& model, const EngineSpec& engine, const Limi
   plan.prefix = prefix_granularity(plan, engine, plan.derivation);
   fill_waste(plan, engine, limits);
   plan.views = make_views(plan);
-  if (workspace) plan.workspace = workspace_bytes(*workspace);
+  if (workspace) plan.workspace = workspace_bytes(*workspace, plan.derivation);
   plan.warnings = plan_warnings(plan, limits);
   return plan;
 }

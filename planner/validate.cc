@@ -141,4 +141,11 @@ void validate(const ModelSpec& model, const EngineSpec& engine, const LimitsSpec
   validate(model, engine);
 }
 
+void validate(const WorkspaceSpec& batch) {
+  tokens(batch.query_tokens, "workspace.query_tokens");
+  tokens(batch.shared_blocks, "workspace.shared_blocks");
+  tokens(batch.block_size_tokens, "workspace.block_size_tokens");
+  tokens(batch.chunk_blocks, "workspace.chunk_blocks");
+}
+
 }  // namespace hybridkv

@@ -12,4 +12,7 @@ namespace hybridkv {
 /// window for drafts, and the form mla for mla layers alone. Throws SpecError with the field, the value and what is allowed.
 void validate(const ModelSpec& model, const EngineSpec& engine, const LimitsSpec& limits);
 
+/// Checks the counts of a stated batch. Throws SpecError as above.
+void validate(const WorkspaceSpec& batch);
+
 }  // namespace hybridkv

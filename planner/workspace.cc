@@ -1,19 +1,56 @@
 #include "planner/workspace.h"
 
-#include "layout/checked.h"
+#include "attention/bias_bytes.h"
+#include "planner/validate.h"
 
 namespace hybridkv {
 
-WorkspacePlan workspace_bytes(const WorkspaceSpec& batch) {
-  const auto require = [](std::int64_t value, const char* path) {
-    if (value < 1) throw SpecError(path, "must be at least 1, is " + std::to_string(value));
-  };
-  require(batch.query_tokens, "workspace.query_tokens");
-  require(batch.shared_blocks, "workspace.shared_blocks");
-  require(batch.block_size_tokens, "workspace.block_size_tokens");
-  require(batch.chunk_blocks, "workspace.chunk_blocks");
+namespace {
+
+constexpr const char* bias_source = "vllm-gaudi PR 784";
+
+/// What the shared blocks alone need; the causal and the unique bias are the same in every mode.
+std::vector<Allocation> shared_allocations(const WorkspaceSpec& batch, SharedBiasMode mode) {
+  return bias_allocations({.query_tokens = batch.query_tokens,
+                           .causal = false,
+                           .shared_blocks = batch.shared_blocks,
+                           .unique_rows = 0,
+                           .block_size_tokens = batch.block_size_tokens,
+                           .mode = mode,
+                           .chunk_blocks = batch.chunk_blocks,
+                           .element_bytes = element_bytes(batch.dtype)});
+}
+
+}  // namespace
+
+WorkspacePlan workspace_bytes(const WorkspaceSpec& batch, Derivation& derivation) {
+  validate(batch);
+  const std::vector<Term> inputs{{"query tokens", batch.query_tokens, "tokens"},
+                                 {"shared blocks", batch.shared_blocks, "blocks"},
+                                 {"block", batch.block_size_tokens, "tokens"},
+                                 {"element", element_bytes(batch.dtype), "bytes"}};
   WorkspacePlan plan;
   plan.batch = batch;
+  plan.full_bias_bytes = total_bytes(shared_allocations(batch, SharedBiasMode::full));
+  derivation.push_back({{"full bias", plan.full_bias_bytes, "bytes"},
+                        "full bias = query tokens * shared blocks * block * element",
+                        inputs,
+                        bias_source});
+  for (const Allocation& allocation : shared_allocations(batch, SharedBiasMode::chunked))
+    (allocation.what == "block_usages" ? plan.block_usage_bytes : plan.chunked_bias_bytes) += allocation.bytes;
+  std::vector<Term> chunked = inputs;
+  chunked.push_back({"chunk", batch.chunk_blocks, "blocks"});
+  const bool chunks = is_chunked(SharedBiasMode::chunked, batch.shared_blocks, batch.chunk_blocks);
+  derivation.push_back({{"chunked bias", plan.chunked_bias_bytes, "bytes"},
+                        chunks ? "chunked bias = query tokens * chunk * block * element"
+                               : "chunked bias = full bias: there are no more shared blocks than the chunk",
+                        chunked,
+                        bias_source});
+  if (chunks)
+    derivation.push_back({{"block usages", plan.block_usage_bytes, "bytes"},
+                          "block usages = query tokens * (shared blocks rounded up to the chunk) * 4",
+                          std::move(chunked),
+                          bias_source});
   return plan;
 }
 

@@ -22,9 +22,9 @@ const std::vector<ShippedModel>& shipped_models() {
 
 const ShippedModel* find_shipped_model(const std::string& name) {
   for (const ShippedModel& shipped : shipped_models()) {
-    if (edit_distance(shipped.model.name, name) == 0) return &shipped;
+    if (equal_ignoring_case(shipped.model.name, name)) return &shipped;
     for (const std::string& alias : shipped.aliases)
-      if (edit_distance(alias, name) == 0) return &shipped;
+      if (equal_ignoring_case(alias, name)) return &shipped;
   }
   return nullptr;
 }

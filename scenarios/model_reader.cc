@@ -155,7 +155,7 @@ ModelSpec read_model(ReadContext& context, const std::string& path, const YamlNo
   }
   ModelSpec model = read_shipped_model(context, path, shipped->file).model;
   for (const std::string& alias : shipped->aliases)
-    if (edit_distance(alias, name) == 0) model.name = alias;
+    if (equal_ignoring_case(alias, name)) model.name = alias;
   return model;
 }
 

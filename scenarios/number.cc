@@ -14,7 +14,7 @@ namespace hybridkv {
 
 namespace {
 
-constexpr std::int64_t longest_range = 100'000;
+constexpr std::int64_t longest_range = 10'000;
 
 constexpr std::array<std::pair<std::string_view, std::int64_t>, 11> units{{
     {"B", 1},

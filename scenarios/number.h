@@ -32,7 +32,7 @@ struct ParsedRange {
   std::string problem;
 };
 
-/// Reads a range of at most 100,000 numbers. Pre: is_range(text).
+/// Reads a range of at most 10,000 numbers. Pre: is_range(text).
 ParsedRange parse_range(std::string_view text);
 
 /// The form of a range as a regular expression (ECMA), for the JSON Schema.

@@ -14,7 +14,7 @@ namespace hybridkv {
 
 namespace {
 
-constexpr std::size_t most_values = 100'000;
+constexpr std::size_t most_points = 10'000;
 constexpr std::string_view pack_size_path = "engine.attention_pack_size";
 
 std::string without_ending(const std::string& name) {
@@ -70,8 +70,8 @@ void add_values(NodeAxis& axis, const YamlNode& node, const KeyInfo& key) {
   } else {
     axis.values.push_back(node);
   }
-  if (axis.values.size() > most_values)
-    throw error_at(node.place, fmt::format("{}: more than {} values", axis.path, most_values));
+  if (axis.values.size() > most_points)
+    throw error_at(node.place, fmt::format("{}: more than {} values", axis.path, most_points));
 }
 
 NodeAxis axis_of(const std::string& path, const YamlNode& node, const KeyInfo& key) {
@@ -233,7 +233,7 @@ std::vector<Scenario> expand(const ScenarioFile& file) {
   std::size_t points = 1;
   for (const NodeAxis& axis : axes) {
     points *= axis.values.size();
-    if (points > most_values) throw error_at(axis.place, fmt::format("a sweep of more than {} points", most_values));
+    if (points > most_points) throw error_at(axis.place, fmt::format("a sweep of more than {} points", most_points));
   }
   std::vector<Scenario> scenarios;
   for (std::size_t point = 0; point < points; ++point) {

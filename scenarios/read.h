@@ -44,12 +44,12 @@ void apply_override(ScenarioFile& file, std::string_view assignment);
 void apply_override(ScenarioFile& file, const std::string& path, std::string_view value, const std::string& shown_as);
 
 /// Every value of the file that is given several values, in the order of the file.
-/// Throws InputError: an empty list, a value twice, a range that cannot be read, more than 100,000 values.
+/// Throws InputError: an empty list, a value twice, a range that cannot be read, more than 10,000 values.
 std::vector<SweepAxis> sweep_axes(const ScenarioFile& file);
 
 /// One scenario per point of the sweep over all axes but engine.attention_pack_size, which stays a list in
 /// Scenario::pack_sizes; the first axis varies slowest. Without a sweep the one scenario of the file.
-/// Throws InputError for anything wrong in the file, and for more than 100,000 points.
+/// Throws InputError for anything wrong in the file, and for more than 10,000 points.
 std::vector<Scenario> expand(const ScenarioFile& file);
 
 /// The one scenario of a file. Throws InputError as expand, and for an axis other than

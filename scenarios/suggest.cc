@@ -18,6 +18,10 @@ std::string lower(std::string_view word) {
 
 }  // namespace
 
+bool equal_ignoring_case(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && lower(a) == lower(b);
+}
+
 std::size_t edit_distance(std::string_view first, std::string_view second) {
   const std::string a = lower(first);
   const std::string b = lower(second);

@@ -6,6 +6,9 @@
 
 namespace hybridkv {
 
+/// True for words that are equal but for upper and lower case.
+bool equal_ignoring_case(std::string_view a, std::string_view b);
+
 /// Number of single-character edits (insert, delete, replace, swap of neighbours) between two words, in which
 /// upper and lower case count as equal.
 std::size_t edit_distance(std::string_view a, std::string_view b);

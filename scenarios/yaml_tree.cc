@@ -48,32 +48,31 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   /// yaml-cpp counts from 0 and in bytes; places count from 1 and in characters.
-  Place place_of(const YAML::Mark& mark) const {
-    Place place{source_, 0, 0};
-    if (source_->lines.empty() || mark.is_null()) return place;
-    place.line = mark.line + 1;
-    place.column = 1;
+  Place place_of(const YAML::Mark& mark) {
+    if (source_->lines.empty() || mark.is_null()) return {source_, 0, 0};
+    // Marks mostly go forward, so counting goes on from the last one: a line of a megabyte is counted once.
+    if (mark.line != counted_.line || mark.column < counted_.byte) counted_ = {mark.line, 0, 1};
     const auto line = static_cast<std::size_t>(mark.line);
-    if (line >= source_->lines.size()) return place;
-    const std::string& text = source_->lines[line];
-    const auto bytes = std::min(static_cast<std::size_t>(mark.column), text.size());
-    for (std::size_t i = 0; i < bytes; ++i)
-      if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) ++place.column;
-    return place;
+    const std::string_view text = line < source_->lines.size() ? std::string_view(source_->lines[line]) : "";
+    for (; counted_.byte < mark.column && static_cast<std::size_t>(counted_.byte) < text.size(); ++counted_.byte)
+      if ((static_cast<unsigned char>(text[static_cast<std::size_t>(counted_.byte)]) & 0xC0) != 0x80)
+        ++counted_.column;
+    return {source_, mark.line + 1, counted_.column};
   }
 
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    count(place_of(mark), {1, 0});
-    add(node_at(mark, YamlNode::Kind::nothing), anchor, {1, 0});
+    YamlNode node = node_at(mark, YamlNode::Kind::nothing);
+    count(node.place, {1, 0});
+    add(std::move(node), anchor, {1, 0});
   }
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
-    count(place_of(mark), {1, 0});
     YamlNode node = node_at(mark, YamlNode::Kind::scalar);
+    count(node.place, {1, 0});
     node.text = value;
     node.quoted = tag == "!";
     add(std::move(node), anchor, {1, 0});
@@ -114,7 +113,14 @@ class TreeBuilder : public YAML::EventHandler {
     std::map<std::string, Place> keys;  // mapping: all so far
   };
 
-  YamlNode node_at(const YAML::Mark& mark, YamlNode::Kind kind) const {
+  /// How far the characters of a line have been counted.
+  struct Counted {
+    int line = -1;
+    int byte = 0;
+    std::int64_t column = 1;
+  };
+
+  YamlNode node_at(const YAML::Mark& mark, YamlNode::Kind kind) {
     YamlNode node;
     node.kind = kind;
     node.place = node.key_place = place_of(mark);
@@ -190,6 +196,7 @@ class TreeBuilder : public YAML::EventHandler {
   YamlNode root_;
   std::optional<Place> odd_key_;  // the first key that is no plain text
   std::int64_t values_ = 0;
+  Counted counted_;
 };
 
 /// Finds out whether anything follows the first document, and where.

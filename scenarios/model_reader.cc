@@ -5,27 +5,14 @@
 #include <filesystem>
 
 #include "scenarios/embedded_files.h"
-#include "scenarios/keys.h"
 #include "scenarios/layer_pattern.h"
+#include "scenarios/model_keys.h"
 #include "scenarios/model_library.h"
 #include "scenarios/suggest.h"
 
 namespace hybridkv {
 
 namespace {
-
-const KindSection& kind_of(const std::string& path, const YamlNode& node) {
-  std::vector<std::string> types;
-  for (const KindSection& kind : kind_sections()) types.push_back(kind.type);
-  const YamlNode* type = node.find("type");
-  if (!type)
-    throw error_at(node.key_place, fmt::format("{}: key 'type' is missing{}", path, suggestion("", types, "types:")));
-  const std::string name = read_text(path + ".type", *type);
-  for (const KindSection& kind : kind_sections())
-    if (kind.type == name) return kind;
-  throw error_at(type->place, fmt::format("{}.type: unknown type {}{}", path, in_quotes(name),
-                                          suggestion(name, types, "types:")));
-}
 
 /// An error inside the pattern of layers: at the character itself where the pattern stands on one line as it is.
 InputError pattern_error(const std::string& path, const YamlNode& node, std::size_t offset,
@@ -98,25 +85,6 @@ ModelSpec read_model_file(ReadContext& context, const std::string& path, const Y
 }
 
 }  // namespace
-
-std::map<std::string, LayerSpec> read_kinds(ReadContext& context, const std::string& path, const YamlNode& node) {
-  if (node.kind != YamlNode::Kind::mapping || node.entries.empty())
-    throw error_at(node.place, fmt::format("{}: {}, where at least one kind of layer is expected", path,
-                                           node.entries.empty() ? "nothing" : describe(node)));
-  std::map<std::string, LayerSpec> kinds;
-  for (const YamlEntry& entry : node.entries) {
-    if (entry.key.size() != 1 || !is_kind_name(entry.key.front()))
-      throw error_at(entry.value.key_place,
-                     fmt::format("{}: a kind is named by one letter or '*', not {}", path, in_quotes(entry.key)));
-    const std::string kind_path = path_of(path, entry.key);
-    if (entry.value.kind != YamlNode::Kind::mapping)
-      throw error_at(entry.value.place, fmt::format("{}: {}, where a mapping with the key 'type' is expected",
-                                                    kind_path, describe(entry.value)));
-    context.places.add(kind_path, entry.value.key_place);
-    kinds[entry.key] = kind_of(kind_path, entry.value).read(context, kind_path, entry.value);
-  }
-  return kinds;
-}
 
 ModelFile read_model_mapping(ReadContext& context, const std::string& path, const YamlNode& node) {
   ModelText text;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -14,9 +13,6 @@ namespace hybridkv {
 /// planner ("model.layers[3].attention") leads to the kind that it is of.
 /// Throws InputError as the readers of single values, and for a file that cannot be read.
 ModelSpec read_model(ReadContext& context, const std::string& path, const YamlNode& node);
-
-/// Reads the kinds of layer of a model, by name.
-std::map<std::string, LayerSpec> read_kinds(ReadContext& context, const std::string& path, const YamlNode& node);
 
 /// A model file as a whole.
 struct ModelFile {

@@ -6,8 +6,9 @@
 #include <filesystem>
 
 #include "scenarios/embedded_files.h"
-#include "scenarios/keys.h"
+#include "scenarios/model_keys.h"
 #include "scenarios/number.h"
+#include "scenarios/scenario_keys.h"
 #include "scenarios/suggest.h"
 
 namespace hybridkv {

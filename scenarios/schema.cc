@@ -3,8 +3,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "scenarios/keys.h"
+#include "scenarios/model_keys.h"
 #include "scenarios/number.h"
+#include "scenarios/scenario_keys.h"
 
 namespace hybridkv {
 

@@ -1,12 +1,13 @@
 #pragma once
 
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "planner/model_spec.h"
 #include "scenarios/key_table.h"
-#include "scenarios/scenario.h"
 
 namespace hybridkv {
 
@@ -28,17 +29,23 @@ struct ModelReference {
   std::string file;
 };
 
-/// One kind of layer: its keys and how they make a layer.
+/// One type of layer: its keys and how they make a layer. A new family is one more of these.
 struct KindSection {
   std::string type;  ///< value of the key "type": "full_attention", "gdn", …
   const SectionInfo* info;
   std::function<LayerSpec(ReadContext&, const std::string& path, const YamlNode&)> read;
 };
 
-/// The keys of a whole scenario, of a model and of a reference to a model file, and the kinds of layer.
-const Section<Scenario>& scenario_keys();
+/// The keys of a model, of a reference to a model file, and of every type of layer.
 const Section<ModelText>& model_keys();
 const Section<ModelReference>& model_reference_keys();
 const std::vector<KindSection>& kind_sections();
+
+/// Adds the keys of a layer of attention: query_heads, kv_heads, head_size or head_size_k and head_size_v, and
+/// with `window_doc` (its explanation) window_tokens.
+void add_attention_keys(Section<AttentionSpec>& keys, const char* window_doc);
+
+/// A layer of attention of which only the kind is known.
+AttentionSpec of_kind(AttentionKind kind);
 
 }  // namespace hybridkv

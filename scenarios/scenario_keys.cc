@@ -1,0 +1,195 @@
+#include "scenarios/scenario_keys.h"
+
+#include "scenarios/key_builders.h"
+#include "scenarios/model_keys.h"
+#include "scenarios/model_reader.h"
+
+namespace hybridkv {
+
+namespace {
+
+const Section<AttentionSpec>& draft_attention_keys() {
+  static const Section<AttentionSpec> section = [] {
+    Section<AttentionSpec> keys("engine.draft.attention", "shape of one of its layers");
+    add_attention_keys(keys, "tokens it looks back on");
+    return keys;
+  }();
+  return section;
+}
+
+const Section<DraftSpec>& draft_keys() {
+  static const Section<DraftSpec> section = [] {
+    Section<DraftSpec> keys("engine.draft", "a draft model with sliding-window layers that share the pools; default: "
+                                            "none");
+    keys.integer(required(count("layers", "number of layers of the draft model")), &DraftSpec::layers);
+    keys.section(required(key("attention", "")), &DraftSpec::attention, draft_attention_keys(),
+                 of_kind(AttentionKind::sliding_window));
+    return keys;
+  }();
+  return section;
+}
+
+void check_engine(const std::string& path, const YamlNode& node, const EngineSpec&) {
+  if (!node.find("memory") && !node.find("num_blocks"))
+    throw error_at(node.key_place, path + ": key 'memory' is missing (or num_blocks): how much all pools may take, "
+                                          "like 40 GiB");
+}
+
+void add_dtype_keys(Section<EngineSpec>& keys) {
+  keys.choice(dtype("kv_dtype", "element type of K and V; default: the model's dtype"), &EngineSpec::kv_dtype,
+              parse_dtype)
+      .choice(dtype("conv_dtype", "element type of convolution states; default: the model's dtype"),
+              &EngineSpec::conv_dtype, parse_dtype)
+      .choice(dtype("ssm_dtype", "element type of recurrent states; default: the model's ssm_dtype, else its dtype"),
+              &EngineSpec::ssm_dtype, parse_dtype);
+}
+
+void add_block_keys(Section<EngineSpec>& keys) {
+  keys.choice(with_choices(key("cache_mode", "where recurrent states are kept for prefix caching: nowhere, where a "
+                                             "scheduled chunk ends on a block boundary, at every one; default none"),
+                           words({CacheMode::none, CacheMode::align, CacheMode::all})),
+              &EngineSpec::cache_mode, parse_cache_mode);
+  KeyInfo pack = count("attention_pack_size", "N, full-attention layers that share one page; a list or a range plans "
+                                              "each; default 1");
+  pack.type = ValueType::integer;
+  pack.sweepable = true;
+  keys.add(pack, [pack](ReadContext& context, const std::string& path, const YamlNode& node, EngineSpec& spec) {
+    context.pack_sizes = read_integers(path, node, pack);
+    spec.attention_pack_size = context.pack_sizes.front();
+  });
+  keys.integer(amount("block_size_tokens", "block size the user asks for: a floor and the rounding unit; default: "
+                                           "none"),
+               &EngineSpec::block_size_tokens)
+      .integer(amount("mamba_block_size_tokens", "cache mode all: overrides the chunk of the scan; default: none"),
+               &EngineSpec::mamba_block_size_tokens)
+      .integer(amount("kernel_alignment_tokens", "smallest kernel block of the backend; default 16"),
+               &EngineSpec::kernel_alignment_tokens)
+      .integers(amount("kernel_block_sizes", "kernel blocks the backend supports, in tokens; default: every multiple "
+                                             "of the smallest"),
+                &EngineSpec::kernel_block_sizes);
+}
+
+/// The form mla is no choice: layers of that kind always use it, and no others can.
+void add_view_keys(Section<EngineSpec>& keys) {
+  keys.choice(with_choices(key("backend_form", "axes by which the attention backend indexes the cache; default paged"),
+                           words({BackendForm::paged, BackendForm::flex, BackendForm::cpu, BackendForm::diff_kv,
+                                  BackendForm::kv_first, BackendForm::kv_first_unordered})),
+              &EngineSpec::backend_form, parse_backend_form);
+  KeyInfo order = with_choices(
+      key("physical_order", "order of a page in memory: token before head, head before token, or head before layer; "
+                            "default nhd"),
+      words({PhysicalOrder::nhd, PhysicalOrder::hnd, PhysicalOrder::head_major}));
+  order.synonyms = {{"NHD", "nhd"}, {"HND", "hnd"}, {"head-major", "head_major"}};
+  keys.choice(std::move(order), &EngineSpec::physical_order, parse_physical_order);
+}
+
+void add_capacity_keys(Section<EngineSpec>& keys) {
+  keys.integer(count("speculative_tokens", "draft tokens per step, s; they lengthen convolution states; default 0", 0),
+               &EngineSpec::speculative_tokens)
+      .integer(count("mtp_layers", "multi-token-prediction layers, which join the full-attention layers; default 0", 0),
+               &EngineSpec::mtp_layers)
+      .section(key("draft", ""), &EngineSpec::draft, draft_keys())
+      .size(sets(key("memory", "memory for all pools together, on one rank: \"40 GiB\", or bytes"), {"memory_bytes"}),
+            &EngineSpec::memory_bytes)
+      .integer(amount("num_blocks", "number of blocks, the null block included; overrides what memory gives"),
+               &EngineSpec::num_blocks)
+      .integer(amount("max_num_batched_tokens", "most tokens of one step; default 8192"),
+               &EngineSpec::max_num_batched_tokens)
+      .choice(with_choices(key("token_rule", "how the engine prints its KV cache tokens: from the concurrency, or "
+                                             "rounded down to blocks as engines up to 0.20; default concurrency"),
+                           words({TokenRule::concurrency, TokenRule::floor})),
+              &EngineSpec::token_rule, parse_token_rule)
+      .check(check_engine);
+}
+
+const Section<EngineSpec>& engine_keys() {
+  static const Section<EngineSpec> section = [] {
+    Section<EngineSpec> keys("engine", "what is asked of the serving engine; defaults are those of a deployment "
+                                       "without any flag");
+    keys.integer(count("tensor_parallel", "ranks that split heads and channels; default 1"),
+                 &EngineSpec::tensor_parallel);
+    add_dtype_keys(keys);
+    add_block_keys(keys);
+    add_view_keys(keys);
+    add_capacity_keys(keys);
+    return keys;
+  }();
+  return section;
+}
+
+const Section<LimitsSpec>& limits_keys() {
+  static const Section<LimitsSpec> section = [] {
+    Section<LimitsSpec> keys("limits", "the lengths the plan is asked about");
+    keys.integers(sets(required(amount("max_model_len", "longest sequence in tokens; a list or a range gives the "
+                                                        "capacity for each")),
+                       {"max_model_lens"}),
+                  &LimitsSpec::max_model_lens)
+        .integer(amount("longest_prompt_tokens", "longest prompt of the traffic, for the warning that no prefix can "
+                                                 "ever hit; default: unknown"),
+                 &LimitsSpec::longest_prompt_tokens)
+        .integers(amount("load_tokens", "lengths of the running requests at which waste is itemised; default: one "
+                                        "request of the longest max_model_len"),
+                  &LimitsSpec::load_tokens);
+    return keys;
+  }();
+  return section;
+}
+
+const Section<WorkspaceSpec>& workspace_keys() {
+  static const Section<WorkspaceSpec> section = [] {
+    Section<WorkspaceSpec> keys("workspace", "a batch whose bias memory the plan shows; default: none");
+    keys.integer(required(amount("query_tokens", "query tokens of the batch")), &WorkspaceSpec::query_tokens)
+        .integer(required(amount("shared_blocks", "cached blocks that more than one query token reads")),
+                 &WorkspaceSpec::shared_blocks)
+        .integer(required(amount("block_size_tokens", "tokens of one such block")), &WorkspaceSpec::block_size_tokens)
+        .integer(amount("chunk_blocks", "blocks for which chunked mode makes a bias at a time; default 64"),
+                 &WorkspaceSpec::chunk_blocks)
+        .choice(dtype("dtype", "element type of the bias; default bf16"), &WorkspaceSpec::dtype, parse_dtype);
+    return keys;
+  }();
+  return section;
+}
+
+const Section<VerifyRequest>& verify_keys() {
+  static const Section<VerifyRequest> section = [] {
+    Section<VerifyRequest> keys("verify", "what `hybridkv verify` runs; default: all packs, requests chosen from the "
+                                          "plan");
+    keys.integers(sets(amount("requests", "length of each request in tokens; default: chosen from the plan"),
+                       {"request_tokens"}),
+                  &VerifyRequest::request_tokens)
+        .integer(amount("seed", "seed of block ids and values; default 1", 0), &VerifyRequest::seed)
+        .size(sets(key("resident_budget", "most memory that may become resident; default: half of the free memory"),
+                   {"resident_budget_bytes"}),
+              &VerifyRequest::resident_budget_bytes)
+        .integers(count("pack_sizes", "N to verify; default: all of engine.attention_pack_size"),
+                  &VerifyRequest::pack_sizes);
+    return keys;
+  }();
+  return section;
+}
+
+}  // namespace
+
+const Section<Scenario>& scenario_keys() {
+  static const Section<Scenario> section = [] {
+    Section<Scenario> keys("a scenario", "One question to hybridkv: a model, an engine, memory and lengths.");
+    KeyInfo model = required(key("model", "the model: the name of a shipped one, {file: …}, or written out here"));
+    model.type = ValueType::model;
+    model.sweepable = true;
+    keys.text(key("name", "name of the scenario; default: that of the file"), &Scenario::name)
+        .add(std::move(model),
+             [](ReadContext& context, const std::string& path, const YamlNode& node, Scenario& scenario) {
+               scenario.model = read_model(context, path, node);
+             })
+        .section(required(key("engine", "")), &Scenario::engine, engine_keys())
+        .section(required(key("limits", "")), &Scenario::limits, limits_keys())
+        .section(key("workspace", ""), &Scenario::workspace,
+                 workspace_keys())
+        .section(key("verify", ""),
+                 &Scenario::verify, verify_keys());
+    return keys;
+  }();
+  return section;
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,122 @@
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <vector>
+
+#include "scenarios/model_keys.h"
+#include "scenarios/scenario_keys.h"
+#include "scenario_text.h"
+
+// scenarios/example.yaml documents every key: as it is, or in lines that begin with "#:".
+
+namespace hybridkv::test {
+
+namespace {
+
+std::string example_text() {
+  std::ifstream file(HYBRIDKV_SOURCE_DIR "/scenarios/example.yaml");
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+/// The example with its "#:" lines in use, the model written out in place of the name.
+std::string with_all_keys(const std::string& example) {
+  std::string text;
+  for (std::string line : lines_of(example)) {
+    const std::size_t mark = line.find_first_not_of(' ');
+    if (mark != std::string::npos && line.compare(mark, 2, "#:") == 0) line.erase(mark, 2);
+    if (!line.starts_with("model: ")) text += line + "\n";
+  }
+  return text;
+}
+
+/// The example without the lines that hold `key`.
+std::string without(const std::string& key) {
+  std::string text;
+  for (const std::string& line : lines_of(example_text()))
+    if (line.find(key + ":") == std::string::npos) text += line + "\n";
+  return text;
+}
+
+/// Every key of the table that a document does not hold, by path.
+void collect_missing(std::set<std::string>& missing, const std::string& path, const YamlNode& node,
+                     const SectionInfo& section) {
+  for (const KeyInfo& key : section.keys) {
+    const YamlNode* value = node.find(key.name);
+    const std::string key_path = path_of(path, key.name);
+    if (!value) {
+      missing.insert(key_path);
+    } else if (key.section) {
+      collect_missing(missing, key_path, *value, *key.section);
+    } else if (key.type == ValueType::model) {
+      collect_missing(missing, key_path, *value, model_keys().info());
+    } else if (key.type == ValueType::kinds) {
+      for (const KindSection& kind : kind_sections()) {
+        // All kinds of one type together show its keys: head_size and head_size_k exclude each other.
+        YamlNode all;
+        for (const YamlEntry& entry : value->entries)
+          if (entry.value.find("type")->text == kind.type)
+            all.entries.insert(all.entries.end(), entry.value.entries.begin(), entry.value.entries.end());
+        collect_missing(missing, key_path + "." + kind.type, all, *kind.info);
+      }
+    }
+  }
+}
+
+std::set<std::string> missing_keys(const std::string& example) {
+  std::set<std::string> missing;
+  collect_missing(missing, "", parse_scenario(with_all_keys(example), "example.yaml").root, scenario_keys().info());
+  return missing;
+}
+
+}  // namespace
+
+TEST_CASE("golden: the example is read as it is, and with every key in use") {
+  const Scenario scenario = read_scenario(parse_scenario(example_text(), "example.yaml"));
+  CHECK(scenario.model.name == "Qwen3.5-4B");
+  CHECK(scenario.engine.memory_bytes == 13'797'582'438);
+  CHECK(scenario.pack_sizes == std::vector<std::int64_t>{1, 2, 3, 4});
+  const Scenario all = read_scenario(parse_scenario(with_all_keys(example_text()), "example.yaml"));
+  CHECK(all.model.name == "my-hybrid");
+  CHECK(all.model.layers.size() == 62);
+  CHECK(all.engine.num_blocks == 500);
+  CHECK(all.engine.draft->layers == 5);
+}
+
+TEST_CASE("golden: the example shows every key that the reader knows") {
+  // Where one key says it all, the keys that say it in two are shown for one kind of attention only.
+  CHECK(missing_keys(example_text()) ==
+        std::set<std::string>{"engine.draft.attention.head_size", "model.kinds.chunked_local.head_size_k",
+                              "model.kinds.chunked_local.head_size_v", "model.kinds.sliding_window.head_size_k",
+                              "model.kinds.sliding_window.head_size_v"});
+  CHECK(example_text().find("model: {file: my-model.yaml}") != std::string::npos);
+}
+
+TEST_CASE("golden: the example names every word that the reader allows") {
+  const std::string text = example_text();
+  for (const char* section : {"engine", "workspace"})
+    for (const KeyInfo& key : scenario_keys().info().find(section)->section->keys)
+      for (const std::string& word : key.choices) {
+        CAPTURE(key.name);
+        CAPTURE(word);
+        CHECK(text.find(word) != std::string::npos);
+      }
+}
+
+TEST_CASE("fault: a key taken out of the example is missed") {
+  CHECK(missing_keys(without("chunk_blocks")).contains("workspace.chunk_blocks"));
+  CHECK(missing_keys(without("num_blocks")).contains("engine.num_blocks"));
+  CHECK(missing_keys(without("groups")).contains("model.kinds.mamba2.groups"));
+}
+
+}  // namespace hybridkv::test

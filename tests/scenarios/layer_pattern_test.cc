@@ -1,0 +1,102 @@
+#include "scenarios/layer_pattern.h"
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+namespace hybridkv::test {
+
+namespace {
+
+/// The layers as one text, '.' after each: "m.m.a.".
+std::string expanded(std::string_view pattern) {
+  std::string text;
+  for (const PatternLayer& layer : parse_layer_pattern(pattern)) text += layer.kinds + ".";
+  return text;
+}
+
+std::pair<std::size_t, std::string> error_of(std::string_view pattern) {
+  try {
+    parse_layer_pattern(pattern);
+  } catch (const PatternError& error) {
+    return {error.offset(), error.what()};
+  }
+  return {0, "no error"};
+}
+
+/// A random pattern and the text that `expanded` should give, built side by side.
+struct Sample {
+  std::string pattern, layers;
+};
+
+Sample sample(int depth) {
+  Sample result;
+  const int items = *rc::gen::inRange(1, 4);
+  for (int i = 0; i < items; ++i) {
+    Sample item;
+    const int form = *rc::gen::inRange(0, depth > 0 ? 4 : 3);
+    if (form == 0) item = {"m", "m."};
+    if (form == 1) item = {"-", "."};
+    if (form == 2) item = {"a+m", "am."};
+    if (form == 3) {
+      const Sample inner = sample(depth - 1);
+      item = {"(" + inner.pattern + ")", inner.layers};
+    }
+    const int times = *rc::gen::inRange(1, 4);
+    if (times > 1) item.pattern += std::to_string(times);
+    for (int k = 0; k < times; ++k) result.layers += item.layers;
+    result.pattern += (*rc::gen::arbitrary<bool>() ? " " : "") + item.pattern;
+  }
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("golden: patterns") {
+  CHECK(expanded("mmma") == "m.m.m.a.");
+  CHECK(expanded("(m3a)2") == "m.m.m.a.m.m.m.a.");
+  CHECK(expanded("m5am4") == "m.m.m.m.m.a.m.m.m.m.");
+  CHECK(expanded("(a+m)2") == "am.am.");
+  CHECK(expanded("a+m2") == "am.am.");
+  CHECK(expanded("M-*-E") == "M..*..E.");
+  CHECK(expanded(" ( m 2 a ) 2 ") == "m.m.a.m.m.a.");
+  CHECK(parse_layer_pattern("MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME").size() == 52);
+  CHECK(parse_layer_pattern("(mmma)15").size() == 60);
+  CHECK(parse_layer_pattern("m10000").size() == 10'000);
+}
+
+TEST_CASE("law: a pattern expands as its parts do") {
+  CHECK(rc::check("random patterns", [] {
+    const Sample random = sample(2);
+    RC_ASSERT(expanded(random.pattern) == random.layers);
+  }));
+}
+
+TEST_CASE("edge: layers know the character they come from") {
+  const std::vector<PatternLayer> layers = parse_layer_pattern("m (a+m)2");
+  REQUIRE(layers.size() == 3);
+  CHECK(layers[0].offset == 0);
+  CHECK(layers[1].offset == 3);
+  CHECK(layers[2].offset == 3);
+}
+
+TEST_CASE("edge: patterns that cannot be read point at the character") {
+  using Error = std::pair<std::size_t, std::string>;
+  const std::string form = "a layer is a letter or '*', or '-' for one without a cache; '+' joins two of them, '(' and "
+                           "')' group, a number repeats";
+  CHECK(error_of("") == Error{0, "no layers"});
+  CHECK(error_of("  ") == Error{0, "no layers"});
+  CHECK(error_of("m)") == Error{1, "')' closes nothing"});
+  CHECK(error_of("m(a") == Error{1, "'(' is never closed"});
+  CHECK(error_of("m()") == Error{1, "nothing between the brackets"});
+  CHECK(error_of("3m") == Error{0, "a number must follow what it repeats"});
+  CHECK(error_of("m0") == Error{1, "repeated 0 times"});
+  CHECK(error_of("m.a") == Error{1, form});
+  CHECK(error_of("a+") == Error{1, "nothing follows '+'"});
+  CHECK(error_of("a+-") == Error{2, form});
+  CHECK(error_of("m10001") == Error{5, "more than 10000 layers"});
+  CHECK(error_of("m99999999999999999999999") == Error{23, "more than 10000 layers"});
+  CHECK(error_of("(m9999)9999") == Error{10, "more than 10000 layers"});
+  CHECK(error_of(std::string(17, '(') + "m") == Error{16, "more than 16 brackets inside each other"});
+}
+
+}  // namespace hybridkv::test

@@ -1,0 +1,174 @@
+#include "scenarios/model_library.h"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "mamba/recurrent_spec.h"
+#include "scenario_text.h"
+
+namespace hybridkv::test {
+
+namespace {
+
+using Row = std::map<std::string, std::string>;
+
+std::vector<std::string> cells_of(const std::string& line) {
+  std::vector<std::string> cells(1);
+  for (const char c : line) {
+    if (c == ',')
+      cells.emplace_back();
+    else
+      cells.back() += c;
+  }
+  return cells;
+}
+
+/// Rows of a file of tests/data/scenarios by column; no cell holds a comma.
+std::vector<Row> rows_of(const std::string& name) {
+  std::ifstream file(std::string(HYBRIDKV_TEST_DATA "/scenarios/") + name);
+  std::string line;
+  std::getline(file, line);
+  const std::vector<std::string> columns = cells_of(line);
+  std::vector<Row> rows;
+  while (std::getline(file, line)) {
+    const std::vector<std::string> cells = cells_of(line);
+    REQUIRE(cells.size() == columns.size());
+    rows.emplace_back();
+    for (std::size_t i = 0; i < columns.size(); ++i) rows.back()[columns[i]] = cells[i];
+  }
+  return rows;
+}
+
+ModelSpec model_named(const std::string& name) {
+  return read_text_as_scenario("model: " + name + "\nengine: {memory: 1}\nlimits: {max_model_len: 1}\n").model;
+}
+
+std::string positions_of_attention(const ModelSpec& model) {
+  std::string text;
+  for (std::size_t i = 0; i < model.layers.size(); ++i)
+    if (model.layers[i].attention) text += (text.empty() ? "" : " ") + std::to_string(i);
+  return text;
+}
+
+/// The columns heads … chunk of the recurrent layer of a row; for gdn `heads` are value heads, `groups` key heads.
+std::vector<std::int64_t> numbers_of(const RecurrentSpec& layer) {
+  if (const auto* gdn = std::get_if<GdnSpec>(&layer))
+    return {gdn->value_heads, gdn->value_head_dim, gdn->key_head_dim, gdn->key_heads, 0};
+  const auto& mamba2 = std::get<Mamba2Spec>(layer);
+  return {mamba2.heads, mamba2.head_dim, mamba2.state_size, mamba2.groups, mamba2.chunk_size};
+}
+
+std::int64_t conv_kernel_of(const RecurrentSpec& layer) {
+  return std::visit([](const auto& family) { return family.conv_kernel; }, layer);
+}
+
+const RecurrentSpec& first_recurrent(const ModelSpec& model) {
+  for (const LayerSpec& layer : model.layers)
+    if (layer.recurrent) return *layer.recurrent;
+  throw std::logic_error("no recurrent layer");
+}
+
+const AttentionSpec& first_attention(const ModelSpec& model) {
+  for (const LayerSpec& layer : model.layers)
+    if (layer.attention) return *layer.attention;
+  throw std::logic_error("no attention");
+}
+
+}  // namespace
+
+TEST_CASE("golden: every shipped model has the layers of the architecture table") {
+  std::map<std::string, int> seen;
+  for (const Row& row : rows_of("architectures.csv")) {
+    CAPTURE(row.at("model"));
+    const ModelSpec model = model_named(row.at("model"));
+    CHECK(model.name == row.at("model"));
+    CHECK(model.dtype == DType::bf16);
+    CHECK(model.ssm_dtype == parse_dtype(row.at("ssm_dtype")));
+    CHECK(model.layer_order_verified == (row.at("order_verified") == "1"));
+    std::int64_t attention = 0, recurrent = 0;
+    for (const LayerSpec& layer : model.layers) {
+      attention += layer.attention ? 1 : 0;
+      recurrent += layer.recurrent ? 1 : 0;
+      if (layer.attention) CHECK(*layer.attention == first_attention(model));
+      if (layer.recurrent) CHECK(*layer.recurrent == first_recurrent(model));
+    }
+    CHECK(attention == std::stoll(row.at("attention_layers")));
+    CHECK(recurrent == std::stoll(row.at("recurrent_layers")));
+    if (model.layer_order_verified) CHECK(positions_of_attention(model) == row.at("attention_positions"));
+    ++seen[find_shipped_model(model.name)->file];
+  }
+  CHECK(seen.size() == shipped_models().size());
+}
+
+TEST_CASE("golden: every shipped model has the heads and states of the architecture table") {
+  for (const Row& row : rows_of("architectures.csv")) {
+    CAPTURE(row.at("model"));
+    const ModelSpec model = model_named(row.at("model"));
+    const AttentionSpec& attention = first_attention(model);
+    CHECK(attention.kind == AttentionKind::full);
+    CHECK(attention.kv_heads == std::stoll(row.at("kv_heads")));
+    CHECK(attention.head_size_k == std::stoll(row.at("head_size")));
+    CHECK(attention.head_size_v == attention.head_size_k);
+    CHECK(attention.query_heads % attention.kv_heads == 0);
+    const RecurrentSpec& recurrent = first_recurrent(model);
+    CHECK(family_name(recurrent) == row.at("family"));
+    CHECK(conv_kernel_of(recurrent) == 4);
+    const std::vector<std::int64_t> numbers = numbers_of(recurrent);
+    const char* columns[] = {"heads", "value_dim", "key_dim", "groups", "chunk"};
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      if (!row.at(columns[i]).empty()) CHECK(numbers[i] == std::stoll(row.at(columns[i])));
+  }
+}
+
+TEST_CASE("golden: state bytes of the shipped models are those that deployments printed") {
+  for (const Row& row : rows_of("published_states.csv")) {
+    CAPTURE(row.at("id"));
+    const ModelSpec model = model_named(row.at("model"));
+    StateContext context;
+    context.tensor_parallel = std::stoll(row.at("tensor_parallel"));
+    context.speculative_tokens = std::stoll(row.at("speculative_tokens"));
+    context.conv_dtype = model.dtype;
+    context.ssm_dtype = model.ssm_dtype.value_or(model.dtype);
+    if (row.at("id") == "68") {
+      CHECK(context.ssm_dtype == DType::fp32);
+      context.ssm_dtype = DType::fp16;  // set by that deployment
+    }
+    CHECK(context.ssm_dtype == parse_dtype(row.at("ssm_dtype")));
+    CHECK(state_of(first_recurrent(model), context).bytes == std::stoll(row.at("state_bytes")));
+  }
+}
+
+TEST_CASE("edge: every shipped model says where its numbers come from, and an unverified order says so twice") {
+  for (const ShippedModel& shipped : shipped_models()) {
+    CAPTURE(shipped.file);
+    CHECK(shipped.file == "models/" + shipped.model.name + ".yaml");
+    CHECK(shipped.model.source.find("Hugging Face") != std::string::npos);
+    const bool says_so = shipped.model.source.find("unverified") != std::string::npos ||
+                         shipped.model.source.find("not known") != std::string::npos;
+    CHECK(says_so == !shipped.model.layer_order_verified);
+  }
+}
+
+TEST_CASE("edge: no two shipped models share a name") {
+  std::map<std::string, int> names;
+  for (const ShippedModel& shipped : shipped_models()) {
+    ++names[shipped.model.name];
+    for (const std::string& alias : shipped.aliases) ++names[alias];
+  }
+  for (const auto& [name, times] : names) {
+    CAPTURE(name);
+    CHECK(times == 1);
+  }
+}
+
+TEST_CASE("edge: names are found in upper and lower case, aliases keep their own name") {
+  CHECK(model_named("QWEN3.5-397b-a17b").name == "Qwen3.5-397B-A17B");
+  CHECK(model_named("qwen3.8-27B").name == "Qwen3.8-27B");
+  CHECK(find_shipped_model("Qwen3.6-27B") == find_shipped_model("Qwen3.5-27B"));
+  CHECK(find_shipped_model("Qwen3.5-27") == nullptr);
+}
+
+}  // namespace hybridkv::test

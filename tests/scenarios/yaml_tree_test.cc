@@ -1,0 +1,145 @@
+#include "scenarios/yaml_tree.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "scenario_text.h"
+
+namespace hybridkv::test {
+
+namespace {
+
+YamlNode parsed(std::string_view text) { return parse_yaml(text, {"t.yaml", ".", {}}); }
+
+std::string place_of(const YamlNode& root, std::initializer_list<const char*> keys) {
+  const YamlNode* node = &root;
+  for (const char* key : keys) node = node->find(key);
+  return to_string(node->place);
+}
+
+/// A file or link in a folder of its own that is gone with this object.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() : path_(std::filesystem::temp_directory_path() / "hybridkv_yaml_tree_test") {
+    std::filesystem::remove_all(path_);
+    std::filesystem::create_directories(path_);
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+  std::string operator/(const char* name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace
+
+TEST_CASE("golden: values, kinds and places of a document") {
+  const YamlNode root = parsed("a: 1\nb:\n  c: ['x', {d: \"2\"}]\n  é: {ü: ö, e: 3}\nf:\n");
+  REQUIRE(root.kind == YamlNode::Kind::mapping);
+  CHECK(root.entries.size() == 3);
+  CHECK(root.find("a")->text == "1");
+  CHECK_FALSE(root.find("a")->quoted);
+  CHECK(root.find("x") == nullptr);
+  const YamlNode& list = *root.find("b")->find("c");
+  REQUIRE(list.kind == YamlNode::Kind::list);
+  CHECK(list.items[0].quoted);
+  CHECK(list.items[1].find("d")->text == "2");
+  CHECK(root.find("f")->kind == YamlNode::Kind::nothing);
+  CHECK(place_of(root, {"a"}) == "t.yaml:1:4");
+  CHECK(place_of(root, {"b", "c"}) == "t.yaml:3:6");
+  CHECK(to_string(root.find("b")->find("c")->key_place) == "t.yaml:3:3");
+  CHECK(place_of(root, {"b", "é", "e"}) == "t.yaml:4:16");
+  CHECK(place_of(root, {"f"}) == "t.yaml:5:1");
+  CHECK(to_string(list.items[1].place) == "t.yaml:3:12");
+}
+
+TEST_CASE("edge: lines end in LF or CRLF, the last one perhaps in neither") {
+  for (const char* text : {"a: 1\r\nb: x\r\n", "a: 1\nb: x", "a: 1\nb: x\n\n"}) {
+    const YamlNode root = parsed(text);
+    CHECK(root.find("b")->text == "x");
+    CHECK(place_of(root, {"b"}) == "t.yaml:2:4");
+    CHECK(root.place.text->lines[1] == "b: x");
+  }
+}
+
+TEST_CASE("edge: an alias is a copy of what it names") {
+  const YamlNode root = parsed("a: &v {x: 1}\nb: *v\n");
+  CHECK(root.find("b")->find("x")->text == "1");
+}
+
+TEST_CASE("edge: aliases of aliases do not make the reader endless") {
+  std::string text = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n";
+  for (int i = 1; i < 10; ++i) {
+    const std::string below = "*a" + std::to_string(i - 1);
+    text += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [";
+    for (int k = 0; k < 10; ++k) text += (k ? ", " : "") + below;
+    text += "]\n";
+  }
+  CHECK(error_of([&] { parsed(text); }).find("more than 1000000 values") != std::string::npos);
+}
+
+TEST_CASE("edge: aliases do not nest deeper than lists may") {
+  std::string text = "a0: &a0 [x]\n";
+  for (int i = 1; i < 70; ++i)
+    text += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [*a" + std::to_string(i - 1) + "]\n";
+  CHECK(error_of([&] { parsed(text); }).find("more than 64 lists and mappings inside each other") !=
+        std::string::npos);
+}
+
+TEST_CASE("regression: text after a closed list is refused, where YAML::LoadAll never returns") {
+  CHECK(error_of([] { parsed("[1, 2], 3\n"); }).starts_with("t.yaml:1:"));
+  CHECK(error_of([] { parsed("{a: 1}, b\n"); }).starts_with("t.yaml:1:"));
+  CHECK(error_of([] { parsed("[1] ]\n"); }).starts_with("t.yaml:1:"));
+  CHECK(error_of([] { parsed("a: 1\n...\n"); }) == "no error");
+}
+
+TEST_CASE("edge: a long list is read, one that is too long refused") {
+  const auto list = [](int values) {
+    std::string text = "[";
+    for (int i = 0; i < values; ++i) text += "1,";
+    return text + "]";
+  };
+  CHECK(parsed(list(1000)).items.size() == 1000);
+  CHECK(error_of([&] { parsed(list(1'000'000)); }) == "t.yaml:1:2000000: more than 1000000 values");
+}
+
+TEST_CASE("edge: deep nesting is refused, not recursed into") {
+  CHECK(error_of([&] { parsed(std::string(100'000, '[')); }).starts_with("t.yaml:1:"));
+  CHECK(error_of([&] { parsed("a: " + std::string(63, '[') + std::string(63, ']')); }) == "no error");
+  CHECK(error_of([&] { parsed("a: " + std::string(70, '[') + std::string(70, ']')); }) ==
+        "t.yaml:1:67: more than 64 lists and mappings inside each other\n  a: " +
+            std::string(70, '[') + std::string(70, ']') + "\n  " + std::string(66, ' ') + "^");
+}
+
+TEST_CASE("edge: a value of a flag has the flag for place") {
+  const YamlNode value = parse_flag_value("{x: [1, 2]}", {"--set a={x: [1, 2]}", "", {}});
+  CHECK(to_string(value.place) == "--set a={x: [1, 2]}");
+  CHECK(to_string(value.find("x")->items[1].place) == "--set a={x: [1, 2]}");
+  CHECK(error_of([] { parse_flag_value("{x: 1, x: 2}", {"--set a", "", {}}); }) ==
+        "--set a: key 'x' is given twice");
+}
+
+TEST_CASE("edge: long and strange texts are shortened and cleaned for messages") {
+  CHECK(in_quotes("abc") == "'abc'");
+  CHECK(in_quotes("a\nb\x1b") == "'a?b?'");
+  CHECK(in_quotes(std::string(60, 'x')) == "'" + std::string(60, 'x') + "'");
+  CHECK(in_quotes(std::string(61, 'x')) == "'" + std::string(60, 'x') + "…'");
+  CHECK(in_quotes(std::string(59, 'x') + "é") == "'" + std::string(59, 'x') + "…'");
+}
+
+TEST_CASE("edge: files that cannot be read say why") {
+  const TemporaryFolder folder;
+  CHECK(read_text_file(folder / "none").problem == "no such file");
+  CHECK(read_text_file(folder / ".").problem == "is a directory, not a file");
+  std::filesystem::create_symlink("loop", folder / "loop");
+  CHECK(read_text_file(folder / "loop").problem == "cannot be read: Too many levels of symbolic links");
+  std::ofstream(folder / "empty");
+  CHECK(read_text_file(folder / "empty").problem == "");
+  CHECK(read_text_file(folder / "empty").text == "");
+  std::ofstream(folder / "large") << std::string((16 << 20) + 1, '#');
+  CHECK(read_text_file(folder / "large").problem == "is larger than 16 MiB");
+}
+
+}  // namespace hybridkv::test

@@ -14,6 +14,18 @@ namespace {
 template <class Real>
 constexpr Real minus_infinity = -std::numeric_limits<Real>::infinity();
 
+/// scores = queries * keys^T, summed over short runs of channels: in float32 one sum over 256 channels puts the
+/// result four times further from the exact one.
+template <class Queries, class Keys, class Scores>
+void score(const Queries& queries, const Keys& keys, Scores& scores) {
+  constexpr Eigen::Index run = 64;
+  scores.setZero();
+  for (Eigen::Index channel = 0; channel < queries.cols(); channel += run) {
+    const Eigen::Index count = std::min(run, queries.cols() - channel);
+    scores.noalias() += queries.middleCols(channel, count) * keys.middleCols(channel, count).transpose();
+  }
+}
+
 /// Turns the scores of one row into weights exp(score - max), 0 for masked keys. Returns max and sum.
 template <class Real>
 std::pair<Real, Real> to_weights(std::span<Real> scores, const Real* bias) {
@@ -114,7 +126,7 @@ void attend(const RowMatrix<Real>& queries, const KeyValueTile<Real>& tile, cons
     const std::int64_t first_token = task.first_token + done;
     Map scores(grow(scratch.scores, rows * keys), rows, keys);
     Map weighted(grow(scratch.weighted, rows * into.head_size), rows, into.head_size);
-    scores.noalias() = queries.middleRows(first_token * group, rows) * tile.key.topRows(keys).transpose();
+    score(queries.middleRows(first_token * group, rows), tile.key.topRows(keys), scores);
     std::vector<std::pair<Real, Real>> max_and_sum(rows);
     for (std::int64_t row = 0; row < rows; ++row) {
       const Real* bias = task.bias + (done + row / group) * task.bias_stride;

@@ -196,7 +196,7 @@ TEST_CASE("law: the layers of a pack are injective, disjoint and inside their pa
   }));
 }
 
-TEST_CASE("law: K and V cover the elements of a layer, each once; V of a latent is its first channels") {
+TEST_CASE("law: K and V cover the elements of a layer, each once, and V of a latent is its first channels") {
   CHECK(rc::check("K and V", [] {
     const KvViewSpec spec = random_spec();
     for (const Layout& layer : kv_layouts(spec)) {

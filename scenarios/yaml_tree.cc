@@ -18,7 +18,7 @@ namespace hybridkv {
 
 namespace {
 
-constexpr std::int64_t most_values = 1'000'000;
+constexpr std::int64_t most_values = 100'000;
 constexpr std::int64_t deepest_nesting = 64;
 constexpr std::size_t largest_file_bytes = std::size_t{16} << 20;
 

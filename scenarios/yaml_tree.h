@@ -42,7 +42,7 @@ std::string in_quotes(std::string_view text);
 /// Reads one YAML document; `source` gives the name and the directory of the places, its lines are filled in.
 /// A text without any value is a node of kind nothing.
 /// Throws InputError: broken YAML, more than one document, a key twice in one mapping, a key that is no plain
-/// text, more than 1,000,000 values or 64 levels (aliases counted as what they name).
+/// text, more than 100,000 values or 64 levels (aliases counted as what they name).
 YamlNode parse_yaml(std::string_view text, SourceText source);
 
 /// As parse_yaml, for a value given in a flag: all places are the flag as a whole.

@@ -77,7 +77,7 @@ TEST_CASE("edge: aliases of aliases do not make the reader endless") {
     for (int k = 0; k < 10; ++k) text += (k ? ", " : "") + below;
     text += "]\n";
   }
-  CHECK(error_of([&] { parsed(text); }).find("more than 1000000 values") != std::string::npos);
+  CHECK(error_of([&] { parsed(text); }).find("more than 100000 values") != std::string::npos);
 }
 
 TEST_CASE("edge: aliases do not nest deeper than lists may") {
@@ -102,7 +102,7 @@ TEST_CASE("edge: a long list is read, one that is too long refused") {
     return text + "]";
   };
   CHECK(parsed(list(1000)).items.size() == 1000);
-  CHECK(error_of([&] { parsed(list(1'000'000)); }) == "t.yaml:1:2000000: more than 1000000 values");
+  CHECK(error_of([&] { parsed(list(100'000)); }) == "t.yaml:1:200000: more than 100000 values");
 }
 
 TEST_CASE("edge: deep nesting is refused, not recursed into") {

@@ -48,7 +48,7 @@ LayerSpec joined_layer(const PatternLayer& layer, const std::map<std::string, La
 void expand_layers(ReadContext& context, const std::string& path, const YamlNode& node, const ModelText& text,
                    ModelSpec& model) {
   try {
-    for (const PatternLayer& layer : parse_layer_pattern(node.text)) {
+    for (const PatternLayer& layer : parse_layer_pattern(text.layers)) {
       const std::string layer_path = fmt::format("{}.layers[{}]", path, model.layers.size());
       for (const char name : layer.kinds) {
         const auto kind = text.kinds.find(std::string(1, name));

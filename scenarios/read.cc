@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "scenarios/embedded_files.h"
 #include "scenarios/model_keys.h"

@@ -48,6 +48,7 @@ struct EngineSpec {
   std::optional<std::int64_t> mamba_block_size_tokens;  ///< mode all: overrides the chunk of the scan
   std::int64_t kernel_alignment_tokens = 16;            ///< smallest kernel block of the backend, >= 1
   std::vector<std::int64_t> kernel_block_sizes;         ///< supported kernel blocks; empty: any multiple of the smallest
+  std::int64_t page_alignment_bytes = 1;                ///< pages are padded to a multiple of it, >= 1; for transfers
   BackendForm backend_form = BackendForm::paged;        ///< of full-attention layers; mla layers always use mla
   PhysicalOrder physical_order = PhysicalOrder::nhd;
   std::int64_t speculative_tokens = 0;                  ///< s, >= 0

@@ -129,6 +129,7 @@ void size_pages(CachePlan& plan, const ModelSpec& model, const EngineSpec& engin
       spec.unpadded_page_bytes = Checked(spec.layers_per_page) * spec.block_size_tokens * spec.bytes_per_token;
     plan.page_bytes = std::max(plan.page_bytes, spec.unpadded_page_bytes);
   }
+  plan.page_bytes = round_up(plan.page_bytes, engine.page_alignment_bytes);
   std::vector<Term> pages;
   for (SpecPlan& spec : plan.specs) {
     const std::int64_t padding = plan.page_bytes - spec.unpadded_page_bytes;
@@ -136,8 +137,11 @@ void size_pages(CachePlan& plan, const ModelSpec& model, const EngineSpec& engin
     pages.push_back({fmt::format("{} of spec {} ({})", spec.state ? "M" : "N * B * a1", spec.id, spec.kind),
                      spec.unpadded_page_bytes, "bytes"});
   }
+  if (engine.page_alignment_bytes > 1) pages.push_back({"alignment", engine.page_alignment_bytes, "bytes"});
   plan.derivation.push_back({{"P", plan.page_bytes, "bytes"},
-                             "P = the largest unpadded page; every other page is padded to it",
+                             engine.page_alignment_bytes > 1
+                                 ? "P = the largest unpadded page, rounded up to the alignment; every other page is padded to it"
+                                 : "P = the largest unpadded page; every other page is padded to it",
                              std::move(pages),
                              "vLLM HybridAttentionMambaModelConfig; packs: vLLM PR 35703"});
   for (const SpecPlan& spec : plan.specs)

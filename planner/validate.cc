@@ -116,6 +116,7 @@ void validate(const EngineSpec& engine) {
   tokens(engine.mamba_block_size_tokens, "engine.mamba_block_size_tokens");
   tokens(engine.kernel_alignment_tokens, "engine.kernel_alignment_tokens");
   tokens(engine.kernel_block_sizes, "engine.kernel_block_sizes");
+  tokens(engine.page_alignment_bytes, "engine.page_alignment_bytes");
   in_range(0, largest_dimension, engine.speculative_tokens, "engine.speculative_tokens");
   in_range(0, largest_count, engine.mtp_layers, "engine.mtp_layers");
   tokens(engine.max_num_batched_tokens, "engine.max_num_batched_tokens");

@@ -66,7 +66,9 @@ void add_block_keys(Section<EngineSpec>& keys) {
                &EngineSpec::kernel_alignment_tokens)
       .integers(amount("kernel_block_sizes", "kernel blocks the backend supports, in tokens; default: every multiple "
                                              "of the smallest"),
-                &EngineSpec::kernel_block_sizes);
+                &EngineSpec::kernel_block_sizes)
+      .integer(amount("page_alignment_bytes", "pages are padded to a multiple of it; default 1"),
+               &EngineSpec::page_alignment_bytes);
 }
 
 /// The form mla is no choice: layers of that kind always use it, and no others can.

@@ -33,19 +33,18 @@ CommonAttentionMetadata batch_metadata(const Traffic& traffic, const BoundView& 
                        traffic.plan.specs[view.view.spec].block_size_tokens);
 }
 
-std::string first_difference(const Traffic& traffic, const BoundView& view, const AttentionBatch& batch,
-                             std::size_t element, double got, double expected) {
+/// `row` = query token and head, the outer two axes of both results.
+std::string difference_text(const Traffic& traffic, const BoundView& view, const AttentionBatch& batch, std::int64_t row,
+                            std::string_view what, double got, double wanted) {
   const AttentionInputs& inputs = batch.inputs;
-  const auto row = static_cast<std::int64_t>(element) / inputs.head_size_v();
   const std::int64_t token = row / inputs.num_query_heads;
   std::int64_t request = 0;
   while (inputs.metadata.query_start_loc[request + 1] <= token) ++request;
   const std::int64_t block = inputs.metadata.block(request, 0);
-  return fmt::format("{}, pool {}, request {} (first block {}, byte {}), token {}, query head {}, channel {}: attention "
-                     "gives {:.9g}, the reference {:.9g}",
+  return fmt::format("{}, pool {}, request {} (first block {}, byte {}), token {}, query head {}: {} gives {:.9g}, the "
+                     "reference {:.9g}",
                      view.name(traffic.plan), view.view.pool, request, block, block * traffic.plan.page_bytes, token,
-                     row % inputs.num_query_heads, static_cast<std::int64_t>(element) % inputs.head_size_v(), got,
-                     expected);
+                     row % inputs.num_query_heads, what, got, wanted);
 }
 
 void compare(const Traffic& traffic, std::size_t view_index, const AttentionBatch& batch,
@@ -55,18 +54,24 @@ void compare(const Traffic& traffic, std::size_t view_index, const AttentionBatc
   options.chunk_blocks = 1;  // so that chunks are merged even where a batch shares few blocks
   options.unique_bias = UniqueBiasMode::gathered;
   const AttentionOutput<float> output = unified_attention<float>(batch.inputs, options).output;
-  for (std::size_t i = 0; i < expected.out.size(); ++i) {
+  const auto compare_element = [&](double got, double wanted, std::size_t row, std::string_view what) {
     ++result.count;
-    const double error = std::abs(output.out[i] - expected.out[i]);
+    const double error = std::abs(got - wanted);
     // NaN compares false with everything, so it must not hide behind `error > limit`.
-    const bool right = error <= absolute_tolerance + relative_tolerance * std::abs(expected.out[i]);
+    const bool right = error <= absolute_tolerance + relative_tolerance * std::abs(wanted);
     if (right) {
       result.max_error = std::max(result.max_error, error);
     } else if (result.status == CheckStatus::passed) {
       result.max_error = error;
-      result.fail(first_difference(traffic, traffic.views[view_index], batch, i, output.out[i], expected.out[i]));
+      result.fail(difference_text(traffic, traffic.views[view_index], batch, static_cast<std::int64_t>(row), what, got,
+                                  wanted));
     }
-  }
+  };
+  const auto channels = static_cast<std::size_t>(batch.inputs.head_size_v());
+  for (std::size_t i = 0; i < expected.out.size(); ++i)
+    compare_element(output.out[i], expected.out[i], i / channels, "attention");
+  for (std::size_t i = 0; i < expected.lse.size(); ++i)
+    compare_element(output.lse[i], expected.lse[i], i, "its log-sum-exp");
 }
 
 }  // namespace

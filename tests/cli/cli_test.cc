@@ -104,6 +104,8 @@ TEST_CASE("edge: bad input names its place, its value and a way out, with exit c
   require_refused("plan qwen3.5-397b --memory 99999999999999999999GiB", 2, "99999999999999999999");
   require_refused("plan qwen3.5-397b --pack 1 --set engine.block_size_tokens=128 --set engine.kernel_block_sizes=[96]", 2,
                   "divides the block of 2176");
+  require_refused("plan qwen3.5-397b --pack 1 --set engine.page_alignment_bytes=1000000 "
+                  "--set engine.kernel_block_sizes=[16]", 2, "the padded page of 3000000 bytes");
   require_refused("plan qwen3.5-397b --format xml", 2, "xml");
   require_refused("fly", 2, "hybridkv");
   require_refused("attend /nowhere", 2, "no such folder");

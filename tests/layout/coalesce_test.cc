@@ -5,7 +5,7 @@
 namespace hybridkv {
 namespace {
 
-TEST_CASE("law: coalescing merges what can be merged; also as constant expressions") {
+TEST_CASE("law: coalescing merges what can be merged, also as constant expressions") {
   CHECK_CONSTANT(coalesce(Layout({{"kv", 2, 100}, {"head", 1, 9}, {"token", 3, 4}, {"channel", 4, 1}})) ==
                  Layout({{"kv", 2, 100}, {"token", 12, 1}}));
   CHECK_CONSTANT(coalesce(Layout({{"x", 1, 5}, {"y", 1, 7}}, 4)) == Layout({}, 4));

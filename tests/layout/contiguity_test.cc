@@ -5,7 +5,7 @@
 namespace hybridkv {
 namespace {
 
-TEST_CASE("law: contiguous in logical order, dense in any; also as constant expressions") {
+TEST_CASE("law: contiguous in logical order, dense in any, also as constant expressions") {
   CHECK_CONSTANT(is_contiguous(Layout({{"token", 3, 4}, {"channel", 4, 1}}, 6)));
   CHECK_CONSTANT(!is_contiguous(Layout({{"channel", 4, 1}, {"token", 3, 4}})));
   CHECK_CONSTANT(is_dense(Layout({{"channel", 4, 1}, {"token", 3, 4}})));

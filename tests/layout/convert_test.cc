@@ -158,7 +158,7 @@ TEST_CASE("edge: largest values, saturation and overflow") {
   CHECK(decode<DType::fp16>(encode<DType::fp16>(5.9604645e-8f)) == 5.9604645e-8f);
 }
 
-TEST_CASE("law: integers are rounded to nearest even and saturate; NaN is 0") {
+TEST_CASE("law: integers are rounded to nearest even and saturate, NaN is 0") {
   for (int quarter = -4 * 300; quarter <= 4 * 300; ++quarter) {
     const float value = static_cast<float>(quarter) / 4;
     const double rounded = std::nearbyint(static_cast<double>(value));

@@ -7,7 +7,7 @@
 namespace hybridkv {
 namespace {
 
-TEST_CASE("law: cosize is one more than the largest offset, 0 without elements; also as constant expressions") {
+TEST_CASE("law: cosize is one more than the largest offset, 0 without elements, also as constant expressions") {
   CHECK_CONSTANT(cosize(Layout()) == 1);
   CHECK_CONSTANT(cosize(Layout({{"block", 2, 5}, {"token", 3, 1}}, 10)) == 18);
   CHECK_CONSTANT(cosize(Layout({{"block", 2, 5}, {"token", 0, 1}}, 10)) == 0);

@@ -145,7 +145,7 @@ TEST_CASE("edge: unknown only above the stated number of indices, and never hide
   CHECK(three.overlap->second == 2);
 }
 
-TEST_CASE("edge: neighbours that touch do not overlap; nothing overlaps nothing") {
+TEST_CASE("edge: neighbours that touch do not overlap, nothing overlaps nothing") {
   const Layout row({{"x", 4, 1}});
   CHECK(are_disjoint(std::vector<PlacedLayout>{{row, 2, 0}, {row, 2, 8}}) == Answer::yes);
   CHECK(are_disjoint(std::vector<PlacedLayout>{{row, 2, 0}, {row, 2, 7}}) == Answer::no);

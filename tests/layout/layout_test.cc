@@ -10,7 +10,7 @@ namespace {
 
 constexpr Layout pages({{"block", 2, 5}, {"token", 3, 1}});
 
-TEST_CASE("law: an index means offset + sum of position * stride; also as constant expressions") {
+TEST_CASE("law: an index means offset + sum of position * stride, also as constant expressions") {
   CHECK_CONSTANT(pages.at({1, 2}) == 7);
   CHECK_CONSTANT(Layout({{"block", 2, 5}, {"token", 3, 1}}, 10).at({1, 2}) == 17);
   CHECK_CONSTANT(Layout({}, 4).at(std::initializer_list<std::int64_t>{}) == 4);

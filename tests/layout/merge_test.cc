@@ -9,7 +9,7 @@ namespace {
 
 constexpr Layout split_pages({{"block", 2, 40}, {"kernel", 2, 12}, {"token", 3, 4}}, 3);
 
-TEST_CASE("law: axes that continue each other merge into one; also as constant expressions") {
+TEST_CASE("law: axes that continue each other merge into one, also as constant expressions") {
   CHECK_CONSTANT(merge(split_pages, "kernel", "token", "token") ==
                  Layout({{"block", 2, 40}, {"token", 6, 4}}, 3));
   CHECK_CONSTANT(!merge(split_pages, "block", "kernel", "block"));

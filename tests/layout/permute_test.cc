@@ -10,7 +10,7 @@ namespace {
 
 constexpr Layout pages({{"block", 2, 5}, {"token", 3, 1}});
 
-TEST_CASE("law: permuting keeps strides with their axes; also as constant expressions") {
+TEST_CASE("law: permuting keeps strides with their axes, also as constant expressions") {
   CHECK_CONSTANT(permute(pages, {"token", "block"}) == Layout({{"token", 3, 1}, {"block", 2, 5}}));
   CHECK_CONSTANT(permute(permute(pages, {"token", "block"}), {"block", "token"}) == pages);
 }

@@ -88,7 +88,7 @@ TEST_CASE("edge: an empty pool has no byte and no memory") {
   CHECK(pool.resident_bytes() == 0);
 }
 
-TEST_CASE("law: moving hands the memory over; assigning gives the old memory back") {
+TEST_CASE("law: moving hands the memory over, assigning gives the old memory back") {
   Pool first(2 * page);
   first.bytes()[5] = std::byte{9};
   std::byte* const address = first.bytes().data();

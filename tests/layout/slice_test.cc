@@ -9,7 +9,7 @@ namespace {
 
 constexpr Layout pages({{"block", 2, 5}, {"token", 3, 1}});
 
-TEST_CASE("law: fixing a position leaves the offsets of that position; also as constant expressions") {
+TEST_CASE("law: fixing a position leaves the offsets of that position, also as constant expressions") {
   CHECK_CONSTANT(slice(pages, "block", 1) == Layout({{"token", 3, 1}}, 5));
   CHECK_CONSTANT(slice(slice(pages, "block", 1), "token", 2) == Layout({}, 7));
   check_for_layouts("fix a position", [](const Layout& layout) {
@@ -26,7 +26,7 @@ TEST_CASE("law: fixing a position leaves the offsets of that position; also as c
   });
 }
 
-TEST_CASE("law: a range of an axis leaves the offsets of that range; also as constant expressions") {
+TEST_CASE("law: a range of an axis leaves the offsets of that range, also as constant expressions") {
   CHECK_CONSTANT(slice(pages, "token", 1, 2) == Layout({{"block", 2, 5}, {"token", 2, 1}}, 1));
   CHECK_CONSTANT(slice(pages, "token", 0, 3) == pages);
   check_for_layouts("take a range", [](const Layout& layout) {

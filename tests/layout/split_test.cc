@@ -11,7 +11,7 @@ namespace {
 
 constexpr Layout pages({{"block", 2, 40}, {"token", 6, 4}}, 3);
 
-TEST_CASE("law: splitting an axis gives outer and inner positions; also as constant expressions") {
+TEST_CASE("law: splitting an axis gives outer and inner positions, also as constant expressions") {
   CHECK_CONSTANT(split(pages, "token", "kernel", "token", 3) ==
                  Layout({{"block", 2, 40}, {"kernel", 2, 12}, {"token", 3, 4}}, 3));
   CHECK_CONSTANT(split(pages, "token", "kernel", "token", 6).stride("kernel") == 0);

@@ -169,6 +169,7 @@ TEST_CASE("law: the block never grows with the pack") {
     EngineSpec engine = specs.engine;
     engine.kernel_block_sizes.clear();
     engine.kernel_alignment_tokens = 1;
+    engine.page_alignment_bytes = 1;
     engine.num_blocks = 1'000'000;
     for (engine.attention_pack_size = 1; engine.attention_pack_size <= 16; ++engine.attention_pack_size) {
       const std::int64_t block = attention_of(make_plan(specs.model, engine, specs.limits))->block_size_tokens;

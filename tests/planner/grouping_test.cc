@@ -102,7 +102,7 @@ TEST_CASE("golden: with both kinds in one layer attention comes first") {
   for (std::int64_t i = 0; i < 32; ++i) CHECK(plan.pools[i].shared_by == std::vector<LayerRef>{{0, i}, {1, i}});
 }
 
-TEST_CASE("golden: group i takes pages i, i + groups, …; the last pack may be short") {
+TEST_CASE("golden: group i takes pages i, i + groups, …, the last pack may be short") {
   const SpecPlan specs[] = {counted_spec(0, 7, 1), counted_spec(1, 7, 2)};
   Derivation derivation;
   const std::vector<GroupPlan> groups = make_groups(specs, 3, derivation);

@@ -63,11 +63,12 @@ TEST_CASE("edge: one plan is best, equal plans beat nobody, ties go to the small
   CHECK_THROWS_AS(compare_packs({}), std::logic_error);
 }
 
-TEST_CASE("law: the best pack costs fewest bytes and is beaten by none; a beaten pack is worse in some respect") {
+TEST_CASE("law: the best pack costs fewest bytes and is beaten by none, a beaten pack is worse in some respect") {
   CHECK(check_plans("pack comparison", 500, SpecSize::real, [](const RandomSpecs& specs, const CachePlan&) {
     EngineSpec engine = specs.engine;
     engine.kernel_block_sizes.clear();
     engine.kernel_alignment_tokens = 1;
+    engine.page_alignment_bytes = 1;
     engine.num_blocks = 1'000'000;
     const std::int64_t packs[] = {1, 2, 3, 5, 8, 16};
     const std::vector<CachePlan> plans = make_plans(specs.model, engine, specs.limits, packs).plans;

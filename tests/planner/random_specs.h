@@ -123,6 +123,7 @@ inline void choose_blocks(EngineSpec& engine, SpecSize size) {
     engine.kernel_block_sizes = tiny ? pick(std::vector<Sizes>{{1}, {2, 1}, {1, 2, 4}, {3, 1}})
                                      : pick(std::vector<Sizes>{{16}, {16, 32, 64}, {64, 128}, {48, 16}, {128}});
   if (one_in(4)) engine.mamba_block_size_tokens = between(1, tiny ? 8 : 512);
+  if (one_in(6)) engine.page_alignment_bytes = tiny ? between(1, 64) : pick(Sizes{64, 512, 4096});
 }
 
 inline void choose_memory(RandomSpecs& specs, SpecSize size) {
@@ -254,6 +255,7 @@ inline std::vector<std::string> features(const RandomSpecs& specs) {
   add(true, "order " + std::string(to_string(engine.physical_order)));
   add(!engine.kernel_block_sizes.empty(), "kernel block list");
   add(engine.kernel_alignment_tokens != 16, "grain of the backend");
+  add(engine.page_alignment_bytes != 1, "aligned pages");
   add(engine.block_size_tokens.has_value(), "user block");
   add(engine.mamba_block_size_tokens.has_value(), "user mamba block");
   add(engine.num_blocks.has_value(), "num_blocks");
@@ -308,6 +310,7 @@ inline std::ostream& operator<<(std::ostream& os, const RandomSpecs& specs) {
   number("block", engine.block_size_tokens);
   number("mamba_block", engine.mamba_block_size_tokens);
   number("alignment", engine.kernel_alignment_tokens);
+  number("page_alignment", engine.page_alignment_bytes);
   list("kernel_block", engine.kernel_block_sizes);
   number("s", engine.speculative_tokens);
   number("mtp", engine.mtp_layers);

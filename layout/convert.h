@@ -46,7 +46,7 @@ constexpr float widen(std::uint32_t code) {
   } else {
     std::uint32_t bits = (magnitude << shift) + rebias;
     if (magnitude < (1u << format.mantissa_bits)) {
-      // Subnormal: give it the hidden bit of the smallest normal number and take that off again.
+      // Subnormal: give it the hidden bit of the smallest normal number and take that off again, which is exact.
       constexpr std::uint32_t hidden = rebias + (1u << 23);
       bits = std::bit_cast<std::uint32_t>(std::bit_cast<float>((magnitude << shift) + hidden) -
                                           std::bit_cast<float>(hidden));
@@ -75,7 +75,7 @@ constexpr std::uint32_t narrow(float value) {
   std::uint32_t code = 0;
   if (rebias != 0 && magnitude < rebias + (1u << 23)) {
     // Below the smallest normal number: adding a number whose last place is the format's smallest step lets
-    // the addition itself round to nearest even.
+    // the addition itself round to nearest even (the rounding mode every program starts in).
     constexpr float step_carrier =
         std::bit_cast<float>(static_cast<std::uint32_t>(127 + 24 - format.bias() - format.mantissa_bits) << 23);
     code = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + step_carrier) -

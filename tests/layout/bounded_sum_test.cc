@@ -65,6 +65,13 @@ TEST_CASE("law: rows of millions of pages need no search") {
   CHECK(answer(70 * million * page + 255 + 254 + 512 * 431 + 1).reachable == Answer::no);
 }
 
+TEST_CASE("edge: a row that just closes the gap costs one node, a target no divisor allows costs none") {
+  const std::vector<BoundedTerm> closing{{1, 9}, {10, 1000000}};
+  CHECK(proves(find_bounded_sum(closing, 1234567, 1), closing, 1234567));
+  CHECK(find_bounded_sum(std::vector<BoundedTerm>{{6, 100}, {10, 100}}, 777, 0).reachable == Answer::no);
+  CHECK(find_bounded_sum(std::vector<BoundedTerm>{{6, 100}, {10, 100}}, 778, 0).reachable == Answer::unknown);
+}
+
 TEST_CASE("edge: two large coefficients without common factor are settled by arithmetic") {
   constexpr std::int64_t a = 1000003, b = 2000003, bound = 1500000;
   const std::vector<BoundedTerm> terms{{a, bound}, {b, bound}};

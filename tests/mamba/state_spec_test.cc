@@ -38,7 +38,8 @@ TEST_CASE("edge: an odd convolution of a real layer changes M") {
 
 TEST_CASE("edge: a state without tensors takes nothing, one tensor starts at the page") {
   CHECK(place_state_tensors({}).bytes == 0);
-  const StateSpec one = place_state_tensors({{"conv", DType::fp32, Layout({{"step", 2, 0}, {"channel", 3, 0}}), 99}});
+  const Layout conv({{"step", 2, 0}, {"channel", 3, 0}});
+  const StateSpec one = place_state_tensors({{"conv", DType::fp32, conv, 99}});
   CHECK(one.tensors[0].byte_offset == 0);
   CHECK(one.tensors[0].layout == Layout({{"step", 2, 3}, {"channel", 3, 1}}));
   CHECK(one.bytes == 24);

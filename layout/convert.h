@@ -24,9 +24,6 @@ struct FloatFormat {
   constexpr std::uint32_t sign_mask() const { return 1u << (exponent_bits + mantissa_bits); }
   constexpr std::uint32_t infinity() const { return ((1u << exponent_bits) - 1) << mantissa_bits; }
   constexpr std::uint32_t largest_finite() const { return has_infinity ? infinity() - 1 : sign_mask() - 2; }
-  constexpr bool is_nan(std::uint32_t code) const {
-    return (code & (sign_mask() - 1)) > (has_infinity ? infinity() : largest_finite());
-  }
 };
 
 inline constexpr FloatFormat fp16_format{5, 10, true, false};

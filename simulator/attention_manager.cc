@@ -1,0 +1,104 @@
+#include "simulator/attention_manager.h"
+
+#include <algorithm>
+
+#include "layout/checked.h"
+
+namespace hybridkv {
+
+std::vector<PrefixKey> group_salts(std::int64_t groups, std::uint64_t kind) {
+  std::vector<PrefixKey> salts;
+  for (std::int64_t group = 0; group < groups; ++group) salts.push_back(mix64(kind, static_cast<std::uint64_t>(group)));
+  return salts;
+}
+
+AttentionManager::AttentionManager(const CacheGeometry& geometry, BlockPool& pool)
+    : geometry_(geometry), pool_(pool), salts_(group_salts(geometry.attention_groups, 1)) {}
+
+bool AttentionManager::append_found(PrefixKey key, RequestBlocks& request) {
+  const std::size_t before = request.attention.front().size();
+  for (std::size_t group = 0; group < request.attention.size(); ++group) {
+    const BlockId block = pool_.find(group_key(key, static_cast<std::int64_t>(group)));
+    if (block == null_block) {
+      for (auto& table : request.attention) table.resize(before);
+      return false;
+    }
+    request.attention[group].push_back(block);
+  }
+  return true;
+}
+
+std::int64_t AttentionManager::match(std::span<const PrefixKey> keys, std::int64_t limit, RequestBlocks& request) {
+  for (auto& table : request.attention) table.clear();
+  const std::int64_t block = geometry_.block_size_tokens;
+  const std::int64_t unit = geometry_.match_unit();
+  const std::int64_t units_per_block = block / unit;
+  std::int64_t tokens = 0;
+  while (tokens + block <= limit &&
+         append_found(keys[static_cast<std::size_t>((tokens / block + 1) * units_per_block - 1)], request))
+    tokens += block;
+  for (std::int64_t tail = std::min(limit - tokens, block - unit) / unit; tail > 0; --tail)
+    if (append_found(keys[static_cast<std::size_t>(tokens / unit + tail - 1)], request)) {
+      tokens += tail * unit;
+      break;
+    }
+  if (geometry_.drafter_drops_block && tokens > 0) {
+    tokens -= unit;
+    trim(request, tokens);
+  }
+  return tokens;
+}
+
+void AttentionManager::trim(RequestBlocks& request, std::int64_t hit_tokens) const {
+  const auto blocks = static_cast<std::size_t>(ceil_div(hit_tokens, geometry_.block_size_tokens));
+  for (auto& table : request.attention) table.resize(blocks);
+}
+
+std::int64_t AttentionManager::needed(std::int64_t held, std::int64_t tokens) const {
+  return geometry_.attention_groups * (ceil_div(tokens, geometry_.block_size_tokens) - held);
+}
+
+std::int64_t AttentionManager::kept(const RequestBlocks& request) const {
+  if (request.attention.empty()) return 0;
+  return static_cast<std::int64_t>(request.attention.front().size()) - (request.attention_tail_shared ? 1 : 0);
+}
+
+void AttentionManager::grow(RequestBlocks& request, std::int64_t tokens, std::vector<BlockId>& copied) {
+  const auto blocks = static_cast<std::size_t>(ceil_div(tokens, geometry_.block_size_tokens));
+  for (auto& table : request.attention) {
+    if (request.attention_tail_shared) {
+      copied.push_back(table.back());
+      table.back() = pool_.take(BlockKind::attention);
+    }
+    while (table.size() < blocks) table.push_back(pool_.take(BlockKind::attention));
+  }
+  request.attention_tail_shared = false;
+}
+
+void AttentionManager::publish(RequestBlocks& request, std::span<const PrefixKey> keys, std::int64_t tokens,
+                               std::int64_t partial_end, std::uint32_t step) {
+  if (request.attention.empty()) return;
+  const std::int64_t block = geometry_.block_size_tokens;
+  const std::int64_t unit = geometry_.match_unit();
+  const std::int64_t units_per_block = block / unit;
+  const std::int64_t full = tokens / block;
+  for (std::size_t group = 0; group < request.attention.size(); ++group) {
+    const std::vector<BlockId>& table = request.attention[group];
+    for (std::int64_t i = request.published_attention; i < full; ++i)
+      pool_.publish(table[static_cast<std::size_t>(i)],
+                    group_key(keys[static_cast<std::size_t>((i + 1) * units_per_block - 1)],
+                              static_cast<std::int64_t>(group)),
+                    step, false);
+  }
+  request.published_attention = std::max(request.published_attention, full);
+  if (partial_end % block == 0 || partial_end > tokens || partial_end / block < full) return;
+  if (partial_end <= request.partial_tokens) return;
+  for (std::size_t group = 0; group < request.attention.size(); ++group)
+    pool_.publish(request.attention[group][static_cast<std::size_t>(partial_end / block)],
+                  group_key(keys[static_cast<std::size_t>(partial_end / unit - 1)], static_cast<std::int64_t>(group)),
+                  step, false);
+  request.partial_tokens = partial_end;
+  request.attention_tail_shared = true;
+}
+
+}  // namespace hybridkv

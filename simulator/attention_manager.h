@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "simulator/block_pool.h"
+#include "simulator/cache_geometry.h"
+#include "simulator/chain_hash.h"
+#include "simulator/request_blocks.h"
+
+namespace hybridkv {
+
+/// The full-attention groups of a cache: every block of B tokens is kept, and found again by its chain hash.
+class AttentionManager {
+ public:
+  /// Both outlive the manager.
+  AttentionManager(const CacheGeometry& geometry, BlockPool& pool);
+
+  /// Longest run of cached blocks from the start of a prompt that ends at or before `limit` tokens: full blocks
+  /// first, then the longest partial tail; a block counts only if every attention group holds it. A drafter drops
+  /// the last matched unit. Writes the blocks into `request.attention` without holding them; returns the tokens.
+  std::int64_t match(std::span<const PrefixKey> keys, std::int64_t limit, RequestBlocks& request);
+
+  /// Forgets matched blocks behind the joint hit.
+  void trim(RequestBlocks& request, std::int64_t hit_tokens) const;
+
+  /// Blocks to take so that `tokens` tokens have room. `held`: blocks the request keeps (a shared tail is not kept).
+  std::int64_t needed(std::int64_t held, std::int64_t tokens) const;
+  /// Blocks of the request that it will keep when it goes on.
+  std::int64_t kept(const RequestBlocks& request) const;
+
+  /// Takes the blocks for `tokens` tokens; a shared tail is replaced by a copy first, and added to `copied`.
+  void grow(RequestBlocks& request, std::int64_t tokens, std::vector<BlockId>& copied);
+
+  /// Publishes the full blocks of the first `tokens` tokens and, where they reach it, the partial tail that ends at
+  /// `partial_end` (0 = none). Pre: keys reach that far.
+  void publish(RequestBlocks& request, std::span<const PrefixKey> keys, std::int64_t tokens, std::int64_t partial_end,
+               std::uint32_t step);
+
+  /// Key of one group for a prefix.
+  PrefixKey group_key(PrefixKey key, std::int64_t group) const {
+    const PrefixKey own = key ^ salts_[static_cast<std::size_t>(group)];
+    return own == 0 ? 1 : own;
+  }
+
+ private:
+  // Holds nothing; appends the block of every group, or nothing where one group lacks it.
+  bool append_found(PrefixKey key, RequestBlocks& request);
+
+  const CacheGeometry& geometry_;
+  BlockPool& pool_;
+  std::vector<PrefixKey> salts_;  // (attention group)
+};
+
+/// Keys of the groups of one cache must differ: one block holds one group's part of a prefix.
+std::vector<PrefixKey> group_salts(std::int64_t groups, std::uint64_t kind);
+
+}  // namespace hybridkv

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "simulator/block_id.h"
+#include "simulator/free_queue.h"
+#include "simulator/hash_index.h"
+
+namespace hybridkv {
+
+/// What a block holds.
+enum class BlockKind : std::uint8_t {
+  attention,  ///< K and V of the tokens of one block
+  state,      ///< a recurrent state of one group
+  extra,      ///< a ring or tail of one request, never found again
+};
+
+/// What happened in a pool so far. "Operations" are look-ups, allocations, publications and releases of one block.
+struct PoolStats {
+  std::int64_t lookups = 0;
+  std::int64_t allocations = 0;
+  std::int64_t publications = 0;
+  std::int64_t releases = 0;
+  std::int64_t evictions = 0;                 ///< blocks taken for new use while they could still be found
+  std::int64_t checkpoints_made = 0;          ///< states published, counted in the first recurrent group
+  std::int64_t checkpoints_used = 0;          ///< of those, hit at least once
+  std::int64_t checkpoints_evicted = 0;       ///< of those, taken for new use
+  std::int64_t checkpoints_evicted_unused = 0;///< of those, never hit before
+  std::int64_t operations() const { return lookups + allocations + publications + releases; }
+  bool operator==(const PoolStats&) const = default;
+};
+
+/// The blocks of one cache: reference counts, the queue of free blocks and the index of those that can be found.
+///
+/// Rules (domain section 10): free blocks queue in least-recently-used order; a block without a key goes to the
+/// front of the queue, one with a key to its end; taking a block for new use drops its key; a hit takes a block
+/// out of the queue; several blocks may carry one key, a look-up gives the oldest. Block 0 is never handed out.
+class BlockPool {
+ public:
+  /// `num_blocks` >= 2 counts the null block. An unlimited pool grows instead of dropping a key.
+  explicit BlockPool(std::int64_t num_blocks, bool unlimited = false);
+
+  std::int64_t num_blocks() const { return static_cast<std::int64_t>(blocks_.size()); }
+  std::int64_t num_free() const { return queue_.size(); }
+  /// Blocks held by somebody, of one kind.
+  std::int64_t num_held(BlockKind kind) const { return held_[static_cast<std::size_t>(kind)]; }
+  std::int64_t num_held() const { return num_blocks() - 1 - num_free(); }
+  /// Blocks that can be found, held or not, of one kind.
+  std::int64_t num_findable(BlockKind kind) const { return findable_[static_cast<std::size_t>(kind)]; }
+  const PoolStats& stats() const { return stats_; }
+
+  /// Can `count` more blocks be taken?
+  bool has_room(std::int64_t count) const { return unlimited_ || count <= queue_.size(); }
+  bool is_free(BlockId block) const { return blocks_[block].references == 0; }
+  std::int64_t references(BlockId block) const { return blocks_[block].references; }
+  BlockKind kind(BlockId block) const { return blocks_[block].kind; }
+  PrefixKey key(BlockId block) const { return index_.key(block); }
+  /// Step in which the block was published.
+  std::uint32_t published_step(BlockId block) const { return blocks_[block].published_step; }
+
+  /// Oldest block with that key, or the null block.
+  BlockId find(PrefixKey key) {
+    ++stats_.lookups;
+    return index_.find(key);
+  }
+  void prefetch(PrefixKey key) const { index_.prefetch(key); }
+
+  /// Holds a block that was found. Pre: it carries a key.
+  void hold(BlockId block);
+  /// Marks the checkpoint in a found block as used.
+  void mark_used(BlockId block);
+  /// Takes the block at the front of the queue. Pre: has_room(1).
+  BlockId take(BlockKind kind);
+  /// Makes a held block findable. Pre: it carries no key. `checkpoint`: count it among the checkpoints made.
+  void publish(BlockId block, PrefixKey key, std::uint32_t step, bool checkpoint);
+  /// Gives back one hold; without any left the block returns to the queue.
+  void release(BlockId block);
+
+ private:
+  friend struct PoolPeek;
+
+  struct Block {
+    std::int32_t references = 0;
+    std::uint32_t published_step = 0;
+    BlockKind kind = BlockKind::attention;
+    bool checkpoint = false;
+    bool used = false;
+  };
+
+  void drop_key(BlockId block);
+
+  std::vector<Block> blocks_;
+  FreeQueue queue_;
+  HashIndex index_;
+  bool unlimited_;
+  std::array<std::int64_t, 3> held_{};      // by kind
+  std::array<std::int64_t, 3> findable_{};  // by kind
+  PoolStats stats_;
+};
+
+}  // namespace hybridkv

@@ -1,0 +1,168 @@
+#include "simulator/byte_source.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "layout/error.h"
+
+namespace hybridkv {
+
+namespace {
+
+/// An open file descriptor, closed at the end.
+class Descriptor {
+ public:
+  explicit Descriptor(int number = -1) : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  int get() const { return number_; }
+  int release() { return std::exchange(number_, -1); }
+
+ private:
+  int number_;
+};
+
+[[noreturn]] void fail(const std::string& path, const std::string& what) {
+  throw InputError(fmt::format("cannot read {}: {}", path, what));
+}
+
+std::size_t read_some(int descriptor, char* into, std::size_t capacity, const std::string& path) {
+  for (;;) {
+    const ::ssize_t count = ::read(descriptor, into, capacity);
+    if (count >= 0) return static_cast<std::size_t>(count);
+    if (errno != EINTR) fail(path, std::strerror(errno));
+  }
+}
+
+double consumed(int descriptor, double size) {
+  const ::off_t at = ::lseek(descriptor, 0, SEEK_CUR);
+  return at < 0 || size <= 0 ? 0 : std::min(1.0, static_cast<double>(at) / size);
+}
+
+class PlainFile : public ByteSource {
+ public:
+  PlainFile(Descriptor file, std::string path, double size)
+      : file_(std::move(file)), path_(std::move(path)), size_(size) {}
+  std::size_t read(char* into, std::size_t capacity) override {
+    return read_some(file_.get(), into, capacity, path_);
+  }
+  double fraction() const override { return consumed(file_.get(), size_); }
+
+ private:
+  Descriptor file_;
+  std::string path_;
+  double size_;
+};
+
+class GzipFile : public ByteSource {
+ public:
+  GzipFile(Descriptor file, std::string path, double size)
+      : file_(::gzdopen(file.release(), "rb")), path_(std::move(path)), size_(size) {
+    if (file_ == nullptr) throw ResourceError(fmt::format("not enough memory to decompress {}", path_));
+    ::gzbuffer(file_, 1 << 18);
+  }
+  ~GzipFile() override { ::gzclose_r(file_); }
+  std::size_t read(char* into, std::size_t capacity) override {
+    const int count = ::gzread(file_, into, static_cast<unsigned>(std::min<std::size_t>(capacity, 1 << 20)));
+    int code = Z_OK;
+    const char* message = ::gzerror(file_, &code);
+    // A stream that breaks off is reported as Z_BUF_ERROR together with the bytes before the break.
+    if (count < 0 || (count == 0 && code != Z_OK && code != Z_STREAM_END))
+      fail(path_, fmt::format("damaged gzip data: {}", code == Z_BUF_ERROR ? "the file ends too early" : message));
+    return static_cast<std::size_t>(count);
+  }
+  double fraction() const override {
+    return size_ <= 0 ? 0 : std::min(1.0, static_cast<double>(::gzoffset(file_)) / size_);
+  }
+
+ private:
+  ::gzFile file_;
+  std::string path_;
+  double size_;
+};
+
+/// `zstd -dc` with the file as its standard input, whose position it shares with us.
+class ZstdProgram : public ByteSource {
+ public:
+  ZstdProgram(Descriptor file, std::string path, double size)
+      : file_(std::move(file)), path_(std::move(path)), size_(size) {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw ResourceError(fmt::format("no pipe for zstd: {}",
+                                                                              std::strerror(errno)));
+    output_ = Descriptor(ends[0]);
+    const Descriptor input_of_pipe(ends[1]);
+    ::posix_spawn_file_actions_t actions;
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_adddup2(&actions, file_.get(), STDIN_FILENO);
+    ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    std::string program = "zstd", options = "-dcq";
+    std::array<char*, 3> arguments{program.data(), options.data(), nullptr};
+    const int error = ::posix_spawnp(&process_, program.c_str(), &actions, nullptr, arguments.data(), environ);
+    ::posix_spawn_file_actions_destroy(&actions);
+    if (error != 0)
+      throw ProgramError(fmt::format("{} is zstd data and the program zstd cannot be started ({}); install it, or "
+                                     "decompress the file first", path_, std::strerror(error)));
+  }
+  ~ZstdProgram() override {
+    output_ = Descriptor();  // zstd stops at the closed pipe if it is still writing
+    if (process_ > 0) wait();
+  }
+  std::size_t read(char* into, std::size_t capacity) override {
+    const std::size_t count = read_some(output_.get(), into, capacity, path_);
+    if (count == 0 && process_ > 0 && wait() != 0) fail(path_, "damaged zstd data, see the message of zstd above");
+    return count;
+  }
+  double fraction() const override { return consumed(file_.get(), size_); }
+
+ private:
+  int wait() {
+    int status = 0;
+    while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
+    }
+    process_ = 0;
+    return status;
+  }
+
+  Descriptor file_;
+  std::string path_;
+  double size_;
+  Descriptor output_;
+  ::pid_t process_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<ByteSource> open_bytes(const std::string& path) {
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct ::stat status {};
+  if (file.get() < 0 || ::fstat(file.get(), &status) != 0) fail(path, std::strerror(errno));
+  if (S_ISDIR(status.st_mode)) fail(path, "it is a directory");
+  const auto size = static_cast<double>(status.st_size);
+  if (!S_ISREG(status.st_mode)) return std::make_unique<PlainFile>(std::move(file), path, 0);
+  std::array<char, 4> magic{};
+  const std::size_t known = read_some(file.get(), magic.data(), magic.size(), path);
+  ::lseek(file.get(), 0, SEEK_SET);
+  const std::string_view start(magic.data(), known);
+  if (start.starts_with("\x1f\x8b")) return std::make_unique<GzipFile>(std::move(file), path, size);
+  if (start == "\x28\xb5\x2f\xfd") return std::make_unique<ZstdProgram>(std::move(file), path, size);
+  return std::make_unique<PlainFile>(std::move(file), path, size);
+}
+
+}  // namespace hybridkv

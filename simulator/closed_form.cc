@@ -1,0 +1,69 @@
+#include "simulator/closed_form.h"
+
+#include <algorithm>
+
+#include "layout/checked.h"
+#include "planner/prefix.h"
+#include "simulator/prefill_chunk.h"
+
+namespace hybridkv {
+
+std::vector<std::int64_t> checkpoint_positions(const CacheGeometry& geometry, std::int64_t prompt_tokens) {
+  std::vector<std::int64_t> positions;
+  if (geometry.state_groups == 0 || !geometry.caches_prefixes()) return positions;
+  const std::int64_t block = geometry.block_size_tokens;
+  const std::int64_t partial = partial_checkpoint(geometry, prompt_tokens);
+  std::int64_t start = 0;
+  while (start < prompt_tokens) {
+    const std::int64_t end =
+        start + next_prefill_chunk(geometry, {start, prompt_tokens, 0}, geometry.max_num_batched_tokens);
+    if (geometry.mode == CacheMode::all) {
+      for (std::int64_t at = (start / block + 1) * block; at <= end; at += block) positions.push_back(at);
+    } else if (end % block == 0) {
+      positions.push_back(end);
+    }
+    if (end == partial && end % block != 0) positions.push_back(end);
+    start = end;
+  }
+  return positions;
+}
+
+std::optional<std::int64_t> predicted_copy_hit(const CacheGeometry& geometry, std::int64_t prompt_tokens,
+                                               std::int64_t copy) {
+  const std::int64_t block = geometry.block_size_tokens;
+  if (geometry.match_unit() != block) return std::nullopt;
+  const bool align = geometry.aligns_chunks();
+  if (align && prompt_tokens % block == 0) {
+    std::int64_t chunk = geometry.max_num_batched_tokens;
+    if (geometry.long_prefill_threshold > 0) chunk = std::min(chunk, geometry.long_prefill_threshold);
+    if (prompt_tokens > chunk) return std::nullopt;
+    // The second copy made a checkpoint at the branch point; it lies where mode all would find one.
+    if (copy > 2 && geometry.branch_point)
+      return duplicate_hit_tokens(CacheMode::all, true, block, geometry.drafter_drops_block, prompt_tokens);
+  }
+  return duplicate_hit_tokens(geometry.mode, geometry.state_groups > 0, block, geometry.drafter_drops_block,
+                              prompt_tokens);
+}
+
+std::int64_t request_block_ids(const CacheGeometry& geometry, std::int64_t tokens) {
+  const std::int64_t blocks = ceil_div(tokens, geometry.block_size_tokens);
+  Checked states = Checked(geometry.speculative_tokens) + 1;
+  if (geometry.mode == CacheMode::align) states += 1;
+  if (geometry.mode == CacheMode::all) states = Checked(geometry.speculative_tokens) + blocks;
+  return Checked(geometry.attention_groups) * blocks + geometry.state_groups * states +
+         geometry.extra_blocks_per_request;
+}
+
+std::int64_t longest_request(const CacheGeometry& geometry) {
+  const std::int64_t usable = geometry.num_blocks - 1;
+  const std::int64_t block = geometry.block_size_tokens;
+  const std::int64_t longest = std::int64_t{1} << 40;
+  std::int64_t fits = 0, too_many = longest / block + 1;  // blocks of B tokens
+  while (too_many - fits > 1) {
+    const std::int64_t middle = fits + (too_many - fits) / 2;
+    (request_block_ids(geometry, middle * block) <= usable ? fits : too_many) = middle;
+  }
+  return fits * block;
+}
+
+}  // namespace hybridkv

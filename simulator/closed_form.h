@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "simulator/cache_geometry.h"
+
+namespace hybridkv {
+
+/// Token positions at which a cold prompt of n tokens, prefilled alone, leaves checkpoints; ascending. Empty without
+/// recurrent groups and in mode none. Example: B 528, budget 2048, n 2200, mode align -> 1584, 2112.
+std::vector<std::int64_t> checkpoint_positions(const CacheGeometry& geometry, std::int64_t prompt_tokens);
+
+/// Tokens that the copy-th copy (2 = the first repetition) of a prompt hits in a cache that lost nothing since;
+/// nothing where section 10 has no closed form: a match unit below the block, or a prompt of several chunks that
+/// ends on a block boundary.
+std::optional<std::int64_t> predicted_copy_hit(const CacheGeometry& geometry, std::int64_t prompt_tokens,
+                                               std::int64_t copy);
+
+/// Block ids that a running request of that many tokens takes at most (domain section 5): attention ceil(L/B) per
+/// group, states 1+s, 2+s or ceil(L/B)+s per group, extras.
+std::int64_t request_block_ids(const CacheGeometry& geometry, std::int64_t tokens);
+
+/// Longest request, prompt and output together, that the pool can hold to its end; 0 = none, at most 2^40.
+/// Example: mode align, 1 + 1 groups, block 16, 69 blocks, s = 3 -> (68 - 5) * 16 = 1008.
+std::int64_t longest_request(const CacheGeometry& geometry);
+
+}  // namespace hybridkv

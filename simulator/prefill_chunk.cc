@@ -1,0 +1,51 @@
+#include "simulator/prefill_chunk.h"
+
+#include <algorithm>
+
+namespace hybridkv {
+
+std::int64_t last_boundary(const CacheGeometry& geometry, std::int64_t prompt) {
+  const std::int64_t block = geometry.block_size_tokens;
+  const std::int64_t last = prompt / block * block;
+  return geometry.drafter_drops_block ? std::max<std::int64_t>(0, last - block) : last;
+}
+
+std::int64_t partial_tail_end(const CacheGeometry& geometry, std::int64_t prompt) {
+  const std::int64_t unit = geometry.match_unit();
+  return unit == geometry.block_size_tokens ? 0 : prompt / unit * unit;
+}
+
+std::int64_t partial_checkpoint(const CacheGeometry& geometry, std::int64_t prompt) {
+  if (geometry.state_groups == 0 || !geometry.caches_prefixes()) return 0;
+  const std::int64_t end = partial_tail_end(geometry, prompt);
+  return geometry.drafter_drops_block ? std::max<std::int64_t>(0, end - geometry.match_unit()) : end;
+}
+
+std::int64_t branch_checkpoint(const CacheGeometry& geometry, std::int64_t hit, std::int64_t uncached_common) {
+  const std::int64_t block = geometry.block_size_tokens;
+  if (!geometry.branch_point || !geometry.aligns_chunks() || uncached_common < block) return 0;
+  return (hit + uncached_common) / block * block;
+}
+
+std::int64_t next_prefill_chunk(const CacheGeometry& geometry, const PrefillPosition& at, std::int64_t budget) {
+  const std::int64_t block = geometry.block_size_tokens;
+  std::int64_t tokens = std::min(at.prompt - at.start, budget);
+  if (geometry.long_prefill_threshold > 0) tokens = std::min(tokens, geometry.long_prefill_threshold);
+  std::int64_t end = at.start + tokens;
+  const auto stop_at = [&](std::int64_t position) {
+    if (at.start < position && position < end) end = position;
+  };
+  if (geometry.aligns_chunks()) {
+    const std::int64_t last = last_boundary(geometry, at.prompt);
+    if (end < last) {
+      end = std::max(at.start, end / block * block);
+    } else {
+      stop_at(last);
+    }
+  }
+  stop_at(partial_checkpoint(geometry, at.prompt));
+  stop_at(branch_checkpoint(geometry, at.start, at.uncached_common));
+  return end - at.start;
+}
+
+}  // namespace hybridkv

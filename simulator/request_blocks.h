@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "simulator/block_id.h"
+
+namespace hybridkv {
+
+/// A state a request holds: the one behind the tokens of table position `index`.
+struct StateEntry {
+  std::int64_t index = 0;
+  BlockId block = null_block;
+  bool operator==(const StateEntry&) const = default;
+};
+
+/// Recurrent block table of one request and group, without its null entries.
+/// Invariant (check_invariants): indices ascend; the last entry is the running state; a running request in mode
+/// align holds at most two entries, the second last being the state two crossings back that is about to go.
+struct StateTable {
+  std::vector<StateEntry> live;
+  std::vector<BlockId> spare;  ///< (s) speculative blocks, next one to become the running state first
+
+  std::int64_t running_index() const { return live.empty() ? -1 : live.back().index; }
+  /// The table as an engine keeps it: null blocks where no state is held, speculative blocks at the end.
+  std::vector<BlockId> with_nulls() const {
+    std::vector<BlockId> table(static_cast<std::size_t>(running_index() + 1), null_block);
+    for (const StateEntry& entry : live) table[static_cast<std::size_t>(entry.index)] = entry.block;
+    table.insert(table.end(), spare.begin(), spare.end());
+    return table;
+  }
+  bool operator==(const StateTable&) const = default;
+};
+
+/// All blocks one request holds.
+struct RequestBlocks {
+  std::vector<std::vector<BlockId>> attention;  ///< (attention group, blocks)
+  std::vector<StateTable> states;               ///< (state group)
+  std::vector<BlockId> extras;                  ///< (extra_blocks_per_request)
+  std::int64_t published_attention = 0;         ///< leading attention blocks that are found or published
+  std::int64_t published_states = 0;            ///< leading table positions whose state needs no publishing any more
+  std::int64_t partial_tokens = 0;              ///< longest prefix found, or published as a partial attention tail
+  bool attention_tail_shared = false;           ///< the last attention block is copied before it is written again
+  bool state_tail_shared = false;               ///< the running state is copied before it is written again
+
+  void clear() {
+    for (auto& table : attention) table.clear();
+    for (StateTable& table : states) table.live.clear(), table.spare.clear();
+    extras.clear();
+    published_attention = published_states = partial_tokens = 0;
+    attention_tail_shared = state_tail_shared = false;
+  }
+};
+
+}  // namespace hybridkv

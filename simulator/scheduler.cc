@@ -1,0 +1,205 @@
+#include "simulator/scheduler.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "simulator/prefill_chunk.h"
+
+namespace hybridkv {
+
+std::string_view to_string(RequestStatus status) {
+  switch (status) {
+    case RequestStatus::ok: return "ok";
+    case RequestStatus::refused: return "refused";
+    case RequestStatus::stalled: return "stalled";
+  }
+  return "?";
+}
+
+Scheduler::Scheduler(const CacheGeometry& geometry, bool prefill_only,
+                     std::function<void(const RequestRecord&)> on_end)
+    : cache_(geometry), prefill_only_(prefill_only), on_end_(std::move(on_end)) {}
+
+std::unique_ptr<ActiveRequest> Scheduler::fresh_request() {
+  if (ended_.empty()) {
+    auto request = std::make_unique<ActiveRequest>();
+    request->blocks = cache_.make_request();
+    return request;
+  }
+  std::unique_ptr<ActiveRequest> request = std::move(ended_.back());
+  ended_.pop_back();
+  return request;
+}
+
+void Scheduler::submit(const TraceRequest& traced, std::span<const TokenRun> prompt) {
+  expects(!prompt.empty() && prompt.back().end_token == traced.input_length, "the runs of a prompt make its length");
+  std::unique_ptr<ActiveRequest> request = fresh_request();
+  request->record = {.index = traced.index,
+                     .turn = traced.turn,
+                     .input_length = traced.input_length,
+                     .output_length = traced.output_length,
+                     .arrival_seconds = traced.arrival_seconds};
+  prefix_keys(prompt, cache_.geometry().match_unit(), request->keys);
+  request->generated_chain = extend_chain(prompt.back().chain, ~static_cast<std::uint64_t>(traced.index),
+                                          traced.input_length);
+  request->known_tokens = request->prefill_tokens = traced.input_length;
+  request->computed_tokens = request->scheduled_tokens = request->branch_tokens = request->lost_tokens = 0;
+  request->admitted_before = false;
+  waiting_.push_back(std::move(request));
+}
+
+void Scheduler::extend_keys(ActiveRequest& request) const {
+  const std::int64_t unit = cache_.geometry().match_unit();
+  for (auto units = static_cast<std::int64_t>(request.keys.size()) + 1; units * unit <= request.known_tokens; ++units)
+    request.keys.push_back(prefix_key(request.generated_chain, units * unit));
+}
+
+StepWork Scheduler::schedule(double now) {
+  cache_.begin_step();
+  StepWork work;
+  const std::int64_t copied_before = cache_.copied_states();
+  std::int64_t budget = cache_.geometry().max_num_batched_tokens;
+  for (const auto& request : running_) request->scheduled_tokens = 0;
+  if (serve_running(budget, work, now)) serve_waiting(budget, work, now);
+  work.copied_states = cache_.copied_states() - copied_before;
+  return work;
+}
+
+void Scheduler::count(const ActiveRequest& request, StepWork& work) const {
+  if (request.prefilling()) {
+    work.prefill_tokens += request.scheduled_tokens;
+  } else {
+    ++work.decoded_requests;
+  }
+}
+
+bool Scheduler::serve_running(std::int64_t& budget, StepWork& work, double now) {
+  const std::int64_t preemptions_before = preemptions_;
+  for (std::size_t i = 0; i < running_.size() && budget > 0; ++i) {
+    ActiveRequest& request = *running_[i];
+    const std::int64_t chunk =
+        request.prefilling()
+            ? next_prefill_chunk(cache_.geometry(), {request.computed_tokens, request.prefill_tokens, 0}, budget)
+            : 1;
+    if (chunk == 0) continue;
+    const std::int64_t evictions_before = cache_.pool().stats().evictions;
+    bool fits = false;
+    while (!(fits = cache_.advance(request.blocks, prompt_of(request), request.computed_tokens, chunk,
+                                   request.branch_tokens))) {
+      if (running_.size() == 1) {
+        // The whole pool is too small for this one request: an engine would preempt and prefill it for ever.
+        std::unique_ptr<ActiveRequest> stalled = std::move(running_.back());
+        running_.pop_back();
+        end(std::move(stalled), RequestStatus::stalled, now);
+        ++work.ended;
+        break;
+      }
+      const bool itself = running_.size() == i + 1;
+      preempt_last();
+      if (itself) break;
+    }
+    if (!fits) break;
+    request.scheduled_tokens = chunk;
+    request.record.evictions += cache_.pool().stats().evictions - evictions_before;
+    if (request.prefilling() && request.record.preemptions == 0) ++request.record.num_chunks;
+    budget -= chunk;
+    count(request, work);
+  }
+  return preemptions_ == preemptions_before;
+}
+
+void Scheduler::preempt_last() {
+  std::unique_ptr<ActiveRequest> request = std::move(running_.back());
+  running_.pop_back();
+  cache_.release(request->blocks);
+  ++preemptions_;
+  ++request->record.preemptions;
+  request->lost_tokens = request->computed_tokens;
+  request->computed_tokens = request->scheduled_tokens = 0;
+  request->prefill_tokens = request->known_tokens;
+  waiting_.push_front(std::move(request));
+}
+
+void Scheduler::serve_waiting(std::int64_t& budget, StepWork& work, double now) {
+  while (budget > 0 && !waiting_.empty() && num_running() < cache_.geometry().max_num_seqs &&
+         admit_first_waiting(budget, work, now)) {
+  }
+}
+
+bool Scheduler::admit_first_waiting(std::int64_t& budget, StepWork& work, double now) {
+  ActiveRequest& request = *waiting_.front();
+  const PrefixHit hit = cache_.look_up(request.blocks, prompt_of(request));
+  const std::int64_t chunk = next_prefill_chunk(
+      cache_.geometry(), {hit.tokens, request.prefill_tokens, hit.uncached_common}, budget);
+  if (chunk == 0) return false;
+  const std::int64_t evictions_before = cache_.pool().stats().evictions;
+  const std::int64_t reserve = running_.empty() ? 0 : cache_.geometry().watermark_blocks();
+  if (!cache_.admit(request.blocks, prompt_of(request), hit, chunk, reserve)) {
+    request.blocks.clear();
+    if (!running_.empty()) return false;
+    // Alone and all blocks free: it will never fit.
+    std::unique_ptr<ActiveRequest> refused = std::move(waiting_.front());
+    waiting_.pop_front();
+    const RequestStatus status = refused->admitted_before ? RequestStatus::stalled : RequestStatus::refused;
+    end(std::move(refused), status, now);
+    ++work.ended;
+    return true;
+  }
+  request.branch_tokens = branch_checkpoint(cache_.geometry(), hit.tokens, hit.uncached_common);
+  request.computed_tokens = hit.tokens;
+  request.scheduled_tokens = chunk;
+  request.record.evictions += cache_.pool().stats().evictions - evictions_before;
+  if (!request.admitted_before) {
+    request.admitted_before = true;
+    request.record.hit_tokens = hit.tokens;
+    request.record.uncached_common = hit.uncached_common;
+    request.record.queue_seconds = now - request.record.arrival_seconds;
+  }
+  if (request.record.preemptions == 0) ++request.record.num_chunks;
+  request.record.reprefilled_tokens += std::max<std::int64_t>(0, request.lost_tokens - hit.tokens);
+  request.lost_tokens = 0;
+  budget -= chunk;
+  count(request, work);
+  running_.push_back(std::move(waiting_.front()));
+  waiting_.pop_front();
+  return true;
+}
+
+void Scheduler::complete(double now) {
+  cache_.end_step();
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < running_.size(); ++i) {
+    ActiveRequest& request = *running_[i];
+    request.computed_tokens += std::exchange(request.scheduled_tokens, 0);
+    bool finished = false;
+    if (request.computed_tokens == request.known_tokens) {
+      // Everything known is computed: the step yields one more token.
+      if (request.record.generated == 0) request.record.first_token_seconds = now - request.record.arrival_seconds;
+      const std::int64_t wanted = prefill_only_ ? 0 : request.record.output_length;
+      if (request.record.generated < wanted) {
+        ++request.record.generated;
+        ++request.known_tokens;
+        extend_keys(request);
+      }
+      finished = request.record.generated >= wanted;
+    }
+    if (finished) {
+      end(std::move(running_[i]), RequestStatus::ok, now);
+    } else {
+      if (kept != i) running_[kept] = std::move(running_[i]);
+      ++kept;
+    }
+  }
+  running_.resize(kept);
+}
+
+void Scheduler::end(std::unique_ptr<ActiveRequest> request, RequestStatus status, double now) {
+  request->record.status = status;
+  request->record.finish_seconds = now - request->record.arrival_seconds;
+  if (before_release) before_release(*request);
+  cache_.release(request->blocks);
+  on_end_(request->record);
+  ended_.push_back(std::move(request));
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "simulator/cache_manager.h"
+#include "simulator/request_record.h"
+#include "simulator/trace.h"
+
+namespace hybridkv {
+
+/// A request between submission and end.
+struct ActiveRequest {
+  RequestRecord record;
+  RequestBlocks blocks;
+  std::vector<PrefixKey> keys;        ///< chain hash at every match unit of the known content
+  std::uint64_t generated_chain = 0;  ///< chain of the tokens it generates: content of their own
+  std::int64_t known_tokens = 0;      ///< prompt and generated tokens
+  std::int64_t prefill_tokens = 0;    ///< what is to be prefilled: the prompt, after a preemption with its output
+  std::int64_t computed_tokens = 0;
+  std::int64_t scheduled_tokens = 0;  ///< of the step under way
+  std::int64_t branch_tokens = 0;     ///< its branch point, 0 = none
+  std::int64_t lost_tokens = 0;       ///< computed before its last preemption
+  bool admitted_before = false;
+  bool prefilling() const { return computed_tokens < prefill_tokens; }
+};
+
+/// What one step did.
+struct StepWork {
+  std::int64_t prefill_tokens = 0;
+  std::int64_t decoded_requests = 0;
+  std::int64_t copied_states = 0;
+  std::int64_t ended = 0;  ///< requests that were refused or stalled in this step, without any tokens
+  bool idle() const { return prefill_tokens == 0 && decoded_requests == 0 && ended == 0; }
+};
+
+/// The engine's scheduler, step by step (domain sections 10 and 10.1).
+///
+/// Running requests are served first, in the order of admission, then waiting ones while the budget lasts. A running
+/// request that finds too few blocks preempts the one admitted last, which waits at the front of the queue to be
+/// prefilled again with what it had generated; nobody is admitted in a step that preempted. Deterministic.
+class Scheduler {
+ public:
+  /// `prefill_only`: a request ends with its prompt. The record of every request that ended goes to `on_end`.
+  Scheduler(const CacheGeometry& geometry, bool prefill_only, std::function<void(const RequestRecord&)> on_end);
+
+  const CacheManager& cache() const { return cache_; }
+  std::int64_t num_running() const { return static_cast<std::int64_t>(running_.size()); }
+  std::int64_t num_waiting() const { return static_cast<std::int64_t>(waiting_.size()); }
+  std::int64_t num_in_flight() const { return num_running() + num_waiting(); }
+  std::int64_t num_preemptions() const { return preemptions_; }
+  /// Running requests in the order of admission.
+  std::span<const std::unique_ptr<ActiveRequest>> running() const { return running_; }
+
+  /// A request joins the waiting queue.
+  void submit(const TraceRequest& request, std::span<const TokenRun> prompt);
+
+  /// Schedules one step that starts at `now`: takes blocks and publishes them.
+  StepWork schedule(double now);
+  /// Ends the step at `now`: tokens are computed, finished requests give back their blocks.
+  void complete(double now);
+
+  /// Called just before a finished request gives back its blocks.
+  std::function<void(const ActiveRequest&)> before_release;
+
+ private:
+  friend struct CachePeek;
+
+  CachedPrompt prompt_of(const ActiveRequest& request) const {
+    return {request.keys, request.prefill_tokens};
+  }
+  void extend_keys(ActiveRequest& request) const;
+  bool serve_running(std::int64_t& budget, StepWork& work, double now);
+  void serve_waiting(std::int64_t& budget, StepWork& work, double now);
+  bool admit_first_waiting(std::int64_t& budget, StepWork& work, double now);
+  void preempt_last();
+  void count(const ActiveRequest& request, StepWork& work) const;
+  void end(std::unique_ptr<ActiveRequest> request, RequestStatus status, double now);
+  std::unique_ptr<ActiveRequest> fresh_request();
+
+  CacheManager cache_;
+  bool prefill_only_;
+  std::function<void(const RequestRecord&)> on_end_;
+  std::vector<std::unique_ptr<ActiveRequest>> running_;
+  std::deque<std::unique_ptr<ActiveRequest>> waiting_;
+  std::vector<std::unique_ptr<ActiveRequest>> ended_;  // kept for reuse
+  std::int64_t preemptions_ = 0;
+};
+
+}  // namespace hybridkv

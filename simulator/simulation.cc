@@ -1,0 +1,176 @@
+#include "simulator/simulation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "simulator/closed_form.h"
+
+namespace hybridkv {
+
+namespace {
+
+constexpr std::size_t most_turns = 32;
+
+DriverSpec checked(const DriverSpec& driver) {
+  if (driver.in_flight < 1)
+    throw SpecError("driver.in_flight", fmt::format("must be at least 1, is {}", driver.in_flight));
+  const CostModel& cost = driver.cost;
+  for (const auto& [value, name] : {std::pair{cost.per_prefill_token, "per_prefill_token"},
+                                    std::pair{cost.per_decode_step, "per_decode_step"},
+                                    std::pair{cost.per_copied_state, "per_copied_state"}})
+    if (!(value >= 0 && value < 1e9))
+      throw SpecError(fmt::format("driver.cost.{}", name), fmt::format("is a number of seconds >= 0, not {}", value));
+  if (driver.kind == DriverKind::open_loop && cost.per_prefill_token + cost.per_decode_step <= 0)
+    throw SpecError("driver.cost", "the open loop needs seconds per prefill token or per decode step above 0");
+  return driver;
+}
+
+std::vector<ModelledRule> rules_in_play(const CacheGeometry& geometry, const DriverSpec& driver) {
+  std::vector<ModelledRule> rules = modelled_rules(geometry);
+  if (driver.kind == DriverKind::one_at_a_time) return rules;
+  rules.push_back(ModelledRule::decode);
+  if (driver.kind == DriverKind::closed_loop && driver.in_flight == 1) return rules;
+  rules.push_back(ModelledRule::several_in_flight);
+  rules.push_back(ModelledRule::preemption);
+  return rules;
+}
+
+}  // namespace
+
+std::string_view to_string(DriverKind kind) {
+  switch (kind) {
+    case DriverKind::one_at_a_time: return "one_at_a_time";
+    case DriverKind::closed_loop: return "closed_loop";
+    case DriverKind::open_loop: return "open_loop";
+  }
+  return "?";
+}
+
+std::optional<DriverKind> parse_driver_kind(std::string_view name) {
+  for (const DriverKind kind : {DriverKind::one_at_a_time, DriverKind::closed_loop, DriverKind::open_loop})
+    if (to_string(kind) == name) return kind;
+  return std::nullopt;
+}
+
+Simulation::Simulation(const CacheGeometry& geometry, const DriverSpec& driver,
+                       std::function<void(const RequestRecord&)> on_record)
+    : driver_(checked(driver)),
+      on_record_(std::move(on_record)),
+      scheduler_(geometry, driver.kind == DriverKind::one_at_a_time,
+                 [this](const RequestRecord& ended) { record(ended); }),
+      seen_(std::bit_ceil(static_cast<std::size_t>(std::clamp<std::int64_t>(geometry.num_blocks, 1 << 10, 1 << 20)))) {
+  stats_.geometry = geometry;
+  stats_.modelled = rules_in_play(geometry, driver_);
+}
+
+void Simulation::consume(const TraceBatch& batch) {
+  for (const TraceRequest& request : batch.requests) {
+    if (driver_.kind == DriverKind::open_loop) {
+      if (request.arrival_seconds < last_arrival_)
+        throw InputError(fmt::format("the open loop needs a trace in order of time: request {} arrives at {} s, an "
+                                     "earlier one at {} s", request.index, request.arrival_seconds, last_arrival_));
+      last_arrival_ = request.arrival_seconds;
+      while (scheduler_.num_in_flight() > 0 && clock_ < request.arrival_seconds) step();
+      clock_ = std::max(clock_, request.arrival_seconds);
+    } else {
+      const std::int64_t most = driver_.kind == DriverKind::closed_loop ? driver_.in_flight : 1;
+      while (scheduler_.num_in_flight() >= most) step();
+    }
+    submit(request, batch.prompt(request));
+  }
+}
+
+void Simulation::submit(const TraceRequest& request, std::span<const TokenRun> prompt) {
+  ++stats_.requests;
+  count_copy(request, prompt);
+  TraceRequest submitted = request;
+  if (driver_.kind != DriverKind::open_loop) submitted.arrival_seconds = clock_;
+  scheduler_.submit(submitted, prompt);
+}
+
+void Simulation::count_copy(const TraceRequest& request, std::span<const TokenRun> prompt) {
+  const PrefixKey key = prefix_key(prompt.back().chain, request.input_length);
+  SeenPrompt& seen = seen_[key & (seen_.size() - 1)];
+  if (seen.key != key) seen = {key, 0};
+  if (++seen.copies < 2) return;
+  const auto predicted = predicted_copy_hit(stats_.geometry, request.input_length, seen.copies);
+  if (predicted) open_copies_.emplace_back(request.index, *predicted);
+}
+
+void Simulation::step() {
+  const StepWork work = scheduler_.schedule(clock_);
+  ++stats_.steps;
+  sample();
+  if (after_schedule) after_schedule();
+  clock_ += driver_.cost.step_seconds(work);
+  scheduler_.complete(clock_);
+  if (after_step) after_step();
+}
+
+void Simulation::sample() {
+  const BlockPool& pool = scheduler_.cache().pool();
+  stats_.max_running = std::max(stats_.max_running, scheduler_.num_running());
+  stats_.max_held_blocks = std::max(stats_.max_held_blocks, pool.num_held());
+  stats_.max_held_state_blocks = std::max(stats_.max_held_state_blocks, pool.num_held(BlockKind::state));
+  if (!stats_.series.wants(stats_.steps)) return;
+  stats_.series.add({.step = stats_.steps,
+                     .seconds = clock_,
+                     .ended_requests = stats_.requests - scheduler_.num_in_flight(),
+                     .running_requests = scheduler_.num_running(),
+                     .waiting_requests = scheduler_.num_waiting(),
+                     .held_blocks = pool.num_held(),
+                     .held_state_blocks = pool.num_held(BlockKind::state),
+                     .findable_blocks = pool.num_findable(BlockKind::attention) + pool.num_findable(BlockKind::state),
+                     .findable_state_blocks = pool.num_findable(BlockKind::state),
+                     .prompt_tokens = stats_.prompt_tokens,
+                     .hit_tokens = stats_.hit_tokens,
+                     .evictions = pool.stats().evictions});
+}
+
+void Simulation::record(const RequestRecord& ended) {
+  const auto copy = std::find_if(open_copies_.begin(), open_copies_.end(),
+                                 [&](const auto& open) { return open.first == ended.index; });
+  if (copy != open_copies_.end()) {
+    if (ended.status == RequestStatus::ok) {
+      ++stats_.copies.requests;
+      stats_.copies.prompt_tokens += ended.input_length;
+      stats_.copies.predicted_tokens += copy->second;
+      stats_.copies.simulated_tokens += ended.hit_tokens;
+    }
+    open_copies_.erase(copy);
+  }
+  stats_.refused += ended.status == RequestStatus::refused ? 1 : 0;
+  stats_.stalled += ended.status == RequestStatus::stalled ? 1 : 0;
+  stats_.generated_tokens += ended.generated;
+  stats_.prefill_chunks += ended.num_chunks;
+  stats_.preempted_requests += ended.preemptions > 0 ? 1 : 0;
+  stats_.reprefilled_tokens += ended.reprefilled_tokens;
+  if (ended.status == RequestStatus::ok) {
+    stats_.prompt_tokens += ended.input_length;
+    stats_.hit_tokens += ended.hit_tokens;
+    stats_.requests_with_hit += ended.hit_tokens > 0 ? 1 : 0;
+    stats_.uncached_common_tokens += ended.uncached_common;
+    stats_.first_token.add(ended.first_token_seconds);
+    stats_.queueing.add(ended.queue_seconds);
+    const std::size_t turn = std::min(static_cast<std::size_t>(ended.turn), most_turns - 1);
+    if (stats_.turns.size() <= turn) stats_.turns.resize(turn + 1);
+    ++stats_.turns[turn].requests;
+    stats_.turns[turn].prompt_tokens += ended.input_length;
+    stats_.turns[turn].hit_tokens += ended.hit_tokens;
+  }
+  if (on_record_) on_record_(ended);
+}
+
+SimulationStats Simulation::finish() {
+  while (scheduler_.num_in_flight() > 0) step();
+  stats_.preemptions = scheduler_.num_preemptions();
+  stats_.copied_states = scheduler_.cache().copied_states();
+  stats_.copied_attention_blocks = scheduler_.cache().copied_attention();
+  stats_.pool = scheduler_.cache().pool().stats();
+  stats_.seconds = clock_;
+  return stats_;
+}
+
+}  // namespace hybridkv

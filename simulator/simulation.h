@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "simulator/scheduler.h"
+#include "simulator/simulation_stats.h"
+#include "simulator/trace.h"
+
+namespace hybridkv {
+
+/// How requests reach the engine.
+enum class DriverKind {
+  one_at_a_time,  ///< prefill only, each request to its end before the next: what the replays of real engines did
+  closed_loop,    ///< a fixed number in flight; prefill and decode share the budget of a step
+  open_loop,      ///< by the timestamps of the trace, time advancing by the cost model
+};
+std::string_view to_string(DriverKind kind);
+std::optional<DriverKind> parse_driver_kind(std::string_view name);
+
+/// What a step costs, in seconds, linear in what it does.
+struct CostModel {
+  double per_prefill_token = 0;  ///< of every prompt token computed
+  double per_decode_step = 0;    ///< of every step in which at least one request decodes
+  double per_copied_state = 0;   ///< of every state copied, per recurrent group
+  double step_seconds(const StepWork& work) const {
+    return per_prefill_token * static_cast<double>(work.prefill_tokens) +
+           (work.decoded_requests > 0 ? per_decode_step : 0) +
+           per_copied_state * static_cast<double>(work.copied_states);
+  }
+  bool operator==(const CostModel&) const = default;
+};
+
+/// How a trace is driven through one cache.
+struct DriverSpec {
+  DriverKind kind = DriverKind::one_at_a_time;
+  std::int64_t in_flight = 1;  ///< K of the closed loop: waiting and running requests together, >= 1
+  CostModel cost;              ///< the open loop needs one that advances time
+  bool operator==(const DriverSpec&) const = default;
+};
+
+/// One cache under one driver: takes batches of a trace in order and adds up what happens.
+///
+/// Memory grows with the pool and the requests in flight, not with the trace. Deterministic: the same requests give
+/// the same numbers however they are cut into batches.
+class Simulation {
+ public:
+  /// `on_record`, where set, gets the record of every request in the order in which they end.
+  /// Throws SpecError for an unusable geometry or driver, ResourceError where the pool does not fit memory.
+  explicit Simulation(const CacheGeometry& geometry, const DriverSpec& driver = {},
+                      std::function<void(const RequestRecord&)> on_record = {});
+
+  void consume(const TraceBatch& batch);
+  /// Runs what is still in flight to its end. To be called once, after the last batch.
+  SimulationStats finish();
+
+  const Scheduler& scheduler() const { return scheduler_; }
+  Scheduler& scheduler() { return scheduler_; }
+  /// Called after every step, before finished requests are released.
+  std::function<void()> after_schedule;
+  /// Called after every step.
+  std::function<void()> after_step;
+
+ private:
+  void submit(const TraceRequest& request, std::span<const TokenRun> prompt);
+  void step();
+  void sample();
+  void record(const RequestRecord& record);
+  void count_copy(const TraceRequest& request, std::span<const TokenRun> prompt);
+
+  /// A prompt seen before: its key and how often. The table has a fixed size; a newer prompt displaces an older one.
+  struct SeenPrompt {
+    PrefixKey key = 0;
+    std::int64_t copies = 0;
+  };
+
+  DriverSpec driver_;
+  std::function<void(const RequestRecord&)> on_record_;
+  SimulationStats stats_;
+  Scheduler scheduler_;
+  std::vector<SeenPrompt> seen_;  // (power of two)
+  std::vector<std::pair<std::int64_t, std::int64_t>> open_copies_;  // (request index, predicted hit) in flight
+  double clock_ = 0;
+  double last_arrival_ = 0;
+};
+
+}  // namespace hybridkv

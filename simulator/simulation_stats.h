@@ -1,0 +1,101 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "simulator/block_pool.h"
+#include "simulator/cache_geometry.h"
+#include "simulator/duration_histogram.h"
+
+namespace hybridkv {
+
+/// The cache at the end of one step, before finished requests give back their blocks.
+struct SeriesPoint {
+  std::int64_t step = 0;
+  double seconds = 0;                  ///< simulated time
+  std::int64_t ended_requests = 0;
+  std::int64_t running_requests = 0;
+  std::int64_t waiting_requests = 0;
+  std::int64_t held_blocks = 0;        ///< by running requests
+  std::int64_t held_state_blocks = 0;  ///< of those, recurrent states
+  std::int64_t findable_blocks = 0;    ///< carry a prefix, held or not
+  std::int64_t findable_state_blocks = 0;
+  std::int64_t prompt_tokens = 0;      ///< of the requests ended so far
+  std::int64_t hit_tokens = 0;         ///< of the requests ended so far
+  std::int64_t evictions = 0;          ///< so far
+  bool operator==(const SeriesPoint&) const = default;
+};
+
+/// At most `capacity` points at even distances: when it is full, every second one is dropped and the distance doubles.
+class TimeSeries {
+ public:
+  explicit TimeSeries(std::size_t capacity = 1024) : capacity_(capacity) {}
+  /// Is a point of this step wanted?
+  bool wants(std::int64_t step) const { return step % stride_ == 0; }
+  void add(const SeriesPoint& point);
+  const std::vector<SeriesPoint>& points() const { return points_; }
+  bool operator==(const TimeSeries&) const = default;
+
+ private:
+  std::size_t capacity_;
+  std::int64_t stride_ = 1;
+  std::vector<SeriesPoint> points_;
+};
+
+/// Hits of the requests of one conversation turn.
+struct TurnStats {
+  std::int64_t requests = 0;
+  std::int64_t prompt_tokens = 0;
+  std::int64_t hit_tokens = 0;
+  bool operator==(const TurnStats&) const = default;
+};
+
+/// Requests that are exact copies of an earlier prompt, and what section 10 says in closed form that they hit.
+struct CopyStats {
+  std::int64_t requests = 0;          ///< copies for which the closed form applies
+  std::int64_t prompt_tokens = 0;
+  std::int64_t predicted_tokens = 0;  ///< in a cache that loses nothing in between
+  std::int64_t simulated_tokens = 0;
+  bool operator==(const CopyStats&) const = default;
+};
+
+/// Everything one simulation found out.
+struct SimulationStats {
+  CacheGeometry geometry;
+  std::vector<ModelledRule> modelled;      ///< rules in play that no replay of a real engine covers; empty: replayed
+  std::int64_t requests = 0;               ///< of the trace, however they ended
+  std::int64_t refused = 0;                ///< their prompt would not fit even alone
+  std::int64_t stalled = 0;                ///< could not end even alone
+  std::int64_t prompt_tokens = 0;          ///< of the requests that ended ok
+  std::int64_t hit_tokens = 0;             ///< of the requests that ended ok, at their first admission
+  std::int64_t requests_with_hit = 0;
+  std::int64_t uncached_common_tokens = 0; ///< that attention alone matched
+  std::int64_t generated_tokens = 0;
+  std::int64_t prefill_chunks = 0;         ///< of first prefills
+  std::int64_t preemptions = 0;
+  std::int64_t preempted_requests = 0;     ///< preempted at least once
+  std::int64_t reprefilled_tokens = 0;     ///< computed again after preemptions
+  std::int64_t steps = 0;
+  double seconds = 0;                      ///< simulated time by the cost model
+  std::int64_t copied_states = 0;          ///< per recurrent group
+  std::int64_t copied_attention_blocks = 0;
+  std::int64_t max_running = 0;
+  std::int64_t max_held_blocks = 0;
+  std::int64_t max_held_state_blocks = 0;
+  PoolStats pool;
+  DurationHistogram first_token;           ///< arrival to first token, of the requests that ended ok
+  DurationHistogram queueing;              ///< arrival to first admission, of the requests that ended ok
+  std::vector<TurnStats> turns;            ///< (turn), 0 = unknown, the last one also counts all later turns
+  CopyStats copies;
+  TimeSeries series;
+
+  /// Share of prompt tokens found, 0 .. 1.
+  double hit_rate() const {
+    return prompt_tokens == 0 ? 0 : static_cast<double>(hit_tokens) / static_cast<double>(prompt_tokens);
+  }
+  bool operator==(const SimulationStats&) const = default;
+};
+
+}  // namespace hybridkv

@@ -1,0 +1,140 @@
+#include "simulator/state_manager.h"
+
+#include <algorithm>
+
+#include "layout/checked.h"
+#include "simulator/attention_manager.h"
+
+namespace hybridkv {
+
+StateManager::StateManager(const CacheGeometry& geometry, BlockPool& pool)
+    : geometry_(geometry), pool_(pool), salts_(group_salts(geometry.state_groups, 2)) {}
+
+std::int64_t StateManager::match(std::span<const PrefixKey> keys, std::int64_t limit, RequestBlocks& request) {
+  for (StateTable& table : request.states) table.live.clear();
+  if (request.states.empty() || !geometry_.caches_prefixes()) return 0;
+  const std::int64_t unit = geometry_.match_unit();
+  for (std::int64_t units = limit / unit; units > 0; --units) {
+    const PrefixKey key = keys[static_cast<std::size_t>(units - 1)];
+    const std::int64_t tokens = units * unit;
+    const std::int64_t index = ceil_div(tokens, geometry_.block_size_tokens) - 1;
+    std::size_t group = 0;
+    for (; group < request.states.size(); ++group) {
+      const BlockId block = pool_.find(group_key(key, static_cast<std::int64_t>(group)));
+      if (block == null_block) break;
+      request.states[group].live.assign(1, {index, block});
+    }
+    if (group == request.states.size()) return tokens;
+    for (StateTable& table : request.states) table.live.clear();
+  }
+  return 0;
+}
+
+bool StateManager::made_in_step(const RequestBlocks& request, std::uint32_t step) const {
+  return std::any_of(request.states.begin(), request.states.end(), [&](const StateTable& table) {
+    return !table.live.empty() && pool_.published_step(table.live.back().block) == step;
+  });
+}
+
+std::int64_t StateManager::needed_first(std::int64_t hit, std::int64_t tokens) const {
+  const std::int64_t block = geometry_.block_size_tokens;
+  const std::int64_t last = ceil_div(tokens, block) - 1;
+  std::int64_t states = 1;
+  if (geometry_.mode == CacheMode::all) states = last + 1 - hit / block;
+  // A state in the middle of a block is copied before the chunk, and again where the chunk leaves that block.
+  if (geometry_.mode == CacheMode::align && hit % block != 0 && last > hit / block) states = 2;
+  return geometry_.state_groups * (states + geometry_.speculative_tokens);
+}
+
+std::int64_t StateManager::needed_next(const RequestBlocks& request, std::int64_t tokens) const {
+  if (request.states.empty() || geometry_.mode == CacheMode::none) return 0;
+  const std::int64_t last = ceil_div(tokens, geometry_.block_size_tokens) - 1;
+  std::int64_t states = last - request.states.front().running_index();
+  if (geometry_.mode == CacheMode::align) states = std::min<std::int64_t>(states, 1);
+  return geometry_.state_groups * (states + (request.state_tail_shared ? 1 : 0));
+}
+
+void StateManager::drop_passed(RequestBlocks& request, std::int64_t computed) {
+  if (geometry_.mode == CacheMode::none || computed == 0) return;
+  const std::int64_t running = (computed - 1) / geometry_.block_size_tokens;
+  for (StateTable& table : request.states) {
+    std::size_t passed = 0;
+    while (passed < table.live.size() && table.live[passed].index < running) ++passed;
+    for (std::size_t i = passed; i > 0; --i) pool_.release(table.live[i - 1].block);
+    table.live.erase(table.live.begin(), table.live.begin() + static_cast<std::ptrdiff_t>(passed));
+  }
+}
+
+std::int64_t StateManager::grow(RequestBlocks& request, std::int64_t tokens, bool first_chunk,
+                                std::vector<BlockId>& copied) {
+  const bool none = geometry_.mode == CacheMode::none;
+  const std::int64_t last = none ? 0 : ceil_div(tokens, geometry_.block_size_tokens) - 1;
+  std::int64_t copies = 0;
+  for (StateTable& table : request.states) {
+    if (request.state_tail_shared) {
+      copied.push_back(table.live.back().block);
+      table.live.back().block = pool_.take(BlockKind::state);
+      ++copies;
+    }
+    const bool had_state = !table.live.empty();
+    const std::int64_t running = table.running_index();
+    if (last > running && geometry_.mode == CacheMode::align && had_state) ++copies;
+    // In mode all every position up to the last gets a state, otherwise only the last one. The oldest speculative
+    // block becomes a running state first, new blocks join behind.
+    for (std::int64_t index = geometry_.mode == CacheMode::all ? running + 1 : std::max(last, running + 1);
+         index <= last; ++index) {
+      table.spare.push_back(pool_.take(BlockKind::state));
+      if (first_chunk) {
+        table.live.push_back({index, table.spare.back()});
+        table.spare.pop_back();
+      } else {
+        table.live.push_back({index, table.spare.front()});
+        table.spare.erase(table.spare.begin());
+      }
+    }
+    if (first_chunk)
+      for (std::int64_t i = 0; i < geometry_.speculative_tokens; ++i)
+        table.spare.push_back(pool_.take(BlockKind::state));
+  }
+  request.state_tail_shared = false;
+  return copies;
+}
+
+bool StateManager::retained(std::int64_t tokens, const Retention& retention) const {
+  if (!geometry_.retention_interval_tokens) return true;
+  const std::int64_t block = geometry_.block_size_tokens;
+  const std::int64_t interval = *geometry_.retention_interval_tokens;
+  if (interval > 0 && tokens % interval == 0) return true;
+  const std::int64_t dropped = geometry_.drafter_drops_block ? block : 0;
+  return tokens == (retention.prompt_tokens - 1) / block * block - dropped || tokens == retention.branch_point;
+}
+
+void StateManager::publish_at(RequestBlocks& request, std::span<const PrefixKey> keys, std::int64_t tokens,
+                              std::uint32_t step) {
+  const PrefixKey key = keys[static_cast<std::size_t>(tokens / geometry_.match_unit() - 1)];
+  const std::int64_t index = ceil_div(tokens, geometry_.block_size_tokens) - 1;
+  for (std::size_t group = 0; group < request.states.size(); ++group)
+    for (const StateEntry& entry : request.states[group].live)
+      if (entry.index == index && pool_.key(entry.block) == 0)
+        pool_.publish(entry.block, group_key(key, static_cast<std::int64_t>(group)), step, group == 0);
+}
+
+void StateManager::publish(RequestBlocks& request, std::span<const PrefixKey> keys, std::int64_t tokens,
+                           const Retention& retention, std::uint32_t step) {
+  if (request.states.empty() || !geometry_.caches_prefixes()) return;
+  const std::int64_t block = geometry_.block_size_tokens;
+  const std::int64_t full = tokens / block;
+  if (geometry_.mode == CacheMode::all) {
+    for (std::int64_t i = request.published_states; i < full; ++i)
+      if (retained((i + 1) * block, retention)) publish_at(request, keys, (i + 1) * block, step);
+  } else if (tokens % block == 0 && full > request.published_states && retained(tokens, retention)) {
+    publish_at(request, keys, tokens, step);
+  }
+  request.published_states = std::max(request.published_states, full);
+  if (tokens == retention.partial_end && tokens % block != 0) {
+    publish_at(request, keys, tokens, step);
+    request.state_tail_shared = true;
+  }
+}
+
+}  // namespace hybridkv

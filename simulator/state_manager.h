@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "simulator/block_pool.h"
+#include "simulator/cache_geometry.h"
+#include "simulator/chain_hash.h"
+#include "simulator/request_blocks.h"
+
+namespace hybridkv {
+
+/// The recurrent groups of a cache, in modes none, align and all (domain sections 10 and 10.1).
+///
+/// A state at t tokens stands at table position ceil(t / B) - 1. Mode none keeps one running state and publishes
+/// nothing. Mode align copies the running state into a new block at each crossing of B, and frees the one two
+/// crossings back; a state is published where a chunk ended on a multiple of B. Mode all writes and publishes the
+/// state at every multiple of B. A state counts as found only if every group still holds it.
+class StateManager {
+ public:
+  /// Both outlive the manager.
+  StateManager(const CacheGeometry& geometry, BlockPool& pool);
+
+  /// Longest prefix of at most `limit` tokens whose state every group still holds. Writes the states into
+  /// `request.states` without holding them; returns the tokens, 0 without recurrent groups.
+  std::int64_t match(std::span<const PrefixKey> keys, std::int64_t limit, RequestBlocks& request);
+
+  /// Was the matched state published in this very step? Then it cannot be used before the next one.
+  bool made_in_step(const RequestBlocks& request, std::uint32_t step) const;
+
+  /// Blocks to take for a first chunk that ends at `tokens` tokens behind a hit of `hit` tokens.
+  std::int64_t needed_first(std::int64_t hit, std::int64_t tokens) const;
+  /// Blocks to take for a later chunk that ends at `tokens` tokens.
+  std::int64_t needed_next(const RequestBlocks& request, std::int64_t tokens) const;
+
+  /// Gives back the states that `computed` tokens have passed.
+  void drop_passed(RequestBlocks& request, std::int64_t computed);
+
+  /// Takes the blocks for a chunk that ends at `tokens` tokens. A shared running state is replaced by a copy first,
+  /// and added to `copied`. Returns how many states the engine copies.
+  std::int64_t grow(RequestBlocks& request, std::int64_t tokens, bool first_chunk, std::vector<BlockId>& copied);
+
+  /// What a published state may be kept for.
+  struct Retention {
+    std::int64_t prompt_tokens = 0;  ///< n: the last boundary below it is always kept
+    std::int64_t branch_point = 0;   ///< tokens, 0 = none: always kept
+    std::int64_t partial_end = 0;    ///< tokens of the one partial checkpoint, 0 = none
+  };
+  /// Publishes what a chunk that ended at `tokens` tokens leaves behind. Pre: keys reach that far.
+  void publish(RequestBlocks& request, std::span<const PrefixKey> keys, std::int64_t tokens,
+               const Retention& retention, std::uint32_t step);
+
+  PrefixKey group_key(PrefixKey key, std::int64_t group) const {
+    const PrefixKey own = key ^ salts_[static_cast<std::size_t>(group)];
+    return own == 0 ? 1 : own;
+  }
+
+ private:
+  bool retained(std::int64_t tokens, const Retention& retention) const;
+  void publish_at(RequestBlocks& request, std::span<const PrefixKey> keys, std::int64_t tokens, std::uint32_t step);
+
+  const CacheGeometry& geometry_;
+  BlockPool& pool_;
+  std::vector<PrefixKey> salts_;  // (state group)
+};
+
+}  // namespace hybridkv

@@ -131,7 +131,10 @@ bool Scheduler::admit_first_waiting(std::int64_t& budget, StepWork& work, double
   const PrefixHit hit = cache_.look_up(request.blocks, prompt_of(request));
   const std::int64_t chunk = next_prefill_chunk(
       cache_.geometry(), {hit.tokens, request.prefill_tokens, hit.uncached_common}, budget);
-  if (chunk == 0) return false;
+  if (chunk == 0) {
+    request.blocks.clear();
+    return false;
+  }
   const std::int64_t evictions_before = cache_.pool().stats().evictions;
   const std::int64_t reserve = running_.empty() ? 0 : cache_.geometry().watermark_blocks();
   if (!cache_.admit(request.blocks, prompt_of(request), hit, chunk, reserve)) {

@@ -1,0 +1,220 @@
+#include "simulator/invariants.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "layout/checked.h"
+
+namespace hybridkv {
+
+namespace {
+
+class Checker {
+ public:
+  explicit Checker(const Scheduler& scheduler)
+      : scheduler_(scheduler),
+        geometry_(scheduler.cache().geometry()),
+        pool_(scheduler.cache().pool()),
+        holds_(static_cast<std::size_t>(pool_.num_blocks())) {}
+
+  std::vector<std::string> run() {
+    for (const auto& request : scheduler_.running()) check_request(*request);
+    for (const auto& request : CachePeek::waiting(scheduler_))
+      require(block_count(request->blocks) == 0, "waiting request {} holds blocks", request->record.index);
+    for (const BlockId block : CachePeek::copied(scheduler_)) hold(block, -1);
+    check_references();
+    check_queue();
+    check_index();
+    check_counters();
+    return std::move(violations_);
+  }
+
+ private:
+  template <class... Values>
+  void require(bool sound, fmt::format_string<Values...> what, Values&&... values) {
+    if (!sound) violations_.push_back(fmt::format(what, std::forward<Values>(values)...));
+  }
+
+  static std::size_t block_count(const RequestBlocks& blocks) {
+    std::size_t count = blocks.extras.size();
+    for (const auto& table : blocks.attention) count += table.size();
+    for (const StateTable& table : blocks.states) count += table.live.size() + table.spare.size();
+    return count;
+  }
+
+  void hold(BlockId block, std::int64_t request) {
+    if (block == null_block || block >= holds_.size()) {
+      require(false, "request {} holds block {}", request, block);
+      return;
+    }
+    ++holds_[block];
+  }
+
+  void check_request(const ActiveRequest& request) {
+    const std::int64_t id = request.record.index;
+    std::set<BlockId> own;
+    const auto take = [&](BlockId block) {
+      require(own.insert(block).second, "request {} holds block {} twice", id, block);
+      hold(block, id);
+    };
+    for (const auto& table : request.blocks.attention) std::for_each(table.begin(), table.end(), take);
+    for (const StateTable& table : request.blocks.states) {
+      for (const StateEntry& entry : table.live) take(entry.block);
+      std::for_each(table.spare.begin(), table.spare.end(), take);
+    }
+    std::for_each(request.blocks.extras.begin(), request.blocks.extras.end(), take);
+    const std::int64_t tokens = request.computed_tokens + request.scheduled_tokens;
+    check_attention(request, tokens);
+    check_states(request, tokens);
+  }
+
+  bool is_block(BlockId block) const { return block != null_block && block < holds_.size(); }
+
+  void check_attention(const ActiveRequest& request, std::int64_t tokens) {
+    const std::int64_t id = request.record.index;
+    const std::int64_t block = geometry_.block_size_tokens;
+    const std::int64_t units = block / geometry_.match_unit();
+    require(std::ssize(request.blocks.attention) == geometry_.attention_groups,
+            "request {} has {} attention tables", id, request.blocks.attention.size());
+    for (std::size_t group = 0; group < request.blocks.attention.size(); ++group) {
+      const auto& table = request.blocks.attention[group];
+      require(std::ssize(table) == ceil_div(tokens, block), "request {} has {} attention blocks for {} tokens", id,
+              table.size(), tokens);
+      if (!geometry_.caches_prefixes()) continue;
+      for (std::int64_t i = 0; i < std::min(tokens / block, std::ssize(table)); ++i) {
+        if (!is_block(table[static_cast<std::size_t>(i)])) continue;
+        const PrefixKey key = CachePeek::attention(scheduler_)
+                                  .group_key(request.keys[static_cast<std::size_t>((i + 1) * units - 1)],
+                                             static_cast<std::int64_t>(group));
+        require(pool_.key(table[static_cast<std::size_t>(i)]) == key,
+                "attention block {} of request {} is not published under its prefix", i, id);
+      }
+    }
+  }
+
+  void check_states(const ActiveRequest& request, std::int64_t tokens) {
+    const std::int64_t id = request.record.index;
+    const auto& tables = request.blocks.states;
+    require(std::ssize(tables) == geometry_.state_groups, "request {} has {} state tables", id, tables.size());
+    const std::int64_t running =
+        geometry_.mode == CacheMode::none ? 0 : ceil_div(tokens, geometry_.block_size_tokens) - 1;
+    for (std::size_t group = 0; group < tables.size(); ++group) {
+      const StateTable& table = tables[group];
+      require(table.running_index() == running, "request {} lacks its running state in group {}", id, group);
+      require(std::ssize(table.spare) == geometry_.speculative_tokens, "request {} holds {} speculative states", id,
+              table.spare.size());
+      require(geometry_.mode == CacheMode::all || table.live.size() <= (geometry_.mode == CacheMode::align ? 2 : 1),
+              "request {} holds {} states in group {}", id, table.live.size(), group);
+      require(table.live.size() == tables.front().live.size(), "states of request {} differ between groups", id);
+      for (std::size_t i = 0; i < std::min(table.live.size(), tables.front().live.size()); ++i)
+        check_state(request, group, table.live[i], tables.front().live[i]);
+    }
+  }
+
+  void check_state(const ActiveRequest& request, std::size_t group, const StateEntry& entry, const StateEntry& first) {
+    const std::int64_t id = request.record.index;
+    require(entry.index == first.index, "states of request {} differ between groups", id);
+    if (!is_block(entry.block) || !is_block(first.block)) return;
+    const PrefixKey key = pool_.key(entry.block);
+    require((key == 0) == (pool_.key(first.block) == 0), "a checkpoint of request {} is not in every group", id);
+    if (key == 0) return;
+    const std::int64_t units = geometry_.block_size_tokens / geometry_.match_unit();
+    bool own = false;
+    for (std::int64_t unit = entry.index * units; unit < (entry.index + 1) * units && unit < std::ssize(request.keys);
+         ++unit)
+      own = own || key == CachePeek::states(scheduler_).group_key(request.keys[static_cast<std::size_t>(unit)],
+                                                                  static_cast<std::int64_t>(group));
+    require(own, "state {} of request {} is not published under its prefix", entry.index, id);
+  }
+
+  void check_references() {
+    require(pool_.references(null_block) == 0 && pool_.key(null_block) == 0, "the null block is in use");
+    for (BlockId block = 1; block < holds_.size(); ++block) {
+      require(pool_.references(block) == holds_[block], "block {} counts {} references and has {}", block,
+              pool_.references(block), holds_[block]);
+      require(holds_[block] < 2 || pool_.key(block) != 0, "block {} is shared and not published", block);
+    }
+  }
+
+  void check_queue() {
+    const auto& links = PoolPeek::links(pool_);
+    std::vector<bool> queued(holds_.size());
+    BlockId at = null_block;
+    std::int64_t count = 0;
+    bool key_seen = false;
+    do {
+      const BlockId next = links[at].next;
+      if (next >= links.size() || links[next].previous != at || (next != null_block && queued[next])) {
+        require(false, "the free queue is broken behind block {}", at);
+        return;
+      }
+      at = next;
+      if (at == null_block) break;
+      queued[at] = true;
+      ++count;
+      require(!key_seen || pool_.key(at) != 0, "block {} without a key queues behind one with a key", at);
+      key_seen = key_seen || pool_.key(at) != 0;
+    } while (true);
+    require(count == pool_.num_free(), "the free queue counts {} blocks and has {}", pool_.num_free(), count);
+    for (BlockId block = 1; block < holds_.size(); ++block) {
+      require(queued[block] == pool_.is_free(block), "block {} is {} and {}", block,
+              queued[block] ? "in the free queue" : "not in the free queue",
+              pool_.is_free(block) ? "free" : "held");
+      require(PoolPeek::queue(pool_).contains(block) == queued[block], "the link of block {} is wrong", block);
+    }
+  }
+
+  void check_index() {
+    const HashIndex& index = PoolPeek::index(pool_);
+    std::map<PrefixKey, std::vector<BlockId>> by_key;
+    for (BlockId block = 1; block < holds_.size(); ++block)
+      if (pool_.key(block) != 0) by_key[pool_.key(block)].push_back(block);
+    std::size_t keyed = 0;
+    for (const auto& [key, blocks] : by_key) {
+      keyed += blocks.size();
+      std::vector<BlockId> found = index.all(key);
+      require(std::is_sorted(found.begin(), found.end(), [&](BlockId a, BlockId b) {
+        return pool_.published_step(a) < pool_.published_step(b);
+      }), "the blocks of key {:x} are not found oldest first", key);
+      std::sort(found.begin(), found.end());
+      require(found == blocks, "the index does not find the {} blocks of key {:x}", blocks.size(), key);
+    }
+    require(static_cast<std::size_t>(index.size()) == keyed, "the index counts {} blocks, {} carry a key",
+            index.size(), keyed);
+    const auto& slots = PoolPeek::slots(pool_);
+    const auto filled = std::count_if(slots.begin(), slots.end(),
+                                      [](const auto& slot) { return slot.oldest != null_block; });
+    require(static_cast<std::size_t>(filled) == by_key.size(), "the index has {} slots for {} keys", filled,
+            by_key.size());
+  }
+
+  void check_counters() {
+    for (const BlockKind kind : {BlockKind::attention, BlockKind::state, BlockKind::extra}) {
+      std::int64_t held = 0, findable = 0;
+      for (BlockId block = 1; block < holds_.size(); ++block) {
+        if (pool_.kind(block) != kind) continue;
+        held += pool_.is_free(block) ? 0 : 1;
+        findable += pool_.key(block) != 0 ? 1 : 0;
+      }
+      require(held == pool_.num_held(kind), "{} blocks of kind {} are held, counted {}", held,
+              static_cast<int>(kind), pool_.num_held(kind));
+      require(findable == pool_.num_findable(kind), "{} blocks of kind {} can be found, counted {}", findable,
+              static_cast<int>(kind), pool_.num_findable(kind));
+    }
+  }
+
+  const Scheduler& scheduler_;
+  const CacheGeometry& geometry_;
+  const BlockPool& pool_;
+  std::vector<std::int64_t> holds_;  // (blocks), found in the tables
+  std::vector<std::string> violations_;
+};
+
+}  // namespace
+
+std::vector<std::string> find_violations(const Scheduler& scheduler) { return Checker(scheduler).run(); }
+
+}  // namespace hybridkv

@@ -37,6 +37,25 @@ inline TraceBatch batch_of(const std::vector<PromptSegments>& prompts, std::int6
   return batch;
 }
 
+/// Stats and records of a whole run.
+struct Run {
+  SimulationStats stats;
+  std::vector<RequestRecord> records;  ///< in the order in which requests ended
+};
+
+inline Run run(const CacheGeometry& geometry, const DriverSpec& driver, const TraceBatch& batch) {
+  Run result;
+  Simulation simulation(geometry, driver, [&](const RequestRecord& record) { result.records.push_back(record); });
+  simulation.consume(batch);
+  result.stats = simulation.finish();
+  return result;
+}
+
+/// The same prompt several times.
+inline TraceBatch copies_of(const PromptSegments& prompt, std::int64_t copies, std::int64_t output = 0) {
+  return batch_of(std::vector<PromptSegments>(static_cast<std::size_t>(copies), prompt), output);
+}
+
 /// Random small numbers from a seed; the same on every platform.
 class Dice {
  public:

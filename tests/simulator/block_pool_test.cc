@@ -1,0 +1,74 @@
+#include "simulator/block_pool.h"
+
+#include <doctest/doctest.h>
+
+#include "simulator/invariants.h"
+
+using namespace hybridkv;
+
+namespace {
+std::vector<BlockId> queue_of(const BlockPool& pool) { return PoolPeek::queue(pool).in_order(); }
+}  // namespace
+
+TEST_CASE("edge: a pool hands out blocks from 1 upwards, never the null block") {
+  BlockPool pool(4);
+  CHECK(pool.num_free() == 3);
+  for (const BlockId expected : {1, 2, 3}) CHECK(pool.take(BlockKind::attention) == expected);
+  CHECK(!pool.has_room(1));
+  CHECK_THROWS_AS(pool.take(BlockKind::attention), std::logic_error);
+}
+
+TEST_CASE("edge: freed blocks with a key queue last, without one first") {
+  BlockPool pool(6);
+  for (int i = 0; i < 3; ++i) pool.take(BlockKind::attention);
+  pool.publish(1, 11, 1, false);
+  pool.publish(3, 33, 1, false);
+  for (const BlockId block : {3, 2, 1}) pool.release(block);
+  CHECK(queue_of(pool) == std::vector<BlockId>{2, 4, 5, 3, 1});
+}
+
+TEST_CASE("edge: a hit leaves the queue, a block taken for new use loses its key") {
+  BlockPool pool(4);
+  for (const BlockId block : {1, 2, 3}) {
+    pool.take(BlockKind::state);
+    pool.publish(block, 100 + block, 1, true);
+  }
+  for (const BlockId block : {1, 2, 3}) pool.release(block);
+  const BlockId hit = pool.find(101);
+  CHECK(hit == 1);
+  pool.hold(hit);
+  pool.mark_used(hit);
+  CHECK(queue_of(pool) == std::vector<BlockId>{2, 3});
+  CHECK(pool.take(BlockKind::attention) == 2);
+  CHECK(pool.find(102) == null_block);
+  CHECK(pool.stats().evictions == 1);
+  CHECK(pool.stats().checkpoints_evicted_unused == 1);
+  CHECK(pool.stats().checkpoints_used == 1);
+  CHECK(pool.num_findable(BlockKind::state) == 2);
+  CHECK(pool.num_held(BlockKind::state) == 1);
+  CHECK(pool.num_held(BlockKind::attention) == 1);
+}
+
+TEST_CASE("edge: a shared block stays held until its last holder leaves") {
+  BlockPool pool(3);
+  const BlockId block = pool.take(BlockKind::attention);
+  pool.publish(block, 5, 1, false);
+  pool.hold(block);
+  pool.release(block);
+  CHECK(!pool.is_free(block));
+  pool.release(block);
+  CHECK(pool.is_free(block));
+  CHECK_THROWS_AS((pool.hold(block), pool.publish(block, 6, 1, false)), std::logic_error);
+}
+
+TEST_CASE("edge: an unlimited pool grows instead of dropping a key") {
+  BlockPool pool(2, true);
+  for (PrefixKey key = 1; key <= 100; ++key) {
+    const BlockId block = pool.take(BlockKind::attention);
+    pool.publish(block, key, 1, false);
+    pool.release(block);
+  }
+  for (PrefixKey key = 1; key <= 100; ++key) CHECK(pool.find(key) != null_block);
+  CHECK(pool.stats().evictions == 0);
+  CHECK(pool.num_blocks() == 101);
+}

@@ -65,7 +65,6 @@ class BlockPool {
     ++stats_.lookups;
     return index_.find(key);
   }
-  void prefetch(PrefixKey key) const { index_.prefetch(key); }
 
   /// Holds a block that was found. Pre: it carries a key.
   void hold(BlockId block);

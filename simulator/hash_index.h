@@ -35,9 +35,6 @@ class HashIndex {
     }
   }
 
-  /// Asks for the cache line that find or insert of that key will touch first.
-  void prefetch(PrefixKey wanted) const { __builtin_prefetch(&slots_[home(tag_of(wanted))]); }
-
   /// Pre: the block carries no key, key != 0.
   void insert(PrefixKey wanted, BlockId block) {
     Node& node = nodes_[block];

@@ -60,7 +60,7 @@ Simulation::Simulation(const CacheGeometry& geometry, const DriverSpec& driver,
       on_record_(std::move(on_record)),
       scheduler_(geometry, driver.kind == DriverKind::one_at_a_time,
                  [this](const RequestRecord& ended) { record(ended); }),
-      seen_(std::bit_ceil(static_cast<std::size_t>(std::clamp<std::int64_t>(geometry.num_blocks, 1 << 10, 1 << 20)))) {
+      seen_(std::bit_ceil(static_cast<std::size_t>(std::clamp<std::int64_t>(geometry.num_blocks, 1 << 10, 1 << 16)))) {
   stats_.geometry = geometry;
   stats_.modelled = rules_in_play(geometry, driver_);
 }

@@ -4,17 +4,16 @@
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "simulator/simulation.h"
 #include "simulator/trace_file.h"
+#include "tests/simulator/replay_rows.h"
 
 using namespace hybridkv;
+using namespace hybridkv::testing;
 using nlohmann::json;
 
 namespace {
-
-const char* const replay_folder = HYBRIDKV_TEST_DATA "/simulator/replay/";
 
 /// The trace, or nothing after saying that the test is skipped.
 std::unique_ptr<TraceFile> conversation_trace(std::int64_t requests) {
@@ -26,52 +25,10 @@ std::unique_ptr<TraceFile> conversation_trace(std::int64_t requests) {
   return std::make_unique<TraceFile>(TraceFileSpec{.path = *path, .max_requests = requests});
 }
 
-struct ReplayRow {
-  std::int64_t index, input_length, hit_tokens, num_chunks, uncached_common, evictions;
-  std::string status;
-  bool operator==(const ReplayRow&) const = default;
-};
-
-std::ostream& operator<<(std::ostream& out, const ReplayRow& row) {
-  return out << row.index << ',' << row.input_length << ',' << row.hit_tokens << ',' << row.num_chunks << ','
-             << row.uncached_common << ',' << row.evictions << ',' << row.status;
-}
-
-std::vector<ReplayRow> expected_rows(const std::string& file) {
-  std::ifstream in(replay_folder + file);
-  REQUIRE(in.is_open());
-  std::string line;
-  std::getline(in, line);
-  REQUIRE(line == "idx,input_length,hit_tokens,num_chunks,num_uncached_common_prefix_tokens,evictions,status");
-  std::vector<ReplayRow> rows;
-  while (std::getline(in, line)) {
-    ReplayRow row;
-    char comma = 0;
-    std::istringstream fields(line);
-    fields >> row.index >> comma >> row.input_length >> comma >> row.hit_tokens >> comma >> row.num_chunks >> comma >>
-        row.uncached_common >> comma >> row.evictions >> comma >> row.status;
-    rows.push_back(row);
-  }
-  return rows;
-}
-
 void check_replay(const CacheGeometry& geometry, const std::string& file) {
-  const std::vector<ReplayRow> expected = expected_rows(file);
+  const std::vector<ReplayRow> expected = expected_rows("replay/" + file);
   REQUIRE(expected.size() == 2000);
-  const auto trace = conversation_trace(2000);
-  if (!trace) return;
-  std::vector<ReplayRow> rows;
-  Simulation simulation(geometry, {}, [&](const RequestRecord& r) {
-    rows.push_back({r.index, r.input_length, r.hit_tokens, r.num_chunks, r.uncached_common, r.evictions,
-                    std::string(to_string(r.status))});
-  });
-  for (TraceBatch batch; trace->next(batch);) simulation.consume(batch);
-  CHECK(simulation.finish().modelled.empty());
-  REQUIRE(rows.size() == expected.size());
-  std::int64_t different = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    if (!(rows[i] == expected[i]) && ++different <= 5) CHECK(rows[i] == expected[i]);
-  CHECK(different == 0);
+  if (const auto trace = conversation_trace(2000)) check_rows(replayed_rows(geometry, *trace), expected);
 }
 
 /// A finished request as the block files write it.
@@ -87,7 +44,7 @@ json block_line(const ActiveRequest& request, const BlockPool& pool, const std::
 }
 
 void check_blocks(const CacheGeometry& geometry, const std::string& file, std::size_t lines) {
-  std::ifstream in(replay_folder + file);
+  std::ifstream in(HYBRIDKV_TEST_DATA "/simulator/replay/" + file);
   REQUIRE(in.is_open());
   std::vector<json> expected;
   for (std::string line; std::getline(in, line);) expected.push_back(json::parse(line));

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "simulator/simulation.h"
+#include "simulator/simulation_stats.h"
+#include "simulator/trace.h"
+
+namespace hybridkv {
+
+/// One cache to simulate.
+struct SimulationSpec {
+  CacheGeometry geometry;
+  DriverSpec driver;
+  /// Gets every record of this simulation, in the order in which requests end, from one thread at a time.
+  std::function<void(const RequestRecord&)> on_record;
+};
+
+/// How far a sweep is.
+struct SweepProgress {
+  std::int64_t requests = 0;   ///< of the trace that every simulation has finished with
+  double fraction = 0;         ///< of the trace, 0 where unknown
+  double elapsed_seconds = 0;  ///< real time
+  double requests_per_second() const {
+    return elapsed_seconds > 0 ? static_cast<double>(requests) / elapsed_seconds : 0;
+  }
+  std::optional<double> remaining_seconds() const {
+    if (fraction <= 0) return std::nullopt;
+    return elapsed_seconds * (1 - fraction) / fraction;
+  }
+};
+
+/// What several caches shall be told about one trace.
+struct SweepSpec {
+  std::vector<SimulationSpec> simulations;
+  bool upper_bounds = false;  ///< also with an unlimited pool, and token-exact; memory then grows with the trace
+  std::int64_t threads = 0;   ///< 0 = as many as the machine has cores
+  /// Called about twice a second while the trace lasts, from one thread at a time.
+  std::function<void(const SweepProgress&)> on_progress;
+};
+
+/// Results in the order of SweepSpec::simulations.
+struct SweepResult {
+  std::vector<SimulationStats> stats;
+  std::vector<SimulationStats> unlimited;  ///< the same with an unlimited pool; empty unless asked for
+  std::optional<std::int64_t> token_exact_hit_tokens;
+  std::int64_t prompt_tokens = 0;          ///< of the whole trace
+  std::int64_t requests = 0;               ///< of the whole trace
+};
+
+/// Reads a trace once and runs all simulations over it on several cores. Each simulation takes the batches in order,
+/// so that results do not depend on the number of threads. Holds a few batches of the trace at a time.
+/// Throws what the trace or a simulation throws; SpecError where there is nothing to simulate or threads < 0.
+SweepResult run_sweep(TraceSource& trace, const SweepSpec& spec);
+
+}  // namespace hybridkv

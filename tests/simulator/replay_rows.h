@@ -1,0 +1,68 @@
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <ostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "simulator/simulation.h"
+#include "simulator/trace.h"
+
+namespace hybridkv::testing {
+
+/// One request as the replay files write it.
+struct ReplayRow {
+  std::int64_t index, input_length, hit_tokens, num_chunks, uncached_common, evictions;
+  std::string status;
+  bool operator==(const ReplayRow&) const = default;
+};
+
+inline std::ostream& operator<<(std::ostream& out, const ReplayRow& row) {
+  return out << row.index << ',' << row.input_length << ',' << row.hit_tokens << ',' << row.num_chunks << ','
+             << row.uncached_common << ',' << row.evictions << ',' << row.status;
+}
+
+/// The rows of a CSV file in tests/data/simulator.
+inline std::vector<ReplayRow> expected_rows(const std::string& file) {
+  std::ifstream in(HYBRIDKV_TEST_DATA "/simulator/" + file);
+  REQUIRE(in.is_open());
+  std::string line;
+  std::getline(in, line);
+  REQUIRE(line == "idx,input_length,hit_tokens,num_chunks,num_uncached_common_prefix_tokens,evictions,status");
+  std::vector<ReplayRow> rows;
+  while (std::getline(in, line)) {
+    ReplayRow row;
+    char comma = 0;
+    std::istringstream fields(line);
+    fields >> row.index >> comma >> row.input_length >> comma >> row.hit_tokens >> comma >> row.num_chunks >> comma >>
+        row.uncached_common >> comma >> row.evictions >> comma >> row.status;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+/// What a simulation makes of a trace, request by request.
+inline std::vector<ReplayRow> replayed_rows(const CacheGeometry& geometry, TraceSource& trace) {
+  std::vector<ReplayRow> rows;
+  Simulation simulation(geometry, {}, [&](const RequestRecord& r) {
+    rows.push_back({r.index, r.input_length, r.hit_tokens, r.num_chunks, r.uncached_common, r.evictions,
+                    std::string(to_string(r.status))});
+  });
+  for (TraceBatch batch; trace.next(batch);) simulation.consume(batch);
+  CHECK(simulation.finish().modelled.empty());
+  return rows;
+}
+
+/// Checks that both are the same, and shows the first rows that are not.
+inline void check_rows(const std::vector<ReplayRow>& rows, const std::vector<ReplayRow>& expected) {
+  REQUIRE(rows.size() == expected.size());
+  std::int64_t different = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (!(rows[i] == expected[i]) && ++different <= 5) CHECK(rows[i] == expected[i]);
+  CHECK(different == 0);
+}
+
+}  // namespace hybridkv::testing

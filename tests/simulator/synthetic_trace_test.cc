@@ -1,0 +1,133 @@
+#include "simulator/synthetic_trace.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+
+#include "layout/error.h"
+#include "tests/simulator/workload.h"
+
+using namespace hybridkv;
+using namespace hybridkv::testing;
+
+namespace {
+
+/// All requests with their prompts, copied out of the batches.
+std::vector<std::pair<TraceRequest, std::vector<TokenRun>>> generate(const SyntheticTraceSpec& spec) {
+  SyntheticTrace trace(spec);
+  std::vector<std::pair<TraceRequest, std::vector<TokenRun>>> all;
+  for (TraceBatch batch; trace.next(batch);)
+    for (const TraceRequest& request : batch.requests) {
+      const auto prompt = batch.prompt(request);
+      all.emplace_back(request, std::vector<TokenRun>(prompt.begin(), prompt.end()));
+      all.back().first.first_run = 0;
+    }
+  return all;
+}
+
+double mean_of(Distribution distribution) {
+  // One chat of one turn each: the prompt is a system prompt of one token and the user's message.
+  SyntheticTraceSpec spec{.num_requests = 20000, .agent_weight = 0, .retrieval_weight = 0};
+  spec.system_tokens = {Distribution::Kind::constant, 1};
+  spec.chat_turns = {Distribution::Kind::constant, 1};
+  spec.user_tokens = distribution;
+  double sum = 0;
+  for (const auto& [request, prompt] : generate(spec)) sum += static_cast<double>(request.input_length - 1);
+  return sum / 20000;
+}
+
+}  // namespace
+
+TEST_CASE("law: a generated trace is in order, complete and the same for the same seed") {
+  SyntheticTraceSpec spec{.seed = 7, .num_requests = 5000};
+  const auto all = generate(spec);
+  REQUIRE(all.size() == 5000);
+  CHECK(all == generate(spec));
+  double before = 0;
+  for (const auto& [request, prompt] : all) {
+    REQUIRE(request.arrival_seconds >= before);
+    REQUIRE(request.input_length == prompt.back().end_token);
+    REQUIRE(request.input_length <= spec.max_prompt_tokens);
+    REQUIRE(request.input_length >= 1);
+    REQUIRE(request.output_length >= 1);
+    before = request.arrival_seconds;
+  }
+  spec.seed = 8;
+  CHECK(all != generate(spec));
+}
+
+TEST_CASE("law: a later turn repeats its parent's prompt and goes on") {
+  const auto all = generate({.num_requests = 5000});
+  std::int64_t later = 0;
+  for (const auto& [request, prompt] : all) {
+    if (request.parent_chat_id < 0) {
+      REQUIRE(request.turn == 1);
+      continue;
+    }
+    const auto& [parent, shorter] = all.at(static_cast<std::size_t>(request.parent_chat_id));
+    REQUIRE(request.turn == parent.turn + 1);
+    REQUIRE(request.input_length > parent.input_length + parent.output_length);
+    REQUIRE(std::equal(shorter.begin(), shorter.end(), prompt.begin()));
+    ++later;
+  }
+  CHECK(later > 2000);
+}
+
+TEST_CASE("law: distributions have the means they are given") {
+  using enum Distribution::Kind;
+  CHECK(mean_of({constant, 12}) == 12);
+  CHECK(mean_of({uniform, 10, 20}) == doctest::Approx(15).epsilon(0.02));
+  CHECK(mean_of({geometric, 40}) == doctest::Approx(40).epsilon(0.03));
+  CHECK(mean_of({lognormal, 100, 0.5}) == doctest::Approx(100 * std::exp(0.125)).epsilon(0.03));
+  CHECK(mean_of({constant, 500, 0, 1, 30}) == 30);
+}
+
+TEST_CASE("law: popular system prompts are shared more the more skewed they are") {
+  const auto share_of_first = [](double skew) {
+    SyntheticTraceSpec spec{.num_requests = 4000, .agent_weight = 0, .retrieval_weight = 0, .popularity_skew = skew};
+    std::map<std::uint64_t, std::int64_t> uses;
+    std::int64_t most = 0;
+    for (const auto& [request, prompt] : generate(spec)) most = std::max(most, ++uses[prompt.front().chain]);
+    CHECK(uses.size() <= 20);
+    return static_cast<double>(most) / 4000;
+  };
+  CHECK(share_of_first(0) < 0.12);
+  CHECK(share_of_first(1) > 0.2);
+}
+
+TEST_CASE("edge: prompts never grow beyond the limit, also in one turn") {
+  SyntheticTraceSpec spec{.num_requests = 2000, .max_prompt_tokens = 50};
+  for (const auto& [request, prompt] : generate(spec)) {
+    REQUIRE(request.input_length <= 50);
+    REQUIRE(prompt.back().end_token == request.input_length);
+  }
+}
+
+TEST_CASE("edge: open sessions stay bounded however long the trace") {
+  for (const std::int64_t requests : {20000, 200000}) {
+    SyntheticTrace trace({.num_requests = requests});
+    std::int64_t most = 0;
+    for (TraceBatch batch; trace.next(batch);) most = std::max(most, trace.open_sessions());
+    CHECK(most < 400);
+    CHECK(trace.progress().fraction == 1);
+  }
+}
+
+TEST_CASE("edge: unusable specs are refused with the field") {
+  const auto field = [](const SyntheticTraceSpec& spec) -> std::string {
+    try {
+      SyntheticTrace trace(spec);
+    } catch (const SpecError& error) {
+      return error.path();
+    }
+    return "";
+  };
+  CHECK(field({}) == "");
+  CHECK(field({.num_requests = -1}) == "trace.num_requests");
+  CHECK(field({.sessions_per_second = 0}) == "trace.sessions_per_second");
+  CHECK(field({.chat_weight = 0, .agent_weight = 0, .retrieval_weight = 0}) == "trace.chat_weight");
+  CHECK(field({.num_documents = 0}) == "trace.num_documents");
+  CHECK(field({.popularity_skew = std::nan("")}) == "trace.popularity_skew");
+  CHECK(field({.user_tokens = {Distribution::Kind::uniform, 5, 3}}) == "trace.user_tokens");
+  CHECK(field({.tool_tokens = {Distribution::Kind::constant, 5, 0, 7, 6}}) == "trace.tool_tokens");
+}

@@ -6,19 +6,13 @@
 
 namespace hybridkv {
 
-std::vector<PrefixKey> group_salts(std::int64_t groups, std::uint64_t kind) {
-  std::vector<PrefixKey> salts;
-  for (std::int64_t group = 0; group < groups; ++group) salts.push_back(mix64(kind, static_cast<std::uint64_t>(group)));
-  return salts;
-}
-
 AttentionManager::AttentionManager(const CacheGeometry& geometry, BlockPool& pool)
-    : geometry_(geometry), pool_(pool), salts_(group_salts(geometry.attention_groups, 1)) {}
+    : geometry_(geometry), pool_(pool), group_keys_(geometry.attention_groups, 1) {}
 
 bool AttentionManager::append_found(PrefixKey key, RequestBlocks& request) {
   const std::size_t before = request.attention.front().size();
   for (std::size_t group = 0; group < request.attention.size(); ++group) {
-    const BlockId block = pool_.find(group_key(key, static_cast<std::int64_t>(group)));
+    const BlockId block = pool_.find(group_keys_(key, group));
     if (block == null_block) {
       for (auto& table : request.attention) table.resize(before);
       return false;
@@ -86,17 +80,14 @@ void AttentionManager::publish(RequestBlocks& request, std::span<const PrefixKey
     const std::vector<BlockId>& table = request.attention[group];
     for (std::int64_t i = request.published_attention; i < full; ++i)
       pool_.publish(table[static_cast<std::size_t>(i)],
-                    group_key(keys[static_cast<std::size_t>((i + 1) * units_per_block - 1)],
-                              static_cast<std::int64_t>(group)),
-                    step, false);
+                    group_keys_(keys[static_cast<std::size_t>((i + 1) * units_per_block - 1)], group), step, false);
   }
   request.published_attention = std::max(request.published_attention, full);
   if (partial_end % block == 0 || partial_end > tokens || partial_end / block < full) return;
   if (partial_end <= request.partial_tokens) return;
   for (std::size_t group = 0; group < request.attention.size(); ++group)
     pool_.publish(request.attention[group][static_cast<std::size_t>(partial_end / block)],
-                  group_key(keys[static_cast<std::size_t>(partial_end / unit - 1)], static_cast<std::int64_t>(group)),
-                  step, false);
+                  group_keys_(keys[static_cast<std::size_t>(partial_end / unit - 1)], group), step, false);
   request.partial_tokens = partial_end;
   request.attention_tail_shared = true;
 }

@@ -7,6 +7,7 @@
 #include "simulator/block_pool.h"
 #include "simulator/cache_geometry.h"
 #include "simulator/chain_hash.h"
+#include "simulator/group_keys.h"
 #include "simulator/request_blocks.h"
 
 namespace hybridkv {
@@ -38,11 +39,8 @@ class AttentionManager {
   void publish(RequestBlocks& request, std::span<const PrefixKey> keys, std::int64_t tokens, std::int64_t partial_end,
                std::uint32_t step);
 
-  /// Key of one group for a prefix.
-  PrefixKey group_key(PrefixKey key, std::int64_t group) const {
-    const PrefixKey own = key ^ salts_[static_cast<std::size_t>(group)];
-    return own == 0 ? 1 : own;
-  }
+  /// Keys of the attention groups.
+  const GroupKeys& group_keys() const { return group_keys_; }
 
  private:
   // Holds nothing; appends the block of every group, or nothing where one group lacks it.
@@ -50,10 +48,7 @@ class AttentionManager {
 
   const CacheGeometry& geometry_;
   BlockPool& pool_;
-  std::vector<PrefixKey> salts_;  // (attention group)
+  GroupKeys group_keys_;
 };
-
-/// Keys of the groups of one cache must differ: one block holds one group's part of a prefix.
-std::vector<PrefixKey> group_salts(std::int64_t groups, std::uint64_t kind);
 
 }  // namespace hybridkv

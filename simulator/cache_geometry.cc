@@ -8,35 +8,36 @@ namespace hybridkv {
 
 namespace {
 
-void check_at_least(std::int64_t value, std::int64_t least, const char* field) {
-  if (value < least)
-    throw SpecError(fmt::format("geometry.{}", field), fmt::format("must be at least {}, is {}", least, value));
+// Far beyond any cache, and small enough that no sum of products of two of them leaves 64 bits.
+constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
+constexpr std::int64_t most_blocks = std::int64_t{1} << 31;
+constexpr std::int64_t most_groups = 1 << 12;
+
+void check_range(std::int64_t value, std::int64_t least, std::int64_t most, const char* field) {
+  if (value < least || value > most)
+    throw SpecError(fmt::format("geometry.{}", field), fmt::format("must be {} to {}, is {}", least, most, value));
 }
 
 }  // namespace
 
 void validate(const CacheGeometry& geometry) {
   const std::int64_t block = geometry.block_size_tokens;
-  check_at_least(block, 1, "block_size_tokens");
-  check_at_least(geometry.num_blocks, 2, "num_blocks");
-  if (geometry.num_blocks > std::int64_t{1} << 31)
-    throw SpecError("geometry.num_blocks", fmt::format("at most 2^31 blocks can be simulated, not {}",
-                                                       geometry.num_blocks));
-  check_at_least(geometry.attention_groups, 0, "attention_groups");
-  check_at_least(geometry.state_groups, 0, "state_groups");
+  check_range(block, 1, most_tokens, "block_size_tokens");
+  check_range(geometry.num_blocks, 2, most_blocks, "num_blocks");
+  check_range(geometry.attention_groups, 0, most_groups, "attention_groups");
+  check_range(geometry.state_groups, 0, most_groups, "state_groups");
   if (geometry.attention_groups + geometry.state_groups == 0)
     throw SpecError("geometry.attention_groups", "a cache has at least one attention or state group");
-  check_at_least(geometry.speculative_tokens, 0, "speculative_tokens");
-  check_at_least(geometry.extra_blocks_per_request, 0, "extra_blocks_per_request");
-  check_at_least(geometry.max_num_batched_tokens, 1, "max_num_batched_tokens");
-  check_at_least(geometry.long_prefill_threshold, 0, "long_prefill_threshold");
-  check_at_least(geometry.max_num_seqs, 1, "max_num_seqs");
+  check_range(geometry.speculative_tokens, 0, most_blocks, "speculative_tokens");
+  check_range(geometry.extra_blocks_per_request, 0, most_blocks, "extra_blocks_per_request");
+  check_range(geometry.max_num_batched_tokens, 1, most_tokens, "max_num_batched_tokens");
+  check_range(geometry.long_prefill_threshold, 0, most_tokens, "long_prefill_threshold");
+  check_range(geometry.max_num_seqs, 1, most_tokens, "max_num_seqs");
   if (!(geometry.watermark >= 0 && geometry.watermark < 1))
     throw SpecError("geometry.watermark", fmt::format("is a share of the pool from 0 to below 1, not {}",
                                                       geometry.watermark));
-  if (geometry.retention_interval_tokens) check_at_least(*geometry.retention_interval_tokens, 0,
-                                                         "retention_interval_tokens");
-  check_at_least(geometry.match_unit(), 1, "match_unit_tokens");
+  check_range(geometry.retention_interval_tokens.value_or(0), 0, most_tokens, "retention_interval_tokens");
+  check_range(geometry.match_unit(), 1, block, "match_unit_tokens");
   if (block % geometry.match_unit() != 0)
     throw SpecError("geometry.match_unit_tokens", fmt::format("{} does not divide the block of {} tokens",
                                                               geometry.match_unit(), block));
@@ -64,6 +65,8 @@ std::string_view to_string(ModelledRule rule) {
     case ModelledRule::speculative_states: return "speculative states";
     case ModelledRule::extra_blocks: return "extra blocks per request";
     case ModelledRule::watermark: return "watermark";
+    case ModelledRule::long_prefill_threshold: return "long-prefill threshold";
+    case ModelledRule::several_attention_groups: return "several attention groups";
   }
   return "?";
 }
@@ -78,6 +81,8 @@ std::vector<ModelledRule> modelled_rules(const CacheGeometry& geometry) {
     rules.push_back(ModelledRule::speculative_states);
   if (geometry.extra_blocks_per_request > 0) rules.push_back(ModelledRule::extra_blocks);
   if (geometry.watermark > 0) rules.push_back(ModelledRule::watermark);
+  if (geometry.long_prefill_threshold > 0) rules.push_back(ModelledRule::long_prefill_threshold);
+  if (geometry.attention_groups > 1) rules.push_back(ModelledRule::several_attention_groups);
   return rules;
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "planner/engine_spec.h"
@@ -48,8 +49,19 @@ struct CacheGeometry {
 void validate(const CacheGeometry& geometry);
 
 /// Parts of the rules that no replay of a real engine covers; results that depend on one are "modelled".
-enum class ModelledRule { decode, several_in_flight, preemption, drafter, retention_interval, match_unit,
-                          speculative_states, extra_blocks, watermark };
+enum class ModelledRule {
+  decode,
+  several_in_flight,
+  preemption,
+  drafter,
+  retention_interval,
+  match_unit,
+  speculative_states,
+  extra_blocks,
+  watermark,
+  long_prefill_threshold,
+  several_attention_groups,
+};
 std::string_view to_string(ModelledRule rule);
 
 /// The modelled rules that this geometry brings into play, whatever the driver.

@@ -1,10 +1,9 @@
 #include "simulator/cache_manager.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
-#include <algorithm>
-#include <new>
-#include <stdexcept>
+#include <memory>
 
 #include "simulator/prefill_chunk.h"
 
@@ -12,14 +11,17 @@ namespace hybridkv {
 
 namespace {
 
+// Of one block in the pool's arrays: record 12, links 8, node 16, two to four slots of 8.
+constexpr std::int64_t most_bytes_per_block = 68;
+
 std::unique_ptr<BlockPool> make_pool(const CacheGeometry& geometry) {
   validate(geometry);
-  try {
-    return std::make_unique<BlockPool>(geometry.num_blocks, geometry.unlimited_pool);
-  } catch (const std::bad_alloc&) {
-    throw ResourceError(fmt::format("not enough memory to simulate a pool of {} blocks (about 64 bytes each)",
-                                    geometry.num_blocks));
-  }
+  const std::int64_t needed = geometry.num_blocks * most_bytes_per_block;
+  const std::int64_t memory = std::int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
+  if (needed > memory)
+    throw ResourceError(fmt::format("simulating {} blocks takes {} MiB of memory, this machine has {} MiB; simulate "
+                                    "fewer blocks", geometry.num_blocks, needed >> 20, memory >> 20));
+  return std::make_unique<BlockPool>(geometry.num_blocks, geometry.unlimited_pool);
 }
 
 }  // namespace

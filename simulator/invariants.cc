@@ -86,9 +86,8 @@ class Checker {
       if (!geometry_.caches_prefixes()) continue;
       for (std::int64_t i = 0; i < std::min(tokens / block, std::ssize(table)); ++i) {
         if (!is_block(table[static_cast<std::size_t>(i)])) continue;
-        const PrefixKey key = CachePeek::attention(scheduler_)
-                                  .group_key(request.keys[static_cast<std::size_t>((i + 1) * units - 1)],
-                                             static_cast<std::int64_t>(group));
+        const PrefixKey key = CachePeek::attention(scheduler_).group_keys()(
+            request.keys[static_cast<std::size_t>((i + 1) * units - 1)], group);
         require(pool_.key(table[static_cast<std::size_t>(i)]) == key,
                 "attention block {} of request {} is not published under its prefix", i, id);
       }
@@ -125,8 +124,8 @@ class Checker {
     bool own = false;
     for (std::int64_t unit = entry.index * units; unit < (entry.index + 1) * units && unit < std::ssize(request.keys);
          ++unit)
-      own = own || key == CachePeek::states(scheduler_).group_key(request.keys[static_cast<std::size_t>(unit)],
-                                                                  static_cast<std::int64_t>(group));
+      own = own || key == CachePeek::states(scheduler_).group_keys()(request.keys[static_cast<std::size_t>(unit)],
+                                                                     group);
     require(own, "state {} of request {} is not published under its prefix", entry.index, id);
   }
 

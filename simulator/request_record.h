@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace hybridkv {
@@ -33,5 +34,10 @@ struct RequestRecord {
   RequestStatus status = RequestStatus::ok;
   bool operator==(const RequestRecord&) const = default;
 };
+
+/// First line of a per-request CSV file, without line end.
+inline constexpr std::string_view request_csv_header = "idx,input_length,hit_tokens,num_chunks,evictions,status";
+/// The line of one request, without line end.
+std::string request_csv_row(const RequestRecord& record);
 
 }  // namespace hybridkv

@@ -7,15 +7,6 @@
 
 namespace hybridkv {
 
-std::string_view to_string(RequestStatus status) {
-  switch (status) {
-    case RequestStatus::ok: return "ok";
-    case RequestStatus::refused: return "refused";
-    case RequestStatus::stalled: return "stalled";
-  }
-  return "?";
-}
-
 Scheduler::Scheduler(const CacheGeometry& geometry, bool prefill_only,
                      std::function<void(const RequestRecord&)> on_end)
     : cache_(geometry), prefill_only_(prefill_only), on_end_(std::move(on_end)) {}

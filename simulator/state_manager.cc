@@ -3,12 +3,11 @@
 #include <algorithm>
 
 #include "layout/checked.h"
-#include "simulator/attention_manager.h"
 
 namespace hybridkv {
 
 StateManager::StateManager(const CacheGeometry& geometry, BlockPool& pool)
-    : geometry_(geometry), pool_(pool), salts_(group_salts(geometry.state_groups, 2)) {}
+    : geometry_(geometry), pool_(pool), group_keys_(geometry.state_groups, 2) {}
 
 std::int64_t StateManager::match(std::span<const PrefixKey> keys, std::int64_t limit, RequestBlocks& request) {
   for (StateTable& table : request.states) table.live.clear();
@@ -20,7 +19,7 @@ std::int64_t StateManager::match(std::span<const PrefixKey> keys, std::int64_t l
     const std::int64_t index = ceil_div(tokens, geometry_.block_size_tokens) - 1;
     std::size_t group = 0;
     for (; group < request.states.size(); ++group) {
-      const BlockId block = pool_.find(group_key(key, static_cast<std::int64_t>(group)));
+      const BlockId block = pool_.find(group_keys_(key, group));
       if (block == null_block) break;
       request.states[group].live.assign(1, {index, block});
     }
@@ -116,7 +115,7 @@ void StateManager::publish_at(RequestBlocks& request, std::span<const PrefixKey>
   for (std::size_t group = 0; group < request.states.size(); ++group)
     for (const StateEntry& entry : request.states[group].live)
       if (entry.index == index && pool_.key(entry.block) == 0)
-        pool_.publish(entry.block, group_key(key, static_cast<std::int64_t>(group)), step, group == 0);
+        pool_.publish(entry.block, group_keys_(key, group), step, group == 0);
 }
 
 void StateManager::publish(RequestBlocks& request, std::span<const PrefixKey> keys, std::int64_t tokens,

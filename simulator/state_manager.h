@@ -7,6 +7,7 @@
 #include "simulator/block_pool.h"
 #include "simulator/cache_geometry.h"
 #include "simulator/chain_hash.h"
+#include "simulator/group_keys.h"
 #include "simulator/request_blocks.h"
 
 namespace hybridkv {
@@ -51,10 +52,8 @@ class StateManager {
   void publish(RequestBlocks& request, std::span<const PrefixKey> keys, std::int64_t tokens,
                const Retention& retention, std::uint32_t step);
 
-  PrefixKey group_key(PrefixKey key, std::int64_t group) const {
-    const PrefixKey own = key ^ salts_[static_cast<std::size_t>(group)];
-    return own == 0 ? 1 : own;
-  }
+  /// Keys of the recurrent groups.
+  const GroupKeys& group_keys() const { return group_keys_; }
 
  private:
   bool retained(std::int64_t tokens, const Retention& retention) const;
@@ -62,7 +61,7 @@ class StateManager {
 
   const CacheGeometry& geometry_;
   BlockPool& pool_;
-  std::vector<PrefixKey> salts_;  // (state group)
+  GroupKeys group_keys_;
 };
 
 }  // namespace hybridkv

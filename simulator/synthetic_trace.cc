@@ -15,6 +15,7 @@ namespace hybridkv {
 namespace {
 
 constexpr std::size_t batch_requests = 2048;
+constexpr std::int64_t longest_prompt = std::int64_t{1} << 30;
 
 /// Random numbers that are the same with every standard library.
 class Random {
@@ -116,6 +117,8 @@ void validate(const SyntheticTraceSpec& spec) {
   at_least(spec.chat_pause_seconds, 0, "chat_pause_seconds");
   at_least(spec.agent_pause_seconds, 0, "agent_pause_seconds");
   at_least(static_cast<double>(spec.max_prompt_tokens), 1, "max_prompt_tokens");
+  check(spec.max_prompt_tokens <= longest_prompt, "max_prompt_tokens",
+        fmt::format("must be at most {}, is {}", longest_prompt, spec.max_prompt_tokens));
   check(spec.system_tokens, "system_tokens");
   check(spec.agent_system_tokens, "agent_system_tokens");
   check(spec.chat_turns, "chat_turns");

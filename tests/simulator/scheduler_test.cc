@@ -2,6 +2,9 @@
 #include "simulator/scheduler.h"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <cstdio>
 
 #include "tests/simulator/workload.h"
 
@@ -224,8 +227,17 @@ TEST_CASE("edge: unusable settings are refused with the numbers") {
   geometry = small(10, 1);
   geometry.match_unit_tokens = 3;
   CHECK_THROWS_WITH_AS(Simulation{geometry}, doctest::Contains("3 does not divide the block of 4"), SpecError);
-  CHECK_THROWS_WITH_AS(Simulation{small(1, 1)}, doctest::Contains("must be at least 2, is 1"), SpecError);
+  CHECK_THROWS_WITH_AS(Simulation{small(1, 1)}, doctest::Contains("must be 2 to 2147483648, is 1"), SpecError);
   CHECK_THROWS_WITH_AS((Simulation{small(9, 1), {.kind = DriverKind::open_loop}}),
                        doctest::Contains("the open loop needs seconds"), SpecError);
   CHECK_THROWS_WITH_AS((Simulation{small(9, 1), {.in_flight = 0}}), doctest::Contains("at least 1, is 0"), SpecError);
+}
+
+TEST_CASE("edge: a pool that does not fit the machine is refused before it is made") {
+  if (double(::sysconf(_SC_PHYS_PAGES)) * double(::sysconf(_SC_PAGESIZE)) > 140e9) {
+    std::puts("SKIPPED: this machine has memory for the largest pool there is");
+    return;
+  }
+  CHECK_THROWS_WITH_AS((Simulation{small(std::int64_t{1} << 31, 1)}), doctest::Contains("MiB of memory"),
+                       ResourceError);
 }

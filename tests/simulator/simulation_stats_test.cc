@@ -49,6 +49,12 @@ TEST_CASE("edge: sums and hits by turn come from the requests that ended ok") {
   CHECK(stats.turns == std::vector<TurnStats>{{}, {1, 9, 0}, {1, 12, 8}});
 }
 
+TEST_CASE("edge: a per-request CSV line") {
+  CHECK(request_csv_header == "idx,input_length,hit_tokens,num_chunks,evictions,status");
+  CHECK(request_csv_row({.index = 3, .input_length = 9, .hit_tokens = 4, .num_chunks = 2, .evictions = 1,
+                         .status = RequestStatus::refused}) == "3,9,4,2,1,refused");
+}
+
 TEST_CASE("edge: the series shows blocks held and found, states among them") {
   const CacheGeometry geometry{.block_size_tokens = 4, .num_blocks = 30, .state_groups = 2};
   const SimulationStats stats = run(geometry, {}, batch_of({{{1, 10}}})).stats;

@@ -1,0 +1,48 @@
+#include "simulator/plan_geometry.h"
+
+#include <doctest/doctest.h>
+
+#include "planner/block_ids.h"
+#include "planner/plan.h"
+#include "simulator/closed_form.h"
+#include "tests/planner/models.h"
+
+using namespace hybridkv;
+
+namespace {
+
+EngineSpec engine(CacheMode mode) {
+  return {.tensor_parallel = 2, .cache_mode = mode, .memory_bytes = 40 * testing::gib};
+}
+
+}  // namespace
+
+TEST_CASE("golden: Qwen3.5-397B at TP 2 and 40 GiB: block 2096, one attention and three recurrent groups") {
+  const EngineSpec spec = engine(CacheMode::align);
+  const CachePlan plan = make_plan(testing::qwen35_397b(), spec, {.max_model_lens = {32768}});
+  const CacheGeometry geometry = geometry_of(plan, spec);
+  CHECK(geometry.block_size_tokens == 2096);
+  CHECK(geometry.attention_groups == 1);
+  CHECK(geometry.state_groups == 3);
+  CHECK(geometry.num_blocks == plan.num_blocks);
+  CHECK(geometry.mode == CacheMode::align);
+  CHECK(!geometry.drafter_drops_block);
+  validate(geometry);
+}
+
+TEST_CASE("law: a geometry's blocks per request are its plan's, in every mode, with speculation and windows") {
+  for (const CacheMode mode : {CacheMode::none, CacheMode::align, CacheMode::all})
+    for (const std::int64_t speculative : {0, 2})
+      for (const bool draft : {false, true}) {
+        EngineSpec spec = engine(mode);
+        spec.speculative_tokens = speculative;
+        if (speculative > 0 && !draft) spec.mtp_layers = 1;
+        if (speculative > 0 && draft) spec.draft = DraftSpec{4, testing::sliding_attention(2, 256, 2048)};
+        const CachePlan plan = make_plan(testing::qwen35_397b(), spec, {.max_model_lens = {32768}});
+        const CacheGeometry geometry = geometry_of(plan, spec);
+        CHECK(geometry.drafter_drops_block == (speculative > 0));
+        // Beyond the window and one batch, where a windowed group holds all it ever will.
+        for (const std::int64_t tokens : {20000, 32768, 100001})
+          CHECK(request_block_ids(geometry, tokens) == request_block_ids(plan, tokens));
+      }
+}

@@ -70,7 +70,7 @@ void AttentionManager::grow(RequestBlocks& request, std::int64_t tokens, std::ve
 }
 
 void AttentionManager::publish(RequestBlocks& request, std::span<const PrefixKey> keys, std::int64_t tokens,
-                               std::int64_t partial_end, std::uint32_t step) {
+                               std::int64_t partial_end, std::int64_t step) {
   if (request.attention.empty()) return;
   const std::int64_t block = geometry_.block_size_tokens;
   const std::int64_t unit = geometry_.match_unit();

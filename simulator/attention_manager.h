@@ -37,7 +37,7 @@ class AttentionManager {
   /// Publishes the full blocks of the first `tokens` tokens and, where they reach it, the partial tail that ends at
   /// `partial_end` (0 = none). Pre: keys reach that far.
   void publish(RequestBlocks& request, std::span<const PrefixKey> keys, std::int64_t tokens, std::int64_t partial_end,
-               std::uint32_t step);
+               std::int64_t step);
 
   /// Keys of the attention groups.
   const GroupKeys& group_keys() const { return group_keys_; }

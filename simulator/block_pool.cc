@@ -47,7 +47,7 @@ void BlockPool::drop_key(BlockId block) {
   }
 }
 
-void BlockPool::publish(BlockId block, PrefixKey key, std::uint32_t step, bool checkpoint) {
+void BlockPool::publish(BlockId block, PrefixKey key, std::int64_t step, bool checkpoint) {
   Block& published = blocks_[block];
   expects(index_.key(block) == 0, "a block is published once");
   index_.insert(key, block);

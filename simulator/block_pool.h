@@ -58,7 +58,7 @@ class BlockPool {
   BlockKind kind(BlockId block) const { return blocks_[block].kind; }
   PrefixKey key(BlockId block) const { return index_.key(block); }
   /// Step in which the block was published.
-  std::uint32_t published_step(BlockId block) const { return blocks_[block].published_step; }
+  std::int64_t published_step(BlockId block) const { return blocks_[block].published_step; }
 
   /// Oldest block with that key, or the null block.
   BlockId find(PrefixKey key) {
@@ -73,7 +73,7 @@ class BlockPool {
   /// Takes the block at the front of the queue. Pre: has_room(1).
   BlockId take(BlockKind kind);
   /// Makes a held block findable. Pre: it carries no key. `checkpoint`: count it among the checkpoints made.
-  void publish(BlockId block, PrefixKey key, std::uint32_t step, bool checkpoint);
+  void publish(BlockId block, PrefixKey key, std::int64_t step, bool checkpoint);
   /// Gives back one hold; without any left the block returns to the queue.
   void release(BlockId block);
 
@@ -82,10 +82,10 @@ class BlockPool {
 
   struct Block {
     std::int32_t references = 0;
-    std::uint32_t published_step = 0;
     BlockKind kind = BlockKind::attention;
     bool checkpoint = false;
     bool used = false;
+    std::int64_t published_step = 0;
   };
 
   void drop_key(BlockId block);

@@ -11,8 +11,8 @@ namespace hybridkv {
 
 namespace {
 
-// Of one block in the pool's arrays: record 12, links 8, node 16, two to four slots of 8.
-constexpr std::int64_t most_bytes_per_block = 68;
+// Of one block in the pool's arrays: record 16, links 8, node 16, two to four slots of 8.
+constexpr std::int64_t most_bytes_per_block = 72;
 
 std::unique_ptr<BlockPool> make_pool(const CacheGeometry& geometry) {
   validate(geometry);

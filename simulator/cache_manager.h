@@ -78,7 +78,7 @@ class CacheManager {
   AttentionManager attention_;
   StateManager states_;
   std::vector<BlockId> copied_;  // sources of this step's copies, held until it ends
-  std::uint32_t step_ = 0;
+  std::int64_t step_ = 0;
   std::int64_t copied_states_ = 0;
   std::int64_t copied_attention_ = 0;
 };

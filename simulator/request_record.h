@@ -9,8 +9,8 @@ namespace hybridkv {
 /// How a request ended.
 enum class RequestStatus {
   ok,       ///< computed to its end
-  refused,  ///< its prompt would not fit even alone
-  stalled,  ///< admitted, but it needs more blocks than the whole pool has before it can end
+  refused,  ///< its prompt and the blocks it hits do not fit even alone: an engine would let it wait for ever
+  stalled,  ///< admitted, but needs more blocks than the pool has before it ends: an engine would preempt it for ever
 };
 std::string_view to_string(RequestStatus status);
 

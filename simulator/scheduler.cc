@@ -131,7 +131,7 @@ bool Scheduler::admit_first_waiting(std::int64_t& budget, StepWork& work, double
   if (!cache_.admit(request.blocks, prompt_of(request), hit, chunk, reserve)) {
     request.blocks.clear();
     if (!running_.empty()) return false;
-    // Alone and all blocks free: it will never fit.
+    // Nobody else will ever give back a block.
     std::unique_ptr<ActiveRequest> refused = std::move(waiting_.front());
     waiting_.pop_front();
     const RequestStatus status = refused->admitted_before ? RequestStatus::stalled : RequestStatus::refused;

@@ -96,7 +96,7 @@ void Simulation::count_copy(const TraceRequest& request, std::span<const TokenRu
   if (seen.key != key) seen = {key, 0};
   if (++seen.copies < 2) return;
   const auto predicted = predicted_copy_hit(stats_.geometry, request.input_length, seen.copies);
-  if (predicted) open_copies_.emplace_back(request.index, *predicted);
+  if (predicted) predicted_hits_.emplace(request.index, *predicted);
 }
 
 void Simulation::step() {
@@ -130,16 +130,14 @@ void Simulation::sample() {
 }
 
 void Simulation::record(const RequestRecord& ended) {
-  const auto copy = std::find_if(open_copies_.begin(), open_copies_.end(),
-                                 [&](const auto& open) { return open.first == ended.index; });
-  if (copy != open_copies_.end()) {
+  if (const auto copy = predicted_hits_.find(ended.index); copy != predicted_hits_.end()) {
     if (ended.status == RequestStatus::ok) {
       ++stats_.copies.requests;
       stats_.copies.prompt_tokens += ended.input_length;
       stats_.copies.predicted_tokens += copy->second;
       stats_.copies.simulated_tokens += ended.hit_tokens;
     }
-    open_copies_.erase(copy);
+    predicted_hits_.erase(copy);
   }
   stats_.refused += ended.status == RequestStatus::refused ? 1 : 0;
   stats_.stalled += ended.status == RequestStatus::stalled ? 1 : 0;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "simulator/scheduler.h"
@@ -57,11 +58,12 @@ class Simulation {
   /// Runs what is still in flight to its end. To be called once, after the last batch.
   SimulationStats finish();
 
+  /// The engine inside, for checks and for dumps of block tables.
   const Scheduler& scheduler() const { return scheduler_; }
   Scheduler& scheduler() { return scheduler_; }
-  /// Called after every step, before finished requests are released.
+  /// Where set, called in every step once its blocks are taken and published, before anything is released.
   std::function<void()> after_schedule;
-  /// Called after every step.
+  /// Where set, called at the end of every step.
   std::function<void()> after_step;
 
  private:
@@ -82,7 +84,7 @@ class Simulation {
   SimulationStats stats_;
   Scheduler scheduler_;
   std::vector<SeenPrompt> seen_;  // (power of two)
-  std::vector<std::pair<std::int64_t, std::int64_t>> open_copies_;  // (request index, predicted hit) in flight
+  std::unordered_map<std::int64_t, std::int64_t> predicted_hits_;  // of the copies in flight, by request index
   double clock_ = 0;
   double last_arrival_ = 0;
 };

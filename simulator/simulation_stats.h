@@ -66,8 +66,8 @@ struct SimulationStats {
   CacheGeometry geometry;
   std::vector<ModelledRule> modelled;      ///< rules in play that no replay of a real engine covers; empty: replayed
   std::int64_t requests = 0;               ///< of the trace, however they ended
-  std::int64_t refused = 0;                ///< their prompt would not fit even alone
-  std::int64_t stalled = 0;                ///< could not end even alone
+  std::int64_t refused = 0;                ///< RequestStatus::refused
+  std::int64_t stalled = 0;                ///< RequestStatus::stalled
   std::int64_t prompt_tokens = 0;          ///< of the requests that ended ok
   std::int64_t hit_tokens = 0;             ///< of the requests that ended ok, at their first admission
   std::int64_t requests_with_hit = 0;

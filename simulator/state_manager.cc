@@ -11,7 +11,7 @@ StateManager::StateManager(const CacheGeometry& geometry, BlockPool& pool)
 
 std::int64_t StateManager::match(std::span<const PrefixKey> keys, std::int64_t limit, RequestBlocks& request) {
   for (StateTable& table : request.states) table.live.clear();
-  if (request.states.empty() || !geometry_.caches_prefixes()) return 0;
+  if (request.states.empty()) return 0;
   const std::int64_t unit = geometry_.match_unit();
   for (std::int64_t units = limit / unit; units > 0; --units) {
     const PrefixKey key = keys[static_cast<std::size_t>(units - 1)];
@@ -29,7 +29,7 @@ std::int64_t StateManager::match(std::span<const PrefixKey> keys, std::int64_t l
   return 0;
 }
 
-bool StateManager::made_in_step(const RequestBlocks& request, std::uint32_t step) const {
+bool StateManager::made_in_step(const RequestBlocks& request, std::int64_t step) const {
   return std::any_of(request.states.begin(), request.states.end(), [&](const StateTable& table) {
     return !table.live.empty() && pool_.published_step(table.live.back().block) == step;
   });
@@ -109,7 +109,7 @@ bool StateManager::retained(std::int64_t tokens, const Retention& retention) con
 }
 
 void StateManager::publish_at(RequestBlocks& request, std::span<const PrefixKey> keys, std::int64_t tokens,
-                              std::uint32_t step) {
+                              std::int64_t step) {
   const PrefixKey key = keys[static_cast<std::size_t>(tokens / geometry_.match_unit() - 1)];
   const std::int64_t index = ceil_div(tokens, geometry_.block_size_tokens) - 1;
   for (std::size_t group = 0; group < request.states.size(); ++group)
@@ -119,8 +119,8 @@ void StateManager::publish_at(RequestBlocks& request, std::span<const PrefixKey>
 }
 
 void StateManager::publish(RequestBlocks& request, std::span<const PrefixKey> keys, std::int64_t tokens,
-                           const Retention& retention, std::uint32_t step) {
-  if (request.states.empty() || !geometry_.caches_prefixes()) return;
+                           const Retention& retention, std::int64_t step) {
+  if (request.states.empty()) return;
   const std::int64_t block = geometry_.block_size_tokens;
   const std::int64_t full = tokens / block;
   if (geometry_.mode == CacheMode::all) {

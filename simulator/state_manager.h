@@ -24,11 +24,11 @@ class StateManager {
   StateManager(const CacheGeometry& geometry, BlockPool& pool);
 
   /// Longest prefix of at most `limit` tokens whose state every group still holds. Writes the states into
-  /// `request.states` without holding them; returns the tokens, 0 without recurrent groups.
+  /// `request.states` without holding them; returns the tokens, 0 without recurrent groups. Pre: not mode none.
   std::int64_t match(std::span<const PrefixKey> keys, std::int64_t limit, RequestBlocks& request);
 
   /// Was the matched state published in this very step? Then it cannot be used before the next one.
-  bool made_in_step(const RequestBlocks& request, std::uint32_t step) const;
+  bool made_in_step(const RequestBlocks& request, std::int64_t step) const;
 
   /// Blocks to take for a first chunk that ends at `tokens` tokens behind a hit of `hit` tokens.
   std::int64_t needed_first(std::int64_t hit, std::int64_t tokens) const;
@@ -48,16 +48,16 @@ class StateManager {
     std::int64_t branch_point = 0;   ///< tokens, 0 = none: always kept
     std::int64_t partial_end = 0;    ///< tokens of the one partial checkpoint, 0 = none
   };
-  /// Publishes what a chunk that ended at `tokens` tokens leaves behind. Pre: keys reach that far.
+  /// Publishes what a chunk that ended at `tokens` tokens leaves behind. Pre: not mode none, keys reach that far.
   void publish(RequestBlocks& request, std::span<const PrefixKey> keys, std::int64_t tokens,
-               const Retention& retention, std::uint32_t step);
+               const Retention& retention, std::int64_t step);
 
   /// Keys of the recurrent groups.
   const GroupKeys& group_keys() const { return group_keys_; }
 
  private:
   bool retained(std::int64_t tokens, const Retention& retention) const;
-  void publish_at(RequestBlocks& request, std::span<const PrefixKey> keys, std::int64_t tokens, std::uint32_t step);
+  void publish_at(RequestBlocks& request, std::span<const PrefixKey> keys, std::int64_t tokens, std::int64_t step);
 
   const CacheGeometry& geometry_;
   BlockPool& pool_;

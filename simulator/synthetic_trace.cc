@@ -251,8 +251,8 @@ class SyntheticTrace::Generator {
       return;
     }
     session.append(next_own_id_++, answer);
-    turns_.push({now + random_.exponential(agent ? spec_.agent_pause_seconds : spec_.chat_pause_seconds), turns_planned_++,
-                 slot});
+    const double pause = random_.exponential(agent ? spec_.agent_pause_seconds : spec_.chat_pause_seconds);
+    turns_.push({now + pause, turns_planned_++, slot});
   }
 
   void cut(Session& session) const {

@@ -41,8 +41,8 @@ class TwinRun {
       for (int i = 0; i < 12; ++i) twin.slow.tokens.push_back(~std::uint64_t{0} - 100 * twins_.size());
       const TraceBatch batch = batch_of({prompt});
       prefix_keys(batch.runs, geometry.match_unit(), twin.keys);
-      for (std::int64_t units = std::ssize(twin.keys) + 1; units * geometry.match_unit() <= std::ssize(twin.slow.tokens);
-           ++units)
+      const std::int64_t all_units = std::ssize(twin.slow.tokens) / geometry.match_unit();
+      for (std::int64_t units = std::ssize(twin.keys) + 1; units <= all_units; ++units)
         twin.keys.push_back(prefix_key(twins_.size() + 7, units * geometry.match_unit()));
       twins_.push_back(std::move(twin));
     }

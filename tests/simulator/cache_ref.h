@@ -96,7 +96,8 @@ class CacheRef {
         for (std::int64_t i = (computed - 1) / b - 1; i >= 0; --i)
           if (table[i] != 0) release(std::exchange(table[i], 0));
     std::int64_t need = 0;
-    for (const auto& table : r.attention) need += ceil_div(computed + chunk, b) - std::ssize(table) + r.attention_shared;
+    for (const auto& table : r.attention)
+      need += ceil_div(computed + chunk, b) - std::ssize(table) + r.attention_shared;
     for (const auto& table : r.states) {
       std::int64_t crossings = g.mode == CacheMode::none ? 0 : ceil_div(computed + chunk, b) - std::ssize(table);
       if (g.mode == CacheMode::align && crossings > 1) crossings = 1;

@@ -34,7 +34,7 @@ struct PoolStats {
 
 /// The blocks of one cache: reference counts, the queue of free blocks and the index of those that can be found.
 ///
-/// Rules (domain section 10): free blocks queue in least-recently-used order; a block without a key goes to the
+/// Rules (vLLM BlockPool): free blocks queue in least-recently-used order; a block without a key goes to the
 /// front of the queue, one with a key to its end; taking a block for new use drops its key; a hit takes a block
 /// out of the queue; several blocks may carry one key, a look-up gives the oldest. Block 0 is never handed out.
 class BlockPool {

@@ -13,12 +13,12 @@ namespace hybridkv {
 std::vector<std::int64_t> checkpoint_positions(const CacheGeometry& geometry, std::int64_t prompt_tokens);
 
 /// Tokens that the copy-th copy (2 = the first repetition) of a prompt hits in a cache that lost nothing since;
-/// nothing where section 10 has no closed form: a match unit below the block, or a prompt of several chunks that
+/// nothing where there is no closed form: a match unit below the block, or a prompt of several chunks that
 /// ends on a block boundary.
 std::optional<std::int64_t> predicted_copy_hit(const CacheGeometry& geometry, std::int64_t prompt_tokens,
                                                std::int64_t copy);
 
-/// Block ids that a running request of that many tokens takes at most (domain section 5): attention ceil(L/B) per
+/// Block ids that a running request of that many tokens takes at most (vLLM max_memory_usage_bytes): attention ceil(L/B) per
 /// group, states 1+s, 2+s or ceil(L/B)+s per group, extras.
 std::int64_t request_block_ids(const CacheGeometry& geometry, std::int64_t tokens);
 

@@ -13,7 +13,7 @@ struct PrefillPosition {
   std::int64_t uncached_common = 0;  ///< u: tokens that attention alone matched behind the hit; 0 after the first chunk
 };
 
-/// Tokens of the next prefill chunk, 0 = wait for a larger budget (domain sections 10 and 10.1, step 2).
+/// Tokens of the next prefill chunk, 0 = wait for a larger budget (vLLM Scheduler, align mode).
 ///
 /// At most the budget and the long-prefill threshold. In mode align a chunk that would end before the last boundary
 /// of the prompt is cut to end on a multiple of B, one that would cross it is cut to end there; with a match unit

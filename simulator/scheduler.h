@@ -38,7 +38,7 @@ struct StepWork {
   bool idle() const { return prefill_tokens == 0 && decoded_requests == 0 && ended == 0; }
 };
 
-/// The engine's scheduler, step by step (domain sections 10 and 10.1).
+/// The engine's scheduler, step by step (vLLM KVCacheManager and Scheduler).
 ///
 /// Running requests are served first, in the order of admission, then waiting ones while the budget lasts. A running
 /// request that finds too few blocks preempts the one admitted last, which waits at the front of the queue to be

@@ -52,7 +52,7 @@ struct TurnStats {
   bool operator==(const TurnStats&) const = default;
 };
 
-/// Requests that are exact copies of an earlier prompt, and what section 10 says in closed form that they hit.
+/// Requests that are exact copies of an earlier prompt, and what the closed form says that they hit.
 struct CopyStats {
   std::int64_t requests = 0;          ///< copies for which the closed form applies
   std::int64_t prompt_tokens = 0;

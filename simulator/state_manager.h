@@ -12,7 +12,7 @@
 
 namespace hybridkv {
 
-/// The recurrent groups of a cache, in modes none, align and all (domain sections 10 and 10.1).
+/// The recurrent groups of a cache, in modes none, align and all (vLLM KVCacheManager and Scheduler).
 ///
 /// A state at t tokens stands at table position ceil(t / B) - 1. Mode none keeps one running state and publishes
 /// nothing. Mode align copies the running state into a new block at each crossing of B, and frees the one two

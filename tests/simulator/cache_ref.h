@@ -14,7 +14,7 @@
 
 namespace hybridkv::testing {
 
-/// The cache once more, slow and straight from domain sections 10 and 10.1: prefixes are compared token by token,
+/// The cache once more, slow and straight from vLLM KVCacheManager and Scheduler: prefixes are compared token by token,
 /// the queue is a list, block tables are kept with their null entries. Only chunk ends come from next_prefill_chunk.
 class CacheRef {
  public:

@@ -1,4 +1,4 @@
-// Chunk ends worked out by hand from domain sections 10 and 10.1.
+// Chunk ends worked out by hand from vLLM KVCacheManager and Scheduler.
 #include "simulator/prefill_chunk.h"
 
 #include <doctest/doctest.h>

@@ -187,6 +187,8 @@ const Section<ModelText>& model_keys() {
         .text(key("source", "where the numbers come from"), &ModelText::source)
         .flag(key("layer_order_verified", "false where only the number of layers of each kind is known; default true"),
               &ModelText::layer_order_verified)
+        .texts(key("unverified", "facts of this file that could not be confirmed, each in a few words"),
+               &ModelText::unverified)
         .choice(dtype("dtype", "the model's dtype, which K, V and convolution states follow unless the engine sets "
                                "another; default bf16"),
                 &ModelText::dtype, parse_dtype)

@@ -17,6 +17,7 @@ struct ModelText {
   std::vector<std::string> aliases;        ///< further models with the same shapes
   std::string source;
   bool layer_order_verified = true;
+  std::vector<std::string> unverified;     ///< facts that could not be confirmed, each a few words
   DType dtype = DType::bf16;
   std::optional<DType> ssm_dtype;
   std::map<std::string, LayerSpec> kinds;  ///< by name, one character each

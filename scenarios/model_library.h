@@ -10,8 +10,9 @@ namespace hybridkv {
 /// A model that comes with hybridkv.
 struct ShippedModel {
   ModelSpec model;
-  std::vector<std::string> aliases;  ///< further published models with the same shapes
-  std::string file;                  ///< below scenarios/: "models/Qwen3.5-27B.yaml"
+  std::vector<std::string> aliases;     ///< further published models with the same shapes
+  std::vector<std::string> unverified;  ///< facts that could not be confirmed; empty: all were
+  std::string file;                     ///< below scenarios/: "models/Qwen3.5-27B.yaml"
 };
 
 /// All of them, by name of the file.

@@ -100,7 +100,7 @@ ModelFile read_model_mapping(ReadContext& context, const std::string& path, cons
     model.mtp = mtp_attention(path, *mtp, text);
     context.places.add_alias(path + ".mtp", fmt::format("{}.kinds.{}", path, text.mtp));
   }
-  return {std::move(model), std::move(text.aliases)};
+  return {std::move(model), std::move(text.aliases), std::move(text.unverified)};
 }
 
 ModelFile read_shipped_model(ReadContext& context, const std::string& path, const std::string& file) {

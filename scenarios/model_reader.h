@@ -18,6 +18,7 @@ ModelSpec read_model(ReadContext& context, const std::string& path, const YamlNo
 struct ModelFile {
   ModelSpec model;
   std::vector<std::string> aliases;
+  std::vector<std::string> unverified;  ///< facts that could not be confirmed; empty: all were
 };
 
 /// Reads the mapping of a model file, or of a model written out in a scenario.

@@ -24,6 +24,7 @@ std::vector<Allocation> bias_allocations(const BiasWorkload& work) {
   if (is_chunked(work.mode, work.shared_blocks, work.chunk_blocks)) {
     const std::int64_t columns = round_up(work.shared_blocks, work.chunk_blocks);
     result.push_back(dense("block_usages", {work.query_tokens, columns}, int32_bytes));
+    if (work.windowed) result.push_back(dense("block_starts", {work.query_tokens, columns}, int32_bytes));
     result.push_back(dense("chunk_bias_buffer", {work.query_tokens, work.chunk_blocks, work.block_size_tokens},
                            work.element_bytes));
   } else if (work.shared_blocks > 0) {

@@ -29,6 +29,7 @@ struct BiasWorkload {
   std::int64_t block_size_tokens = 0;    ///< B
   SharedBiasMode mode = SharedBiasMode::chunked;
   std::int64_t chunk_blocks = 64;        ///< >= 1
+  bool windowed = false;                 ///< a window or chunk: usages have starts
   std::int64_t coordinates = 0;          ///< sparse only: padded length of the list
   std::int64_t element_bytes = 2;        ///< of a bias
 };
@@ -36,6 +37,7 @@ struct BiasWorkload {
 /// Every bias the algorithm materialises for such a batch, in the order it does, by formula:
 /// causal_bias (T, T); shared_bias (T, shared, B), or block_usages (T, shared rounded up to the chunk) in int32 and
 /// chunk_bias_buffer (T, chunk, B), or usage_coordinates (3, coordinates) in int32 before the shared_bias;
+/// under a window block_starts like the block_usages and after them, which is ours and not published;
 /// unique_bias (unique rows, B). What would be empty is left out.
 /// Source: vllm-gaudi PR 784.
 /// Example: 8192 tokens, 10,000 shared blocks of 128, 2 bytes: shared_bias 19.53 GiB full, chunk_bias_buffer 128 MiB

@@ -12,14 +12,16 @@ namespace hybridkv {
 bool has_causal_part(const CommonAttentionMetadata& metadata, const std::vector<bool>& is_decode);
 
 /// Bias (query token, key token) of the new tokens of a batch: 0 where they belong to one request and the key is no
-/// later, -inf elsewhere and in the rows and columns of decodes. Without `causal` a token sees the later ones too.
+/// later, -inf elsewhere, before the window or chunk of the query, and in the rows and columns of decodes. Without
+/// `causal` a token sees the later ones too.
 /// Enters it into `memory` as "causal_bias". Source: vllm-gaudi PR 784.
 template <class Real>
 std::vector<Real> causal_bias(const CommonAttentionMetadata& metadata, const std::vector<bool>& is_decode,
-                              MemoryReport& memory);
+                              MemoryReport& memory, const KeyMask& mask = {});
 
-extern template std::vector<float> causal_bias(const CommonAttentionMetadata&, const std::vector<bool>&, MemoryReport&);
+extern template std::vector<float> causal_bias(const CommonAttentionMetadata&, const std::vector<bool>&, MemoryReport&,
+                                        const KeyMask&);
 extern template std::vector<double> causal_bias(const CommonAttentionMetadata&, const std::vector<bool>&,
-                                                MemoryReport&);
+                                                MemoryReport&, const KeyMask&);
 
 }  // namespace hybridkv

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "layout/cosize.h"
 #include "layout/error.h"
 
@@ -36,17 +38,31 @@ void check_cache(const AttentionInputs& inputs) {
   const std::int64_t num_blocks = key.extent("block") / (block / kernel_block);
   for (std::int64_t request = 0; request < inputs.metadata.num_reqs; ++request) {
     const std::int64_t used = ceil_div(inputs.metadata.seq_lens[request], block);
-    for (std::int64_t column = 0; column < used; ++column)
+    for (std::int64_t column = first_visible_column(inputs.metadata, request, inputs.mask); column < used; ++column)
       if (inputs.metadata.block(request, column) >= num_blocks)
         throw InputError(fmt::format("request {}: block {} is outside the cache of {} blocks", request,
                                      inputs.metadata.block(request, column), num_blocks));
   }
 }
 
+void check_scores(const AttentionInputs& inputs) {
+  if (inputs.mask.kind != MaskKind::full && inputs.mask.window_tokens < 1)
+    throw InputError(fmt::format("attention: a window or chunk of {} tokens; it must have at least 1",
+                                 inputs.mask.window_tokens));
+  if (inputs.mask.kind != MaskKind::full && !inputs.metadata.causal)
+    throw InputError("attention: windows and chunks are defined for causal attention; take the full mask");
+  if (!(inputs.soft_cap >= 0) || !std::isfinite(inputs.soft_cap))
+    throw InputError(fmt::format("attention: a soft cap of {}; it must be positive, or 0 for none", inputs.soft_cap));
+  if (!inputs.sinks.empty() && std::ssize(inputs.sinks) != inputs.num_query_heads)
+    throw InputError(fmt::format("attention: {} sinks for {} query heads", inputs.sinks.size(),
+                                 inputs.num_query_heads));
+}
+
 }  // namespace
 
 void check_inputs(const AttentionInputs& inputs) {
-  check_metadata(inputs.metadata);
+  check_scores(inputs);
+  check_metadata(inputs.metadata, inputs.mask);
   check_cache(inputs);
   if (static_cast<std::int64_t>(inputs.is_decode.size()) != inputs.metadata.num_reqs)
     throw InputError(fmt::format("attention: is_decode has {} entries for {} requests", inputs.is_decode.size(),

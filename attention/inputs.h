@@ -13,6 +13,8 @@ namespace hybridkv {
 ///
 /// Axes: T query tokens, Hq query heads, Hkv KV heads, dk and dv channels of K and V. Query head h reads KV
 /// head h / (Hq / Hkv). The cache is indexed through its layouts only, so every view of the planner will do.
+/// MLA in its absorbed form is the case of one KV head whose K is the whole latent (dk = kv_lora_rank + rope_dim) and
+/// whose V is the latent's first dv = kv_lora_rank channels; `query` is then the absorbed one, (T, Hq, dk).
 /// Invariants: `check_inputs`.
 struct AttentionInputs {
   CommonAttentionMetadata metadata;
@@ -28,6 +30,11 @@ struct AttentionInputs {
   TensorView key;
   TensorView value;
   double scale = 0;                  ///< of the scores, usually 1 / sqrt(dk)
+  KeyMask mask;                      ///< of the layer; other than full it needs causal metadata
+  double soft_cap = 0;               ///< scores become soft_cap * tanh(score / soft_cap); 0 = none
+  /// (Hq) or empty: a logit per query head that takes part in the denominator and has no value. The log-sum-exp
+  /// contains it, so a token without keys then has out 0 and lse = its sink. Source: gpt-oss, vLLM PR 22330.
+  std::span<const float> sinks = {};
 
   std::int64_t num_tokens() const { return metadata.num_actual_tokens; }
   std::int64_t num_kv_heads() const { return key.layout.extent("head"); }

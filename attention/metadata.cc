@@ -17,14 +17,14 @@ void check_size(const char* field, std::size_t have, std::int64_t want) {
     throw InputError(fmt::format("attention metadata: {} has {} entries, {} are needed", field, have, want));
 }
 
-void check_row(const CommonAttentionMetadata& metadata, std::int64_t request) {
+void check_row(const CommonAttentionMetadata& metadata, std::int64_t request, const KeyMask& mask) {
   const std::int64_t used = ceil_div(metadata.seq_lens[request], metadata.block_size_tokens);
   if (used > metadata.max_blocks_per_req)
     throw InputError(fmt::format("request {}: {} tokens need {} blocks of {}, but the block table has {} columns",
                                  request, metadata.seq_lens[request], used, metadata.block_size_tokens,
                                  metadata.max_blocks_per_req));
   const auto row = metadata.block_table.begin() + request * metadata.max_blocks_per_req;
-  std::vector<std::int64_t> ids(row, row + used);
+  std::vector<std::int64_t> ids(row + std::min(used, first_visible_column(metadata, request, mask)), row + used);
   std::sort(ids.begin(), ids.end());
   if (!ids.empty() && ids.front() < 0)
     throw InputError(fmt::format("request {}: block id {} is negative", request, ids.front()));
@@ -35,7 +35,11 @@ void check_row(const CommonAttentionMetadata& metadata, std::int64_t request) {
 
 }  // namespace
 
-void check_metadata(const CommonAttentionMetadata& metadata) {
+std::int64_t first_visible_column(const CommonAttentionMetadata& metadata, std::int64_t request, const KeyMask& mask) {
+  return mask.first_visible(metadata.position(request, 0)) / metadata.block_size_tokens;
+}
+
+void check_metadata(const CommonAttentionMetadata& metadata, const KeyMask& mask) {
   const std::int64_t requests = metadata.num_reqs;
   // Usages of a block are counted in 32 bits, as accelerators do.
   const std::int64_t largest_block = std::numeric_limits<std::int32_t>::max();
@@ -57,13 +61,14 @@ void check_metadata(const CommonAttentionMetadata& metadata) {
     if (query_len < 0 || seq_len < 0 || metadata.num_computed_tokens[request] != seq_len - query_len)
       throw InputError(fmt::format("request {}: {} context and {} query tokens do not make a sequence of {}", request,
                                    metadata.num_computed_tokens[request], query_len, seq_len));
-    check_row(metadata, request);
+    check_row(metadata, request, mask);
   }
 }
 
 CommonAttentionMetadata make_metadata(std::span<const std::int64_t> query_lens,
                                       std::span<const std::int64_t> seq_lens, std::vector<std::int64_t> block_table,
-                                      std::int64_t max_blocks_per_req, std::int64_t block_size_tokens) {
+                                      std::int64_t max_blocks_per_req, std::int64_t block_size_tokens,
+                                      const KeyMask& mask) {
   check_size("seq_lens", seq_lens.size(), static_cast<std::int64_t>(query_lens.size()));
   CommonAttentionMetadata metadata;
   metadata.num_reqs = static_cast<std::int64_t>(query_lens.size());
@@ -85,7 +90,7 @@ CommonAttentionMetadata make_metadata(std::span<const std::int64_t> query_lens,
   }
   metadata.num_actual_tokens = tokens;
   metadata.slot_mapping.assign(metadata.num_actual_tokens, -1);
-  check_metadata(metadata);
+  check_metadata(metadata, mask);
 
   for (std::int64_t request = 0; request < metadata.num_reqs; ++request) {
     for (std::int64_t i = 0; i < metadata.query_len(request); ++i) {

@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "attention/key_mask.h"
+
 namespace hybridkv {
 
 /// What every attention backend may know of one batch in one group of layers; knows no model.
@@ -43,13 +45,18 @@ struct CommonAttentionMetadata {
 /// The metadata of a causal batch: everything else follows from the lengths and the block table.
 /// `query_lens`, `seq_lens` (R); `block_table` (R, max_blocks_per_req) row by row.
 /// Throws InputError where a length is negative, the table has another shape, or a row is too short for its
-/// request.
+/// request. Throws as `check_metadata`.
 CommonAttentionMetadata make_metadata(std::span<const std::int64_t> query_lens,
                                       std::span<const std::int64_t> seq_lens, std::vector<std::int64_t> block_table,
-                                      std::int64_t max_blocks_per_req, std::int64_t block_size_tokens);
+                                      std::int64_t max_blocks_per_req, std::int64_t block_size_tokens,
+                                      const KeyMask& mask = {});
+
+/// First column of a request's row that a token of the batch may see under this mask. What stands before it is
+/// never looked at: the pool has taken those blocks back.
+std::int64_t first_visible_column(const CommonAttentionMetadata& metadata, std::int64_t request, const KeyMask& mask);
 
 /// Throws InputError, naming the request and the numbers, where the fields contradict each other, a row of the
-/// block table is too short for its request, or a request lists a block twice.
-void check_metadata(const CommonAttentionMetadata& metadata);
+/// block table is too short for its request, or a request lists a block twice among those that it sees.
+void check_metadata(const CommonAttentionMetadata& metadata, const KeyMask& mask = {});
 
 }  // namespace hybridkv

@@ -77,6 +77,17 @@ Partial<Real> merge_all(std::span<const Partial<Real>> parts) {
 }
 
 template <class Real>
+void merge_sinks(Partial<Real>& into, std::span<const float> sinks) {
+  if (sinks.empty()) return;
+  expects(static_cast<std::int64_t>(sinks.size()) == into.num_heads, "there is one sink per query head");
+  const std::vector<Real> no_value(into.head_size);
+  for (std::int64_t row = 0; row < into.num_tokens * into.num_heads; ++row) {
+    const Real sink = sinks[row % into.num_heads];
+    into.merge_row(row, no_value, sink, Real{1});
+  }
+}
+
+template <class Real>
 AttentionOutput<Real> finish(const Partial<Real>& partial) {
   AttentionOutput<Real> output{partial.weighted, partial.max};
   for (std::int64_t row = 0; row < partial.num_tokens * partial.num_heads; ++row) {
@@ -91,6 +102,8 @@ template struct Partial<float>;
 template struct Partial<double>;
 template void merge(Partial<float>&, const Partial<float>&);
 template void merge(Partial<double>&, const Partial<double>&);
+template void merge_sinks(Partial<float>&, std::span<const float>);
+template void merge_sinks(Partial<double>&, std::span<const float>);
 template Partial<float> merge_all(std::span<const Partial<float>>);
 template Partial<double> merge_all(std::span<const Partial<double>>);
 template AttentionOutput<float> finish(const Partial<float>&);

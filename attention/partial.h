@@ -40,6 +40,11 @@ void merge(Partial<Real>& into, const Partial<Real>& other);
 template <class Real>
 Partial<Real> merge_all(std::span<const Partial<Real>> parts);
 
+/// Merges the sink of every query head, a key without value: the triple (0, sink, 1). Once per result; none where
+/// `sinks` is empty. Pre: one per head. Source: gpt-oss, vLLM PR 22330.
+template <class Real>
+void merge_sinks(Partial<Real>& into, std::span<const float> sinks);
+
 /// out = weighted / max(d, tiny), lse = m + ln(d): 0 and -inf for a token without keys.
 template <class Real>
 AttentionOutput<Real> finish(const Partial<Real>& partial);
@@ -48,6 +53,8 @@ extern template struct Partial<float>;
 extern template struct Partial<double>;
 extern template void merge(Partial<float>&, const Partial<float>&);
 extern template void merge(Partial<double>&, const Partial<double>&);
+extern template void merge_sinks(Partial<float>&, std::span<const float>);
+extern template void merge_sinks(Partial<double>&, std::span<const float>);
 extern template Partial<float> merge_all(std::span<const Partial<float>>);
 extern template Partial<double> merge_all(std::span<const Partial<double>>);
 extern template AttentionOutput<float> finish(const Partial<float>&);

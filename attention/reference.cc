@@ -18,12 +18,14 @@ struct GatheredHead {
   const double* row(std::int64_t position) const { return values.data() + position * channels; }
 };
 
+/// Positions before `first` are not read; their rows are 0.
 GatheredHead gather(const TensorView& cache, const CommonAttentionMetadata& metadata, std::int64_t request,
-                    std::int64_t head) {
+                    std::int64_t head, std::int64_t first) {
   const std::int64_t block_size = metadata.block_size_tokens, kernel_block = cache.layout.extent("token");
   GatheredHead result{cache.layout.extent("channel"), {}};
   std::vector<float> row(result.channels);
-  for (std::int64_t position = 0; position < metadata.seq_lens[request]; ++position) {
+  result.values.resize(first * result.channels);
+  for (std::int64_t position = first; position < metadata.seq_lens[request]; ++position) {
     const std::int64_t slot = metadata.block(request, position / block_size) * block_size + position % block_size;
     load_elements(cache.address({slot / kernel_block, slot % kernel_block, head, 0}), cache.dtype, row);
     result.values.insert(result.values.end(), row.begin(), row.end());
@@ -31,10 +33,17 @@ GatheredHead gather(const TensorView& cache, const CommonAttentionMetadata& meta
   return result;
 }
 
+/// How scores come about and what joins them in the denominator.
+struct ScoreRule {
+  double scale;
+  double soft_cap;  ///< 0 = none
+  double sink;      ///< -inf = none
+};
+
 /// Attention of one query row over the keys at these positions.
-void attend(const float* query, double scale, const std::vector<std::int64_t>& positions, const GatheredHead& key,
-            const GatheredHead& value, double* out, double* lse) {
-  *lse = -std::numeric_limits<double>::infinity();
+void attend(const float* query, const ScoreRule& rule, const std::vector<std::int64_t>& positions,
+            const GatheredHead& key, const GatheredHead& value, double* out, double* lse) {
+  *lse = rule.sink;
   std::fill(out, out + value.channels, 0.0);
   if (positions.empty()) return;
 
@@ -42,10 +51,11 @@ void attend(const float* query, double scale, const std::vector<std::int64_t>& p
   for (const std::int64_t position : positions) {
     double dot = 0;
     for (std::int64_t c = 0; c < key.channels; ++c) dot += static_cast<double>(query[c]) * key.row(position)[c];
-    scores.push_back(scale * dot);
+    const double score = rule.scale * dot;
+    scores.push_back(rule.soft_cap > 0 ? rule.soft_cap * std::tanh(score / rule.soft_cap) : score);
   }
-  const double maximum = *std::max_element(scores.begin(), scores.end());
-  double sum = 0;
+  const double maximum = std::max(rule.sink, *std::max_element(scores.begin(), scores.end()));
+  double sum = std::exp(rule.sink - maximum);
   for (std::size_t i = 0; i < positions.size(); ++i) {
     const double weight = std::exp(scores[i] - maximum);
     sum += weight;
@@ -67,19 +77,23 @@ AttentionOutput<double> reference_attention(const AttentionInputs& inputs, const
 
   for (std::int64_t request = 0; request < metadata.num_reqs; ++request) {
     for (std::int64_t kv_head = 0; kv_head < inputs.num_kv_heads(); ++kv_head) {
-      const GatheredHead key = gather(inputs.key, metadata, request, kv_head);
-      const GatheredHead value = gather(inputs.value, metadata, request, kv_head);
+      const std::int64_t first = std::min(metadata.seq_lens[request],
+                                          inputs.mask.first_visible(metadata.position(request, 0)));
+      const GatheredHead key = gather(inputs.key, metadata, request, kv_head, first);
+      const GatheredHead value = gather(inputs.value, metadata, request, kv_head, first);
       for (std::int64_t i = 0; i < metadata.query_len(request); ++i) {
         const std::int64_t token = metadata.query_start_loc[request] + i;
         const std::int64_t last =
             metadata.causal ? metadata.position(request, i) : metadata.seq_lens[request] - 1;
         std::vector<std::int64_t> positions;
-        for (std::int64_t position = 0; position <= last; ++position)
+        for (std::int64_t position = inputs.mask.first_visible(metadata.position(request, i)); position <= last;
+             ++position)
           if (!sees || sees(token, position)) positions.push_back(position);
         for (std::int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
           const std::int64_t row = token * heads + head;
-          attend(inputs.query.data() + row * inputs.head_size_k(), inputs.scale, positions, key, value,
-                 result.out.data() + row * inputs.head_size_v(), result.lse.data() + row);
+          const double sink = inputs.sinks.empty() ? -std::numeric_limits<double>::infinity() : inputs.sinks[head];
+          attend(inputs.query.data() + row * inputs.head_size_k(), {inputs.scale, inputs.soft_cap, sink}, positions, key,
+                 value, result.out.data() + row * inputs.head_size_v(), result.lse.data() + row);
         }
       }
     }

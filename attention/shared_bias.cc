@@ -16,14 +16,16 @@ constexpr Real masked = -std::numeric_limits<Real>::infinity();
 
 template <class Real>
 std::vector<Real> full_shared_bias(const CommonAttentionMetadata& metadata, const std::vector<bool>& is_decode,
-                                   const std::vector<SharedBlock>& shared, MemoryReport& memory) {
+                                   const std::vector<SharedBlock>& shared, MemoryReport& memory,
+                                   const KeyMask& mask) {
   const auto num_blocks = static_cast<std::int64_t>(shared.size());
   const std::int64_t block_size = metadata.block_size_tokens;
   std::vector<Real> bias = memory.allocate_bias<Real>(
       "shared_bias", {metadata.num_actual_tokens, num_blocks, block_size}, masked<Real>);
-  for_each_shared_usage(metadata, is_decode, shared, [&](std::int64_t token, std::int64_t column, std::int32_t usage) {
-    std::fill_n(bias.begin() + (token * num_blocks + column) * block_size, usage, Real{0});
-  });
+  for_each_shared_usage(metadata, is_decode, shared, [&](const SharedUsage& seen) {
+    const auto pair = bias.begin() + (seen.token * num_blocks + seen.column) * block_size;
+    std::fill(pair + seen.start, pair + seen.usage, Real{0});
+  }, mask);
   return bias;
 }
 
@@ -35,10 +37,12 @@ void fill_chunk_bias(const BlockUsages& usages, std::int64_t first_column, std::
           "the bias has the size of the chunk");
   Real* next = bias.data();
   for (std::int64_t token = 0; token < usages.num_tokens; ++token) {
-    const std::int32_t* row = usages.values.data() + token * usages.num_columns + first_column;
-    for (std::int64_t column = 0; column < num_blocks; ++column) {
-      next = std::fill_n(next, row[column], Real{0});
-      next = std::fill_n(next, block_size - row[column], masked<Real>);
+    const std::int64_t first = token * usages.num_columns + first_column;
+    for (std::int64_t pair = first; pair < first + num_blocks; ++pair) {
+      const std::int32_t start = usages.starts.empty() ? 0 : usages.starts[pair];
+      next = std::fill_n(next, start, masked<Real>);
+      next = std::fill_n(next, usages.values[pair] - start, Real{0});
+      next = std::fill_n(next, block_size - usages.values[pair], masked<Real>);
     }
   }
 }
@@ -58,9 +62,11 @@ std::vector<Real> sparse_shared_bias(const UsageCoordinates& coordinates, std::i
 }
 
 template std::vector<float> full_shared_bias(const CommonAttentionMetadata&, const std::vector<bool>&,
-                                             const std::vector<SharedBlock>&, MemoryReport&);
+                                             const std::vector<SharedBlock>&, MemoryReport&,
+                                                     const KeyMask&);
 template std::vector<double> full_shared_bias(const CommonAttentionMetadata&, const std::vector<bool>&,
-                                              const std::vector<SharedBlock>&, MemoryReport&);
+                                              const std::vector<SharedBlock>&, MemoryReport&,
+                                                     const KeyMask&);
 template void fill_chunk_bias(const BlockUsages&, std::int64_t, std::int64_t, std::int64_t, std::span<float>);
 template void fill_chunk_bias(const BlockUsages&, std::int64_t, std::int64_t, std::int64_t, std::span<double>);
 template std::vector<float> sparse_shared_bias(const UsageCoordinates&, std::int64_t, std::int64_t, std::int64_t,

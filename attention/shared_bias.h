@@ -9,11 +9,13 @@
 
 namespace hybridkv {
 
-/// Bias (query token, shared block, slot): slot < usage ? 0 : -inf; blocks in the order of `shared`.
+/// Bias (query token, shared block, slot): slot < usage ? 0 : -inf, and -inf before the start that a window or chunk
+/// sets; blocks in the order of `shared`.
 /// Enters it into `memory` as "shared_bias". Source: vllm-gaudi PR 784.
 template <class Real>
 std::vector<Real> full_shared_bias(const CommonAttentionMetadata& metadata, const std::vector<bool>& is_decode,
-                                   const std::vector<SharedBlock>& shared, MemoryReport& memory);
+                                   const std::vector<SharedBlock>& shared, MemoryReport& memory,
+                                   const KeyMask& mask = {});
 
 /// The same bias for a few blocks only, (query token, num_blocks, slot), from the columns of the block usages that
 /// start at `first_column`. Overwrites all of `bias`. Pre: the columns exist; the bias has that size.
@@ -27,9 +29,11 @@ std::vector<Real> sparse_shared_bias(const UsageCoordinates& coordinates, std::i
                                      std::int64_t num_blocks, std::int64_t block_size, MemoryReport& memory);
 
 extern template std::vector<float> full_shared_bias(const CommonAttentionMetadata&, const std::vector<bool>&,
-                                                    const std::vector<SharedBlock>&, MemoryReport&);
+                                                    const std::vector<SharedBlock>&, MemoryReport&,
+                                                     const KeyMask&);
 extern template std::vector<double> full_shared_bias(const CommonAttentionMetadata&, const std::vector<bool>&,
-                                                     const std::vector<SharedBlock>&, MemoryReport&);
+                                                     const std::vector<SharedBlock>&, MemoryReport&,
+                                                     const KeyMask&);
 extern template void fill_chunk_bias(const BlockUsages&, std::int64_t, std::int64_t, std::int64_t, std::span<float>);
 extern template void fill_chunk_bias(const BlockUsages&, std::int64_t, std::int64_t, std::int64_t, std::span<double>);
 extern template std::vector<float> sparse_shared_bias(const UsageCoordinates&, std::int64_t, std::int64_t,

@@ -87,7 +87,7 @@ void load_blocks(const AttentionInputs& inputs, std::int64_t kv_head, std::span<
   std::vector<float> key(inputs.head_size_k()), value(inputs.head_size_v());
   tile.reset(num_blocks * block_size, inputs.head_size_k(), inputs.head_size_v());
   for (std::int64_t i = 0; i < num_blocks; ++i) {
-    for (std::int64_t token = 0; token < blocks[i].slots; ++token) {
+    for (std::int64_t token = blocks[i].start; token < blocks[i].slots; ++token) {
       const std::int64_t slot = blocks[i].id * block_size + token;
       const std::int64_t index[] = {slot / kernel_block, slot % kernel_block, kv_head, 0};
       load_elements(inputs.key.address(index), inputs.key.dtype, key);
@@ -127,6 +127,7 @@ void attend(const RowMatrix<Real>& queries, const KeyValueTile<Real>& tile, cons
     Map scores(grow(scratch.scores, rows * keys), rows, keys);
     Map weighted(grow(scratch.weighted, rows * into.head_size), rows, into.head_size);
     score(queries.middleRows(first_token * group, rows), tile.key.topRows(keys), scores);
+    if (task.soft_cap > 0) scores = task.soft_cap * (scores / task.soft_cap).array().tanh();
     std::vector<std::pair<Real, Real>> max_and_sum(rows);
     for (std::int64_t row = 0; row < rows; ++row) {
       const Real* bias = task.bias + (done + row / group) * task.bias_stride;

@@ -39,10 +39,11 @@ struct KeyValueTile {
 template <class Real>
 void load_new_tokens(const AttentionInputs& inputs, std::int64_t kv_head, KeyValueTile<Real>& tile);
 
-/// A cached block and how many of its first slots are read.
+/// A cached block and which of its slots are read.
 struct VisibleBlock {
   std::int64_t id;
-  std::int32_t slots;
+  std::int32_t slots;      ///< one more than the last slot
+  std::int32_t start = 0;  ///< the first slot
 };
 
 /// Cached blocks for one KV head: row i * B + slot is slot `slot` of the i-th block.
@@ -61,6 +62,7 @@ struct TileTask {
   std::int64_t num_keys = 0;                     ///< the first rows of the tile
   const Real* bias = nullptr;                    ///< of `first_token`: one element per key, 0 or -inf
   std::int64_t bias_stride = 0;                  ///< elements from one token's bias to the next
+  Real soft_cap = 0;                             ///< scores become soft_cap * tanh(score / soft_cap); 0 = none
 };
 
 /// Scores and products of `attend`, kept between calls; the largest sizes stay for the memory report.

@@ -44,13 +44,17 @@ struct UnifiedResult {
 /// every block that one token sees for itself. Keys of a part that is switched off are not seen.
 /// Slots that no token may see are not read; what a token may not see does not reach its result, NaN included.
 /// Throws InputError as `check_inputs` and for a slice or chunk below 1, ResourceError where a bias does not fit.
+/// The published algorithm knows the full mask alone; windows and chunked local attention are ours: usages get a
+/// start, in chunked mode a second table beside the first. Soft cap and sinks enter the scores and the last merge.
+/// Throws InputError for a window or chunk with SharedBiasMode::sparse, whose list has no room for a start.
 /// Source: vllm-gaudi PR 784.
 template <class Real>
 UnifiedResult<Real> unified_attention(const AttentionInputs& inputs, const UnifiedOptions& options = {});
 
 /// What `bias_allocations` needs to know of a batch that runs with these options.
 BiasWorkload bias_workload(const CommonAttentionMetadata& metadata, const std::vector<bool>& is_decode,
-                           const BlockPartition& blocks, const UnifiedOptions& options, std::int64_t element_bytes);
+                           const BlockPartition& blocks, const UnifiedOptions& options, std::int64_t element_bytes,
+                           const KeyMask& mask = {});
 
 extern template UnifiedResult<float> unified_attention(const AttentionInputs&, const UnifiedOptions&);
 extern template UnifiedResult<double> unified_attention(const AttentionInputs&, const UnifiedOptions&);

@@ -19,8 +19,10 @@ std::vector<Real> unique_bias(const std::vector<UniqueBlock>& unique, UniqueBias
                               MemoryReport& memory) {
   std::vector<Real> bias = memory.allocate_bias<Real>("unique_bias", {unique_bias_rows(unique, mode), block_size},
                                                       -std::numeric_limits<Real>::infinity());
-  for (std::int64_t i = 0; i < static_cast<std::int64_t>(unique.size()); ++i)
-    std::fill_n(bias.begin() + unique_bias_row(unique, mode, i) * block_size, unique[i].slots, Real{0});
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(unique.size()); ++i) {
+    const auto row = bias.begin() + unique_bias_row(unique, mode, i) * block_size;
+    std::fill(row + unique[i].start, row + unique[i].slots, Real{0});
+  }
   return bias;
 }
 

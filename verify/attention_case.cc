@@ -24,7 +24,18 @@ struct CaseSettings {
   std::optional<double> scale;
   std::vector<bool> is_decode;
   std::optional<DType> dtype;
+  KeyMask mask;
+  double soft_cap = 0;
 };
+
+KeyMask read_mask(const fs::path& file, const json& content) {
+  if (!content.contains("mask")) return {};
+  const auto name = content.at("mask").get<std::string>();
+  if (name == to_string(MaskKind::full)) return {};
+  for (const MaskKind kind : {MaskKind::sliding_window, MaskKind::chunked_local})
+    if (name == to_string(kind)) return {kind, content.at("window_tokens").get<std::int64_t>()};
+  throw InputError(fmt::format("{}: unknown mask \"{}\"; take full, sliding_window or chunked_local", file.string(), name));
+}
 
 CaseSettings read_settings(const fs::path& file) {
   CaseSettings settings;
@@ -34,6 +45,8 @@ CaseSettings read_settings(const fs::path& file) {
     const json content = json::parse(stream);
     if (content.contains("scale")) settings.scale = content.at("scale").get<double>();
     if (content.contains("is_decode")) settings.is_decode = content.at("is_decode").get<std::vector<bool>>();
+    if (content.contains("soft_cap")) settings.soft_cap = content.at("soft_cap").get<double>();
+    settings.mask = read_mask(file, content);
     if (content.contains("dtype")) {
       const auto name = content.at("dtype").get<std::string>();
       settings.dtype = parse_dtype(name);
@@ -81,7 +94,7 @@ void require_equal(const fs::path& file, const std::vector<std::int64_t>& given,
       throw InputError(fmt::format("{}: value {} is {}, but {} make it {}", file.string(), i, given[i], from, derived[i]));
 }
 
-CommonAttentionMetadata read_metadata(const fs::path& folder, std::int64_t block_size) {
+CommonAttentionMetadata read_metadata(const fs::path& folder, std::int64_t block_size, const KeyMask& mask) {
   const NpyArray table = read_npy(folder / "block_table.npy");
   table.check_shape({-1, -1});
   const auto query_lens = read_npy(folder / "query_lens.npy").integers();
@@ -94,7 +107,7 @@ CommonAttentionMetadata read_metadata(const fs::path& folder, std::int64_t block
     seq_lens = read_npy(folder / "seq_lens.npy").integers();
   }
   CommonAttentionMetadata metadata =
-      make_metadata(query_lens, seq_lens, table.integers(), table.shape[1], block_size);
+      make_metadata(query_lens, seq_lens, table.integers(), table.shape[1], block_size, mask);
   if (fs::exists(folder / "context_lens.npy"))
     require_equal(folder / "context_lens.npy", read_npy(folder / "context_lens.npy").integers(),
                   metadata.num_computed_tokens, "seq_lens and query_lens");
@@ -128,7 +141,9 @@ AttentionCase load_attention_case(const fs::path& folder) {
   inputs.key = make_view(batch.cache, dtype, key);
   inputs.value = make_view(batch.cache, dtype, value);
 
-  inputs.metadata = read_metadata(folder, cache.shape[2]);
+  inputs.mask = settings.mask;
+  inputs.soft_cap = settings.soft_cap;
+  inputs.metadata = read_metadata(folder, cache.shape[2], inputs.mask);
   const NpyArray query = read_npy(folder / "q.npy");
   const NpyArray key_new = read_npy(folder / "k_new.npy");
   const NpyArray value_new = read_npy(folder / "v_new.npy");
@@ -142,6 +157,8 @@ AttentionCase load_attention_case(const fs::path& folder) {
   inputs.query = batch.query;
   inputs.key_new = batch.key_new;
   inputs.value_new = batch.value_new;
+  if (fs::exists(folder / "sinks.npy")) batch.sinks = as_floats(read_npy(folder / "sinks.npy"), settings);
+  inputs.sinks = batch.sinks;
   inputs.is_decode = settings.is_decode;
   if (inputs.is_decode.empty()) inputs.is_decode.assign(inputs.metadata.num_reqs, false);
   inputs.scale = settings.scale.value_or(1.0 / std::sqrt(static_cast<double>(cache.shape[4])));

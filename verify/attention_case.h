@@ -15,12 +15,15 @@ namespace hybridkv {
 ///   q.npy (T, Hq, d), k_new.npy and v_new.npy (T, Hkv, d); kv_cache.npy (blocks, 2, block, Hkv, d), new tokens
 ///   already written; block_table.npy (R, max blocks); query_lens.npy and seq_lens.npy or context_lens.npy (R);
 ///   of these two the other one, and slot_mapping.npy (T), are optional and must agree with the rest;
-///   case.json, optional: {"scale": 1/sqrt(d), "is_decode": [false, …], "dtype": "bf16"}.
+///   sinks.npy (Hq) float32, optional;
+///   case.json, optional: {"scale": 1/sqrt(d), "is_decode": [false, …], "dtype": "bf16", "soft_cap": 0,
+///   "mask": "full", or "sliding_window" or "chunked_local" with "window_tokens"}.
 /// Elements are float32, or bit patterns of `dtype`: bf16 and fp16 as uint16, fp8 as uint8.
 struct AttentionCase {
   std::vector<float> query;
   std::vector<float> key_new;
   std::vector<float> value_new;
+  std::vector<float> sinks;
   std::vector<std::byte> cache;
   AttentionInputs inputs;
 };

@@ -18,19 +18,26 @@ namespace {
 constexpr double absolute_tolerance = 1e-5;
 constexpr double relative_tolerance = 1.3e-6;
 
-/// Metadata of the batch in the group of this view. A window that holds fewer tokens than the request has is cut.
+KeyMask mask_of(const Traffic& traffic, const BoundView& view) {
+  const AttentionGeometry& attention = *traffic.plan.specs[view.view.spec].attention;
+  return key_mask(attention.kind, attention.window_tokens);
+}
+
+/// Metadata of the batch in the group of this view. What has left a window is the null block, as in vLLM.
 CommonAttentionMetadata batch_metadata(const Traffic& traffic, const BoundView& view) {
   const auto& tables = traffic.assignment.ids[view.group];
-  std::size_t columns = 0;
-  for (const auto& table : tables) columns = std::max(columns, table.size());
+  const std::int64_t block = traffic.plan.specs[view.view.spec].block_size_tokens;
+  std::int64_t columns = 0;
+  for (const BatchRequest& request : traffic.requests) columns = std::max(columns, ceil_div(request.tokens, block));
   std::vector<std::int64_t> query_lens, seq_lens, block_table(tables.size() * columns, 0);
   for (std::size_t request = 0; request < tables.size(); ++request) {
-    seq_lens.push_back(held_tokens(traffic, view, request));
-    query_lens.push_back(std::min(traffic.requests[request].query_tokens, seq_lens.back()));
-    std::copy(tables[request].begin(), tables[request].end(), block_table.begin() + request * columns);
+    const HeldTokens held = held_tokens(traffic, view, request);
+    seq_lens.push_back(held.end);
+    query_lens.push_back(held.query);
+    const std::int64_t first = held.first / block, used = ceil_div(held.end, block) - first;
+    std::copy_n(tables[request].begin(), used, block_table.begin() + request * columns + first);
   }
-  return make_metadata(query_lens, seq_lens, std::move(block_table), static_cast<std::int64_t>(columns),
-                       traffic.plan.specs[view.view.spec].block_size_tokens);
+  return make_metadata(query_lens, seq_lens, std::move(block_table), columns, block, mask_of(traffic, view));
 }
 
 /// `row` = query token and head, the outer two axes of both results.
@@ -40,7 +47,8 @@ std::string difference_text(const Traffic& traffic, const BoundView& view, const
   const std::int64_t token = row / inputs.num_query_heads;
   std::int64_t request = 0;
   while (inputs.metadata.query_start_loc[request + 1] <= token) ++request;
-  const std::int64_t block = inputs.metadata.block(request, 0);
+  const std::int64_t block =
+      inputs.metadata.block(request, first_visible_column(inputs.metadata, request, inputs.mask));
   return fmt::format("{}, pool {}, request {} (first block {}, byte {}), token {}, query head {}: {} gives {:.9g}, the "
                      "reference {:.9g}",
                      view.name(traffic.plan), view.view.pool, request, block, block * traffic.plan.page_bytes, token,
@@ -84,6 +92,7 @@ AttentionBatch make_attention_batch(const Traffic& traffic, std::size_t view_ind
   AttentionBatch batch;
   AttentionInputs& inputs = batch.inputs;
   inputs.metadata = batch_metadata(traffic, view);
+  inputs.mask = mask_of(traffic, view);
   for (const BatchRequest& request : traffic.requests) inputs.is_decode.push_back(request.is_decode);
   // Where the model file does not say how many query heads there are, one for each KV head shows the layout as well.
   inputs.num_query_heads = std::max(attention.query_heads, attention.kv_heads);

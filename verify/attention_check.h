@@ -21,8 +21,8 @@ struct AttentionBatch {
 /// Pre: write_kv has run, the view is one of an attention layer.
 AttentionBatch make_attention_batch(const Traffic& traffic, std::size_t view);
 
-/// Unified attention of every attention layer through its view against the dense float64 reference, with a full and with
-/// a chunked bias: checks "attention-full" and "attention-chunked".
+/// Unified attention of every attention layer through its view and under its mask against the dense float64 reference,
+/// with a full and with a chunked bias: checks "attention-full" and "attention-chunked".
 /// `count` = elements of output and log-sum-exp; `max_error` absolute. Source: vllm-gaudi PR 784.
 std::array<CheckResult, 2> check_attention(const Traffic& traffic);
 

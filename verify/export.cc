@@ -105,7 +105,9 @@ void write_layer(const Traffic& traffic, std::size_t view_index, const fs::path&
   ordered_json settings{{"layer", traffic.views[view_index].view.layer},
                         {"scale", inputs.scale},
                         {"is_decode", inputs.is_decode},
-                        {"dtype", to_string(inputs.key.dtype)}};
+                        {"dtype", to_string(inputs.key.dtype)},
+                        {"mask", to_string(inputs.mask.kind)}};
+  if (inputs.mask.kind != MaskKind::full) settings["window_tokens"] = inputs.mask.window_tokens;
   write_text(folder / "case.json", settings.dump(1) + "\n");
   UnifiedOptions options;
   options.unique_bias = UniqueBiasMode::gathered;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 
+#include "attention/key_mask.h"
 #include "attention/kv_view.h"
 #include "layout/for_each_run.h"
 #include "verify/canary.h"
@@ -53,11 +54,12 @@ void for_each_kv_row(const Traffic& traffic, const BoundView& view, std::size_t 
   const auto [key, value] =
       key_value_layouts(attention.form, view.view.layout, attention.head_size_k, attention.head_size_v);
   const bool one_latent = attention.kind == AttentionKind::mla;
-  const std::int64_t tokens = held_tokens(traffic, view, request);
+  const HeldTokens held = held_tokens(traffic, view, request);
   const auto& table = traffic.assignment.ids[view.group][request];
   for (std::size_t column = 0; column < table.size(); ++column) {
     for (std::int64_t offset = 0; offset < spec.block_size_tokens; ++offset) {
-      const bool is_written = static_cast<std::int64_t>(column) * spec.block_size_tokens + offset < tokens;
+      const bool is_written =
+          held.first + static_cast<std::int64_t>(column) * spec.block_size_tokens + offset < held.end;
       const std::int64_t slot = table[column] * spec.block_size_tokens + offset;
       const std::int64_t kernel_block = slot / spec.kernel_block_size_tokens;
       const std::int64_t token = slot % spec.kernel_block_size_tokens;
@@ -95,9 +97,18 @@ std::string where(const Traffic& traffic, const BoundView& view, std::int64_t by
 
 }  // namespace
 
-std::int64_t held_tokens(const Traffic& traffic, const BoundView& view, std::size_t request) {
+HeldTokens held_tokens(const Traffic& traffic, const BoundView& view, std::size_t request) {
+  const SpecPlan& spec = spec_of(traffic, view);
+  const std::int64_t block = spec.block_size_tokens, end = traffic.requests[request].tokens;
   const auto blocks = static_cast<std::int64_t>(traffic.assignment.ids[view.group][request].size());
-  return std::min(traffic.requests[request].tokens, blocks * spec_of(traffic, view).block_size_tokens);
+  const KeyMask mask = key_mask(spec.attention->kind, spec.attention->window_tokens);
+  for (std::int64_t query = traffic.requests[request].query_tokens; query >= 1; --query) {
+    const std::int64_t column = mask.first_visible(end - query) / block;
+    if (ceil_div(end, block) - column <= blocks) return {column * block, end, query};
+  }
+  throw InputError(fmt::format("request {}: its last token sees more of {} tokens than the {} blocks of {} tokens it has "
+                               "in group {}; give a larger limits.max_num_batched_tokens",
+                               request, end, blocks, block, view.group));
 }
 
 float kv_value(const Traffic& traffic, std::size_t view, bool is_value, std::int64_t slot, std::int64_t head,

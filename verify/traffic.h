@@ -22,8 +22,16 @@ struct Traffic {
   std::uint64_t seed = 1;
 };
 
-/// Tokens of a request that its blocks in the group of this view hold.
-std::int64_t held_tokens(const Traffic& traffic, const BoundView& view, std::size_t request);
+/// What of a request its blocks in the group of this view hold, in tokens.
+struct HeldTokens {
+  std::int64_t first = 0;  ///< a multiple of the block; under a window or chunk what lies before, and no query token
+                           ///< of the batch sees, has gone back to the pool
+  std::int64_t end = 0;    ///< all tokens of the request
+  std::int64_t query = 0;  ///< its query tokens, fewer than asked for where the group's blocks have no room
+};
+/// Block i of the request in this group holds tokens `first + i * B` and so on. Pre: a view of an attention layer.
+/// Throws InputError where the blocks do not even hold what one query token sees.
+HeldTokens held_tokens(const Traffic& traffic, const BoundView& view, std::size_t request);
 
 /// K (is_value false) or V of one cached token, already rounded to the element type of the view.
 /// `slot` = block id * block size + offset.

@@ -30,6 +30,16 @@ std::int64_t attention_block_tokens(const CachePlan& plan) {
   return block;
 }
 
+/// Of the windows and chunks that a small batch can reach beyond; 0 where there are none.
+std::int64_t largest_window(const CachePlan& plan) {
+  constexpr std::int64_t reachable = 16384;
+  std::int64_t window = 0;
+  for (const SpecPlan& spec : plan.specs)
+    if (spec.attention && spec.attention->window_tokens <= reachable)
+      window = std::max(window, spec.attention->window_tokens);
+  return window;
+}
+
 bool fit(const CachePlan& plan, std::span<const BatchRequest> requests) {
   Checked ids = 0;
   for (const BatchRequest& request : requests) ids += request_block_ids(plan, request.tokens);
@@ -160,9 +170,12 @@ std::vector<BatchRequest> requests_of_lengths(std::span<const std::int64_t> toke
 
 std::vector<BatchRequest> default_requests(const CachePlan& plan) {
   const std::int64_t block = attention_block_tokens(plan);
-  for (std::int64_t longest : {2 * block + block / 3 + 8, block + block / 2 + 1, block, std::int64_t(1)}) {
-    std::vector<std::int64_t> tokens{longest, std::min(longest, block + block / 2 + 1), std::min(longest, block + 3),
-                                     std::min<std::int64_t>(longest, 17)};
+  const std::int64_t window = largest_window(plan);
+  const std::int64_t context = 2 * block + block / 3 + 8;
+  for (std::int64_t longest : {std::max(context, window + block), context, block + block / 2 + 1, block, std::int64_t(1)}) {
+    const bool beyond_window = longest > context;
+    std::vector<std::int64_t> tokens{longest, beyond_window ? window + 3 : std::min(longest, block + block / 2 + 1),
+                                     std::min(longest, block + 3), std::min<std::int64_t>(longest, 17)};
     while (!tokens.empty()) {
       const std::vector<BatchRequest> requests = requests_of_lengths(tokens);
       if (fit(plan, requests)) return requests;

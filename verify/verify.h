@@ -46,7 +46,8 @@ struct VerifyReport {
 using VerifyProgress = std::function<void(std::string_view step, int done, int total)>;
 
 /// A prompt chunk over a long context, a decode that shares its first block, a decode with draft tokens, and a fresh
-/// prompt; shorter or fewer where the pools are small. Throws InputError where not even one token fits.
+/// prompt; shorter or fewer where the pools are small. The first two reach beyond the windows and chunks of the plan,
+/// as far as these have at most 16,384 tokens and the pools have room. Throws InputError where not even one token fits.
 std::vector<BatchRequest> default_requests(const CachePlan& plan);
 
 /// One request per length, in the four roles of default_requests in turn. Throws InputError for a length below 1.

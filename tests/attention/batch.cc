@@ -208,6 +208,8 @@ double largest_error(const AttentionOutput<Real>& result, const AttentionOutput<
   return std::max(largest_error<Real>(result.out, expected.out), largest_error<Real>(result.lse, expected.lse));
 }
 
+template double largest_error(std::span<const float>, std::span<const double>);
+template double largest_error(std::span<const double>, std::span<const double>);
 template double largest_error(const AttentionOutput<float>&, const AttentionOutput<double>&);
 template double largest_error(const AttentionOutput<double>&, const AttentionOutput<double>&);
 

@@ -101,6 +101,8 @@ double largest_error(std::span<const Real> values, std::span<const double> expec
 template <class Real>
 double largest_error(const AttentionOutput<Real>& result, const AttentionOutput<double>& expected);
 
+extern template double largest_error(std::span<const float>, std::span<const double>);
+extern template double largest_error(std::span<const double>, std::span<const double>);
 extern template double largest_error(const AttentionOutput<float>&, const AttentionOutput<double>&);
 extern template double largest_error(const AttentionOutput<double>&, const AttentionOutput<double>&);
 

@@ -6,6 +6,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
 #include <vector>
 
 #include "layout/error.h"
@@ -38,6 +41,19 @@ void add_output_options(CLI::App& command, OutputOptions& options) {
 void write_output(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
   if (errno != EPIPE) throw ResourceError("standard output cannot be written");
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  const std::string unfinished = path + ".part";
+  std::ofstream stream(unfinished, std::ios::binary | std::ios::trunc);
+  stream << text;
+  stream.close();
+  std::error_code error;
+  if (stream) std::filesystem::rename(unfinished, path, error);
+  if (stream && !error) return;
+  std::error_code ignored;
+  std::filesystem::remove(unfinished, ignored);
+  throw ResourceError(path + ": cannot be written" + (error ? ": " + error.message() : ""));
 }
 
 }  // namespace hybridkv

@@ -25,4 +25,8 @@ void add_output_options(CLI::App& command, OutputOptions& options);
 /// Throws ResourceError where it cannot be written; a closed pipe is no error.
 void write_output(const std::string& text);
 
+/// Writes a file as a whole: under another name first, so that a failure leaves what was there.
+/// Throws ResourceError where it cannot be written.
+void write_file(const std::string& path, const std::string& text);
+
 }  // namespace hybridkv

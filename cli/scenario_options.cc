@@ -30,7 +30,8 @@ std::string list_value(const std::string& text) {
 
 /// --model takes a shipped name, or a file.
 std::string model_value(const std::string& text) {
-  const bool is_file = text.find('/') != std::string::npos || text.ends_with(".yaml") || text.ends_with(".yml");
+  const bool is_file = text.find('/') != std::string::npos || text.ends_with(".yaml") ||
+                       text.ends_with(".yml") || text.ends_with(".json");
   return is_file ? "{file: \"" + text + "\"}" : text;
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <span>
+
 namespace hybridkv {
 
 namespace {
@@ -88,7 +90,46 @@ class PatternParser {
   std::size_t position_ = 0;
 };
 
+using Layers = std::span<const std::string>;
+
+std::string pattern_text(Layers layers);
+
+/// "m", "m5", "(a+m)", "(mmma)5".
+std::string repeated(Layers unit, std::size_t times) {
+  const std::string text = unit.size() == 1 ? unit.front() : pattern_text(unit);
+  return (text.size() == 1 ? text : "(" + text + ")") + (times == 1 ? "" : std::to_string(times));
+}
+
+/// How often the first `period` layers stand one after the other at the beginning.
+std::size_t repetitions(Layers layers, std::size_t period) {
+  std::size_t equal = period;
+  while (equal < layers.size() && layers[equal] == layers[equal - period]) ++equal;
+  return equal / period;
+}
+
+std::string pattern_text(Layers layers) {
+  constexpr std::size_t longest_searched = 512;  // of longer ones only runs are found, in linear time
+  constexpr std::size_t shortest_repetition = 4;  // "mmm" reads better than "m3"
+  std::string text;
+  while (!layers.empty()) {
+    std::size_t best = 1, times = 1;
+    const std::size_t longest_period = layers.size() <= longest_searched ? layers.size() / 2 : 1;
+    for (std::size_t period = 1; period <= longest_period; ++period) {
+      const std::size_t count = repetitions(layers, period);
+      if (count > 1 && period * count >= shortest_repetition && period * count > best * times) {
+        best = period;
+        times = count;
+      }
+    }
+    text += repeated(layers.first(best), times);
+    layers = layers.subspan(best * times);
+  }
+  return text;
+}
+
 }  // namespace
+
+std::string layer_pattern_text(const std::vector<std::string>& layers) { return pattern_text(layers); }
 
 bool is_kind_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '*'; }
 

@@ -35,4 +35,9 @@ bool is_kind_name(char c);
 /// more than 10,000.
 std::vector<PatternLayer> parse_layer_pattern(std::string_view pattern);
 
+/// A short pattern for these layers, each written as in a pattern ("m", "a+m", "-"); repetitions are found greedily.
+/// parse_layer_pattern gives the same layers back. Pre: none is empty.
+/// Example: m m m a, twelve times -> "(mmma)12"; five m, an a, four m -> "m5am4".
+std::string layer_pattern_text(const std::vector<std::string>& layers);
+
 }  // namespace hybridkv

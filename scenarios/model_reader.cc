@@ -5,6 +5,8 @@
 #include <filesystem>
 
 #include "scenarios/embedded_files.h"
+#include "scenarios/hf_config.h"
+#include "scenarios/json_tree.h"
 #include "scenarios/layer_pattern.h"
 #include "scenarios/model_keys.h"
 #include "scenarios/model_library.h"
@@ -80,11 +82,19 @@ ModelSpec read_model_file(ReadContext& context, const std::string& path, const Y
   const FileText text = read_text_file(file.string());
   if (!text.problem.empty())
     throw error_at(value.place, fmt::format("{}.file: {}: {}", path, in_quotes(file.string()), text.problem));
-  const YamlNode root = parse_yaml(text.text, {file.string(), file.parent_path().string(), {}});
+  const YamlNode root = parse_model_text(text.text, {file.string(), file.parent_path().string(), {}});
   return read_model_mapping(context, path, root).model;
 }
 
 }  // namespace
+
+YamlNode parse_model_text(std::string_view text, SourceText source) {
+  const std::string name = source.name;
+  const bool is_json = name.ends_with(".json");
+  YamlNode root = is_json ? parse_json(text, std::move(source)) : parse_yaml(text, std::move(source));
+  const bool is_config = is_hf_config(root) || (is_json && root.kind == YamlNode::Kind::mapping && !root.find("kinds"));
+  return is_config ? import_hf_config(root, hf_model_name(name), name) : root;
+}
 
 ModelFile read_model_mapping(ReadContext& context, const std::string& path, const YamlNode& node) {
   ModelText text;

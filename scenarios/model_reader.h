@@ -8,7 +8,8 @@
 
 namespace hybridkv {
 
-/// Reads the value of the key `model`: the name of a shipped model, {file: …} or a model written out.
+/// Reads the value of the key `model`: the name of a shipped model, {file: …} (a model file, or a published
+/// config.json) or a model written out.
 /// Places are recorded below `path`, also those in the file of the model; for every layer the path of the
 /// planner ("model.layers[3].attention") leads to the kind that it is of.
 /// Throws InputError as the readers of single values, and for a file that cannot be read.
@@ -23,6 +24,10 @@ struct ModelFile {
 
 /// Reads the mapping of a model file, or of a model written out in a scenario.
 ModelFile read_model_mapping(ReadContext& context, const std::string& path, const YamlNode& node);
+
+/// The tree of a model file; of a published config.json the model file that it becomes. What ends in .json is JSON.
+/// Throws InputError as parse_yaml, parse_json and import_hf_config.
+YamlNode parse_model_text(std::string_view text, SourceText source);
 
 /// Reads an embedded model file. Pre: it is one of embedded_files().
 ModelFile read_shipped_model(ReadContext& context, const std::string& path, const std::string& file);

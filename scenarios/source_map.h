@@ -1,10 +1,13 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "layout/error.h"
@@ -17,6 +20,9 @@ struct SourceText {
   std::string directory;           ///< relative paths inside the text start here
   std::vector<std::string> lines;  ///< without line ends; empty for a flag, which is its own excerpt
 };
+
+/// The lines of a text without their ends.
+std::vector<std::string> lines_of(std::string_view text);
 
 /// Where a value stands.
 struct Place {
@@ -34,6 +40,12 @@ std::string to_string(const Place& place);
 ///       tensor_parallel: 0
 ///                        ^
 InputError error_at(const Place& place, const std::string& message);
+
+/// Throws error_at(place, fmt::format(format, arguments...)).
+template <class... Arguments>
+[[noreturn]] void fail_at(const Place& place, fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  throw error_at(place, fmt::format(format, std::forward<Arguments>(arguments)...));
+}
 
 /// The places of all values of a scenario and of its model, by path ("engine.tensor_parallel").
 class SourceMap {

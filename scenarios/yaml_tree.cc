@@ -22,18 +22,6 @@ constexpr std::int64_t most_values = 100'000;
 constexpr std::int64_t deepest_nesting = 64;
 constexpr std::size_t largest_file_bytes = std::size_t{16} << 20;
 
-std::vector<std::string> lines_of(std::string_view text) {
-  std::vector<std::string> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    lines.emplace_back(line);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
-
 /// Builds the tree from the events of yaml-cpp's parser, checking on the way what yaml-cpp leaves unchecked.
 class TreeBuilder : public YAML::EventHandler {
  public:

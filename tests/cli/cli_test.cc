@@ -75,7 +75,7 @@ TEST_CASE("golden: explain derives the block of five layers a page") {
 
 TEST_CASE("edge: help, version and the list of models") {
   CHECK(contains(run_program("--version").output, "hybridkv 0."));
-  for (const char* command : {"plan", "explain", "verify", "attend", "models"}) {
+  for (const char* command : {"plan", "explain", "verify", "attend", "models", "import"}) {
     const ProgramRun help = run_program(std::string(command) + " --help");
     CHECK(help.exit_code == 0);
     CHECK(contains(help.output, "Examples:"));
@@ -151,6 +151,38 @@ TEST_CASE("golden: attend reads a published batch and writes its output") {
   CHECK(json["unique_blocks"] == 5);
   CHECK(fs::exists(scratch.path / "batch" / "out.npy"));
   CHECK(fs::exists(scratch.path / "batch" / "lse.npy"));
+}
+
+TEST_CASE("golden: import writes a model file that plans as the config itself does") {
+  const ScratchFolder scratch;
+  const std::string config = HYBRIDKV_TEST_DATA "/scenarios/configs/Bamba-9B.json";
+  const std::string file = (scratch.path / "Bamba-9B.yaml").string();
+  const ProgramRun run = run_program("import " + config + " -o " + file);
+  CHECK(run.exit_code == 0);
+  CHECK(run.output == file + ": Bamba-9B, 32 layers\n");
+  const std::string rest = " --memory 20GiB --max-model-len 8192 --pack 1..3 --format json";
+  const ProgramRun shipped = run_program("plan --model Bamba-9B" + rest);
+  CHECK(shipped.exit_code == 0);
+  CHECK(run_program("plan --model " + file + rest).output == shipped.output);
+  CHECK(run_program("plan --model " + config + rest).output == shipped.output);
+}
+
+TEST_CASE("edge: import overwrites nothing unless told to, and leaves nothing behind when it fails") {
+  const ScratchFolder scratch;
+  const std::string config = HYBRIDKV_TEST_DATA "/scenarios/configs/Bamba-9B.json";
+  const std::string file = scratch.file("old.yaml", "old\n");
+  require_refused("import " + config + " -o " + file, 2, file + ": exists already; take another name, or --force to overwrite it");
+  CHECK(fs::file_size(file) == 4);
+  CHECK(run_program("import " + config + " --force -o " + file).exit_code == 0);
+  CHECK(fs::file_size(file) > 100);
+  const std::string broken = scratch.file("broken.json", "{\"model_type\": \"bamba\"}");
+  const std::string target = (scratch.path / "new.yaml").string();
+  require_refused("import " + broken + " -o " + target, 2, "field 'dtype' is missing");
+  CHECK(!fs::exists(target));
+  require_refused("import " + config + " -o /nowhere/new.yaml", 3, "/nowhere/new.yaml: cannot be written");
+  require_refused("import " + (scratch.path / "missing.json").string(), 2, "no such file");
+  require_refused("import", 2, "CONFIG");
+  CHECK(std::distance(fs::directory_iterator(scratch.path), fs::directory_iterator()) == 2);
 }
 
 TEST_CASE("edge: a reader that closes the pipe is no error") {

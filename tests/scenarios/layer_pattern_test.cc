@@ -71,6 +71,30 @@ TEST_CASE("law: a pattern expands as its parts do") {
   }));
 }
 
+TEST_CASE("golden: the patterns that layers are written as") {
+  using Layers = std::vector<std::string>;
+  CHECK(layer_pattern_text({"m", "m", "m", "a", "m", "m", "m", "a"}) == "(mmma)2");
+  CHECK(layer_pattern_text({"m", "m", "m", "m", "m", "a", "m", "m", "m", "m"}) == "m5am4");
+  CHECK(layer_pattern_text(Layers(32, "a+m")) == "(a+m)32");
+  CHECK(layer_pattern_text({"m", "a+m", "-", "*"}) == "m(a+m)-*");
+  CHECK(layer_pattern_text({"m"}) == "m");
+  CHECK(layer_pattern_text(Layers(10'000, "m")) == "m10000");
+}
+
+TEST_CASE("law: layers that are written as a pattern are read back") {
+  CHECK(rc::check("random layers, with and without repetitions", [] {
+    const auto unit = *rc::gen::container<std::vector<std::string>>(rc::gen::element<std::string>("m", "a", "a+m", "-"));
+    const auto more = *rc::gen::container<std::vector<std::string>>(rc::gen::element<std::string>("m", "a", "a+m", "-"));
+    std::vector<std::string> layers{"m"};
+    const int times = *rc::gen::inRange(0, 12);
+    for (int i = 0; i < times; ++i) layers.insert(layers.end(), unit.begin(), unit.end());
+    layers.insert(layers.end(), more.begin(), more.end());
+    std::string wanted;
+    for (const std::string& layer : layers) wanted += (layer == "-" ? "" : layer == "a+m" ? "am" : layer) + ".";
+    RC_ASSERT(expanded(layer_pattern_text(layers)) == wanted);
+  }));
+}
+
 TEST_CASE("edge: layers know the character they come from") {
   const std::vector<PatternLayer> layers = parse_layer_pattern("m (a+m)2");
   REQUIRE(layers.size() == 3);

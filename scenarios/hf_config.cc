@@ -1,0 +1,249 @@
+#include "scenarios/hf_config.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <optional>
+
+#include "layout/dtype.h"
+#include "scenarios/hf_kinds.h"
+#include "scenarios/hf_layer_pattern.h"
+#include "scenarios/layer_pattern.h"
+#include "scenarios/model_tree.h"
+
+namespace hybridkv {
+
+namespace {
+
+using Form = HfPatternForm;
+
+/// How the configs of one architecture are read.
+struct HfArchitecture {
+  std::vector<std::string> model_types;  ///< values of model_type
+  std::vector<std::string> class_names;  ///< values of architectures
+  std::vector<HfPatternForm> forms;      ///< in which it declares its layers
+  std::function<YamlNode(const HfFields&)> attention;
+  std::function<YamlNode(const HfFields&)> recurrent;
+  std::optional<DType> ssm_dtype;  ///< of recurrent states where the config names none; nothing: the model's
+  char attention_name = 'a';       ///< of the kind in the pattern
+  char recurrent_name = 'm';
+};
+
+YamlNode plain_attention(const HfFields& fields) { return hf_attention(fields, 1); }
+/// Attention of Zamba2 sees the hidden states and the embeddings side by side.
+YamlNode wide_attention(const HfFields& fields) { return hf_attention(fields, 2); }
+
+const std::vector<HfArchitecture>& architectures() {
+  static const std::vector<HfArchitecture> all = {
+      {{"qwen3_next"},
+       {"Qwen3NextForCausalLM"},
+       {Form::layer_types, Form::full_attention_interval},
+       plain_attention,
+       hf_gdn},
+      {{"qwen3_5", "qwen3_5_text", "qwen3_5_moe", "qwen3_5_moe_text"},
+       {"Qwen3_5ForCausalLM", "Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForCausalLM",
+        "Qwen3_5MoeForConditionalGeneration"},
+       {Form::layer_types, Form::full_attention_interval},
+       plain_attention,
+       hf_gdn},
+      {{"olmo_hybrid"}, {"OlmoHybridForCausalLM"}, {Form::layer_types}, plain_attention, hf_gdn},
+      // States are fp32 where the config does not say: vLLM, NemotronHForCausalLMConfig.
+      {{"nemotron_h"},
+       {"NemotronHForCausalLM"},
+       {Form::hybrid_override_pattern, Form::layers_block_type},
+       hf_attention_with_head_dim,
+       hf_nemotron_mamba2,
+       DType::fp32,
+       '*',
+       'M'},
+      {{"granitemoehybrid"},
+       {"GraniteMoeHybridForCausalLM"},
+       {Form::layer_types, Form::layers_block_type},
+       plain_attention,
+       hf_mamba2},
+      {{"bamba"},
+       {"BambaForCausalLM"},
+       {Form::attn_layer_indices, Form::layers_block_type},
+       plain_attention,
+       hf_mamba2},
+      {{"falcon_h1"}, {"FalconH1ForCausalLM"}, {Form::every_layer_both}, plain_attention, hf_mamba2},
+      {{"zamba2"},
+       {"Zamba2ForCausalLM"},
+       {Form::layers_block_type, Form::hybrid_layer_ids},
+       wide_attention,
+       hf_zamba2_mamba2},
+  };
+  return all;
+}
+
+bool contains(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+/// One name of an architecture that a config gives, and the architecture, where it is supported.
+struct NamedArchitecture {
+  std::string text;  ///< "model_type 'jamba'"
+  Place place;
+  const HfArchitecture* architecture = nullptr;
+};
+
+void add_model_type(std::vector<NamedArchitecture>& named, const YamlNode& scope) {
+  const YamlNode* type = scope.find("model_type");
+  if (!type || type->kind == YamlNode::Kind::nothing) return;
+  if (type->kind != YamlNode::Kind::scalar || !type->quoted)
+    fail_at(type->place, "model_type: {}, where a text is expected", describe_json(*type));
+  named.push_back({"model_type " + in_quotes(type->text), type->place});
+  for (const HfArchitecture& known : architectures())
+    if (contains(known.model_types, type->text)) named.back().architecture = &known;
+}
+
+void add_class_names(std::vector<NamedArchitecture>& named, const YamlNode& scope) {
+  const YamlNode* names = scope.find("architectures");
+  if (!names || names->kind == YamlNode::Kind::nothing) return;
+  if (names->kind != YamlNode::Kind::list)
+    fail_at(names->place, "architectures: {}, where a list of texts is expected", describe_json(*names));
+  for (const YamlNode& name : names->items) {
+    if (name.kind != YamlNode::Kind::scalar || !name.quoted)
+      fail_at(name.place, "architectures: {}, where a text is expected", describe_json(name));
+    named.push_back({"architectures " + in_quotes(name.text), name.place});
+    for (const HfArchitecture& known : architectures())
+      if (contains(known.class_names, name.text)) named.back().architecture = &known;
+  }
+}
+
+std::string supported_text() { return fmt::format("supported: {}", fmt::join(supported_hf_model_types(), ", ")); }
+
+/// The architecture of a config. The inner text_config is more exact than the model around it.
+const NamedArchitecture find_architecture(const YamlNode& root) {
+  std::vector<NamedArchitecture> named;
+  for (const YamlNode* scope : {root.find("text_config"), &root}) {
+    if (!scope || scope->kind != YamlNode::Kind::mapping) continue;
+    add_model_type(named, *scope);
+    add_class_names(named, *scope);
+  }
+  if (named.empty())
+    throw error_at({root.place.text, 0, 0},
+                   "names no architecture; looked for model_type, architectures in text_config and at the top; " +
+                       supported_text());
+  const NamedArchitecture* found = nullptr;
+  for (const NamedArchitecture& candidate : named) {
+    if (!candidate.architecture) continue;
+    if (found && found->architecture != candidate.architecture)
+      fail_at(candidate.place, "{} is another architecture than {} in line {}; one of them is wrong", candidate.text,
+              found->text, found->place.line);
+    if (!found) found = &candidate;
+  }
+  if (!found)
+    fail_at(named.front().place, "{} is no architecture that can be imported; {}", named.front().text,
+            supported_text());
+  return *found;
+}
+
+/// A dtype of a config as model files write it.
+YamlNode dtype_of(const std::vector<std::string>& names, const YamlNode& node) {
+  const std::optional<DType> dtype =
+      node.kind == YamlNode::Kind::scalar && node.quoted ? parse_dtype(node.text) : std::nullopt;
+  if (!dtype)
+    fail_at(node.place, "{}: {} is no element type; allowed: bfloat16, float16, float32", names.front(),
+            describe_json(node));
+  return tree_scalar(std::string(to_string(*dtype)), node.place);
+}
+
+void add_dtypes(YamlNode& model, const HfFields& fields, const HfArchitecture& architecture) {
+  const std::vector<std::string> names = {"dtype", "torch_dtype"};
+  const YamlNode* dtype = fields.find(names);
+  if (!dtype) throw fields.missing(names, "element type of the model, \"bfloat16\" for most");
+  tree_add(model, "dtype", dtype_of(names, *dtype));
+  const std::vector<std::string> state_names = {"mamba_ssm_dtype", "mamba_ssm_cache_dtype"};
+  if (const YamlNode* ssm = fields.find(state_names))
+    tree_add(model, "ssm_dtype", dtype_of(state_names, *ssm));
+  else if (architecture.ssm_dtype)
+    tree_add(model, "ssm_dtype", tree_scalar(std::string(to_string(*architecture.ssm_dtype)), model.place));
+}
+
+/// Name of the kind of sliding attention in a pattern.
+constexpr char sliding_name = 'w';
+
+std::string pattern_name(HfLayer layer, const HfArchitecture& architecture) {
+  const std::string attention(1, architecture.attention_name);
+  const std::string recurrent(1, architecture.recurrent_name);
+  switch (layer) {
+    case HfLayer::none:
+      return "-";
+    case HfLayer::attention:
+      return attention;
+    case HfLayer::sliding:
+      return std::string(1, sliding_name);
+    case HfLayer::recurrent:
+      return recurrent;
+    case HfLayer::both:
+      break;
+  }
+  return attention + "+" + recurrent;
+}
+
+void add_layers(YamlNode& model, const HfFields& fields, const HfArchitecture& architecture) {
+  const HfPattern pattern = read_hf_pattern(fields, architecture.forms);
+  const auto has = [&](HfLayer layer) {
+    return std::find(pattern.layers.begin(), pattern.layers.end(), layer) != pattern.layers.end();
+  };
+  YamlNode kinds = tree_mapping(pattern.place);
+  if (has(HfLayer::attention) || has(HfLayer::both))
+    tree_add(kinds, std::string(1, architecture.attention_name), architecture.attention(fields));
+  if (has(HfLayer::recurrent) || has(HfLayer::both))
+    tree_add(kinds, std::string(1, architecture.recurrent_name), architecture.recurrent(fields));
+  if (has(HfLayer::sliding)) tree_add(kinds, std::string(1, sliding_name), hf_sliding_attention(fields));
+  if (pattern.text.find('E') != std::string::npos) {
+    YamlNode none = tree_mapping(pattern.place);
+    tree_add(none, "type", tree_scalar("none", pattern.place));
+    tree_add(kinds, "E", std::move(none));
+  }
+  if (kinds.entries.empty())
+    throw error_at(pattern.place, pattern.field + ": no layer has a cache; there is nothing to plan");
+  tree_add(model, "kinds", std::move(kinds));
+  std::vector<std::string> names;
+  for (const HfLayer layer : pattern.layers) names.push_back(pattern_name(layer, architecture));
+  YamlNode layers = tree_scalar(pattern.text.empty() ? layer_pattern_text(names) : pattern.text, pattern.place);
+  layers.quoted = true;
+  tree_add(model, "layers", std::move(layers));
+}
+
+}  // namespace
+
+bool is_hf_config(const YamlNode& root) {
+  if (root.kind != YamlNode::Kind::mapping || root.find("kinds")) return false;
+  return root.find("model_type") || root.find("architectures") || root.find("text_config");
+}
+
+YamlNode import_hf_config(const YamlNode& root, const std::string& name, const std::string& source) {
+  if (root.kind != YamlNode::Kind::mapping)
+    fail_at(root.place, "{}, where the fields of a config are expected", describe_json(root));
+  const HfFields fields(root);
+  const NamedArchitecture found = find_architecture(root);
+  YamlNode model = tree_mapping(found.place);
+  tree_add(model, "name", tree_scalar(name, found.place));
+  tree_add(model, "source", tree_scalar(fmt::format("{}, {}", source, found.text), found.place));
+  add_dtypes(model, fields, *found.architecture);
+  add_layers(model, fields, *found.architecture);
+  return model;
+}
+
+std::string hf_model_name(const std::string& path) {
+  const std::filesystem::path file(path);
+  std::string name = file.stem().string();
+  if (name == "config") name = std::filesystem::absolute(file).lexically_normal().parent_path().filename().string();
+  return name.empty() ? "imported" : name;
+}
+
+std::vector<std::string> supported_hf_model_types() {
+  std::vector<std::string> types;
+  for (const HfArchitecture& known : architectures())
+    types.insert(types.end(), known.model_types.begin(), known.model_types.end());
+  std::sort(types.begin(), types.end());
+  return types;
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scenarios/yaml_tree.h"
+
+namespace hybridkv {
+
+/// True where the tree is a published config (it names a model_type or architectures, or has a text_config) and no
+/// model file.
+bool is_hf_config(const YamlNode& root);
+
+/// A model file from a published Hugging Face config.json: the tree that the reader of model files takes, with every
+/// value at the place of the field that it comes from. Only what the config declares counts, by its own model_type or
+/// architectures; a name of a model means nothing. `name` becomes the model's name, `source` what its file says of
+/// where the numbers come from.
+/// Throws InputError: an architecture that is not supported (with those that are), a field that is missing (with the
+/// names looked for), a value that is no number, and fields that contradict each other.
+YamlNode import_hf_config(const YamlNode& root, const std::string& name, const std::string& source);
+
+/// The name for the model of a config at this path: that of the file without ".json", or of its folder where the file
+/// is called config.json; "imported" where there is neither.
+std::string hf_model_name(const std::string& path);
+
+/// The values of model_type that can be imported, in alphabetical order.
+std::vector<std::string> supported_hf_model_types();
+
+}  // namespace hybridkv

@@ -1,0 +1,184 @@
+#include "scenarios/hf_kinds.h"
+
+#include <fmt/format.h>
+
+#include <initializer_list>
+#include <utility>
+
+#include "scenarios/model_tree.h"
+
+namespace hybridkv {
+
+namespace {
+
+using Entries = std::initializer_list<std::pair<const char*, HfNumber>>;
+
+/// {type: TYPE, key: number, …}; the kind as a whole stands where its first number does.
+YamlNode kind_of(const char* type, Entries entries) {
+  const Place& place = entries.begin()->second.place;
+  YamlNode kind = tree_mapping(place);
+  tree_add(kind, "type", tree_scalar(type, place));
+  for (const auto& [key, number] : entries)
+    tree_add(kind, key, tree_scalar(std::to_string(number.value), number.place));
+  return kind;
+}
+
+/// Fails where `whole` is no multiple of `part`; the nouns say what each counts.
+void require_multiple(const HfNumber& whole, const char* wholes, const HfNumber& part, const char* parts) {
+  if (whole.value % part.value == 0) return;
+  fail_at(whole.place, "{}: {} {} are no multiple of {} {} ({} in line {}); one of the two is wrong", whole.name,
+          whole.value, wholes, part.value, parts, part.name, part.place.line);
+}
+
+HfNumber number_at(std::int64_t value, const HfNumber& from) { return {value, from.name, from.place}; }
+
+struct AttentionHeads {
+  HfNumber query;
+  HfNumber kv;
+};
+
+AttentionHeads attention_heads(const HfFields& fields) {
+  const AttentionHeads heads{fields.number({"num_attention_heads"}, "query heads"),
+                             fields.number({"num_key_value_heads"}, "K/V heads")};
+  require_multiple(heads.query, "query heads", heads.kv, "K/V heads");
+  return heads;
+}
+
+std::optional<HfNumber> head_dim(const HfFields& fields) {
+  return fields.optional_number({"head_dim", "attention_head_dim", "hidden_size_per_head"});
+}
+
+YamlNode attention_of(const AttentionHeads& heads, const HfNumber& head) {
+  return kind_of("full_attention", {{"query_heads", heads.query}, {"kv_heads", heads.kv}, {"head_size", head}});
+}
+
+HfNumber head_size(const HfFields& fields, const AttentionHeads& heads, std::int64_t width) {
+  if (const auto declared = head_dim(fields)) return *declared;
+  const HfNumber hidden = fields.number({"hidden_size"}, "channels of the model, which give the head size");
+  require_multiple(number_at(hidden.value * width, hidden), "channels of attention", heads.query, "heads");
+  return number_at(hidden.value * width / heads.query.value, hidden);
+}
+
+}  // namespace
+
+YamlNode hf_attention(const HfFields& fields, std::int64_t width) {
+  const AttentionHeads heads = attention_heads(fields);
+  return attention_of(heads, head_size(fields, heads, width));
+}
+
+YamlNode hf_attention_with_head_dim(const HfFields& fields) {
+  const AttentionHeads heads = attention_heads(fields);
+  const auto head = head_dim(fields);
+  if (!head) throw fields.missing({"head_dim", "attention_head_dim"}, "channels of one attention head");
+  return attention_of(heads, *head);
+}
+
+YamlNode hf_sliding_attention(const HfFields& fields) {
+  const AttentionHeads heads = attention_heads(fields);
+  const HfNumber window = fields.number({"sliding_window"}, "tokens that a layer of sliding attention looks back on");
+  return kind_of("sliding_window", {{"query_heads", heads.query},
+                                    {"kv_heads", heads.kv},
+                                    {"head_size", head_size(fields, heads, 1)},
+                                    {"window_tokens", window}});
+}
+
+YamlNode hf_gdn(const HfFields& fields) {
+  const HfNumber key_heads = fields.number({"linear_num_key_heads"}, "key heads of the gated delta net");
+  const HfNumber value_heads = fields.number({"linear_num_value_heads"}, "value heads of the gated delta net");
+  require_multiple(value_heads, "value heads", key_heads, "key heads");
+  return kind_of("gdn", {{"key_heads", key_heads},
+                         {"value_heads", value_heads},
+                         {"key_head_dim", fields.number({"linear_key_head_dim"}, "channels of a key head")},
+                         {"value_head_dim", fields.number({"linear_value_head_dim"}, "channels of a value head")},
+                         {"conv_kernel", fields.number({"linear_conv_kernel_dim"}, "taps of the convolution")}});
+}
+
+namespace {
+
+/// The inner size of a Mamba layer: declared, or expand * hidden_size; nothing where neither is.
+std::optional<HfNumber> inner_size(const HfFields& fields, const std::vector<std::string>& expand_names) {
+  if (const auto inner = fields.optional_number({"mamba_d_ssm"})) return inner;
+  const auto expand = fields.optional_number(expand_names);
+  if (!expand) return std::nullopt;
+  const HfNumber hidden =
+      fields.number({"hidden_size"}, "channels of the model, of which the inner size is a multiple");
+  return HfNumber{expand->value * hidden.value, fmt::format("{} * {}", expand->name, hidden.name), expand->place};
+}
+
+/// Channels of a Mamba-2 head: the declared number, which must fit the inner size, or its share of the inner size.
+HfNumber mamba2_head_dim(const HfFields& fields, const HfNumber& heads, const std::vector<std::string>& names,
+                         const std::vector<std::string>& expand_names) {
+  const YamlNode* declared = fields.find(names);
+  const bool automatic = !declared || (declared->quoted && declared->text == "auto");
+  const auto inner = inner_size(fields, expand_names);
+  if (!automatic) {
+    const HfNumber head = fields.number(names, "channels of one mamba head");
+    if (inner && heads.value * head.value != inner->value)
+      fail_at(head.place, "{}: {} heads of {} channels are {}, but {} in line {} is {}; one of them is wrong",
+              head.name, heads.value, head.value, heads.value * head.value, inner->name, inner->place.line,
+              inner->value);
+    return head;
+  }
+  if (!inner) throw fields.missing({names.front(), "mamba_d_ssm", expand_names.front()}, "channels of one mamba head");
+  require_multiple(*inner, "channels", heads, "mamba heads");
+  return number_at(inner->value / heads.value, *inner);
+}
+
+/// Names under which the numbers of a Mamba-2 layer are published.
+struct Mamba2Names {
+  std::vector<std::string> heads, head_dim, expand, state, groups, conv, chunk;
+};
+
+YamlNode mamba2_of(const HfFields& fields, const Mamba2Names& names, const HfNumber& heads, const HfNumber& head_dim) {
+  const HfNumber groups = fields.number(names.groups, "groups of the mamba layer");
+  require_multiple(heads, "mamba heads", groups, "groups");
+  return kind_of("mamba2", {{"heads", heads},
+                            {"head_dim", head_dim},
+                            {"state_size", fields.number(names.state, "size of the state of one channel")},
+                            {"groups", groups},
+                            {"conv_kernel", fields.number(names.conv, "taps of the convolution")},
+                            {"chunk_size", fields.number(names.chunk, "tokens of one chunk of the scan")}});
+}
+
+YamlNode mamba2_with_inner_size(const HfFields& fields, const Mamba2Names& names) {
+  const HfNumber heads = fields.number(names.heads, "mamba heads");
+  return mamba2_of(fields, names, heads, mamba2_head_dim(fields, heads, names.head_dim, names.expand));
+}
+
+}  // namespace
+
+YamlNode hf_mamba2(const HfFields& fields) {
+  return mamba2_with_inner_size(fields, {{"mamba_n_heads"},
+                                         {"mamba_d_head"},
+                                         {"mamba_expand"},
+                                         {"mamba_d_state"},
+                                         {"mamba_n_groups"},
+                                         {"mamba_d_conv"},
+                                         {"mamba_chunk_size"}});
+}
+
+YamlNode hf_zamba2_mamba2(const HfFields& fields) {
+  const Mamba2Names names{{"n_mamba_heads"},
+                          {"mamba_headdim"},
+                          {"mamba_expand", "expansion_factor"},
+                          {"mamba_d_state", "state_size"},
+                          {"mamba_ngroups"},
+                          {"mamba_d_conv", "conv_dimension"},
+                          {"chunk_size"}};
+  if (fields.find(names.heads)) return mamba2_with_inner_size(fields, names);
+  // Earlier files declare the channels of a head and leave the number of heads to the inner size.
+  const auto inner = inner_size(fields, names.expand);
+  const auto head = fields.optional_number(names.head_dim);
+  if (!inner || !head) throw fields.missing({"n_mamba_heads", "mamba_headdim", "mamba_expand"}, "mamba heads");
+  require_multiple(*inner, "channels", *head, "channels of a mamba head");
+  return mamba2_of(fields, names, number_at(inner->value / head->value, *inner), *head);
+}
+
+YamlNode hf_nemotron_mamba2(const HfFields& fields) {
+  const Mamba2Names names{{"mamba_num_heads"}, {"mamba_head_dim"}, {}, {"ssm_state_size"}, {"n_groups"},
+                          {"conv_kernel"},     {"chunk_size"}};
+  return mamba2_of(fields, names, fields.number(names.heads, "mamba heads"),
+                   fields.number(names.head_dim, "channels of one mamba head"));
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "scenarios/hf_fields.h"
+
+namespace hybridkv {
+
+/// The kinds of layer of published configs as kinds of a model file: each function reads the fields of one layout of
+/// names and returns the mapping {type: …, …}, in which every value has the place of the field it comes from. All
+/// throw InputError for a field that is missing or wrong and for numbers that contradict each other. Numbers that the
+/// config leaves to a rule follow the rule of its configuration class in Hugging Face Transformers.
+
+/// num_attention_heads, num_key_value_heads and head_dim (also attention_head_dim, hidden_size_per_head); without
+/// head_dim hidden_size * `width` / num_attention_heads.
+YamlNode hf_attention(const HfFields& fields, std::int64_t width);
+/// As hf_attention, where the field of the head size has no rule to follow.
+YamlNode hf_attention_with_head_dim(const HfFields& fields);
+/// hf_attention over the last sliding_window tokens.
+YamlNode hf_sliding_attention(const HfFields& fields);
+
+/// linear_num_key_heads and so on: qwen3_next, qwen3_5, olmo_hybrid.
+YamlNode hf_gdn(const HfFields& fields);
+
+/// mamba_n_heads, mamba_d_head (a number, or "auto" for the inner size shared by the heads) and so on:
+/// granitemoehybrid, bamba, falcon_h1. The inner size is mamba_d_ssm, else mamba_expand * hidden_size, and must be
+/// heads * head size.
+YamlNode hf_mamba2(const HfFields& fields);
+/// mamba_num_heads, mamba_head_dim, ssm_state_size and so on: nemotron_h.
+YamlNode hf_nemotron_mamba2(const HfFields& fields);
+/// n_mamba_heads, mamba_headdim, mamba_ngroups and so on: zamba2.
+YamlNode hf_zamba2_mamba2(const HfFields& fields);
+
+}  // namespace hybridkv

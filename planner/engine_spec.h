@@ -41,7 +41,7 @@ struct EngineSpec {
   std::int64_t tensor_parallel = 1;                     ///< ranks, >= 1
   std::optional<DType> kv_dtype;                        ///< default: model dtype
   std::optional<DType> conv_dtype;                      ///< default: model dtype
-  std::optional<DType> ssm_dtype;                       ///< default: the model's own, else model dtype
+  std::optional<DType> ssm_dtype;                       ///< default: the family's (kda: fp32), the model's own, else model dtype
   CacheMode cache_mode = CacheMode::none;
   std::int64_t attention_pack_size = 1;                 ///< N, full-attention layers per page, >= 1
   std::optional<std::int64_t> block_size_tokens;        ///< user block size: a floor and the rounding unit

@@ -22,9 +22,10 @@ namespace hybridkv {
 
 namespace {
 
-StateContext state_context(const ModelSpec& model, const EngineSpec& engine) {
+StateContext state_context(const RecurrentSpec& layer, const ModelSpec& model, const EngineSpec& engine) {
+  const DType by_model = model.ssm_dtype.value_or(model.dtype);
   return {engine.tensor_parallel, engine.speculative_tokens, engine.conv_dtype.value_or(model.dtype),
-          engine.ssm_dtype.value_or(model.ssm_dtype.value_or(model.dtype))};
+          engine.ssm_dtype.value_or(fixed_ssm_dtype(layer).value_or(by_model))};
 }
 
 std::vector<Term> shape_terms(const StateSpec& state) {
@@ -43,7 +44,7 @@ std::vector<Term> shape_terms(const StateSpec& state) {
 SpecPlan recurrent_spec(const LayerSet& set, const ModelSpec& model, const EngineSpec& engine,
                         Derivation& derivation) {
   SpecPlan spec;
-  spec.state = state_of(*set.recurrent, state_context(model, engine));
+  spec.state = state_of(*set.recurrent, state_context(*set.recurrent, model, engine));
   spec.unpadded_page_bytes = spec.state->bytes;
   spec.num_pages = static_cast<std::int64_t>(set.layers.size());
   derivation.push_back({{fmt::format("M ({})", set.kind()), spec.state->bytes, "bytes"},

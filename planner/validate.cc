@@ -70,6 +70,28 @@ void validate(const Mamba2Spec& layer, const std::string& path) {
   tokens(layer.chunk_size, path + ".chunk_size");
 }
 
+void validate(const Mamba1Spec& layer, const std::string& path) {
+  dimension(layer.inner_size, path + ".inner_size");
+  dimension(layer.state_size, path + ".state_size");
+  dimension(layer.conv_kernel, path + ".conv_kernel");
+}
+
+void validate(const KdaSpec& layer, const std::string& path) {
+  dimension(layer.heads, path + ".heads");
+  dimension(layer.head_dim, path + ".head_dim");
+  dimension(layer.conv_kernel, path + ".conv_kernel");
+}
+
+void validate(const ShortConvSpec& layer, const std::string& path) {
+  dimension(layer.channels, path + ".channels");
+  in_range(2, largest_dimension, layer.conv_kernel, path + ".conv_kernel");
+}
+
+void validate(const LinearAttentionSpec& layer, const std::string& path) {
+  dimension(layer.heads, path + ".heads");
+  dimension(layer.head_dim, path + ".head_dim");
+}
+
 /// Only a layer that keeps one latent per token can be indexed as one.
 void validate_form(const AttentionSpec& attention, BackendForm form) {
   if (form == BackendForm::mla && attention.kind != AttentionKind::mla)

@@ -86,6 +86,52 @@ KindSection mamba2_kind() {
   return kind_section(type, std::move(keys), &LayerSpec::recurrent, Mamba2Spec{});
 }
 
+KindSection mamba1_kind() {
+  const std::string type(family_name(Mamba1Spec{}));
+  Section<Mamba1Spec> keys("a kind of type " + type, "A Mamba layer of the first kind (Jamba, Plamo2).");
+  add_type_key(keys, type);
+  keys.integer(required(count("inner_size", "channels d_inner after the expansion")), &Mamba1Spec::inner_size)
+      .integer(required(count("state_size", "size d_state of the state of one channel")), &Mamba1Spec::state_size)
+      .integer(count("conv_kernel", "taps K of the convolution, of which the state keeps K - 1; default 4"),
+               &Mamba1Spec::conv_kernel);
+  return kind_section(type, std::move(keys), &LayerSpec::recurrent, Mamba1Spec{});
+}
+
+KindSection kda_kind() {
+  const std::string type(family_name(KdaSpec{}));
+  Section<KdaSpec> keys("a kind of type " + type, "Kimi delta attention (Kimi-Linear); its recurrent state is fp32.");
+  add_type_key(keys, type);
+  keys.integer(required(count("heads", "heads H of the whole model")), &KdaSpec::heads)
+      .integer(required(count("head_dim", "channels D of one head, of q, k and v alike")), &KdaSpec::head_dim)
+      .integer(count("conv_kernel", "taps K of the convolution, of which the state keeps K - 1; default 4"),
+               &KdaSpec::conv_kernel)
+      .flag(key("conv_holds_drafts", "true where the convolution state grows with the speculative tokens; default "
+                                     "false"),
+            &KdaSpec::conv_holds_drafts);
+  return kind_section(type, std::move(keys), &LayerSpec::recurrent, KdaSpec{});
+}
+
+KindSection short_conv_kind() {
+  const std::string type(family_name(ShortConvSpec{}));
+  Section<ShortConvSpec> keys("a kind of type " + type, "A gated short convolution (LFM2).");
+  add_type_key(keys, type);
+  keys.integer(required(count("channels", "channels of the whole model")), &ShortConvSpec::channels)
+      .integer(count("conv_kernel", "taps K of the convolution, of which the state keeps K - 1; default 3"),
+               &ShortConvSpec::conv_kernel);
+  return kind_section(type, std::move(keys), &LayerSpec::recurrent, ShortConvSpec{});
+}
+
+KindSection linear_kind() {
+  const std::string type(family_name(LinearAttentionSpec{}));
+  Section<LinearAttentionSpec> keys("a kind of type " + type,
+                                    "Linear attention with a fixed decay per head (MiniMax-Text-01, Ling).");
+  add_type_key(keys, type);
+  keys.integer(required(count("heads", "heads H of the whole model")), &LinearAttentionSpec::heads)
+      .integer(required(count("head_dim", "channels D of one head, of q, k and v alike")),
+               &LinearAttentionSpec::head_dim);
+  return kind_section(type, std::move(keys), &LayerSpec::recurrent, LinearAttentionSpec{});
+}
+
 /// A layer that caches nothing.
 KindSection none_kind() {
   Section<LayerSpec> keys("a kind of type none", "A layer without a cache (MLP, MoE); '-' needs no declaration.");
@@ -160,6 +206,10 @@ const std::vector<KindSection>& kind_sections() {
                      "tokens of one chunk"),
       gdn_kind(),
       mamba2_kind(),
+      mamba1_kind(),
+      kda_kind(),
+      short_conv_kind(),
+      linear_kind(),
       none_kind(),
   };
   return sections;

@@ -40,7 +40,7 @@ void add_dtype_keys(Section<EngineSpec>& keys) {
               parse_dtype)
       .choice(dtype("conv_dtype", "element type of convolution states; default: the model's dtype"),
               &EngineSpec::conv_dtype, parse_dtype)
-      .choice(dtype("ssm_dtype", "element type of recurrent states; default: the model's ssm_dtype, else its dtype"),
+      .choice(dtype("ssm_dtype", "element type of recurrent states; default: fp32 in kda layers, else the model's ssm_dtype, else its dtype"),
               &EngineSpec::ssm_dtype, parse_dtype);
 }
 

@@ -15,6 +15,18 @@ TEST_CASE("edge: each family has its name and answers through the common type as
   CHECK(state_of(RecurrentSpec(mamba2), context) == state_of(mamba2, context));
 }
 
+TEST_CASE("edge: names of the other families") {
+  CHECK(family_name(Mamba1Spec{}) == "mamba1");
+  CHECK(family_name(KdaSpec{}) == "kda");
+  CHECK(family_name(ShortConvSpec{}) == "short_conv");
+  CHECK(family_name(LinearAttentionSpec{}) == "linear");
+}
+
+TEST_CASE("edge: only kda fixes the dtype of its recurrent tensor") {
+  CHECK(fixed_ssm_dtype(KdaSpec{}) == DType::fp32);
+  CHECK(fixed_ssm_dtype(GdnSpec{}) == std::nullopt);
+}
+
 TEST_CASE("edge: only mamba2 fixes the chunk of its scan") {
   CHECK(scan_chunk_tokens(Mamba2Spec{128, 64, 128, 1, 4, 128}) == 128);
   CHECK(scan_chunk_tokens(GdnSpec{16, 64, 128, 128, 4}) == std::nullopt);
@@ -37,11 +49,17 @@ TEST_CASE("law: all ranks together hold the whole recurrent tensor, and at least
       }
       num_split += split.tensor_parallel > 1;
       const StateSpec all = state_of(layer, whole);
-      RC_ASSERT(part.tensors[1].bytes() * split.tensor_parallel == all.tensors[1].bytes());
-      RC_ASSERT(part.tensors[0].bytes() * split.tensor_parallel >= all.tensors[0].bytes());
-      // Only replicated groups are held more than once.
-      if (std::holds_alternative<GdnSpec>(layer) || std::get<Mamba2Spec>(layer).groups % split.tensor_parallel == 0)
-        RC_ASSERT(part.tensors[0].bytes() * split.tensor_parallel == all.tensors[0].bytes());
+      RC_ASSERT(part.tensors.size() == all.tensors.size());
+      // Only the convolution of replicated groups is held more than once.
+      const auto* mamba2 = std::get_if<Mamba2Spec>(&layer);
+      const bool replicated = mamba2 && mamba2->groups % split.tensor_parallel != 0;
+      for (std::size_t i = 0; i < all.tensors.size(); ++i) {
+        const std::int64_t held = part.tensors[i].bytes() * split.tensor_parallel;
+        if (replicated && all.tensors[i].name == "conv")
+          RC_ASSERT(held >= all.tensors[i].bytes());
+        else
+          RC_ASSERT(held == all.tensors[i].bytes());
+      }
     }
   }));
   CHECK(num_split > 100);

@@ -39,16 +39,19 @@ inline void check_published(const PublishedState& published) {
   for (std::size_t i = 0; i < published.shapes.size(); ++i) CHECK(shape_of(state.tensors[i]) == published.shapes[i]);
 }
 
-/// A layer of either family with small sizes, odd ones too.
+/// A layer of any family with small sizes, odd ones too.
 inline rc::Gen<RecurrentSpec> any_recurrent_spec() {
   return rc::gen::exec([]() -> RecurrentSpec {
     const auto size = [](std::int64_t largest) { return *rc::gen::inRange<std::int64_t>(1, largest + 1); };
     const auto heads = *rc::gen::element<std::int64_t>(1, 2, 3, 8, 12, 16, 32);
-    if (*rc::gen::arbitrary<bool>()) {
-      const auto key_heads = *rc::gen::element<std::int64_t>(1, 2, 3, 8, 16);
-      return GdnSpec{key_heads, heads, size(9), size(9), size(5)};
+    switch (*rc::gen::inRange(0, 6)) {
+      case 0: return GdnSpec{*rc::gen::element<std::int64_t>(1, 2, 3, 8, 16), heads, size(9), size(9), size(5)};
+      case 1: return Mamba2Spec{heads, size(9), size(9), *rc::gen::element<std::int64_t>(1, 2, 3, 8), size(5), 256};
+      case 2: return Mamba1Spec{heads * size(4), size(9), size(5)};
+      case 3: return KdaSpec{heads, size(9), size(5), *rc::gen::arbitrary<bool>()};
+      case 4: return ShortConvSpec{heads * size(4), 1 + size(4)};
+      default: return LinearAttentionSpec{heads, size(9)};
     }
-    return Mamba2Spec{heads, size(9), size(9), *rc::gen::element<std::int64_t>(1, 2, 3, 8), size(5), 256};
   });
 }
 

@@ -272,7 +272,9 @@ inline std::ostream& operator<<(std::ostream& os, const RecurrentSpec& layer) {
   if (const auto* gdn = std::get_if<GdnSpec>(&layer))
     return os << "gdn(" << gdn->key_heads << "/" << gdn->value_heads << " x " << gdn->key_head_dim << "/"
               << gdn->value_head_dim << ", conv " << gdn->conv_kernel << ")";
-  const auto& mamba = std::get<Mamba2Spec>(layer);
+  const auto* mamba2 = std::get_if<Mamba2Spec>(&layer);
+  if (!mamba2) return os << family_name(layer);
+  const Mamba2Spec& mamba = *mamba2;
   return os << "mamba2(" << mamba.heads << " x " << mamba.head_dim << ", state " << mamba.state_size << ", groups "
             << mamba.groups << ", conv " << mamba.conv_kernel << ", chunk " << mamba.chunk_size << ")";
 }

@@ -132,6 +132,7 @@ TEST_CASE("law: the schema lists every name the code can write") {
   each(CacheMode::none, "/$defs/plan/properties/cache_mode/enum", 3);
   for (AttentionKind kind : {AttentionKind::full, AttentionKind::sliding_window, AttentionKind::chunked_local, AttentionKind::mla})
     CHECK(lists("/$defs/kind/enum", to_string(kind)));
-  for (const RecurrentSpec& family : {RecurrentSpec(GdnSpec{}), RecurrentSpec(Mamba2Spec{})})
+  for (const RecurrentSpec& family : {RecurrentSpec(GdnSpec{}), RecurrentSpec(Mamba2Spec{}), RecurrentSpec(Mamba1Spec{}), RecurrentSpec(KdaSpec{}),
+        RecurrentSpec(ShortConvSpec{}), RecurrentSpec(LinearAttentionSpec{})})
     CHECK(lists("/$defs/kind/enum", family_name(family)));
 }

@@ -57,12 +57,23 @@ std::string positions_of_attention(const ModelSpec& model) {
 std::vector<std::int64_t> numbers_of(const RecurrentSpec& layer) {
   if (const auto* gdn = std::get_if<GdnSpec>(&layer))
     return {gdn->value_heads, gdn->value_head_dim, gdn->key_head_dim, gdn->key_heads, 0};
+  if (const auto* mamba1 = std::get_if<Mamba1Spec>(&layer)) return {mamba1->inner_size, 1, mamba1->state_size, 0, 0};
+  if (const auto* kda = std::get_if<KdaSpec>(&layer)) return {kda->heads, kda->head_dim, kda->head_dim, 0, 0};
+  if (const auto* conv = std::get_if<ShortConvSpec>(&layer)) return {conv->channels, 0, 0, 0, 0};
+  if (const auto* linear = std::get_if<LinearAttentionSpec>(&layer))
+    return {linear->heads, linear->head_dim, linear->head_dim, 0, 0};
   const auto& mamba2 = std::get<Mamba2Spec>(layer);
   return {mamba2.heads, mamba2.head_dim, mamba2.state_size, mamba2.groups, mamba2.chunk_size};
 }
 
+/// 0 for a family without a convolution.
 std::int64_t conv_kernel_of(const RecurrentSpec& layer) {
-  return std::visit([](const auto& family) { return family.conv_kernel; }, layer);
+  return std::visit(
+      [](const auto& family) -> std::int64_t {
+        if constexpr (requires { family.conv_kernel; }) return family.conv_kernel;
+        return 0;
+      },
+      layer);
 }
 
 const RecurrentSpec& first_recurrent(const ModelSpec& model) {

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "mamba/state_spec.h"
+
+namespace hybridkv {
+
+/// A Kimi delta attention layer: a gated delta rule whose decay is one per key channel (Kimi-Linear).
+/// Example: Kimi-K3 (96 heads of 128) at TP16, bf16 conv, fp32 ssm: conv (3, 2304), ssm (6, 128, 128), 407,040 bytes.
+struct KdaSpec {
+  std::int64_t heads = 0;        ///< H, of q, k and v alike, >= 1
+  std::int64_t head_dim = 0;     ///< D, >= 1
+  std::int64_t conv_kernel = 4;  ///< K, >= 1
+  bool conv_holds_drafts = false;///< the convolution state grows with the speculative tokens, as newer engines have it
+  bool operator==(const KdaSpec&) const = default;
+};
+
+/// conv (K-1, 3*H*D/TP), with conv_holds_drafts (K-1+s, 3*H*D/TP); ssm (H/TP, D, D).
+/// Source: vLLM MambaStateShapeCalculator.
+/// Throws SpecError("engine.tensor_parallel") where TP does not divide the heads.
+StateSpec state_of(const KdaSpec& layer, const StateContext& context);
+
+}  // namespace hybridkv

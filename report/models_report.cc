@@ -1,6 +1,7 @@
 #include "report/models_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "planner/plan.h"
 #include "report/document.h"
@@ -19,48 +20,106 @@ CachePlan default_plan(const ModelSpec& model) {
   return make_plan(model, engine, LimitsSpec{.max_model_lens = {1}});
 }
 
-std::string layers_text(const CachePlan& plan) {
-  std::string text;
-  for (const SpecPlan& spec : plan.specs)
-    text += fmt::format("{}{} {}", text.empty() ? "" : " + ", spec.layers.size(), spec.kind);
-  return text;
+/// What the layers of one side of a model are: attention, or recurrent.
+struct LayersOfSide {
+  std::int64_t count = 0;
+  std::vector<std::string> kinds;  ///< in the order of the plan, each once
+  std::string kinds_text() const { return fmt::format("{}", fmt::join(kinds, " + ")); }
+};
+
+LayersOfSide layers_of(const CachePlan& plan, bool attention) {
+  LayersOfSide side;
+  for (const SpecPlan& spec : plan.specs) {
+    if (spec.attention.has_value() != attention) continue;
+    side.count += static_cast<std::int64_t>(spec.layers.size());
+    side.kinds.push_back(spec.kind);
+  }
+  return side;
+}
+
+/// "12 full", "7 mla": for people, to whom attention needs no second word.
+std::string attention_text(const LayersOfSide& attention) {
+  if (attention.count == 0) return "";
+  std::vector<std::string> kinds = attention.kinds;
+  for (std::string& kind : kinds)
+    if (kind == to_string(AttentionKind::full)) kind = "full";
+  return fmt::format("{} {}", attention.count, fmt::join(kinds, " + "));
+}
+
+std::vector<std::string> unverified_facts(const ListedModel& listed) {
+  std::vector<std::string> facts = listed.unverified;
+  if (!listed.model.layer_order_verified) facts.insert(facts.begin(), "layer order");
+  return facts;
+}
+
+/// Names of other models by the listed one that they share their shapes with.
+Facts alias_facts(std::span<const ListedModel> models) {
+  Facts facts;
+  for (const ListedModel& listed : models)
+    if (!listed.aliases.empty())
+      facts.entries.emplace_back(listed.model.name, fmt::format("also {}", fmt::join(listed.aliases, ", ")));
+  return facts;
+}
+
+Document models_document(std::span<const ListedModel> models) {
+  Document document;
+  document.blocks.emplace_back(models_table(models));
+  document.blocks.emplace_back(
+      Paragraph{"On one rank, without any flag: a1 is what a token costs in one layer of attention, M one state of one "
+                "recurrent layer (the largest), block and padding those of the uniform page, N = 1. The csv and json "
+                "formats also hold the source of each model's numbers."});
+  Facts aliases = alias_facts(models);
+  if (!aliases.entries.empty()) document.blocks.emplace_back(std::move(aliases));
+  return document;
 }
 
 }  // namespace
 
 Table models_table(std::span<const ListedModel> models) {
+  constexpr Audience people = Audience::people;
+  constexpr Audience programs = Audience::programs;
   Table table({{"model", "model", "", Align::left},
-               {"layers", "layers with a cache", "", Align::left},
-               {"bytes_per_token", "a1", "bytes a token"},
-               {"state_bytes", "M", "bytes a state"},
-               {"block_size_tokens", "block", "tokens, N = 1"},
+               {"family", "family", "", Align::left},
+               {"attention", "attention", "layers", Align::left, people},
+               {"attention_layers", "attention layers", "", Align::right, programs},
+               {"attention_kind", "attention", "", Align::left, programs},
+               {"recurrent_layers", "recurrent", "layers"},
+               {"bytes_per_token", "a1", "bytes"},
+               {"state_bytes", "M", "bytes"},
+               {"block_size_tokens", "block", "tokens"},
                {"padding_percent", "padding"},
-               {"layer_order_verified", "order known"},
-               {"aliases", "also", "", Align::left},
-               {"source", "source", "", Align::left, Audience::programs}});
+               {"verified", "verified", "", Align::left, programs},
+               {"unverified", "verified", "", Align::left, programs},
+               {"confirmed", "verified", "", Align::left, people},
+               {"aliases", "also", "", Align::left, programs},
+               {"source", "source", "", Align::left, programs}});
   for (const ListedModel& listed : models) {
     const CachePlan plan = default_plan(listed.model);
-    const SpecPlan* attention = packed_attention(plan);
+    const LayersOfSide attention = layers_of(plan, true);
+    const LayersOfSide recurrent = layers_of(plan, false);
+    const SpecPlan* token = packed_attention(plan);
     const SpecPlan* state = largest_state(plan);
-    table.add_row({listed.model.name, layers_text(plan),
-                   attention != nullptr ? Cell(attention->bytes_per_token) : Cell(std::monostate{}),
+    const std::string unverified = fmt::format("{}", fmt::join(unverified_facts(listed), ", "));
+    table.add_row({listed.model.name, recurrent.kinds_text(), attention_text(attention), attention.count,
+                   attention.kinds_text(), recurrent.count,
+                   token != nullptr ? Cell(token->bytes_per_token) : Cell(std::monostate{}),
                    state != nullptr ? Cell(state->state->bytes) : Cell(std::monostate{}),
-                   attention != nullptr ? Cell(attention->block_size_tokens) : Cell(std::monostate{}),
+                   token != nullptr ? Cell(token->block_size_tokens) : Cell(std::monostate{}),
                    state != nullptr ? Cell(Percent{state->padding_percent}) : Cell(std::monostate{}),
-                   listed.model.layer_order_verified, listed.aliases, listed.model.source});
+                   unverified.empty(), unverified, unverified.empty() ? "yes" : "not " + unverified,
+                   fmt::format("{}", fmt::join(listed.aliases, ", ")), listed.model.source});
   }
   return table;
 }
 
 std::string render_models(std::span<const ListedModel> models, Format format, const Style& style) {
-  const Table table = models_table(models);
   switch (format) {
-    case Format::json: return json_text(to_json(table));
-    case Format::csv: return render_csv(table);
-    case Format::markdown: return render_markdown(table);
+    case Format::json: return json_text(to_json(models_table(models)));
+    case Format::csv: return render_csv(models_table(models));
+    case Format::markdown: return render_markdown(models_document(models));
     case Format::table: break;
   }
-  return render_text(table, style);
+  return render_text(models_document(models), style);
 }
 
 }  // namespace hybridkv

@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "planner/model_spec.h"
 #include "report/format.h"
@@ -12,14 +13,15 @@ namespace hybridkv {
 /// A model as `models` lists it.
 struct ListedModel {
   ModelSpec model;
-  std::string aliases;  ///< further names of the same shapes, joined by commas
+  std::vector<std::string> aliases;     ///< further names of the same shapes
+  std::vector<std::string> unverified;  ///< facts that could not be confirmed, without the order of the layers
 };
 
-/// One row per model: its layers, bytes per token and state on one rank, and the block of the uniform page without any
-/// flag.
+/// One row per model: its layers, bytes per token and state of one layer on one rank, and the block of the uniform page
+/// without any flag. All numbers are those of the planner for this model.
 Table models_table(std::span<const ListedModel> models);
 
-/// `models --format FORMAT`.
+/// `models --format FORMAT`: the table; for people also what its columns mean and the further names.
 std::string render_models(std::span<const ListedModel> models, Format format, const Style& style = {});
 
 }  // namespace hybridkv

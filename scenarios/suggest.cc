@@ -22,6 +22,10 @@ bool equal_ignoring_case(std::string_view a, std::string_view b) {
   return a.size() == b.size() && lower(a) == lower(b);
 }
 
+bool contains_ignoring_case(std::string_view word, std::string_view part) {
+  return lower(word).find(lower(part)) != std::string::npos;
+}
+
 std::size_t edit_distance(std::string_view first, std::string_view second) {
   const std::string a = lower(first);
   const std::string b = lower(second);

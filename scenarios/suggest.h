@@ -9,6 +9,9 @@ namespace hybridkv {
 /// True for words that are equal but for upper and lower case.
 bool equal_ignoring_case(std::string_view a, std::string_view b);
 
+/// True where `part` stands somewhere in the word, but for upper and lower case. "" is in every word.
+bool contains_ignoring_case(std::string_view word, std::string_view part);
+
 /// Number of single-character edits (insert, delete, replace, swap of neighbours) between two words, in which
 /// upper and lower case count as equal.
 std::size_t edit_distance(std::string_view a, std::string_view b);

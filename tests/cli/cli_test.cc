@@ -1,9 +1,11 @@
 // The program from outside: what a user types, what comes back, and the exit code.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "report/plan_json.h"
 #include "tests/cli/run_program.h"
@@ -151,6 +153,20 @@ TEST_CASE("golden: attend reads a published batch and writes its output") {
   CHECK(json["unique_blocks"] == 5);
   CHECK(fs::exists(scratch.path / "batch" / "out.npy"));
   CHECK(fs::exists(scratch.path / "batch" / "lse.npy"));
+}
+
+TEST_CASE("golden: models lists state, bytes per token and block as deployments print them, within 120 columns") {
+  const ProgramRun run = run_program("models");
+  CHECK(run.exit_code == 0);
+  for (const char* row : {"gdn     8 full            24   4,096  2,146,304     528   0.76 %  yes",
+                          "mamba2  4 full            36   4,096  2,147,840     528   0.69 %  yes"})
+    CHECK(contains(run.output, row));
+  std::istringstream lines(run.output);
+  for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 120);
+  const ProgramRun chosen = run_program("models QWEN3.6 --family gdn --format csv");
+  CHECK(std::count(chosen.output.begin(), chosen.output.end(), '\n') == 3);
+  require_refused("models --family gdm", 2, "did you mean 'gdn'?");
+  require_refused("models falcon --family gdn", 2, "no shipped model of family gdn is called 'falcon'");
 }
 
 TEST_CASE("golden: import writes a model file that plans as the config itself does") {

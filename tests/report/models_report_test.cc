@@ -1,0 +1,61 @@
+#include "report/models_report.h"
+
+#include <doctest/doctest.h>
+
+using namespace hybridkv;
+
+namespace {
+
+/// A model of one gdn layer and one layer of attention: a1 = 2 * (4 + 4) * 2 = 32 bytes, M = conv 1 x 24 bf16 and ssm
+/// 2 x 4 x 4 fp32 = 48 + 128 = 176 bytes, B = 16 * ceil(176 / (16 * 32)) = 16 tokens, P = 512, padding 190.91 %.
+ListedModel small_model() {
+  ListedModel listed;
+  listed.model.name = "small";
+  listed.model.source = "made up";
+  listed.model.ssm_dtype = DType::fp32;
+  LayerSpec recurrent, attention;
+  recurrent.recurrent =
+      GdnSpec{.key_heads = 2, .value_heads = 2, .key_head_dim = 4, .value_head_dim = 4, .conv_kernel = 2};
+  attention.attention = AttentionSpec{.query_heads = 2, .kv_heads = 2, .head_size_k = 4, .head_size_v = 4};
+  listed.model.layers = {recurrent, attention};
+  return listed;
+}
+
+/// The same without recurrent layers, not all of it confirmed.
+ListedModel attention_only() {
+  ListedModel listed = small_model();
+  listed.model.name = "attention-only";
+  listed.model.layers.erase(listed.model.layers.begin());
+  listed.model.layer_order_verified = false;
+  listed.aliases = {"other", "another"};
+  listed.unverified = {"query heads"};
+  return listed;
+}
+
+}  // namespace
+
+TEST_CASE("golden: the list of models for people, worked by hand") {
+  const std::vector<ListedModel> models{small_model(), attention_only()};
+  CHECK(render_models(models, Format::table) ==
+        "model           family  attention  recurrent     a1      M   block   padding  verified\n"
+        "                        layers        layers  bytes  bytes  tokens\n"
+        "--------------  ------  ---------  ---------  -----  -----  ------  --------  ----------------------------\n"
+        "small           gdn     1 full             1     32    176      16  190.91 %  yes\n"
+        "attention-only          1 full             0     32             16            not layer order, query heads\n"
+        "\n"
+        "On one rank, without any flag: a1 is what a token costs in one layer of attention, M one state of one recurrent "
+        "layer\n(the largest), block and padding those of the uniform page, N = 1. The csv and json formats also hold the "
+        "source of each\n"
+        "model's numbers.\n"
+        "\n"
+        "  attention-only  also other, another\n");
+}
+
+TEST_CASE("golden: the list of models for programs") {
+  const std::vector<ListedModel> models{small_model(), attention_only()};
+  CHECK(render_models(models, Format::csv) ==
+        "model,family,attention_layers,attention_kind,recurrent_layers,bytes_per_token,state_bytes,block_size_tokens,"
+        "padding_percent,verified,unverified,aliases,source\n"
+        "small,gdn,1,full_attention,1,32,176,16,190.9090909090909,true,,,made up\n"
+        "attention-only,,1,full_attention,0,32,,16,,false,\"layer order, query heads\",\"other, another\",made up\n");
+}

@@ -52,6 +52,13 @@ std::vector<std::string> unverified_facts(const ListedModel& listed) {
   return facts;
 }
 
+/// "yes", "not chunk size", "not groups + 2 more": all of them would make the table too wide.
+std::string confirmed_text(const std::vector<std::string>& unverified) {
+  if (unverified.empty()) return "yes";
+  const std::string more = unverified.size() > 1 ? fmt::format(" + {} more", unverified.size() - 1) : "";
+  return "not " + unverified.front() + more;
+}
+
 /// Names of other models by the listed one that they share their shapes with.
 Facts alias_facts(std::span<const ListedModel> models) {
   Facts facts;
@@ -66,8 +73,8 @@ Document models_document(std::span<const ListedModel> models) {
   document.blocks.emplace_back(models_table(models));
   document.blocks.emplace_back(
       Paragraph{"On one rank, without any flag: a1 is what a token costs in one layer of attention, M one state of one "
-                "recurrent layer (the largest), block and padding those of the uniform page, N = 1. The csv and json "
-                "formats also hold the source of each model's numbers."});
+                "recurrent layer (the largest), block and padding those of the uniform page, N = 1. What is not verified "
+                "could not be confirmed in the published config; csv and json give all of it and every source."});
   Facts aliases = alias_facts(models);
   if (!aliases.entries.empty()) document.blocks.emplace_back(std::move(aliases));
   return document;
@@ -99,14 +106,14 @@ Table models_table(std::span<const ListedModel> models) {
     const LayersOfSide recurrent = layers_of(plan, false);
     const SpecPlan* token = packed_attention(plan);
     const SpecPlan* state = largest_state(plan);
-    const std::string unverified = fmt::format("{}", fmt::join(unverified_facts(listed), ", "));
+    const std::vector<std::string> unverified = unverified_facts(listed);
     table.add_row({listed.model.name, recurrent.kinds_text(), attention_text(attention), attention.count,
                    attention.kinds_text(), recurrent.count,
                    token != nullptr ? Cell(token->bytes_per_token) : Cell(std::monostate{}),
                    state != nullptr ? Cell(state->state->bytes) : Cell(std::monostate{}),
                    token != nullptr ? Cell(token->block_size_tokens) : Cell(std::monostate{}),
                    state != nullptr ? Cell(Percent{state->padding_percent}) : Cell(std::monostate{}),
-                   unverified.empty(), unverified, unverified.empty() ? "yes" : "not " + unverified,
+                   unverified.empty(), fmt::format("{}", fmt::join(unverified, ", ")), confirmed_text(unverified),
                    fmt::format("{}", fmt::join(listed.aliases, ", ")), listed.model.source});
   }
   return table;
@@ -114,10 +121,14 @@ Table models_table(std::span<const ListedModel> models) {
 
 std::string render_models(std::span<const ListedModel> models, Format format, const Style& style) {
   switch (format) {
-    case Format::json: return json_text(to_json(models_table(models)));
-    case Format::csv: return render_csv(models_table(models));
-    case Format::markdown: return render_markdown(models_document(models));
-    case Format::table: break;
+    case Format::json:
+      return json_text(to_json(models_table(models)));
+    case Format::csv:
+      return render_csv(models_table(models));
+    case Format::markdown:
+      return render_markdown(models_document(models));
+    case Format::table:
+      break;
   }
   return render_text(models_document(models), style);
 }

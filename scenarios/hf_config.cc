@@ -75,6 +75,18 @@ const std::vector<HfArchitecture>& architectures() {
        {Form::layers_block_type, Form::hybrid_layer_ids},
        wide_attention,
        hf_zamba2_mamba2},
+      {{"jamba"}, {"JambaForCausalLM"}, {Form::layers_block_type, Form::attn_layer_period}, plain_attention, hf_mamba1},
+      {{"plamo2"}, {"Plamo2ForCausalLM"}, {Form::mamba_step}, hf_attention_with_head_dim, hf_plamo2_mamba1},
+      {{"lfm2", "lfm2_moe"},
+       {"Lfm2ForCausalLM", "Lfm2MoeForCausalLM"},
+       {Form::layer_types, Form::full_attn_idxs},
+       plain_attention,
+       hf_short_conv},
+      {{"minimax", "minimax_text_01", "minimax_m1"},
+       {"MiniMaxForCausalLM", "MiniMaxText01ForCausalLM", "MiniMaxM1ForCausalLM"},
+       {Form::attn_type_list, Form::layer_types},
+       plain_attention,
+       hf_linear},
   };
   return all;
 }

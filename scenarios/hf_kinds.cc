@@ -44,32 +44,33 @@ AttentionHeads attention_heads(const HfFields& fields) {
   return heads;
 }
 
-std::optional<HfNumber> head_dim(const HfFields& fields) {
-  return fields.optional_number({"head_dim", "attention_head_dim", "hidden_size_per_head"});
-}
+const std::vector<std::string> head_dim_names = {"head_dim", "attention_head_dim", "hidden_size_per_head"};
+
+std::optional<HfNumber> head_dim(const HfFields& fields) { return fields.optional_number(head_dim_names); }
 
 YamlNode attention_of(const AttentionHeads& heads, const HfNumber& head) {
   return kind_of("full_attention", {{"query_heads", heads.query}, {"kv_heads", heads.kv}, {"head_size", head}});
 }
 
-HfNumber head_size(const HfFields& fields, const AttentionHeads& heads, std::int64_t width) {
+/// Channels of one of these heads: declared, or its share of `width` times hidden_size.
+HfNumber head_size(const HfFields& fields, const HfNumber& heads, std::int64_t width) {
   if (const auto declared = head_dim(fields)) return *declared;
   const HfNumber hidden = fields.number({"hidden_size"}, "channels of the model, which give the head size");
-  require_multiple(number_at(hidden.value * width, hidden), "channels of attention", heads.query, "heads");
-  return number_at(hidden.value * width / heads.query.value, hidden);
+  require_multiple(number_at(hidden.value * width, hidden), "channels of attention", heads, "heads");
+  return number_at(hidden.value * width / heads.value, hidden);
 }
 
 }  // namespace
 
 YamlNode hf_attention(const HfFields& fields, std::int64_t width) {
   const AttentionHeads heads = attention_heads(fields);
-  return attention_of(heads, head_size(fields, heads, width));
+  return attention_of(heads, head_size(fields, heads.query, width));
 }
 
 YamlNode hf_attention_with_head_dim(const HfFields& fields) {
   const AttentionHeads heads = attention_heads(fields);
   const auto head = head_dim(fields);
-  if (!head) throw fields.missing({"head_dim", "attention_head_dim"}, "channels of one attention head");
+  if (!head) throw fields.missing(head_dim_names, "channels of one attention head");
   return attention_of(heads, *head);
 }
 
@@ -78,7 +79,7 @@ YamlNode hf_sliding_attention(const HfFields& fields) {
   const HfNumber window = fields.number({"sliding_window"}, "tokens that a layer of sliding attention looks back on");
   return kind_of("sliding_window", {{"query_heads", heads.query},
                                     {"kv_heads", heads.kv},
-                                    {"head_size", head_size(fields, heads, 1)},
+                                    {"head_size", head_size(fields, heads.query, 1)},
                                     {"window_tokens", window}});
 }
 
@@ -140,6 +141,12 @@ YamlNode mamba2_of(const HfFields& fields, const Mamba2Names& names, const HfNum
                             {"chunk_size", fields.number(names.chunk, "tokens of one chunk of the scan")}});
 }
 
+YamlNode mamba1_of(const HfFields& fields, const HfNumber& inner) {
+  return kind_of("mamba1", {{"inner_size", inner},
+                            {"state_size", fields.number({"mamba_d_state"}, "size of the state of one channel")},
+                            {"conv_kernel", fields.number({"mamba_d_conv"}, "taps of the convolution")}});
+}
+
 YamlNode mamba2_with_inner_size(const HfFields& fields, const Mamba2Names& names) {
   const HfNumber heads = fields.number(names.heads, "mamba heads");
   return mamba2_of(fields, names, heads, mamba2_head_dim(fields, heads, names.head_dim, names.expand));
@@ -179,6 +186,30 @@ YamlNode hf_nemotron_mamba2(const HfFields& fields) {
                           {"conv_kernel"},     {"chunk_size"}};
   return mamba2_of(fields, names, fields.number(names.heads, "mamba heads"),
                    fields.number(names.head_dim, "channels of one mamba head"));
+}
+
+YamlNode hf_mamba1(const HfFields& fields) {
+  const auto inner = inner_size(fields, {"mamba_expand"});
+  if (!inner) throw fields.missing({"mamba_expand"}, "by how much the inner size is larger than hidden_size");
+  return mamba1_of(fields, *inner);
+}
+
+YamlNode hf_plamo2_mamba1(const HfFields& fields) {
+  const HfNumber heads = fields.number({"mamba_num_heads"}, "mamba heads");
+  const HfNumber head = fields.number({"hidden_size_per_head"}, "channels of one head");
+  return mamba1_of(fields, number_at(heads.value * head.value, heads));
+}
+
+YamlNode hf_short_conv(const HfFields& fields) {
+  const auto declared = fields.optional_number({"conv_dim"});
+  const HfNumber channels = declared ? *declared : fields.number({"hidden_size"}, "channels of the convolution");
+  return kind_of("short_conv",
+                 {{"channels", channels}, {"conv_kernel", fields.number({"conv_L_cache"}, "taps of the convolution")}});
+}
+
+YamlNode hf_linear(const HfFields& fields) {
+  const HfNumber heads = fields.number({"num_attention_heads"}, "heads of linear attention");
+  return kind_of("linear", {{"heads", heads}, {"head_dim", head_size(fields, heads, 1)}});
 }
 
 }  // namespace hybridkv

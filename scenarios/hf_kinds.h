@@ -29,4 +29,15 @@ YamlNode hf_nemotron_mamba2(const HfFields& fields);
 /// n_mamba_heads, mamba_headdim, mamba_ngroups and so on: zamba2.
 YamlNode hf_zamba2_mamba2(const HfFields& fields);
 
+/// mamba_expand * hidden_size channels, mamba_d_state and mamba_d_conv: jamba.
+YamlNode hf_mamba1(const HfFields& fields);
+/// mamba_num_heads * hidden_size_per_head channels, mamba_d_state and mamba_d_conv: plamo2.
+YamlNode hf_plamo2_mamba1(const HfFields& fields);
+
+/// conv_dim (else hidden_size) channels and conv_L_cache: lfm2, lfm2_moe.
+YamlNode hf_short_conv(const HfFields& fields);
+
+/// Linear attention with as many heads, and as large ones, as the attention: minimax.
+YamlNode hf_linear(const HfFields& fields);
+
 }  // namespace hybridkv

@@ -7,6 +7,8 @@
 #include <array>
 #include <utility>
 
+#include "scenarios/key_table.h"
+
 namespace hybridkv {
 
 namespace {
@@ -132,6 +134,12 @@ std::optional<HfPattern> group_pattern(const HfFields& fields) {
   return pattern_of(layers_where(layers, [&](auto i) { return (i + 1) % group->value == 0 || i >= grouped; }), *group);
 }
 
+/// True where a field is there and says false.
+bool says_false(const HfFields& fields, const std::string& name) {
+  const YamlNode* value = fields.find({name});
+  return value && !read_flag(fields.path(name), *value);
+}
+
 std::optional<HfPattern> step_pattern(const HfFields& fields) {
   const auto step = fields.optional_number({"mamba_step"});
   if (!step) return std::nullopt;
@@ -139,8 +147,13 @@ std::optional<HfPattern> step_pattern(const HfFields& fields) {
     fail_at(step->place, "{}: {} leaves no mamba layer; allowed: whole numbers from 2", step->name, step->value);
   const std::int64_t layers = num_layers(fields);
   const std::int64_t half = step->value / 2;
-  return pattern_of(
-      layers_where(layers, [&](auto i) { return layers <= half ? i == layers - 1 : i % step->value == half; }), *step);
+  const bool all_attention = says_false(fields, "mamba_enabled");
+  return pattern_of(layers_where(layers,
+                                 [&](auto i) {
+                                   if (layers <= half) return all_attention || i == layers - 1;
+                                   return all_attention || i % step->value == half;
+                                 }),
+                    *step);
 }
 
 std::optional<HfPattern> types_pattern(const HfFields& fields) {

@@ -38,7 +38,7 @@ enum class HfPatternForm {
   linear_attn_config,       ///< kda_layers and full_attn_layers, from 1
   attn_type_list,           ///< 1 = attention, 0 = recurrent
   layer_group_size,         ///< the last layer of a group of k, and what is left after the last group, is attention
-  mamba_step,               ///< i % step == step / 2 is attention; the last one of fewer layers than that
+  mamba_step,               ///< i % step == step / 2 is attention, of fewer layers the last; all without mamba_enabled
   every_layer_both,         ///< no field: both kinds in each of num_hidden_layers layers
 };
 

@@ -39,14 +39,13 @@ TEST_CASE("golden: the list of models for people, worked by hand") {
   CHECK(render_models(models, Format::table) ==
         "model           family  attention  recurrent     a1      M   block   padding  verified\n"
         "                        layers        layers  bytes  bytes  tokens\n"
-        "--------------  ------  ---------  ---------  -----  -----  ------  --------  ----------------------------\n"
+        "--------------  ------  ---------  ---------  -----  -----  ------  --------  ------------------------\n"
         "small           gdn     1 full             1     32    176      16  190.91 %  yes\n"
-        "attention-only          1 full             0     32             16            not layer order, query heads\n"
+        "attention-only          1 full             0     32             16            not layer order + 1 more\n"
         "\n"
         "On one rank, without any flag: a1 is what a token costs in one layer of attention, M one state of one recurrent "
-        "layer\n(the largest), block and padding those of the uniform page, N = 1. The csv and json formats also hold the "
-        "source of each\n"
-        "model's numbers.\n"
+        "layer\n(the largest), block and padding those of the uniform page, N = 1. What is not verified could not be "
+        "confirmed in the\npublished config; csv and json give all of it and every source.\n"
         "\n"
         "  attention-only  also other, another\n");
 }

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 std::vector<fs::path> published_configs() {
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(HYBRIDKV_TEST_DATA "/scenarios/configs"))
-    files.push_back(entry.path());
+    if (entry.path().extension() == ".json") files.push_back(entry.path());
   return files;
 }
 

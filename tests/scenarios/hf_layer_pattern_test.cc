@@ -50,6 +50,8 @@ TEST_CASE("golden: every published form of a layer pattern") {
   CHECK(layers_of("{\"num_hidden_layers\": 8, \"layer_group_size\": 3}", {Form::layer_group_size}) == "mmammaaa");
   CHECK(layers_of("{\"num_hidden_layers\": 6, \"mamba_step\": 2}", {Form::mamba_step}) == "mamama");
   CHECK(layers_of("{\"num_hidden_layers\": 3, \"mamba_step\": 8}", {Form::mamba_step}) == "mma");
+  CHECK(layers_of("{\"num_hidden_layers\": 3, \"mamba_step\": 2, \"mamba_enabled\": false}", {Form::mamba_step}) ==
+        "aaa");
   CHECK(layers_of("{\"num_hidden_layers\": 3}", {Form::every_layer_both}) == "bbb");
 }
 

@@ -83,6 +83,16 @@ YamlNode hf_sliding_attention(const HfFields& fields) {
                                     {"window_tokens", window}});
 }
 
+YamlNode hf_mla(const HfFields& fields) {
+  return kind_of("mla", {{"query_heads", fields.number({"num_attention_heads"}, "query heads")},
+                         {"kv_lora_rank", fields.number({"kv_lora_rank"}, "channels of the latent")},
+                         {"rope_dim", fields.number({"qk_rope_head_dim"}, "channels that the latent keeps for RoPE")}});
+}
+
+YamlNode hf_bailing_attention(const HfFields& fields) {
+  return fields.find({"kv_lora_rank"}) ? hf_mla(fields) : hf_attention(fields, 1);
+}
+
 YamlNode hf_gdn(const HfFields& fields) {
   const HfNumber key_heads = fields.number({"linear_num_key_heads"}, "key heads of the gated delta net");
   const HfNumber value_heads = fields.number({"linear_num_value_heads"}, "value heads of the gated delta net");
@@ -210,6 +220,21 @@ YamlNode hf_short_conv(const HfFields& fields) {
 YamlNode hf_linear(const HfFields& fields) {
   const HfNumber heads = fields.number({"num_attention_heads"}, "heads of linear attention");
   return kind_of("linear", {{"heads", heads}, {"head_dim", head_size(fields, heads, 1)}});
+}
+
+YamlNode hf_kda(const HfFields& fields) {
+  const auto config = fields.section("linear_attn_config");
+  if (!config) throw fields.missing({"linear_attn_config"}, "heads of Kimi delta attention");
+  return kind_of("kda", {{"heads", config->number({"num_heads"}, "heads of Kimi delta attention")},
+                         {"head_dim", config->number({"head_dim"}, "channels of one of its heads")},
+                         {"conv_kernel", config->number({"short_conv_kernel_size"}, "taps of the convolution")}});
+}
+
+YamlNode hf_bailing_recurrent(const HfFields& fields) {
+  const auto conv = fields.optional_number({"short_conv_kernel_size"});
+  if (!conv) return hf_linear(fields);
+  const HfNumber heads = fields.number({"num_attention_heads"}, "heads of Kimi delta attention");
+  return kind_of("kda", {{"heads", heads}, {"head_dim", head_size(fields, heads, 1)}, {"conv_kernel", *conv}});
 }
 
 }  // namespace hybridkv

@@ -17,6 +17,11 @@ YamlNode hf_attention_with_head_dim(const HfFields& fields);
 /// hf_attention over the last sliding_window tokens.
 YamlNode hf_sliding_attention(const HfFields& fields);
 
+/// num_attention_heads, kv_lora_rank and qk_rope_head_dim: kimi_linear.
+YamlNode hf_mla(const HfFields& fields);
+/// hf_mla where kv_lora_rank is declared, else hf_attention: bailing_hybrid, bailing_moe_linear.
+YamlNode hf_bailing_attention(const HfFields& fields);
+
 /// linear_num_key_heads and so on: qwen3_next, qwen3_5, olmo_hybrid.
 YamlNode hf_gdn(const HfFields& fields);
 
@@ -39,5 +44,11 @@ YamlNode hf_short_conv(const HfFields& fields);
 
 /// Linear attention with as many heads, and as large ones, as the attention: minimax.
 YamlNode hf_linear(const HfFields& fields);
+
+/// num_heads, head_dim and short_conv_kernel_size of linear_attn_config: kimi_linear.
+YamlNode hf_kda(const HfFields& fields);
+/// Kimi delta attention with the heads of the attention where short_conv_kernel_size is declared, else hf_linear:
+/// bailing_hybrid, bailing_moe_linear.
+YamlNode hf_bailing_recurrent(const HfFields& fields);
 
 }  // namespace hybridkv

@@ -57,6 +57,27 @@ KindSection attention_kind(AttentionKind kind, const char* doc, const char* wind
   return kind_section(type, std::move(keys), &LayerSpec::attention, of_kind(kind));
 }
 
+/// The latent is K, its first kv_lora_rank channels are V; every rank keeps all of it.
+KindSection mla_kind() {
+  const std::string type(to_string(AttentionKind::mla));
+  Section<AttentionSpec> keys("a kind of type " + type,
+                              "Multi-head latent attention (Kimi, Ling): one latent a token, shared by all heads.");
+  add_type_key(keys, type);
+  keys.integer(required(count("query_heads", "query heads of the whole model; only computing attention needs them")),
+               &AttentionSpec::query_heads)
+      .integer_by(sets(required(count("kv_lora_rank", "channels of the latent without its part for RoPE")),
+                       {"kv_heads", "head_size_k", "head_size_v"}),
+                  [](AttentionSpec& spec, std::int64_t rank) {
+                    spec.head_size_k += rank;
+                    spec.head_size_v = rank;
+                  })
+      .integer_by(count("rope_dim", "channels that the latent keeps for RoPE; default 0", 0),
+                  [](AttentionSpec& spec, std::int64_t channels) { spec.head_size_k += channels; });
+  AttentionSpec start = of_kind(AttentionKind::mla);
+  start.kv_heads = 1;
+  return kind_section(type, std::move(keys), &LayerSpec::attention, start);
+}
+
 KindSection gdn_kind() {
   const std::string type(family_name(GdnSpec{}));
   Section<GdnSpec> keys("a kind of type " + type, "A gated delta net (Qwen3-Next, Qwen3.5, Olmo-hybrid).");
@@ -204,6 +225,7 @@ const std::vector<KindSection>& kind_sections() {
                      "tokens it looks back on"),
       attention_kind(AttentionKind::chunked_local, "Attention inside chunks of window_tokens tokens.",
                      "tokens of one chunk"),
+      mla_kind(),
       gdn_kind(),
       mamba2_kind(),
       mamba1_kind(),

@@ -10,6 +10,7 @@
 #include "scenarios/model_import.h"
 #include "scenarios/model_library.h"
 #include "scenarios/model_reader.h"
+#include "scenarios/model_tree.h"
 
 namespace hybridkv::test {
 
@@ -98,6 +99,74 @@ TEST_CASE("golden: a model file in the style of the shipped ones") {
           "  M: {type: mamba2, heads: 64, head_dim: 64, state_size: 128, groups: 8, conv_kernel: 4, chunk_size: 128}\n"
           "  E: {type: none}\n"
           "layers: \"MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME\"\n");
+}
+
+TEST_CASE("golden: kinds of configs that have no shipped model of their own") {
+  const auto imported = [](std::string_view config) {
+    const YamlNode root = parse_json(config, {"config.json", "", {}});
+    return model_yaml(import_hf_config(root, "x", "config.json"));
+  };
+  const std::string head = "name: x\nsource: config.json, model_type ";
+  CHECK(
+      imported("{\"model_type\": \"kimi_linear\", \"dtype\": \"bfloat16\", \"num_hidden_layers\": 4, "
+               "\"num_attention_heads\": 32, \"kv_lora_rank\": 512, \"qk_rope_head_dim\": 64, \"linear_attn_config\": "
+               "{\"full_attn_layers\": [4], \"kda_layers\": [1, 2, 3], \"num_heads\": 32, \"head_dim\": 128, "
+               "\"short_conv_kernel_size\": 4}}") ==
+      head +
+          "'kimi_linear'\ndtype: bf16\nkinds:\n"
+          "  a: {type: mla, query_heads: 32, kv_lora_rank: 512, rope_dim: 64}\n"
+          "  m: {type: kda, heads: 32, head_dim: 128, conv_kernel: 4}\nlayers: \"mmma\"\n");
+  CHECK(imported("{\"model_type\": \"bailing_hybrid\", \"dtype\": \"bfloat16\", \"num_hidden_layers\": 24, "
+                 "\"layer_group_size\": 4, \"num_attention_heads\": 16, \"head_dim\": 128, \"kv_lora_rank\": 512, "
+                 "\"qk_rope_head_dim\": 64, \"short_conv_kernel_size\": 4}") ==
+        head +
+            "'bailing_hybrid'\ndtype: bf16\nkinds:\n"
+            "  a: {type: mla, query_heads: 16, kv_lora_rank: 512, rope_dim: 64}\n"
+            "  m: {type: kda, heads: 16, head_dim: 128, conv_kernel: 4}\nlayers: \"(mmma)6\"\n");
+  CHECK(imported(
+            "{\"model_type\": \"bailing_moe_linear\", \"dtype\": \"bfloat16\", \"num_hidden_layers\": 20, "
+            "\"layer_group_size\": 5, \"num_attention_heads\": 16, \"num_key_value_heads\": 4, \"head_dim\": 128}") ==
+        head +
+            "'bailing_moe_linear'\ndtype: bf16\nkinds:\n"
+            "  a: {type: full_attention, query_heads: 16, kv_heads: 4, head_size: 128}\n"
+            "  m: {type: linear, heads: 16, head_dim: 128}\nlayers: \"(m4a)4\"\n");
+  CHECK(imported("{\"model_type\": \"lfm2-vl\", \"dtype\": \"bfloat16\", \"text_config\": {\"model_type\": \"lfm2\", "
+                 "\"num_hidden_layers\": 4, \"full_attn_idxs\": [2], \"hidden_size\": 64, \"num_attention_heads\": 8, "
+                 "\"num_key_value_heads\": 2, \"conv_L_cache\": 3}}") ==
+        head +
+            "'lfm2'\ndtype: bf16\nkinds:\n"
+            "  a: {type: full_attention, query_heads: 8, kv_heads: 2, head_size: 8}\n"
+            "  m: {type: short_conv, channels: 64, conv_kernel: 3}\nlayers: \"mmam\"\n");
+}
+
+TEST_CASE("golden: the ways in which Mamba heads are declared") {
+  const auto mamba = [](const std::string& fields) {
+    const std::string config =
+        "{\"model_type\": \"granitemoehybrid\", \"dtype\": \"float16\", \"layer_types\": "
+        "[\"mamba\"], \"hidden_size\": 64, \"mamba_n_heads\": 8, \"mamba_d_state\": 16, "
+        "\"mamba_n_groups\": 1, \"mamba_d_conv\": 4, \"mamba_chunk_size\": 256" +
+        fields + "}";
+    std::string text;
+    const std::string error = error_of([&] {
+      const YamlNode model = import_hf_config(parse_json(config, {"config.json", "", {}}), "x", "config.json");
+      text = model.find("kinds")->find("m")->find("head_dim")->text;
+    });
+    return text.empty() ? error.substr(error.find(": ") + 2) : text;
+  };
+  CHECK(mamba(", \"mamba_d_head\": 16, \"mamba_expand\": 2") == "16");
+  CHECK(mamba(", \"mamba_d_head\": \"auto\", \"mamba_expand\": 2") == "16");
+  CHECK(mamba(", \"mamba_expand\": 4") == "32");
+  CHECK(mamba(", \"mamba_d_ssm\": 24, \"mamba_expand\": 2") == "3");
+  CHECK(mamba(", \"mamba_d_head\": 16") == "16");
+  CHECK(mamba(", \"mamba_d_head\": 15, \"mamba_expand\": 2")
+            .starts_with(
+                "mamba_d_head: 8 heads of 15 channels are 120, but mamba_expand * hidden_size in line 1 is 128; one "
+                "of them is wrong"));
+  CHECK(mamba(", \"mamba_d_ssm\": 25")
+            .starts_with("mamba_d_ssm: 25 channels are no multiple of 8 mamba heads (mamba_n_heads in line 1)"));
+  CHECK(mamba("") ==
+        "field 'mamba_d_head' is missing: channels of one mamba head; looked for mamba_d_head, mamba_d_ssm, "
+        "mamba_expand at the top");
 }
 
 TEST_CASE("golden: a scenario names a config as it names a model file") {

@@ -204,7 +204,7 @@ TEST_CASE("edge: kinds of layer that cannot be read") {
   CHECK(message("{a: {type: gnd}}") == expected(20, ".a.type: unknown type 'gnd'; did you mean 'gdn'?",
                                                 "{a: {type: gnd}}"));
   CHECK(message("{a: {heads: 2}}") == expected(10, ".a: key 'type' is missing; types: full_attention, sliding_window, "
-                                                   "chunked_local, gdn, mamba2, mamba1, kda, short_conv, linear, none",
+                                                   "chunked_local, mla, gdn, mamba2, mamba1, kda, short_conv, linear, none",
                                                "{a: {heads: 2}}"));
 }
 

@@ -103,10 +103,14 @@ TEST_CASE("golden: a model written out") {
       "    w: {type: sliding_window, query_heads: 4, kv_heads: 4, head_size: 32, window_tokens: 100}\n"
       "    c: {type: chunked_local, query_heads: 4, kv_heads: 4, head_size: 32, window_tokens: 200}\n"
       "    s: {type: mamba2, heads: 8, head_dim: 16, state_size: 32}\n"
-      "  dtype: fp16\n  ssm_dtype: fp32\n  layer_order_verified: false\n  mtp: w\n  layers: \"m E - a+s w c\""));
+      "    l: {type: mla, query_heads: 4, kv_lora_rank: 512, rope_dim: 64}\n"
+      "    L: {type: mla, query_heads: 4, kv_lora_rank: 512}\n"
+      "  dtype: fp16\n  ssm_dtype: fp32\n  layer_order_verified: false\n  mtp: w\n  layers: \"m E - a+s w c l L\""));
   const AttentionSpec full{AttentionKind::full, 8, 2, 64, 64, 0};
   const AttentionSpec window{AttentionKind::sliding_window, 4, 4, 32, 32, 100};
   const AttentionSpec chunk{AttentionKind::chunked_local, 4, 4, 32, 32, 200};
+  const AttentionSpec latent{AttentionKind::mla, 4, 1, 576, 512, 0};
+  const AttentionSpec latent_without_rope{AttentionKind::mla, 4, 1, 512, 512, 0};
   ModelSpec model;
   model.name = "x";
   model.source = "bad.yaml";
@@ -114,7 +118,8 @@ TEST_CASE("golden: a model written out") {
   model.dtype = DType::fp16;
   model.ssm_dtype = DType::fp32;
   model.layers = {{std::nullopt, GdnSpec{2, 4, 8, 8, 4}}, {}, {}, {full, Mamba2Spec{8, 16, 32, 1, 4, 256}},
-                  {window, std::nullopt}, {chunk, std::nullopt}};
+                  {window, std::nullopt}, {chunk, std::nullopt}, {latent, std::nullopt},
+                  {latent_without_rope, std::nullopt}};
   model.mtp = window;
   CHECK(scenario.model == model);
 }

@@ -11,7 +11,7 @@
 #include "layout/for_each_index.h"
 #include "layout/injectivity.h"
 #include "verify/parallel.h"
-#include "verify/random.h"
+#include "layout/random.h"
 
 namespace hybridkv {
 

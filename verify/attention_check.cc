@@ -8,7 +8,7 @@
 #include "attention/reference.h"
 #include "attention/unified.h"
 #include "verify/parallel.h"
-#include "verify/random.h"
+#include "layout/random.h"
 
 namespace hybridkv {
 

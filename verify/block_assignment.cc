@@ -7,7 +7,7 @@
 
 #include "layout/error.h"
 #include "planner/block_ids.h"
-#include "verify/random.h"
+#include "layout/random.h"
 
 namespace hybridkv {
 

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "layout/error.h"
-#include "verify/random.h"
+#include "layout/random.h"
 
 namespace hybridkv {
 

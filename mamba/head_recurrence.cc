@@ -1,0 +1,92 @@
+#include "mamba/head_recurrence.h"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+
+namespace hybridkv {
+
+namespace {
+
+using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using Vector = Eigen::VectorXf;
+using Rows = Eigen::Map<const Matrix, 0, Eigen::OuterStride<>>;
+
+Rows rows(const HeadRows& table, std::int64_t tokens, std::int64_t width) {
+  return {table.data, tokens, width, Eigen::OuterStride<>(table.stride)};
+}
+
+/// Running sums down the rows.
+Matrix running_sum(const Rows& values) {
+  Matrix sum = values;
+  for (Eigen::Index row = 1; row < sum.rows(); ++row) sum.row(row) += sum.row(row - 1);
+  return sum;
+}
+
+/// Tokens whose pairs are decayed one by one where decays differ by channel; farther pairs meet at the block's start.
+constexpr Eigen::Index block_tokens = 16;
+
+/// The products a_t · b_s of all s <= t, each decayed from s to t; zero above the diagonal.
+Matrix decayed_products(const Rows& a, const Rows& b, const Matrix& sum) {
+  const Eigen::Index tokens = a.rows();
+  Matrix result = Matrix::Zero(tokens, tokens);
+  if (sum.cols() == 1) {
+    result.noalias() = a * b.transpose();
+    for (Eigen::Index t = 0; t < tokens; ++t) {
+      for (Eigen::Index s = 0; s <= t; ++s) result(t, s) *= std::exp(sum(t, 0) - sum(s, 0));
+      result.row(t).tail(tokens - t - 1).setZero();
+    }
+    return result;
+  }
+  for (Eigen::Index first = 0; first < tokens; first += block_tokens) {
+    const Eigen::Index count = std::min(block_tokens, tokens - first);
+    const auto meeting = sum.row(first).array();
+    const Matrix late = a.middleRows(first, count).array() *
+                        (sum.middleRows(first, count).array().rowwise() - meeting).exp();
+    const Matrix early = b.topRows(first).array() * (-(sum.topRows(first).array().rowwise() - meeting)).exp();
+    result.block(first, 0, count, first).noalias() = late * early.transpose();
+    for (Eigen::Index t = first; t < first + count; ++t)
+      for (Eigen::Index s = first; s <= t; ++s)
+        result(t, s) = (a.row(t).array() * b.row(s).array() * (sum.row(t) - sum.row(s)).array().exp()).sum();
+  }
+  return result;
+}
+
+/// Rows scaled by e^exponent, an exponent a row or one an element.
+Matrix scaled(const Rows& values, const Matrix& exponents) {
+  if (exponents.cols() == 1) return values.array().colwise() * exponents.col(0).array().exp();
+  return values.array() * exponents.array().exp();
+}
+
+}  // namespace
+
+void run_head_chunk(const HeadChunk& chunk, float* state) {
+  const Rows query = rows(chunk.query, chunk.tokens, chunk.key_dim);
+  const Rows key = rows(chunk.key, chunk.tokens, chunk.key_dim);
+  const Rows value = rows(chunk.value, chunk.tokens, chunk.value_dim);
+  Eigen::Map<Matrix> s(state, chunk.value_dim, chunk.key_dim);
+  Eigen::Map<Matrix, 0, Eigen::OuterStride<>> output(chunk.output, chunk.tokens, chunk.value_dim,
+                                                      Eigen::OuterStride<>(chunk.output_stride));
+  const Matrix sum = running_sum(rows(chunk.log_decay, chunk.tokens, chunk.decays_by_channel ? chunk.key_dim : 1));
+
+  Matrix added = value;  // U: what each token adds to the state along its key
+  if (chunk.beta) {
+    const Eigen::Map<const Vector> beta(chunk.beta, chunk.tokens);
+    added.noalias() -= scaled(key, sum) * s.transpose();
+    added.array().colwise() *= beta.array();
+    Matrix system = decayed_products(key, key, sum);
+    system.array().colwise() *= beta.array();
+    system.triangularView<Eigen::UnitLower>().solveInPlace(added);
+  }
+  output.noalias() = scaled(query, sum) * s.transpose();
+  output.noalias() += decayed_products(query, key, sum) * added;
+
+  const Matrix to_end = (-sum).rowwise() + sum.row(chunk.tokens - 1);
+  if (chunk.decays_by_channel)
+    s.array().rowwise() *= sum.row(chunk.tokens - 1).array().exp();
+  else
+    s *= std::exp(sum(chunk.tokens - 1, 0));
+  s.noalias() += added.transpose() * scaled(key, to_end);
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,55 @@
+#include "mamba/recurrent_layer.h"
+
+#include "tests/mamba/recurrent_cases.h"
+#include "tests/mamba/state_cases.h"
+
+namespace hybridkv {
+namespace {
+
+TEST_CASE("law: the layer of one rank has the state that the whole layer has on that many ranks") {
+  int num_split = 0;
+  CHECK(rc::check("ranks", [&] {
+    for (int repetition = 0; repetition < 20; ++repetition) {
+      const RecurrentSpec layer = *rc::gen::resize(rc::kNominalSize, any_recurrent_spec());
+      StateContext split = *rc::gen::resize(rc::kNominalSize, any_state_context());
+      RecurrentSpec part;
+      try {
+        part = on_rank(layer, split.tensor_parallel);
+      } catch (const SpecError& error) {
+        RC_ASSERT(error.path() == "engine.tensor_parallel");
+        continue;
+      }
+      num_split += split.tensor_parallel > 1;
+      const StateSpec expected = state_of(layer, split);
+      split.tensor_parallel = 1;
+      RC_ASSERT(state_of(part, split) == expected);
+    }
+  }));
+  CHECK(num_split > 100);
+}
+
+TEST_CASE("edge: rows are as wide as the parts that RecurrentLayer lists") {
+  CHECK(input_width(GdnSpec{16, 32, 128, 128, 4}) == 2 * 2048 + 4096 + 2 * 32);
+  CHECK(output_width(GdnSpec{16, 32, 128, 128, 4}) == 4096);
+  CHECK(input_width(Mamba2Spec{64, 64, 128, 8, 4, 128}) == 4096 + 2 * 8 * 128 + 64);
+  CHECK(input_width(Mamba1Spec{8192, 16, 4}) == 2 * 8192 + 2 * 16);
+  CHECK(input_width(KdaSpec{32, 128, 4}) == 4 * 4096 + 32);
+  CHECK(input_width(ShortConvSpec{2048, 3}) == 3 * 2048);
+  CHECK(input_width(LinearAttentionSpec{64, 128}) == 3 * 8192);
+}
+
+TEST_CASE("law: a convolution that holds drafts is one whose state grows with them, and its channels are the state's") {
+  for (const RecurrentSpec& spec : one_of_each_family()) {
+    CAPTURE(family_name(spec));
+    const StateSpec drafts = state_of(spec, {.speculative_tokens = 5});
+    if (drafts.tensors[0].name != "conv") {
+      CHECK(conv_channels(spec) == 0);
+      continue;
+    }
+    CHECK(drafts.tensors[0].layout.extent("channel") == conv_channels(spec));
+    CHECK(drafts.tensors[0].layout.extent("step") == conv_taps(spec) - 1 + (conv_holds_drafts(spec) ? 5 : 0));
+  }
+}
+
+}  // namespace
+}  // namespace hybridkv

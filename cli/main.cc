@@ -50,6 +50,7 @@ int main(int argc, char** argv) {
   add_explain_command(app, action);
   add_verify_command(app, action);
   add_attend_command(app, action);
+  add_plot_command(app, action);
   add_models_command(app, action);
   add_import_command(app, action);
   try {

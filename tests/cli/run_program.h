@@ -15,8 +15,9 @@ struct ProgramRun {
   int exit_code = -1;
 };
 
-inline ProgramRun run_program(const std::string& arguments) {
-  const std::string command = std::string("'" HYBRIDKV_PROGRAM "' ") + arguments + " 2>&1";
+/// `environment`: settings for this run alone, as a shell takes them before a command.
+inline ProgramRun run_program(const std::string& arguments, const std::string& environment = {}) {
+  const std::string command = environment + " '" HYBRIDKV_PROGRAM "' " + arguments + " 2>&1";
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) throw std::runtime_error("the shell cannot be started");
   ProgramRun run;

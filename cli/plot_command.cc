@@ -1,0 +1,101 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/scenario_options.h"
+#include "layout/error.h"
+#include "report/plot_files.h"
+#include "report/plot_kinds.h"
+
+namespace hybridkv {
+
+namespace {
+
+struct PlotOptions {
+  ScenarioOptions scenario;
+  std::vector<std::string> kinds;
+  std::string folder;
+  std::string format = "svg";
+  int width = natural_picture_width;
+  bool quiet = false;
+};
+
+std::vector<PlotKind> kinds_of(const std::vector<std::string>& names) {
+  std::vector<PlotKind> kinds;
+  for (const std::string& name : names) {
+    const auto kind = parse_plot_kind(name);
+    if (!kind) {
+      std::string known;
+      for (const PlotKindInfo& info : all_plot_kinds()) known += fmt::format("{}{}", known.empty() ? "" : ", ", info.name);
+      throw InputError(fmt::format("plot {}: no such kind; take one of {}", name, known));
+    }
+    if (std::find(kinds.begin(), kinds.end(), *kind) == kinds.end()) kinds.push_back(*kind);
+  }
+  if (kinds.empty())
+    for (const PlotKindInfo& info : all_plot_kinds()) kinds.push_back(info.kind);
+  return kinds;
+}
+
+std::string kind_list() {
+  std::string text = "Kinds (default: all of them):\n";
+  for (const PlotKindInfo& info : all_plot_kinds()) text += fmt::format("  {:<18}{}\n", info.name, info.description);
+  return text;
+}
+
+int run_plot(const PlotOptions& options) {
+  const std::vector<PlotKind> kinds = kinds_of(options.kinds);
+  const Scenario scenario = read_scenario(options.scenario);
+  const PlotInputs inputs{scenario.model, scenario.engine, scenario.limits, plan_scenario(scenario, scenario.pack_sizes)};
+  std::vector<Plot> plots;
+  {
+    Progress progress(options.quiet);
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      progress.update("plot", all_plot_kinds()[static_cast<std::size_t>(kinds[i])].name, static_cast<int>(i),
+                      static_cast<int>(kinds.size()));
+      try {
+        for (Plot& plot : make_plots(kinds[i], inputs)) plots.push_back(std::move(plot));
+      } catch (const SpecError& error) {
+        throw located(error, scenario);
+      }
+    }
+  }
+  const PictureSpec picture{*parse_picture_format(options.format), options.width};
+  std::string listing;
+  for (const auto& path : draw_plots(plots, picture, options.folder)) listing += path.string() + "\n";
+  write_output(listing);
+  return exit_fine;
+}
+
+}  // namespace
+
+void add_plot_command(CLI::App& app, CommandAction& action) {
+  CLI::App* command = app.add_subcommand("plot", "Draw what a plan says: data, a gnuplot script and a picture of each kind");
+  const auto options = std::make_shared<PlotOptions>();
+  add_scenario_options(*command, options->scenario);
+  command->add_option("KIND", options->kinds, "what to draw; see below")->type_name("");
+  command->add_option("--output,-o", options->folder, "folder for the files; made where it is missing")
+      ->type_name("DIR")
+      ->required();
+  std::vector<std::string> formats;
+  for (const PictureFormat format : all_picture_formats) formats.emplace_back(to_string(format));
+  command->add_option("--format,-f", options->format, "svg, png or pdf (default: svg)")
+      ->check(CLI::IsMember(formats).description(""))
+      ->type_name("FORMAT");
+  command->add_option("--width", options->width, fmt::format("pixels, everything grows along (default: {})", natural_picture_width))
+      ->check(CLI::Range(200, 10000).description(""))
+      ->type_name("PIXELS");
+  command->add_flag("--quiet,-q", options->quiet, "no progress on standard error");
+  command->footer(kind_list() +
+                  "\nExamples:\n"
+                  "  hybridkv plot qwen3.5-397b -o plots\n"
+                  "  hybridkv plot qwen3.5-397b block-size concurrency --pack 1..16 -o plots --format png --width 1660\n"
+                  "  hybridkv plot --model Qwen3.5-4B --memory 12GiB --max-model-len 32768 -o plots");
+  command->callback([options, &action] { action = [options] { return run_plot(*options); }; });
+}
+
+}  // namespace hybridkv

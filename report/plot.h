@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/table.h"
+
+namespace hybridkv {
+
+/// One axis of a panel. Data stay in their own unit; only the picture divides them.
+struct PlotAxis {
+  std::string title;                ///< what is counted: "length of the request"
+  std::string unit;                 ///< "tokens", "MiB"; empty: a number without unit
+  double divisor = 1;               ///< data are divided by it: 1,048,576 shows bytes as MiB; > 0
+  std::optional<double> least;      ///< in the unit of the picture; default: gnuplot's choice
+  std::optional<double> most;       ///< likewise
+  std::vector<std::int64_t> ticks;  ///< where they stand, ascending; empty: gnuplot's choice
+};
+
+/// How a series is drawn. Every look differs in colour, dash and point, so that colour is never needed to tell two apart.
+enum class SeriesStyle {
+  points,     ///< a line through points, each of them marked
+  line,       ///< a line, marked here and there
+  reference,  ///< a black dashed line without marks: a bound or an ideal
+  bar,        ///< from 0 upwards, around its place on the x axis
+  area,       ///< from 0 upwards, filled
+};
+
+/// One series of a panel. Bars and areas are stacked by summing columns: the whole first, its parts after it.
+struct PlotSeries {
+  std::string title;                 ///< in the legend
+  std::vector<std::string> columns;  ///< of the panel's table, summed; at least one
+  SeriesStyle style = SeriesStyle::points;
+  std::size_t look = 0;              ///< colour, dash and point; series of one picture that belong together share it
+};
+
+/// The numbers behind one or more panels.
+struct PlotTable {
+  std::string suffix;  ///< of the file's name where a plot has several tables: "memory" -> hit-rate-memory.tsv
+  Table table;
+};
+
+/// One diagram of a picture.
+struct PlotPanel {
+  std::string title;
+  std::size_t table = 0;  ///< position in Plot::tables
+  std::string x_column;   ///< of that table
+  PlotAxis x;
+  PlotAxis y;
+  std::vector<PlotSeries> series;
+};
+
+/// A picture as data: panels below each other, the numbers they show, and the words around them. What it looks like in
+/// gnuplot is decided in plot_gnuplot.h alone.
+/// Invariants: at least one panel, one series in each; every column a panel names is in its table.
+struct Plot {
+  std::string name;      ///< of its files, without ending: "block-size"
+  std::string title;     ///< above the picture
+  std::string subtitle;  ///< below the title: model, ranks, memory, mode
+  std::string caption;   ///< a sentence or two: what is shown, under which assumptions
+  std::vector<PlotTable> tables;
+  std::vector<PlotPanel> panels;
+};
+
+}  // namespace hybridkv

@@ -1,0 +1,36 @@
+#include "report/plot_kinds.h"
+
+#include <stdexcept>
+
+#include "report/plot_layouts.h"
+
+namespace hybridkv {
+
+namespace {
+
+constexpr PlotKindInfo kinds[] = {
+    {PlotKind::block_size, "block-size", "block, padding and wasted bytes against the pack size"},
+    {PlotKind::request_bytes, "request-bytes", "bytes of one request against its length, with the ideal"},
+    {PlotKind::concurrency, "concurrency", "requests at once against the pack size, at several lengths"},
+};
+
+}  // namespace
+
+std::span<const PlotKindInfo> all_plot_kinds() { return kinds; }
+
+std::optional<PlotKind> parse_plot_kind(std::string_view name) {
+  for (const PlotKindInfo& info : kinds)
+    if (info.name == name) return info.kind;
+  return std::nullopt;
+}
+
+std::vector<Plot> make_plots(PlotKind kind, const PlotInputs& inputs) {
+  switch (kind) {
+    case PlotKind::block_size: return {plot_block_size(inputs.set)};
+    case PlotKind::request_bytes: return {plot_request_bytes(inputs.set)};
+    case PlotKind::concurrency: return {plot_concurrency(inputs.set)};
+  }
+  throw std::logic_error("unknown plot kind");
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,254 @@
+#include "report/plot_layouts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "layout/checked.h"
+#include "layout/error.h"
+#include "planner/capacity.h"
+#include "report/human.h"
+#include "report/plan_table.h"
+
+namespace hybridkv {
+
+namespace {
+
+constexpr double mib = 1024.0 * 1024.0;
+constexpr std::int64_t most_stairs = 400;
+
+std::string column_of(const char* what, const CachePlan& plan) {
+  return fmt::format("{}_n{}", what, plan.attention_pack_size);
+}
+
+/// The axis of pack sizes: a tick at each that was planned, half a step of room on both sides.
+PlotAxis pack_axis(const PlanSet& set) {
+  PlotAxis axis{.title = "pack size N, attention layers a page"};
+  for (const CachePlan& plan : set.plans) axis.ticks.push_back(plan.attention_pack_size);
+  std::sort(axis.ticks.begin(), axis.ticks.end());
+  axis.least = static_cast<double>(axis.ticks.front()) - 0.6;
+  axis.most = static_cast<double>(axis.ticks.back()) + 0.6;
+  return axis;
+}
+
+/// Plans by pack size, as lines through them need it.
+std::vector<const CachePlan*> by_pack(const PlanSet& set) {
+  std::vector<const CachePlan*> plans;
+  for (const CachePlan& plan : set.plans) plans.push_back(&plan);
+  std::sort(plans.begin(), plans.end(), [](const CachePlan* a, const CachePlan* b) {
+    return a->attention_pack_size < b->attention_pack_size;
+  });
+  return plans;
+}
+
+/// Causes of waste in the order in which they are stacked, with their column, and the ones that never occur left out.
+struct WasteCause {
+  const char* title;
+  const char* column;
+  std::int64_t LoadWaste::* bytes;
+};
+constexpr WasteCause waste_causes[] = {
+    {"empty slots", "empty_slot_bytes", &LoadWaste::empty_slot_bytes},
+    {"short packs", "short_pack_bytes", &LoadWaste::short_pack_bytes},
+    {"block tails", "block_tail_bytes", &LoadWaste::block_tail_bytes},
+    {"state padding", "state_padding_bytes", &LoadWaste::state_padding_bytes},
+    {"attention padding", "attention_padding_bytes", &LoadWaste::attention_padding_bytes},
+    {"null block", "null_block_bytes", &LoadWaste::null_block_bytes},
+};
+
+std::vector<PlotSeries> waste_series(const PlanSet& set) {
+  std::vector<PlotSeries> stacked;
+  std::vector<std::string> below;
+  std::size_t look = 0;
+  for (const WasteCause& cause : waste_causes) {
+    const std::size_t own_look = look++;
+    if (std::all_of(set.plans.begin(), set.plans.end(),
+                    [&](const CachePlan& plan) { return plan.waste.at_load.*cause.bytes == 0; }))
+      continue;
+    below.emplace_back(cause.column);
+    stacked.push_back({cause.title, below, SeriesStyle::bar, own_look});
+  }
+  std::reverse(stacked.begin(), stacked.end());
+  if (stacked.empty()) stacked.push_back({"nothing", {waste_causes[0].column}, SeriesStyle::bar, 0});
+  return stacked;
+}
+
+std::string load_text(const PlanSet& set) {
+  const auto& tokens = set.plans.front().waste.at_load.sequence_tokens;
+  if (tokens.size() == 1) return fmt::format("one request of {} tokens", human_count(tokens.front()));
+  return fmt::format("{} running requests", human_count(static_cast<std::int64_t>(tokens.size())));
+}
+
+std::int64_t block_of(const CachePlan& plan) {
+  const SpecPlan* attention = packed_attention(plan);
+  return attention != nullptr ? attention->block_size_tokens : plan.prefix.match_unit_tokens;
+}
+
+/// Lengths at which a request of some plan begins a block, and the tokens before: the corners of its stairs.
+std::set<std::int64_t> corners(const CachePlan& plan, std::int64_t longest) {
+  std::set<std::int64_t> lengths{1, longest};
+  const std::int64_t block = block_of(plan);
+  const std::int64_t blocks_a_step = ceil_div(ceil_div(longest, block), most_stairs);
+  const std::int64_t step = Checked(block) * blocks_a_step;
+  for (std::int64_t at = step; at < longest; at += step) {
+    lengths.insert(at);
+    lengths.insert(at + 1);
+  }
+  return lengths;
+}
+
+/// 0, a quarter, a half, three quarters and the whole, where these are whole numbers worth reading.
+std::vector<std::int64_t> length_ticks(std::int64_t longest) {
+  if (longest % 4 != 0) return {};
+  return {0, longest / 4, longest / 2, longest / 4 * 3, longest};
+}
+
+/// About four steps of the widest stairs, a round number; at most the longest length.
+std::int64_t shown_stairs(const PlanSet& set, std::int64_t longest) {
+  std::int64_t widest = 1;
+  for (const CachePlan& plan : set.plans) widest = std::max(widest, block_of(plan));
+  std::int64_t shown = 1024;
+  while (shown < longest && shown < Checked(widest) * 3) shown *= 2;
+  return std::min(shown, longest);
+}
+
+std::vector<std::int64_t> concurrency_lengths(const PlanSet& set) {
+  std::set<std::int64_t> lengths;
+  for (const CapacityPlan& capacity : set.plans.front().capacity) lengths.insert(capacity.max_model_len);
+  if (lengths.size() == 1) {
+    const std::int64_t longest = *lengths.begin();
+    for (const std::int64_t part : {4, 16, 64}) lengths.insert(std::max<std::int64_t>(1, longest / part));
+  }
+  return {lengths.begin(), lengths.end()};
+}
+
+}  // namespace
+
+std::string plot_subtitle(const PlanSet& set) {
+  const CachePlan& plan = set.plans.front();
+  const std::int64_t memory = Checked(plan.num_blocks) * bytes_per_block_id(plan) + plan.waste.unallocated_bytes;
+  return fmt::format("{}, tensor parallel {}, mode {}, {}{}", set.model, set.tensor_parallel, to_string(plan.cache_mode),
+                     human_bytes(memory), set.tensor_parallel > 1 ? " a rank" : "");
+}
+
+std::string layout_title(const CachePlan& plan) {
+  return fmt::format("N = {}, block {}", plan.attention_pack_size, human_count(block_of(plan)));
+}
+
+Plot plot_block_size(const PlanSet& set) {
+  expects(!set.plans.empty(), "a plot shows at least one plan");
+  std::vector<Column> columns{{"attention_pack_size"}, {"block_size_tokens"}, {"padding_percent"}};
+  for (const WasteCause& cause : waste_causes) columns.push_back({cause.column});
+  Table table(std::move(columns));
+  for (const CachePlan* plan : by_pack(set)) {
+    const SpecPlan* state = largest_state(*plan);
+    const SpecPlan* padded = state != nullptr ? state : packed_attention(*plan);
+    std::vector<Cell> cells{plan->attention_pack_size, block_of(*plan),
+                            Real{padded != nullptr ? padded->padding_percent : 0}};
+    for (const WasteCause& cause : waste_causes) cells.emplace_back(plan->waste.at_load.*cause.bytes);
+    table.add_row(std::move(cells));
+  }
+  const PlotAxis x = pack_axis(set);
+  Plot plot{.name = "block-size",
+            .title = "Block, padding and wasted bytes against the pack size",
+            .subtitle = plot_subtitle(set),
+            .caption = fmt::format("The block in tokens, the padding that rounding it up leaves in each page of a state, and "
+                                   "the bytes wasted by {}, by cause.", load_text(set))};
+  plot.tables.push_back({"", std::move(table)});
+  plot.panels = {{"Block", 0, "attention_pack_size", x, {.title = "block", .unit = "tokens", .least = 0},
+                  {{"block", {"block_size_tokens"}, SeriesStyle::points, 0}}},
+                 {"Padding of the page", 0, "attention_pack_size", x, {.title = "padding", .unit = "% of the state", .least = 0},
+                  {{"padding", {"padding_percent"}, SeriesStyle::points, 1}}},
+                 {"Wasted by " + load_text(set), 0, "attention_pack_size", x,
+                  {.title = "wasted", .unit = "MiB", .divisor = mib, .least = 0}, waste_series(set)}};
+  return plot;
+}
+
+Plot plot_request_bytes(const PlanSet& set) {
+  const std::int64_t longest = longest_length(set);
+  std::set<std::int64_t> lengths;
+  for (const CachePlan& plan : set.plans) lengths.merge(corners(plan, longest));
+  std::vector<Column> columns{{"request_tokens"}, {"ideal_bytes"}};
+  for (const CachePlan& plan : set.plans) columns.push_back({column_of("bytes", plan)});
+  for (const CachePlan& plan : set.plans) columns.push_back({column_of("over_ideal_bytes", plan)});
+  Table table(std::move(columns));
+  std::vector<std::set<std::int64_t>> own_corners;
+  for (const CachePlan& plan : set.plans) own_corners.push_back(corners(plan, longest));
+  for (const std::int64_t length : lengths) {
+    std::vector<std::optional<std::int64_t>> bytes(set.plans.size()), over(set.plans.size());
+    std::int64_t ideal = 0;
+    for (std::size_t i = 0; i < set.plans.size(); ++i) {
+      const CapacityPlan capacity = capacity_at(set.plans[i], length, TokenRule::concurrency);
+      ideal = capacity.ideal_bytes_per_request;
+      if (!own_corners[i].contains(length)) continue;
+      bytes[i] = capacity.bytes_per_request;
+      over[i] = capacity.bytes_per_request - ideal;
+    }
+    std::vector<Cell> cells{length, ideal};
+    for (const auto& count : bytes) cells.push_back(cell_of(count));
+    for (const auto& count : over) cells.push_back(cell_of(count));
+    table.add_row(std::move(cells));
+  }
+  Plot plot{.name = "request-bytes",
+            .title = "Bytes of one request against its length",
+            .subtitle = plot_subtitle(set),
+            .caption = "All block ids that a request of that length takes, every group and pool counted. The ideal has no "
+                       "paging: K and V of its tokens and one state of each recurrent layer."};
+  plot.tables.push_back({"", std::move(table)});
+  const PlotAxis x{.title = "length of the request", .unit = "tokens", .least = 0,
+                   .most = static_cast<double>(longest), .ticks = length_ticks(longest)};
+  PlotAxis short_x = x;
+  const std::int64_t shown = shown_stairs(set, longest);
+  short_x.most = static_cast<double>(shown);
+  short_x.ticks = length_ticks(shown);
+  PlotPanel bytes{"Bytes", 0, "request_tokens", x, {.title = "request", .unit = "MiB", .divisor = mib, .least = 0}, {}};
+  PlotPanel over{"More than the ideal, of short requests", 0, "request_tokens", short_x,
+                 {.title = "over the ideal", .unit = "MiB", .divisor = mib}, {}};
+  for (std::size_t i = 0; i < set.plans.size(); ++i) {
+    const CachePlan& plan = set.plans[i];
+    bytes.series.push_back({layout_title(plan), {column_of("bytes", plan)}, SeriesStyle::line, i});
+    over.series.push_back({layout_title(plan), {column_of("over_ideal_bytes", plan)}, SeriesStyle::line, i});
+  }
+  bytes.series.push_back({"ideal", {"ideal_bytes"}, SeriesStyle::reference, 0});
+  plot.panels = {std::move(bytes), std::move(over)};
+  return plot;
+}
+
+Plot plot_concurrency(const PlanSet& set) {
+  expects(!set.plans.empty(), "a plot shows at least one plan");
+  const std::vector<std::int64_t> lengths = concurrency_lengths(set);
+  std::vector<Column> columns{{"attention_pack_size"}};
+  for (const std::int64_t length : lengths) columns.push_back({fmt::format("requests_at_{}", length)});
+  for (const std::int64_t length : lengths) columns.push_back({fmt::format("gain_percent_at_{}", length)});
+  Table table(std::move(columns));
+  const std::vector<const CachePlan*> plans = by_pack(set);
+  const auto requests = [](const CachePlan& plan, std::int64_t length) {
+    return capacity_at(plan, length, TokenRule::concurrency).usable_concurrency;
+  };
+  for (const CachePlan* plan : plans) {
+    std::vector<Cell> cells{plan->attention_pack_size};
+    for (const std::int64_t length : lengths) cells.emplace_back(Real{requests(*plan, length)});
+    for (const std::int64_t length : lengths)
+      cells.emplace_back(Percent{100 * (requests(*plan, length) / requests(*plans.front(), length) - 1)});
+    table.add_row(std::move(cells));
+  }
+  Plot plot{.name = "concurrency",
+            .title = "Requests at once against the pack size",
+            .subtitle = plot_subtitle(set),
+            .caption = "Blocks without the null block, divided by the block ids of one request of that length."};
+  plot.tables.push_back({"", std::move(table)});
+  PlotPanel requests_panel{"Requests that fit at once", 0, "attention_pack_size", pack_axis(set),
+                           {.title = "requests at once", .least = 0}, {}};
+  PlotPanel gain_panel{fmt::format("Compared with N = {}", plans.front()->attention_pack_size), 0, "attention_pack_size",
+                       pack_axis(set), {.title = "more requests", .unit = "%"}, {}};
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    const std::string title = human_count(lengths[i]) + " tokens";
+    requests_panel.series.push_back({title, {fmt::format("requests_at_{}", lengths[i])}, SeriesStyle::points, i});
+    gain_panel.series.push_back({title, {fmt::format("gain_percent_at_{}", lengths[i])}, SeriesStyle::points, i});
+  }
+  plot.panels = {std::move(requests_panel), std::move(gain_panel)};
+  return plot;
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,78 @@
+// `hybridkv plot` from outside.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "tests/cli/run_program.h"
+
+using namespace hybridkv::testing;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A name in a folder of this test's own, which `plot` has to make, gone afterwards.
+struct PlotFolder {
+  fs::path parent;
+  fs::path path;
+  PlotFolder() {
+    std::string pattern = (fs::temp_directory_path() / "hybridkv-XXXXXX").string();
+    REQUIRE(mkdtemp(pattern.data()) != nullptr);
+    parent = pattern;
+    path = parent / "plots";
+  }
+  ~PlotFolder() { fs::remove_all(parent); }
+  bool has(const std::string& name) const { return fs::exists(path / name) && fs::file_size(path / name) > 0; }
+};
+
+bool has_gnuplot() {
+  static const bool found = std::system("gnuplot --version > /dev/null 2>&1") == 0;
+  if (!found) std::printf("SKIPPED: gnuplot is not installed\n");
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("edge: plot without gnuplot writes data and scripts, says so and ends with exit code 4") {
+  const PlotFolder folder;
+  const ProgramRun run = run_program("plot qwen3.5-397b block-size concurrency -o " + folder.path.string(), "PATH=/nowhere");
+  CAPTURE(run.output);
+  CHECK(run.exit_code == 4);
+  CHECK(contains(run.output, "gnuplot cannot be started"));
+  CHECK(contains(run.output, "`gnuplot block-size.gp concurrency.gp` draws them"));
+  for (const char* name : {"block-size.tsv", "block-size.gp", "concurrency.tsv", "concurrency.gp"}) CHECK(folder.has(name));
+  CHECK_FALSE(folder.has("block-size.svg"));
+}
+
+TEST_CASE("golden: plot writes data, script and picture of each kind and lists them") {
+  if (!has_gnuplot()) return;
+  const PlotFolder folder;
+  const ProgramRun run = run_program("plot qwen3.5-397b request-bytes --pack 1,5 -o " + folder.path.string());
+  CAPTURE(run.output);
+  CHECK(run.exit_code == 0);
+  for (const char* name : {"request-bytes.tsv", "request-bytes.gp", "request-bytes.svg"}) {
+    CHECK(folder.has(name));
+    CHECK(contains(run.output, name));
+  }
+  CHECK_FALSE(folder.has("block-size.svg"));
+}
+
+TEST_CASE("edge: what plot refuses") {
+  const auto require_refused = [](const std::string& arguments, const std::string& message) {
+    const ProgramRun run = run_program(arguments);
+    CAPTURE(run.output);
+    CHECK(run.exit_code == 2);
+    CHECK(contains(run.output, message));
+  };
+  require_refused("plot qwen3.5-397b", "--output");
+  require_refused("plot qwen3.5-397b pie-chart -o /tmp/never", "no such kind; take one of block-size");
+  require_refused("plot qwen3.5-397b block-size -o /dev/null", "/dev/null");
+  require_refused("plot qwen3.5-397b block-size -o /tmp/never --width 20", "--width");
+  require_refused("plot qwen3.5-397b block-size -o /tmp/never --format gif", "gif");
+}
+
+TEST_CASE("edge: help of plot lists every kind") {
+  const ProgramRun help = run_program("plot --help");
+  CHECK(help.exit_code == 0);
+  for (const char* word : {"Examples:", "block-size", "request-bytes", "concurrency"}) CHECK(contains(help.output, word));
+}

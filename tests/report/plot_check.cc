@@ -1,0 +1,154 @@
+#include "tests/report/plot_check.h"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+#include "layout/error.h"
+#include "report/plot_files.h"
+#include "tests/report/plot_svg.h"
+
+namespace hybridkv::testing {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A value of the table by what its file says; not a number where there is none.
+double value_in(const Table& table, std::size_t row, const std::string& column) {
+  for (std::size_t i = 0; i < table.columns().size(); ++i) {
+    if (table.columns()[i].name != column) continue;
+    const std::string cell = raw_cell(table.rows()[row][i]);
+    return cell.empty() ? std::numeric_limits<double>::quiet_NaN() : std::strtod(cell.c_str(), nullptr);
+  }
+  throw std::runtime_error("no column " + column);
+}
+
+std::vector<Pixel> expected(const DrawnPanel& drawn, const PlotPanel& panel, const PlotSeries& series, const Table& table) {
+  std::vector<Pixel> pixels;
+  for (std::size_t row = 0; row < table.rows().size(); ++row) {
+    double sum = 0;
+    for (const std::string& column : series.columns) sum += value_in(table, row, column);
+    if (std::isnan(sum)) continue;
+    pixels.push_back(drawn.pixel_of(value_in(table, row, panel.x_column) / panel.x.divisor, sum / panel.y.divisor));
+  }
+  return pixels;
+}
+
+/// Two decimals of a pixel in the file, and as much again for the ticks that the axes are read from.
+bool close(double a, double b) { return std::abs(a - b) < 0.08; }
+
+void check_line(const DrawnPanel& drawn, const std::vector<Pixel>& line, const std::vector<Pixel>& wanted) {
+  // What lies beyond the axis ends on its edge: the last point inside is followed by one on the frame.
+  std::size_t inside = 0;
+  while (inside < wanted.size() && wanted[inside].x < drawn.right + 0.08) ++inside;
+  REQUIRE(line.size() >= inside);
+  CHECK(line.size() <= inside + (inside < wanted.size() ? 1 : 0));
+  for (std::size_t i = 0; i < inside; ++i) {
+    CAPTURE(i);
+    REQUIRE(close(line[i].x, wanted[i].x));
+    REQUIRE(close(line[i].y, wanted[i].y));
+  }
+}
+
+void check_bars(const DrawnPanel& drawn, const std::vector<std::vector<Pixel>>& bars, std::vector<Pixel> wanted) {
+  std::erase_if(wanted, [&](const Pixel& top) { return std::abs(top.y - drawn.bottom) < 0.01; });  // nothing to draw
+  REQUIRE(bars.size() == wanted.size());
+  for (std::size_t i = 0; i < bars.size(); ++i) {
+    double left = 1e9, right = 0, top = 1e9, bottom = 0;
+    for (const Pixel& corner : bars[i]) {
+      left = std::min(left, corner.x);
+      right = std::max(right, corner.x);
+      top = std::min(top, corner.y);
+      bottom = std::max(bottom, corner.y);
+    }
+    CHECK(close((left + right) / 2, wanted[i].x));
+    CHECK(close(top, wanted[i].y));
+    CHECK(close(bottom, drawn.bottom));
+  }
+}
+
+void check_area(const std::vector<std::vector<Pixel>>& areas, const std::vector<Pixel>& wanted) {
+  std::size_t found = 0;
+  for (const Pixel& point : wanted)
+    for (const auto& area : areas)
+      if (std::any_of(area.begin(), area.end(),
+                      [&](const Pixel& corner) { return close(corner.x, point.x) && close(corner.y, point.y); })) {
+        ++found;
+        break;
+      }
+  CHECK(found == wanted.size());
+}
+
+void check_series(const DrawnPanel& drawn, const DrawnSeries& series, const PlotPanel& panel, const PlotSeries& wanted,
+                  const Table& table) {
+  CAPTURE(wanted.title);
+  CHECK((series.legend.empty() || series.legend == wanted.title));
+  const std::vector<Pixel> pixels = expected(drawn, panel, wanted, table);
+  switch (wanted.style) {
+    case SeriesStyle::points:
+    case SeriesStyle::line:
+    case SeriesStyle::reference: check_line(drawn, series.line, pixels); break;
+    case SeriesStyle::bar: check_bars(drawn, series.polygons, pixels); break;
+    case SeriesStyle::area: check_area(series.polygons, pixels); break;
+  }
+}
+
+void check_axis_text(const DrawnPlot& drawn, const PlotAxis& axis) {
+  const std::string label = axis.unit.empty() ? axis.title : axis.title + " (" + axis.unit + ")";
+  CAPTURE(label);
+  CHECK(drawn.says(label));
+}
+
+}  // namespace
+
+bool has_gnuplot() {
+  static const bool found = std::system("gnuplot --version > /dev/null 2>&1") == 0;
+  if (!found) std::printf("SKIPPED: gnuplot is not installed\n");
+  return found;
+}
+
+std::string drawn(const Plot& plot, const PictureSpec& picture) {
+  std::string pattern = (fs::temp_directory_path() / "hybridkv-XXXXXX").string();
+  REQUIRE(mkdtemp(pattern.data()) != nullptr);
+  const fs::path path = draw_plots(std::span(&plot, 1), picture, pattern).back();
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  fs::remove_all(pattern);
+  return text.str();
+}
+
+void check_drawn(const Plot& plot) {
+  CAPTURE(plot.name);
+  const DrawnPlot picture = read_plot_svg(drawn(plot));
+  CHECK(picture.width == natural_picture_width);
+  CHECK(picture.fonts == "Helvetica,Arial,sans-serif");
+  CHECK(picture.says(plot.title));
+  CHECK(picture.says(plot.subtitle));
+  REQUIRE(picture.panels.size() == plot.panels.size());
+  std::size_t legends = 0;
+  for (std::size_t i = 0; i < plot.panels.size(); ++i) {
+    const PlotPanel& panel = plot.panels[i];
+    const DrawnPanel& shown = picture.panels[i];
+    CAPTURE(panel.title);
+    CHECK(picture.says(panel.title));
+    check_axis_text(picture, panel.x);
+    check_axis_text(picture, panel.y);
+    CHECK(shown.bottom < picture.height);
+    REQUIRE(shown.series.size() == panel.series.size());
+    for (std::size_t k = 0; k < panel.series.size(); ++k) {
+      check_series(shown, shown.series[k], panel, panel.series[k], plot.tables.at(panel.table).table);
+      legends += shown.series[k].legend == panel.series[k].title ? 1 : 0;
+    }
+  }
+  CHECK(legends >= plot.panels.front().series.size());
+}
+
+}  // namespace hybridkv::testing

@@ -44,6 +44,7 @@ void add_plan_command(CLI::App& app, CommandAction& action) {
                        "  hybridkv plan qwen3.5-397b\n"
                        "  hybridkv plan qwen3.5-397b --pack 5 --set engine.cache_mode=all\n"
                        "  hybridkv plan --model Nemotron-3-Nano-30B-A3B --memory 20GiB --max-model-len 131072 --pack 1..6\n"
+                       "  hybridkv plan --model Qwen3.5-4B/config.json --memory 20GiB --max-model-len 131072\n"
                        "  hybridkv plan my.yaml --format json | jq '.plans[0].views'",
                        [](const PlanSet& plans, Format format, const Style& style) {
                          return render_plan(plans, format, style);

@@ -28,11 +28,18 @@ std::string list_value(const std::string& text) {
   return "[" + text + "]";
 }
 
+/// The text in double quotes as YAML reads it back.
+std::string yaml_quoted(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+  return quoted + "\"";
+}
+
 /// --model takes a shipped name, or a file.
 std::string model_value(const std::string& text) {
-  const bool is_file = text.find('/') != std::string::npos || text.ends_with(".yaml") ||
-                       text.ends_with(".yml") || text.ends_with(".json");
-  return is_file ? "{file: \"" + text + "\"}" : text;
+  const bool has_ending = text.ends_with(".yaml") || text.ends_with(".yml") || text.ends_with(".json");
+  const bool is_file = text.find('/') != std::string::npos || has_ending;
+  return is_file ? "{file: " + yaml_quoted(text) + "}" : text;
 }
 
 ScenarioFile load(const ScenarioOptions& options) {
@@ -52,7 +59,7 @@ void add_scenario_options(CLI::App& command, ScenarioOptions& options) {
       ->type_name("KEY=VALUE")
       ->take_all()
       ->allow_extra_args(false);
-  command.add_option("--model", options.model, "model by name (see `hybridkv models`) or file")->type_name("NAME");
+  command.add_option("--model", options.model, "model by name (see `hybridkv models`) or file: a model file, or a published config.json")->type_name("NAME");
   command.add_option("--pack", options.pack, "attention layers per page, a list or a range: 1,2,4 or 1..16")
       ->type_name("LIST");
   command.add_option("--tp", options.tensor_parallel, "tensor parallel ranks")->type_name("RANKS");

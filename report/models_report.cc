@@ -71,10 +71,10 @@ Facts alias_facts(std::span<const ListedModel> models) {
 Document models_document(std::span<const ListedModel> models) {
   Document document;
   document.blocks.emplace_back(models_table(models));
-  document.blocks.emplace_back(
-      Paragraph{"On one rank, without any flag: a1 is what a token costs in one layer of attention, M one state of one "
-                "recurrent layer (the largest), block and padding those of the uniform page, N = 1. What is not verified "
-                "could not be confirmed in the published config; csv and json give all of it and every source."});
+  document.blocks.emplace_back(Paragraph{
+      "On one rank, without any flag: a1 is what a token costs in one layer of attention, M one state of one "
+      "recurrent layer (the largest), block and padding those of the uniform page, N = 1. What is not verified "
+      "could not be confirmed in the published config; csv and json give all of it and every source."});
   Facts aliases = alias_facts(models);
   if (!aliases.entries.empty()) document.blocks.emplace_back(std::move(aliases));
   return document;
@@ -121,14 +121,10 @@ Table models_table(std::span<const ListedModel> models) {
 
 std::string render_models(std::span<const ListedModel> models, Format format, const Style& style) {
   switch (format) {
-    case Format::json:
-      return json_text(to_json(models_table(models)));
-    case Format::csv:
-      return render_csv(models_table(models));
-    case Format::markdown:
-      return render_markdown(models_document(models));
-    case Format::table:
-      break;
+    case Format::json: return json_text(to_json(models_table(models)));
+    case Format::csv: return render_csv(models_table(models));
+    case Format::markdown: return render_markdown(models_document(models));
+    case Format::table: break;
   }
   return render_text(models_document(models), style);
 }

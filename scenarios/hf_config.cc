@@ -136,7 +136,7 @@ void add_class_names(std::vector<NamedArchitecture>& named, const YamlNode& scop
 std::string supported_text() { return fmt::format("supported: {}", fmt::join(supported_hf_model_types(), ", ")); }
 
 /// The architecture of a config. The inner text_config is more exact than the model around it.
-const NamedArchitecture find_architecture(const YamlNode& root) {
+NamedArchitecture find_architecture(const YamlNode& root) {
   std::vector<NamedArchitecture> named;
   for (const YamlNode* scope : {root.find("text_config"), &root}) {
     if (!scope || scope->kind != YamlNode::Kind::mapping) continue;
@@ -161,24 +161,25 @@ const NamedArchitecture find_architecture(const YamlNode& root) {
   return *found;
 }
 
-/// A dtype of a config as model files write it.
-YamlNode dtype_of(const std::vector<std::string>& names, const YamlNode& node) {
-  const std::optional<DType> dtype =
-      node.kind == YamlNode::Kind::scalar && node.quoted ? parse_dtype(node.text) : std::nullopt;
+/// The dtype under the first of these names that is there, as model files write it; nothing where none is.
+std::optional<YamlNode> find_dtype(const HfFields& fields, const std::vector<std::string>& names) {
+  const YamlNode* node = fields.find(names);
+  if (!node) return std::nullopt;
+  const bool is_text = node->kind == YamlNode::Kind::scalar && node->quoted;
+  const std::optional<DType> dtype = is_text ? parse_dtype(node->text) : std::nullopt;
   if (!dtype)
-    fail_at(node.place, "{}: {} is no element type; allowed: bfloat16, float16, float32", names.front(),
-            describe_json(node));
-  return tree_scalar(std::string(to_string(*dtype)), node.place);
+    fail_at(node->place, "{}: {} is no element type; allowed: bfloat16, float16, float32", fields.found_path(names),
+            describe_json(*node));
+  return tree_scalar(std::string(to_string(*dtype)), node->place);
 }
 
 void add_dtypes(YamlNode& model, const HfFields& fields, const HfArchitecture& architecture) {
   const std::vector<std::string> names = {"dtype", "torch_dtype"};
-  const YamlNode* dtype = fields.find(names);
+  const std::optional<YamlNode> dtype = find_dtype(fields, names);
   if (!dtype) throw fields.missing(names, "element type of the model, \"bfloat16\" for most");
-  tree_add(model, "dtype", dtype_of(names, *dtype));
-  const std::vector<std::string> state_names = {"mamba_ssm_dtype", "mamba_ssm_cache_dtype"};
-  if (const YamlNode* ssm = fields.find(state_names))
-    tree_add(model, "ssm_dtype", dtype_of(state_names, *ssm));
+  tree_add(model, "dtype", *dtype);
+  if (const std::optional<YamlNode> ssm = find_dtype(fields, {"mamba_ssm_dtype", "mamba_ssm_cache_dtype"}))
+    tree_add(model, "ssm_dtype", *ssm);
   else if (architecture.ssm_dtype)
     tree_add(model, "ssm_dtype", tree_scalar(std::string(to_string(*architecture.ssm_dtype)), model.place));
 }
@@ -190,16 +191,11 @@ std::string pattern_name(HfLayer layer, const HfArchitecture& architecture) {
   const std::string attention(1, architecture.attention_name);
   const std::string recurrent(1, architecture.recurrent_name);
   switch (layer) {
-    case HfLayer::none:
-      return "-";
-    case HfLayer::attention:
-      return attention;
-    case HfLayer::sliding:
-      return std::string(1, sliding_name);
-    case HfLayer::recurrent:
-      return recurrent;
-    case HfLayer::both:
-      break;
+    case HfLayer::none: return "-";
+    case HfLayer::attention: return attention;
+    case HfLayer::sliding: return std::string(1, sliding_name);
+    case HfLayer::recurrent: return recurrent;
+    case HfLayer::both: break;
   }
   return attention + "+" + recurrent;
 }

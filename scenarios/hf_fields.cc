@@ -57,22 +57,28 @@ const YamlNode* HfFields::find(const std::vector<std::string>& names) const {
   return nullptr;
 }
 
+std::string HfFields::found_path(const std::vector<std::string>& names) const {
+  const YamlNode* value = find(names);
+  for (const YamlNode* scope : scopes())
+    for (const std::string& name : names)
+      if (value && scope->find(name) == value) return path(name);
+  return path(names.front());
+}
+
 InputError HfFields::missing(const std::vector<std::string>& names, const std::string& doc) const {
   std::vector<std::string> paths;
   for (const std::string& name : names) paths.push_back(path(name));
-  return error_at({root_->place.text, 0, 0},
-                  fmt::format("field '{}' is missing: {}; looked for {} {}", paths.front(), doc, fmt::join(paths, ", "),
-                              text_ ? "in text_config and at the top" : "at the top"));
+  const char* where = text_ ? " in text_config and at the top" : " at the top";
+  const Place place = prefix_.empty() ? Place{root_->place.text, 0, 0} : root_->key_place;
+  return error_at(place, fmt::format("field '{}' is missing: {}; looked for {}{}", paths.front(), doc,
+                                     fmt::join(paths, ", "), prefix_.empty() ? where : ""));
 }
 
 std::optional<HfNumber> HfFields::optional_number(const std::vector<std::string>& names, std::int64_t minimum) const {
   const YamlNode* value = find(names);
   if (!value) return std::nullopt;
-  std::string name = names.front();
-  for (const std::string& candidate : names)
-    for (const YamlNode* scope : scopes())
-      if (scope->find(candidate) == value) name = candidate;
-  return HfNumber{read_integer(path(name), *value, count(name, "", minimum)), path(name), value->place};
+  const std::string name = found_path(names);
+  return HfNumber{read_integer(name, *value, count(name, "", minimum)), name, value->place};
 }
 
 HfNumber HfFields::number(const std::vector<std::string>& names, const std::string& doc) const {

@@ -31,6 +31,9 @@ class HfFields {
   /// The value of the first of these names that is there, else null. Throws InputError where two disagree.
   const YamlNode* find(const std::vector<std::string>& names) const;
 
+  /// The name under which find() finds a value, as messages call it; the first name where there is none.
+  std::string found_path(const std::vector<std::string>& names) const;
+
   /// A count of layers, heads, channels or tokens, 1 to 1,000,000. Throws InputError for any other value, and where
   /// the field is absent, with `doc` saying what it would be.
   HfNumber number(const std::vector<std::string>& names, const std::string& doc) const;

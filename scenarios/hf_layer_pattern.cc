@@ -213,32 +213,19 @@ std::optional<HfPattern> characters_form(const HfFields& fields) {
 
 std::optional<HfPattern> read_form(const HfFields& fields, HfPatternForm form) {
   switch (form) {
-    case HfPatternForm::layer_types:
-      return words_form(fields, "layer_types");
-    case HfPatternForm::layers_block_type:
-      return words_form(fields, "layers_block_type");
-    case HfPatternForm::hybrid_override_pattern:
-      return characters_form(fields);
-    case HfPatternForm::full_attention_interval:
-      return interval_pattern(fields);
-    case HfPatternForm::attn_layer_indices:
-      return indices_pattern(fields, "attn_layer_indices", HfLayer::attention);
-    case HfPatternForm::full_attn_idxs:
-      return indices_pattern(fields, "full_attn_idxs", HfLayer::attention);
-    case HfPatternForm::hybrid_layer_ids:
-      return indices_pattern(fields, "hybrid_layer_ids", HfLayer::both);
-    case HfPatternForm::attn_layer_period:
-      return period_pattern(fields);
-    case HfPatternForm::linear_attn_config:
-      return kda_pattern(fields);
-    case HfPatternForm::attn_type_list:
-      return types_pattern(fields);
-    case HfPatternForm::layer_group_size:
-      return group_pattern(fields);
-    case HfPatternForm::mamba_step:
-      return step_pattern(fields);
-    case HfPatternForm::every_layer_both:
-      break;
+    case HfPatternForm::layer_types: return words_form(fields, "layer_types");
+    case HfPatternForm::layers_block_type: return words_form(fields, "layers_block_type");
+    case HfPatternForm::hybrid_override_pattern: return characters_form(fields);
+    case HfPatternForm::full_attention_interval: return interval_pattern(fields);
+    case HfPatternForm::attn_layer_indices: return indices_pattern(fields, "attn_layer_indices", HfLayer::attention);
+    case HfPatternForm::full_attn_idxs: return indices_pattern(fields, "full_attn_idxs", HfLayer::attention);
+    case HfPatternForm::hybrid_layer_ids: return indices_pattern(fields, "hybrid_layer_ids", HfLayer::both);
+    case HfPatternForm::attn_layer_period: return period_pattern(fields);
+    case HfPatternForm::linear_attn_config: return kda_pattern(fields);
+    case HfPatternForm::attn_type_list: return types_pattern(fields);
+    case HfPatternForm::layer_group_size: return group_pattern(fields);
+    case HfPatternForm::mamba_step: return step_pattern(fields);
+    case HfPatternForm::every_layer_both: break;
   }
   const HfNumber layers = fields.number({"num_hidden_layers"}, "layers of the model");
   return pattern_of(std::vector<HfLayer>(static_cast<std::size_t>(num_layers(fields)), HfLayer::both), layers);
@@ -267,32 +254,19 @@ void check_agree(const HfPattern& first, const HfPattern& second) {
 
 std::vector<std::string> fields_of(HfPatternForm form) {
   switch (form) {
-    case HfPatternForm::layer_types:
-      return {"layer_types"};
-    case HfPatternForm::layers_block_type:
-      return {"layers_block_type"};
-    case HfPatternForm::hybrid_override_pattern:
-      return {"hybrid_override_pattern"};
-    case HfPatternForm::full_attention_interval:
-      return {"full_attention_interval"};
-    case HfPatternForm::attn_layer_indices:
-      return {"attn_layer_indices"};
-    case HfPatternForm::full_attn_idxs:
-      return {"full_attn_idxs"};
-    case HfPatternForm::hybrid_layer_ids:
-      return {"hybrid_layer_ids"};
-    case HfPatternForm::attn_layer_period:
-      return {"attn_layer_period", "attn_layer_offset"};
-    case HfPatternForm::linear_attn_config:
-      return {"linear_attn_config"};
-    case HfPatternForm::attn_type_list:
-      return {"attn_type_list"};
-    case HfPatternForm::layer_group_size:
-      return {"layer_group_size"};
-    case HfPatternForm::mamba_step:
-      return {"mamba_step"};
-    case HfPatternForm::every_layer_both:
-      break;
+    case HfPatternForm::layer_types: return {"layer_types"};
+    case HfPatternForm::layers_block_type: return {"layers_block_type"};
+    case HfPatternForm::hybrid_override_pattern: return {"hybrid_override_pattern"};
+    case HfPatternForm::full_attention_interval: return {"full_attention_interval"};
+    case HfPatternForm::attn_layer_indices: return {"attn_layer_indices"};
+    case HfPatternForm::full_attn_idxs: return {"full_attn_idxs"};
+    case HfPatternForm::hybrid_layer_ids: return {"hybrid_layer_ids"};
+    case HfPatternForm::attn_layer_period: return {"attn_layer_period", "attn_layer_offset"};
+    case HfPatternForm::linear_attn_config: return {"linear_attn_config"};
+    case HfPatternForm::attn_type_list: return {"attn_type_list"};
+    case HfPatternForm::layer_group_size: return {"layer_group_size"};
+    case HfPatternForm::mamba_step: return {"mamba_step"};
+    case HfPatternForm::every_layer_both: break;
   }
   return {"num_hidden_layers"};
 }

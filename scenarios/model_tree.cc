@@ -11,9 +11,7 @@ namespace {
 /// One value, lists and the kinds of layer in one line.
 void emit(YAML::Emitter& out, const YamlNode& node, bool is_kind) {
   switch (node.kind) {
-    case YamlNode::Kind::nothing:
-      out << YAML::Null;
-      break;
+    case YamlNode::Kind::nothing: out << YAML::Null; break;
     case YamlNode::Kind::scalar:
       if (node.quoted) out << YAML::DoubleQuoted;
       out << node.text;

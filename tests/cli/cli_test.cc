@@ -181,6 +181,10 @@ TEST_CASE("golden: import writes a model file that plans as the config itself do
   CHECK(shipped.exit_code == 0);
   CHECK(run_program("plan --model " + file + rest).output == shipped.output);
   CHECK(run_program("plan --model " + config + rest).output == shipped.output);
+  fs::create_directory(scratch.path / "odd \"\\ name");
+  fs::copy_file(config, scratch.path / "odd \"\\ name" / "Bamba-9B.json");
+  CHECK(run_program("plan --model '" + (scratch.path / "odd \"\\ name" / "Bamba-9B.json").string() + "'" + rest).output ==
+        shipped.output);
 }
 
 TEST_CASE("edge: import overwrites nothing unless told to, and leaves nothing behind when it fails") {

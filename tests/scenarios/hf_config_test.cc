@@ -1,6 +1,7 @@
 #include "scenarios/hf_config.h"
 
 #include <doctest/doctest.h>
+#include <rapidcheck.h>
 
 #include <filesystem>
 
@@ -82,6 +83,19 @@ TEST_CASE("law: the model file of a configuration reads back as the same model")
     const ImportedModel imported = import_model(file.string(), "");
     CHECK(read_back(imported.yaml) == imported.model);
   }
+}
+
+TEST_CASE("law: any name of a model is read back from its model file") {
+  const std::string config = HYBRIDKV_TEST_DATA "/scenarios/configs/Bamba-9B.json";
+  for (const char* name :
+       {"~", "null", "1", "0x1", "yes", "true", "- a", "a: b", "#x", "'", "*", "&a", "?", "{", " a ", "é"}) {
+    CAPTURE(name);
+    CHECK(read_back(import_model(config, name).yaml).name == name);
+  }
+  CHECK(rc::check("printable names", [&] {
+    const auto name = *rc::gen::nonEmpty(rc::gen::container<std::string>(rc::gen::inRange<char>(' ', 127)));
+    RC_ASSERT(read_back(import_model(config, name).yaml).name == name);
+  }));
 }
 
 TEST_CASE("golden: a model file in the style of the shipped ones") {

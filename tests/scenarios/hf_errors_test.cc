@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <rapidcheck.h>
 
 #include "scenario_text.h"
 #include "scenarios/hf_config.h"
@@ -102,6 +103,15 @@ TEST_CASE("edge: fields that are missing, with the names looked for") {
         "text_config and at the top");
 }
 
+TEST_CASE("edge: a field that is missing in a mapping inside is told at that mapping") {
+  CHECK(import_error("{\"model_type\": \"kimi_linear\", \"dtype\": \"bfloat16\", \"num_hidden_layers\": 1,\n"
+                     " \"linear_attn_config\": {\"kda_layers\": [1], \"num_heads\": 2, \"head_dim\": 8}}") ==
+        message("2:2",
+                "field 'linear_attn_config.short_conv_kernel_size' is missing: taps of the convolution; looked for "
+                "linear_attn_config.short_conv_kernel_size",
+                " \"linear_attn_config\": {\"kda_layers\": [1], \"num_heads\": 2, \"head_dim\": 8}}", 2));
+}
+
 TEST_CASE("edge: values that are no counts") {
   const auto error = [](const std::string& value) { return error_after("\"head_dim\": 16", "\"head_dim\": " + value); };
   const auto expected = [](const std::string& text, const std::string& value) {
@@ -153,9 +163,9 @@ TEST_CASE("edge: numbers that contradict each other") {
   CHECK(error_after("\"bfloat16\"", "\"int4\"") ==
         message("3:12", "dtype: the text 'int4' is no element type; allowed: bfloat16, float16, float32",
                 "  \"dtype\": \"int4\",", 12));
-  CHECK(error_after("\"bfloat16\"", "\"bfloat16\", \"mamba_ssm_dtype\": 32") ==
-        message("3:43", "mamba_ssm_dtype: 32 is no element type; allowed: bfloat16, float16, float32",
-                "  \"dtype\": \"bfloat16\", \"mamba_ssm_dtype\": 32,", 43));
+  CHECK(error_after("\"bfloat16\"", "\"bfloat16\", \"mamba_ssm_cache_dtype\": 32") ==
+        message("3:49", "mamba_ssm_cache_dtype: 32 is no element type; allowed: bfloat16, float16, float32",
+                "  \"dtype\": \"bfloat16\", \"mamba_ssm_cache_dtype\": 32,", 49));
 }
 
 TEST_CASE("edge: texts that are no config") {
@@ -168,6 +178,22 @@ TEST_CASE("edge: texts that are no config") {
   CHECK(error_after("\"model_type\"", "\"text_config\": [], \"model_type\"") ==
         message("2:18", "text_config: a list, where the fields of the language model are expected",
                 "  \"text_config\": [], \"model_type\": \"qwen3_next\",", 18));
+}
+
+TEST_CASE("law: a config with any bytes changed is imported or refused, never anything else") {
+  CHECK(rc::check("bytes changed, taken out and put in", [] {
+    std::string text(right_config);
+    const int edits = *rc::gen::inRange(1, 4);
+    for (int i = 0; i < edits; ++i) {
+      const std::size_t at = *rc::gen::inRange<std::size_t>(0, text.size());
+      const std::string piece =
+          *rc::gen::element<std::string>("", "0", "-", "9999999999", "\"", "{", "}", "[", "]", ",", ":", "null", "true",
+                                         "1e9", "NaN", "\\", "\n", "\xff", "\x01");
+      text.replace(at, *rc::gen::inRange<std::size_t>(0, 12), piece);
+    }
+    const std::string error = import_error(text);
+    RC_ASSERT(error == "no error" || error.starts_with("config.json:"));
+  }));
 }
 
 }  // namespace hybridkv::test

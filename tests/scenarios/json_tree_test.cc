@@ -21,10 +21,8 @@ std::string error_in(std::string_view text) {
 std::string written(const YamlNode& node) {
   std::string text;
   switch (node.kind) {
-    case YamlNode::Kind::nothing:
-      return "null";
-    case YamlNode::Kind::scalar:
-      return node.quoted ? nlohmann::json(node.text).dump() : node.text;
+    case YamlNode::Kind::nothing: return "null";
+    case YamlNode::Kind::scalar: return node.quoted ? nlohmann::json(node.text).dump() : node.text;
     case YamlNode::Kind::list:
       for (const YamlNode& item : node.items) text += (text.empty() ? "" : ",") + written(item);
       return "[" + text + "]";

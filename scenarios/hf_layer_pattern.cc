@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <utility>
 
 #include "scenarios/key_table.h"
@@ -211,24 +212,42 @@ std::optional<HfPattern> characters_form(const HfFields& fields) {
   return HfPattern{characters_pattern(name, *value), name, value->place, value->text};
 }
 
-std::optional<HfPattern> read_form(const HfFields& fields, HfPatternForm form) {
-  switch (form) {
-    case HfPatternForm::layer_types: return words_form(fields, "layer_types");
-    case HfPatternForm::layers_block_type: return words_form(fields, "layers_block_type");
-    case HfPatternForm::hybrid_override_pattern: return characters_form(fields);
-    case HfPatternForm::full_attention_interval: return interval_pattern(fields);
-    case HfPatternForm::attn_layer_indices: return indices_pattern(fields, "attn_layer_indices", HfLayer::attention);
-    case HfPatternForm::full_attn_idxs: return indices_pattern(fields, "full_attn_idxs", HfLayer::attention);
-    case HfPatternForm::hybrid_layer_ids: return indices_pattern(fields, "hybrid_layer_ids", HfLayer::both);
-    case HfPatternForm::attn_layer_period: return period_pattern(fields);
-    case HfPatternForm::linear_attn_config: return kda_pattern(fields);
-    case HfPatternForm::attn_type_list: return types_pattern(fields);
-    case HfPatternForm::layer_group_size: return group_pattern(fields);
-    case HfPatternForm::mamba_step: return step_pattern(fields);
-    case HfPatternForm::every_layer_both: break;
-  }
+HfPattern both_pattern(const HfFields& fields) {
   const HfNumber layers = fields.number({"num_hidden_layers"}, "layers of the model");
   return pattern_of(std::vector<HfLayer>(static_cast<std::size_t>(num_layers(fields)), HfLayer::both), layers);
+}
+
+/// One form: the fields it looks for, and its reader, which finds nothing where they are absent.
+struct FormReader {
+  HfPatternForm form;
+  std::vector<std::string> fields;
+  std::function<std::optional<HfPattern>(const HfFields&)> read;
+};
+
+const std::vector<FormReader>& form_readers() {
+  using Form = HfPatternForm;
+  const auto words = [](const char* name) {
+    return [name](const HfFields& fields) { return words_form(fields, name); };
+  };
+  const auto indices = [](const char* name, HfLayer mark) {
+    return [name, mark](const HfFields& fields) { return indices_pattern(fields, name, mark); };
+  };
+  static const std::vector<FormReader> readers = {
+      {Form::layer_types, {"layer_types"}, words("layer_types")},
+      {Form::layers_block_type, {"layers_block_type"}, words("layers_block_type")},
+      {Form::hybrid_override_pattern, {"hybrid_override_pattern"}, characters_form},
+      {Form::full_attention_interval, {"full_attention_interval"}, interval_pattern},
+      {Form::attn_layer_indices, {"attn_layer_indices"}, indices("attn_layer_indices", HfLayer::attention)},
+      {Form::full_attn_idxs, {"full_attn_idxs"}, indices("full_attn_idxs", HfLayer::attention)},
+      {Form::hybrid_layer_ids, {"hybrid_layer_ids"}, indices("hybrid_layer_ids", HfLayer::both)},
+      {Form::attn_layer_period, {"attn_layer_period", "attn_layer_offset"}, period_pattern},
+      {Form::linear_attn_config, {"linear_attn_config"}, kda_pattern},
+      {Form::attn_type_list, {"attn_type_list"}, types_pattern},
+      {Form::layer_group_size, {"layer_group_size"}, group_pattern},
+      {Form::mamba_step, {"mamba_step"}, step_pattern},
+      {Form::every_layer_both, {"num_hidden_layers"}, both_pattern},
+  };
+  return readers;
 }
 
 void check_length(const HfFields& fields, const HfPattern& pattern) {
@@ -252,31 +271,13 @@ void check_agree(const HfPattern& first, const HfPattern& second) {
 
 }  // namespace
 
-std::vector<std::string> fields_of(HfPatternForm form) {
-  switch (form) {
-    case HfPatternForm::layer_types: return {"layer_types"};
-    case HfPatternForm::layers_block_type: return {"layers_block_type"};
-    case HfPatternForm::hybrid_override_pattern: return {"hybrid_override_pattern"};
-    case HfPatternForm::full_attention_interval: return {"full_attention_interval"};
-    case HfPatternForm::attn_layer_indices: return {"attn_layer_indices"};
-    case HfPatternForm::full_attn_idxs: return {"full_attn_idxs"};
-    case HfPatternForm::hybrid_layer_ids: return {"hybrid_layer_ids"};
-    case HfPatternForm::attn_layer_period: return {"attn_layer_period", "attn_layer_offset"};
-    case HfPatternForm::linear_attn_config: return {"linear_attn_config"};
-    case HfPatternForm::attn_type_list: return {"attn_type_list"};
-    case HfPatternForm::layer_group_size: return {"layer_group_size"};
-    case HfPatternForm::mamba_step: return {"mamba_step"};
-    case HfPatternForm::every_layer_both: break;
-  }
-  return {"num_hidden_layers"};
-}
-
 HfPattern read_hf_pattern(const HfFields& fields, const std::vector<HfPatternForm>& forms) {
   std::optional<HfPattern> first;
   std::vector<std::string> names;
-  for (const HfPatternForm form : forms) {
-    for (const std::string& name : fields_of(form)) names.push_back(name);
-    const std::optional<HfPattern> pattern = read_form(fields, form);
+  for (const FormReader& reader : form_readers()) {
+    if (std::find(forms.begin(), forms.end(), reader.form) == forms.end()) continue;
+    names.insert(names.end(), reader.fields.begin(), reader.fields.end());
+    const std::optional<HfPattern> pattern = reader.read(fields);
     if (!pattern) continue;
     check_length(fields, *pattern);
     if (first)

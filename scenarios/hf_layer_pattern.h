@@ -43,13 +43,10 @@ enum class HfPatternForm {
 };
 
 /// The layers of a config that may declare them in these forms. Where several are declared they must agree, and the
-/// number of layers must be num_hidden_layers where that is declared; the first declared form gives the field.
-/// Throws InputError at the field: a name or character that means nothing, a number that is no layer, a contradiction;
-/// and where none of the forms is declared, naming all the fields looked for.
-/// Source of the forms: the configurations of these architectures in Hugging Face Transformers, and vLLM's models.
+/// number of layers must be num_hidden_layers where that is declared; the first of them in the order above gives the
+/// field. Throws InputError at the field: a name or character that means nothing, a number that is no layer, a
+/// contradiction; and where none of the forms is declared, naming all the fields looked for. Source of the forms: the
+/// configurations of these architectures in Hugging Face Transformers, and vLLM's models.
 HfPattern read_hf_pattern(const HfFields& fields, const std::vector<HfPatternForm>& forms);
-
-/// The fields that a form looks for.
-std::vector<std::string> fields_of(HfPatternForm form);
 
 }  // namespace hybridkv

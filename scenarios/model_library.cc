@@ -13,7 +13,8 @@ const std::vector<ShippedModel>& shipped_models() {
       if (!file.path.starts_with("models/")) continue;
       ReadContext context;
       ModelFile read = read_shipped_model(context, "model", std::string(file.path));
-      all.push_back({std::move(read.model), std::move(read.aliases), std::move(read.unverified), std::string(file.path)});
+      all.push_back(
+          {std::move(read.model), std::move(read.aliases), std::move(read.unverified), std::string(file.path)});
     }
     return all;
   }();

@@ -47,7 +47,12 @@ std::string kind_list() {
   return text;
 }
 
-int run_plot(const PlotOptions& options) {
+int run_plot(PlotOptions options) {
+  // Without a scenario the first word is a kind already.
+  if (parse_plot_kind(options.scenario.scenario)) {
+    options.kinds.insert(options.kinds.begin(), options.scenario.scenario);
+    options.scenario.scenario.clear();
+  }
   const std::vector<PlotKind> kinds = kinds_of(options.kinds);
   const Scenario scenario = read_scenario(options.scenario);
   const PlotInputs inputs{scenario.model, scenario.engine, scenario.limits, plan_scenario(scenario, scenario.pack_sizes)};

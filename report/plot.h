@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -55,7 +56,7 @@ struct PlotPanel {
 
 /// A picture as data: panels below each other, the numbers they show, and the words around them. What it looks like in
 /// gnuplot is decided in plot_gnuplot.h alone.
-/// Invariants: at least one panel, one series in each; every column a panel names is in its table.
+/// Invariants: at least one panel, one series in each, unless `svg` draws it; every column a panel names is in its table.
 struct Plot {
   std::string name;      ///< of its files, without ending: "block-size"
   std::string title;     ///< above the picture
@@ -63,6 +64,7 @@ struct Plot {
   std::string caption;   ///< a sentence or two: what is shown, under which assumptions
   std::vector<PlotTable> tables;
   std::vector<PlotPanel> panels;
+  std::function<std::string(int width)> svg;  ///< where gnuplot cannot draw it: the whole SVG, that many pixels wide
 };
 
 }  // namespace hybridkv

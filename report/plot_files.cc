@@ -44,35 +44,74 @@ void write_file(const std::filesystem::path& path, const std::string& content) {
   if (!file.flush()) throw ResourceError(fmt::format("{}: cannot be written: {}", path.string(), std::strerror(errno)));
 }
 
+namespace {
+
+std::string picture_name(const Plot& plot, PictureFormat format) { return fmt::format("{}.{}", plot.name, to_string(format)); }
+
+/// Everything but the pictures that a program has to draw.
+std::vector<std::filesystem::path> write_sources(std::span<const Plot> plots, const PictureSpec& picture,
+                                                 const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  const auto write = [&](const std::string& name, const std::string& content) {
+    files.push_back(folder / name);
+    write_file(files.back(), content);
+  };
+  for (const Plot& plot : plots) {
+    for (std::size_t i = 0; i < plot.tables.size(); ++i)
+      write(data_file_name(plot, i), tab_separated(plot.tables[i].table));
+    if (plot.svg)
+      write(picture_name(plot, PictureFormat::svg), plot.svg(picture.width));
+    else
+      write(plot.name + ".gp", gnuplot_script(plot, picture));
+    if (!plot.svg || picture.format != PictureFormat::svg) files.push_back(folder / picture_name(plot, picture.format));
+  }
+  return files;
+}
+
+/// A program that draws, its Debian package, and what the user has without it.
+struct DrawingProgram {
+  const char* name;
+  const char* package;
+  std::string left;
+};
+
+void draw(const DrawingProgram& program, const std::vector<std::string>& arguments, const std::filesystem::path& picture) {
+  std::vector<std::string> command{program.name};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  int code = 0;
+  try {
+    code = run_in(picture.parent_path(), command);
+  } catch (const ProgramError& missing) {
+    throw ProgramError(fmt::format("{}; install it (Debian: {}); {}", missing.what(), program.package, program.left));
+  }
+  if (code != 0 || !std::filesystem::exists(picture))
+    throw ProgramError(fmt::format("{} could not draw {} (exit code {}), see its message above; {}", program.name,
+                                   picture.string(), code, program.left));
+}
+
+}  // namespace
+
 std::vector<std::filesystem::path> draw_plots(std::span<const Plot> plots, const PictureSpec& picture,
                                               const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (!std::filesystem::is_directory(folder))
     throw InputError(fmt::format("{}: is no folder and cannot be made one: {}", folder.string(), error.message()));
-  std::vector<std::filesystem::path> files;
+  const std::vector<std::filesystem::path> files = write_sources(plots, picture, folder);
   std::string scripts;
+  for (const Plot& plot : plots)
+    if (!plot.svg) scripts += " " + plot.name + ".gp";
+  const DrawingProgram gnuplot{"gnuplot", "gnuplot-nox",
+                               fmt::format("data and scripts are in {}: there, `gnuplot{}` draws them", folder.string(), scripts)};
+  const DrawingProgram converter{"rsvg-convert", "librsvg2-bin",
+                                 fmt::format("data, scripts and SVG pictures are in {}", folder.string())};
   for (const Plot& plot : plots) {
-    for (std::size_t i = 0; i < plot.tables.size(); ++i) {
-      files.push_back(folder / data_file_name(plot, i));
-      write_file(files.back(), tab_separated(plot.tables[i].table));
-    }
-    files.push_back(folder / (plot.name + ".gp"));
-    write_file(files.back(), gnuplot_script(plot, picture));
-    files.push_back(folder / fmt::format("{}.{}", plot.name, to_string(picture.format)));
-    scripts += " " + plot.name + ".gp";
-  }
-  const std::string by_hand = fmt::format("; data and scripts are in {}: there, `gnuplot{}` draws them", folder.string(), scripts);
-  for (const Plot& plot : plots) {
-    const std::filesystem::path drawn = folder / fmt::format("{}.{}", plot.name, to_string(picture.format));
-    int code = 0;
-    try {
-      code = run_in(folder, {"gnuplot", plot.name + ".gp"});
-    } catch (const ProgramError& missing) {
-      throw ProgramError(fmt::format("{}; install it (Debian: gnuplot-nox){}", missing.what(), by_hand));
-    }
-    if (code != 0 || !std::filesystem::exists(drawn))
-      throw ProgramError(fmt::format("gnuplot could not draw {} (exit code {}), see its message above{}", plot.name, code, by_hand));
+    const std::filesystem::path drawn = folder / picture_name(plot, picture.format);
+    if (!plot.svg)
+      draw(gnuplot, {plot.name + ".gp"}, drawn);
+    else if (picture.format != PictureFormat::svg)
+      draw(converter, {"--format", std::string(to_string(picture.format)), "--output", drawn.filename().string(),
+                       picture_name(plot, PictureFormat::svg)}, drawn);
     if (picture.format == PictureFormat::pdf) fix_pdf_date(drawn);
   }
   return files;

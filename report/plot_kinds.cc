@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "report/page_map_svg.h"
 #include "report/plot_layouts.h"
 
 namespace hybridkv {
@@ -12,6 +13,7 @@ constexpr PlotKindInfo kinds[] = {
     {PlotKind::block_size, "block-size", "block, padding and wasted bytes against the pack size"},
     {PlotKind::request_bytes, "request-bytes", "bytes of one request against its length, with the ideal"},
     {PlotKind::concurrency, "concurrency", "requests at once against the pack size, at several lengths"},
+    {PlotKind::page_map, "page-map", "one page byte by byte, as each kind of group sees it, with the strides; one picture a pack"},
 };
 
 }  // namespace
@@ -29,6 +31,7 @@ std::vector<Plot> make_plots(PlotKind kind, const PlotInputs& inputs) {
     case PlotKind::block_size: return {plot_block_size(inputs.set)};
     case PlotKind::request_bytes: return {plot_request_bytes(inputs.set)};
     case PlotKind::concurrency: return {plot_concurrency(inputs.set)};
+    case PlotKind::page_map: return plot_page_maps(inputs.set);
   }
   throw std::logic_error("unknown plot kind");
 }

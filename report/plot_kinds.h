@@ -12,7 +12,7 @@
 namespace hybridkv {
 
 /// What can be drawn of a scenario.
-enum class PlotKind { block_size, request_bytes, concurrency };
+enum class PlotKind { block_size, request_bytes, concurrency, page_map };
 
 struct PlotKindInfo {
   PlotKind kind;

@@ -57,6 +57,16 @@ TEST_CASE("golden: plot writes data, script and picture of each kind and lists t
   CHECK_FALSE(folder.has("block-size.svg"));
 }
 
+TEST_CASE("edge: the page map needs no gnuplot, and a kind may stand without a scenario") {
+  const PlotFolder folder;
+  const ProgramRun run = run_program("plot page-map --model Qwen3.5-4B --memory 4GiB --max-model-len 4096 --pack 2 -o " +
+                                     folder.path.string(), "PATH=/nowhere");
+  CAPTURE(run.output);
+  CHECK(run.exit_code == 0);
+  CHECK(folder.has("page-map-n2.svg"));
+  CHECK(folder.has("page-map-n2.tsv"));
+}
+
 TEST_CASE("edge: what plot refuses") {
   const auto require_refused = [](const std::string& arguments, const std::string& message) {
     const ProgramRun run = run_program(arguments);
@@ -74,5 +84,5 @@ TEST_CASE("edge: what plot refuses") {
 TEST_CASE("edge: help of plot lists every kind") {
   const ProgramRun help = run_program("plot --help");
   CHECK(help.exit_code == 0);
-  for (const char* word : {"Examples:", "block-size", "request-bytes", "concurrency"}) CHECK(contains(help.output, word));
+  for (const char* word : {"Examples:", "block-size", "request-bytes", "concurrency", "page-map"}) CHECK(contains(help.output, word));
 }

@@ -1,0 +1,119 @@
+#include "report/page_strip.h"
+
+#include <algorithm>
+
+#include "layout/error.h"
+#include "layout/for_each_run.h"
+#include "layout/slice.h"
+#include "verify/bound_view.h"
+
+namespace hybridkv {
+
+namespace {
+
+/// More pieces than this of one K or V in one kernel block mean that the layout mixes K and V.
+constexpr std::size_t most_pieces = 64;
+
+/// Bytes that a layout addresses, ascending, neighbours merged.
+std::vector<ByteExtent> bytes_of(const Layout& layout, std::int64_t element_bytes) {
+  std::vector<ByteExtent> runs;
+  for_each_run(layout, [&](std::int64_t offset, std::int64_t count) {
+    runs.push_back({offset * element_bytes, (offset + count) * element_bytes});
+  });
+  std::sort(runs.begin(), runs.end(), [](const ByteExtent& a, const ByteExtent& b) { return a.begin < b.begin; });
+  std::vector<ByteExtent> merged;
+  for (const ByteExtent& run : runs) {
+    if (!merged.empty() && merged.back().end == run.begin)
+      merged.back().end = run.end;
+    else
+      merged.push_back(run);
+  }
+  return merged;
+}
+
+/// The parts of one view in its page, kernel block by kernel block.
+void add_parts(std::vector<PagePart>& parts, const BoundView& bound) {
+  const Layout page = bound.page_layout(0);
+  const std::int64_t element = bound.element_bytes();
+  const bool split = bound.kernel_blocks_per_page > 1;
+  for (std::int64_t kernel = 0; kernel < bound.kernel_blocks_per_page; ++kernel) {
+    const Layout block = slice(page, "block", kernel);
+    const auto add = [&](const std::vector<ByteExtent>& pieces, const char* half) {
+      for (const ByteExtent& piece : pieces)
+        parts.push_back({piece, bound.view.layer, bound.view.tensor, half, split ? std::optional(kernel) : std::nullopt});
+    };
+    if (block.find("kv") >= 0 && block.extent("kv") == 2) {
+      const std::vector<ByteExtent> k = bytes_of(slice(block, "kv", 0), element);
+      if (k.size() <= most_pieces) {
+        add(k, "K");
+        add(bytes_of(slice(block, "kv", 1), element), "V");
+        continue;
+      }
+    }
+    add(bytes_of(block, element), "");
+  }
+}
+
+/// Puts padding wherever no part lies.
+std::vector<PagePart> with_padding(std::vector<PagePart> parts, std::int64_t page_bytes) {
+  std::sort(parts.begin(), parts.end(),
+            [](const PagePart& a, const PagePart& b) { return a.bytes.begin < b.bytes.begin; });
+  std::vector<PagePart> all;
+  std::int64_t end = 0;
+  for (PagePart& part : parts) {
+    expects(part.bytes.begin >= end, "the views of a page do not overlap");
+    if (part.bytes.begin > end) all.push_back({{end, part.bytes.begin}, std::nullopt, "padding", "", std::nullopt});
+    end = part.bytes.end;
+    all.push_back(std::move(part));
+  }
+  expects(end <= page_bytes, "the views of a page lie inside it");
+  if (end < page_bytes) all.push_back({{end, page_bytes}, std::nullopt, "padding", "", std::nullopt});
+  return all;
+}
+
+}  // namespace
+
+PageStrip page_strip(const CachePlan& plan, std::int64_t group, std::int64_t pool) {
+  PageStrip strip{.group = group, .pool = pool};
+  const std::vector<BoundView> views = bind_views(plan);
+  std::vector<PagePart> parts;
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    if (views[i].group != group || views[i].view.pool != pool) continue;
+    strip.views.push_back(i);
+    strip.kernel_blocks = views[i].kernel_blocks_per_page;
+    add_parts(parts, views[i]);
+  }
+  expects(!strip.views.empty(), "the group has a page in that pool");
+  strip.parts = with_padding(std::move(parts), plan.page_bytes);
+  return strip;
+}
+
+std::vector<PageStrip> page_strips(const CachePlan& plan) {
+  std::vector<PageStrip> strips;
+  std::vector<std::int64_t> seen;
+  for (std::size_t i = 0; i < plan.groups.size(); ++i) {
+    const GroupPlan& group = plan.groups[i];
+    if (std::find(seen.begin(), seen.end(), group.spec) != seen.end()) continue;
+    seen.push_back(group.spec);
+    strips.push_back(page_strip(plan, static_cast<std::int64_t>(i), 0));
+  }
+  for (std::size_t i = 0; i < plan.groups.size(); ++i) {
+    const GroupPlan& group = plan.groups[i];
+    const SpecPlan& spec = plan.specs[static_cast<std::size_t>(group.spec)];
+    const std::int64_t last = std::ssize(group.pages) - 1;
+    if (last > 0 && std::ssize(group.pages.back()) < spec.layers_per_page)
+      strips.push_back(page_strip(plan, static_cast<std::int64_t>(i), last));
+  }
+  return strips;
+}
+
+Table page_table(const CachePlan& plan) {
+  Table table({{"group"}, {"pool"}, {"kernel_block"}, {"layer"}, {"tensor"}, {"half"}, {"begin_byte"}, {"end_byte"}});
+  for (const PageStrip& strip : page_strips(plan))
+    for (const PagePart& part : strip.parts)
+      table.add_row({strip.group, strip.pool, cell_of(part.kernel_block), cell_of(part.layer), part.tensor, part.half,
+                     part.bytes.begin, part.bytes.end});
+  return table;
+}
+
+}  // namespace hybridkv

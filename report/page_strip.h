@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "layout/placed_layout.h"
+#include "planner/cache_plan.h"
+#include "report/table.h"
+
+namespace hybridkv {
+
+/// A stretch of a page that belongs to one tensor of one layer, or to nobody.
+struct PagePart {
+  ByteExtent bytes;                          ///< from the first byte of the page
+  std::optional<std::int64_t> layer;         ///< nothing: padding
+  std::string tensor;                        ///< ViewPlan::tensor: "kv", "conv", "ssm"; "padding"
+  std::string half;                          ///< "K" or "V" where they lie apart, else empty
+  std::optional<std::int64_t> kernel_block;  ///< of attention pages with several of them, from 0
+  bool operator==(const PagePart&) const = default;
+};
+
+/// One page as one group of layers sees it.
+/// Invariant: the parts follow each other without gap or overlap from byte 0 to the end of the page.
+struct PageStrip {
+  std::int64_t group = 0;               ///< position in CachePlan::groups
+  std::int64_t pool = 0;
+  std::int64_t kernel_blocks = 1;       ///< of an attention page
+  std::vector<std::size_t> views;       ///< positions in CachePlan::views, in the order of the layers
+  std::vector<PagePart> parts;          ///< ascending
+};
+
+/// The page of a group in a pool: every view of the plan enumerated run by run (layout/for_each_run.h), neighbouring
+/// runs of one tensor merged, what no view addresses is padding. K and V are told apart where they lie apart; a layout
+/// that mixes them token by token gives parts that hold both.
+/// Pre: the group has a page in that pool. Throws std::logic_error where views overlap.
+PageStrip page_strip(const CachePlan& plan, std::int64_t group, std::int64_t pool);
+
+/// The pages that show a plan: in pool 0 the first group of each spec, then, where the last pack is short, that pack in
+/// its pool.
+std::vector<PageStrip> page_strips(const CachePlan& plan);
+
+/// One row per part: group, pool, kernel block, layer, tensor, half, begin and end byte.
+Table page_table(const CachePlan& plan);
+
+}  // namespace hybridkv

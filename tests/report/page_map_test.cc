@@ -1,0 +1,240 @@
+#include "report/page_map_svg.h"
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <pugixml.hpp>
+#include <set>
+#include <tuple>
+
+#include "layout/for_each_index.h"
+#include "layout/slice.h"
+#include "planner/plan.h"
+#include "report/page_strip.h"
+#include "tests/planner/models.h"
+
+using namespace hybridkv;
+using namespace hybridkv::testing;
+
+namespace {
+
+/// A rectangle of the picture with the bytes it stands for.
+struct DrawnPart {
+  std::int64_t begin = 0, end = 0;
+  std::string owner;  ///< "layer 3 kv K", "layer 0 ssm"; "padding"
+  double x = 0, width = 0;
+  bool dashed = false;
+};
+using GroupAndPool = std::pair<std::int64_t, std::int64_t>;
+
+std::string owner_text(std::int64_t layer, const std::string& tensor, const std::string& half) {
+  return "layer " + std::to_string(layer) + " " + tensor + (half.empty() ? "" : " " + half);
+}
+
+std::map<GroupAndPool, std::vector<DrawnPart>> read_parts(const std::string& svg, const std::string& css_class) {
+  pugi::xml_document document;
+  REQUIRE(document.load_buffer(svg.data(), svg.size()));
+  std::map<GroupAndPool, std::vector<DrawnPart>> strips;
+  for (const pugi::xml_node& rect : document.child("svg").children("rect")) {
+    if (rect.attribute("class").value() != css_class) continue;
+    const auto number = [&](const char* name) { return std::int64_t{rect.attribute(name).as_llong()}; };
+    DrawnPart part{number("data-begin"), number("data-end"), rect.attribute("data-tensor").value(),
+                   rect.attribute("x").as_double(), rect.attribute("width").as_double(),
+                   !rect.attribute("stroke-dasharray").empty()};
+    if (rect.attribute("data-layer"))
+      part.owner = owner_text(number("data-layer"), part.owner, rect.attribute("data-half").value());
+    strips[{number("data-group"), number("data-pool")}].push_back(part);
+  }
+  return strips;
+}
+
+bool in_group(const CachePlan& plan, const ViewPlan& view, std::int64_t group, std::int64_t pool) {
+  const GroupPlan& of = plan.groups[static_cast<std::size_t>(group)];
+  if (of.spec != view.spec || view.pool != pool || pool >= std::ssize(of.pages)) return false;
+  const auto& layers = of.pages[static_cast<std::size_t>(pool)];
+  return std::find(layers.begin(), layers.end(), view.layer) != layers.end();
+}
+
+/// Who owns each byte of a page, by the address of every single element of every view of the plan.
+std::vector<std::string> owners_by_element(const CachePlan& plan, std::int64_t group, std::int64_t pool) {
+  std::vector<std::string> owners(static_cast<std::size_t>(plan.page_bytes), "padding");
+  const SpecPlan& spec = plan.specs[static_cast<std::size_t>(plan.groups[static_cast<std::size_t>(group)].spec)];
+  const std::int64_t kernel_blocks = spec.attention ? spec.block_size_tokens / spec.kernel_block_size_tokens : 1;
+  for (const ViewPlan& view : plan.views) {
+    if (!in_group(plan, view, group, pool)) continue;
+    const Layout page = slice(view.layout, "block", 0, kernel_blocks);
+    const int kv = page.find("kv");
+    for_each_index(page, [&](std::span<const std::int64_t> index, std::int64_t offset) {
+      const std::string half = kv < 0 ? "" : index[static_cast<std::size_t>(kv)] == 0 ? "K" : "V";
+      for (std::int64_t byte = 0; byte < element_bytes(view.dtype); ++byte)
+        owners[static_cast<std::size_t>(offset * element_bytes(view.dtype) + byte)] =
+            owner_text(view.layer, view.tensor, half);
+    });
+  }
+  return owners;
+}
+
+/// The rectangles of a page follow each other from its first byte to its last and say of every byte whose it is.
+void check_page(const CachePlan& plan, const GroupAndPool& where, const std::vector<DrawnPart>& parts) {
+  const std::vector<std::string> owners = owners_by_element(plan, where.first, where.second);
+  std::int64_t end = 0, wrong = 0;
+  for (const DrawnPart& part : parts) {
+    REQUIRE(part.begin == end);
+    REQUIRE(part.end > part.begin);
+    REQUIRE(part.end <= plan.page_bytes);
+    end = part.end;
+    for (std::int64_t byte = part.begin; byte < part.end; ++byte)
+      wrong += owners[static_cast<std::size_t>(byte)] == part.owner ? 0 : 1;
+  }
+  CHECK(end == plan.page_bytes);
+  CHECK(wrong == 0);
+}
+
+PlanSet qwen_plans(const std::vector<std::int64_t>& packs, std::vector<std::int64_t> kernel_blocks = {},
+                   PhysicalOrder order = PhysicalOrder::nhd) {
+  EngineSpec engine;
+  engine.tensor_parallel = 2;
+  engine.cache_mode = CacheMode::align;
+  engine.memory_bytes = 40 * gib;
+  engine.kernel_block_sizes = std::move(kernel_blocks);
+  engine.physical_order = order;
+  return make_plans(qwen_hybrid("Qwen3.5-397B-A17B", 60, full_attention(2, 256), qwen_gdn(16, 64)), engine,
+                    {.max_model_lens = {32768}}, packs);
+}
+
+}  // namespace
+
+TEST_CASE("golden: page maps of packs 1, 4 and 5 of Qwen3.5-397B match the views byte for byte") {
+  const PlanSet set = qwen_plans({1, 4, 5});
+  for (const CachePlan& plan : set.plans) {
+    CAPTURE(plan.attention_pack_size);
+    const auto pages = read_parts(page_map_svg(set, plan, 830), "part");
+    CHECK(pages.size() == (plan.attention_pack_size == 4 ? 3 : 2));  // 15 = 4 + 4 + 4 + 3: the short pack is shown too
+    for (const auto& [where, parts] : pages) check_page(plan, where, parts);
+  }
+}
+
+TEST_CASE("golden: offsets of the page of pack 5") {
+  const PlanSet set = qwen_plans({5});
+  const auto pages = read_parts(page_map_svg(set, set.plans[0], 830), "part");
+  REQUIRE(pages.size() == 2);  // groups come in the order of their first layers: gdn, then attention
+  const std::vector<DrawnPart>& state = pages.begin()->second;
+  const std::vector<DrawnPart>& attention = pages.rbegin()->second;
+  REQUIRE(attention.size() == 10);
+  CHECK(attention[1].begin == 221184);
+  CHECK(attention[2].begin == 442368);
+  CHECK(attention[2].owner == "layer 7 kv K");
+  REQUIRE(state.size() == 3);
+  CHECK(state[1].begin == 36864);
+  CHECK(state[2].begin == 2134016);
+  CHECK(state[2].owner == "padding");
+  CHECK(state[2].end == 2211840);
+}
+
+TEST_CASE("law: kernel blocks are drawn whole and the first of them enlarged, byte for byte") {
+  const PlanSet set = qwen_plans({4}, {48});
+  const CachePlan& plan = set.plans[0];
+  const std::string svg = page_map_svg(set, plan, 830);
+  const auto pages = read_parts(svg, "part");
+  const auto details = read_parts(svg, "detail");
+  CHECK(details.size() == 2);
+  for (const auto& [where, parts] : pages) check_page(plan, where, parts);
+  for (const auto& [where, parts] : details) {
+    std::size_t i = 0;
+    for (const DrawnPart& part : parts) {
+      const DrawnPart& same = pages.at(where).at(i++);
+      CHECK(std::tuple(part.begin, part.end, part.owner) == std::tuple(same.begin, same.end, same.owner));
+    }
+    CHECK(parts.back().end == plan.page_bytes / 11);
+  }
+}
+
+TEST_CASE("law: parts stand to scale, and what does not is dashed") {
+  const PlanSet set = qwen_plans({1, 5});
+  for (const CachePlan& plan : set.plans) {
+    for (const auto& [where, parts] : read_parts(page_map_svg(set, plan, 830), "part")) {
+      const bool widened = std::any_of(parts.begin(), parts.end(), [](const DrawnPart& part) { return part.dashed; });
+      CHECK(widened == (plan.attention_pack_size == 1 && parts.size() == 3));  // 12,288 bytes of padding
+      double x = 24;
+      for (const DrawnPart& part : parts) {
+        CHECK(std::abs(part.x - x) < 0.02);
+        x += part.width;
+        const double natural = 782.0 * static_cast<double>(part.end - part.begin) / static_cast<double>(plan.page_bytes);
+        if (!widened) CHECK(std::abs(part.width - natural) < 0.01);
+        if (part.dashed) CHECK(part.width > natural);
+      }
+      CHECK(std::abs(x - 806) < 0.1);
+    }
+  }
+}
+
+TEST_CASE("law: every form and order of a backend is mapped byte for byte") {
+  using enum BackendForm;
+  for (const BackendForm form : {paged, flex, cpu, diff_kv, kv_first}) {
+    for (const PhysicalOrder order : {PhysicalOrder::nhd, PhysicalOrder::hnd, PhysicalOrder::head_major}) {
+      EngineSpec engine;
+      engine.memory_bytes = 64 * mib;
+      engine.backend_form = form;
+      engine.physical_order = order;
+      engine.kernel_block_sizes = {16};
+      const std::vector<std::int64_t> packs{2};
+      CAPTURE(to_string(form));
+      CAPTURE(to_string(order));
+      PlanSet set;
+      try {
+        set = make_plans(qwen_hybrid("small", 12, full_attention(2, 32), qwen_gdn(2, 2)), engine,
+                         {.max_model_lens = {1024}}, packs);
+      } catch (const SpecError&) {
+        CHECK(order == PhysicalOrder::head_major);  // has no such order
+        continue;
+      }
+      for (const auto& [where, parts] : read_parts(page_map_svg(set, set.plans[0], 830), "part")) {
+        // Forms without a K/V axis, and those that mix K and V token by token, show both as one.
+        std::vector<DrawnPart> unsplit = parts;
+        const std::vector<std::string> owners = owners_by_element(set.plans[0], where.first, where.second);
+        std::int64_t wrong = 0, end = 0;
+        for (const DrawnPart& part : unsplit) {
+          CHECK(part.begin == end);
+          end = part.end;
+          for (std::int64_t byte = part.begin; byte < part.end; ++byte)
+            wrong += owners[static_cast<std::size_t>(byte)].starts_with(part.owner) ? 0 : 1;
+        }
+        CHECK(wrong == 0);
+        CHECK(end == set.plans[0].page_bytes);
+      }
+    }
+  }
+}
+
+TEST_CASE("fault: overlapping views make no page map") {
+  PlanSet set = qwen_plans({5});
+  CachePlan& plan = set.plans[0];
+  for (ViewPlan& view : plan.views)
+    if (view.layer == 7) view.layout = Layout(view.layout.axes(), view.layout.offset() - 256);
+  CHECK_THROWS_AS(page_map_svg(set, plan, 830), std::logic_error);
+}
+
+TEST_CASE("fault: a shifted view is another page map") {
+  const PlanSet set = qwen_plans({1});
+  PlanSet moved = set;
+  CachePlan& plan = moved.plans[0];
+  for (ViewPlan& view : plan.views)
+    if (view.tensor == "ssm") view.layout = Layout(view.layout.axes(), view.layout.offset() + 1);
+  const auto wrong = read_parts(page_map_svg(moved, plan, 830), "part");
+  const auto right = read_parts(page_map_svg(set, set.plans[0], 830), "part");
+  CHECK(wrong.begin()->second.size() + wrong.rbegin()->second.size() >
+        right.begin()->second.size() + right.rbegin()->second.size());  // four bytes of padding between conv and ssm
+}
+
+TEST_CASE("edge: equal plans give equal bytes, width only scales, names are escaped") {
+  PlanSet set = qwen_plans({5});
+  set.model = "<b>&\"model\"";
+  const std::string svg = page_map_svg(set, set.plans[0], 830);
+  CHECK(svg == page_map_svg(set, set.plans[0], 830));
+  CHECK(svg.find("&lt;b&gt;&amp;&quot;model&quot;") != std::string::npos);
+  const std::string wide = page_map_svg(set, set.plans[0], 1660);
+  CHECK(wide.substr(wide.find("viewBox")) == svg.substr(svg.find("viewBox")));
+}

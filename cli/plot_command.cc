@@ -65,7 +65,9 @@ int run_plot(PlotOptions options) {
       try {
         for (Plot& plot : make_plots(kinds[i], inputs)) plots.push_back(std::move(plot));
       } catch (const SpecError& error) {
-        throw located(error, scenario);
+        // Who asks for everything gets what there is.
+        if (!options.kinds.empty()) throw located(error, scenario);
+        fmt::print(stderr, "hybridkv: {} is left out: {}\n", all_plot_kinds()[static_cast<std::size_t>(kinds[i])].name, error.what());
       }
     }
   }

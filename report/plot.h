@@ -18,13 +18,16 @@ struct PlotAxis {
   double divisor = 1;               ///< data are divided by it: 1,048,576 shows bytes as MiB; > 0
   std::optional<double> least;      ///< in the unit of the picture; default: gnuplot's choice
   std::optional<double> most;       ///< likewise
-  std::vector<std::int64_t> ticks;  ///< where they stand, ascending; empty: gnuplot's choice
+  std::vector<std::int64_t> ticks;  ///< where they stand, in the unit of the picture, ascending; empty: gnuplot's choice
+  bool logarithmic = false;         ///< equal factors are equal distances; powers of 2 are marked
 };
 
 /// How a series is drawn. Every look differs in colour, dash and point, so that colour is never needed to tell two apart.
 enum class SeriesStyle {
   points,     ///< a line through points, each of them marked
   line,       ///< a line, marked here and there
+  marks,      ///< points without a line
+  thin,       ///< a thin line without marks, for many points
   reference,  ///< a black dashed line without marks: a bound or an ideal
   bar,        ///< from 0 upwards, around its place on the x axis
   area,       ///< from 0 upwards, filled
@@ -32,7 +35,7 @@ enum class SeriesStyle {
 
 /// One series of a panel. Bars and areas are stacked by summing columns: the whole first, its parts after it.
 struct PlotSeries {
-  std::string title;                 ///< in the legend
+  std::string title;                 ///< in the legend; empty: not there
   std::vector<std::string> columns;  ///< of the panel's table, summed; at least one
   SeriesStyle style = SeriesStyle::points;
   std::size_t look = 0;              ///< colour, dash and point; series of one picture that belong together share it

@@ -146,7 +146,8 @@ std::size_t position_of(const std::string& name, const Table& table) {
 std::optional<double> number_of(const Cell& cell) {
   if (const auto* count = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*count);
   if (const auto* real = std::get_if<Real>(&cell)) return real->value;
-  if (const auto* percent = std::get_if<Percent>(&cell)) return percent->value;
+  if (const auto* percent = std::get_if<Percent>(&cell))
+    return std::isnan(percent->value) ? std::nullopt : std::optional(percent->value);
   expects(std::holds_alternative<std::monostate>(cell), "plotted columns hold numbers");
   return std::nullopt;
 }
@@ -195,6 +196,10 @@ std::string look_of(const PlotSeries& series, std::size_t points, double scale) 
     case SeriesStyle::line:
       return fmt::format("with linespoints lc rgb '{}' lw 1.5 dt {} pt {} ps {:.4g} pi {}", line, dash, point, 0.7 * scale,
                          std::max<std::size_t>(1, points / 9));
+    case SeriesStyle::marks:
+      return fmt::format("with points lc rgb '{}' pt {} ps {:.4g}", line, point, 0.75 * scale);
+    case SeriesStyle::thin:
+      return fmt::format("with lines lc rgb '{}' lw 1.3 dt {}", line, dash_types[look % dash_types.size()]);
     case SeriesStyle::reference: return "with lines lc rgb '#000000' lw 1.8 dt 3";
     case SeriesStyle::bar:
       return fmt::format("with boxes lc rgb '{}' fs solid 1 border lc rgb '#333333'", fill);
@@ -221,6 +226,8 @@ std::string panel_script(const Plot& plot, std::size_t number, const PictureSpec
   script += fmt::format("set label 5 {} at screen {:.6f},{:.6f} center rotate font {}\n", literal(axis_label(panel.y)),
                         canvas.x(22), canvas.y(top + panel_height / 2.0), font(picture, 13));
   script += fmt::format("set xrange {}\nset yrange {}\n", range(panel.x), range(y_axis_of(panel, table)));
+  for (const auto& [name, axis] : {std::pair{"x", &panel.x}, std::pair{"y", &panel.y}})
+    script += fmt::format("{}set logscale {}{}\n", axis->logarithmic ? "" : "un", name, axis->logarithmic ? " 2" : "");
   script += ticks("x", panel.x) + ticks("y", panel.y);
   if (has_own_legend(plot, number))
     script += fmt::format("set key at screen {:.6f},{:.6f} left top Left reverse samplen 2 spacing {:.4g} font {}\n",

@@ -22,16 +22,6 @@ std::string column_of(const char* what, const CachePlan& plan) {
   return fmt::format("{}_n{}", what, plan.attention_pack_size);
 }
 
-/// The axis of pack sizes: a tick at each that was planned, half a step of room on both sides.
-PlotAxis pack_axis(const PlanSet& set) {
-  PlotAxis axis{.title = "pack size N, attention layers a page"};
-  for (const CachePlan& plan : set.plans) axis.ticks.push_back(plan.attention_pack_size);
-  std::sort(axis.ticks.begin(), axis.ticks.end());
-  axis.least = static_cast<double>(axis.ticks.front()) - 0.6;
-  axis.most = static_cast<double>(axis.ticks.back()) + 0.6;
-  return axis;
-}
-
 /// Plans by pack size, as lines through them need it.
 std::vector<const CachePlan*> by_pack(const PlanSet& set) {
   std::vector<const CachePlan*> plans;
@@ -134,6 +124,15 @@ std::string plot_subtitle(const PlanSet& set) {
 
 std::string layout_title(const CachePlan& plan) {
   return fmt::format("N = {}, block {}", plan.attention_pack_size, human_count(block_of(plan)));
+}
+
+PlotAxis pack_axis(const PlanSet& set) {
+  PlotAxis axis{.title = "pack size N, attention layers a page"};
+  for (const CachePlan& plan : set.plans) axis.ticks.push_back(plan.attention_pack_size);
+  std::sort(axis.ticks.begin(), axis.ticks.end());
+  axis.least = static_cast<double>(axis.ticks.front()) - 0.6;
+  axis.most = static_cast<double>(axis.ticks.back()) + 0.6;
+  return axis;
 }
 
 Plot plot_block_size(const PlanSet& set) {

@@ -14,6 +14,9 @@ std::string plot_subtitle(const PlanSet& set);
 /// "N = 4, block 528": how a legend calls a plan.
 std::string layout_title(const CachePlan& plan);
 
+/// The axis of pack sizes: a tick at each that was planned, half a step of room on both sides.
+PlotAxis pack_axis(const PlanSet& set);
+
 /// Block, page padding and the bytes wasted under the stated load, by cause, against the pack size.
 Plot plot_block_size(const PlanSet& set);
 

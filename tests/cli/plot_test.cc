@@ -67,6 +67,19 @@ TEST_CASE("edge: the page map needs no gnuplot, and a kind may stand without a s
   CHECK(folder.has("page-map-n2.tsv"));
 }
 
+TEST_CASE("edge: a kind that a scenario cannot have is left out of all, and refused by name") {
+  if (!has_gnuplot()) return;
+  const PlotFolder folder;
+  const std::string small = "--model Qwen3.5-4B --memory 4GiB --max-model-len 4096 --set engine.cache_mode=align "
+                            "--set engine.max_num_batched_tokens=256 -o " + folder.path.string();
+  const ProgramRun all = run_program("plot " + small);
+  CAPTURE(all.output);
+  CHECK(all.exit_code == 0);
+  CHECK(contains(all.output, "hit-rate is left out"));
+  CHECK(folder.has("staircase.svg"));
+  CHECK(run_program("plot hit-rate " + small).exit_code == 2);
+}
+
 TEST_CASE("edge: what plot refuses") {
   const auto require_refused = [](const std::string& arguments, const std::string& message) {
     const ProgramRun run = run_program(arguments);
@@ -84,5 +97,6 @@ TEST_CASE("edge: what plot refuses") {
 TEST_CASE("edge: help of plot lists every kind") {
   const ProgramRun help = run_program("plot --help");
   CHECK(help.exit_code == 0);
-  for (const char* word : {"Examples:", "block-size", "request-bytes", "concurrency", "page-map"}) CHECK(contains(help.output, word));
+  for (const char* word : {"Examples:", "block-size", "request-bytes", "concurrency", "staircase",
+                           "hit-rate", "page-map", "blocks-in-use"}) CHECK(contains(help.output, word));
 }

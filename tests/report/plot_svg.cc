@@ -66,6 +66,10 @@ DrawnSeries read_series(const pugi::xml_node& group, const DrawnPanel& panel) {
     if (name == "path")
       for (const Pixel& pixel : pixels_in(node.attribute("d").value()))
         if (inside(pixel)) series.line.push_back(pixel);
+    if (name == "use") {
+      const std::vector<Pixel> at = pixels_in(node.attribute("transform").value());
+      if (!at.empty() && inside(at.front())) series.marks.push_back(at.front());
+    }
     if (name == "polygon") {
       std::vector<Pixel> corners = pixels_in(node.attribute("points").value());
       if (std::all_of(corners.begin(), corners.end(), inside)) series.polygons.push_back(std::move(corners));
@@ -87,13 +91,14 @@ bool read_frame(const pugi::xml_node& path, DrawnPanel& panel) {
 
 }  // namespace
 
-Pixel DrawnPanel::pixel_of(double x, double y) const {
-  const auto along = [](const std::vector<DrawnTick>& ticks, double value) {
+Pixel DrawnPanel::pixel_of(double x, double y, bool logarithmic_x) const {
+  const auto along = [](const std::vector<DrawnTick>& ticks, double value, bool logarithmic) {
     if (ticks.size() < 2) throw std::runtime_error("an axis has fewer than two ticks");
-    const double share = (value - ticks.front().value) / (ticks.back().value - ticks.front().value);
+    const auto place = [&](double at) { return logarithmic ? std::log2(at) : at; };
+    const double share = (place(value) - place(ticks.front().value)) / (place(ticks.back().value) - place(ticks.front().value));
     return ticks.front().pixel + share * (ticks.back().pixel - ticks.front().pixel);
   };
-  return {along(x_ticks, x), along(y_ticks, y)};
+  return {along(x_ticks, x, logarithmic_x), along(y_ticks, y, false)};
 }
 
 bool DrawnPlot::says(const std::string& text) const {

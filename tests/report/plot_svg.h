@@ -22,6 +22,7 @@ struct DrawnTick {
 struct DrawnSeries {
   std::string legend;  ///< empty where the panel has no legend
   std::vector<Pixel> line;
+  std::vector<Pixel> marks;  ///< where its points stand
   std::vector<std::vector<Pixel>> polygons;
 };
 
@@ -30,8 +31,9 @@ struct DrawnPanel {
   std::vector<DrawnTick> x_ticks, y_ticks;
   std::vector<DrawnSeries> series;
 
-  /// Pixels of a value by the first and the last tick of its axis. Pre: two ticks.
-  Pixel pixel_of(double x, double y) const;
+  /// Pixels of a value by the first and the last tick of its axis; x by factors where it is logarithmic.
+  /// Pre: two ticks.
+  Pixel pixel_of(double x, double y, bool logarithmic_x = false) const;
 };
 
 /// What an SVG of gnuplot shows, read back from its shapes and texts alone.

@@ -1,0 +1,178 @@
+#include "report/plot_simulation.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "layout/checked.h"
+#include "planner/capacity.h"
+#include "report/human.h"
+#include "report/plan_table.h"
+#include "report/plot_layouts.h"
+#include "simulator/plan_geometry.h"
+#include "simulator/sweep.h"
+
+namespace hybridkv {
+
+namespace {
+
+/// Memory of the second diagram, in shares of the plan's: eighths up to four times.
+constexpr std::int64_t memory_eighths[] = {1, 2, 4, 8, 16, 32};
+constexpr std::int64_t mib = std::int64_t{1} << 20;
+constexpr std::int64_t gib = std::int64_t{1} << 30;
+constexpr std::int64_t requests_in_flight = 64;
+constexpr std::int64_t most_series_requests = 1000;
+
+SyntheticTraceSpec trace_of(const PlotInputs& inputs) {
+  SyntheticTraceSpec trace = inputs.trace;
+  trace.max_prompt_tokens = std::min(trace.max_prompt_tokens, longest_length(inputs.set));
+  return trace;
+}
+
+std::int64_t memory_of(const CachePlan& plan) {
+  return Checked(plan.num_blocks) * bytes_per_block_id(plan) + plan.waste.unallocated_bytes;
+}
+
+std::string trace_text(const SyntheticTraceSpec& trace) {
+  return fmt::format("{} made-up requests (seed {}): chats, agent loops and questions over documents, prompts up to {} tokens",
+                     human_count(trace.num_requests), trace.seed, human_count(trace.max_prompt_tokens));
+}
+
+std::string modelled_text(const SimulationStats& stats) {
+  std::vector<std::string> rules;
+  for (const ModelledRule rule : stats.modelled) rules.emplace_back(to_string(rule));
+  if (rules.empty()) return "Every rule in play is one that replays of a real engine cover.";
+  return fmt::format("Modelled, not replayed from a real engine: {}.", fmt::join(rules, ", "));
+}
+
+/// Results of a plan under each memory and without any bound.
+struct PlanRates {
+  std::vector<SimulationStats> by_memory;  ///< as memory_eighths
+  SimulationStats unlimited;
+};
+
+std::vector<PlanRates> simulate_rates(const PlotInputs& inputs, const SyntheticTraceSpec& trace) {
+  SweepSpec sweep;
+  for (const CachePlan& plan : inputs.set.plans) {
+    const CacheGeometry geometry = geometry_of(plan, inputs.engine);
+    for (const std::int64_t eighths : memory_eighths) {
+      CacheGeometry sized = geometry;
+      sized.num_blocks = std::max<std::int64_t>(2, Checked(plan.num_blocks) * eighths / 8);
+      sweep.simulations.push_back({.geometry = sized});
+    }
+    CacheGeometry unlimited = geometry;
+    unlimited.unlimited_pool = true;
+    sweep.simulations.push_back({.geometry = unlimited});
+  }
+  SyntheticTrace source(trace);
+  const SweepResult result = run_sweep(source, sweep);
+  std::vector<PlanRates> rates;
+  auto next = result.stats.begin();
+  for (std::size_t i = 0; i < inputs.set.plans.size(); ++i) {
+    rates.push_back({{next, next + std::ssize(memory_eighths)}, next[std::ssize(memory_eighths)]});
+    next += std::ssize(memory_eighths) + 1;
+  }
+  return rates;
+}
+
+/// In percent; nothing where the pool is too small for a request of the trace, which says nothing of hits.
+Cell rate_cell(const SimulationStats& stats) {
+  if (stats.refused > 0 || stats.stalled > 0) return Percent{std::numeric_limits<double>::quiet_NaN()};
+  return Percent{100 * stats.hit_rate()};
+}
+
+/// Ticks at the memories that were simulated, in GiB where these are whole numbers.
+PlotAxis memory_axis(std::int64_t bytes) {
+  const bool whole = bytes % (8 * gib) == 0;
+  const std::int64_t unit = whole ? gib : mib;
+  PlotAxis axis{.title = "memory of the pools", .unit = whole ? "GiB" : "MiB", .divisor = static_cast<double>(unit)};
+  axis.logarithmic = true;
+  for (const std::int64_t eighths : memory_eighths) axis.ticks.push_back(Checked(bytes) * eighths / 8 / unit);
+  if (axis.ticks.front() == 0) axis.ticks.clear();  // of a toy
+  axis.least = static_cast<double>(bytes) / 8 / axis.divisor * 0.9;
+  axis.most = static_cast<double>(bytes) * 4 / axis.divisor * 1.1;
+  return axis;
+}
+
+}  // namespace
+
+Plot plot_hit_rate(const PlotInputs& inputs) {
+  const SyntheticTraceSpec trace = trace_of(inputs);
+  const std::vector<PlanRates> rates = simulate_rates(inputs, trace);
+  const std::vector<CachePlan>& plans = inputs.set.plans;
+  Table by_pack({{"attention_pack_size"}, {"block_size_tokens"}, {"hit_percent"}, {"unlimited_hit_percent"}});
+  std::vector<std::size_t> order(plans.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return plans[a].attention_pack_size < plans[b].attention_pack_size;
+  });
+  const std::size_t whole = std::find(std::begin(memory_eighths), std::end(memory_eighths), 8) - std::begin(memory_eighths);
+  for (const std::size_t i : order)
+    by_pack.add_row({plans[i].attention_pack_size, rates[i].unlimited.geometry.block_size_tokens,
+                     rate_cell(rates[i].by_memory[whole]), rate_cell(rates[i].unlimited)});
+  std::vector<Column> columns{{"memory_bytes"}};
+  for (const CachePlan& plan : plans) columns.push_back({fmt::format("hit_percent_n{}", plan.attention_pack_size)});
+  Table by_memory(std::move(columns));
+  for (std::size_t k = 0; k < std::size(memory_eighths); ++k) {
+    std::vector<Cell> cells{std::int64_t{Checked(memory_of(plans.front())) * memory_eighths[k] / 8}};
+    for (const PlanRates& plan : rates) cells.push_back(rate_cell(plan.by_memory[k]));
+    by_memory.add_row(std::move(cells));
+  }
+  Plot plot{.name = "hit-rate",
+            .title = "Prompt tokens found again",
+            .subtitle = plot_subtitle(inputs.set),
+            .caption = fmt::format("{}, one at a time. {}", trace_text(trace), modelled_text(rates.front().by_memory[whole]))};
+  plot.tables.push_back({"pack", std::move(by_pack)});
+  plot.tables.push_back({"memory", std::move(by_memory)});
+  const PlotAxis y{.title = "hit rate", .unit = "% of prompt tokens"};
+  plot.panels.push_back({"Against the pack size", 0, "attention_pack_size", pack_axis(inputs.set), y,
+                         {{"this memory", {"hit_percent"}, SeriesStyle::points, 0},
+                          {"never evicting", {"unlimited_hit_percent"}, SeriesStyle::reference, 0}}});
+  PlotPanel memory{"Against memory", 1, "memory_bytes", memory_axis(memory_of(plans.front())), y, {}};
+  for (std::size_t i = 0; i < plans.size(); ++i)
+    memory.series.push_back({layout_title(plans[i]), {fmt::format("hit_percent_n{}", plans[i].attention_pack_size)},
+                             SeriesStyle::points, i});
+  plot.panels.push_back(std::move(memory));
+  return plot;
+}
+
+std::vector<Plot> plot_blocks_in_use(const PlotInputs& inputs) {
+  SyntheticTraceSpec trace = trace_of(inputs);
+  trace.num_requests = std::min(trace.num_requests, most_series_requests);
+  SweepSpec sweep;
+  for (const CachePlan& plan : inputs.set.plans)
+    sweep.simulations.push_back({.geometry = geometry_of(plan, inputs.engine),
+                                 .driver = {.kind = DriverKind::closed_loop, .in_flight = requests_in_flight}});
+  SyntheticTrace source(trace);
+  const SweepResult result = run_sweep(source, sweep);
+  std::vector<Plot> plots;
+  for (std::size_t i = 0; i < inputs.set.plans.size(); ++i) {
+    const CachePlan& plan = inputs.set.plans[i];
+    const SimulationStats& stats = result.stats[i];
+    Table table({{"step"}, {"held_state_blocks"}, {"held_attention_blocks"}, {"findable_blocks"}, {"usable_blocks"},
+                 {"running_requests"}, {"waiting_requests"}});
+    for (const SeriesPoint& point : stats.series.points())
+      table.add_row({point.step, point.held_state_blocks, point.held_blocks - point.held_state_blocks, point.findable_blocks,
+                     plan.usable_blocks, point.running_requests, point.waiting_requests});
+    Plot plot{.name = fmt::format("blocks-in-use-n{}", plan.attention_pack_size),
+              .title = fmt::format("Blocks in use over a trace, {}", layout_title(plan)),
+              .subtitle = fmt::format("{}, {} requests in flight", plot_subtitle(inputs.set), requests_in_flight),
+              .caption = fmt::format("{}. {}", trace_text(trace), modelled_text(stats))};
+    plot.tables.push_back({"", std::move(table)});
+    const PlotAxis x{.title = "step of the scheduler", .least = 0, .most = static_cast<double>(stats.steps)};
+    plot.panels.push_back({"Blocks", 0, "step", x, {.title = "blocks", .least = 0},
+                           {{"held: attention", {"held_state_blocks", "held_attention_blocks"}, SeriesStyle::area, 1},
+                            {"held: states", {"held_state_blocks"}, SeriesStyle::area, 0},
+                            {"findable", {"findable_blocks"}, SeriesStyle::thin, 1},
+                            {"usable", {"usable_blocks"}, SeriesStyle::reference, 0}}});
+    plot.panels.push_back({"Requests", 0, "step", x, {.title = "requests", .least = 0},
+                           {{"running", {"running_requests"}, SeriesStyle::thin, 0},
+                            {"waiting", {"waiting_requests"}, SeriesStyle::thin, 1}}});
+    plots.push_back(std::move(plot));
+  }
+  return plots;
+}
+
+}  // namespace hybridkv

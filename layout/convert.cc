@@ -23,4 +23,10 @@ void store_elements(std::byte* to, DType dtype, std::span<const float> values) {
   });
 }
 
+void round_elements(DType dtype, std::span<float> values) {
+  with_dtype(dtype, [&]<DType element>() {
+    for (float& value : values) value = decode<element>(encode<element>(value));
+  });
+}
+
 }  // namespace hybridkv

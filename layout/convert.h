@@ -150,4 +150,7 @@ void load_elements(const std::byte* from, DType dtype, std::span<float> values);
 /// Stores values as neighbouring elements, as `encode`. Any alignment. Pre: `to` has room for values.size() elements.
 void store_elements(std::byte* to, DType dtype, std::span<const float> values);
 
+/// Replaces every value by the one it would be read back as.
+void round_elements(DType dtype, std::span<float> values);
+
 }  // namespace hybridkv

@@ -13,7 +13,7 @@ bool AttentionManager::append_found(PrefixKey key, RequestBlocks& request) {
   const std::size_t before = request.attention.front().size();
   for (std::size_t group = 0; group < request.attention.size(); ++group) {
     const BlockId block = pool_.find(group_keys_(key, group));
-    if (block == null_block) {
+    if (block == null_block_id) {
       for (auto& table : request.attention) table.resize(before);
       return false;
     }
@@ -57,12 +57,12 @@ std::int64_t AttentionManager::kept(const RequestBlocks& request) const {
   return static_cast<std::int64_t>(request.attention.front().size()) - (request.attention_tail_shared ? 1 : 0);
 }
 
-void AttentionManager::grow(RequestBlocks& request, std::int64_t tokens, std::vector<BlockId>& copied) {
+void AttentionManager::grow(RequestBlocks& request, std::int64_t tokens, std::vector<BlockCopy>& copied) {
   const auto blocks = static_cast<std::size_t>(ceil_div(tokens, geometry_.block_size_tokens));
   for (auto& table : request.attention) {
     if (request.attention_tail_shared) {
-      copied.push_back(table.back());
-      table.back() = pool_.take(BlockKind::attention);
+      copied.push_back({table.back(), pool_.take(BlockKind::attention)});
+      table.back() = copied.back().to;
     }
     while (table.size() < blocks) table.push_back(pool_.take(BlockKind::attention));
   }
@@ -75,7 +75,7 @@ void AttentionManager::publish(RequestBlocks& request, std::span<const PrefixKey
   const std::int64_t block = geometry_.block_size_tokens;
   const std::int64_t unit = geometry_.match_unit();
   const std::int64_t units_per_block = block / unit;
-  const std::int64_t full = tokens / block;
+  const std::int64_t full = std::min(tokens / block, static_cast<std::int64_t>(keys.size()) / units_per_block);
   for (std::size_t group = 0; group < request.attention.size(); ++group) {
     const std::vector<BlockId>& table = request.attention[group];
     for (std::int64_t i = request.published_attention; i < full; ++i)

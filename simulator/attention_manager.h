@@ -32,7 +32,7 @@ class AttentionManager {
   std::int64_t kept(const RequestBlocks& request) const;
 
   /// Takes the blocks for `tokens` tokens; a shared tail is replaced by a copy first, and added to `copied`.
-  void grow(RequestBlocks& request, std::int64_t tokens, std::vector<BlockId>& copied);
+  void grow(RequestBlocks& request, std::int64_t tokens, std::vector<BlockCopy>& copied);
 
   /// Publishes the full blocks of the first `tokens` tokens and, where they reach it, the partial tail that ends at
   /// `partial_end` (0 = none). Pre: keys reach that far.

@@ -8,6 +8,6 @@ namespace hybridkv {
 using BlockId = std::uint32_t;
 
 /// Block 0: never handed out; stands in block tables where a position holds nothing.
-inline constexpr BlockId null_block = 0;
+inline constexpr BlockId null_block_id = 0;
 
 }  // namespace hybridkv

@@ -37,7 +37,7 @@ RequestBlocks CacheManager::make_request() const {
 }
 
 void CacheManager::end_step() {
-  for (const BlockId block : copied_) pool_->release(block);
+  for (const BlockCopy& copy : copied_) pool_->release(copy.from);
   copied_.clear();
 }
 

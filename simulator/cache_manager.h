@@ -23,7 +23,8 @@ struct PrefixHit {
 
 /// One prompt as the cache sees it.
 struct CachedPrompt {
-  std::span<const PrefixKey> keys;  ///< chain hash at every match unit, as far as content is known
+  std::span<const PrefixKey> keys;  ///< chain hash at every match unit, as far as content is known; nothing behind
+                                    ///< that is published
   std::int64_t tokens = 0;          ///< n: what is to be prefilled
 };
 
@@ -64,6 +65,8 @@ class CacheManager {
   /// Gives back everything: groups in order, each with its last block first.
   void release(RequestBlocks& request);
 
+  /// Copies of shared blocks that this step orders, in order: what a tensor engine does before it computes.
+  std::span<const BlockCopy> copies() const { return copied_; }
   std::int64_t copied_states() const { return copied_states_; }      ///< so far, counted per group
   std::int64_t copied_attention() const { return copied_attention_; }///< blocks, so far, counted per group
 
@@ -77,7 +80,7 @@ class CacheManager {
   std::unique_ptr<BlockPool> pool_;
   AttentionManager attention_;
   StateManager states_;
-  std::vector<BlockId> copied_;  // sources of this step's copies, held until it ends
+  std::vector<BlockCopy> copied_;  // of this step; the sources are held until it ends
   std::int64_t step_ = 0;
   std::int64_t copied_states_ = 0;
   std::int64_t copied_attention_ = 0;

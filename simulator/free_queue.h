@@ -14,24 +14,24 @@ namespace hybridkv {
 class FreeQueue {
  public:
   /// Blocks 1 .. num_blocks - 1 in ascending order.
-  explicit FreeQueue(std::int64_t num_blocks) : links_(1, {null_block, null_block}) {
+  explicit FreeQueue(std::int64_t num_blocks) : links_(1, {null_block_id, null_block_id}) {
     links_.reserve(static_cast<std::size_t>(num_blocks));
     for (std::int64_t id = 1; id < num_blocks; ++id) push_back(add_block());
   }
 
   std::int64_t size() const { return size_; }
-  BlockId front() const { return links_[null_block].next; }
+  BlockId front() const { return links_[null_block_id].next; }
   bool contains(BlockId block) const { return links_[block].next != outside; }
 
   /// Pre: not empty.
   BlockId pop_front() {
     const BlockId block = front();
-    expects(block != null_block, "a block is taken from a free queue that holds one");
+    expects(block != null_block_id, "a block is taken from a free queue that holds one");
     remove(block);
     return block;
   }
-  void push_front(BlockId block) { insert_between(null_block, block, links_[null_block].next); }
-  void push_back(BlockId block) { insert_between(links_[null_block].previous, block, null_block); }
+  void push_front(BlockId block) { insert_between(null_block_id, block, links_[null_block_id].next); }
+  void push_back(BlockId block) { insert_between(links_[null_block_id].previous, block, null_block_id); }
 
   /// Pre: contains(block).
   void remove(BlockId block) {
@@ -51,7 +51,7 @@ class FreeQueue {
   /// Blocks in queue order, for checks and tests.
   std::vector<BlockId> in_order() const {
     std::vector<BlockId> blocks;
-    for (BlockId at = front(); at != null_block; at = links_[at].next) blocks.push_back(at);
+    for (BlockId at = front(); at != null_block_id; at = links_[at].next) blocks.push_back(at);
     return blocks;
   }
 

@@ -30,7 +30,7 @@ class HashIndex {
   BlockId find(PrefixKey wanted) const {
     for (std::size_t at = home(tag_of(wanted));; at = (at + 1) & mask_) {
       const Slot slot = slots_[at];
-      if (slot.oldest == null_block) return null_block;
+      if (slot.oldest == null_block_id) return null_block_id;
       if (slot.tag == tag_of(wanted) && nodes_[slot.oldest].key == wanted) return slot.oldest;
     }
   }
@@ -41,7 +41,7 @@ class HashIndex {
     node = {wanted, block, block};
     ++size_;
     std::size_t at = home(tag_of(wanted));
-    for (; slots_[at].oldest != null_block; at = (at + 1) & mask_) {
+    for (; slots_[at].oldest != null_block_id; at = (at + 1) & mask_) {
       const BlockId oldest = slots_[at].oldest;
       if (slots_[at].tag != tag_of(wanted) || nodes_[oldest].key != wanted) continue;
       node.older = nodes_[oldest].older;  // the ring's last
@@ -58,7 +58,7 @@ class HashIndex {
     Node& node = nodes_[block];
     const std::uint32_t tag = tag_of(node.key);
     std::size_t at = home(tag);
-    while (slots_[at].oldest != null_block && slots_[at].oldest != block) at = (at + 1) & mask_;
+    while (slots_[at].oldest != null_block_id && slots_[at].oldest != block) at = (at + 1) & mask_;
     if (node.newer != block) {
       if (slots_[at].oldest == block) slots_[at].oldest = node.newer;
       nodes_[node.newer].older = node.older;
@@ -78,9 +78,9 @@ class HashIndex {
     old.swap(slots_);
     mask_ = slots_.size() - 1;
     for (const Slot slot : old) {
-      if (slot.oldest == null_block) continue;
+      if (slot.oldest == null_block_id) continue;
       std::size_t at = home(slot.tag);
-      while (slots_[at].oldest != null_block) at = (at + 1) & mask_;
+      while (slots_[at].oldest != null_block_id) at = (at + 1) & mask_;
       slots_[at] = slot;
     }
   }
@@ -89,7 +89,7 @@ class HashIndex {
   std::vector<BlockId> all(PrefixKey wanted) const {
     std::vector<BlockId> blocks;
     const BlockId oldest = find(wanted);
-    if (oldest == null_block) return blocks;
+    if (oldest == null_block_id) return blocks;
     BlockId at = oldest;
     do {
       blocks.push_back(at);
@@ -107,7 +107,7 @@ class HashIndex {
   };
   struct Slot {
     std::uint32_t tag = 0;
-    BlockId oldest = null_block;  // null_block = empty slot
+    BlockId oldest = null_block_id;  // null_block_id = empty slot
   };
 
   static std::uint32_t tag_of(PrefixKey key) { return static_cast<std::uint32_t>(key); }
@@ -115,7 +115,7 @@ class HashIndex {
 
   // Empties a slot and moves back every later slot of the same stretch that may stand nearer its home.
   void close_gap(std::size_t gap) {
-    for (std::size_t at = (gap + 1) & mask_; slots_[at].oldest != null_block; at = (at + 1) & mask_) {
+    for (std::size_t at = (gap + 1) & mask_; slots_[at].oldest != null_block_id; at = (at + 1) & mask_) {
       const std::size_t distance_from_home = (at - home(slots_[at].tag)) & mask_;
       if (distance_from_home < ((at - gap) & mask_)) continue;
       slots_[gap] = slots_[at];

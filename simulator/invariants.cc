@@ -24,7 +24,7 @@ class Checker {
     for (const auto& request : scheduler_.running()) check_request(*request);
     for (const auto& request : CachePeek::waiting(scheduler_))
       require(block_count(request->blocks) == 0, "waiting request {} holds blocks", request->record.index);
-    for (const BlockId block : CachePeek::copied(scheduler_)) hold(block, -1);
+    for (const BlockCopy& copy : CachePeek::copied(scheduler_)) hold(copy.from, -1);
     check_references();
     check_queue();
     check_index();
@@ -46,7 +46,7 @@ class Checker {
   }
 
   void hold(BlockId block, std::int64_t request) {
-    if (block == null_block || block >= holds_.size()) {
+    if (block == null_block_id || block >= holds_.size()) {
       require(false, "request {} holds block {}", request, block);
       return;
     }
@@ -71,7 +71,7 @@ class Checker {
     check_states(request, tokens);
   }
 
-  bool is_block(BlockId block) const { return block != null_block && block < holds_.size(); }
+  bool is_block(BlockId block) const { return block != null_block_id && block < holds_.size(); }
 
   void check_attention(const ActiveRequest& request, std::int64_t tokens) {
     const std::int64_t id = request.record.index;
@@ -130,7 +130,7 @@ class Checker {
   }
 
   void check_references() {
-    require(pool_.references(null_block) == 0 && pool_.key(null_block) == 0, "the null block is in use");
+    require(pool_.references(null_block_id) == 0 && pool_.key(null_block_id) == 0, "the null block is in use");
     for (BlockId block = 1; block < holds_.size(); ++block) {
       require(pool_.references(block) == holds_[block], "block {} counts {} references and has {}", block,
               pool_.references(block), holds_[block]);
@@ -141,17 +141,17 @@ class Checker {
   void check_queue() {
     const auto& links = PoolPeek::links(pool_);
     std::vector<bool> queued(holds_.size());
-    BlockId at = null_block;
+    BlockId at = null_block_id;
     std::int64_t count = 0;
     bool key_seen = false;
     do {
       const BlockId next = links[at].next;
-      if (next >= links.size() || links[next].previous != at || (next != null_block && queued[next])) {
+      if (next >= links.size() || links[next].previous != at || (next != null_block_id && queued[next])) {
         require(false, "the free queue is broken behind block {}", at);
         return;
       }
       at = next;
-      if (at == null_block) break;
+      if (at == null_block_id) break;
       queued[at] = true;
       ++count;
       require(!key_seen || pool_.key(at) != 0, "block {} without a key queues behind one with a key", at);
@@ -185,7 +185,7 @@ class Checker {
             index.size(), keyed);
     const auto& slots = PoolPeek::slots(pool_);
     const auto filled = std::count_if(slots.begin(), slots.end(),
-                                      [](const auto& slot) { return slot.oldest != null_block; });
+                                      [](const auto& slot) { return slot.oldest != null_block_id; });
     require(static_cast<std::size_t>(filled) == by_key.size(), "the index has {} slots for {} keys", filled,
             by_key.size());
   }

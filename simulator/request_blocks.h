@@ -10,7 +10,7 @@ namespace hybridkv {
 /// A state a request holds: the one behind the tokens of table position `index`.
 struct StateEntry {
   std::int64_t index = 0;
-  BlockId block = null_block;
+  BlockId block = null_block_id;
   bool operator==(const StateEntry&) const = default;
 };
 
@@ -24,12 +24,19 @@ struct StateTable {
   std::int64_t running_index() const { return live.empty() ? -1 : live.back().index; }
   /// The table as an engine keeps it: null blocks where no state is held, speculative blocks at the end.
   std::vector<BlockId> with_nulls() const {
-    std::vector<BlockId> table(static_cast<std::size_t>(running_index() + 1), null_block);
+    std::vector<BlockId> table(static_cast<std::size_t>(running_index() + 1), null_block_id);
     for (const StateEntry& entry : live) table[static_cast<std::size_t>(entry.index)] = entry.block;
     table.insert(table.end(), spare.begin(), spare.end());
     return table;
   }
   bool operator==(const StateTable&) const = default;
+};
+
+/// A block whose content the engine copies, whole page by whole page, before it computes the step.
+struct BlockCopy {
+  BlockId from = null_block_id;  ///< shared, held until the step ends
+  BlockId to = null_block_id;    ///< fresh, the request's own
+  bool operator==(const BlockCopy&) const = default;
 };
 
 /// All blocks one request holds.

@@ -20,7 +20,7 @@ std::int64_t StateManager::match(std::span<const PrefixKey> keys, std::int64_t l
     std::size_t group = 0;
     for (; group < request.states.size(); ++group) {
       const BlockId block = pool_.find(group_keys_(key, group));
-      if (block == null_block) break;
+      if (block == null_block_id) break;
       request.states[group].live.assign(1, {index, block});
     }
     if (group == request.states.size()) return tokens;
@@ -65,14 +65,14 @@ void StateManager::drop_passed(RequestBlocks& request, std::int64_t computed) {
 }
 
 std::int64_t StateManager::grow(RequestBlocks& request, std::int64_t tokens, bool first_chunk,
-                                std::vector<BlockId>& copied) {
+                                std::vector<BlockCopy>& copied) {
   const bool none = geometry_.mode == CacheMode::none;
   const std::int64_t last = none ? 0 : ceil_div(tokens, geometry_.block_size_tokens) - 1;
   std::int64_t copies = 0;
   for (StateTable& table : request.states) {
     if (request.state_tail_shared) {
-      copied.push_back(table.live.back().block);
-      table.live.back().block = pool_.take(BlockKind::state);
+      copied.push_back({table.live.back().block, pool_.take(BlockKind::state)});
+      table.live.back().block = copied.back().to;
       ++copies;
     }
     const bool had_state = !table.live.empty();
@@ -122,11 +122,12 @@ void StateManager::publish(RequestBlocks& request, std::span<const PrefixKey> ke
                            const Retention& retention, std::int64_t step) {
   if (request.states.empty()) return;
   const std::int64_t block = geometry_.block_size_tokens;
-  const std::int64_t full = tokens / block;
+  const std::int64_t known = static_cast<std::int64_t>(keys.size()) * geometry_.match_unit();
+  const std::int64_t full = std::min(tokens, known) / block;
   if (geometry_.mode == CacheMode::all) {
     for (std::int64_t i = request.published_states; i < full; ++i)
       if (retained((i + 1) * block, retention)) publish_at(request, keys, (i + 1) * block, step);
-  } else if (tokens % block == 0 && full > request.published_states && retained(tokens, retention)) {
+  } else if (tokens % block == 0 && tokens <= known && full > request.published_states && retained(tokens, retention)) {
     publish_at(request, keys, tokens, step);
   }
   request.published_states = std::max(request.published_states, full);

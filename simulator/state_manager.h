@@ -40,7 +40,7 @@ class StateManager {
 
   /// Takes the blocks for a chunk that ends at `tokens` tokens. A shared running state is replaced by a copy first,
   /// and added to `copied`. Returns how many states the engine copies.
-  std::int64_t grow(RequestBlocks& request, std::int64_t tokens, bool first_chunk, std::vector<BlockId>& copied);
+  std::int64_t grow(RequestBlocks& request, std::int64_t tokens, bool first_chunk, std::vector<BlockCopy>& copied);
 
   /// What a published state may be kept for.
   struct Retention {

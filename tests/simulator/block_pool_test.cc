@@ -40,7 +40,7 @@ TEST_CASE("edge: a hit leaves the queue, a block taken for new use loses its key
   pool.mark_used(hit);
   CHECK(queue_of(pool) == std::vector<BlockId>{2, 3});
   CHECK(pool.take(BlockKind::attention) == 2);
-  CHECK(pool.find(102) == null_block);
+  CHECK(pool.find(102) == null_block_id);
   CHECK(pool.stats().evictions == 1);
   CHECK(pool.stats().checkpoints_evicted_unused == 1);
   CHECK(pool.stats().checkpoints_used == 1);
@@ -68,7 +68,7 @@ TEST_CASE("edge: an unlimited pool grows instead of dropping a key") {
     pool.publish(block, key, 1, false);
     pool.release(block);
   }
-  for (PrefixKey key = 1; key <= 100; ++key) CHECK(pool.find(key) != null_block);
+  for (PrefixKey key = 1; key <= 100; ++key) CHECK(pool.find(key) != null_block_id);
   CHECK(pool.stats().evictions == 0);
   CHECK(pool.num_blocks() == 101);
 }

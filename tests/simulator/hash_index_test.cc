@@ -20,7 +20,7 @@ TEST_CASE("edge: a look-up takes the oldest of several blocks with one key") {
   index.erase(7);
   CHECK(index.all(99) == std::vector<BlockId>{2});
   index.erase(2);
-  CHECK(index.find(99) == null_block);
+  CHECK(index.find(99) == null_block_id);
   CHECK(index.size() == 0);
 }
 

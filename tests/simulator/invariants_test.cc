@@ -103,7 +103,7 @@ struct Planted {
   BlockPool& pool() { return CachePeek::pool(scheduler); }
   RequestBlocks& blocks(std::size_t request) { return scheduler.running()[request]->blocks; }
   /// A free block with a key, at the end of the queue.
-  BlockId last_free() { return PoolPeek::links(pool())[null_block].previous; }
+  BlockId last_free() { return PoolPeek::links(pool())[null_block_id].previous; }
 
   Scheduler scheduler{{.block_size_tokens = 4, .num_blocks = 80, .state_groups = 2, .mode = CacheMode::align,
                        .speculative_tokens = 1, .max_num_batched_tokens = 24}, false, [](const RequestRecord&) {}};
@@ -136,7 +136,7 @@ TEST_CASE("fault: wrong reference counts are found") {
     CHECK(found(planted, "references and has"));
   }
   SUBCASE("the null block is held") {
-    planted.blocks(0).attention[0][0] = null_block;
+    planted.blocks(0).attention[0][0] = null_block_id;
     CHECK(found(planted, "holds block 0"));
   }
   SUBCASE("a held block lies in the free queue") {

@@ -11,9 +11,11 @@
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
 #include "layout/error.h"
+#include "report/forward_report.h"
 #include "report/json_text.h"
 #include "report/plan_json.h"
 #include "report/verify_report.h"
+#include "scenarios/model_library.h"
 
 namespace hybridkv {
 
@@ -24,6 +26,10 @@ struct VerifyOptions {
   OutputOptions output;
   std::vector<std::string> inject;
   std::string export_folder;
+  bool forward = false;
+  bool all_models = false;
+  std::int64_t scale = 16;
+  std::vector<std::string> cases;
 };
 
 std::vector<std::optional<Fault>> faults_of(const std::vector<std::string>& names) {
@@ -46,7 +52,112 @@ std::vector<std::optional<Fault>> faults_of(const std::vector<std::string>& name
 std::string fault_list() {
   std::string text = "Faults for --inject (exit code 1 when a check finds it):\n";
   for (const FaultInfo& info : all_faults()) text += fmt::format("  {:<18}{}\n", info.name, info.description);
+  text += "With --forward also:\n";
+  for (const ForwardFaultInfo& info : all_forward_faults())
+    text += fmt::format("  {:<18}{} (found by {})\n", info.name, info.description, info.found_by);
   return text + fmt::format("  {:<18}each of them in turn\n", "all");
+}
+
+/// Forward cases of the names given; none: all.
+std::vector<ForwardCase> cases_of(const std::vector<std::string>& names) {
+  std::vector<ForwardCase> cases;
+  for (const std::string& name : names) {
+    const std::size_t before = cases.size();
+    std::string known;
+    for (const ForwardCase forward_case : all_forward_cases()) {
+      if (to_string(forward_case) == name) cases.push_back(forward_case);
+      known += fmt::format("{}{}", known.empty() ? "" : ", ", to_string(forward_case));
+    }
+    if (cases.size() == before)
+      throw InputError(fmt::format("--case {}: no such case; take one of {}", name, known));
+  }
+  return cases;
+}
+
+/// A forward spec for every fault to plant: of the engine, or of the layout.
+std::vector<ForwardSpec> forward_specs(const VerifyOptions& options) {
+  ForwardSpec plain;
+  plain.scale = options.scale;
+  plain.cases = cases_of(options.cases);
+  if (options.inject.empty()) return {plain};
+  std::vector<ForwardSpec> specs;
+  const auto add = [&](const ForwardFaultInfo& info) {
+    ForwardSpec spec = plain;
+    spec.fault = info.fault;
+    if (spec.cases.empty()) spec.cases = cases_of({std::string(info.found_by)});
+    specs.push_back(spec);
+  };
+  for (const std::string& name : options.inject) {
+    if (name == "all") {
+      for (const ForwardFaultInfo& info : all_forward_faults()) add(info);
+      continue;
+    }
+    if (const auto fault = parse_forward_fault(name)) {
+      add(all_forward_faults()[static_cast<std::size_t>(*fault)]);
+      continue;
+    }
+    ForwardSpec spec = plain;
+    spec.layout_fault = faults_of({name}).front();
+    specs.push_back(spec);
+  }
+  return specs;
+}
+
+/// Pack sizes to verify: those of --pack, else of the scenario's verify section, else all of them.
+std::vector<std::int64_t> verified_packs(const Scenario& scenario, const VerifyOptions& options) {
+  if (!options.scenario.pack.empty() || scenario.verify.pack_sizes.empty()) return scenario.pack_sizes;
+  return scenario.verify.pack_sizes;
+}
+
+struct ForwardTask {
+  ModelSpec model;
+  EngineSpec engine;
+};
+
+void add_tasks(std::vector<ForwardTask>& tasks, const Scenario& scenario, const VerifyOptions& options) {
+  for (const std::int64_t pack : verified_packs(scenario, options)) {
+    tasks.push_back({scenario.model, scenario.engine});
+    tasks.back().engine.attention_pack_size = pack;
+  }
+}
+
+std::vector<ForwardTask> forward_tasks(const VerifyOptions& options) {
+  std::vector<ForwardTask> tasks;
+  if (!options.all_models) {
+    add_tasks(tasks, read_scenario(options.scenario), options);
+    return tasks;
+  }
+  if (!options.scenario.scenario.empty() || !options.scenario.model.empty())
+    throw InputError("--all-models runs every shipped model; leave out the scenario and --model");
+  for (const ShippedModel& shipped : shipped_models()) {
+    ScenarioOptions flags = options.scenario;
+    flags.model = shipped.model.name;
+    if (flags.pack.empty()) flags.pack = "1,3";
+    flags.memory = "1 TiB";  // forward passes size their pools themselves
+    flags.max_model_len = "1";
+    add_tasks(tasks, read_scenario(flags), options);
+  }
+  return tasks;
+}
+
+int run_forward(const VerifyOptions& options) {
+  if (!options.export_folder.empty()) throw InputError("--export writes batches of one layer; leave out --forward");
+  const std::vector<ForwardTask> tasks = forward_tasks(options);
+  const std::vector<ForwardSpec> specs = forward_specs(options);
+  std::vector<ForwardReport> reports;
+  {
+    Progress progress(options.output.quiet);
+    for (const ForwardTask& task : tasks)
+      for (const ForwardSpec& spec : specs)
+        reports.push_back(verify_forward(task.model, task.engine, spec, [&](int done, int total) {
+          progress.update(fmt::format("{}, N = {}", task.model.name, task.engine.attention_pack_size),
+                          fmt::format("run {} of {}", reports.size() + 1, tasks.size() * specs.size()), done, total);
+        }));
+  }
+  write_output(render_forward(reports, options.output.format(), options.output.style()));
+  const bool all_passed =
+      std::all_of(reports.begin(), reports.end(), [](const ForwardReport& report) { return report.passed(); });
+  return all_passed ? exit_fine : exit_fault_found;
 }
 
 VerifySpec verify_spec(const Scenario& scenario, const VerifyOptions& options) {
@@ -58,12 +169,6 @@ VerifySpec verify_spec(const Scenario& scenario, const VerifyOptions& options) {
   return spec;
 }
 
-/// Pack sizes to verify: those of --pack, else of the scenario's verify section, else all of them.
-std::vector<std::int64_t> verified_packs(const Scenario& scenario, const VerifyOptions& options) {
-  if (!options.scenario.pack.empty() || scenario.verify.pack_sizes.empty()) return scenario.pack_sizes;
-  return scenario.verify.pack_sizes;
-}
-
 void write_plan(const PlanSet& plans, const std::string& folder) {
   std::ofstream file(std::filesystem::path(folder) / "plan.json");
   file << json_text(to_json(plans));
@@ -71,6 +176,9 @@ void write_plan(const PlanSet& plans, const std::string& folder) {
 }
 
 int run_verify(const VerifyOptions& options) {
+  if (options.forward) return run_forward(options);
+  if (options.all_models || !options.cases.empty())
+    throw InputError("--all-models and --case belong to --forward; add it");
   const Scenario scenario = read_scenario(options.scenario);
   const std::vector<std::int64_t> packs = verified_packs(scenario, options);
   const std::vector<std::optional<Fault>> faults = faults_of(options.inject);
@@ -110,8 +218,18 @@ void add_verify_command(CLI::App& app, CommandAction& action) {
       ->add_option("--export", options->export_folder,
                    "write batches, results, raw pages and the plan to a new folder, as .npy and .json")
       ->type_name("DIR");
+  command->add_flag("--forward", options->forward,
+                    "run a random network of the model's layers, scaled down, through the pages and compare it with "
+                    "the same network run without them");
+  command->add_option("--scale", options->scale, "--forward: divide head counts and head sizes by this; default 16")
+      ->type_name("N");
+  command->add_option("--case", options->cases, "--forward: only this case; default: all")->type_name("CASE");
+  command->add_flag("--all-models", options->all_models, "--forward: every shipped model, at N = 1 and 3 or --pack");
   command->footer(fault_list() +
                   "\nExamples:\n"
+                  "  hybridkv verify --forward qwen3.5-397b --pack 1,2,3,5\n"
+                  "  hybridkv verify --forward --all-models\n"
+                  "  hybridkv verify --forward qwen3.5-397b --pack 3 --inject all\n"
                   "  hybridkv verify qwen3.5-397b\n"
                   "  hybridkv verify qwen3.5-397b --pack 5 --inject zero-full-page\n"
                   "  hybridkv verify my.yaml --pack 4 --export recompute-me");

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <vector>
+
+#include "planner/model_spec.h"
+
+namespace hybridkv::testing {
+
+/// Ten layers, every second one attention.
+inline ModelSpec small_hybrid(const RecurrentSpec& recurrent, DType dtype,
+                              const AttentionSpec& attention = {AttentionKind::full, 4, 2, 16, 16, 0}) {
+  ModelSpec model;
+  model.name = "small hybrid";
+  model.dtype = dtype;
+  for (int i = 0; i < 10; ++i) {
+    LayerSpec layer;
+    if (i % 2 == 0)
+      layer.recurrent = recurrent;
+    else
+      layer.attention = attention;
+    model.layers.push_back(layer);
+  }
+  return model;
+}
+
+inline std::vector<RecurrentSpec> small_families() {
+  return {GdnSpec{2, 4, 16, 16, 4},  Mamba2Spec{8, 8, 16, 2, 4, 16}, Mamba1Spec{32, 16, 4},
+          KdaSpec{2, 16, 4, false}, KdaSpec{2, 16, 4, true},        ShortConvSpec{64, 3},
+          LinearAttentionSpec{4, 16}};
+}
+
+}  // namespace hybridkv::testing

@@ -1,0 +1,40 @@
+#include "verify/scaled_model.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/verify/forward_models.h"
+
+namespace hybridkv {
+namespace {
+
+TEST_CASE("edge: ratios of heads stay, widths shrink to no less than eight channels") {
+  const AttentionSpec attention{AttentionKind::full, 32, 2, 256, 256, 0};
+  const ModelSpec model = scaled_model(testing::small_hybrid(GdnSpec{16, 64, 128, 128, 4}, DType::bf16, attention), 16);
+  CHECK(model.layers[1].attention == AttentionSpec{AttentionKind::full, 16, 1, 16, 16, 0});
+  CHECK(model.layers[0].recurrent == RecurrentSpec(GdnSpec{1, 4, 8, 8, 4}));
+  const auto recurrent = [](const RecurrentSpec& layer) {
+    return *scaled_model(testing::small_hybrid(layer, DType::bf16), 16).layers[0].recurrent;
+  };
+  CHECK(recurrent(Mamba2Spec{64, 64, 128, 8, 4, 128}) == RecurrentSpec(Mamba2Spec{1, 8, 8, 1, 4, 16}));
+  CHECK(recurrent(Mamba1Spec{8192, 16, 4}) == RecurrentSpec(Mamba1Spec{32, 8, 4}));
+  CHECK(recurrent(KdaSpec{96, 128, 4, true}) == RecurrentSpec(KdaSpec{6, 8, 4, true}));
+  CHECK(recurrent(ShortConvSpec{2048, 3}) == RecurrentSpec(ShortConvSpec{8, 3}));
+  CHECK(recurrent(LinearAttentionSpec{64, 128}) == RecurrentSpec(LinearAttentionSpec{4, 8}));
+}
+
+TEST_CASE("edge: the latent keeps its two parts, a window its span over several blocks") {
+  const auto attention = [](const AttentionSpec& layer) {
+    return *scaled_model(testing::small_hybrid(ShortConvSpec{64, 3}, DType::bf16, layer), 16).layers[1].attention;
+  };
+  CHECK(attention({AttentionKind::mla, 32, 1, 576, 512, 0}) == AttentionSpec{AttentionKind::mla, 2, 1, 36, 32, 0});
+  CHECK(attention({AttentionKind::sliding_window, 8, 8, 128, 128, 4096}) ==
+        AttentionSpec{AttentionKind::sliding_window, 1, 1, 8, 8, 16});
+}
+
+TEST_CASE("edge: scale one is the model itself") {
+  const ModelSpec model = testing::small_hybrid(Mamba2Spec{64, 64, 128, 8, 4, 128}, DType::bf16);
+  CHECK(scaled_model(model, 1) == model);
+}
+
+}  // namespace
+}  // namespace hybridkv

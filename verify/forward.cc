@@ -1,0 +1,135 @@
+#include "verify/forward.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
+
+#include "layout/cosize.h"
+#include "planner/plan.h"
+#include "verify/parallel.h"
+#include "verify/plant.h"
+#include "verify/scaled_model.h"
+
+namespace hybridkv {
+
+namespace {
+
+constexpr std::int64_t draft_tokens = 3;
+
+void check_spec(const ForwardSpec& spec, const ModelSpec& model, const EngineSpec& engine) {
+  if (spec.scale < 1) throw SpecError("--scale", fmt::format("is {}, but a scale divides; take 1 or more", spec.scale));
+  const DType dtype = engine.kv_dtype.value_or(model.dtype);
+  if (dtype == DType::int8 || dtype == DType::uint8)
+    throw SpecError("engine.kv_dtype", fmt::format("a forward pass needs a float type, {} has no scale; verify without "
+                                                   "--forward checks its layout", to_string(dtype)));
+}
+
+/// The engine of the plan with what a single rank and a small model leave of it.
+EngineSpec scaled_engine(const EngineSpec& engine, CacheMode mode, std::int64_t speculative_tokens) {
+  EngineSpec scaled = engine;
+  scaled.tensor_parallel = 1;
+  scaled.cache_mode = mode;
+  scaled.speculative_tokens = speculative_tokens;
+  scaled.draft.reset();
+  scaled.block_size_tokens.reset();
+  scaled.mamba_block_size_tokens.reset();
+  scaled.kernel_alignment_tokens = 16;
+  scaled.kernel_block_sizes.clear();
+  scaled.page_alignment_bytes = 1;
+  scaled.memory_bytes = 1;
+  scaled.num_blocks = 1 << 20;
+  return scaled;
+}
+
+CachePlan plan_with_small_pools(const ModelSpec& model, EngineSpec engine) {
+  const LimitsSpec limits{.max_model_lens = {1}};
+  engine.num_blocks = forward_pool_blocks(make_plan(model, engine, limits));
+  return make_plan(model, engine, limits);
+}
+
+/// One plan with all that its cases share.
+struct Prepared {
+  CachePlan plan;
+  ForwardNetwork network;
+  std::vector<BoundView> views;
+  std::unique_ptr<DenseResults> dense;
+
+  Prepared(const ModelSpec& model, const EngineSpec& engine, const ForwardSpec& spec)
+      : plan(plan_with_small_pools(model, engine)),
+        network(make_network(model, plan, spec.width, spec.seed)),
+        views(bind_views(plan)),
+        dense(std::make_unique<DenseResults>(network)) {
+    // The null block is handed out by the case, not by a view.
+    if (!spec.layout_fault || spec.layout_fault == Fault::null_block) return;
+    BlockAssignment unused;
+    plant_fault(*spec.layout_fault, plan, views, unused);
+    for (const BoundView& view : views)
+      if (view.byte_shift + cosize(view.view.layout) * view.element_bytes() > plan.pools[view.view.pool].bytes)
+        throw InputError(fmt::format("--inject {}: the views leave the pool, so no engine would start; verify without "
+                                     "--forward reports it", to_string(*spec.layout_fault)));
+  }
+};
+
+}  // namespace
+
+bool ForwardReport::passed() const {
+  return first_failure() == nullptr && std::any_of(results.begin(), results.end(), [](const ForwardResult& result) {
+           return result.status == ForwardStatus::passed;
+         });
+}
+
+const ForwardResult* ForwardReport::first_failure() const {
+  for (const ForwardResult& result : results)
+    if (result.status == ForwardStatus::failed) return &result;
+  return nullptr;
+}
+
+ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, const ForwardSpec& spec,
+                             const ForwardProgress& progress) {
+  check_spec(spec, model, engine);
+  const auto start = std::chrono::steady_clock::now();
+  const ModelSpec scaled = scaled_model(model, spec.scale);
+  std::vector<ForwardCase> cases = spec.cases;
+  if (cases.empty()) cases.assign(all_forward_cases().begin(), all_forward_cases().end());
+
+  struct Task {
+    ForwardCase forward_case;
+    std::shared_ptr<const Prepared> on;
+  };
+  std::vector<Task> tasks;
+  for (const CacheMode mode : spec.modes) {
+    const auto plain = std::make_shared<const Prepared>(scaled, scaled_engine(engine, mode, 0), spec);
+    std::shared_ptr<const Prepared> drafting;
+    for (const ForwardCase forward_case : cases) {
+      if (forward_case == ForwardCase::drafts && !drafting)
+        drafting = std::make_shared<const Prepared>(scaled, scaled_engine(engine, mode, draft_tokens), spec);
+      tasks.push_back({forward_case, forward_case == ForwardCase::drafts ? drafting : plain});
+    }
+  }
+  ForwardReport report{.model = model.name,
+                       .attention_pack_size = engine.attention_pack_size,
+                       .scale = spec.scale,
+                       .layers = static_cast<std::int64_t>(tasks.front().on->network.layers.size()),
+                       .page_bytes = tasks.front().on->plan.page_bytes,
+                       .fault = spec.fault,
+                       .layout_fault = spec.layout_fault,
+                       .results = std::vector<ForwardResult>(tasks.size())};
+  for (const SpecPlan& layers : tasks.front().on->plan.specs)
+    if (layers.attention && report.block_size_tokens == 0) report.block_size_tokens = layers.block_size_tokens;
+  std::atomic<int> done{0};
+  std::mutex reporting;
+  parallel_for(tasks.size(), [&](std::size_t i) {
+    const Prepared& on = *tasks[i].on;
+    report.results[i] =
+        run_forward_case(tasks[i].forward_case, {on.plan, on.network, *on.dense, on.views, spec.fault, spec.layout_fault});
+    const std::lock_guard lock(reporting);
+    if (progress) progress(++done, static_cast<int>(tasks.size()));
+  });
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return report;
+}
+
+}  // namespace hybridkv

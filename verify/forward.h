@@ -1,0 +1,58 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/engine_spec.h"
+#include "planner/model_spec.h"
+#include "verify/fault.h"
+#include "verify/forward_case.h"
+
+namespace hybridkv {
+
+/// What a forward verification should do.
+struct ForwardSpec {
+  std::int64_t scale = 16;      ///< divides head counts and head sizes, see scaled_model; 1 = as they are
+  std::int64_t width = 32;      ///< channels between layers, >= 1
+  std::uint64_t seed = 1;       ///< of weights and embeddings
+  std::vector<CacheMode> modes{CacheMode::none, CacheMode::align, CacheMode::all};
+  std::vector<ForwardCase> cases;           ///< empty: all
+  std::optional<ForwardFault> fault;        ///< planted on purpose into the engine
+  std::optional<Fault> layout_fault;        ///< planted on purpose into the views
+};
+
+/// What the forward passes of one model and pack size showed.
+struct ForwardReport {
+  std::string model;
+  std::int64_t attention_pack_size = 1;
+  std::int64_t scale = 1;
+  std::int64_t layers = 0;             ///< that cache something
+  std::int64_t block_size_tokens = 0;  ///< of the scaled model in the first mode
+  std::int64_t page_bytes = 0;
+  std::optional<ForwardFault> fault;
+  std::optional<Fault> layout_fault;
+  std::vector<ForwardResult> results;  ///< mode by mode, in the order of the cases
+  double seconds = 0;
+
+  /// Every case that applies was right; there is at least one.
+  bool passed() const;
+  /// The first case that failed, or nullptr.
+  const ForwardResult* first_failure() const;
+};
+
+/// Called as verification goes on: how many of how many cases are done.
+using ForwardProgress = std::function<void(int done, int total)>;
+
+/// Runs a random network with the caches of the scaled model (layer pattern, families, head ratios, dtypes, backend
+/// form, order and pack size of the engine) through pools and views of its own plan, in every mode and case, and
+/// compares each token's output with that of the same network run dense and unpaged in float64. Tensor parallel is 1,
+/// drafts of another model are left out. Cases run on all cores; the result does not depend on their number.
+///
+/// Throws SpecError as make_plan, for a cache dtype that is no float type, and for a scale or width below 1; InputError
+/// where a planted layout fault has no place or would leave the pool.
+ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, const ForwardSpec& spec,
+                             const ForwardProgress& progress = {});
+
+}  // namespace hybridkv

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "planner/cache_plan.h"
+#include "verify/bound_view.h"
+#include "verify/fault.h"
+#include "verify/forward_fault.h"
+#include "verify/forward_network.h"
+
+namespace hybridkv {
+
+/// A situation in which an engine reuses, moves or gives back cached data.
+enum class ForwardCase {
+  shared_prefix,  ///< a second request begins with blocks of one that still runs
+  resume,         ///< a request begins with blocks and a checkpoint of one that is gone
+  branch,         ///< prompts part at a point that gets a checkpoint of its own
+  copy_on_write,  ///< a partial block, and the state in its middle, is continued by two requests
+  preemption,     ///< a request loses its blocks and is computed again
+  drafts,         ///< speculative tokens, some kept and some rejected
+  fresh_blocks,   ///< state blocks come with another request's bytes
+  recycling,      ///< a pool so small that its blocks are used again and again
+};
+
+/// All cases in the order of the enumeration.
+std::span<const ForwardCase> all_forward_cases();
+/// "shared-prefix", "resume", …
+std::string_view to_string(ForwardCase forward_case);
+
+enum class ForwardStatus {
+  passed,
+  failed,
+  does_not_apply,  ///< the mode has nothing of the kind; never counts as passed
+};
+
+/// What one case showed under one plan.
+struct ForwardResult {
+  ForwardCase forward_case = ForwardCase::shared_prefix;
+  CacheMode mode = CacheMode::none;
+  ForwardStatus status = ForwardStatus::passed;
+  std::int64_t requests = 0;
+  std::int64_t tokens = 0;      ///< whose output was compared, computed again ones included
+  std::int64_t hit_tokens = 0;  ///< found in the cache instead of computed
+  std::int64_t copies = 0;      ///< pages copied on write, and states moved behind a boundary, per layer
+  std::int64_t preemptions = 0;
+  std::int64_t rejected = 0;    ///< draft tokens
+  std::int64_t reused_blocks = 0;  ///< blocks taken beyond the first use of every block of the pool
+  double max_error = 0;         ///< of rows of RMS one
+  double tolerance = 0;
+  std::string message;          ///< why it failed or does not apply
+};
+
+/// Dense results by sequence, computed once for all cases. Safe to use from several threads.
+class DenseResults {
+ public:
+  explicit DenseResults(const ForwardNetwork& network) : network_(network) {}
+  /// (token, width) of `dense_forward`.
+  std::shared_ptr<const std::vector<double>> of(const std::vector<std::uint64_t>& contents);
+
+ private:
+  const ForwardNetwork& network_;
+  std::mutex mutex_;
+  std::map<std::vector<std::uint64_t>, std::shared_ptr<const std::vector<double>>> results_;
+};
+
+/// All that a case runs on.
+struct ForwardSetting {
+  const CachePlan& plan;
+  const ForwardNetwork& network;
+  DenseResults& dense;
+  const std::vector<BoundView>& views;       ///< of the plan, a planted fault may have changed them
+  std::optional<ForwardFault> fault = std::nullopt;
+  std::optional<Fault> layout_fault = std::nullopt;  ///< the one in the views, or an operation gone wrong
+};
+
+/// Runs one case: every output of every request against the dense network's. A case in which its event did not take
+/// place (no hit, no copy, no preemption …) has failed, whatever its outputs.
+/// Pre: the pools of the plan have at least `forward_pool_blocks`; for drafts the plan has speculative tokens.
+ForwardResult run_forward_case(ForwardCase forward_case, const ForwardSetting& setting);
+
+/// Blocks a pool needs for every case, null block included.
+std::int64_t forward_pool_blocks(const CachePlan& plan);
+
+/// Largest error allowed of a row of RMS one: absolute and relative tolerance of the coarsest dtype that anything is
+/// cached in. fp32: float arithmetic through all layers, fp16, bf16 and fp8: their rounding.
+double forward_tolerance(const CachePlan& plan);
+
+}  // namespace hybridkv

@@ -1,0 +1,304 @@
+#include "verify/forward_engine.h"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "attention/cache_write.h"
+#include "attention/kv_view.h"
+#include "attention/unified.h"
+#include "layout/convert.h"
+#include "layout/slice.h"
+#include "mamba/recurrent_forward.h"
+
+namespace hybridkv {
+
+namespace {
+
+using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+/// Tokens of one matrix product of a recurrence: small heads gain nothing from longer ones.
+constexpr std::int64_t scan_tokens = 16;
+
+std::vector<float> project(std::span<const float> x, const std::vector<float>& weights, std::int64_t inputs) {
+  const std::int64_t tokens = static_cast<std::int64_t>(x.size()) / inputs;
+  const std::int64_t outputs = static_cast<std::int64_t>(weights.size()) / inputs;
+  std::vector<float> result(static_cast<std::size_t>(tokens * outputs));
+  Eigen::Map<Matrix>(result.data(), tokens, outputs).noalias() =
+      Eigen::Map<const Matrix>(x.data(), tokens, inputs) *
+      Eigen::Map<const Matrix>(weights.data(), outputs, inputs).transpose();
+  return result;
+}
+
+std::vector<float> normalised(const std::vector<float>& x, std::int64_t width) {
+  std::vector<float> result(x.size());
+  for (std::size_t first = 0; first < x.size(); first += width) {
+    float sum = 0;
+    for (std::int64_t i = 0; i < width; ++i) sum += x[first + i] * x[first + i];
+    const float scale = 1 / std::sqrt(sum / static_cast<float>(width) + 1e-12f);
+    for (std::int64_t i = 0; i < width; ++i) result[first + i] = x[first + i] * scale;
+  }
+  return result;
+}
+
+void add(std::vector<float>& x, const std::vector<float>& part) {
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] += part[i];
+}
+
+void rotate_heads(std::vector<float>& rows, std::int64_t heads, const AttentionGeometry& attention,
+                  std::span<const std::int64_t> positions) {
+  const std::int64_t size = attention.head_size_k;
+  for (std::size_t token = 0; token < positions.size(); ++token)
+    for (std::int64_t head = 0; head < heads; ++head)
+      rotate(std::span(rows).subspan((token * heads + head) * size, size), unrotated_channels(attention),
+             positions[token]);
+}
+
+std::vector<std::int64_t> positions_of(std::span<const ForwardChunk> chunks) {
+  std::vector<std::int64_t> positions;
+  for (const ForwardChunk& chunk : chunks)
+    for (std::int64_t position = chunk.computed; position < chunk.end; ++position) positions.push_back(position);
+  return positions;
+}
+
+/// The batch of one attention group.
+CommonAttentionMetadata metadata_of(std::span<const ForwardChunk> chunks, std::size_t group,
+                                    std::int64_t block_size_tokens) {
+  std::int64_t columns = 1;
+  for (const ForwardChunk& chunk : chunks)
+    columns = std::max<std::int64_t>(columns, static_cast<std::int64_t>(chunk.blocks->attention[group].size()));
+  std::vector<std::int64_t> query_lens, seq_lens, table(chunks.size() * columns, 0);
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    query_lens.push_back(chunks[i].end - chunks[i].computed);
+    seq_lens.push_back(chunks[i].end);
+    const std::vector<BlockId>& blocks = chunks[i].blocks->attention[group];
+    std::copy(blocks.begin(), blocks.end(), table.begin() + static_cast<std::ptrdiff_t>(i * columns));
+  }
+  return make_metadata(query_lens, seq_lens, std::move(table), columns, block_size_tokens);
+}
+
+/// Position in a state table of the state behind `tokens` tokens.
+std::int64_t state_index(CacheMode mode, std::int64_t tokens, std::int64_t block_size_tokens) {
+  return mode == CacheMode::none ? 0 : ceil_div(tokens, block_size_tokens) - 1;
+}
+
+BlockId block_at(const StateTable& table, std::int64_t index) {
+  for (const StateEntry& entry : table.live)
+    if (entry.index == index) return entry.block;
+  throw std::logic_error("a request holds the states that its next tokens need");
+}
+
+}  // namespace
+
+std::vector<std::vector<BlockId>> draft_blocks(const RequestBlocks& blocks) {
+  std::vector<std::vector<BlockId>> result;
+  for (const StateTable& table : blocks.states) {
+    result.push_back({table.live.back().block});
+    result.back().insert(result.back().end(), table.spare.begin(), table.spare.end());
+  }
+  return result;
+}
+
+ForwardEngine::ForwardEngine(const CachePlan& plan, const ForwardNetwork& network, std::vector<BoundView> views,
+                             std::optional<ForwardFault> fault, std::optional<Fault> layout_fault)
+    : plan_(plan),
+      network_(network),
+      bound_(std::move(views)),
+      fault_(fault),
+      layout_fault_(layout_fault),
+      pools_(plan) {
+  for (std::size_t pool = 0; pool < plan.pools.size(); ++pool)
+    std::memset(pools_.pool(static_cast<std::int64_t>(pool)).data(), 0xff,
+                static_cast<std::size_t>(plan.pools[pool].bytes));
+  std::int64_t attention = 0, recurrent = 0;
+  for (const GroupPlan& group : plan.groups)
+    kind_index_.push_back(plan.specs[group.spec].state ? recurrent++ : attention++);
+  for (const BoundView& view : bound_) {
+    if (view.foreign || plan.specs[view.view.spec].draft) continue;
+    LayerViews& layer = views_[view.view.layer];
+    (view.view.tensor == "kv" ? layer.kv : view.view.tensor == "conv" ? layer.conv : layer.ssm) = &view;
+  }
+}
+
+TensorView ForwardEngine::tensor(const BoundView& view, const Layout& layout) const {
+  TensorView result = make_view(pools_.pool(view.view.pool), view.view.dtype, layout);
+  result.base += view.byte_shift;
+  return result;
+}
+
+StateView ForwardEngine::state(const LayerViews& views, BlockId block) const {
+  StateView state;
+  for (const auto& [view, part] : {std::pair{views.conv, &state.conv}, std::pair{views.ssm, &state.ssm}})
+    if (view) *part = tensor(*view, slice(view->view.layout, "block", block));
+  return state;
+}
+
+std::vector<StateView> ForwardEngine::states(const LayerViews& views, std::span<const BlockId> blocks) const {
+  std::vector<StateView> result;
+  for (const BlockId block : blocks) result.push_back(state(views, block));
+  return result;
+}
+
+void ForwardEngine::copy_pages(std::span<const BlockCopy> copies) {
+  for (const BlockCopy& copy : copies) {
+    ++work_.page_copies;
+    if (fault_ == ForwardFault::missed_page_copy) continue;
+    for (std::size_t pool = 0; pool < plan_.pools.size(); ++pool)
+      std::ranges::copy(pools_.page(static_cast<std::int64_t>(pool), copy.from),
+                        pools_.page(static_cast<std::int64_t>(pool), copy.to).begin());
+  }
+}
+
+void ForwardEngine::move_accepted(const std::vector<std::vector<BlockId>>& before,
+                                  const std::vector<std::vector<BlockId>>& after, std::int64_t accepted_tokens) {
+  for (const ForwardLayer& layer : network_.layers) {
+    if (!layer.recurrent) continue;
+    const LayerViews& views = views_.at(layer.number);
+    const std::int64_t group = kind_index_[(views.ssm ? views.ssm : views.conv)->group];
+    const std::vector<StateView> from = states(views, before[group]);
+    copy_accepted(layer.recurrent->layer, {from, accepted_tokens}, state(views, after[group].front()));
+    ++work_.state_copies;
+  }
+}
+
+void ForwardEngine::zero(const StateView& fresh) const {
+  if (fault_ == ForwardFault::skip_zeroing) return;
+  zero_state(fresh);
+  if (layout_fault_ != Fault::zero_full_page) return;
+  // A whole page from the last tensor's own offset reaches into the next page.
+  const TensorView& last = fresh.has_ssm() ? fresh.ssm : fresh.conv;
+  const std::int64_t first = last.layout.offset() * element_bytes(last.dtype);
+  std::memset(last.base + first, 0, static_cast<std::size_t>(std::min(plan_.page_bytes, last.size_bytes - first)));
+}
+
+void ForwardEngine::prepare_state(const LayerViews& views, const StateTable& table, const ForwardChunk& chunk) {
+  const std::int64_t block = plan_.specs[(views.ssm ? views.ssm : views.conv)->view.spec].block_size_tokens;
+  const BlockId to = block_at(table, state_index(plan_.cache_mode, chunk.end, block));
+  if (chunk.computed == 0) {
+    const StateView fresh = state(views, to);
+    const std::vector<std::byte> held = snapshot(fresh);
+    work_.zeroed_dirty_states +=
+        std::any_of(held.begin(), held.end(), [](std::byte byte) { return byte != std::byte{0}; });
+    zero(fresh);
+    return;
+  }
+  const BlockId from = block_at(table, state_index(plan_.cache_mode, chunk.computed, block));
+  if (from == to) return;
+  ++work_.state_copies;
+  if (fault_ == ForwardFault::missed_state_copy)
+    zero_state(state(views, to));
+  else
+    copy_state(state(views, from), state(views, to));
+}
+
+void ForwardEngine::attend(const AttentionWeights& weights, const LayerViews& views,
+                           std::span<const ForwardChunk> chunks, const std::vector<float>& h, std::vector<float>& x) {
+  const AttentionGeometry& a = weights.geometry;
+  const SpecPlan& spec = plan_.specs[views.kv->view.spec];
+  const auto [key_layout, value_layout] =
+      key_value_layouts(a.form, views.kv->view.layout, a.head_size_k, a.head_size_v);
+  const std::vector<std::int64_t> positions = positions_of(chunks);
+  std::vector<float> query = project(h, weights.query, network_.width);
+  std::vector<float> key = project(h, weights.key, network_.width);
+  rotate_heads(query, a.query_heads, a, positions);
+  rotate_heads(key, a.kv_heads, a, positions);
+  round_elements(a.dtype, key);
+  std::vector<float> value;
+  if (a.kind == AttentionKind::mla) {
+    for (std::size_t token = 0; token < positions.size(); ++token)
+      value.insert(value.end(), key.begin() + static_cast<std::ptrdiff_t>(token * a.head_size_k),
+                   key.begin() + static_cast<std::ptrdiff_t>(token * a.head_size_k + a.head_size_v));
+  } else {
+    value = project(h, weights.value, network_.width);
+    round_elements(a.dtype, value);
+  }
+  AttentionInputs inputs;
+  inputs.metadata = metadata_of(chunks, kind_index_[views.kv->group], spec.block_size_tokens);
+  for (const ForwardChunk& chunk : chunks) inputs.is_decode.push_back(chunk.is_decode);
+  inputs.num_query_heads = a.query_heads;
+  inputs.query = query;
+  inputs.key_new = key;
+  inputs.value_new = value;
+  inputs.key = tensor(*views.kv, key_layout);
+  inputs.value = tensor(*views.kv, value_layout);
+  inputs.scale = score_scale(a);
+  inputs.mask = key_mask(a.kind, a.window_tokens);
+  write_tokens(inputs.key, inputs.metadata.slot_mapping, key);
+  if (a.kind != AttentionKind::mla) write_tokens(inputs.value, inputs.metadata.slot_mapping, value);
+  UnifiedOptions options;
+  options.unique_bias = UniqueBiasMode::gathered;
+  const std::vector<float> out = unified_attention<float>(inputs, options).output.out;
+  add(x, project(out, weights.output, a.query_heads * a.head_size_v));
+}
+
+void ForwardEngine::recur(const RecurrentProjection& weights, const LayerViews& views,
+                          std::span<const ForwardChunk> chunks, const std::vector<float>& h, std::vector<float>& x) {
+  const RecurrentLayer& layer = weights.layer;
+  const BoundView& view = views.ssm ? *views.ssm : *views.conv;
+  const std::int64_t group = kind_index_[view.group];
+  const std::int64_t block = plan_.specs[view.view.spec].block_size_tokens;
+  const std::int64_t in = input_width(layer.spec), out = output_width(layer.spec);
+  std::vector<float> inputs = project(h, weights.input, network_.width);
+  round_elements(network_.conv_dtype, inputs);
+  std::vector<float> outputs(inputs.size() / in * out);
+  std::int64_t row = 0;
+  for (const ForwardChunk& chunk : chunks) {
+    const StateTable& table = chunk.blocks->states[group];
+    const auto run = [&](std::int64_t from, std::int64_t to, auto&& part) {
+      const std::int64_t first = row + from - chunk.computed;
+      part(std::span<const float>(inputs).subspan(first * in, (to - from) * in),
+           std::span(outputs).subspan(first * out, (to - from) * out));
+    };
+    if (chunk.holds_drafts) {
+      const std::vector<BlockId> blocks = draft_blocks(*chunk.blocks)[group];
+      run(chunk.computed, chunk.end, [&](std::span<const float> tokens, std::span<float> results) {
+        run_draft_step(layer, tokens, {states(views, blocks), chunk.accepted_tokens}, results);
+      });
+    } else {
+      // In mode all every multiple of the block keeps the state behind it; otherwise only the end of a chunk does.
+      ForwardChunk part = chunk;
+      while (part.computed < chunk.end) {
+        part.end = plan_.cache_mode == CacheMode::all
+                       ? std::min(chunk.end, (part.computed / block + 1) * block)
+                       : chunk.end;
+        prepare_state(views, table, part);
+        const StateView place = state(views, block_at(table, state_index(plan_.cache_mode, part.end, block)));
+        run(part.computed, part.end, [&](std::span<const float> tokens, std::span<float> results) {
+          run_chunked(layer, tokens, place, place, scan_tokens, results);
+        });
+        part.computed = part.end;
+      }
+    }
+    row += chunk.end - chunk.computed;
+  }
+  for (std::size_t first = 0; first < outputs.size(); first += out)
+    limit_outputs(std::span(outputs).subspan(first, out));
+  add(x, project(outputs, weights.output, out));
+}
+
+std::vector<std::vector<float>> ForwardEngine::run(std::span<const ForwardChunk> chunks) {
+  std::vector<float> x;
+  for (const ForwardChunk& chunk : chunks)
+    for (std::int64_t position = chunk.computed; position < chunk.end; ++position)
+      for (const double value : embedding(network_, (*chunk.contents)[position], position))
+        x.push_back(static_cast<float>(value));
+  work_.tokens += static_cast<std::int64_t>(x.size()) / network_.width;
+  for (const ForwardLayer& layer : network_.layers) {
+    const std::vector<float> h = normalised(x, network_.width);
+    const LayerViews& views = views_.at(layer.number);
+    if (layer.attention) attend(*layer.attention, views, chunks, h, x);
+    if (layer.recurrent) recur(*layer.recurrent, views, chunks, h, x);
+  }
+  x = normalised(x, network_.width);
+  std::vector<std::vector<float>> results;
+  auto first = x.begin();
+  for (const ForwardChunk& chunk : chunks) {
+    const auto count = static_cast<std::ptrdiff_t>((chunk.end - chunk.computed) * network_.width);
+    results.emplace_back(first, first + count);
+    first += count;
+  }
+  return results;
+}
+
+}  // namespace hybridkv

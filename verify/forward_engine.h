@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "mamba/state_view.h"
+#include "simulator/cache_manager.h"
+#include "verify/bound_view.h"
+#include "verify/fault.h"
+#include "verify/forward_fault.h"
+#include "verify/forward_network.h"
+#include "verify/pool_set.h"
+
+namespace hybridkv {
+
+/// Tokens [computed, end) of one request in one step.
+struct ForwardChunk {
+  const std::vector<std::uint64_t>* contents = nullptr;  ///< of the sequence, by position; reaches to `end`
+  const RequestBlocks* blocks = nullptr;                 ///< tables after the step was scheduled
+  std::int64_t computed = 0;
+  std::int64_t end = 0;
+  bool is_decode = false;           ///< its tokens are read back from the cache
+  bool holds_drafts = false;        ///< its tokens are drafts: token i leaves its state in state block i
+  std::int64_t accepted_tokens = 1; ///< with drafts: tokens of its last step that were kept
+};
+
+/// What the engine did, so that a case can show that its event took place.
+struct ForwardWork {
+  std::int64_t tokens = 0;               ///< computed
+  std::int64_t page_copies = 0;          ///< shared blocks copied before they were written
+  std::int64_t state_copies = 0;         ///< running states copied behind a boundary, per layer
+  std::int64_t zeroed_dirty_states = 0;  ///< fresh states that held other bytes, per layer
+};
+
+/// The tensors of an engine: pools of a plan at full size, and the network run through the plan's views, layer by layer
+/// over all requests of a step. Which blocks are whose is the CacheManager's business.
+///
+/// All bytes begin as 0xff, NaN in every float type, so nothing passes that was read before it was written.
+class ForwardEngine {
+ public:
+  /// `views`: of the plan, as the engine under test binds them; a planted fault may have changed them.
+  /// Throws ResourceError where the pools cannot be reserved.
+  ForwardEngine(const CachePlan& plan, const ForwardNetwork& network, std::vector<BoundView> views,
+                std::optional<ForwardFault> fault = std::nullopt, std::optional<Fault> layout_fault = std::nullopt);
+
+  /// Copies of shared blocks, whole pages of every pool, before a step computes.
+  void copy_pages(std::span<const BlockCopy> copies);
+  /// With drafts: the accepted state goes on in the first of other state blocks. `before`, `after`: state blocks of
+  /// one request by state group, as `draft_blocks` lists them.
+  void move_accepted(const std::vector<std::vector<BlockId>>& before, const std::vector<std::vector<BlockId>>& after,
+                     std::int64_t accepted_tokens);
+  /// Runs the tokens of all chunks; (chunk) of (token, width), each row of RMS one.
+  std::vector<std::vector<float>> run(std::span<const ForwardChunk> chunks);
+
+  const ForwardWork& work() const { return work_; }
+
+ private:
+  struct LayerViews {
+    const BoundView* kv = nullptr;
+    const BoundView* conv = nullptr;
+    const BoundView* ssm = nullptr;
+  };
+
+  TensorView tensor(const BoundView& view, const Layout& layout) const;
+  StateView state(const LayerViews& views, BlockId block) const;
+  std::vector<StateView> states(const LayerViews& views, std::span<const BlockId> blocks) const;
+  void zero(const StateView& fresh) const;
+  /// Where a request's state before the chunk lies and where that behind it goes; zeroes and copies as engines do.
+  void prepare_state(const LayerViews& views, const StateTable& table, const ForwardChunk& chunk);
+  void attend(const AttentionWeights& weights, const LayerViews& views, std::span<const ForwardChunk> chunks,
+              const std::vector<float>& normalised, std::vector<float>& x);
+  void recur(const RecurrentProjection& weights, const LayerViews& views, std::span<const ForwardChunk> chunks,
+             const std::vector<float>& normalised, std::vector<float>& x);
+
+  const CachePlan& plan_;
+  const ForwardNetwork& network_;
+  std::vector<BoundView> bound_;
+  std::optional<ForwardFault> fault_;
+  std::optional<Fault> layout_fault_;
+  PoolSet pools_;
+  std::map<std::int64_t, LayerViews> views_;  // by layer number
+  std::vector<std::int64_t> kind_index_;      // (group): its number among the groups of its kind
+  ForwardWork work_;
+};
+
+/// The state blocks of a request, by state group: the running one first, then the speculative ones.
+std::vector<std::vector<BlockId>> draft_blocks(const RequestBlocks& blocks);
+
+}  // namespace hybridkv

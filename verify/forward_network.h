@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "mamba/recurrent_layer.h"
+#include "planner/cache_plan.h"
+#include "planner/model_spec.h"
+
+namespace hybridkv {
+
+/// Weights of the attention of one layer; rows are outputs.
+struct AttentionWeights {
+  AttentionGeometry geometry;
+  std::vector<float> query;   ///< (Hq * dk, width)
+  std::vector<float> key;     ///< (Hkv * dk, width); mla: the whole latent
+  std::vector<float> value;   ///< (Hkv * dv, width); mla: empty, V is part of the latent
+  std::vector<float> output;  ///< (width, Hq * dv)
+};
+
+/// Weights of the recurrence of one layer.
+struct RecurrentProjection {
+  RecurrentLayer layer;
+  std::vector<float> input;   ///< (input_width, width)
+  std::vector<float> output;  ///< (width, output_width)
+};
+
+/// One layer: what reads the cache. Both parts read the same normalised row and both are added to it (Falcon-H1).
+struct ForwardLayer {
+  std::int64_t number = 0;  ///< of the model; MTP layers go on counting
+  std::optional<AttentionWeights> attention;
+  std::optional<RecurrentProjection> recurrent;
+};
+
+/// A random network with the caches of a model: embedding, layers of x + mixer(norm(x)), a last norm. Layers without a
+/// cache are left out. Output weights are divided by the square root of the number of layers: what one layer gets wrong
+/// shows in the result, what all of them round does not grow from layer to layer.
+///
+/// Activations that are cached (K, V and inputs of convolutions) are rounded to the dtype they are cached in wherever
+/// they are computed, as a model of that dtype would, so that storing them loses nothing.
+struct ForwardNetwork {
+  std::int64_t width = 0;
+  DType kv_dtype = DType::fp32;    ///< of cached K and V
+  DType conv_dtype = DType::fp32;  ///< of cached convolution inputs; fp32, so no rounding, without any
+  std::uint64_t seed = 0;
+  std::vector<ForwardLayer> layers;
+};
+
+/// Draws the weights of all cached layers of a plan on one rank. Deterministic in the seed.
+/// Pre: the plan is one of this model. Query heads that the model leaves open are taken to be as many as KV heads.
+ForwardNetwork make_network(const ModelSpec& model, const CachePlan& plan, std::int64_t width, std::uint64_t seed);
+
+/// The embedding of the token with that content at that position: (width), of length sqrt(width).
+std::vector<double> embedding(const ForwardNetwork& network, std::uint64_t content, std::int64_t position);
+
+/// Rotates pairs of channels of one head by an angle of its position, so that order matters to attention; for mla only
+/// those behind the first `unrotated` channels. Source: Su et al., RoFormer, 2021.
+template <class Real>
+void rotate(std::span<Real> head, std::int64_t unrotated, std::int64_t position);
+
+extern template void rotate<float>(std::span<float>, std::int64_t, std::int64_t);
+extern template void rotate<double>(std::span<double>, std::int64_t, std::int64_t);
+
+/// The channels of a head of this layer that are not rotated: kv_lora_rank for mla, else none.
+std::int64_t unrotated_channels(const AttentionGeometry& attention);
+
+/// Divides a row of a recurrence's outputs by sqrt(1 + its mean square), as the output norms of these models keep them in
+/// bounds, but without magnifying rows that are near zero.
+template <class Real>
+void limit_outputs(std::span<Real> row);
+
+extern template void limit_outputs<float>(std::span<float>);
+extern template void limit_outputs<double>(std::span<double>);
+
+/// Scale of the scores: 1 / sqrt(head_size_k).
+double score_scale(const AttentionGeometry& attention);
+
+}  // namespace hybridkv

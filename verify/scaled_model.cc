@@ -1,0 +1,86 @@
+#include "verify/scaled_model.h"
+
+#include <algorithm>
+
+#include "layout/checked.h"
+
+namespace hybridkv {
+
+namespace {
+
+struct Scale {
+  std::int64_t by;
+
+  std::int64_t heads(std::int64_t count) const { return std::max<std::int64_t>(1, count / by); }
+  std::int64_t channels(std::int64_t count) const { return std::max(std::min<std::int64_t>(8, count), count / by); }
+  std::int64_t width(std::int64_t count) const { return std::max(std::min<std::int64_t>(8, count), count / by / by); }
+
+  AttentionSpec operator()(AttentionSpec layer) const {
+    const std::int64_t queries_per_head = layer.query_heads / layer.kv_heads;
+    if (layer.kind == AttentionKind::mla) {
+      const std::int64_t rope = layer.head_size_k - layer.head_size_v;
+      layer.head_size_v = channels(layer.head_size_v);
+      layer.head_size_k = layer.head_size_v + (rope == 0 ? 0 : std::max<std::int64_t>(2, rope / by));
+      layer.query_heads = heads(layer.query_heads);
+      return layer;
+    }
+    layer.kv_heads = heads(layer.kv_heads);
+    layer.query_heads = queries_per_head * layer.kv_heads;
+    layer.head_size_k = channels(layer.head_size_k);
+    layer.head_size_v = channels(layer.head_size_v);
+    if (layer.window_tokens > 0)
+      layer.window_tokens = std::max(std::min<std::int64_t>(12, layer.window_tokens), layer.window_tokens / by / by);
+    return layer;
+  }
+
+  RecurrentSpec operator()(GdnSpec layer) const {
+    const bool shares = layer.value_heads % layer.key_heads == 0;
+    const std::int64_t values_per_key = shares ? layer.value_heads / layer.key_heads : 1;
+    layer.key_heads = heads(layer.key_heads);
+    layer.value_heads = layer.key_heads * values_per_key;
+    layer.key_head_dim = channels(layer.key_head_dim);
+    layer.value_head_dim = channels(layer.value_head_dim);
+    return layer;
+  }
+  RecurrentSpec operator()(Mamba2Spec layer) const {
+    const std::int64_t heads_per_group = std::max<std::int64_t>(1, layer.heads / layer.groups);
+    layer.groups = heads(layer.groups);
+    layer.heads = layer.groups * std::max<std::int64_t>(1, heads_per_group / by);
+    layer.head_dim = channels(layer.head_dim);
+    layer.state_size = channels(layer.state_size);
+    layer.chunk_size = std::max(std::min<std::int64_t>(16, layer.chunk_size), layer.chunk_size / by);
+    return layer;
+  }
+  RecurrentSpec operator()(Mamba1Spec layer) const {
+    layer.inner_size = width(layer.inner_size);
+    layer.state_size = channels(layer.state_size);
+    return layer;
+  }
+  RecurrentSpec operator()(ShortConvSpec layer) const {
+    layer.channels = width(layer.channels);
+    return layer;
+  }
+  template <class ByHead>
+  RecurrentSpec operator()(ByHead layer) const {
+    layer.heads = heads(layer.heads);
+    layer.head_dim = channels(layer.head_dim);
+    return layer;
+  }
+};
+
+}  // namespace
+
+ModelSpec scaled_model(const ModelSpec& model, std::int64_t scale) {
+  expects(scale >= 1, "a scale divides");
+  if (scale == 1) return model;
+  const Scale scaled{scale};
+  ModelSpec result = model;
+  for (LayerSpec& layer : result.layers) {
+    if (layer.attention) layer.attention = scaled(*layer.attention);
+    if (layer.recurrent) layer.recurrent = std::visit(scaled, *layer.recurrent);
+  }
+  if (result.mtp) result.mtp = scaled(*result.mtp);
+  return result;
+}
+
+}  // namespace hybridkv

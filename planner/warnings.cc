@@ -21,6 +21,31 @@ void warn_block_exceeds_prompts(std::vector<Warning>& warnings, const CachePlan&
                    plan.prefix.duplicate_misses_up_to_tokens)});
 }
 
+/// In mode align a prompt that ends on a block boundary leaves its only state past what a copy of it may match.
+void warn_knife_edge(std::vector<Warning>& warnings, const CachePlan& plan, const LimitsSpec& limits) {
+  const auto& multiples = plan.prefix.duplicate_misses_multiples_of_tokens;
+  if (!multiples || !limits.longest_prompt_tokens) return;
+  const std::int64_t longest = *limits.longest_prompt_tokens;
+  if (longest <= plan.prefix.duplicate_misses_up_to_tokens || longest % *multiples != 0) return;
+  warnings.push_back({"knife_edge_length",
+                      fmt::format("a prompt of {} tokens, the longest, is {} blocks of {} exactly: sent a second time it "
+                                  "hits nothing in mode align, one token more or less hits all but the last block",
+                                  longest, longest / *multiples, *multiples)});
+}
+
+void warn_budget_below_block(std::vector<Warning>& warnings, const CachePlan& plan) {
+  if (plan.cache_mode != CacheMode::align) return;
+  for (const SpecPlan& spec : plan.specs) {
+    if (!spec.state || plan.max_num_batched_tokens >= spec.block_size_tokens) continue;
+    warnings.push_back({"budget_below_block",
+                        fmt::format("a step of {} tokens never reaches the end of a block of {}, where mode align has to "
+                                    "cut it: a longer prompt waits for ever; raise max_num_batched_tokens to the block, or "
+                                    "make the block smaller with a larger attention_pack_size",
+                                    plan.max_num_batched_tokens, spec.block_size_tokens)});
+    return;
+  }
+}
+
 void warn_capacity(std::vector<Warning>& warnings, const CachePlan& plan) {
   for (const CapacityPlan& capacity : plan.capacity) {
     if (!capacity.fits) {
@@ -57,6 +82,8 @@ void warn_short_packs(std::vector<Warning>& warnings, const CachePlan& plan) {
 std::vector<Warning> plan_warnings(const CachePlan& plan, const LimitsSpec& limits) {
   std::vector<Warning> warnings;
   warn_block_exceeds_prompts(warnings, plan, limits);
+  warn_knife_edge(warnings, plan, limits);
+  warn_budget_below_block(warnings, plan);
   warn_capacity(warnings, plan);
   warn_short_packs(warnings, plan);
   return warnings;

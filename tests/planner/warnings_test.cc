@@ -36,6 +36,27 @@ TEST_CASE("golden: a block of 2096 never hits with prompts of 2096, one of 2097 
   CHECK(warned(make_plan(qwen35_397b(), qwen_engine(CacheMode::none), limits), "block_exceeds_prompts").empty());
 }
 
+TEST_CASE("edge: a longest prompt of whole blocks hits nothing when it comes again, in mode align only") {
+  LimitsSpec limits{.max_model_lens = {32'768}, .longest_prompt_tokens = 3 * 2096};
+  CHECK(warned(make_plan(qwen35_397b(), qwen_engine(CacheMode::align), limits), "knife_edge_length")
+            .starts_with("a prompt of 6288 tokens, the longest, is 3 blocks of 2096 exactly"));
+  CHECK(warned(make_plan(qwen35_397b(), qwen_engine(CacheMode::all), limits), "knife_edge_length").empty());
+  limits.longest_prompt_tokens = 3 * 2096 + 1;
+  CHECK(warned(make_plan(qwen35_397b(), qwen_engine(CacheMode::align), limits), "knife_edge_length").empty());
+}
+
+TEST_CASE("edge: a step below the block is told, one of exactly a block is not") {
+  EngineSpec engine = qwen_engine(CacheMode::align);
+  engine.max_num_batched_tokens = 2095;
+  CHECK(warned(make_plan(qwen35_397b(), engine, {.max_model_lens = {32'768}}), "budget_below_block")
+            .starts_with("a step of 2095 tokens never reaches the end of a block of 2096"));
+  engine.max_num_batched_tokens = 2096;
+  CHECK(warned(make_plan(qwen35_397b(), engine, {.max_model_lens = {32'768}}), "budget_below_block").empty());
+  engine.max_num_batched_tokens = 2095;
+  engine.cache_mode = CacheMode::all;
+  CHECK(warned(make_plan(qwen35_397b(), engine, {.max_model_lens = {32'768}}), "budget_below_block").empty());
+}
+
 TEST_CASE("golden: without a longest prompt the longest sequence counts") {
   const LimitsSpec limits{.max_model_lens = {512, 1024}};
   CHECK(warned(make_plan(qwen35_397b(), qwen_engine(CacheMode::all), limits), "block_exceeds_prompts")

@@ -42,6 +42,16 @@ std::string model_value(const std::string& text) {
   return is_file ? "{file: " + yaml_quoted(text) + "}" : text;
 }
 
+/// The word as a shell reads it back, in quotes only where it needs them.
+std::string shell_word(const std::string& text) {
+  const bool plain = !text.empty() && text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                                             "0123456789_-+=.,:/@%") == std::string::npos;
+  if (plain) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 ScenarioFile load(const ScenarioOptions& options) {
   if (!options.scenario.empty()) return load_scenario(options.scenario);
   if (options.model.empty())
@@ -78,6 +88,22 @@ Scenario read_scenario(const ScenarioOptions& options) {
     apply_override(file, flag.key, value, std::string(flag.flag) + " " + text);
   }
   return read_scenario(file);
+}
+
+std::string shell_words(const ScenarioOptions& options) {
+  std::string words;
+  const auto add = [&](const std::string& word) { words += (words.empty() ? "" : " ") + shell_word(word); };
+  if (!options.scenario.empty()) add(options.scenario);
+  for (const std::string& assignment : options.overrides) {
+    add("--set");
+    add(assignment);
+  }
+  for (const FlagKey& flag : flag_keys) {
+    if ((options.*flag.value).empty()) continue;
+    add(flag.flag);
+    add(options.*flag.value);
+  }
+  return words;
 }
 
 PlanSet plan_scenario(const Scenario& scenario, const std::vector<std::int64_t>& pack_sizes) {

@@ -26,6 +26,9 @@ void add_scenario_options(CLI::App& command, ScenarioOptions& options);
 /// The scenario with the flags laid over it. Throws InputError with the place of what is wrong.
 Scenario read_scenario(const ScenarioOptions& options);
 
+/// The words after a command that name this scenario again, quoted for a shell: "qwen3.5-397b --pack 4".
+std::string shell_words(const ScenarioOptions& options);
+
 /// Plans of the scenario for these pack sizes. A planner's refusal is thrown as InputError with the place of the value
 /// that caused it.
 PlanSet plan_scenario(const Scenario& scenario, const std::vector<std::int64_t>& pack_sizes);

@@ -10,6 +10,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
+#include "cli/verify_request.h"
 #include "layout/error.h"
 #include "report/forward_report.h"
 #include "report/json_text.h"
@@ -103,19 +104,13 @@ std::vector<ForwardSpec> forward_specs(const VerifyOptions& options) {
   return specs;
 }
 
-/// Pack sizes to verify: those of --pack, else of the scenario's verify section, else all of them.
-std::vector<std::int64_t> verified_packs(const Scenario& scenario, const VerifyOptions& options) {
-  if (!options.scenario.pack.empty() || scenario.verify.pack_sizes.empty()) return scenario.pack_sizes;
-  return scenario.verify.pack_sizes;
-}
-
 struct ForwardTask {
   ModelSpec model;
   EngineSpec engine;
 };
 
 void add_tasks(std::vector<ForwardTask>& tasks, const Scenario& scenario, const VerifyOptions& options) {
-  for (const std::int64_t pack : verified_packs(scenario, options)) {
+  for (const std::int64_t pack : verified_packs(scenario, !options.scenario.pack.empty())) {
     tasks.push_back({scenario.model, scenario.engine});
     tasks.back().engine.attention_pack_size = pack;
   }
@@ -160,15 +155,6 @@ int run_forward(const VerifyOptions& options) {
   return all_passed ? exit_fine : exit_fault_found;
 }
 
-VerifySpec verify_spec(const Scenario& scenario, const VerifyOptions& options) {
-  VerifySpec spec;
-  spec.requests = requests_of_lengths(scenario.verify.request_tokens);
-  spec.seed = scenario.verify.seed;
-  spec.resident_budget_bytes = scenario.verify.resident_budget_bytes;
-  spec.export_folder = options.export_folder;
-  return spec;
-}
-
 void write_plan(const PlanSet& plans, const std::string& folder) {
   std::ofstream file(std::filesystem::path(folder) / "plan.json");
   file << json_text(to_json(plans));
@@ -180,12 +166,13 @@ int run_verify(const VerifyOptions& options) {
   if (options.all_models || !options.cases.empty())
     throw InputError("--all-models and --case belong to --forward; add it");
   const Scenario scenario = read_scenario(options.scenario);
-  const std::vector<std::int64_t> packs = verified_packs(scenario, options);
+  const std::vector<std::int64_t> packs = verified_packs(scenario, !options.scenario.pack.empty());
   const std::vector<std::optional<Fault>> faults = faults_of(options.inject);
   if (!options.export_folder.empty() && packs.size() > 1)
     throw InputError("--export writes one plan; choose its pack size with --pack N");
   const PlanSet plans = plan_scenario(scenario, packs);
-  VerifySpec spec = verify_spec(scenario, options);
+  VerifySpec spec = verify_spec(scenario);
+  spec.export_folder = options.export_folder;
   std::vector<VerifyReport> reports;
   {
     Progress progress(options.output.quiet);

@@ -29,8 +29,8 @@ void warn_knife_edge(std::vector<Warning>& warnings, const CachePlan& plan, cons
   if (longest <= plan.prefix.duplicate_misses_up_to_tokens || longest % *multiples != 0) return;
   warnings.push_back({"knife_edge_length",
                       fmt::format("a prompt of {} tokens, the longest, is {} blocks of {} exactly: sent a second time it "
-                                  "hits nothing in mode align, one token more or less hits all but the last block",
-                                  longest, longest / *multiples, *multiples)});
+                                  "hits nothing in mode align; with one token more all {} blocks hit",
+                                  longest, longest / *multiples, *multiples, longest / *multiples)});
 }
 
 void warn_budget_below_block(std::vector<Warning>& warnings, const CachePlan& plan) {

@@ -1,5 +1,7 @@
 #include "report/document.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "report/text.h"
@@ -39,6 +41,14 @@ struct TextBlock {
     return result;
   }
   std::string operator()(const Table& table) const { return render_text(table, style); }
+  std::string operator()(const Code& code) const {
+    std::string result;
+    for (const std::string& line : code.lines) result += "  " + printable(line) + "\n";
+    return result;
+  }
+  std::string operator()(const Picture& picture) const {
+    return hanging("", fmt::format("{}: {}{}", picture.title, picture.file, picture.svg.empty() ? " (not drawn)" : ""), style);
+  }
 };
 
 struct MarkdownBlock {
@@ -58,6 +68,16 @@ struct MarkdownBlock {
     return result;
   }
   std::string operator()(const Table& table) const { return render_markdown(table); }
+  std::string operator()(const Code& code) const {
+    std::string result = "```sh\n";
+    for (const std::string& line : code.lines) result += printable(line) + "\n";
+    return result + "```\n";
+  }
+  std::string operator()(const Picture& picture) const {
+    const std::string caption = escape_markdown(picture.caption) + "\n";
+    if (picture.svg.empty()) return escape_markdown(picture.title + ": not drawn.") + "\n\n" + caption;
+    return fmt::format("![{}]({})\n\n{}", escape_markdown(picture.title), picture.file, caption);
+  }
 };
 
 /// What a title stands directly above, without an empty line.

@@ -29,10 +29,22 @@ struct Listing {
   bool warning = false;
 };
 
-/// A piece of a document. A new kind of content (a plot) is one alternative here and one case in each renderer.
-using Block = std::variant<Heading, Paragraph, Facts, Listing, Table>;
+/// Lines to be typed or copied as they are.
+struct Code {
+  std::vector<std::string> lines;
+};
+/// A picture that lies in a file beside the document.
+struct Picture {
+  std::string file;     ///< relative to the document, with slashes: "plots/block-size.svg"
+  std::string title;    ///< what it shows, for those who do not see it
+  std::string caption;  ///< a sentence or two below it
+  std::string svg;      ///< the whole SVG, for documents that hold their pictures; empty: not drawn
+};
 
-/// What a report says, in order, without any form. A new form (HTML) is one more renderer beside the two below.
+/// A piece of a document. A new kind of content is one alternative here and one case in each renderer.
+using Block = std::variant<Heading, Paragraph, Facts, Listing, Table, Code, Picture>;
+
+/// What a report says, in order, without any form. Rendered by the functions below and by report/html.h.
 struct Document {
   std::vector<Block> blocks;
 };

@@ -24,6 +24,7 @@ constexpr std::int64_t mib = std::int64_t{1} << 20;
 constexpr std::int64_t gib = std::int64_t{1} << 30;
 constexpr std::int64_t requests_in_flight = 64;
 constexpr std::int64_t most_series_requests = 1000;
+constexpr std::size_t most_series_points = 300;  ///< more than a picture can show
 
 SyntheticTraceSpec trace_of(const PlotInputs& inputs) {
   SyntheticTraceSpec trace = inputs.trace;
@@ -153,9 +154,13 @@ std::vector<Plot> plot_blocks_in_use(const PlotInputs& inputs) {
     const SimulationStats& stats = result.stats[i];
     Table table({{"step"}, {"held_state_blocks"}, {"held_attention_blocks"}, {"findable_blocks"}, {"usable_blocks"},
                  {"running_requests"}, {"waiting_requests"}});
-    for (const SeriesPoint& point : stats.series.points())
+    const std::vector<SeriesPoint>& points = stats.series.points();
+    const std::size_t stride = points.size() / most_series_points + 1;
+    for (std::size_t k = 0; k < points.size(); k += stride) {
+      const SeriesPoint& point = points[k];
       table.add_row({point.step, point.held_state_blocks, point.held_blocks - point.held_state_blocks, point.findable_blocks,
                      plan.usable_blocks, point.running_requests, point.waiting_requests});
+    }
     Plot plot{.name = fmt::format("blocks-in-use-n{}", plan.attention_pack_size),
               .title = fmt::format("Blocks in use over a trace, {}", layout_title(plan)),
               .subtitle = fmt::format("{}, {} requests in flight", plot_subtitle(inputs.set), requests_in_flight),

@@ -14,7 +14,7 @@ constexpr std::array<FaultInfo, 8> faults{{
     {Fault::narrow_offsets, "narrow-offsets", "element offsets kept in 32 bits"},
     {Fault::misaligned_state, "misaligned-state", "a state tensor that starts one byte off its element size"},
     {Fault::padding_reused, "padding-reused", "another layer's tensor put into the padding of a state page"},
-    {Fault::null_block, "null-block", "the null block handed out to a request"},
+    {Fault::null_block_used, "null-block", "the null block handed out to a request"},
 }};
 
 }  // namespace

@@ -15,7 +15,7 @@ enum class Fault {
   narrow_offsets,       ///< 5 element offsets kept in 32 bits
   misaligned_state,     ///< 6 a state tensor that starts off its element size
   padding_reused,       ///< 7 another layer's tensor put into the padding of a state page
-  null_block,           ///< 8 block 0 handed out to a request
+  null_block_used,      ///< 8 block 0 handed out to a request
 };
 
 /// A fault with its name on the command line and what it does.

@@ -63,7 +63,7 @@ struct Prepared {
         views(bind_views(plan)),
         dense(std::make_unique<DenseResults>(network)) {
     // The null block is handed out by the case, not by a view.
-    if (!spec.layout_fault || spec.layout_fault == Fault::null_block) return;
+    if (!spec.layout_fault || spec.layout_fault == Fault::null_block_used) return;
     BlockAssignment unused;
     plant_fault(*spec.layout_fault, plan, views, unused);
     for (const BoundView& view : views)

@@ -201,7 +201,7 @@ class ForwardRun {
 
   RequestBlocks table_of(const ActiveRequest& request) const {
     RequestBlocks blocks = request.blocks;
-    if (setting_.layout_fault == Fault::null_block && !blocks.attention.empty())
+    if (setting_.layout_fault == Fault::null_block_used && !blocks.attention.empty())
       blocks.attention.front().front() = null_block_id;
     return blocks;
   }

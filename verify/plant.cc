@@ -132,7 +132,7 @@ void plant_fault(Fault fault, const CachePlan& plan, std::vector<BoundView>& vie
     case Fault::narrow_offsets: return plant_narrow_offsets(views);
     case Fault::misaligned_state: return plant_misaligned_state(plan, views);
     case Fault::padding_reused: return plant_padding_reused(plan, views);
-    case Fault::null_block: assignment.ids.front().front().front() = 0; return;
+    case Fault::null_block_used: assignment.ids.front().front().front() = 0; return;
     case Fault::zero_full_page: break;
   }
   const bool reaches_over = std::any_of(views.begin(), views.end(), [&](const BoundView& view) {

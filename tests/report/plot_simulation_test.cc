@@ -78,7 +78,7 @@ TEST_CASE("edge: a mode without prefix caching hits nothing and is drawn all the
 TEST_CASE("law: blocks held never exceed the usable ones, and captions say what is modelled") {
   const std::vector<Plot> plots = plot_blocks_in_use(small_traffic({5}));
   const Table& table = plots.at(0).tables[0].table;
-  CHECK(table.rows().size() > 100);
+  CHECK(table.rows().size() > 50);
   for (std::size_t row = 0; row < table.rows().size(); ++row)
     CHECK(number_at(table, row, 1) + number_at(table, row, 2) <= number_at(table, row, 4));
   CHECK(plots[0].caption.find("Modelled, not replayed") != std::string::npos);

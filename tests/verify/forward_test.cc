@@ -126,7 +126,7 @@ TEST_CASE("fault: the faults of a layout that touch live data change the output,
   using enum LayoutFault::Effect;
   for (const LayoutFault& planted :
        {LayoutFault{Fault::stride_order, changes_output}, LayoutFault{Fault::pack_index, changes_output},
-        LayoutFault{Fault::zero_full_page, changes_output}, LayoutFault{Fault::null_block, changes_output},
+        LayoutFault{Fault::zero_full_page, changes_output}, LayoutFault{Fault::null_block_used, changes_output},
         LayoutFault{Fault::padding_reused, leaves_output}, LayoutFault{Fault::misaligned_state, leaves_output},
         LayoutFault{Fault::padded_split, refused}, LayoutFault{Fault::narrow_offsets, refused}}) {
     CAPTURE(to_string(planted.fault));

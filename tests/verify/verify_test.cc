@@ -84,7 +84,7 @@ TEST_CASE("fault: every planted fault is caught by the check that owns it") {
   require_caught(plan, Fault::narrow_offsets, "address-audit-sampled");
   require_caught(plan, Fault::misaligned_state, "alignment");
   require_caught(plan, Fault::padding_reused, "padding-untouched");
-  require_caught(plan, Fault::null_block, "block-tables");
+  require_caught(plan, Fault::null_block_used, "block-tables");
 }
 
 TEST_CASE("fault: a wrong address keeps every later check from running, and none of them counts as passed") {
@@ -95,7 +95,7 @@ TEST_CASE("fault: a wrong address keeps every later check from running, and none
 }
 
 TEST_CASE("fault: the null block in a table is also seen in its bytes") {
-  const VerifyReport report = verify_with(small_plan(2), Fault::null_block);
+  const VerifyReport report = verify_with(small_plan(2), Fault::null_block_used);
   CHECK(check_named(report, "null-and-guard-blocks-untouched").status == CheckStatus::failed);
 }
 

@@ -1,0 +1,155 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/scenario_options.h"
+#include "cli/verify_request.h"
+#include "layout/error.h"
+#include "report/html.h"
+#include "report/plot_files.h"
+#include "report/plot_kinds.h"
+#include "report/scenario_report.h"
+
+namespace hybridkv {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The page holds every picture of a pack for this many packs; of more it stays a page that one can read.
+constexpr std::size_t most_shown_packs = 8;
+
+struct ReportOptions {
+  ScenarioOptions scenario;
+  std::string folder;
+  bool no_verify = false;
+  bool quiet = false;
+};
+
+/// All plots of a scenario, those of single packs apart; kinds that it cannot have are left out and said so.
+struct ReportPlots {
+  std::vector<Plot> of_all;
+  std::vector<Plot> of_packs;
+};
+
+ReportPlots plots_of(const PlotInputs& inputs, Progress& progress) {
+  ReportPlots plots;
+  const auto kinds = all_plot_kinds();
+  for (const PlotKindInfo& info : kinds) {
+    progress.update("report", info.name, static_cast<int>(&info - kinds.data()), static_cast<int>(kinds.size()));
+    const bool of_packs = info.kind == PlotKind::page_map || info.kind == PlotKind::blocks_in_use;
+    try {
+      auto made = make_plots(info.kind, inputs);
+      if (of_packs && made.size() > most_shown_packs) made.resize(most_shown_packs);
+      auto& list = of_packs ? plots.of_packs : plots.of_all;
+      list.insert(list.end(), std::make_move_iterator(made.begin()), std::make_move_iterator(made.end()));
+    } catch (const SpecError& error) {
+      fmt::print(stderr, "hybridkv: {} is left out: {}\n", info.name, error.what());
+    }
+  }
+  return plots;
+}
+
+std::string content_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Draws the plots and returns what was drawn; `missing` gets the message where a program is missing.
+std::vector<Picture> draw(const std::vector<Plot>& plots, const fs::path& folder, std::string& missing) {
+  for (const Plot& plot : plots) fs::remove(folder / "plots" / (plot.name + ".svg"));
+  try {
+    draw_plots(plots, {}, folder / "plots");
+  } catch (const ProgramError& error) {
+    missing = error.what();
+  }
+  std::vector<Picture> pictures;
+  for (const Plot& plot : plots)
+    pictures.push_back({fmt::format("plots/{}.svg", plot.name), plot.title, plot.caption,
+                        content_of(folder / "plots" / (plot.name + ".svg"))});
+  return pictures;
+}
+
+void verify(ScenarioReportInputs& report, const Scenario& scenario, const ReportOptions& options, Progress& progress) {
+  if (options.no_verify) {
+    report.why_not_verified = "Verification was not asked for (--no-verify); `hybridkv verify` below does it.";
+    return;
+  }
+  const PlanSet plans = plan_scenario(scenario, verified_packs(scenario, !options.scenario.pack.empty()));
+  const VerifySpec spec = verify_spec(scenario);
+  try {
+    for (const CachePlan& plan : plans.plans)
+      report.verified.push_back(verify_plan(plan, spec, [&](std::string_view step, int done, int total) {
+        progress.update(fmt::format("verify N = {}", plan.attention_pack_size), step, done, total);
+      }));
+  } catch (const Error& error) {
+    report.verified.clear();
+    report.why_not_verified = fmt::format("Verification could not run: {}", error.what());
+  }
+}
+
+std::vector<std::string> commands(const ReportOptions& options) {
+  const std::string scenario = shell_words(options.scenario);
+  return {"hybridkv report " + scenario + " -o report" + (options.no_verify ? " --no-verify" : ""),
+          "hybridkv plan " + scenario,
+          "hybridkv explain " + scenario,
+          "hybridkv verify " + scenario,
+          "hybridkv plot " + scenario + " -o plots"};
+}
+
+int run_report(const ReportOptions& options) {
+  const Scenario scenario = read_scenario(options.scenario);
+  ScenarioReportInputs report;
+  report.planned = {scenario.model, scenario.engine, scenario.limits, plan_scenario(scenario, scenario.pack_sizes)};
+  report.commands = commands(options);
+  const fs::path folder = options.folder;
+  std::string missing;
+  {
+    Progress progress(options.quiet);
+    const ReportPlots plots = plots_of(report.planned, progress);
+    verify(report, scenario, options, progress);
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (!fs::is_directory(folder))
+      throw InputError(fmt::format("{}: is no folder and cannot be made one: {}", folder.string(), error.message()));
+    report.pack_pictures = draw(plots.of_packs, folder, missing);
+    report.pictures = draw(plots.of_all, folder, missing);
+  }
+  const Document document = scenario_report(report);
+  write_file(folder / "report.html", render_html(document));
+  write_file(folder / "report.md", render_markdown(document));
+  write_output(fmt::format("{}\n{}\n", (folder / "report.html").string(), (folder / "report.md").string()));
+  if (!missing.empty()) throw ProgramError(missing + "; the report is written without these pictures");
+  const bool wrong = std::any_of(report.verified.begin(), report.verified.end(),
+                                 [](const VerifyReport& run) { return !run.passed(); });
+  return wrong ? exit_fault_found : exit_fine;
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& app, CommandAction& action) {
+  CLI::App* command = app.add_subcommand(
+      "report", "One page of HTML, and the same in Markdown: plan, derivation, plots, verification, warnings, commands");
+  const auto options = std::make_shared<ReportOptions>();
+  add_scenario_options(*command, options->scenario);
+  command->add_option("--output,-o", options->folder, "folder for report.html, report.md and plots/; made where it is missing")
+      ->type_name("DIR")
+      ->required();
+  command->add_flag("--no-verify", options->no_verify, "do not verify on real tensors, which takes memory and seconds");
+  command->add_flag("--quiet,-q", options->quiet, "no progress on standard error");
+  command->footer("The HTML page holds its pictures and needs neither network nor scripts.\n"
+                  "\nExamples:\n"
+                  "  hybridkv report qwen3.5-397b -o report\n"
+                  "  hybridkv report my.yaml --pack 4,5 -o report --no-verify");
+  command->callback([options, &action] { action = [options] { return run_report(*options); }; });
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,165 @@
+#include "report/html.h"
+
+#include <fmt/format.h>
+
+#include "report/svg.h"
+
+namespace hybridkv {
+
+namespace {
+
+constexpr const char* style_sheet = R"css(
+:root { color-scheme: light; }
+body { font: 15px/1.5 Helvetica, Arial, sans-serif; color: #222; background: #fff; max-width: 1000px; margin: 2em auto; padding: 0 1.5em; }
+h1 { font-size: 1.7em; line-height: 1.25; margin: 0 0 .6em; }
+h2 { font-size: 1.25em; margin: 2em 0 .5em; padding-bottom: .2em; border-bottom: 1px solid #ccc; }
+h3 { font-size: 1em; margin: 1.2em 0 .2em; }
+p { max-width: 50em; }
+.wide { overflow-x: auto; margin: .8em 0; }
+table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
+th, td { padding: .25em .6em; text-align: right; vertical-align: top; border-bottom: 1px solid #e4e4e4; }
+th { vertical-align: bottom; border-bottom: 2px solid #888; font-weight: bold; }
+th small { display: block; font-weight: normal; color: #666; }
+th.text, td.text { text-align: left; }
+tr.marked td { background: #fff4d6; font-weight: bold; }
+tfoot td { border-top: 2px solid #888; font-weight: bold; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .15em 1.2em; margin: .6em 0; }
+dt { color: #666; }
+dd { margin: 0; }
+ul.warnings { list-style: none; padding: 0; }
+ul.warnings li { border-left: 4px solid #d55e00; background: #fdf1e8; padding: .4em .8em; margin: .4em 0; max-width: 50em; }
+pre { background: #f5f5f5; padding: .8em 1em; overflow-x: auto; font-size: 13px; white-space: pre-wrap; overflow-wrap: anywhere; }
+figure { margin: 1.5em 0; }
+figure svg { max-width: 100%; height: auto; display: block; }
+figcaption { color: #555; font-size: 13px; max-width: 60em; margin-top: .4em; }
+nav ol { columns: 2; padding-left: 1.4em; }
+@page { size: A4; margin: 14mm; }
+@media print {
+  body { max-width: none; margin: 0; padding: 0; font-size: 10pt; }
+  nav { display: none; }
+  h2, h3 { break-after: avoid; }
+  figure, tr, li, pre { break-inside: avoid; }
+  figure svg { max-height: 230mm; }
+  .wide { overflow: visible; }
+  table { font-size: 7.5pt; }
+  th, td { padding: .2em .35em; }
+  a { color: inherit; text-decoration: none; }
+}
+)css";
+
+/// Writes the blocks of one page; counts headings and pictures, which get ids.
+class HtmlWriter {
+ public:
+  std::string operator()(const Heading& heading) {
+    if (heading.level != 2) return fmt::format("<h{0}>{1}</h{0}>\n", heading.level, escape_xml(heading.text));
+    return fmt::format("<h2 id=\"section-{}\">{}</h2>\n", ++sections_, escape_xml(heading.text));
+  }
+  std::string operator()(const Paragraph& paragraph) const { return fmt::format("<p>{}</p>\n", escape_xml(paragraph.text)); }
+  std::string operator()(const Facts& facts) const {
+    std::string html = "<dl>\n";
+    for (const auto& [label, value] : facts.entries)
+      html += fmt::format("<dt>{}</dt><dd>{}</dd>\n", escape_xml(label), escape_xml(value));
+    return html + "</dl>\n";
+  }
+  std::string operator()(const Listing& listing) const {
+    std::string html = listing.warning ? "<ul class=\"warnings\">\n" : "<ul>\n";
+    for (const std::string& item : listing.items) html += fmt::format("<li>{}</li>\n", escape_xml(item));
+    return html + "</ul>\n";
+  }
+  std::string operator()(const Code& code) const {
+    std::string html = "<pre>";
+    for (const std::string& line : code.lines) html += escape_xml(line) + "\n";
+    return html + "</pre>\n";
+  }
+  std::string operator()(const Picture& picture) {
+    const std::string drawn = picture.svg.empty() ? fmt::format("<p>{}: not drawn.</p>", escape_xml(picture.title))
+                                                  : inline_svg(picture.svg, fmt::format("picture{}-", ++pictures_));
+    return fmt::format("<figure aria-label=\"{}\">\n{}\n<figcaption>{}</figcaption>\n</figure>\n", escape_xml(picture.title),
+                       drawn, escape_xml(picture.caption));
+  }
+  std::string operator()(const Table& table) const {
+    std::string head;
+    for (const Column& column : table.columns()) {
+      if (column.audience == Audience::programs) continue;
+      const std::string below = column.subtitle.empty() ? "" : fmt::format("<small>{}</small>", escape_xml(column.subtitle));
+      head += fmt::format("<th{}>{}{}</th>", text_class(column), escape_xml(column.title), below);
+    }
+    std::string body;
+    for (std::size_t row = 0; row < table.rows().size(); ++row)
+      body += fmt::format("<tr{}>{}</tr>\n", row == table.marked_row() ? " class=\"marked\"" : "",
+                          cells(table, table.rows()[row]));
+    const std::string foot =
+        table.footer() ? fmt::format("<tfoot><tr>{}</tr></tfoot>\n", cells(table, *table.footer())) : std::string();
+    return fmt::format("<div class=\"wide\"><table>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody>\n{}</table></div>\n", head,
+                       body, foot);
+  }
+
+ private:
+  static const char* text_class(const Column& column) { return column.align == Align::left ? " class=\"text\"" : ""; }
+
+  static std::string cells(const Table& table, const std::vector<Cell>& row) {
+    std::string html;
+    for (std::size_t i = 0; i < row.size(); ++i)
+      if (table.columns()[i].audience != Audience::programs)
+        html += fmt::format("<td{}>{}</td>", text_class(table.columns()[i]), escape_xml(human_cell(row[i])));
+    return html;
+  }
+
+  int sections_ = 0;
+  int pictures_ = 0;
+};
+
+std::string title_of(const Document& document) {
+  for (const Block& block : document.blocks)
+    if (const auto* heading = std::get_if<Heading>(&block); heading != nullptr && heading->level == 1) return heading->text;
+  return "hybridkv";
+}
+
+std::string contents(const Document& document) {
+  std::string items;
+  int section = 0;
+  for (const Block& block : document.blocks)
+    if (const auto* heading = std::get_if<Heading>(&block); heading != nullptr && heading->level == 2)
+      items += fmt::format("<li><a href=\"#section-{}\">{}</a></li>\n", ++section, escape_xml(heading->text));
+  return section < 3 ? std::string() : fmt::format("<nav><ol>\n{}</ol></nav>\n", items);
+}
+
+void replace_all(std::string& text, std::string_view from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
+}  // namespace
+
+std::string inline_svg(std::string_view svg, std::string_view prefix) {
+  const std::size_t start = svg.find("<svg");
+  std::string text(start == std::string_view::npos ? svg : svg.substr(start));
+  // Every way in which gnuplot and we name a shape, and refer to it.
+  for (const char* before : {" id='", " id=\"", "href='#", "href=\"#", "url(#"})
+    replace_all(text, before, before + std::string(prefix));
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+std::string render_html(const Document& document) {
+  HtmlWriter writer;
+  std::string body;
+  bool listed = false;
+  for (const Block& block : document.blocks) {
+    // The table of contents stands before the first section.
+    const auto* heading = std::get_if<Heading>(&block);
+    if (!listed && heading != nullptr && heading->level == 2) {
+      body += contents(document);
+      listed = true;
+    }
+    body += std::visit(writer, block);
+  }
+  return fmt::format("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
+                     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+                     "img-src data:\"/>\n"
+                     "<meta name=\"viewport\" content=\"width=device-width\"/>\n<link rel=\"icon\" href=\"data:,\"/>\n"
+                     "<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n{}</body>\n</html>\n",
+                     escape_xml(title_of(document)), style_sheet, body);
+}
+
+}  // namespace hybridkv

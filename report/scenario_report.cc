@@ -1,0 +1,161 @@
+#include "report/scenario_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "layout/dtype.h"
+#include "report/explain_report.h"
+#include "report/human.h"
+#include "report/plan_report.h"
+#include "report/verify_report.h"
+
+namespace hybridkv {
+
+namespace {
+
+std::string dtype_text(const std::optional<DType>& dtype, const char* otherwise) {
+  return dtype ? std::string(to_string(*dtype)) : otherwise;
+}
+
+std::string count_text(const std::optional<std::int64_t>& count, const char* otherwise) {
+  return count ? human_count(*count) : otherwise;
+}
+
+std::string list_text(const std::vector<std::int64_t>& counts, const char* otherwise) {
+  std::string text;
+  for (const std::int64_t count : counts) text += (text.empty() ? "" : ", ") + human_count(count);
+  return text.empty() ? otherwise : text;
+}
+
+std::string layers_text(const ModelSpec& model) {
+  std::int64_t attention = 0, recurrent = 0;
+  for (const LayerSpec& layer : model.layers) {
+    attention += layer.attention ? 1 : 0;
+    recurrent += layer.recurrent ? 1 : 0;
+  }
+  return fmt::format("{}, of which {} with attention and {} with a recurrent state{}",
+                     human_count(std::ssize(model.layers)), attention, recurrent,
+                     model.layer_order_verified ? "" : "; their order is unverified");
+}
+
+void append(Document& document, Document more, int deeper) {
+  for (Block& block : more.blocks) {
+    if (auto* heading = std::get_if<Heading>(&block)) heading->level = std::min(3, heading->level + deeper);
+    document.blocks.push_back(std::move(block));
+  }
+}
+
+/// Without its title, which stands in the heading of the section, and without what differs from run to run.
+Document repeatable(Document verified) {
+  std::erase_if(verified.blocks, [](const Block& block) {
+    const auto* heading = std::get_if<Heading>(&block);
+    return heading != nullptr && heading->level == 1;
+  });
+  for (Block& block : verified.blocks)
+    if (auto* facts = std::get_if<Facts>(&block))
+      std::erase_if(facts->entries, [](const auto& entry) { return entry.first == "time" || entry.first == "memory"; });
+  return verified;
+}
+
+void add_verification(Document& document, const ScenarioReportInputs& inputs) {
+  document.blocks.emplace_back(Heading{"Verification on real tensors"});
+  if (inputs.verified.empty()) {
+    document.blocks.emplace_back(Paragraph{inputs.why_not_verified});
+    return;
+  }
+  append(document, repeatable(verify_report(inputs.planned.set.model, inputs.verified)), 1);
+}
+
+void add_pictures(Document& document, const char* title, const std::vector<Picture>& pictures) {
+  if (pictures.empty()) return;
+  document.blocks.emplace_back(Heading{title});
+  for (const Picture& picture : pictures) document.blocks.emplace_back(picture);
+}
+
+/// Every number of the only plan of the set, step by step.
+void add_derivation(Document& document, const PlanSet& single) {
+  document.blocks.emplace_back(
+      Heading{fmt::format("N = {}: where the numbers come from", single.plans.front().attention_pack_size)});
+  Document derivation = explain_report(single);
+  std::erase_if(derivation.blocks, [](const Block& block) {
+    const auto* heading = std::get_if<Heading>(&block);
+    return heading != nullptr && heading->level < 3;
+  });
+  append(document, std::move(derivation), 0);
+}
+
+/// One of several plans in full: its figures and tables, then its derivation.
+void add_plan(Document& document, const PlanSet& set, const CachePlan& plan) {
+  PlanSet single = set;
+  single.plans = {plan};
+  single.plans.front().warnings.clear();  // these and the bias memory stand above, once for all packs
+  single.plans.front().workspace.reset();
+  document.blocks.emplace_back(Heading{fmt::format("N = {} in full", plan.attention_pack_size)});
+  Document details = plan_report(single);
+  details.blocks.erase(details.blocks.begin());  // the title
+  append(document, std::move(details), 1);
+  add_derivation(document, single);
+}
+
+}  // namespace
+
+Table inputs_table(const PlotInputs& planned) {
+  const ModelSpec& model = planned.model;
+  const EngineSpec& engine = planned.engine;
+  const LimitsSpec& limits = planned.limits;
+  std::vector<std::int64_t> packs;
+  for (const CachePlan& plan : planned.set.plans) packs.push_back(plan.attention_pack_size);
+  Table table({{"key", "key", "", Align::left}, {"value", "value", "", Align::left}});
+  const auto add = [&](const char* key, std::string value) { table.add_row({std::string(key), std::move(value)}); };
+  add("model", model.name);
+  add("model.source", model.source.empty() ? "not stated" : model.source);
+  add("model.layers", layers_text(model));
+  add("model.dtype", std::string(to_string(model.dtype)));
+  add("model.ssm_dtype", dtype_text(model.ssm_dtype, "as the model"));
+  add("engine.tensor_parallel", human_count(engine.tensor_parallel));
+  add("engine.kv_dtype", dtype_text(engine.kv_dtype, "as the model"));
+  add("engine.conv_dtype", dtype_text(engine.conv_dtype, "as the model"));
+  add("engine.ssm_dtype", dtype_text(engine.ssm_dtype, "as the model says"));
+  add("engine.cache_mode", std::string(to_string(engine.cache_mode)));
+  add("engine.attention_pack_size", list_text(packs, "1"));
+  add("engine.block_size_tokens", count_text(engine.block_size_tokens, "none asked for"));
+  add("engine.mamba_block_size_tokens", count_text(engine.mamba_block_size_tokens, "none asked for"));
+  add("engine.kernel_alignment_tokens", human_count(engine.kernel_alignment_tokens));
+  add("engine.kernel_block_sizes", list_text(engine.kernel_block_sizes, "every multiple of the smallest"));
+  add("engine.page_alignment_bytes", human_count(engine.page_alignment_bytes));
+  add("engine.backend_form", std::string(to_string(engine.backend_form)));
+  add("engine.physical_order", std::string(to_string(engine.physical_order)));
+  add("engine.speculative_tokens", human_count(engine.speculative_tokens));
+  add("engine.mtp_layers", human_count(engine.mtp_layers));
+  add("engine.draft", engine.draft ? human_plural(engine.draft->layers, "sliding-window layer") : "none");
+  add("engine.memory", exact_bytes(engine.memory_bytes));
+  add("engine.num_blocks", count_text(engine.num_blocks, "from memory"));
+  add("engine.max_num_batched_tokens", human_count(engine.max_num_batched_tokens));
+  add("engine.token_rule", std::string(to_string(engine.token_rule)));
+  add("limits.max_model_len", list_text(limits.max_model_lens, "none"));
+  add("limits.longest_prompt_tokens", count_text(limits.longest_prompt_tokens, "unknown"));
+  add("limits.load_tokens", list_text(limits.load_tokens, "one request of the longest length"));
+  return table;
+}
+
+Document scenario_report(const ScenarioReportInputs& inputs) {
+  const PlotInputs& planned = inputs.planned;
+  Document document = plan_report(planned.set);
+  document.blocks.emplace_back(Heading{"What was asked"});
+  document.blocks.emplace_back(inputs_table(planned));
+  add_pictures(document, "Pictures", inputs.pictures);
+  add_pictures(document, "Pictures of each pack", inputs.pack_pictures);
+  add_verification(document, inputs);
+  if (planned.set.plans.size() == 1) {
+    add_derivation(document, planned.set);
+  } else {
+    for (const CachePlan& plan : planned.set.plans) add_plan(document, planned.set, plan);
+  }
+  document.blocks.emplace_back(Heading{"To repeat this"});
+  document.blocks.emplace_back(Code{inputs.commands});
+  return document;
+}
+
+}  // namespace hybridkv

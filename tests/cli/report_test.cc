@@ -1,0 +1,107 @@
+// `hybridkv report` from outside, and in a browser.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "tests/cli/run_program.h"
+
+using namespace hybridkv::testing;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct ReportFolder {
+  fs::path path;
+  ReportFolder() {
+    std::string pattern = (fs::temp_directory_path() / "hybridkv-XXXXXX").string();
+    REQUIRE(mkdtemp(pattern.data()) != nullptr);
+    path = pattern;
+  }
+  ~ReportFolder() { fs::remove_all(path); }
+  std::string content(const std::string& name) const {
+    std::ostringstream text;
+    text << std::ifstream(path / name, std::ios::binary).rdbuf();
+    return text.str();
+  }
+};
+
+bool is_there(const std::string& program) {
+  return std::system(("command -v " + program + " > /dev/null 2>&1").c_str()) == 0;
+}
+
+const std::string small = "report --model granite-4.0-h-350m --memory 2GiB --max-model-len 4096 --pack 2 "
+                          "--set engine.cache_mode=align -q -o ";
+
+}  // namespace
+
+TEST_CASE("golden: a report verifies, draws, and is the same page every time") {
+  if (!is_there("gnuplot")) return void(std::printf("SKIPPED: gnuplot is not installed\n"));
+  const ReportFolder first, second;
+  const ProgramRun run = run_program(small + first.path.string());
+  CAPTURE(run.output);
+  REQUIRE(run.exit_code == 0);
+  const std::string html = first.content("report.html");
+  for (const char* text : {"Every element has its own address", "<svg", "What was asked", "where the numbers come from",
+                           "hybridkv report --set engine.cache_mode=align --model granite-4.0-h-350m --pack 2 "
+                           "--memory 2GiB --max-model-len 4096 -o report"})
+    CHECK(contains(html, text));
+  CHECK(contains(first.content("report.md"), "](plots/hit-rate.svg)"));
+  CHECK(fs::exists(first.path / "plots" / "hit-rate.svg"));
+  REQUIRE(run_program(small + second.path.string()).exit_code == 0);
+  CHECK(second.content("report.html") == html);
+}
+
+TEST_CASE("golden: the report on Qwen3.5-397B in seven packs stays under 2 MiB") {
+  if (!is_there("gnuplot")) return void(std::printf("SKIPPED: gnuplot is not installed\n"));
+  const ReportFolder folder;
+  REQUIRE(run_program("report qwen3.5-397b --no-verify -q -o " + folder.path.string()).exit_code == 0);
+  const std::string html = folder.content("report.html");
+  CHECK(html.size() < 2 * 1024 * 1024);
+  CHECK(html.size() > 100'000);
+  CHECK(contains(html, "--no-verify"));
+}
+
+TEST_CASE("edge: without gnuplot the report is written with the page maps alone, with exit code 4") {
+  const ReportFolder folder;
+  const ProgramRun run = run_program(small + folder.path.string() + " --no-verify", "PATH=/nowhere");
+  CAPTURE(run.output);
+  CHECK(run.exit_code == 4);
+  CHECK(contains(run.output, "the report is written without these pictures"));
+  const std::string html = folder.content("report.html");
+  CHECK(contains(html, "Page map: "));
+  CHECK(contains(html, "not drawn"));
+}
+
+TEST_CASE("golden: Chromium opens the page from disk without an error or a request") {
+  if (!is_there("gnuplot") || !is_there("chromium"))
+    return void(std::printf("SKIPPED: gnuplot or chromium is not installed\n"));
+  const ReportFolder folder;
+  REQUIRE(run_program(small + folder.path.string() + " --no-verify").exit_code == 0);
+  const auto open = [&](const std::string& page) {
+    const std::string log = (folder.path / "chromium.log").string();
+    const std::string command = "HOME=" + folder.path.string() + " timeout 120 chromium --headless --no-sandbox --disable-gpu "
+                                "--enable-logging=stderr --dump-dom file://" + (folder.path / page).string() + " > " +
+                                (folder.path / "dom.html").string() + " 2> " + log;
+    CHECK(std::system(command.c_str()) == 0);
+    return folder.content("chromium.log");
+  };
+  const std::string messages = open("report.html");
+  CAPTURE(messages);
+  CHECK_FALSE(contains(messages, "CONSOLE"));  // errors of the page, and what its policy keeps from loading
+  CHECK(contains(folder.content("dom.html"), "To repeat this"));
+  // The check above sees a request: the same page with a picture from elsewhere.
+  std::string broken = folder.content("report.html");
+  broken.insert(broken.find("</body>"), "<img src=\"http://localhost:9/x.png\"/>");
+  std::ofstream(folder.path / "broken.html") << broken;
+  CHECK(contains(open("broken.html"), "CONSOLE"));
+}
+
+TEST_CASE("edge: what report refuses, and its help") {
+  CHECK(run_program("report qwen3.5-397b").exit_code == 2);
+  CHECK(run_program("report nowhere -o /tmp/never").exit_code == 2);
+  CHECK(run_program("report qwen3.5-397b --no-verify -q -o /dev/null").exit_code == 2);
+  CHECK(contains(run_program("report --help").output, "Examples:"));
+}

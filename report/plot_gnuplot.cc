@@ -33,7 +33,6 @@ constexpr int panel_height = 214;
 constexpr int x_axis_height = 66;
 constexpr int left_margin = 88;
 constexpr int legend_gap = 14;
-constexpr int legend_row_height = 16;
 
 /// A gnuplot string in which nothing is expanded: in single quotes, or where a quote is part of it in double ones with
 /// octal escapes (gnuplot takes no doubled quote at the start of a string).
@@ -70,13 +69,34 @@ struct Canvas {
   double y(double pixels_from_top) const { return 1 - pixels_from_top / height; }
 };
 
+std::size_t num_in_legend(const PlotPanel& panel) {
+  return static_cast<std::size_t>(std::count_if(panel.series.begin(), panel.series.end(),
+                                                [](const PlotSeries& series) { return !series.title.empty(); }));
+}
+
+/// Not where the panel above shows the same series, and perhaps more of them.
 bool has_own_legend(const Plot& plot, std::size_t panel) {
   if (panel == 0) return true;
+  const auto& above = plot.panels[panel - 1].series;
   const auto& series = plot.panels[panel].series;
-  return !std::equal(series.begin(), series.end(), plot.panels[panel - 1].series.begin(),
-                     plot.panels[panel - 1].series.end(), [](const PlotSeries& a, const PlotSeries& b) {
-                       return a.title == b.title && a.style == b.style && a.look == b.look;
-                     });
+  return std::any_of(series.begin(), series.end(), [&](const PlotSeries& own) {
+    return !own.title.empty() && std::none_of(above.begin(), above.end(), [&](const PlotSeries& other) {
+      return own.title == other.title && own.style == other.style && own.look == other.look;
+    });
+  });
+}
+
+/// How a legend stays one column beside its panel: gnuplot would begin a second one, out of the picture.
+struct LegendSize {
+  double font = 13;
+  double spacing = 1.143;
+};
+LegendSize legend_size(const PlotPanel& panel) {
+  const double row = panel_height / (static_cast<double>(num_in_legend(panel)) + 1.2);  // gnuplot keeps a row free
+  LegendSize size;
+  size.font = std::min(size.font, row / 1.05);
+  size.spacing = std::min(size.spacing, row / (1.5 * size.font));
+  return size;
 }
 
 Canvas canvas_of(const Plot& plot) {
@@ -103,7 +123,8 @@ std::string terminal(const Plot& plot, const PictureSpec& picture, const Canvas&
                          "linewidth {:.4g} background '#ffffff'\n", picture.width, height, scale, scale);
     case PictureFormat::pdf:
       return fmt::format("set terminal pdfcairo size {:.4f}in,{:.4f}in noenhanced font 'Arial,10.5' fontscale {:.4g} "
-                         "linewidth {:.4g} background '#ffffff'\n", picture.width / 96.0, height / 96.0, scale, scale);
+                         "linewidth {:.4g} background '#ffffff'\n", picture.width / 96.0, height / 96.0,
+                         0.75 * scale, scale);  // pdfcairo takes its points for pixels
   }
   throw std::logic_error("unknown picture format");
 }
@@ -229,11 +250,13 @@ std::string panel_script(const Plot& plot, std::size_t number, const PictureSpec
   for (const auto& [name, axis] : {std::pair{"x", &panel.x}, std::pair{"y", &panel.y}})
     script += fmt::format("{}set logscale {}{}\n", axis->logarithmic ? "" : "un", name, axis->logarithmic ? " 2" : "");
   script += ticks("x", panel.x) + ticks("y", panel.y);
-  if (has_own_legend(plot, number))
+  if (has_own_legend(plot, number)) {
+    const LegendSize legend = legend_size(panel);
     script += fmt::format("set key at screen {:.6f},{:.6f} left top Left reverse samplen 2 spacing {:.4g} font {}\n",
-                          right + canvas.x(legend_gap), canvas.y(top - 4), legend_row_height / 14.0, font(picture, 13));
-  else
+                          right + canvas.x(legend_gap), canvas.y(top - 4), legend.spacing, font(picture, legend.font));
+  } else {
     script += "unset key\n";
+  }
   script += "plot ";
   for (const PlotSeries& series : panel.series) {
     if (&series != &panel.series.front()) script += ", \\\n     ";

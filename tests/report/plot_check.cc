@@ -150,6 +150,11 @@ void check_drawn(const Plot& plot) {
     REQUIRE(shown.series.size() == panel.series.size());
     for (std::size_t k = 0; k < panel.series.size(); ++k) {
       check_series(shown, shown.series[k], panel, panel.series[k], plot.tables.at(panel.table).table);
+      if (!shown.series[k].legend.empty()) {
+        CHECK(shown.series[k].legend_at.x > shown.right);
+        CHECK(shown.series[k].legend_at.x + 5 * static_cast<double>(panel.series[k].title.size()) < picture.width);
+        CHECK(shown.series[k].legend_at.y < picture.height);
+      }
       legends += !shown.series[k].legend.empty() && shown.series[k].legend == panel.series[k].title ? 1 : 0;
     }
   }

@@ -101,6 +101,22 @@ TEST_CASE("law: pictures of plans show the values of their tables") {
   check_drawn(plot_concurrency(set));
 }
 
+TEST_CASE("edge: fifteen packs have their legend inside the picture") {
+  if (!has_gnuplot()) return;
+  std::vector<std::int64_t> packs;
+  for (std::int64_t pack = 1; pack <= 15; ++pack) packs.push_back(pack);
+  const PlanSet set = qwen_plans(packs);
+  const Plot plot = plot_request_bytes(set);
+  check_drawn(plot);
+  const DrawnPlot picture = read_plot_svg(drawn(plot));
+  double above = 0;
+  for (const DrawnSeries& series : picture.panels.at(0).series) {
+    CHECK(series.legend_at.y > above + 10);  // one below the other
+    above = series.legend_at.y;
+  }
+  CHECK(picture.panels.at(1).series.at(0).legend.empty());
+}
+
 TEST_CASE("edge: one plan, a model without states and one without attention are drawn too") {
   if (!has_gnuplot()) return;
   for (const bool attention : {true, false}) {

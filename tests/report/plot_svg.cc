@@ -62,7 +62,11 @@ DrawnSeries read_series(const pugi::xml_node& group, const DrawnPanel& panel) {
   const auto inside = [&](const Pixel& pixel) { return pixel.x < panel.right + 1; };
   walk(group, [&](const pugi::xml_node& node) {
     const std::string name = node.name();
-    if (name == "text") series.legend = text_of(node);
+    if (name == "text") {
+      series.legend = text_of(node);
+      const std::vector<Pixel> at = pixels_in(node.parent().attribute("transform").value());
+      if (!at.empty()) series.legend_at = at.front();
+    }
     if (name == "path")
       for (const Pixel& pixel : pixels_in(node.attribute("d").value()))
         if (inside(pixel)) series.line.push_back(pixel);

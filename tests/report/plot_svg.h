@@ -21,6 +21,7 @@ struct DrawnTick {
 /// One series as it was drawn: corners of its line or area in order, or the four corners of each bar.
 struct DrawnSeries {
   std::string legend;  ///< empty where the panel has no legend
+  Pixel legend_at;     ///< where its text begins
   std::vector<Pixel> line;
   std::vector<Pixel> marks;  ///< where its points stand
   std::vector<std::vector<Pixel>> polygons;

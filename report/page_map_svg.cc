@@ -183,7 +183,7 @@ class PageMapPainter {
     const std::vector<std::int64_t>& layers = layers_of(strip);
     std::int64_t groups = 0;
     for (const GroupPlan& other : plan_.groups) groups += other.spec == group.spec ? 1 : 0;
-    std::string text = fmt::format("For {} {} group{}", groups == 1 ? "the" : "a", spec.kind,
+    std::string text = fmt::format("For {} {}{} group{}", groups == 1 ? "the" : "a", spec.draft ? "draft " : "", spec.kind,
                                    groups == 1 ? "" : fmt::format(" (one of {})", groups));
     if (strip.pool != 0) text += fmt::format(", in pool {}", strip.pool);
     text += fmt::format(": layer{} {}", layers.size() == 1 ? "" : "s", human_list(layers));

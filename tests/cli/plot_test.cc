@@ -3,6 +3,8 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 
 #include "tests/cli/run_program.h"
 
@@ -24,6 +26,12 @@ struct PlotFolder {
   ~PlotFolder() { fs::remove_all(parent); }
   bool has(const std::string& name) const { return fs::exists(path / name) && fs::file_size(path / name) > 0; }
 };
+
+std::string content_of(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
 
 bool has_gnuplot() {
   static const bool found = std::system("gnuplot --version > /dev/null 2>&1") == 0;
@@ -78,6 +86,15 @@ TEST_CASE("edge: a kind that a scenario cannot have is left out of all, and refu
   CHECK(contains(all.output, "hit-rate is left out"));
   CHECK(folder.has("staircase.svg"));
   CHECK(run_program("plot hit-rate " + small).exit_code == 2);
+}
+
+TEST_CASE("golden: the page maps of the documentation are what the program draws") {
+  const PlotFolder folder;
+  REQUIRE(run_program("plot qwen3.5-397b page-map --pack 1,4,5 -o " + folder.path.string()).exit_code == 0);
+  for (const char* name : {"page-map-n1.svg", "page-map-n4.svg", "page-map-n5.svg"}) {
+    CAPTURE(name);
+    CHECK(content_of(folder.path / name) == content_of(fs::path(HYBRIDKV_SOURCE_DIR) / "docs" / "plots" / name));
+  }
 }
 
 TEST_CASE("edge: what plot refuses") {

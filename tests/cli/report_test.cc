@@ -66,9 +66,11 @@ TEST_CASE("golden: the report on Qwen3.5-397B in seven packs stays under 2 MiB")
 
 TEST_CASE("edge: without gnuplot the report is written with the page maps alone, with exit code 4") {
   const ReportFolder folder;
-  const ProgramRun run = run_program(small + folder.path.string() + " --no-verify", "PATH=/nowhere");
+  const ProgramRun run = run_program(small + folder.path.string() + " --no-verify --set \"name=it's mine\"",
+                                     "PATH=/nowhere");
   CAPTURE(run.output);
   CHECK(run.exit_code == 4);
+  CHECK(contains(folder.content("report.md"), "--set 'name=it'\\''s mine'"));  // as a shell reads it back
   CHECK(contains(run.output, "the report is written without these pictures"));
   const std::string html = folder.content("report.html");
   CHECK(contains(html, "Page map: "));

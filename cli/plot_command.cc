@@ -31,7 +31,8 @@ std::vector<PlotKind> kinds_of(const std::vector<std::string>& names) {
     const auto kind = parse_plot_kind(name);
     if (!kind) {
       std::string known;
-      for (const PlotKindInfo& info : all_plot_kinds()) known += fmt::format("{}{}", known.empty() ? "" : ", ", info.name);
+      for (const PlotKindInfo& info : all_plot_kinds())
+        known += fmt::format("{}{}", known.empty() ? "" : ", ", info.name);
       throw InputError(fmt::format("plot {}: no such kind; take one of {}", name, known));
     }
     if (std::find(kinds.begin(), kinds.end(), *kind) == kinds.end()) kinds.push_back(*kind);
@@ -55,7 +56,8 @@ int run_plot(PlotOptions options) {
   }
   const std::vector<PlotKind> kinds = kinds_of(options.kinds);
   const Scenario scenario = read_scenario(options.scenario);
-  const PlotInputs inputs{scenario.model, scenario.engine, scenario.limits, plan_scenario(scenario, scenario.pack_sizes)};
+  const PlotInputs inputs{scenario.model, scenario.engine, scenario.limits,
+                          plan_scenario(scenario, scenario.pack_sizes)};
   std::vector<Plot> plots;
   {
     Progress progress(options.quiet);
@@ -67,7 +69,8 @@ int run_plot(PlotOptions options) {
       } catch (const SpecError& error) {
         // Who asks for everything gets what there is.
         if (!options.kinds.empty()) throw located(error, scenario);
-        fmt::print(stderr, "hybridkv: {} is left out: {}\n", all_plot_kinds()[static_cast<std::size_t>(kinds[i])].name, error.what());
+        fmt::print(stderr, "hybridkv: {} is left out: {}\n", all_plot_kinds()[static_cast<std::size_t>(kinds[i])].name,
+                   error.what());
       }
     }
   }
@@ -81,7 +84,8 @@ int run_plot(PlotOptions options) {
 }  // namespace
 
 void add_plot_command(CLI::App& app, CommandAction& action) {
-  CLI::App* command = app.add_subcommand("plot", "Draw what a plan says: data, a gnuplot script and a picture of each kind");
+  CLI::App* command =
+      app.add_subcommand("plot", "Draw what a plan says: data, a gnuplot script and a picture of each kind");
   const auto options = std::make_shared<PlotOptions>();
   add_scenario_options(*command, options->scenario);
   command->add_option("KIND", options->kinds, "what to draw; see below")->type_name("");
@@ -93,15 +97,18 @@ void add_plot_command(CLI::App& app, CommandAction& action) {
   command->add_option("--format,-f", options->format, "svg, png or pdf (default: svg)")
       ->check(CLI::IsMember(formats).description(""))
       ->type_name("FORMAT");
-  command->add_option("--width", options->width, fmt::format("pixels, everything grows along (default: {})", natural_picture_width))
+  command
+      ->add_option("--width", options->width,
+                   fmt::format("pixels, everything grows along (default: {})", natural_picture_width))
       ->check(CLI::Range(200, 10000).description(""))
       ->type_name("PIXELS");
   command->add_flag("--quiet,-q", options->quiet, "no progress on standard error");
-  command->footer(kind_list() +
-                  "\nExamples:\n"
-                  "  hybridkv plot qwen3.5-397b -o plots\n"
-                  "  hybridkv plot qwen3.5-397b block-size concurrency --pack 1..16 -o plots --format png --width 1660\n"
-                  "  hybridkv plot --model Qwen3.5-4B --memory 12GiB --max-model-len 32768 -o plots");
+  command->footer(
+      kind_list() +
+      "\nExamples:\n"
+      "  hybridkv plot qwen3.5-397b -o plots\n"
+      "  hybridkv plot qwen3.5-397b block-size concurrency --pack 1..16 -o plots --format png --width 1660\n"
+      "  hybridkv plot --model Qwen3.5-4B --memory 12GiB --max-model-len 32768 -o plots");
   command->callback([options, &action] { action = [options] { return run_plot(*options); }; });
 }
 

@@ -99,9 +99,7 @@ void verify(ScenarioReportInputs& report, const Scenario& scenario, const Report
 std::vector<std::string> commands(const ReportOptions& options) {
   const std::string scenario = shell_words(options.scenario);
   return {"hybridkv report " + scenario + " -o report" + (options.no_verify ? " --no-verify" : ""),
-          "hybridkv plan " + scenario,
-          "hybridkv explain " + scenario,
-          "hybridkv verify " + scenario,
+          "hybridkv plan " + scenario, "hybridkv explain " + scenario, "hybridkv verify " + scenario,
           "hybridkv plot " + scenario + " -o plots"};
 }
 
@@ -137,18 +135,22 @@ int run_report(const ReportOptions& options) {
 
 void add_report_command(CLI::App& app, CommandAction& action) {
   CLI::App* command = app.add_subcommand(
-      "report", "One page of HTML, and the same in Markdown: plan, derivation, plots, verification, warnings, commands");
+      "report",
+      "One page of HTML, and the same in Markdown: plan, derivation, plots, verification, warnings, commands");
   const auto options = std::make_shared<ReportOptions>();
   add_scenario_options(*command, options->scenario);
-  command->add_option("--output,-o", options->folder, "folder for report.html, report.md and plots/; made where it is missing")
+  command
+      ->add_option("--output,-o", options->folder,
+                   "folder for report.html, report.md and plots/; made where it is missing")
       ->type_name("DIR")
       ->required();
   command->add_flag("--no-verify", options->no_verify, "do not verify on real tensors, which takes memory and seconds");
   command->add_flag("--quiet,-q", options->quiet, "no progress on standard error");
-  command->footer("The HTML page holds its pictures and needs neither network nor scripts.\n"
-                  "\nExamples:\n"
-                  "  hybridkv report qwen3.5-397b -o report\n"
-                  "  hybridkv report my.yaml --pack 4,5 -o report --no-verify");
+  command->footer(
+      "The HTML page holds its pictures and needs neither network nor scripts.\n"
+      "\nExamples:\n"
+      "  hybridkv report qwen3.5-397b -o report\n"
+      "  hybridkv report my.yaml --pack 4,5 -o report --no-verify");
   command->callback([options, &action] { action = [options] { return run_report(*options); }; });
 }
 

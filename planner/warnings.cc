@@ -27,10 +27,11 @@ void warn_knife_edge(std::vector<Warning>& warnings, const CachePlan& plan, cons
   if (!multiples || !limits.longest_prompt_tokens) return;
   const std::int64_t longest = *limits.longest_prompt_tokens;
   if (longest <= plan.prefix.duplicate_misses_up_to_tokens || longest % *multiples != 0) return;
+  const std::int64_t dropped = plan.prefix.duplicate_misses_up_to_tokens / *multiples - 1;  // by a drafter
   warnings.push_back({"knife_edge_length",
-                      fmt::format("a prompt of {} tokens, the longest, is {} blocks of {} exactly: sent a second time it "
-                                  "hits nothing in mode align; with one token more all {} blocks hit",
-                                  longest, longest / *multiples, *multiples, longest / *multiples)});
+                      fmt::format("a prompt of {} tokens, the longest, is {} blocks of {} exactly: sent a second time "
+                                  "it hits nothing in mode align; one token longer it hits {} blocks",
+                                  longest, longest / *multiples, *multiples, longest / *multiples - dropped)});
 }
 
 void warn_budget_below_block(std::vector<Warning>& warnings, const CachePlan& plan) {
@@ -38,9 +39,9 @@ void warn_budget_below_block(std::vector<Warning>& warnings, const CachePlan& pl
   for (const SpecPlan& spec : plan.specs) {
     if (!spec.state || plan.max_num_batched_tokens >= spec.block_size_tokens) continue;
     warnings.push_back({"budget_below_block",
-                        fmt::format("a step of {} tokens never reaches the end of a block of {}, where mode align has to "
-                                    "cut it: a longer prompt waits for ever; raise max_num_batched_tokens to the block, or "
-                                    "make the block smaller with a larger attention_pack_size",
+                        fmt::format("a step of {} tokens never reaches the end of a block of {}, where mode align has "
+                                    "to cut it: a longer prompt waits for ever; raise max_num_batched_tokens to the "
+                                    "block, or make the block smaller with a larger attention_pack_size",
                                     plan.max_num_batched_tokens, spec.block_size_tokens)});
     return;
   }

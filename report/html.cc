@@ -10,7 +10,8 @@ namespace {
 
 constexpr const char* style_sheet = R"css(
 :root { color-scheme: light; }
-body { font: 15px/1.5 Helvetica, Arial, sans-serif; color: #222; background: #fff; max-width: 1000px; margin: 2em auto; padding: 0 1.5em; }
+body { font: 15px/1.5 Helvetica, Arial, sans-serif; color: #222; background: #fff;
+  max-width: 1000px; margin: 2em auto; padding: 0 1.5em; }
 h1 { font-size: 1.7em; line-height: 1.25; margin: 0 0 .6em; }
 h2 { font-size: 1.25em; margin: 2em 0 .5em; padding-bottom: .2em; border-bottom: 1px solid #ccc; }
 h3 { font-size: 1em; margin: 1.2em 0 .2em; }
@@ -27,8 +28,10 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: .15em 1.2em; ma
 dt { color: #666; }
 dd { margin: 0; }
 ul.warnings { list-style: none; padding: 0; }
-ul.warnings li { border-left: 4px solid #d55e00; background: #fdf1e8; padding: .4em .8em; margin: .4em 0; max-width: 50em; }
-pre { background: #f5f5f5; padding: .8em 1em; overflow-x: auto; font-size: 13px; white-space: pre-wrap; overflow-wrap: anywhere; }
+ul.warnings li { border-left: 4px solid #d55e00; background: #fdf1e8; padding: .4em .8em; margin: .4em 0;
+  max-width: 50em; }
+pre { background: #f5f5f5; padding: .8em 1em; overflow-x: auto; font-size: 13px;
+  white-space: pre-wrap; overflow-wrap: anywhere; }
 figure { margin: 1.5em 0; }
 figure svg { max-width: 100%; height: auto; display: block; }
 figcaption { color: #555; font-size: 13px; max-width: 60em; margin-top: .4em; }
@@ -54,7 +57,9 @@ class HtmlWriter {
     if (heading.level != 2) return fmt::format("<h{0}>{1}</h{0}>\n", heading.level, escape_xml(heading.text));
     return fmt::format("<h2 id=\"section-{}\">{}</h2>\n", ++sections_, escape_xml(heading.text));
   }
-  std::string operator()(const Paragraph& paragraph) const { return fmt::format("<p>{}</p>\n", escape_xml(paragraph.text)); }
+  std::string operator()(const Paragraph& paragraph) const {
+    return fmt::format("<p>{}</p>\n", escape_xml(paragraph.text));
+  }
   std::string operator()(const Facts& facts) const {
     std::string html = "<dl>\n";
     for (const auto& [label, value] : facts.entries)
@@ -74,14 +79,15 @@ class HtmlWriter {
   std::string operator()(const Picture& picture) {
     const std::string drawn = picture.svg.empty() ? fmt::format("<p>{}: not drawn.</p>", escape_xml(picture.title))
                                                   : inline_svg(picture.svg, fmt::format("picture{}-", ++pictures_));
-    return fmt::format("<figure aria-label=\"{}\">\n{}\n<figcaption>{}</figcaption>\n</figure>\n", escape_xml(picture.title),
-                       drawn, escape_xml(picture.caption));
+    return fmt::format("<figure aria-label=\"{}\">\n{}\n<figcaption>{}</figcaption>\n</figure>\n",
+                       escape_xml(picture.title), drawn, escape_xml(picture.caption));
   }
   std::string operator()(const Table& table) const {
     std::string head;
     for (const Column& column : table.columns()) {
       if (column.audience == Audience::programs) continue;
-      const std::string below = column.subtitle.empty() ? "" : fmt::format("<small>{}</small>", escape_xml(column.subtitle));
+      const std::string below =
+          column.subtitle.empty() ? "" : fmt::format("<small>{}</small>", escape_xml(column.subtitle));
       head += fmt::format("<th{}>{}{}</th>", text_class(column), escape_xml(column.title), below);
     }
     std::string body;
@@ -90,8 +96,9 @@ class HtmlWriter {
                           cells(table, table.rows()[row]));
     const std::string foot =
         table.footer() ? fmt::format("<tfoot><tr>{}</tr></tfoot>\n", cells(table, *table.footer())) : std::string();
-    return fmt::format("<div class=\"wide\"><table>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody>\n{}</table></div>\n", head,
-                       body, foot);
+    return fmt::format(
+        "<div class=\"wide\"><table>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody>\n{}</table></div>\n", head, body,
+        foot);
   }
 
  private:
@@ -111,7 +118,8 @@ class HtmlWriter {
 
 std::string title_of(const Document& document) {
   for (const Block& block : document.blocks)
-    if (const auto* heading = std::get_if<Heading>(&block); heading != nullptr && heading->level == 1) return heading->text;
+    if (const auto* heading = std::get_if<Heading>(&block); heading != nullptr && heading->level == 1)
+      return heading->text;
   return "hybridkv";
 }
 
@@ -154,12 +162,13 @@ std::string render_html(const Document& document) {
     }
     body += std::visit(writer, block);
   }
-  return fmt::format("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
-                     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
-                     "img-src data:\"/>\n"
-                     "<meta name=\"viewport\" content=\"width=device-width\"/>\n<link rel=\"icon\" href=\"data:,\"/>\n"
-                     "<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n{}</body>\n</html>\n",
-                     escape_xml(title_of(document)), style_sheet, body);
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+      "img-src data:\"/>\n"
+      "<meta name=\"viewport\" content=\"width=device-width\"/>\n<link rel=\"icon\" href=\"data:,\"/>\n"
+      "<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n{}</body>\n</html>\n",
+      escape_xml(title_of(document)), style_sheet, body);
 }
 
 }  // namespace hybridkv

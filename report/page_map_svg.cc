@@ -34,7 +34,8 @@ struct Tint {
   const char* strong;
   const char* light;
 };
-constexpr std::array<Tint, 4> layer_tints{{{"#66AAD1", "#B8D8EA"}, {"#F0C566", "#F8E5BA"}, {"#66C5AB", "#B8E4D9"}, {"#E0AFCA", "#F2DDE9"}}};
+constexpr std::array<Tint, 4> layer_tints{
+    {{"#66AAD1", "#B8D8EA"}, {"#F0C566", "#F8E5BA"}, {"#66C5AB", "#B8E4D9"}, {"#E0AFCA", "#F2DDE9"}}};
 constexpr std::array<const char*, 3> state_fills{"#E69E66", "#F6F08E", "#9AD2F2"};
 
 /// Where each byte of a stretch of a page stands on the picture.
@@ -60,13 +61,16 @@ class BarScale {
   double right(std::size_t part) const { return edges_[part + 1]; }
   double width(std::size_t part) const { return right(part) - left(part); }
   bool is_widened(std::size_t part) const { return widened_[part]; }
-  bool to_scale() const { return std::none_of(widened_.begin(), widened_.end(), [](bool widened) { return widened; }); }
+  bool to_scale() const {
+    return std::none_of(widened_.begin(), widened_.end(), [](bool widened) { return widened; });
+  }
 
   double x(std::int64_t byte) const {
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       const ByteExtent& bytes = parts_[i]->bytes;
       if (byte > bytes.end) continue;
-      return left(i) + width(i) * static_cast<double>(byte - bytes.begin) / static_cast<double>(bytes.end - bytes.begin);
+      return left(i) +
+             width(i) * static_cast<double>(byte - bytes.begin) / static_cast<double>(bytes.end - bytes.begin);
     }
     return margin + bar_width;
   }
@@ -159,21 +163,24 @@ class PageMapPainter {
   }
 
   std::string title() const {
-    return fmt::format("Page map: {}, tensor parallel {}, N = {}", set_.model, set_.tensor_parallel, plan_.attention_pack_size);
+    return fmt::format("Page map: {}, tensor parallel {}, N = {}", set_.model, set_.tensor_parallel,
+                       plan_.attention_pack_size);
   }
 
   static std::string description() {
-    return "One page of a pool as each kind of group sees it, drawn from the shapes, strides and offsets of the plan's views.";
+    return "One page of a pool as each kind of group sees it, drawn from the shapes, strides and offsets of the plan's "
+           "views.";
   }
 
   void heading() {
     svg_.hatch("padding", "#C0C0C0", "#F4F4F4");
     svg_.text(margin, 28, title(), {.size = 17});
-    svg_.text(margin, 48,
-              fmt::format("One of the {} pages of pool 0, {} bytes. A block id belongs to one group at a time, which sees "
-                          "the same bytes in its own way.",
-                          human_count(plan_.num_blocks), human_count(plan_.page_bytes)),
-              {.size = 12, .colour = grey});
+    svg_.text(
+        margin, 48,
+        fmt::format("One of the {} pages of pool 0, {} bytes. A block id belongs to one group at a time, which sees "
+                    "the same bytes in its own way.",
+                    human_count(plan_.num_blocks), human_count(plan_.page_bytes)),
+        {.size = 12, .colour = grey});
     y_ = 52;
   }
 
@@ -183,8 +190,8 @@ class PageMapPainter {
     const std::vector<std::int64_t>& layers = layers_of(strip);
     std::int64_t groups = 0;
     for (const GroupPlan& other : plan_.groups) groups += other.spec == group.spec ? 1 : 0;
-    std::string text = fmt::format("For {} {}{} group{}", groups == 1 ? "the" : "a", spec.draft ? "draft " : "", spec.kind,
-                                   groups == 1 ? "" : fmt::format(" (one of {})", groups));
+    std::string text = fmt::format("For {} {}{} group{}", groups == 1 ? "the" : "a", spec.draft ? "draft " : "",
+                                   spec.kind, groups == 1 ? "" : fmt::format(" (one of {})", groups));
     if (strip.pool != 0) text += fmt::format(", in pool {}", strip.pool);
     text += fmt::format(": layer{} {}", layers.size() == 1 ? "" : "s", human_list(layers));
     if (is_short(strip))
@@ -238,7 +245,8 @@ class PageMapPainter {
       if (part.kernel_block) data.emplace_back("data-kernel-block", std::to_string(*part.kernel_block));
       if (scale.width(i) >= 3) data.emplace_back("stroke", "#444444");
       if (scale.is_widened(i)) data.emplace_back("stroke-dasharray", "2,2");
-      svg_.rect(scale.left(i), top, scale.width(i), height, fill_of(strip, part), data, part_title(part, is_short(strip)));
+      svg_.rect(scale.left(i), top, scale.width(i), height, fill_of(strip, part), data,
+                part_title(part, is_short(strip)));
     }
   }
 
@@ -265,7 +273,8 @@ class PageMapPainter {
     y_ += 30;
     svg_.line(whole.x(bytes.begin), from, margin, y_ + 20, grey, 1, "4,3");
     svg_.line(whole.x(bytes.end), from, margin + bar_width, y_ + 20, grey, 1, "4,3");
-    svg_.text(margin + bar_width, from + 16, "below: kernel block 0, enlarged", {.size = 10.5, .anchor = TextAnchor::end, .colour = grey});
+    svg_.text(margin + bar_width, from + 16, "below: kernel block 0, enlarged",
+              {.size = 10.5, .anchor = TextAnchor::end, .colour = grey});
   }
 
   void draw_detail(const PageStrip& strip, const BarScale& scale, const char* css_class) {
@@ -335,8 +344,9 @@ class PageMapPainter {
       const std::string label = human_count(scale.parts()[i]->bytes.begin);
       const double width = text_width(label, 10.5);
       // A label that would reach beyond the page ends at its tick.
-      const TextAnchor anchor = i == 0 ? TextAnchor::start
-                                : x + width / 2 > margin + bar_width ? TextAnchor::end : TextAnchor::middle;
+      const TextAnchor anchor = i == 0                               ? TextAnchor::start
+                                : x + width / 2 > margin + bar_width ? TextAnchor::end
+                                                                     : TextAnchor::middle;
       const double left = anchor == TextAnchor::start ? x : anchor == TextAnchor::end ? x - width : x - width / 2;
       for (std::size_t row = 0; row < free_from.size(); ++row) {
         if (left < free_from[row]) continue;
@@ -375,8 +385,7 @@ class PageMapPainter {
       const ViewPlan& second = plan_.views[strip.views[1]];
       const std::int64_t offset = second.layout.offset() * element_bytes(second.dtype);
       dimension(scale.x(0), scale.x(offset),
-                fmt::format("offset of {}: {} = {}",
-                            is_state ? second.tensor : fmt::format("layer {}", second.layer),
+                fmt::format("offset of {}: {} = {}", is_state ? second.tensor : fmt::format("layer {}", second.layer),
                             human_plural(second.layout.offset(), "element"), human_plural(offset, "byte")));
     }
     if (too_short.empty()) return;
@@ -395,7 +404,8 @@ class PageMapPainter {
     } else {
       svg_.span(from, to, y_ - 4, grey);
       const bool fits = to + 8 + width <= canvas_width - margin;
-      svg_.text(fits ? to + 8 : from - 8, y_, label, {.size = 10.5, .anchor = fits ? TextAnchor::start : TextAnchor::end});
+      svg_.text(fits ? to + 8 : from - 8, y_, label,
+                {.size = 10.5, .anchor = fits ? TextAnchor::start : TextAnchor::end});
     }
   }
 
@@ -406,8 +416,10 @@ class PageMapPainter {
       if (i > 1 && i + 1 < strip.views.size()) continue;
       const ViewPlan& view = plan_.views[strip.views[i]];
       y_ += row_height;
-      svg_.text(margin, y_, fmt::format("layer {} {} {} {}", view.layer, view.tensor, to_string(view.dtype), to_string(view.layout)),
-                {.size = 10, .colour = grey, .monospace = true});
+      svg_.text(
+          margin, y_,
+          fmt::format("layer {} {} {} {}", view.layer, view.tensor, to_string(view.dtype), to_string(view.layout)),
+          {.size = 10, .colour = grey, .monospace = true});
     }
   }
 
@@ -415,7 +427,8 @@ class PageMapPainter {
     y_ += 18;
     svg_.rect(margin, y_, 16, 12, padding_fill, {{"stroke", "#444444"}});
     svg_.text(margin + 22, y_ + 10,
-              "no tensor's: padding, or the room of layers that a short pack lacks.  Numbers below a bar: bytes from the start of the page.",
+              "no tensor's: padding, or the room of layers that a short pack lacks.  Numbers below a bar: bytes from "
+              "the start of the page.",
               {.size = 11});
     y_ += 26;
   }

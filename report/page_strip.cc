@@ -40,7 +40,8 @@ void add_parts(std::vector<PagePart>& parts, const BoundView& bound) {
     const Layout block = slice(page, "block", kernel);
     const auto add = [&](const std::vector<ByteExtent>& pieces, const char* half) {
       for (const ByteExtent& piece : pieces)
-        parts.push_back({piece, bound.view.layer, bound.view.tensor, half, split ? std::optional(kernel) : std::nullopt});
+        parts.push_back(
+            {piece, bound.view.layer, bound.view.tensor, half, split ? std::optional(kernel) : std::nullopt});
     };
     if (block.find("kv") >= 0 && block.extent("kv") == 2) {
       const std::vector<ByteExtent> k = bytes_of(slice(block, "kv", 0), element);

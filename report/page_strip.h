@@ -24,11 +24,11 @@ struct PagePart {
 /// One page as one group of layers sees it.
 /// Invariant: the parts follow each other without gap or overlap from byte 0 to the end of the page.
 struct PageStrip {
-  std::int64_t group = 0;               ///< position in CachePlan::groups
+  std::int64_t group = 0;  ///< position in CachePlan::groups
   std::int64_t pool = 0;
-  std::int64_t kernel_blocks = 1;       ///< of an attention page
-  std::vector<std::size_t> views;       ///< positions in CachePlan::views, in the order of the layers
-  std::vector<PagePart> parts;          ///< ascending
+  std::int64_t kernel_blocks = 1;  ///< of an attention page
+  std::vector<std::size_t> views;  ///< positions in CachePlan::views, in the order of the layers
+  std::vector<PagePart> parts;     ///< ascending
 };
 
 /// The page of a group in a pool: every view of the plan enumerated run by run (layout/for_each_run.h), neighbouring

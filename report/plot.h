@@ -13,16 +13,17 @@ namespace hybridkv {
 
 /// One axis of a panel. Data stay in their own unit; only the picture divides them.
 struct PlotAxis {
-  std::string title;                ///< what is counted: "length of the request"
-  std::string unit;                 ///< "tokens", "MiB"; empty: a number without unit
-  double divisor = 1;               ///< data are divided by it: 1,048,576 shows bytes as MiB; > 0
-  std::optional<double> least;      ///< in the unit of the picture; default: gnuplot's choice
-  std::optional<double> most;       ///< likewise
-  std::vector<std::int64_t> ticks;  ///< where they stand, in the unit of the picture, ascending; empty: gnuplot's choice
+  std::string title;            ///< what is counted: "length of the request"
+  std::string unit;             ///< "tokens", "MiB"; empty: a number without unit
+  double divisor = 1;           ///< data are divided by it: 1,048,576 shows bytes as MiB; > 0
+  std::optional<double> least;  ///< in the unit of the picture; default: gnuplot's choice
+  std::optional<double> most;   ///< likewise
+  std::vector<std::int64_t> ticks;  ///< in the unit of the picture, ascending; empty: gnuplot's choice
   bool logarithmic = false;         ///< equal factors are equal distances; powers of 2 are marked
 };
 
-/// How a series is drawn. Every look differs in colour, dash and point, so that colour is never needed to tell two apart.
+/// How a series is drawn. Every look differs in colour, dash and point, so that colour is never needed to tell two
+/// apart.
 enum class SeriesStyle {
   points,     ///< a line through points, each of them marked
   line,       ///< a line, marked here and there
@@ -38,7 +39,7 @@ struct PlotSeries {
   std::string title;                 ///< in the legend; empty: not there
   std::vector<std::string> columns;  ///< of the panel's table, summed; at least one
   SeriesStyle style = SeriesStyle::points;
-  std::size_t look = 0;              ///< colour, dash and point; series of one picture that belong together share it
+  std::size_t look = 0;  ///< colour, dash and point; series of one picture that belong together share it
 };
 
 /// The numbers behind one or more panels.
@@ -59,7 +60,8 @@ struct PlotPanel {
 
 /// A picture as data: panels below each other, the numbers they show, and the words around them. What it looks like in
 /// gnuplot is decided in plot_gnuplot.h alone.
-/// Invariants: at least one panel, one series in each, unless `svg` draws it; every column a panel names is in its table.
+/// Invariants: at least one panel, unless `svg` draws it, and one series in each; every column that a panel names is in
+/// its table.
 struct Plot {
   std::string name;      ///< of its files, without ending: "block-size"
   std::string title;     ///< above the picture

@@ -46,7 +46,9 @@ void write_file(const std::filesystem::path& path, const std::string& content) {
 
 namespace {
 
-std::string picture_name(const Plot& plot, PictureFormat format) { return fmt::format("{}.{}", plot.name, to_string(format)); }
+std::string picture_name(const Plot& plot, PictureFormat format) {
+  return fmt::format("{}.{}", plot.name, to_string(format));
+}
 
 /// Everything but the pictures that a program has to draw.
 std::vector<std::filesystem::path> write_sources(std::span<const Plot> plots, const PictureSpec& picture,
@@ -75,7 +77,8 @@ struct DrawingProgram {
   std::string left;
 };
 
-void draw(const DrawingProgram& program, const std::vector<std::string>& arguments, const std::filesystem::path& picture) {
+void draw(const DrawingProgram& program, const std::vector<std::string>& arguments,
+          const std::filesystem::path& picture) {
   std::vector<std::string> command{program.name};
   command.insert(command.end(), arguments.begin(), arguments.end());
   int code = 0;
@@ -101,8 +104,9 @@ std::vector<std::filesystem::path> draw_plots(std::span<const Plot> plots, const
   std::string scripts;
   for (const Plot& plot : plots)
     if (!plot.svg) scripts += " " + plot.name + ".gp";
-  const DrawingProgram gnuplot{"gnuplot", "gnuplot-nox",
-                               fmt::format("data and scripts are in {}: there, `gnuplot{}` draws them", folder.string(), scripts)};
+  const DrawingProgram gnuplot{
+      "gnuplot", "gnuplot-nox",
+      fmt::format("data and scripts are in {}: there, `gnuplot{}` draws them", folder.string(), scripts)};
   const DrawingProgram converter{"rsvg-convert", "librsvg2-bin",
                                  fmt::format("data, scripts and SVG pictures are in {}", folder.string())};
   for (const Plot& plot : plots) {
@@ -110,8 +114,10 @@ std::vector<std::filesystem::path> draw_plots(std::span<const Plot> plots, const
     if (!plot.svg)
       draw(gnuplot, {plot.name + ".gp"}, drawn);
     else if (picture.format != PictureFormat::svg)
-      draw(converter, {"--format", std::string(to_string(picture.format)), "--output", drawn.filename().string(),
-                       picture_name(plot, PictureFormat::svg)}, drawn);
+      draw(converter,
+           {"--format", std::string(to_string(picture.format)), "--output", drawn.filename().string(),
+            picture_name(plot, PictureFormat::svg)},
+           drawn);
     if (picture.format == PictureFormat::pdf) fix_pdf_date(drawn);
   }
   return files;

@@ -17,11 +17,10 @@ int run_in(const std::filesystem::path& folder, const std::vector<std::string>& 
 /// Writes a file whole. Throws ResourceError with the path and the reason.
 void write_file(const std::filesystem::path& path, const std::string& content);
 
-/// Writes data and script of every plot into the folder, which is made where it is missing, then draws them with gnuplot.
-/// What gnuplot cannot draw is written as SVG at once and turned into another format by rsvg-convert.
-/// Returns the files written, in order: data, script and picture of each plot.
-/// Throws ProgramError where gnuplot or rsvg-convert is missing or fails: data, scripts and such SVGs are there all the
-/// same, and the message says so.
+/// Writes data and script of every plot into the folder, which is made where it is missing, then draws them with
+/// gnuplot. What gnuplot cannot draw is written as SVG at once and turned into another format by rsvg-convert. Returns
+/// the files written, in order: data, script and picture of each plot. Throws ProgramError where gnuplot or
+/// rsvg-convert is missing or fails: data, scripts and such SVGs are there all the same, and the message says so.
 std::vector<std::filesystem::path> draw_plots(std::span<const Plot> plots, const PictureSpec& picture,
                                               const std::filesystem::path& folder);
 

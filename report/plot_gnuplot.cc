@@ -51,7 +51,8 @@ std::string literal(std::string_view text) {
 
 /// The name as the start of the ids in an SVG: letters, digits and underscores.
 std::string identifier(std::string name) {
-  std::replace_if(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
   return name;
 }
 
@@ -104,7 +105,8 @@ Canvas canvas_of(const Plot& plot) {
   for (const PlotPanel& panel : plot.panels)
     for (const PlotSeries& series : panel.series) widest = std::max(widest, display_width(series.title));
   Canvas canvas;
-  canvas.height = title_height + static_cast<int>(plot.panels.size()) * (panel_title_height + panel_height + x_axis_height);
+  canvas.height =
+      title_height + static_cast<int>(plot.panels.size()) * (panel_title_height + panel_height + x_axis_height);
   // A sample, a gap and about seven pixels a letter of 13.
   canvas.right_margin = 62 + legend_gap + 7 * static_cast<int>(widest);
   return canvas;
@@ -115,16 +117,20 @@ std::string terminal(const Plot& plot, const PictureSpec& picture, const Canvas&
   const int height = static_cast<int>(std::lround(canvas.height * scale));
   switch (picture.format) {
     case PictureFormat::svg:
-      return fmt::format("set terminal svg size {},{} fixed noenhanced font \"Helvetica\\,Arial\\,sans-serif,14\" "
-                         "fontscale {:.4g} linewidth {:.4g} background '#ffffff' name {}\n",
-                         picture.width, height, scale, scale, literal(identifier(plot.name)));
+      return fmt::format(
+          "set terminal svg size {},{} fixed noenhanced font \"Helvetica\\,Arial\\,sans-serif,14\" "
+          "fontscale {:.4g} linewidth {:.4g} background '#ffffff' name {}\n",
+          picture.width, height, scale, scale, literal(identifier(plot.name)));
     case PictureFormat::png:
-      return fmt::format("set terminal pngcairo size {},{} noenhanced font 'Arial,10.5' fontscale {:.4g} "
-                         "linewidth {:.4g} background '#ffffff'\n", picture.width, height, scale, scale);
+      return fmt::format(
+          "set terminal pngcairo size {},{} noenhanced font 'Arial,10.5' fontscale {:.4g} "
+          "linewidth {:.4g} background '#ffffff'\n",
+          picture.width, height, scale, scale);
     case PictureFormat::pdf:
-      return fmt::format("set terminal pdfcairo size {:.4f}in,{:.4f}in noenhanced font 'Arial,10.5' fontscale {:.4g} "
-                         "linewidth {:.4g} background '#ffffff'\n", picture.width / 96.0, height / 96.0,
-                         0.75 * scale, scale);  // pdfcairo takes its points for pixels
+      return fmt::format(
+          "set terminal pdfcairo size {:.4f}in,{:.4f}in noenhanced font 'Arial,10.5' fontscale {:.4g} "
+          "linewidth {:.4g} background '#ffffff'\n",
+          picture.width / 96.0, height / 96.0, 0.75 * scale, scale);  // pdfcairo takes its points for pixels
   }
   throw std::logic_error("unknown picture format");
 }
@@ -151,14 +157,16 @@ std::string ticks(const char* name, const PlotAxis& axis) {
 std::string expression(const std::vector<std::string>& columns, double divisor) {
   if (columns.size() == 1 && divisor == 1) return literal(columns.front());
   std::string sum;
-  for (const std::string& column : columns) sum += fmt::format("{}column({})", sum.empty() ? "" : " + ", literal(column));
+  for (const std::string& column : columns)
+    sum += fmt::format("{}column({})", sum.empty() ? "" : " + ", literal(column));
   if (divisor == 1) return fmt::format("({})", sum);
   return fmt::format("(({})/{})", sum, divisor);
 }
 
 std::size_t position_of(const std::string& name, const Table& table) {
   const auto& columns = table.columns();
-  const auto found = std::find_if(columns.begin(), columns.end(), [&](const Column& column) { return column.name == name; });
+  const auto found =
+      std::find_if(columns.begin(), columns.end(), [&](const Column& column) { return column.name == name; });
   expects(found != columns.end(), "every column that a panel names is in its table");
   return static_cast<std::size_t>(found - columns.begin());
 }
@@ -215,16 +223,18 @@ std::string look_of(const PlotSeries& series, std::size_t points, double scale) 
     case SeriesStyle::points:
       return fmt::format("with linespoints lc rgb '{}' lw 1.8 dt {} pt {} ps {:.4g}", line, dash, point, 0.75 * scale);
     case SeriesStyle::line:
-      return fmt::format("with linespoints lc rgb '{}' lw 1.5 dt {} pt {} ps {:.4g} pi {}", line, dash, point, 0.7 * scale,
-                         std::max<std::size_t>(1, points / 9));
+      return fmt::format("with linespoints lc rgb '{}' lw 1.5 dt {} pt {} ps {:.4g} pi {}", line, dash, point,
+                         0.7 * scale, std::max<std::size_t>(1, points / 9));
     case SeriesStyle::marks:
       return fmt::format("with points lc rgb '{}' pt {} ps {:.4g}", line, point, 0.75 * scale);
     case SeriesStyle::thin:
       return fmt::format("with lines lc rgb '{}' lw 1.3 dt {}", line, dash_types[look % dash_types.size()]);
-    case SeriesStyle::reference: return "with lines lc rgb '#000000' lw 1.8 dt 3";
+    case SeriesStyle::reference:
+      return "with lines lc rgb '#000000' lw 1.8 dt 3";
     case SeriesStyle::bar:
       return fmt::format("with boxes lc rgb '{}' fs solid 1 border lc rgb '#333333'", fill);
-    case SeriesStyle::area: return fmt::format("with filledcurves y1=0 lc rgb '{}'", fill);
+    case SeriesStyle::area:
+      return fmt::format("with filledcurves y1=0 lc rgb '{}'", fill);
   }
   throw std::logic_error("unknown series style");
 }
@@ -240,8 +250,8 @@ std::string panel_script(const Plot& plot, std::size_t number, const PictureSpec
   script += fmt::format("set lmargin at screen {:.6f}\nset rmargin at screen {:.6f}\n", canvas.x(left_margin), right);
   script += fmt::format("set tmargin at screen {:.6f}\nset bmargin at screen {:.6f}\n", canvas.y(top),
                         canvas.y(top + panel_height));
-  script += fmt::format("set label 3 {} at screen {:.6f},{:.6f} left font {}\n", literal(panel.title), canvas.x(left_margin),
-                        canvas.y(top - 14), font(picture, 14));
+  script += fmt::format("set label 3 {} at screen {:.6f},{:.6f} left font {}\n", literal(panel.title),
+                        canvas.x(left_margin), canvas.y(top - 14), font(picture, 14));
   script += fmt::format("set label 4 {} at screen {:.6f},{:.6f} center font {}\n", literal(axis_label(panel.x)),
                         (canvas.x(left_margin) + right) / 2, canvas.y(top + panel_height + 46), font(picture, 13));
   script += fmt::format("set label 5 {} at screen {:.6f},{:.6f} center rotate font {}\n", literal(axis_label(panel.y)),
@@ -271,9 +281,12 @@ std::string panel_script(const Plot& plot, std::size_t number, const PictureSpec
 
 std::string_view to_string(PictureFormat format) {
   switch (format) {
-    case PictureFormat::svg: return "svg";
-    case PictureFormat::png: return "png";
-    case PictureFormat::pdf: return "pdf";
+    case PictureFormat::svg:
+      return "svg";
+    case PictureFormat::png:
+      return "png";
+    case PictureFormat::pdf:
+      return "pdf";
   }
   return "?";
 }
@@ -306,15 +319,16 @@ std::string tab_separated(const Table& table) {
 std::string gnuplot_script(const Plot& plot, const PictureSpec& picture) {
   expects(!plot.panels.empty() && !plot.tables.empty(), "a plot has panels and numbers");
   const Canvas canvas = canvas_of(plot);
-  std::string script = fmt::format("# {}\n# Draws it from the data beside it: gnuplot {}.gp\n", printable(plot.title), plot.name);
+  std::string script =
+      fmt::format("# {}\n# Draws it from the data beside it: gnuplot {}.gp\n", printable(plot.title), plot.name);
   for (const std::string& line : wrap(printable(plot.caption), 110)) script += "# " + line + "\n";
   script += "\nset encoding utf8\n" + terminal(plot, picture, canvas);
   script += fmt::format("set output {}\n", literal(fmt::format("{}.{}", plot.name, to_string(picture.format))));
   script += "set datafile separator tab\nset datafile columnheaders\nset datafile missing 'NaN'\n";
   script += "set border 3 lc rgb '#333333' lw 1\nset grid back lt 1 lc rgb '#DDDDDD' lw 0.6\nset boxwidth 0.72\n";
   script += fmt::format("set tics scale 0.5 font {} textcolor rgb '#333333'\n\nset multiplot\n", font(picture, 12));
-  script += fmt::format("set label 1 {} at screen {:.6f},{:.6f} left font {}\n", literal(plot.title), canvas.x(16), canvas.y(22),
-                        font(picture, 17));
+  script += fmt::format("set label 1 {} at screen {:.6f},{:.6f} left font {}\n", literal(plot.title), canvas.x(16),
+                        canvas.y(22), font(picture, 17));
   script += fmt::format("set label 2 {} at screen {:.6f},{:.6f} left font {} textcolor rgb '#555555'\n",
                         literal(plot.subtitle), canvas.x(16), canvas.y(44), font(picture, 13));
   for (std::size_t i = 0; i < plot.panels.size(); ++i) script += panel_script(plot, i, picture, canvas);

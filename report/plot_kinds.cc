@@ -17,7 +17,8 @@ constexpr PlotKindInfo kinds[] = {
     {PlotKind::concurrency, "concurrency", "requests at once against the pack size, at several lengths"},
     {PlotKind::staircase, "staircase", "tokens that hit against the tokens that are shared, in modes align and all"},
     {PlotKind::hit_rate, "hit-rate", "hit rate under simulated traffic against the pack size and against memory"},
-    {PlotKind::page_map, "page-map", "one page byte by byte, as each kind of group sees it, with the strides; one picture a pack"},
+    {PlotKind::page_map, "page-map",
+     "one page byte by byte, as each kind of group sees it, with the strides; one picture a pack"},
     {PlotKind::blocks_in_use, "blocks-in-use", "blocks in use over simulated traffic; one picture a pack"},
 };
 
@@ -33,13 +34,20 @@ std::optional<PlotKind> parse_plot_kind(std::string_view name) {
 
 std::vector<Plot> make_plots(PlotKind kind, const PlotInputs& inputs) {
   switch (kind) {
-    case PlotKind::block_size: return {plot_block_size(inputs.set)};
-    case PlotKind::request_bytes: return {plot_request_bytes(inputs.set)};
-    case PlotKind::concurrency: return {plot_concurrency(inputs.set)};
-    case PlotKind::staircase: return {plot_staircase(inputs)};
-    case PlotKind::hit_rate: return {plot_hit_rate(inputs)};
-    case PlotKind::page_map: return plot_page_maps(inputs.set);
-    case PlotKind::blocks_in_use: return plot_blocks_in_use(inputs);
+    case PlotKind::block_size:
+      return {plot_block_size(inputs.set)};
+    case PlotKind::request_bytes:
+      return {plot_request_bytes(inputs.set)};
+    case PlotKind::concurrency:
+      return {plot_concurrency(inputs.set)};
+    case PlotKind::staircase:
+      return {plot_staircase(inputs)};
+    case PlotKind::hit_rate:
+      return {plot_hit_rate(inputs)};
+    case PlotKind::page_map:
+      return plot_page_maps(inputs.set);
+    case PlotKind::blocks_in_use:
+      return plot_blocks_in_use(inputs);
   }
   throw std::logic_error("unknown plot kind");
 }

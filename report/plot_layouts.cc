@@ -26,9 +26,8 @@ std::string column_of(const char* what, const CachePlan& plan) {
 std::vector<const CachePlan*> by_pack(const PlanSet& set) {
   std::vector<const CachePlan*> plans;
   for (const CachePlan& plan : set.plans) plans.push_back(&plan);
-  std::sort(plans.begin(), plans.end(), [](const CachePlan* a, const CachePlan* b) {
-    return a->attention_pack_size < b->attention_pack_size;
-  });
+  std::sort(plans.begin(), plans.end(),
+            [](const CachePlan* a, const CachePlan* b) { return a->attention_pack_size < b->attention_pack_size; });
   return plans;
 }
 
@@ -36,7 +35,7 @@ std::vector<const CachePlan*> by_pack(const PlanSet& set) {
 struct WasteCause {
   const char* title;
   const char* column;
-  std::int64_t LoadWaste::* bytes;
+  std::int64_t LoadWaste::*bytes;
 };
 constexpr WasteCause waste_causes[] = {
     {"empty slots", "empty_slot_bytes", &LoadWaste::empty_slot_bytes},
@@ -118,8 +117,8 @@ std::vector<std::int64_t> concurrency_lengths(const PlanSet& set) {
 std::string plot_subtitle(const PlanSet& set) {
   const CachePlan& plan = set.plans.front();
   const std::int64_t memory = Checked(plan.num_blocks) * bytes_per_block_id(plan) + plan.waste.unallocated_bytes;
-  return fmt::format("{}, tensor parallel {}, mode {}, {}{}", set.model, set.tensor_parallel, to_string(plan.cache_mode),
-                     human_bytes(memory), set.tensor_parallel > 1 ? " a rank" : "");
+  return fmt::format("{}, tensor parallel {}, mode {}, {}{}", set.model, set.tensor_parallel,
+                     to_string(plan.cache_mode), human_bytes(memory), set.tensor_parallel > 1 ? " a rank" : "");
 }
 
 std::string layout_title(const CachePlan& plan) {
@@ -149,18 +148,32 @@ Plot plot_block_size(const PlanSet& set) {
     table.add_row(std::move(cells));
   }
   const PlotAxis x = pack_axis(set);
-  Plot plot{.name = "block-size",
-            .title = "Block, padding and wasted bytes against the pack size",
-            .subtitle = plot_subtitle(set),
-            .caption = fmt::format("The block in tokens, the padding that rounding it up leaves in each page of a state, and "
-                                   "the bytes wasted by {}, by cause.", load_text(set))};
+  Plot plot{
+      .name = "block-size",
+      .title = "Block, padding and wasted bytes against the pack size",
+      .subtitle = plot_subtitle(set),
+      .caption = fmt::format("The block in tokens, the padding that rounding it up leaves in each page of a state, and "
+                             "the bytes wasted by {}, by cause.",
+                             load_text(set))};
   plot.tables.push_back({"", std::move(table)});
-  plot.panels = {{"Block", 0, "attention_pack_size", x, {.title = "block", .unit = "tokens", .least = 0},
+  plot.panels = {{"Block",
+                  0,
+                  "attention_pack_size",
+                  x,
+                  {.title = "block", .unit = "tokens", .least = 0},
                   {{"block", {"block_size_tokens"}, SeriesStyle::points, 0}}},
-                 {"Padding of the page", 0, "attention_pack_size", x, {.title = "padding", .unit = "% of the state", .least = 0},
+                 {"Padding of the page",
+                  0,
+                  "attention_pack_size",
+                  x,
+                  {.title = "padding", .unit = "% of the state", .least = 0},
                   {{"padding", {"padding_percent"}, SeriesStyle::points, 1}}},
-                 {"Wasted by " + load_text(set), 0, "attention_pack_size", x,
-                  {.title = "wasted", .unit = "MiB", .divisor = mib, .least = 0}, waste_series(set)}};
+                 {"Wasted by " + load_text(set),
+                  0,
+                  "attention_pack_size",
+                  x,
+                  {.title = "wasted", .unit = "MiB", .divisor = mib, .least = 0},
+                  waste_series(set)}};
   return plot;
 }
 
@@ -192,18 +205,26 @@ Plot plot_request_bytes(const PlanSet& set) {
   Plot plot{.name = "request-bytes",
             .title = "Bytes of one request against its length",
             .subtitle = plot_subtitle(set),
-            .caption = "All block ids that a request of that length takes, every group and pool counted. The ideal has no "
-                       "paging: K and V of its tokens and one state of each recurrent layer."};
+            .caption =
+                "All block ids that a request of that length takes, every group and pool counted. The ideal has no "
+                "paging: K and V of its tokens and one state of each recurrent layer."};
   plot.tables.push_back({"", std::move(table)});
-  const PlotAxis x{.title = "length of the request", .unit = "tokens", .least = 0,
-                   .most = static_cast<double>(longest), .ticks = length_ticks(longest)};
+  const PlotAxis x{.title = "length of the request",
+                   .unit = "tokens",
+                   .least = 0,
+                   .most = static_cast<double>(longest),
+                   .ticks = length_ticks(longest)};
   PlotAxis short_x = x;
   const std::int64_t shown = shown_stairs(set, longest);
   short_x.most = static_cast<double>(shown);
   short_x.ticks = length_ticks(shown);
   PlotPanel bytes{"Bytes", 0, "request_tokens", x, {.title = "request", .unit = "MiB", .divisor = mib, .least = 0}, {}};
-  PlotPanel over{"More than the ideal, of short requests", 0, "request_tokens", short_x,
-                 {.title = "over the ideal", .unit = "MiB", .divisor = mib}, {}};
+  PlotPanel over{"More than the ideal, of short requests",
+                 0,
+                 "request_tokens",
+                 short_x,
+                 {.title = "over the ideal", .unit = "MiB", .divisor = mib},
+                 {}};
   for (std::size_t i = 0; i < set.plans.size(); ++i) {
     const CachePlan& plan = set.plans[i];
     bytes.series.push_back({layout_title(plan), {column_of("bytes", plan)}, SeriesStyle::line, i});
@@ -237,10 +258,18 @@ Plot plot_concurrency(const PlanSet& set) {
             .subtitle = plot_subtitle(set),
             .caption = "Blocks without the null block, divided by the block ids of one request of that length."};
   plot.tables.push_back({"", std::move(table)});
-  PlotPanel requests_panel{"Requests that fit at once", 0, "attention_pack_size", pack_axis(set),
-                           {.title = "requests at once", .least = 0}, {}};
-  PlotPanel gain_panel{fmt::format("Compared with N = {}", plans.front()->attention_pack_size), 0, "attention_pack_size",
-                       pack_axis(set), {.title = "more requests", .unit = "%"}, {}};
+  PlotPanel requests_panel{"Requests that fit at once",
+                           0,
+                           "attention_pack_size",
+                           pack_axis(set),
+                           {.title = "requests at once", .least = 0},
+                           {}};
+  PlotPanel gain_panel{fmt::format("Compared with N = {}", plans.front()->attention_pack_size),
+                       0,
+                       "attention_pack_size",
+                       pack_axis(set),
+                       {.title = "more requests", .unit = "%"},
+                       {}};
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     const std::string title = human_count(lengths[i]) + " tokens";
     requests_panel.series.push_back({title, {fmt::format("requests_at_{}", lengths[i])}, SeriesStyle::points, i});

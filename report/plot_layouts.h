@@ -20,8 +20,9 @@ PlotAxis pack_axis(const PlanSet& set);
 /// Block, page padding and the bytes wasted under the stated load, by cause, against the pack size.
 Plot plot_block_size(const PlanSet& set);
 
-/// Bytes of one request against its length for each plan beside the ideal without paging, up to the longest length asked
-/// about; below it what paging adds to the ideal. Every corner of the stairs is a point, up to a few hundred a plan.
+/// Bytes of one request against its length for each plan beside the ideal without paging, up to the longest length
+/// asked about; below it what paging adds to the ideal. Every corner of the stairs is a point, up to a few hundred a
+/// plan.
 Plot plot_request_bytes(const PlanSet& set);
 
 /// How many requests run at once, null block not counted, against the pack size: at the lengths asked about, or where

@@ -76,7 +76,8 @@ Table copy_table(const std::vector<Stairs>& all, std::int64_t most) {
       std::optional<std::int64_t> hit, edge;
       // Between its own corners a line needs no points.
       const std::int64_t beside = length % stairs.geometry.block_size_tokens;
-      const bool corner = length == 1 || length == most || beside <= 1 || beside == stairs.geometry.block_size_tokens - 1;
+      const bool corner =
+          length == 1 || length == most || beside <= 1 || beside == stairs.geometry.block_size_tokens - 1;
       if (corner) (is_knife_edge(stairs, length) ? edge : hit) = copy_hit(stairs, length);
       cells.push_back(cell_of(hit));
       edges.push_back(cell_of(edge));
@@ -118,8 +119,12 @@ PlotPanel hit_panel(std::string title, std::size_t table, const char* x_column, 
                     const std::vector<Stairs>& all) {
   PlotAxis x{.title = std::move(x_title), .unit = "tokens", .least = 0, .most = static_cast<double>(most)};
   if (most % 4 == 0) x.ticks = {0, most / 4, most / 2, most / 4 * 3, most};
-  PlotPanel panel{std::move(title), table, x_column, x,
-                  {.title = "hit", .unit = "tokens", .least = 0, .most = static_cast<double>(most)}, {}};
+  PlotPanel panel{std::move(title),
+                  table,
+                  x_column,
+                  x,
+                  {.title = "hit", .unit = "tokens", .least = 0, .most = static_cast<double>(most)},
+                  {}};
   for (std::size_t i = 0; i < all.size(); ++i)
     panel.series.push_back({all[i].title, {all[i].column}, SeriesStyle::line, i});
   return panel;
@@ -143,7 +148,8 @@ bool can_prefill(const CacheGeometry& geometry) {
 std::int64_t shared_prefix_hit(const CacheGeometry& geometry, std::int64_t cached_tokens, std::int64_t shared_tokens) {
   if (!geometry.caches_prefixes() || !can_prefill(geometry)) return 0;
   const std::int64_t block = geometry.block_size_tokens;
-  const std::int64_t matched = std::max<std::int64_t>(0, shared_tokens / block - (geometry.drafter_drops_block ? 1 : 0)) * block;
+  const std::int64_t matched =
+      std::max<std::int64_t>(0, shared_tokens / block - (geometry.drafter_drops_block ? 1 : 0)) * block;
   if (geometry.state_groups == 0) return matched;
   std::int64_t hit = 0;
   for (const std::int64_t at : checkpoint_positions(geometry, cached_tokens))
@@ -154,8 +160,8 @@ std::int64_t shared_prefix_hit(const CacheGeometry& geometry, std::int64_t cache
 Plot plot_staircase(const PlotInputs& inputs) {
   Plot plot{.name = "staircase",
             .title = "Tokens that hit against the tokens that are shared",
-            .subtitle = fmt::format("{}, tensor parallel {}, {} tokens a step", inputs.set.model, inputs.set.tensor_parallel,
-                                    human_count(inputs.engine.max_num_batched_tokens))};
+            .subtitle = fmt::format("{}, tensor parallel {}, {} tokens a step", inputs.set.model,
+                                    inputs.set.tensor_parallel, human_count(inputs.engine.max_num_batched_tokens))};
   const auto add_copies = [&](CacheMode mode, const std::string& title) {
     const std::vector<Stairs> all = stairs_in_mode(inputs, mode);
     const std::int64_t shown = shown_tokens(all);
@@ -171,16 +177,18 @@ Plot plot_staircase(const PlotInputs& inputs) {
     return plot;
   }
   plot.caption =
-      "Above, a prompt is sent a second time. Its last token is never matched; mode align keeps one state, at the last block "
-      "boundary, so a prompt that ends on one hits nothing (marks on the axis). Below, only the first tokens of a long cached prompt are shared: "
-      "mode align finds no more than the states that its chunks left behind.";
-  add_copies(CacheMode::align, "A prompt sent a second time, mode align (marks on the axis: it ends on a block boundary)");
+      "Above, a prompt is sent a second time. Its last token is never matched; mode align keeps one state, at the last "
+      "block boundary, so a prompt that ends on one hits nothing (marks on the axis). Below, only the first tokens of a "
+      "long cached prompt are shared: mode align finds no more than the states that its chunks left behind.";
+  add_copies(CacheMode::align,
+             "A prompt sent a second time, mode align (marks on the axis: it ends on a block boundary)");
   add_copies(CacheMode::all, "A prompt sent a second time, mode all");
   const std::vector<Stairs> align = stairs_in_mode(inputs, CacheMode::align);
   const std::int64_t cached = longest_length(inputs.set);
   plot.tables.push_back({"shared-align", shared_table(align, cached)});
-  plot.panels.push_back(hit_panel(fmt::format("The first tokens of a cached prompt of {}, mode align", human_count(cached)),
-                                  plot.tables.size() - 1, "shared_tokens", "shared with it", cached, align));
+  plot.panels.push_back(
+      hit_panel(fmt::format("The first tokens of a cached prompt of {}, mode align", human_count(cached)),
+                plot.tables.size() - 1, "shared_tokens", "shared with it", cached, align));
   return plot;
 }
 

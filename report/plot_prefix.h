@@ -15,8 +15,9 @@ Plot plot_staircase(const PlotInputs& inputs);
 /// Does a prompt get through at all? In mode align a step that is smaller than the block would wait for ever.
 bool can_prefill(const CacheGeometry& geometry);
 
-/// Tokens that a prompt hits whose first `shared_tokens` tokens are those of a prompt of `cached_tokens` tokens that was
-/// prefilled alone, in the plan's mode. Pre: 0 <= shared_tokens <= cached_tokens, the prompt goes on after what is shared.
+/// Tokens that a prompt hits whose first `shared_tokens` tokens are those of a prompt of `cached_tokens` tokens that
+/// was prefilled alone, in the plan's mode. Pre: 0 <= shared_tokens <= cached_tokens, the prompt goes on after what is
+/// shared.
 std::int64_t shared_prefix_hit(const CacheGeometry& geometry, std::int64_t cached_tokens, std::int64_t shared_tokens);
 
 }  // namespace hybridkv

@@ -37,8 +37,9 @@ std::int64_t memory_of(const CachePlan& plan) {
 }
 
 std::string trace_text(const SyntheticTraceSpec& trace) {
-  return fmt::format("{} made-up requests (seed {}): chats, agent loops and questions over documents, prompts up to {} tokens",
-                     human_count(trace.num_requests), trace.seed, human_count(trace.max_prompt_tokens));
+  return fmt::format(
+      "{} made-up requests (seed {}): chats, agent loops and questions over documents, prompts up to {} tokens",
+      human_count(trace.num_requests), trace.seed, human_count(trace.max_prompt_tokens));
 }
 
 std::string modelled_text(const SimulationStats& stats) {
@@ -106,10 +107,10 @@ Plot plot_hit_rate(const PlotInputs& inputs) {
   Table by_pack({{"attention_pack_size"}, {"block_size_tokens"}, {"hit_percent"}, {"unlimited_hit_percent"}});
   std::vector<std::size_t> order(plans.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return plans[a].attention_pack_size < plans[b].attention_pack_size;
-  });
-  const std::size_t whole = std::find(std::begin(memory_eighths), std::end(memory_eighths), 8) - std::begin(memory_eighths);
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return plans[a].attention_pack_size < plans[b].attention_pack_size; });
+  const std::size_t whole =
+      std::find(std::begin(memory_eighths), std::end(memory_eighths), 8) - std::begin(memory_eighths);
   for (const std::size_t i : order)
     by_pack.add_row({plans[i].attention_pack_size, rates[i].unlimited.geometry.block_size_tokens,
                      rate_cell(rates[i].by_memory[whole]), rate_cell(rates[i].unlimited)});
@@ -124,17 +125,24 @@ Plot plot_hit_rate(const PlotInputs& inputs) {
   Plot plot{.name = "hit-rate",
             .title = "Prompt tokens found again",
             .subtitle = plot_subtitle(inputs.set),
-            .caption = fmt::format("{}, one at a time. {}", trace_text(trace), modelled_text(rates.front().by_memory[whole]))};
+            .caption =
+                fmt::format("{}, one at a time. {}", trace_text(trace), modelled_text(rates.front().by_memory[whole]))};
   plot.tables.push_back({"pack", std::move(by_pack)});
   plot.tables.push_back({"memory", std::move(by_memory)});
   const PlotAxis y{.title = "hit rate", .unit = "% of prompt tokens"};
-  plot.panels.push_back({"Against the pack size", 0, "attention_pack_size", pack_axis(inputs.set), y,
+  plot.panels.push_back({"Against the pack size",
+                         0,
+                         "attention_pack_size",
+                         pack_axis(inputs.set),
+                         y,
                          {{"this memory", {"hit_percent"}, SeriesStyle::points, 0},
                           {"never evicting", {"unlimited_hit_percent"}, SeriesStyle::reference, 0}}});
   PlotPanel memory{"Against memory", 1, "memory_bytes", memory_axis(memory_of(plans.front())), y, {}};
   for (std::size_t i = 0; i < plans.size(); ++i)
-    memory.series.push_back({layout_title(plans[i]), {fmt::format("hit_percent_n{}", plans[i].attention_pack_size)},
-                             SeriesStyle::points, i});
+    memory.series.push_back({layout_title(plans[i]),
+                             {fmt::format("hit_percent_n{}", plans[i].attention_pack_size)},
+                             SeriesStyle::points,
+                             i});
   plot.panels.push_back(std::move(memory));
   return plot;
 }
@@ -152,14 +160,19 @@ std::vector<Plot> plot_blocks_in_use(const PlotInputs& inputs) {
   for (std::size_t i = 0; i < inputs.set.plans.size(); ++i) {
     const CachePlan& plan = inputs.set.plans[i];
     const SimulationStats& stats = result.stats[i];
-    Table table({{"step"}, {"held_state_blocks"}, {"held_attention_blocks"}, {"findable_blocks"}, {"usable_blocks"},
-                 {"running_requests"}, {"waiting_requests"}});
+    Table table({{"step"},
+                 {"held_state_blocks"},
+                 {"held_attention_blocks"},
+                 {"findable_blocks"},
+                 {"usable_blocks"},
+                 {"running_requests"},
+                 {"waiting_requests"}});
     const std::vector<SeriesPoint>& points = stats.series.points();
     const std::size_t stride = points.size() / most_series_points + 1;
     for (std::size_t k = 0; k < points.size(); k += stride) {
       const SeriesPoint& point = points[k];
-      table.add_row({point.step, point.held_state_blocks, point.held_blocks - point.held_state_blocks, point.findable_blocks,
-                     plan.usable_blocks, point.running_requests, point.waiting_requests});
+      table.add_row({point.step, point.held_state_blocks, point.held_blocks - point.held_state_blocks,
+                     point.findable_blocks, plan.usable_blocks, point.running_requests, point.waiting_requests});
     }
     Plot plot{.name = fmt::format("blocks-in-use-n{}", plan.attention_pack_size),
               .title = fmt::format("Blocks in use over a trace, {}", layout_title(plan)),
@@ -167,12 +180,20 @@ std::vector<Plot> plot_blocks_in_use(const PlotInputs& inputs) {
               .caption = fmt::format("{}. {}", trace_text(trace), modelled_text(stats))};
     plot.tables.push_back({"", std::move(table)});
     const PlotAxis x{.title = "step of the scheduler", .least = 0, .most = static_cast<double>(stats.steps)};
-    plot.panels.push_back({"Blocks", 0, "step", x, {.title = "blocks", .least = 0},
+    plot.panels.push_back({"Blocks",
+                           0,
+                           "step",
+                           x,
+                           {.title = "blocks", .least = 0},
                            {{"held: attention", {"held_state_blocks", "held_attention_blocks"}, SeriesStyle::area, 1},
                             {"held: states", {"held_state_blocks"}, SeriesStyle::area, 0},
                             {"findable", {"findable_blocks"}, SeriesStyle::thin, 1},
                             {"usable", {"usable_blocks"}, SeriesStyle::reference, 0}}});
-    plot.panels.push_back({"Requests", 0, "step", x, {.title = "requests", .least = 0},
+    plot.panels.push_back({"Requests",
+                           0,
+                           "step",
+                           x,
+                           {.title = "requests", .least = 0},
                            {{"running", {"running_requests"}, SeriesStyle::thin, 0},
                             {"waiting", {"waiting_requests"}, SeriesStyle::thin, 1}}});
     plots.push_back(std::move(plot));

@@ -15,8 +15,8 @@ namespace hybridkv {
 /// never evicts, and against memory, an eighth to four times that of the plan.
 Plot plot_hit_rate(const PlotInputs& inputs);
 
-/// Blocks in use step by step while a fixed number of requests is in flight (decode included), and how many of them run;
-/// one plot for each plan.
+/// Blocks in use step by step while a fixed number of requests is in flight (decode included), and how many of them
+/// run; one plot for each plan.
 std::vector<Plot> plot_blocks_in_use(const PlotInputs& inputs);
 
 }  // namespace hybridkv

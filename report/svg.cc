@@ -33,18 +33,27 @@ std::string escape_xml(std::string_view text) {
   std::string result;
   for (const char c : printable(text)) {
     switch (c) {
-      case '&': result += "&amp;"; break;
-      case '<': result += "&lt;"; break;
-      case '>': result += "&gt;"; break;
-      case '"': result += "&quot;"; break;
-      default: result += c;
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      default:
+        result += c;
     }
   }
   return result;
 }
 
-void SvgWriter::rect(double x, double y, double width, double height, std::string_view fill, const Attributes& attributes,
-                     std::string_view title) {
+void SvgWriter::rect(double x, double y, double width, double height, std::string_view fill,
+                     const Attributes& attributes, std::string_view title) {
   body_ += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"{}", number(x), number(y),
                        number(width), number(height), fill, attributes_text(attributes));
   body_ += title.empty() ? std::string("/>\n") : fmt::format("><title>{}</title></rect>\n", escape_xml(title));
@@ -59,16 +68,18 @@ void SvgWriter::line(double x1, double y1, double x2, double y2, std::string_vie
 }
 
 void SvgWriter::span(double x1, double x2, double y, std::string_view colour) {
-  body_ += fmt::format("<path d=\"M{0},{2} H{1} M{3},{4} L{0},{2} L{3},{5} M{6},{4} L{1},{2} L{6},{5}\" fill=\"none\" "
-                       "stroke=\"{7}\"/>\n",
-                       number(x1), number(x2), number(y), number(x1 + 4), number(y - 3), number(y + 3), number(x2 - 4), colour);
+  body_ += fmt::format(
+      "<path d=\"M{0},{2} H{1} M{3},{4} L{0},{2} L{3},{5} M{6},{4} L{1},{2} L{6},{5}\" fill=\"none\" "
+      "stroke=\"{7}\"/>\n",
+      number(x1), number(x2), number(y), number(x1 + 4), number(y - 3), number(y + 3), number(x2 - 4), colour);
 }
 
 void SvgWriter::text(double x, double y, std::string_view text, const TextStyle& style) {
   static constexpr const char* anchors[] = {"start", "middle", "end"};
   body_ += fmt::format("<text x=\"{}\" y=\"{}\" font-size=\"{}\" fill=\"{}\"", number(x), number(y), number(style.size),
                        style.colour);
-  if (style.anchor != TextAnchor::start) body_ += fmt::format(" text-anchor=\"{}\"", anchors[static_cast<int>(style.anchor)]);
+  if (style.anchor != TextAnchor::start)
+    body_ += fmt::format(" text-anchor=\"{}\"", anchors[static_cast<int>(style.anchor)]);
   if (style.bold) body_ += " font-weight=\"bold\"";
   if (style.monospace) body_ += fmt::format(" font-family=\"{}\"", mono);
   if (style.upwards) body_ += fmt::format(" transform=\"rotate(-90 {} {})\"", number(x), number(y));
@@ -76,9 +87,11 @@ void SvgWriter::text(double x, double y, std::string_view text, const TextStyle&
 }
 
 void SvgWriter::hatch(std::string_view id, std::string_view colour, std::string_view background) {
-  body_ += fmt::format("<defs><pattern id=\"{}\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">"
-                       "<rect width=\"6\" height=\"6\" fill=\"{}\"/><path d=\"M-1,1 l2,-2 M0,6 l6,-6 M5,7 l2,-2\" "
-                       "stroke=\"{}\"/></pattern></defs>\n", id, background, colour);
+  body_ += fmt::format(
+      "<defs><pattern id=\"{}\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">"
+      "<rect width=\"6\" height=\"6\" fill=\"{}\"/><path d=\"M-1,1 l2,-2 M0,6 l6,-6 M5,7 l2,-2\" "
+      "stroke=\"{}\"/></pattern></defs>\n",
+      id, background, colour);
 }
 
 std::string SvgWriter::finish(int width, double unit_width, double unit_height, std::string_view title,
@@ -87,8 +100,8 @@ std::string SvgWriter::finish(int width, double unit_width, double unit_height, 
       "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n"
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" viewBox=\"0 0 {} {}\" font-family=\"{}\">\n"
       "<title>{}</title>\n<desc>{}</desc>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{}</svg>\n",
-      width, static_cast<int>(std::lround(unit_height * width / unit_width)), number(unit_width), number(unit_height), sans,
-      escape_xml(title), escape_xml(description), body_);
+      width, static_cast<int>(std::lround(unit_height * width / unit_width)), number(unit_width), number(unit_height),
+      sans, escape_xml(title), escape_xml(description), body_);
 }
 
 double text_width(std::string_view text, double size) { return 0.52 * size * static_cast<double>(display_width(text)); }

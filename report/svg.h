@@ -13,8 +13,8 @@ std::string escape_xml(std::string_view text);
 /// How text stands at its point.
 enum class TextAnchor { start, middle, end };
 
-/// Writes an SVG shape by shape, in the order in which they cover each other; numbers have at most two decimals, so that
-/// the same shapes are the same bytes.
+/// Writes an SVG shape by shape, in the order in which they cover each other; numbers have at most two decimals, so
+/// that the same shapes are the same bytes.
 class SvgWriter {
  public:
   using Attributes = std::vector<std::pair<std::string, std::string>>;

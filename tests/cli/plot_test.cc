@@ -43,12 +43,14 @@ bool has_gnuplot() {
 
 TEST_CASE("edge: plot without gnuplot writes data and scripts, says so and ends with exit code 4") {
   const PlotFolder folder;
-  const ProgramRun run = run_program("plot qwen3.5-397b block-size concurrency -o " + folder.path.string(), "PATH=/nowhere");
+  const ProgramRun run =
+      run_program("plot qwen3.5-397b block-size concurrency -o " + folder.path.string(), "PATH=/nowhere");
   CAPTURE(run.output);
   CHECK(run.exit_code == 4);
   CHECK(contains(run.output, "gnuplot cannot be started"));
   CHECK(contains(run.output, "`gnuplot block-size.gp concurrency.gp` draws them"));
-  for (const char* name : {"block-size.tsv", "block-size.gp", "concurrency.tsv", "concurrency.gp"}) CHECK(folder.has(name));
+  for (const char* name : {"block-size.tsv", "block-size.gp", "concurrency.tsv", "concurrency.gp"})
+    CHECK(folder.has(name));
   CHECK_FALSE(folder.has("block-size.svg"));
 }
 
@@ -67,8 +69,9 @@ TEST_CASE("golden: plot writes data, script and picture of each kind and lists t
 
 TEST_CASE("edge: the page map needs no gnuplot, and a kind may stand without a scenario") {
   const PlotFolder folder;
-  const ProgramRun run = run_program("plot page-map --model Qwen3.5-4B --memory 4GiB --max-model-len 4096 --pack 2 -o " +
-                                     folder.path.string(), "PATH=/nowhere");
+  const ProgramRun run = run_program(
+      "plot page-map --model Qwen3.5-4B --memory 4GiB --max-model-len 4096 --pack 2 -o " + folder.path.string(),
+      "PATH=/nowhere");
   CAPTURE(run.output);
   CHECK(run.exit_code == 0);
   CHECK(folder.has("page-map-n2.svg"));
@@ -78,8 +81,10 @@ TEST_CASE("edge: the page map needs no gnuplot, and a kind may stand without a s
 TEST_CASE("edge: a kind that a scenario cannot have is left out of all, and refused by name") {
   if (!has_gnuplot()) return;
   const PlotFolder folder;
-  const std::string small = "--model Qwen3.5-4B --memory 4GiB --max-model-len 4096 --set engine.cache_mode=align "
-                            "--set engine.max_num_batched_tokens=256 -o " + folder.path.string();
+  const std::string small =
+      "--model Qwen3.5-4B --memory 4GiB --max-model-len 4096 --set engine.cache_mode=align "
+      "--set engine.max_num_batched_tokens=256 -o " +
+      folder.path.string();
   const ProgramRun all = run_program("plot " + small);
   CAPTURE(all.output);
   CHECK(all.exit_code == 0);
@@ -114,6 +119,7 @@ TEST_CASE("edge: what plot refuses") {
 TEST_CASE("edge: help of plot lists every kind") {
   const ProgramRun help = run_program("plot --help");
   CHECK(help.exit_code == 0);
-  for (const char* word : {"Examples:", "block-size", "request-bytes", "concurrency", "staircase",
-                           "hit-rate", "page-map", "blocks-in-use"}) CHECK(contains(help.output, word));
+  for (const char* word : {"Examples:", "block-size", "request-bytes", "concurrency", "staircase", "hit-rate",
+                           "page-map", "blocks-in-use"})
+    CHECK(contains(help.output, word));
 }

@@ -32,8 +32,9 @@ bool is_there(const std::string& program) {
   return std::system(("command -v " + program + " > /dev/null 2>&1").c_str()) == 0;
 }
 
-const std::string small = "report --model granite-4.0-h-350m --memory 2GiB --max-model-len 4096 --pack 2 "
-                          "--set engine.cache_mode=align -q -o ";
+const std::string small =
+    "report --model granite-4.0-h-350m --memory 2GiB --max-model-len 4096 --pack 2 "
+    "--set engine.cache_mode=align -q -o ";
 
 }  // namespace
 
@@ -66,8 +67,8 @@ TEST_CASE("golden: the report on Qwen3.5-397B in seven packs stays under 2 MiB")
 
 TEST_CASE("edge: without gnuplot the report is written with the page maps alone, with exit code 4") {
   const ReportFolder folder;
-  const ProgramRun run = run_program(small + folder.path.string() + " --no-verify --set \"name=it's mine\"",
-                                     "PATH=/nowhere");
+  const ProgramRun run =
+      run_program(small + folder.path.string() + " --no-verify --set \"name=it's mine\"", "PATH=/nowhere");
   CAPTURE(run.output);
   CHECK(run.exit_code == 4);
   CHECK(contains(folder.content("report.md"), "--set 'name=it'\\''s mine'"));  // as a shell reads it back
@@ -84,9 +85,11 @@ TEST_CASE("golden: Chromium opens the page from disk without an error or a reque
   REQUIRE(run_program(small + folder.path.string() + " --no-verify").exit_code == 0);
   const auto open = [&](const std::string& page) {
     const std::string log = (folder.path / "chromium.log").string();
-    const std::string command = "HOME=" + folder.path.string() + " timeout 120 chromium --headless --no-sandbox --disable-gpu "
-                                "--enable-logging=stderr --dump-dom file://" + (folder.path / page).string() + " > " +
-                                (folder.path / "dom.html").string() + " 2> " + log;
+    const std::string command = "HOME=" + folder.path.string() +
+                                " timeout 120 chromium --headless --no-sandbox --disable-gpu "
+                                "--enable-logging=stderr --dump-dom file://" +
+                                (folder.path / page).string() + " > " + (folder.path / "dom.html").string() + " 2> " +
+                                log;
     CHECK(std::system(command.c_str()) == 0);
     return folder.content("chromium.log");
   };

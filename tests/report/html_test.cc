@@ -44,13 +44,15 @@ Document sample() {
   document.blocks.emplace_back(Paragraph{"5 < 6 \"quoted\" <script>alert(1)</script>"});
   document.blocks.emplace_back(Facts{{{"rule", "a <= b"}}});
   document.blocks.emplace_back(Listing{{"careful & slow"}, true});
-  Table table({{"n", "N"}, {"secret", "for programs", "", Align::right, Audience::programs}, {"x", "x", "<MiB>", Align::left}});
+  Table table(
+      {{"n", "N"}, {"secret", "for programs", "", Align::right, Audience::programs}, {"x", "x", "<MiB>", Align::left}});
   table.add_row({std::int64_t{1234}, std::int64_t{99}, std::string("a&b")});
   table.mark_row(0);
   table.set_footer({std::int64_t{5}, std::int64_t{6}, std::string("sum")});
   document.blocks.emplace_back(std::move(table));
   document.blocks.emplace_back(Code{{"hybridkv plan 'a b' && x > y"}});
-  const std::string svg = "<?xml version=\"1.0\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\"><path id='p'/><use href='#p'/></svg>\n";
+  const std::string svg =
+      "<?xml version=\"1.0\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\"><path id='p'/><use href='#p'/></svg>\n";
   document.blocks.emplace_back(Picture{"plots/a.svg", "Picture \"A\"", "what & why", svg});
   document.blocks.emplace_back(Picture{"plots/b.svg", "B", "again", svg});
   document.blocks.emplace_back(Picture{"plots/c.svg", "C", "without gnuplot", ""});
@@ -99,8 +101,9 @@ TEST_CASE("golden: the report on Qwen3.5-397B holds inputs, plans, derivations a
     inputs.commands = {"hybridkv plan qwen3.5-397b"};
     const std::string html = render_html(scenario_report(inputs));
     check_ids(parsed(html));
-    for (const char* text : {"2,211,840", "engine.max_num_batched_tokens", "prefix caching can never hit", "Not verified here.",
-                             "16 * ceil(2134016 / (16 * 5 * 1024))", "vLLM PR 35703", "hybridkv plan qwen3.5-397b"}) {
+    for (const char* text :
+         {"2,211,840", "engine.max_num_batched_tokens", "prefix caching can never hit", "Not verified here.",
+          "16 * ceil(2134016 / (16 * 5 * 1024))", "vLLM PR 35703", "hybridkv plan qwen3.5-397b"}) {
       CAPTURE(text);
       CHECK(html.find(text) != std::string::npos);
     }
@@ -112,7 +115,8 @@ TEST_CASE("law: a verification in a report does not tell the time") {
   inputs.planned.model = two_layer_model();
   inputs.planned.engine.num_blocks = 100;
   inputs.planned.limits.max_model_lens = {256};
-  inputs.planned.set = make_plans(inputs.planned.model, inputs.planned.engine, inputs.planned.limits, std::vector<std::int64_t>{1});
+  inputs.planned.set =
+      make_plans(inputs.planned.model, inputs.planned.engine, inputs.planned.limits, std::vector<std::int64_t>{1});
   VerifyReport run;
   run.checks = {{.name = "alignment", .status = CheckStatus::passed, .count = 3, .unit = "tensors"}};
   run.requests = default_requests(inputs.planned.set.plans[0]);

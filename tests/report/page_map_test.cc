@@ -41,8 +41,11 @@ std::map<GroupAndPool, std::vector<DrawnPart>> read_parts(const std::string& svg
   for (const pugi::xml_node& rect : document.child("svg").children("rect")) {
     if (rect.attribute("class").value() != css_class) continue;
     const auto number = [&](const char* name) { return std::int64_t{rect.attribute(name).as_llong()}; };
-    DrawnPart part{number("data-begin"), number("data-end"), rect.attribute("data-tensor").value(),
-                   rect.attribute("x").as_double(), rect.attribute("width").as_double(),
+    DrawnPart part{number("data-begin"),
+                   number("data-end"),
+                   rect.attribute("data-tensor").value(),
+                   rect.attribute("x").as_double(),
+                   rect.attribute("width").as_double(),
                    !rect.attribute("stroke-dasharray").empty()};
     if (rect.attribute("data-layer"))
       part.owner = owner_text(number("data-layer"), part.owner, rect.attribute("data-half").value());
@@ -162,7 +165,8 @@ TEST_CASE("law: parts stand to scale, and what does not is dashed") {
       for (const DrawnPart& part : parts) {
         CHECK(std::abs(part.x - x) < 0.02);
         x += part.width;
-        const double natural = 782.0 * static_cast<double>(part.end - part.begin) / static_cast<double>(plan.page_bytes);
+        const double natural =
+            782.0 * static_cast<double>(part.end - part.begin) / static_cast<double>(plan.page_bytes);
         if (!widened) CHECK(std::abs(part.width - natural) < 0.01);
         if (part.dashed) CHECK(part.width > natural);
       }

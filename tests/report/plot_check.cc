@@ -31,14 +31,15 @@ double value_in(const Table& table, std::size_t row, const std::string& column) 
   throw std::runtime_error("no column " + column);
 }
 
-std::vector<Pixel> expected(const DrawnPanel& drawn, const PlotPanel& panel, const PlotSeries& series, const Table& table) {
+std::vector<Pixel> expected(const DrawnPanel& drawn, const PlotPanel& panel, const PlotSeries& series,
+                            const Table& table) {
   std::vector<Pixel> pixels;
   for (std::size_t row = 0; row < table.rows().size(); ++row) {
     double sum = 0;
     for (const std::string& column : series.columns) sum += value_in(table, row, column);
     if (std::isnan(sum)) continue;
     pixels.push_back(drawn.pixel_of(value_in(table, row, panel.x_column) / panel.x.divisor, sum / panel.y.divisor,
-                                      panel.x.logarithmic));
+                                    panel.x.logarithmic));
   }
   return pixels;
 }
@@ -97,10 +98,18 @@ void check_series(const DrawnPanel& drawn, const DrawnSeries& series, const Plot
     case SeriesStyle::points:
     case SeriesStyle::line:
     case SeriesStyle::thin:
-    case SeriesStyle::reference: check_line(drawn, series.line, pixels); break;
-    case SeriesStyle::marks: check_line(drawn, series.marks, pixels); break;
-    case SeriesStyle::bar: check_bars(drawn, series.polygons, pixels); break;
-    case SeriesStyle::area: check_area(series.polygons, pixels); break;
+    case SeriesStyle::reference:
+      check_line(drawn, series.line, pixels);
+      break;
+    case SeriesStyle::marks:
+      check_line(drawn, series.marks, pixels);
+      break;
+    case SeriesStyle::bar:
+      check_bars(drawn, series.polygons, pixels);
+      break;
+    case SeriesStyle::area:
+      check_area(series.polygons, pixels);
+      break;
   }
 }
 
@@ -138,7 +147,8 @@ void check_drawn(const Plot& plot) {
   REQUIRE(picture.panels.size() == plot.panels.size());
   std::size_t legends = 0;
   const auto& first = plot.panels.front().series;
-  const auto in_legend = std::count_if(first.begin(), first.end(), [](const PlotSeries& series) { return !series.title.empty(); });
+  const auto in_legend =
+      std::count_if(first.begin(), first.end(), [](const PlotSeries& series) { return !series.title.empty(); });
   for (std::size_t i = 0; i < plot.panels.size(); ++i) {
     const PlotPanel& panel = plot.panels[i];
     const DrawnPanel& shown = picture.panels[i];

@@ -21,7 +21,10 @@ Plot small_plot() {
   }
   Plot plot{.name = "small", .title = "A small plot", .subtitle = "of a test", .caption = "Nothing."};
   plot.tables.push_back({"", std::move(table)});
-  plot.panels.push_back({"Panel", 0, "place", {.title = "place", .unit = "steps"},
+  plot.panels.push_back({"Panel",
+                         0,
+                         "place",
+                         {.title = "place", .unit = "steps"},
                          {.title = "size", .unit = "KiB", .divisor = 1024, .least = 0},
                          {{"with a gap", {"bytes"}, SeriesStyle::points, 0},
                           {"both", {"bytes", "more_bytes"}, SeriesStyle::line, 1},

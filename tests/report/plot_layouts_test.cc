@@ -32,7 +32,8 @@ double at(const Plot& plot, std::size_t row, const std::string& column) {
   const auto& columns = table.columns();
   const auto found = std::find_if(columns.begin(), columns.end(), [&](const Column& c) { return c.name == column; });
   REQUIRE(found != columns.end());
-  return std::strtod(raw_cell(table.rows().at(row).at(static_cast<std::size_t>(found - columns.begin()))).c_str(), nullptr);
+  return std::strtod(raw_cell(table.rows().at(row).at(static_cast<std::size_t>(found - columns.begin()))).c_str(),
+                     nullptr);
 }
 
 }  // namespace
@@ -122,7 +123,8 @@ TEST_CASE("edge: one plan, a model without states and one without attention are 
   for (const bool attention : {true, false}) {
     EngineSpec engine;
     engine.memory_bytes = gib;
-    const ModelSpec model = hybrid_model("half", 4, full_attention(2, 64), qwen_gdn(4, 8), [&](std::int64_t) { return attention; });
+    const ModelSpec model =
+        hybrid_model("half", 4, full_attention(2, 64), qwen_gdn(4, 8), [&](std::int64_t) { return attention; });
     const std::vector<std::int64_t> packs{1};
     const PlanSet set = make_plans(model, engine, {.max_model_lens = {1000, 3000}}, packs);
     CAPTURE(attention);

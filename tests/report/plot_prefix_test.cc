@@ -26,7 +26,10 @@ PlotInputs qwen_inputs(const std::vector<std::int64_t>& packs) {
 }
 
 CacheGeometry align_geometry(std::int64_t block, std::int64_t budget) {
-  return {.block_size_tokens = block, .num_blocks = 100'000, .state_groups = 1, .mode = CacheMode::align,
+  return {.block_size_tokens = block,
+          .num_blocks = 100'000,
+          .state_groups = 1,
+          .mode = CacheMode::align,
           .max_num_batched_tokens = budget};
 }
 

@@ -43,9 +43,9 @@ TEST_CASE("law: hit rates are those of the simulator, at the plan's own memory i
     for (TraceBatch batch; source.next(batch);) simulation.consume(batch);
     const double rate = 100 * simulation.finish().hit_rate();
     CHECK(rate > 1);
-    CHECK(number_at(plot.tables[0].table, 1 - i, 2) == rate);      // by pack size: 1, then 5
-    CHECK(number_at(plot.tables[1].table, 3, 1 + i) == rate);      // by memory: the fourth is the plan's own
-    CHECK(number_at(plot.tables[0].table, 1 - i, 3) >= rate);      // a pool that never evicts
+    CHECK(number_at(plot.tables[0].table, 1 - i, 2) == rate);  // by pack size: 1, then 5
+    CHECK(number_at(plot.tables[1].table, 3, 1 + i) == rate);  // by memory: the fourth is the plan's own
+    CHECK(number_at(plot.tables[0].table, 1 - i, 3) >= rate);  // a pool that never evicts
   }
   CHECK(number_at(plot.tables[1].table, 3, 0) == 8.0 * gib);
 }

@@ -99,7 +99,8 @@ Pixel DrawnPanel::pixel_of(double x, double y, bool logarithmic_x) const {
   const auto along = [](const std::vector<DrawnTick>& ticks, double value, bool logarithmic) {
     if (ticks.size() < 2) throw std::runtime_error("an axis has fewer than two ticks");
     const auto place = [&](double at) { return logarithmic ? std::log2(at) : at; };
-    const double share = (place(value) - place(ticks.front().value)) / (place(ticks.back().value) - place(ticks.front().value));
+    const double share =
+        (place(value) - place(ticks.front().value)) / (place(ticks.back().value) - place(ticks.front().value));
     return ticks.front().pixel + share * (ticks.back().pixel - ticks.front().pixel);
   };
   return {along(x_ticks, x, logarithmic_x), along(y_ticks, y, false)};
@@ -130,8 +131,8 @@ DrawnPlot read_plot_svg(const std::string& svg) {
   walk(root, [&](const pugi::xml_node& node) {
     const std::string id = node.attribute("id").value();
     if (const std::size_t at = id.find("_plot_"); at != std::string::npos && !id.empty()) {
-      const std::size_t number = std::isalpha(static_cast<unsigned char>(id.back())) != 0
-                                     ? static_cast<std::size_t>(id.back() - 'a') : 0;
+      const std::size_t number =
+          std::isalpha(static_cast<unsigned char>(id.back())) != 0 ? static_cast<std::size_t>(id.back() - 'a') : 0;
       plot.panels.at(number).series.push_back(read_series(node, plot.panels.at(number)));
     }
     const pugi::xml_node label = node.next_sibling("g").child("text");

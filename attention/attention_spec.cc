@@ -14,12 +14,13 @@ std::string_view to_string(AttentionKind kind) {
     case AttentionKind::sliding_window: return "sliding_window";
     case AttentionKind::chunked_local: return "chunked_local";
     case AttentionKind::mla: return "mla";
+    case AttentionKind::hidden_state: return "hidden_state";
   }
   return "?";
 }
 
 std::int64_t kv_heads_per_rank(const AttentionSpec& layer, std::int64_t tensor_parallel) {
-  if (layer.kind == AttentionKind::mla) return 1;
+  if (is_latent(layer.kind)) return 1;
   if (layer.kv_heads % tensor_parallel != 0 && tensor_parallel % layer.kv_heads != 0)
     throw SpecError("engine.tensor_parallel",
                     fmt::format("{} ranks fit {} KV heads neither way; take a divisor ({}) or a multiple of {}",
@@ -36,7 +37,7 @@ std::int64_t query_heads_per_rank(const AttentionSpec& layer, std::int64_t tenso
 }
 
 std::int64_t kv_bytes_per_token(const AttentionSpec& layer, std::int64_t tensor_parallel, DType kv_dtype) {
-  const Checked elements = layer.kind == AttentionKind::mla ? Checked(layer.head_size_k)
+  const Checked elements = is_latent(layer.kind) ? Checked(layer.head_size_k)
                                                             : Checked(layer.head_size_k) + layer.head_size_v;
   return Checked(kv_heads_per_rank(layer, tensor_parallel)) * elements * element_bytes(kv_dtype);
 }

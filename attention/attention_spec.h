@@ -14,6 +14,7 @@ enum class AttentionKind {
   sliding_window,  ///< the last `window_tokens` tokens
   chunked_local,   ///< the tokens of its own chunk of `window_tokens`
   mla,             ///< every earlier token, through one shared latent per token
+  hidden_state,    ///< no attention: an auxiliary layer that caches one vector per token, as a latent without heads
 };
 
 /// One attention layer of a model, before any split over ranks.
@@ -28,10 +29,15 @@ struct AttentionSpec {
   bool operator==(const AttentionSpec&) const = default;
 };
 
-/// "full_attention", "sliding_window", "chunked_local", "mla".
+/// "full_attention", "sliding_window", "chunked_local", "mla", "hidden_state".
 std::string_view to_string(AttentionKind kind);
 
-/// KV heads one rank holds: max(1, kv_heads / TP); an mla latent is held whole by every rank.
+/// One vector per token without heads, which every rank holds whole: mla and hidden_state.
+constexpr bool is_latent(AttentionKind kind) {
+  return kind == AttentionKind::mla || kind == AttentionKind::hidden_state;
+}
+
+/// KV heads one rank holds: max(1, kv_heads / TP); a latent is held whole by every rank.
 /// Throws SpecError("engine.tensor_parallel") where neither number divides the other. Source: vLLM FullAttentionSpec.page_size_bytes.
 std::int64_t kv_heads_per_rank(const AttentionSpec& layer, std::int64_t tensor_parallel);
 

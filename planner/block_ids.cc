@@ -24,6 +24,7 @@ std::int64_t group_block_ids(const CachePlan& plan, const SpecPlan& spec, std::i
   const std::int64_t window = spec.attention->window_tokens;
   switch (spec.attention->kind) {
     case AttentionKind::full:
+    case AttentionKind::hidden_state:
     case AttentionKind::mla: return ceil_div(tokens, spec.block_size_tokens);
     case AttentionKind::sliding_window: {
       const std::int64_t live = Checked(window) - 1 + plan.max_num_batched_tokens;

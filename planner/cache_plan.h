@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attention/attention_spec.h"
+#include "attention/kv_format.h"
 #include "attention/kv_view.h"
 #include "layout/dtype.h"
 #include "layout/layout.h"
@@ -18,7 +19,8 @@ namespace hybridkv {
 /// What one rank keeps of an attention layer, as its backend sees it.
 struct AttentionGeometry {
   AttentionKind kind = AttentionKind::full;
-  DType dtype = DType::bf16;
+  DType dtype = DType::bf16;       ///< uint8 where a format with scales is kept as bytes
+  std::optional<KvFormat> format;  ///< set: head sizes and channels of the view count bytes, scales included
   BackendForm form = BackendForm::paged;
   PhysicalOrder order = PhysicalOrder::nhd;
   std::int64_t query_heads = 0;    ///< of this rank; 0 where the model file does not say
@@ -35,6 +37,7 @@ struct SpecPlan {
   std::int64_t id = 0;                        ///< position in CachePlan::specs
   std::string kind;                           ///< "full_attention", "gdn", "mamba2", "sliding_window", …
   bool draft = false;                         ///< layers of a draft model, numbered from 0 in a list of their own
+  bool auxiliary = false;                     ///< one layer that is a group of its own and does not size the groups
   std::vector<std::int64_t> layers;           ///< layer numbers in the model, ascending; MTP layers go on counting
   std::int64_t layers_per_page = 1;           ///< N for attention, 1 for recurrent layers
   std::int64_t num_pages = 0;                 ///< packs or recurrent layers: ceil(layers / layers_per_page)

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attention/attention_spec.h"
+#include "attention/kv_format.h"
 #include "attention/kv_view.h"
 #include "layout/dtype.h"
 
@@ -40,6 +41,7 @@ struct DraftSpec {
 struct EngineSpec {
   std::int64_t tensor_parallel = 1;                     ///< ranks, >= 1
   std::optional<DType> kv_dtype;                        ///< default: model dtype
+  std::optional<KvFormat> kv_format;                    ///< a format with scales in place of kv_dtype
   std::optional<DType> conv_dtype;                      ///< default: model dtype
   std::optional<DType> ssm_dtype;                       ///< default: the family's (kda: fp32), the model's own, else model dtype
   CacheMode cache_mode = CacheMode::none;
@@ -54,6 +56,8 @@ struct EngineSpec {
   std::int64_t speculative_tokens = 0;                  ///< s, >= 0
   std::int64_t mtp_layers = 0;                          ///< layers that join the full-attention layers, >= 0
   std::optional<DraftSpec> draft;
+  std::int64_t hidden_state_size = 0;                   ///< elements per token of an auxiliary layer that caches hidden
+                                                        ///< states in the model dtype; 0: there is none
   std::int64_t memory_bytes = 0;                        ///< for all pools together, >= 1
   std::optional<std::int64_t> num_blocks;               ///< overrides what memory_bytes gives
   std::int64_t max_num_batched_tokens = 8192;           ///< tokens of one step, >= 1

@@ -12,6 +12,7 @@ std::int64_t pages_per_group(std::span<const SpecPlan> specs, Derivation& deriva
   std::int64_t fewest = specs.front().num_pages;
   std::int64_t most = fewest;
   for (const SpecPlan& spec : specs) {
+    if (spec.auxiliary) continue;
     fewest = std::min(fewest, spec.num_pages);
     most = std::max(most, spec.num_pages);
   }
@@ -19,7 +20,7 @@ std::int64_t pages_per_group(std::span<const SpecPlan> specs, Derivation& deriva
   const std::int64_t pages = Checked(2) * most < Checked(3) * fewest ? most : fewest;
   std::vector<Term> inputs;
   for (const SpecPlan& spec : specs)
-    inputs.push_back({fmt::format("pages of spec {} ({})", spec.id, spec.kind), spec.num_pages, ""});
+    if (!spec.auxiliary) inputs.push_back({fmt::format("pages of spec {} ({})", spec.id, spec.kind), spec.num_pages, ""});
   derivation.push_back({{"g", pages, "pages per group"},
                         "g = n_max if n_max < 1.5 * n_min else n_min",
                         std::move(inputs),

@@ -10,7 +10,7 @@
 namespace hybridkv {
 
 /// g, the pages per group and so the number of pools: the most pages of any spec where that is less than 1.5 times
-/// the fewest, else the fewest. Source: vLLM get_kv_cache_groups.
+/// the fewest, else the fewest; auxiliary specs do not count. Source: vLLM get_kv_cache_groups.
 std::int64_t pages_per_group(std::span<const SpecPlan> specs, Derivation& derivation);
 
 /// The groups of all specs in their order: each spec makes ceil(pages / g), group i takes pages i, i + groups, …

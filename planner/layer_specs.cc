@@ -11,9 +11,9 @@ namespace {
 void add_layer(std::vector<LayerSet>& sets, std::int64_t layer, const std::optional<AttentionSpec>& attention,
                const std::optional<RecurrentSpec>& recurrent, bool draft) {
   auto same = std::find_if(sets.begin(), sets.end(), [&](const LayerSet& set) {
-    return set.attention == attention && set.recurrent == recurrent && set.draft == draft;
+    return set.attention == attention && set.recurrent == recurrent && set.draft == draft && !set.auxiliary;
   });
-  if (same == sets.end()) same = sets.insert(sets.end(), LayerSet{attention, recurrent, draft, {}});
+  if (same == sets.end()) same = sets.insert(sets.end(), LayerSet{attention, recurrent, draft, false, {}});
   same->layers.push_back(layer);
 }
 
@@ -48,6 +48,12 @@ std::vector<LayerSet> collect_layer_sets(const ModelSpec& model, const EngineSpe
   if (engine.draft)
     for (std::int64_t i = 0; i < engine.draft->layers; ++i)
       add_layer(sets, i, engine.draft->attention, std::nullopt, true);
+  for (const RecurrentSpec& layer : model.auxiliary) sets.push_back({std::nullopt, layer, false, true, {number++}});
+  if (engine.hidden_state_size > 0) {
+    const AttentionSpec layer{.kind = AttentionKind::hidden_state, .kv_heads = 1,
+                              .head_size_k = engine.hidden_state_size, .head_size_v = engine.hidden_state_size};
+    sets.push_back({layer, std::nullopt, false, true, {number++}});
+  }
   return sets;
 }
 

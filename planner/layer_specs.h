@@ -16,6 +16,7 @@ struct LayerSet {
   std::optional<AttentionSpec> attention;
   std::optional<RecurrentSpec> recurrent;
   bool draft = false;                ///< layers count from 0 in a list of their own
+  bool auxiliary = false;            ///< a group of its own, outside the sizing of groups
   std::vector<std::int64_t> layers;  ///< ascending
 
   /// "full_attention", "gdn", …
@@ -24,7 +25,8 @@ struct LayerSet {
 
 /// Collects the layers of identical spec, in the order in which their specs first appear in the model; with both
 /// kinds in one layer attention comes first. MTP layers go on counting after the model's and join their spec;
-/// draft layers come last.
+/// draft layers follow, then the auxiliary ones of the model and the hidden states of the engine, each a set of its own
+/// that goes on counting.
 /// Throws SpecError("engine.mtp_layers") for MTP layers of a model whose MTP attention is unknown.
 /// Source: vLLM get_kv_cache_groups.
 std::vector<LayerSet> collect_layer_sets(const ModelSpec& model, const EngineSpec& engine);

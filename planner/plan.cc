@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "layout/bytes_text.h"
 #include "layout/checked.h"
 #include "planner/block_size.h"
 #include "planner/capacity.h"
@@ -57,24 +58,44 @@ SpecPlan recurrent_spec(const LayerSet& set, const ModelSpec& model, const Engin
 SpecPlan attention_spec(const LayerSet& set, const ModelSpec& model, const EngineSpec& engine,
                         Derivation& derivation) {
   const AttentionSpec& layer = *set.attention;
-  const DType dtype = engine.kv_dtype.value_or(model.dtype);
+  const bool hidden = layer.kind == AttentionKind::hidden_state;
+  const std::optional<KvFormat> format = hidden ? std::nullopt : engine.kv_format;
+  const HeadBytes bytes = format ? head_bytes(layer, *format) : HeadBytes{};
+  const DType dtype = format ? DType::uint8 : hidden ? model.dtype : engine.kv_dtype.value_or(model.dtype);
+  const bool latent = is_latent(layer.kind);
+  const BackendForm form = latent                               ? BackendForm::mla
+                           : format && is_side_by_side(*format) ? BackendForm::diff_kv
+                                                                : engine.backend_form;
   SpecPlan spec;
   spec.attention = AttentionGeometry{
       .kind = layer.kind,
       .dtype = dtype,
-      .form = layer.kind == AttentionKind::mla ? BackendForm::mla : engine.backend_form,
+      .format = format,
+      .form = form,
       .order = engine.physical_order,
       .query_heads = layer.query_heads == 0 ? 0 : query_heads_per_rank(layer, engine.tensor_parallel),
       .kv_heads = kv_heads_per_rank(layer, engine.tensor_parallel),
-      .head_size_k = layer.head_size_k,
-      .head_size_v = layer.head_size_v,
+      .head_size_k = format ? bytes.key : layer.head_size_k,
+      .head_size_v = format ? bytes.value : layer.head_size_v,
       .window_tokens = layer.window_tokens};
-  spec.bytes_per_token = kv_bytes_per_token(layer, engine.tensor_parallel, dtype);
-  spec.layers_per_page = engine.attention_pack_size;
+  spec.bytes_per_token = format ? kv_bytes_per_token(layer, engine.tensor_parallel, *format)
+                                : kv_bytes_per_token(layer, engine.tensor_parallel, dtype);
+  spec.layers_per_page = set.auxiliary ? 1 : engine.attention_pack_size;
   spec.num_pages = ceil_div(static_cast<std::int64_t>(set.layers.size()), spec.layers_per_page);
-  const bool latent = layer.kind == AttentionKind::mla;
   std::vector<Term> inputs{{"KV heads per rank", spec.attention->kv_heads, ""}, {"head_size_k", layer.head_size_k, ""}};
   if (!latent) inputs.push_back({"head_size_v", layer.head_size_v, ""});
+  if (format) {
+    inputs.push_back({"format", std::string(to_string(*format)), ""});
+    inputs.push_back({latent ? "latent" : "K of a head", bytes.key, "bytes"});
+    if (!latent) inputs.push_back({"V of a head", bytes.value, "bytes"});
+    derivation.push_back({{fmt::format("a1 ({})", set.kind()), spec.bytes_per_token, "bytes"},
+                          latent ? "a1 = bytes of a latent in this format, scales included, per token, rank and layer"
+                                 : "a1 = kv_heads_per_rank * (bytes of K + bytes of V), scales included, per token, rank "
+                                   "and layer",
+                          std::move(inputs),
+                          "vLLM FullAttentionSpec.page_size_bytes"});
+    return spec;
+  }
   inputs.push_back({"element", element_bytes(dtype), "bytes"});
   derivation.push_back({{fmt::format("a1 ({})", set.kind()), spec.bytes_per_token, "bytes"},
                         latent ? "a1 = latent elements * element bytes, per token, rank and layer"
@@ -94,6 +115,7 @@ std::vector<SpecPlan> make_specs(const ModelSpec& model, const EngineSpec& engin
     spec.id = static_cast<std::int64_t>(specs.size());
     spec.kind = set.kind();
     spec.draft = set.draft;
+    spec.auxiliary = set.auxiliary;
     spec.layers = set.layers;
     specs.push_back(std::move(spec));
   }
@@ -109,12 +131,46 @@ std::optional<std::int64_t> model_scan_chunk(const ModelSpec& model) {
   return common;
 }
 
+/// The largest divisor of the block that fits the page.
+void size_auxiliary(SpecPlan& spec, std::int64_t block, std::int64_t page_bytes, Derivation& derivation) {
+  const std::int64_t most = page_bytes / spec.bytes_per_token;
+  if (most == 0)
+    throw SpecError("engine.hidden_state_size", fmt::format("one token takes {} bytes, more than a page of {}",
+                                                            spec.bytes_per_token, page_bytes));
+  std::int64_t divisor = std::min(most, block);
+  while (block % divisor != 0) --divisor;
+  spec.block_size_tokens = spec.kernel_block_size_tokens = divisor;
+  spec.unpadded_page_bytes = Checked(divisor) * spec.bytes_per_token;
+  derivation.push_back({{fmt::format("block of spec {} ({})", spec.id, spec.kind), divisor, "tokens"},
+                        "the largest divisor d of B with d * bytes per token <= P",
+                        {{"B", block, "tokens"}, {"bytes per token", spec.bytes_per_token, "bytes"},
+                         {"P", page_bytes, "bytes"}},
+                        "vLLM get_kv_cache_groups"});
+}
+
+/// What lies beside the pages, and block ids beside tokens and states, as the model declares them.
+std::vector<ExtraPlan> make_extras(const CachePlan& plan, const ModelSpec& model) {
+  std::vector<ExtraPlan> extras;
+  if (model.indexer_bytes_per_token > 0) {
+    Checked bytes = 0;
+    for (const SpecPlan& spec : plan.specs)
+      if (spec.attention && !spec.draft && !spec.auxiliary && spec.attention->window_tokens == 0)
+        bytes += Checked(static_cast<std::int64_t>(spec.layers.size())) * model.indexer_bytes_per_token *
+                 spec.block_size_tokens;
+    extras.push_back({fmt::format("indexer, {} bytes a token and layer", model.indexer_bytes_per_token), bytes, 0});
+  }
+  if (model.extra_blocks_per_request > 0)
+    extras.push_back({"blocks of each request beside its tokens and states", 0, model.extra_blocks_per_request});
+  return extras;
+}
+
 /// Block sizes, kernel blocks and the page all specs share; fills them into the plan.
 void size_pages(CachePlan& plan, const ModelSpec& model, const EngineSpec& engine, const LimitsSpec& limits) {
   BlockSizeInputs inputs;
   inputs.pack_size = engine.attention_pack_size;
   inputs.scan_chunk_tokens = model_scan_chunk(model);
   for (const SpecPlan& spec : plan.specs) {
+    if (spec.auxiliary) continue;
     if (spec.state) inputs.state_bytes = std::max(inputs.state_bytes, spec.state->bytes);
     inputs.bytes_per_token = std::max(inputs.bytes_per_token, spec.bytes_per_token);
   }
@@ -123,6 +179,7 @@ void size_pages(CachePlan& plan, const ModelSpec& model, const EngineSpec& engin
   const std::int64_t kernel_block = has_attention ? kernel_block_size(block, engine, plan.derivation) : block;
   const std::int64_t longest = *std::max_element(limits.max_model_lens.begin(), limits.max_model_lens.end());
   for (SpecPlan& spec : plan.specs) {
+    if (spec.attention && spec.auxiliary) continue;  // its block follows the page
     const bool whole_sequence = spec.state && engine.cache_mode == CacheMode::none;
     spec.block_size_tokens = whole_sequence ? longest : block;
     spec.kernel_block_size_tokens = spec.state ? spec.block_size_tokens : kernel_block;
@@ -131,6 +188,8 @@ void size_pages(CachePlan& plan, const ModelSpec& model, const EngineSpec& engin
     plan.page_bytes = std::max(plan.page_bytes, spec.unpadded_page_bytes);
   }
   plan.page_bytes = round_up(plan.page_bytes, engine.page_alignment_bytes);
+  for (SpecPlan& spec : plan.specs)
+    if (spec.attention && spec.auxiliary) size_auxiliary(spec, block, plan.page_bytes, plan.derivation);
   std::vector<Term> pages;
   for (SpecPlan& spec : plan.specs) {
     const std::int64_t padding = plan.page_bytes - spec.unpadded_page_bytes;
@@ -166,12 +225,16 @@ void allocate_blocks(CachePlan& plan, const EngineSpec& engine, std::int64_t num
     plan.derivation.push_back(
         {{"num_blocks", plan.num_blocks, "blocks"}, "num_blocks = as set by the user", {}, "engine.num_blocks"});
   } else {
+    std::vector<Term> terms{
+        {"memory", engine.memory_bytes, "bytes"}, {"P", plan.page_bytes, "bytes"}, {"g", num_pools, "pools"}};
+    for (const ExtraPlan& extra : plan.extras)
+      if (extra.bytes_per_block > 0) terms.push_back({extra.what + ", per block", extra.bytes_per_block, "bytes"});
     plan.num_blocks = blocks_in_memory(engine.memory_bytes, plan.page_bytes, num_pools, extra_bytes);
     plan.derivation.push_back(
         {{"num_blocks", plan.num_blocks, "blocks"},
          extra_bytes > 0 ? "num_blocks = floor(memory / (g * P + extra bytes per block))"
                          : "num_blocks = floor(floor(memory / P) / g)",
-         {{"memory", engine.memory_bytes, "bytes"}, {"P", plan.page_bytes, "bytes"}, {"g", num_pools, "pools"}},
+         std::move(terms),
          "vLLM get_kv_cache_groups"});
   }
   plan.usable_blocks = std::max<std::int64_t>(0, plan.num_blocks - 1);
@@ -183,21 +246,14 @@ void allocate_blocks(CachePlan& plan, const EngineSpec& engine, std::int64_t num
 
 [[noreturn]] void refuse_memory(const CachePlan& plan, const EngineSpec& engine, const CapacityPlan& shortest) {
   const std::int64_t needed = shortest.bytes_per_request;
-  const double gib = 1024.0 * 1024.0 * 1024.0;
   const std::string fitting =
       plan.max_fitting_tokens > 0 ? fmt::format("; the longest request that fits now is {} tokens", plan.max_fitting_tokens)
                                   : std::string();
-  if (engine.num_blocks)
-    throw SpecError("engine.num_blocks", fmt::format("{} blocks are too few: one request of {} tokens takes {} blocks{}",
-                                                     plan.num_blocks, shortest.max_model_len,
-                                                     shortest.blocks_per_request, fitting));
   throw SpecError("engine.memory",
-                  fmt::format("{} bytes ({:.2f} GiB) are too little: one request of {} tokens takes {} blocks of {} "
-                              "bytes, so the smallest that works is {} bytes ({:.2f} GiB), and one block more for it "
-                              "to finish beside the null block{}",
-                              engine.memory_bytes, static_cast<double>(engine.memory_bytes) / gib,
-                              shortest.max_model_len, shortest.blocks_per_request, bytes_per_block_id(plan), needed,
-                              static_cast<double>(needed) / gib, fitting));
+                  fmt::format("{} are too little: one request of {} tokens takes {} blocks of {} bytes, so the smallest that "
+                              "works is {}, and one block more for it to finish beside the null block{}",
+                              bytes_text(engine.memory_bytes), shortest.max_model_len, shortest.blocks_per_request,
+                              bytes_per_block_id(plan), bytes_text(needed), fitting));
 }
 
 void fill_capacity(CachePlan& plan, const EngineSpec& engine, const LimitsSpec& limits) {
@@ -214,7 +270,8 @@ void fill_capacity(CachePlan& plan, const EngineSpec& engine, const LimitsSpec& 
   const auto shortest = std::min_element(
       plan.capacity.begin(), plan.capacity.end(),
       [](const CapacityPlan& a, const CapacityPlan& b) { return a.blocks_per_request < b.blocks_per_request; });
-  if (!shortest->fits) refuse_memory(plan, engine, *shortest);
+  // A number of blocks that the user insists on is taken as it is, as engines do; what does not fit is a warning.
+  if (!shortest->fits && !engine.num_blocks) refuse_memory(plan, engine, *shortest);
   for (const CapacityPlan& capacity : plan.capacity) {
     const Term length{"L", capacity.max_model_len, "tokens"};
     std::vector<Term> ids{length};
@@ -222,6 +279,8 @@ void fill_capacity(CachePlan& plan, const EngineSpec& engine, const LimitsSpec& 
       const SpecPlan& spec = plan.specs[group.spec];
       ids.push_back({spec.kind + " group", group_block_ids(plan, spec, capacity.max_model_len), "blocks"});
     }
+    for (const ExtraPlan& extra : plan.extras)
+      if (extra.blocks_per_request > 0) ids.push_back({extra.what, extra.blocks_per_request, "blocks"});
     plan.derivation.push_back({{"block ids of one request", capacity.blocks_per_request, "blocks"},
                                "ids = sum over the groups: full attention ceil(L/B), recurrent none 1+s, align 2+s, all "
                                "ceil(L/B)+s, sliding window ceil(min(window-1+batch, L)/B)+1",
@@ -267,6 +326,7 @@ CachePlan make_plan(const ModelSpec& model, const EngineSpec& engine, const Limi
   size_pages(plan, model, engine, limits);
   const std::int64_t num_pools = pages_per_group(plan.specs, plan.derivation);
   plan.groups = make_groups(plan.specs, num_pools, plan.derivation);
+  plan.extras = make_extras(plan, model);
   allocate_blocks(plan, engine, num_pools);
   plan.pools = make_pools(plan.groups, num_pools, plan.num_blocks, plan.page_bytes);
   fill_capacity(plan, engine, limits);

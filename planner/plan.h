@@ -14,7 +14,8 @@ namespace hybridkv {
 ///
 /// Throws SpecError for a spec that cannot be planned: a value out of range, ranks that fit neither heads nor
 /// channels, a kernel block that does not divide, a padded page that a view cannot step through, or memory too small
-/// for every one of limits.max_model_lens (the message says the smallest that works).
+/// for every one of limits.max_model_lens (the message says the smallest that works; a number of blocks set by the user
+/// is taken as it is).
 CachePlan make_plan(const ModelSpec& model, const EngineSpec& engine, const LimitsSpec& limits,
                     const std::optional<WorkspaceSpec>& workspace = std::nullopt);
 

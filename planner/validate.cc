@@ -115,6 +115,10 @@ void validate(const ModelSpec& model, const EngineSpec& engine) {
       std::visit([&](const auto& family) { validate(family, path + ".recurrent"); }, *layer.recurrent);
     caches = caches || layer.attention || layer.recurrent;
   }
+  for (std::size_t i = 0; i < model.auxiliary.size(); ++i)
+    std::visit([&](const auto& family) { validate(family, fmt::format("model.auxiliary[{}]", i)); }, model.auxiliary[i]);
+  in_range(0, largest_dimension, model.indexer_bytes_per_token, "model.indexer_bytes_per_token");
+  in_range(0, largest_count, model.extra_blocks_per_request, "model.extra_blocks_per_request");
   if (!caches) throw SpecError("model.layers", "no layer has a cache; a plan needs one with attention or a state");
   if (model.mtp) {
     validate(*model.mtp, "model.mtp");
@@ -132,6 +136,10 @@ void validate(const DraftSpec& draft, BackendForm form) {
 }
 
 void validate(const EngineSpec& engine) {
+  if (engine.kv_format && engine.kv_dtype)
+    throw SpecError("engine.kv_dtype", fmt::format("is {} and {}; K and V have one format", to_string(*engine.kv_dtype),
+                                                   to_string(*engine.kv_format)));
+  in_range(0, largest_dimension, engine.hidden_state_size, "engine.hidden_state_size");
   dimension(engine.tensor_parallel, "engine.tensor_parallel");
   in_range(1, largest_count, engine.attention_pack_size, "engine.attention_pack_size");
   tokens(engine.block_size_tokens, "engine.block_size_tokens");

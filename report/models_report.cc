@@ -30,7 +30,7 @@ struct LayersOfSide {
 LayersOfSide layers_of(const CachePlan& plan, bool attention) {
   LayersOfSide side;
   for (const SpecPlan& spec : plan.specs) {
-    if (spec.attention.has_value() != attention) continue;
+    if (spec.attention.has_value() != attention || spec.auxiliary) continue;
     side.count += static_cast<std::int64_t>(spec.layers.size());
     side.kinds.push_back(spec.kind);
   }

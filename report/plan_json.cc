@@ -8,8 +8,11 @@
 namespace hybridkv {
 
 template <>
+inline constexpr std::array enum_values<KvFormat> = std::to_array(all_kv_formats);
+template <>
 inline constexpr std::array enum_values<AttentionKind> = {AttentionKind::full, AttentionKind::sliding_window,
-                                                          AttentionKind::chunked_local, AttentionKind::mla};
+                                                          AttentionKind::chunked_local, AttentionKind::mla,
+                                                          AttentionKind::hidden_state};
 template <>
 inline constexpr std::array enum_values<BackendForm> = {
     BackendForm::paged,    BackendForm::flex,
@@ -91,6 +94,7 @@ template <class Archive, Is<AttentionGeometry> T>
 static void fields(Archive& archive, T& geometry) {
   archive("kind", geometry.kind);
   archive("dtype", geometry.dtype);
+  archive.unless_default("format", geometry.format);
   archive("form", geometry.form);
   archive("order", geometry.order);
   archive("query_heads", geometry.query_heads);
@@ -112,6 +116,7 @@ static void fields(Archive& archive, T& spec) {
   archive("unpadded_page_bytes", spec.unpadded_page_bytes);
   archive("padding_percent", spec.padding_percent);
   archive("draft", spec.draft);
+  archive.unless_default("auxiliary", spec.auxiliary);
   archive("layers_per_page", spec.layers_per_page);
   archive("num_pages", spec.num_pages);
   archive.unless_default("attention", spec.attention);

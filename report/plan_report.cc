@@ -27,13 +27,17 @@ const CapacityPlan& capacity_of(const CachePlan& plan, std::int64_t length) {
 std::string attention_text(const SpecPlan& spec) {
   const AttentionGeometry& attention = *spec.attention;
   std::string text = fmt::format("{} {}{} layers, ", spec.layers.size(), spec.draft ? "draft " : "", spec.kind);
-  if (attention.kind == AttentionKind::mla)
+  if (attention.kind == AttentionKind::hidden_state)
+    text += fmt::format("one vector of {}", attention.head_size_k);
+  else if (attention.kind == AttentionKind::mla)
     text += fmt::format("one latent of {}", attention.head_size_k);
   else
     text += fmt::format("{} (K {} + V {})", human_plural(attention.kv_heads, "KV head"), attention.head_size_k,
                         attention.head_size_v);
   if (attention.window_tokens > 0) text += fmt::format(", window {}", human_count(attention.window_tokens));
-  return text + fmt::format(", {}: {} bytes a token and layer", to_string(attention.dtype), human_count(spec.bytes_per_token));
+  const std::string_view format = attention.format ? to_string(*attention.format) : to_string(attention.dtype);
+  return text + fmt::format("{}, {}: {} bytes a token and layer", attention.format ? " bytes" : "", format,
+                            human_count(spec.bytes_per_token));
 }
 
 std::string recurrent_text(const SpecPlan& spec) {

@@ -272,7 +272,16 @@ const Section<ModelText>& model_keys() {
              })
         .text(std::move(layers), &ModelText::layers)
         .text(key("mtp", "kind of a multi-token-prediction layer; default: the first kind of full attention"),
-              &ModelText::mtp);
+              &ModelText::mtp)
+        .text(key("auxiliary", "kinds of recurrent layers outside the pattern, each a group of its own, one character "
+                               "each; default: none"),
+              &ModelText::auxiliary)
+        .integer(count("indexer_bytes_per_token", "bytes per token and layer of full attention that an indexer keeps "
+                                                  "outside the page; default 0", 0),
+                 &ModelText::indexer_bytes_per_token)
+        .integer(count("extra_blocks_per_request", "block ids of a request beside its tokens and states, for a ring or "
+                                                   "a tail; default 0", 0),
+                 &ModelText::extra_blocks_per_request);
     return keys;
   }();
   return section;

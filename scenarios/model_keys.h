@@ -23,6 +23,9 @@ struct ModelText {
   std::map<std::string, LayerSpec> kinds;  ///< by name, one character each
   std::string layers;                      ///< pattern over the kinds
   std::string mtp;                         ///< kind of an MTP layer; empty: the first full attention
+  std::string auxiliary;                   ///< kinds of recurrent layers outside the pattern, one character each
+  std::int64_t indexer_bytes_per_token = 0;
+  std::int64_t extra_blocks_per_request = 0;
 };
 
 /// A reference to a model file.

@@ -72,6 +72,18 @@ AttentionSpec mtp_attention(const std::string& path, const YamlNode& node, const
   return *kind->second.attention;
 }
 
+std::vector<RecurrentSpec> auxiliary_layers(const std::string& path, const YamlNode& node, const ModelText& text) {
+  std::vector<RecurrentSpec> layers;
+  for (const char name : text.auxiliary) {
+    const auto kind = text.kinds.find(std::string(1, name));
+    if (kind == text.kinds.end() || !kind->second.recurrent)
+      throw error_at(node.place, fmt::format("{}.auxiliary: {} is no kind of recurrent layer", path,
+                                             in_quotes(std::string(1, name))));
+    layers.push_back(*kind->second.recurrent);
+  }
+  return layers;
+}
+
 /// Reads the model file that a scenario names.
 ModelSpec read_model_file(ReadContext& context, const std::string& path, const YamlNode& node) {
   ModelReference reference;
@@ -106,6 +118,9 @@ ModelFile read_model_mapping(ReadContext& context, const std::string& path, cons
   model.dtype = text.dtype;
   model.ssm_dtype = text.ssm_dtype;
   expand_layers(context, path, *node.find("layers"), text, model);
+  model.indexer_bytes_per_token = text.indexer_bytes_per_token;
+  model.extra_blocks_per_request = text.extra_blocks_per_request;
+  if (const YamlNode* auxiliary = node.find("auxiliary")) model.auxiliary = auxiliary_layers(path, *auxiliary, text);
   if (const YamlNode* mtp = node.find("mtp")) {
     model.mtp = mtp_attention(path, *mtp, text);
     context.places.add_alias(path + ".mtp", fmt::format("{}.kinds.{}", path, text.mtp));

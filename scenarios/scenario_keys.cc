@@ -36,9 +36,16 @@ void check_engine(const std::string& path, const YamlNode& node, const EngineSpe
 }
 
 void add_dtype_keys(Section<EngineSpec>& keys) {
-  keys.choice(dtype("kv_dtype", "element type of K and V; default: the model's dtype"), &EngineSpec::kv_dtype,
-              parse_dtype)
-      .choice(dtype("conv_dtype", "element type of convolution states; default: the model's dtype"),
+  KeyInfo kv = dtype("kv_dtype", "element type of K and V, or a format with scales; default: the model's dtype");
+  for (const KvFormat format : all_kv_formats) kv.choices.emplace_back(to_string(format));
+  kv.type = ValueType::choice;
+  kv.sweepable = true;
+  keys.add(kv, [kv](ReadContext&, const std::string& path, const YamlNode& node, EngineSpec& spec) {
+    const std::string name = read_choice(path, node, kv);
+    spec.kv_format = parse_kv_format(name);
+    if (!spec.kv_format) spec.kv_dtype = parse_dtype(name).value();
+  });
+  keys.choice(dtype("conv_dtype", "element type of convolution states; default: the model's dtype"),
               &EngineSpec::conv_dtype, parse_dtype)
       .choice(dtype("ssm_dtype", "element type of recurrent states; default: fp32 in kda layers, else the model's ssm_dtype, else its dtype"),
               &EngineSpec::ssm_dtype, parse_dtype);
@@ -91,6 +98,9 @@ void add_capacity_keys(Section<EngineSpec>& keys) {
       .integer(count("mtp_layers", "multi-token-prediction layers, which join the full-attention layers; default 0", 0),
                &EngineSpec::mtp_layers)
       .section(key("draft", ""), &EngineSpec::draft, draft_keys())
+      .integer(count("hidden_state_size", "elements per token of an auxiliary layer that caches hidden states in the "
+                                          "model's dtype; default 0: none", 0),
+               &EngineSpec::hidden_state_size)
       .size(sets(key("memory", "memory for all pools together, on one rank: \"40 GiB\", or bytes"), {"memory_bytes"}),
             &EngineSpec::memory_bytes)
       .integer(amount("num_blocks", "number of blocks, the null block included; overrides what memory gives"),

@@ -21,6 +21,9 @@ constexpr std::int64_t draft_tokens = 3;
 
 void check_spec(const ForwardSpec& spec, const ModelSpec& model, const EngineSpec& engine) {
   if (spec.scale < 1) throw SpecError("--scale", fmt::format("is {}, but a scale divides; take 1 or more", spec.scale));
+  if (engine.kv_format)
+    throw SpecError("engine.kv_dtype", fmt::format("a forward pass needs a float type, {} has no codec here; verify "
+                                                   "without --forward checks its layout", to_string(*engine.kv_format)));
   const DType dtype = engine.kv_dtype.value_or(model.dtype);
   if (dtype == DType::int8 || dtype == DType::uint8)
     throw SpecError("engine.kv_dtype", fmt::format("a forward pass needs a float type, {} has no scale; verify without "
@@ -34,6 +37,7 @@ EngineSpec scaled_engine(const EngineSpec& engine, CacheMode mode, std::int64_t 
   scaled.cache_mode = mode;
   scaled.speculative_tokens = speculative_tokens;
   scaled.draft.reset();
+  scaled.hidden_state_size = 0;
   scaled.block_size_tokens.reset();
   scaled.mamba_block_size_tokens.reset();
   scaled.kernel_alignment_tokens = 16;

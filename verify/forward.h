@@ -48,7 +48,7 @@ using ForwardProgress = std::function<void(int done, int total)>;
 /// Runs a random network with the caches of the scaled model (layer pattern, families, head ratios, dtypes, backend
 /// form, order and pack size of the engine) through pools and views of its own plan, in every mode and case, and
 /// compares each token's output with that of the same network run dense and unpaged in float64. Tensor parallel is 1,
-/// drafts of another model are left out. Cases run on all cores; the result does not depend on their number.
+/// drafts of another model and auxiliary layers are left out. Cases run on all cores; the result does not depend on their number.
 ///
 /// Throws SpecError as make_plan, for a cache dtype that is no float type, and for a scale or width below 1; InputError
 /// where a planted layout fault has no place or would leave the pool.

@@ -115,7 +115,8 @@ ForwardEngine::ForwardEngine(const CachePlan& plan, const ForwardNetwork& networ
   for (const GroupPlan& group : plan.groups)
     kind_index_.push_back(plan.specs[group.spec].state ? recurrent++ : attention++);
   for (const BoundView& view : bound_) {
-    if (view.foreign || plan.specs[view.view.spec].draft) continue;
+    const SpecPlan& spec = plan.specs[view.view.spec];
+    if (view.foreign || spec.draft || spec.auxiliary) continue;
     LayerViews& layer = views_[view.view.layer];
     (view.view.tensor == "kv" ? layer.kv : view.view.tensor == "conv" ? layer.conv : layer.ssm) = &view;
   }

@@ -34,7 +34,7 @@ ForwardNetwork make_network(const ModelSpec& model, const CachePlan& plan, std::
   ForwardNetwork network{.width = width, .seed = seed};
   std::map<std::int64_t, ForwardLayer> layers;
   for (const SpecPlan& spec : plan.specs) {
-    if (spec.draft) continue;
+    if (spec.draft || spec.auxiliary) continue;
     for (const std::int64_t number : spec.layers) {
       ForwardLayer& layer = layers[number];
       layer.number = number;

@@ -79,6 +79,7 @@ ModelSpec scaled_model(const ModelSpec& model, std::int64_t scale) {
     if (layer.attention) layer.attention = scaled(*layer.attention);
     if (layer.recurrent) layer.recurrent = std::visit(scaled, *layer.recurrent);
   }
+  for (RecurrentSpec& layer : result.auxiliary) layer = std::visit(scaled, layer);
   if (result.mtp) result.mtp = scaled(*result.mtp);
   return result;
 }

@@ -53,7 +53,7 @@ void for_each_kv_row(const Traffic& traffic, const BoundView& view, std::size_t 
   const AttentionGeometry& attention = *spec.attention;
   const auto [key, value] =
       key_value_layouts(attention.form, view.view.layout, attention.head_size_k, attention.head_size_v);
-  const bool one_latent = attention.kind == AttentionKind::mla;
+  const bool one_latent = is_latent(attention.kind);
   const HeldTokens held = held_tokens(traffic, view, request);
   const auto& table = traffic.assignment.ids[view.group][request];
   for (std::size_t column = 0; column < table.size(); ++column) {
@@ -114,8 +114,11 @@ HeldTokens held_tokens(const Traffic& traffic, const BoundView& view, std::size_
 float kv_value(const Traffic& traffic, std::size_t view, bool is_value, std::int64_t slot, std::int64_t head,
                std::int64_t channel) {
   const AttentionGeometry& attention = *spec_of(traffic, traffic.views[view]).attention;
-  const bool from_value = is_value && attention.kind != AttentionKind::mla;
+  const bool from_value = is_value && !is_latent(attention.kind);
   const std::uint64_t row = mix(mix(traffic.seed, view), mix(static_cast<std::uint64_t>(slot), 2 * head + from_value));
+  // Bytes of a format with scales: any byte will do, and an integer holds all of them exactly.
+  if (attention.format)
+    return static_cast<float>(static_cast<std::uint8_t>(mix(row + static_cast<std::uint64_t>(channel))));
   std::array<std::byte, 4> bits;
   store_element(bits.data(), attention.dtype, unit_value(row + static_cast<std::uint64_t>(channel)));
   return load_element(bits.data(), attention.dtype);

@@ -36,7 +36,7 @@ struct VerifyReport {
   std::int64_t max_element_offset = 0;       ///< largest offset, in elements, of a block that was written and read
   double seconds = 0;
 
-  /// Every check ran and found nothing.
+  /// Every check ran and found nothing, but for values that nothing here can compute.
   bool passed() const;
   /// The first check that found a fault, or nullptr.
   const CheckResult* first_failure() const;

@@ -158,8 +158,8 @@ TEST_CASE("golden: attend reads a published batch and writes its output") {
 TEST_CASE("golden: models lists state, bytes per token and block as deployments print them, within 120 columns") {
   const ProgramRun run = run_program("models");
   CHECK(run.exit_code == 0);
-  for (const char* row : {"gdn     8 full            24   4,096  2,146,304     528   0.76 %  yes",
-                          "mamba2  4 full            36   4,096  2,147,840     528   0.69 %  yes"})
+  for (const char* row : {"gdn         8 full            24   4,096  2,146,304     528    0.76 %  yes",
+                          "mamba2      4 full            36   4,096  2,147,840     528    0.69 %  yes"})
     CHECK(contains(run.output, row));
   std::istringstream lines(run.output);
   for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 120);

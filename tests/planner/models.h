@@ -132,6 +132,38 @@ inline ModelSpec nemotron_ultra_550b() {
                        Mamba2Spec{.heads = 256, .head_dim = 64, .state_size = 128, .groups = 8, .chunk_size = 128});
 }
 
+inline ModelSpec lfm25() {
+  return hybrid_model("LFM2.5-1.2B", 16, full_attention(8, 64), ShortConvSpec{.channels = 2048, .conv_kernel = 3},
+                      [](std::int64_t i) { return i == 2 || i == 5 || (i >= 8 && i % 2 == 0); });
+}
+
+inline AttentionSpec latent_attention(std::int64_t rank, std::int64_t rope) {
+  return {.kind = AttentionKind::mla, .kv_heads = 1, .head_size_k = rank + rope, .head_size_v = rank};
+}
+
+inline ModelSpec kimi_k3() {
+  return counted_model("Kimi-K3", 69, 24, latent_attention(512, 64), KdaSpec{.heads = 96, .head_dim = 128});
+}
+
+/// An indexer of 33 bytes a token beside the pages, and one tail block per request.
+inline ModelSpec glm_flash() {
+  ModelSpec model =
+      hybrid_model("GLM-5.3-Flash", 45, latent_attention(512, 0),
+                   KdaSpec{.heads = 64, .head_dim = 128, .conv_holds_drafts = true}, [](std::int64_t i) { return i % 4 == 3; });
+  model.indexer_bytes_per_token = 33;
+  model.extra_blocks_per_request = 1;
+  return model;
+}
+
+/// One short convolution of its own, whose width is unknown but smaller than a gdn state, an indexer and a ring.
+inline ModelSpec qwen38_flash_next() {
+  ModelSpec model = qwen_hybrid("Qwen3.8-Flash-Next", 48, full_attention(2, 256), qwen_gdn(16, 48));
+  model.auxiliary = {ShortConvSpec{.channels = 2048, .conv_kernel = 4}};
+  model.indexer_bytes_per_token = 64;
+  model.extra_blocks_per_request = 1;
+  return model;
+}
+
 /// The model of that published name. Throws std::out_of_range for any other.
 inline ModelSpec published_model(std::string_view name) {
   ModelSpec models[] = {
@@ -148,6 +180,10 @@ inline ModelSpec published_model(std::string_view name) {
       nemotron_nano_4b(),
       nemotron_nano_30b(),
       nemotron_ultra_550b(),
+      lfm25(),
+      kimi_k3(),
+      glm_flash(),
+      qwen38_flash_next(),
   };
   for (ModelSpec& model : models)
     if (model.name == name) return std::move(model);

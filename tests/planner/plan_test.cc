@@ -129,8 +129,8 @@ TEST_CASE("edge: memory too small names the smallest that works") {
   engine.memory_bytes = gib / 2;
   // ids = ceil(32768 / 2096) + 3 * 2 = 22 over 15 pools.
   CHECK(refusal(qwen35_397b(), engine, {.max_model_lens = {32'768}}) ==
-        "engine.memory: 536870912 bytes (0.50 GiB) are too little: one request of 32768 tokens takes 22 blocks of "
-        "32194560 bytes, so the smallest that works is 708280320 bytes (0.66 GiB), and one block more for it to finish "
+        "engine.memory: 536870912 bytes (512.00 MiB) are too little: one request of 32768 tokens takes 22 blocks of "
+        "32194560 bytes, so the smallest that works is 708280320 bytes (675.47 MiB), and one block more for it to finish "
         "beside the null block; the longest request that fits now is 18864 tokens");
   engine.memory_bytes = 1;
   CHECK(refusal(qwen35_397b(), engine, {.max_model_lens = {32'768}}).find("708280320 bytes") != std::string::npos);
@@ -140,12 +140,13 @@ TEST_CASE("edge: memory too small names the smallest that works") {
   CHECK(refusal(qwen35_397b(), engine, {.max_model_lens = {32'768}}) == "accepted");
 }
 
-TEST_CASE("edge: too few blocks, and blocks beyond 64 bits") {
+TEST_CASE("edge: too few blocks set by the user are a warning, blocks beyond 64 bits are refused") {
   EngineSpec engine = deployment_of_section_6();
   engine.num_blocks = 21;
-  CHECK(refusal(qwen35_397b(), engine, {.max_model_lens = {32'768}}) ==
-        "engine.num_blocks: 21 blocks are too few: one request of 32768 tokens takes 22 blocks; the longest request "
-        "that fits now is 29344 tokens");
+  const CachePlan few = make_plan(qwen35_397b(), engine, {.max_model_lens = {32'768}});
+  CHECK(!few.capacity.front().fits);
+  REQUIRE(!few.warnings.empty());
+  CHECK(few.warnings.back().code == "length_does_not_fit");
   engine.num_blocks = std::int64_t(1) << 62;
   CHECK(refusal(qwen35_397b(), engine, {.max_model_lens = {32'768}}) ==
         "engine.num_blocks: 4611686018427387904 blocks of 32194560 bytes are too large for 64 bits; at most "

@@ -48,7 +48,7 @@ TEST_CASE("law: random specs are refused for reasons a user can meet") {
   }));
   MESSAGE(text(refused));
   for (const std::string path : {"engine.tensor_parallel", "engine.kernel_block_sizes", "engine.block_size_tokens",
-                           "engine.memory", "engine.num_blocks", "limits.load_tokens"}) {
+                           "engine.memory", "limits.load_tokens"}) {
     CAPTURE(path);
     CHECK(refused[path] > 0);
   }

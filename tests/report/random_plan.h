@@ -82,8 +82,9 @@ inline StateSpec random_state() {
 
 inline AttentionGeometry random_attention() {
   using enum AttentionKind;
-  return {.kind = random_of({full, sliding_window, chunked_local, mla}),
+  return {.kind = random_of({full, sliding_window, chunked_local, mla, hidden_state}),
           .dtype = random_dtype(),
+          .format = random_option([] { return random_of(all_kv_formats); }),
           .form = random_of({BackendForm::paged, BackendForm::flex, BackendForm::cpu, BackendForm::diff_kv,
                              BackendForm::kv_first, BackendForm::kv_first_unordered, BackendForm::mla}),
           .order = random_of({PhysicalOrder::nhd, PhysicalOrder::hnd, PhysicalOrder::head_major}),
@@ -97,8 +98,9 @@ inline AttentionGeometry random_attention() {
 inline SpecPlan random_spec(std::size_t id) {
   SpecPlan spec;
   spec.id = static_cast<std::int64_t>(id);
-  spec.kind = random_word({"full_attention", "mla", "sliding_window", "gdn", "mamba2", "auxiliary"});
+  spec.kind = random_word({"full_attention", "mla", "sliding_window", "gdn", "mamba2", "hidden_state"});
   spec.draft = random_flag();
+  spec.auxiliary = random_flag();
   spec.layers = random_counts();
   spec.layers_per_page = random_count();
   spec.num_pages = random_count();

@@ -1,0 +1,86 @@
+#include "attention/kv_format.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "layout/checked.h"
+#include "layout/error.h"
+
+namespace hybridkv {
+
+namespace {
+
+constexpr std::array<std::string_view, std::size(all_kv_formats)> names{
+    "int8_per_token_head", "fp8_per_token_head", "int4_per_token_head", "nvfp4",
+    "turboquant_3bit_nc",  "turboquant_4bit_nc", "turboquant_k8v4",     "fp8_ds_mla"};
+
+constexpr std::int64_t scale_bytes = 4;      // fp32
+constexpr std::int64_t norm_bytes = 2;       // fp16, of a turboquant K
+constexpr std::int64_t range_bytes = 4;      // fp16 scale and zero point, of a turboquant V
+constexpr std::int64_t nvfp4_group = 16;     // channels of one fp8 scale
+constexpr std::int64_t ds_rank = 512, ds_rope = 64;
+
+[[noreturn]] void refuse(KvFormat format, const std::string& why) {
+  throw SpecError("engine.kv_dtype", fmt::format("{} {}", to_string(format), why));
+}
+
+/// K and V of so many bits a channel; the slot of both is even.
+HeadBytes turboquant(std::int64_t k, std::int64_t v, std::int64_t bits) {
+  HeadBytes bytes{ceil_div(Checked(k) * bits, 8) + norm_bytes, ceil_div(Checked(v) * bits, 8) + range_bytes};
+  bytes.value += (bytes.key + bytes.value) % 2;
+  return bytes;
+}
+
+}  // namespace
+
+std::string_view to_string(KvFormat format) { return names[static_cast<std::size_t>(format)]; }
+
+std::optional<KvFormat> parse_kv_format(std::string_view name) {
+  for (const KvFormat format : all_kv_formats)
+    if (to_string(format) == name) return format;
+  return std::nullopt;
+}
+
+bool is_side_by_side(KvFormat format) {
+  return format == KvFormat::turboquant_3bit_nc || format == KvFormat::turboquant_4bit_nc ||
+         format == KvFormat::turboquant_k8v4;
+}
+
+HeadBytes head_bytes(const AttentionSpec& layer, KvFormat format) {
+  const std::int64_t k = layer.head_size_k, v = layer.head_size_v;
+  const bool latent = layer.kind == AttentionKind::mla;
+  if (latent != (format == KvFormat::fp8_ds_mla))
+    refuse(format, latent ? "keeps K and V of heads, but the model has mla layers; take fp8_ds_mla or an element type"
+                          : fmt::format("keeps latents, but the model has {} layers", to_string(layer.kind)));
+  switch (format) {
+    case KvFormat::int8_per_token_head:
+    case KvFormat::fp8_per_token_head: return {k + scale_bytes, v + scale_bytes};
+    case KvFormat::int4_per_token_head: return {ceil_div(k, 2) + scale_bytes, ceil_div(v, 2) + scale_bytes};
+    case KvFormat::nvfp4:
+      if (k % nvfp4_group != 0 || v % nvfp4_group != 0)
+        refuse(format, fmt::format("has a scale for every {} channels, but heads have {} and {}", nvfp4_group, k, v));
+      return {k / 2 + k / nvfp4_group, v / 2 + v / nvfp4_group};
+    case KvFormat::turboquant_3bit_nc: return turboquant(k, v, 3);
+    case KvFormat::turboquant_4bit_nc: return turboquant(k, v, 4);
+    case KvFormat::turboquant_k8v4: {
+      HeadBytes bytes{k, ceil_div(v, 2) + range_bytes};
+      bytes.value += (bytes.key + bytes.value) % 2;
+      return bytes;
+    }
+    case KvFormat::fp8_ds_mla:
+      if (v != ds_rank || k != ds_rank + ds_rope)
+        refuse(format, fmt::format("is a format of latents of {} + {} elements, these have {} + {}", ds_rank, ds_rope, v,
+                                   k - v));
+      return {ds_rank + 4 * scale_bytes + 2 * ds_rope, ds_rank + 4 * scale_bytes};
+  }
+  throw std::logic_error("a format outside its enumeration");
+}
+
+std::int64_t kv_bytes_per_token(const AttentionSpec& layer, std::int64_t tensor_parallel, KvFormat format) {
+  const HeadBytes bytes = head_bytes(layer, format);
+  const std::int64_t head = layer.kind == AttentionKind::mla ? bytes.key : bytes.key + bytes.value;
+  return Checked(kv_heads_per_rank(layer, tensor_parallel)) * head;
+}
+
+}  // namespace hybridkv

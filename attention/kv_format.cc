@@ -56,7 +56,10 @@ HeadBytes head_bytes(const AttentionSpec& layer, KvFormat format) {
   switch (format) {
     case KvFormat::int8_per_token_head:
     case KvFormat::fp8_per_token_head: return {k + scale_bytes, v + scale_bytes};
-    case KvFormat::int4_per_token_head: return {ceil_div(k, 2) + scale_bytes, ceil_div(v, 2) + scale_bytes};
+    case KvFormat::int4_per_token_head:
+      if (k % 2 != 0 || v % 2 != 0)
+        refuse(format, fmt::format("packs two channels into a byte, but heads have {} and {}", k, v));
+      return {k / 2 + scale_bytes, v / 2 + scale_bytes};
     case KvFormat::nvfp4:
       if (k % nvfp4_group != 0 || v % nvfp4_group != 0)
         refuse(format, fmt::format("has a scale for every {} channels, but heads have {} and {}", nvfp4_group, k, v));

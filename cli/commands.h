@@ -15,6 +15,7 @@ void add_verify_command(CLI::App& app, CommandAction& action);
 void add_attend_command(CLI::App& app, CommandAction& action);
 void add_plot_command(CLI::App& app, CommandAction& action);
 void add_report_command(CLI::App& app, CommandAction& action);
+void add_simulate_command(CLI::App& app, CommandAction& action);
 void add_models_command(CLI::App& app, CommandAction& action);
 void add_import_command(CLI::App& app, CommandAction& action);
 

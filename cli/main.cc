@@ -52,6 +52,7 @@ int main(int argc, char** argv) {
   add_attend_command(app, action);
   add_plot_command(app, action);
   add_report_command(app, action);
+  add_simulate_command(app, action);
   add_models_command(app, action);
   add_import_command(app, action);
   try {

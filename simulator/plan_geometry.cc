@@ -34,6 +34,10 @@ CacheGeometry geometry_of(const CachePlan& plan, const EngineSpec& engine) {
     } else if (spec.attention->kind == AttentionKind::full || spec.attention->kind == AttentionKind::mla) {
       ++geometry.attention_groups;
       set_block(spec);
+    } else if (spec.auxiliary) {
+      throw SpecError("engine.hidden_state_size",
+                      fmt::format("the simulator needs one block size for all groups, hidden states have {} tokens; "
+                                  "simulate without them", spec.block_size_tokens));
     } else {
       extras += group_block_ids(plan, spec, std::int64_t{1} << 40);
     }

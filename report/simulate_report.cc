@@ -1,0 +1,240 @@
+#include "report/simulate_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "report/human.h"
+#include "report/json_text.h"
+
+namespace hybridkv {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+double share(std::int64_t part, std::int64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+std::string mode_text(const CacheGeometry& geometry) {
+  return geometry.state_groups == 0 ? "attention only" : std::string(to_string(geometry.mode));
+}
+
+/// Mean of a field over the series.
+template <class Field>
+double mean_of(const SimulationStats& stats, Field SeriesPoint::*field) {
+  double sum = 0;
+  for (const SeriesPoint& point : stats.series.points()) sum += static_cast<double>(point.*field);
+  return stats.series.points().empty() ? 0 : sum / static_cast<double>(stats.series.points().size());
+}
+
+std::string driver_text(const DriverSpec& driver) {
+  switch (driver.kind) {
+    case DriverKind::one_at_a_time: return "one request at a time in the order of the trace, prefill only";
+    case DriverKind::closed_loop:
+      return fmt::format("closed loop, {} in flight, prefill and decode", human_plural(driver.in_flight, "request"));
+    case DriverKind::open_loop:
+      return fmt::format("open loop by timestamps; {} s a prefill token, {} s a decode step, {} s a copied state",
+                         driver.cost.per_prefill_token, driver.cost.per_decode_step, driver.cost.per_copied_state);
+  }
+  return "?";
+}
+
+Table hits_table(const SimulateReport& report) {
+  Table table({{"name", "cache", "", Align::left},
+               {"block_size_tokens", "block", "tokens"},
+               {"num_blocks", "blocks"},
+               {"groups", "groups", "att+rec", Align::left},
+               {"mode", "mode", "", Align::left},
+               {"hit_tokens", "hit", "tokens"},
+               {"hit_rate", "hit", "rate"},
+               {"requests_with_hit", "requests", "with a hit"},
+               {"checkpoints_made", "checkpoints", "made"},
+               {"checkpoints_used", "", "used"},
+               {"checkpoints_evicted", "", "evicted"},
+               {"evictions", "blocks", "evicted"}});
+  for (const SimulationStats& stats : report.result.stats) {
+    const CacheGeometry& g = stats.geometry;
+    table.add_row({g.name, g.block_size_tokens, g.num_blocks, fmt::format("{}+{}", g.attention_groups, g.state_groups),
+                   mode_text(g), stats.hit_tokens, Percent{100 * stats.hit_rate()}, stats.requests_with_hit,
+                   stats.pool.checkpoints_made, stats.pool.checkpoints_used, stats.pool.checkpoints_evicted,
+                   stats.pool.evictions});
+  }
+  return table;
+}
+
+Table load_table(const SimulateReport& report) {
+  Table table({{"name", "cache", "", Align::left},
+               {"block_size_tokens", "block", "tokens"},
+               {"max_held_blocks", "blocks held", "at most"},
+               {"mean_held_blocks", "", "on average"},
+               {"state_share", "held by", "states"},
+               {"max_running", "running", "at most"},
+               {"mean_running", "", "on average"},
+               {"refused", "refused"},
+               {"preempted_requests", "preempted"},
+               {"reprefilled_tokens", "prefilled", "again"},
+               {"steps", "steps"}});
+  for (const SimulationStats& stats : report.result.stats) {
+    const double held = mean_of(stats, &SeriesPoint::held_blocks);
+    const double states = mean_of(stats, &SeriesPoint::held_state_blocks);
+    table.add_row({stats.geometry.name, stats.geometry.block_size_tokens, stats.max_held_blocks, Real{held, 1},
+                   Percent{held == 0 ? 0 : 100 * states / held, 1}, stats.max_running,
+                   Real{mean_of(stats, &SeriesPoint::running_requests), 1}, stats.refused + stats.stalled,
+                   stats.preempted_requests, stats.reprefilled_tokens, stats.steps});
+  }
+  return table;
+}
+
+Table latency_table(const SimulateReport& report) {
+  Table table({{"name", "cache", "", Align::left},
+               {"block_size_tokens", "block", "tokens"},
+               {"first_token_mean", "first token", "mean, s"},
+               {"first_token_p50", "", "p50, s"},
+               {"first_token_p99", "", "p99, s"},
+               {"queueing_mean", "queueing", "mean, s"},
+               {"queueing_p99", "", "p99, s"},
+               {"seconds", "simulated", "s"}});
+  for (const SimulationStats& stats : report.result.stats)
+    table.add_row({stats.geometry.name, stats.geometry.block_size_tokens, Real{stats.first_token.mean(), 3},
+                   Real{stats.first_token.quantile(0.5), 3}, Real{stats.first_token.quantile(0.99), 3},
+                   Real{stats.queueing.mean(), 3}, Real{stats.queueing.quantile(0.99), 3}, Real{stats.seconds, 1}});
+  return table;
+}
+
+std::string modelled_sentence(const SimulateReport& report) {
+  std::set<std::string> rules;
+  for (const SimulationStats& stats : report.result.stats)
+    for (const ModelledRule rule : stats.modelled) rules.emplace(to_string(rule));
+  if (rules.empty()) return "Every rule in play is one that replays of a real engine cover, request by request.";
+  return fmt::format("Modelled, not replayed from a real engine: {}.", fmt::join(rules, ", "));
+}
+
+/// The closed form beside the simulation, where prompts came twice.
+Listing copy_sentences(const SimulateReport& report) {
+  Listing listing;
+  for (const SimulationStats& stats : report.result.stats)
+    if (stats.copies.requests > 0)
+      listing.items.push_back(fmt::format(
+          "Block {}: {} exact copies of an earlier prompt hit {} of {} tokens; the closed form gives {} in a cache that "
+          "loses nothing in between.",
+          human_count(stats.geometry.block_size_tokens), human_count(stats.copies.requests),
+          human_count(stats.copies.simulated_tokens), human_count(stats.copies.prompt_tokens),
+          human_count(stats.copies.predicted_tokens)));
+  return listing;
+}
+
+Listing bound_sentences(const SimulateReport& report) {
+  Listing listing;
+  for (const SimulationStats& stats : report.result.unlimited)
+    listing.items.push_back(fmt::format("Block {} with a pool that never evicts: {} hit tokens, {}.",
+                                        human_count(stats.geometry.block_size_tokens), human_count(stats.hit_tokens),
+                                        human_percent(100 * stats.hit_rate())));
+  if (report.result.token_exact_hit_tokens)
+    listing.items.push_back(fmt::format(
+        "Matching token by token in a cache that keeps everything: {} hit tokens, {}. No layout can hit more.",
+        human_count(*report.result.token_exact_hit_tokens),
+        human_percent(100 * share(*report.result.token_exact_hit_tokens, report.result.prompt_tokens))));
+  return listing;
+}
+
+ordered_json series_json(const SimulationStats& stats) {
+  ordered_json series = ordered_json::array();
+  for (const SeriesPoint& point : stats.series.points())
+    series.push_back({{"step", point.step},
+                      {"seconds", point.seconds},
+                      {"ended_requests", point.ended_requests},
+                      {"running_requests", point.running_requests},
+                      {"waiting_requests", point.waiting_requests},
+                      {"held_blocks", point.held_blocks},
+                      {"held_state_blocks", point.held_state_blocks},
+                      {"findable_blocks", point.findable_blocks},
+                      {"findable_state_blocks", point.findable_state_blocks},
+                      {"evictions", point.evictions}});
+  return series;
+}
+
+}  // namespace
+
+Document simulate_report(const SimulateReport& report) {
+  Document document;
+  document.blocks.emplace_back(Heading{"Replay of " + report.trace, 1});
+  Facts facts{{{"trace", fmt::format("{}, {} prompt tokens", human_plural(report.result.requests, "request"),
+                                     human_count(report.result.prompt_tokens))},
+               {"driver", driver_text(report.driver)}}};
+  if (report.bad_lines > 0) facts.entries.emplace_back("skipped", human_plural(report.bad_lines, "damaged line"));
+  document.blocks.emplace_back(std::move(facts));
+  document.blocks.emplace_back(Heading{"What is found again"});
+  document.blocks.emplace_back(hits_table(report));
+  document.blocks.emplace_back(Heading{"What the pool holds"});
+  document.blocks.emplace_back(load_table(report));
+  if (report.driver.kind == DriverKind::open_loop) {
+    document.blocks.emplace_back(Heading{"Waiting"});
+    document.blocks.emplace_back(latency_table(report));
+  }
+  if (Listing copies = copy_sentences(report); !copies.items.empty()) document.blocks.emplace_back(std::move(copies));
+  if (Listing bounds = bound_sentences(report); !bounds.items.empty()) {
+    document.blocks.emplace_back(Heading{"Upper bounds"});
+    document.blocks.emplace_back(std::move(bounds));
+  }
+  document.blocks.emplace_back(Paragraph{modelled_sentence(report)});
+  return document;
+}
+
+Table simulate_table(const SimulateReport& report) {
+  Table table({{"name", "cache"}, {"block_size_tokens", "block"}, {"num_blocks", "blocks"},
+               {"attention_groups", "attention groups"}, {"state_groups", "state groups"}, {"mode", "mode"},
+               {"match_unit_tokens", "match unit"}, {"requests", "requests"}, {"prompt_tokens", "prompt tokens"},
+               {"hit_tokens", "hit tokens"}, {"hit_rate", "hit rate"}, {"requests_with_hit", "requests with a hit"},
+               {"checkpoints_made", "checkpoints made"}, {"checkpoints_used", "checkpoints used"},
+               {"checkpoints_evicted", "checkpoints evicted"}, {"evictions", "evictions"},
+               {"max_held_blocks", "most blocks held"}, {"max_held_state_blocks", "most state blocks held"},
+               {"max_running", "most running"}, {"refused", "refused"}, {"stalled", "stalled"},
+               {"preemptions", "preemptions"}, {"preempted_requests", "preempted requests"},
+               {"reprefilled_tokens", "tokens prefilled again"}, {"generated_tokens", "generated tokens"},
+               {"prefill_chunks", "prefill chunks"}, {"copied_states", "copied states"}, {"steps", "steps"},
+               {"seconds", "simulated seconds"}, {"unlimited_hit_tokens", "hit tokens, unlimited pool"},
+               {"token_exact_hit_tokens", "hit tokens, token-exact"}, {"modelled", "modelled rules"}});
+  for (std::size_t i = 0; i < report.result.stats.size(); ++i) {
+    const SimulationStats& stats = report.result.stats[i];
+    const CacheGeometry& g = stats.geometry;
+    std::vector<std::string> rules;
+    for (const ModelledRule rule : stats.modelled) rules.emplace_back(to_string(rule));
+    table.add_row({g.name, g.block_size_tokens, g.num_blocks, g.attention_groups, g.state_groups, mode_text(g),
+                   g.match_unit(), stats.requests, stats.prompt_tokens, stats.hit_tokens, Real{stats.hit_rate(), 6},
+                   stats.requests_with_hit, stats.pool.checkpoints_made, stats.pool.checkpoints_used,
+                   stats.pool.checkpoints_evicted, stats.pool.evictions, stats.max_held_blocks,
+                   stats.max_held_state_blocks, stats.max_running, stats.refused, stats.stalled, stats.preemptions,
+                   stats.preempted_requests, stats.reprefilled_tokens, stats.generated_tokens, stats.prefill_chunks,
+                   stats.copied_states, stats.steps, Real{stats.seconds, 6},
+                   report.result.unlimited.empty() ? Cell(std::monostate{})
+                                                   : Cell(report.result.unlimited[i].hit_tokens),
+                   cell_of(report.result.token_exact_hit_tokens), fmt::format("{}", fmt::join(rules, ", "))});
+  }
+  return table;
+}
+
+std::string render_simulate(const SimulateReport& report, Format format, const Style& style) {
+  switch (format) {
+    case Format::table: return render_text(simulate_report(report), style);
+    case Format::markdown: return render_markdown(simulate_report(report));
+    case Format::csv: return render_csv(simulate_table(report));
+    case Format::json: break;
+  }
+  ordered_json json;
+  json["schema"] = simulate_schema_id;
+  json["trace"] = report.trace;
+  json["driver"] = to_string(report.driver.kind);
+  json["requests"] = report.result.requests;
+  json["prompt_tokens"] = report.result.prompt_tokens;
+  json["bad_lines"] = report.bad_lines;
+  json["caches"] = to_json(simulate_table(report));
+  for (std::size_t i = 0; i < report.result.stats.size(); ++i)
+    json["caches"][i]["series"] = series_json(report.result.stats[i]);
+  return json_text(json);
+}
+
+}  // namespace hybridkv

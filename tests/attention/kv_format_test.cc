@@ -53,6 +53,9 @@ TEST_CASE("edge: formats that a layer cannot have are refused") {
                        "engine.kv_dtype: fp8_ds_mla keeps latents, but the model has full_attention layers", SpecError);
   CHECK_THROWS_WITH_AS(head_bytes(heads_of(72), KvFormat::nvfp4),
                        "engine.kv_dtype: nvfp4 has a scale for every 16 channels, but heads have 72 and 72", SpecError);
+  CHECK_THROWS_WITH_AS(head_bytes(heads_of(81), KvFormat::int4_per_token_head),
+                       "engine.kv_dtype: int4_per_token_head packs two channels into a byte, but heads have 81 and 81",
+                       SpecError);
 }
 
 }  // namespace

@@ -46,3 +46,19 @@ TEST_CASE("law: a geometry's blocks per request are its plan's, in every mode, w
           CHECK(request_block_ids(geometry, tokens) == request_block_ids(plan, tokens));
       }
 }
+
+TEST_CASE("edge: hidden states, whose block is their own, are refused by name") {
+  EngineSpec spec = engine(CacheMode::align);
+  spec.hidden_state_size = 4096;
+  const CachePlan plan = make_plan(testing::qwen35_397b(), spec, {.max_model_lens = {32768}});
+  CHECK_THROWS_WITH_AS(geometry_of(plan, spec),
+                       "engine.hidden_state_size: the simulator needs one block size for all groups, hidden states have "
+                       "262 tokens; simulate without them",
+                       SpecError);
+}
+
+TEST_CASE("law: extra blocks of a request and auxiliary states count as in the plan") {
+  EngineSpec spec{.cache_mode = CacheMode::align, .num_blocks = 730};
+  const CachePlan plan = make_plan(testing::qwen38_flash_next(), spec, {.max_model_lens = {8192}});
+  CHECK(request_block_ids(geometry_of(plan, spec), 8192) == request_block_ids(plan, 8192));
+}

@@ -1,0 +1,106 @@
+#include "planner/validate.h"
+
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <string>
+
+#include "layout/error.h"
+#include "tests/planner/models.h"
+
+using namespace hybridkv;
+
+namespace {
+
+/// Specs that can be planned, for a test to break in one place.
+struct Specs {
+  ModelSpec model = testing::two_layer_model();
+  EngineSpec engine{.memory_bytes = testing::gib};
+  LimitsSpec limits{.max_model_lens = {1024}};
+};
+
+std::string refusal(const std::function<void(Specs&)>& change) {
+  Specs specs;
+  change(specs);
+  try {
+    validate(specs.model, specs.engine, specs.limits);
+  } catch (const SpecError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("edge: what can be planned is accepted") {
+  CHECK(refusal([](Specs&) {}) == "accepted");
+}
+
+TEST_CASE("edge: numbers of the engine out of range name their field") {
+  CHECK(refusal([](Specs& s) { s.engine.tensor_parallel = 0; }) ==
+        "engine.tensor_parallel: must be at least 1, is 0");
+  CHECK(refusal([](Specs& s) { s.engine.attention_pack_size = 70'000; }) ==
+        "engine.attention_pack_size: 70000 is too large; allowed: 1 to 65536");
+  CHECK(refusal([](Specs& s) { s.engine.kernel_block_sizes = {16, 0}; }) ==
+        "engine.kernel_block_sizes: must be at least 1, is 0");
+  CHECK(refusal([](Specs& s) { s.engine.speculative_tokens = -1; }) ==
+        "engine.speculative_tokens: must be at least 0, is -1");
+  CHECK(refusal([](Specs& s) { s.engine.hidden_state_size = -1; }) ==
+        "engine.hidden_state_size: must be at least 0, is -1");
+  CHECK(refusal([](Specs& s) { s.engine.memory_bytes = 0; }) == "engine.memory: must be at least 1, is 0");
+  CHECK(refusal([](Specs& s) { s.engine.num_blocks = 0; }) == "engine.num_blocks: must be at least 1, is 0");
+}
+
+TEST_CASE("edge: two formats of one cache are refused") {
+  CHECK(refusal([](Specs& s) {
+          s.engine.kv_dtype = DType::bf16;
+          s.engine.kv_format = KvFormat::nvfp4;
+        }) == "engine.kv_dtype: is bf16 and nvfp4; K and V have one format");
+}
+
+TEST_CASE("edge: lengths are asked for, and are lengths") {
+  CHECK(refusal([](Specs& s) { s.limits.max_model_lens.clear(); }) ==
+        "limits.max_model_len: no length is given; take at least one");
+  CHECK(refusal([](Specs& s) { s.limits.load_tokens = {5, -1}; }) == "limits.load_tokens: must be at least 1, is -1");
+}
+
+TEST_CASE("edge: layers of every family name their field and number") {
+  const auto with = [](const RecurrentSpec& layer) {
+    return refusal([&](Specs& s) { s.model.layers.back() = {std::nullopt, layer}; });
+  };
+  CHECK(with(GdnSpec{.key_heads = 0, .value_heads = 1, .key_head_dim = 1, .value_head_dim = 1, .conv_kernel = 4}) ==
+        "model.layers[1].recurrent.key_heads: must be at least 1, is 0");
+  CHECK(with(Mamba2Spec{.heads = 1, .head_dim = 1, .state_size = 1, .chunk_size = 0}) ==
+        "model.layers[1].recurrent.chunk_size: must be at least 1, is 0");
+  CHECK(with(Mamba1Spec{.inner_size = 8, .state_size = 0}) ==
+        "model.layers[1].recurrent.state_size: must be at least 1, is 0");
+  CHECK(with(KdaSpec{.heads = 2'000'000, .head_dim = 1}) ==
+        "model.layers[1].recurrent.heads: 2000000 is too large; allowed: 1 to 1048576");
+  CHECK(with(ShortConvSpec{.channels = 8, .conv_kernel = 1}) ==
+        "model.layers[1].recurrent.conv_kernel: must be at least 2, is 1");
+  CHECK(with(LinearAttentionSpec{.heads = 1, .head_dim = 0}) ==
+        "model.layers[1].recurrent.head_dim: must be at least 1, is 0");
+  CHECK(refusal([](Specs& s) { s.model.auxiliary = {ShortConvSpec{.channels = 0}}; }) ==
+        "model.auxiliary[0].channels: must be at least 1, is 0");
+}
+
+TEST_CASE("edge: attention that contradicts its kind is refused") {
+  const auto with = [](const std::function<void(AttentionSpec&)>& change) {
+    return refusal([&](Specs& s) {
+      AttentionSpec layer = testing::full_attention(2, 64, 4);
+      change(layer);
+      s.model.layers.back() = {layer, std::nullopt};
+    });
+  };
+  CHECK(with([](AttentionSpec& layer) { layer.window_tokens = 8; }) ==
+        "model.layers[1].attention.window_tokens: is 8, but full_attention has no window");
+  CHECK(with([](AttentionSpec& layer) { layer.kind = AttentionKind::sliding_window; }) ==
+        "model.layers[1].attention.window_tokens: must be at least 1, is 0");
+  CHECK(with([](AttentionSpec& layer) { layer.kind = AttentionKind::mla; }) ==
+        "model.layers[1].attention.kv_heads: is 2, but mla keeps one latent for all heads; set it to 1");
+}
+
+TEST_CASE("edge: a model without any cache is refused") {
+  CHECK(refusal([](Specs& s) { s.model.layers = {{}, {}}; }) ==
+        "model.layers: no layer has a cache; a plan needs one with attention or a state");
+}

@@ -1,0 +1,107 @@
+// Ranks that split a recurrent layer compute together what one rank computes alone.
+#include <algorithm>
+
+#include "tests/mamba/recurrent_cases.h"
+
+namespace hybridkv {
+namespace {
+
+/// Columns of a row: `width` of the whole layer, of which a rank takes `count` from `first` on.
+struct Part {
+  std::int64_t width, first, count;
+};
+
+Part split(std::int64_t width, std::int64_t ranks, std::int64_t rank) {
+  return {width, rank * (width / ranks), width / ranks};
+}
+Part whole(std::int64_t width) { return {width, 0, width}; }
+
+/// What a rank takes of the inputs, and how many of these parts pass the convolution.
+struct Division {
+  std::vector<Part> inputs;
+  std::size_t convolved = 0;
+};
+
+Division division(const GdnSpec& s, std::int64_t ranks, std::int64_t rank) {
+  const Part keys = split(s.key_heads * s.key_head_dim, ranks, rank), heads = split(s.value_heads, ranks, rank);
+  return {{keys, keys, split(s.value_heads * s.value_head_dim, ranks, rank), heads, heads}, 3};
+}
+Division division(const Mamba2Spec& s, std::int64_t ranks, std::int64_t rank) {
+  const std::int64_t width = s.groups * s.state_size;
+  // Where there are more ranks than groups each rank holds the group that its heads read.
+  const Part group = s.groups % ranks == 0 ? split(width, ranks, rank)
+                                           : Part{width, rank * s.groups / ranks * s.state_size, s.state_size};
+  return {{split(s.heads * s.head_dim, ranks, rank), group, group, split(s.heads, ranks, rank)}, 3};
+}
+Division division(const Mamba1Spec& s, std::int64_t ranks, std::int64_t rank) {
+  const Part channels = split(s.inner_size, ranks, rank);
+  return {{channels, channels, whole(s.state_size), whole(s.state_size)}, 1};
+}
+Division division(const KdaSpec& s, std::int64_t ranks, std::int64_t rank) {
+  const Part width = split(s.heads * s.head_dim, ranks, rank);
+  return {{width, width, width, width, split(s.heads, ranks, rank)}, 3};
+}
+Division division(const ShortConvSpec& s, std::int64_t ranks, std::int64_t rank) {
+  const Part channels = split(s.channels, ranks, rank);
+  return {{channels, channels, channels}, 1};
+}
+Division division(const LinearAttentionSpec& s, std::int64_t ranks, std::int64_t rank) {
+  const Part width = split(s.heads * s.head_dim, ranks, rank);
+  return {{width, width, width}, 0};
+}
+
+/// The rank's columns of every row.
+std::vector<float> take(const std::vector<float>& rows, std::span<const Part> parts) {
+  std::int64_t width = 0;
+  for (const Part& part : parts) width += part.width;
+  std::vector<float> taken;
+  for (std::size_t row = 0; width > 0 && row < rows.size(); row += width) {
+    auto first = rows.begin() + static_cast<std::ptrdiff_t>(row);
+    for (const Part& part : parts) {
+      taken.insert(taken.end(), first + part.first, first + part.first + part.count);
+      first += part.width;
+    }
+  }
+  return taken;
+}
+
+RecurrentLayer layer_of_rank(const RecurrentLayer& layer, const Division& parts, std::int64_t ranks, std::int64_t rank) {
+  const auto share = [&](const std::vector<float>& list) {
+    return take(list, std::vector<Part>{split(static_cast<std::int64_t>(list.size()), ranks, rank)});
+  };
+  const std::span<const Part> convolved(parts.inputs.data(), parts.convolved);
+  const RecurrentWeights& w = layer.weights;
+  return {on_rank(layer.spec, ranks),
+          {.conv = take(w.conv, convolved), .conv_bias = take(w.conv_bias, convolved), .decay_log = share(w.decay_log),
+           .step_bias = share(w.step_bias), .skip = share(w.skip)}};
+}
+
+TEST_CASE("law: outputs of all ranks side by side are those of one rank, with replicated groups too") {
+  std::vector<RecurrentSpec> specs{Mamba2Spec{8, 6, 8, 1, 4, 64}, GdnSpec{4, 8, 6, 10, 4}, KdaSpec{4, 12, 4},
+                                   Mamba1Spec{12, 5, 4},          ShortConvSpec{16, 3},    LinearAttentionSpec{4, 10},
+                                   Mamba2Spec{8, 6, 8, 2, 4, 64}};
+  for (const RecurrentSpec& spec : specs)
+    for (const std::int64_t ranks : {2, 4}) {
+      CAPTURE(family_name(spec));
+      CAPTURE(ranks);
+      const RecurrentLayer layer = random_layer(spec, 4);
+      const std::vector<float> inputs = random_inputs(spec, 60, 3);
+      const Expected expected = reference_of(layer, inputs);
+      std::vector<float> joined(expected.outputs.size());
+      for (std::int64_t rank = 0; rank < ranks; ++rank) {
+        const Division parts =
+            std::visit([&](const auto& family) { return division(family, ranks, rank); }, spec);
+        const RecurrentLayer part = layer_of_rank(layer, parts, ranks, rank);
+        StatePages pages(part.spec, 1, DType::fp32);
+        const std::int64_t width = output_width(part.spec);
+        std::vector<float> outputs(static_cast<std::size_t>(60 * width));
+        run_chunked(part, take(inputs, parts.inputs), pages.at(0), pages.at(0), 16, outputs);
+        for (std::int64_t token = 0; token < 60; ++token)
+          std::copy_n(outputs.begin() + token * width, width, joined.begin() + (token * ranks + rank) * width);
+      }
+      CHECK(relative_error(joined, expected.outputs) <= 1e-5);
+    }
+}
+
+}  // namespace
+}  // namespace hybridkv

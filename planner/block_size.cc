@@ -22,43 +22,49 @@ std::int64_t smallest_kernel_block(const EngineSpec& engine) {
 
 /// C, mode all: every multiple of B is a checkpoint, so B is a multiple of the chunk of the scan.
 std::int64_t checkpoint_unit(const BlockSizeInputs& inputs, std::int64_t grain, const EngineSpec& engine,
-                             Derivation& derivation) {
+                             const DerivationLog& log) {
   const std::int64_t chunk = engine.mamba_block_size_tokens.value_or(inputs.scan_chunk_tokens.value_or(1));
   const std::int64_t unit = checked_lcm(chunk, grain);
   const char* chunk_name = engine.mamba_block_size_tokens ? "user mamba block"
                            : inputs.scan_chunk_tokens     ? "scan chunk"
                                                           : "scan chunk (the family fixes none)";
-  derivation.push_back({{"C", unit, "tokens"},
-                        "C = lcm(scan chunk or user mamba block, A)",
-                        {{chunk_name, chunk, "tokens"}, {"A", grain, "tokens"}},
-                        block_source});
+  log.add([&] {
+    return Decision{{"C", unit, "tokens"},
+                    "C = lcm(scan chunk or user mamba block, A)",
+                    {{chunk_name, chunk, "tokens"}, {"A", grain, "tokens"}},
+                    block_source};
+  });
   return unit;
 }
 
 }  // namespace
 
-std::int64_t alignment_grain(const EngineSpec& engine, Derivation& derivation) {
+std::int64_t alignment_grain(const EngineSpec& engine, const DerivationLog& log) {
   const std::int64_t kernel = smallest_kernel_block(engine);
   const std::int64_t user = engine.block_size_tokens.value_or(default_block_tokens);
   const std::int64_t grain = std::max(kernel, user);
-  derivation.push_back({{"A", grain, "tokens"},
-                        "A = max(smallest kernel block, user block size or 16)",
-                        {{"smallest kernel block", kernel, "tokens"},
-                         {engine.block_size_tokens ? "user block size" : "default block size", user, "tokens"}},
-                        "vLLM HybridAttentionMambaModelConfig"});
+  log.add([&] {
+    return Decision{{"A", grain, "tokens"},
+                    "A = max(smallest kernel block, user block size or 16)",
+                    {{"smallest kernel block", kernel, "tokens"},
+                     {engine.block_size_tokens ? "user block size" : "default block size", user, "tokens"}},
+                    "vLLM HybridAttentionMambaModelConfig"};
+  });
   return grain;
 }
 
-std::int64_t attention_block_size(const BlockSizeInputs& inputs, const EngineSpec& engine, Derivation& derivation) {
-  const std::int64_t grain = alignment_grain(engine, derivation);
+std::int64_t attention_block_size(const BlockSizeInputs& inputs, const EngineSpec& engine, const DerivationLog& log) {
+  const std::int64_t grain = alignment_grain(engine, log);
   const auto decide = [&](std::int64_t block, std::string rule, std::vector<Term> terms) {
-    derivation.push_back({{"B", block, "tokens"}, std::move(rule), std::move(terms), block_source});
+    log.add([&] {
+      return Decision{{"B", block, "tokens"}, std::move(rule), std::move(terms), block_source};
+    });
     return block;
   };
   if (inputs.state_bytes == 0) return decide(grain, "B = A: the model keeps no state", {{"A", grain, "tokens"}});
 
   const bool every_boundary = engine.cache_mode == CacheMode::all;
-  const std::int64_t unit = every_boundary ? checkpoint_unit(inputs, grain, engine, derivation) : grain;
+  const std::int64_t unit = every_boundary ? checkpoint_unit(inputs, grain, engine, log) : grain;
   const Term unit_term{every_boundary ? "C" : "A", unit, "tokens"};
   const std::int64_t page_per_token = Checked(inputs.pack_size) * inputs.bytes_per_token;
   if (page_per_token == 0) return decide(unit, "B = " + unit_term.symbol + ": the model has no attention", {unit_term});
@@ -74,18 +80,20 @@ std::int64_t attention_block_size(const BlockSizeInputs& inputs, const EngineSpe
                 "B = A * ceil(M / (A * N * a1))", terms);
 }
 
-std::int64_t kernel_block_size(std::int64_t block_size_tokens, const EngineSpec& engine, Derivation& derivation) {
+std::int64_t kernel_block_size(std::int64_t block_size_tokens, const EngineSpec& engine, const DerivationLog& log) {
   if (engine.kernel_block_sizes.empty()) {
     if (block_size_tokens % engine.kernel_alignment_tokens != 0)
       throw SpecError("engine.block_size_tokens",
                       fmt::format("the block of {} tokens is no multiple of the smallest kernel block of {}; take a "
                                   "user block size that is a multiple of {}",
                                   block_size_tokens, engine.kernel_alignment_tokens, engine.kernel_alignment_tokens));
-    derivation.push_back({{"b", block_size_tokens, "tokens"},
-                          "b = B: the backend supports every multiple of its smallest kernel block",
-                          {{"B", block_size_tokens, "tokens"},
-                           {"smallest kernel block", engine.kernel_alignment_tokens, "tokens"}},
-                          "vLLM HybridAttentionMambaModelConfig"});
+    log.add([&] {
+      return Decision{{"b", block_size_tokens, "tokens"},
+                      "b = B: the backend supports every multiple of its smallest kernel block",
+                      {{"B", block_size_tokens, "tokens"},
+                       {"smallest kernel block", engine.kernel_alignment_tokens, "tokens"}},
+                      "vLLM HybridAttentionMambaModelConfig"};
+    });
     return block_size_tokens;
   }
   std::int64_t best = 0;
@@ -96,11 +104,13 @@ std::int64_t kernel_block_size(std::int64_t block_size_tokens, const EngineSpec&
                     fmt::format("none of the supported kernel blocks ({}) divides the block of {} tokens; add a size "
                                 "that does ({} would), or set engine.block_size_tokens to a multiple of one of them",
                                 fmt::join(engine.kernel_block_sizes, ", "), block_size_tokens, block_size_tokens));
-  derivation.push_back({{"b", best, "tokens"},
-                        "b = the largest supported kernel block that divides B",
-                        {{"B", block_size_tokens, "tokens"},
-                         {"supported", fmt::format("{}", fmt::join(engine.kernel_block_sizes, ", ")), "tokens"}},
-                        "vLLM HybridAttentionMambaModelConfig"});
+  log.add([&] {
+    return Decision{{"b", best, "tokens"},
+                    "b = the largest supported kernel block that divides B",
+                    {{"B", block_size_tokens, "tokens"},
+                     {"supported", fmt::format("{}", fmt::join(engine.kernel_block_sizes, ", ")), "tokens"}},
+                    "vLLM HybridAttentionMambaModelConfig"};
+  });
   return best;
 }
 

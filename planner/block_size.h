@@ -18,7 +18,7 @@ struct BlockSizeInputs {
 };
 
 /// A = max(smallest kernel block the backend supports, user block size or 16). Source: vLLM HybridAttentionMambaModelConfig.
-std::int64_t alignment_grain(const EngineSpec& engine, Derivation& derivation);
+std::int64_t alignment_grain(const EngineSpec& engine, const DerivationLog& log);
 
 /// B, the tokens of one block of every attention layer.
 ///
@@ -26,11 +26,11 @@ std::int64_t alignment_grain(const EngineSpec& engine, Derivation& derivation);
 /// B = C * ceil(ceil(M / (N * a1)) / C); never below A. Without attention B is A (mode all: C), without states A.
 /// Source: vLLM HybridAttentionMambaModelConfig; packs: vLLM PR 35703.
 /// Example: Qwen3.5-397B at TP2, N = 5: 16 * ceil(2134016 / (16 * 5 * 1024)) = 432.
-std::int64_t attention_block_size(const BlockSizeInputs& inputs, const EngineSpec& engine, Derivation& derivation);
+std::int64_t attention_block_size(const BlockSizeInputs& inputs, const EngineSpec& engine, const DerivationLog& log);
 
 /// b: the block itself where the backend supports every multiple of its smallest kernel block, else the largest
 /// supported kernel block that divides it.
 /// Throws SpecError where none does. Source: vLLM HybridAttentionMambaModelConfig.
-std::int64_t kernel_block_size(std::int64_t block_size_tokens, const EngineSpec& engine, Derivation& derivation);
+std::int64_t kernel_block_size(std::int64_t block_size_tokens, const EngineSpec& engine, const DerivationLog& log);
 
 }  // namespace hybridkv

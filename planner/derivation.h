@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -26,5 +27,24 @@ struct Decision {
 
 /// The decisions of a plan in the order they were taken.
 using Derivation = std::vector<Decision>;
+
+/// Where the steps of planning write down their decisions: a derivation, or nowhere. Nobody reads the derivations of a
+/// hundred thousand points of a sweep, and making their words takes longer than the planning itself.
+class DerivationLog {
+ public:
+  /// Nowhere.
+  DerivationLog() = default;
+  /// At the end of this derivation, which must outlive the log.
+  DerivationLog(Derivation& derivation) : derivation_(&derivation) {}  // not explicit: a derivation is a log
+
+  /// Writes down what `decision()` returns; it is not called where nobody reads.
+  template <class MakeDecision>
+  void add(MakeDecision decision) const {
+    if (derivation_ != nullptr) derivation_->push_back(decision());
+  }
+
+ private:
+  Derivation* derivation_ = nullptr;
+};
 
 }  // namespace hybridkv

@@ -8,7 +8,7 @@
 
 namespace hybridkv {
 
-std::int64_t pages_per_group(std::span<const SpecPlan> specs, Derivation& derivation) {
+std::int64_t pages_per_group(std::span<const SpecPlan> specs, const DerivationLog& log) {
   std::int64_t fewest = specs.front().num_pages;
   std::int64_t most = fewest;
   for (const SpecPlan& spec : specs) {
@@ -18,18 +18,21 @@ std::int64_t pages_per_group(std::span<const SpecPlan> specs, Derivation& deriva
   }
   // most < 1.5 * fewest, in integers.
   const std::int64_t pages = Checked(2) * most < Checked(3) * fewest ? most : fewest;
-  std::vector<Term> inputs;
-  for (const SpecPlan& spec : specs)
-    if (!spec.auxiliary) inputs.push_back({fmt::format("pages of spec {} ({})", spec.id, spec.kind), spec.num_pages, ""});
-  derivation.push_back({{"g", pages, "pages per group"},
-                        "g = n_max if n_max < 1.5 * n_min else n_min",
-                        std::move(inputs),
-                        "vLLM get_kv_cache_groups"});
+  log.add([&] {
+    std::vector<Term> inputs;
+    for (const SpecPlan& spec : specs)
+      if (!spec.auxiliary)
+        inputs.push_back({fmt::format("pages of spec {} ({})", spec.id, spec.kind), spec.num_pages, ""});
+    return Decision{{"g", pages, "pages per group"},
+                    "g = n_max if n_max < 1.5 * n_min else n_min",
+                    std::move(inputs),
+                    "vLLM get_kv_cache_groups"};
+  });
   return pages;
 }
 
 std::vector<GroupPlan> make_groups(std::span<const SpecPlan> specs, std::int64_t pages_per_group,
-                                   Derivation& derivation) {
+                                   const DerivationLog& log) {
   std::vector<GroupPlan> groups;
   for (const SpecPlan& spec : specs) {
     const std::int64_t num_groups = ceil_div(spec.num_pages, pages_per_group);
@@ -44,10 +47,12 @@ std::vector<GroupPlan> make_groups(std::span<const SpecPlan> specs, std::int64_t
       plan.padding_slots = pages_per_group - static_cast<std::int64_t>(plan.pages.size());
       groups.push_back(std::move(plan));
     }
-    derivation.push_back({{fmt::format("groups of spec {} ({})", spec.id, spec.kind), num_groups, ""},
-                          "groups = ceil(pages / g)",
-                          {{"pages", spec.num_pages, ""}, {"g", pages_per_group, ""}},
-                          "vLLM get_kv_cache_groups"});
+    log.add([&] {
+      return Decision{{fmt::format("groups of spec {} ({})", spec.id, spec.kind), num_groups, ""},
+                      "groups = ceil(pages / g)",
+                      {{"pages", spec.num_pages, ""}, {"g", pages_per_group, ""}},
+                      "vLLM get_kv_cache_groups"};
+    });
   }
   return groups;
 }

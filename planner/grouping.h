@@ -11,11 +11,11 @@ namespace hybridkv {
 
 /// g, the pages per group and so the number of pools: the most pages of any spec where that is less than 1.5 times
 /// the fewest, else the fewest; auxiliary specs do not count. Source: vLLM get_kv_cache_groups.
-std::int64_t pages_per_group(std::span<const SpecPlan> specs, Derivation& derivation);
+std::int64_t pages_per_group(std::span<const SpecPlan> specs, const DerivationLog& log);
 
 /// The groups of all specs in their order: each spec makes ceil(pages / g), group i takes pages i, i + groups, …
 std::vector<GroupPlan> make_groups(std::span<const SpecPlan> specs, std::int64_t pages_per_group,
-                                   Derivation& derivation);
+                                   const DerivationLog& log);
 
 /// The pools with who shares them: pool j holds the j-th page of every group.
 std::vector<PoolPlan> make_pools(std::span<const GroupPlan> groups, std::int64_t pages_per_group,

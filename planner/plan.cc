@@ -43,20 +43,47 @@ std::vector<Term> shape_terms(const StateSpec& state) {
 }
 
 SpecPlan recurrent_spec(const LayerSet& set, const ModelSpec& model, const EngineSpec& engine,
-                        Derivation& derivation) {
+                        const DerivationLog& log) {
   SpecPlan spec;
   spec.state = state_of(*set.recurrent, state_context(*set.recurrent, model, engine));
   spec.unpadded_page_bytes = spec.state->bytes;
   spec.num_pages = static_cast<std::int64_t>(set.layers.size());
-  derivation.push_back({{fmt::format("M ({})", set.kind()), spec.state->bytes, "bytes"},
-                        "M = sum(product(shape) * element bytes), per rank and layer",
-                        shape_terms(*spec.state),
-                        "vLLM MambaStateShapeCalculator"});
+  log.add([&] {
+    return Decision{{fmt::format("M ({})", set.kind()), spec.state->bytes, "bytes"},
+                    "M = sum(product(shape) * element bytes), per rank and layer",
+                    shape_terms(*spec.state),
+                    "vLLM MambaStateShapeCalculator"};
+  });
   return spec;
 }
 
+/// Why a token of an attention layer takes the bytes it takes; `bytes`: of a head, where the format has scales.
+Decision bytes_per_token_decision(const LayerSet& set, const SpecPlan& spec, const HeadBytes& bytes) {
+  const AttentionSpec& layer = *set.attention;
+  const bool latent = is_latent(layer.kind);
+  const auto& format = spec.attention->format;
+  std::vector<Term> inputs{{"KV heads per rank", spec.attention->kv_heads, ""}, {"head_size_k", layer.head_size_k, ""}};
+  if (!latent) inputs.push_back({"head_size_v", layer.head_size_v, ""});
+  const char* rule = latent ? "a1 = latent elements * element bytes, per token, rank and layer"
+                            : "a1 = kv_heads_per_rank * (head_size_k + head_size_v) * element bytes, per token, rank "
+                              "and layer";
+  if (format) {
+    rule = latent ? "a1 = bytes of a latent in this format, scales included, per token, rank and layer"
+                  : "a1 = kv_heads_per_rank * (bytes of K + bytes of V), scales included, per token, rank and layer";
+    inputs.push_back({"format", std::string(to_string(*format)), ""});
+    inputs.push_back({latent ? "latent" : "K of a head", bytes.key, "bytes"});
+    if (!latent) inputs.push_back({"V of a head", bytes.value, "bytes"});
+  } else {
+    inputs.push_back({"element", element_bytes(spec.attention->dtype), "bytes"});
+  }
+  return {{fmt::format("a1 ({})", set.kind()), spec.bytes_per_token, "bytes"},
+          rule,
+          std::move(inputs),
+          "vLLM FullAttentionSpec.page_size_bytes"};
+}
+
 SpecPlan attention_spec(const LayerSet& set, const ModelSpec& model, const EngineSpec& engine,
-                        Derivation& derivation) {
+                        const DerivationLog& log) {
   const AttentionSpec& layer = *set.attention;
   const bool hidden = layer.kind == AttentionKind::hidden_state;
   const std::optional<KvFormat> format = hidden ? std::nullopt : engine.kv_format;
@@ -82,36 +109,16 @@ SpecPlan attention_spec(const LayerSet& set, const ModelSpec& model, const Engin
                                 : kv_bytes_per_token(layer, engine.tensor_parallel, dtype);
   spec.layers_per_page = set.auxiliary ? 1 : engine.attention_pack_size;
   spec.num_pages = ceil_div(static_cast<std::int64_t>(set.layers.size()), spec.layers_per_page);
-  std::vector<Term> inputs{{"KV heads per rank", spec.attention->kv_heads, ""}, {"head_size_k", layer.head_size_k, ""}};
-  if (!latent) inputs.push_back({"head_size_v", layer.head_size_v, ""});
-  if (format) {
-    inputs.push_back({"format", std::string(to_string(*format)), ""});
-    inputs.push_back({latent ? "latent" : "K of a head", bytes.key, "bytes"});
-    if (!latent) inputs.push_back({"V of a head", bytes.value, "bytes"});
-    derivation.push_back({{fmt::format("a1 ({})", set.kind()), spec.bytes_per_token, "bytes"},
-                          latent ? "a1 = bytes of a latent in this format, scales included, per token, rank and layer"
-                                 : "a1 = kv_heads_per_rank * (bytes of K + bytes of V), scales included, per token, rank "
-                                   "and layer",
-                          std::move(inputs),
-                          "vLLM FullAttentionSpec.page_size_bytes"});
-    return spec;
-  }
-  inputs.push_back({"element", element_bytes(dtype), "bytes"});
-  derivation.push_back({{fmt::format("a1 ({})", set.kind()), spec.bytes_per_token, "bytes"},
-                        latent ? "a1 = latent elements * element bytes, per token, rank and layer"
-                               : "a1 = kv_heads_per_rank * (head_size_k + head_size_v) * element bytes, per token, rank "
-                                 "and layer",
-                        std::move(inputs),
-                        "vLLM FullAttentionSpec.page_size_bytes"});
+  log.add([&] { return bytes_per_token_decision(set, spec, bytes); });
   return spec;
 }
 
 /// Specs with everything that does not depend on the block size.
-std::vector<SpecPlan> make_specs(const ModelSpec& model, const EngineSpec& engine, Derivation& derivation) {
+std::vector<SpecPlan> make_specs(const ModelSpec& model, const EngineSpec& engine, const DerivationLog& log) {
   std::vector<SpecPlan> specs;
   for (const LayerSet& set : collect_layer_sets(model, engine)) {
-    SpecPlan spec = set.attention ? attention_spec(set, model, engine, derivation)
-                                  : recurrent_spec(set, model, engine, derivation);
+    SpecPlan spec = set.attention ? attention_spec(set, model, engine, log)
+                                  : recurrent_spec(set, model, engine, log);
     spec.id = static_cast<std::int64_t>(specs.size());
     spec.kind = set.kind();
     spec.draft = set.draft;
@@ -132,7 +139,7 @@ std::optional<std::int64_t> model_scan_chunk(const ModelSpec& model) {
 }
 
 /// The largest divisor of the block that fits the page.
-void size_auxiliary(SpecPlan& spec, std::int64_t block, std::int64_t page_bytes, Derivation& derivation) {
+void size_auxiliary(SpecPlan& spec, std::int64_t block, std::int64_t page_bytes, const DerivationLog& log) {
   const std::int64_t most = page_bytes / spec.bytes_per_token;
   if (most == 0)
     throw SpecError("engine.hidden_state_size", fmt::format("one token takes {} bytes, more than a page of {}",
@@ -141,11 +148,13 @@ void size_auxiliary(SpecPlan& spec, std::int64_t block, std::int64_t page_bytes,
   while (block % divisor != 0) --divisor;
   spec.block_size_tokens = spec.kernel_block_size_tokens = divisor;
   spec.unpadded_page_bytes = Checked(divisor) * spec.bytes_per_token;
-  derivation.push_back({{fmt::format("block of spec {} ({})", spec.id, spec.kind), divisor, "tokens"},
-                        "the largest divisor d of B with d * bytes per token <= P",
-                        {{"B", block, "tokens"}, {"bytes per token", spec.bytes_per_token, "bytes"},
-                         {"P", page_bytes, "bytes"}},
-                        "vLLM get_kv_cache_groups"});
+  log.add([&] {
+    return Decision{{fmt::format("block of spec {} ({})", spec.id, spec.kind), divisor, "tokens"},
+                    "the largest divisor d of B with d * bytes per token <= P",
+                    {{"B", block, "tokens"}, {"bytes per token", spec.bytes_per_token, "bytes"},
+                     {"P", page_bytes, "bytes"}},
+                    "vLLM get_kv_cache_groups"};
+  });
 }
 
 /// What lies beside the pages, and block ids beside tokens and states, as the model declares them.
@@ -165,7 +174,8 @@ std::vector<ExtraPlan> make_extras(const CachePlan& plan, const ModelSpec& model
 }
 
 /// Block sizes, kernel blocks and the page all specs share; fills them into the plan.
-void size_pages(CachePlan& plan, const ModelSpec& model, const EngineSpec& engine, const LimitsSpec& limits) {
+void size_pages(CachePlan& plan, const ModelSpec& model, const EngineSpec& engine, const LimitsSpec& limits,
+                const DerivationLog& log) {
   BlockSizeInputs inputs;
   inputs.pack_size = engine.attention_pack_size;
   inputs.scan_chunk_tokens = model_scan_chunk(model);
@@ -174,9 +184,9 @@ void size_pages(CachePlan& plan, const ModelSpec& model, const EngineSpec& engin
     if (spec.state) inputs.state_bytes = std::max(inputs.state_bytes, spec.state->bytes);
     inputs.bytes_per_token = std::max(inputs.bytes_per_token, spec.bytes_per_token);
   }
-  const std::int64_t block = attention_block_size(inputs, engine, plan.derivation);
+  const std::int64_t block = attention_block_size(inputs, engine, log);
   const bool has_attention = inputs.bytes_per_token > 0;
-  const std::int64_t kernel_block = has_attention ? kernel_block_size(block, engine, plan.derivation) : block;
+  const std::int64_t kernel_block = has_attention ? kernel_block_size(block, engine, log) : block;
   const std::int64_t longest = *std::max_element(limits.max_model_lens.begin(), limits.max_model_lens.end());
   for (SpecPlan& spec : plan.specs) {
     if (spec.attention && spec.auxiliary) continue;  // its block follows the page
@@ -189,30 +199,35 @@ void size_pages(CachePlan& plan, const ModelSpec& model, const EngineSpec& engin
   }
   plan.page_bytes = round_up(plan.page_bytes, engine.page_alignment_bytes);
   for (SpecPlan& spec : plan.specs)
-    if (spec.attention && spec.auxiliary) size_auxiliary(spec, block, plan.page_bytes, plan.derivation);
-  std::vector<Term> pages;
+    if (spec.attention && spec.auxiliary) size_auxiliary(spec, block, plan.page_bytes, log);
   for (SpecPlan& spec : plan.specs) {
     const std::int64_t padding = plan.page_bytes - spec.unpadded_page_bytes;
     spec.padding_percent = 100.0 * static_cast<double>(padding) / static_cast<double>(spec.unpadded_page_bytes);
-    pages.push_back({fmt::format("{} of spec {} ({})", spec.state ? "M" : "N * B * a1", spec.id, spec.kind),
-                     spec.unpadded_page_bytes, "bytes"});
   }
-  if (engine.page_alignment_bytes > 1) pages.push_back({"alignment", engine.page_alignment_bytes, "bytes"});
-  plan.derivation.push_back({{"P", plan.page_bytes, "bytes"},
-                             engine.page_alignment_bytes > 1
-                                 ? "P = the largest unpadded page, rounded up to the alignment; every other page is padded to it"
-                                 : "P = the largest unpadded page; every other page is padded to it",
-                             std::move(pages),
-                             "vLLM HybridAttentionMambaModelConfig; packs: vLLM PR 35703"});
+  log.add([&] {
+    std::vector<Term> pages;
+    for (const SpecPlan& spec : plan.specs)
+      pages.push_back({fmt::format("{} of spec {} ({})", spec.state ? "M" : "N * B * a1", spec.id, spec.kind),
+                       spec.unpadded_page_bytes, "bytes"});
+    if (engine.page_alignment_bytes > 1) pages.push_back({"alignment", engine.page_alignment_bytes, "bytes"});
+    return Decision{{"P", plan.page_bytes, "bytes"},
+                    engine.page_alignment_bytes > 1
+                        ? "P = the largest unpadded page, rounded up to the alignment; every other page is padded to it"
+                        : "P = the largest unpadded page; every other page is padded to it",
+                    std::move(pages),
+                    "vLLM HybridAttentionMambaModelConfig; packs: vLLM PR 35703"};
+  });
   for (const SpecPlan& spec : plan.specs)
     if (spec.unpadded_page_bytes < plan.page_bytes)
-      plan.derivation.push_back({{fmt::format("padding of spec {} ({})", spec.id, spec.kind), spec.padding_percent, "%"},
-                                 "padding = 100 * (P - unpadded) / unpadded",
-                                 {{"P", plan.page_bytes, "bytes"}, {"unpadded", spec.unpadded_page_bytes, "bytes"}},
-                                 "vLLM HybridAttentionMambaModelConfig"});
+      log.add([&] {
+        return Decision{{fmt::format("padding of spec {} ({})", spec.id, spec.kind), spec.padding_percent, "%"},
+                        "padding = 100 * (P - unpadded) / unpadded",
+                        {{"P", plan.page_bytes, "bytes"}, {"unpadded", spec.unpadded_page_bytes, "bytes"}},
+                        "vLLM HybridAttentionMambaModelConfig"};
+      });
 }
 
-void allocate_blocks(CachePlan& plan, const EngineSpec& engine, std::int64_t num_pools) {
+void allocate_blocks(CachePlan& plan, const EngineSpec& engine, std::int64_t num_pools, const DerivationLog& log) {
   std::int64_t extra_bytes = 0;
   for (const ExtraPlan& extra : plan.extras) extra_bytes += extra.bytes_per_block;
   if (engine.num_blocks) {
@@ -222,26 +237,31 @@ void allocate_blocks(CachePlan& plan, const EngineSpec& engine, std::int64_t num
     if (plan.num_blocks > most)
       throw SpecError("engine.num_blocks", fmt::format("{} blocks of {} bytes are too large for 64 bits; at most {}",
                                                        plan.num_blocks, block_bytes, most));
-    plan.derivation.push_back(
-        {{"num_blocks", plan.num_blocks, "blocks"}, "num_blocks = as set by the user", {}, "engine.num_blocks"});
+    log.add([&] {
+      return Decision{
+          {"num_blocks", plan.num_blocks, "blocks"}, "num_blocks = as set by the user", {}, "engine.num_blocks"};
+    });
   } else {
-    std::vector<Term> terms{
-        {"memory", engine.memory_bytes, "bytes"}, {"P", plan.page_bytes, "bytes"}, {"g", num_pools, "pools"}};
-    for (const ExtraPlan& extra : plan.extras)
-      if (extra.bytes_per_block > 0) terms.push_back({extra.what + ", per block", extra.bytes_per_block, "bytes"});
     plan.num_blocks = blocks_in_memory(engine.memory_bytes, plan.page_bytes, num_pools, extra_bytes);
-    plan.derivation.push_back(
-        {{"num_blocks", plan.num_blocks, "blocks"},
-         extra_bytes > 0 ? "num_blocks = floor(memory / (g * P + extra bytes per block))"
-                         : "num_blocks = floor(floor(memory / P) / g)",
-         std::move(terms),
-         "vLLM get_kv_cache_groups"});
+    log.add([&] {
+      std::vector<Term> terms{
+          {"memory", engine.memory_bytes, "bytes"}, {"P", plan.page_bytes, "bytes"}, {"g", num_pools, "pools"}};
+      for (const ExtraPlan& extra : plan.extras)
+        if (extra.bytes_per_block > 0) terms.push_back({extra.what + ", per block", extra.bytes_per_block, "bytes"});
+      return Decision{{"num_blocks", plan.num_blocks, "blocks"},
+                      extra_bytes > 0 ? "num_blocks = floor(memory / (g * P + extra bytes per block))"
+                                      : "num_blocks = floor(floor(memory / P) / g)",
+                      std::move(terms),
+                      "vLLM get_kv_cache_groups"};
+    });
   }
   plan.usable_blocks = std::max<std::int64_t>(0, plan.num_blocks - 1);
-  plan.derivation.push_back({{"usable blocks", plan.usable_blocks, "blocks"},
-                             "usable = num_blocks - 1: block 0 is the null block",
-                             {{"num_blocks", plan.num_blocks, "blocks"}},
-                             "vLLM get_kv_cache_groups"});
+  log.add([&] {
+    return Decision{{"usable blocks", plan.usable_blocks, "blocks"},
+                    "usable = num_blocks - 1: block 0 is the null block",
+                    {{"num_blocks", plan.num_blocks, "blocks"}},
+                    "vLLM get_kv_cache_groups"};
+  });
 }
 
 [[noreturn]] void refuse_memory(const CachePlan& plan, const EngineSpec& engine, const CapacityPlan& shortest) {
@@ -256,7 +276,7 @@ void allocate_blocks(CachePlan& plan, const EngineSpec& engine, std::int64_t num
                               bytes_per_block_id(plan), bytes_text(needed), fitting));
 }
 
-void fill_capacity(CachePlan& plan, const EngineSpec& engine, const LimitsSpec& limits) {
+void fill_capacity(CachePlan& plan, const EngineSpec& engine, const LimitsSpec& limits, const DerivationLog& log) {
   plan.max_fitting_tokens = longest_request(plan, plan.usable_blocks);
   plan.max_running_requests = plan.usable_blocks / request_block_ids(plan, 1);
   plan.one_token_request_bytes = Checked(request_block_ids(plan, 1)) * bytes_per_block_id(plan);
@@ -273,30 +293,35 @@ void fill_capacity(CachePlan& plan, const EngineSpec& engine, const LimitsSpec& 
   // A number of blocks that the user insists on is taken as it is, as engines do; what does not fit is a warning.
   if (!shortest->fits && !engine.num_blocks) refuse_memory(plan, engine, *shortest);
   for (const CapacityPlan& capacity : plan.capacity) {
-    const Term length{"L", capacity.max_model_len, "tokens"};
-    std::vector<Term> ids{length};
-    for (const GroupPlan& group : plan.groups) {
-      const SpecPlan& spec = plan.specs[group.spec];
-      ids.push_back({spec.kind + " group", group_block_ids(plan, spec, capacity.max_model_len), "blocks"});
-    }
-    for (const ExtraPlan& extra : plan.extras)
-      if (extra.blocks_per_request > 0) ids.push_back({extra.what, extra.blocks_per_request, "blocks"});
-    plan.derivation.push_back({{"block ids of one request", capacity.blocks_per_request, "blocks"},
-                               "ids = sum over the groups: full attention ceil(L/B), recurrent none 1+s, align 2+s, all "
-                               "ceil(L/B)+s, sliding window ceil(min(window-1+batch, L)/B)+1",
-                               std::move(ids),
-                               "vLLM max_memory_usage_bytes, get_max_concurrency_for_kv_cache_config"});
-    plan.derivation.push_back({{"max concurrency", capacity.max_concurrency, ""},
-                               "max_concurrency = num_blocks / ids (as engines print it, null block included)",
-                               {{"num_blocks", plan.num_blocks, "blocks"},
-                                {"ids", capacity.blocks_per_request, "blocks"}},
-                               "vLLM max_memory_usage_bytes, get_max_concurrency_for_kv_cache_config"});
-    plan.derivation.push_back({{"KV cache tokens", capacity.kv_cache_tokens, "tokens"},
-                               engine.token_rule == TokenRule::floor
-                                   ? "num_blocks // groups * smallest block of a group (engines up to 0.20)"
-                                   : "int(max_concurrency * L)",
-                               {{"max_concurrency", capacity.max_concurrency, ""}, length},
-                               "vLLM max_memory_usage_bytes, get_max_concurrency_for_kv_cache_config"});
+    log.add([&] {
+      std::vector<Term> ids{{"L", capacity.max_model_len, "tokens"}};
+      for (const GroupPlan& group : plan.groups) {
+        const SpecPlan& spec = plan.specs[group.spec];
+        ids.push_back({spec.kind + " group", group_block_ids(plan, spec, capacity.max_model_len), "blocks"});
+      }
+      for (const ExtraPlan& extra : plan.extras)
+        if (extra.blocks_per_request > 0) ids.push_back({extra.what, extra.blocks_per_request, "blocks"});
+      return Decision{{"block ids of one request", capacity.blocks_per_request, "blocks"},
+                      "ids = sum over the groups: full attention ceil(L/B), recurrent none 1+s, align 2+s, all "
+                      "ceil(L/B)+s, sliding window ceil(min(window-1+batch, L)/B)+1",
+                      std::move(ids),
+                      "vLLM max_memory_usage_bytes, get_max_concurrency_for_kv_cache_config"};
+    });
+    log.add([&] {
+      return Decision{{"max concurrency", capacity.max_concurrency, ""},
+                      "max_concurrency = num_blocks / ids (as engines print it, null block included)",
+                      {{"num_blocks", plan.num_blocks, "blocks"},
+                       {"ids", capacity.blocks_per_request, "blocks"}},
+                      "vLLM max_memory_usage_bytes, get_max_concurrency_for_kv_cache_config"};
+    });
+    log.add([&] {
+      return Decision{{"KV cache tokens", capacity.kv_cache_tokens, "tokens"},
+                      engine.token_rule == TokenRule::floor
+                          ? "num_blocks // groups * smallest block of a group (engines up to 0.20)"
+                          : "int(max_concurrency * L)",
+                      {{"max_concurrency", capacity.max_concurrency, ""}, {"L", capacity.max_model_len, "tokens"}},
+                      "vLLM max_memory_usage_bytes, get_max_concurrency_for_kv_cache_config"};
+    });
   }
 }
 
@@ -315,25 +340,29 @@ void fill_waste(CachePlan& plan, const EngineSpec& engine, const LimitsSpec& lim
 }  // namespace
 
 CachePlan make_plan(const ModelSpec& model, const EngineSpec& engine, const LimitsSpec& limits,
-                    const std::optional<WorkspaceSpec>& workspace) {
+                    const std::optional<WorkspaceSpec>& workspace, PlanDetail detail) {
   validate(model, engine, limits);
   CachePlan plan;
+  const DerivationLog log = detail == PlanDetail::full ? DerivationLog(plan.derivation) : DerivationLog();
   plan.attention_pack_size = engine.attention_pack_size;
   plan.cache_mode = engine.cache_mode;
   plan.speculative_tokens = engine.speculative_tokens;
   plan.max_num_batched_tokens = engine.max_num_batched_tokens;
-  plan.specs = make_specs(model, engine, plan.derivation);
-  size_pages(plan, model, engine, limits);
-  const std::int64_t num_pools = pages_per_group(plan.specs, plan.derivation);
-  plan.groups = make_groups(plan.specs, num_pools, plan.derivation);
+  plan.specs = make_specs(model, engine, log);
+  size_pages(plan, model, engine, limits, log);
+  const std::int64_t num_pools = pages_per_group(plan.specs, log);
+  plan.groups = make_groups(plan.specs, num_pools, log);
   plan.extras = make_extras(plan, model);
-  allocate_blocks(plan, engine, num_pools);
+  allocate_blocks(plan, engine, num_pools, log);
   plan.pools = make_pools(plan.groups, num_pools, plan.num_blocks, plan.page_bytes);
-  fill_capacity(plan, engine, limits);
-  plan.prefix = prefix_granularity(plan, engine, plan.derivation);
+  fill_capacity(plan, engine, limits, log);
+  plan.prefix = prefix_granularity(plan, engine, log);
   fill_waste(plan, engine, limits);
-  plan.views = make_views(plan);
-  if (workspace) plan.workspace = workspace_bytes(*workspace, plan.derivation);
+  if (detail == PlanDetail::full)
+    plan.views = make_views(plan);
+  else
+    check_views(plan);
+  if (workspace) plan.workspace = workspace_bytes(*workspace, log);
   plan.warnings = plan_warnings(plan, limits);
   return plan;
 }

@@ -22,22 +22,25 @@ std::int64_t duplicate_hit_tokens(CacheMode mode, bool has_recurrent, std::int64
   return std::max<std::int64_t>(0, blocks - (drops_block ? 1 : 0)) * block_tokens;
 }
 
-PrefixPlan prefix_granularity(const CachePlan& plan, const EngineSpec& engine, Derivation& derivation) {
+PrefixPlan prefix_granularity(const CachePlan& plan, const EngineSpec& engine, const DerivationLog& log) {
   PrefixPlan prefix;
   std::int64_t unit = 1;
   bool has_recurrent = false;
-  std::vector<Term> blocks;
   for (const SpecPlan& spec : plan.specs) {
     unit = checked_lcm(unit, spec.block_size_tokens);
     has_recurrent = has_recurrent || spec.state.has_value();
-    blocks.push_back({"block of spec " + std::to_string(spec.id) + " (" + spec.kind + ")", spec.block_size_tokens,
-                      "tokens"});
   }
   prefix.match_unit_tokens = unit;
-  derivation.push_back({{"match unit", unit, "tokens"},
-                        "match unit = lcm of the groups' block sizes",
-                        std::move(blocks),
-                        "vLLM HybridKVCacheCoordinator"});
+  log.add([&] {
+    std::vector<Term> blocks;
+    for (const SpecPlan& spec : plan.specs)
+      blocks.push_back({"block of spec " + std::to_string(spec.id) + " (" + spec.kind + ")", spec.block_size_tokens,
+                        "tokens"});
+    return Decision{{"match unit", unit, "tokens"},
+                    "match unit = lcm of the groups' block sizes",
+                    std::move(blocks),
+                    "vLLM HybridKVCacheCoordinator"};
+  });
   prefix.cacheable = !(has_recurrent && plan.cache_mode == CacheMode::none);
   if (!prefix.cacheable) return prefix;
   const bool drops = drafter_drops_block(engine);
@@ -47,10 +50,12 @@ PrefixPlan prefix_granularity(const CachePlan& plan, const EngineSpec& engine, D
   const bool align = has_recurrent && plan.cache_mode == CacheMode::align;
   prefix.duplicate_misses_up_to_tokens = smallest;
   if (align) prefix.duplicate_misses_multiples_of_tokens = unit;
-  derivation.push_back({{"smallest prefix that can hit", smallest, "tokens"},
-                        drops ? "two match units: a drafter drops the last matched block" : "one match unit",
-                        {{"match unit", unit, "tokens"}},
-                        "vLLM HybridKVCacheCoordinator"});
+  log.add([&] {
+    return Decision{{"smallest prefix that can hit", smallest, "tokens"},
+                    drops ? "two match units: a drafter drops the last matched block" : "one match unit",
+                    {{"match unit", unit, "tokens"}},
+                    "vLLM HybridKVCacheCoordinator"};
+  });
   return prefix;
 }
 

@@ -16,6 +16,6 @@ std::int64_t duplicate_hit_tokens(CacheMode mode, bool has_recurrent, std::int64
                                   std::int64_t prompt_tokens);
 
 /// How finely a prefix can be found again in this plan. Pre: specs and groups are set.
-PrefixPlan prefix_granularity(const CachePlan& plan, const EngineSpec& engine, Derivation& derivation);
+PrefixPlan prefix_granularity(const CachePlan& plan, const EngineSpec& engine, const DerivationLog& log);
 
 }  // namespace hybridkv

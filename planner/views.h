@@ -12,4 +12,7 @@ namespace hybridkv {
 /// Pre: specs, groups, pools and num_blocks are set. Source: vLLM PR 35703.
 std::vector<ViewPlan> make_views(const CachePlan& plan);
 
+/// Throws as make_views does, without making any view.
+void check_views(const CachePlan& plan);
+
 }  // namespace hybridkv

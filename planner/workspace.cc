@@ -23,34 +23,42 @@ std::vector<Allocation> shared_allocations(const WorkspaceSpec& batch, SharedBia
 
 }  // namespace
 
-WorkspacePlan workspace_bytes(const WorkspaceSpec& batch, Derivation& derivation) {
+WorkspacePlan workspace_bytes(const WorkspaceSpec& batch, const DerivationLog& log) {
   validate(batch);
-  const std::vector<Term> inputs{{"query tokens", batch.query_tokens, "tokens"},
-                                 {"shared blocks", batch.shared_blocks, "blocks"},
-                                 {"block", batch.block_size_tokens, "tokens"},
-                                 {"element", element_bytes(batch.dtype), "bytes"}};
+  const auto inputs = [&](bool in_chunks) {
+    std::vector<Term> terms{{"query tokens", batch.query_tokens, "tokens"},
+                            {"shared blocks", batch.shared_blocks, "blocks"},
+                            {"block", batch.block_size_tokens, "tokens"},
+                            {"element", element_bytes(batch.dtype), "bytes"}};
+    if (in_chunks) terms.push_back({"chunk", batch.chunk_blocks, "blocks"});
+    return terms;
+  };
   WorkspacePlan plan;
   plan.batch = batch;
   plan.full_bias_bytes = total_bytes(shared_allocations(batch, SharedBiasMode::full));
-  derivation.push_back({{"full bias", plan.full_bias_bytes, "bytes"},
-                        "full bias = query tokens * shared blocks * block * element",
-                        inputs,
-                        bias_source});
+  log.add([&] {
+    return Decision{{"full bias", plan.full_bias_bytes, "bytes"},
+                    "full bias = query tokens * shared blocks * block * element",
+                    inputs(false),
+                    bias_source};
+  });
   for (const Allocation& allocation : shared_allocations(batch, SharedBiasMode::chunked))
     (allocation.what == "block_usages" ? plan.block_usage_bytes : plan.chunked_bias_bytes) += allocation.bytes;
-  std::vector<Term> chunked = inputs;
-  chunked.push_back({"chunk", batch.chunk_blocks, "blocks"});
   const bool chunks = is_chunked(SharedBiasMode::chunked, batch.shared_blocks, batch.chunk_blocks);
-  derivation.push_back({{"chunked bias", plan.chunked_bias_bytes, "bytes"},
-                        chunks ? "chunked bias = query tokens * chunk * block * element"
-                               : "chunked bias = full bias: there are no more shared blocks than the chunk",
-                        chunked,
-                        bias_source});
+  log.add([&] {
+    return Decision{{"chunked bias", plan.chunked_bias_bytes, "bytes"},
+                    chunks ? "chunked bias = query tokens * chunk * block * element"
+                           : "chunked bias = full bias: there are no more shared blocks than the chunk",
+                    inputs(true),
+                    bias_source};
+  });
   if (chunks)
-    derivation.push_back({{"block usages", plan.block_usage_bytes, "bytes"},
-                          "block usages = query tokens * (shared blocks rounded up to the chunk) * 4",
-                          std::move(chunked),
-                          bias_source});
+    log.add([&] {
+      return Decision{{"block usages", plan.block_usage_bytes, "bytes"},
+                      "block usages = query tokens * (shared blocks rounded up to the chunk) * 4",
+                      inputs(true),
+                      bias_source};
+    });
   return plan;
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <set>
+#include <variant>
 
 #include "planner/block_size.h"
 #include "tests/planner/models.h"
@@ -185,6 +186,31 @@ TEST_CASE("law: the same specs give the same plan") {
   CHECK(check_plans("determinism", 2'000, SpecSize::real, [](const RandomSpecs& specs, const CachePlan& plan) {
     RC_ASSERT(plan_of(specs) == plan);
   }));
+}
+
+TEST_CASE("law: a plan of numbers is the full one without derivation and views, refused for the same reasons") {
+  int refused = 0;
+  CHECK(check_times("numbers alone", 5'000, [&] {
+    RandomSpecs specs = *random_specs();
+    if (*rc::gen::inRange(0, 3) == 0) specs.engine.page_alignment_bytes = *rc::gen::inRange(1, 40);  // views may refuse
+    const auto answer = [&](PlanDetail detail) -> std::variant<CachePlan, std::string> {
+      try {
+        return make_plan(specs.model, specs.engine, specs.limits, std::nullopt, detail);
+      } catch (const Error& error) {
+        return std::string(error.what());
+      }
+    };
+    auto full = answer(PlanDetail::full);
+    if (CachePlan* plan = std::get_if<CachePlan>(&full)) {
+      RC_ASSERT(!plan->derivation.empty() && !plan->views.empty());
+      plan->derivation.clear();
+      plan->views.clear();
+    } else {
+      ++refused;
+    }
+    RC_ASSERT(answer(PlanDetail::numbers) == full);
+  }));
+  CHECK(refused > 100);
 }
 
 TEST_CASE("law: the derivation gives every number of the plan") {

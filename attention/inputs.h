@@ -9,17 +9,14 @@
 
 namespace hybridkv {
 
-/// All that a backend computes the attention of one layer and one batch from. Borrows its tensors.
+/// The tensors and the rule of one layer: all that a backend needs besides the metadata of the batch. Borrows its
+/// tensors.
 ///
 /// Axes: T query tokens, Hq query heads, Hkv KV heads, dk and dv channels of K and V. Query head h reads KV
 /// head h / (Hq / Hkv). The cache is indexed through its layouts only, so every view of the planner will do.
 /// MLA in its absorbed form is the case of one KV head whose K is the whole latent (dk = kv_lora_rank + rope_dim) and
 /// whose V is the latent's first dv = kv_lora_rank channels; `query` is then the absorbed one, (T, Hq, dk).
-/// Invariants: `check_inputs`.
-struct AttentionInputs {
-  CommonAttentionMetadata metadata;
-  /// (R), the request reads its own new tokens from the cache; false while it still processes its prompt.
-  std::vector<bool> is_decode;
+struct AttentionTensors {
   std::int64_t num_query_heads = 0;  ///< Hq, a multiple of Hkv
   std::span<const float> query;      ///< (T, Hq, dk)
   std::span<const float> key_new;    ///< (T, Hkv, dk), K of the query tokens
@@ -36,11 +33,20 @@ struct AttentionInputs {
   /// contains it, so a token without keys then has out 0 and lse = its sink. Source: gpt-oss, vLLM PR 22330.
   std::span<const float> sinks = {};
 
-  std::int64_t num_tokens() const { return metadata.num_actual_tokens; }
   std::int64_t num_kv_heads() const { return key.layout.extent("head"); }
   std::int64_t head_size_k() const { return key.layout.extent("channel"); }
   std::int64_t head_size_v() const { return value.layout.extent("channel"); }
   std::int64_t kernel_block_tokens() const { return key.layout.extent("token"); }
+};
+
+/// All that a backend computes the attention of one layer and one batch from.
+/// Invariants: `check_inputs`.
+struct AttentionInputs : AttentionTensors {
+  CommonAttentionMetadata metadata;
+  /// (R), the request reads its own new tokens from the cache; false while it still processes its prompt.
+  std::vector<bool> is_decode;
+
+  std::int64_t num_tokens() const { return metadata.num_actual_tokens; }
 };
 
 /// Throws InputError, with the numbers, where the tensors do not fit each other or the metadata, the kernel block

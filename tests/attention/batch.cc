@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "attention/cache_write.h"
+#include "layout/convert.h"
 #include "layout/npy.h"
 
 namespace hybridkv::test {
@@ -56,8 +57,10 @@ PagedCache lay_out(const Batch& batch, KvViewSpec how, std::int64_t layer) {
 }
 
 AttentionInputs inputs_of(const Batch& batch, const PagedCache& cache) {
-  return {batch.metadata,  batch.is_decode,  batch.num_query_heads, batch.query, batch.key_new,
-          batch.value_new, cache.key, cache.value, batch.scale};
+  return {{.num_query_heads = batch.num_query_heads, .query = batch.query, .key_new = batch.key_new,
+           .value_new = batch.value_new, .key = cache.key, .value = cache.value, .scale = batch.scale},
+          batch.metadata,
+          batch.is_decode};
 }
 
 PagedCache lay_out_plain(const Batch& batch) {
@@ -78,6 +81,12 @@ std::vector<UnifiedOptions> all_ways() {
     for (const std::int64_t chunk : {1, 4, 64}) ways.push_back({.chunk_blocks = chunk, .merge = merge});
   }
   return ways;
+}
+
+Batch rounded(Batch batch, DType dtype) {
+  for (std::vector<float>* tensor : {&batch.key_cache, &batch.value_cache, &batch.key_new, &batch.value_new})
+    round_elements(dtype, *tensor);
+  return batch;
 }
 
 Batch mixed_batch(std::uint64_t seed) {

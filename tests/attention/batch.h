@@ -65,6 +65,9 @@ UnifiedResult<Real> unified(const Batch& batch, const UnifiedOptions& options = 
 /// Every way the unified algorithm can take: full, sparse, and chunks of 1, 4 and 64; online and offline; small slices.
 std::vector<UnifiedOptions> all_ways();
 
+/// The batch with K and V, cached and new, as a cache of that element type would hold them.
+Batch rounded(Batch batch, DType dtype);
+
 /// What a random batch is made of.
 struct BatchShape {
   std::vector<std::int64_t> query_lens, context_lens;

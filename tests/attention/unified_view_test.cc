@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "attention/cache_write.h"
-#include "layout/convert.h"
 #include "layout/pool.h"
 #include "tests/attention/batch.h"
 
@@ -17,18 +16,6 @@ Batch square_batch() {
                        .shared_prefix_blocks = 1, .block_size = 16, .num_query_heads = 6, .num_kv_heads = 2,
                        .head_size_k = 8, .head_size_v = 8},
                       21);
-}
-
-/// The batch with K and V, cached and new, as a cache of that element type would hold them.
-Batch rounded(Batch batch, DType dtype) {
-  std::vector<std::byte> stored(element_bytes(dtype));
-  for (std::vector<float>* tensor : {&batch.key_cache, &batch.value_cache, &batch.key_new, &batch.value_new}) {
-    for (float& value : *tensor) {
-      store_elements(stored.data(), dtype, {&value, 1});
-      load_elements(stored.data(), dtype, {&value, 1});
-    }
-  }
-  return batch;
 }
 
 /// Every view the planner can emit for the batch: forms, orders, packs, kernel blocks, padded pages.
@@ -136,8 +123,7 @@ TEST_CASE("edge: blocks beyond element 2^31 of a pool give the same bits") {
   const Pool pool(view.num_blocks * view.page_bytes);
   const auto [key, value] = key_value_layouts(view.form, kv_layouts(view)[4], 8, 8);
   const TensorView keys = make_view(pool.bytes(), view.dtype, key), values = make_view(pool.bytes(), view.dtype, value);
-  AttentionInputs inputs{batch.metadata, batch.is_decode, batch.num_query_heads, batch.query, batch.key_new,
-                         batch.value_new, keys, values, batch.scale};
+  AttentionInputs inputs = inputs_of(batch, {{}, keys, values});
   const std::int64_t shift = view.num_blocks - batch.num_blocks;
   for (std::int64_t& block : inputs.metadata.block_table) block += shift;
   std::vector<std::int64_t> slots(batch.num_slots());

@@ -28,13 +28,6 @@ std::string list_value(const std::string& text) {
   return "[" + text + "]";
 }
 
-/// The text in double quotes as YAML reads it back.
-std::string yaml_quoted(const std::string& text) {
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
-  return quoted + "\"";
-}
-
 /// --model takes a shipped name, or a file.
 std::string model_value(const std::string& text) {
   const bool has_ending = text.ends_with(".yaml") || text.ends_with(".yml") || text.ends_with(".json");
@@ -87,7 +80,21 @@ Scenario read_scenario(const ScenarioOptions& options) {
     const std::string value = std::string(flag.key) == "model" ? model_value(text) : list_value(text);
     apply_override(file, flag.key, value, std::string(flag.flag) + " " + text);
   }
+  for (const FlagValue& flag : options.flags) apply_override(file, flag.key, flag.value, flag.shown);
   return read_scenario(file);
+}
+
+Scenario read_simulate_section(const ScenarioOptions& options) {
+  ScenarioFile file = parse_scenario("{}", "command line");
+  for (const std::string& assignment : options.overrides) apply_override(file, assignment);
+  for (const FlagValue& flag : options.flags) apply_override(file, flag.key, flag.value, flag.shown);
+  return read_simulate_section(file);
+}
+
+std::string yaml_quoted(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+  return quoted + "\"";
 }
 
 std::string shell_words(const ScenarioOptions& options) {

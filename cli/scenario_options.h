@@ -9,6 +9,13 @@
 
 namespace hybridkv {
 
+/// A flag of one command that stands for a key of the scenario, and the value it was given.
+struct FlagValue {
+  std::string key;    ///< "simulate.driver"
+  std::string value;  ///< as YAML
+  std::string shown;  ///< how messages call it: "--driver closed-loop"
+};
+
 /// The flags by which a command is told what to plan.
 struct ScenarioOptions {
   std::string scenario;                ///< name of a shipped one or a file; empty: built from the flags alone
@@ -18,6 +25,7 @@ struct ScenarioOptions {
   std::string tensor_parallel;
   std::string memory;
   std::string max_model_len;
+  std::vector<FlagValue> flags;        ///< of the command itself; they win over everything else
 };
 
 /// Adds SCENARIO, --set, --model, --pack, --tp, --memory and --max-model-len to a command.
@@ -25,6 +33,12 @@ void add_scenario_options(CLI::App& command, ScenarioOptions& options);
 
 /// The scenario with the flags laid over it. Throws InputError with the place of what is wrong.
 Scenario read_scenario(const ScenarioOptions& options);
+
+/// Scenario::simulate alone, from the overrides and flags, for a cache that is described without a plan.
+Scenario read_simulate_section(const ScenarioOptions& options);
+
+/// The text in double quotes, as YAML reads it back.
+std::string yaml_quoted(const std::string& text);
 
 /// The words after a command that name this scenario again, quoted for a shell: "qwen3.5-397b --pack 4".
 std::string shell_words(const ScenarioOptions& options);

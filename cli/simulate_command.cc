@@ -12,81 +12,120 @@
 #include "layout/error.h"
 #include "report/simulate_report.h"
 #include "simulator/plan_geometry.h"
-#include "simulator/synthetic_trace.h"
-#include "simulator/trace_file.h"
+#include "simulator/trace_spec.h"
 
 namespace hybridkv {
 
 namespace {
 
 struct SimulateOptions {
-  ScenarioOptions scenario;
+  ScenarioOptions scenario;  // with the flags that stand for its keys
   OutputOptions output;
   // A cache of its own, without a plan.
   std::vector<std::int64_t> block_sizes;
   std::vector<std::int64_t> num_blocks;
   std::vector<std::string> modes;
-  std::int64_t attention_groups = 1;
-  std::int64_t state_groups = 0;
+  std::optional<std::int64_t> attention_groups;
+  std::optional<std::int64_t> state_groups;
   // For both.
   std::optional<std::int64_t> max_batched_tokens;
-  std::optional<std::int64_t> retention;
-  std::optional<std::int64_t> match_unit;
-  std::optional<std::int64_t> max_num_seqs;
-  double watermark = 0;
-  bool no_branch_point = false;
-  // Trace and driver.
-  std::string trace;
-  std::string trace_form;
-  std::optional<std::int64_t> requests;
-  bool skip_bad_lines = false;
-  std::uint64_t seed = 1;
-  std::string driver = "one-at-a-time";
-  std::int64_t in_flight = 64;
-  CostModel cost{.per_prefill_token = 5e-5, .per_decode_step = 0.02, .per_copied_state = 1e-5};
-  bool upper_bounds = false;
   std::string per_request;
 };
 
 bool is_bare(const SimulateOptions& options) { return !options.block_sizes.empty() || !options.num_blocks.empty(); }
 
-void add_settings(CacheGeometry& geometry, const SimulateOptions& options) {
-  geometry.retention_interval_tokens = options.retention;
-  geometry.match_unit_tokens = options.match_unit;
-  geometry.watermark = options.watermark;
-  geometry.branch_point = !options.no_branch_point;
-  if (options.max_num_seqs) geometry.max_num_seqs = *options.max_num_seqs;
-  if (options.max_batched_tokens) geometry.max_num_batched_tokens = *options.max_batched_tokens;
+/// What to replay and through which caches.
+struct Question {
+  Scenario scenario;
+  std::vector<CacheGeometry> geometries;
+};
+
+CacheGeometry with_settings(CacheGeometry geometry, const SimulateRequest& request) {
+  geometry.branch_point = request.branch_point;
+  geometry.retention_interval_tokens = request.retention_interval_tokens;
+  geometry.match_unit_tokens = request.match_unit_tokens;
+  geometry.max_num_seqs = request.max_num_seqs;
+  geometry.watermark = request.watermark;
+  geometry.long_prefill_threshold = request.long_prefill_threshold;
+  return geometry;
+}
+
+/// The flag of a cache without a plan that stands for a field of its geometry; null for the keys of `simulate`.
+const char* bare_flag(std::string_view field) {
+  constexpr std::pair<const char*, const char*> flags[] = {{"block_size_tokens", "--block-size"},
+                                                           {"num_blocks", "--num-blocks"},
+                                                           {"attention_groups", "--attention-groups"},
+                                                           {"state_groups", "--state-groups"},
+                                                           {"max_num_batched_tokens", "--max-batched-tokens"}};
+  for (const auto& [name, flag] : flags)
+    if (field == name) return flag;
+  return nullptr;
+}
+
+/// The simulator's error with the place of the scenario's value, or with the flag.
+InputError explained(const SpecError& error, const SimulateOptions& options, const Scenario& scenario) {
+  constexpr std::pair<std::string_view, std::string_view> prefixes[] = {{"geometry.", "simulate."},
+                                                                        {"driver.", "simulate."},
+                                                                        {"prompts[", "simulate.trace.prompts["},
+                                                                        {"trace.", "simulate.trace.synthetic."}};
+  for (const auto& [prefix, key] : prefixes) {
+    if (!error.path().starts_with(prefix)) continue;
+    const std::string field = error.path().substr(prefix.size());
+    const char* const flag = prefix == "geometry." ? bare_flag(field) : nullptr;
+    if (flag && is_bare(options)) return InputError(fmt::format("{}: {}", flag, error.message()));
+    return located(SpecError((flag ? "engine." : std::string(key)) + field, error.message()), scenario);
+  }
+  return located(error, scenario);
+}
+
+void refuse_scenario_flags(const SimulateOptions& options) {
+  const ScenarioOptions& scenario = options.scenario;
+  if (!scenario.scenario.empty() || !scenario.model.empty())
+    throw InputError("--block-size describes a cache without a plan; leave out the scenario and --model");
+  for (const auto& [value, flag] : {std::pair{&scenario.pack, "--pack"}, std::pair{&scenario.tensor_parallel, "--tp"},
+                                    std::pair{&scenario.memory, "--memory"},
+                                    std::pair{&scenario.max_model_len, "--max-model-len"}})
+    if (!value->empty()) throw InputError(fmt::format("{} belongs to a plan, --block-size to a cache without one", flag));
+  for (const std::string& assignment : scenario.overrides)
+    if (!assignment.starts_with("simulate."))
+      throw InputError(fmt::format("--set {}: --block-size describes a cache without a plan, which takes only keys of "
+                                   "simulate", assignment));
 }
 
 /// The product of the listed sizes and modes.
-std::vector<CacheGeometry> bare_geometries(const SimulateOptions& options) {
+Question bare_question(const SimulateOptions& options) {
   if (options.block_sizes.empty() || options.num_blocks.empty())
     throw InputError("--block-size and --num-blocks describe a cache together; give both, or a scenario");
-  if (!options.scenario.scenario.empty() || !options.scenario.model.empty())
-    throw InputError("--block-size describes a cache without a plan; leave out the scenario and --model");
+  refuse_scenario_flags(options);
+  Question question{read_simulate_section(options.scenario), {}};
   std::vector<std::string> modes = options.modes;
   if (modes.empty()) modes = {"align"};
-  std::vector<CacheGeometry> geometries;
   for (const std::string& name : modes) {
     const auto mode = parse_cache_mode(name);
     if (!mode) throw InputError(fmt::format("--mode {}: no such cache mode; take none, align or all", name));
     for (const std::int64_t block : options.block_sizes)
       for (const std::int64_t blocks : options.num_blocks) {
         CacheGeometry geometry{.block_size_tokens = block, .num_blocks = blocks,
-                               .attention_groups = options.attention_groups, .state_groups = options.state_groups,
-                               .mode = *mode};
-        add_settings(geometry, options);
-        geometries.push_back(geometry);
+                               .attention_groups = options.attention_groups.value_or(1),
+                               .state_groups = options.state_groups.value_or(0), .mode = *mode};
+        if (options.max_batched_tokens) geometry.max_num_batched_tokens = *options.max_batched_tokens;
+        question.geometries.push_back(with_settings(geometry, question.scenario.simulate));
       }
   }
-  return geometries;
+  return question;
 }
 
-std::vector<CacheGeometry> planned_geometries(const SimulateOptions& options) {
+Question planned_question(const SimulateOptions& options) {
   if (!options.modes.empty()) throw InputError("--mode belongs to --block-size; a scenario has engine.cache_mode");
-  const Scenario scenario = read_scenario(options.scenario);
-  std::vector<CacheGeometry> geometries;
+  if (options.attention_groups || options.state_groups)
+    throw InputError(fmt::format("{} belongs to --block-size; the groups of a scenario follow from its model",
+                                 options.state_groups ? "--state-groups" : "--attention-groups"));
+  ScenarioOptions with_budget = options.scenario;
+  if (options.max_batched_tokens)
+    with_budget.flags.push_back({"engine.max_num_batched_tokens", std::to_string(*options.max_batched_tokens),
+                                 fmt::format("--max-batched-tokens {}", *options.max_batched_tokens)});
+  Question question{read_scenario(with_budget), {}};
+  const Scenario& scenario = question.scenario;
   for (const CachePlan& plan : plan_scenario(scenario, scenario.pack_sizes).plans) {
     CacheGeometry geometry;
     try {
@@ -95,17 +134,9 @@ std::vector<CacheGeometry> planned_geometries(const SimulateOptions& options) {
       throw located(error, scenario);
     }
     geometry.name = fmt::format("N = {}", plan.attention_pack_size);
-    add_settings(geometry, options);
-    geometries.push_back(geometry);
+    question.geometries.push_back(with_settings(geometry, scenario.simulate));
   }
-  return geometries;
-}
-
-DriverSpec driver_of(const SimulateOptions& options) {
-  DriverSpec driver{.in_flight = options.in_flight, .cost = options.cost};
-  if (options.driver == "closed-loop") driver.kind = DriverKind::closed_loop;
-  if (options.driver == "open-loop") driver.kind = DriverKind::open_loop;
-  return driver;
+  return question;
 }
 
 /// Rows of requests as they end, each written whole.
@@ -130,37 +161,33 @@ class RequestRows {
   std::FILE* file_;
 };
 
-std::unique_ptr<TraceSource> open_trace(const SimulateOptions& options, SimulateReport& report) {
-  if (options.trace.empty()) {
-    SyntheticTraceSpec spec;
-    spec.seed = options.seed;
-    if (options.requests) spec.num_requests = *options.requests;
-    report.trace = fmt::format("a made-up trace of chats, agent loops and questions over documents, seed {}", spec.seed);
-    return std::make_unique<SyntheticTrace>(spec);
-  }
-  TraceFileSpec spec{.path = options.trace, .skip_bad_lines = options.skip_bad_lines, .max_requests = options.requests};
-  if (!options.trace_form.empty()) spec.form = parse_trace_form(options.trace_form);
-  report.trace = options.trace.substr(options.trace.find_last_of('/') + 1);
-  return std::make_unique<TraceFile>(spec);
+/// A trace this short is listed request by request.
+void list_requests(SimulateReport& report, SweepSpec& sweep) {
+  report.requests.resize(sweep.simulations.size());
+  for (std::size_t i = 0; i < sweep.simulations.size(); ++i)
+    sweep.simulations[i].on_record = [&listed = report.requests[i]](const RequestRecord& record) {
+      if (std::ssize(listed) <= most_listed_requests) listed.push_back(record);
+    };
 }
 
-int run_simulate(const SimulateOptions& options) {
-  const std::vector<CacheGeometry> geometries = is_bare(options) ? bare_geometries(options) : planned_geometries(options);
-  if (!options.per_request.empty() && geometries.size() > 1)
-    throw InputError(fmt::format("--per-request writes the requests of one cache, here are {}", geometries.size()));
-  SimulateReport report;
-  report.driver = driver_of(options);
-  SweepSpec sweep;
-  sweep.upper_bounds = options.upper_bounds;
-  for (const CacheGeometry& geometry : geometries) {
+SimulateReport simulate(const SimulateOptions& options, const Question& question) {
+  const SimulateRequest& request = question.scenario.simulate;
+  SimulateReport report{.trace = describe(request.trace), .driver = request.driver};
+  SweepSpec sweep{.upper_bounds = request.upper_bounds};
+  for (const CacheGeometry& geometry : question.geometries) {
     validate(geometry);
     sweep.simulations.push_back({.geometry = geometry, .driver = report.driver});
   }
-  const std::unique_ptr<TraceSource> trace = open_trace(options, report);
+  list_requests(report, sweep);
+  const std::unique_ptr<TraceSource> trace = open_trace(request.trace);
   std::unique_ptr<RequestRows> rows;
   if (!options.per_request.empty()) {
     rows = std::make_unique<RequestRows>(options.per_request);
-    sweep.simulations.front().on_record = [&](const RequestRecord& record) { rows->write(request_csv_row(record)); };
+    auto& on_record = sweep.simulations.front().on_record;
+    on_record = [&rows, list = on_record](const RequestRecord& record) {
+      list(record);
+      rows->write(request_csv_row(record));
+    };
   }
   {
     Progress progress(options.output.quiet);
@@ -174,8 +201,40 @@ int run_simulate(const SimulateOptions& options) {
     report.result = run_sweep(*trace, sweep);
   }
   if (const auto* file = dynamic_cast<const TraceFile*>(trace.get())) report.bad_lines = file->bad_lines();
-  write_output(render_simulate(report, options.output.format(), options.output.style()));
+  return report;
+}
+
+int run_simulate(const SimulateOptions& options) {
+  const Question question = is_bare(options) ? bare_question(options) : planned_question(options);
+  if (!options.per_request.empty() && question.geometries.size() > 1)
+    throw InputError(fmt::format("--per-request writes the requests of one cache, here are {}; choose one, say with "
+                                 "--pack", question.geometries.size()));
+  try {
+    write_output(render_simulate(simulate(options, question), options.output.format(), options.output.style()));
+  } catch (const SpecError& error) {
+    throw explained(error, options, question.scenario);
+  }
   return exit_fine;
+}
+
+/// A flag that stands for a key of the scenario.
+CLI::Option* add_key(CLI::App& command, SimulateOptions& options, const std::string& flag, const char* key,
+                     const char* type, const char* doc) {
+  return command
+      .add_option_function<std::string>(
+          flag,
+          [&options, flag, key](const std::string& value) {
+            options.scenario.flags.push_back({key, value, flag + " " + value});
+          },
+          doc)
+      ->type_name(type);
+}
+
+/// A flag without a value that stands for a key and its value.
+void add_switch(CLI::App& command, SimulateOptions& options, const std::string& flag, const char* key,
+                const char* value, const char* doc) {
+  command.add_flag_callback(
+      flag, [&options, flag, key, value] { options.scenario.flags.push_back({key, value, flag}); }, doc);
 }
 
 void add_cache_options(CLI::App& command, SimulateOptions& options) {
@@ -187,47 +246,55 @@ void add_cache_options(CLI::App& command, SimulateOptions& options) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("BLOCKS");
-  command.add_option("--attention-groups", options.attention_groups, "full-attention groups (default: 1)")
+  command.add_option("--attention-groups", options.attention_groups, "its full-attention groups (default: 1)")
       ->type_name("N");
-  command.add_option("--state-groups", options.state_groups, "recurrent groups (default: 0)")->type_name("N");
-  command.add_option("--mode", options.modes, "none, align (the default) or all, one or a list")
+  command.add_option("--state-groups", options.state_groups, "its recurrent groups (default: 0)")->type_name("N");
+  command.add_option("--mode", options.modes, "its cache mode: none, align (the default) or all, one or a list")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("MODE");
   command.add_option("--max-batched-tokens", options.max_batched_tokens, "most tokens of one step (default: 8192)")
       ->type_name("TOKENS");
-  command.add_option("--max-num-seqs", options.max_num_seqs, "most running requests (default: 256)")->type_name("N");
-  command.add_option("--watermark", options.watermark, "share of the pool kept free at admission (default: 0)")
-      ->type_name("SHARE");
-  command.add_option("--retention", options.retention, "keep checkpoints at multiples of this, 0 only the last one")
-      ->type_name("TOKENS");
-  command.add_option("--match-unit", options.match_unit, "find prefixes at multiples of this, a divisor of the block")
-      ->type_name("TOKENS");
-  command.add_flag("--no-branch-point", options.no_branch_point, "no checkpoint where prompts part");
+  add_key(command, options, "--max-num-seqs", "simulate.max_num_seqs", "N", "most running requests (default: 256)");
+  add_key(command, options, "--watermark", "simulate.watermark", "SHARE",
+          "share of the pool kept free at admission (default: 0)");
+  add_key(command, options, "--retention", "simulate.retention_interval_tokens", "TOKENS",
+          "keep checkpoints at multiples of this, 0 only the last one");
+  add_key(command, options, "--match-unit", "simulate.match_unit_tokens", "TOKENS",
+          "find prefixes at multiples of this, a divisor of the block");
+  add_switch(command, options, "--no-branch-point", "simulate.branch_point", "false",
+             "no checkpoint where prompts part");
 }
 
 void add_trace_options(CLI::App& command, SimulateOptions& options) {
-  command.add_option("--trace", options.trace, "Mooncake or Qwen-Bailian form, also .gz or .zst (default: made up)")
-      ->type_name("FILE");
-  command.add_option("--trace-form", options.trace_form, "mooncake or qwen (default: by the first request)")
-      ->check(CLI::IsMember({"mooncake", "qwen"}).description(""))
-      ->type_name("FORM");
-  command.add_option("--requests", options.requests, "only the first ones")->type_name("N");
-  command.add_option("--seed", options.seed, "of the made-up trace (default: 1)")->type_name("SEED");
-  command.add_flag("--skip-bad-lines", options.skip_bad_lines, "count damaged lines instead of stopping at the first");
   command
-      .add_option("--driver", options.driver,
-                  "one-at-a-time (the default), closed-loop (--in-flight) or open-loop (by timestamps)")
-      ->check(CLI::IsMember({"one-at-a-time", "closed-loop", "open-loop"}).description(""))
-      ->type_name("DRIVER");
-  command.add_option("--in-flight", options.in_flight, "closed loop: requests in flight (default: 64)")->type_name("K");
-  command.add_option("--prefill-seconds", options.cost.per_prefill_token, "open loop: a prefill token (default: 5e-5)")
-      ->type_name("S");
-  command.add_option("--decode-seconds", options.cost.per_decode_step, "open loop: a decode step (default: 0.02)")
-      ->type_name("S");
-  command.add_option("--copy-seconds", options.cost.per_copied_state, "open loop: a copied state (default: 1e-5)")
-      ->type_name("S");
-  command.add_flag("--upper-bounds", options.upper_bounds, "also with an unlimited pool, and matching token by token");
+      .add_option_function<std::string>(
+          "--trace",
+          [&options](const std::string& path) {
+            options.scenario.flags.push_back(
+                {"simulate.trace", "{file: " + yaml_quoted(path) + "}", "--trace " + path});
+          },
+          "Mooncake or Qwen-Bailian form, also .gz or .zst (default: the scenario's, else a made-up one)")
+      ->type_name("FILE");
+  add_key(command, options, "--trace-form", "simulate.trace.form", "FORM",
+          "mooncake or qwen (default: by the first request)");
+  add_key(command, options, "--requests", "simulate.trace.max_requests", "N",
+          "only the first ones (default: all, of a made-up trace 10000)");
+  add_key(command, options, "--seed", "simulate.trace.synthetic.seed", "SEED", "of the made-up trace (default: 1)");
+  add_switch(command, options, "--skip-bad-lines", "simulate.trace.skip_bad_lines", "true",
+             "count damaged lines instead of stopping at the first");
+  add_key(command, options, "--driver", "simulate.driver", "DRIVER",
+          "one-at-a-time (the default), closed-loop (--in-flight) or open-loop (by timestamps)");
+  add_key(command, options, "--in-flight", "simulate.in_flight", "K",
+          "closed loop: requests in flight (default: 64)");
+  add_key(command, options, "--prefill-seconds", "simulate.cost.per_prefill_token", "S",
+          "open loop: a prefill token (default: 5e-5)");
+  add_key(command, options, "--decode-seconds", "simulate.cost.per_decode_step", "S",
+          "open loop: a decode step (default: 0.02)");
+  add_key(command, options, "--copy-seconds", "simulate.cost.per_copied_state", "S",
+          "open loop: a copied state (default: 1e-5)");
+  add_switch(command, options, "--upper-bounds", "simulate.upper_bounds", "true",
+             "also with an unlimited pool, and matching token by token");
   command.add_option("--per-request", options.per_request, "write a line of CSV for every request, as it ends")
       ->type_name("FILE");
 }
@@ -246,9 +313,12 @@ void add_simulate_command(CLI::App& app, CommandAction& action) {
       "Examples:\n"
       "  hybridkv simulate qwen3.5-397b --pack 1,3,5\n"
       "  hybridkv simulate qwen3.5-397b --pack 5 --trace conversation.jsonl --upper-bounds\n"
-      "  hybridkv simulate qwen3.5-397b --driver closed-loop --in-flight 32\n"
+      "  hybridkv simulate qwen3.5-397b --pack 3 --driver closed-loop --in-flight 32\n"
       "  hybridkv simulate --block-size 272,528,1056 --num-blocks 20000 --state-groups 1 --trace conversation.jsonl\n"
-      "  hybridkv simulate --block-size 528 --num-blocks 20000 --state-groups 1 --per-request requests.csv");
+      "  hybridkv simulate --block-size 528 --num-blocks 20000 --state-groups 1 --per-request requests.csv\n"
+      "Published results as scenarios: prefix-copies, prefix-second-copies, prefix-block-boundary, prefix-checkpoints,\n"
+      "prefix-long-block, null-block-ceiling. Flags override the section simulate of a scenario, whose keys the shipped\n"
+      "scenario `example` explains.");
   command->callback([options, &action] { action = [options] { return run_simulate(*options); }; });
 }
 

@@ -8,6 +8,7 @@
 
 #include "report/human.h"
 #include "report/json_text.h"
+#include "simulator/closed_form.h"
 
 namespace hybridkv {
 
@@ -77,6 +78,7 @@ Table load_table(const SimulateReport& report) {
                {"refused", "refused"},
                {"preempted_requests", "preempted"},
                {"reprefilled_tokens", "prefilled", "again"},
+               {"longest_request", "longest request", "that fits, tokens"},
                {"steps", "steps"}});
   for (const SimulationStats& stats : report.result.stats) {
     const double held = mean_of(stats, &SeriesPoint::held_blocks);
@@ -84,7 +86,7 @@ Table load_table(const SimulateReport& report) {
     table.add_row({stats.geometry.name, stats.geometry.block_size_tokens, stats.max_held_blocks, Real{held, 1},
                    Percent{held == 0 ? 0 : 100 * states / held, 1}, stats.max_running,
                    Real{mean_of(stats, &SeriesPoint::running_requests), 1}, stats.refused + stats.stalled,
-                   stats.preempted_requests, stats.reprefilled_tokens, stats.steps});
+                   stats.preempted_requests, stats.reprefilled_tokens, longest_request(stats.geometry), stats.steps});
   }
   return table;
 }
@@ -102,6 +104,40 @@ Table latency_table(const SimulateReport& report) {
     table.add_row({stats.geometry.name, stats.geometry.block_size_tokens, Real{stats.first_token.mean(), 3},
                    Real{stats.first_token.quantile(0.5), 3}, Real{stats.first_token.quantile(0.99), 3},
                    Real{stats.queueing.mean(), 3}, Real{stats.queueing.quantile(0.99), 3}, Real{stats.seconds, 1}});
+  return table;
+}
+
+bool lists_requests(const SimulateReport& report) {
+  return !report.requests.empty() && report.result.requests > 0 && report.result.requests <= most_listed_requests;
+}
+
+/// Where a prompt that finds nothing leaves checkpoints.
+std::string cold_checkpoints(const CacheGeometry& geometry, const RequestRecord& request) {
+  if (request.hit_tokens > 0 || request.uncached_common > 0 || request.status != RequestStatus::ok) return "";
+  std::vector<std::string> positions;
+  const std::vector<std::int64_t> all = checkpoint_positions(geometry, request.input_length);
+  for (std::size_t i = 0; i < all.size() && i < 4; ++i) positions.push_back(human_count(all[i]));
+  if (all.size() > 4) positions.push_back("…");
+  return fmt::format("{}", fmt::join(positions, ", "));
+}
+
+Table requests_table(const SimulateReport& report) {
+  Table table({{"name", "cache", "", Align::left},
+               {"block_size_tokens", "block", "tokens"},
+               {"idx", "request"},
+               {"input_length", "prompt", "tokens"},
+               {"hit_tokens", "hit", "tokens"},
+               {"hit_rate", "hit", "rate"},
+               {"num_chunks", "chunks"},
+               {"checkpoints", "checkpoints if cold", "closed form", Align::left},
+               {"status", "ended", "", Align::left}});
+  for (std::size_t i = 0; i < report.requests.size(); ++i) {
+    const CacheGeometry& g = report.result.stats[i].geometry;
+    for (const RequestRecord& request : report.requests[i])
+      table.add_row({g.name, g.block_size_tokens, request.index, request.input_length, request.hit_tokens,
+                     Percent{100 * share(request.hit_tokens, request.input_length), 1}, request.num_chunks,
+                     cold_checkpoints(g, request), std::string(to_string(request.status))});
+  }
   return table;
 }
 
@@ -157,6 +193,20 @@ ordered_json series_json(const SimulationStats& stats) {
   return series;
 }
 
+ordered_json requests_json(const std::vector<RequestRecord>& requests) {
+  ordered_json list = ordered_json::array();
+  for (const RequestRecord& request : requests)
+    list.push_back({{"idx", request.index},
+                    {"input_length", request.input_length},
+                    {"hit_tokens", request.hit_tokens},
+                    {"num_chunks", request.num_chunks},
+                    {"evictions", request.evictions},
+                    {"status", to_string(request.status)},
+                    {"preemptions", request.preemptions},
+                    {"reprefilled_tokens", request.reprefilled_tokens}});
+  return list;
+}
+
 }  // namespace
 
 Document simulate_report(const SimulateReport& report) {
@@ -169,6 +219,10 @@ Document simulate_report(const SimulateReport& report) {
   document.blocks.emplace_back(std::move(facts));
   document.blocks.emplace_back(Heading{"What is found again"});
   document.blocks.emplace_back(hits_table(report));
+  if (lists_requests(report)) {
+    document.blocks.emplace_back(Heading{"Request by request"});
+    document.blocks.emplace_back(requests_table(report));
+  }
   document.blocks.emplace_back(Heading{"What the pool holds"});
   document.blocks.emplace_back(load_table(report));
   if (report.driver.kind == DriverKind::open_loop) {
@@ -194,7 +248,7 @@ Table simulate_table(const SimulateReport& report) {
                {"max_held_blocks", "most blocks held"}, {"max_held_state_blocks", "most state blocks held"},
                {"max_running", "most running"}, {"refused", "refused"}, {"stalled", "stalled"},
                {"preemptions", "preemptions"}, {"preempted_requests", "preempted requests"},
-               {"reprefilled_tokens", "tokens prefilled again"}, {"generated_tokens", "generated tokens"},
+               {"reprefilled_tokens", "tokens prefilled again"}, {"longest_request", "longest request"}, {"generated_tokens", "generated tokens"},
                {"prefill_chunks", "prefill chunks"}, {"copied_states", "copied states"}, {"steps", "steps"},
                {"seconds", "simulated seconds"}, {"unlimited_hit_tokens", "hit tokens, unlimited pool"},
                {"token_exact_hit_tokens", "hit tokens, token-exact"}, {"modelled", "modelled rules"}});
@@ -208,7 +262,7 @@ Table simulate_table(const SimulateReport& report) {
                    stats.requests_with_hit, stats.pool.checkpoints_made, stats.pool.checkpoints_used,
                    stats.pool.checkpoints_evicted, stats.pool.evictions, stats.max_held_blocks,
                    stats.max_held_state_blocks, stats.max_running, stats.refused, stats.stalled, stats.preemptions,
-                   stats.preempted_requests, stats.reprefilled_tokens, stats.generated_tokens, stats.prefill_chunks,
+                   stats.preempted_requests, stats.reprefilled_tokens, longest_request(g), stats.generated_tokens, stats.prefill_chunks,
                    stats.copied_states, stats.steps, Real{stats.seconds, 6},
                    report.result.unlimited.empty() ? Cell(std::monostate{})
                                                    : Cell(report.result.unlimited[i].hit_tokens),
@@ -234,6 +288,9 @@ std::string render_simulate(const SimulateReport& report, Format format, const S
   json["caches"] = to_json(simulate_table(report));
   for (std::size_t i = 0; i < report.result.stats.size(); ++i)
     json["caches"][i]["series"] = series_json(report.result.stats[i]);
+  if (lists_requests(report))
+    for (std::size_t i = 0; i < report.requests.size(); ++i)
+      json["caches"][i]["per_request"] = requests_json(report.requests[i]);
   return json_text(json);
 }
 

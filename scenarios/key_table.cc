@@ -95,6 +95,16 @@ std::int64_t read_size(const std::string& path, const YamlNode& node) {
   return size.value;
 }
 
+double read_number(const std::string& path, const YamlNode& node) {
+  require_scalar(path, node, "a number");
+  if (node.quoted)
+    fail(path, node, fmt::format("{} in quotes is text; write a number without quotes", in_quotes(node.text)));
+  const ParsedReal number = parse_real(node.text);
+  if (!number.problem.empty())
+    fail(path, node, fmt::format("{} {}; allowed: numbers from 0", in_quotes(node.text), number.problem));
+  return number.value;
+}
+
 std::string read_text(const std::string& path, const YamlNode& node) {
   require_scalar(path, node, "a text");
   if (node.text.empty()) fail(path, node, "an empty text");
@@ -122,6 +132,12 @@ std::string read_choice(const std::string& path, const YamlNode& node, const Key
     if (synonym == node.text) return meaning;
   fail(path, node,
        fmt::format("{} is none of the allowed words: {}", in_quotes(node.text), fmt::join(key.choices, ", ")));
+}
+
+void check_list(const std::string& path, const YamlNode& node) {
+  if (node.kind != YamlNode::Kind::list)
+    fail(path, node, fmt::format("{}, where a list of mappings is expected", describe(node)));
+  if (node.items.empty()) fail(path, node, "an empty list; give at least one mapping or leave the key out");
 }
 
 std::string path_of(const std::string& section_path, std::string_view key) {

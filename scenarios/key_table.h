@@ -21,12 +21,14 @@ struct SectionInfo;
 enum class ValueType {
   integer,   ///< one whole number
   size,      ///< an amount of memory
+  number,    ///< one number >= 0, perhaps with a fraction
   text,      ///< any text
   flag,      ///< true or false
   choice,    ///< one of some words
   integers,  ///< one or more whole numbers; a list is one value here, no sweep
   texts,     ///< one or more texts; a list is one value here, no sweep
   section,   ///< a mapping with keys of its own
+  sections,  ///< a list of mappings, each with the same keys
   model,     ///< a name, {file: …} or a model written out
   kinds,     ///< the kinds of layer of a model by name
 };
@@ -42,7 +44,7 @@ struct KeyInfo {
   std::vector<std::string> choices;                                 ///< choice: the words
   std::vector<std::pair<std::string, std::string>> synonyms;        ///< choice: further word, the word it stands for
   std::vector<std::string> spec_names;    ///< fields of the planner's spec that it sets under another name
-  const SectionInfo* section = nullptr;   ///< section: its keys
+  const SectionInfo* section = nullptr;   ///< section and sections: the keys of one mapping
   bool sweepable = false;                 ///< a list or range here means a sweep over the values
 };
 
@@ -64,11 +66,14 @@ struct ReadContext {
 std::int64_t read_integer(const std::string& path, const YamlNode& node, const KeyInfo& key);
 std::vector<std::int64_t> read_integers(const std::string& path, const YamlNode& node, const KeyInfo& key);
 std::int64_t read_size(const std::string& path, const YamlNode& node);
+double read_number(const std::string& path, const YamlNode& node);
 std::string read_text(const std::string& path, const YamlNode& node);
 std::vector<std::string> read_texts(const std::string& path, const YamlNode& node);
 bool read_flag(const std::string& path, const YamlNode& node);
 /// The chosen word itself where a synonym was written.
 std::string read_choice(const std::string& path, const YamlNode& node, const KeyInfo& key);
+/// Checks that the value is a list of at least one mapping; the mappings themselves are left to their section.
+void check_list(const std::string& path, const YamlNode& node);
 
 /// The path of a key inside a section; the root section has the path "".
 std::string path_of(const std::string& section_path, std::string_view key);
@@ -140,6 +145,14 @@ class Section {
     });
   }
 
+  Section& number(KeyInfo key, double Spec::*field) {
+    key.type = ValueType::number;
+    key.sweepable = true;
+    return add(std::move(key), [field](ReadContext&, const std::string& path, const YamlNode& node, Spec& spec) {
+      spec.*field = read_number(path, node);
+    });
+  }
+
   Section& text(KeyInfo key, std::string Spec::*field) {
     key.type = ValueType::text;
     return add(std::move(key), [field](ReadContext&, const std::string& path, const YamlNode& node, Spec& spec) {
@@ -186,6 +199,23 @@ class Section {
       Inner inner = start;
       section.read(context, path, node, inner);
       spec.*field = std::move(inner);
+    });
+  }
+
+  /// A list of mappings into a list of specs; values inside it are never swept. `section` must outlive this one.
+  template <class Inner>
+  Section& sections(KeyInfo key, std::vector<Inner> Spec::*field, const Section<Inner>& section) {
+    key.type = ValueType::sections;
+    key.section = &section.info();
+    return add(std::move(key), [&section, field](ReadContext& context, const std::string& path, const YamlNode& node,
+                                                 Spec& spec) {
+      check_list(path, node);
+      (spec.*field).clear();
+      for (std::size_t i = 0; i < node.items.size(); ++i) {
+        Inner inner;
+        section.read(context, path + "[" + std::to_string(i) + "]", node.items[i], inner);
+        (spec.*field).push_back(std::move(inner));
+      }
     });
   }
 

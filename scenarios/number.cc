@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -99,6 +100,17 @@ ParsedNumber parse_integer(std::string_view text) {
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number.value);
   if (parsed.ec == std::errc::result_out_of_range)
     number.problem = fmt::format("does not fit 64 bits (largest: {})", std::numeric_limits<std::int64_t>::max());
+  return number;
+}
+
+ParsedReal parse_real(std::string_view text) {
+  ParsedReal number;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number.value);
+  if (parsed.ec == std::errc::result_out_of_range) return {0, "is too large or too small for a number of 64 bits"};
+  // from_chars also reads the words inf and nan.
+  if (parsed.ec != std::errc() || parsed.ptr != end || !std::isfinite(number.value)) return {0, "is not a number"};
+  if (number.value < 0) return {0, "is too small"};
   return number;
 }
 

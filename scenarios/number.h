@@ -16,6 +16,15 @@ struct ParsedNumber {
 /// A whole number in decimal digits, perhaps with a minus.
 ParsedNumber parse_integer(std::string_view text);
 
+/// A number >= 0 that was read, or why the text is none.
+struct ParsedReal {
+  double value = 0;
+  std::string problem;  ///< "is not a number", …; empty when all is well
+};
+
+/// A finite number >= 0: "3", "0.25", "5e-5".
+ParsedReal parse_real(std::string_view text);
+
 /// An amount of memory in bytes: "42949672960", "40 GiB", "12.85GiB", "16 GB". KiB, MiB, GiB, TiB and PiB are
 /// powers of 1024, kB, MB, GB, TB and PB powers of 1000; a fraction of a byte is dropped.
 ParsedNumber parse_size(std::string_view text);

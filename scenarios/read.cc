@@ -10,6 +10,7 @@
 #include "scenarios/model_keys.h"
 #include "scenarios/number.h"
 #include "scenarios/scenario_keys.h"
+#include "scenarios/simulate_keys.h"
 #include "scenarios/suggest.h"
 
 namespace hybridkv {
@@ -25,10 +26,13 @@ std::string without_ending(const std::string& name) {
   return name;
 }
 
+/// Shipped scenarios that reproduce published numbers have a folder of their own; names leave it out.
+constexpr std::string_view published_folder = "published/";
+
 /// The embedded text of a shipped scenario, empty for any other name.
 std::string_view shipped_text(const std::string& name) {
   for (const EmbeddedFile& file : embedded_files())
-    if (file.path == name + ".yaml") return file.text;
+    if (file.path == name + ".yaml" || file.path == std::string(published_folder) + name + ".yaml") return file.text;
   return {};
 }
 
@@ -96,6 +100,8 @@ void collect_axes(std::vector<NodeAxis>& axes, const std::string& path, const Ya
     const std::string key_path = path_of(path, entry.key);
     if (is_swept(entry.value, *key)) {
       axes.push_back(axis_of(key_path, entry.value, *key));
+    } else if (key->type == ValueType::sections) {
+      continue;  // nothing inside a list of mappings is swept
     } else if (key->section) {
       collect_axes(axes, key_path, entry.value, *key->section);
     } else if (key->type == ValueType::model) {
@@ -178,7 +184,10 @@ ScenarioFile checked_file(std::string name, YamlNode root) {
 std::vector<std::string> shipped_scenarios() {
   std::vector<std::string> names;
   for (const EmbeddedFile& file : embedded_files())
-    if (!file.path.starts_with("models/")) names.push_back(without_ending(std::string(file.path)));
+    if (!file.path.starts_with("models/")) {
+      const bool published = file.path.starts_with(published_folder);
+      names.push_back(without_ending(std::string(file.path.substr(published ? published_folder.size() : 0))));
+    }
   return names;
 }
 
@@ -252,6 +261,17 @@ std::vector<Scenario> expand(const ScenarioFile& file) {
     scenarios.back().point = std::move(values);
   }
   return scenarios;
+}
+
+Scenario read_simulate_section(const ScenarioFile& file) {
+  ReadContext context;
+  Scenario scenario;
+  scenario.name = file.name;
+  context.places.add("", Place{file.root.place.text, 0, 0});
+  if (const YamlNode* simulate = file.root.find("simulate"))
+    simulate_keys().read(context, "simulate", *simulate, scenario.simulate);
+  scenario.places = std::move(context.places);
+  return scenario;
 }
 
 Scenario read_scenario(const ScenarioFile& file) {

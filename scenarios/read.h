@@ -56,4 +56,8 @@ std::vector<Scenario> expand(const ScenarioFile& file);
 /// engine.attention_pack_size.
 Scenario read_scenario(const ScenarioFile& file);
 
+/// Scenario::simulate and the places of its values alone, for a cache that is described without a model. What else the
+/// file holds is not read. Throws InputError for anything wrong in its section `simulate`.
+Scenario read_simulate_section(const ScenarioFile& file);
+
 }  // namespace hybridkv

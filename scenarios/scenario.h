@@ -9,6 +9,8 @@
 #include "planner/engine_spec.h"
 #include "planner/model_spec.h"
 #include "scenarios/source_map.h"
+#include "simulator/simulation.h"
+#include "simulator/trace_spec.h"
 
 namespace hybridkv {
 
@@ -19,6 +21,22 @@ struct VerifyRequest {
   std::optional<std::int64_t> resident_budget_bytes;  ///< default: half of the free memory
   std::vector<std::int64_t> pack_sizes;               ///< N to verify; empty: all of the scenario
   bool operator==(const VerifyRequest&) const = default;
+};
+
+/// What `simulate` is asked to run. Example: the embedded made-up trace, one request at a time.
+struct SimulateRequest {
+  TraceSpec trace;
+  DriverSpec driver{.in_flight = 64,
+                    .cost = {.per_prefill_token = 5e-5, .per_decode_step = 0.02, .per_copied_state = 1e-5}};
+  bool upper_bounds = false;                ///< also an unlimited pool, and token by token
+  // What only the scheduler knows of the cache; the rest is the plan's. Meaning as in CacheGeometry.
+  bool branch_point = true;
+  std::optional<std::int64_t> retention_interval_tokens;
+  std::optional<std::int64_t> match_unit_tokens;
+  std::int64_t max_num_seqs = 256;
+  double watermark = 0;
+  std::int64_t long_prefill_threshold = 0;
+  bool operator==(const SimulateRequest&) const = default;
 };
 
 /// The value that one swept key has at one point of a sweep.
@@ -37,6 +55,7 @@ struct Scenario {
   LimitsSpec limits;
   std::optional<WorkspaceSpec> workspace;
   VerifyRequest verify;
+  SimulateRequest simulate;
   std::vector<std::int64_t> pack_sizes = {1}; ///< N to plan, in the order written, each >= 1 and once
   std::vector<SweepValue> point;              ///< of the sweep it is a point of, in the order of the file; else empty
   SourceMap places;                           ///< for errors: where each value stands

@@ -3,6 +3,7 @@
 #include "scenarios/key_builders.h"
 #include "scenarios/model_keys.h"
 #include "scenarios/model_reader.h"
+#include "scenarios/simulate_keys.h"
 
 namespace hybridkv {
 
@@ -198,7 +199,8 @@ const Section<Scenario>& scenario_keys() {
         .section(key("workspace", ""), &Scenario::workspace,
                  workspace_keys())
         .section(key("verify", ""),
-                 &Scenario::verify, verify_keys());
+                 &Scenario::verify, verify_keys())
+        .section(key("simulate", ""), &Scenario::simulate, simulate_keys());
     return keys;
   }();
   return section;

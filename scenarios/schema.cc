@@ -37,19 +37,22 @@ Json words(const KeyInfo& key) {
   return schema;
 }
 
-Json mapping(const SectionInfo& section);
+/// `swept`: may its values be lists and ranges that mean a sweep?
+Json mapping(const SectionInfo& section, bool swept = true);
 
 /// The schema of one value that is not swept.
 Json single_value(const KeyInfo& key) {
   switch (key.type) {
     case ValueType::integer: return whole_number(key);
     case ValueType::size: return reference("size");
+    case ValueType::number: return {{"type", "number"}, {"minimum", 0}};
     case ValueType::text: return {{"type", "string"}, {"minLength", 1}};
     case ValueType::flag: return {{"type", "boolean"}};
     case ValueType::choice: return words(key);
     case ValueType::integers: return whole_numbers(key);
     case ValueType::texts: return any_of({{{"type", "string"}}, list_of({{"type", "string"}})});
     case ValueType::section: return mapping(*key.section);
+    case ValueType::sections: return list_of(mapping(*key.section, false));
     case ValueType::model: return reference("model_choice");
     case ValueType::kinds:
       return {{"type", "object"},
@@ -66,13 +69,14 @@ Json value(const KeyInfo& key) {
   return key.sweepable ? any_of({single, list_of(single)}) : single;
 }
 
-Json mapping(const SectionInfo& section) {
+Json mapping(const SectionInfo& section, bool swept) {
   Json schema = {{"type", "object"}, {"description", section.doc}, {"additionalProperties", false}};
   Json properties = Json::object();
   Json required = Json::array();
   for (const KeyInfo& key : section.keys) {
     properties[key.name] = {{"description", key.doc}};
-    properties[key.name].update(value(key));
+    properties[key.name].update(swept ? value(key) : single_value(key));
+    properties[key.name]["description"] = key.doc;
     if (key.required) required.push_back(key.name);
   }
   schema["properties"] = std::move(properties);

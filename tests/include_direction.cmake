@@ -9,7 +9,7 @@ set(planner layout mamba attention planner)
 set(simulator ${planner} simulator)
 set(verify ${simulator} verify)
 set(report ${verify} report)
-set(scenarios ${planner} scenarios)
+set(scenarios ${simulator} scenarios)
 set(cli ${report} scenarios cli)
 
 set(wrong "")

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -102,6 +103,81 @@ TEST_CASE("edge: lists make a product, drivers say what is modelled") {
   CHECK(contains(loop.output, "first token"));
 }
 
+TEST_CASE("golden: published numbers, from the scenarios that ship") {
+  const auto hits = [](const nlohmann::json& cache) {
+    std::vector<double> rates;
+    for (const auto& request : cache.at("per_request"))
+      rates.push_back(std::round(1000 * request.at("hit_tokens").get<double>() / request.at("input_length").get<double>()) /
+                      1000);
+    return rates;
+  };
+  const nlohmann::json copies = json_of("prefix-copies");
+  REQUIRE(copies.at("caches").size() == 2);
+  for (const auto& [cache, block, percent] : {std::tuple{0, 1056, 52.62}, std::tuple{1, 272, 94.88}}) {
+    CHECK(copies.at("caches")[cache].at("block_size_tokens") == block);
+    CHECK(std::round(1e4 * copies.at("caches")[cache].at("hit_rate").get<double>()) / 100 == doctest::Approx(percent));
+    CHECK(copies.at("caches")[cache].at("modelled") == "");
+  }
+  const nlohmann::json second = json_of("prefix-second-copies").at("caches")[0];
+  CHECK(second.at("block_size_tokens") == 528);
+  CHECK(hits(second) == std::vector<double>{0, 0.957, 0, 0.539});
+  const nlohmann::json boundary = json_of("prefix-block-boundary").at("caches")[0];
+  CHECK(boundary.at("block_size_tokens") == 1024);
+  CHECK(hits(boundary) == std::vector<double>{0, 0, 0, 0.999, 0, 0.5});
+  const nlohmann::json checkpoints = json_of("prefix-checkpoints").at("caches")[0];
+  CHECK(checkpoints.at("per_request")[0].at("num_chunks") == 3);
+  CHECK(checkpoints.at("per_request")[1].at("hit_tokens") == 1584);
+  CHECK(checkpoints.at("per_request")[2].at("hit_tokens") == 0);
+  CHECK(contains(run_program("simulate prefix-checkpoints").output, "1,584, 2,112"));
+  const nlohmann::json long_block = json_of("prefix-long-block").at("caches")[0];
+  CHECK(long_block.at("block_size_tokens") == 8320);
+  CHECK(long_block.at("requests") == 10608);
+  CHECK(long_block.at("requests_with_hit") == 0);
+}
+
+TEST_CASE("golden: with the null block a pool of 69 blocks ends requests of up to 1008 of 1024 tokens") {
+  const nlohmann::json cache = json_of("null-block-ceiling").at("caches")[0];
+  CHECK(cache.at("num_blocks") == 69);
+  CHECK(cache.at("longest_request") == 1008);
+  CHECK(cache.at("per_request")[0].at("status") == "ok");
+  CHECK(cache.at("per_request")[1].at("status") == "stalled");
+}
+
+TEST_CASE("edge: flags win over the scenario, and say so where they are wrong") {
+  CHECK(json_of("prefix-copies --pack 4 --requests 10").at("requests") == 10);
+  CHECK(json_of("prefix-copies --driver closed-loop").at("driver") == "closed_loop");
+  CHECK(json_of("prefix-copies --trace '" + invented + "mooncake.jsonl'").at("trace") == "mooncake.jsonl");
+  CHECK(json_of("prefix-copies --pack 4 --set simulate.match_unit_tokens=16").at("caches")[0].at("match_unit_tokens") ==
+        16);
+  const nlohmann::json base = json_of("prefix-checkpoints");
+  CHECK(base.at("caches")[0].at("per_request")[0].at("num_chunks") == 3);
+  CHECK(json_of("prefix-checkpoints --max-batched-tokens 8192").at("caches")[0].at("per_request")[0].at("num_chunks") == 2);
+}
+
+TEST_CASE("edge: bad values of the section simulate have their place") {
+  const auto refused = [](const std::string& arguments, const char* message) {
+    CAPTURE(arguments);
+    const ProgramRun run = run_program("simulate " + arguments);
+    CAPTURE(run.output);
+    CHECK(run.exit_code == 2);
+    CHECK(contains(run.output, message));
+  };
+  const std::string file = HYBRIDKV_TEST_DATA "/scenarios/bad_simulate.yaml";
+  refused("'" + file + "'", "bad_simulate.yaml:8:22: simulate.match_unit_tokens: 100 does not divide the block of 528");
+  refused("'" + file + "' --match-unit 16", "bad_simulate.yaml:12:37: simulate.trace.prompts[1].shared_tokens: must be 0 "
+                                            "to 10, is 11");
+  refused("prefix-copies --match-unit 100", "--match-unit 100: simulate.match_unit_tokens: 100 does not divide");
+  refused("prefix-copies --max-batched-tokens 100", "--max-batched-tokens 100: engine.max_num_batched_tokens: ");
+  refused("prefix-copies --seed 3", "--seed 3: simulate.trace: prompts and synthetic name two traces");
+  refused("qwen3.5-397b --set simulate.trace.synthetic.chat_weight=0 --set simulate.trace.synthetic.agent_weight=0 "
+          "--set simulate.trace.synthetic.retrieval_weight=0",
+          "simulate.trace.synthetic.chat_weight: all weights are 0");
+  refused("qwen3.5-397b --state-groups 2", "--state-groups belongs to --block-size");
+  refused("--block-size 528 --num-blocks 100 --tp 2", "--tp belongs to a plan");
+  refused("--block-size 528 --num-blocks 100 --set engine.tensor_parallel=2", "takes only keys of simulate");
+  refused("--block-size 528 --num-blocks 1", "--num-blocks: must be 2 to");
+}
+
 TEST_CASE("edge: bad flags and files are one message, exit code 2") {
   const auto refused = [](const std::string& arguments, const char* message) {
     CAPTURE(arguments);
@@ -116,6 +192,7 @@ TEST_CASE("edge: bad flags and files are one message, exit code 2") {
   refused("qwen3.5-397b --mode all", "a scenario has engine.cache_mode");
   refused("--block-size 528 --num-blocks 100 --trace nowhere.jsonl", "nowhere.jsonl");
   refused("--block-size 528,272 --num-blocks 100 --per-request x.csv", "writes the requests of one cache, here are 2");
-  refused("--block-size 528 --num-blocks 1000 --state-groups 1 --max-batched-tokens 100", "max_num_batched_tokens");
+  refused("--block-size 528 --num-blocks 1000 --state-groups 1 --max-batched-tokens 100",
+          "--max-batched-tokens: mode align cuts chunks to whole blocks: a budget of 100 below the block of 528");
   refused("--block-size 528 --num-blocks 1000 --match-unit 100", "match_unit");
 }

@@ -48,6 +48,8 @@ std::string without(const std::string& key) {
   return text;
 }
 
+constexpr const char* distribution_name = "a distribution";
+
 /// Every key of the table that a document does not hold, by path.
 void collect_missing(std::set<std::string>& missing, const std::string& path, const YamlNode& node,
                      const SectionInfo& section) {
@@ -56,6 +58,12 @@ void collect_missing(std::set<std::string>& missing, const std::string& path, co
     const std::string key_path = path_of(path, key.name);
     if (!value) {
       missing.insert(key_path);
+    } else if (key.type == ValueType::sections) {
+      YamlNode all;
+      for (const YamlNode& item : value->items) all.entries.insert(all.entries.end(), item.entries.begin(), item.entries.end());
+      collect_missing(missing, key_path, all, *key.section);
+    } else if (key.section && key.section->name == distribution_name) {
+      continue;  // each shows its own parameters; all_distributions() holds them together
     } else if (key.section) {
       collect_missing(missing, key_path, *value, *key.section);
     } else if (key.type == ValueType::model) {
@@ -73,10 +81,36 @@ void collect_missing(std::set<std::string>& missing, const std::string& path, co
   }
 }
 
+/// The parameters of all distributions together, and how they are read.
+std::pair<YamlNode, const SectionInfo*> all_distributions(const YamlNode& root) {
+  YamlNode all;
+  const SectionInfo* section = nullptr;
+  const KeyInfo* synthetic = scenario_keys().info().find("simulate")->section->find("trace")->section->find("synthetic");
+  const YamlNode* node = root.find("simulate")->find("trace")->find("synthetic");
+  for (const KeyInfo& key : synthetic->section->keys) {
+    if (!key.section || !node->find(key.name)) continue;
+    section = key.section;
+    const std::vector<YamlEntry>& entries = node->find(key.name)->entries;
+    all.entries.insert(all.entries.end(), entries.begin(), entries.end());
+  }
+  return {all, section};
+}
+
 std::set<std::string> missing_keys(const std::string& example) {
   std::set<std::string> missing;
-  collect_missing(missing, "", parse_scenario(with_all_keys(example), "example.yaml").root, scenario_keys().info());
+  const YamlNode root = parse_scenario(with_all_keys(example), "example.yaml").root;
+  collect_missing(missing, "", root, scenario_keys().info());
+  const auto [distributions, section] = all_distributions(root);
+  collect_missing(missing, distribution_name, distributions, *section);
   return missing;
+}
+
+/// The other two kinds of trace, which the example shows in lines that begin with "#   ".
+YamlNode other_traces() {
+  std::string text;
+  for (const std::string& line : lines_of(example_text()))
+    if (line.starts_with("    #   ")) text += line.substr(8) + "\n";
+  return parse_scenario(text, "example.yaml").root;
 }
 
 }  // namespace
@@ -95,16 +129,23 @@ TEST_CASE("golden: the example is read as it is, and with every key in use") {
 
 TEST_CASE("golden: the example shows every key that the reader knows") {
   // Where one key says it all, the keys that say it in two are shown for one kind of attention only.
+  // Of three kinds of trace one is in use; a constant stands in the comment about distributions.
   CHECK(missing_keys(example_text()) ==
-        std::set<std::string>{"engine.draft.attention.head_size", "model.kinds.chunked_local.head_size_k",
-                              "model.kinds.chunked_local.head_size_v", "model.kinds.sliding_window.head_size_k",
-                              "model.kinds.sliding_window.head_size_v"});
+        std::set<std::string>{"a distribution.value", "engine.draft.attention.head_size",
+                              "model.kinds.chunked_local.head_size_k", "model.kinds.chunked_local.head_size_v",
+                              "model.kinds.sliding_window.head_size_k", "model.kinds.sliding_window.head_size_v",
+                              "simulate.trace.file", "simulate.trace.form", "simulate.trace.prompts",
+                              "simulate.trace.skip_bad_lines"});
+  CHECK(example_text().find("{distribution: constant, value: 80}") != std::string::npos);
+  std::set<std::string> other;
+  collect_missing(other, "", other_traces(), *scenario_keys().info().find("simulate")->section->find("trace")->section);
+  CHECK(other == std::set<std::string>{"max_requests", "synthetic"});
   CHECK(example_text().find("model: {file: my-model.yaml}") != std::string::npos);
 }
 
 TEST_CASE("golden: the example names every word that the reader allows") {
   const std::string text = example_text();
-  for (const char* section : {"engine", "workspace"})
+  for (const char* section : {"engine", "workspace", "simulate"})
     for (const KeyInfo& key : scenario_keys().info().find(section)->section->keys)
       for (const std::string& word : key.choices) {
         CAPTURE(key.name);

@@ -33,7 +33,8 @@ TEST_CASE("edge: an unknown key like no other lists the known ones") {
   CHECK(reading_error("modell: x\nqqqq: 1\n") ==
         "bad.yaml:1:1: unknown key 'modell' in a scenario; did you mean 'model'?\n  modell: x\n  ^");
   CHECK(reading_error("qqqq: 1\n") ==
-        "bad.yaml:1:1: unknown key 'qqqq' in a scenario; known keys: name, model, engine, limits, workspace, verify\n"
+        "bad.yaml:1:1: unknown key 'qqqq' in a scenario; known keys: name, model, engine, limits, workspace, verify, "
+        "simulate\n"
         "  qqqq: 1\n"
         "  ^");
 }

@@ -122,6 +122,16 @@ TEST_CASE("edge: ranges without values, without end or without form") {
   }
 }
 
+TEST_CASE("edge: numbers with a fraction") {
+  CHECK(parse_real("3").value == 3);
+  CHECK(parse_real("0.25").value == 0.25);
+  CHECK(parse_real("5e-5").value == 5e-5);
+  for (const char* text : {"", "x", "1x", "1,5", "inf", "nan", "-inf", "1 2", "0x10", "+1"})
+    CHECK(parse_real(text).problem == "is not a number");
+  CHECK(parse_real("-1").problem == "is too small");
+  CHECK(parse_real("1e999").problem == "is too large or too small for a number of 64 bits");
+}
+
 TEST_CASE("law: the patterns of the JSON Schema accept what the reader accepts") {
   const Pattern size(size_pattern()), range(range_pattern());
   const std::vector<std::string> pieces{"1", "05", ".", "..", " ", "B", "GiB", "kB", "KB", "step", " step ", "-"};

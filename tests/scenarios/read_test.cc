@@ -177,7 +177,9 @@ TEST_CASE("edge: errors about layers get the place of their kind, of the pattern
 }
 
 TEST_CASE("golden: shipped scenarios can all be read, and are the files of the folder") {
-  CHECK(shipped_scenarios() == std::vector<std::string>{"example", "qwen3.5-397b"});
+  CHECK(shipped_scenarios() ==
+        std::vector<std::string>{"example", "null-block-ceiling", "prefix-block-boundary", "prefix-checkpoints",
+                                 "prefix-copies", "prefix-long-block", "prefix-second-copies", "qwen3.5-397b"});
   for (const std::string& name : shipped_scenarios()) CHECK(expand(load_scenario(name)).front().name == name);
   CHECK(embedded_files().size() == shipped_scenarios().size() + shipped_models().size());
   for (const EmbeddedFile& file : embedded_files())

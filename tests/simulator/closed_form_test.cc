@@ -1,4 +1,4 @@
-// The published numbers of vLLM BlockPool.2, in closed form and simulated.
+// The published numbers of vLLM PR 35703 and its discussion, in closed form and simulated.
 #include "simulator/closed_form.h"
 
 #include <doctest/doctest.h>

@@ -1,0 +1,300 @@
+#include "scenarios/simulate_keys.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+
+#include "scenarios/key_builders.h"
+
+namespace hybridkv {
+
+namespace {
+
+/// A distribution as the scenario writes it: by name, its parameters by theirs.
+struct DistributionText {
+  Distribution::Kind kind = Distribution::Kind::constant;
+  std::int64_t value = 0;
+  std::int64_t from = 0;
+  std::int64_t to = 0;
+  double mean = 0;
+  double median = 0;
+  double sigma = 0;
+  std::int64_t least = Distribution{}.least;
+  std::int64_t most = Distribution{}.most;
+};
+
+constexpr const char* all_parameters[] = {"value", "from", "to", "mean", "median", "sigma"};
+
+std::vector<std::string> parameters_of(Distribution::Kind kind) {
+  switch (kind) {
+    case Distribution::Kind::constant: return {"value"};
+    case Distribution::Kind::uniform: return {"from", "to"};
+    case Distribution::Kind::geometric: return {"mean"};
+    case Distribution::Kind::lognormal: return {"median", "sigma"};
+  }
+  return {};
+}
+
+/// A distribution has its own parameters, all of them, and no other's.
+void check_distribution(const std::string& path, const YamlNode& node, const DistributionText& text) {
+  const std::vector<std::string> own = parameters_of(text.kind);
+  const auto takes = [&] { return fmt::format("{} takes {}", to_string(text.kind), fmt::join(own, " and ")); };
+  for (const char* name : all_parameters) {
+    const bool is_own = std::find(own.begin(), own.end(), name) != own.end();
+    if (const YamlNode* value = node.find(name); value && !is_own)
+      throw error_at(value->key_place, fmt::format("{}: {}, not {}", path, takes(), name));
+    if (is_own && !node.find(name))
+      throw error_at(node.key_place, fmt::format("{}: key '{}' is missing: {}", path, name, takes()));
+  }
+  if (text.from > text.to)
+    throw error_at(node.find("to")->place, fmt::format("{}.to: {} is below from, {}", path, text.to, text.from));
+  if (text.least > text.most)
+    throw error_at(node.key_place, fmt::format("{}: least, {}, is above most, {}", path, text.least, text.most));
+}
+
+/// A number of tokens, turns or documents that a distribution may be limited to.
+KeyInfo bound(std::string name, std::string doc, std::int64_t minimum = 1) {
+  KeyInfo info = amount(std::move(name), std::move(doc), minimum);
+  info.maximum = Distribution{}.most;
+  return info;
+}
+
+const Section<DistributionText>& distribution_keys() {
+  static const Section<DistributionText> section = [] {
+    Section<DistributionText> keys("a distribution", "whole numbers drawn at random");
+    using enum Distribution::Kind;
+    keys.choice(with_choices(required(key("distribution", "constant (value), uniform (from .. to, both included), "
+                                                          "geometric (mean, from 1 upwards) or lognormal (median, "
+                                                          "sigma)")),
+                             words({constant, uniform, geometric, lognormal})),
+                &DistributionText::kind, parse_distribution_kind)
+        .integer(bound("value", "constant: the number", 0), &DistributionText::value)
+        .integer(bound("from", "uniform: the smallest number", 0), &DistributionText::from)
+        .integer(bound("to", "uniform: the largest number", 0), &DistributionText::to)
+        .number(key("mean", "geometric: the mean, at least 1"), &DistributionText::mean)
+        .number(key("median", "lognormal: the median"), &DistributionText::median)
+        .number(key("sigma", "lognormal: standard deviation of the logarithm"), &DistributionText::sigma)
+        .integer(bound("least", "smaller numbers are raised to it; default 1"), &DistributionText::least)
+        .integer(bound("most", "larger numbers are cut down to it; default: none are"), &DistributionText::most)
+        .check(check_distribution);
+    return keys;
+  }();
+  return section;
+}
+
+Distribution distribution_of(const DistributionText& text) {
+  Distribution distribution{.kind = text.kind, .least = text.least, .most = text.most};
+  switch (text.kind) {
+    case Distribution::Kind::constant: distribution.a = static_cast<double>(text.value); break;
+    case Distribution::Kind::uniform:
+      distribution.a = static_cast<double>(text.from);
+      distribution.b = static_cast<double>(text.to);
+      break;
+    case Distribution::Kind::geometric: distribution.a = text.mean; break;
+    case Distribution::Kind::lognormal:
+      distribution.a = text.median;
+      distribution.b = text.sigma;
+      break;
+  }
+  return distribution;
+}
+
+void add_distribution(Section<SyntheticTraceSpec>& keys, KeyInfo info, Distribution SyntheticTraceSpec::*field) {
+  info.type = ValueType::section;
+  info.section = &distribution_keys().info();
+  keys.add(std::move(info), [field](ReadContext& context, const std::string& path, const YamlNode& node,
+                                    SyntheticTraceSpec& spec) {
+    DistributionText text;
+    distribution_keys().read(context, path, node, text);
+    spec.*field = distribution_of(text);
+  });
+}
+
+/// What sessions are made of. Defaults in the docs are those of SyntheticTraceSpec, which a test compares.
+void add_lengths(Section<SyntheticTraceSpec>& keys) {
+  const auto add = [&](const char* name, const char* doc, Distribution SyntheticTraceSpec::*field) {
+    add_distribution(keys, key(name, doc), field);
+  };
+  add("system_tokens", "system prompts of chats and questions; default lognormal, median 700, sigma 0.7, 16 .. 16384",
+      &SyntheticTraceSpec::system_tokens);
+  add("agent_system_tokens", "system prompts of agent loops; default lognormal, median 3000, sigma 0.5, 16 .. 32768",
+      &SyntheticTraceSpec::agent_system_tokens);
+  add("chat_turns", "turns of a chat; default geometric, mean 4, at most 60", &SyntheticTraceSpec::chat_turns);
+  add("user_tokens", "a user's message or question; default lognormal, median 80, sigma 1.1, at most 32768",
+      &SyntheticTraceSpec::user_tokens);
+  add("answer_tokens", "an answer; default lognormal, median 250, sigma 0.8, at most 4096",
+      &SyntheticTraceSpec::answer_tokens);
+  add("agent_steps", "steps of an agent loop; default geometric, mean 12, at most 200",
+      &SyntheticTraceSpec::agent_steps);
+  add("tool_tokens", "a tool's result; default lognormal, median 400, sigma 1.1, at most 32768",
+      &SyntheticTraceSpec::tool_tokens);
+  add("action_tokens", "what an agent writes in one step; default lognormal, median 100, sigma 0.7, at most 4096",
+      &SyntheticTraceSpec::action_tokens);
+  add("documents_per_question", "documents behind one question; default uniform, 2 .. 6",
+      &SyntheticTraceSpec::documents_per_question);
+  add("document_tokens", "a document; default lognormal, median 600, sigma 0.5, 16 .. 8192",
+      &SyntheticTraceSpec::document_tokens);
+}
+
+const Section<SyntheticTraceSpec>& synthetic_keys() {
+  static const Section<SyntheticTraceSpec> section = [] {
+    using Spec = SyntheticTraceSpec;
+    Section<Spec> keys("simulate.trace.synthetic", "a made-up trace of chats, agent loops and questions over "
+                                                   "documents; the defaults are plausible, not measured");
+    keys.integer(count("seed", "the same seed gives the same requests; default 1", 0), &Spec::seed)
+        .number(key("sessions_per_second", "new chats, loops and questions together; default 2"),
+                &Spec::sessions_per_second)
+        .number(key("chat_weight", "share of chats among the sessions; default 0.6"), &Spec::chat_weight)
+        .number(key("agent_weight", "share of agent loops; default 0.25"), &Spec::agent_weight)
+        .number(key("retrieval_weight", "share of questions over documents; default 0.15"), &Spec::retrieval_weight)
+        .integer(count("num_system_prompts", "different system prompts of each of the three kinds; default 20"),
+                 &Spec::num_system_prompts)
+        .integer(count("num_documents", "different documents; default 5000"), &Spec::num_documents)
+        .number(key("popularity_skew", "Zipf exponent by which some system prompts and documents are taken more often "
+                                       "than others; 0: all alike; default 1"),
+                &Spec::popularity_skew);
+    add_lengths(keys);
+    keys.number(key("chat_pause_seconds", "mean time between the turns of a chat, exponential; default 45"),
+                &Spec::chat_pause_seconds)
+        .number(key("agent_pause_seconds", "mean time between the steps of a loop, exponential; default 6"),
+                &Spec::agent_pause_seconds)
+        .integer(amount("max_prompt_tokens", "a session ends before its prompt grows beyond; default 131072"),
+                 &Spec::max_prompt_tokens);
+    return keys;
+  }();
+  return section;
+}
+
+const Section<PromptSpec>& prompt_keys() {
+  static const Section<PromptSpec> section = [] {
+    Section<PromptSpec> keys("simulate.trace.prompts", "one prompt and the requests that have it");
+    keys.integer(required(amount("tokens", "length of the prompt")), &PromptSpec::tokens)
+        .integer(amount("copies", "requests with this very prompt, one after the other; default 1"),
+                 &PromptSpec::copies)
+        .integer(amount("shared_tokens", "its first tokens are those of an earlier prompt; default 0", 0),
+                 &PromptSpec::shared_tokens)
+        .integer(amount("shared_with", "number of that prompt in the list, from 1; default 1"),
+                 &PromptSpec::shared_with)
+        .integer(amount("output_tokens", "tokens each request generates, for drivers that decode; default 0", 0),
+                 &PromptSpec::output_tokens);
+    return keys;
+  }();
+  return section;
+}
+
+void check_trace(const std::string& path, const YamlNode& node, const TraceSpec&) {
+  const YamlNode* first = nullptr;
+  const char* first_name = "";
+  for (const char* name : {"file", "prompts", "synthetic"}) {
+    const YamlNode* value = node.find(name);
+    if (value && first)
+      throw error_at(value->key_place,
+                     fmt::format("{}: {} and {} name two traces; leave one out", path, first_name, name));
+    if (value) {
+      first = value;
+      first_name = name;
+    }
+  }
+  for (const char* name : {"form", "skip_bad_lines"})
+    if (const YamlNode* value = node.find(name); value && !node.find("file"))
+      throw error_at(value->key_place, fmt::format("{}.{}: goes with a trace file, and no file is given", path, name));
+}
+
+const Section<TraceSpec>& trace_keys() {
+  static const Section<TraceSpec> section = [] {
+    Section<TraceSpec> keys("simulate.trace", "the requests to replay: a file, prompts written out, or a made-up trace; "
+                                              "default: a made-up one");
+    KeyInfo file = key("file", "a trace in the Mooncake or the Qwen-Bailian form, also .gz or .zst, found from the "
+                               "folder of the scenario");
+    keys.add(file, [](ReadContext&, const std::string& path, const YamlNode& node, TraceSpec& spec) {
+      const std::filesystem::path directory = node.place.text->directory;
+      spec.file = (directory / read_text(path, node)).lexically_normal().string();
+    });
+    keys.choice(with_choices(key("form", "mooncake (one id per 512 tokens) or qwen (one per 16); default: by the first "
+                                         "request"),
+                             words({TraceForm::mooncake, TraceForm::qwen})),
+                &TraceSpec::form, parse_trace_form)
+        .flag(key("skip_bad_lines", "count damaged lines of the file instead of stopping at the first; default false"),
+              &TraceSpec::skip_bad_lines)
+        .sections(key("prompts", "prompts in the order in which they come"), &TraceSpec::prompts, prompt_keys())
+        .section(key("synthetic", ""), &TraceSpec::synthetic, synthetic_keys())
+        .integer(amount("max_requests", "only the first requests of the trace; default: all, of a made-up one 10000"),
+                 &TraceSpec::max_requests)
+        .check(check_trace);
+    return keys;
+  }();
+  return section;
+}
+
+const Section<CostModel>& cost_keys() {
+  static const Section<CostModel> section = [] {
+    Section<CostModel> keys("simulate.cost", "seconds that a step takes, linear in what it does; the defaults are of no "
+                                             "machine in particular");
+    keys.number(key("per_prefill_token", "of each prompt token computed; default 5e-5"), &CostModel::per_prefill_token)
+        .number(key("per_decode_step", "of a step in which at least one request decodes; default 0.02"),
+                &CostModel::per_decode_step)
+        .number(key("per_copied_state", "of each state copied, per recurrent group; default 1e-5"),
+                &CostModel::per_copied_state);
+    return keys;
+  }();
+  return section;
+}
+
+void add_driver_keys(Section<SimulateRequest>& keys) {
+  KeyInfo driver = with_choices(
+      key("driver", "how requests come: one_at_a_time (prefill only, as replays of engines did; the default), "
+                    "closed_loop (in_flight of them) or open_loop (by timestamps)"),
+      words({DriverKind::one_at_a_time, DriverKind::closed_loop, DriverKind::open_loop}));
+  driver.synonyms = {{"one-at-a-time", "one_at_a_time"}, {"closed-loop", "closed_loop"}, {"open-loop", "open_loop"}};
+  driver.type = ValueType::choice;
+  driver.sweepable = true;
+  keys.add(driver, [driver](ReadContext&, const std::string& path, const YamlNode& node, SimulateRequest& request) {
+    request.driver.kind = parse_driver_kind(read_choice(path, node, driver)).value();
+  });
+  keys.integer_by(count("in_flight", "closed loop: requests waiting and running together; default 64"),
+                  [](SimulateRequest& request, std::int64_t value) { request.driver.in_flight = value; });
+  KeyInfo cost = key("cost", cost_keys().info().doc);
+  cost.type = ValueType::section;
+  cost.section = &cost_keys().info();
+  keys.add(cost, [](ReadContext& context, const std::string& path, const YamlNode& node, SimulateRequest& request) {
+    cost_keys().read(context, path, node, request.driver.cost);
+  });
+}
+
+}  // namespace
+
+const Section<SimulateRequest>& simulate_keys() {
+  static const Section<SimulateRequest> section = [] {
+    using Request = SimulateRequest;
+    Section<Request> keys("simulate", "what `hybridkv simulate` replays, and how");
+    keys.section(key("trace", ""), &Request::trace, trace_keys());
+    add_driver_keys(keys);
+    keys.flag(key("upper_bounds", "also simulate a pool that never evicts, and match token by token; default false"),
+              &Request::upper_bounds)
+        .flag(key("branch_point", "cache mode align: end the first chunk where attention alone matched, so that the "
+                                  "branch point gets a checkpoint; default true"),
+              &Request::branch_point)
+        .integer(amount("retention_interval_tokens", "keep checkpoints at multiples of it, at the last boundary of a "
+                                                     "prompt and at branch points; 0: only the latter two; default: "
+                                                     "all are kept",
+                        0),
+                 &Request::retention_interval_tokens)
+        .integer(amount("match_unit_tokens", "find prefixes at multiples of it, a divisor of the block; default: the "
+                                             "block"),
+                 &Request::match_unit_tokens)
+        .integer(count("max_num_seqs", "most running requests; default 256"), &Request::max_num_seqs)
+        .number(key("watermark", "share of the pool kept free when a request is admitted beside others, below 1; "
+                                 "default 0"),
+                &Request::watermark)
+        .integer(sets(amount("long_prefill_threshold_tokens", "most tokens of one prompt in a step; default 0: no "
+                                                              "limit",
+                             0),
+                      {"long_prefill_threshold"}),
+                 &Request::long_prefill_threshold);
+    return keys;
+  }();
+  return section;
+}
+
+}  // namespace hybridkv

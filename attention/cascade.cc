@@ -1,0 +1,141 @@
+#include "attention/cascade.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "attention/common_prefix.h"
+#include "attention/partial.h"
+#include "attention/tile.h"
+
+namespace hybridkv {
+
+namespace {
+
+/// One run: the inputs with what both levels need of them.
+template <class Real>
+class CascadeRun {
+ public:
+  CascadeRun(const AttentionInputs& inputs, std::int64_t prefix_tokens, std::int64_t tile_tokens)
+      : inputs_(inputs),
+        prefix_tokens_(prefix_tokens),
+        tile_tokens_(round_up(tile_tokens, inputs.metadata.block_size_tokens)),
+        prefix_(inputs.num_tokens(), inputs.num_query_heads, inputs.head_size_v()),
+        suffix_(prefix_) {
+    for (std::int64_t kv_head = 0; kv_head < inputs.num_kv_heads(); ++kv_head)
+      queries_.push_back(load_queries<Real>(inputs, kv_head));
+  }
+
+  CascadeResult<Real> run() {
+    const CommonAttentionMetadata& metadata = inputs_.metadata;
+    if (prefix_tokens_ > 0) add_keys(request_with_queries(), 0, prefix_tokens_, 0, inputs_.num_tokens(), prefix_);
+    for (std::int64_t request = 0; request < metadata.num_reqs; ++request)
+      add_keys(request, prefix_tokens_, metadata.seq_lens[request], metadata.query_start_loc[request],
+               metadata.query_len(request), suffix_);
+    merge(prefix_, suffix_);
+    merge_sinks(prefix_, inputs_.sinks);
+    report();
+    return {finish(prefix_), prefix_tokens_, std::move(memory_)};
+  }
+
+ private:
+  /// Every request with query tokens has the blocks of the prefix; this is the first. Pre: there is one.
+  std::int64_t request_with_queries() const {
+    std::int64_t request = 0;
+    while (inputs_.metadata.query_len(request) == 0) ++request;
+    return request;
+  }
+
+  /// The keys [first_key, last_key) of a request against query tokens, tile by tile. Pre: first_key starts a block.
+  void add_keys(std::int64_t request, std::int64_t first_key, std::int64_t last_key, std::int64_t first_token,
+                std::int64_t num_tokens, Partial<Real>& into) {
+    if (num_tokens == 0) return;
+    const std::int64_t block_size = inputs_.metadata.block_size_tokens;
+    for (std::int64_t start = first_key; start < last_key; start += tile_tokens_) {
+      const std::int64_t keys = std::min(tile_tokens_, last_key - start);
+      std::vector<VisibleBlock> blocks;
+      for (std::int64_t key = start; key < start + keys; key += block_size)
+        blocks.push_back({inputs_.metadata.block(request, key / block_size),
+                          static_cast<std::int32_t>(std::min(block_size, start + keys - key))});
+      const std::int64_t bias_stride = fill_bias(request, start, keys, num_tokens);
+      for (std::int64_t kv_head = 0; kv_head < inputs_.num_kv_heads(); ++kv_head) {
+        load_blocks(inputs_, kv_head, blocks, tile_);
+        tile_keys_ = std::max(tile_keys_, static_cast<std::int64_t>(tile_.key.rows()));
+        attend(queries_[kv_head], tile_,
+               {first_token, num_tokens, keys, bias_.data(), bias_stride, static_cast<Real>(inputs_.soft_cap)}, kv_head,
+               scratch_, into);
+      }
+    }
+  }
+
+  /// The bias of a tile; returns its stride from token to token, 0 where all see all of the keys. So it is for the
+  /// prefix, which is past context of every token; beyond it the tokens are those of the request alone.
+  std::int64_t fill_bias(std::int64_t request, std::int64_t start, std::int64_t keys, std::int64_t num_tokens) {
+    const CommonAttentionMetadata& metadata = inputs_.metadata;
+    if (!metadata.causal || start + keys <= metadata.position(request, 0) + 1) {
+      bias_.assign(keys, Real{0});
+      return 0;
+    }
+    bias_.assign(Checked(num_tokens) * keys, -std::numeric_limits<Real>::infinity());
+    for (std::int64_t i = 0; i < num_tokens; ++i) {
+      const std::int64_t seen = std::clamp<std::int64_t>(metadata.position(request, i) + 1 - start, 0, keys);
+      std::fill_n(bias_.begin() + i * keys, seen, Real{0});
+    }
+    return keys;
+  }
+
+  void report() {
+    largest_bias_ = std::max(largest_bias_, static_cast<std::int64_t>(bias_.capacity()));
+    const auto add = [](std::vector<Allocation>& list, const char* what, std::vector<std::int64_t> shape) {
+      Checked bytes = static_cast<std::int64_t>(sizeof(Real));
+      for (const std::int64_t extent : shape) bytes *= extent;
+      if (bytes > 0) list.push_back({what, std::move(shape), bytes});
+    };
+    const std::int64_t tokens = inputs_.num_tokens(), heads = inputs_.num_query_heads;
+    add(memory_.biases, "suffix_bias", {largest_bias_});
+    add(memory_.scratch, "queries", {tokens, heads, inputs_.head_size_k()});
+    add(memory_.scratch, "key_tile", {tile_keys_, inputs_.head_size_k()});
+    add(memory_.scratch, "value_tile", {tile_keys_, inputs_.head_size_v()});
+    add(memory_.scratch, "scores", {static_cast<std::int64_t>(scratch_.scores.size())});
+    add(memory_.scratch, "weighted_values", {static_cast<std::int64_t>(scratch_.weighted.size())});
+    add(memory_.scratch, "partial_results", {2, tokens, heads, inputs_.head_size_v() + 2});
+  }
+
+  const AttentionInputs& inputs_;
+  const std::int64_t prefix_tokens_, tile_tokens_;
+  Partial<Real> prefix_, suffix_;         ///< the two levels
+  std::vector<RowMatrix<Real>> queries_;  ///< per KV head
+  std::vector<Real> bias_;
+  std::int64_t largest_bias_ = 0;
+  KeyValueTile<Real> tile_;
+  std::int64_t tile_keys_ = 0;            ///< most rows the tile ever had
+  TileScratch<Real> scratch_;
+  MemoryReport memory_;
+};
+
+}  // namespace
+
+template <class Real>
+CascadeResult<Real> cascade_attention(const AttentionInputs& inputs, const CascadeOptions& options) {
+  check_inputs(inputs);
+  if (inputs.mask.kind != MaskKind::full)
+    throw InputError(fmt::format("cascade attention: every token sees the whole common prefix, which a {} mask of {} "
+                                 "tokens does not let it; take another backend",
+                                 to_string(inputs.mask.kind), inputs.mask.window_tokens));
+  if (options.tile_tokens < 1)
+    throw InputError(fmt::format("cascade attention: tiles of {} tokens; at least 1", options.tile_tokens));
+  const std::int64_t longest = common_prefix_tokens(inputs.metadata);
+  const std::int64_t prefix = options.common_prefix_tokens.value_or(longest);
+  if (prefix < 0 || prefix > longest || prefix % inputs.metadata.block_size_tokens != 0)
+    throw InputError(fmt::format("cascade attention: a common prefix of {} tokens; it must be a multiple of the block "
+                                 "of {} tokens and at most the {} that all requests have in common",
+                                 prefix, inputs.metadata.block_size_tokens, longest));
+  return CascadeRun<Real>(inputs, prefix, options.tile_tokens).run();
+}
+
+template CascadeResult<float> cascade_attention(const AttentionInputs&, const CascadeOptions&);
+template CascadeResult<double> cascade_attention(const AttentionInputs&, const CascadeOptions&);
+
+}  // namespace hybridkv

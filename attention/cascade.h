@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "attention/inputs.h"
+#include "attention/memory_report.h"
+#include "attention/output.h"
+
+namespace hybridkv {
+
+/// How the cascade runs.
+struct CascadeOptions {
+  /// Tokens of the common prefix, a multiple of the block size; nothing = all that `common_prefix_tokens` finds.
+  /// 0 is no cascade: every request for itself.
+  std::optional<std::int64_t> common_prefix_tokens = {};
+  std::int64_t tile_tokens = 1024;  ///< keys converted and scored at a time, >= 1, rounded up to whole blocks
+};
+
+/// Result of the cascade, computed in Real.
+template <class Real>
+struct CascadeResult {
+  AttentionOutput<Real> output;
+  std::int64_t common_prefix_tokens = 0;  ///< what was computed once
+  MemoryReport memory;
+};
+
+/// Attention in two levels: the prefix that all requests have in common against all query tokens of the batch, in one
+/// dense pass without a mask, and each request against the keys of its own behind it; the two partial results of every
+/// token are merged, then the sinks, once. The keys of the prefix are read once instead of once per request. All
+/// keys come from the cache, which holds the new tokens already; decodes and prompts are treated alike.
+/// GQA, MLA and soft caps; slots that no token may see are not read.
+/// Throws InputError as `check_inputs`, for a window or chunk (the prefix would need a mask), for a prefix that is no
+/// multiple of the block size or longer than the common one, and for a tile below 1 token.
+/// Source: FlashInfer's cascade inference (MultiLevelCascadeAttentionWrapper) and cascade_attention of vLLM's
+/// FlashAttention backend.
+template <class Real>
+CascadeResult<Real> cascade_attention(const AttentionInputs& inputs, const CascadeOptions& options = {});
+
+extern template CascadeResult<float> cascade_attention(const AttentionInputs&, const CascadeOptions&);
+extern template CascadeResult<double> cascade_attention(const AttentionInputs&, const CascadeOptions&);
+
+}  // namespace hybridkv

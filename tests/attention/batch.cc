@@ -89,6 +89,16 @@ Batch rounded(Batch batch, DType dtype) {
   return batch;
 }
 
+Batch with_latent(Batch batch) {
+  const auto copy = [&](const std::vector<float>& keys, std::vector<float>& values) {
+    for (std::int64_t row = 0; row < std::ssize(keys) / batch.head_size_k; ++row)
+      std::copy_n(keys.begin() + row * batch.head_size_k, batch.head_size_v, values.begin() + row * batch.head_size_v);
+  };
+  copy(batch.key_cache, batch.value_cache);
+  copy(batch.key_new, batch.value_new);
+  return batch;
+}
+
 Batch mixed_batch(std::uint64_t seed) {
   return random_batch({.query_lens = {9, 5, 6, 1, 3, 1}, .context_lens = {0, 21, 30, 26, 23, 3},
                        .is_decode = {false, false, false, true, true, true}, .shared_prefix_blocks = 5,

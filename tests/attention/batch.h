@@ -68,6 +68,9 @@ std::vector<UnifiedOptions> all_ways();
 /// The batch with K and V, cached and new, as a cache of that element type would hold them.
 Batch rounded(Batch batch, DType dtype);
 
+/// The batch with V as the beginning of K in every token, as in MLA. Pre: one KV head, head_size_v <= head_size_k.
+Batch with_latent(Batch batch);
+
 /// What a random batch is made of.
 struct BatchShape {
   std::vector<std::int64_t> query_lens, context_lens;

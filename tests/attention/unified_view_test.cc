@@ -69,17 +69,10 @@ TEST_CASE("law: every view gives the bits of the plain one, any element type") {
 }
 
 TEST_CASE("law: one latent per token serves as K and V") {
-  Batch batch = random_batch({.query_lens = {5, 1, 2}, .context_lens = {19, 40, 35}, .is_decode = {false, true, true},
-                              .shared_prefix_blocks = 1, .num_query_heads = 4, .num_kv_heads = 1, .head_size_k = 24,
-                              .head_size_v = 16},
-                             22);
-  const auto take_latent = [](const std::vector<float>& key, std::vector<float>& value) {
-    for (std::size_t row = 0; row < key.size() / 24; ++row)
-      std::copy_n(key.begin() + static_cast<std::ptrdiff_t>(row * 24), 16,
-                  value.begin() + static_cast<std::ptrdiff_t>(row * 16));
-  };
-  take_latent(batch.key_cache, batch.value_cache);
-  take_latent(batch.key_new, batch.value_new);
+  const Batch batch = with_latent(random_batch(
+      {.query_lens = {5, 1, 2}, .context_lens = {19, 40, 35}, .is_decode = {false, true, true},
+       .shared_prefix_blocks = 1, .num_query_heads = 4, .num_kv_heads = 1, .head_size_k = 24, .head_size_v = 16},
+      22));
   const auto expected = unified<float>(batch).output;
   CHECK(largest_error(expected, reference(batch)) <= fp32_tolerance);
   for (const PhysicalOrder order : {PhysicalOrder::nhd, PhysicalOrder::head_major}) {

@@ -1,0 +1,220 @@
+#include "attention/backend.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "attention/common_prefix.h"
+#include "attention/local_attention.h"
+#include "attention/microbatch.h"
+#include "layout/error.h"
+#include "tests/attention/batch.h"
+#include "tests/attention/random_shape.h"
+
+namespace hybridkv::test {
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+/// A backend over the common metadata of the inputs; what they say of decodes is not handed on.
+BackendResult run(AttentionBackend backend, const AttentionInputs& inputs, const BackendOptions& options = {}) {
+  const std::int64_t prefix = inputs.mask.kind == MaskKind::full ? common_prefix_tokens(inputs.metadata) : 0;
+  return metadata_builder(backend, options)->build(prefix, inputs.metadata)->run(inputs);
+}
+
+TEST_CASE("law: every backend equals the reference, whatever it takes for a decode") {
+  for (const AttentionBackend backend : all_attention_backends) {
+    CAPTURE(to_string(backend));
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+      const Batch batch = mixed_batch(seed);
+      const PagedCache cache = lay_out_plain(batch);
+      for (const std::int64_t threshold : {0, 1, 3, 100})
+        CHECK(largest_error(run(backend, inputs_of(batch, cache), {threshold}).output, reference(batch)) <=
+              fp32_tolerance);
+    }
+  }
+}
+
+TEST_CASE("law: local attention as virtual batches works with every backend") {
+  const Batch batch = mixed_batch();
+  const PagedCache cache = lay_out_plain(batch);
+  for (const std::int64_t chunk : {4, 12, 400}) {
+    AttentionInputs masked = inputs_of(batch, cache);
+    masked.mask = {MaskKind::chunked_local, chunk};
+    const auto expected = reference_attention(masked);
+    AttentionTensors tensors = masked;
+    tensors.mask = {};
+    for (const AttentionBackend backend : all_attention_backends) {
+      CAPTURE(to_string(backend));
+      const CommonAttentionMetadata local = local_attention_batches(batch.metadata, chunk).metadata;
+      CHECK(largest_error(metadata_builder(backend)->build(0, local)->run(tensors).output, expected) <=
+            fp32_tolerance);
+    }
+  }
+}
+
+TEST_CASE("law: microbatches of every backend concatenate to the whole, bit for bit where the table says so") {
+  CHECK(rc::check("microbatches of backends", [] {
+    const Batch batch = random_batch(random_shape(), *rc::gen::arbitrary<std::uint64_t>());
+    const PagedCache cache = lay_out_plain(batch);
+    const AttentionInputs whole = inputs_of(batch, cache);
+    const std::int64_t cut = *rc::gen::inRange<std::int64_t>(0, whole.num_tokens() + 1);
+    for (const AttentionBackend backend : all_attention_backends) {
+      const AttentionOutput<float> expected = run(backend, whole).output;
+      AttentionOutput<float> both = run(backend, slice_inputs(whole, 0, cut)).output;
+      const AttentionOutput<float> tail = run(backend, slice_inputs(whole, cut, whole.num_tokens())).output;
+      both.out.insert(both.out.end(), tail.out.begin(), tail.out.end());
+      both.lse.insert(both.lse.end(), tail.lse.begin(), tail.lse.end());
+      RC_ASSERT(largest_error(both, reference(batch)) <= fp32_tolerance);
+      if (feature_support(AttentionFeature::exact_microbatches).by(backend)) {
+        RC_ASSERT(both.out == expected.out);
+        RC_ASSERT(both.lse == expected.lse);
+      }
+    }
+  }));
+}
+
+TEST_CASE("golden: a threshold of query tokens tells decodes from prompts") {
+  const auto metadata = make_metadata(Numbers{1, 5, 0, 2}, Numbers{4, 5, 3, 2}, {1, 2, 3, 4, 5, 6, 7, 8}, 2, 4);
+  CHECK(decodes_by_length(metadata, 1) == std::vector<bool>{true, false, true, false});
+  CHECK(decodes_by_length(metadata, 2) == std::vector<bool>{true, false, true, true});
+  CHECK(decodes_by_length(metadata, 0) == std::vector<bool>{false, false, true, false});
+}
+
+TEST_CASE("law: the options reach the backend, metadata serve many layers") {
+  const Batch batch = mixed_batch();
+  const PagedCache cache = lay_out_plain(batch);
+  BackendOptions options{.decode_threshold_tokens = 100};
+  options.unified.shared_bias = SharedBiasMode::full;
+  options.cascade_tile_tokens = 4;
+  // All decodes: no causal bias; full: no usages.
+  const auto unified_memory = run(AttentionBackend::unified, inputs_of(batch, cache), options).memory;
+  CHECK(bytes_of(unified_memory.biases, "causal_bias") == 0);
+  CHECK(bytes_of(unified_memory.biases, "shared_bias") > 0);
+  CHECK(bytes_of(run(AttentionBackend::unified, inputs_of(batch, cache)).memory.biases, "causal_bias") > 0);
+  CHECK(bytes_of(run(AttentionBackend::cascade, inputs_of(batch, cache), options).memory.scratch, "key_tile") ==
+        4 * 16 * 4);
+  const auto metadata = metadata_builder(AttentionBackend::unified)->build(0, batch.metadata);
+  CHECK(metadata->backend() == AttentionBackend::unified);
+  CHECK(metadata->common() == batch.metadata);
+  const Batch other_layer = mixed_batch(8);
+  Batch same_batch = batch;
+  same_batch.query = other_layer.query;
+  for (const Batch* layer : {&batch, &std::as_const(same_batch)})
+    CHECK(largest_error(metadata->run(inputs_of(*layer, cache)).output, reference(*layer)) <= fp32_tolerance);
+}
+
+TEST_CASE("edge: what a backend does not do is refused with those that do, before anything is computed") {
+  const Batch batch = mixed_batch();
+  const PagedCache cache = lay_out_plain(batch);
+  AttentionInputs inputs = inputs_of(batch, cache);
+  inputs.mask = {MaskKind::sliding_window, 12};
+  CHECK_THROWS_WITH_AS(run(AttentionBackend::cascade, inputs),
+                       doctest::Contains("backend cascade does not support sliding_window (the last tokens only); "
+                                         "reference, unified"),
+                       InputError);
+  inputs.mask.kind = MaskKind::chunked_local;
+  CHECK_THROWS_WITH_AS(run(AttentionBackend::cascade, inputs), doctest::Contains("chunked_local"), InputError);
+  CommonAttentionMetadata broken = batch.metadata;
+  broken.query_start_loc.pop_back();
+  for (const AttentionBackend backend : all_attention_backends)
+    CHECK_THROWS_WITH_AS(metadata_builder(backend)->build(0, broken), doctest::Contains("query_start_loc"), InputError);
+}
+
+TEST_CASE("law: every backend does what the table says it does, and refuses the rest") {
+  for (const AttentionBackend backend : all_attention_backends) {
+    CAPTURE(to_string(backend));
+    CHECK(parse_attention_backend(to_string(backend)) == backend);
+    for (const FeatureSupport& row : feature_table()) {
+      CAPTURE(row.name);
+      const AttentionFeature asked[] = {row.feature};
+      CHECK(unsupported(backend, asked).has_value() == !row.by(backend));
+    }
+  }
+  CHECK(!parse_attention_backend("flash"));
+  const AttentionFeature scaled[] = {AttentionFeature::fp32, AttentionFeature::scaled_kv};
+  CHECK(*unsupported(AttentionBackend::unified, scaled) ==
+        "backend unified does not support scaled_kv (int8, fp8, int4, nvfp4 and turboquant with scales); no backend "
+        "does");
+}
+
+TEST_CASE("golden: the features that a layer asks for") {
+  const Batch batch = mixed_batch();
+  const PagedCache cache = lay_out_plain(batch);
+  AttentionInputs inputs = inputs_of(batch, cache);
+  using enum AttentionFeature;
+  CHECK(features_of(inputs, inputs.metadata) == std::vector{causal, grouped_heads, fp32});
+  const float logits[] = {0, 0, 0, 0};
+  inputs.mask = {MaskKind::chunked_local, 4};
+  inputs.soft_cap = 2;
+  inputs.sinks = logits;
+  CHECK(features_of(inputs, inputs.metadata) ==
+        std::vector{causal, grouped_heads, chunked_local, soft_cap, sinks, fp32});
+}
+
+/// A batch, its cache and a layer that asks for one feature.
+struct Asking {
+  Batch batch;
+  PagedCache cache;
+  std::vector<float> sinks;
+
+  explicit Asking(AttentionFeature feature) {
+    BatchShape shape{.query_lens = {9, 5, 1, 3}, .context_lens = {0, 21, 26, 23},
+                     .is_decode = {false, false, true, true}, .shared_prefix_blocks = 1, .block_size = 8};
+    KvViewSpec view{.dtype = DType::fp32, .kernel_block_size_tokens = 4, .pack_size = 2};
+    for (const DType dtype : all_dtypes)
+      if (feature == feature_of(dtype)) view.dtype = dtype;
+    if (feature == AttentionFeature::mla) {
+      view.form = BackendForm::mla;
+      shape.num_kv_heads = 1;
+      shape.head_size_k = 24;
+    }
+    batch = rounded(random_batch(shape, 17), view.dtype);
+    if (feature == AttentionFeature::mla) batch = with_latent(std::move(batch));
+    batch.metadata.causal = feature != AttentionFeature::non_causal;
+    cache = lay_out(batch, view, 1);
+    if (feature == AttentionFeature::sinks) sinks = {0.5f, -1, 3, 0};
+  }
+
+  AttentionInputs inputs(AttentionFeature feature) const {
+    AttentionInputs result = inputs_of(batch, cache);
+    if (feature == AttentionFeature::sliding_window) result.mask = {MaskKind::sliding_window, 11};
+    if (feature == AttentionFeature::chunked_local) result.mask = {MaskKind::chunked_local, 11};
+    if (feature == AttentionFeature::soft_cap) result.soft_cap = 1.5;
+    result.sinks = sinks;
+    return result;
+  }
+};
+
+TEST_CASE("law: every backend equals the reference for each feature it has, and refuses every other") {
+  for (const FeatureSupport& row : feature_table()) {
+    // No tensors can ask for these two.
+    if (row.feature == AttentionFeature::scaled_kv || row.feature == AttentionFeature::exact_microbatches) continue;
+    CAPTURE(row.name);
+    const Asking layer(row.feature);
+    const AttentionInputs inputs = layer.inputs(row.feature);
+    const std::vector<AttentionFeature> asked = features_of(inputs, inputs.metadata);
+    CHECK(std::find(asked.begin(), asked.end(), row.feature) != asked.end());
+    const AttentionOutput<double> expected = reference_attention(inputs);
+    for (const AttentionBackend backend : all_attention_backends) {
+      CAPTURE(to_string(backend));
+      if (!row.by(backend)) CHECK_THROWS_AS(run(backend, inputs), InputError);
+      // Integers make scores of 50 and more.
+      else CHECK(largest_error(run(backend, inputs).output, expected) <=
+                 fp32_tolerance * (row.feature == AttentionFeature::int8 || row.feature == AttentionFeature::uint8 ? 10 : 1));
+    }
+  }
+}
+
+TEST_CASE("golden: the table in the documentation is the program's") {
+  std::ifstream file(HYBRIDKV_SOURCE_DIR "/docs/attention-backends.md");
+  std::stringstream text;
+  text << file.rdbuf();
+  CHECK_MESSAGE(text.str().find(feature_table_markdown()) != std::string::npos, feature_table_markdown());
+}
+
+}  // namespace
+}  // namespace hybridkv::test

@@ -25,7 +25,7 @@ enum class ValueType {
   text,      ///< any text
   flag,      ///< true or false
   choice,    ///< one of some words
-  integers,  ///< one or more whole numbers; a list is one value here, no sweep
+  integers,  ///< one or more whole numbers; a list is one value here, a list of lists a sweep
   texts,     ///< one or more texts; a list is one value here, no sweep
   section,   ///< a mapping with keys of its own
   sections,  ///< a list of mappings, each with the same keys
@@ -46,6 +46,7 @@ struct KeyInfo {
   std::vector<std::string> spec_names;    ///< fields of the planner's spec that it sets under another name
   const SectionInfo* section = nullptr;   ///< section and sections: the keys of one mapping
   bool sweepable = false;                 ///< a list or range here means a sweep over the values
+  bool one_question = false;              ///< sweepable: all commands but `sweep` take the values together
 };
 
 /// The keys of one mapping.
@@ -59,6 +60,7 @@ struct SectionInfo {
 /// What one reading of a scenario collects besides the values.
 struct ReadContext {
   SourceMap places;
+  bool keep_places = true;               ///< false: nobody asks for them, `places` stays empty
   std::vector<std::int64_t> pack_sizes;  ///< values of engine.attention_pack_size
 };
 
@@ -130,6 +132,7 @@ class Section {
 
   Section& integers(KeyInfo key, std::vector<std::int64_t> Spec::*field) {
     key.type = ValueType::integers;
+    key.sweepable = true;
     const KeyInfo copy = key;
     return add(std::move(key), [copy, field](ReadContext&, const std::string& path, const YamlNode& node, Spec& spec) {
       spec.*field = read_integers(path, node, copy);
@@ -226,6 +229,14 @@ class Section {
       if (const YamlNode* value = node.find(info_.keys[i].name))
         readers_[i](context, path_of(path, info_.keys[i].name), *value, spec);
     if (check_) check_(path, node, spec);
+  }
+
+  /// Reads one key of a mapping again, into a spec that `read` made of the mapping with another value of that key.
+  /// Pre: a key of this section that the mapping has.
+  void read_key(ReadContext& context, const std::string& path, const YamlNode& node, std::string_view key,
+                Spec& spec) const {
+    for (std::size_t i = 0; i < info_.keys.size(); ++i)
+      if (info_.keys[i].name == key) readers_[i](context, path_of(path, key), *node.find(key), spec);
   }
 
  private:

@@ -89,8 +89,7 @@ ModelSpec read_model_file(ReadContext& context, const std::string& path, const Y
   ModelReference reference;
   model_reference_keys().read(context, path, node, reference);
   const YamlNode& value = *node.find("file");
-  const std::filesystem::path directory = value.place.text->directory;
-  const std::filesystem::path file = (directory / reference.file).lexically_normal();
+  const std::filesystem::path file = model_file_path(value);
   const FileText text = read_text_file(file.string());
   if (!text.problem.empty())
     throw error_at(value.place, fmt::format("{}.file: {}: {}", path, in_quotes(file.string()), text.problem));
@@ -99,6 +98,11 @@ ModelSpec read_model_file(ReadContext& context, const std::string& path, const Y
 }
 
 }  // namespace
+
+std::string model_file_path(const YamlNode& name) {
+  const std::filesystem::path directory = name.place.text->directory;
+  return (directory / name.text).lexically_normal().string();
+}
 
 YamlNode parse_model_text(std::string_view text, SourceText source) {
   const std::string name = source.name;

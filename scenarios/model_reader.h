@@ -15,6 +15,9 @@ namespace hybridkv {
 /// Throws InputError as the readers of single values, and for a file that cannot be read.
 ModelSpec read_model(ReadContext& context, const std::string& path, const YamlNode& node);
 
+/// Path of the model file that a scenario names; `name` is the value of its key `file`.
+std::string model_file_path(const YamlNode& name);
+
 /// A model file as a whole.
 struct ModelFile {
   ModelSpec model;

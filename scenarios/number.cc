@@ -162,4 +162,41 @@ ParsedRange parse_range(std::string_view text) {
 
 std::string range_pattern() { return "^[0-9]+\\.\\.[0-9]+( step [0-9]+)?$"; }
 
+bool is_size_range(std::string_view text) {
+  return !text.empty() && is_digit(text.front()) && text.find("..") != std::string_view::npos;
+}
+
+ParsedSizeRange parse_size_range(std::string_view text) {
+  constexpr std::string_view keyword = " step ";
+  const std::size_t dots = text.find("..");
+  const std::string_view first_text = text.substr(0, dots);
+  const std::string_view rest = text.substr(dots + 2);
+  const std::size_t step_at = rest.find(keyword);
+  const std::string unit(first_text.substr(std::min(first_text.find_first_not_of("0123456789. "), first_text.size())));
+  const std::string one_unit = unit.empty() ? "1" : "1 " + unit;
+  const std::string step_text(step_at == std::string_view::npos ? one_unit : rest.substr(step_at + keyword.size()));
+  const ParsedNumber first = parse_size(first_text);
+  const ParsedNumber last = parse_size(rest.substr(0, step_at));
+  const ParsedNumber step = parse_size(step_text);
+  for (const ParsedNumber& size : {first, last, step})
+    if (!size.problem.empty()) return {{}, "holds what " + size.problem};
+  if (step.value == 0) return {{}, "has the step 0"};
+  if (last.value < first.value) return {{}, "runs backwards; write the smaller size first"};
+  const std::int64_t steps = (last.value - first.value) / step.value;
+  if (steps >= longest_range) return {{}, fmt::format("has more than {} values", longest_range)};
+  const std::int64_t unit_bytes = parse_size(one_unit).value;
+  ParsedSizeRange parsed;
+  for (std::int64_t i = 0; i <= steps; ++i) {
+    const std::int64_t bytes = first.value + i * step.value;
+    const bool exact = !unit.empty() && bytes % unit_bytes == 0;
+    parsed.values.push_back(exact ? fmt::format("{} {}", bytes / unit_bytes, unit) : fmt::format("{}", bytes));
+  }
+  return parsed;
+}
+
+std::string size_range_pattern() {
+  const std::string size = "[0-9]+(\\.[0-9]+)?( *(" + unit_names("|") + "))?";
+  return "^" + size + "\\.\\." + size + "( step " + size + ")?$";
+}
+
 }  // namespace hybridkv

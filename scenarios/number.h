@@ -47,4 +47,19 @@ ParsedRange parse_range(std::string_view text);
 /// The form of a range as a regular expression (ECMA), for the JSON Schema.
 std::string range_pattern();
 
+/// True for the text of a range of sizes, "16 GiB..80 GiB step 16 GiB".
+bool is_size_range(std::string_view text);
+
+/// The sizes of a range, both ends included, as texts that parse_size reads, or why there are none.
+struct ParsedSizeRange {
+  std::vector<std::string> values;  ///< in the unit of the first size where that is exact, else in bytes
+  std::string problem;
+};
+
+/// Reads a range of at most 10,000 sizes; without a step it goes on by one unit of the first. Pre: is_size_range(text).
+ParsedSizeRange parse_size_range(std::string_view text);
+
+/// The form of a range of sizes as a regular expression (ECMA), for the JSON Schema.
+std::string size_range_pattern();
+
 }  // namespace hybridkv

@@ -15,14 +15,6 @@ struct ScenarioFile {
   YamlNode root;
 };
 
-/// A value of a scenario that was given several values: a list, "1..16" or "16..128 step 16" where one value
-/// belongs. Values are texts as written, a range one by one, a model by its name or file.
-struct SweepAxis {
-  std::string path;  ///< "engine.tensor_parallel"
-  std::vector<std::string> values;
-  bool operator==(const SweepAxis&) const = default;
-};
-
 /// Reads a scenario by the name of a shipped one ("qwen3.5-397b") or by the path of a file. What holds a '/' or
 /// ends in .yaml, .yml or .json is a path.
 /// Throws InputError: no such scenario (with the closest names), unreadable file, directory, broken YAML.
@@ -43,21 +35,19 @@ void apply_override(ScenarioFile& file, std::string_view assignment);
 /// As above for a flag of its own: apply_override(file, "engine.attention_pack_size", "[1,2]", "--pack 1,2").
 void apply_override(ScenarioFile& file, const std::string& path, std::string_view value, const std::string& shown_as);
 
-/// Every value of the file that is given several values, in the order of the file.
-/// Throws InputError: an empty list, a value twice, a range that cannot be read, more than 10,000 values.
-std::vector<SweepAxis> sweep_axes(const ScenarioFile& file);
-
-/// One scenario per point of the sweep over all axes but engine.attention_pack_size, which stays a list in
-/// Scenario::pack_sizes; the first axis varies slowest. Without a sweep the one scenario of the file.
-/// Throws InputError for anything wrong in the file, and for more than 10,000 points.
-std::vector<Scenario> expand(const ScenarioFile& file);
-
-/// The one scenario of a file. Throws InputError as expand, and for an axis other than
-/// engine.attention_pack_size.
+/// The one scenario of a file; pack sizes and lengths may be several. Throws InputError for anything wrong in the file,
+/// and for any other value that is given several values (scenarios/sweep_axes.h).
 Scenario read_scenario(const ScenarioFile& file);
 
 /// Scenario::simulate and the places of its values alone, for a cache that is described without a model. What else the
 /// file holds is not read. Throws InputError for anything wrong in its section `simulate`.
 Scenario read_simulate_section(const ScenarioFile& file);
+
+/// As read_scenario, of a file that is known to sweep nothing.
+Scenario read_values(const ScenarioFile& file);
+
+/// Reads one key of the root again ("engine") into a scenario that read_values made of the same tree but for the values
+/// of that key. Places are not kept. Throws InputError as read_values.
+void read_section(const YamlNode& root, const std::string& section, Scenario& scenario);
 
 }  // namespace hybridkv

@@ -39,13 +39,6 @@ struct SimulateRequest {
   bool operator==(const SimulateRequest&) const = default;
 };
 
-/// The value that one swept key has at one point of a sweep.
-struct SweepValue {
-  std::string path;  ///< "engine.tensor_parallel"
-  std::string text;  ///< as written, "4"
-  bool operator==(const SweepValue&) const = default;
-};
-
 /// One question to the planner, read from a scenario file: every value decided except the pack size, of which
 /// the planner is asked for each.
 struct Scenario {
@@ -57,7 +50,6 @@ struct Scenario {
   VerifyRequest verify;
   SimulateRequest simulate;
   std::vector<std::int64_t> pack_sizes = {1}; ///< N to plan, in the order written, each >= 1 and once
-  std::vector<SweepValue> point;              ///< of the sweep it is a point of, in the order of the file; else empty
   SourceMap places;                           ///< for errors: where each value stands
 };
 

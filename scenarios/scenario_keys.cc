@@ -60,7 +60,7 @@ void add_block_keys(Section<EngineSpec>& keys) {
   KeyInfo pack = count("attention_pack_size", "N, full-attention layers that share one page; a list or a range plans "
                                               "each; default 1");
   pack.type = ValueType::integer;
-  pack.sweepable = true;
+  pack.sweepable = pack.one_question = true;
   keys.add(pack, [pack](ReadContext& context, const std::string& path, const YamlNode& node, EngineSpec& spec) {
     context.pack_sizes = read_integers(path, node, pack);
     spec.attention_pack_size = context.pack_sizes.front();
@@ -133,10 +133,11 @@ const Section<EngineSpec>& engine_keys() {
 const Section<LimitsSpec>& limits_keys() {
   static const Section<LimitsSpec> section = [] {
     Section<LimitsSpec> keys("limits", "the lengths the plan is asked about");
-    keys.integers(sets(required(amount("max_model_len", "longest sequence in tokens; a list or a range gives the "
-                                                        "capacity for each")),
-                       {"max_model_lens"}),
-                  &LimitsSpec::max_model_lens)
+    KeyInfo lengths = sets(required(amount("max_model_len", "longest sequence in tokens; a list or a range gives the "
+                                                            "capacity for each")),
+                           {"max_model_lens"});
+    lengths.one_question = true;
+    keys.integers(std::move(lengths), &LimitsSpec::max_model_lens)
         .integer(amount("longest_prompt_tokens", "longest prompt of the traffic, for the warning that no prefix can "
                                                  "ever hit; default: unknown"),
                  &LimitsSpec::longest_prompt_tokens)

@@ -66,7 +66,12 @@ Json single_value(const KeyInfo& key) {
 Json value(const KeyInfo& key) {
   if (key.sweepable && key.type == ValueType::integer) return whole_numbers(key);
   const Json single = single_value(key);
-  return key.sweepable ? any_of({single, list_of(single)}) : single;
+  if (!key.sweepable || key.one_question) return single;
+  if (key.type == ValueType::size) {
+    const Json or_range = any_of({single, reference("size_range")});
+    return any_of({single, reference("size_range"), list_of(or_range)});
+  }
+  return any_of({single, list_of(single)});
 }
 
 Json mapping(const SectionInfo& section, bool swept) {
@@ -100,6 +105,9 @@ std::string scenario_schema() {
                  {"type", "string"},
                  {"pattern", range_pattern()}}},
       {"size", any_of({{{"type", "integer"}, {"minimum", 1}}, {{"type", "string"}, {"pattern", size_pattern()}}})},
+      {"size_range", {{"description", "Sizes from the first to the last, \"16 GiB..80 GiB step 16 GiB\"."},
+                      {"type", "string"},
+                      {"pattern", size_range_pattern()}}},
       {"model_choice",
        any_of({{{"type", "string"}}, mapping(model_reference_keys().info()), reference("model")})},
       {"kind", kinds()},

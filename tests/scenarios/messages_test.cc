@@ -142,7 +142,8 @@ TEST_CASE("edge: a list where a list is one value") {
                            "out",
                        "kernel_block_sizes: []"));
   CHECK(reading_error(engine_text("kernel_block_sizes: [[16]]")) ==
-        engine_message(24, "engine.kernel_block_sizes: a list, where a whole number is expected",
+        engine_message(23, "engine.kernel_block_sizes: several values make a sweep (`hybridkv sweep`); one value is "
+                           "expected here",
                        "kernel_block_sizes: [[16]]"));
 }
 

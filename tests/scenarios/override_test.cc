@@ -14,7 +14,7 @@ ScenarioFile overridden(std::initializer_list<const char*> assignments) {
 }
 
 std::string override_error(const char* assignment) {
-  return error_of([&] { expand(overridden({assignment})); });
+  return error_of([&] { read_scenario(overridden({assignment})); });
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "scenarios/embedded_files.h"
 #include "scenarios/model_library.h"
 #include "scenario_text.h"
+#include "scenarios/sweep_axes.h"
 
 namespace hybridkv::test {
 
@@ -43,7 +44,6 @@ TEST_CASE("golden: the main scenario") {
   CHECK(scenario.workspace == WorkspaceSpec{8192, 10'000, 128, 64, DType::bf16});
   CHECK(scenario.verify == verify);
   CHECK(scenario.pack_sizes == std::vector<std::int64_t>{1, 2, 3, 4, 5, 8, 15});
-  CHECK(scenario.point.empty());
 }
 
 TEST_CASE("golden: a scenario that says no more than it must has the defaults of the specs") {
@@ -180,7 +180,7 @@ TEST_CASE("golden: shipped scenarios can all be read, and are the files of the f
   CHECK(shipped_scenarios() ==
         std::vector<std::string>{"example", "null-block-ceiling", "prefix-block-boundary", "prefix-checkpoints",
                                  "prefix-copies", "prefix-long-block", "prefix-second-copies", "qwen3.5-397b"});
-  for (const std::string& name : shipped_scenarios()) CHECK(expand(load_scenario(name)).front().name == name);
+  for (const std::string& name : shipped_scenarios()) CHECK(read_values(load_scenario(name)).name == name);
   CHECK(embedded_files().size() == shipped_scenarios().size() + shipped_models().size());
   for (const EmbeddedFile& file : embedded_files())
     CHECK(file.text == file_text(HYBRIDKV_SOURCE_DIR "/scenarios/" + std::string(file.path)));
@@ -202,7 +202,7 @@ TEST_CASE("law: whatever the text, it is read or refused with a message") {
       if (change == 3) text.resize(at + 1);
     }
     try {
-      expand(parse_scenario(text, "f.yaml"));
+      ScenarioSweep(parse_scenario(text, "f.yaml"));
       ++read;
     } catch (const InputError& error) {
       RC_ASSERT(std::string(error.what()).starts_with("f.yaml"));

@@ -39,7 +39,7 @@ inline Scenario read_text_as_scenario(std::string_view yaml) { return read_scena
 
 /// The message of reading a scenario that messages call "bad.yaml".
 inline std::string reading_error(std::string_view yaml) {
-  return error_of([&] { expand(parse_scenario(yaml, "bad.yaml")); });
+  return error_of([&] { read_scenario(parse_scenario(yaml, "bad.yaml")); });
 }
 
 }  // namespace hybridkv::test

@@ -1,0 +1,299 @@
+#include "scenarios/sweep_axes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "scenarios/model_keys.h"
+#include "scenarios/model_reader.h"
+#include "scenarios/number.h"
+#include "scenarios/scenario_keys.h"
+
+namespace hybridkv {
+
+namespace {
+
+constexpr std::size_t most_values = 10'000;  // of an axis
+constexpr std::size_t most_kept_models = 256;
+
+/// An axis with the nodes that its values put in place of the list or range, and the keys that lead there.
+struct NodeAxis {
+  SweepAxis axis;
+  std::vector<std::string> route;
+  std::vector<YamlNode> values;
+};
+
+/// How a value is called in a table of points.
+std::string text_of(const YamlNode& value) {
+  if (value.kind == YamlNode::Kind::scalar) return value.text;
+  if (value.kind == YamlNode::Kind::list) {
+    std::string text;
+    for (const YamlNode& item : value.items) text += (text.empty() ? "" : ", ") + text_of(item);
+    return "[" + text + "]";
+  }
+  for (const char* key : {"file", "name"})
+    if (const YamlNode* name = value.find(key); name && name->kind == YamlNode::Kind::scalar) return name->text;
+  return describe(value);
+}
+
+bool is_range_of(const YamlNode& node, const KeyInfo& key) {
+  if (node.kind != YamlNode::Kind::scalar || node.quoted) return false;
+  if (key.type == ValueType::size) return is_size_range(node.text);
+  return (key.type == ValueType::integer || key.type == ValueType::integers) && is_range(node.text);
+}
+
+/// Is one value of this key a list?
+bool takes_list(const KeyInfo& key) { return key.type == ValueType::integers && !key.one_question; }
+
+bool is_swept(const YamlNode& node, const KeyInfo& key) {
+  if (!key.sweepable) return false;
+  if (node.kind != YamlNode::Kind::list) return !takes_list(key) && is_range_of(node, key);
+  const auto is_list = [](const YamlNode& item) { return item.kind == YamlNode::Kind::list; };
+  return !takes_list(key) || std::any_of(node.items.begin(), node.items.end(), is_list);
+}
+
+YamlNode scalar_at(const YamlNode& node, std::string text) {
+  YamlNode scalar = node;
+  scalar.text = std::move(text);
+  return scalar;
+}
+
+void add_range(NodeAxis& axis, const YamlNode& node, const KeyInfo& key) {
+  const auto check = [&](const std::string& problem) {
+    if (!problem.empty()) fail_at(node.place, "{}: the range {} {}", axis.axis.path, in_quotes(node.text), problem);
+  };
+  if (key.type == ValueType::size) {
+    const ParsedSizeRange range = parse_size_range(node.text);
+    check(range.problem);
+    for (const std::string& size : range.values) axis.values.push_back(scalar_at(node, size));
+    return;
+  }
+  const ParsedRange range = parse_range(node.text);
+  check(range.problem);
+  for (const std::int64_t value : range.values) axis.values.push_back(scalar_at(node, std::to_string(value)));
+}
+
+/// Appends a value of a list, or the list or range itself.
+void add_values(NodeAxis& axis, const YamlNode& node, const KeyInfo& key, bool in_list) {
+  if (node.kind == YamlNode::Kind::list && !in_list) {
+    for (const YamlNode& item : node.items) add_values(axis, item, key, true);
+  } else if (node.kind == YamlNode::Kind::list && !takes_list(key)) {
+    throw error_at(node.place, axis.axis.path + ": a list inside a list");
+  } else if (!takes_list(key) && is_range_of(node, key)) {
+    add_range(axis, node, key);
+  } else {
+    axis.values.push_back(node);
+  }
+  if (axis.values.size() > most_values) fail_at(node.place, "{}: more than {} values", axis.axis.path, most_values);
+}
+
+NodeAxis axis_of(const std::string& path, std::vector<std::string> route, const YamlNode& node, const KeyInfo& key) {
+  NodeAxis axis{{path, {}, key.type, key.one_question, node.place}, std::move(route), {}};
+  add_values(axis, node, key, false);
+  if (axis.values.empty()) throw error_at(node.place, path + ": an empty list; give at least one value");
+  std::set<std::string> seen;
+  for (const YamlNode& value : axis.values) {
+    axis.axis.values.push_back(text_of(value));
+    if (value.kind == YamlNode::Kind::scalar && !seen.insert(value.text).second)
+      fail_at(value.place, "{}: {} is given twice", path, in_quotes(value.text));
+  }
+  return axis;
+}
+
+/// Collects the axes below the mapping that a route leads to. Unknown keys and wrong types are left to the reader.
+void collect_axes(std::vector<NodeAxis>& axes, const std::vector<std::string>& route, const std::string& path,
+                  const YamlNode& node, const SectionInfo& section) {
+  for (const YamlEntry& entry : node.entries) {
+    const KeyInfo* key = section.find(entry.key);
+    if (!key) continue;
+    const std::string key_path = path_of(path, entry.key);
+    std::vector<std::string> key_route = route;
+    key_route.push_back(entry.key);
+    if (is_swept(entry.value, *key)) {
+      axes.push_back(axis_of(key_path, std::move(key_route), entry.value, *key));
+    } else if (key->type == ValueType::sections) {
+      continue;  // nothing inside a list of mappings is swept
+    } else if (key->section) {
+      collect_axes(axes, key_route, key_path, entry.value, *key->section);
+    } else if (key->type == ValueType::model) {
+      collect_axes(axes, key_route, key_path, entry.value, model_keys().info());
+    } else if (key->type == ValueType::kinds) {
+      for (const YamlEntry& kind : entry.value.entries) {
+        std::vector<std::string> kind_route = key_route;
+        kind_route.push_back(kind.key);
+        for (const KindSection& known : kind_sections())
+          if (const YamlNode* type = kind.value.find("type"); type && type->text == known.type)
+            collect_axes(axes, kind_route, path_of(key_path, kind.key), kind.value, *known.info);
+      }
+    }
+  }
+}
+
+std::vector<NodeAxis> node_axes(const ScenarioFile& file) {
+  std::vector<NodeAxis> axes;
+  collect_axes(axes, {}, "", file.root, scenario_keys().info());
+  return axes;
+}
+
+YamlNode* node_at(YamlNode& root, const std::vector<std::string>& route) {
+  YamlNode* node = &root;
+  for (const std::string& key : route) node = node->find(key);
+  return node;
+}
+
+std::int64_t count_points(const std::vector<NodeAxis>& axes) {
+  std::int64_t points = 1;
+  for (const NodeAxis& axis : axes)
+    if (__builtin_mul_overflow(points, static_cast<std::int64_t>(axis.values.size()), &points))
+      fail_at(axis.axis.place, "{}: with its {} values the sweep has more points than 64 bits count", axis.axis.path,
+              axis.values.size());
+  return points;
+}
+
+/// A text that two trees share exactly where they hold the same values; with the texts of the model files named.
+void write_identity(std::string& text, const YamlNode& node) {
+  const auto add = [&](char kind, std::string_view words) { text += fmt::format("{}{}:{}", kind, words.size(), words); };
+  switch (node.kind) {
+    case YamlNode::Kind::nothing: text += 'n'; return;
+    case YamlNode::Kind::scalar: add(node.quoted ? 'q' : 's', node.text); return;
+    case YamlNode::Kind::list:
+      text += fmt::format("[{}", node.items.size());
+      for (const YamlNode& item : node.items) write_identity(text, item);
+      return;
+    case YamlNode::Kind::mapping:
+      text += fmt::format("{{{}", node.entries.size());
+      for (const YamlEntry& entry : node.entries) {
+        add('k', entry.key);
+        write_identity(text, entry.value);
+      }
+      return;
+  }
+}
+
+void write_model_files(std::string& text, const YamlNode& model) {
+  for (const YamlNode& item : model.items) write_model_files(text, item);
+  const YamlNode* file = model.find("file");
+  if (file == nullptr || file->kind != YamlNode::Kind::scalar) return;
+  const FileText content = read_text_file(model_file_path(*file));
+  text += fmt::format("f{}:{}", content.text.size(), content.text);
+}
+
+std::string identity_of(const ScenarioFile& file) {
+  std::string text = "name " + file.name + "\n";
+  write_identity(text, file.root);
+  if (const YamlNode* model = file.root.find("model")) write_model_files(text, *model);
+  return text;
+}
+
+}  // namespace
+
+/// What readers share.
+struct ScenarioSweep::Parts {
+  ScenarioFile first;                   // every axis at its first value
+  std::vector<NodeAxis> axes;
+  std::vector<std::int64_t> strides;    // (axis) points from one value to the next
+  std::vector<std::size_t> model_axes;  // those inside `model`
+  std::vector<ModelSpec> models;        // of every combination of their values, the first slowest; may be empty
+};
+
+/// Where a reader stands.
+struct SweepReader::State {
+  YamlNode root;
+  std::vector<YamlNode*> nodes;     // (axis) into root
+  std::vector<std::size_t> values;  // (axis) which one the node holds
+  std::set<std::string> stale;      // sections in which a value changed since they were read
+  Scenario scenario;
+};
+
+std::vector<SweepAxis> sweep_axes(const ScenarioFile& file) {
+  std::vector<SweepAxis> axes;
+  for (NodeAxis& axis : node_axes(file)) axes.push_back(std::move(axis.axis));
+  return axes;
+}
+
+ScenarioSweep::ScenarioSweep(const ScenarioFile& file) : parts_(std::make_unique<Parts>()) {
+  parts_->first = file;
+  parts_->axes = node_axes(file);
+  num_points_ = count_points(parts_->axes);
+  std::int64_t stride = num_points_;
+  for (const NodeAxis& axis : parts_->axes) {
+    axes_.push_back(axis.axis);
+    parts_->strides.push_back(stride /= std::ssize(axis.values));
+    *node_at(parts_->first.root, axis.route) = axis.values.front();
+  }
+  SweepReader reader(*this);
+  for (std::size_t axis = 0; axis < axes_.size(); ++axis)
+    for (std::int64_t value = 1; value < std::ssize(axes_[axis].values); ++value)
+      reader.at(value * parts_->strides[axis]);
+  keep_models(reader);
+  identity_ = identity_of(file);
+}
+
+ScenarioSweep::~ScenarioSweep() = default;
+
+/// Reading a model takes longer than planning it, so that those of all points are kept where they are not too many.
+void ScenarioSweep::keep_models(SweepReader& reader) {
+  std::vector<std::int64_t> points{0};  // at which all combinations of model axes are met
+  for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
+    if (parts_->axes[axis].route.front() != "model") continue;
+    parts_->model_axes.push_back(axis);
+    std::vector<std::int64_t> more;
+    for (const std::int64_t point : points)
+      for (std::int64_t value = 0; value < std::ssize(axes_[axis].values); ++value)
+        more.push_back(point + value * parts_->strides[axis]);
+    points = std::move(more);
+    if (points.size() > most_kept_models) return;
+  }
+  std::vector<ModelSpec> models;
+  if (points.size() > 1)
+    for (const std::int64_t point : points) models.push_back(reader.at(point).model);
+  parts_->models = std::move(models);
+}
+
+std::vector<std::size_t> ScenarioSweep::values_at(std::int64_t point) const {
+  std::vector<std::size_t> values;
+  for (std::size_t axis = 0; axis < axes_.size(); ++axis)
+    values.push_back(static_cast<std::size_t>(point / parts_->strides[axis] % std::ssize(axes_[axis].values)));
+  return values;
+}
+
+SweepReader::SweepReader(const ScenarioSweep& sweep) : sweep_(sweep), state_(std::make_unique<State>()) {
+  const ScenarioSweep::Parts& parts = *sweep.parts_;
+  state_->root = parts.first.root;
+  for (const auto& axis : parts.axes) state_->nodes.push_back(node_at(state_->root, axis.route));
+  state_->values.assign(parts.axes.size(), 0);
+  state_->scenario = read_values(parts.first);
+  state_->scenario.places = {};
+}
+
+SweepReader::~SweepReader() = default;
+
+const Scenario& SweepReader::at(std::int64_t point) {
+  const ScenarioSweep::Parts& parts = *sweep_.parts_;
+  State& state = *state_;
+  for (std::size_t i = 0; i < parts.axes.size(); ++i) {
+    const NodeAxis& axis = parts.axes[i];
+    const auto value = static_cast<std::size_t>(point / parts.strides[i] % std::ssize(axis.values));
+    if (value == state.values[i]) continue;
+    *state.nodes[i] = axis.values[value];
+    state.values[i] = value;
+    state.stale.insert(axis.route.front());
+  }
+  // A section that cannot be read stays stale.
+  while (!state.stale.empty()) {
+    const std::string section = *state.stale.begin();
+    if (section == "model" && !parts.models.empty()) {
+      std::size_t model = 0;
+      for (const std::size_t axis : parts.model_axes)
+        model = model * parts.axes[axis].values.size() + state.values[axis];
+      state.scenario.model = parts.models[model];
+    } else {
+      read_section(state.root, section, state.scenario);
+    }
+    state.stale.erase(state.stale.begin());
+  }
+  return state.scenario;
+}
+
+}  // namespace hybridkv

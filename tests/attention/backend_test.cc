@@ -7,22 +7,20 @@
 #include <sstream>
 #include <utility>
 
-#include "attention/common_prefix.h"
 #include "attention/local_attention.h"
 #include "attention/microbatch.h"
 #include "layout/error.h"
 #include "tests/attention/batch.h"
 #include "tests/attention/random_shape.h"
+#include "tests/attention/run_backend.h"
 
 namespace hybridkv::test {
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-/// A backend over the common metadata of the inputs; what they say of decodes is not handed on.
 BackendResult run(AttentionBackend backend, const AttentionInputs& inputs, const BackendOptions& options = {}) {
-  const std::int64_t prefix = inputs.mask.kind == MaskKind::full ? common_prefix_tokens(inputs.metadata) : 0;
-  return metadata_builder(backend, options)->build(prefix, inputs.metadata)->run(inputs);
+  return run(BackendUnderTest{std::string(to_string(backend)), backend, options}, inputs);
 }
 
 TEST_CASE("law: every backend equals the reference, whatever it takes for a decode") {

@@ -1,0 +1,42 @@
+#include "tests/attention/run_backend.h"
+
+#include "attention/common_prefix.h"
+
+namespace hybridkv::test {
+
+namespace {
+
+std::vector<BackendUnderTest> all_ways() {
+  std::vector<BackendUnderTest> ways;
+  for (const AttentionBackend backend : all_attention_backends)
+    ways.push_back({std::string(to_string(backend)), backend, {}});
+  BackendUnderTest way{"unified full", AttentionBackend::unified, {}};
+  way.options.unified.shared_bias = SharedBiasMode::full;
+  ways.push_back(way);
+  way = {"unified in chunks of 2, all decodes", AttentionBackend::unified, {.decode_threshold_tokens = 1 << 20}};
+  way.options.unified.chunk_blocks = 2;
+  ways.push_back(way);
+  ways.push_back({"cascade in small tiles", AttentionBackend::cascade, {.cascade_tile_tokens = 32}});
+  return ways;
+}
+
+}  // namespace
+
+const std::vector<BackendUnderTest>& backends_under_test() {
+  static const std::vector<BackendUnderTest> ways = all_ways();
+  return ways;
+}
+
+std::vector<BackendUnderTest> backends_for(const AttentionInputs& inputs) {
+  std::vector<BackendUnderTest> able;
+  for (const BackendUnderTest& way : backends_under_test())
+    if (!unsupported(way.backend, features_of(inputs, inputs.metadata))) able.push_back(way);
+  return able;
+}
+
+BackendResult run(const BackendUnderTest& how, const AttentionInputs& inputs) {
+  const std::int64_t prefix = inputs.mask.kind == MaskKind::full ? common_prefix_tokens(inputs.metadata) : 0;
+  return metadata_builder(how.backend, how.options)->build(prefix, inputs.metadata)->run(inputs);
+}
+
+}  // namespace hybridkv::test

@@ -108,6 +108,7 @@ Question bare_question(const SimulateOptions& options) {
         CacheGeometry geometry{.block_size_tokens = block, .num_blocks = blocks,
                                .attention_groups = options.attention_groups.value_or(1),
                                .state_groups = options.state_groups.value_or(0), .mode = *mode};
+        geometry.name = fmt::format("{} x {} {}", block, blocks, geometry.state_groups > 0 ? name : "attention only");
         if (options.max_batched_tokens) geometry.max_num_batched_tokens = *options.max_batched_tokens;
         question.geometries.push_back(with_settings(geometry, question.scenario.simulate));
       }
@@ -192,10 +193,9 @@ SimulateReport simulate(const SimulateOptions& options, const Question& question
   {
     Progress progress(options.output.quiet);
     sweep.on_progress = [&](const SweepProgress& at) {
-      const auto remaining = at.remaining_seconds();
       progress.update("simulate",
-                      fmt::format("{} requests, {:.0f} a second{}", at.requests, at.requests_per_second(),
-                                  remaining ? fmt::format(", {:.0f} s to go", *remaining) : std::string()),
+                      fmt::format("per cent of the trace, {} requests, {:.0f} a second", at.requests,
+                                  at.requests_per_second()),
                       static_cast<int>(100 * at.fraction), 100);
     };
     report.result = run_sweep(*trace, sweep);
@@ -237,22 +237,31 @@ void add_switch(CLI::App& command, SimulateOptions& options, const std::string& 
       flag, [&options, flag, key, value] { options.scenario.flags.push_back({key, value, flag}); }, doc);
 }
 
-void add_cache_options(CLI::App& command, SimulateOptions& options) {
-  command.add_option("--block-size", options.block_sizes, "a cache without a plan: tokens of a block, one or a list")
+/// Puts the options that were added since `first` under a heading of their own in the help.
+void group_since(CLI::App& command, std::size_t first, const char* heading) {
+  const std::vector<CLI::Option*> all = command.get_options();
+  for (std::size_t i = first; i < all.size(); ++i) all[i]->group(heading);
+}
+
+void add_bare_options(CLI::App& command, SimulateOptions& options) {
+  command.add_option("--block-size", options.block_sizes, "tokens of a block, one or a list")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("TOKENS");
-  command.add_option("--num-blocks", options.num_blocks, "blocks of its pool, the null block included, one or a list")
+  command.add_option("--num-blocks", options.num_blocks, "blocks of the pool, the null block included, one or a list")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("BLOCKS");
-  command.add_option("--attention-groups", options.attention_groups, "its full-attention groups (default: 1)")
+  command.add_option("--attention-groups", options.attention_groups, "full-attention groups (default: 1)")
       ->type_name("N");
-  command.add_option("--state-groups", options.state_groups, "its recurrent groups (default: 0)")->type_name("N");
-  command.add_option("--mode", options.modes, "its cache mode: none, align (the default) or all, one or a list")
+  command.add_option("--state-groups", options.state_groups, "recurrent groups (default: 0)")->type_name("N");
+  command.add_option("--mode", options.modes, "none, align (the default) or all, one or a list")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("MODE");
+}
+
+void add_scheduler_options(CLI::App& command, SimulateOptions& options) {
   command.add_option("--max-batched-tokens", options.max_batched_tokens, "most tokens of one step (default: 8192)")
       ->type_name("TOKENS");
   add_key(command, options, "--max-num-seqs", "simulate.max_num_seqs", "N", "most running requests (default: 256)");
@@ -274,7 +283,7 @@ void add_trace_options(CLI::App& command, SimulateOptions& options) {
             options.scenario.flags.push_back(
                 {"simulate.trace", "{file: " + yaml_quoted(path) + "}", "--trace " + path});
           },
-          "Mooncake or Qwen-Bailian form, also .gz or .zst (default: the scenario's, else a made-up one)")
+          "Mooncake or Qwen-Bailian form, also .gz or .zst (default: the scenario's trace)")
       ->type_name("FILE");
   add_key(command, options, "--trace-form", "simulate.trace.form", "FORM",
           "mooncake or qwen (default: by the first request)");
@@ -283,16 +292,22 @@ void add_trace_options(CLI::App& command, SimulateOptions& options) {
   add_key(command, options, "--seed", "simulate.trace.synthetic.seed", "SEED", "of the made-up trace (default: 1)");
   add_switch(command, options, "--skip-bad-lines", "simulate.trace.skip_bad_lines", "true",
              "count damaged lines instead of stopping at the first");
+}
+
+void add_driver_options(CLI::App& command, SimulateOptions& options) {
   add_key(command, options, "--driver", "simulate.driver", "DRIVER",
           "one-at-a-time (the default), closed-loop (--in-flight) or open-loop (by timestamps)");
   add_key(command, options, "--in-flight", "simulate.in_flight", "K",
           "closed loop: requests in flight (default: 64)");
   add_key(command, options, "--prefill-seconds", "simulate.cost.per_prefill_token", "S",
-          "open loop: a prefill token (default: 5e-5)");
+          "time of a prefill token (default: 5e-5)");
   add_key(command, options, "--decode-seconds", "simulate.cost.per_decode_step", "S",
-          "open loop: a decode step (default: 0.02)");
+          "time of a step in which anything decodes (default: 0.02)");
   add_key(command, options, "--copy-seconds", "simulate.cost.per_copied_state", "S",
-          "open loop: a copied state (default: 1e-5)");
+          "time of a copied state, per recurrent group (default: 1e-5)");
+}
+
+void add_result_options(CLI::App& command, SimulateOptions& options) {
   add_switch(command, options, "--upper-bounds", "simulate.upper_bounds", "true",
              "also with an unlimited pool, and matching token by token");
   command.add_option("--per-request", options.per_request, "write a line of CSV for every request, as it ends")
@@ -306,9 +321,19 @@ void add_simulate_command(CLI::App& app, CommandAction& action) {
       app.add_subcommand("simulate", "Replay a request trace: how much of the traffic hits, how many requests fit");
   const auto options = std::make_shared<SimulateOptions>();
   add_scenario_options(*command, options->scenario);
-  add_cache_options(*command, *options);
-  add_trace_options(*command, *options);
-  add_output_options(*command, options->output);
+  const auto add_group = [&](const char* heading, void (*add)(CLI::App&, SimulateOptions&)) {
+    const std::size_t first = command->get_options().size();
+    add(*command, *options);
+    group_since(*command, first, heading);
+  };
+  add_group("A cache without a plan, in place of a scenario", add_bare_options);
+  add_group("Scheduler", add_scheduler_options);
+  add_group("Trace", add_trace_options);
+  add_group("Driver", add_driver_options);
+  add_group("Output", [](CLI::App& with, SimulateOptions& to) {
+    add_result_options(with, to);
+    add_output_options(with, to.output);
+  });
   command->footer(
       "Examples:\n"
       "  hybridkv simulate qwen3.5-397b --pack 1,3,5\n"

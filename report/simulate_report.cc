@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "report/human.h"
@@ -75,7 +76,7 @@ Table load_table(const SimulateReport& report) {
                {"state_share", "held by", "states"},
                {"max_running", "running", "at most"},
                {"mean_running", "", "on average"},
-               {"refused", "refused"},
+               {"refused", "refused", "or stalled"},
                {"preempted_requests", "preempted"},
                {"reprefilled_tokens", "prefilled", "again"},
                {"longest_request", "longest request", "that fits, tokens"},
@@ -141,6 +142,53 @@ Table requests_table(const SimulateReport& report) {
   return table;
 }
 
+constexpr std::size_t shown_points = 10;
+
+/// One cache over time, in about shown_points lines.
+Table series_table(const SimulationStats& stats) {
+  Table table({{"ended_requests", "requests", "ended"},
+               {"seconds", "simulated", "s"},
+               {"running_requests", "running"},
+               {"waiting_requests", "waiting"},
+               {"held_blocks", "blocks", "held"},
+               {"state_share", "held by", "states"},
+               {"findable_blocks", "blocks with", "a prefix"},
+               {"evictions", "evicted", "so far"},
+               {"hit_rate", "hit rate", "so far"}});
+  const std::vector<SeriesPoint>& points = stats.series.points();
+  const std::size_t shown = std::min(shown_points, points.size());
+  for (std::size_t i = 1; i <= shown; ++i) {
+    const SeriesPoint& at = points[points.size() * i / shown - 1];
+    table.add_row({at.ended_requests, Real{at.seconds, 1}, at.running_requests, at.waiting_requests, at.held_blocks,
+                   Percent{100 * share(at.held_state_blocks, at.held_blocks), 1}, at.findable_blocks, at.evictions,
+                   Percent{100 * share(at.hit_tokens, at.prompt_tokens)}});
+  }
+  return table;
+}
+
+/// Hits by turn of the conversation, where the trace says it and there is more than one.
+std::optional<Table> turns_table(const SimulationStats& stats) {
+  if (stats.turns.size() < 3) return std::nullopt;
+  Table table({{"turn", "turn"}, {"requests", "requests"}, {"prompt_tokens", "prompt", "tokens"},
+               {"hit_rate", "hit", "rate"}});
+  TurnStats later;
+  for (std::size_t turn = 1; turn < stats.turns.size(); ++turn) {
+    const TurnStats& at = stats.turns[turn];
+    if (turn < shown_points) {
+      table.add_row({std::to_string(turn), at.requests, at.prompt_tokens,
+                     Percent{100 * share(at.hit_tokens, at.prompt_tokens)}});
+    } else {
+      later.requests += at.requests;
+      later.prompt_tokens += at.prompt_tokens;
+      later.hit_tokens += at.hit_tokens;
+    }
+  }
+  if (later.requests > 0)
+    table.add_row({"later", later.requests, later.prompt_tokens,
+                   Percent{100 * share(later.hit_tokens, later.prompt_tokens)}});
+  return table;
+}
+
 std::string modelled_sentence(const SimulateReport& report) {
   std::set<std::string> rules;
   for (const SimulationStats& stats : report.result.stats)
@@ -149,32 +197,38 @@ std::string modelled_sentence(const SimulateReport& report) {
   return fmt::format("Modelled, not replayed from a real engine: {}.", fmt::join(rules, ", "));
 }
 
-/// The closed form beside the simulation, where prompts came twice.
-Listing copy_sentences(const SimulateReport& report) {
-  Listing listing;
+/// The closed form beside the simulation, for requests that came before exactly so.
+std::optional<Table> copies_table(const SimulateReport& report) {
+  Table table({{"name", "cache", "", Align::left},
+               {"copies", "requests"},
+               {"copies_prompt_tokens", "prompt", "tokens"},
+               {"copies_hit_tokens", "hit", "tokens"},
+               {"copies_closed_form_tokens", "closed form", "tokens"}});
   for (const SimulationStats& stats : report.result.stats)
     if (stats.copies.requests > 0)
-      listing.items.push_back(fmt::format(
-          "Block {}: {} exact copies of an earlier prompt hit {} of {} tokens; the closed form gives {} in a cache that "
-          "loses nothing in between.",
-          human_count(stats.geometry.block_size_tokens), human_count(stats.copies.requests),
-          human_count(stats.copies.simulated_tokens), human_count(stats.copies.prompt_tokens),
-          human_count(stats.copies.predicted_tokens)));
-  return listing;
+      table.add_row({stats.geometry.name, stats.copies.requests, stats.copies.prompt_tokens,
+                     stats.copies.simulated_tokens, stats.copies.predicted_tokens});
+  if (table.rows().empty()) return std::nullopt;
+  return table;
 }
 
-Listing bound_sentences(const SimulateReport& report) {
-  Listing listing;
-  for (const SimulationStats& stats : report.result.unlimited)
-    listing.items.push_back(fmt::format("Block {} with a pool that never evicts: {} hit tokens, {}.",
-                                        human_count(stats.geometry.block_size_tokens), human_count(stats.hit_tokens),
-                                        human_percent(100 * stats.hit_rate())));
-  if (report.result.token_exact_hit_tokens)
-    listing.items.push_back(fmt::format(
-        "Matching token by token in a cache that keeps everything: {} hit tokens, {}. No layout can hit more.",
-        human_count(*report.result.token_exact_hit_tokens),
-        human_percent(100 * share(*report.result.token_exact_hit_tokens, report.result.prompt_tokens))));
-  return listing;
+Table bounds_table(const SimulateReport& report) {
+  Table table({{"name", "cache", "", Align::left},
+               {"hit_tokens", "hit", "tokens"},
+               {"hit_rate", "hit", "rate"},
+               {"unlimited_hit_tokens", "pool that never evicts", "tokens"},
+               {"unlimited_hit_rate", "", "rate"},
+               {"token_exact_hit_tokens", "token by token", "tokens"},
+               {"token_exact_hit_rate", "", "rate"}});
+  const std::int64_t exact = report.result.token_exact_hit_tokens.value_or(0);
+  for (std::size_t i = 0; i < report.result.unlimited.size(); ++i) {
+    const SimulationStats& stats = report.result.stats[i];
+    const SimulationStats& unlimited = report.result.unlimited[i];
+    table.add_row({stats.geometry.name, stats.hit_tokens, Percent{100 * stats.hit_rate()}, unlimited.hit_tokens,
+                   Percent{100 * unlimited.hit_rate()}, exact,
+                   Percent{100 * share(exact, report.result.prompt_tokens)}});
+  }
+  return table;
 }
 
 ordered_json series_json(const SimulationStats& stats) {
@@ -191,6 +245,15 @@ ordered_json series_json(const SimulationStats& stats) {
                       {"findable_state_blocks", point.findable_state_blocks},
                       {"evictions", point.evictions}});
   return series;
+}
+
+/// Item i: turn i, 0 = unknown; the last one also counts all later turns.
+ordered_json turns_json(const SimulationStats& stats) {
+  ordered_json turns = ordered_json::array();
+  for (const TurnStats& turn : stats.turns)
+    turns.push_back(
+        {{"requests", turn.requests}, {"prompt_tokens", turn.prompt_tokens}, {"hit_tokens", turn.hit_tokens}});
+  return turns;
 }
 
 ordered_json requests_json(const std::vector<RequestRecord>& requests) {
@@ -225,14 +288,31 @@ Document simulate_report(const SimulateReport& report) {
   }
   document.blocks.emplace_back(Heading{"What the pool holds"});
   document.blocks.emplace_back(load_table(report));
+  if (report.result.stats.size() == 1) {
+    const SimulationStats& stats = report.result.stats.front();
+    if (std::optional<Table> turns = turns_table(stats)) {
+      document.blocks.emplace_back(Heading{"By turn of the conversation"});
+      document.blocks.emplace_back(*std::move(turns));
+    }
+    if (report.result.requests > most_listed_requests) {
+      document.blocks.emplace_back(Heading{"Over time"});
+      document.blocks.emplace_back(series_table(stats));
+    }
+  }
   if (report.driver.kind == DriverKind::open_loop) {
     document.blocks.emplace_back(Heading{"Waiting"});
     document.blocks.emplace_back(latency_table(report));
   }
-  if (Listing copies = copy_sentences(report); !copies.items.empty()) document.blocks.emplace_back(std::move(copies));
-  if (Listing bounds = bound_sentences(report); !bounds.items.empty()) {
+  if (std::optional<Table> copies = copies_table(report)) {
+    document.blocks.emplace_back(Heading{"Exact copies of earlier prompts"});
+    document.blocks.emplace_back(*std::move(copies));
+    document.blocks.emplace_back(Paragraph{"The closed form is for a cache that loses nothing in between."});
+  }
+  if (!report.result.unlimited.empty()) {
     document.blocks.emplace_back(Heading{"Upper bounds"});
-    document.blocks.emplace_back(std::move(bounds));
+    document.blocks.emplace_back(bounds_table(report));
+    document.blocks.emplace_back(Paragraph{"Token by token: a cache that keeps everything and finds any prefix. No "
+                                           "layout can hit more."});
   }
   document.blocks.emplace_back(Paragraph{modelled_sentence(report)});
   return document;
@@ -250,8 +330,17 @@ Table simulate_table(const SimulateReport& report) {
                {"preemptions", "preemptions"}, {"preempted_requests", "preempted requests"},
                {"reprefilled_tokens", "tokens prefilled again"}, {"longest_request", "longest request"}, {"generated_tokens", "generated tokens"},
                {"prefill_chunks", "prefill chunks"}, {"copied_states", "copied states"}, {"steps", "steps"},
-               {"seconds", "simulated seconds"}, {"unlimited_hit_tokens", "hit tokens, unlimited pool"},
+               {"seconds", "simulated seconds"}, {"first_token_mean_seconds", "mean s to first token"},
+               {"first_token_p50_seconds", "p50"}, {"first_token_p99_seconds", "p99"},
+               {"queueing_mean_seconds", "mean s queueing"}, {"queueing_p99_seconds", "p99"},
+               {"copies", "exact copies"}, {"copies_hit_tokens", "hit tokens of copies"},
+               {"copies_closed_form_tokens", "closed form of those"},
+               {"unlimited_hit_tokens", "hit tokens, unlimited pool"},
                {"token_exact_hit_tokens", "hit tokens, token-exact"}, {"modelled", "modelled rules"}});
+  // Only the open loop has arrivals to wait since.
+  const auto latency = [&](double seconds) {
+    return report.driver.kind == DriverKind::open_loop ? Cell(Real{seconds, 6}) : Cell(std::monostate{});
+  };
   for (std::size_t i = 0; i < report.result.stats.size(); ++i) {
     const SimulationStats& stats = report.result.stats[i];
     const CacheGeometry& g = stats.geometry;
@@ -263,7 +352,10 @@ Table simulate_table(const SimulateReport& report) {
                    stats.pool.checkpoints_evicted, stats.pool.evictions, stats.max_held_blocks,
                    stats.max_held_state_blocks, stats.max_running, stats.refused, stats.stalled, stats.preemptions,
                    stats.preempted_requests, stats.reprefilled_tokens, longest_request(g), stats.generated_tokens, stats.prefill_chunks,
-                   stats.copied_states, stats.steps, Real{stats.seconds, 6},
+                   stats.copied_states, stats.steps, Real{stats.seconds, 6}, latency(stats.first_token.mean()),
+                   latency(stats.first_token.quantile(0.5)), latency(stats.first_token.quantile(0.99)),
+                   latency(stats.queueing.mean()), latency(stats.queueing.quantile(0.99)), stats.copies.requests,
+                   stats.copies.simulated_tokens, stats.copies.predicted_tokens,
                    report.result.unlimited.empty() ? Cell(std::monostate{})
                                                    : Cell(report.result.unlimited[i].hit_tokens),
                    cell_of(report.result.token_exact_hit_tokens), fmt::format("{}", fmt::join(rules, ", "))});
@@ -288,6 +380,8 @@ std::string render_simulate(const SimulateReport& report, Format format, const S
   json["caches"] = to_json(simulate_table(report));
   for (std::size_t i = 0; i < report.result.stats.size(); ++i)
     json["caches"][i]["series"] = series_json(report.result.stats[i]);
+  for (std::size_t i = 0; i < report.result.stats.size(); ++i)
+    json["caches"][i]["turns"] = turns_json(report.result.stats[i]);
   if (lists_requests(report))
     for (std::size_t i = 0; i < report.requests.size(); ++i)
       json["caches"][i]["per_request"] = requests_json(report.requests[i]);

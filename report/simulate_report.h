@@ -28,14 +28,14 @@ struct SimulateReport {
 
 /// What `simulate` says: the trace and its driver, a row per cache with hits, checkpoints, evictions and blocks in use;
 /// which rules in play no replay of a real engine covers ("modelled"); upper bounds where they were asked for; each
-/// request of a short trace.
+/// request of a short trace; turns of the conversation and the course over time where there is one cache.
 Document simulate_report(const SimulateReport& report);
 
 /// One row per cache with every counter.
 Table simulate_table(const SimulateReport& report);
 
 /// `simulate --format FORMAT`: simulate_report as text or Markdown, simulate_table as csv; json adds the series over
-/// time of each cache.
+/// time of each cache, its hits by turn and the requests of a short trace.
 std::string render_simulate(const SimulateReport& report, Format format, const Style& style = {});
 
 }  // namespace hybridkv

@@ -65,6 +65,22 @@ TEST_CASE("edge: the request admitted last is preempted and prefilled again with
   CHECK(of(result, 1).evictions == 2);
 }
 
+TEST_CASE("edge: a preempted request finds its own checkpoints again, also of what it generated") {
+  // Eight usable blocks. Step 1: both compute 4 of 6 tokens (a block and a state each), step 2 the rest (two of each: all
+  // eight are held), steps 3 and 4 decode tokens 7 and 8; the checkpoints at 4 go back. Step 5, token 9: A takes a
+  // block and a state, which drops both checkpoints at 4, and ends; nothing is left for B, which is preempted with 8
+  // computed tokens. Step 6: B finds all 8 in its published blocks and its checkpoint at 8, and computes one token.
+  const Run result = run(small(9, 1), closed(2), batch_of({{{1, 6}}, {{2, 6}}}, 4));
+  CHECK(result.stats.steps == 6);
+  CHECK(result.stats.max_held_blocks == 8);
+  CHECK(of(result, 0).evictions == 2);
+  CHECK(of(result, 1).preemptions == 1);
+  CHECK(of(result, 1).reprefilled_tokens == 0);
+  CHECK(of(result, 1).hit_tokens == 0);
+  CHECK(of(result, 1).evictions == 0);
+  CHECK(result.stats.generated_tokens == 8);
+}
+
 TEST_CASE("edge: a checkpoint made in a step is used from the next step on, and nobody overtakes who waits for it") {
   // Step 1: A computes 4 of 6 tokens. B would hit the state A just made, so B and C behind it wait for step 2.
   const Run result = run(small(40, 1), closed(3), batch_of({{{1, 6}}, {{1, 6}}, {{3, 3}}}, 1));
@@ -149,6 +165,42 @@ TEST_CASE("edge: mode none keeps one state per request and finds nothing again")
   CHECK(result.stats.hit_tokens == 0);
   CHECK(result.stats.pool.publications == 0);
   CHECK(result.stats.max_held_state_blocks == 2);
+}
+
+TEST_CASE("edge: a drafter drops the last matched block, and the last checkpoint lies one block earlier") {
+  // 14 tokens, block 4. Without: checkpoint at 12, the copy hits 12. With: chunks 8 and 6, checkpoint at 8. The copy's
+  // attention matches 8 tokens for the state at 8 and one block further, which is dropped.
+  for (const std::int64_t state_groups : {0, 1}) {
+    CacheGeometry geometry = small(40, state_groups);
+    CHECK(of(run(geometry, {}, copies_of({{1, 14}}, 2)), 1).hit_tokens == 12);
+    geometry.drafter_drops_block = true;
+    const Run result = run(geometry, {}, copies_of({{1, 14}}, 2));
+    CHECK(of(result, 1).hit_tokens == 8);
+    CHECK(of(run(geometry, {}, copies_of({{1, 7}}, 2)), 1).hit_tokens == 0);
+    CHECK(result.stats.modelled == std::vector{ModelledRule::drafter});
+  }
+}
+
+TEST_CASE("edge: every attention group takes blocks of its own") {
+  CacheGeometry geometry = small(20, 0);
+  geometry.attention_groups = 2;
+  const Run result = run(geometry, {}, copies_of({{1, 6}}, 2));
+  CHECK(result.stats.max_held_blocks == 4);
+  CHECK(of(result, 1).hit_tokens == 4);
+  CHECK(result.stats.modelled == std::vector{ModelledRule::several_attention_groups});
+  geometry.num_blocks = 4;
+  CHECK(of(run(geometry, {}, copies_of({{1, 6}}, 1)), 0).status == RequestStatus::refused);
+}
+
+TEST_CASE("edge: a long-prefill threshold shares a step's budget among prompts") {
+  // Budget 16, threshold 8: step 1 takes 8 tokens of each of two prompts, step 2 the other 8 of both.
+  CacheGeometry geometry = small(40, 1);
+  geometry.max_num_batched_tokens = 16;
+  CHECK(of(run(geometry, closed(2), batch_of({{{1, 16}}, {{2, 16}}}, 1)), 1).queue_seconds == 16);
+  geometry.long_prefill_threshold = 8;
+  const Run result = run(geometry, closed(2), batch_of({{{1, 16}}, {{2, 16}}}, 1));
+  CHECK(of(result, 1).queue_seconds == 0);
+  CHECK(result.stats.steps == 2);
 }
 
 TEST_CASE("edge: a retention interval keeps its multiples, the last boundary and the branch point") {

@@ -144,24 +144,29 @@ Table requests_table(const SimulateReport& report) {
 
 constexpr std::size_t shown_points = 10;
 
-/// One cache over time, in about shown_points lines.
-Table series_table(const SimulationStats& stats) {
-  Table table({{"ended_requests", "requests", "ended"},
-               {"seconds", "simulated", "s"},
-               {"running_requests", "running"},
-               {"waiting_requests", "waiting"},
-               {"held_blocks", "blocks", "held"},
-               {"state_share", "held by", "states"},
-               {"findable_blocks", "blocks with", "a prefix"},
-               {"evictions", "evicted", "so far"},
-               {"hit_rate", "hit rate", "so far"}});
+/// One cache over time, in about shown_points lines. Time and the queue mean something with several requests in flight.
+Table series_table(const SimulationStats& stats, DriverKind driver) {
+  const bool timed = driver != DriverKind::one_at_a_time;
+  std::vector<Column> columns{{"ended_requests", "requests", "ended"}};
+  if (timed)
+    columns.insert(columns.end(), {{"seconds", "simulated", "s"},
+                                   {"running_requests", "running"},
+                                   {"waiting_requests", "waiting"}});
+  columns.insert(columns.end(), {{"held_blocks", "blocks", "held"},
+                                 {"state_share", "held by", "states"},
+                                 {"findable_blocks", "blocks with", "a prefix"},
+                                 {"evictions", "evicted", "so far"},
+                                 {"hit_rate", "hit rate", "so far"}});
+  Table table(std::move(columns));
   const std::vector<SeriesPoint>& points = stats.series.points();
   const std::size_t shown = std::min(shown_points, points.size());
   for (std::size_t i = 1; i <= shown; ++i) {
     const SeriesPoint& at = points[points.size() * i / shown - 1];
-    table.add_row({at.ended_requests, Real{at.seconds, 1}, at.running_requests, at.waiting_requests, at.held_blocks,
-                   Percent{100 * share(at.held_state_blocks, at.held_blocks), 1}, at.findable_blocks, at.evictions,
-                   Percent{100 * share(at.hit_tokens, at.prompt_tokens)}});
+    std::vector<Cell> row{at.ended_requests};
+    if (timed) row.insert(row.end(), {Real{at.seconds, 1}, at.running_requests, at.waiting_requests});
+    row.insert(row.end(), {at.held_blocks, Percent{100 * share(at.held_state_blocks, at.held_blocks), 1},
+                           at.findable_blocks, at.evictions, Percent{100 * share(at.hit_tokens, at.prompt_tokens)}});
+    table.add_row(std::move(row));
   }
   return table;
 }
@@ -296,7 +301,7 @@ Document simulate_report(const SimulateReport& report) {
     }
     if (report.result.requests > most_listed_requests) {
       document.blocks.emplace_back(Heading{"Over time"});
-      document.blocks.emplace_back(series_table(stats));
+      document.blocks.emplace_back(series_table(stats, report.driver.kind));
     }
   }
   if (report.driver.kind == DriverKind::open_loop) {

@@ -1,0 +1,57 @@
+// What the documents show is what the program prints.
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/cli/run_program.h"
+
+using namespace hybridkv::testing;
+
+namespace {
+
+struct Example {
+  std::string arguments;
+  std::string output;
+};
+
+/// The blocks of a document that begin with ```console and one command; other blocks are not run.
+std::vector<Example> examples_of(std::istream& document) {
+  std::vector<Example> examples;
+  bool inside = false;
+  for (std::string line; std::getline(document, line);) {
+    if (line == "```console") {
+      inside = true;
+      examples.emplace_back();
+    } else if (line == "```") {
+      inside = false;
+    } else if (inside && examples.back().arguments.empty()) {
+      examples.back().arguments = line.substr(std::string("$ hybridkv ").size());
+    } else if (inside) {
+      examples.back().output += line + "\n";
+    }
+  }
+  return examples;
+}
+
+}  // namespace
+
+TEST_CASE("golden: the commands of docs/simulator.md print what it shows") {
+  std::ifstream document(HYBRIDKV_SOURCE_DIR "/docs/simulator.md");
+  const std::vector<Example> examples = examples_of(document);
+  CHECK(examples.size() == 4);
+  for (const Example& example : examples) {
+    CAPTURE(example.arguments);
+    CHECK(run_program(example.arguments).output == example.output);
+  }
+}
+
+TEST_CASE("fault: a document that shows something else is found") {
+  std::istringstream document("```console\n$ hybridkv --version\nhybridkv 0.0.0\n```\n");
+  const std::vector<Example> examples = examples_of(document);
+  REQUIRE(examples.size() == 1);
+  CHECK(examples[0].arguments == "--version");
+  CHECK(run_program(examples[0].arguments).output != examples[0].output);
+}

@@ -16,6 +16,8 @@ void add_attend_command(CLI::App& app, CommandAction& action);
 void add_plot_command(CLI::App& app, CommandAction& action);
 void add_report_command(CLI::App& app, CommandAction& action);
 void add_simulate_command(CLI::App& app, CommandAction& action);
+void add_sweep_command(CLI::App& app, CommandAction& action);
+void add_merge_command(CLI::App& app, CommandAction& action);
 void add_models_command(CLI::App& app, CommandAction& action);
 void add_import_command(CLI::App& app, CommandAction& action);
 

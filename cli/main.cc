@@ -53,6 +53,8 @@ int main(int argc, char** argv) {
   add_plot_command(app, action);
   add_report_command(app, action);
   add_simulate_command(app, action);
+  add_sweep_command(app, action);
+  add_merge_command(app, action);
   add_models_command(app, action);
   add_import_command(app, action);
   try {

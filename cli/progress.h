@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string_view>
 
 namespace hybridkv {
@@ -17,10 +18,14 @@ class Progress {
   /// `done` of `total` steps are finished, `step` begins.
   void update(std::string_view what, std::string_view step, int done, int total);
 
+  /// A bar of what is done, with the rate and the time left; drawn at most ten times a second.
+  void bar(std::string_view what, std::int64_t done, std::int64_t total, std::string_view unit);
+
  private:
   bool enabled_;
   bool shown_ = false;
   std::chrono::steady_clock::time_point start_;
+  double drawn_at_ = 0;  ///< seconds after the start
 };
 
 }  // namespace hybridkv

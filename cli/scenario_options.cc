@@ -71,7 +71,7 @@ void add_scenario_options(CLI::App& command, ScenarioOptions& options) {
       ->type_name("TOKENS");
 }
 
-Scenario read_scenario(const ScenarioOptions& options) {
+ScenarioFile scenario_file(const ScenarioOptions& options) {
   ScenarioFile file = load(options);
   for (const std::string& assignment : options.overrides) apply_override(file, assignment);
   for (const FlagKey& flag : flag_keys) {
@@ -81,8 +81,10 @@ Scenario read_scenario(const ScenarioOptions& options) {
     apply_override(file, flag.key, value, std::string(flag.flag) + " " + text);
   }
   for (const FlagValue& flag : options.flags) apply_override(file, flag.key, flag.value, flag.shown);
-  return read_scenario(file);
+  return file;
 }
+
+Scenario read_scenario(const ScenarioOptions& options) { return read_scenario(scenario_file(options)); }
 
 Scenario read_simulate_section(const ScenarioOptions& options) {
   ScenarioFile file = parse_scenario("{}", "command line");

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "planner/cache_plan.h"
+#include "scenarios/read.h"
 #include "scenarios/scenario.h"
 
 namespace hybridkv {
@@ -30,6 +31,10 @@ struct ScenarioOptions {
 
 /// Adds SCENARIO, --set, --model, --pack, --tp, --memory and --max-model-len to a command.
 void add_scenario_options(CLI::App& command, ScenarioOptions& options);
+
+/// The scenario file with the flags laid over it, its values not read yet. Throws InputError with the place of what is
+/// wrong.
+ScenarioFile scenario_file(const ScenarioOptions& options);
 
 /// The scenario with the flags laid over it. Throws InputError with the place of what is wrong.
 Scenario read_scenario(const ScenarioOptions& options);

@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
+#include "cli/simulate_request.h"
 #include "layout/error.h"
 #include "report/simulate_report.h"
 #include "simulator/plan_geometry.h"
@@ -40,16 +41,6 @@ struct Question {
   std::vector<CacheGeometry> geometries;
 };
 
-CacheGeometry with_settings(CacheGeometry geometry, const SimulateRequest& request) {
-  geometry.branch_point = request.branch_point;
-  geometry.retention_interval_tokens = request.retention_interval_tokens;
-  geometry.match_unit_tokens = request.match_unit_tokens;
-  geometry.max_num_seqs = request.max_num_seqs;
-  geometry.watermark = request.watermark;
-  geometry.long_prefill_threshold = request.long_prefill_threshold;
-  return geometry;
-}
-
 /// The flag of a cache without a plan that stands for a field of its geometry; null for the keys of `simulate`.
 const char* bare_flag(std::string_view field) {
   constexpr std::pair<const char*, const char*> flags[] = {{"block_size_tokens", "--block-size"},
@@ -64,18 +55,11 @@ const char* bare_flag(std::string_view field) {
 
 /// The simulator's error with the place of the scenario's value, or with the flag.
 InputError explained(const SpecError& error, const SimulateOptions& options, const Scenario& scenario) {
-  constexpr std::pair<std::string_view, std::string_view> prefixes[] = {{"geometry.", "simulate."},
-                                                                        {"driver.", "simulate."},
-                                                                        {"prompts[", "simulate.trace.prompts["},
-                                                                        {"trace.", "simulate.trace.synthetic."}};
-  for (const auto& [prefix, key] : prefixes) {
-    if (!error.path().starts_with(prefix)) continue;
-    const std::string field = error.path().substr(prefix.size());
-    const char* const flag = prefix == "geometry." ? bare_flag(field) : nullptr;
-    if (flag && is_bare(options)) return InputError(fmt::format("{}: {}", flag, error.message()));
-    return located(SpecError((flag ? "engine." : std::string(key)) + field, error.message()), scenario);
-  }
-  return located(error, scenario);
+  constexpr std::string_view prefix = "geometry.";
+  const bool of_geometry = error.path().starts_with(prefix);
+  const char* const flag = of_geometry ? bare_flag(std::string_view(error.path()).substr(prefix.size())) : nullptr;
+  if (flag && is_bare(options)) return InputError(fmt::format("{}: {}", flag, error.message()));
+  return located(scenario_error(error), scenario);
 }
 
 void refuse_scenario_flags(const SimulateOptions& options) {

@@ -41,12 +41,6 @@ bool has_split_blocks(const PlanSet& set) {
   });
 }
 
-/// One column with what it takes from a plan at a length.
-struct PlanColumn {
-  Column column;
-  std::function<Cell(const CachePlan&, const CapacityPlan&)> cell;
-};
-
 /// A number of the packed attention layers, empty without any.
 auto of_attention(std::int64_t SpecPlan::* field) {
   return [field](const CachePlan& plan, const CapacityPlan&) {
@@ -77,22 +71,28 @@ Cell groups_text(const CachePlan& plan, bool with_other) {
   return text;
 }
 
-std::vector<PlanColumn> layout_columns(const PlanSet& set) {
-  const bool with_other = has_other_groups(set);
-  constexpr Audience people = Audience::people;
+std::vector<PlanColumn> set_columns(const PlanSet& set) {
   constexpr Audience programs = Audience::programs;
   return {
       {{"model", "model", "", Align::left, programs},
        [&set](const CachePlan&, const CapacityPlan&) { return Cell(set.model); }},
       {{"tensor_parallel", "TP", "", Align::right, programs},
        [&set](const CachePlan&, const CapacityPlan&) { return Cell(set.tensor_parallel); }},
+  };
+}
+
+/// `with_other`: there are groups beside attention and states; `with_kernel`: people need to see kernel blocks.
+std::vector<PlanColumn> layout_columns(bool with_other, bool with_kernel) {
+  constexpr Audience people = Audience::people;
+  constexpr Audience programs = Audience::programs;
+  return {
       {{"attention_pack_size", "N"}, of_plan(&CachePlan::attention_pack_size)},
       {{"cache_mode", "mode", "", Align::left, programs},
        [](const CachePlan& plan, const CapacityPlan&) { return Cell(std::string(to_string(plan.cache_mode))); }},
       {{"speculative_tokens", "s", "tokens", Align::right, programs}, of_plan(&CachePlan::speculative_tokens)},
       {{"block_size_tokens", "block", "tokens"}, of_attention(&SpecPlan::block_size_tokens)},
       {{"kernel_block_size_tokens", "kernel", "tokens", Align::right,
-        has_split_blocks(set) ? Audience::everyone : programs},
+        with_kernel ? Audience::everyone : programs},
        of_attention(&SpecPlan::kernel_block_size_tokens)},
       {{"page_bytes", "page", "bytes"}, of_plan(&CachePlan::page_bytes)},
       {{"padding_percent", "padding"}, state_padding},
@@ -166,8 +166,9 @@ std::vector<PlanColumn> limit_columns() {
 
 /// Rows for every length, or for the one given.
 Table build(const PlanSet& set, std::optional<std::int64_t> only_length) {
-  std::vector<PlanColumn> columns = layout_columns(set);
-  for (auto& more : {capacity_columns(), limit_columns()}) columns.insert(columns.end(), more.begin(), more.end());
+  std::vector<PlanColumn> columns = set_columns(set);
+  for (auto& more : {layout_columns(has_other_groups(set), has_split_blocks(set)), capacity_columns(), limit_columns()})
+    columns.insert(columns.end(), more.begin(), more.end());
   std::vector<Column> headings;
   for (const PlanColumn& column : columns) headings.push_back(column.column);
   Table table(std::move(headings));
@@ -183,6 +184,13 @@ Table build(const PlanSet& set, std::optional<std::int64_t> only_length) {
 }
 
 }  // namespace
+
+std::vector<PlanColumn> plan_columns() {
+  std::vector<PlanColumn> columns = layout_columns(true, true);
+  for (auto& more : {capacity_columns(), limit_columns()}) columns.insert(columns.end(), more.begin(), more.end());
+  std::erase_if(columns, [](const PlanColumn& column) { return column.column.audience == Audience::people; });
+  return columns;
+}
 
 Table plan_table(const PlanSet& set) { return build(set, std::nullopt); }
 

@@ -137,6 +137,8 @@ std::string raw_cell(const Cell& cell) {
                     cell);
 }
 
+std::string csv_cell(const Cell& cell) { return quote_csv(raw_cell(cell)); }
+
 std::string render_text(const Table& table, const Style& style) {
   std::vector<TextColumn> columns;
   bool subtitles = false;

@@ -85,6 +85,9 @@ std::string human_cell(const Cell& cell);
 /// A cell as programs read it: shortest text that reads back as the same number; empty for nothing, nan and inf.
 std::string raw_cell(const Cell& cell);
 
+/// The same as a field of CSV, quoted as in RFC 4180 where that is needed.
+std::string csv_cell(const Cell& cell);
+
 /// Aligned text: headings of one or two lines, a line of dashes, the rows; lines end without spaces.
 std::string render_text(const Table& table, const Style& style = {});
 /// A GitHub table; title and subtitle make one heading.

@@ -9,11 +9,13 @@
 
 #include "report/plan_json.h"
 #include "tests/cli/run_program.h"
+#include "tests/cli/scratch_folder.h"
 
 using namespace hybridkv;
 using testing::contains;
 using testing::ProgramRun;
 using testing::run_program;
+using testing::ScratchFolder;
 namespace fs = std::filesystem;
 
 namespace {
@@ -25,21 +27,6 @@ void require_refused(const std::string& arguments, int exit_code, const std::str
   CHECK(run.exit_code == exit_code);
   CHECK(contains(run.output, message));
 }
-
-/// A folder of this test's own that is gone afterwards.
-struct ScratchFolder {
-  fs::path path;
-  ScratchFolder() {
-    std::string pattern = (fs::temp_directory_path() / "hybridkv-XXXXXX").string();
-    REQUIRE(mkdtemp(pattern.data()) != nullptr);
-    path = pattern;
-  }
-  ~ScratchFolder() { fs::remove_all(path); }
-  std::string file(const std::string& name, const std::string& text) const {
-    std::ofstream(path / name) << text;
-    return (path / name).string();
-  }
-};
 
 }  // namespace
 

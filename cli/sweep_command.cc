@@ -1,0 +1,246 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/ordered_work.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/scenario_options.h"
+#include "cli/sweep_file.h"
+#include "cli/sweep_worker.h"
+#include "layout/error.h"
+#include "report/human.h"
+#include "scenarios/sweep_axes.h"
+
+namespace hybridkv {
+
+namespace {
+
+struct SweepOptions {
+  ScenarioOptions scenario;
+  std::string output;
+  std::string format;
+  std::string shard = "1/1";
+  std::int64_t threads = 0;
+  bool resume = false;
+  bool verify = false;
+  bool simulate = false;
+  bool dry_run = false;
+  bool quiet = false;
+};
+
+/// The reader of standard output has gone; what is left to do would be for nobody.
+struct NobodyReads {};
+
+void write_rows_to_stdout(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
+  if (errno == EPIPE) throw NobodyReads();
+  throw ResourceError("standard output cannot be written");
+}
+
+SweepFormat format_of(const SweepOptions& options) {
+  if (!options.format.empty()) return *parse_sweep_format(options.format);
+  return options.output.ends_with(".csv") ? SweepFormat::csv : SweepFormat::jsonl;
+}
+
+/// The bytes of the trace file that the sweep replays, shortened to a number; a name alone could stand for anything.
+std::string trace_identity(const std::string& path) {
+  if (path.empty()) return "none";
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw InputError(path + ": cannot be read");
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a over 8 bytes at a time
+  std::int64_t bytes = 0;
+  std::vector<char> piece(std::size_t{1} << 20);
+  while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())) || file.gcount() > 0) {
+    const auto count = static_cast<std::size_t>(file.gcount());
+    std::fill(piece.begin() + static_cast<std::ptrdiff_t>(count), piece.end(), '\0');
+    for (std::size_t i = 0; i < count; i += sizeof(std::uint64_t)) {
+      std::uint64_t word = 0;
+      std::copy_n(piece.data() + i, sizeof word, reinterpret_cast<char*>(&word));
+      hash = (hash ^ word) * 0x100000001b3;
+      hash ^= hash >> 32;
+    }
+    bytes += static_cast<std::int64_t>(count);
+  }
+  return fmt::format("{} bytes {:016x}", bytes, hash);
+}
+
+SweepRows rows_of(const SweepOptions& options, const ScenarioSweep& sweep) {
+  SweepRowSpec spec{.axes = {}, .verified = options.verify, .simulated = options.simulate, .format = format_of(options),
+                    .num_points = sweep.num_points(), .identity = "hybridkv " HYBRIDKV_VERSION "\n" + sweep.identity()};
+  for (const SweepAxis& axis : sweep.axes()) spec.axes.push_back(axis.path);
+  if (options.simulate) {
+    SweepReader reader(sweep);
+    spec.identity += "\ntrace " + trace_identity(reader.at(0).simulate.trace.file);
+  }
+  return SweepRows(std::move(spec));
+}
+
+/// What would be swept.
+std::string axes_text(const ScenarioSweep& sweep, const Style& style) {
+  Table table({{"axis", "axis", "", Align::left}, {"values", "values"}, {"of", "of them", "", Align::left}});
+  for (const SweepAxis& axis : sweep.axes()) {
+    constexpr std::size_t most_shown = 6;
+    std::string values;
+    for (std::size_t i = 0; i < axis.values.size(); ++i) {
+      if (axis.values.size() > most_shown && i == most_shown - 2) {
+        values += ", …, " + axis.values.back();
+        break;
+      }
+      values += (values.empty() ? "" : ", ") + axis.values[i];
+    }
+    table.add_row({axis.path, std::ssize(axis.values), values});
+  }
+  return (sweep.axes().empty() ? std::string() : render_text(table, style) + "\n") +
+         human_plural(sweep.num_points(), "point") + "\n";
+}
+
+/// Pieces are what a thread makes between two looks at the others, and what a kill loses at most.
+std::int64_t piece_size(const SweepOptions& options, std::int64_t points, std::int64_t threads) {
+  if (options.verify) return 1;
+  const std::int64_t largest = options.simulate ? 8 : 256;
+  return std::clamp<std::int64_t>(points / (4 * threads), 1, largest);
+}
+
+std::int64_t num_threads(const SweepOptions& options) {
+  if (options.verify) return 1;  // a verification uses all cores itself
+  if (options.threads > 0) return options.threads;
+  return std::max<std::int64_t>(1, std::thread::hardware_concurrency());
+}
+
+std::string summary(const PointCounts& counts) {
+  std::string text = fmt::format("{}: {} ok, {} impossible", human_plural(counts.total(), "point"),
+                                 human_count(counts.ok), human_count(counts.impossible));
+  if (counts.fault > 0) text += fmt::format(", {} with a fault", human_count(counts.fault));
+  return text;
+}
+
+/// Makes all rows of the shard that are not there yet; returns what became of all its points.
+PointCounts sweep_shard(const SweepOptions& options, const ScenarioSweep& sweep, const SweepRows& rows,
+                        const Shard& shard, RowFile* file) {
+  const std::int64_t num_points = shard.num_points(sweep.num_points());
+  FinishedRows finished;
+  if (file && options.resume) finished = finished_rows(*file, options.output, rows, shard);
+  if (file) file->continue_at(finished.bytes);
+  const auto write = [&](const std::string& text) { file ? file->append(text) : write_rows_to_stdout(text); };
+  if (finished.bytes == 0) write(rows.heading());
+
+  const std::int64_t remaining = num_points - finished.rows;
+  const std::int64_t threads = num_threads(options);
+  const std::int64_t piece = piece_size(options, remaining, threads);
+  const std::vector<std::vector<Cell>> cells = axis_cells(sweep);
+  PointCounts counts = finished.counts;
+  Progress progress(options.quiet);
+  do_in_order(OrderedWork<SweepPiece>{
+      .num_pieces = (remaining + piece - 1) / piece,
+      .threads = threads,
+      .make_worker =
+          [&] {
+            const auto worker = std::make_shared<SweepWorker>(sweep, rows, cells);
+            return [&, worker](std::int64_t number) {
+              const std::int64_t begin = finished.rows + number * piece;
+              return worker->work(shard, begin, std::min(begin + piece, num_points));
+            };
+          },
+      .take =
+          [&](SweepPiece made) {
+            write(made.rows);
+            counts += made.counts;
+            progress.bar("sweep", counts.total() - finished.rows, remaining, "points");
+          }});
+  return counts;
+}
+
+int run_sweep_command(const SweepOptions& options) {
+  const Shard shard = parse_shard(options.shard);
+  if (options.resume && options.output.empty()) throw InputError("--resume continues a file; name it with -o FILE");
+  const ScenarioSweep sweep(scenario_file(options.scenario));
+  if (options.dry_run) {
+    write_output(axes_text(sweep, OutputOptions().style()));
+    return exit_fine;
+  }
+  const SweepRows rows = rows_of(options, sweep);
+  std::unique_ptr<RowFile> file;
+  if (!options.output.empty()) {
+    file = std::make_unique<RowFile>(options.output);
+    if (!options.resume && !file->is_empty())
+      throw InputError(fmt::format("-o {}: holds rows already; continue them with --resume, or remove the file",
+                                   options.output));
+  }
+  PointCounts counts;
+  try {
+    counts = sweep_shard(options, sweep, rows, shard, file.get());
+  } catch (const NobodyReads&) {
+    return exit_fine;
+  }
+  if (!options.quiet) fmt::print(stderr, "hybridkv: {}\n", summary(counts));
+  return counts.fault > 0 ? exit_fault_found : exit_fine;
+}
+
+void add_sweep_options(CLI::App& command, SweepOptions& options) {
+  command.add_option("--output,-o", options.output, "file for the rows, written as they come (default: standard output)")
+      ->type_name("FILE");
+  command.add_option("--format,-f", options.format, "jsonl or csv (default: csv where FILE ends in .csv, else jsonl)")
+      ->check(CLI::IsMember({"jsonl", "csv"}).description(""))
+      ->type_name("FORMAT");
+  command.add_flag("--resume", options.resume, "continue FILE where a killed run of the same sweep stopped");
+  command.add_option("--shard", options.shard, "only every N-th point, from the I-th on; `hybridkv merge` joins them")
+      ->type_name("I/N");
+  command.add_flag("--verify", options.verify, "also verify every point, as `hybridkv verify` does");
+  command.add_flag("--simulate", options.simulate,
+                   "also replay the trace of the section simulate through every point, as `hybridkv simulate` does");
+  command
+      .add_option_function<std::string>(
+          "--trace",
+          [&options](const std::string& path) {
+            options.scenario.flags.push_back({"simulate.trace", "{file: " + yaml_quoted(path) + "}", "--trace " + path});
+          },
+          "trace to replay: Mooncake or Qwen-Bailian form, also .gz or .zst (default: the scenario's, else a made-up one)")
+      ->type_name("FILE");
+  command
+      .add_option_function<std::string>(
+          "--requests",
+          [&options](const std::string& count) {
+            options.scenario.flags.push_back({"simulate.trace.max_requests", count, "--requests " + count});
+          },
+          "only the first requests of the trace")
+      ->type_name("N");
+  command.add_option("--threads", options.threads, "default: all cores; the rows do not depend on it")
+      ->check(CLI::Range(0, 4096).description(""))
+      ->type_name("N");
+  command.add_flag("--dry-run", options.dry_run, "only say what would be swept, and how many points that is");
+  command.add_flag("--quiet,-q", options.quiet, "no progress and no summary on standard error");
+}
+
+}  // namespace
+
+void add_sweep_command(CLI::App& app, CommandAction& action) {
+  CLI::App* command = app.add_subcommand(
+      "sweep", "Plan, verify and simulate every combination of values: each scenario value may be a list or a range");
+  const auto options = std::make_shared<SweepOptions>();
+  add_scenario_options(*command, options->scenario);
+  add_sweep_options(*command, *options);
+  command->footer(
+      "Values: [1, 2, 4], 1..16, 16..256 step 16, 16 GiB..80 GiB step 16 GiB, and lists of these, of any key; pack sizes\n"
+      "and max_model_len too. Keys whose value is a list (kernel_block_sizes) take a list of lists.\n"
+      "Each point is a row: sweep, points, point, status (ok, impossible or fault), its values, the reason where it is\n"
+      "not ok, and the numbers of plan and simulate under the names of their --format csv.\n"
+      "\nExamples:\n"
+      "  hybridkv sweep qwen3.5-397b --pack 1..16 --tp 1,2,4 -o packs.csv\n"
+      "  hybridkv sweep qwen3.5-397b --set engine.cache_mode='[none, align, all]' --set model='[Qwen3.5-4B, Qwen3.5-9B]'\n"
+      "  hybridkv sweep qwen3.5-397b --pack 1..16 --simulate --set simulate.retention_interval_tokens='[0, 8448]' -o h.jsonl\n"
+      "  hybridkv sweep my.yaml -o rows.jsonl --resume                  # starts, or goes on after a kill\n"
+      "  hybridkv sweep my.yaml --shard 2/8 -o rows-2.jsonl             # on the second of eight machines\n"
+      "  hybridkv merge rows-*.jsonl -o rows.jsonl                      # the same bytes as one run");
+  command->callback([options, &action] { action = [options] { return run_sweep_command(*options); }; });
+}
+
+}  // namespace hybridkv

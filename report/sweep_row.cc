@@ -1,0 +1,205 @@
+#include "report/sweep_row.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "layout/error.h"
+
+namespace hybridkv {
+
+namespace {
+
+constexpr std::array<std::string_view, 4> first_columns{"sweep", "points", "point", "status"};
+constexpr std::string_view csv_start = "sweep,points,point,status,";
+constexpr std::size_t id_digits = 16;
+
+/// FNV-1a, 64 bits: not against malice, against mixing up files.
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char byte : text) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+  return hash;
+}
+
+std::string json_string(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string json_value(const Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return json_string(*text);
+  std::string number = raw_cell(cell);
+  return number.empty() ? "null" : number;
+}
+
+/// One column with what it takes from a replay.
+struct ReplayColumn {
+  const char* name;
+  Cell (*cell)(const SimulationStats&);
+};
+
+constexpr std::array<ReplayColumn, 17> replay_columns{{
+    {"requests", [](const SimulationStats& s) { return Cell(s.requests); }},
+    {"prompt_tokens", [](const SimulationStats& s) { return Cell(s.prompt_tokens); }},
+    {"hit_tokens", [](const SimulationStats& s) { return Cell(s.hit_tokens); }},
+    {"hit_rate", [](const SimulationStats& s) { return Cell(Real{s.hit_rate()}); }},
+    {"requests_with_hit", [](const SimulationStats& s) { return Cell(s.requests_with_hit); }},
+    {"checkpoints_made", [](const SimulationStats& s) { return Cell(s.pool.checkpoints_made); }},
+    {"checkpoints_used", [](const SimulationStats& s) { return Cell(s.pool.checkpoints_used); }},
+    {"checkpoints_evicted", [](const SimulationStats& s) { return Cell(s.pool.checkpoints_evicted); }},
+    {"evictions", [](const SimulationStats& s) { return Cell(s.pool.evictions); }},
+    {"max_held_blocks", [](const SimulationStats& s) { return Cell(s.max_held_blocks); }},
+    {"max_held_state_blocks", [](const SimulationStats& s) { return Cell(s.max_held_state_blocks); }},
+    {"max_running", [](const SimulationStats& s) { return Cell(s.max_running); }},
+    {"refused", [](const SimulationStats& s) { return Cell(s.refused); }},
+    {"stalled", [](const SimulationStats& s) { return Cell(s.stalled); }},
+    {"preemptions", [](const SimulationStats& s) { return Cell(s.preemptions); }},
+    {"reprefilled_tokens", [](const SimulationStats& s) { return Cell(s.reprefilled_tokens); }},
+    {"seconds", [](const SimulationStats& s) { return Cell(Real{s.seconds}); }},
+}};
+
+std::string warning_codes(const CachePlan& plan) {
+  std::string codes;
+  for (const Warning& warning : plan.warnings) codes += (codes.empty() ? "" : " ") + warning.code;
+  return codes;
+}
+
+/// Takes a whole number and what must follow it off the front of a text.
+std::optional<std::int64_t> take_number(std::string_view& text, std::string_view then) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || value < 0) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  if (!text.starts_with(then)) return std::nullopt;
+  text.remove_prefix(then.size());
+  return value;
+}
+
+}  // namespace
+
+std::string_view to_string(SweepFormat format) { return format == SweepFormat::csv ? "csv" : "jsonl"; }
+
+std::optional<SweepFormat> parse_sweep_format(std::string_view name) {
+  for (const SweepFormat format : {SweepFormat::jsonl, SweepFormat::csv})
+    if (to_string(format) == name) return format;
+  return std::nullopt;
+}
+
+std::string_view to_string(PointStatus status) {
+  switch (status) {
+    case PointStatus::ok: return "ok";
+    case PointStatus::impossible: return "impossible";
+    case PointStatus::fault: return "fault";
+  }
+  return "?";
+}
+
+void PointCounts::add(PointStatus status) {
+  ++(status == PointStatus::ok ? ok : status == PointStatus::impossible ? impossible : fault);
+}
+
+PointCounts& PointCounts::operator+=(const PointCounts& other) {
+  ok += other.ok;
+  impossible += other.impossible;
+  fault += other.fault;
+  return *this;
+}
+
+SweepRows::SweepRows(SweepRowSpec spec) : spec_(std::move(spec)), plan_columns_(plan_columns()) {
+  for (const std::string& name : columns())
+    keys_.push_back(fmt::format("{}{}:", keys_.empty() ? "{" : ",", json_string(name)));
+  const std::string all = fmt::format("{} {} {} {}", to_string(spec_.format), spec_.num_points,
+                                      fmt::join(columns(), ","), spec_.identity);
+  sweep_id_ = fmt::format("{:0{}x}", hash_of(all), id_digits);
+}
+
+std::vector<std::string> SweepRows::columns() const {
+  std::vector<std::string> names(first_columns.begin(), first_columns.end());
+  names.insert(names.end(), spec_.axes.begin(), spec_.axes.end());
+  names.emplace_back("reason");
+  for (const PlanColumn& column : plan_columns_) names.push_back(column.column.name);
+  names.emplace_back("unallocated_bytes");
+  names.emplace_back("warnings");
+  if (spec_.verified) names.emplace_back("verification");
+  if (spec_.simulated)
+    for (const ReplayColumn& column : replay_columns) names.emplace_back(column.name);
+  return names;
+}
+
+std::string SweepRows::heading() const {
+  if (spec_.format == SweepFormat::jsonl) return {};
+  std::string line;
+  for (const std::string& name : columns()) line += (line.empty() ? "" : ",") + csv_cell(name);
+  return line + "\n";
+}
+
+std::vector<Cell> SweepRows::cells(const SweepPoint& point) const {
+  const CachePlan* plan = point.plan;
+  std::vector<Cell> cells{sweep_id_, spec_.num_points, point.point, std::string(to_string(point.status))};
+  cells.reserve(keys_.size());
+  cells.insert(cells.end(), point.axes.begin(), point.axes.end());
+  cells.emplace_back(point.reason.empty() ? Cell() : Cell(point.reason));
+  for (const PlanColumn& column : plan_columns_)
+    cells.push_back(plan ? column.cell(*plan, plan->capacity.front()) : Cell());
+  cells.push_back(plan ? Cell(plan->waste.unallocated_bytes) : Cell());
+  cells.push_back(plan ? Cell(warning_codes(*plan)) : Cell());
+  if (spec_.verified) cells.push_back(point.verification.empty() ? Cell() : Cell(point.verification));
+  if (spec_.simulated)
+    for (const ReplayColumn& column : replay_columns) cells.push_back(point.stats ? column.cell(*point.stats) : Cell());
+  return cells;
+}
+
+std::string SweepRows::row(const SweepPoint& point) const {
+  expects(point.axes.size() == spec_.axes.size(), "a point has one value per axis");
+  std::string line;
+  const std::vector<Cell> values = cells(point);
+  if (spec_.format == SweepFormat::csv) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (i > 0) line += ',';
+      line += csv_cell(values[i]);
+    }
+    // Who reads rows line by line, as --resume does, may not meet a line feed inside of one.
+    std::replace_if(line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+    return line + "\n";
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) line.append(keys_[i]).append(json_value(values[i]));
+  return line + "}\n";
+}
+
+std::optional<RowStart> parse_row_start(std::string_view line, SweepFormat format) {
+  const bool json = format == SweepFormat::jsonl;
+  const std::array<std::string_view, 4> before_values =
+      json ? std::array<std::string_view, 4>{"{\"sweep\":\"", "\",\"points\":", ",\"point\":", ",\"status\":\""}
+           : std::array<std::string_view, 4>{"", ",", ",", ","};
+  RowStart start;
+  if (!line.starts_with(before_values[0])) return std::nullopt;
+  line.remove_prefix(before_values[0].size());
+  start.sweep_id = line.substr(0, id_digits);
+  line.remove_prefix(start.sweep_id.size());
+  if (start.sweep_id.find_first_not_of("0123456789abcdef") != std::string::npos || !line.starts_with(before_values[1]))
+    return std::nullopt;
+  line.remove_prefix(before_values[1].size());
+  const auto points = take_number(line, before_values[2]);
+  const auto point = points ? take_number(line, before_values[3]) : std::nullopt;
+  if (!point || *point >= *points) return std::nullopt;
+  start.num_points = *points;
+  start.point = *point;
+  const std::string_view word = line.substr(0, line.find(json ? '"' : ','));
+  for (const PointStatus status : {PointStatus::ok, PointStatus::impossible, PointStatus::fault}) {
+    if (to_string(status) != word) continue;
+    start.status = status;
+    return start;
+  }
+  return std::nullopt;
+}
+
+std::optional<SweepFormat> format_of_first_line(std::string_view line) {
+  if (line.starts_with(csv_start)) return SweepFormat::csv;
+  if (parse_row_start(line, SweepFormat::jsonl)) return SweepFormat::jsonl;
+  return std::nullopt;
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "planner/cache_plan.h"
+#include "report/plan_table.h"
+#include "report/table.h"
+#include "simulator/simulation_stats.h"
+
+namespace hybridkv {
+
+/// How the rows of a sweep are written.
+enum class SweepFormat {
+  jsonl,  ///< one JSON object a line
+  csv,    ///< a line of column names, then one line a row, quoted as in RFC 4180
+};
+std::string_view to_string(SweepFormat format);
+std::optional<SweepFormat> parse_sweep_format(std::string_view name);
+
+/// What became of one point.
+enum class PointStatus {
+  ok,
+  impossible,  ///< cannot be planned, verified or simulated; `reason` says why
+  fault,       ///< verification found a fault; `reason` says which
+};
+std::string_view to_string(PointStatus status);
+
+/// Points by what became of them.
+struct PointCounts {
+  std::int64_t ok = 0;
+  std::int64_t impossible = 0;
+  std::int64_t fault = 0;
+  std::int64_t total() const { return ok + impossible + fault; }
+  void add(PointStatus status);
+  PointCounts& operator+=(const PointCounts& other);
+  bool operator==(const PointCounts&) const = default;
+};
+
+/// What a sweep was asked for, as far as its rows show it.
+struct SweepRowSpec {
+  std::vector<std::string> axes;  ///< their paths: "engine.tensor_parallel"
+  bool verified = false;          ///< rows say what verification found
+  bool simulated = false;         ///< rows hold what a replay found
+  SweepFormat format = SweepFormat::jsonl;
+  std::int64_t num_points = 0;    ///< of the whole sweep, all shards
+  std::string identity;           ///< any text that two sweeps share exactly where they ask the same of the same program
+};
+
+/// One point of a sweep with all that is known of it.
+struct SweepPoint {
+  std::int64_t point = 0;                  ///< from 0, in the order of the product
+  PointStatus status = PointStatus::ok;
+  std::string reason;                      ///< one line; empty where the status is ok
+  std::vector<Cell> axes;                  ///< (axis) its values
+  const CachePlan* plan = nullptr;         ///< of one length; null: it could not be planned
+  std::string verification;                ///< "passed", "fault", "not asked" (of this pack), or empty
+  const SimulationStats* stats = nullptr;  ///< null: not simulated
+};
+
+/// The rows of one sweep: the same columns in every row, those of the status first, then the axes, the plan (named as in
+/// `plan --format csv`), the replay (named as in `simulate --format csv`). A number that a point does not have is
+/// empty in CSV, null in JSON. Rows hold nothing of the machine or the time, so that the same sweep gives the same
+/// bytes everywhere; each names its sweep, so that rows of two sweeps cannot be mixed unnoticed.
+class SweepRows {
+ public:
+  explicit SweepRows(SweepRowSpec spec);
+
+  /// 16 hexadecimal digits made of everything in the spec.
+  const std::string& sweep_id() const { return sweep_id_; }
+  const SweepRowSpec& spec() const { return spec_; }
+  std::vector<std::string> columns() const;
+  /// What stands before the first row: the names of the columns in CSV, nothing in JSON Lines.
+  std::string heading() const;
+  /// The line of one point. Pre: one value per axis.
+  std::string row(const SweepPoint& point) const;
+
+ private:
+  std::vector<Cell> cells(const SweepPoint& point) const;
+
+  SweepRowSpec spec_;
+  std::vector<PlanColumn> plan_columns_;
+  std::vector<std::string> keys_;  // JSON Lines: what stands before the value of each column
+  std::string sweep_id_;
+};
+
+/// How every row starts.
+struct RowStart {
+  std::string sweep_id;
+  std::int64_t num_points = 0;
+  std::int64_t point = 0;
+  PointStatus status = PointStatus::ok;
+  bool operator==(const RowStart&) const = default;
+};
+
+/// Reads the start of a row; nothing where the line is no row of a sweep.
+std::optional<RowStart> parse_row_start(std::string_view line, SweepFormat format);
+
+/// The format of the first line of a file of rows; nothing where it is none of both.
+std::optional<SweepFormat> format_of_first_line(std::string_view line);
+
+}  // namespace hybridkv

@@ -6,6 +6,7 @@
 #include "attention/cache_write.h"
 #include "layout/pool.h"
 #include "tests/attention/batch.h"
+#include "tests/attention/run_backend.h"
 
 namespace hybridkv::test {
 namespace {
@@ -127,6 +128,10 @@ TEST_CASE("edge: blocks beyond element 2^31 of a pool give the same bits") {
   CHECK(identical(unified_attention<float>(inputs, {.unique_bias = UniqueBiasMode::gathered}).output, expected));
   CHECK(identical(unified_attention<float>(inputs).output, expected));
   CHECK(largest_error(expected, reference_attention(inputs)) <= fp32_tolerance);
+  for (const BackendUnderTest& how : backends_under_test()) {
+    CAPTURE(how.name);
+    CHECK(largest_error(run(how, inputs).output, reference(batch)) <= fp32_tolerance);
+  }
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ DerivedMetadata slice_metadata(const CommonAttentionMetadata& metadata, std::int
 /// The same with the rows of query, key_new and value_new. Throws as `check_inputs` and `slice_metadata`.
 AttentionInputs slice_inputs(const AttentionInputs& inputs, std::int64_t first_token, std::int64_t last_token);
 
-/// The rows [first_token, last_token) of the tensors that have one per query token.
+/// The rows [first_token, last_token) of the tensors that have one per query token. Pre: they exist.
 AttentionTensors slice_tensors(const AttentionTensors& tensors, std::int64_t first_token, std::int64_t last_token);
 
 }  // namespace hybridkv

@@ -1,0 +1,9 @@
+# Read by ctest behind the lists of discovered tests: those that take longer than the others, above all under a
+# sanitizer on a busy machine. Tests named "nightly: …" carry the label nightly.
+foreach(test IN LISTS attention_tests_TESTS)
+  if(test MATCHES "^attention: *nightly: ")
+    set_tests_properties("${test}" PROPERTIES LABELS nightly TIMEOUT 3600)
+  elseif(test MATCHES "^attention: *law: all pairs of batch, ")
+    set_tests_properties("${test}" PROPERTIES TIMEOUT 900)
+  endif()
+endforeach()

@@ -105,6 +105,10 @@ Question planned_question(const SimulateOptions& options) {
   if (options.attention_groups || options.state_groups)
     throw InputError(fmt::format("{} belongs to --block-size; the groups of a scenario follow from its model",
                                  options.state_groups ? "--state-groups" : "--attention-groups"));
+  if (options.scenario.scenario.empty() && options.scenario.model.empty())
+    throw InputError("no cache to simulate: name a SCENARIO (a file, or one that comes with hybridkv: qwen3.5-397b, "
+                     "example), give --model NAME --memory SIZE --max-model-len TOKENS, or describe a cache without a "
+                     "plan by --block-size and --num-blocks");
   ScenarioOptions with_budget = options.scenario;
   if (options.max_batched_tokens)
     with_budget.flags.push_back({"engine.max_num_batched_tokens", std::to_string(*options.max_batched_tokens),
@@ -185,6 +189,10 @@ SimulateReport simulate(const SimulateOptions& options, const Question& question
     report.result = run_sweep(*trace, sweep);
   }
   if (const auto* file = dynamic_cast<const TraceFile*>(trace.get())) report.bad_lines = file->bad_lines();
+  if (report.result.requests == 0)
+    throw InputError(fmt::format("{} holds no request{}", report.trace,
+                                 report.bad_lines > 0 ? fmt::format("; {} damaged lines were skipped", report.bad_lines)
+                                                      : std::string()));
   return report;
 }
 

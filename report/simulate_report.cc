@@ -202,6 +202,24 @@ std::string modelled_sentence(const SimulateReport& report) {
   return fmt::format("Modelled, not replayed from a real engine: {}.", fmt::join(rules, ", "));
 }
 
+/// What a reader of the rates should know first.
+Listing warnings(const SimulateReport& report) {
+  Listing listing{.warning = true};
+  for (const SimulationStats& stats : report.result.stats) {
+    const CacheGeometry& g = stats.geometry;
+    if (!g.caches_prefixes())
+      listing.items.push_back(fmt::format("{}: mode none keeps no states, so no prefix is ever found; modes align and all "
+                                          "do.", g.name));
+    if (stats.refused + stats.stalled > 0)
+      listing.items.push_back(fmt::format(
+          "{}: {} not fit the pool even alone (it holds {} tokens of one); the rates are of the others.", g.name,
+          stats.refused + stats.stalled == 1 ? "1 request does"
+                                             : human_count(stats.refused + stats.stalled) + " requests do",
+          human_count(longest_request(g))));
+  }
+  return listing;
+}
+
 /// The closed form beside the simulation, for requests that came before exactly so.
 std::optional<Table> copies_table(const SimulateReport& report) {
   Table table({{"name", "cache", "", Align::left},
@@ -287,6 +305,7 @@ Document simulate_report(const SimulateReport& report) {
   document.blocks.emplace_back(std::move(facts));
   document.blocks.emplace_back(Heading{"What is found again"});
   document.blocks.emplace_back(hits_table(report));
+  if (Listing warned = warnings(report); !warned.items.empty()) document.blocks.emplace_back(std::move(warned));
   if (lists_requests(report)) {
     document.blocks.emplace_back(Heading{"Request by request"});
     document.blocks.emplace_back(requests_table(report));

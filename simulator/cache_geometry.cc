@@ -67,6 +67,7 @@ std::string_view to_string(ModelledRule rule) {
     case ModelledRule::watermark: return "watermark";
     case ModelledRule::long_prefill_threshold: return "long-prefill threshold";
     case ModelledRule::several_attention_groups: return "several attention groups";
+    case ModelledRule::states_without_caching: return "states in mode none";
   }
   return "?";
 }
@@ -83,6 +84,7 @@ std::vector<ModelledRule> modelled_rules(const CacheGeometry& geometry) {
   if (geometry.watermark > 0) rules.push_back(ModelledRule::watermark);
   if (geometry.long_prefill_threshold > 0) rules.push_back(ModelledRule::long_prefill_threshold);
   if (geometry.attention_groups > 1) rules.push_back(ModelledRule::several_attention_groups);
+  if (!geometry.caches_prefixes()) rules.push_back(ModelledRule::states_without_caching);
   return rules;
 }
 

@@ -61,6 +61,7 @@ enum class ModelledRule {
   watermark,
   long_prefill_threshold,
   several_attention_groups,
+  states_without_caching,  ///< mode none with recurrent groups
 };
 std::string_view to_string(ModelledRule rule);
 

@@ -143,6 +143,13 @@ TEST_CASE("golden: with the null block a pool of 69 blocks ends requests of up t
   CHECK(cache.at("per_request")[1].at("status") == "stalled");
 }
 
+TEST_CASE("edge: what makes rates misleading is said beside them") {
+  CHECK(contains(run_program("simulate --block-size 16 --num-blocks 4 --requests 20").output,
+                 "20 requests do not fit the pool even alone (it holds 48 tokens of one)"));
+  CHECK(contains(run_program("simulate --model Qwen3.5-4B --memory 10GiB --max-model-len 8192 --requests 20").output,
+                 "mode none keeps no states, so no prefix is ever found"));
+}
+
 TEST_CASE("edge: flags win over the scenario, and say so where they are wrong") {
   CHECK(json_of("prefix-copies --pack 4 --requests 10").at("requests") == 10);
   CHECK(json_of("prefix-copies --driver closed-loop").at("driver") == "closed_loop");
@@ -186,6 +193,8 @@ TEST_CASE("edge: bad flags and files are one message, exit code 2") {
     CHECK(run.exit_code == 2);
     CHECK(contains(run.output, message));
   };
+  refused("", "no cache to simulate: name a SCENARIO");
+  refused("--block-size 528 --num-blocks 100 --trace /dev/null", "null holds no request");
   refused("--block-size 528", "give both, or a scenario");
   refused("--block-size 528 --num-blocks 100 qwen3.5-397b", "leave out the scenario");
   refused("--block-size 528 --num-blocks 100 --mode some", "--mode some: no such cache mode");

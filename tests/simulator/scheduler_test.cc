@@ -165,6 +165,7 @@ TEST_CASE("edge: mode none keeps one state per request and finds nothing again")
   CHECK(result.stats.hit_tokens == 0);
   CHECK(result.stats.pool.publications == 0);
   CHECK(result.stats.max_held_state_blocks == 2);
+  CHECK(result.stats.modelled == std::vector{ModelledRule::states_without_caching});
 }
 
 TEST_CASE("edge: a drafter drops the last matched block, and the last checkpoint lies one block earlier") {

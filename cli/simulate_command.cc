@@ -69,7 +69,8 @@ void refuse_scenario_flags(const SimulateOptions& options) {
   for (const auto& [value, flag] : {std::pair{&scenario.pack, "--pack"}, std::pair{&scenario.tensor_parallel, "--tp"},
                                     std::pair{&scenario.memory, "--memory"},
                                     std::pair{&scenario.max_model_len, "--max-model-len"}})
-    if (!value->empty()) throw InputError(fmt::format("{} belongs to a plan, --block-size to a cache without one", flag));
+    if (!value->empty())
+      throw InputError(fmt::format("{} belongs to a plan, --block-size to a cache without one", flag));
   for (const std::string& assignment : scenario.overrides)
     if (!assignment.starts_with("simulate."))
       throw InputError(fmt::format("--set {}: --block-size describes a cache without a plan, which takes only keys of "
@@ -333,9 +334,9 @@ void add_simulate_command(CLI::App& app, CommandAction& action) {
       "  hybridkv simulate qwen3.5-397b --pack 3 --driver closed-loop --in-flight 32\n"
       "  hybridkv simulate --block-size 272,528,1056 --num-blocks 20000 --state-groups 1 --trace conversation.jsonl\n"
       "  hybridkv simulate --block-size 528 --num-blocks 20000 --state-groups 1 --per-request requests.csv\n"
-      "Published results as scenarios: prefix-copies, prefix-second-copies, prefix-block-boundary, prefix-checkpoints,\n"
-      "prefix-long-block, null-block-ceiling. Flags override the section simulate of a scenario, whose keys the shipped\n"
-      "scenario `example` explains.");
+      "Published results as scenarios: prefix-copies, prefix-second-copies, prefix-block-boundary,\n"
+      "prefix-checkpoints, prefix-long-block, null-block-ceiling. Flags win over the section simulate of a\n"
+      "scenario, whose keys scenarios/example.yaml explains.");
   command->callback([options, &action] { action = [options] { return run_simulate(*options); }; });
 }
 

@@ -208,8 +208,8 @@ Listing warnings(const SimulateReport& report) {
   for (const SimulationStats& stats : report.result.stats) {
     const CacheGeometry& g = stats.geometry;
     if (!g.caches_prefixes())
-      listing.items.push_back(fmt::format("{}: mode none keeps no states, so no prefix is ever found; modes align and all "
-                                          "do.", g.name));
+      listing.items.push_back(fmt::format("{}: mode none keeps no states, so no prefix is ever found; modes align and "
+                                          "all do.", g.name));
     if (stats.refused + stats.stalled > 0)
       listing.items.push_back(fmt::format(
           "{}: {} not fit the pool even alone (it holds {} tokens of one); the rates are of the others.", g.name,
@@ -330,7 +330,11 @@ Document simulate_report(const SimulateReport& report) {
   if (std::optional<Table> copies = copies_table(report)) {
     document.blocks.emplace_back(Heading{"Exact copies of earlier prompts"});
     document.blocks.emplace_back(*std::move(copies));
-    document.blocks.emplace_back(Paragraph{"The closed form is for a cache that loses nothing in between."});
+    document.blocks.emplace_back(
+        Paragraph{report.driver.kind == DriverKind::one_at_a_time
+                      ? "The closed form is for a cache that loses nothing in between."
+                      : "The closed form is for a cache that loses nothing in between, and for requests that come one "
+                        "after the other."});
   }
   if (!report.result.unlimited.empty()) {
     document.blocks.emplace_back(Heading{"Upper bounds"});
@@ -352,7 +356,8 @@ Table simulate_table(const SimulateReport& report) {
                {"max_held_blocks", "most blocks held"}, {"max_held_state_blocks", "most state blocks held"},
                {"max_running", "most running"}, {"refused", "refused"}, {"stalled", "stalled"},
                {"preemptions", "preemptions"}, {"preempted_requests", "preempted requests"},
-               {"reprefilled_tokens", "tokens prefilled again"}, {"longest_request", "longest request"}, {"generated_tokens", "generated tokens"},
+               {"reprefilled_tokens", "tokens prefilled again"}, {"longest_request", "longest request"},
+               {"generated_tokens", "generated tokens"},
                {"prefill_chunks", "prefill chunks"}, {"copied_states", "copied states"}, {"steps", "steps"},
                {"seconds", "simulated seconds"}, {"first_token_mean_seconds", "mean s to first token"},
                {"first_token_p50_seconds", "p50"}, {"first_token_p99_seconds", "p99"},
@@ -375,7 +380,8 @@ Table simulate_table(const SimulateReport& report) {
                    stats.requests_with_hit, stats.pool.checkpoints_made, stats.pool.checkpoints_used,
                    stats.pool.checkpoints_evicted, stats.pool.evictions, stats.max_held_blocks,
                    stats.max_held_state_blocks, stats.max_running, stats.refused, stats.stalled, stats.preemptions,
-                   stats.preempted_requests, stats.reprefilled_tokens, longest_request(g), stats.generated_tokens, stats.prefill_chunks,
+                   stats.preempted_requests, stats.reprefilled_tokens, longest_request(g), stats.generated_tokens,
+                   stats.prefill_chunks,
                    stats.copied_states, stats.steps, Real{stats.seconds, 6}, latency(stats.first_token.mean()),
                    latency(stats.first_token.quantile(0.5)), latency(stats.first_token.quantile(0.99)),
                    latency(stats.queueing.mean()), latency(stats.queueing.quantile(0.99)), stats.copies.requests,

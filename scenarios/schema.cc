@@ -6,6 +6,7 @@
 #include "scenarios/model_keys.h"
 #include "scenarios/number.h"
 #include "scenarios/scenario_keys.h"
+#include "scenarios/simulate_keys.h"
 
 namespace hybridkv {
 
@@ -51,7 +52,8 @@ Json single_value(const KeyInfo& key) {
     case ValueType::choice: return words(key);
     case ValueType::integers: return whole_numbers(key);
     case ValueType::texts: return any_of({{{"type", "string"}}, list_of({{"type", "string"}})});
-    case ValueType::section: return mapping(*key.section);
+    case ValueType::section:
+      return key.section == &distribution_section() ? reference("distribution") : mapping(*key.section);
     case ValueType::sections: return list_of(mapping(*key.section, false));
     case ValueType::model: return reference("model_choice");
     case ValueType::kinds:
@@ -111,6 +113,7 @@ std::string scenario_schema() {
       {"model_choice",
        any_of({{{"type", "string"}}, mapping(model_reference_keys().info()), reference("model")})},
       {"kind", kinds()},
+      {"distribution", mapping(distribution_section())},
       {"model", mapping(model_keys().info())},
   };
   return schema.dump(2) + "\n";

@@ -203,8 +203,8 @@ void check_trace(const std::string& path, const YamlNode& node, const TraceSpec&
 
 const Section<TraceSpec>& trace_keys() {
   static const Section<TraceSpec> section = [] {
-    Section<TraceSpec> keys("simulate.trace", "the requests to replay: a file, prompts written out, or a made-up trace; "
-                                              "default: a made-up one");
+    Section<TraceSpec> keys("simulate.trace", "the requests to replay: a file, prompts written out, or a made-up "
+                                              "trace; default: a made-up one");
     KeyInfo file = key("file", "a trace in the Mooncake or the Qwen-Bailian form, also .gz or .zst, found from the "
                                "folder of the scenario");
     keys.add(file, [](ReadContext&, const std::string& path, const YamlNode& node, TraceSpec& spec) {
@@ -229,8 +229,8 @@ const Section<TraceSpec>& trace_keys() {
 
 const Section<CostModel>& cost_keys() {
   static const Section<CostModel> section = [] {
-    Section<CostModel> keys("simulate.cost", "seconds that a step takes, linear in what it does; the defaults are of no "
-                                             "machine in particular");
+    Section<CostModel> keys("simulate.cost", "seconds that a step takes, linear in what it does; the defaults are of "
+                                             "no machine in particular");
     keys.number(key("per_prefill_token", "of each prompt token computed; default 5e-5"), &CostModel::per_prefill_token)
         .number(key("per_decode_step", "of a step in which at least one request decodes; default 0.02"),
                 &CostModel::per_decode_step)
@@ -263,6 +263,8 @@ void add_driver_keys(Section<SimulateRequest>& keys) {
 }
 
 }  // namespace
+
+const SectionInfo& distribution_section() { return distribution_keys().info(); }
 
 const Section<SimulateRequest>& simulate_keys() {
   static const Section<SimulateRequest> section = [] {

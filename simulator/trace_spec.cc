@@ -19,8 +19,10 @@ std::unique_ptr<TraceSource> open_trace(const TraceSpec& spec) {
 std::string describe(const TraceSpec& spec) {
   if (!spec.file.empty()) return spec.file.substr(spec.file.find_last_of('/') + 1);
   if (!spec.prompts.empty())
-    return spec.prompts.size() == 1 ? "a prompt written out" : fmt::format("{} prompts written out", spec.prompts.size());
-  return fmt::format("a made-up trace of chats, agent loops and questions over documents, seed {}", spec.synthetic.seed);
+    return spec.prompts.size() == 1 ? "a prompt written out"
+                                    : fmt::format("{} prompts written out", spec.prompts.size());
+  return fmt::format("a made-up trace of chats, agent loops and questions over documents, seed {}",
+                     spec.synthetic.seed);
 }
 
 }  // namespace hybridkv

@@ -107,8 +107,8 @@ TEST_CASE("golden: published numbers, from the scenarios that ship") {
   const auto hits = [](const nlohmann::json& cache) {
     std::vector<double> rates;
     for (const auto& request : cache.at("per_request"))
-      rates.push_back(std::round(1000 * request.at("hit_tokens").get<double>() / request.at("input_length").get<double>()) /
-                      1000);
+      rates.push_back(std::round(request.at("hit_tokens").get<double>() /
+                                 request.at("input_length").get<double>() * 1000) / 1000);
     return rates;
   };
   const nlohmann::json copies = json_of("prefix-copies");
@@ -158,7 +158,8 @@ TEST_CASE("edge: flags win over the scenario, and say so where they are wrong") 
         16);
   const nlohmann::json base = json_of("prefix-checkpoints");
   CHECK(base.at("caches")[0].at("per_request")[0].at("num_chunks") == 3);
-  CHECK(json_of("prefix-checkpoints --max-batched-tokens 8192").at("caches")[0].at("per_request")[0].at("num_chunks") == 2);
+  const nlohmann::json wide = json_of("prefix-checkpoints --max-batched-tokens 8192");
+  CHECK(wide.at("caches")[0].at("per_request")[0].at("num_chunks") == 2);
 }
 
 TEST_CASE("edge: bad values of the section simulate have their place") {
@@ -171,8 +172,8 @@ TEST_CASE("edge: bad values of the section simulate have their place") {
   };
   const std::string file = HYBRIDKV_TEST_DATA "/scenarios/bad_simulate.yaml";
   refused("'" + file + "'", "bad_simulate.yaml:8:22: simulate.match_unit_tokens: 100 does not divide the block of 528");
-  refused("'" + file + "' --match-unit 16", "bad_simulate.yaml:12:37: simulate.trace.prompts[1].shared_tokens: must be 0 "
-                                            "to 10, is 11");
+  refused("'" + file + "' --match-unit 16",
+          "bad_simulate.yaml:12:37: simulate.trace.prompts[1].shared_tokens: must be 0 to 10, is 11");
   refused("prefix-copies --match-unit 100", "--match-unit 100: simulate.match_unit_tokens: 100 does not divide");
   refused("prefix-copies --max-batched-tokens 100", "--max-batched-tokens 100: engine.max_num_batched_tokens: ");
   refused("prefix-copies --seed 3", "--seed 3: simulate.trace: prompts and synthetic name two traces");

@@ -60,7 +60,8 @@ void collect_missing(std::set<std::string>& missing, const std::string& path, co
       missing.insert(key_path);
     } else if (key.type == ValueType::sections) {
       YamlNode all;
-      for (const YamlNode& item : value->items) all.entries.insert(all.entries.end(), item.entries.begin(), item.entries.end());
+      for (const YamlNode& item : value->items)
+        all.entries.insert(all.entries.end(), item.entries.begin(), item.entries.end());
       collect_missing(missing, key_path, all, *key.section);
     } else if (key.section && key.section->name == distribution_name) {
       continue;  // each shows its own parameters; all_distributions() holds them together
@@ -85,7 +86,8 @@ void collect_missing(std::set<std::string>& missing, const std::string& path, co
 std::pair<YamlNode, const SectionInfo*> all_distributions(const YamlNode& root) {
   YamlNode all;
   const SectionInfo* section = nullptr;
-  const KeyInfo* synthetic = scenario_keys().info().find("simulate")->section->find("trace")->section->find("synthetic");
+  const SectionInfo& trace = *scenario_keys().info().find("simulate")->section->find("trace")->section;
+  const KeyInfo* synthetic = trace.find("synthetic");
   const YamlNode* node = root.find("simulate")->find("trace")->find("synthetic");
   for (const KeyInfo& key : synthetic->section->keys) {
     if (!key.section || !node->find(key.name)) continue;

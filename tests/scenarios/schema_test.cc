@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
+#include <string_view>
 
 #include "scenarios/model_keys.h"
 #include "scenarios/scenario_keys.h"
@@ -44,7 +45,13 @@ void check_mapping(const Json& schema, const SectionInfo& section) {
     CAPTURE(key.name);
     const Json& value = schema.at("properties").at(key.name);
     CHECK(value.at("description") == key.doc);
-    if (key.section) check_mapping(key.type == ValueType::sections ? value.at("items") : value, *key.section);
+    if (!key.section) continue;
+    const Json& keys = key.type == ValueType::sections ? value.at("items") : value;
+    constexpr std::string_view definitions = "#/$defs/";
+    check_mapping(keys.contains("$ref") ? committed_schema().at("$defs").at(
+                                              keys.at("$ref").get<std::string>().substr(definitions.size()))
+                                        : keys,
+                  *key.section);
   }
 }
 

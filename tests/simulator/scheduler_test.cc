@@ -66,8 +66,8 @@ TEST_CASE("edge: the request admitted last is preempted and prefilled again with
 }
 
 TEST_CASE("edge: a preempted request finds its own checkpoints again, also of what it generated") {
-  // Eight usable blocks. Step 1: both compute 4 of 6 tokens (a block and a state each), step 2 the rest (two of each: all
-  // eight are held), steps 3 and 4 decode tokens 7 and 8; the checkpoints at 4 go back. Step 5, token 9: A takes a
+  // Eight usable blocks. Step 1: both compute 4 of 6 tokens (a block and a state each), step 2 the rest (two of each:
+  // all eight are held), steps 3 and 4 decode tokens 7 and 8; the checkpoints at 4 go back. Step 5, token 9: A takes a
   // block and a state, which drops both checkpoints at 4, and ends; nothing is left for B, which is preempted with 8
   // computed tokens. Step 6: B finds all 8 in its published blocks and its checkpoint at 8, and computes one token.
   const Run result = run(small(9, 1), closed(2), batch_of({{{1, 6}}, {{2, 6}}}, 4));

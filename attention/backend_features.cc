@@ -23,7 +23,7 @@ constexpr FeatureSupport table[] = {
     {AttentionFeature::chunked_local, "chunked_local", "the tokens of the own chunk only", {yes, yes, no}},
     {AttentionFeature::soft_cap, "soft_cap", "scores bent by a tanh", {yes, yes, yes}},
     {AttentionFeature::sinks, "sinks", "a logit per head in the denominator", {yes, yes, yes}},
-    {AttentionFeature::exact_microbatches, "exact_microbatches", "two microbatches have the bits of the whole", {yes, no, no}},
+    {AttentionFeature::exact_microbatches, "exact_microbatches", "microbatches: bits of the whole", {yes, no, no}},
     {AttentionFeature::fp32, "fp32", "cache of float32", {yes, yes, yes}},
     {AttentionFeature::fp16, "fp16", "cache of float16", {yes, yes, yes}},
     {AttentionFeature::bf16, "bf16", "cache of bfloat16", {yes, yes, yes}},

@@ -87,7 +87,8 @@ class Parser {
   [[noreturn]] void fail(std::size_t place, const std::string& message) const {
     std::string shown(text_);
     std::replace_if(shown.begin(), shown.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-    throw InputError(fmt::format("batch spec, column {}: {}\n  {}\n  {:>{}}", place + 1, message, shown, "^", place + 1));
+    throw InputError(
+        fmt::format("batch spec, column {}: {}\n  {}\n  {:>{}}", place + 1, message, shown, "^", place + 1));
   }
 
   std::string_view text_;

@@ -50,7 +50,9 @@ bool contains(const Row& row, const Pair& pair) {
 /// How many uncovered pairs a level completes with the levels chosen before.
 std::int64_t gain(const std::vector<Pair>& uncovered, const Level& level, const std::vector<Level>& chosen) {
   return std::count_if(uncovered.begin(), uncovered.end(), [&](const Pair& pair) {
-    const auto is_chosen = [&](const Level& other) { return std::find(chosen.begin(), chosen.end(), other) != chosen.end(); };
+    const auto is_chosen = [&](const Level& other) {
+      return std::find(chosen.begin(), chosen.end(), other) != chosen.end();
+    };
     return (pair.first == level && is_chosen(pair.second)) || (pair.second == level && is_chosen(pair.first));
   });
 }

@@ -60,7 +60,8 @@ TEST_CASE("edge: a single valid key gives its V exactly, with every backend") {
   for (const BackendUnderTest& how : backends_for(inputs)) {
     CAPTURE(how.name);
     const AttentionOutput<float> output = run(how, inputs).output;
-    for (const std::int64_t token : {0, 1, 4}) CHECK(is_value_of(output, batch, token, batch.metadata.slot_mapping[token]));
+    for (const std::int64_t token : {0, 1, 4})
+      CHECK(is_value_of(output, batch, token, batch.metadata.slot_mapping[token]));
     CHECK(!is_value_of(output, batch, 2, batch.metadata.slot_mapping[2]));
   }
   inputs.mask = {MaskKind::sliding_window, 1};
@@ -144,7 +145,7 @@ TEST_CASE("edge: a request with no cached block, and one without tokens at all")
 }
 
 TEST_CASE("edge: scores of plus and minus 10,000 stay finite and keep their order") {
-  // Key p of a request scores exactly 10,000 where p is a multiple of 3, else -10,000; request 1 has none of the former.
+  // Key p of a request scores exactly 10,000 where p is a multiple of 3, else -10,000; in request 1 all score -10,000.
   Batch batch = random_batch({.query_lens = {5, 2, 1}, .context_lens = {31, 40, 70},
                               .is_decode = {false, true, true}, .head_size_k = 8, .head_size_v = 16},
                              10);

@@ -14,12 +14,6 @@ namespace {
 constexpr std::int64_t default_block_tokens = 16;
 constexpr const char* block_source = "vLLM HybridAttentionMambaModelConfig; packs: vLLM PR 35703";
 
-std::int64_t smallest_kernel_block(const EngineSpec& engine) {
-  if (engine.kernel_block_sizes.empty()) return engine.kernel_alignment_tokens;
-  return std::max(engine.kernel_alignment_tokens,
-                  *std::min_element(engine.kernel_block_sizes.begin(), engine.kernel_block_sizes.end()));
-}
-
 /// C, mode all: every multiple of B is a checkpoint, so B is a multiple of the chunk of the scan.
 std::int64_t checkpoint_unit(const BlockSizeInputs& inputs, std::int64_t grain, const EngineSpec& engine,
                              const DerivationLog& log) {
@@ -38,6 +32,12 @@ std::int64_t checkpoint_unit(const BlockSizeInputs& inputs, std::int64_t grain, 
 }
 
 }  // namespace
+
+std::int64_t smallest_kernel_block(const EngineSpec& engine) {
+  if (engine.kernel_block_sizes.empty()) return engine.kernel_alignment_tokens;
+  return std::max(engine.kernel_alignment_tokens,
+                  *std::min_element(engine.kernel_block_sizes.begin(), engine.kernel_block_sizes.end()));
+}
 
 std::int64_t alignment_grain(const EngineSpec& engine, const DerivationLog& log) {
   const std::int64_t kernel = smallest_kernel_block(engine);

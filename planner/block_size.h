@@ -17,6 +17,9 @@ struct BlockSizeInputs {
   std::optional<std::int64_t> scan_chunk_tokens;  ///< mode all: the family's chunk, lcm where layers differ
 };
 
+/// The smallest block that the attention backend can address.
+std::int64_t smallest_kernel_block(const EngineSpec& engine);
+
 /// A = max(smallest kernel block the backend supports, user block size or 16). Source: vLLM HybridAttentionMambaModelConfig.
 std::int64_t alignment_grain(const EngineSpec& engine, const DerivationLog& log);
 

@@ -35,16 +35,6 @@ std::string model_value(const std::string& text) {
   return is_file ? "{file: " + yaml_quoted(text) + "}" : text;
 }
 
-/// The word as a shell reads it back, in quotes only where it needs them.
-std::string shell_word(const std::string& text) {
-  const bool plain = !text.empty() && text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                                             "0123456789_-+=.,:/@%") == std::string::npos;
-  if (plain) return text;
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 ScenarioFile load(const ScenarioOptions& options) {
   if (!options.scenario.empty()) return load_scenario(options.scenario);
   if (options.model.empty())
@@ -97,6 +87,15 @@ std::string yaml_quoted(const std::string& text) {
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
   return quoted + "\"";
+}
+
+std::string shell_word(const std::string& text) {
+  const bool plain = !text.empty() && text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                                             "0123456789_-+=.,:/@%") == std::string::npos;
+  if (plain) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
 }
 
 std::string shell_words(const ScenarioOptions& options) {

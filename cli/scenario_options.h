@@ -45,6 +45,9 @@ Scenario read_simulate_section(const ScenarioOptions& options);
 /// The text in double quotes, as YAML reads it back.
 std::string yaml_quoted(const std::string& text);
 
+/// The word as a shell reads it back, in quotes only where it needs them.
+std::string shell_word(const std::string& text);
+
 /// The words after a command that name this scenario again, quoted for a shell: "qwen3.5-397b --pack 4".
 std::string shell_words(const ScenarioOptions& options);
 

@@ -10,6 +10,7 @@
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
 #include "cli/simulate_request.h"
+#include "cli/trace_options.h"
 #include "layout/error.h"
 #include "report/simulate_report.h"
 #include "simulator/plan_geometry.h"
@@ -21,6 +22,7 @@ namespace {
 
 struct SimulateOptions {
   ScenarioOptions scenario;  // with the flags that stand for its keys
+  SimpleTraffic traffic;
   OutputOptions output;
   // A cache of its own, without a plan.
   std::vector<std::int64_t> block_sizes;
@@ -210,26 +212,6 @@ int run_simulate(const SimulateOptions& options) {
   return exit_fine;
 }
 
-/// A flag that stands for a key of the scenario.
-CLI::Option* add_key(CLI::App& command, SimulateOptions& options, const std::string& flag, const char* key,
-                     const char* type, const char* doc) {
-  return command
-      .add_option_function<std::string>(
-          flag,
-          [&options, flag, key](const std::string& value) {
-            options.scenario.flags.push_back({key, value, flag + " " + value});
-          },
-          doc)
-      ->type_name(type);
-}
-
-/// A flag without a value that stands for a key and its value.
-void add_switch(CLI::App& command, SimulateOptions& options, const std::string& flag, const char* key,
-                const char* value, const char* doc) {
-  command.add_flag_callback(
-      flag, [&options, flag, key, value] { options.scenario.flags.push_back({key, value, flag}); }, doc);
-}
-
 /// Puts the options that were added since `first` under a heading of their own in the help.
 void group_since(CLI::App& command, std::size_t first, const char* heading) {
   const std::vector<CLI::Option*> all = command.get_options();
@@ -257,51 +239,25 @@ void add_bare_options(CLI::App& command, SimulateOptions& options) {
 void add_scheduler_options(CLI::App& command, SimulateOptions& options) {
   command.add_option("--max-batched-tokens", options.max_batched_tokens, "most tokens of one step (default: 8192)")
       ->type_name("TOKENS");
-  add_key(command, options, "--max-num-seqs", "simulate.max_num_seqs", "N", "most running requests (default: 256)");
-  add_key(command, options, "--watermark", "simulate.watermark", "SHARE",
+  add_key(command, options.scenario, "--max-num-seqs", "simulate.max_num_seqs", "N", "most running requests (default: 256)");
+  add_key(command, options.scenario, "--watermark", "simulate.watermark", "SHARE",
           "share of the pool kept free at admission (default: 0)");
-  add_key(command, options, "--retention", "simulate.retention_interval_tokens", "TOKENS",
+  add_key(command, options.scenario, "--retention", "simulate.retention_interval_tokens", "TOKENS",
           "keep checkpoints at multiples of this, 0 only the last one");
-  add_key(command, options, "--match-unit", "simulate.match_unit_tokens", "TOKENS",
+  add_key(command, options.scenario, "--match-unit", "simulate.match_unit_tokens", "TOKENS",
           "find prefixes at multiples of this, a divisor of the block");
-  add_switch(command, options, "--no-branch-point", "simulate.branch_point", "false",
+  add_switch(command, options.scenario, "--no-branch-point", "simulate.branch_point", "false",
              "no checkpoint where prompts part");
 }
 
-void add_trace_options(CLI::App& command, SimulateOptions& options) {
-  command
-      .add_option_function<std::string>(
-          "--trace",
-          [&options](const std::string& path) {
-            options.scenario.flags.push_back(
-                {"simulate.trace", "{file: " + yaml_quoted(path) + "}", "--trace " + path});
-          },
-          "Mooncake or Qwen-Bailian form, also .gz or .zst (default: the scenario's trace)")
-      ->type_name("FILE");
-  add_key(command, options, "--trace-form", "simulate.trace.form", "FORM",
-          "mooncake or qwen (default: by the first request)");
-  add_key(command, options, "--requests", "simulate.trace.max_requests", "N",
-          "only the first ones (default: all, of a made-up trace 10000)");
-  add_key(command, options, "--seed", "simulate.trace.synthetic.seed", "SEED", "of the made-up trace (default: 1)");
-  add_switch(command, options, "--skip-bad-lines", "simulate.trace.skip_bad_lines", "true",
-             "count damaged lines instead of stopping at the first");
-}
-
-void add_driver_options(CLI::App& command, SimulateOptions& options) {
-  add_key(command, options, "--driver", "simulate.driver", "DRIVER",
-          "one-at-a-time (the default), closed-loop (--in-flight) or open-loop (by timestamps)");
-  add_key(command, options, "--in-flight", "simulate.in_flight", "K",
-          "closed loop: requests in flight (default: 64)");
-  add_key(command, options, "--prefill-seconds", "simulate.cost.per_prefill_token", "S",
-          "time of a prefill token (default: 5e-5)");
-  add_key(command, options, "--decode-seconds", "simulate.cost.per_decode_step", "S",
-          "time of a step in which anything decodes (default: 0.02)");
-  add_key(command, options, "--copy-seconds", "simulate.cost.per_copied_state", "S",
-          "time of a copied state, per recurrent group (default: 1e-5)");
+void add_replay_options(CLI::App& command, SimulateOptions& options) {
+  add_trace_options(command, options.scenario, options.traffic);
+  add_key(command, options.scenario, "--requests", "simulate.trace.max_requests", "N",
+          "only the first ones (default: all, of a made-up trace 10000, of simple traffic 300)");
 }
 
 void add_result_options(CLI::App& command, SimulateOptions& options) {
-  add_switch(command, options, "--upper-bounds", "simulate.upper_bounds", "true",
+  add_switch(command, options.scenario, "--upper-bounds", "simulate.upper_bounds", "true",
              "also with an unlimited pool, and matching token by token");
   command.add_option("--per-request", options.per_request, "write a line of CSV for every request, as it ends")
       ->type_name("FILE");
@@ -321,8 +277,8 @@ void add_simulate_command(CLI::App& app, CommandAction& action) {
   };
   add_group("A cache without a plan, in place of a scenario", add_bare_options);
   add_group("Scheduler", add_scheduler_options);
-  add_group("Trace", add_trace_options);
-  add_group("Driver", add_driver_options);
+  add_group("Trace", add_replay_options);
+  add_group("Driver", [](CLI::App& with, SimulateOptions& to) { add_driver_options(with, to.scenario); });
   add_group("Output", [](CLI::App& with, SimulateOptions& to) {
     add_result_options(with, to);
     add_output_options(with, to.output);
@@ -331,13 +287,19 @@ void add_simulate_command(CLI::App& app, CommandAction& action) {
       "Examples:\n"
       "  hybridkv simulate qwen3.5-397b --pack 1,3,5\n"
       "  hybridkv simulate qwen3.5-397b --pack 5 --trace conversation.jsonl --upper-bounds\n"
+      "  hybridkv simulate qwen3.5-397b --pack 8 --prompt-tokens 370\n"
       "  hybridkv simulate qwen3.5-397b --pack 3 --driver closed-loop --in-flight 32\n"
       "  hybridkv simulate --block-size 272,528,1056 --num-blocks 20000 --state-groups 1 --trace conversation.jsonl\n"
       "  hybridkv simulate --block-size 528 --num-blocks 20000 --state-groups 1 --per-request requests.csv\n"
       "Published results as scenarios: prefix-copies, prefix-second-copies, prefix-block-boundary,\n"
       "prefix-checkpoints, prefix-long-block, null-block-ceiling. Flags win over the section simulate of a\n"
       "scenario, whose keys scenarios/example.yaml explains.");
-  command->callback([options, &action] { action = [options] { return run_simulate(*options); }; });
+  command->callback([options, &action] {
+    action = [options] {
+      apply_simple_traffic(options->scenario, options->traffic);
+      return run_simulate(*options);
+    };
+  });
 }
 
 }  // namespace hybridkv

@@ -1,0 +1,121 @@
+#include "cli/trace_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "layout/error.h"
+
+namespace hybridkv {
+
+namespace {
+
+constexpr std::int64_t default_simple_requests = 300;
+constexpr std::int64_t most_simple_requests = 100'000;  // each with a tail of its own is a line of the scenario
+
+/// The last value of a key among the flags.
+const FlagValue* flag_of(const ScenarioOptions& options, const std::string& key) {
+  const auto found = std::find_if(options.flags.rbegin(), options.flags.rend(),
+                                  [&](const FlagValue& flag) { return flag.key == key; });
+  return found == options.flags.rend() ? nullptr : &*found;
+}
+
+std::int64_t simple_requests(const ScenarioOptions& options) {
+  const FlagValue* const flag = flag_of(options, "simulate.trace.max_requests");
+  if (flag == nullptr) return default_simple_requests;
+  std::int64_t requests = 0;
+  const char* const end = flag->value.data() + flag->value.size();
+  const auto [stop, error] = std::from_chars(flag->value.data(), end, requests);
+  if (error != std::errc() || stop != end || requests < 1)
+    throw InputError(flag->shown + ": must be a whole number of requests, at least 1");
+  return requests;
+}
+
+}  // namespace
+
+CLI::Option* add_key(CLI::App& command, ScenarioOptions& options, const std::string& flag, const char* key,
+                     const char* type, const char* doc) {
+  return command
+      .add_option_function<std::string>(
+          flag,
+          [&options, flag, key](const std::string& value) {
+            options.flags.push_back({key, value, flag + " " + value});
+          },
+          doc)
+      ->type_name(type);
+}
+
+void add_switch(CLI::App& command, ScenarioOptions& options, const std::string& flag, const char* key,
+                const char* value, const char* doc) {
+  command.add_flag_callback(
+      flag, [&options, flag, key, value] { options.flags.push_back({key, value, flag}); }, doc);
+}
+
+void add_trace_options(CLI::App& command, ScenarioOptions& options, SimpleTraffic& traffic) {
+  command
+      .add_option_function<std::string>(
+          "--trace",
+          [&options](const std::string& path) {
+            options.flags.push_back({"simulate.trace", "{file: " + yaml_quoted(path) + "}", "--trace " + path});
+          },
+          "Mooncake or Qwen-Bailian form, also .gz or .zst (default: the scenario's trace)")
+      ->type_name("FILE");
+  add_key(command, options, "--trace-form", "simulate.trace.form", "FORM",
+          "mooncake or qwen (default: by the first request)");
+  add_key(command, options, "--seed", "simulate.trace.synthetic.seed", "SEED", "of the made-up trace (default: 1)");
+  add_switch(command, options, "--skip-bad-lines", "simulate.trace.skip_bad_lines", "true",
+             "count damaged lines instead of stopping at the first");
+  command
+      .add_option("--prompt-tokens", traffic.prompt_tokens, "simple traffic instead of a trace: prompts of this length")
+      ->type_name("TOKENS");
+  command
+      .add_option("--shared-prefix-tokens", traffic.shared_prefix_tokens,
+                  "simple traffic: how much of it all prompts share (default: all of it)")
+      ->type_name("TOKENS");
+}
+
+void add_driver_options(CLI::App& command, ScenarioOptions& options) {
+  add_key(command, options, "--driver", "simulate.driver", "DRIVER",
+          "one-at-a-time (the default), closed-loop (--in-flight) or open-loop (by timestamps)");
+  add_key(command, options, "--in-flight", "simulate.in_flight", "K",
+          "closed loop: requests in flight (default: 64)");
+  add_key(command, options, "--prefill-seconds", "simulate.cost.per_prefill_token", "S",
+          "time of a prefill token (default: 5e-5)");
+  add_key(command, options, "--decode-seconds", "simulate.cost.per_decode_step", "S",
+          "time of a step in which anything decodes (default: 0.02)");
+  add_key(command, options, "--copy-seconds", "simulate.cost.per_copied_state", "S",
+          "time of a copied state, per recurrent group (default: 1e-5)");
+}
+
+void apply_simple_traffic(ScenarioOptions& options, const SimpleTraffic& traffic) {
+  if (!traffic.prompt_tokens) {
+    if (traffic.shared_prefix_tokens)
+      throw InputError("--shared-prefix-tokens needs --prompt-tokens, the length of the prompts");
+    return;
+  }
+  if (const FlagValue* const trace = flag_of(options, "simulate.trace"))
+    throw InputError(fmt::format("{}: --prompt-tokens describes the traffic; give one of the two", trace->shown));
+  const std::int64_t tokens = *traffic.prompt_tokens;
+  const std::int64_t shared = traffic.shared_prefix_tokens.value_or(tokens);
+  if (tokens < 1) throw InputError(fmt::format("--prompt-tokens {}: must be at least 1", tokens));
+  if (shared < 0 || shared > tokens)
+    throw InputError(fmt::format("--shared-prefix-tokens {}: must be 0 to the {} of the prompts", shared, tokens));
+  const std::int64_t requests = simple_requests(options);
+  std::string prompts;
+  if (shared == tokens) {
+    prompts = fmt::format("{{tokens: {}, copies: {}}}", tokens, requests);
+  } else {
+    if (requests > most_simple_requests)
+      throw InputError(fmt::format("--requests {}: at most {} prompts that differ; take a trace for more", requests,
+                                   most_simple_requests));
+    prompts = fmt::format("{{tokens: {}}}", tokens);
+    for (std::int64_t i = 1; i < requests; ++i)
+      prompts += fmt::format(", {{tokens: {}, shared_tokens: {}}}", tokens, shared);
+  }
+  const std::string shown = fmt::format("--prompt-tokens {}", tokens);
+  std::erase_if(options.flags, [](const FlagValue& flag) { return flag.key == "simulate.trace.max_requests"; });
+  options.flags.push_back({"simulate.trace", "{prompts: [" + prompts + "]}", shown});
+}
+
+}  // namespace hybridkv

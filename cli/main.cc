@@ -55,6 +55,7 @@ int main(int argc, char** argv) {
   add_simulate_command(app, action);
   add_sweep_command(app, action);
   add_merge_command(app, action);
+  add_recommend_command(app, action);
   add_models_command(app, action);
   add_import_command(app, action);
   try {

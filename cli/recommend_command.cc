@@ -1,0 +1,248 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/scenario_options.h"
+#include "cli/simulate_request.h"
+#include "cli/trace_options.h"
+#include "layout/error.h"
+#include "report/recommend_report.h"
+#include "simulator/trace_spec.h"
+
+namespace hybridkv {
+
+namespace {
+
+/// Requests of the made-up trace: enough to fill the pools, few enough for hundreds of simulations in seconds.
+constexpr std::int64_t default_requests = 2000;
+
+struct RecommendOptions {
+  ScenarioOptions scenario;
+  OutputOptions output;
+  // Space.
+  std::vector<std::int64_t> block_sizes;
+  std::vector<std::int64_t> kernel_blocks;
+  std::vector<std::string> modes;
+  std::vector<std::string> match_units;
+  std::vector<std::string> retentions;
+  std::string search = "auto";
+  // Limits.
+  std::optional<std::int64_t> at_length;
+  std::optional<double> min_concurrency;
+  std::optional<std::int64_t> min_kernel_block;
+  double give_up_percent = 5;
+  SimpleTraffic traffic;
+};
+
+std::int64_t tokens_of(const std::string& text, const char* flag, const char* words) {
+  std::int64_t tokens = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), tokens);
+  if (error != std::errc() || end != text.data() + text.size() || tokens < 0)
+    throw InputError(fmt::format("{} {}: no number of tokens; take {} or a whole number", flag, text, words));
+  return tokens;
+}
+
+SearchSpace space_of(const RecommendOptions& options, const Scenario& scenario) {
+  SearchSpace space;
+  // The packs of a scenario are those to compare; the search goes beyond them unless the flag says which.
+  if (!options.scenario.pack.empty()) space.packs = scenario.pack_sizes;
+  for (const std::int64_t size : options.block_sizes)
+    space.block_floors.push_back(size == 0 ? std::optional<std::int64_t>() : size);
+  for (const std::string& name : options.modes) {
+    const auto mode = parse_cache_mode(name);
+    if (!mode) throw InputError(fmt::format("--modes {}: no such cache mode; take none, align or all", name));
+    space.modes.push_back(*mode);
+  }
+  if (!options.match_units.empty()) space.match_units.emplace();
+  for (const std::string& unit : options.match_units)
+    space.match_units->push_back(unit == "block" ? 0 : tokens_of(unit, "--match-units", "'block'"));
+  for (const std::string& interval : options.retentions) {
+    if (interval == "all") space.retentions.emplace_back(std::nullopt);
+    else space.retentions.emplace_back(interval == "last" ? 0 : tokens_of(interval, "--retention", "'all', 'last'"));
+  }
+  return space;
+}
+
+/// Prompts of one length in words; what describe() says of any other trace.
+std::string workload_text(const RecommendOptions& options, const TraceSpec& trace) {
+  if (!options.traffic.prompt_tokens) return describe(trace);
+  const std::int64_t tokens = *options.traffic.prompt_tokens;
+  const std::int64_t shared = options.traffic.shared_prefix_tokens.value_or(tokens);
+  return shared == tokens ? fmt::format("one prompt of {} tokens, sent again and again", tokens)
+                          : fmt::format("prompts of {} tokens that share the first {}", tokens, shared);
+}
+
+/// The scenario options that plan the pick.
+ScenarioOptions options_of_pick(const RecommendOptions& options, const Recommendation& result, bool with_length) {
+  ScenarioOptions chosen = options.scenario;
+  const PlannedLayout& layout = result.layout_of(result.candidates[result.pick]);
+  chosen.pack = std::to_string(layout.pack);
+  chosen.overrides.push_back(fmt::format("engine.cache_mode={}", to_string(layout.mode)));
+  if (layout.block_floor)
+    chosen.overrides.push_back(fmt::format("engine.block_size_tokens={}", *layout.block_floor));
+  if (!options.kernel_blocks.empty())
+    chosen.overrides.push_back(fmt::format("engine.kernel_block_sizes=[{}]", fmt::join(options.kernel_blocks, ",")));
+  if (with_length) chosen.max_model_len = std::to_string(result.at_length);
+  return chosen;
+}
+
+std::int64_t requests_of(const TraceSpec& trace) {
+  std::int64_t requests = 0;
+  for (const PromptSpec& prompt : trace.prompts) requests += prompt.copies;
+  return requests;
+}
+
+/// The flags about the workload and the scheduler, as words of a shell.
+std::string replay_words(const RecommendOptions& options, const TraceSpec& trace) {
+  std::string words;
+  for (const FlagValue& flag : options.scenario.flags) {
+    const std::size_t space = flag.shown.find(' ');
+    words += " " + flag.shown.substr(0, space);
+    if (space != std::string::npos) words += " " + shell_word(flag.shown.substr(space + 1));
+  }
+  if (options.traffic.shared_prefix_tokens)
+    words += fmt::format(" --shared-prefix-tokens {}", *options.traffic.shared_prefix_tokens);
+  const bool made_up = trace.file.empty() && trace.prompts.empty();
+  const bool said = std::any_of(options.scenario.flags.begin(), options.scenario.flags.end(), [](const FlagValue& flag) {
+    return flag.key == "simulate.trace.max_requests";
+  });
+  if (made_up && !said) words += fmt::format(" --requests {}", *trace.max_requests);
+  if (options.traffic.prompt_tokens) words += fmt::format(" --requests {}", requests_of(trace));
+  return words;
+}
+
+std::vector<std::string> commands_of(const RecommendOptions& options, const Recommendation& result,
+                                     const TraceSpec& trace, bool with_length) {
+  const std::string words = shell_words(options_of_pick(options, result, with_length));
+  const Candidate& pick = result.candidates[result.pick];
+  std::string simulate = "hybridkv simulate " + words + replay_words(options, trace);
+  if (pick.match_unit_tokens) simulate += fmt::format(" --match-unit {}", *pick.match_unit_tokens);
+  if (pick.retention_tokens) simulate += fmt::format(" --retention {}", *pick.retention_tokens);
+  return {"hybridkv plan " + words, simulate};
+}
+
+std::optional<SearchKind> search_of(const RecommendOptions& options) {
+  if (options.search == "exhaustive") return SearchKind::exhaustive;
+  if (options.search == "refined") return SearchKind::refined;
+  if (options.search == "pruned") return SearchKind::pruned;
+  return std::nullopt;
+}
+
+int run_recommend(const RecommendOptions& options) {
+  const Scenario scenario = read_scenario(options.scenario);
+  RecommendSpec spec{.model = scenario.model, .engine = scenario.engine, .limits = scenario.limits};
+  if (!options.kernel_blocks.empty()) spec.engine.kernel_block_sizes = options.kernel_blocks;
+  spec.space = space_of(options, scenario);
+  const std::vector<std::int64_t>& lengths = spec.limits.max_model_lens;
+  spec.at_length = options.at_length.value_or(*std::max_element(lengths.begin(), lengths.end()));
+  if (spec.at_length < 1) throw InputError(fmt::format("--at-length {}: must be at least 1 token", spec.at_length));
+  if (options.min_concurrency && *options.min_concurrency <= 0)
+    throw InputError(fmt::format("--min-concurrency {}: must be more than 0 requests", *options.min_concurrency));
+  if (options.give_up_percent < 0 || options.give_up_percent > 100)
+    throw InputError(fmt::format("--give-up {}: is a share of the default's concurrency, 0 to 100 percent",
+                                 options.give_up_percent));
+  spec.min_concurrency = options.min_concurrency;
+  spec.min_kernel_block = options.min_kernel_block;
+  spec.rule.most_given_up = options.give_up_percent / 100;
+  spec.search = search_of(options);
+  const SimulateRequest& request = scenario.simulate;
+  spec.driver = request.driver;
+  spec.scheduler = {request.branch_point, request.max_num_seqs, request.watermark, request.long_prefill_threshold};
+  spec.default_retention = request.retention_interval_tokens;
+  spec.default_match_unit = request.match_unit_tokens;
+  TraceSpec trace = request.trace;
+  const bool made_up = trace.file.empty() && trace.prompts.empty();
+  if (made_up && !trace.max_requests) trace.max_requests = default_requests;
+  spec.open_trace = [&trace] { return open_trace(trace); };
+  RecommendReport report{.model = scenario.model.name, .engine = spec.engine, .driver = spec.driver,
+                         .min_concurrency = spec.min_concurrency, .rule = spec.rule};
+  report.workload = workload_text(options, trace);
+  {
+    Progress progress(options.output.quiet);
+    spec.on_progress = [&](const RecommendProgress& at) {
+      progress.update("recommend", at.what, static_cast<int>(at.done), static_cast<int>(at.total));
+    };
+    try {
+      report.result = recommend(spec);
+    } catch (const SpecError& error) {
+      throw located(scenario_error(error), scenario);
+    }
+  }
+  const bool with_length = std::find(lengths.begin(), lengths.end(), spec.at_length) == lengths.end();
+  report.commands = commands_of(options, report.result, trace, with_length);
+  write_output(render_recommend(report, options.output.format(), options.output.style()));
+  return exit_fine;
+}
+
+template <class Value>
+void add_list(CLI::App& command, const char* name, std::vector<Value>& values, const char* description, const char* type) {
+  command.add_option(name, values, description)->delimiter(',')->allow_extra_args(false)->type_name(type);
+}
+
+void add_space_options(CLI::App& command, RecommendOptions& options) {
+  command.add_option("--packs", options.scenario.pack, "the same as --pack: attention layers per page to search")
+      ->type_name("LIST");
+  add_list(command, "--block-sizes", options.block_sizes,
+           "user block sizes to search, 0 = none (default: none, powers of two up to 8192, kernel blocks)", "LIST");
+  add_list(command, "--modes", options.modes, "cache modes to search: none, align, all (default: all three)", "LIST");
+  add_list(command, "--match-units", options.match_units,
+           "match units to search: tokens or 'block' (default: the block and its finer divisors)", "LIST");
+  add_list(command, "--retention", options.retentions,
+           "retention intervals to search: tokens, 'all' or 'last' (default: all, last, every 4 blocks)", "LIST");
+  command.add_option("--search", options.search,
+                     "auto (as much as takes a few seconds), exhaustive, refined or pruned (default: auto)")
+      ->check(CLI::IsMember({"auto", "exhaustive", "refined", "pruned"}).description(""))
+      ->type_name("KIND");
+}
+
+void add_limit_options(CLI::App& command, RecommendOptions& options) {
+  command.add_option("--at-length", options.at_length,
+                     "requests by which bytes and concurrency are counted (default: the longest max_model_len)")
+      ->type_name("TOKENS");
+  command.add_option("--min-concurrency", options.min_concurrency, "requests of that length that must fit at once")
+      ->type_name("N");
+  command.add_option("--give-up", options.give_up_percent,
+                     "without --min-concurrency: most of the default's concurrency that the pick may cost (default: 5)")
+      ->type_name("PERCENT");
+  add_list(command, "--kernel-blocks", options.kernel_blocks, "kernel blocks that the backend supports", "LIST");
+  command.add_option("--min-kernel-block", options.min_kernel_block, "smallest kernel block that is fast enough")
+      ->type_name("TOKENS");
+}
+
+}  // namespace
+
+void add_recommend_command(CLI::App& app, CommandAction& action) {
+  CLI::App* command = app.add_subcommand(
+      "recommend", "Search packs, block sizes, modes, match units and retention; show the Pareto front and one pick");
+  const auto options = std::make_shared<RecommendOptions>();
+  add_scenario_options(*command, options->scenario);
+  add_space_options(*command, *options);
+  add_limit_options(*command, *options);
+  add_trace_options(*command, options->scenario, options->traffic);
+  add_key(*command, options->scenario, "--requests", "simulate.trace.max_requests", "N",
+          "only the first ones (default: all, of a made-up trace 2000, of simple traffic 300)");
+  add_driver_options(*command, options->scenario);
+  add_output_options(*command, options->output);
+  command->footer(
+      "The front weighs prompt tokens computed again, bytes of a request, and requests that fit at once.\n"
+      "\nExamples:\n"
+      "  hybridkv recommend qwen3.5-397b\n"
+      "  hybridkv recommend qwen3.5-397b --prompt-tokens 370\n"
+      "  hybridkv recommend qwen3.5-397b --packs 1..5 --modes align --min-concurrency 60 --at-length 32768\n"
+      "  hybridkv recommend --model Nemotron-3-Nano-30B-A3B --memory 20GiB --max-model-len 131072 --trace chat.jsonl\n"
+      "  hybridkv recommend qwen3.5-397b --kernel-blocks 16,32,64 --min-kernel-block 64 --format json");
+  command->callback([options, &action] {
+    action = [options] {
+      apply_simple_traffic(options->scenario, options->traffic);
+      return run_recommend(*options);
+    };
+  });
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,442 @@
+#include "report/recommend_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "layout/bytes_text.h"
+#include "report/human.h"
+#include "report/json_text.h"
+#include "report/plan_table.h"
+
+namespace hybridkv {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::size_t most_shown_rows = 24;
+
+const CapacityPlan& capacity_of(const Recommendation& result, const Candidate& candidate) {
+  const CachePlan& plan = result.layout_of(candidate).plan;
+  return *std::find_if(plan.capacity.begin(), plan.capacity.end(), [&](const CapacityPlan& capacity) {
+    return capacity.max_model_len == result.at_length;
+  });
+}
+
+std::string retention_text(const Candidate& candidate) {
+  if (!candidate.retention_tokens) return "all";
+  return *candidate.retention_tokens == 0 ? "last" : human_count(*candidate.retention_tokens);
+}
+
+std::string floors_text(const SearchSpace& space) {
+  std::vector<std::string> texts;
+  for (const auto& floor : space.block_floors) texts.push_back(floor ? human_count(*floor) : "none");
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+std::string modes_text(const SearchSpace& space) {
+  std::vector<std::string> texts;
+  for (const CacheMode mode : space.modes) texts.emplace_back(to_string(mode));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+std::string retentions_text(const SearchSpace& space) {
+  std::vector<std::string> texts;
+  for (const auto& interval : space.retentions)
+    texts.push_back(!interval ? "every checkpoint" : *interval == 0 ? "only the last" : human_count(*interval) + " tokens");
+  for (const std::int64_t blocks : space.retention_blocks) texts.push_back(fmt::format("every {} blocks", blocks));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+std::string match_units_text(const SearchSpace& space) {
+  if (!space.match_units) return "the block, and every multiple of the smallest kernel block that divides it";
+  std::vector<std::string> texts;
+  for (const std::int64_t unit : *space.match_units) texts.push_back(unit == 0 ? "the block" : human_count(unit));
+  return fmt::format("{}, where they divide the block", fmt::join(texts, ", "));
+}
+
+std::string search_text(const Recommendation& result) {
+  const std::string simulated = fmt::format("{} of {} combinations simulated", human_count(result.simulations),
+                                            human_count(result.combinations));
+  switch (result.search) {
+    case SearchKind::exhaustive:
+      return fmt::format("exhaustive: {}", human_plural(result.simulations, "combination") + ", all simulated");
+    case SearchKind::refined:
+      return fmt::format("not exhaustive: {}; every layout with whole-block matches and every checkpoint kept, then "
+                         "every match unit and retention interval of the layouts on the front and of the default",
+                         simulated);
+    case SearchKind::pruned:
+      return fmt::format("not exhaustive: {}; every pack in every mode, of those with another block size set only the "
+                         "ones that no other of the mode beats in block, bytes and concurrency, with whole-block matches "
+                         "and every checkpoint kept; then every match unit and retention interval of the layouts on the "
+                         "front and of the default",
+                         simulated);
+  }
+  return "?";
+}
+
+std::string driver_text(const DriverSpec& driver) {
+  if (driver.kind == DriverKind::closed_loop)
+    return fmt::format("{} in flight, prefill and decode", human_plural(driver.in_flight, "request"));
+  if (driver.kind == DriverKind::open_loop) return "by the timestamps of the trace, prefill and decode";
+  return "one request at a time, prefill only";
+}
+
+Facts question_facts(const RecommendReport& report) {
+  const Recommendation& result = report.result;
+  const WorkloadFacts& workload = result.workload;
+  Facts facts;
+  facts.entries.emplace_back("memory", human_bytes(report.engine.memory_bytes) + " on each rank");
+  facts.entries.emplace_back(
+      "workload", fmt::format("{}: {}, {} prompt tokens, {} of which repeat the start of an earlier prompt",
+                              report.workload, human_plural(workload.requests, "request"),
+                              human_count(workload.prompt_tokens), human_count(workload.repeated_tokens)));
+  facts.entries.emplace_back("driver", driver_text(report.driver));
+  facts.entries.emplace_back("requests", fmt::format("bytes and concurrency of requests of {} tokens{}",
+                                                     human_count(result.at_length),
+                                                     report.min_concurrency
+                                                         ? fmt::format(", at least {} at once",
+                                                                       human_real(*report.min_concurrency))
+                                                         : ""));
+  facts.entries.emplace_back("packs", human_list(result.space.packs));
+  facts.entries.emplace_back("block sizes", floors_text(result.space));
+  facts.entries.emplace_back("modes", modes_text(result.space));
+  facts.entries.emplace_back("match units", match_units_text(result.space));
+  facts.entries.emplace_back("retention", retentions_text(result.space));
+  facts.entries.emplace_back(
+      "layouts", fmt::format("{} planned, {} differ, {} cannot run", human_count(result.planned_layouts),
+                             human_count(result.planned_layouts - result.merged_layouts - std::ssize(result.impossible)),
+                             human_count(std::ssize(result.impossible))));
+  facts.entries.emplace_back("search", search_text(result));
+  return facts;
+}
+
+Facts pick_facts(const RecommendReport& report) {
+  const Recommendation& result = report.result;
+  const Candidate& pick = result.candidates[result.pick];
+  const PlannedLayout& layout = result.layout_of(pick);
+  const CapacityPlan& capacity = capacity_of(result, pick);
+  const SpecPlan* const attention = packed_attention(layout.plan);
+  Facts facts;
+  facts.entries.emplace_back("layout", fmt::format("{} a page, mode {}", human_plural(layout.pack, "attention layer"),
+                                                   to_string(layout.mode)));
+  std::string block = human_plural(block_tokens(layout), "token");
+  if (attention != nullptr) block += fmt::format(", kernel block {}", human_count(attention->kernel_block_size_tokens));
+  if (layout.plan.prefix.cacheable) block += fmt::format(", match unit {}", human_count(result.match_unit(pick)));
+  facts.entries.emplace_back("block", block);
+  facts.entries.emplace_back("request", fmt::format("{} block ids, {}; {} at once ({} as engines print it)",
+                                                    human_count(capacity.blocks_per_request),
+                                                    human_bytes(capacity.bytes_per_request),
+                                                    human_real(capacity.usable_concurrency),
+                                                    human_real(capacity.max_concurrency)));
+  facts.entries.emplace_back(
+      "prefix", fmt::format("{} of the prompt tokens hit, {} are computed again",
+                            human_percent(100 * pick.hit_rate()), human_count(pick.objectives.reprefilled_tokens)));
+  return facts;
+}
+
+Table settings_table(const RecommendReport& report) {
+  Table table({{"key", "scenario key", "", Align::left},
+               {"value", "value", "", Align::left},
+               {"flag", "vLLM", "", Align::left}});
+  const Recommendation& result = report.result;
+  for (const EngineSetting& setting : engine_settings(result, result.candidates[result.pick]))
+    table.add_row({setting.key, setting.value,
+                   setting.flag.empty() ? std::string("no flag") : setting.flag});
+  return table;
+}
+
+/// The columns of the front and of the packs side by side.
+Table figures_table() {
+  return Table({{"attention_pack_size", "N"},
+                {"cache_mode", "mode", "", Align::left},
+                {"user_block_size", "block", "size set"},
+                {"block_size_tokens", "block", "tokens"},
+                {"match_unit_tokens", "match", "unit"},
+                {"retention", "kept", "", Align::right},
+                {"reprefilled_tokens", "re-prefilled", "tokens"},
+                {"hit_rate", "hit", "rate"},
+                {"bytes_per_request", "request"},
+                {"concurrency", "at once"},
+                {"blocks_per_request", "ids"},
+                {"groups", "block", "tables"},
+                {"note", "", "", Align::left}});
+}
+
+void add_figures(Table& table, const Recommendation& result, const Candidate& candidate, const std::string& note) {
+  const PlannedLayout& layout = result.layout_of(candidate);
+  const bool caches = layout.plan.prefix.cacheable;
+  table.add_row({layout.pack, std::string(to_string(layout.mode)), cell_of(layout.block_floor), block_tokens(layout),
+                 caches ? Cell(result.match_unit(candidate)) : Cell(), caches ? retention_text(candidate) : "",
+                 candidate.objectives.reprefilled_tokens, Percent{100 * candidate.hit_rate()},
+                 ByteCount{candidate.objectives.bytes_per_request}, Real{candidate.objectives.concurrency},
+                 capacity_of(result, candidate).blocks_per_request, std::int64_t(layout.plan.groups.size()), note});
+}
+
+/// The positions of the front to show: all, or evenly spaced ones with both ends and the pick.
+std::vector<std::size_t> shown_of_front(const Recommendation& result) {
+  const std::vector<std::size_t>& front = result.front;
+  if (front.size() <= most_shown_rows) return front;
+  std::vector<std::size_t> shown;
+  const std::size_t steps = most_shown_rows - 1;
+  for (std::size_t i = 0; i < front.size(); ++i) {
+    const bool on_grid = (i * steps) % (front.size() - 1) < steps || i == front.size() - 1;
+    if (on_grid || front[i] == result.pick || front[i] == result.default_candidate) shown.push_back(front[i]);
+  }
+  return shown;
+}
+
+void add_front(Document& document, const RecommendReport& report) {
+  const Recommendation& result = report.result;
+  document.blocks.emplace_back(Heading{"Pareto front"});
+  Table table = figures_table();
+  const std::vector<std::size_t> shown = shown_of_front(result);
+  for (const std::size_t at : shown) {
+    const bool is_default = result.default_candidate == at;
+    add_figures(table, result, result.candidates[at],
+                at == result.pick ? (is_default ? "pick, default" : "pick") : (is_default ? "default" : ""));
+    if (at == result.pick) table.mark_row(table.rows().size() - 1);
+  }
+  const bool default_beaten = result.default_candidate && !result.candidates[*result.default_candidate].on_front;
+  if (default_beaten) {
+    const Candidate& beaten = result.candidates[*result.default_candidate];
+    add_figures(table, result, beaten,
+                !beaten.meets_limits ? "default, outside the limits" : !beaten.in_space ? "default, outside the space"
+                                                                                        : "default, beaten");
+  }
+  document.blocks.emplace_back(std::move(table));
+  std::string note = "Re-prefilled: prompt tokens that an earlier prompt began with and that are computed all the same. "
+                     "At once: requests that fit, without the null block. No candidate that was simulated is as good as one "
+                     "of these in all three and better in one; of equal ones the one with the fewest changes is shown.";
+  if (shown.size() < result.front.size())
+    note += fmt::format(" {} of {} are shown; --format csv gives all.", shown.size(), result.front.size());
+  document.blocks.emplace_back(Paragraph{note});
+}
+
+void add_packs(Document& document, const RecommendReport& report, const RecommendReasons& reasons) {
+  if (reasons.packs.empty()) return;
+  const Recommendation& result = report.result;
+  const Candidate& pick = result.candidates[result.pick];
+  const CacheMode mode = result.layout_of(pick).mode;
+  std::vector<const Candidate*> plain;
+  for (const Candidate& candidate : result.candidates) {
+    const PlannedLayout& layout = result.layout_of(candidate);
+    if (layout.mode == mode && layout.block_floor == report.engine.block_size_tokens && !candidate.match_unit_tokens &&
+        !candidate.retention_tokens)
+      plain.push_back(&candidate);
+  }
+  std::sort(plain.begin(), plain.end(), [&](const Candidate* a, const Candidate* b) {
+    return result.layout_of(*a).pack < result.layout_of(*b).pack;
+  });
+  document.blocks.emplace_back(Heading{fmt::format("Packs in mode {}, nothing else changed", to_string(mode))});
+  Table table = figures_table();
+  for (const Candidate* candidate : plain) {
+    const Candidate* better = nullptr;  // of those that beat it, the one that costs fewest bytes
+    for (const Candidate* other : plain)
+      if (dominates(other->objectives, candidate->objectives) &&
+          (better == nullptr || other->objectives.bytes_per_request < better->objectives.bytes_per_request))
+        better = other;
+    add_figures(table, result, *candidate,
+                better == nullptr ? "" : fmt::format("beaten by N = {}", result.layout_of(*better).pack));
+  }
+  document.blocks.emplace_back(std::move(table));
+  document.blocks.emplace_back(Listing{reasons.packs});
+}
+
+void add_listing(Document& document, const char* title, const std::vector<std::string>& items, bool warning = false) {
+  if (items.empty()) return;
+  document.blocks.emplace_back(Heading{title});
+  document.blocks.emplace_back(Listing{items, warning});
+}
+
+/// Combinations that cannot run, each reason once.
+std::vector<std::string> impossible_sentences(const Recommendation& result) {
+  std::vector<std::pair<std::string, std::int64_t>> reasons;
+  for (const ImpossibleLayout& impossible : result.impossible) {
+    // The numbers of a reason differ from layout to layout; the path of the value at fault does not.
+    const std::string path = impossible.reason.substr(0, impossible.reason.find(':'));
+    const auto found = std::find_if(reasons.begin(), reasons.end(), [&](const auto& reason) {
+      return reason.first.substr(0, reason.first.find(':')) == path;
+    });
+    if (found == reasons.end())
+      reasons.emplace_back(impossible.reason, 1);
+    else
+      ++found->second;
+  }
+  std::vector<std::string> sentences;
+  for (const auto& [reason, count] : reasons)
+    sentences.push_back(fmt::format("{}: {}", human_plural(count, "layout"), reason));
+  return sentences;
+}
+
+ordered_json objectives_json(const Objectives& objectives) {
+  return {{"reprefilled_tokens", objectives.reprefilled_tokens},
+          {"bytes_per_request", objectives.bytes_per_request},
+          {"concurrency", objectives.concurrency}};
+}
+
+ordered_json what_ifs_json(const Recommendation& result) {
+  ordered_json list = ordered_json::array();
+  for (const WhatIf& what_if : result.what_ifs) {
+    ordered_json json{{"assumption", to_string(what_if.assumption)}, {"value", what_if.value}, {"pick", nullptr}};
+    if (what_if.pick) {
+      json["pick"] = *what_if.pick;
+      json["same_pick"] = *what_if.pick == result.pick;
+      json["objectives"] = objectives_json(what_if.objectives);
+      json["objectives_of_stated_pick"] = objectives_json(what_if.stated_pick);
+    }
+    list.push_back(json);
+  }
+  return list;
+}
+
+ordered_json search_json(const Recommendation& result) {
+  ordered_json impossible = ordered_json::array();
+  for (const ImpossibleLayout& one : result.impossible)
+    impossible.push_back({{"attention_pack_size", one.pack},
+                          {"user_block_size", one.block_floor ? ordered_json(*one.block_floor) : ordered_json()},
+                          {"cache_mode", to_string(one.mode)},
+                          {"reason", one.reason}});
+  return {{"kind", to_string(result.search)},
+          {"exhaustive", result.search == SearchKind::exhaustive},
+          {"planned_layouts", result.planned_layouts},
+          {"merged_layouts", result.merged_layouts},
+          {"combinations", result.combinations},
+          {"simulations", result.simulations},
+          {"impossible", impossible}};
+}
+
+std::string render_json(const RecommendReport& report) {
+  const Recommendation& result = report.result;
+  const RecommendReasons reasons = recommend_reasons(report);
+  ordered_json json;
+  json["schema"] = recommend_schema_id;
+  json["model"] = report.model;
+  json["tensor_parallel"] = report.engine.tensor_parallel;
+  json["memory_bytes"] = report.engine.memory_bytes;
+  json["at_length"] = result.at_length;
+  json["min_concurrency"] = report.min_concurrency ? ordered_json(*report.min_concurrency) : ordered_json();
+  json["workload"] = {{"what", report.workload},
+                      {"driver", to_string(report.driver.kind)},
+                      {"requests", result.workload.requests},
+                      {"prompt_tokens", result.workload.prompt_tokens},
+                      {"longest_prompt_tokens", result.workload.longest_prompt_tokens},
+                      {"repeated_tokens", result.workload.repeated_tokens}};
+  json["search"] = search_json(result);
+  json["least_concurrency"] = result.least_concurrency;
+  json["default"] = result.default_candidate ? ordered_json(*result.default_candidate) : ordered_json();
+  json["default_refused"] = result.default_refused;
+  json["pick"] = result.pick;
+  json["front"] = result.front;
+  ordered_json settings = ordered_json::array();
+  for (const EngineSetting& setting : engine_settings(result, result.candidates[result.pick]))
+    settings.push_back({{"key", setting.key}, {"value", setting.value}, {"flag", setting.flag}});
+  json["settings"] = settings;
+  json["reasons"] = {{"never_hits", reasons.never_hits}, {"gains", reasons.gains},     {"costs", reasons.costs},
+                     {"choice", reasons.choice},         {"packs", reasons.packs},     {"changes", reasons.changes}};
+  json["what_ifs"] = what_ifs_json(result);
+  json["commands"] = report.commands;
+  json["candidates"] = to_json(candidates_table(report));
+  return json_text(json);
+}
+
+}  // namespace
+
+std::vector<EngineSetting> engine_settings(const Recommendation& result, const Candidate& candidate) {
+  const PlannedLayout& layout = result.layout_of(candidate);
+  const bool recurrent = layout.geometry.state_groups > 0;
+  std::vector<EngineSetting> settings;
+  settings.push_back({"engine.attention_pack_size", std::to_string(layout.pack),
+                      layout.pack > 1 ? fmt::format("--attn-pack-size {}", layout.pack) : ""});
+  if (recurrent) {
+    const std::string mode(to_string(layout.mode));
+    settings.push_back({"engine.cache_mode", mode,
+                        layout.mode == CacheMode::none
+                            ? "--no-enable-prefix-caching"
+                            : fmt::format("--enable-prefix-caching --mamba-cache-mode {}", mode)});
+  }
+  if (layout.block_floor)
+    settings.push_back({"engine.block_size_tokens", std::to_string(*layout.block_floor),
+                        fmt::format("--block-size {}", *layout.block_floor)});
+  if (!layout.geometry.caches_prefixes()) return settings;
+  if (candidate.match_unit_tokens)
+    settings.push_back({"simulate.match_unit_tokens", std::to_string(*candidate.match_unit_tokens),
+                        fmt::format("--prefix-match-unit {}", *candidate.match_unit_tokens)});
+  if (candidate.retention_tokens) {
+    settings.push_back({"simulate.retention_interval_tokens", std::to_string(*candidate.retention_tokens),
+                        fmt::format("--prefix-cache-retention-interval {}", *candidate.retention_tokens)});
+  } else if (recurrent) {
+    // An interval of one block keeps every checkpoint, also in versions whose default is to keep only the last.
+    settings.push_back({"simulate.retention_interval_tokens", "unset: all are kept",
+                        fmt::format("--prefix-cache-retention-interval {}", block_tokens(layout))});
+  }
+  return settings;
+}
+
+Document recommend_report(const RecommendReport& report) {
+  const RecommendReasons reasons = recommend_reasons(report);
+  Document document;
+  document.blocks.emplace_back(
+      Heading{fmt::format("Recommendation for {}, tensor parallel {}", report.model, report.engine.tensor_parallel), 1});
+  document.blocks.emplace_back(question_facts(report));
+  if (!reasons.never_hits.empty()) document.blocks.emplace_back(Listing{reasons.never_hits, true});
+  document.blocks.emplace_back(Heading{"Pick"});
+  document.blocks.emplace_back(pick_facts(report));
+  document.blocks.emplace_back(settings_table(report));
+  add_listing(document, "What it gains over the default", reasons.gains);
+  add_listing(document, "What it costs", reasons.costs);
+  add_listing(document, "How it was chosen", reasons.choice);
+  add_listing(document, "Which assumption would change it", reasons.changes);
+  add_front(document, report);
+  add_packs(document, report, reasons);
+  add_listing(document, "Layouts that cannot run", impossible_sentences(report.result));
+  document.blocks.emplace_back(Heading{"The same numbers again"});
+  document.blocks.emplace_back(Code{report.commands});
+  return document;
+}
+
+Table candidates_table(const RecommendReport& report) {
+  const Recommendation& result = report.result;
+  Table table({{"attention_pack_size", "N"}, {"cache_mode", "mode"}, {"user_block_size", "block size set"},
+               {"block_size_tokens", "block"}, {"kernel_block_size_tokens", "kernel block"},
+               {"match_unit_tokens", "match unit"}, {"retention_tokens", "retention"}, {"page_bytes", "page"},
+               {"pools", "pools"}, {"groups", "groups"}, {"num_blocks", "blocks"},
+               {"blocks_per_request", "ids"}, {"bytes_per_request", "request"},
+               {"max_concurrency", "printed concurrency"}, {"usable_concurrency", "concurrency"},
+               {"hit_tokens", "hit"}, {"hit_rate", "hit rate"}, {"reprefilled_tokens", "re-prefilled"},
+               {"requests_with_hit", "requests with a hit"}, {"unserved_requests", "unserved"},
+               {"preemptions", "preemptions"}, {"evictions", "evictions"}, {"copied_states", "copied states"},
+               {"settings_changed", "settings changed"}, {"in_space", "in the space"}, {"meets_limits", "meets limits"},
+               {"on_front", "on the front"}, {"is_default", "default"}, {"is_pick", "pick"}});
+  for (std::size_t i = 0; i < result.candidates.size(); ++i) {
+    const Candidate& candidate = result.candidates[i];
+    const PlannedLayout& layout = result.layout_of(candidate);
+    const CapacityPlan& capacity = capacity_of(result, candidate);
+    const SpecPlan* const attention = packed_attention(layout.plan);
+    table.add_row({layout.pack, std::string(to_string(layout.mode)), cell_of(layout.block_floor), block_tokens(layout),
+                   attention ? Cell(attention->kernel_block_size_tokens) : Cell(),
+                   result.match_unit(candidate), cell_of(candidate.retention_tokens), layout.plan.page_bytes,
+                   std::int64_t(layout.plan.pools.size()), std::int64_t(layout.plan.groups.size()),
+                   layout.plan.num_blocks, capacity.blocks_per_request, capacity.bytes_per_request,
+                   Real{capacity.max_concurrency, 6}, Real{capacity.usable_concurrency, 6}, candidate.hit_tokens,
+                   Real{candidate.hit_rate(), 6}, candidate.objectives.reprefilled_tokens,
+                   candidate.requests_with_hit, candidate.unserved_requests, candidate.preemptions,
+                   candidate.evictions, candidate.copied_states, candidate.settings_changed, candidate.in_space,
+                   candidate.meets_limits, candidate.on_front, result.default_candidate == i, result.pick == i});
+  }
+  return table;
+}
+
+std::string render_recommend(const RecommendReport& report, Format format, const Style& style) {
+  switch (format) {
+    case Format::table: return render_text(recommend_report(report), style);
+    case Format::json: return render_json(report);
+    case Format::csv: return render_csv(candidates_table(report));
+    case Format::markdown: return render_markdown(recommend_report(report));
+  }
+  throw std::logic_error("unknown format");
+}
+
+}  // namespace hybridkv

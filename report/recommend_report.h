@@ -1,0 +1,57 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/document.h"
+#include "report/format.h"
+#include "simulator/recommendation.h"
+
+namespace hybridkv {
+
+/// Identifies the JSON of `recommend`.
+inline constexpr const char* recommend_schema_id = "hybridkv-recommend/1";
+
+/// A recommendation with what its reader must know of the question.
+struct RecommendReport {
+  std::string model;
+  EngineSpec engine;                    ///< as asked
+  std::string workload;                 ///< "prompts of 370 tokens, …": what was replayed
+  DriverSpec driver;
+  std::optional<double> min_concurrency;
+  PickRule rule;
+  Recommendation result;
+  std::vector<std::string> commands;    ///< that print the numbers of the pick again, ready for a shell
+};
+
+/// One choice of the pick as users type it.
+struct EngineSetting {
+  std::string key;    ///< of a scenario: "engine.attention_pack_size"
+  std::string value;  ///< in a scenario: "5"
+  std::string flag;   ///< of vLLM: "--attn-pack-size 5"; empty: the engine's own default
+};
+
+/// All choices of a candidate.
+std::vector<EngineSetting> engine_settings(const Recommendation& result, const Candidate& candidate);
+
+/// Why the pick is the pick, one sentence each: what it gains over the default, what it costs, how it was chosen.
+struct RecommendReasons {
+  std::vector<std::string> never_hits;  ///< that the default finds nothing on this workload, and what would
+  std::vector<std::string> gains;
+  std::vector<std::string> costs;
+  std::vector<std::string> choice;
+  std::vector<std::string> packs;       ///< why packs that divide the attention layers beat their neighbours
+  std::vector<std::string> changes;     ///< which assumption would change the pick, and which would not
+};
+RecommendReasons recommend_reasons(const RecommendReport& report);
+
+/// The pick, its reasons, the Pareto front, the packs side by side and the settings to type.
+Document recommend_report(const RecommendReport& report);
+
+/// One row per candidate with everything that plan and simulate say of it.
+Table candidates_table(const RecommendReport& report);
+
+/// `recommend --format FORMAT`: recommend_report as text or Markdown, candidates_table as csv, all of it as json.
+std::string render_recommend(const RecommendReport& report, Format format, const Style& style = {});
+
+}  // namespace hybridkv

@@ -1,0 +1,544 @@
+#include "simulator/recommendation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <tuple>
+
+#include "layout/bytes_text.h"
+#include "layout/checked.h"
+#include "layout/error.h"
+#include "planner/capacity.h"
+#include "planner/plan.h"
+#include "simulator/sweep.h"
+#include "simulator/token_exact_bound.h"
+
+namespace hybridkv {
+
+namespace {
+
+constexpr std::size_t most_simulations_at_once = 64;
+constexpr std::int64_t most_blocks_at_once = std::int64_t{1} << 23;
+
+const CapacityPlan& capacity_of(const CachePlan& plan, std::int64_t tokens) {
+  for (const CapacityPlan& capacity : plan.capacity)
+    if (capacity.max_model_len == tokens) return capacity;
+  throw std::logic_error("precondition broken: every plan has a capacity at the compared length");
+}
+
+std::int64_t kernel_block_of(const CachePlan& plan) {
+  for (const SpecPlan& spec : plan.specs)
+    if (spec.attention && !spec.draft && !spec.auxiliary) return spec.kernel_block_size_tokens;
+  return std::numeric_limits<std::int64_t>::max();
+}
+
+WorkloadFacts read_workload(TraceSource& trace) {
+  WorkloadFacts facts;
+  TokenExactBound exact;
+  for (TraceBatch batch; trace.next(batch);) {
+    exact.consume(batch);
+    facts.requests += std::ssize(batch.requests);
+    for (const TraceRequest& request : batch.requests)
+      facts.longest_prompt_tokens = std::max(facts.longest_prompt_tokens, request.input_length);
+  }
+  facts.prompt_tokens = exact.prompt_tokens();
+  facts.repeated_tokens = exact.hit_tokens();
+  return facts;
+}
+
+CacheGeometry geometry_of(const PlannedLayout& layout, const Candidate& candidate) {
+  CacheGeometry geometry = layout.geometry;
+  geometry.retention_interval_tokens = candidate.retention_tokens;
+  geometry.match_unit_tokens = candidate.match_unit_tokens;
+  return geometry;
+}
+
+/// What simulating one candidate costs, in tenths of a microsecond or so: fixed per request, per block handed out (mode
+/// all hands out states as well) and per key hashed.
+double work_of(const PlannedLayout& layout, const Candidate& candidate, const WorkloadFacts& workload) {
+  const CacheGeometry geometry = geometry_of(layout, candidate);
+  const auto requests = static_cast<double>(workload.requests);
+  const auto tokens = static_cast<double>(workload.prompt_tokens);
+  const bool states = geometry.state_groups > 0 && geometry.mode == CacheMode::all;
+  const double per_block = states ? 1 + static_cast<double>(geometry.state_groups) / 3 : 1;
+  return 16 * requests + per_block * tokens / static_cast<double>(geometry.block_size_tokens) +
+         tokens / 16 / static_cast<double>(geometry.match_unit());
+}
+
+/// One search from start to end; recommend() below tells the order of its steps.
+class Search {
+ public:
+  explicit Search(const RecommendSpec& spec) : spec_(spec) {}
+
+  Recommendation run() {
+    if (spec_.engine.num_blocks)
+      throw SpecError("engine.num_blocks",
+                      "the layouts to compare take different bytes per block, so that a number of blocks is no common "
+                      "limit; give engine.memory instead");
+    result_.workload = read_workload(*spec_.open_trace());
+    if (result_.workload.requests == 0) throw InputError("the workload has no requests; nothing can be recommended");
+    result_.at_length = spec_.at_length;
+    limits_ = spec_.limits;
+    if (std::find(limits_.max_model_lens.begin(), limits_.max_model_lens.end(), spec_.at_length) ==
+        limits_.max_model_lens.end())
+      limits_.max_model_lens.push_back(spec_.at_length);
+    plan_all();
+    check_limits();
+    choose_candidates();
+    finish(result_.candidates);
+    find_front();
+    consider_other_assumptions();
+    return std::move(result_);
+  }
+
+ private:
+  void tell(std::string_view what, std::int64_t done, std::int64_t total) const {
+    if (spec_.on_progress) spec_.on_progress({what, done, total});
+  }
+
+  // Layouts
+
+  void plan_all() {
+    result_.space = default_search_space(spec_.space, spec_.model, spec_.engine, spec_.at_length);
+    add_default_values(result_.space);
+    tell("plan", 0, 1);
+    PlannedLayouts planned = plan_layouts(result_.space, spec_.model, spec_.engine, limits_, spec_.scheduler);
+    result_.planned_layouts = planned.combinations;
+    result_.merged_layouts = planned.merged;
+    result_.impossible = std::move(planned.impossible);
+    result_.layouts = std::move(planned.layouts);
+    in_space_.assign(result_.layouts.size(), true);
+    add_default();
+    if (!result_.layouts.empty()) return;
+    // Nothing runs: the planner says of the default what is wrong, and where.
+    make_plan(spec_.model, engine_with(spec_.engine, 1, spec_.engine.block_size_tokens, spec_.engine.cache_mode), limits_);
+    throw InputError(result_.default_refused);
+  }
+
+  /// What the user left to the search includes the user's own values.
+  void add_default_values(SearchSpace& space) const {
+    const bool free_retention = spec_.space.retentions.empty() && spec_.space.retention_blocks.empty();
+    if (free_retention && spec_.default_retention) space.retentions.push_back(spec_.default_retention);
+  }
+
+  void add_default() {
+    const SearchSpace alone{.packs = {1}, .block_floors = {spec_.engine.block_size_tokens},
+                            .modes = {spec_.engine.cache_mode}};
+    PlannedLayouts planned = plan_layouts(alone, spec_.model, spec_.engine, limits_, spec_.scheduler);
+    if (planned.layouts.empty()) {
+      result_.default_refused = planned.impossible.front().reason;
+      return;
+    }
+    PlannedLayout& layout = planned.layouts.front();
+    layout.geometry.match_unit_tokens = spec_.default_match_unit;
+    try {
+      validate(layout.geometry);
+    } catch (const SpecError& error) {
+      result_.default_refused = error.what();
+      return;
+    }
+    layout.geometry.match_unit_tokens.reset();
+    const auto same = [&](const PlannedLayout& other) {
+      return other.pack == 1 && other.mode == layout.mode && block_tokens(other) == block_tokens(layout);
+    };
+    const auto found = std::find_if(result_.layouts.begin(), result_.layouts.end(), same);
+    default_layout_ = static_cast<std::size_t>(found - result_.layouts.begin());
+    if (found != result_.layouts.end()) return;
+    result_.layouts.push_back(std::move(layout));
+    in_space_.push_back(false);
+  }
+
+  double concurrency_of(std::size_t layout) const {
+    return capacity_of(result_.layouts[layout].plan, spec_.at_length).usable_concurrency;
+  }
+
+  bool meets_limits(std::size_t layout) const {
+    const PlannedLayout& planned = result_.layouts[layout];
+    return concurrency_of(layout) >= spec_.min_concurrency.value_or(1) &&
+           kernel_block_of(planned.plan) >= spec_.min_kernel_block.value_or(1);
+  }
+
+  void check_limits() const {
+    std::vector<std::size_t> usable;
+    std::int64_t largest_kernel_block = 0;
+    for (std::size_t i = 0; i < result_.layouts.size(); ++i) {
+      if (!in_space_[i]) continue;
+      const std::int64_t kernel_block = kernel_block_of(result_.layouts[i].plan);
+      largest_kernel_block = std::max(largest_kernel_block, kernel_block);
+      if (kernel_block >= spec_.min_kernel_block.value_or(1)) usable.push_back(i);
+    }
+    if (largest_kernel_block == 0)
+      throw InputError(fmt::format("none of the {} combinations searched can run; the first: {}",
+                                   result_.planned_layouts, result_.impossible.front().reason));
+    if (usable.empty())
+      throw InputError(fmt::format("no layout has a kernel block of {} tokens or more; the largest is {}",
+                                   *spec_.min_kernel_block, largest_kernel_block));
+    const auto best = *std::max_element(usable.begin(), usable.end(), [&](std::size_t a, std::size_t b) {
+      return concurrency_of(a) < concurrency_of(b);
+    });
+    if (concurrency_of(best) < spec_.min_concurrency.value_or(1)) refuse_concurrency(usable, best);
+  }
+
+  /// The least memory and the longest length with which some layout would hold the requests demanded.
+  [[noreturn]] void refuse_concurrency(const std::vector<std::size_t>& usable, std::size_t best) const {
+    const double wanted = spec_.min_concurrency.value_or(1);
+    std::int64_t least_memory = std::numeric_limits<std::int64_t>::max();
+    std::int64_t longest = 0;
+    for (const std::size_t i : usable) {
+      const CachePlan& plan = result_.layouts[i].plan;
+      const CapacityPlan& capacity = capacity_of(plan, spec_.at_length);
+      const double ids = std::ceil(wanted * static_cast<double>(capacity.blocks_per_request)) + 1;  // the null block
+      const double bytes = ids * static_cast<double>(bytes_per_block_id(plan));
+      if (bytes < 0x1p62) least_memory = std::min(least_memory, static_cast<std::int64_t>(bytes));
+      const double share = static_cast<double>(plan.usable_blocks) / wanted;
+      longest = std::max(longest, longest_request(plan, static_cast<std::int64_t>(share)));
+    }
+    const PlannedLayout& layout = result_.layouts[best];
+    std::string would = fmt::format("it takes {} of memory", bytes_text(least_memory));
+    if (longest > 0) would += fmt::format(", or requests of at most {} tokens", longest);
+    throw InputError(fmt::format(
+        "no layout holds {} requests of {} tokens at once in {}; the most is {:.2f} (N = {}, block {}, mode {}); {}",
+        wanted, spec_.at_length, bytes_text(spec_.engine.memory_bytes), concurrency_of(best), layout.pack,
+        block_tokens(layout), to_string(layout.mode), would));
+  }
+
+  // Candidates
+
+  Candidate candidate_of(std::size_t layout, std::optional<std::int64_t> retention,
+                         std::optional<std::int64_t> unit) const {
+    const PlannedLayout& planned = result_.layouts[layout];
+    const CapacityPlan& capacity = capacity_of(planned.plan, spec_.at_length);
+    Candidate candidate{.layout = layout, .retention_tokens = retention, .match_unit_tokens = unit};
+    const bool floor_changed = planned.block_floor != spec_.engine.block_size_tokens;
+    candidate.settings_changed = (planned.pack != 1) + floor_changed + (planned.mode != spec_.engine.cache_mode) +
+                                 (retention != spec_.default_retention) + (unit != spec_.default_match_unit);
+    candidate.in_space = in_space_[layout];
+    candidate.meets_limits = meets_limits(layout);
+    candidate.objectives.bytes_per_request = capacity.bytes_per_request;
+    candidate.objectives.concurrency = capacity.usable_concurrency;
+    return candidate;
+  }
+
+  bool is_default(const Candidate& candidate) const {
+    return default_layout_ && candidate.layout == *default_layout_ &&
+           candidate.retention_tokens == spec_.default_retention &&
+           candidate.match_unit_tokens == spec_.default_match_unit;
+  }
+
+  /// Every match unit and retention interval of one layout.
+  std::vector<Candidate> refinements(std::size_t layout) const {
+    std::vector<Candidate> list;
+    const PlannedLayout& planned = result_.layouts[layout];
+    for (const auto& retention : retentions_of(result_.space, planned))
+      for (const auto& unit : match_units_of(result_.space, planned, spec_.engine))
+        list.push_back(candidate_of(layout, retention, unit));
+    return list;
+  }
+
+  double work_of(const std::vector<Candidate>& candidates) const {
+    double work = 0;
+    for (const Candidate& candidate : candidates)
+      work += hybridkv::work_of(result_.layouts[candidate.layout], candidate, result_.workload);
+    return work;
+  }
+
+  /// Could another layout of the same mode be meant whatever hits: as fine, as small and no worse in concurrency?
+  bool beaten_by_plan(std::size_t layout) const {
+    const auto key = [&](std::size_t i) {
+      const CapacityPlan& capacity = capacity_of(result_.layouts[i].plan, spec_.at_length);
+      return std::tuple(block_tokens(result_.layouts[i]), capacity.bytes_per_request, -capacity.usable_concurrency);
+    };
+    const auto [block, bytes, concurrency] = key(layout);
+    for (std::size_t other = 0; other < result_.layouts.size(); ++other) {
+      if (result_.layouts[other].mode != result_.layouts[layout].mode || !in_space_[other]) continue;
+      const auto [other_block, other_bytes, other_concurrency] = key(other);
+      if (other_block <= block && other_bytes <= bytes && other_concurrency <= concurrency && key(other) != key(layout))
+        return true;
+    }
+    return false;
+  }
+
+  void choose_candidates() {
+    std::vector<Candidate> all;
+    std::vector<Candidate> coarse;
+    for (std::size_t layout = 0; layout < result_.layouts.size(); ++layout) {
+      if (!in_space_[layout] || !meets_limits(layout)) continue;
+      const std::vector<Candidate> of_layout = refinements(layout);
+      all.insert(all.end(), of_layout.begin(), of_layout.end());
+      coarse.push_back(of_layout.front());
+    }
+    result_.combinations = std::ssize(all);
+    result_.search = spec_.search.value_or(work_of(all) <= spec_.most_work      ? SearchKind::exhaustive
+                                           : work_of(coarse) <= spec_.most_work ? SearchKind::refined
+                                                                                : SearchKind::pruned);
+    if (result_.search == SearchKind::exhaustive) {
+      result_.candidates = std::move(all);
+      add_default_candidate();
+      simulate(result_.candidates, result_.layouts, "simulate");
+    } else {
+      refine(std::move(coarse));
+    }
+    result_.simulations = std::ssize(result_.candidates);
+  }
+
+  void refine(std::vector<Candidate> coarse) {
+    if (result_.search == SearchKind::pruned)
+      std::erase_if(coarse, [&](const Candidate& candidate) {
+        return result_.layouts[candidate.layout].block_floor != spec_.engine.block_size_tokens &&
+               beaten_by_plan(candidate.layout);
+      });
+    result_.candidates = std::move(coarse);
+    add_default_candidate();
+    simulate(result_.candidates, result_.layouts, "simulate layouts");
+    std::vector<Candidate> finer;
+    for (const std::size_t at : front_of(result_.candidates)) add_finer(finer, result_.candidates[at].layout);
+    if (default_layout_ && in_space_[*default_layout_] && meets_limits(*default_layout_))
+      add_finer(finer, *default_layout_);
+    simulate(finer, result_.layouts, "simulate match units and retention");
+    result_.candidates.insert(result_.candidates.end(), finer.begin(), finer.end());
+  }
+
+  void add_finer(std::vector<Candidate>& finer, std::size_t layout) const {
+    const auto same = [](const Candidate& a, const Candidate& b) {
+      return a.layout == b.layout && a.retention_tokens == b.retention_tokens &&
+             a.match_unit_tokens == b.match_unit_tokens;
+    };
+    for (const Candidate& candidate : refinements(layout)) {
+      const auto known = [&](const Candidate& other) { return same(candidate, other); };
+      if (std::none_of(finer.begin(), finer.end(), known) &&
+          std::none_of(result_.candidates.begin(), result_.candidates.end(), known))
+        finer.push_back(candidate);
+    }
+  }
+
+  void add_default_candidate() {
+    if (!default_layout_) return;
+    const bool there = std::any_of(result_.candidates.begin(), result_.candidates.end(),
+                                   [&](const Candidate& candidate) { return is_default(candidate); });
+    if (there) return;
+    result_.candidates.push_back(
+        candidate_of(*default_layout_, spec_.default_retention, spec_.default_match_unit));
+    const bool searched = in_space_[*default_layout_] && meets_limits(*default_layout_);
+    // Here only because the space leaves out its match unit or its retention.
+    if (searched) result_.candidates.back().in_space = false;
+  }
+
+  /// Fills what the simulator finds out, in batches that fit memory.
+  void simulate(std::vector<Candidate>& candidates, const std::vector<PlannedLayout>& layouts,
+                std::string_view what) const {
+    const auto total = std::ssize(candidates);
+    for (std::size_t first = 0; first < candidates.size();) {
+      SweepSpec sweep;
+      sweep.threads = spec_.threads;
+      std::int64_t blocks = 0;
+      std::size_t end = first;
+      for (; end < candidates.size() && end - first < most_simulations_at_once; ++end) {
+        const CacheGeometry geometry = geometry_of(layouts[candidates[end].layout], candidates[end]);
+        if (end > first && blocks + geometry.num_blocks > most_blocks_at_once) break;
+        blocks += geometry.num_blocks;
+        sweep.simulations.push_back({.geometry = geometry, .driver = spec_.driver});
+      }
+      const auto done = static_cast<std::int64_t>(first);
+      const auto batch = static_cast<double>(end - first);
+      tell(what, done, total);
+      sweep.on_progress = [&](const SweepProgress& at) {
+        tell(what, done + static_cast<std::int64_t>(at.fraction * batch), total);
+      };
+      const std::unique_ptr<TraceSource> trace = spec_.open_trace();
+      const SweepResult swept = run_sweep(*trace, sweep);
+      for (std::size_t i = first; i < end; ++i) fill(candidates[i], swept.stats[i - first]);
+      first = end;
+    }
+  }
+
+  void fill(Candidate& candidate, const SimulationStats& stats) const {
+    candidate.prompt_tokens = stats.prompt_tokens;
+    candidate.hit_tokens = stats.hit_tokens;
+    candidate.requests_with_hit = stats.requests_with_hit;
+    candidate.unserved_requests = stats.refused + stats.stalled;
+    candidate.preemptions = stats.preemptions;
+    candidate.evictions = stats.pool.evictions;
+    candidate.copied_states = stats.copied_states;
+    candidate.modelled = stats.modelled;
+    candidate.objectives.reprefilled_tokens =
+        result_.workload.repeated_tokens - stats.hit_tokens + stats.reprefilled_tokens;
+  }
+
+  // Front and pick
+
+  static bool eligible(const Candidate& candidate) { return candidate.in_space && candidate.meets_limits; }
+
+  /// A candidate that leaves more requests unserved than another one is no choice.
+  static void drop_unserving(std::vector<Candidate>& candidates) {
+    std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
+    for (const Candidate& candidate : candidates)
+      if (eligible(candidate)) fewest = std::min(fewest, candidate.unserved_requests);
+    for (Candidate& candidate : candidates)
+      if (candidate.unserved_requests > fewest) candidate.meets_limits = false;
+  }
+
+  static std::vector<std::size_t> front_of(const std::vector<Candidate>& candidates) {
+    std::vector<std::size_t> positions;
+    std::vector<Objectives> points;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (!eligible(candidates[i])) continue;
+      positions.push_back(i);
+      points.push_back(candidates[i].objectives);
+    }
+    std::vector<std::size_t> front = pareto_front(points);
+    for (std::size_t& at : front) at = positions[at];
+    return front;
+  }
+
+  void finish(std::vector<Candidate>& candidates) const {
+    std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+      return std::tuple(a.settings_changed, a.layout, a.match_unit_tokens.has_value(), -a.match_unit_tokens.value_or(0),
+                        a.retention_tokens.has_value(), a.retention_tokens.value_or(0)) <
+             std::tuple(b.settings_changed, b.layout, b.match_unit_tokens.has_value(), -b.match_unit_tokens.value_or(0),
+                        b.retention_tokens.has_value(), b.retention_tokens.value_or(0));
+    });
+    drop_unserving(candidates);
+  }
+
+  double least_concurrency(const std::vector<Candidate>& candidates) const {
+    if (spec_.min_concurrency) return *spec_.min_concurrency;
+    for (const Candidate& candidate : candidates)
+      if (is_default(candidate)) return (1 - spec_.rule.most_given_up) * candidate.objectives.concurrency;
+    return 0;
+  }
+
+  /// Position of the pick among candidates, from their front. Pre: one is eligible.
+  std::size_t pick_from(const std::vector<Candidate>& candidates, double least) const {
+    const std::vector<std::size_t> front = front_of(candidates);
+    std::vector<PickPoint> points;
+    for (const std::size_t at : front) points.push_back({candidates[at].objectives, candidates[at].settings_changed});
+    return front[pick_of(points, least, result_.workload.prompt_tokens, spec_.rule)];
+  }
+
+  void find_front() {
+    for (std::size_t i = 0; i < result_.candidates.size(); ++i)
+      if (is_default(result_.candidates[i])) result_.default_candidate = i;
+    result_.front = front_of(result_.candidates);
+    for (const std::size_t at : result_.front) result_.candidates[at].on_front = true;
+    result_.least_concurrency = least_concurrency(result_.candidates);
+    result_.pick = pick_from(result_.candidates, result_.least_concurrency);
+    std::stable_sort(result_.front.begin(), result_.front.end(), [&](std::size_t a, std::size_t b) {
+      return result_.candidates[a].objectives.reprefilled_tokens < result_.candidates[b].objectives.reprefilled_tokens;
+    });
+  }
+
+  // Other assumptions
+
+  void consider_other_assumptions() {
+    if (spec_.engine.memory_bytes >= 2) consider_memory(spec_.engine.memory_bytes / 2);
+    consider_memory(Checked(spec_.engine.memory_bytes) * 2);
+    if (spec_.at_length >= 4) consider_length(spec_.at_length / 4);
+    consider_length(Checked(spec_.at_length) * 4);
+    consider_concurrency();
+    consider_no_reuse();
+  }
+
+  /// Adds the pick among candidates whose objectives were changed; they keep their positions.
+  void add_what_if(Assumption assumption, double value, const std::vector<Candidate>& changed, double least) {
+    WhatIf what_if{.assumption = assumption, .value = value};
+    if (std::any_of(changed.begin(), changed.end(), eligible)) {
+      what_if.pick = pick_from(changed, least);
+      what_if.objectives = changed[*what_if.pick].objectives;
+      what_if.stated_pick = changed[result_.pick].objectives;
+    }
+    result_.what_ifs.push_back(what_if);
+  }
+
+  /// The candidates of the front and the default in other memory, planned and simulated again.
+  void consider_memory(std::int64_t memory_bytes) {
+    EngineSpec engine = spec_.engine;
+    engine.memory_bytes = memory_bytes;
+    std::vector<PlannedLayout> layouts = result_.layouts;
+    std::vector<Candidate> changed = result_.candidates;
+    std::vector<Candidate> again;
+    std::vector<std::size_t> positions;
+    for (std::size_t i = 0; i < changed.size(); ++i) {
+      Candidate& candidate = changed[i];
+      const bool wanted = candidate.on_front || i == result_.default_candidate;
+      const PlannedLayout& layout = result_.layouts[candidate.layout];
+      PlannedLayouts planned;
+      if (wanted)
+        planned = plan_layouts({.packs = {layout.pack}, .block_floors = {layout.block_floor}, .modes = {layout.mode}},
+                               spec_.model, engine, limits_, spec_.scheduler);
+      if (planned.layouts.empty()) {
+        candidate.meets_limits = false;
+        continue;
+      }
+      layouts[candidate.layout] = std::move(planned.layouts.front());
+      const CapacityPlan& capacity = capacity_of(layouts[candidate.layout].plan, spec_.at_length);
+      candidate.objectives.concurrency = capacity.usable_concurrency;
+      candidate.meets_limits = candidate.meets_limits && capacity.usable_concurrency >= spec_.min_concurrency.value_or(1);
+      again.push_back(candidate);
+      positions.push_back(i);
+    }
+    simulate(again, layouts, "other memory");
+    for (std::size_t i = 0; i < again.size(); ++i) changed[positions[i]] = again[i];
+    drop_unserving(changed);
+    add_what_if(Assumption::memory, static_cast<double>(memory_bytes), changed, least_concurrency(changed));
+  }
+
+  void consider_length(std::int64_t tokens) {
+    std::vector<Candidate> changed = result_.candidates;
+    for (Candidate& candidate : changed) {
+      const CapacityPlan capacity =
+          capacity_at(result_.layout_of(candidate).plan, tokens, spec_.engine.token_rule);
+      candidate.objectives.bytes_per_request = capacity.bytes_per_request;
+      candidate.objectives.concurrency = capacity.usable_concurrency;
+      candidate.meets_limits = candidate.meets_limits && capacity.usable_concurrency >= spec_.min_concurrency.value_or(1);
+    }
+    add_what_if(Assumption::length, static_cast<double>(tokens), changed, least_concurrency(changed));
+  }
+
+  void consider_concurrency() {
+    const double most = result_.candidates[result_.pick].objectives.concurrency;
+    std::vector<Candidate> changed = result_.candidates;
+    for (Candidate& candidate : changed)
+      candidate.meets_limits = candidate.meets_limits && candidate.objectives.concurrency > most;
+    add_what_if(Assumption::concurrency, most, changed, most);
+  }
+
+  void consider_no_reuse() {
+    std::vector<Candidate> changed = result_.candidates;
+    for (Candidate& candidate : changed) candidate.objectives.reprefilled_tokens = 0;
+    add_what_if(Assumption::no_reuse, 0, changed, least_concurrency(changed));
+  }
+
+  const RecommendSpec& spec_;
+  Recommendation result_;
+  LimitsSpec limits_;
+  std::vector<bool> in_space_;  // (layout)
+  std::optional<std::size_t> default_layout_;
+};
+
+}  // namespace
+
+std::string_view to_string(SearchKind kind) {
+  switch (kind) {
+    case SearchKind::exhaustive: return "exhaustive";
+    case SearchKind::refined: return "refined";
+    case SearchKind::pruned: return "pruned";
+  }
+  return "?";
+}
+
+std::string_view to_string(Assumption assumption) {
+  switch (assumption) {
+    case Assumption::memory: return "memory";
+    case Assumption::length: return "length";
+    case Assumption::concurrency: return "concurrency";
+    case Assumption::no_reuse: return "no_reuse";
+  }
+  return "?";
+}
+
+Recommendation recommend(const RecommendSpec& spec) { return Search(spec).run(); }
+
+}  // namespace hybridkv

@@ -1,0 +1,152 @@
+// `recommend` from outside: its numbers against those that plan and simulate print.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/cli/run_program.h"
+
+using namespace hybridkv;
+using testing::contains;
+using testing::ProgramRun;
+using testing::run_program;
+using nlohmann::json;
+
+namespace {
+
+json json_of(const std::string& arguments) {
+  const ProgramRun run = run_program(arguments + " --format json");
+  CAPTURE(arguments);
+  CAPTURE(run.output);
+  REQUIRE(run.exit_code == 0);
+  return json::parse(run.output);
+}
+
+void require_refused(const std::string& arguments, int exit_code, const std::string& message) {
+  CAPTURE(arguments);
+  const ProgramRun run = run_program(arguments);
+  CAPTURE(run.output);
+  CHECK(run.exit_code == exit_code);
+  CHECK(contains(run.output, message));
+}
+
+/// A printed command without the name of the program.
+std::string arguments_of(const json& command) { return command.get<std::string>().substr(std::string("hybridkv ").size()); }
+
+/// The pick's row against what its two printed commands say.
+void require_same_numbers(const std::string& arguments) {
+  CAPTURE(arguments);
+  const json result = json_of("recommend " + arguments);
+  const json& pick = result["candidates"][result["pick"].get<std::size_t>()];
+  REQUIRE(result["commands"].size() == 2);
+  const json plan = json_of(arguments_of(result["commands"][0]))["plans"][0];
+  json capacity;
+  for (const json& one : plan["capacity"])
+    if (one["max_model_len"] == result["at_length"]) capacity = one;
+  CHECK(pick["bytes_per_request"] == capacity["bytes_per_request"]);
+  CHECK(pick["blocks_per_request"] == capacity["blocks_per_request"]);
+  CHECK(pick["usable_concurrency"] == capacity["usable_concurrency"]);
+  CHECK(pick["max_concurrency"] == capacity["max_concurrency"]);
+  CHECK(pick["num_blocks"] == plan["num_blocks"]);
+  CHECK(pick["page_bytes"] == plan["page_bytes"]);
+  const json simulated = json_of(arguments_of(result["commands"][1]) + " --upper-bounds");
+  const json& cache = simulated["caches"][0];
+  CHECK(pick["hit_tokens"] == cache["hit_tokens"]);
+  CHECK(pick["hit_rate"] == cache["hit_rate"]);
+  CHECK(pick["block_size_tokens"] == cache["block_size_tokens"]);
+  CHECK(pick["match_unit_tokens"] == cache["match_unit_tokens"]);
+  CHECK(pick["evictions"] == cache["evictions"]);
+  CHECK(pick["copied_states"] == cache["copied_states"]);
+  CHECK(result["workload"]["prompt_tokens"] == simulated["prompt_tokens"]);
+  CHECK(pick["reprefilled_tokens"].get<std::int64_t>() ==
+        cache["token_exact_hit_tokens"].get<std::int64_t>() - cache["hit_tokens"].get<std::int64_t>() +
+            cache["reprefilled_tokens"].get<std::int64_t>());
+}
+
+}  // namespace
+
+TEST_CASE("golden: numbers of the pick are those that plan and simulate print") {
+  const std::string small = "qwen3.5-397b --packs 1..5 --modes align,none ";
+  require_same_numbers(small + "--requests 500");
+  require_same_numbers(small + "--prompt-tokens 370");
+  require_same_numbers(small + "--prompt-tokens 3000 --shared-prefix-tokens 1500 --requests 40");
+  require_same_numbers(small + "--requests 500 --min-concurrency 150 --at-length 8192");
+  require_same_numbers(small + "--requests 200 --driver closed-loop --in-flight 16");
+  require_same_numbers(small + "--block-sizes 256 --requests 300 --seed 7 --memory 20GiB");
+  require_same_numbers("--model Nemotron-3-Nano-30B-A3B --memory 20GiB --max-model-len 131072 --requests 300 --trace '" +
+                       std::string(HYBRIDKV_TEST_DATA "/simulator/invented/mooncake.jsonl'"));
+}
+
+TEST_CASE("golden: the pick of the main scenario divides the 15 layers, and 3 and 5 are told to beat 4") {
+  const json result = json_of("recommend qwen3.5-397b --requests 500");
+  const json& candidates = result["candidates"];
+  const json& pick = candidates[result["pick"].get<std::size_t>()];
+  CHECK(15 % pick["attention_pack_size"].get<std::int64_t>() == 0);
+  CHECK(pick["on_front"] == true);
+  for (const json& other : candidates) {
+    const bool beats = other["reprefilled_tokens"] <= pick["reprefilled_tokens"] &&
+                       other["bytes_per_request"] <= pick["bytes_per_request"] &&
+                       other["usable_concurrency"] >= pick["usable_concurrency"] &&
+                       (other["reprefilled_tokens"] < pick["reprefilled_tokens"] ||
+                        other["bytes_per_request"] < pick["bytes_per_request"] ||
+                        other["usable_concurrency"] > pick["usable_concurrency"]);
+    CHECK_FALSE(beats);
+  }
+  const std::string text = result["reasons"]["packs"].dump();
+  CHECK(contains(text, "N = 3, 5, 15 divide the 15 attention layers"));
+  CHECK(contains(text, "N = 4: the last of its 4 packs lacks 1 of 4 layers"));
+  CHECK(contains(text, "N = 3: block 704, 670.3 MiB a request"));
+  CHECK(contains(text, "N = 5: block 432, 670.8 MiB a request"));
+  CHECK(contains(text, "finer and less waste, better than 4 in all three objectives"));
+}
+
+TEST_CASE("golden: 370-token prompts: the default can never hit, and what would") {
+  const json result = json_of("recommend qwen3.5-397b --prompt-tokens 370");
+  const std::string text = result["reasons"]["never_hits"].dump();
+  CAPTURE(text);
+  CHECK(contains(text, "The default block of 2,096 tokens can never hit on this workload: its longest prompt has 370"));
+  CHECK(contains(text, "N = 6, mode align, block 352: 105,248 of 111,000 prompt tokens hit (94.82 %)"));
+  CHECK(contains(text, "N = 1, mode align, block 2,096, match unit 16: 110,032 of 111,000 prompt tokens hit"));
+  CHECK(contains(result["settings"].dump(), "--prefix-match-unit 16"));
+  CHECK(result["search"]["exhaustive"] == true);
+  // With enough prompt there is no such sentence.
+  CHECK_FALSE(contains(run_program("recommend qwen3.5-397b --packs 1,3 --prompt-tokens 3000").output, "can never hit"));
+}
+
+TEST_CASE("edge: limits, lists and traffic that cannot be, each with its exit code and a way out") {
+  require_refused("recommend qwen3.5-397b --min-concurrency 80 --prompt-tokens 370", 2,
+                  "the most is 71.12 (N = 15, block 144, mode none); it takes 48308797440 bytes (44.99 GiB) of memory, or "
+                  "requests of at most");
+  require_refused("recommend qwen3.5-397b --memory 100MiB --prompt-tokens 370", 2, "--memory 100MiB: engine.memory: 104857600 bytes");
+  require_refused("recommend qwen3.5-397b --modes never", 2, "--modes never: no such cache mode");
+  require_refused("recommend qwen3.5-397b --match-units fine", 2, "--match-units fine: no number of tokens");
+  require_refused("recommend qwen3.5-397b --shared-prefix-tokens 5", 2, "needs --prompt-tokens");
+  require_refused("recommend qwen3.5-397b --prompt-tokens 5 --shared-prefix-tokens 6", 2, "must be 0 to the 5");
+  require_refused("recommend qwen3.5-397b --prompt-tokens 5 --requests none", 2, "whole number of requests");
+  require_refused("recommend qwen3.5-397b --prompt-tokens 5 --trace x.jsonl", 2, "give one of the two");
+  require_refused("recommend qwen3.5-397b --trace missing.jsonl", 2, "missing.jsonl");
+  require_refused("recommend qwen3.5-397b --min-kernel-block 64 --kernel-blocks 16,32 --prompt-tokens 370", 2,
+                  "the largest is 32");
+  require_refused("recommend qwen3.5-397b --set engine.num_blocks=500", 2, "no common limit");
+}
+
+TEST_CASE("edge: help has examples, every format works, csv has a row per candidate") {
+  CHECK(contains(run_program("recommend --help").output, "hybridkv recommend qwen3.5-397b --prompt-tokens 370"));
+  const std::string small = "recommend qwen3.5-397b --packs 1,3,4,5 --modes align --requests 100";
+  const json result = json_of(small);
+  CHECK(result["schema"] == "hybridkv-recommend/1");
+  CHECK(result["search"]["exhaustive"] == true);
+  const std::string csv = run_program(small + " --format csv").output;
+  CHECK(csv.starts_with("attention_pack_size,cache_mode,user_block_size,"));
+  CHECK(std::count(csv.begin(), csv.end(), '\n') == 1 + static_cast<std::ptrdiff_t>(result["candidates"].size()));
+  const std::string markdown = run_program(small + " --format markdown").output;
+  CHECK(contains(markdown, "## Pareto front"));
+  CHECK(contains(markdown, "| --attn-pack-size"));
+  CHECK(run_program(small).output == run_program(small).output);
+}
+
+TEST_CASE("edge: kernel blocks of the backend are kept to") {
+  const json result = json_of("recommend qwen3.5-397b --kernel-blocks 64,128 --min-kernel-block 128 --requests 100");
+  for (const std::size_t at : result["front"].get<std::vector<std::size_t>>())
+    CHECK(result["candidates"][at]["kernel_block_size_tokens"].get<std::int64_t>() == 128);
+}

@@ -10,7 +10,7 @@
 #include "layout/disjointness.h"
 #include "layout/for_each_index.h"
 #include "layout/injectivity.h"
-#include "verify/parallel.h"
+#include "layout/parallel.h"
 #include "layout/random.h"
 
 namespace hybridkv {

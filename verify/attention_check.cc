@@ -7,7 +7,7 @@
 #include "attention/kv_view.h"
 #include "attention/reference.h"
 #include "attention/unified.h"
-#include "verify/parallel.h"
+#include "layout/parallel.h"
 #include "layout/random.h"
 
 namespace hybridkv {

@@ -8,7 +8,7 @@
 #include "layout/for_each_run.h"
 #include "verify/block_ops.h"
 #include "verify/canary.h"
-#include "verify/parallel.h"
+#include "layout/parallel.h"
 
 namespace hybridkv {
 

@@ -9,7 +9,7 @@
 
 #include "layout/cosize.h"
 #include "planner/plan.h"
-#include "verify/parallel.h"
+#include "layout/parallel.h"
 #include "verify/plant.h"
 #include "verify/scaled_model.h"
 

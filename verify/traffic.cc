@@ -10,7 +10,7 @@
 #include "attention/kv_view.h"
 #include "layout/for_each_run.h"
 #include "verify/canary.h"
-#include "verify/parallel.h"
+#include "layout/parallel.h"
 #include "layout/random.h"
 
 namespace hybridkv {

@@ -6,7 +6,7 @@
 
 #include "verify/canary.h"
 #include "verify/page_map.h"
-#include "verify/parallel.h"
+#include "layout/parallel.h"
 
 namespace hybridkv {
 

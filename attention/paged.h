@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "attention/inputs.h"
+#include "attention/memory_report.h"
+#include "attention/output.h"
+#include "attention/paged_plan.h"
+#include "attention/simd_path.h"
+
+namespace hybridkv {
+
+/// How the paged backend runs; nothing here changes more than rounding.
+struct PagedOptions {
+  std::int64_t threads = 1;          ///< >= 0; 0 = one per core. The result is the same bit for bit
+  std::optional<SimdPath> simd = {}; ///< unset: the fastest of this processor. Paths differ in rounding
+};
+
+struct PagedResult {
+  AttentionOutput<float> output;
+  MemoryReport memory;  ///< scratch of all threads; there is never a bias
+};
+
+/// Fused attention of a mixed batch over any view of a paged cache: walks the block table tile by tile, converts K and
+/// V as they come, keeps a running maximum and sum per row (online softmax) and materialises neither a bias nor the
+/// scores. All tokens are read from the cache, the new ones too, so `is_decode`, `key_new` and `value_new` do not
+/// matter. Every mask, GQA, MLA, soft cap, sinks, every element type.
+///
+/// A token's order of summation is a function of its position and its request's keys alone: it gets the same bits in
+/// every batch, on any number of threads. What a token may not see does not reach its result, NaN included.
+/// Throws InputError as `check_inputs`, and for a path that this processor does not have.
+/// Source: FlashAttention (online softmax), Flash-Decoding (splits), vLLM's paged attention.
+PagedResult paged_attention(const AttentionInputs& inputs, const PagedOptions& options = {});
+
+/// The same with a plan made before; one plan serves all layers of a group that have the same shape.
+/// Pre: the plan is `plan_paged` of these metadata and this shape.
+PagedResult paged_attention(const AttentionInputs& inputs, const PagedPlan& plan, const PagedOptions& options);
+
+/// What the plan of these inputs depends on.
+PagedShape paged_shape(const AttentionInputs& inputs, const PagedOptions& options);
+
+}  // namespace hybridkv

@@ -1,0 +1,17 @@
+#include "attention/paged_kernel.h"
+
+#include "attention/paged_kernels.h"
+#include "layout/error.h"
+
+namespace hybridkv {
+
+const PagedKernel& paged_kernel(SimdPath path) {
+  expects(is_available(path), "this processor has the instructions");
+#if defined(__x86_64__)
+  if (path == SimdPath::avx512) return paged_kernel_avx512();
+  if (path == SimdPath::avx2) return paged_kernel_avx2();
+#endif
+  return paged_kernel_plain();
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,121 @@
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "attention/paged_kernel.h"
+#include "attention/paged_kernels.h"
+#include "layout/convert.h"
+
+namespace hybridkv {
+
+namespace {
+
+#define HYBRIDKV_TARGET
+
+/// Four floats in plain C++; compilers turn the loops into vectors of their baseline. What every operation means for
+/// the other instruction sets too.
+struct Simd {
+  struct Vector {
+    float lane[4];
+  };
+  static constexpr std::int64_t lanes = 4;
+  static constexpr int row_block = 4;       ///< most rows of queries whose sums fit the registers
+  static constexpr int wide_rows = 1;       ///< most rows that leave room for wide columns
+  static constexpr bool has_pairs = false;  ///< whether bf16 keys can travel in pairs of channels
+
+  template <class Function>
+  static Vector each(Function function) {
+    Vector v;
+    for (int i = 0; i < 4; ++i) v.lane[i] = function(i);
+    return v;
+  }
+
+  static Vector zero() { return {}; }
+  static Vector set(float value) { return {{value, value, value, value}}; }
+  static Vector load(const float* from) { return {{from[0], from[1], from[2], from[3]}}; }
+  static void store(float* to, Vector v) {
+    for (int i = 0; i < 4; ++i) to[i] = v.lane[i];
+  }
+  /// a * b + c, in one rounding where the instruction set can.
+  static Vector fma(Vector a, Vector b, Vector c) {
+    return each([&](int i) { return a.lane[i] * b.lane[i] + c.lane[i]; });
+  }
+  static Vector add(Vector a, Vector b) { return each([&](int i) { return a.lane[i] + b.lane[i]; }); }
+  static Vector sub(Vector a, Vector b) { return each([&](int i) { return a.lane[i] - b.lane[i]; }); }
+  static Vector mul(Vector a, Vector b) { return each([&](int i) { return a.lane[i] * b.lane[i]; }); }
+  static Vector div(Vector a, Vector b) { return each([&](int i) { return a.lane[i] / b.lane[i]; }); }
+  /// b where one of them is NaN.
+  static Vector max(Vector a, Vector b) {
+    return each([&](int i) { return a.lane[i] > b.lane[i] ? a.lane[i] : b.lane[i]; });
+  }
+  /// To the nearest whole number.
+  static Vector round(Vector v) {
+    return each([&](int i) { return std::nearbyint(v.lane[i]); });
+  }
+  /// v * 2^n for whole n. Pre: the result is a normal number.
+  static Vector exp2i(Vector v, Vector n) {
+    return each([&](int i) {
+      const auto shift = n.lane[i] == n.lane[i] ? static_cast<std::int32_t>(n.lane[i]) : 0;
+      return std::bit_cast<float>(std::bit_cast<std::uint32_t>(v.lane[i]) + (static_cast<std::uint32_t>(shift) << 23));
+    });
+  }
+  /// 0 where x < bound, else v.
+  static Vector zero_below(Vector x, Vector bound, Vector v) {
+    return each([&](int i) { return x.lane[i] < bound.lane[i] ? 0.0f : v.lane[i]; });
+  }
+  /// x where a < b, else y.
+  static Vector less(Vector a, Vector b, Vector x, Vector y) {
+    return each([&](int i) { return a.lane[i] < b.lane[i] ? x.lane[i] : y.lane[i]; });
+  }
+  static Vector absolute(Vector v) {
+    return each([&](int i) { return std::fabs(v.lane[i]); });
+  }
+  static Vector copy_sign(Vector size, Vector sign) {
+    return each([&](int i) { return std::copysign(size.lane[i], sign.lane[i]); });
+  }
+  /// v in the lanes [first, last), -inf elsewhere; the bounds may lie beyond the vector.
+  static Vector keep_lanes(Vector v, std::int64_t first, std::int64_t last) {
+    return each([&](int i) { return i >= first && i < last ? v.lane[i] : -__builtin_inff(); });
+  }
+  static float max_of(Vector v) {
+    const Vector half = max(v, {{v.lane[2], v.lane[3], v.lane[2], v.lane[3]}});
+    return half.lane[0] > half.lane[1] ? half.lane[0] : half.lane[1];
+  }
+  static float sum_of(Vector v) { return (v.lane[0] + v.lane[2]) + (v.lane[1] + v.lane[3]); }
+
+  /// A vector of neighbouring elements, as `decode`.
+  template <DType dtype>
+  static Vector convert(const std::byte* from) {
+    return each([&](int i) {
+      CodeOf<dtype> code;
+      __builtin_memcpy(&code, from + i * element_bytes(dtype), sizeof code);
+      return decode<dtype>(code);
+    });
+  }
+
+  /// C vectors of neighbouring elements, in whatever order of channels is cheapest, and the way there and back for
+  /// vectors in the order of memory.
+  template <DType dtype, int C>
+  static void convert_columns(const std::byte* from, Vector (&value)[C]) {
+    for (int c = 0; c < C; ++c) value[c] = convert<dtype>(from + c * lanes * element_bytes(dtype));
+  }
+  template <DType dtype, int C>
+  static void columns_to_memory_order(Vector (&)[C]) {}
+  template <DType dtype, int C>
+  static void columns_to_load_order(Vector (&)[C]) {}
+
+  /// paged_panel_tokens rows of `count` floats into (count, paged_panel_tokens).
+  static void transpose(const std::byte* const* rows, std::int64_t offset, std::int64_t count, float* panel) {
+    for (std::int64_t channel = 0; channel < count; ++channel)
+      for (std::int64_t key = 0; key < paged_panel_tokens; ++key)
+        __builtin_memcpy(panel + channel * paged_panel_tokens + key, rows[key] + offset + channel * 4, 4);
+  }
+};
+
+#include "attention/paged_kernel_body.inc"
+
+}  // namespace
+
+const PagedKernel& paged_kernel_plain() { return kernel; }
+
+}  // namespace hybridkv

@@ -1,0 +1,49 @@
+#include "attention/simd_path.h"
+
+namespace hybridkv {
+
+namespace {
+
+constexpr SimdPath all_paths[] = {SimdPath::plain, SimdPath::avx2, SimdPath::avx512};
+
+}  // namespace
+
+std::string_view to_string(SimdPath path) {
+  switch (path) {
+    case SimdPath::plain: return "plain";
+    case SimdPath::avx2: return "avx2";
+    case SimdPath::avx512: return "avx512";
+  }
+  return "?";
+}
+
+std::optional<SimdPath> parse_simd_path(std::string_view name) {
+  for (const SimdPath path : all_paths)
+    if (to_string(path) == name) return path;
+  return std::nullopt;
+}
+
+bool is_available(SimdPath path) {
+#if defined(__x86_64__)
+  switch (path) {
+    case SimdPath::plain: return true;
+    case SimdPath::avx2:
+      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+    case SimdPath::avx512:
+      return is_available(SimdPath::avx2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  }
+#endif
+  return path == SimdPath::plain;
+}
+
+std::vector<SimdPath> available_simd_paths() {
+  std::vector<SimdPath> available;
+  for (const SimdPath path : all_paths)
+    if (is_available(path)) available.push_back(path);
+  return available;
+}
+
+SimdPath best_simd_path() { return available_simd_paths().back(); }
+
+}  // namespace hybridkv

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace hybridkv {
+
+/// The instruction sets a kernel exists for. Chosen at run time, so that one program runs on every x86-64.
+enum class SimdPath {
+  plain,   ///< what the compiler makes of C++ for its baseline
+  avx2,    ///< AVX2, FMA and F16C
+  avx512,  ///< AVX-512 F, BW, DQ and VL
+};
+
+/// "plain", "avx2", "avx512".
+std::string_view to_string(SimdPath path);
+std::optional<SimdPath> parse_simd_path(std::string_view name);
+
+/// Whether this processor (and its operating system) has the instructions.
+bool is_available(SimdPath path);
+
+/// Those of this processor, the fastest one last; never empty.
+std::vector<SimdPath> available_simd_paths();
+
+/// The last of them.
+SimdPath best_simd_path();
+
+}  // namespace hybridkv

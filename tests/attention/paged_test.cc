@@ -1,0 +1,202 @@
+#include "attention/paged.h"
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "layout/error.h"
+#include "tests/attention/batch.h"
+
+namespace hybridkv::test {
+namespace {
+
+constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+
+bool same_bits(std::span<const float> a, std::span<const float> b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+}
+bool same_bits(const AttentionOutput<float>& a, const AttentionOutput<float>& b) {
+  return same_bits(a.out, b.out) && same_bits(a.lse, b.lse);
+}
+
+/// Every path against the reference, and every number of threads against one, bit for bit.
+void check_paged(const AttentionInputs& inputs, double tolerance = fp32_tolerance) {
+  const AttentionOutput<double> expected = reference_attention(inputs);
+  for (const SimdPath path : available_simd_paths()) {
+    CAPTURE(to_string(path));
+    const AttentionOutput<float> one = paged_attention(inputs, {1, path}).output;
+    CHECK(largest_error(one, expected) <= tolerance);
+    for (const std::int64_t threads : {2, 3, 7})
+      CHECK(same_bits(paged_attention(inputs, {threads, path}).output, one));
+  }
+}
+
+/// Contexts of several splits, a prefix of 50 blocks that four requests share, a prompt chunk.
+Batch long_batch(std::int64_t kv_heads, std::int64_t head_size, std::uint64_t seed = 11) {
+  return random_batch({.query_lens = {1, 3, 70, 1, 1}, .context_lens = {1500, 1200, 1100, 600, 0},
+                       .is_decode = {true, true, false, true, true}, .shared_prefix_blocks = 50, .block_size = 24,
+                       .num_query_heads = 6, .num_kv_heads = kv_heads, .head_size_k = head_size,
+                       .head_size_v = head_size},
+                      seed);
+}
+
+TEST_CASE("law: every path equals the reference on a mixed batch, in every element type") {
+  const Batch batch = mixed_batch();
+  for (const DType dtype : all_dtypes) {
+    CAPTURE(to_string(dtype));
+    const PagedCache cache = lay_out(batch, {.form = BackendForm::diff_kv, .dtype = dtype});
+    check_paged(inputs_of(batch, cache));
+  }
+}
+
+TEST_CASE("law: long contexts, shared prefixes and splits over threads") {
+  for (const std::int64_t kv_heads : {1, 2, 6})
+    for (const std::int64_t kernel_block : {8, 24}) {
+      const Batch batch = long_batch(kv_heads, kernel_block == 8 ? 80 : 64);
+      const PagedCache cache = lay_out(batch, {.order = PhysicalOrder::hnd, .dtype = DType::bf16,
+                                               .kernel_block_size_tokens = kernel_block, .pack_size = 3}, 1);
+      check_paged(inputs_of(batch, cache));
+    }
+}
+
+TEST_CASE("law: windows, chunks, soft cap and sinks") {
+  const Batch batch = long_batch(2, 48);
+  const PagedCache cache = lay_out(batch, {.dtype = DType::fp16});
+  const std::vector<float> sinks{0.5f, -2, 3, -std::numeric_limits<float>::infinity(), 0, 1};
+  for (const KeyMask& mask : {KeyMask{}, KeyMask{MaskKind::sliding_window, 1}, KeyMask{MaskKind::sliding_window, 100},
+                              KeyMask{MaskKind::sliding_window, 700}, KeyMask{MaskKind::chunked_local, 64},
+                              KeyMask{MaskKind::chunked_local, 900}})
+    for (const double cap : {0.0, 2.0, 30.0}) {
+      AttentionInputs inputs = inputs_of(batch, cache);
+      inputs.mask = mask;
+      inputs.soft_cap = cap;
+      if (cap != 2.0) inputs.sinks = sinks;
+      check_paged(inputs);
+    }
+}
+
+TEST_CASE("law: a latent whose first channels are the values") {
+  Batch batch = random_batch({.query_lens = {5, 1, 1}, .context_lens = {40, 700, 33}, .is_decode = {false, true, true},
+                              .block_size = 16, .num_query_heads = 20, .num_kv_heads = 1, .head_size_k = 72,
+                              .head_size_v = 64},
+                             3);
+  for (const DType dtype : {DType::fp32, DType::bf16}) {
+    const PagedCache cache = lay_out(batch, {.form = BackendForm::mla, .dtype = dtype});
+    check_paged(inputs_of(batch, cache), 4e-6);
+  }
+}
+
+TEST_CASE("law: a token gets the same bits alone and in any batch") {
+  const Batch batch = long_batch(2, 64);
+  const PagedCache cache = lay_out(batch, {.dtype = DType::bf16});
+  const AttentionInputs whole = inputs_of(batch, cache);
+  for (const SimdPath path : available_simd_paths()) {
+    const AttentionOutput<float> together = paged_attention(whole, {1, path}).output;
+    const CommonAttentionMetadata& all = whole.metadata;
+    const std::int64_t row = whole.num_query_heads * whole.head_size_k();
+    for (std::int64_t request = 0; request < all.num_reqs; ++request)
+      for (std::int64_t i = 0; i < all.query_len(request); i += 23) {
+        AttentionInputs alone = whole;
+        const std::int64_t token = all.query_start_loc[request] + i, one[] = {1};
+        const std::int64_t length[] = {all.position(request, i) + 1};
+        const auto first = all.block_table.begin() + request * all.max_blocks_per_req;
+        alone.metadata = make_metadata(one, length, {first, first + all.max_blocks_per_req}, all.max_blocks_per_req,
+                                       all.block_size_tokens);
+        alone.is_decode = {true};
+        alone.query = whole.query.subspan(token * row, row);
+        const std::int64_t kv_row = whole.num_kv_heads() * whole.head_size_k();
+        alone.key_new = whole.key_new.subspan(token * kv_row, kv_row);
+        alone.value_new = whole.value_new.subspan(token * kv_row, kv_row);
+        const AttentionOutput<float> result = paged_attention(alone, {1, path}).output;
+        CHECK(same_bits(result.out, std::span(together.out).subspan(token * row, row)));
+      }
+  }
+}
+
+TEST_CASE("edge: NaN and infinity reach only the tokens that see them") {
+  Batch batch = long_batch(2, 64);
+  const std::int64_t chunk = 2, first_token = batch.metadata.query_start_loc[chunk];
+  const std::int64_t bad = first_token + 30;
+  for (const float poison : {nan, std::numeric_limits<float>::infinity()}) {
+    for (float& value : batch.value_slot(batch.metadata.slot_mapping[bad])) value = poison;
+    const PagedCache cache = lay_out(batch, {.dtype = DType::fp32});
+    const AttentionInputs inputs = inputs_of(batch, cache);
+    const AttentionOutput<double> expected = reference_attention(inputs);
+    const std::int64_t row = 6 * 64, after = batch.metadata.query_start_loc[chunk + 1];
+    for (const SimdPath path : available_simd_paths()) {
+      CAPTURE(to_string(path));
+      const AttentionOutput<float> result = paged_attention(inputs, {1, path}).output;
+      const auto error = [&](std::int64_t first, std::int64_t last) {
+        return largest_error(std::span(result.out).subspan(first * row, (last - first) * row),
+                             std::span(expected.out).subspan(first * row, (last - first) * row));
+      };
+      CHECK(error(0, bad) <= fp32_tolerance);
+      CHECK(error(after, inputs.num_tokens()) <= fp32_tolerance);
+      for (std::int64_t i = bad * row; i < after * row; ++i)
+        if (std::isfinite(result.out[i]) != std::isfinite(expected.out[i])) FAIL(i);
+      CHECK_FALSE(std::isfinite(result.out[bad * row]));
+    }
+  }
+}
+
+TEST_CASE("law: random batches through every path") {
+  CHECK(rc::check("paged equals the reference", [] {
+    const auto below = [](int least, int limit) { return static_cast<std::int64_t>(*rc::gen::inRange(least, limit)); };
+    BatchShape shape;
+    const std::int64_t requests = below(1, 6);
+    for (std::int64_t i = 0; i < requests; ++i) {
+      shape.query_lens.push_back(below(1, 20));
+      shape.context_lens.push_back(below(0, 300));
+      shape.is_decode.push_back(*rc::gen::arbitrary<bool>());
+    }
+    shape.block_size = below(1, 40);
+    shape.shared_prefix_blocks = below(0, 12);
+    shape.num_kv_heads = below(1, 4);
+    shape.num_query_heads = shape.num_kv_heads * below(1, 9);
+    shape.head_size_k = shape.head_size_v = below(1, 40);
+    const Batch batch = random_batch(shape, 5);
+    const DType dtype = *rc::gen::elementOf(std::vector<DType>{DType::fp32, DType::bf16, DType::fp16, DType::fp8_e4m3,
+                                                               DType::fp8_e5m2});
+    const PagedCache cache = lay_out(batch, {.dtype = dtype});
+    AttentionInputs inputs = inputs_of(batch, cache);
+    if (*rc::gen::arbitrary<bool>()) inputs.mask = {MaskKind::sliding_window, below(1, 200)};
+    const AttentionOutput<double> expected = reference_attention(inputs);
+    for (const SimdPath path : available_simd_paths()) {
+      const AttentionOutput<float> one = paged_attention(inputs, {1, path}).output;
+      RC_ASSERT(largest_error(one, expected) <= fp32_tolerance);
+      RC_ASSERT(same_bits(paged_attention(inputs, {3, path}).output, one));
+    }
+  }));
+}
+
+TEST_CASE("law: scratch does not grow with the context, and there is no bias") {
+  const auto scratch = [](std::int64_t context) {
+    const Batch batch = random_batch({.query_lens = {1, 1}, .context_lens = {context, context},
+                                      .is_decode = {true, true}, .num_query_heads = 8, .head_size_k = 64,
+                                      .head_size_v = 64},
+                                     1);
+    const PagedCache cache = lay_out_plain(batch);
+    const PagedResult result = paged_attention(inputs_of(batch, cache));
+    CHECK(result.memory.biases.empty());
+    return total_bytes(result.memory.scratch);
+  };
+  CHECK(scratch(100) > 0);
+  CHECK(scratch(100) == scratch(4000));
+}
+
+TEST_CASE("edge: options that cannot be") {
+  const Batch batch = mixed_batch();
+  const PagedCache cache = lay_out_plain(batch);
+  CHECK_THROWS_WITH_AS(paged_attention(inputs_of(batch, cache), {-1, {}}),
+                       "paged attention: -1 threads; take at least 1, or 0 for one per core", InputError);
+  CHECK(parse_simd_path("avx2") == SimdPath::avx2);
+  CHECK_FALSE(parse_simd_path("sse9").has_value());
+  CHECK(is_available(SimdPath::plain));
+  for (const SimdPath path : available_simd_paths()) CHECK(parse_simd_path(to_string(path)) == path);
+}
+
+}  // namespace
+}  // namespace hybridkv::test

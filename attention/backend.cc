@@ -60,6 +60,20 @@ class CascadeMetadata final : public BackendMetadata {
   CascadeOptions options_;
 };
 
+class PagedMetadata final : public BackendMetadata {
+ public:
+  PagedMetadata(const BackendOptions& options, std::int64_t, const CommonAttentionMetadata& common)
+      : BackendMetadata(AttentionBackend::paged, common), options_(options.paged) {}
+
+ private:
+  BackendResult compute(const AttentionTensors& tensors) const override {
+    PagedResult result = paged_attention(join(tensors, common()), options_);
+    return {std::move(result.output), std::move(result.memory)};
+  }
+
+  PagedOptions options_;
+};
+
 template <class Metadata>
 class Builder final : public AttentionMetadataBuilder {
  public:
@@ -88,6 +102,7 @@ std::unique_ptr<const AttentionMetadataBuilder> metadata_builder(AttentionBacken
     case AttentionBackend::reference: return std::make_unique<Builder<ReferenceMetadata>>(options);
     case AttentionBackend::unified: return std::make_unique<Builder<UnifiedMetadata>>(options);
     case AttentionBackend::cascade: return std::make_unique<Builder<CascadeMetadata>>(options);
+    case AttentionBackend::paged: return std::make_unique<Builder<PagedMetadata>>(options);
   }
   throw std::logic_error("a backend outside its enumeration");
 }

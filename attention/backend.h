@@ -9,6 +9,7 @@
 #include "attention/inputs.h"
 #include "attention/memory_report.h"
 #include "attention/output.h"
+#include "attention/paged.h"
 #include "attention/unified.h"
 
 namespace hybridkv {
@@ -19,6 +20,7 @@ struct BackendOptions {
   std::int64_t decode_threshold_tokens = 1;
   UnifiedOptions unified;
   std::int64_t cascade_tile_tokens = CascadeOptions{}.tile_tokens;
+  PagedOptions paged;
 };
 
 struct BackendResult {

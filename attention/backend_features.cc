@@ -11,27 +11,28 @@ namespace {
 
 constexpr bool yes = true, no = false;
 
-constexpr std::array<std::string_view, all_attention_backends.size()> backend_names{"reference", "unified", "cascade"};
+constexpr std::array<std::string_view, all_attention_backends.size()> backend_names{"reference", "unified", "cascade",
+                                                                                "paged"};
 
-// Columns in the order of AttentionBackend: reference, unified, cascade.
+// Columns in the order of AttentionBackend: reference, unified, cascade, paged.
 constexpr FeatureSupport table[] = {
-    {AttentionFeature::causal, "causal", "a token sees no later one", {yes, yes, yes}},
-    {AttentionFeature::non_causal, "non_causal", "a token sees every key of its request", {yes, yes, yes}},
-    {AttentionFeature::grouped_heads, "gqa", "several query heads read one KV head", {yes, yes, yes}},
-    {AttentionFeature::mla, "mla", "one latent per token is K and, in part, V", {yes, yes, yes}},
-    {AttentionFeature::sliding_window, "sliding_window", "the last tokens only", {yes, yes, no}},
-    {AttentionFeature::chunked_local, "chunked_local", "the tokens of the own chunk only", {yes, yes, no}},
-    {AttentionFeature::soft_cap, "soft_cap", "scores bent by a tanh", {yes, yes, yes}},
-    {AttentionFeature::sinks, "sinks", "a logit per head in the denominator", {yes, yes, yes}},
-    {AttentionFeature::exact_microbatches, "exact_microbatches", "microbatches: bits of the whole", {yes, no, no}},
-    {AttentionFeature::fp32, "fp32", "cache of float32", {yes, yes, yes}},
-    {AttentionFeature::fp16, "fp16", "cache of float16", {yes, yes, yes}},
-    {AttentionFeature::bf16, "bf16", "cache of bfloat16", {yes, yes, yes}},
-    {AttentionFeature::fp8_e4m3, "fp8_e4m3", "cache of OCP e4m3, without scales", {yes, yes, yes}},
-    {AttentionFeature::fp8_e5m2, "fp8_e5m2", "cache of OCP e5m2, without scales", {yes, yes, yes}},
-    {AttentionFeature::int8, "int8", "cache of integers, without scales", {yes, yes, yes}},
-    {AttentionFeature::uint8, "uint8", "cache of integers, without scales", {yes, yes, yes}},
-    {AttentionFeature::scaled_kv, "scaled_kv", "int8, fp8, int4, nvfp4 and turboquant with scales", {no, no, no}},
+    {AttentionFeature::causal, "causal", "a token sees no later one", {yes, yes, yes, yes}},
+    {AttentionFeature::non_causal, "non_causal", "a token sees every key of its request", {yes, yes, yes, yes}},
+    {AttentionFeature::grouped_heads, "gqa", "several query heads read one KV head", {yes, yes, yes, yes}},
+    {AttentionFeature::mla, "mla", "one latent per token is K and, in part, V", {yes, yes, yes, yes}},
+    {AttentionFeature::sliding_window, "sliding_window", "the last tokens only", {yes, yes, no, yes}},
+    {AttentionFeature::chunked_local, "chunked_local", "the tokens of the own chunk only", {yes, yes, no, yes}},
+    {AttentionFeature::soft_cap, "soft_cap", "scores bent by a tanh", {yes, yes, yes, yes}},
+    {AttentionFeature::sinks, "sinks", "a logit per head in the denominator", {yes, yes, yes, yes}},
+    {AttentionFeature::exact_microbatches, "exact_microbatches", "microbatches: bits of the whole", {yes, no, no, yes}},
+    {AttentionFeature::fp32, "fp32", "cache of float32", {yes, yes, yes, yes}},
+    {AttentionFeature::fp16, "fp16", "cache of float16", {yes, yes, yes, yes}},
+    {AttentionFeature::bf16, "bf16", "cache of bfloat16", {yes, yes, yes, yes}},
+    {AttentionFeature::fp8_e4m3, "fp8_e4m3", "cache of OCP e4m3, without scales", {yes, yes, yes, yes}},
+    {AttentionFeature::fp8_e5m2, "fp8_e5m2", "cache of OCP e5m2, without scales", {yes, yes, yes, yes}},
+    {AttentionFeature::int8, "int8", "cache of integers, without scales", {yes, yes, yes, yes}},
+    {AttentionFeature::uint8, "uint8", "cache of integers, without scales", {yes, yes, yes, yes}},
+    {AttentionFeature::scaled_kv, "scaled_kv", "int8, fp8, int4, nvfp4 and turboquant with scales", {no, no, no, no}},
 };
 
 std::vector<std::string_view> supporters(const FeatureSupport& row) {

@@ -18,13 +18,14 @@ enum class AttentionBackend {
   reference,  ///< dense in float64; reference.h
   unified,    ///< causal, shared and unique parts under dense biases; unified.h
   cascade,    ///< the common prefix once, suffixes per request; cascade.h
+  paged,      ///< fused online softmax that walks the block table; paged.h
 };
 
 /// All backends, in the order of the enumeration.
 inline constexpr std::array all_attention_backends{AttentionBackend::reference, AttentionBackend::unified,
-                                                   AttentionBackend::cascade};
+                                                   AttentionBackend::cascade, AttentionBackend::paged};
 
-/// "reference", "unified", "cascade".
+/// "reference", "unified", "cascade", "paged".
 std::string_view to_string(AttentionBackend backend);
 std::optional<AttentionBackend> parse_attention_backend(std::string_view name);
 
@@ -73,7 +74,7 @@ std::vector<AttentionFeature> features_of(const AttentionTensors& tensors, const
 AttentionFeature feature_of(DType dtype);
 
 /// Why a backend cannot compute that, and which ones can; nothing where it can.
-/// Example: "backend cascade does not support sliding_window (the last tokens only); reference and unified do".
+/// Example: "backend cascade does not support sliding_window (the last tokens only); reference, unified, paged do".
 std::optional<std::string> unsupported(AttentionBackend backend, std::span<const AttentionFeature> features);
 
 }  // namespace hybridkv

@@ -1,6 +1,9 @@
 #include "tests/attention/run_backend.h"
 
+#include <fmt/format.h>
+
 #include "attention/common_prefix.h"
+#include "attention/simd_path.h"
 
 namespace hybridkv::test {
 
@@ -17,6 +20,9 @@ std::vector<BackendUnderTest> all_ways() {
   way.options.unified.chunk_blocks = 2;
   ways.push_back(way);
   ways.push_back({"cascade in small tiles", AttentionBackend::cascade, {.cascade_tile_tokens = 32}});
+  for (const SimdPath path : available_simd_paths())
+    ways.push_back({fmt::format("paged {} on two threads", to_string(path)), AttentionBackend::paged,
+                    {.paged = {.threads = 2, .simd = path}}});
   return ways;
 }
 

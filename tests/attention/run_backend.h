@@ -16,7 +16,7 @@ struct BackendUnderTest {
 };
 
 /// Every backend, and every way of it that runs other code: unified with a full bias, and in chunks so small that
-/// they apply; the cascade tile by tile.
+/// they apply; the cascade tile by tile; paged with every instruction set of this machine, on two threads.
 const std::vector<BackendUnderTest>& backends_under_test();
 
 /// Those that support what the inputs ask for.

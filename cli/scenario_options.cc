@@ -1,5 +1,8 @@
 #include "cli/scenario_options.h"
 
+#include <filesystem>
+#include <sstream>
+
 #include "layout/error.h"
 #include "planner/plan.h"
 #include "scenarios/read.h"
@@ -35,6 +38,16 @@ std::string model_value(const std::string& text) {
   return is_file ? "{file: " + yaml_quoted(text) + "}" : text;
 }
 
+/// "Qwen3.5-4B,my-model.yaml" as the YAML list it means; a file may have a comma in its name.
+std::string model_values(const std::string& text) {
+  if (text.find(',') == std::string::npos || text.front() == '[' || std::filesystem::exists(text))
+    return text.front() == '[' ? text : model_value(text);
+  std::string list;
+  std::istringstream names(text);
+  for (std::string name; std::getline(names, name, ',');) list += (list.empty() ? "[" : ", ") + model_value(name);
+  return list + "]";
+}
+
 ScenarioFile load(const ScenarioOptions& options) {
   if (!options.scenario.empty()) return load_scenario(options.scenario);
   if (options.model.empty())
@@ -67,7 +80,7 @@ ScenarioFile scenario_file(const ScenarioOptions& options) {
   for (const FlagKey& flag : flag_keys) {
     const std::string& text = options.*flag.value;
     if (text.empty()) continue;
-    const std::string value = std::string(flag.key) == "model" ? model_value(text) : list_value(text);
+    const std::string value = std::string(flag.key) == "model" ? model_values(text) : list_value(text);
     apply_override(file, flag.key, value, std::string(flag.flag) + " " + text);
   }
   for (const FlagValue& flag : options.flags) apply_override(file, flag.key, flag.value, flag.shown);

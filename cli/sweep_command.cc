@@ -95,7 +95,7 @@ std::string axes_text(const ScenarioSweep& sweep, const Style& style) {
         values += ", …, " + axis.values.back();
         break;
       }
-      values += (values.empty() ? "" : ", ") + axis.values[i];
+      values += (values.empty() ? "" : ", ") + (axis.values[i].empty() ? "default" : axis.values[i]);
     }
     table.add_row({axis.path, std::ssize(axis.values), values});
   }
@@ -230,13 +230,13 @@ void add_sweep_command(CLI::App& app, CommandAction& action) {
   add_sweep_options(*command, *options);
   command->footer(
       "Values: [1, 2, 4], 1..16, 16..256 step 16, 16 GiB..80 GiB step 16 GiB, and lists of these, of any key; pack sizes\n"
-      "and max_model_len too. Keys whose value is a list (kernel_block_sizes) take a list of lists.\n"
+      "and max_model_len too. null in a list is the default. Where a value is a list (kernel_block_sizes): lists of lists.\n"
       "Each point is a row: sweep, points, point, status (ok, impossible or fault), its values, the reason where it is\n"
       "not ok, and the numbers of plan and simulate under the names of their --format csv.\n"
       "\nExamples:\n"
       "  hybridkv sweep qwen3.5-397b --pack 1..16 --tp 1,2,4 -o packs.csv\n"
       "  hybridkv sweep qwen3.5-397b --set engine.cache_mode='[none, align, all]' --set model='[Qwen3.5-4B, Qwen3.5-9B]'\n"
-      "  hybridkv sweep qwen3.5-397b --pack 1..16 --simulate --set simulate.retention_interval_tokens='[0, 8448]' -o h.jsonl\n"
+      "  hybridkv sweep qwen3.5-397b --simulate --set simulate.retention_interval_tokens='[null, 0, 8448]' -o hits.jsonl\n"
       "  hybridkv sweep my.yaml -o rows.jsonl --resume                  # starts, or goes on after a kill\n"
       "  hybridkv sweep my.yaml --shard 2/8 -o rows-2.jsonl             # on the second of eight machines\n"
       "  hybridkv merge rows-*.jsonl -o rows.jsonl                      # the same bytes as one run");

@@ -50,6 +50,7 @@ struct SweepWorker::Point {
 namespace {
 
 Cell axis_cell(const std::string& text, ValueType type) {
+  if (text.empty()) return std::monostate();  // the default
   if (type == ValueType::flag && (text == "true" || text == "false")) return text == "true";
   if (type == ValueType::integer || type == ValueType::integers) {
     std::int64_t number = 0;

@@ -151,7 +151,7 @@ void check_section(ReadContext& context, const std::string& path, const YamlNode
   for (const YamlEntry& entry : node.entries) {
     const KeyInfo* key = section.find(entry.key);
     if (!key) throw error_at(entry.value.key_place, unknown_key(entry.key, section));
-    if (!context.keep_places) continue;
+    if (!context.keep_places || entry.value.left_out) continue;
     add_places(context.places, path_of(path, entry.key), entry.value);
     for (const std::string& name : key->spec_names) add_places(context.places, path_of(path, name), entry.value);
   }

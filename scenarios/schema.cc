@@ -66,14 +66,16 @@ Json single_value(const KeyInfo& key) {
 }
 
 Json value(const KeyInfo& key) {
-  if (key.sweepable && key.type == ValueType::integer) return whole_numbers(key);
   const Json single = single_value(key);
-  if (!key.sweepable || key.one_question) return single;
-  if (key.type == ValueType::size) {
-    const Json or_range = any_of({single, reference("size_range")});
-    return any_of({single, reference("size_range"), list_of(or_range)});
-  }
-  return any_of({single, list_of(single)});
+  if (!key.sweepable) return single;
+  if (key.one_question) return whole_numbers(key);
+  Json choices = Json::array({single});
+  if (key.type == ValueType::integer) choices.push_back(reference("range"));
+  if (key.type == ValueType::size) choices.push_back(reference("size_range"));
+  Json items = choices;
+  if (!key.required) items.push_back({{"type", "null"}});  // the default
+  choices.push_back(list_of({{"anyOf", std::move(items)}}));
+  return {{"anyOf", std::move(choices)}};
 }
 
 Json mapping(const SectionInfo& section, bool swept) {

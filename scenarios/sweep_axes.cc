@@ -27,6 +27,7 @@ struct NodeAxis {
 /// How a value is called in a table of points.
 std::string text_of(const YamlNode& value) {
   if (value.kind == YamlNode::Kind::scalar) return value.text;
+  if (value.kind == YamlNode::Kind::nothing) return "";
   if (value.kind == YamlNode::Kind::list) {
     std::string text;
     for (const YamlNode& item : value.items) text += (text.empty() ? "" : ", ") + text_of(item);
@@ -84,6 +85,8 @@ void add_values(NodeAxis& axis, const YamlNode& node, const KeyInfo& key, bool i
     add_range(axis, node, key);
   } else {
     axis.values.push_back(node);
+    // "null" in a list: the default, as if the key were not there.
+    axis.values.back().left_out = node.kind == YamlNode::Kind::nothing && !key.required;
   }
   if (axis.values.size() > most_values) fail_at(node.place, "{}: more than {} values", axis.axis.path, most_values);
 }
@@ -95,8 +98,9 @@ NodeAxis axis_of(const std::string& path, std::vector<std::string> route, const 
   std::set<std::string> seen;
   for (const YamlNode& value : axis.values) {
     axis.axis.values.push_back(text_of(value));
-    if (value.kind == YamlNode::Kind::scalar && !seen.insert(value.text).second)
-      fail_at(value.place, "{}: {} is given twice", path, in_quotes(value.text));
+    const bool is_plain = value.kind == YamlNode::Kind::scalar || value.kind == YamlNode::Kind::nothing;
+    if (is_plain && !seen.insert(value.text).second)
+      fail_at(value.place, "{}: {} is given twice", path, value.text.empty() ? "null" : in_quotes(value.text));
   }
   return axis;
 }
@@ -138,7 +142,10 @@ std::vector<NodeAxis> node_axes(const ScenarioFile& file) {
 
 YamlNode* node_at(YamlNode& root, const std::vector<std::string>& route) {
   YamlNode* node = &root;
-  for (const std::string& key : route) node = node->find(key);
+  for (const std::string& key : route) {
+    const auto is_meant = [&](const YamlEntry& entry) { return entry.key == key; };
+    node = &std::find_if(node->entries.begin(), node->entries.end(), is_meant)->value;  // also what is left out
+  }
   return node;
 }
 

@@ -21,8 +21,9 @@ struct YamlNode {
   std::vector<YamlEntry> entries;  ///< mapping, in the order of the text, each key once
   Place place;                     ///< of the value
   Place key_place;                 ///< of its key; for list items and the root the same as `place`
+  bool left_out = false;           ///< the value of a key that is as good as not there: `find` does not see it
 
-  /// The value of a key of a mapping, else null.
+  /// The value of a key of a mapping, else null; null too where the value is left out.
   const YamlNode* find(std::string_view key) const;
   YamlNode* find(std::string_view key);
 };

@@ -192,6 +192,17 @@ TEST_CASE("golden: a sweep that verifies says what was found") {
   CHECK(contains(rows[2]["reason"], "needs 530 blocks, the pools have 16 usable ones"));
 }
 
+TEST_CASE("golden: models as a list, and null for the default of a key") {
+  const std::vector<json> rows = rows_of("--model Qwen3.5-4B,Qwen3.5-9B --memory 40GiB --max-model-len 32768 --set "
+                                         "engine.block_size_tokens='[null, 256]'");
+  REQUIRE(rows.size() == 4);
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(rows[i]["model"] == (i % 2 == 0 ? "Qwen3.5-4B" : "Qwen3.5-9B"));
+    CHECK(rows[i]["engine.block_size_tokens"] == (i < 2 ? json() : json(256)));
+    CHECK(rows[i]["block_size_tokens"] == (i < 2 ? 528 : 768));
+  }
+}
+
 TEST_CASE("law: the bytes do not depend on the threads, and CSV and JSON Lines say the same") {
   const ScratchFolder folder;
   const std::string jsonl = swept(small_sweep + " --threads 1", folder.path / "1.jsonl");

@@ -96,6 +96,26 @@ TEST_CASE("golden: lists where one value is a list already") {
   CHECK(points[2].verify.request_tokens == Numbers{7, 8});
 }
 
+TEST_CASE("golden: null in a list is the default of the key") {
+  const std::string text = engine_text("block_size_tokens: [null, 256]\n  kv_dtype: [fp8_e4m3, ~]") +
+                           "simulate: {retention_interval_tokens: [0, null]}\n";
+  CHECK(axes_of(text) == Axes{{"engine.block_size_tokens", {"", "256"}},
+                              {"engine.kv_dtype", {"fp8_e4m3", ""}},
+                              {"simulate.retention_interval_tokens", {"0", ""}}});
+  const std::vector<Scenario> points = points_of(text);
+  REQUIRE(points.size() == 8);
+  for (std::size_t i = 0; i < 8; ++i) {
+    CHECK(points[i].engine.block_size_tokens.has_value() == (i >= 4));
+    CHECK(points[i].engine.kv_dtype.has_value() == (i / 2 % 2 == 0));
+    CHECK(points[i].simulate.retention_interval_tokens.has_value() == (i % 2 == 0));
+  }
+  const std::string twice = sweep_error(engine_text("mtp_layers: [null, 1, null]"));
+  CHECK(twice.substr(0, twice.find('\n')) == "bad.yaml:4:25: engine.mtp_layers: null is given twice");
+  const std::string needed = sweep_error("model: Qwen3.5-4B\nengine: {memory: 1}\nlimits: {max_model_len: [8, null]}\n");
+  CHECK(needed.substr(0, needed.find('\n')) ==
+        "bad.yaml:3:29: limits.max_model_len: has no value; give a whole number or leave the key out");
+}
+
 TEST_CASE("golden: models are swept, also the numbers of one written out") {
   const std::vector<Scenario> points =
       points_of("model: [Qwen3.5-4B, Qwen3.6-27B]\nengine: {memory: 1 GiB}\nlimits: {max_model_len: 1}\n");

@@ -62,9 +62,7 @@ int run_merge(const MergeOptions& options) {
     file.finish();
   }
   if (!options.quiet)
-    fmt::print(stderr, "hybridkv: {} of {}: {} ok, {} impossible{}\n", human_plural(counts.total(), "point"),
-               human_plural(std::ssize(options.files), "file"), human_count(counts.ok), human_count(counts.impossible),
-               counts.fault > 0 ? fmt::format(", {} with a fault", human_count(counts.fault)) : std::string());
+    fmt::print(stderr, "hybridkv: {}, {}\n", human_plural(std::ssize(options.files), "file"), to_string(counts));
   return counts.fault > 0 ? exit_fault_found : exit_fine;
 }
 

@@ -19,6 +19,7 @@
 #include "layout/error.h"
 #include "report/human.h"
 #include "scenarios/sweep_axes.h"
+#include "simulator/chain_hash.h"
 
 namespace hybridkv {
 
@@ -56,7 +57,7 @@ std::string trace_identity(const std::string& path) {
   if (path.empty()) return "none";
   std::ifstream file(path, std::ios::binary);
   if (!file) throw InputError(path + ": cannot be read");
-  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a over 8 bytes at a time
+  std::uint64_t hash = empty_chain;
   std::int64_t bytes = 0;
   std::vector<char> piece(std::size_t{1} << 20);
   while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())) || file.gcount() > 0) {
@@ -65,8 +66,7 @@ std::string trace_identity(const std::string& path) {
     for (std::size_t i = 0; i < count; i += sizeof(std::uint64_t)) {
       std::uint64_t word = 0;
       std::copy_n(piece.data() + i, sizeof word, reinterpret_cast<char*>(&word));
-      hash = (hash ^ word) * 0x100000001b3;
-      hash ^= hash >> 32;
+      hash = mix64(hash, word);
     }
     bytes += static_cast<std::int64_t>(count);
   }
@@ -114,13 +114,6 @@ std::int64_t num_threads(const SweepOptions& options) {
   if (options.verify) return 1;  // a verification uses all cores itself
   if (options.threads > 0) return options.threads;
   return std::max<std::int64_t>(1, std::thread::hardware_concurrency());
-}
-
-std::string summary(const PointCounts& counts) {
-  std::string text = fmt::format("{}: {} ok, {} impossible", human_plural(counts.total(), "point"),
-                                 human_count(counts.ok), human_count(counts.impossible));
-  if (counts.fault > 0) text += fmt::format(", {} with a fault", human_count(counts.fault));
-  return text;
 }
 
 /// Makes all rows of the shard that are not there yet; returns what became of all its points.
@@ -181,7 +174,7 @@ int run_sweep_command(const SweepOptions& options) {
   } catch (const NobodyReads&) {
     return exit_fine;
   }
-  if (!options.quiet) fmt::print(stderr, "hybridkv: {}\n", summary(counts));
+  if (!options.quiet) fmt::print(stderr, "hybridkv: {}\n", to_string(counts));
   return counts.fault > 0 ? exit_fault_found : exit_fine;
 }
 
@@ -235,7 +228,7 @@ void add_sweep_command(CLI::App& app, CommandAction& action) {
       "not ok, and the numbers of plan and simulate under the names of their --format csv.\n"
       "\nExamples:\n"
       "  hybridkv sweep qwen3.5-397b --pack 1..16 --tp 1,2,4 -o packs.csv\n"
-      "  hybridkv sweep qwen3.5-397b --set engine.cache_mode='[none, align, all]' --set model='[Qwen3.5-4B, Qwen3.5-9B]'\n"
+      "  hybridkv sweep qwen3.5-397b --set engine.cache_mode='[none, align, all]' --model Qwen3.5-4B,Qwen3.5-9B\n"
       "  hybridkv sweep qwen3.5-397b --simulate --set simulate.retention_interval_tokens='[null, 0, 8448]' -o hits.jsonl\n"
       "  hybridkv sweep my.yaml -o rows.jsonl --resume                  # starts, or goes on after a kill\n"
       "  hybridkv sweep my.yaml --shard 2/8 -o rows-2.jsonl             # on the second of eight machines\n"

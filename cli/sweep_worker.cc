@@ -63,7 +63,7 @@ Cell axis_cell(const std::string& text, ValueType type) {
 /// Points of one trace, which is read once for all of them.
 struct TraceGroup {
   const TraceSpec* trace = nullptr;
-  std::vector<SimulationSpec> simulations;    // each once
+  std::vector<SimulationSpec> simulations;       // each once
   std::vector<std::vector<std::size_t>> points;  // (simulation) that ask for it
 };
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "layout/error.h"
+#include "report/human.h"
 
 namespace hybridkv {
 
@@ -106,6 +107,13 @@ PointCounts& PointCounts::operator+=(const PointCounts& other) {
   impossible += other.impossible;
   fault += other.fault;
   return *this;
+}
+
+std::string to_string(const PointCounts& counts) {
+  std::string text = fmt::format("{}: {} ok, {} impossible", human_plural(counts.total(), "point"),
+                                 human_count(counts.ok), human_count(counts.impossible));
+  if (counts.fault > 0) text += fmt::format(", {} with a fault", human_count(counts.fault));
+  return text;
 }
 
 SweepRows::SweepRows(SweepRowSpec spec) : spec_(std::move(spec)), plan_columns_(plan_columns()) {

@@ -41,6 +41,9 @@ struct PointCounts {
   bool operator==(const PointCounts&) const = default;
 };
 
+/// "144 points: 96 ok, 48 impossible"; faults are told where there are any.
+std::string to_string(const PointCounts& counts);
+
 /// What a sweep was asked for, as far as its rows show it.
 struct SweepRowSpec {
   std::vector<std::string> axes;  ///< their paths: "engine.tensor_parallel"

@@ -187,7 +187,7 @@ void write_model_files(std::string& text, const YamlNode& model) {
 }
 
 std::string identity_of(const ScenarioFile& file) {
-  std::string text = "name " + file.name + "\n";
+  std::string text;
   write_identity(text, file.root);
   if (const YamlNode* model = file.root.find("model")) write_model_files(text, *model);
   return text;

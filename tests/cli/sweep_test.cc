@@ -304,6 +304,7 @@ TEST_CASE("law: shards put together are the bytes of one run, in any order") {
       const ProgramRun run = run_program("merge " + files + " -o '" + merged.string() + "'");
       CAPTURE(run.output);
       CHECK(run.exit_code == 0);
+      CHECK(contains(run.output, std::to_string(shards) + (shards == 1 ? " file" : " files") + ", 96 points: "));
       CHECK(text_of(merged) == whole);
       CHECK(run_program("merge " + files + " --quiet").output == whole);
     }

@@ -16,6 +16,7 @@
 #include "cli/scenario_options.h"
 #include "cli/sweep_file.h"
 #include "cli/sweep_worker.h"
+#include "cli/trace_options.h"
 #include "layout/error.h"
 #include "report/human.h"
 #include "scenarios/sweep_axes.h"
@@ -27,6 +28,7 @@ namespace {
 
 struct SweepOptions {
   ScenarioOptions scenario;
+  SimpleTraffic traffic;
   std::string output;
   std::string format;
   std::string shard = "1/1";
@@ -152,7 +154,8 @@ PointCounts sweep_shard(const SweepOptions& options, const ScenarioSweep& sweep,
   return counts;
 }
 
-int run_sweep_command(const SweepOptions& options) {
+int run_sweep_command(SweepOptions options) {
+  apply_simple_traffic(options.scenario, options.traffic);
   const Shard shard = parse_shard(options.shard);
   if (options.resume && options.output.empty()) throw InputError("--resume continues a file; name it with -o FILE");
   const ScenarioSweep sweep(scenario_file(options.scenario));
@@ -190,22 +193,10 @@ void add_sweep_options(CLI::App& command, SweepOptions& options) {
   command.add_flag("--verify", options.verify, "also verify every point, as `hybridkv verify` does");
   command.add_flag("--simulate", options.simulate,
                    "also replay the trace of the section simulate through every point, as `hybridkv simulate` does");
-  command
-      .add_option_function<std::string>(
-          "--trace",
-          [&options](const std::string& path) {
-            options.scenario.flags.push_back({"simulate.trace", "{file: " + yaml_quoted(path) + "}", "--trace " + path});
-          },
-          "trace to replay: Mooncake or Qwen-Bailian form, also .gz or .zst (default: the scenario's, else a made-up one)")
-      ->type_name("FILE");
-  command
-      .add_option_function<std::string>(
-          "--requests",
-          [&options](const std::string& count) {
-            options.scenario.flags.push_back({"simulate.trace.max_requests", count, "--requests " + count});
-          },
-          "only the first requests of the trace")
-      ->type_name("N");
+  add_trace_options(command, options.scenario, options.traffic);
+  add_key(command, options.scenario, "--requests", "simulate.trace.max_requests", "N",
+          "only the first requests of the trace (default: all, of a made-up one 10000)");
+  add_driver_options(command, options.scenario);
   command.add_option("--threads", options.threads, "default: all cores; the rows do not depend on it")
       ->check(CLI::Range(0, 4096).description(""))
       ->type_name("N");

@@ -50,6 +50,7 @@ int main(int argc, char** argv) {
   add_explain_command(app, action);
   add_verify_command(app, action);
   add_attend_command(app, action);
+  add_bench_command(app, action);
   add_plot_command(app, action);
   add_report_command(app, action);
   add_simulate_command(app, action);

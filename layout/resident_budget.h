@@ -39,4 +39,20 @@ class ResidentBudget {
   bool is_half_of_free_ = false;  ///< says so in messages
 };
 
+/// Bytes charged to a budget for as long as this lives.
+class ResidentCharge {
+ public:
+  /// Throws as ResidentBudget::charge.
+  ResidentCharge(ResidentBudget& budget, std::int64_t bytes, std::string_view what) : budget_(budget), bytes_(bytes) {
+    budget_.charge(bytes, what);
+  }
+  ~ResidentCharge() { budget_.release(bytes_); }
+  ResidentCharge(const ResidentCharge&) = delete;
+  ResidentCharge& operator=(const ResidentCharge&) = delete;
+
+ private:
+  ResidentBudget& budget_;
+  std::int64_t bytes_;
+};
+
 }  // namespace hybridkv

@@ -109,7 +109,8 @@ std::string replay_words(const RecommendOptions& options, const TraceSpec& trace
   if (options.traffic.shared_prefix_tokens)
     words += fmt::format(" --shared-prefix-tokens {}", *options.traffic.shared_prefix_tokens);
   const bool made_up = trace.file.empty() && trace.prompts.empty();
-  const bool said = std::any_of(options.scenario.flags.begin(), options.scenario.flags.end(), [](const FlagValue& flag) {
+  const std::vector<FlagValue>& flags = options.scenario.flags;
+  const bool said = std::any_of(flags.begin(), flags.end(), [](const FlagValue& flag) {
     return flag.key == "simulate.trace.max_requests";
   });
   if (made_up && !said) words += fmt::format(" --requests {}", *trace.max_requests);
@@ -181,7 +182,8 @@ int run_recommend(const RecommendOptions& options) {
 }
 
 template <class Value>
-void add_list(CLI::App& command, const char* name, std::vector<Value>& values, const char* description, const char* type) {
+void add_list(CLI::App& command, const char* name, std::vector<Value>& values, const char* description,
+              const char* type) {
   command.add_option(name, values, description)->delimiter(',')->allow_extra_args(false)->type_name(type);
 }
 

@@ -239,7 +239,8 @@ void add_bare_options(CLI::App& command, SimulateOptions& options) {
 void add_scheduler_options(CLI::App& command, SimulateOptions& options) {
   command.add_option("--max-batched-tokens", options.max_batched_tokens, "most tokens of one step (default: 8192)")
       ->type_name("TOKENS");
-  add_key(command, options.scenario, "--max-num-seqs", "simulate.max_num_seqs", "N", "most running requests (default: 256)");
+  add_key(command, options.scenario, "--max-num-seqs", "simulate.max_num_seqs", "N",
+          "most running requests (default: 256)");
   add_key(command, options.scenario, "--watermark", "simulate.watermark", "SHARE",
           "share of the pool kept free at admission (default: 0)");
   add_key(command, options.scenario, "--retention", "simulate.retention_interval_tokens", "TOKENS",

@@ -90,10 +90,9 @@ class Reasons {
   /// The first candidate that hits among those of which `wanted` is true.
   template <class Wanted>
   const Candidate* first_hitting(Wanted wanted) const {
-    const auto found = std::find_if(result_.candidates.begin(), result_.candidates.end(), [&](const Candidate& candidate) {
-      return candidate.hit_tokens > 0 && wanted(candidate);
-    });
-    return found == result_.candidates.end() ? nullptr : &*found;
+    for (const Candidate& candidate : result_.candidates)
+      if (candidate.hit_tokens > 0 && wanted(candidate)) return &candidate;
+    return nullptr;
   }
 
   std::string hits_text(const Candidate& candidate) const {
@@ -198,19 +197,21 @@ class Reasons {
 
   /// The candidate of that pack with the pick's mode and nothing else changed.
   const Candidate* plain(std::int64_t pack) const {
-    const auto found = std::find_if(result_.candidates.begin(), result_.candidates.end(), [&](const Candidate& candidate) {
+    for (const Candidate& candidate : result_.candidates) {
       const PlannedLayout& layout = result_.layout_of(candidate);
-      return layout.pack == pack && layout.mode == result_.layout_of(pick_).mode &&
-             layout.block_floor == report_.engine.block_size_tokens && !candidate.match_unit_tokens &&
-             !candidate.retention_tokens;
-    });
-    return found == result_.candidates.end() ? nullptr : &*found;
+      if (layout.pack == pack && layout.mode == result_.layout_of(pick_).mode &&
+          layout.block_floor == report_.engine.block_size_tokens && !candidate.match_unit_tokens &&
+          !candidate.retention_tokens)
+        return &candidate;
+    }
+    return nullptr;
   }
 
   std::string pack_figures(const Candidate& candidate) const {
     return fmt::format("block {}, {} a request, {} at once, {} tokens re-prefilled",
                        human_count(block_tokens(result_.layout_of(candidate))),
-                       human_bytes(candidate.objectives.bytes_per_request), human_real(candidate.objectives.concurrency),
+                       human_bytes(candidate.objectives.bytes_per_request),
+                       human_real(candidate.objectives.concurrency),
                        human_count(candidate.objectives.reprefilled_tokens));
   }
 

@@ -45,7 +45,9 @@ std::string modes_text(const SearchSpace& space) {
 std::string retentions_text(const SearchSpace& space) {
   std::vector<std::string> texts;
   for (const auto& interval : space.retentions)
-    texts.push_back(!interval ? "every checkpoint" : *interval == 0 ? "only the last" : human_count(*interval) + " tokens");
+    texts.push_back(!interval       ? "every checkpoint"
+                    : *interval == 0 ? "only the last"
+                                     : human_count(*interval) + " tokens");
   for (const std::int64_t blocks : space.retention_blocks) texts.push_back(fmt::format("every {} blocks", blocks));
   return fmt::format("{}", fmt::join(texts, ", "));
 }
@@ -68,10 +70,10 @@ std::string search_text(const Recommendation& result) {
                          "every match unit and retention interval of the layouts on the front and of the default",
                          simulated);
     case SearchKind::pruned:
-      return fmt::format("not exhaustive: {}; every pack in every mode, of those with another block size set only the "
-                         "ones that no other of the mode beats in block, bytes and concurrency, with whole-block matches "
-                         "and every checkpoint kept; then every match unit and retention interval of the layouts on the "
-                         "front and of the default",
+      return fmt::format("not exhaustive: {}; every pack in every mode, of those with another block size set only "
+                         "the ones that no other of the mode beats in block, bytes and concurrency, with whole-block "
+                         "matches and every checkpoint kept; then every match unit and retention interval of the "
+                         "layouts on the front and of the default",
                          simulated);
   }
   return "?";
@@ -105,10 +107,11 @@ Facts question_facts(const RecommendReport& report) {
   facts.entries.emplace_back("modes", modes_text(result.space));
   facts.entries.emplace_back("match units", match_units_text(result.space));
   facts.entries.emplace_back("retention", retentions_text(result.space));
+  const std::int64_t impossible = std::ssize(result.impossible);
   facts.entries.emplace_back(
       "layouts", fmt::format("{} planned, {} differ, {} cannot run", human_count(result.planned_layouts),
-                             human_count(result.planned_layouts - result.merged_layouts - std::ssize(result.impossible)),
-                             human_count(std::ssize(result.impossible))));
+                             human_count(result.planned_layouts - result.merged_layouts - impossible),
+                             human_count(impossible)));
   facts.entries.emplace_back("search", search_text(result));
   return facts;
 }
@@ -207,9 +210,10 @@ void add_front(Document& document, const RecommendReport& report) {
                                                                                         : "default, beaten");
   }
   document.blocks.emplace_back(std::move(table));
-  std::string note = "Re-prefilled: prompt tokens that an earlier prompt began with and that are computed all the same. "
-                     "At once: requests that fit, without the null block. No candidate that was simulated is as good as one "
-                     "of these in all three and better in one; of equal ones the one with the fewest changes is shown.";
+  std::string note =
+      "Re-prefilled: prompt tokens that an earlier prompt began with and that are computed all the same. At once: requests "
+      "that fit, without the null block. No candidate that was simulated is as good as one of these in all three and "
+      "better in one; of equal ones the one with the fewest changes is shown.";
   if (shown.size() < result.front.size())
     note += fmt::format(" {} of {} are shown; --format csv gives all.", shown.size(), result.front.size());
   document.blocks.emplace_back(Paragraph{note});
@@ -378,8 +382,8 @@ std::vector<EngineSetting> engine_settings(const Recommendation& result, const C
 Document recommend_report(const RecommendReport& report) {
   const RecommendReasons reasons = recommend_reasons(report);
   Document document;
-  document.blocks.emplace_back(
-      Heading{fmt::format("Recommendation for {}, tensor parallel {}", report.model, report.engine.tensor_parallel), 1});
+  document.blocks.emplace_back(Heading{
+      fmt::format("Recommendation for {}, tensor parallel {}", report.model, report.engine.tensor_parallel), 1});
   document.blocks.emplace_back(question_facts(report));
   if (!reasons.never_hits.empty()) document.blocks.emplace_back(Listing{reasons.never_hits, true});
   document.blocks.emplace_back(Heading{"Pick"});

@@ -27,7 +27,9 @@ std::size_t pick_of(std::span<const PickPoint> points, double least_concurrency,
                     const PickRule& rule) {
   expects(!points.empty(), "at least one point to pick");
   const auto concurrency = [&](std::size_t at) { return points[at].objectives.concurrency; };
-  const auto reprefilled = [&](std::size_t at) { return static_cast<double>(points[at].objectives.reprefilled_tokens); };
+  const auto reprefilled = [&](std::size_t at) {
+    return static_cast<double>(points[at].objectives.reprefilled_tokens);
+  };
   const auto bytes = [&](std::size_t at) { return static_cast<double>(points[at].objectives.bytes_per_request); };
   Positions kept(points.size());
   std::iota(kept.begin(), kept.end(), std::size_t{0});

@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::size_t most_simulations_at_once = 64;
 constexpr std::int64_t most_blocks_at_once = std::int64_t{1} << 23;
+constexpr std::int64_t most_memory_bytes = std::int64_t{1} << 60;  // asked about unasked
 
 const CapacityPlan& capacity_of(const CachePlan& plan, std::int64_t tokens) {
   for (const CapacityPlan& capacity : plan.capacity)
@@ -68,10 +69,10 @@ double work_of(const PlannedLayout& layout, const Candidate& candidate, const Wo
          tokens / 16 / static_cast<double>(geometry.match_unit());
 }
 
-/// One search from start to end; recommend() below tells the order of its steps.
+/// One search; run() is its order.
 class Search {
  public:
-  explicit Search(const RecommendSpec& spec) : spec_(spec) {}
+  explicit Search(const RecommendSpec& spec) : spec_(spec), default_unit_(spec.default_match_unit) {}
 
   Recommendation run() {
     if (spec_.engine.num_blocks)
@@ -114,7 +115,8 @@ class Search {
     add_default();
     if (!result_.layouts.empty()) return;
     // Nothing runs: the planner says of the default what is wrong, and where.
-    make_plan(spec_.model, engine_with(spec_.engine, 1, spec_.engine.block_size_tokens, spec_.engine.cache_mode), limits_);
+    const EngineSpec engine = engine_with(spec_.engine, 1, spec_.engine.block_size_tokens, spec_.engine.cache_mode);
+    make_plan(spec_.model, engine, limits_);
     throw InputError(result_.default_refused);
   }
 
@@ -133,7 +135,8 @@ class Search {
       return;
     }
     PlannedLayout& layout = planned.layouts.front();
-    layout.geometry.match_unit_tokens = spec_.default_match_unit;
+    if (default_unit_ == block_tokens(layout)) default_unit_.reset();
+    layout.geometry.match_unit_tokens = default_unit_;
     try {
       validate(layout.geometry);
     } catch (const SpecError& error) {
@@ -155,9 +158,11 @@ class Search {
     return capacity_of(result_.layouts[layout].plan, spec_.at_length).usable_concurrency;
   }
 
+  bool holds_enough(double concurrency) const { return concurrency >= spec_.min_concurrency.value_or(1); }
+
   bool meets_limits(std::size_t layout) const {
     const PlannedLayout& planned = result_.layouts[layout];
-    return concurrency_of(layout) >= spec_.min_concurrency.value_or(1) &&
+    return holds_enough(concurrency_of(layout)) &&
            kernel_block_of(planned.plan) >= spec_.min_kernel_block.value_or(1);
   }
 
@@ -179,7 +184,7 @@ class Search {
     const auto best = *std::max_element(usable.begin(), usable.end(), [&](std::size_t a, std::size_t b) {
       return concurrency_of(a) < concurrency_of(b);
     });
-    if (concurrency_of(best) < spec_.min_concurrency.value_or(1)) refuse_concurrency(usable, best);
+    if (!holds_enough(concurrency_of(best))) refuse_concurrency(usable, best);
   }
 
   /// The least memory and the longest length with which some layout would hold the requests demanded.
@@ -214,7 +219,7 @@ class Search {
     Candidate candidate{.layout = layout, .retention_tokens = retention, .match_unit_tokens = unit};
     const bool floor_changed = planned.block_floor != spec_.engine.block_size_tokens;
     candidate.settings_changed = (planned.pack != 1) + floor_changed + (planned.mode != spec_.engine.cache_mode) +
-                                 (retention != spec_.default_retention) + (unit != spec_.default_match_unit);
+                                 (retention != spec_.default_retention) + (unit != default_unit_);
     candidate.in_space = in_space_[layout];
     candidate.meets_limits = meets_limits(layout);
     candidate.objectives.bytes_per_request = capacity.bytes_per_request;
@@ -225,7 +230,7 @@ class Search {
   bool is_default(const Candidate& candidate) const {
     return default_layout_ && candidate.layout == *default_layout_ &&
            candidate.retention_tokens == spec_.default_retention &&
-           candidate.match_unit_tokens == spec_.default_match_unit;
+           candidate.match_unit_tokens == default_unit_;
   }
 
   /// Every match unit and retention interval of one layout.
@@ -245,7 +250,7 @@ class Search {
     return work;
   }
 
-  /// Could another layout of the same mode be meant whatever hits: as fine, as small and no worse in concurrency?
+  /// Is another layout of the same mode as fine, as small and as good in concurrency, and better in one?
   bool beaten_by_plan(std::size_t layout) const {
     const auto key = [&](std::size_t i) {
       const CapacityPlan& capacity = capacity_of(result_.layouts[i].plan, spec_.at_length);
@@ -320,7 +325,7 @@ class Search {
                                    [&](const Candidate& candidate) { return is_default(candidate); });
     if (there) return;
     result_.candidates.push_back(
-        candidate_of(*default_layout_, spec_.default_retention, spec_.default_match_unit));
+        candidate_of(*default_layout_, spec_.default_retention, default_unit_));
     const bool searched = in_space_[*default_layout_] && meets_limits(*default_layout_);
     // Here only because the space leaves out its match unit or its retention.
     if (searched) result_.candidates.back().in_space = false;
@@ -434,9 +439,9 @@ class Search {
 
   void consider_other_assumptions() {
     if (spec_.engine.memory_bytes >= 2) consider_memory(spec_.engine.memory_bytes / 2);
-    consider_memory(Checked(spec_.engine.memory_bytes) * 2);
+    if (spec_.engine.memory_bytes <= most_memory_bytes / 2) consider_memory(spec_.engine.memory_bytes * 2);
     if (spec_.at_length >= 4) consider_length(spec_.at_length / 4);
-    consider_length(Checked(spec_.at_length) * 4);
+    if (spec_.at_length <= largest_tokens / 4) consider_length(spec_.at_length * 4);
     consider_concurrency();
     consider_no_reuse();
   }
@@ -475,7 +480,7 @@ class Search {
       layouts[candidate.layout] = std::move(planned.layouts.front());
       const CapacityPlan& capacity = capacity_of(layouts[candidate.layout].plan, spec_.at_length);
       candidate.objectives.concurrency = capacity.usable_concurrency;
-      candidate.meets_limits = candidate.meets_limits && capacity.usable_concurrency >= spec_.min_concurrency.value_or(1);
+      candidate.meets_limits = candidate.meets_limits && holds_enough(capacity.usable_concurrency);
       again.push_back(candidate);
       positions.push_back(i);
     }
@@ -492,7 +497,7 @@ class Search {
           capacity_at(result_.layout_of(candidate).plan, tokens, spec_.engine.token_rule);
       candidate.objectives.bytes_per_request = capacity.bytes_per_request;
       candidate.objectives.concurrency = capacity.usable_concurrency;
-      candidate.meets_limits = candidate.meets_limits && capacity.usable_concurrency >= spec_.min_concurrency.value_or(1);
+      candidate.meets_limits = candidate.meets_limits && holds_enough(capacity.usable_concurrency);
     }
     add_what_if(Assumption::length, static_cast<double>(tokens), changed, least_concurrency(changed));
   }
@@ -512,6 +517,7 @@ class Search {
   }
 
   const RecommendSpec& spec_;
+  std::optional<std::int64_t> default_unit_;  // of the default, unset where it is the block
   Recommendation result_;
   LimitsSpec limits_;
   std::vector<bool> in_space_;  // (layout)

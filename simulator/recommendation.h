@@ -21,8 +21,8 @@ enum class SearchKind {
   exhaustive,  ///< every combination
   refined,     ///< every layout with whole-block matches and every checkpoint kept; on the Pareto front of those and on
                ///< the default every match unit and retention interval
-  pruned,      ///< the same, but of the layouts with another block floor than the engine's only those that no other one of
-               ///< their mode beats in block, bytes and concurrency
+  pruned,      ///< the same, but of the layouts with another block floor than the engine's only those that no other one
+               ///< of their mode beats in block, bytes and concurrency
 };
 std::string_view to_string(SearchKind kind);
 

@@ -86,7 +86,8 @@ PlannedLayouts plan_layouts(const SearchSpace& space, const ModelSpec& model, co
         ++planned.combinations;
         const EngineSpec chosen = engine_with(engine, pack, floor, mode);
         try {
-          PlannedLayout layout{pack, floor, mode, make_plan(model, chosen, limits, std::nullopt, PlanDetail::numbers), {}};
+          PlannedLayout layout{.pack = pack, .block_floor = floor, .mode = mode};
+          layout.plan = make_plan(model, chosen, limits, std::nullopt, PlanDetail::numbers);
           layout.geometry = geometry_of(layout.plan, chosen);
           layout.geometry.branch_point = scheduler.branch_point;
           layout.geometry.max_num_seqs = scheduler.max_num_seqs;

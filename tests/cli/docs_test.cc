@@ -36,17 +36,21 @@ std::vector<Example> examples_of(std::istream& document) {
   return examples;
 }
 
-}  // namespace
-
-TEST_CASE("golden: the commands of docs/simulator.md print what it shows") {
-  std::ifstream document(HYBRIDKV_SOURCE_DIR "/docs/simulator.md");
+void require_printed(const std::string& path, std::size_t count) {
+  std::ifstream document(HYBRIDKV_SOURCE_DIR "/" + path);
   const std::vector<Example> examples = examples_of(document);
-  CHECK(examples.size() == 4);
+  CHECK(examples.size() == count);
   for (const Example& example : examples) {
     CAPTURE(example.arguments);
     CHECK(run_program(example.arguments).output == example.output);
   }
 }
+
+}  // namespace
+
+TEST_CASE("golden: the commands of docs/simulator.md print what it shows") { require_printed("docs/simulator.md", 4); }
+
+TEST_CASE("golden: the commands of docs/recommend.md print what it shows") { require_printed("docs/recommend.md", 2); }
 
 TEST_CASE("fault: a document that shows something else is found") {
   std::istringstream document("```console\n$ hybridkv --version\nhybridkv 0.0.0\n```\n");

@@ -31,7 +31,9 @@ void require_refused(const std::string& arguments, int exit_code, const std::str
 }
 
 /// A printed command without the name of the program.
-std::string arguments_of(const json& command) { return command.get<std::string>().substr(std::string("hybridkv ").size()); }
+std::string arguments_of(const json& command) {
+  return command.get<std::string>().substr(std::string("hybridkv ").size());
+}
 
 /// The pick's row against what its two printed commands say.
 void require_same_numbers(const std::string& arguments) {
@@ -73,8 +75,8 @@ TEST_CASE("golden: numbers of the pick are those that plan and simulate print") 
   require_same_numbers(small + "--requests 500 --min-concurrency 150 --at-length 8192");
   require_same_numbers(small + "--requests 200 --driver closed-loop --in-flight 16");
   require_same_numbers(small + "--block-sizes 256 --requests 300 --seed 7 --memory 20GiB");
-  require_same_numbers("--model Nemotron-3-Nano-30B-A3B --memory 20GiB --max-model-len 131072 --requests 300 --trace '" +
-                       std::string(HYBRIDKV_TEST_DATA "/simulator/invented/mooncake.jsonl'"));
+  require_same_numbers("--model Nemotron-3-Nano-30B-A3B --memory 20GiB --max-model-len 131072 --requests 300 "
+                       "--trace '" HYBRIDKV_TEST_DATA "/simulator/invented/mooncake.jsonl'");
 }
 
 TEST_CASE("golden: the pick of the main scenario divides the 15 layers, and 3 and 5 are told to beat 4") {
@@ -115,9 +117,10 @@ TEST_CASE("golden: 370-token prompts: the default can never hit, and what would"
 
 TEST_CASE("edge: limits, lists and traffic that cannot be, each with its exit code and a way out") {
   require_refused("recommend qwen3.5-397b --min-concurrency 80 --prompt-tokens 370", 2,
-                  "the most is 71.12 (N = 15, block 144, mode none); it takes 48308797440 bytes (44.99 GiB) of memory, or "
-                  "requests of at most");
-  require_refused("recommend qwen3.5-397b --memory 100MiB --prompt-tokens 370", 2, "--memory 100MiB: engine.memory: 104857600 bytes");
+                  "the most is 71.12 (N = 15, block 144, mode none); it takes 48308797440 bytes (44.99 GiB) of memory, "
+                  "or requests of at most");
+  require_refused("recommend qwen3.5-397b --memory 100MiB --prompt-tokens 370", 2,
+                  "--memory 100MiB: engine.memory: 104857600 bytes");
   require_refused("recommend qwen3.5-397b --modes never", 2, "--modes never: no such cache mode");
   require_refused("recommend qwen3.5-397b --match-units fine", 2, "--match-units fine: no number of tokens");
   require_refused("recommend qwen3.5-397b --shared-prefix-tokens 5", 2, "needs --prompt-tokens");

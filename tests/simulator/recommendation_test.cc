@@ -26,7 +26,8 @@ TraceSpec copies_of_prompt(std::int64_t tokens, std::int64_t copies) {
 
 /// Qwen3.5-397B-A17B on two ranks with 40 GiB, as the shipped scenario.
 RecommendSpec qwen_397b(const TraceSpec& trace) {
-  RecommendSpec spec{.model = qwen_hybrid("Qwen3.5-397B-A17B", 60, full_attention(2, 256), qwen_gdn(16, 64)), .at_length = 32768, .open_trace = trace_of(trace)};
+  RecommendSpec spec{.at_length = 32768, .open_trace = trace_of(trace)};
+  spec.model = qwen_hybrid("Qwen3.5-397B-A17B", 60, full_attention(2, 256), qwen_gdn(16, 64));
   spec.engine = {.tensor_parallel = 2, .cache_mode = CacheMode::align, .memory_bytes = std::int64_t{40} << 30};
   spec.limits.max_model_lens = {32768};
   return spec;
@@ -202,12 +203,14 @@ TEST_CASE("edge: limits that nothing meets say what would") {
   RecommendSpec spec = qwen_397b(copies_of_prompt(370, 3));
   spec.space.block_floors = {std::nullopt};
   spec.min_concurrency = 80;
-  CHECK_THROWS_WITH_AS(recommend(spec), doctest::Contains("the most is 71.12 (N = 15, block 144, mode none); it takes 483"),
+  CHECK_THROWS_WITH_AS(recommend(spec),
+                       doctest::Contains("71.12 (N = 15, block 144, mode none); it takes 48308797440 bytes"),
                        InputError);
-  // What the message promises holds.
+  // What the message promises holds, and a byte less does not do.
   spec.engine.memory_bytes = 48'308'797'440;
-  CHECK(recommend(spec).candidates[0].objectives.concurrency > 0);
-  spec.engine.memory_bytes -= 3 * 2'211'840;
+  const Recommendation enough = recommend(spec);
+  CHECK(enough.candidates[enough.pick].objectives.concurrency >= 80);
+  spec.engine.memory_bytes -= 1;
   CHECK_THROWS_AS(recommend(spec), InputError);
   spec.min_concurrency.reset();
   spec.min_kernel_block = 4096;

@@ -210,7 +210,7 @@ void add_limit_options(CLI::App& command, RecommendOptions& options) {
   command.add_option("--min-concurrency", options.min_concurrency, "requests of that length that must fit at once")
       ->type_name("N");
   command.add_option("--give-up", options.give_up_percent,
-                     "without --min-concurrency: most of the default's concurrency that the pick may cost (default: 5)")
+                     "without it: most that the pick may hold fewer than the default (default: 5)")
       ->type_name("PERCENT");
   add_list(command, "--kernel-blocks", options.kernel_blocks, "kernel blocks that the backend supports", "LIST");
   command.add_option("--min-kernel-block", options.min_kernel_block, "smallest kernel block that is fast enough")

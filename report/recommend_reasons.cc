@@ -181,11 +181,13 @@ class Reasons {
     std::string in_question = fmt::format("In question: {} of the {} on the Pareto front", kept, result_.front.size());
     if (report_.min_concurrency)
       in_question += fmt::format(", which hold the {} requests demanded", human_real(*report_.min_concurrency));
-    else if (default_ != nullptr)
-      in_question += fmt::format(", which hold at least {} requests at once, {} of the default's {}",
+    else if (result_.reference_candidate)
+      in_question += fmt::format(", which hold at least {} requests at once, {} of the {} of {}",
                                  human_real(result_.least_concurrency),
                                  human_percent(100 * (1 - report_.rule.most_given_up), 0),
-                                 human_real(default_->objectives.concurrency));
+                                 human_real(result_.candidates[*result_.reference_candidate].objectives.concurrency),
+                                 result_.reference_candidate == result_.default_candidate ? "the default"
+                                                                                          : "N = 1 in mode align");
     if (kept == 0) in_question += "; as none does, the one that holds most";
     reasons_.choice.push_back(in_question + ".");
     const std::string alike = human_percent(100 * report_.rule.alike, 1);

@@ -70,11 +70,11 @@ std::string search_text(const Recommendation& result) {
                          "every match unit and retention interval of the layouts on the front and of the default",
                          simulated);
     case SearchKind::pruned:
-      return fmt::format("not exhaustive: {}; every pack in every mode, of those with another block size set only "
-                         "the ones that no other of the mode beats in block, bytes and concurrency, with whole-block "
-                         "matches and every checkpoint kept; then every match unit and retention interval of the "
-                         "layouts on the front and of the default",
-                         simulated);
+      return fmt::format("not exhaustive: {}; the packs side by side, and of each mode the layouts that hold the {} "
+                         "requests a pick has to hold and that no other beats in block, bytes and concurrency, with "
+                         "whole-block matches and every checkpoint kept; then every match unit and retention interval "
+                         "of the layouts on the front and of the default",
+                         simulated, human_real(result.least_concurrency));
   }
   return "?";
 }

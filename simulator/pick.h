@@ -11,7 +11,7 @@ namespace hybridkv {
 
 /// How one candidate of a Pareto front is picked.
 struct PickRule {
-  /// Share of the default's concurrency that a pick may cost, 0 .. 1; of no account where a concurrency is demanded.
+  /// Share of the reference's concurrency that a pick may cost, 0 .. 1; of no account where a concurrency is demanded.
   double most_given_up = 0.05;
   /// Candidates count as alike within this share: of the prompt tokens of the workload, of the bytes of a request.
   double alike = 0.005;

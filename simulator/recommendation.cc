@@ -113,6 +113,7 @@ class Search {
     result_.layouts = std::move(planned.layouts);
     in_space_.assign(result_.layouts.size(), true);
     add_default();
+    choose_reference();
     if (!result_.layouts.empty()) return;
     // Nothing runs: the planner says of the default what is wrong, and where.
     const EngineSpec engine = engine_with(spec_.engine, 1, spec_.engine.block_size_tokens, spec_.engine.cache_mode);
@@ -152,6 +153,18 @@ class Search {
     if (found != result_.layouts.end()) return;
     result_.layouts.push_back(std::move(layout));
     in_space_.push_back(false);
+  }
+
+  /// The default, or, where it keeps no states, the same in mode align: nobody compares caching with not caching by
+  /// concurrency alone.
+  void choose_reference() {
+    reference_layout_ = default_layout_;
+    if (default_layout_ && result_.layouts[*default_layout_].geometry.caches_prefixes()) return;
+    for (std::size_t i = 0; i < result_.layouts.size(); ++i) {
+      const PlannedLayout& layout = result_.layouts[i];
+      if (layout.pack == 1 && layout.mode == CacheMode::align && layout.block_floor == spec_.engine.block_size_tokens)
+        reference_layout_ = i;
+    }
   }
 
   double concurrency_of(std::size_t layout) const {
@@ -266,6 +279,16 @@ class Search {
     return false;
   }
 
+  /// Neither one of the packs side by side nor a pick, as far as the plan alone tells.
+  bool can_be_left_out(std::size_t layout) const {
+    const PlannedLayout& planned = result_.layouts[layout];
+    const bool plain = planned.block_floor == spec_.engine.block_size_tokens;
+    const CacheMode mode = reference_layout_ ? result_.layouts[*reference_layout_].mode : spec_.engine.cache_mode;
+    if (plain && planned.mode == mode) return false;
+    return concurrency_of(layout) < least_of(reference_layout_ ? concurrency_of(*reference_layout_) : 0) ||
+           beaten_by_plan(layout);
+  }
+
   void choose_candidates() {
     std::vector<Candidate> all;
     std::vector<Candidate> coarse;
@@ -291,10 +314,7 @@ class Search {
 
   void refine(std::vector<Candidate> coarse) {
     if (result_.search == SearchKind::pruned)
-      std::erase_if(coarse, [&](const Candidate& candidate) {
-        return result_.layouts[candidate.layout].block_floor != spec_.engine.block_size_tokens &&
-               beaten_by_plan(candidate.layout);
-      });
+      std::erase_if(coarse, [&](const Candidate& candidate) { return can_be_left_out(candidate.layout); });
     result_.candidates = std::move(coarse);
     add_default_candidate();
     simulate(result_.candidates, result_.layouts, "simulate layouts");
@@ -408,11 +428,13 @@ class Search {
     drop_unserving(candidates);
   }
 
+  /// The concurrency that a pick has to hold beside a reference of that concurrency.
+  double least_of(double reference) const {
+    return spec_.min_concurrency.value_or((1 - spec_.rule.most_given_up) * reference);
+  }
+
   double least_concurrency(const std::vector<Candidate>& candidates) const {
-    if (spec_.min_concurrency) return *spec_.min_concurrency;
-    for (const Candidate& candidate : candidates)
-      if (is_default(candidate)) return (1 - spec_.rule.most_given_up) * candidate.objectives.concurrency;
-    return 0;
+    return least_of(result_.reference_candidate ? candidates[*result_.reference_candidate].objectives.concurrency : 0);
   }
 
   /// Position of the pick among candidates, from their front. Pre: one is eligible.
@@ -424,8 +446,11 @@ class Search {
   }
 
   void find_front() {
-    for (std::size_t i = 0; i < result_.candidates.size(); ++i)
+    for (std::size_t i = result_.candidates.size(); i-- > 0;) {
       if (is_default(result_.candidates[i])) result_.default_candidate = i;
+      if (reference_layout_ == result_.candidates[i].layout) result_.reference_candidate = i;
+    }
+    if (!result_.reference_candidate) result_.reference_candidate = result_.default_candidate;
     result_.front = front_of(result_.candidates);
     for (const std::size_t at : result_.front) result_.candidates[at].on_front = true;
     result_.least_concurrency = least_concurrency(result_.candidates);
@@ -457,7 +482,7 @@ class Search {
     result_.what_ifs.push_back(what_if);
   }
 
-  /// The candidates of the front and the default in other memory, planned and simulated again.
+  /// The candidates of the front, the default and the reference in other memory, planned and simulated again.
   void consider_memory(std::int64_t memory_bytes) {
     EngineSpec engine = spec_.engine;
     engine.memory_bytes = memory_bytes;
@@ -467,7 +492,7 @@ class Search {
     std::vector<std::size_t> positions;
     for (std::size_t i = 0; i < changed.size(); ++i) {
       Candidate& candidate = changed[i];
-      const bool wanted = candidate.on_front || i == result_.default_candidate;
+      const bool wanted = candidate.on_front || i == result_.default_candidate || i == result_.reference_candidate;
       const PlannedLayout& layout = result_.layouts[candidate.layout];
       PlannedLayouts planned;
       if (wanted)
@@ -475,6 +500,7 @@ class Search {
                                spec_.model, engine, limits_, spec_.scheduler);
       if (planned.layouts.empty()) {
         candidate.meets_limits = false;
+        candidate.objectives.concurrency = 0;
         continue;
       }
       layouts[candidate.layout] = std::move(planned.layouts.front());
@@ -522,6 +548,7 @@ class Search {
   LimitsSpec limits_;
   std::vector<bool> in_space_;  // (layout)
   std::optional<std::size_t> default_layout_;
+  std::optional<std::size_t> reference_layout_;
 };
 
 }  // namespace

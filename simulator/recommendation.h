@@ -21,8 +21,8 @@ enum class SearchKind {
   exhaustive,  ///< every combination
   refined,     ///< every layout with whole-block matches and every checkpoint kept; on the Pareto front of those and on
                ///< the default every match unit and retention interval
-  pruned,      ///< the same, but of the layouts with another block floor than the engine's only those that no other one
-               ///< of their mode beats in block, bytes and concurrency
+  pruned,      ///< the same, but of the layouts only every pack in the reference's mode, and those that hold the
+               ///< concurrency of the pick and that no other one of their mode beats in block, bytes and concurrency
 };
 std::string_view to_string(SearchKind kind);
 
@@ -50,7 +50,7 @@ struct RecommendSpec {
   /// The workload, from its start every time: it is read once for every batch of simulations.
   std::function<std::unique_ptr<TraceSource>()> open_trace;
   std::optional<SearchKind> search;  ///< default: as much as fits `most_work`
-  double most_work = 1.2e8;   ///< simulated work before a search stops being exhaustive; about 1e7 a second and core
+  double most_work = 1.2e8;  ///< simulated work before a search stops being exhaustive; about 1e7 a second and core
   std::int64_t threads = 0; ///< 0 = as many as the machine has cores
   std::function<void(const RecommendProgress&)> on_progress;
 };
@@ -112,7 +112,7 @@ struct WhatIf {
 struct Recommendation {
   WorkloadFacts workload;
   std::int64_t at_length = 0;
-  double least_concurrency = 0;     ///< that the pick had to hold
+  double least_concurrency = 0;     ///< that the pick had to hold: min_concurrency, or nearly the reference's
   SearchSpace space;                ///< as filled
   SearchKind search = SearchKind::exhaustive;
   std::int64_t combinations = 0;    ///< of layouts, match units and retention intervals that can run
@@ -125,6 +125,9 @@ struct Recommendation {
   std::optional<std::size_t> default_candidate;   ///< N = 1, everything else as the engine has it; nothing where it
                                                   ///< cannot run
   std::string default_refused;                    ///< why not
+  /// Whose concurrency the pick may not fall far below: the default, or, where that keeps no states, the same in mode
+  /// align, if it was searched; nothing where neither runs.
+  std::optional<std::size_t> reference_candidate;
   std::vector<std::size_t> front;                 ///< positions in candidates, ascending in re-prefilled tokens
   std::size_t pick = 0;
   std::vector<WhatIf> what_ifs;

@@ -236,6 +236,27 @@ TEST_CASE("edge: a default that cannot run is left out with its reason, others a
   CHECK(block_tokens(result.layout_of(result.candidates[result.pick])) <= 1024);
 }
 
+TEST_CASE("edge: beside a default without any caching the pick is held to the concurrency of mode align") {
+  RecommendSpec spec = qwen_397b({.max_requests = 300});
+  spec.engine.cache_mode = CacheMode::none;
+  spec.space = {.packs = {1, 3, 5}, .block_floors = {std::nullopt}, .modes = {CacheMode::none, CacheMode::align}};
+  const Recommendation result = recommend(spec);
+  REQUIRE(result.default_candidate);
+  REQUIRE(result.reference_candidate);
+  const Candidate& of_default = result.candidates[*result.default_candidate];
+  const Candidate& reference = result.candidates[*result.reference_candidate];
+  CHECK(result.layout_of(of_default).mode == CacheMode::none);
+  CHECK(result.layout_of(reference).mode == CacheMode::align);
+  CHECK(result.layout_of(reference).pack == 1);
+  CHECK(result.least_concurrency == doctest::Approx(0.95 * reference.objectives.concurrency));
+  CHECK(of_default.hit_tokens == 0);
+  CHECK(result.layout_of(result.candidates[result.pick]).mode == CacheMode::align);
+  // Without mode align in the space the default is held to its own.
+  spec.space.modes = {CacheMode::none};
+  const Recommendation alone = recommend(spec);
+  CHECK(alone.reference_candidate == alone.default_candidate);
+}
+
 TEST_CASE("law: without anything shared the pick is among the fewest bytes, and no-reuse says so beforehand") {
   RecommendSpec spec = qwen_397b({.prompts = {{.tokens = 3000}, {.tokens = 3000}}});
   spec.space.block_floors = {std::nullopt};

@@ -57,7 +57,7 @@ int run_plot(PlotOptions options) {
   const std::vector<PlotKind> kinds = kinds_of(options.kinds);
   const Scenario scenario = read_scenario(options.scenario);
   const PlotInputs inputs{scenario.model, scenario.engine, scenario.limits,
-                          plan_scenario(scenario, scenario.pack_sizes)};
+                          plan_scenario(scenario, scenario.pack_sizes), scenario.simulate.trace};
   std::vector<Plot> plots;
   {
     Progress progress(options.quiet);

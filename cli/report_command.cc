@@ -106,7 +106,8 @@ std::vector<std::string> commands(const ReportOptions& options) {
 int run_report(const ReportOptions& options) {
   const Scenario scenario = read_scenario(options.scenario);
   ScenarioReportInputs report;
-  report.planned = {scenario.model, scenario.engine, scenario.limits, plan_scenario(scenario, scenario.pack_sizes)};
+  report.planned = {scenario.model, scenario.engine, scenario.limits, plan_scenario(scenario, scenario.pack_sizes),
+                    scenario.simulate.trace};
   report.commands = commands(options);
   const fs::path folder = options.folder;
   std::string missing;

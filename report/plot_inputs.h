@@ -3,7 +3,7 @@
 #include "planner/plan.h"
 #include "report/plot.h"
 #include "simulator/simulation.h"
-#include "simulator/synthetic_trace.h"
+#include "simulator/trace_spec.h"
 
 namespace hybridkv {
 
@@ -13,8 +13,8 @@ struct PlotInputs {
   ModelSpec model;
   EngineSpec engine;
   LimitsSpec limits;
-  PlanSet set;               ///< of these specs; at least one plan
-  SyntheticTraceSpec trace;  ///< prompts are kept within the longest max_model_len
+  PlanSet set;      ///< of these specs; at least one plan
+  TraceSpec trace;  ///< a made-up one keeps its prompts within the longest max_model_len
 };
 
 }  // namespace hybridkv

@@ -26,9 +26,9 @@ constexpr std::int64_t requests_in_flight = 64;
 constexpr std::int64_t most_series_requests = 1000;
 constexpr std::size_t most_series_points = 300;  ///< more than a picture can show
 
-SyntheticTraceSpec trace_of(const PlotInputs& inputs) {
-  SyntheticTraceSpec trace = inputs.trace;
-  trace.max_prompt_tokens = std::min(trace.max_prompt_tokens, longest_length(inputs.set));
+TraceSpec trace_of(const PlotInputs& inputs) {
+  TraceSpec trace = inputs.trace;
+  trace.synthetic.max_prompt_tokens = std::min(trace.synthetic.max_prompt_tokens, longest_length(inputs.set));
   return trace;
 }
 
@@ -36,10 +36,12 @@ std::int64_t memory_of(const CachePlan& plan) {
   return Checked(plan.num_blocks) * bytes_per_block_id(plan) + plan.waste.unallocated_bytes;
 }
 
-std::string trace_text(const SyntheticTraceSpec& trace) {
+std::string trace_text(const TraceSpec& trace) {
+  if (!trace.file.empty() || !trace.prompts.empty()) return describe(trace);
   return fmt::format(
       "{} made-up requests (seed {}): chats, agent loops and questions over documents, prompts up to {} tokens",
-      human_count(trace.num_requests), trace.seed, human_count(trace.max_prompt_tokens));
+      human_count(trace.max_requests.value_or(trace.synthetic.num_requests)), trace.synthetic.seed,
+      human_count(trace.synthetic.max_prompt_tokens));
 }
 
 std::string modelled_text(const SimulationStats& stats) {
@@ -55,7 +57,7 @@ struct PlanRates {
   SimulationStats unlimited;
 };
 
-std::vector<PlanRates> simulate_rates(const PlotInputs& inputs, const SyntheticTraceSpec& trace) {
+std::vector<PlanRates> simulate_rates(const PlotInputs& inputs, const TraceSpec& trace) {
   SweepSpec sweep;
   for (const CachePlan& plan : inputs.set.plans) {
     const CacheGeometry geometry = geometry_of(plan, inputs.engine);
@@ -68,8 +70,7 @@ std::vector<PlanRates> simulate_rates(const PlotInputs& inputs, const SyntheticT
     unlimited.unlimited_pool = true;
     sweep.simulations.push_back({.geometry = unlimited});
   }
-  SyntheticTrace source(trace);
-  const SweepResult result = run_sweep(source, sweep);
+  const SweepResult result = run_sweep(*open_trace(trace), sweep);
   std::vector<PlanRates> rates;
   auto next = result.stats.begin();
   for (std::size_t i = 0; i < inputs.set.plans.size(); ++i) {
@@ -101,7 +102,7 @@ PlotAxis memory_axis(std::int64_t bytes) {
 }  // namespace
 
 Plot plot_hit_rate(const PlotInputs& inputs) {
-  const SyntheticTraceSpec trace = trace_of(inputs);
+  const TraceSpec trace = trace_of(inputs);
   const std::vector<PlanRates> rates = simulate_rates(inputs, trace);
   const std::vector<CachePlan>& plans = inputs.set.plans;
   Table by_pack({{"attention_pack_size"}, {"block_size_tokens"}, {"hit_percent"}, {"unlimited_hit_percent"}});
@@ -148,14 +149,13 @@ Plot plot_hit_rate(const PlotInputs& inputs) {
 }
 
 std::vector<Plot> plot_blocks_in_use(const PlotInputs& inputs) {
-  SyntheticTraceSpec trace = trace_of(inputs);
-  trace.num_requests = std::min(trace.num_requests, most_series_requests);
+  TraceSpec trace = trace_of(inputs);
+  trace.max_requests = std::min(trace.max_requests.value_or(most_series_requests), most_series_requests);
   SweepSpec sweep;
   for (const CachePlan& plan : inputs.set.plans)
     sweep.simulations.push_back({.geometry = geometry_of(plan, inputs.engine),
                                  .driver = {.kind = DriverKind::closed_loop, .in_flight = requests_in_flight}});
-  SyntheticTrace source(trace);
-  const SweepResult result = run_sweep(source, sweep);
+  const SweepResult result = run_sweep(*open_trace(trace), sweep);
   std::vector<Plot> plots;
   for (std::size_t i = 0; i < inputs.set.plans.size(); ++i) {
     const CachePlan& plan = inputs.set.plans[i];

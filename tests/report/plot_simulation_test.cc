@@ -21,7 +21,7 @@ PlotInputs small_traffic(const std::vector<std::int64_t>& packs, std::int64_t me
   inputs.engine.cache_mode = CacheMode::align;
   inputs.engine.memory_bytes = memory;
   inputs.limits.max_model_lens = {32768};
-  inputs.trace.num_requests = 300;
+  inputs.trace.synthetic.num_requests = 300;
   inputs.set = make_plans(inputs.model, inputs.engine, inputs.limits, packs);
   return inputs;
 }
@@ -35,7 +35,7 @@ double number_at(const Table& table, std::size_t row, std::size_t column) {
 TEST_CASE("law: hit rates are those of the simulator, at the plan's own memory in both diagrams") {
   const PlotInputs inputs = small_traffic({5, 1});
   const Plot plot = plot_hit_rate(inputs);
-  SyntheticTraceSpec trace = inputs.trace;
+  SyntheticTraceSpec trace = inputs.trace.synthetic;
   trace.max_prompt_tokens = 32768;
   for (std::size_t i = 0; i < 2; ++i) {
     Simulation simulation(geometry_of(inputs.set.plans[i], inputs.engine));
@@ -48,6 +48,15 @@ TEST_CASE("law: hit rates are those of the simulator, at the plan's own memory i
     CHECK(number_at(plot.tables[0].table, 1 - i, 3) >= rate);  // a pool that never evicts
   }
   CHECK(number_at(plot.tables[1].table, 3, 0) == 8.0 * gib);
+}
+
+TEST_CASE("golden: a second copy of 979 tokens finds 528 of them again, from prompts written out") {
+  PlotInputs inputs = small_traffic({4});
+  inputs.trace.prompts = {{.tokens = 979, .copies = 2}};
+  const Plot plot = plot_hit_rate(inputs);
+  CHECK(number_at(plot.tables[0].table, 0, 1) == 528);
+  CHECK(number_at(plot.tables[0].table, 0, 2) == doctest::Approx(100.0 * 528 / (2 * 979)));
+  CHECK(plot.caption.starts_with("a prompt written out, one at a time."));
 }
 
 TEST_CASE("law: pictures of simulations show the values of their tables") {

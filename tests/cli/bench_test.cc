@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/cli/require_refused.h"
 #include "tests/cli/run_program.h"
 
 using namespace hybridkv::testing;
@@ -48,14 +49,7 @@ TEST_CASE("edge: what bench refuses, with what would work") {
            {"--pack 3..1", "runs backwards"},
            {"--form mla", "form mla keeps one latent per token, which is one KV head, not 2"},
            {"--kernel-block-size 5", "a kernel block of 5 tokens does not divide the block of 16 tokens"},
-           {"--backend cascade --window 8 --batch q8", "backend cascade does not support sliding_window"}}) {
-    CAPTURE(arguments);
-    const ProgramRun run = run_program(quick + arguments);
-    CHECK(run.exit_code == 2);
-    CAPTURE(run.output);
-    CHECK(contains(run.output, message));
-  }
-  const ProgramRun run = run_program(quick + "--batch 100000q1s1000k");
-  CHECK(run.exit_code == 3);
-  CHECK(contains(run.output, "of resident memory, but the budget is"));
+           {"--backend cascade --window 8 --batch q8", "backend cascade does not support sliding_window"}})
+    require_refused(quick + arguments, message);
+  require_refused(quick + "--batch 100000q1s1000k", 3, "of resident memory, but the budget is");
 }

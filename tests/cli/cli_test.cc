@@ -8,27 +8,17 @@
 #include <sstream>
 
 #include "report/plan_json.h"
+#include "tests/cli/require_refused.h"
 #include "tests/cli/run_program.h"
 #include "tests/cli/scratch_folder.h"
 
 using namespace hybridkv;
 using testing::contains;
 using testing::ProgramRun;
+using testing::require_refused;
 using testing::run_program;
 using testing::ScratchFolder;
 namespace fs = std::filesystem;
-
-namespace {
-
-void require_refused(const std::string& arguments, int exit_code, const std::string& message) {
-  CAPTURE(arguments);
-  const ProgramRun run = run_program(arguments);
-  CAPTURE(run.output);
-  CHECK(run.exit_code == exit_code);
-  CHECK(contains(run.output, message));
-}
-
-}  // namespace
 
 TEST_CASE("golden: the table of seven packs and the pack that costs fewest bytes") {
   const ProgramRun run = run_program("plan qwen3.5-397b");

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/cli/require_refused.h"
 #include "tests/cli/run_program.h"
 
 using namespace hybridkv::testing;
@@ -103,12 +104,6 @@ TEST_CASE("golden: the page maps of the documentation are what the program draws
 }
 
 TEST_CASE("edge: what plot refuses") {
-  const auto require_refused = [](const std::string& arguments, const std::string& message) {
-    const ProgramRun run = run_program(arguments);
-    CAPTURE(run.output);
-    CHECK(run.exit_code == 2);
-    CHECK(contains(run.output, message));
-  };
   require_refused("plot qwen3.5-397b", "--output");
   require_refused("plot qwen3.5-397b pie-chart -o /tmp/never", "no such kind; take one of block-size");
   require_refused("plot qwen3.5-397b block-size -o /dev/null", "/dev/null");

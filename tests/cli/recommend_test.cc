@@ -4,11 +4,13 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "tests/cli/require_refused.h"
 #include "tests/cli/run_program.h"
 
 using namespace hybridkv;
 using testing::contains;
 using testing::ProgramRun;
+using testing::require_refused;
 using testing::run_program;
 using nlohmann::json;
 
@@ -20,14 +22,6 @@ json json_of(const std::string& arguments) {
   CAPTURE(run.output);
   REQUIRE(run.exit_code == 0);
   return json::parse(run.output);
-}
-
-void require_refused(const std::string& arguments, int exit_code, const std::string& message) {
-  CAPTURE(arguments);
-  const ProgramRun run = run_program(arguments);
-  CAPTURE(run.output);
-  CHECK(run.exit_code == exit_code);
-  CHECK(contains(run.output, message));
 }
 
 /// A printed command without the name of the program.

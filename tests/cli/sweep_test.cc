@@ -16,12 +16,14 @@
 #include <thread>
 #include <vector>
 
+#include "tests/cli/require_refused.h"
 #include "tests/cli/run_program.h"
 #include "tests/cli/scratch_folder.h"
 
 using namespace hybridkv;
 using testing::contains;
 using testing::ProgramRun;
+using testing::require_refused;
 using testing::run_program;
 using testing::ScratchFolder;
 namespace fs = std::filesystem;
@@ -59,13 +61,6 @@ std::string swept(const std::string& arguments, const fs::path& file) {
   CAPTURE(run.output);
   REQUIRE(run.exit_code == 0);
   return text_of(file);
-}
-
-void require_refused(const std::string& arguments, const std::string& message) {
-  const ProgramRun run = run_program(arguments);
-  CAPTURE(run.output);
-  CHECK(run.exit_code == 2);
-  CHECK(contains(run.output, message));
 }
 
 /// Starts `hybridkv sweep` and kills it without warning once its file has grown by so many bytes and a while has

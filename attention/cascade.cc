@@ -88,19 +88,18 @@ class CascadeRun {
 
   void report() {
     largest_bias_ = std::max(largest_bias_, static_cast<std::int64_t>(bias_.capacity()));
-    const auto add = [](std::vector<Allocation>& list, const char* what, std::vector<std::int64_t> shape) {
-      Checked bytes = static_cast<std::int64_t>(sizeof(Real));
-      for (const std::int64_t extent : shape) bytes *= extent;
-      if (bytes > 0) list.push_back({what, std::move(shape), bytes});
+    const auto add = [this](const char* what, std::vector<std::int64_t> shape) {
+      memory_.note_scratch<Real>(what, std::move(shape));
     };
     const std::int64_t tokens = inputs_.num_tokens(), heads = inputs_.num_query_heads;
-    add(memory_.biases, "suffix_bias", {largest_bias_});
-    add(memory_.scratch, "queries", {tokens, heads, inputs_.head_size_k()});
-    add(memory_.scratch, "key_tile", {tile_keys_, inputs_.head_size_k()});
-    add(memory_.scratch, "value_tile", {tile_keys_, inputs_.head_size_v()});
-    add(memory_.scratch, "scores", {static_cast<std::int64_t>(scratch_.scores.size())});
-    add(memory_.scratch, "weighted_values", {static_cast<std::int64_t>(scratch_.weighted.size())});
-    add(memory_.scratch, "partial_results", {2, tokens, heads, inputs_.head_size_v() + 2});
+    if (largest_bias_ > 0)
+      memory_.biases.push_back(dense_allocation("suffix_bias", {largest_bias_}, sizeof(Real)));
+    add("queries", {tokens, heads, inputs_.head_size_k()});
+    add("key_tile", {tile_keys_, inputs_.head_size_k()});
+    add("value_tile", {tile_keys_, inputs_.head_size_v()});
+    add("scores", {static_cast<std::int64_t>(scratch_.scores.size())});
+    add("weighted_values", {static_cast<std::int64_t>(scratch_.weighted.size())});
+    add("partial_results", {2, tokens, heads, inputs_.head_size_v() + 2});
   }
 
   const AttentionInputs& inputs_;

@@ -6,6 +6,12 @@
 
 namespace hybridkv {
 
+Allocation dense_allocation(std::string what, std::vector<std::int64_t> shape, std::int64_t element_bytes) {
+  Checked bytes = element_bytes;
+  for (const std::int64_t extent : shape) bytes *= extent;
+  return {std::move(what), std::move(shape), bytes};
+}
+
 std::int64_t total_bytes(const std::vector<Allocation>& allocations) {
   Checked total = 0;
   for (const Allocation& allocation : allocations) total += allocation.bytes;

@@ -19,6 +19,9 @@ struct Allocation {
   bool operator==(const Allocation&) const = default;
 };
 
+/// The entry of a buffer without gaps. Throws InputError where its size overflows 64 bits.
+Allocation dense_allocation(std::string what, std::vector<std::int64_t> shape, std::int64_t element_bytes);
+
 std::int64_t total_bytes(const std::vector<Allocation>& allocations);
 
 /// Bytes of the allocations of that name, 0 where there is none.
@@ -28,6 +31,13 @@ std::int64_t bytes_of(const std::vector<Allocation>& allocations, std::string_vi
 struct MemoryReport {
   std::vector<Allocation> biases;   ///< biases and the block usages they are made of
   std::vector<Allocation> scratch;  ///< converted tiles, scores and partial results
+
+  /// Enters a buffer of elements of type T into `scratch`, unless it is empty.
+  template <class T>
+  void note_scratch(std::string what, std::vector<std::int64_t> shape) {
+    Allocation allocation = dense_allocation(std::move(what), std::move(shape), sizeof(T));
+    if (allocation.bytes > 0) scratch.push_back(std::move(allocation));
+  }
 
   /// A bias buffer of that shape, every element `value`, entered into `biases`.
   /// Throws ResourceError, with the bytes, where there is not enough memory.

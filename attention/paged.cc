@@ -331,9 +331,7 @@ class PagedRun {
 
   void report_memory() {
     const auto add = [this](const char* what, std::int64_t buffers, std::int64_t count) {
-      if (buffers > 0 && count > 0)
-        result_.memory.scratch.push_back(
-            {what, {buffers, count}, buffers * count * static_cast<std::int64_t>(sizeof(float))});
+      result_.memory.note_scratch<float>(what, {buffers, count});
     };
     const auto threads = static_cast<std::int64_t>(scratch_.size());
     add("queries", threads, plan_.max_head_rows * channels_k_);

@@ -125,9 +125,7 @@ class UnifiedRun {
 
   void report_scratch() {
     const auto add = [this](const char* what, std::vector<std::int64_t> shape) {
-      Checked bytes = static_cast<std::int64_t>(sizeof(Real));
-      for (const std::int64_t extent : shape) bytes *= extent;
-      if (bytes > 0) memory_.scratch.push_back({what, std::move(shape), bytes});
+      memory_.note_scratch<Real>(what, std::move(shape));
     };
     const std::int64_t tokens = inputs_.num_tokens(), heads = inputs_.num_query_heads;
     add("queries", {tokens, heads, inputs_.head_size_k()});

@@ -23,7 +23,7 @@ struct BenchOptions {
   std::vector<std::string> orders, dtypes;
   std::vector<std::int64_t> block_sizes, threads{1};
   std::string form, bias, simd;
-  std::optional<std::int64_t> kernel_block, query_heads, kv_heads, head_size, page_bytes;
+  std::optional<std::int64_t> kernel_block, query_heads, kv_heads, head_size;
   std::int64_t shared_prefix = 0, window = 0;
   double min_seconds = 0.5;
   OutputOptions output;

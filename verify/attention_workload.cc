@@ -7,6 +7,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "attention/backend.h"
 #include "layout/convert.h"
 #include "layout/random.h"
 #include "verify/machine_rates.h"
@@ -141,9 +142,7 @@ AttentionWorkload::AttentionWorkload(const AttentionWorkloadSpec& spec, Resident
   charge_.emplace(budget, resident, fmt::format("a batch of {} with its cache", to_string(spec.batch)));
   inputs_.metadata = page_batch(spec, sizes);
   const CommonAttentionMetadata& metadata = inputs_.metadata;
-  inputs_.is_decode.resize(metadata.num_reqs);
-  for (std::int64_t request = 0; request < metadata.num_reqs; ++request)
-    inputs_.is_decode[request] = metadata.query_len(request) == 1;
+  inputs_.is_decode = decodes_by_length(metadata, 1);
 
   pool_ = Pool(Checked(num_blocks) * how.page_bytes);
   advise_huge_pages(pool_);

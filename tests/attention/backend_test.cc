@@ -13,6 +13,7 @@
 #include "tests/attention/batch.h"
 #include "tests/attention/random_shape.h"
 #include "tests/attention/run_backend.h"
+#include "test_paths.h"
 
 namespace hybridkv::test {
 namespace {

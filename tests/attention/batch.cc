@@ -11,6 +11,7 @@
 #include "attention/cache_write.h"
 #include "layout/convert.h"
 #include "layout/npy.h"
+#include "test_paths.h"
 
 namespace hybridkv::test {
 

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "layout/error.h"
+#include "test_paths.h"
 
 namespace hybridkv {
 namespace {

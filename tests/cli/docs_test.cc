@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/cli/run_program.h"
+#include "test_paths.h"
 
 using namespace hybridkv::testing;
 

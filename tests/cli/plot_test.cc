@@ -8,6 +8,7 @@
 
 #include "tests/cli/require_refused.h"
 #include "tests/cli/run_program.h"
+#include "test_paths.h"
 
 using namespace hybridkv::testing;
 namespace fs = std::filesystem;

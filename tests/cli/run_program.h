@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <stdexcept>
 #include <string>
+#include "test_paths.h"
 
 /// Runs the built program as a user does, in a shell.
 namespace hybridkv::testing {

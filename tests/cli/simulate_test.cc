@@ -12,6 +12,7 @@
 
 #include "simulator/trace_file.h"
 #include "tests/cli/run_program.h"
+#include "test_paths.h"
 
 using namespace hybridkv;
 using testing::contains;

@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "layout/error.h"
+#include "test_paths.h"
 
 namespace hybridkv {
 namespace {

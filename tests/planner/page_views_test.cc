@@ -6,6 +6,7 @@
 
 #include "planner/plan.h"
 #include "tests/planner/models.h"
+#include "test_paths.h"
 
 using namespace hybridkv;
 using nlohmann::json;

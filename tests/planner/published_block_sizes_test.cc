@@ -9,6 +9,7 @@
 #include "planner/capacity.h"
 #include "planner/plan.h"
 #include "tests/planner/models.h"
+#include "test_paths.h"
 
 using namespace hybridkv;
 

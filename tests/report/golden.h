@@ -4,6 +4,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include "test_paths.h"
 
 namespace hybridkv::testing {
 

@@ -9,6 +9,7 @@
 #include "tests/report/json_schema.h"
 #include "tests/report/random_plan.h"
 #include "tests/report/sample_plan.h"
+#include "test_paths.h"
 
 using namespace hybridkv;
 using nlohmann::json;

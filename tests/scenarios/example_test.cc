@@ -8,6 +8,7 @@
 #include "scenarios/model_keys.h"
 #include "scenarios/scenario_keys.h"
 #include "scenario_text.h"
+#include "test_paths.h"
 
 // scenarios/example.yaml documents every key: as it is, or in lines that begin with "#:".
 

@@ -12,6 +12,7 @@
 #include "scenarios/model_library.h"
 #include "scenarios/model_reader.h"
 #include "scenarios/model_tree.h"
+#include "test_paths.h"
 
 namespace hybridkv::test {
 

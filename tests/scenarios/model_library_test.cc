@@ -8,6 +8,7 @@
 
 #include "mamba/recurrent_spec.h"
 #include "scenario_text.h"
+#include "test_paths.h"
 
 namespace hybridkv::test {
 

@@ -10,6 +10,7 @@
 #include "scenarios/model_library.h"
 #include "scenario_text.h"
 #include "scenarios/sweep_axes.h"
+#include "test_paths.h"
 
 namespace hybridkv::test {
 

@@ -10,6 +10,7 @@
 
 #include "scenarios/model_keys.h"
 #include "scenarios/scenario_keys.h"
+#include "test_paths.h"
 
 namespace hybridkv::test {
 

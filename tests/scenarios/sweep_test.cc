@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "scenario_text.h"
+#include "test_paths.h"
 
 namespace hybridkv::test {
 

@@ -3,6 +3,7 @@
 
 #include "simulator/trace_file.h"
 #include "tests/simulator/replay_rows.h"
+#include "test_paths.h"
 
 using namespace hybridkv;
 using namespace hybridkv::testing;

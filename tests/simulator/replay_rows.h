@@ -10,6 +10,7 @@
 
 #include "simulator/simulation.h"
 #include "simulator/trace.h"
+#include "test_paths.h"
 
 namespace hybridkv::testing {
 

@@ -8,6 +8,7 @@
 #include "simulator/simulation.h"
 #include "simulator/trace_file.h"
 #include "tests/simulator/replay_rows.h"
+#include "test_paths.h"
 
 using namespace hybridkv;
 using namespace hybridkv::testing;

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "layout/error.h"
+#include "test_paths.h"
 
 using namespace hybridkv;
 

@@ -12,6 +12,7 @@
 #include "layout/npy.h"
 #include "tests/verify/plans.h"
 #include "verify/verify.h"
+#include "test_paths.h"
 
 using namespace hybridkv;
 namespace fs = std::filesystem;

@@ -1,15 +1,25 @@
 # One static library per folder, so that the linker sees the direction of the includes.
 
+# What whoever links a library of this house needs.
+add_library(hybridkv_headers INTERFACE)
+target_include_directories(hybridkv_headers INTERFACE "${CMAKE_CURRENT_SOURCE_DIR}")
+target_compile_features(hybridkv_headers INTERFACE cxx_std_20)
+
+# What only this house's own files are compiled with: linked PRIVATE, so that a parent project never sees it.
 add_library(hybridkv_flags INTERFACE)
-target_compile_options(hybridkv_flags INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror
-  -Wno-missing-field-initializers)  # specs are written with designated initialisers; the rest has defaults
-target_include_directories(hybridkv_flags INTERFACE "${CMAKE_CURRENT_SOURCE_DIR}")
+if(HYBRIDKV_WARNINGS)
+  target_compile_options(hybridkv_flags INTERFACE
+    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror
+    -Wno-missing-field-initializers)  # specs are written with designated initialisers; the rest has defaults
+endif()
 if(HYBRIDKV_SANITIZE)
   target_compile_options(hybridkv_flags INTERFACE
-    -fsanitize=${HYBRIDKV_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
-    -Wno-maybe-uninitialized)  # GCC 12 reports destructors of empty optionals in instrumented code
+    -fsanitize=${HYBRIDKV_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(hybridkv_flags INTERFACE -fsanitize=${HYBRIDKV_SANITIZE})
+  if(HYBRIDKV_WARNINGS AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # GCC 12 reports destructors of empty optionals in instrumented code.
+    target_compile_options(hybridkv_flags INTERFACE -Wno-maybe-uninitialized)
+  endif()
 endif()
 
 function(_hybridkv_link target)
@@ -34,7 +44,7 @@ function(hybridkv_module name)
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cc")
   if(sources)
     add_library(hybridkv_${name} STATIC ${sources})
-    target_link_libraries(hybridkv_${name} PUBLIC hybridkv_flags)
+    target_link_libraries(hybridkv_${name} PUBLIC hybridkv_headers PRIVATE hybridkv_flags)
     _hybridkv_link(hybridkv_${name} ${arg_USES})
   else()
     add_library(hybridkv_${name} INTERFACE)
@@ -47,7 +57,7 @@ function(hybridkv_program name folder)
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cc")
   if(sources)
     add_executable(${name} ${sources})
-    target_link_libraries(${name} PUBLIC hybridkv_flags)
+    target_link_libraries(${name} PRIVATE hybridkv_flags)
     _hybridkv_link(${name} ${arg_USES})
     target_compile_definitions(${name} PRIVATE HYBRIDKV_VERSION="${PROJECT_VERSION}")
   endif()

@@ -1,0 +1,26 @@
+# Inside another project: no warning flag and no build type of ours, neither tests nor benchmarks; and with our warnings
+# on, the parent's own targets still see none of them.
+# Run as: cmake -D SOURCE_DIR=… -D BUILD_DIR=… -D COMPILER=… -D GENERATOR=… -D FETCHED_DIR=… -P no_flag_leaks.cmake
+function(configure_parent name library_options)
+  set(build "${BUILD_DIR}/${name}")
+  file(REMOVE_RECURSE "${build}")
+  execute_process(
+    COMMAND "${CMAKE_COMMAND}" -S "${SOURCE_DIR}/tests/parent_project" -B "${build}" -G "${GENERATOR}"
+            -D "HYBRIDKV_DIR=${SOURCE_DIR}" -D "CMAKE_CXX_COMPILER=${COMPILER}" -D CMAKE_CXX_COMPILER_WORKS=ON
+            -D "FETCHCONTENT_BASE_DIR=${FETCHED_DIR}" ${ARGN}
+    RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "the parent project does not configure:\n${output}")
+  endif()
+  file(READ "${build}/settings.txt" settings)
+  foreach(expected "app options: \n" "library options: ${library_options}" "build type: \n"
+          "tests and benchmarks:\n")
+    string(FIND "${settings}" "${expected}" at)
+    if(at EQUAL -1)
+      message(FATAL_ERROR "inside another project (${name}): no line \"${expected}\" in\n${settings}")
+    endif()
+  endforeach()
+endfunction()
+
+configure_parent(defaults "\n")
+configure_parent(with_our_warnings "-Wall;" -D HYBRIDKV_WARNINGS=ON)

@@ -10,6 +10,9 @@ namespace {
 
 using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using Vector = Eigen::VectorXf;
+/// Running sums of log decays. In double, because exponents are differences of them: the sums grow with the chunk, and
+/// in float the difference of two large neighbours would keep the rounding of both.
+using Sums = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using Rows = Eigen::Map<const Matrix, 0, Eigen::OuterStride<>>;
 
 Rows rows(const HeadRows& table, std::int64_t tokens, std::int64_t width) {
@@ -17,8 +20,8 @@ Rows rows(const HeadRows& table, std::int64_t tokens, std::int64_t width) {
 }
 
 /// Running sums down the rows.
-Matrix running_sum(const Rows& values) {
-  Matrix sum = values;
+Sums running_sum(const Rows& values) {
+  Sums sum = values.cast<double>();
   for (Eigen::Index row = 1; row < sum.rows(); ++row) sum.row(row) += sum.row(row - 1);
   return sum;
 }
@@ -27,13 +30,13 @@ Matrix running_sum(const Rows& values) {
 constexpr Eigen::Index block_tokens = 16;
 
 /// The products a_t · b_s of all s <= t, each decayed from s to t; zero above the diagonal.
-Matrix decayed_products(const Rows& a, const Rows& b, const Matrix& sum) {
+Matrix decayed_products(const Rows& a, const Rows& b, const Sums& sum) {
   const Eigen::Index tokens = a.rows();
   Matrix result = Matrix::Zero(tokens, tokens);
   if (sum.cols() == 1) {
     result.noalias() = a * b.transpose();
     for (Eigen::Index t = 0; t < tokens; ++t) {
-      for (Eigen::Index s = 0; s <= t; ++s) result(t, s) *= std::exp(sum(t, 0) - sum(s, 0));
+      for (Eigen::Index s = 0; s <= t; ++s) result(t, s) *= std::exp(static_cast<float>(sum(t, 0) - sum(s, 0)));
       result.row(t).tail(tokens - t - 1).setZero();
     }
     return result;
@@ -42,20 +45,21 @@ Matrix decayed_products(const Rows& a, const Rows& b, const Matrix& sum) {
     const Eigen::Index count = std::min(block_tokens, tokens - first);
     const auto meeting = sum.row(first).array();
     const Matrix late = a.middleRows(first, count).array() *
-                        (sum.middleRows(first, count).array().rowwise() - meeting).exp();
-    const Matrix early = b.topRows(first).array() * (-(sum.topRows(first).array().rowwise() - meeting)).exp();
+                        (sum.middleRows(first, count).array().rowwise() - meeting).cast<float>().exp();
+    const Matrix early =
+        b.topRows(first).array() * (-(sum.topRows(first).array().rowwise() - meeting)).cast<float>().exp();
     result.block(first, 0, count, first).noalias() = late * early.transpose();
     for (Eigen::Index t = first; t < first + count; ++t)
       for (Eigen::Index s = first; s <= t; ++s)
-        result(t, s) = (a.row(t).array() * b.row(s).array() * (sum.row(t) - sum.row(s)).array().exp()).sum();
+        result(t, s) = (a.row(t).array() * b.row(s).array() * (sum.row(t) - sum.row(s)).cast<float>().array().exp()).sum();
   }
   return result;
 }
 
 /// Rows scaled by e^exponent, an exponent a row or one an element.
-Matrix scaled(const Rows& values, const Matrix& exponents) {
-  if (exponents.cols() == 1) return values.array().colwise() * exponents.col(0).array().exp();
-  return values.array() * exponents.array().exp();
+Matrix scaled(const Rows& values, const Sums& exponents) {
+  if (exponents.cols() == 1) return values.array().colwise() * exponents.col(0).cast<float>().array().exp();
+  return values.array() * exponents.cast<float>().array().exp();
 }
 
 }  // namespace
@@ -67,7 +71,7 @@ void run_head_chunk(const HeadChunk& chunk, float* state) {
   Eigen::Map<Matrix> s(state, chunk.value_dim, chunk.key_dim);
   Eigen::Map<Matrix, 0, Eigen::OuterStride<>> output(chunk.output, chunk.tokens, chunk.value_dim,
                                                       Eigen::OuterStride<>(chunk.output_stride));
-  const Matrix sum = running_sum(rows(chunk.log_decay, chunk.tokens, chunk.decays_by_channel ? chunk.key_dim : 1));
+  const Sums sum = running_sum(rows(chunk.log_decay, chunk.tokens, chunk.decays_by_channel ? chunk.key_dim : 1));
 
   Matrix added = value;  // U: what each token adds to the state along its key
   if (chunk.beta) {
@@ -81,11 +85,11 @@ void run_head_chunk(const HeadChunk& chunk, float* state) {
   output.noalias() = scaled(query, sum) * s.transpose();
   output.noalias() += decayed_products(query, key, sum) * added;
 
-  const Matrix to_end = (-sum).rowwise() + sum.row(chunk.tokens - 1);
+  const Sums to_end = (-sum).rowwise() + sum.row(chunk.tokens - 1);
   if (chunk.decays_by_channel)
-    s.array().rowwise() *= sum.row(chunk.tokens - 1).array().exp();
+    s.array().rowwise() *= sum.row(chunk.tokens - 1).cast<float>().array().exp();
   else
-    s *= std::exp(sum(chunk.tokens - 1, 0));
+    s *= std::exp(static_cast<float>(sum(chunk.tokens - 1, 0)));
   s.noalias() += added.transpose() * scaled(key, to_end);
 }
 

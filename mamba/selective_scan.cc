@@ -12,7 +12,10 @@ void run_scan_chunk(const ScanChunk& chunk, std::span<float> state) {
     const float* rate = chunk.decay_rate + channel * size;
     float* before = state.data() + channel * size;
     local.assign(local.size(), 0.0f);
-    float elapsed = 0;
+    double elapsed = 0;  // a float would lose a digit over a long chunk, and the rate multiplies what is lost
+    const auto decay_since_start = [&](float decay_rate) {
+      return std::exp(static_cast<float>(-decay_rate * elapsed));
+    };
     for (std::int64_t token = 0; token < chunk.tokens; ++token) {
       const float step = chunk.step[token * chunk.channels + channel];
       const float input = step * chunk.x[token * chunk.channels + channel];
@@ -22,11 +25,11 @@ void run_scan_chunk(const ScanChunk& chunk, std::span<float> state) {
       float sum = 0;
       for (std::int64_t n = 0; n < size; ++n) {
         local[n] = std::exp(-rate[n] * step) * local[n] + input * b[n];
-        sum += c[n] * (local[n] + std::exp(-rate[n] * elapsed) * before[n]);
+        sum += c[n] * (local[n] + decay_since_start(rate[n]) * before[n]);
       }
       chunk.output[token * chunk.channels + channel] += sum;
     }
-    for (std::int64_t n = 0; n < size; ++n) before[n] = std::exp(-rate[n] * elapsed) * before[n] + local[n];
+    for (std::int64_t n = 0; n < size; ++n) before[n] = decay_since_start(rate[n]) * before[n] + local[n];
   }
 }
 

@@ -96,6 +96,60 @@ TEST_CASE("edge: strong decays neither overflow nor lose what is left") {
   }
 }
 
+/// Where a row holds what makes its decays: a, dt or g, before the bias; no columns for fixed decays or none.
+struct GateColumns {
+  std::int64_t first = 0, count = 0;
+};
+GateColumns gate_columns(const RecurrentSpec& spec) {
+  const std::int64_t width = input_width(spec);
+  if (const auto* gdn = std::get_if<GdnSpec>(&spec)) return {width - gdn->value_heads, gdn->value_heads};
+  if (const auto* mamba2 = std::get_if<Mamba2Spec>(&spec)) return {width - mamba2->heads, mamba2->heads};
+  if (const auto* mamba1 = std::get_if<Mamba1Spec>(&spec)) return {mamba1->inner_size, mamba1->inner_size};
+  if (const auto* kda = std::get_if<KdaSpec>(&spec)) return {3 * kda->heads * kda->head_dim, kda->heads * kda->head_dim};
+  return {};
+}
+
+TEST_CASE("edge: weak decays behind strong ones keep their digits in a long chunk") {
+  // Every fourth token forgets nearly all, so that running sums of log decays reach thousands; what lies between two
+  // neighbours is a few tenths, and in float it would keep the rounding of the thousands.
+  for (const RecurrentSpec& spec : one_of_each_family()) {
+    const GateColumns gates = gate_columns(spec);
+    if (gates.count == 0) continue;
+    CAPTURE(family_name(spec));
+    const RecurrentLayer layer = random_layer(spec, 2);
+    std::vector<float> inputs = random_inputs(spec, tokens, 4);
+    for (std::int64_t token = 0; token < tokens; token += 4)
+      for (std::int64_t i = 0; i < gates.count; ++i) inputs[token * input_width(spec) + gates.first + i] = 25;
+    CHECK(chunked_error(layer, inputs, reference_of(layer, inputs), 256, DType::fp32) <= 2e-6);
+  }
+}
+
+TEST_CASE("edge: a state that outlives a very long chunk of equal decays keeps its digits") {
+  // Sums of equal numbers round the same way every time.
+  constexpr std::int64_t long_chunk = 4096;
+  for (const RecurrentSpec& spec : {RecurrentSpec(Mamba1Spec{3, 4, 4}), RecurrentSpec(Mamba2Spec{2, 3, 4, 1, 4, 64}),
+                                    RecurrentSpec(GdnSpec{1, 2, 4, 3, 4}), RecurrentSpec(LinearAttentionSpec{2, 4})}) {
+    CAPTURE(family_name(spec));
+    RecurrentLayer layer = random_layer(spec, 5);
+    const GateColumns gates = gate_columns(spec);
+    for (float& log : layer.weights.decay_log) log = gates.count == 0 ? -7.0f : -0.1f;
+    for (float& bias : layer.weights.step_bias) bias = 0;
+    std::vector<float> inputs(static_cast<std::size_t>(long_chunk * input_width(spec)), 0.0f);
+    for (std::int64_t token = 0; token < long_chunk; ++token)
+      for (std::int64_t i = 0; i < gates.count; ++i) inputs[token * input_width(spec) + gates.first + i] = -7.3f;
+    RecurrentStateRef state = initial_state(spec);
+    for (double& value : state.ssm) value = 1;
+    StatePages pages(spec, 1, DType::fp32);
+    const StateView view = pages.at(0);
+    store_tensor(view.ssm, std::vector<float>(state.ssm.size(), 1.0f));
+    std::vector<double> slow(static_cast<std::size_t>(long_chunk * output_width(spec)));
+    std::vector<float> outputs(slow.size());
+    run_reference(layer, std::vector<double>(inputs.begin(), inputs.end()), state, slow);
+    run_chunked(layer, inputs, view, view, long_chunk, outputs);
+    CHECK(relative_error(load_tensor(view.ssm), state.ssm) <= 3e-6);
+  }
+}
+
 /// Drafts 1 + s tokens a step, of which `accepted[i]` are right and the rest wrong; returns the kept outputs.
 std::vector<float> decode_with_drafts(const RecurrentLayer& layer, const std::vector<float>& inputs,
                                       std::span<const StateView> blocks, std::int64_t prompt,

@@ -20,4 +20,11 @@ Real softplus(Real x) {
   return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
 }
 
+/// The log of the decay of one token: -rate softplus(gate), or, with a limit > 0, -limit sigmoid(rate gate), which
+/// stays in (-limit, 0).
+template <class Real>
+Real log_decay(Real rate, Real gate, Real limit) {
+  return limit > 0 ? -limit * sigmoid(rate * gate) : -rate * softplus(gate);
+}
+
 }  // namespace hybridkv

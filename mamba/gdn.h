@@ -12,6 +12,9 @@ struct GdnSpec {
   std::int64_t key_head_dim = 0;    ///< Dk, >= 1
   std::int64_t value_head_dim = 0;  ///< Dv, >= 1
   std::int64_t conv_kernel = 0;     ///< K, >= 1
+  /// Whether beta is 2 sigmoid(b), not sigmoid(b), so that a state may turn over along a key (an eigenvalue of the step
+  /// below 0); Olmo-hybrid does.
+  bool doubled_beta = false;
   bool operator==(const GdnSpec&) const = default;
 };
 

@@ -4,13 +4,16 @@
 
 namespace hybridkv {
 
-/// A Kimi delta attention layer: a gated delta rule whose decay is one per key channel (Kimi-Linear).
+/// A Kimi delta attention layer: a gated delta rule whose decay is one per key channel (Kimi-Linear, Ling, GLM-5.3).
 /// Example: Kimi-K3 (96 heads of 128) at TP16, bf16 conv, fp32 ssm: conv (3, 2304), ssm (6, 128, 128), 407,040 bytes.
 struct KdaSpec {
   std::int64_t heads = 0;        ///< H, of q, k and v alike, >= 1
   std::int64_t head_dim = 0;     ///< D, >= 1
   std::int64_t conv_kernel = 4;  ///< K, >= 1
   bool conv_holds_drafts = false;///< the convolution state grows with the speculative tokens, as newer engines have it
+  /// Largest -log of a token's decay, > 0, for layers that bound it: -limit sigmoid(exp(A_log) (g + dt_bias)); 0: the
+  /// log of the decay is -exp(A_log) softplus(g + dt_bias), without a bound. Ling, GLM-5.3 and Kimi-K3 have 5.
+  double log_decay_limit = 0;
   bool operator==(const KdaSpec&) const = default;
 };
 

@@ -116,7 +116,7 @@ void run(const GdnSpec& spec, const RecurrentLayer& layer, const Rows& rows, Run
     const float rate = std::exp(layer.weights.decay_log[head]);
     for (std::int64_t token = 0; token < rows.tokens; ++token) {
       const float* gates = rows.input(token) + channels + head;
-      beta[token] = sigmoid(gates[0]);
+      beta[token] = (spec.doubled_beta ? 2 : 1) * sigmoid(gates[0]);
       log_decay[token] = -rate * softplus(gates[spec.value_heads] + layer.weights.step_bias[head]);
     }
     const float* q = qkv.data() + head / (spec.value_heads / spec.key_heads) * spec.key_head_dim;
@@ -133,23 +133,24 @@ void run(const KdaSpec& spec, const RecurrentLayer& layer, const Rows& rows, Run
   const std::int64_t dim = spec.head_dim;
   const std::int64_t width = spec.heads * dim;
   std::vector<float> qkv = convolve_and_activate(layer, rows, state);
-  std::vector<float> log_decay(static_cast<std::size_t>(rows.tokens * dim));
+  std::vector<float> log_decays(static_cast<std::size_t>(rows.tokens * dim));
   std::vector<float> beta(static_cast<std::size_t>(rows.tokens));
   for (std::int64_t head = 0; head < spec.heads; ++head) {
     const float rate = std::exp(layer.weights.decay_log[head]);
+    const float limit = static_cast<float>(spec.log_decay_limit);
     for (std::int64_t token = 0; token < rows.tokens; ++token) {
       float* q = qkv.data() + token * 3 * width + head * dim;
       make_unit_length(q, dim, 1 / std::sqrt(static_cast<float>(dim)));
       make_unit_length(q + width, dim, 1);
       const float* gates = rows.input(token) + 3 * width;
       for (std::int64_t i = head * dim; i < (head + 1) * dim; ++i)
-        log_decay[token * dim + i - head * dim] = -rate * softplus(gates[i] + layer.weights.step_bias[i]);
+        log_decays[token * dim + i - head * dim] = log_decay(rate, gates[i] + layer.weights.step_bias[i], limit);
       beta[token] = sigmoid(gates[width + head]);
     }
     const float* q = qkv.data() + head * dim;
     run_head_chunk({.tokens = rows.tokens, .key_dim = dim, .value_dim = dim, .query = {q, 3 * width},
                     .key = {q + width, 3 * width}, .value = {q + 2 * width, 3 * width},
-                    .log_decay = {log_decay.data(), dim}, .decays_by_channel = true, .beta = beta.data(),
+                    .log_decay = {log_decays.data(), dim}, .decays_by_channel = true, .beta = beta.data(),
                     .output = rows.outputs + head * dim, .output_stride = rows.output_width},
                    state.ssm.data() + head * dim * dim);
   }

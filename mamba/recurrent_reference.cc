@@ -108,7 +108,7 @@ void step(const GdnSpec& spec, const RecurrentLayer& layer, Row input, Recurrent
     delta_rule(unit_length(Row(qkv).subspan(key_head * spec.key_head_dim, spec.key_head_dim)),
                unit_length(Row(qkv).subspan(keys + key_head * spec.key_head_dim, spec.key_head_dim)),
                Row(qkv).subspan(2 * keys + head * spec.value_head_dim, spec.value_head_dim),
-               std::vector<double>(spec.key_head_dim, decay), sigmoid(b[head]),
+               std::vector<double>(spec.key_head_dim, decay), (spec.doubled_beta ? 2 : 1) * sigmoid(b[head]),
                std::span(state.ssm).subspan(head * size, size),
                output.subspan(head * spec.value_head_dim, spec.value_head_dim));
   }
@@ -122,8 +122,9 @@ void step(const KdaSpec& spec, const RecurrentLayer& layer, Row input, Recurrent
   for (std::int64_t head = 0; head < spec.heads; ++head) {
     std::vector<double> decay(dim);
     for (std::int64_t i = 0; i < dim; ++i)
-      decay[i] = std::exp(-std::exp(double{layer.weights.decay_log[head]}) *
-                          softplus(input[3 * width + head * dim + i] + layer.weights.step_bias[head * dim + i]));
+      decay[i] = std::exp(log_decay(std::exp(double{layer.weights.decay_log[head]}),
+                                    input[3 * width + head * dim + i] + layer.weights.step_bias[head * dim + i],
+                                    spec.log_decay_limit));
     delta_rule(unit_length(Row(qkv).subspan(head * dim, dim)), unit_length(Row(qkv).subspan(width + head * dim, dim)),
                Row(qkv).subspan(2 * width + head * dim, dim), decay, sigmoid(input[4 * width + head]),
                std::span(state.ssm).subspan(head * dim * dim, dim * dim), output.subspan(head * dim, dim));

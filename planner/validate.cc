@@ -77,10 +77,15 @@ void validate(const Mamba1Spec& layer, const std::string& path) {
   dimension(layer.conv_kernel, path + ".conv_kernel");
 }
 
+constexpr double largest_log_decay = 1000;  // e^-1000 is 0 in every format
+
 void validate(const KdaSpec& layer, const std::string& path) {
   dimension(layer.heads, path + ".heads");
   dimension(layer.head_dim, path + ".head_dim");
   dimension(layer.conv_kernel, path + ".conv_kernel");
+  if (!(layer.log_decay_limit >= 0 && layer.log_decay_limit <= largest_log_decay))
+    throw SpecError(path + ".log_decay_limit", fmt::format("must be 0 (no limit) to {}, is {}", largest_log_decay,
+                                                           layer.log_decay_limit));
 }
 
 void validate(const ShortConvSpec& layer, const std::string& path) {

@@ -49,7 +49,7 @@ const std::vector<HfArchitecture>& architectures() {
        {Form::layer_types, Form::full_attention_interval},
        plain_attention,
        hf_gdn},
-      {{"olmo_hybrid"}, {"OlmoHybridForCausalLM"}, {Form::layer_types}, plain_attention, hf_gdn},
+      {{"olmo_hybrid"}, {"OlmoHybridForCausalLM"}, {Form::layer_types}, plain_attention, hf_olmo_gdn},
       // States are fp32 where the config does not say: vLLM, NemotronHForCausalLMConfig.
       {{"nemotron_h"},
        {"NemotronHForCausalLM"},

@@ -5,7 +5,9 @@
 #include <initializer_list>
 #include <utility>
 
+#include "scenarios/key_table.h"
 #include "scenarios/model_tree.h"
+#include "scenarios/number.h"
 
 namespace hybridkv {
 
@@ -102,6 +104,14 @@ YamlNode hf_gdn(const HfFields& fields) {
                          {"key_head_dim", fields.number({"linear_key_head_dim"}, "channels of a key head")},
                          {"value_head_dim", fields.number({"linear_value_head_dim"}, "channels of a value head")},
                          {"conv_kernel", fields.number({"linear_conv_kernel_dim"}, "taps of the convolution")}});
+}
+
+YamlNode hf_olmo_gdn(const HfFields& fields) {
+  YamlNode kind = hf_gdn(fields);
+  const YamlNode* allowed = fields.find({"linear_allow_neg_eigval"});
+  if (!allowed || read_flag(fields.path("linear_allow_neg_eigval"), *allowed))
+    tree_add(kind, "doubled_beta", tree_scalar("true", allowed ? allowed->place : kind.place));
+  return kind;
 }
 
 namespace {
@@ -222,19 +232,45 @@ YamlNode hf_linear(const HfFields& fields) {
   return kind_of("linear", {{"heads", heads}, {"head_dim", head_size(fields, heads, 1)}});
 }
 
+namespace {
+
+/// Limits the decay of a kda kind by the field that bounds its log from below; as `otherwise` says where it is absent.
+void add_log_decay_limit(YamlNode& kind, const HfFields& fields, const std::string& name, const char* otherwise) {
+  const YamlNode* bound = fields.find({name});
+  if (!bound) {
+    if (otherwise) tree_add(kind, "log_decay_limit", tree_scalar(otherwise, kind.place));
+    return;
+  }
+  const bool negative = bound->kind == YamlNode::Kind::scalar && !bound->quoted && bound->text.starts_with('-');
+  const ParsedReal limit = parse_real(negative ? std::string_view(bound->text).substr(1) : "");
+  if (!limit.problem.empty() || limit.value == 0)
+    fail_at(bound->place, "{}: {}, where a number below 0 is expected, the least log of a decay", fields.path(name),
+            describe_json(*bound));
+  tree_add(kind, "log_decay_limit", tree_scalar(fmt::format("{}", limit.value), bound->place));
+}
+
+}  // namespace
+
 YamlNode hf_kda(const HfFields& fields) {
   const auto config = fields.section("linear_attn_config");
   if (!config) throw fields.missing({"linear_attn_config"}, "heads of Kimi delta attention");
-  return kind_of("kda", {{"heads", config->number({"num_heads"}, "heads of Kimi delta attention")},
-                         {"head_dim", config->number({"head_dim"}, "channels of one of its heads")},
-                         {"conv_kernel", config->number({"short_conv_kernel_size"}, "taps of the convolution")}});
+  YamlNode kind =
+      kind_of("kda", {{"heads", config->number({"num_heads"}, "heads of Kimi delta attention")},
+                      {"head_dim", config->number({"head_dim"}, "channels of one of its heads")},
+                      {"conv_kernel", config->number({"short_conv_kernel_size"}, "taps of the convolution")}});
+  add_log_decay_limit(kind, *config, "gate_lower_bound", nullptr);
+  return kind;
 }
 
 YamlNode hf_bailing_recurrent(const HfFields& fields) {
   const auto conv = fields.optional_number({"short_conv_kernel_size"});
   if (!conv) return hf_linear(fields);
   const HfNumber heads = fields.number({"num_attention_heads"}, "heads of Kimi delta attention");
-  return kind_of("kda", {{"heads", heads}, {"head_dim", head_size(fields, heads, 1)}, {"conv_kernel", *conv}});
+  YamlNode kind = kind_of("kda", {{"heads", heads}, {"head_dim", head_size(fields, heads, 1)}, {"conv_kernel", *conv}});
+  const YamlNode* safe = fields.find({"kda_safe_gate"});
+  if (!safe || read_flag(fields.path("kda_safe_gate"), *safe))
+    add_log_decay_limit(kind, fields, "kda_lower_bound", "5");
+  return kind;
 }
 
 }  // namespace hybridkv

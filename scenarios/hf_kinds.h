@@ -22,8 +22,10 @@ YamlNode hf_mla(const HfFields& fields);
 /// hf_mla where kv_lora_rank is declared, else hf_attention: bailing_hybrid, bailing_moe_linear.
 YamlNode hf_bailing_attention(const HfFields& fields);
 
-/// linear_num_key_heads and so on: qwen3_next, qwen3_5, olmo_hybrid.
+/// linear_num_key_heads and so on: qwen3_next, qwen3_5.
 YamlNode hf_gdn(const HfFields& fields);
+/// As hf_gdn; beta is doubled unless linear_allow_neg_eigval is false: olmo_hybrid.
+YamlNode hf_olmo_gdn(const HfFields& fields);
 
 /// mamba_n_heads, mamba_d_head (a number, or "auto" for the inner size shared by the heads) and so on:
 /// granitemoehybrid, bamba, falcon_h1. The inner size is mamba_d_ssm, else mamba_expand * hidden_size, and must be
@@ -45,10 +47,12 @@ YamlNode hf_short_conv(const HfFields& fields);
 /// Linear attention with as many heads, and as large ones, as the attention: minimax.
 YamlNode hf_linear(const HfFields& fields);
 
-/// num_heads, head_dim and short_conv_kernel_size of linear_attn_config: kimi_linear.
+/// num_heads, head_dim and short_conv_kernel_size of linear_attn_config, its decay limited where that declares
+/// gate_lower_bound: kimi_linear.
 YamlNode hf_kda(const HfFields& fields);
-/// Kimi delta attention with the heads of the attention where short_conv_kernel_size is declared, else hf_linear:
-/// bailing_hybrid, bailing_moe_linear.
+/// Kimi delta attention with the heads of the attention where short_conv_kernel_size is declared, else hf_linear; its
+/// decay is limited by kda_lower_bound, -5 where absent, unless kda_safe_gate is false: bailing_hybrid,
+/// bailing_moe_linear.
 YamlNode hf_bailing_recurrent(const HfFields& fields);
 
 }  // namespace hybridkv

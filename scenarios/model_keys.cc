@@ -87,7 +87,10 @@ KindSection gdn_kind() {
       .integer(required(count("key_head_dim", "channels Dk of a key head")), &GdnSpec::key_head_dim)
       .integer(required(count("value_head_dim", "channels Dv of a value head")), &GdnSpec::value_head_dim)
       .integer(required(count("conv_kernel", "taps K of the convolution, of which the state keeps K - 1")),
-               &GdnSpec::conv_kernel);
+               &GdnSpec::conv_kernel)
+      .flag(key("doubled_beta", "true where beta is 2 * sigmoid(b), as in Olmo-hybrid; changes what is computed, no "
+                                "size; default false"),
+            &GdnSpec::doubled_beta);
   return kind_section(type, std::move(keys), &LayerSpec::recurrent, GdnSpec{});
 }
 
@@ -128,7 +131,10 @@ KindSection kda_kind() {
                &KdaSpec::conv_kernel)
       .flag(key("conv_holds_drafts", "true where the convolution state grows with the speculative tokens; default "
                                      "false"),
-            &KdaSpec::conv_holds_drafts);
+            &KdaSpec::conv_holds_drafts)
+      .number(key("log_decay_limit", "largest -log of a token's decay where the layer bounds it (5 in Ling and GLM-5.3); "
+                                     "changes what is computed, no size; default 0, no limit"),
+              &KdaSpec::log_decay_limit);
   return kind_section(type, std::move(keys), &LayerSpec::recurrent, KdaSpec{});
 }
 

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <functional>
+#include <limits>
 #include <string>
 
 #include "layout/error.h"
@@ -76,6 +77,9 @@ TEST_CASE("edge: layers of every family name their field and number") {
         "model.layers[1].recurrent.state_size: must be at least 1, is 0");
   CHECK(with(KdaSpec{.heads = 2'000'000, .head_dim = 1}) ==
         "model.layers[1].recurrent.heads: 2000000 is too large; allowed: 1 to 1048576");
+  for (const double limit : {-1.0, 1001.0, std::numeric_limits<double>::quiet_NaN()})
+    CHECK(with(KdaSpec{.heads = 1, .head_dim = 1, .log_decay_limit = limit})
+              .starts_with("model.layers[1].recurrent.log_decay_limit: must be 0 (no limit) to 1000, is "));
   CHECK(with(ShortConvSpec{.channels = 8, .conv_kernel = 1}) ==
         "model.layers[1].recurrent.conv_kernel: must be at least 2, is 1");
   CHECK(with(LinearAttentionSpec{.heads = 1, .head_dim = 0}) ==

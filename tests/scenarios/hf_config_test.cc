@@ -137,7 +137,7 @@ TEST_CASE("golden: kinds of configs that have no shipped model of their own") {
         head +
             "'bailing_hybrid'\ndtype: bf16\nkinds:\n"
             "  a: {type: mla, query_heads: 16, kv_lora_rank: 512, rope_dim: 64}\n"
-            "  m: {type: kda, heads: 16, head_dim: 128, conv_kernel: 4}\nlayers: \"(mmma)6\"\n");
+            "  m: {type: kda, heads: 16, head_dim: 128, conv_kernel: 4, log_decay_limit: 5}\nlayers: \"(mmma)6\"\n");
   CHECK(imported(
             "{\"model_type\": \"bailing_moe_linear\", \"dtype\": \"bfloat16\", \"num_hidden_layers\": 20, "
             "\"layer_group_size\": 5, \"num_attention_heads\": 16, \"num_key_value_heads\": 4, \"head_dim\": 128}") ==

@@ -14,11 +14,11 @@ namespace {
 /// More pieces than this of one K or V in one kernel block mean that the layout mixes K and V.
 constexpr std::size_t most_pieces = 64;
 
-/// Bytes that a layout addresses, ascending, neighbours merged.
-std::vector<ByteExtent> bytes_of(const Layout& layout, std::int64_t element_bytes) {
+/// Stretches of a layout of single bytes, ascending, neighbours merged.
+std::vector<ByteExtent> bytes_of(const Layout& layout) {
   std::vector<ByteExtent> runs;
   for_each_run(layout, [&](std::int64_t offset, std::int64_t count) {
-    runs.push_back({offset * element_bytes, (offset + count) * element_bytes});
+    runs.push_back({offset, offset + count});
   });
   std::sort(runs.begin(), runs.end(), [](const ByteExtent& a, const ByteExtent& b) { return a.begin < b.begin; });
   std::vector<ByteExtent> merged;
@@ -33,8 +33,7 @@ std::vector<ByteExtent> bytes_of(const Layout& layout, std::int64_t element_byte
 
 /// The parts of one view in its page, kernel block by kernel block.
 void add_parts(std::vector<PagePart>& parts, const BoundView& bound) {
-  const Layout page = bound.page_layout(0);
-  const std::int64_t element = bound.element_bytes();
+  const Layout page = bound.page_bytes(0);
   const bool split = bound.kernel_blocks_per_page > 1;
   for (std::int64_t kernel = 0; kernel < bound.kernel_blocks_per_page; ++kernel) {
     const Layout block = slice(page, "block", kernel);
@@ -44,14 +43,14 @@ void add_parts(std::vector<PagePart>& parts, const BoundView& bound) {
             {piece, bound.view.layer, bound.view.tensor, half, split ? std::optional(kernel) : std::nullopt});
     };
     if (block.find("kv") >= 0 && block.extent("kv") == 2) {
-      const std::vector<ByteExtent> k = bytes_of(slice(block, "kv", 0), element);
+      const std::vector<ByteExtent> k = bytes_of(slice(block, "kv", 0));
       if (k.size() <= most_pieces) {
         add(k, "K");
-        add(bytes_of(slice(block, "kv", 1), element), "V");
+        add(bytes_of(slice(block, "kv", 1)), "V");
         continue;
       }
     }
-    add(bytes_of(block, element), "");
+    add(bytes_of(block), "");
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "layout/coalesce.h"
@@ -32,12 +33,12 @@ std::string place(const CachePlan& plan, const BoundView& view, std::int64_t blo
   return fmt::format("{}, pool {}, block {}, byte {}", view.name(plan), view.view.pool, block, address);
 }
 
-std::int64_t block_axis_position(const BoundView& view) { return view.view.layout.find("block"); }
+std::int64_t block_axis_position(const BoundView& view) { return view.address.find("block"); }
 
 /// Steps of whole kernel blocks must add up to exactly one page, and page 0 must hold all of its share.
 void check_pages(const CachePlan& plan, const BoundView& view, CheckResult& result) {
-  const std::int64_t step = Checked(view.view.layout.stride("block")) * view.element_bytes();
-  const ByteExtent extent = byte_extent({view.page_layout(0), view.element_bytes(), view.byte_shift});
+  const std::int64_t step = view.address.stride("block");
+  const ByteExtent extent = byte_extent({view.page_bytes(0), 1, 0});
   if (extent.end > plan.page_bytes)
     result.fail(fmt::format("{}: the view's part of block 0 ends at byte {}, its page at {}",
                             place(plan, view, 0, extent.end - 1), extent.end, plan.page_bytes));
@@ -57,7 +58,7 @@ void check_no_overlap(const CachePlan& plan, std::span<const BoundView> views, c
   std::vector<PlacedLayout> placed;
   for (std::size_t i : page) {
     placed.push_back(views[i].placed());
-    const Answer injective = is_injective(views[i].view.layout);
+    const Answer injective = is_injective(views[i].bytes());
     if (injective != Answer::yes)
       result.fail(fmt::format("{}: two elements of the view share an address (injective: {})",
                               place(plan, views[i], 0, byte_extent(placed.back()).begin), to_string(injective)));
@@ -75,34 +76,37 @@ void check_no_overlap(const CachePlan& plan, std::span<const BoundView> views, c
   result.fail(fmt::format("{} also belongs to {}", place(plan, first, block, overlap.byte_address), second.name(plan)));
 }
 
-/// The layout with its block axis cut to a few pages; strides stay those of the full pool.
+/// The addresses with their block axis cut to a few pages; strides stay those of the full pool.
 Layout shrunken(const BoundView& view, std::int64_t pages) {
-  std::vector<Axis> axes(view.view.layout.axes().begin(), view.view.layout.axes().end());
+  std::vector<Axis> axes(view.address.axes().begin(), view.address.axes().end());
   axes[block_axis_position(view)].extent = pages * view.kernel_blocks_per_page;
-  return Layout(axes, view.view.layout.offset());
+  return Layout(axes, view.address.offset());
 }
 
 /// Visits every element of the views of one page in a shrunken pool and marks its bytes.
 void enumerate_page(const CachePlan& plan, std::span<const BoundView> views, const std::vector<std::size_t>& page,
                     CheckResult& result) {
   const std::int64_t pages = std::min(shrunken_pages, plan.num_blocks);
-  std::vector<std::int16_t> owner(pages * plan.page_bytes, -1);
-  for (std::size_t i : page) {
-    const BoundView& view = views[i];
+  // Places in the list of the page, which is never longer than one of 32 bits: 64 would double what a page takes.
+  constexpr std::int32_t nobody = -1;
+  expects(std::in_range<std::int32_t>(page.size()), "a page counts its views in 32 bits");
+  std::vector<std::int32_t> owner(pages * plan.page_bytes, nobody);
+  for (std::size_t i = 0; i < page.size(); ++i) {
+    const BoundView& view = views[page[i]];
     const int block_axis = static_cast<int>(block_axis_position(view));
     const std::int64_t element = view.element_bytes();
-    for_each_index(shrunken(view, pages), [&](std::span<const std::int64_t> index, std::int64_t offset) {
+    for_each_index(shrunken(view, pages), [&](std::span<const std::int64_t> index, std::int64_t byte) {
       ++result.count;
       const std::int64_t block = index[block_axis] / view.kernel_blocks_per_page;
-      const std::int64_t byte = offset * element + view.byte_shift;
       if (byte < block * plan.page_bytes || byte + element > (block + 1) * plan.page_bytes) {
         result.fail(fmt::format("{} lies outside its page", place(plan, view, block, byte)));
         return;
       }
       for (std::int64_t k = byte; k < byte + element; ++k) {
-        if (owner[k] >= 0)
-          result.fail(fmt::format("{} already belongs to {}", place(plan, view, block, k), views[owner[k]].name(plan)));
-        owner[k] = static_cast<std::int16_t>(i);
+        if (owner[k] != nobody)
+          result.fail(
+              fmt::format("{} already belongs to {}", place(plan, view, block, k), views[page[owner[k]]].name(plan)));
+        owner[k] = static_cast<std::int32_t>(i);
       }
     });
   }
@@ -110,10 +114,9 @@ void enumerate_page(const CachePlan& plan, std::span<const BoundView> views, con
 
 /// The byte an element should start at, axis by axis in arithmetic that throws rather than wraps.
 std::int64_t exact_address(const BoundView& view, std::span<const std::int64_t> index) {
-  Checked offset = view.view.layout.offset();
-  for (int axis = 0; axis < view.view.layout.rank(); ++axis)
-    offset += Checked(index[axis]) * view.view.layout[axis].stride;
-  return offset * view.element_bytes() + view.byte_shift;
+  Checked byte = view.address.offset();
+  for (int axis = 0; axis < view.address.rank(); ++axis) byte += Checked(index[axis]) * view.address[axis].stride;
+  return byte;
 }
 
 struct Sample {
@@ -127,7 +130,7 @@ void sample_block(const CachePlan& plan, std::span<const BoundView> views, std::
                   std::uint64_t seed, std::vector<Sample>& samples, CheckResult& result) {
   constexpr std::int64_t samples_per_block = 64;
   const BoundView& view = views[i];
-  const Layout& layout = view.view.layout;
+  const Layout& layout = view.address;
   std::vector<std::int64_t> index(layout.rank());
   for (std::int64_t n = 0; n < samples_per_block; ++n) {
     for (int axis = 0; axis < layout.rank(); ++axis) {
@@ -156,10 +159,10 @@ void sample_block(const CachePlan& plan, std::span<const BoundView> views, std::
 }  // namespace
 
 CheckResult audit_by_intervals(const CachePlan& plan, std::span<const BoundView> views) {
-  CheckResult result{.name = "address-audit-intervals", .unit = "elements proven at full size"};
+  CheckResult result{.unit = "elements proven at full size"};
   for (const BoundView& view : views) {
     check_pages(plan, view, result);
-    result.count = Checked(result.count) + view.view.layout.num_elements();
+    result.count = Checked(result.count) + view.address.num_elements();
   }
   for (const auto& page : views_by_page(views)) check_no_overlap(plan, views, page, result);
   return result;
@@ -169,7 +172,7 @@ CheckResult audit_by_enumeration(const CachePlan& plan, std::span<const BoundVie
   const auto pages = views_by_page(views);
   std::vector<CheckResult> results(pages.size());
   parallel_for(pages.size(), [&](std::size_t i) { enumerate_page(plan, views, pages[i], results[i]); });
-  CheckResult total{.name = "address-audit-enumerated", .unit = "elements visited in shrunken pools"};
+  CheckResult total{.unit = "elements visited in shrunken pools"};
   for (const CheckResult& result : results) {
     total.count += result.count;
     if (result.status == CheckStatus::failed) total.fail(result.message);
@@ -179,7 +182,7 @@ CheckResult audit_by_enumeration(const CachePlan& plan, std::span<const BoundVie
 
 CheckResult audit_by_samples(const CachePlan& plan, std::span<const BoundView> views,
                              const BlockAssignment& assignment, std::uint64_t seed) {
-  CheckResult result{.name = "address-audit-sampled", .unit = "elements sampled at far blocks"};
+  CheckResult result{.unit = "elements sampled at far blocks"};
   std::vector<Sample> samples;
   for (std::size_t i = 0; i < views.size(); ++i) {
     std::vector<std::int64_t> blocks = assignment.held_by(views[i].group);
@@ -202,19 +205,23 @@ CheckResult audit_by_samples(const CachePlan& plan, std::span<const BoundView> v
 }
 
 CheckResult audit_alignment(const CachePlan& plan, std::span<const BoundView> views) {
-  CheckResult result{.name = "alignment", .unit = "tensors"};
+  CheckResult result{.unit = "tensors"};
   for (const BoundView& view : views) {
     ++result.count;
-    const std::int64_t first = byte_extent(view.placed()).begin;
-    if (first % view.element_bytes() != 0)
+    const std::int64_t element = view.element_bytes(), first = view.address.offset();
+    if (first % element != 0)
       result.fail(fmt::format("{} does not start on a multiple of its {}-byte elements", place(plan, view, 0, first),
-                              view.element_bytes()));
+                              element));
+    for (const Axis& axis : view.address.axes())
+      if (axis.extent > 1 && axis.stride % element != 0)
+        result.fail(fmt::format("{}: neighbours along {} lie {} bytes apart, no multiple of its {}-byte elements",
+                                place(plan, view, 0, first), axis.name.view(), axis.stride, element));
   }
   return result;
 }
 
 CheckResult audit_block_tables(const CachePlan& plan, const BlockAssignment& assignment) {
-  CheckResult result{.name = "block-tables", .unit = "block ids"};
+  CheckResult result{.unit = "block ids"};
   std::map<std::int64_t, std::size_t> owner_group;
   for (std::size_t group = 0; group < assignment.ids.size(); ++group) {
     std::map<std::int64_t, std::size_t> holder;

@@ -2,13 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <cmath>
+#include <optional>
 
-#include "attention/kv_view.h"
 #include "attention/reference.h"
 #include "attention/unified.h"
 #include "layout/parallel.h"
 #include "layout/random.h"
+#include "verify/plant.h"
 
 namespace hybridkv {
 
@@ -62,13 +64,32 @@ std::string difference_text(const Traffic& traffic, const BoundView& view, const
                      row % inputs.num_query_heads, what, got, wanted);
 }
 
-void compare(const Traffic& traffic, std::size_t view_index, const AttentionBatch& batch,
+/// The inputs with the first entry taken out of a block table through which a cached token is seen; nothing where no
+/// request of the batch sees one.
+std::optional<AttentionInputs> with_stale_block(const AttentionInputs& inputs) {
+  for (std::int64_t request = 0; request < inputs.metadata.num_reqs; ++request) {
+    const std::int64_t first = inputs.mask.first_visible(inputs.metadata.position(request, 0));
+    if (!inputs.is_decode[request] && first >= inputs.metadata.num_computed_tokens[request]) continue;
+    AttentionInputs stale = inputs;
+    const std::int64_t column = first_visible_column(inputs.metadata, request, inputs.mask);
+    stale.metadata.block_table[request * inputs.metadata.max_blocks_per_req + column] = 0;
+    return stale;
+  }
+  return std::nullopt;
+}
+
+/// True where a fault of attention was asked for and had its place in this layer.
+bool compare(const Traffic& traffic, std::size_t view_index, const AttentionBatch& batch,
              const AttentionOutput<double>& expected, SharedBiasMode bias, CheckResult& result) {
   UnifiedOptions options;
   options.shared_bias = bias;
   options.chunk_blocks = 1;  // so that chunks are merged even where a batch shares few blocks
   options.unique_bias = UniqueBiasMode::gathered;
-  const AttentionOutput<float> output = unified_attention<float>(batch.inputs, options).output;
+  std::optional<AttentionInputs> stale;
+  if (traffic.fault == Fault::stale_block && bias == SharedBiasMode::full) stale = with_stale_block(batch.inputs);
+  options.shared = !(traffic.fault == Fault::lost_merge && bias == SharedBiasMode::chunked);
+  const UnifiedResult<float> unified = unified_attention<float>(stale ? *stale : batch.inputs, options);
+  const AttentionOutput<float>& output = unified.output;
   const auto compare_element = [&](double got, double wanted, std::size_t row, std::string_view what) {
     ++result.count;
     const double error = std::abs(got - wanted);
@@ -87,6 +108,7 @@ void compare(const Traffic& traffic, std::size_t view_index, const AttentionBatc
     compare_element(output.out[i], expected.out[i], i / channels, "attention");
   for (std::size_t i = 0; i < expected.lse.size(); ++i)
     compare_element(output.lse[i], expected.lse[i], i, "its log-sum-exp");
+  return stale || (!options.shared && !unified.blocks.shared.empty());
 }
 
 }  // namespace
@@ -94,8 +116,7 @@ void compare(const Traffic& traffic, std::size_t view_index, const AttentionBatc
 AttentionBatch make_attention_batch(const Traffic& traffic, std::size_t view_index) {
   const BoundView& view = traffic.views[view_index];
   const AttentionGeometry& attention = *traffic.plan.specs[view.view.spec].attention;
-  const auto [key, value] =
-      key_value_layouts(attention.form, view.view.layout, attention.head_size_k, attention.head_size_v);
+  const auto [key, value] = key_value_bytes(view, attention);
   AttentionBatch batch;
   AttentionInputs& inputs = batch.inputs;
   inputs.metadata = batch_metadata(traffic, view);
@@ -127,16 +148,19 @@ AttentionBatch make_attention_batch(const Traffic& traffic, std::size_t view_ind
 std::array<CheckResult, 2> check_attention(const Traffic& traffic) {
   constexpr std::array<SharedBiasMode, 2> modes{SharedBiasMode::full, SharedBiasMode::chunked};
   std::vector<std::array<CheckResult, 2>> results(traffic.views.size());
+  std::atomic<bool> planted = false;
   parallel_for(traffic.views.size(), [&](std::size_t i) {
     if (!is_computable(traffic, i)) return;
     const AttentionBatch batch = make_attention_batch(traffic, i);
     const AttentionOutput<double> expected = reference_attention(batch.inputs);
     for (std::size_t mode = 0; mode < modes.size(); ++mode)
-      compare(traffic, i, batch, expected, modes[mode], results[i][mode]);
+      if (compare(traffic, i, batch, expected, modes[mode], results[i][mode])) planted = true;
   });
+  if ((traffic.fault == Fault::stale_block || traffic.fault == Fault::lost_merge) && !planted)
+    throw NoPlaceError(*traffic.fault, "no layer whose attention is computed sees such a cached block");
   std::array<CheckResult, 2> totals{
-      CheckResult{.name = "attention-full", .unit = "outputs", .tolerance = absolute_tolerance},
-      CheckResult{.name = "attention-chunked", .unit = "outputs", .tolerance = absolute_tolerance}};
+      CheckResult{.unit = "outputs", .tolerance = absolute_tolerance},
+      CheckResult{.unit = "outputs", .tolerance = absolute_tolerance}};
   for (const auto& layer : results)
     for (std::size_t mode = 0; mode < modes.size(); ++mode) {
       totals[mode].count += layer[mode].count;

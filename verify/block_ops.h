@@ -18,4 +18,9 @@ void copy_block(const PoolSet& pools, const BoundView& view, std::int64_t from, 
 void zero_page_from_offset(const PoolSet& pools, const BoundView& view, std::int64_t block,
                            std::int64_t page_bytes);
 
+/// The same of a copy: a whole page from the layer's own offset. Planted by Fault::copy_full_page only.
+/// Pre: from < to.
+void copy_page_from_offset(const PoolSet& pools, const BoundView& view, std::int64_t from, std::int64_t to,
+                           std::int64_t page_bytes);
+
 }  // namespace hybridkv

@@ -22,14 +22,6 @@ void fill(const Traffic& traffic, std::int64_t pool) {
     fill_canary(traffic.pools.page(pool, block), pool, block * traffic.plan.page_bytes);
 }
 
-/// Calls visit(first byte of the page, bytes) for every stretch that belongs to the view.
-template <class Visit>
-void for_each_own_run(const BoundView& view, Visit&& visit) {
-  const std::int64_t element = view.element_bytes();
-  for_each_run(view.page_layout(0),
-               [&](std::int64_t offset, std::int64_t count) { visit(offset * element, count * element); });
-}
-
 /// Compares all watched pages of the view's pool with their canary, but for its own bytes of the target block.
 void compare(const Traffic& traffic, const BoundView& view, std::int64_t target, const SetOwnBytes& set_own_bytes,
              CheckResult& result) {
@@ -46,7 +38,7 @@ void compare(const Traffic& traffic, const BoundView& view, std::int64_t target,
     const std::int64_t byte = wrong - page.begin();
     bool own = false;
     if (block == target)
-      for_each_own_run(view, [&](std::int64_t begin, std::int64_t bytes) {
+      for_each_run(view.page_bytes(0), [&](std::int64_t begin, std::int64_t bytes) {
         own = own || (byte >= begin && byte < begin + bytes);
       });
     result.fail(fmt::format("{} of block {}, pool {}: byte {} of block {} {}", view.name(traffic.plan), target, pool,
@@ -55,7 +47,7 @@ void compare(const Traffic& traffic, const BoundView& view, std::int64_t target,
 }
 
 /// Applies `operate` to every view in turn and compares. Views of one pool are done one after the other.
-CheckResult check_operation(const Traffic& traffic, std::string name, std::int64_t target,
+CheckResult check_operation(const Traffic& traffic, std::int64_t target,
                             const std::function<void(const BoundView&)>& operate, const SetOwnBytes& set_own_bytes) {
   std::vector<CheckResult> results(traffic.plan.pools.size());
   parallel_for(results.size(), [&](std::size_t pool) {
@@ -66,12 +58,19 @@ CheckResult check_operation(const Traffic& traffic, std::string name, std::int64
       compare(traffic, view, target, set_own_bytes, results[pool]);
     }
   });
-  CheckResult total{.name = std::move(name), .unit = "bytes compared"};
+  CheckResult total{.unit = "bytes compared"};
   for (const CheckResult& result : results) {
     total.count += result.count;
     if (result.status == CheckStatus::failed) total.fail(result.message);
   }
   return total;
+}
+
+/// Operations on whole pages are what packed layers suffer from; where there are none, every layer does.
+bool is_planted(const Traffic& traffic, const BoundView& view, Fault fault) {
+  const bool has_packs = std::any_of(traffic.plan.specs.begin(), traffic.plan.specs.end(),
+                                     [](const SpecPlan& spec) { return spec.layers_per_page > 1; });
+  return traffic.fault == fault && (!has_packs || traffic.plan.specs[view.view.spec].layers_per_page > 1);
 }
 
 }  // namespace
@@ -83,20 +82,17 @@ std::vector<std::int64_t> block_ops_blocks(const CachePlan& plan) {
   return blocks;
 }
 
-CheckResult check_zero_one_block(const Traffic& traffic, bool full_page) {
+CheckResult check_zero_one_block(const Traffic& traffic) {
   // The middle of the last three, so that a page too many is caught on either side.
   const std::int64_t target = block_ops_blocks(traffic.plan)[block_ops_blocks(traffic.plan).size() / 2];
-  const bool has_packs = std::any_of(traffic.plan.specs.begin(), traffic.plan.specs.end(),
-                                     [](const SpecPlan& spec) { return spec.layers_per_page > 1; });
   const auto zero = [&](const BoundView& view) {
-    const bool is_packed = traffic.plan.specs[view.view.spec].layers_per_page > 1;
-    if (full_page && (is_packed || !has_packs))
+    if (is_planted(traffic, view, Fault::zero_full_page))
       zero_page_from_offset(traffic.pools, view, target, traffic.plan.page_bytes);
     else
       zero_block(traffic.pools, view, target);
   };
-  return check_operation(traffic, "zero-one-block", target, zero, [](const BoundView& view, std::span<std::byte> page) {
-    for_each_own_run(view, [&](std::int64_t begin, std::int64_t bytes) {
+  return check_operation(traffic, target, zero, [](const BoundView& view, std::span<std::byte> page) {
+    for_each_run(view.page_bytes(0), [&](std::int64_t begin, std::int64_t bytes) {
       std::fill_n(page.begin() + begin, bytes, std::byte{0});
     });
   });
@@ -106,16 +102,21 @@ CheckResult check_copy_one_block(const Traffic& traffic) {
   const std::vector<std::int64_t> blocks = block_ops_blocks(traffic.plan);
   const std::int64_t from = blocks.front();
   const std::int64_t to = blocks.back();
-  CheckResult none{.name = "copy-one-block", .status = CheckStatus::not_run, .unit = "bytes compared"};
+  CheckResult none{.status = CheckStatus::not_run, .unit = "bytes compared"};
   none.message = "the pools have a single block";
   if (from == to) return none;
+  const auto copy = [&](const BoundView& view) {
+    if (is_planted(traffic, view, Fault::copy_full_page))
+      copy_page_from_offset(traffic.pools, view, from, to, traffic.plan.page_bytes);
+    else
+      copy_block(traffic.pools, view, from, to);
+  };
   return check_operation(
-      traffic, "copy-one-block", to,
-      [&](const BoundView& view) { copy_block(traffic.pools, view, from, to); },
+      traffic, to, copy,
       [&](const BoundView& view, std::span<std::byte> page) {
         std::vector<std::byte> source(page.size());
         fill_canary(source, view.view.pool, from * traffic.plan.page_bytes);
-        for_each_own_run(view, [&](std::int64_t begin, std::int64_t bytes) {
+        for_each_run(view.page_bytes(0), [&](std::int64_t begin, std::int64_t bytes) {
           std::copy_n(source.begin() + begin, bytes, page.begin() + begin);
         });
       });

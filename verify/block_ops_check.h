@@ -7,8 +7,8 @@ namespace hybridkv {
 
 /// Zeroing one block of one layer changes exactly that layer's bytes of that block: for every view, its page and the
 /// pages before and behind are filled with canaries and compared byte by byte. Overwrites three blocks of every pool.
-/// `count` = bytes compared. `full_page` plants Fault::zero_full_page.
-CheckResult check_zero_one_block(const Traffic& traffic, bool full_page);
+/// `count` = bytes compared.
+CheckResult check_zero_one_block(const Traffic& traffic);
 
 /// Copying one block of one layer changes exactly that layer's bytes of the target block, to the source's.
 /// `count` = bytes compared.

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 #include "layout/slice.h"
 
@@ -10,26 +12,59 @@ namespace hybridkv {
 
 namespace {
 
-std::int64_t group_of(const CachePlan& plan, const ViewPlan& view) {
-  for (std::size_t i = 0; i < plan.groups.size(); ++i) {
-    const GroupPlan& group = plan.groups[i];
-    if (group.spec != view.spec || static_cast<std::size_t>(view.pool) >= group.pages.size()) continue;
-    const auto& page = group.pages[view.pool];
-    if (std::find(page.begin(), page.end(), view.layer) != page.end()) return static_cast<std::int64_t>(i);
-  }
-  throw std::logic_error("a view of the plan belongs to no group");
+using PlaceOfLayer = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // spec, pool, layer
+
+std::map<PlaceOfLayer, std::int64_t> groups_of_layers(const CachePlan& plan) {
+  std::map<PlaceOfLayer, std::int64_t> groups;
+  for (std::size_t i = 0; i < plan.groups.size(); ++i)
+    for (std::size_t pool = 0; pool < plan.groups[i].pages.size(); ++pool)
+      for (std::int64_t layer : plan.groups[i].pages[pool])
+        groups.emplace(PlaceOfLayer{plan.groups[i].spec, static_cast<std::int64_t>(pool), layer},
+                       static_cast<std::int64_t>(i));
+  return groups;
+}
+
+Layout in_bytes(const Layout& elements, std::int64_t element_bytes) {
+  std::vector<Axis> axes(elements.axes().begin(), elements.axes().end());
+  for (Axis& axis : axes) axis.stride = Checked(axis.stride) * element_bytes;
+  return Layout(axes, Checked(elements.offset()) * element_bytes);
+}
+
+Layout moved(const Layout& layout, std::int64_t offset) {
+  return Layout(layout.axes(), offset);
+}
+
+/// The view's whole elements, and of its offset and its page what the plan has in bytes beyond them.
+Layout state_address(const CachePlan& plan, const ViewPlan& view) {
+  const StateSpec& state = *plan.specs[view.spec].state;
+  const auto tensor = std::find_if(state.tensors.begin(), state.tensors.end(),
+                                   [&](const StateTensor& candidate) { return candidate.name == view.tensor; });
+  expects(tensor != state.tensors.end(), "a view of a state is one of the tensors of its spec");
+  const std::int64_t element = element_bytes(view.dtype);
+  const Layout whole = in_bytes(view.layout, element);
+  std::vector<Axis> axes(whole.axes().begin(), whole.axes().end());
+  for (Axis& axis : axes)
+    if (axis.name == AxisName("block")) axis.stride += plan.page_bytes % element;
+  return Layout(axes, whole.offset() + tensor->byte_offset % element);
 }
 
 }  // namespace
 
-Layout BoundView::page_layout(std::int64_t block) const {
-  return slice(view.layout, "block", block * kernel_blocks_per_page, kernel_blocks_per_page);
+Layout BoundView::bytes() const {
+  if (element_bytes() == 1) return address;
+  std::vector<Axis> axes(address.axes().begin(), address.axes().end());
+  axes.push_back({"byte", element_bytes(), 1});
+  return Layout(axes, address.offset());
 }
 
-std::int64_t BoundView::byte_address(std::span<const std::int64_t> index) const {
-  std::int64_t offset = view.layout.at(index);
-  if (narrow_offsets) offset = static_cast<std::int32_t>(offset);
-  return offset * element_bytes() + byte_shift;
+Layout BoundView::page_bytes(std::int64_t block) const {
+  return slice(bytes(), "block", block * kernel_blocks_per_page, kernel_blocks_per_page);
+}
+
+std::int64_t BoundView::engine_byte(std::int64_t byte) const {
+  if (!narrow_offsets) return byte;
+  const std::int64_t element = element_bytes();
+  return static_cast<std::int32_t>(byte / element) * element + byte % element;
 }
 
 std::string BoundView::name(const CachePlan& plan) const {
@@ -37,13 +72,40 @@ std::string BoundView::name(const CachePlan& plan) const {
 }
 
 std::vector<BoundView> bind_views(const CachePlan& plan) {
+  const std::map<PlaceOfLayer, std::int64_t> groups = groups_of_layers(plan);
   std::vector<BoundView> views;
   for (const ViewPlan& view : plan.views) {
     const SpecPlan& spec = plan.specs[view.spec];
+    const auto group = groups.find({view.spec, view.pool, view.layer});
+    expects(group != groups.end(), "a view of the plan belongs to a group");
     const std::int64_t kernel_blocks = spec.attention ? spec.block_size_tokens / spec.kernel_block_size_tokens : 1;
-    views.push_back({.view = view, .group = group_of(plan, view), .kernel_blocks_per_page = kernel_blocks});
+    views.push_back({.view = view,
+                     .address = spec.state ? state_address(plan, view) : in_bytes(view.layout, element_bytes(view.dtype)),
+                     .group = group->second,
+                     .kernel_blocks_per_page = kernel_blocks});
   }
   return views;
+}
+
+KeyValueLayouts key_value_bytes(const BoundView& view, const AttentionGeometry& attention) {
+  const KeyValueLayouts right =
+      key_value_layouts(attention.form, view.address, attention.head_size_k, attention.head_size_v);
+  if (!view.kv_exchanged) return right;
+  // V comes first: K begins behind a V, which where both are channels of one row is as long as a row of V.
+  const std::int64_t step = right.key.stride("channel");
+  const std::int64_t between = right.value.offset() - right.key.offset();
+  const bool one_row = between == attention.head_size_k * step;
+  return {moved(right.key, right.key.offset() + (one_row ? attention.head_size_v * step : between)),
+          moved(right.value, right.key.offset())};
+}
+
+Layout in_elements(const Layout& bytes, std::int64_t element_bytes) {
+  std::vector<Axis> axes(bytes.axes().begin(), bytes.axes().end());
+  for (Axis& axis : axes) {
+    expects(axis.stride % element_bytes == 0, "strides are whole elements");
+    axis.stride /= element_bytes;
+  }
+  return Layout(axes, bytes.offset() / element_bytes);
 }
 
 }  // namespace hybridkv

@@ -11,25 +11,40 @@
 namespace hybridkv {
 
 /// A view of the plan as the engine under test would use it: a planted fault changes it, the plan itself never.
+/// Addresses are bytes, so that a tensor off its element size can be told from one on it.
 struct BoundView {
-  ViewPlan view;
+  ViewPlan view;                             ///< what the plan says; the engine addresses by `address` instead
+  Layout address;                            ///< axes of view.layout; the byte of the pool where an element starts
   std::int64_t group = 0;                    ///< group whose block table its block axis follows
   std::int64_t kernel_blocks_per_page = 1;   ///< positions of the block axis in one page
-  std::int64_t byte_shift = 0;               ///< added to every address; 0 unless a fault is planted
   bool narrow_offsets = false;               ///< element offsets wrap at 32 bits; a planted fault
+  bool kv_exchanged = false;                 ///< takes K for V and V for K; a planted fault
   bool foreign = false;                      ///< no view of the plan: put there by a planted fault
 
   std::int64_t element_bytes() const { return hybridkv::element_bytes(view.dtype); }
-  PlacedLayout placed() const { return {view.layout, element_bytes(), byte_shift}; }
-  /// The part of the layout that lies in one page, counted from the first byte of the pool.
-  Layout page_layout(std::int64_t block) const;
+  /// Every single byte of the view: `address`, and an axis "byte" where elements have more than one.
+  Layout bytes() const;
+  PlacedLayout placed() const { return {bytes(), 1, 0}; }
+  /// The part of `bytes` that lies in one page, counted from the first byte of the pool.
+  Layout page_bytes(std::int64_t block) const;
+  /// The byte that the engine under test takes for this one: another where its offsets wrap.
+  std::int64_t engine_byte(std::int64_t byte) const;
   /// Byte of the pool at which the element of that index starts, as the engine under test computes it.
-  std::int64_t byte_address(std::span<const std::int64_t> index) const;
+  std::int64_t byte_address(std::span<const std::int64_t> index) const { return engine_byte(address.at(index)); }
   /// "layer 3 kv" or "draft layer 0 kv".
   std::string name(const CachePlan& plan) const;
 };
 
-/// All views of a plan, unharmed, in its order.
+/// All views of a plan, unharmed, in its order. A view counts in elements; where the plan puts a state, or ends a page,
+/// off a whole element, its address has the bytes that lack.
 std::vector<BoundView> bind_views(const CachePlan& plan);
+
+/// K and V of an attention view as the engine under test finds them, each (block, token, head, channel), offset and
+/// strides in bytes.
+KeyValueLayouts key_value_bytes(const BoundView& view, const AttentionGeometry& attention);
+
+/// A layout in bytes as one in elements, counted from byte `offset % element_bytes` of the pool.
+/// Pre: every stride is a multiple of the element, as check "alignment" shows.
+Layout in_elements(const Layout& bytes, std::int64_t element_bytes);
 
 }  // namespace hybridkv

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <memory>
 
-#include "layout/cosize.h"
 #include "planner/plan.h"
 #include "layout/parallel.h"
 #include "verify/plant.h"
@@ -24,6 +23,9 @@ void check_spec(const ForwardSpec& spec, const ModelSpec& model, const EngineSpe
   if (engine.kv_format)
     throw SpecError("engine.kv_dtype", fmt::format("a forward pass needs a float type, {} has no codec here; verify "
                                                    "without --forward checks its layout", to_string(*engine.kv_format)));
+  if (spec.layout_fault && !info_of(*spec.layout_fault).in_forward)
+    throw InputError(fmt::format("--inject {}: is planted into the checks of verify, no network runs with it; leave out "
+                                 "--forward", to_string(*spec.layout_fault)));
   const DType dtype = engine.kv_dtype.value_or(model.dtype);
   if (dtype == DType::int8 || dtype == DType::uint8)
     throw SpecError("engine.kv_dtype", fmt::format("a forward pass needs a float type, {} has no scale; verify without "
@@ -71,7 +73,7 @@ struct Prepared {
     BlockAssignment unused;
     plant_fault(*spec.layout_fault, plan, views, unused);
     for (const BoundView& view : views)
-      if (view.byte_shift + cosize(view.view.layout) * view.element_bytes() > plan.pools[view.view.pool].bytes)
+      if (!contains(plan.pools[view.view.pool].bytes, view.placed()))
         throw InputError(fmt::format("--inject {}: the views leave the pool, so no engine would start; verify without "
                                      "--forward reports it", to_string(*spec.layout_fault)));
   }

@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "attention/cache_write.h"
-#include "attention/kv_view.h"
 #include "attention/unified.h"
 #include "layout/convert.h"
 #include "layout/slice.h"
@@ -122,16 +121,10 @@ ForwardEngine::ForwardEngine(const CachePlan& plan, const ForwardNetwork& networ
   }
 }
 
-TensorView ForwardEngine::tensor(const BoundView& view, const Layout& layout) const {
-  TensorView result = make_view(pools_.pool(view.view.pool), view.view.dtype, layout);
-  result.base += view.byte_shift;
-  return result;
-}
-
 StateView ForwardEngine::state(const LayerViews& views, BlockId block) const {
   StateView state;
   for (const auto& [view, part] : {std::pair{views.conv, &state.conv}, std::pair{views.ssm, &state.ssm}})
-    if (view) *part = tensor(*view, slice(view->view.layout, "block", block));
+    if (view) *part = pools_.tensor(*view, slice(view->address, "block", block));
   return state;
 }
 
@@ -197,8 +190,7 @@ void ForwardEngine::attend(const AttentionWeights& weights, const LayerViews& vi
                            std::span<const ForwardChunk> chunks, const std::vector<float>& h, std::vector<float>& x) {
   const AttentionGeometry& a = weights.geometry;
   const SpecPlan& spec = plan_.specs[views.kv->view.spec];
-  const auto [key_layout, value_layout] =
-      key_value_layouts(a.form, views.kv->view.layout, a.head_size_k, a.head_size_v);
+  const auto [key_layout, value_layout] = key_value_bytes(*views.kv, a);
   const std::vector<std::int64_t> positions = positions_of(chunks);
   std::vector<float> query = project(h, weights.query, network_.width);
   std::vector<float> key = project(h, weights.key, network_.width);
@@ -221,8 +213,8 @@ void ForwardEngine::attend(const AttentionWeights& weights, const LayerViews& vi
   inputs.query = query;
   inputs.key_new = key;
   inputs.value_new = value;
-  inputs.key = tensor(*views.kv, key_layout);
-  inputs.value = tensor(*views.kv, value_layout);
+  inputs.key = pools_.tensor(*views.kv, key_layout);
+  inputs.value = pools_.tensor(*views.kv, value_layout);
   inputs.scale = score_scale(a);
   inputs.mask = key_mask(a.kind, a.window_tokens);
   write_tokens(inputs.key, inputs.metadata.slot_mapping, key);

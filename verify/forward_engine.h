@@ -64,7 +64,6 @@ class ForwardEngine {
     const BoundView* ssm = nullptr;
   };
 
-  TensorView tensor(const BoundView& view, const Layout& layout) const;
   StateView state(const LayerViews& views, BlockId block) const;
   std::vector<StateView> states(const LayerViews& views, std::span<const BlockId> blocks) const;
   void zero(const StateView& fresh) const;

@@ -4,19 +4,21 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <optional>
+#include <utility>
 
 #include "layout/cosize.h"
+#include "verify/stray_copy.h"
 
 namespace hybridkv {
 
 namespace {
 
-[[noreturn]] void refuse(Fault fault, const std::string& why) {
-  throw InputError(fmt::format("--inject {}: this plan has no place for it: {}", to_string(fault), why));
-}
+[[noreturn]] void refuse(Fault fault, const std::string& why) { throw NoPlaceError(fault, why); }
 
 std::vector<Axis> axes_of(const BoundView& view) {
-  return {view.view.layout.axes().begin(), view.view.layout.axes().end()};
+  return {view.address.axes().begin(), view.address.axes().end()};
 }
 
 bool is_attention(const CachePlan& plan, const BoundView& view) {
@@ -33,12 +35,12 @@ BoundView& first_attention(Fault fault, const CachePlan& plan, std::vector<Bound
 void plant_stride_order(const CachePlan& plan, std::vector<BoundView>& views) {
   BoundView& view = first_attention(Fault::stride_order, plan, views);
   std::vector<Axis> axes = axes_of(view);
-  const int block = view.view.layout.find("block");
+  const int block = view.address.find("block");
   const auto outer = std::find_if(axes.begin(), axes.end(), [](const Axis& axis) {
     return axis.name != AxisName("block") && axis.extent > 1;
   });
   if (outer == axes.end()) refuse(Fault::stride_order, "no axis but the block axis has more than one position");
-  Checked inner = 1;
+  Checked inner = view.element_bytes();
   for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
     if (axis->name == outer->name || axis->name == AxisName("block")) continue;
     axis->stride = inner;
@@ -46,22 +48,22 @@ void plant_stride_order(const CachePlan& plan, std::vector<BoundView>& views) {
   }
   axes[block].stride = inner;
   outer->stride = inner * axes[block].extent;
-  view.view.layout = Layout(axes, view.view.layout.offset());
+  view.address = Layout(axes, view.address.offset());
 }
 
 void plant_padded_split(const CachePlan& plan, std::vector<BoundView>& views) {
   BoundView& view = first_attention(Fault::padded_split, plan, views);
   std::vector<Axis> axes = axes_of(view);
-  const int block = view.view.layout.find("block");
-  const int token = view.view.layout.find("token");
+  const int block = view.address.find("block");
+  const int token = view.address.find("token");
   if (view.kernel_blocks_per_page == 1) {
     if (axes[token].extent % 2 != 0) refuse(Fault::padded_split, "its block does not split into two kernel blocks");
     axes[token].extent /= 2;
     axes[block].extent *= 2;
     view.kernel_blocks_per_page = 2;
   }
-  axes[block].stride = plan.page_bytes / view.element_bytes();
-  view.view.layout = Layout(axes, view.view.layout.offset());
+  axes[block].stride = plan.page_bytes;
+  view.address = Layout(axes, view.address.offset());
 }
 
 /// Puts the second of two layers of one group where the first one is; packed attention layers before all others.
@@ -72,7 +74,7 @@ void plant_pack_index(const CachePlan& plan, std::vector<BoundView>& views) {
       for (std::size_t j = i + 1; j < views.size(); ++j) {
         if (views[i].group != views[j].group || views[i].view.tensor != views[j].view.tensor) continue;
         views[j].view.pool = views[i].view.pool;
-        views[j].view.layout = views[i].view.layout;
+        views[j].address = views[i].address;
         return;
       }
     }
@@ -85,7 +87,7 @@ void plant_narrow_offsets(std::vector<BoundView>& views) {
   std::int64_t largest = 0;
   for (BoundView& view : views) {
     view.narrow_offsets = true;
-    largest = std::max(largest, cosize(view.view.layout));
+    largest = std::max(largest, cosize(view.bytes()) / view.element_bytes());
   }
   if (largest - 1 <= limit)
     refuse(Fault::narrow_offsets, fmt::format("its largest element offset is {}, which fits 32 bits; give more memory, "
@@ -93,15 +95,32 @@ void plant_narrow_offsets(std::vector<BoundView>& views) {
                                               largest - 1, limit));
 }
 
-void plant_misaligned_state(const CachePlan& plan, std::vector<BoundView>& views) {
+/// The second tensor of a state where there is one, else the first.
+BoundView& last_state(Fault fault, const CachePlan& plan, std::vector<BoundView>& views) {
   BoundView* chosen = nullptr;
-  for (BoundView& view : views)
-    if (!is_attention(plan, view) && view.element_bytes() > 1 && (chosen == nullptr || view.view.layout.offset() > 0)) {
-      chosen = &view;
-      if (view.view.layout.offset() > 0) break;
-    }
-  if (chosen == nullptr) refuse(Fault::misaligned_state, "it has no state of elements wider than a byte");
-  chosen->byte_shift = 1;
+  for (BoundView& view : views) {
+    if (is_attention(plan, view) || view.element_bytes() == 1) continue;
+    if (view.address.offset() > 0) return view;
+    if (chosen == nullptr) chosen = &view;
+  }
+  if (chosen == nullptr) refuse(fault, "it has no state of elements wider than a byte");
+  return *chosen;
+}
+
+void plant_misaligned_state(const CachePlan& plan, std::vector<BoundView>& views) {
+  BoundView& view = last_state(Fault::misaligned_state, plan, views);
+  view.address = Layout(axes_of(view), view.address.offset() + 1);
+}
+
+void plant_odd_stride(const CachePlan& plan, std::vector<BoundView>& views) {
+  BoundView& view = last_state(Fault::odd_stride, plan, views);
+  std::vector<Axis> axes = axes_of(view);
+  const auto rows = std::find_if(axes.begin(), axes.end(), [](const Axis& axis) {
+    return axis.name != AxisName("block") && axis.extent > 1;
+  });
+  if (rows == axes.end()) refuse(Fault::odd_stride, "its states have a single element");
+  ++rows->stride;
+  view.address = Layout(axes, view.address.offset());
 }
 
 void plant_padding_reused(const CachePlan& plan, std::vector<BoundView>& views) {
@@ -115,14 +134,115 @@ void plant_padding_reused(const CachePlan& plan, std::vector<BoundView>& views) 
     BoundView intruder = view;
     intruder.foreign = true;
     intruder.view.layer = spec.layers.back() == view.view.layer ? spec.layers.front() : spec.layers.back();
-    intruder.view.layout = Layout({{"block", plan.num_blocks, plan.page_bytes / element}, {"element", room, 1}}, first);
+    intruder.address = Layout({{"block", plan.num_blocks, plan.page_bytes}, {"element", room, element}}, first * element);
     views.push_back(intruder);
     return;
   }
   refuse(Fault::padding_reused, "no state page has padding");
 }
 
+bool has_kv(const CachePlan& plan, const BoundView& view) {
+  return is_attention(plan, view) && !is_latent(plan.specs[view.view.spec].attention->kind);
+}
+
+std::int64_t position_in_pack(const CachePlan& plan, const BoundView& view) {
+  const auto& pack = plan.groups[view.group].pages[view.view.pool];
+  return std::find(pack.begin(), pack.end(), view.view.layer) - pack.begin();
+}
+
+/// Dense inside a kernel block, with tokens and heads in each other's place from the outermost axis to the innermost.
+Layout with_tokens_and_heads_exchanged(const CachePlan& plan, const BoundView& view) {
+  std::vector<Axis> axes = axes_of(view);
+  std::vector<AxisName> physical;
+  for (const Axis& axis : axes)
+    if (axis.name != AxisName("block")) physical.push_back(axis.name);
+  std::stable_sort(physical.begin(), physical.end(), [&](AxisName a, AxisName b) {
+    return view.address.stride(a) > view.address.stride(b);
+  });
+  std::iter_swap(std::find(physical.begin(), physical.end(), AxisName("token")),
+                 std::find(physical.begin(), physical.end(), AxisName("head")));
+  Checked inner = view.element_bytes();
+  for (std::size_t i = physical.size(); i-- > 0;)
+    for (Axis& axis : axes)
+      if (axis.name == physical[i]) {
+        axis.stride = inner;
+        inner *= axis.extent;
+      }
+  // Where the layers of a pack lie inside each head, they part into one region for each layer.
+  const std::int64_t region = view.address.stride("block") / plan.specs[view.view.spec].layers_per_page;
+  return Layout(axes, Checked(position_in_pack(plan, view)) * region);
+}
+
+/// All layers of the first spec whose pages have more than one order.
+void plant_order_exchanged(const CachePlan& plan, std::vector<BoundView>& views) {
+  std::optional<std::int64_t> spec;
+  for (BoundView& view : views) {
+    if (!has_kv(plan, view) || view.address.extent("token") == 1 || view.address.extent("head") == 1) continue;
+    if (!spec) spec = view.view.spec;
+    if (view.view.spec == *spec) view.address = with_tokens_and_heads_exchanged(plan, view);
+  }
+  if (!spec) refuse(Fault::order_exchanged, "no attention layer has several heads and several tokens in a kernel block");
+}
+
+void plant_pack_reversed(const CachePlan& plan, std::vector<BoundView>& views) {
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<BoundView*>> packs;
+  for (BoundView& view : views)
+    if (is_attention(plan, view)) packs[{view.group, view.view.pool}].push_back(&view);
+  bool planted = false;
+  for (auto& [page, pack] : packs) {
+    planted = planted || pack.size() > 1;
+    for (std::size_t i = 0; i < pack.size() / 2; ++i) std::swap(pack[i]->address, pack[pack.size() - 1 - i]->address);
+  }
+  if (!planted) refuse(Fault::pack_reversed, "no page holds two attention layers; try a larger --pack");
+}
+
+void plant_kv_exchanged(const CachePlan& plan, std::vector<BoundView>& views) {
+  std::optional<std::int64_t> spec;
+  for (BoundView& view : views) {
+    if (!has_kv(plan, view)) continue;
+    if (!spec) spec = view.view.spec;
+    view.kv_exchanged = view.view.spec == *spec;
+  }
+  if (!spec) refuse(Fault::kv_exchanged, "no attention layer keeps K and V apart");
+}
+
+/// All layers of the first spec with two tensors of a state: the second one at the front, the first one behind it.
+void plant_states_exchanged(const CachePlan& plan, std::vector<BoundView>& views) {
+  std::optional<std::int64_t> spec;
+  std::int64_t behind = 0;
+  for (BoundView& view : views) {
+    const auto& state = plan.specs[view.view.spec].state;
+    if (!state || state->tensors.size() < 2 || (spec && *spec != view.view.spec)) continue;
+    const StateTensor& first = state->tensors.front();
+    if (!spec) {
+      behind = round_up(state->tensors.back().bytes(), element_bytes(first.dtype));
+      if (Checked(behind) + first.bytes() > plan.page_bytes) continue;
+      spec = view.view.spec;
+    }
+    view.address = Layout(axes_of(view), view.view.tensor == first.name ? behind : 0);
+  }
+  if (!spec) refuse(Fault::states_exchanged, "no state has two tensors that fit its page in either order");
+}
+
+void require_wide_page(Fault fault, const CachePlan& plan, std::span<const BoundView> views) {
+  const bool reaches_over = std::any_of(views.begin(), views.end(), [&](const BoundView& view) {
+    return byte_extent({view.page_bytes(0), 1, 0}) != ByteExtent{0, plan.page_bytes};
+  });
+  if (!reaches_over) refuse(fault, "every tensor fills its page from the first to the last byte");
+  if (fault == Fault::copy_full_page && plan.num_blocks < 2) refuse(fault, "the pools have a single block");
+}
+
+void require_kind(Fault fault, const CachePlan& plan, bool attention, const char* missing) {
+  const bool present = std::any_of(plan.specs.begin(), plan.specs.end(), [&](const SpecPlan& spec) {
+    return spec.attention.has_value() == attention;
+  });
+  if (!present) refuse(fault, missing);
+}
+
 }  // namespace
+
+NoPlaceError::NoPlaceError(Fault fault, const std::string& why)
+    : InputError(fmt::format("--inject {}: this plan has no place for it: {}", to_string(fault), why)) {}
 
 void plant_fault(Fault fault, const CachePlan& plan, std::vector<BoundView>& views, BlockAssignment& assignment) {
   switch (fault) {
@@ -133,12 +253,23 @@ void plant_fault(Fault fault, const CachePlan& plan, std::vector<BoundView>& vie
     case Fault::misaligned_state: return plant_misaligned_state(plan, views);
     case Fault::padding_reused: return plant_padding_reused(plan, views);
     case Fault::null_block_used: assignment.ids.front().front().front() = 0; return;
-    case Fault::zero_full_page: break;
+    case Fault::odd_stride: return plant_odd_stride(plan, views);
+    case Fault::order_exchanged: return plant_order_exchanged(plan, views);
+    case Fault::pack_reversed: return plant_pack_reversed(plan, views);
+    case Fault::kv_exchanged: return plant_kv_exchanged(plan, views);
+    case Fault::states_exchanged: return plant_states_exchanged(plan, views);
+    case Fault::lost_state: return require_kind(fault, plan, false, "it has no state");
+    case Fault::lost_kv:
+    case Fault::stale_block:
+    case Fault::lost_merge: return require_kind(fault, plan, true, "it has no attention layer");
+    case Fault::kv_over_state:
+    case Fault::state_over_kv:
+    case Fault::freed_block:
+      if (!find_stray_copy(fault, plan, views, assignment)) refuse(fault, "no pool is shared by attention and states");
+      return;
+    case Fault::zero_full_page:
+    case Fault::copy_full_page: return require_wide_page(fault, plan, views);
   }
-  const bool reaches_over = std::any_of(views.begin(), views.end(), [&](const BoundView& view) {
-    return byte_extent({view.page_layout(0), view.element_bytes(), 0}) != ByteExtent{0, plan.page_bytes};
-  });
-  if (!reaches_over) refuse(fault, "every tensor fills its page from the first to the last byte");
 }
 
 }  // namespace hybridkv

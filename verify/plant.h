@@ -1,16 +1,25 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
+#include "layout/error.h"
 #include "verify/block_assignment.h"
 #include "verify/bound_view.h"
 #include "verify/fault.h"
 
 namespace hybridkv {
 
-/// Plants a fault into the views and block tables under test. Fault::zero_full_page changes an operation instead and
-/// leaves both alone. Throws InputError where this plan offers no place for the fault (one layer per page, no padding,
-/// a pool below 2^31 elements …), so that a fault is never reported as caught without being there.
+/// A plan offers no place for a fault, so it could not be planted: neither caught nor missed.
+class NoPlaceError : public InputError {
+ public:
+  NoPlaceError(Fault fault, const std::string& why);
+};
+
+/// Plants a fault into the views and block tables under test. Faults of what is written, copied or attended
+/// (Traffic::fault) leave both alone; of these, only that a place exists is checked where it can be known here.
+/// Throws NoPlaceError where this plan offers none (one layer per page, no padding, a pool below 2^31 elements …), so
+/// that a fault is never reported as caught without being there.
 void plant_fault(Fault fault, const CachePlan& plan, std::vector<BoundView>& views, BlockAssignment& assignment);
 
 }  // namespace hybridkv

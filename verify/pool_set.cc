@@ -11,10 +11,11 @@ std::span<std::byte> PoolSet::page(std::int64_t pool, std::int64_t block) const 
   return pools_[pool].bytes().subspan(block * page_bytes_, page_bytes_);
 }
 
-TensorView PoolSet::tensor(const BoundView& view) const { return tensor(view, view.view.layout); }
-
-TensorView PoolSet::tensor(const BoundView& view, const Layout& layout) const {
-  return make_view(pool(view.view.pool), view.view.dtype, layout);
+TensorView PoolSet::tensor(const BoundView& view, const Layout& bytes) const {
+  const std::int64_t element = view.element_bytes();
+  TensorView tensor = make_view(pool(view.view.pool), view.view.dtype, in_elements(bytes, element));
+  tensor.base += bytes.offset() % element;  // 0 but for a planted fault
+  return tensor;
 }
 
 std::int64_t PoolSet::reserved_bytes() const {

@@ -20,9 +20,9 @@ class PoolSet {
   std::span<std::byte> pool(std::int64_t index) const { return pools_[index].bytes(); }
   /// One page of one pool.
   std::span<std::byte> page(std::int64_t pool, std::int64_t block) const;
-  /// A view bound to its pool. Throws std::logic_error where an element lies outside: audit first.
-  TensorView tensor(const BoundView& view) const;
-  TensorView tensor(const BoundView& view, const Layout& layout) const;
+  /// A part of a view bound to its pool, offset and strides in bytes. Pre: strides are whole elements.
+  /// Throws std::logic_error where an element lies outside: audit first.
+  TensorView tensor(const BoundView& view, const Layout& bytes) const;
 
   std::int64_t reserved_bytes() const;
   std::int64_t resident_bytes() const;

@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "attention/key_mask.h"
-#include "attention/kv_view.h"
 #include "layout/for_each_run.h"
 #include "verify/canary.h"
 #include "layout/parallel.h"
@@ -28,11 +27,8 @@ void for_each_state_word(const Traffic& traffic, std::size_t view_index, std::in
   constexpr std::int64_t word = sizeof(std::uint64_t);
   const BoundView& view = traffic.views[view_index];
   const std::uint64_t key = mix(mix(traffic.seed, generation), mix(view_index, static_cast<std::uint64_t>(block)));
-  const std::int64_t element = view.element_bytes();
   std::uint64_t number = 0;
-  for_each_run(view.page_layout(block), [&](std::int64_t offset, std::int64_t count) {
-    const std::int64_t first = offset * element + view.byte_shift;
-    const std::int64_t bytes = count * element;
+  for_each_run(view.page_bytes(block), [&](std::int64_t first, std::int64_t bytes) {
     for (std::int64_t done = 0; done < bytes; done += word)
       visit(first + done, std::min(word, bytes - done), mix(key + number++));
   });
@@ -51,8 +47,7 @@ template <class Visit>
 void for_each_kv_row(const Traffic& traffic, const BoundView& view, std::size_t request, Visit&& visit) {
   const SpecPlan& spec = spec_of(traffic, view);
   const AttentionGeometry& attention = *spec.attention;
-  const auto [key, value] =
-      key_value_layouts(attention.form, view.view.layout, attention.head_size_k, attention.head_size_v);
+  const auto [key, value] = key_value_bytes(view, attention);
   const bool one_latent = is_latent(attention.kind);
   const HeldTokens held = held_tokens(traffic, view, request);
   const auto& table = traffic.assignment.ids[view.group][request];
@@ -64,12 +59,9 @@ void for_each_kv_row(const Traffic& traffic, const BoundView& view, std::size_t 
       const std::int64_t kernel_block = slot / spec.kernel_block_size_tokens;
       const std::int64_t token = slot % spec.kernel_block_size_tokens;
       for (std::int64_t head = 0; head < attention.kv_heads; ++head) {
-        const std::int64_t element = view.element_bytes();
-        visit(KvRow{false, slot, head, is_written}, key.at({kernel_block, token, head, 0}) * element,
-              key.extent("channel"));
+        visit(KvRow{false, slot, head, is_written}, key.at({kernel_block, token, head, 0}), key.extent("channel"));
         if (!one_latent)
-          visit(KvRow{true, slot, head, is_written}, value.at({kernel_block, token, head, 0}) * element,
-                value.extent("channel"));
+          visit(KvRow{true, slot, head, is_written}, value.at({kernel_block, token, head, 0}), value.extent("channel"));
       }
     }
   }
@@ -77,17 +69,24 @@ void for_each_kv_row(const Traffic& traffic, const BoundView& view, std::size_t 
 
 /// Runs `check(view index, result)` over all views of one kind on all cores and adds up the results in order.
 template <class Check>
-CheckResult check_views(const Traffic& traffic, bool states, std::string name, std::string unit, Check&& check) {
+CheckResult check_views(const Traffic& traffic, bool states, std::string unit, Check&& check) {
   std::vector<CheckResult> results(traffic.views.size());
   parallel_for(traffic.views.size(), [&](std::size_t i) {
     if (is_state(traffic, traffic.views[i]) == states) check(i, results[i]);
   });
-  CheckResult total{.name = std::move(name), .unit = std::move(unit)};
+  CheckResult total{.unit = std::move(unit)};
   for (const CheckResult& result : results) {
     total.count += result.count;
     if (result.status == CheckStatus::failed) total.fail(result.message);
   }
   return total;
+}
+
+/// Position of the first view of a state, or of attention; that of no view where there is none.
+std::size_t first_view(const Traffic& traffic, bool states) {
+  std::size_t i = 0;
+  while (i < traffic.views.size() && is_state(traffic, traffic.views[i]) != states) ++i;
+  return i;
 }
 
 std::string where(const Traffic& traffic, const BoundView& view, std::int64_t byte) {
@@ -129,19 +128,21 @@ void write_states(const Traffic& traffic, std::uint64_t generation) {
     const BoundView& view = traffic.views[i];
     if (!is_state(traffic, view)) return;
     std::byte* base = traffic.pools.pool(view.view.pool).data();
-    for (std::int64_t block : traffic.assignment.held_by(view.group))
+    const std::vector<std::int64_t> held = traffic.assignment.held_by(view.group);
+    const bool loses = traffic.fault == Fault::lost_state && i == first_view(traffic, true);
+    for (std::int64_t block : std::span(held).first(held.size() - (loses ? 1 : 0)))
       for_each_state_word(traffic, i, block, generation, [&](std::int64_t byte, std::int64_t bytes, std::uint64_t bits) {
         std::memcpy(base + byte, &bits, bytes);
       });
   });
 }
 
-CheckResult check_states(const Traffic& traffic, std::uint64_t generation, std::string name) {
-  return check_views(traffic, true, std::move(name), "state elements", [&](std::size_t i, CheckResult& result) {
+CheckResult check_states(const Traffic& traffic, std::uint64_t generation) {
+  return check_views(traffic, true, "state elements", [&](std::size_t i, CheckResult& result) {
     const BoundView& view = traffic.views[i];
     const std::byte* base = traffic.pools.pool(view.view.pool).data();
     for (std::int64_t block : traffic.assignment.held_by(view.group)) {
-      result.count += view.page_layout(block).num_elements();
+      result.count += view.page_bytes(block).num_elements() / view.element_bytes();
       for_each_state_word(traffic, i, block, generation, [&](std::int64_t byte, std::int64_t bytes, std::uint64_t bits) {
         if (std::memcmp(base + byte, &bits, bytes) != 0 && result.status == CheckStatus::passed)
           result.fail(where(traffic, view, byte) + ": the state is not what was written there");
@@ -155,9 +156,12 @@ void write_kv(const Traffic& traffic) {
     const BoundView& view = traffic.views[i];
     if (is_state(traffic, view)) return;
     std::byte* base = traffic.pools.pool(view.view.pool).data();
+    const std::int64_t first_slot =
+        traffic.assignment.ids[view.group].front().front() * spec_of(traffic, view).block_size_tokens;
+    const bool loses = traffic.fault == Fault::lost_kv && i == first_view(traffic, false);
     for (std::size_t request = 0; request < traffic.requests.size(); ++request)
       for_each_kv_row(traffic, view, request, [&](const KvRow& row, std::int64_t byte, std::int64_t channels) {
-        if (!row.is_written) return;
+        if (!row.is_written || (loses && row.slot == first_slot)) return;
         for (std::int64_t channel = 0; channel < channels; ++channel)
           store_element(base + byte + channel * view.element_bytes(), view.view.dtype,
                         kv_value(traffic, i, row.is_value, row.slot, row.head, channel));
@@ -165,8 +169,8 @@ void write_kv(const Traffic& traffic) {
   });
 }
 
-CheckResult check_kv(const Traffic& traffic, std::string name) {
-  return check_views(traffic, false, std::move(name), "K and V elements", [&](std::size_t i, CheckResult& result) {
+CheckResult check_kv(const Traffic& traffic) {
+  return check_views(traffic, false, "K and V elements", [&](std::size_t i, CheckResult& result) {
     const BoundView& view = traffic.views[i];
     const std::byte* base = traffic.pools.pool(view.view.pool).data();
     const std::int64_t element = view.element_bytes();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "verify/block_assignment.h"
 #include "verify/bound_view.h"
 #include "verify/check_result.h"
+#include "verify/fault.h"
 
 namespace hybridkv {
 
@@ -20,6 +22,7 @@ struct Traffic {
   const BlockAssignment& assignment;
   std::span<const BatchRequest> requests;
   std::uint64_t seed = 1;
+  std::optional<Fault> fault;  ///< planted into what is written, copied or attended here; those of views are in `views`
 };
 
 /// What of a request its blocks in the group of this view hold, in tokens.
@@ -43,14 +46,14 @@ float kv_value(const Traffic& traffic, std::size_t view, bool is_value, std::int
 void write_states(const Traffic& traffic, std::uint64_t generation);
 
 /// Compares every state with what write_states of that generation wrote, bit for bit.
-/// `name` names the check. `count` = state elements.
-CheckResult check_states(const Traffic& traffic, std::uint64_t generation, std::string name);
+/// `count` = state elements.
+CheckResult check_states(const Traffic& traffic, std::uint64_t generation);
 
 /// Writes K and V of every token that a request holds, in every attention layer, through its view.
 void write_kv(const Traffic& traffic);
 
 /// Compares every K and V with what write_kv wrote, bit for bit, and every unused slot with its canary.
 /// `count` = K and V elements.
-CheckResult check_kv(const Traffic& traffic, std::string name);
+CheckResult check_kv(const Traffic& traffic);
 
 }  // namespace hybridkv

@@ -56,7 +56,7 @@ CheckResult check_padding(const Traffic& traffic) {
       }
     }
   });
-  CheckResult total{.name = "padding-untouched", .unit = "padding bytes"};
+  CheckResult total{.unit = "padding bytes"};
   for (const CheckResult& result : results) {
     total.count += result.count;
     if (result.status == CheckStatus::failed) total.fail(result.message);
@@ -65,7 +65,7 @@ CheckResult check_padding(const Traffic& traffic) {
 }
 
 CheckResult check_unheld_blocks(const Traffic& traffic) {
-  CheckResult result{.name = "null-and-guard-blocks-untouched", .unit = "bytes"};
+  CheckResult result{.unit = "bytes"};
   std::vector<std::byte> canary(traffic.plan.page_bytes);
   for (std::int64_t block : unheld_blocks(traffic)) {
     for (std::size_t pool = 0; pool < traffic.plan.pools.size(); ++pool) {

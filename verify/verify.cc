@@ -10,14 +10,12 @@
 #include "layout/cosize.h"
 #include "layout/resident_budget.h"
 #include "planner/block_ids.h"
-#include "verify/address_audit.h"
-#include "verify/pool_set.h"
-#include "verify/attention_check.h"
 #include "verify/block_ops_check.h"
+#include "verify/check_table.h"
 #include "verify/export.h"
 #include "verify/plant.h"
+#include "verify/pool_set.h"
 #include "verify/traffic.h"
-#include "verify/untouched_check.h"
 
 namespace hybridkv {
 
@@ -67,76 +65,40 @@ void require_budget(const CachePlan& plan, const VerifySpec& spec, const BlockAs
                                     touched.size(), plan.pools.size()));
 }
 
-std::int64_t largest_offset(const CachePlan& plan, std::span<const BoundView> views, const BlockAssignment& assignment) {
+std::int64_t largest_offset(const Traffic& traffic) {
   std::int64_t largest = 0;
-  for (const BoundView& view : views) {
-    const std::vector<std::int64_t> held = assignment.held_by(view.group);
-    if (!held.empty() && held.back() < plan.num_blocks)
-      largest = std::max(largest, cosize(view.page_layout(held.back())) - 1);
+  for (const BoundView& view : traffic.views) {
+    const std::vector<std::int64_t> held = traffic.assignment.held_by(view.group);
+    if (!held.empty() && held.back() < traffic.plan.num_blocks)
+      largest = std::max(largest, cosize(view.page_bytes(held.back())) / view.element_bytes() - 1);
   }
   return largest;
 }
 
-/// Runs the checks one after the other and reports progress.
-class CheckRunner {
- public:
-  CheckRunner(VerifyReport& report, const VerifyProgress& progress) : report_(report), progress_(progress) {}
-
-  template <class Check>
-  void run(std::string_view name, Check&& check) {
-    if (progress_) progress_(name, done_, num_steps);
-    ++done_;
-    report_.checks.push_back(check());
+/// Runs a table of checks stage by stage; the traffic is exported before anything overwrites it.
+void run_checks(const Traffic& traffic, const VerifySpec& spec, const VerifyProgress& progress, VerifyReport& report) {
+  CheckRun run{traffic};
+  const std::span<const Check> checks = all_checks();
+  bool safe = true, exported = spec.export_folder.empty();
+  for (std::size_t i = 0; i < checks.size(); ++i) {
+    const Check& check = checks[i];
+    if (progress) progress(check.name, static_cast<int>(i), static_cast<int>(checks.size()));
+    if (check.stage != CheckStage::addresses && !safe) {
+      report.checks.push_back({.name = std::string(check.name),
+                               .status = CheckStatus::not_run,
+                               .message = "not run: addresses are wrong, so nothing was written"});
+      continue;
+    }
+    if (check.stage == CheckStage::operations && !exported) {
+      export_batches(traffic, spec.export_folder);
+      exported = true;
+    }
+    CheckResult result = check.run(run);
+    result.name = check.name;
+    safe = safe && !(check.guards_memory && result.status != CheckStatus::passed);
+    report.checks.push_back(std::move(result));
   }
-  /// A check that an earlier failure makes unsafe.
-  void skip(std::string name) {
-    CheckResult result{.name = std::move(name), .status = CheckStatus::not_run};
-    result.message = "not run: addresses are wrong, so nothing was written";
-    report_.checks.push_back(std::move(result));
-  }
-  void add(CheckResult result) { report_.checks.push_back(std::move(result)); }
-  void step(std::string_view name) {
-    if (progress_) progress_(name, done_, num_steps);
-    ++done_;
-  }
-
- private:
-  static constexpr int num_steps = 16;
-  VerifyReport& report_;
-  const VerifyProgress& progress_;
-  int done_ = 0;
-};
-
-constexpr const char* traffic_checks[] = {"states-written", "kv-written", "attention-full", "attention-chunked",
-                                          "states-after-attention", "kv-after-states", "padding-untouched",
-                                          "null-and-guard-blocks-untouched", "zero-one-block", "copy-one-block"};
-
-void run_traffic_checks(const Traffic& traffic, const VerifySpec& spec, CheckRunner& runner) {
-  runner.step("filling canaries");
-  fill_canaries(traffic);
-  runner.step("writing states and KV");
-  write_states(traffic, 1);
-  write_kv(traffic);
-  runner.run("states-written", [&] { return check_states(traffic, 1, "states-written"); });
-  runner.run("kv-written", [&] { return check_kv(traffic, "kv-written"); });
-  runner.step("unified attention of every layer");
-  for (CheckResult& result : check_attention(traffic)) runner.add(std::move(result));
-  runner.run("states-after-attention", [&] {
-    write_kv(traffic);
-    return check_states(traffic, 1, "states-after-attention");
-  });
-  runner.run("kv-after-states", [&] {
-    write_states(traffic, 2);
-    return check_kv(traffic, "kv-after-states");
-  });
-  if (!spec.export_folder.empty()) {
-    runner.step("exporting");
-    export_batches(traffic, spec.export_folder);
-  }
-  runner.run("padding-untouched", [&] { return check_padding(traffic); });
-  runner.run("null-and-guard-blocks-untouched", [&] { return check_unheld_blocks(traffic); });
-  runner.run("zero-one-block", [&] { return check_zero_one_block(traffic, spec.fault == Fault::zero_full_page); });
-  runner.run("copy-one-block", [&] { return check_copy_one_block(traffic); });
+  if (safe) report.max_element_offset = largest_offset(traffic);
 }
 
 }  // namespace
@@ -200,22 +162,9 @@ VerifyReport verify_plan(const CachePlan& plan, const VerifySpec& spec, const Ve
   if (spec.fault) plant_fault(*spec.fault, plan, views, assignment);
   require_budget(plan, spec, assignment);
 
-  CheckRunner runner(report, progress);
-  runner.run("address-audit-intervals", [&] { return audit_by_intervals(plan, views); });
-  runner.run("address-audit-enumerated", [&] { return audit_by_enumeration(plan, views); });
-  runner.run("address-audit-sampled", [&] { return audit_by_samples(plan, views, assignment, spec.seed); });
-  const bool addresses_right = report.passed();
-  runner.run("alignment", [&] { return audit_alignment(plan, views); });
-  runner.run("block-tables", [&] { return audit_block_tables(plan, assignment); });
-
   const PoolSet pools(plan);
   report.reserved_bytes = pools.reserved_bytes();
-  if (addresses_right) {
-    run_traffic_checks({plan, views, pools, assignment, report.requests, spec.seed}, spec, runner);
-    report.max_element_offset = largest_offset(plan, views, assignment);
-  } else {
-    for (const char* name : traffic_checks) runner.skip(name);
-  }
+  run_checks({plan, views, pools, assignment, report.requests, spec.seed, spec.fault}, spec, progress, report);
   report.resident_bytes = pools.resident_bytes();
   report.peak_process_bytes = peak_process_bytes();
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -5,16 +5,17 @@
 
 #include <algorithm>
 #include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "layout/error.h"
 #include "test_paths.h"
+#include "tests/attention/published_strides.h"
 
 namespace hybridkv {
 namespace {
 
+using testing::spec_of_row;
 using Numbers = std::vector<std::int64_t>;
 
 Numbers extents(const Layout& layout) {
@@ -33,28 +34,6 @@ Numbers offsets(const std::vector<Layout>& layers) {
   Numbers result;
   for (const Layout& layer : layers) result.push_back(layer.offset());
   return result;
-}
-
-KvViewSpec spec_of_row(const nlohmann::json& row) {
-  static const std::map<std::string, BackendForm> forms{
-      {"FlashAttentionBackend", BackendForm::paged},      {"FlashInferBackend", BackendForm::paged},
-      {"TritonAttentionBackend", BackendForm::paged},     {"FlexAttentionBackend", BackendForm::flex},
-      {"CPUAttentionBackend", BackendForm::cpu},          {"TritonAttentionDiffKVBackend", BackendForm::diff_kv},
-      {"FlashAttentionDiffKVBackend", BackendForm::diff_kv}, {"LegacyFA(2,nb,bs,h,d)", BackendForm::kv_first},
-      {"LegacyNoOrder(2,nb,bs,h,d)", BackendForm::kv_first_unordered}, {"MLACommonBackend", BackendForm::mla}};
-  KvViewSpec spec;
-  spec.form = forms.at(row["backend"]);
-  spec.order = row["layout"] == "HND" ? PhysicalOrder::hnd : PhysicalOrder::nhd;
-  spec.dtype = parse_dtype(row["dtype"].get<std::string>()).value();
-  spec.num_blocks = row["num_blocks"];
-  spec.block_size_tokens = row["block_size"];
-  spec.kernel_block_size_tokens = row["kernel_block_size"];
-  spec.kv_heads = row["num_kv_heads"];
-  spec.head_size_k = row["head_size"];
-  spec.head_size_v = row["head_size_v"].is_null() ? row["head_size"] : row["head_size_v"];
-  spec.pack_size = row["pack_size"];
-  spec.page_bytes = row["page_size_bytes"];
-  return spec;
 }
 
 TEST_CASE("golden: shapes, strides and offsets of all 340 published packed views") {

@@ -121,14 +121,18 @@ struct LayoutFault {
   enum Effect { changes_output, leaves_output, refused } effect;
 };
 
-// Which check of `verify` owns each of them is shown in faults_test.
+// Which check of `verify` owns each of them is shown in fault_test.
 TEST_CASE("fault: the faults of a layout that touch live data change the output, the others do not") {
   using enum LayoutFault::Effect;
   for (const LayoutFault& planted :
        {LayoutFault{Fault::stride_order, changes_output}, LayoutFault{Fault::pack_index, changes_output},
         LayoutFault{Fault::zero_full_page, changes_output}, LayoutFault{Fault::null_block_used, changes_output},
         LayoutFault{Fault::padding_reused, leaves_output}, LayoutFault{Fault::misaligned_state, leaves_output},
-        LayoutFault{Fault::padded_split, refused}, LayoutFault{Fault::narrow_offsets, refused}}) {
+        // Writer and reader share the order, so no output tells one from another; physical-order does.
+        LayoutFault{Fault::order_exchanged, leaves_output}, LayoutFault{Fault::pack_reversed, leaves_output},
+        LayoutFault{Fault::kv_exchanged, leaves_output}, LayoutFault{Fault::states_exchanged, leaves_output},
+        LayoutFault{Fault::padded_split, refused}, LayoutFault{Fault::narrow_offsets, refused},
+        LayoutFault{Fault::odd_stride, refused}, LayoutFault{Fault::lost_state, refused}}) {
     CAPTURE(to_string(planted.fault));
     ForwardSpec spec = unscaled();
     spec.layout_fault = planted.fault;

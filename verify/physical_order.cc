@@ -1,0 +1,115 @@
+#include "verify/physical_order.h"
+
+#include <algorithm>
+#include <array>
+
+#include "layout/checked.h"
+
+namespace hybridkv {
+
+namespace {
+
+/// Digits inside one kernel block, outermost first: 2 K or V, t token, h head, l layer of the pack, d channel, D channel
+/// of K then V, L channel of a latent. Without an l the layers lie one after the other outside all digits.
+struct OrderRule {
+  BackendForm form;
+  PhysicalOrder order;
+  std::string_view digits;
+};
+
+constexpr std::array rules{
+    OrderRule{BackendForm::paged, PhysicalOrder::nhd, "2thd"},
+    OrderRule{BackendForm::paged, PhysicalOrder::hnd, "2htd"},
+    OrderRule{BackendForm::paged, PhysicalOrder::head_major, "hl2td"},
+    OrderRule{BackendForm::flex, PhysicalOrder::nhd, "t2hd"},
+    OrderRule{BackendForm::flex, PhysicalOrder::hnd, "t2hd"},
+    OrderRule{BackendForm::cpu, PhysicalOrder::nhd, "htD"},
+    OrderRule{BackendForm::cpu, PhysicalOrder::hnd, "htD"},
+    OrderRule{BackendForm::diff_kv, PhysicalOrder::nhd, "thD"},
+    OrderRule{BackendForm::diff_kv, PhysicalOrder::hnd, "htD"},
+    OrderRule{BackendForm::kv_first, PhysicalOrder::nhd, "2thd"},
+    OrderRule{BackendForm::kv_first, PhysicalOrder::hnd, "2htd"},
+    OrderRule{BackendForm::kv_first, PhysicalOrder::head_major, "hl2td"},
+    OrderRule{BackendForm::kv_first_unordered, PhysicalOrder::nhd, "2thd"},
+    OrderRule{BackendForm::kv_first_unordered, PhysicalOrder::hnd, "2thd"},
+    OrderRule{BackendForm::mla, PhysicalOrder::nhd, "tL"},
+    OrderRule{BackendForm::mla, PhysicalOrder::hnd, "tL"},
+    OrderRule{BackendForm::mla, PhysicalOrder::head_major, "tL"},  // of one head, layers outside is head-major
+};
+
+struct Digit {
+  std::int64_t value = 0;
+  std::int64_t base = 1;
+};
+
+Digit digit_of(char name, const KvViewSpec& spec, std::int64_t position, const KvElement& element) {
+  switch (name) {
+    case '2': return {element.is_value ? 1 : 0, 2};
+    case 't': return {element.token % spec.kernel_block_size_tokens, spec.kernel_block_size_tokens};
+    case 'h': return {element.head, spec.kv_heads};
+    case 'l': return {position, spec.pack_size};
+    case 'D':
+      return {element.is_value ? spec.head_size_k + element.channel : element.channel,
+              spec.head_size_k + spec.head_size_v};
+    default: return {element.channel, spec.head_size_k};
+  }
+}
+
+}  // namespace
+
+PagePlace page_by_rule(const CachePlan& plan, const SpecPlan& spec, std::int64_t layer) {
+  std::vector<std::int64_t> groups;
+  for (std::size_t i = 0; i < plan.groups.size(); ++i)
+    if (plan.groups[i].spec == spec.id) groups.push_back(static_cast<std::int64_t>(i));
+  const auto at = std::lower_bound(spec.layers.begin(), spec.layers.end(), layer);
+  expects(at != spec.layers.end() && *at == layer && !groups.empty(), "a layer belongs to its spec, a spec to a group");
+  const std::int64_t number = at - spec.layers.begin();
+  const std::int64_t page = number / spec.layers_per_page;
+  const auto num_groups = static_cast<std::int64_t>(groups.size());
+  return {groups[page % num_groups], page / num_groups, number % spec.layers_per_page};
+}
+
+std::optional<std::int64_t> kv_byte_by_rule(const KvViewSpec& spec, std::int64_t position, const KvElement& element) {
+  const auto rule = std::find_if(rules.begin(), rules.end(), [&](const OrderRule& candidate) {
+    return candidate.form == spec.form && candidate.order == spec.order;
+  });
+  if (rule == rules.end()) return std::nullopt;
+  const Checked page_share = Checked(spec.page_bytes) * spec.kernel_block_size_tokens;
+  if (page_share % spec.block_size_tokens != 0) return std::nullopt;
+  const std::int64_t kernel_block_bytes = page_share / spec.block_size_tokens;
+  Checked byte = Checked(element.block) * spec.page_bytes;
+  byte += Checked(element.token / spec.kernel_block_size_tokens) * kernel_block_bytes;
+  if (rule->digits.find('l') == std::string_view::npos) {
+    if (kernel_block_bytes % spec.pack_size != 0) return std::nullopt;
+    byte += Checked(position) * (kernel_block_bytes / spec.pack_size);
+  }
+  Checked number = 0;
+  for (const char name : rule->digits) {
+    const Digit digit = digit_of(name, spec, position, element);
+    number = number * digit.base + digit.value;
+  }
+  return byte + number * element_bytes(spec.dtype);
+}
+
+std::int64_t state_byte_by_rule(const StateSpec& state, std::string_view tensor, std::int64_t page_bytes,
+                                std::int64_t block, std::span<const std::int64_t> index) {
+  Checked byte = Checked(block) * page_bytes;
+  Checked end = 0;
+  for (const std::string_view name : {"conv", "ssm"})
+    for (const StateTensor& candidate : state.tensors) {
+      if (candidate.name != name) continue;
+      const std::int64_t element = element_bytes(candidate.dtype);
+      const std::int64_t begin = (end + element - 1) / element * element;
+      Checked number = 0, elements = 1;
+      for (int axis = 0; axis < candidate.layout.rank(); ++axis) {
+        const std::int64_t extent = candidate.layout[axis].extent;
+        elements *= extent;
+        if (name == tensor) number = number * extent + index[axis];
+      }
+      if (name == tensor) return byte + begin + number * element;
+      end = Checked(begin) + elements * element;
+    }
+  throw std::logic_error("a state has the tensor that is asked for");
+}
+
+}  // namespace hybridkv

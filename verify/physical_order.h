@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "planner/cache_plan.h"
+
+namespace hybridkv {
+
+// Where things lie by the published rules of the physical order, in arithmetic of its own: nothing here reads a view or
+// calls what makes one, so that both can be compared.
+
+/// Where the pages of a spec put one of its layers.
+struct PagePlace {
+  std::int64_t group = 0;     ///< position in CachePlan::groups
+  std::int64_t pool = 0;
+  std::int64_t position = 0;  ///< in its pack, from 0
+};
+
+/// Attention layers are taken N at a time in layer order; page i of a spec with G groups is page i / G of its group
+/// i % G, and page j of every group lies in pool j. Pre: the layer is one of the spec's.
+/// Source: vLLM get_kv_cache_groups, PR 35703.
+PagePlace page_by_rule(const CachePlan& plan, const SpecPlan& spec, std::int64_t layer);
+
+/// One element of K or V of one layer.
+struct KvElement {
+  std::int64_t block = 0;
+  std::int64_t token = 0;  ///< in its block, 0 to B - 1
+  std::int64_t head = 0;
+  std::int64_t channel = 0;
+  bool is_value = false;   ///< of a latent V is its first channels
+};
+
+/// Byte of the pool at which that element of the layer at `position` of its pack starts; nothing where the form has no
+/// such order or the page does not divide over its kernel blocks and layers.
+/// Page, kernel block, then a mixed-radix number whose digits the order names: "2thd" is K/V, token, head, channel.
+/// Example: paged, nhd, b = 16, 2 heads of 4, bf16: V of token 3, head 1, channel 2 is element ((1*16 + 3)*2 + 1)*4 + 2.
+/// Source: domain rules of the backends, vLLM PR 35703.
+std::optional<std::int64_t> kv_byte_by_rule(const KvViewSpec& spec, std::int64_t position, const KvElement& element);
+
+/// Byte of the pool at which an element of a state tensor starts, its index without the block, last axis dense.
+/// The convolution lies at byte 0 of the page, the recurrent tensor behind it on the next multiple of its element.
+/// Pre: the state has that tensor. Source: vLLM MambaSpec.
+std::int64_t state_byte_by_rule(const StateSpec& state, std::string_view tensor, std::int64_t page_bytes,
+                                std::int64_t block, std::span<const std::int64_t> index);
+
+}  // namespace hybridkv

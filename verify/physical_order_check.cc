@@ -1,0 +1,219 @@
+#include "verify/physical_order_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "layout/parallel.h"
+#include "layout/random.h"
+#include "verify/physical_order.h"
+
+namespace hybridkv {
+
+namespace {
+
+using Index = std::vector<std::int64_t>;
+
+/// All positions of an axis; of a long one evenly spread, the first and the last among them.
+Index positions(std::int64_t extent) {
+  constexpr std::int64_t most = 512;
+  Index result;
+  for (std::int64_t i = 0; i < std::min(extent, most); ++i)
+    result.push_back(extent <= most ? i : i * (extent - 1) / (most - 1));
+  return result;
+}
+
+/// Indices of a box: every corner, every axis from end to end at two corners, and some drawn with the seed.
+std::vector<Index> sampled_indices(const Index& extents, std::uint64_t seed) {
+  constexpr std::uint64_t draws = 32;
+  std::set<Index> chosen;
+  if (std::find(extents.begin(), extents.end(), 0) != extents.end()) return {};
+  for (std::uint64_t corner = 0; corner < std::uint64_t(1) << extents.size(); ++corner) {
+    Index index;
+    for (std::size_t axis = 0; axis < extents.size(); ++axis)
+      index.push_back(corner >> axis & 1 ? extents[axis] - 1 : 0);
+    chosen.insert(index);
+  }
+  for (const bool last : {false, true})
+    for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+      Index index;
+      for (const std::int64_t extent : extents) index.push_back(last ? extent - 1 : 0);
+      for (const std::int64_t position : positions(extents[axis])) {
+        index[axis] = position;
+        chosen.insert(index);
+      }
+    }
+  for (std::uint64_t draw = 0; draw < draws; ++draw) {
+    Index index;
+    for (std::size_t axis = 0; axis < extents.size(); ++axis)
+      index.push_back(static_cast<std::int64_t>(mix(seed, mix(draw, axis)) % static_cast<std::uint64_t>(extents[axis])));
+    chosen.insert(index);
+  }
+  return {chosen.begin(), chosen.end()};
+}
+
+/// The first, the last and their neighbours, and two in between.
+std::set<std::int64_t> sampled_blocks(std::int64_t num_blocks) {
+  std::set<std::int64_t> blocks;
+  for (const std::int64_t block : {std::int64_t(0), std::int64_t(1), num_blocks / 3, num_blocks / 2, num_blocks - 2,
+                                   num_blocks - 1})
+    if (block >= 0 && block < num_blocks) blocks.insert(block);
+  return blocks;
+}
+
+/// Position of K or V in a view of the plan, by the names of its axes.
+Index index_in_view(const SpecPlan& spec, const Layout& layout, const KvElement& element) {
+  const std::int64_t kernel = spec.kernel_block_size_tokens;
+  const bool one_row = layout.find("kv") < 0 && !is_latent(spec.attention->kind);
+  Index index;
+  for (const Axis& axis : layout.axes()) {
+    if (axis.name == AxisName("block"))
+      index.push_back(element.block * (spec.block_size_tokens / kernel) + element.token / kernel);
+    else if (axis.name == AxisName("kv"))
+      index.push_back(element.is_value);
+    else if (axis.name == AxisName("token"))
+      index.push_back(element.token % kernel);
+    else if (axis.name == AxisName("head"))
+      index.push_back(element.head);
+    else
+      index.push_back(element.channel + (one_row && element.is_value ? spec.attention->head_size_k : 0));
+  }
+  return index;
+}
+
+/// What one element is compared by.
+struct Compared {
+  std::int64_t block = 0;
+  std::int64_t planned = 0;  ///< byte of the plan's view
+  std::int64_t engine = 0;   ///< byte that the engine under test computes
+  std::int64_t rule = 0;
+};
+
+/// `what`: names the element, called for the first fault alone.
+template <class What>
+void compare(const CachePlan& plan, const BoundView& view, const Compared& compared, What&& what, CheckResult& result) {
+  ++result.count;
+  if ((compared.planned == compared.rule && compared.engine == compared.rule) || result.status == CheckStatus::failed)
+    return;
+  const bool is_plan = compared.planned != compared.rule;
+  result.fail(fmt::format("{}, pool {}, block {}, byte {}: {} lies here {}; by the rule of its order it belongs at byte {}",
+                          view.name(plan), view.view.pool, compared.block, is_plan ? compared.planned : compared.engine,
+                          what(), is_plan ? "in the plan's view" : "for the engine", compared.rule));
+}
+
+void compare_kv(const CachePlan& plan, const BoundView& view, std::int64_t position, std::uint64_t seed,
+                CheckResult& result) {
+  const SpecPlan& spec = plan.specs[view.view.spec];
+  const AttentionGeometry& attention = *spec.attention;
+  const KvViewSpec facts{.form = attention.form,
+                         .order = attention.order,
+                         .dtype = attention.dtype,
+                         .num_blocks = plan.num_blocks,
+                         .block_size_tokens = spec.block_size_tokens,
+                         .kernel_block_size_tokens = spec.kernel_block_size_tokens,
+                         .kv_heads = is_latent(attention.kind) ? 1 : attention.kv_heads,
+                         .head_size_k = attention.head_size_k,
+                         .head_size_v = attention.head_size_v,
+                         .pack_size = spec.layers_per_page,
+                         .page_bytes = plan.page_bytes};
+  const KeyValueLayouts engine = key_value_bytes(view, attention);
+  const std::int64_t kernel = spec.kernel_block_size_tokens, kernel_blocks = spec.block_size_tokens / kernel;
+  for (const bool is_value : {false, true}) {
+    const std::vector<Index> inside = sampled_indices(
+        {spec.block_size_tokens, facts.kv_heads, is_value ? facts.head_size_v : facts.head_size_k}, mix(seed, is_value));
+    for (const std::int64_t block : sampled_blocks(plan.num_blocks))
+      for (const Index& index : inside) {
+        const KvElement element{block, index[0], index[1], index[2], is_value};
+        const auto rule = kv_byte_by_rule(facts, position, element);
+        if (!rule)
+          return result.fail(fmt::format("{}, pool {}, block {}, byte {}: no rule puts form {} in order {} on this page",
+                                         view.name(plan), view.view.pool, block, view.address.offset(),
+                                         to_string(attention.form), to_string(attention.order)));
+        const Layout& layout = is_value ? engine.value : engine.key;
+        if (layout.extent("token") != kernel)
+          return result.fail(fmt::format("{}, pool {}, block {}, byte {}: its kernel blocks hold {} tokens, the plan's {}",
+                                         view.name(plan), view.view.pool, block, view.address.offset(),
+                                         layout.extent("token"), kernel));
+        compare(plan, view,
+                {block, view.view.layout.at(index_in_view(spec, view.view.layout, element)) * view.element_bytes(),
+                 view.engine_byte(layout.at(
+                     {block * kernel_blocks + element.token / kernel, element.token % kernel, element.head, element.channel})),
+                 *rule},
+                [&] {
+                  return fmt::format("{} of token {}, head {}, channel {}", is_value ? "V" : "K", element.token,
+                                     element.head, element.channel);
+                },
+                result);
+      }
+  }
+}
+
+void compare_state(const CachePlan& plan, const BoundView& view, std::uint64_t seed, CheckResult& result) {
+  const StateSpec& state = *plan.specs[view.view.spec].state;
+  Index extents;
+  for (const Axis& axis : view.view.layout.axes())
+    if (axis.name != AxisName("block")) extents.push_back(axis.extent);
+  for (const std::int64_t block : sampled_blocks(plan.num_blocks))
+    for (const Index& inside : sampled_indices(extents, seed)) {
+      Index index{block};
+      index.insert(index.end(), inside.begin(), inside.end());
+      compare(plan, view,
+              {block, view.view.layout.at(index) * view.element_bytes(), view.byte_address(index),
+               state_byte_by_rule(state, view.view.tensor, plan.page_bytes, block, inside)},
+              [&] { return fmt::format("element ({}) of the state", fmt::join(inside, ", ")); }, result);
+    }
+}
+
+void compare_place(const CachePlan& plan, const BoundView& view, const PagePlace& place, CheckResult& result) {
+  ++result.count;
+  if (view.view.pool == place.pool && view.group == place.group) return;
+  result.fail(fmt::format("{}, pool {}, block 0, byte {}: its page lies in pool {} of group {}, by the rule of groups it "
+                          "belongs to pool {} of group {}",
+                          view.name(plan), view.view.pool, view.address.offset(), view.view.pool, view.group, place.pool,
+                          place.group));
+}
+
+void require_all_views(const CachePlan& plan, std::span<const BoundView> views, CheckResult& result) {
+  std::set<std::tuple<std::int64_t, std::int64_t, std::string>> found;
+  for (const BoundView& view : views)
+    if (!view.foreign) found.emplace(view.view.spec, view.view.layer, view.view.tensor);
+  const auto require = [&](const SpecPlan& spec, std::int64_t layer, const std::string& tensor) {
+    ++result.count;
+    if (!found.contains({spec.id, layer, tensor}))
+      result.fail(fmt::format("layer {} {} of spec {} has no view", layer, tensor, spec.id));
+  };
+  for (const SpecPlan& spec : plan.specs)
+    for (const std::int64_t layer : spec.layers) {
+      if (spec.attention) require(spec, layer, "kv");
+      if (spec.state)
+        for (const StateTensor& tensor : spec.state->tensors) require(spec, layer, tensor.name);
+    }
+}
+
+}  // namespace
+
+CheckResult check_physical_order(const CachePlan& plan, std::span<const BoundView> views, std::uint64_t seed) {
+  std::vector<CheckResult> results(views.size());
+  parallel_for(views.size(), [&](std::size_t i) {
+    const BoundView& view = views[i];
+    if (view.foreign) return;
+    const SpecPlan& spec = plan.specs[view.view.spec];
+    const PagePlace place = page_by_rule(plan, spec, view.view.layer);
+    compare_place(plan, view, place, results[i]);
+    if (spec.attention)
+      compare_kv(plan, view, place.position, mix(seed, i), results[i]);
+    else
+      compare_state(plan, view, mix(seed, i), results[i]);
+  });
+  CheckResult total{.unit = "addresses against the rule"};
+  require_all_views(plan, views, total);
+  for (const CheckResult& result : results) {
+    total.count += result.count;
+    if (result.status == CheckStatus::failed) total.fail(result.message);
+  }
+  return total;
+}
+
+}  // namespace hybridkv

@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"
+#include "cli/plot_request.h"
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
 #include "layout/error.h"
@@ -56,8 +57,7 @@ int run_plot(PlotOptions options) {
   }
   const std::vector<PlotKind> kinds = kinds_of(options.kinds);
   const Scenario scenario = read_scenario(options.scenario);
-  const PlotInputs inputs{scenario.model, scenario.engine, scenario.limits,
-                          plan_scenario(scenario, scenario.pack_sizes), scenario.simulate.trace};
+  const PlotInputs inputs = plot_inputs(scenario);
   std::vector<Plot> plots;
   {
     Progress progress(options.quiet);

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"
+#include "cli/plot_request.h"
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
 #include "cli/verify_request.h"
@@ -23,9 +24,6 @@ namespace hybridkv {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// The page holds every picture of a pack for this many packs; of more it stays a page that one can read.
-constexpr std::size_t most_shown_packs = 8;
 
 struct ReportOptions {
   ScenarioOptions scenario;
@@ -45,10 +43,9 @@ ReportPlots plots_of(const PlotInputs& inputs, Progress& progress) {
   const auto kinds = all_plot_kinds();
   for (const PlotKindInfo& info : kinds) {
     progress.update("report", info.name, static_cast<int>(&info - kinds.data()), static_cast<int>(kinds.size()));
-    const bool of_packs = info.kind == PlotKind::page_map || info.kind == PlotKind::blocks_in_use;
     try {
       auto made = make_plots(info.kind, inputs);
-      if (of_packs && made.size() > most_shown_packs) made.resize(most_shown_packs);
+      const bool of_packs = !made.empty() && made.front().pack.has_value();
       auto& list = of_packs ? plots.of_packs : plots.of_all;
       list.insert(list.end(), std::make_move_iterator(made.begin()), std::make_move_iterator(made.end()));
     } catch (const SpecError& error) {
@@ -106,8 +103,7 @@ std::vector<std::string> commands(const ReportOptions& options) {
 int run_report(const ReportOptions& options) {
   const Scenario scenario = read_scenario(options.scenario);
   ScenarioReportInputs report;
-  report.planned = {scenario.model, scenario.engine, scenario.limits, plan_scenario(scenario, scenario.pack_sizes),
-                    scenario.simulate.trace};
+  report.planned = plot_inputs(scenario);
   report.commands = commands(options);
   const fs::path folder = options.folder;
   std::string missing;
@@ -119,7 +115,9 @@ int run_report(const ReportOptions& options) {
     fs::create_directories(folder, error);
     if (!fs::is_directory(folder))
       throw InputError(fmt::format("{}: is no folder and cannot be made one: {}", folder.string(), error.message()));
-    report.pack_pictures = draw(plots.of_packs, folder, missing);
+    const std::vector<Picture> of_packs = draw(plots.of_packs, folder, missing);
+    for (std::size_t i = 0; i < of_packs.size(); ++i)
+      report.pack_pictures.push_back({*plots.of_packs[i].pack, of_packs[i]});
     report.pictures = draw(plots.of_all, folder, missing);
   }
   const Document document = scenario_report(report);

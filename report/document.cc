@@ -49,6 +49,8 @@ struct TextBlock {
   std::string operator()(const Picture& picture) const {
     return hanging("", fmt::format("{}: {}{}", picture.title, picture.file, picture.svg.empty() ? " (not drawn)" : ""), style);
   }
+  std::string operator()(const FoldBegin& fold) const { return bold(printable(fold.title), style) + "\n"; }
+  std::string operator()(const FoldEnd&) const { return ""; }
 };
 
 struct MarkdownBlock {
@@ -78,6 +80,11 @@ struct MarkdownBlock {
     if (picture.svg.empty()) return escape_markdown(picture.title + ": not drawn.") + "\n\n" + caption;
     return fmt::format("![{}]({})\n\n{}", escape_markdown(picture.title), picture.file, caption);
   }
+  // GitHub's Markdown has no fold of its own, but takes this of HTML.
+  std::string operator()(const FoldBegin& fold) const {
+    return "<details>\n<summary>" + escape_markdown(fold.title) + "</summary>\n";
+  }
+  std::string operator()(const FoldEnd&) const { return "</details>\n"; }
 };
 
 /// What a title stands directly above, without an empty line.

@@ -41,8 +41,15 @@ struct Picture {
   std::string svg;      ///< the whole SVG, for documents that hold their pictures; empty: not drawn
 };
 
+/// Begins what a reader opens when it is wanted, and what is left out on paper; up to the next FoldEnd. Folds are not
+/// nested.
+struct FoldBegin {
+  std::string title;
+};
+struct FoldEnd {};
+
 /// A piece of a document. A new kind of content is one alternative here and one case in each renderer.
-using Block = std::variant<Heading, Paragraph, Facts, Listing, Table, Code, Picture>;
+using Block = std::variant<Heading, Paragraph, Facts, Listing, Table, Code, Picture, FoldBegin, FoldEnd>;
 
 /// What a report says, in order, without any form. Rendered by the functions below and by report/html.h.
 struct Document {

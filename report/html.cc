@@ -9,43 +9,60 @@ namespace hybridkv {
 namespace {
 
 constexpr const char* style_sheet = R"css(
-:root { color-scheme: light; }
-body { font: 15px/1.5 Helvetica, Arial, sans-serif; color: #222; background: #fff;
+:root { color-scheme: light dark; --ink: #222; --paper: #fff; --dim: #666; --line: #ccc; --faint: #e4e4e4;
+  --rule: #888; --marked: #fff4d6; --warning: #fdf1e8; --code: #f5f5f5; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #ddd; --paper: #181a1b; --dim: #a0a0a0; --line: #444; --faint: #333; --rule: #777; --marked: #4a3f1c;
+    --warning: #40291a; --code: #242627; }
+  figure svg { filter: invert(0.91) hue-rotate(180deg); }
+}
+body { font: 15px/1.5 Helvetica, Arial, sans-serif; color: var(--ink); background: var(--paper);
   max-width: 1000px; margin: 2em auto; padding: 0 1.5em; }
 h1 { font-size: 1.7em; line-height: 1.25; margin: 0 0 .6em; }
-h2 { font-size: 1.25em; margin: 2em 0 .5em; padding-bottom: .2em; border-bottom: 1px solid #ccc; }
+h2 { font-size: 1.25em; margin: 2em 0 .5em; padding-bottom: .2em; border-bottom: 1px solid var(--line); }
 h3 { font-size: 1em; margin: 1.2em 0 .2em; }
 p { max-width: 50em; }
 .wide { overflow-x: auto; margin: .8em 0; }
 table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
-th, td { padding: .25em .6em; text-align: right; vertical-align: top; border-bottom: 1px solid #e4e4e4; }
-th { vertical-align: bottom; border-bottom: 2px solid #888; font-weight: bold; }
-th small { display: block; font-weight: normal; color: #666; }
+th, td { padding: .25em .6em; text-align: right; vertical-align: top; border-bottom: 1px solid var(--faint); }
+th { vertical-align: bottom; border-bottom: 2px solid var(--rule); font-weight: bold; }
+th small { display: block; font-weight: normal; color: var(--dim); }
 th.text, td.text { text-align: left; }
-tr.marked td { background: #fff4d6; font-weight: bold; }
-tfoot td { border-top: 2px solid #888; font-weight: bold; }
+tr.marked td { background: var(--marked); font-weight: bold; }
+tfoot td { border-top: 2px solid var(--rule); font-weight: bold; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .15em 1.2em; margin: .6em 0; }
-dt { color: #666; }
+dt { color: var(--dim); }
 dd { margin: 0; }
 ul.warnings { list-style: none; padding: 0; }
-ul.warnings li { border-left: 4px solid #d55e00; background: #fdf1e8; padding: .4em .8em; margin: .4em 0;
+ul.warnings li { border-left: 4px solid #d55e00; background: var(--warning); padding: .4em .8em; margin: .4em 0;
   max-width: 50em; }
-pre { background: #f5f5f5; padding: .8em 1em; overflow-x: auto; font-size: 13px;
+pre { background: var(--code); padding: .8em 1em; overflow-x: auto; font-size: 13px;
   white-space: pre-wrap; overflow-wrap: anywhere; }
 figure { margin: 1.5em 0; }
 figure svg { max-width: 100%; height: auto; display: block; }
-figcaption { color: #555; font-size: 13px; max-width: 60em; margin-top: .4em; }
+figcaption { color: var(--dim); font-size: 13px; max-width: 60em; margin-top: .4em; }
 nav ol { columns: 2; padding-left: 1.4em; }
-@page { size: A4; margin: 14mm; }
+a { color: inherit; }
+details { margin: 1em 0; border-left: 3px solid var(--line); padding-left: .8em; }
+summary { cursor: pointer; font-weight: bold; }
+@page { size: A4; margin: 12mm; }
 @media print {
-  body { max-width: none; margin: 0; padding: 0; font-size: 10pt; }
-  nav { display: none; }
+  :root { color-scheme: light; --ink: #222; --paper: #fff; --dim: #666; --line: #ccc; --faint: #e4e4e4; --rule: #888;
+    --marked: #fff4d6; --warning: #fdf1e8; --code: #f5f5f5; }
+  figure svg { filter: none; }
+  body { max-width: none; margin: 0; padding: 0; font-size: 8.5pt; line-height: 1.35; }
+  nav, details { display: none; }
+  h2 { margin: 1.2em 0 .3em; }
+  h3 { margin: .7em 0 .1em; }
+  dl { margin: .2em 0; }
   h2, h3 { break-after: avoid; }
   figure, tr, li, pre { break-inside: avoid; }
-  figure svg { max-height: 230mm; }
+  figure { margin: .6em 0; }
+  figure svg { max-height: 118mm; width: auto; }
   .wide { overflow: visible; }
-  table { font-size: 7.5pt; }
-  th, td { padding: .2em .35em; }
+  table { font-size: 7pt; }
+  th, td { padding: .15em .35em; }
+  pre { font-size: 7.5pt; }
   a { color: inherit; text-decoration: none; }
 }
 )css";
@@ -79,9 +96,14 @@ class HtmlWriter {
   std::string operator()(const Picture& picture) {
     const std::string drawn = picture.svg.empty() ? fmt::format("<p>{}: not drawn.</p>", escape_xml(picture.title))
                                                   : inline_svg(picture.svg, fmt::format("picture{}-", ++pictures_));
-    return fmt::format("<figure aria-label=\"{}\">\n{}\n<figcaption>{}</figcaption>\n</figure>\n",
-                       escape_xml(picture.title), drawn, escape_xml(picture.caption));
+    return fmt::format(
+        "<figure role=\"group\" aria-label=\"{}\">\n{}\n<figcaption>{}</figcaption>\n</figure>\n",
+        escape_xml(picture.title), drawn, escape_xml(picture.caption));
   }
+  std::string operator()(const FoldBegin& fold) const {
+    return fmt::format("<details>\n<summary>{}</summary>\n", escape_xml(fold.title));
+  }
+  std::string operator()(const FoldEnd&) const { return "</details>\n"; }
   std::string operator()(const Table& table) const {
     std::string head;
     for (const Column& column : table.columns()) {

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 #include <string_view>
 #include <vector>
 
 #include "layout/dtype.h"
+#include "report/bar_scale.h"
 #include "report/human.h"
 #include "report/page_strip.h"
 #include "report/plot_layouts.h"
@@ -24,93 +26,16 @@ constexpr double bar_width = canvas_width - 2 * margin;
 constexpr double bar_height = 46;
 constexpr double overview_height = 26;
 constexpr double row_height = 15;  ///< of offsets, dimension lines and lines of text
-constexpr double narrowest = 7;    ///< pixels of a part that can still be seen and pointed at
 constexpr const char* ink = "#222222";
 constexpr const char* grey = "#666666";
 constexpr const char* padding_fill = "url(#padding)";
 
-/// Okabe and Ito's colours, lightened so that black text can be read on them: strongly for V, less for K.
-struct Tint {
-  const char* strong;
-  const char* light;
-};
-constexpr std::array<Tint, 4> layer_tints{
-    {{"#66AAD1", "#B8D8EA"}, {"#F0C566", "#F8E5BA"}, {"#66C5AB", "#B8E4D9"}, {"#E0AFCA", "#F2DDE9"}}};
+/// Okabe and Ito's colours, lightened so that black text can be read on them. A hue says what a part is, never whose:
+/// layers are as many as they like, and stand in order with their names above.
+constexpr const char* key_fill = "#66AAD1";
+constexpr const char* value_fill = "#F0C566";
+constexpr const char* mixed_fill = "#66C5AB";  ///< K and V that no run keeps apart, and latents
 constexpr std::array<const char*, 3> state_fills{"#E69E66", "#F6F08E", "#9AD2F2"};
-
-/// Where each byte of a stretch of a page stands on the picture.
-class BarScale {
- public:
-  /// Of the parts that lie in these bytes of the page.
-  BarScale(const std::vector<PagePart>& all, ByteExtent bytes) : bytes_(bytes) {
-    for (const PagePart& part : all)
-      if (part.bytes.begin >= bytes.begin && part.bytes.end <= bytes.end) parts_.push_back(&part);
-    std::vector<double> widths = natural_widths();
-    widen(widths);
-    double x = margin;
-    for (const double width : widths) {
-      edges_.push_back(x);
-      x += width;
-    }
-    edges_.push_back(margin + bar_width);
-  }
-
-  const std::vector<const PagePart*>& parts() const { return parts_; }
-  ByteExtent bytes() const { return bytes_; }
-  double left(std::size_t part) const { return edges_[part]; }
-  double right(std::size_t part) const { return edges_[part + 1]; }
-  double width(std::size_t part) const { return right(part) - left(part); }
-  bool is_widened(std::size_t part) const { return widened_[part]; }
-  bool to_scale() const {
-    return std::none_of(widened_.begin(), widened_.end(), [](bool widened) { return widened; });
-  }
-
-  double x(std::int64_t byte) const {
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-      const ByteExtent& bytes = parts_[i]->bytes;
-      if (byte > bytes.end) continue;
-      return left(i) +
-             width(i) * static_cast<double>(byte - bytes.begin) / static_cast<double>(bytes.end - bytes.begin);
-    }
-    return margin + bar_width;
-  }
-
- private:
-  std::vector<double> natural_widths() const {
-    std::vector<double> widths;
-    for (const PagePart* part : parts_)
-      widths.push_back(bar_width * static_cast<double>(part->bytes.end - part->bytes.begin) /
-                       static_cast<double>(bytes_.end - bytes_.begin));
-    return widths;
-  }
-
-  /// Makes narrow parts visible at the cost of the others, unless there are too many of them.
-  void widen(std::vector<double>& widths) {
-    widened_.assign(widths.size(), false);
-    if (narrowest * static_cast<double>(widths.size()) > bar_width / 2) return;
-    while (true) {
-      double fixed = 0;
-      double free = 0;
-      for (std::size_t i = 0; i < widths.size(); ++i) (widened_[i] ? fixed : free) += widths[i];
-      const double factor = (bar_width - fixed) / free;
-      bool changed = false;
-      for (std::size_t i = 0; i < widths.size(); ++i) {
-        if (widened_[i] || widths[i] * factor >= narrowest) continue;
-        widths[i] = narrowest;
-        widened_[i] = changed = true;
-      }
-      if (changed) continue;
-      for (std::size_t i = 0; i < widths.size(); ++i)
-        if (!widened_[i]) widths[i] *= factor;
-      return;
-    }
-  }
-
-  ByteExtent bytes_;
-  std::vector<const PagePart*> parts_;
-  std::vector<double> edges_;
-  std::vector<bool> widened_;
-};
 
 /// What is written into a part; `short_pack`: what is free there is no padding but the room of a layer.
 std::string part_word(const PagePart& part, bool short_pack) {
@@ -205,12 +130,12 @@ class PageMapPainter {
   void draw(const PageStrip& strip) {
     y_ += 34;
     svg_.text(margin, y_, strip_title(strip), {.size = 13, .bold = true});
-    const BarScale whole(strip.parts, {0, plan_.page_bytes});
+    const BarScale whole(strip.parts, {0, plan_.page_bytes}, margin, bar_width);
     if (strip.kernel_blocks == 1) {
       draw_detail(strip, whole, "part");
     } else {
       draw_overview(strip, whole);
-      const BarScale first(strip.parts, {0, kernel_block_bytes(strip)});
+      const BarScale first(strip.parts, {0, kernel_block_bytes(strip)}, margin, bar_width);
       enlarge(whole, first.bytes());
       draw_detail(strip, first, "detail");
     }
@@ -225,10 +150,7 @@ class PageMapPainter {
       const auto at = std::find(tensors.begin(), tensors.end(), part.tensor) - tensors.begin();
       return state_fills[static_cast<std::size_t>(at) % state_fills.size()];
     }
-    std::size_t place = 0;
-    while (place < strip.views.size() && plan_.views[strip.views[place]].layer != *part.layer) ++place;
-    const Tint& tint = layer_tints[place % layer_tints.size()];
-    return part.half == "V" ? tint.light : tint.strong;
+    return part.half.empty() ? mixed_fill : part.half == "V" ? value_fill : key_fill;
   }
 
   void draw_parts(const PageStrip& strip, const BarScale& scale, double top, double height, const char* css_class) {
@@ -245,7 +167,9 @@ class PageMapPainter {
       if (part.kernel_block) data.emplace_back("data-kernel-block", std::to_string(*part.kernel_block));
       if (scale.width(i) >= 3) data.emplace_back("stroke", "#444444");
       if (scale.is_widened(i)) data.emplace_back("stroke-dasharray", "2,2");
-      svg_.rect(scale.left(i), top, scale.width(i), height, fill_of(strip, part), data,
+      const std::string fill = fill_of(strip, part);
+      drawn_.insert(fill);
+      svg_.rect(scale.left(i), top, scale.width(i), height, fill, data,
                 part_title(part, is_short(strip)));
     }
   }
@@ -295,22 +219,53 @@ class PageMapPainter {
               {.size = 10.5, .anchor = TextAnchor::end, .colour = grey});
   }
 
-  /// The number of the layer above each run of parts that are its own.
-  void draw_layer_names(const BarScale& scale) {
+  /// A run of parts of one layer, from pixel to pixel.
+  struct LayerRun {
+    std::int64_t layer;
+    double left;
+    double right;
+  };
+
+  static std::vector<LayerRun> layer_runs(const BarScale& scale) {
+    std::vector<LayerRun> runs;
     const auto& parts = scale.parts();
     for (std::size_t first = 0; first < parts.size();) {
       std::size_t last = first;
       while (last + 1 < parts.size() && parts[last + 1]->layer == parts[first]->layer) ++last;
-      if (parts[first]->layer) {
-        const double left = scale.left(first);
-        const double right = scale.right(last);
-        std::string label = fmt::format("layer {}", *parts[first]->layer);
-        if (text_width(label, 11) > right - left - 4) label = fmt::format("L{}", *parts[first]->layer);
-        if (text_width(label, 11) <= right - left)
-          svg_.text((left + right) / 2, y_ - 7, label, {.size = 11, .anchor = TextAnchor::middle});
-        svg_.line(left + 1, y_ - 3, right - 1, y_ - 3, ink);
-      }
+      if (parts[first]->layer) runs.push_back({*parts[first]->layer, scale.left(first), scale.right(last)});
       first = last + 1;
+    }
+    return runs;
+  }
+
+  /// Can every so-manieth name stand above its run without touching the next?
+  static bool names_fit(const std::vector<LayerRun>& runs, const char* prefix, std::size_t every) {
+    double free_from = 0;
+    for (std::size_t i = 0; i < runs.size(); i += every) {
+      const double middle = (runs[i].left + runs[i].right) / 2;
+      const double width = text_width(fmt::format("{}{}", prefix, runs[i].layer), 11);
+      if (middle - width / 2 < free_from) return false;
+      free_from = middle + width / 2 + 4;
+    }
+    return true;
+  }
+
+  /// The number of the layer above each run of parts that are its own; of every second, fifth … run where the names of
+  /// all would not fit.
+  void draw_layer_names(const BarScale& scale) {
+    const std::vector<LayerRun> runs = layer_runs(scale);
+    const char* prefix = names_fit(runs, "layer ", 1) ? "layer " : "L";
+    std::size_t every = 1;
+    for (const std::size_t step : {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000}) {
+      every = step;
+      if (names_fit(runs, prefix, step)) break;
+    }
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      const auto& [layer, left, right] = runs[i];
+      svg_.line(left + 1, y_ - 3, std::max(left + 1.5, right - 1), y_ - 3, ink);
+      if (i % every == 0)
+        svg_.text((left + right) / 2, y_ - 7, fmt::format("{}{}", prefix, layer),
+                  {.size = 11, .anchor = TextAnchor::middle});
     }
   }
 
@@ -325,39 +280,69 @@ class PageMapPainter {
     }
   }
 
-  /// The first byte of every part and the end of the last, in up to three rows; what finds no room is left to the
-  /// titles of the parts.
+  /// The label of a byte below a bar: which row it stands in, and from where to where.
+  struct OffsetLabel {
+    double tick;
+    double left, right;
+    std::size_t row;
+    std::string text;
+    TextAnchor anchor;
+  };
+
+  /// Is there room for the label in its row, with no tick of another struck through it, nor its own through another?
+  static bool has_room(const OffsetLabel& label, const std::vector<OffsetLabel>& placed) {
+    return std::none_of(placed.begin(), placed.end(), [&](const OffsetLabel& other) {
+      const auto strikes = [](const OffsetLabel& line, const OffsetLabel& text) {
+        return line.row > text.row && line.tick > text.left - 1.5 && line.tick < text.right + 1.5;
+      };
+      const bool touch = label.row == other.row && label.left < other.right + 8 && other.left < label.right + 8;
+      return touch || strikes(label, other) || strikes(other, label);
+    });
+  }
+
+  /// The first byte of every part and the end of the last, in up to three rows; what finds no room has a short tick,
+  /// and its number in the title of the part. Where there are many, only layers' first bytes are tried.
   void draw_offsets(const BarScale& scale) {
-    std::array<double, 3> free_from{0, 0, 0};
-    std::size_t rows = 1;
-    std::size_t row_of_end = 0;  // below every tick that would cross the last label
-    const std::string end = human_count(scale.bytes().end) + " bytes";
-    const double end_left = margin + bar_width - text_width(end, 10.5) - 8;
-    const auto put = [&](std::size_t row, double x, const std::string& label, TextAnchor anchor) {
-      const double baseline = y_ + 14 + row_height * static_cast<double>(row);
-      svg_.line(x, y_, x, baseline - 9, grey);
-      svg_.text(x, baseline, label, {.size = 10.5, .anchor = anchor});
-      rows = std::max(rows, row + 1);
-    };
-    for (std::size_t i = 0; i < scale.parts().size(); ++i) {
-      const double x = scale.left(i);
-      const std::string label = human_count(scale.parts()[i]->bytes.begin);
-      const double width = text_width(label, 10.5);
-      // A label that would reach beyond the page ends at its tick.
-      const TextAnchor anchor = i == 0                               ? TextAnchor::start
-                                : x + width / 2 > margin + bar_width ? TextAnchor::end
-                                                                     : TextAnchor::middle;
+    constexpr std::size_t many = 24;
+    constexpr std::size_t most_rows = 3;
+    const auto& parts = scale.parts();
+    std::vector<OffsetLabel> placed;
+    const auto place = [&](double x, const std::string& text, TextAnchor anchor, std::size_t rows) {
+      const double width = text_width(text, 10.5);
       const double left = anchor == TextAnchor::start ? x : anchor == TextAnchor::end ? x - width : x - width / 2;
-      for (std::size_t row = 0; row < free_from.size(); ++row) {
-        if (left < free_from[row]) continue;
-        put(row, x, label, anchor);
-        free_from[row] = left + width + 8;
-        if (x > end_left) row_of_end = std::max(row_of_end, row + 1);
-        break;
+      for (std::size_t row = 0; row < rows; ++row) {
+        const OffsetLabel label{x, left, left + width, row, text, anchor};
+        if (!has_room(label, placed)) continue;
+        placed.push_back(label);
+        return true;
       }
+      return false;
+    };
+    const double end = margin + bar_width;
+    const auto place_end = [&](std::size_t rows) {
+      place(end, human_count(scale.bytes().end) + " bytes", TextAnchor::end, rows);
+    };
+    if (parts.size() > many) place_end(1);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const double x = scale.left(i);
+      const bool begins_layer = i == 0 || parts[i]->layer != parts[i - 1]->layer;
+      const std::string text = human_count(parts[i]->bytes.begin);
+      // A label that would reach beyond the page ends or begins at its tick.
+      const double half = text_width(text, 10.5) / 2;
+      const TextAnchor anchor = x - half < margin ? TextAnchor::start
+                                : x + half > end  ? TextAnchor::end
+                                                  : TextAnchor::middle;
+      const bool tried = parts.size() <= many || begins_layer;
+      if (!tried || !place(x, text, anchor, parts.size() <= many ? most_rows : 1)) svg_.line(x, y_, x, y_ + 3, grey);
     }
-    while (row_of_end < free_from.size() && free_from[row_of_end] > end_left) ++row_of_end;
-    put(row_of_end, margin + bar_width, end, TextAnchor::end);
+    if (parts.size() <= many) place_end(most_rows + 1);
+    std::size_t rows = 1;
+    for (const OffsetLabel& label : placed) {
+      const double baseline = y_ + 14 + row_height * static_cast<double>(label.row);
+      svg_.line(label.tick, y_, label.tick, baseline - 9, grey);
+      svg_.text(label.tick, baseline, label.text, {.size = 10.5, .anchor = label.anchor});
+      rows = std::max(rows, label.row + 1);
+    }
     y_ += 4 + row_height * static_cast<double>(rows);
   }
 
@@ -423,19 +408,29 @@ class PageMapPainter {
     }
   }
 
+  /// What the fills mean that the picture has, then what the numbers are.
   void legend() {
     y_ += 18;
-    svg_.rect(margin, y_, 16, 12, padding_fill, {{"stroke", "#444444"}});
-    svg_.text(margin + 22, y_ + 10,
-              "no tensor's: padding, or the room of layers that a short pack lacks.  Numbers below a bar: bytes from "
-              "the start of the page.",
-              {.size = 11});
+    double x = margin;
+    const auto swatch = [&](const char* fill, const char* text) {
+      svg_.rect(x, y_, 16, 12, fill, {{"stroke", "#444444"}});
+      svg_.text(x + 22, y_ + 10, text, {.size = 11});
+      x += 22 + text_width(text, 11) + 18;
+    };
+    if (drawn_.contains(key_fill)) swatch(key_fill, "K");
+    if (drawn_.contains(value_fill)) swatch(value_fill, "V");
+    if (drawn_.contains(mixed_fill)) swatch(mixed_fill, "K and V, or a latent");
+    if (drawn_.contains(padding_fill))
+      swatch(padding_fill, "no tensor's: padding, or the room that a short pack leaves");
     y_ += 26;
+    svg_.text(margin, y_, "Numbers below a bar: bytes from the start of the page.", {.size = 11});
+    y_ += 16;
   }
 
   const PlanSet& set_;
   const CachePlan& plan_;
   SvgWriter svg_;
+  std::set<std::string> drawn_;  ///< fills of the parts so far
   double y_ = 0;
 };
 
@@ -451,7 +446,8 @@ std::vector<Plot> plot_page_maps(const PlanSet& set) {
     Plot plot{.name = fmt::format("page-map-n{}", plan.attention_pack_size),
               .title = fmt::format("Page map, N = {}", plan.attention_pack_size),
               .subtitle = plot_subtitle(set),
-              .caption = "The bytes of one page as each kind of group sees it, enumerated from the views of the plan."};
+              .caption = "The bytes of one page as each kind of group sees it, enumerated from the views of the plan.",
+              .pack = plan.attention_pack_size};
     plot.tables.push_back({"", page_table(plan)});
     plot.svg = [&set, &plan](int width) { return page_map_svg(set, plan, width); };
     plots.push_back(std::move(plot));

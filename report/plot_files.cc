@@ -12,6 +12,7 @@
 #include <iterator>
 
 #include "layout/error.h"
+#include "report/plot_names.h"
 
 namespace hybridkv {
 
@@ -45,6 +46,11 @@ void write_file(const std::filesystem::path& path, const std::string& content) {
 }
 
 namespace {
+
+std::string content_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
 
 std::string picture_name(const Plot& plot, PictureFormat format) {
   return fmt::format("{}.{}", plot.name, to_string(format));
@@ -118,14 +124,14 @@ std::vector<std::filesystem::path> draw_plots(std::span<const Plot> plots, const
            {"--format", std::string(to_string(picture.format)), "--output", drawn.filename().string(),
             picture_name(plot, PictureFormat::svg)},
            drawn);
+    if (!plot.svg && picture.format == PictureFormat::svg) write_file(drawn, with_names(plot, content_of(drawn)));
     if (picture.format == PictureFormat::pdf) fix_pdf_date(drawn);
   }
   return files;
 }
 
 void fix_pdf_date(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string content{std::istreambuf_iterator<char>(file), {}};
+  std::string content = content_of(path);
   const std::string key = "/CreationDate (D:";
   const std::size_t start = content.find(key);
   if (start == std::string::npos) return;

@@ -14,7 +14,13 @@ struct PlotInputs {
   EngineSpec engine;
   LimitsSpec limits;
   PlanSet set;      ///< of these specs; at least one plan
+  PlanSet compared; ///< what is drawn against the pack size; at least one plan
   TraceSpec trace;  ///< a made-up one keeps its prompts within the longest max_model_len
 };
+
+/// Plans to draw against the pack size where nobody said which: N that divide the packed attention layers, of those
+/// that can be planned. One plan would be a lonely point.
+PlanSet plans_of_divisors(const ModelSpec& model, const EngineSpec& engine, const LimitsSpec& limits,
+                          const PlanSet& set);
 
 }  // namespace hybridkv

@@ -35,11 +35,11 @@ std::optional<PlotKind> parse_plot_kind(std::string_view name) {
 std::vector<Plot> make_plots(PlotKind kind, const PlotInputs& inputs) {
   switch (kind) {
     case PlotKind::block_size:
-      return {plot_block_size(inputs.set)};
+      return {plot_block_size(inputs.compared)};
     case PlotKind::request_bytes:
       return {plot_request_bytes(inputs.set)};
     case PlotKind::concurrency:
-      return {plot_concurrency(inputs.set)};
+      return {plot_concurrency(inputs.compared)};
     case PlotKind::staircase:
       return {plot_staircase(inputs)};
     case PlotKind::hit_rate:

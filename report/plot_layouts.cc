@@ -88,9 +88,11 @@ std::set<std::int64_t> corners(const CachePlan& plan, std::int64_t longest) {
 }
 
 /// 0, a quarter, a half, three quarters and the whole, where these are whole numbers worth reading.
-std::vector<std::int64_t> length_ticks(std::int64_t longest) {
+std::vector<double> length_ticks(std::int64_t longest) {
   if (longest % 4 != 0) return {};
-  return {0, longest / 4, longest / 2, longest / 4 * 3, longest};
+  std::vector<double> ticks;
+  for (std::int64_t part = 0; part <= 4; ++part) ticks.push_back(static_cast<double>(longest / 4 * part));
+  return ticks;
 }
 
 /// About four steps of the widest stairs, a round number; at most the longest length.
@@ -112,6 +114,59 @@ std::vector<std::int64_t> concurrency_lengths(const PlanSet& set) {
   return {lengths.begin(), lengths.end()};
 }
 
+PlotAxis request_axis(std::int64_t shown) {
+  return {.title = "length of the request",
+          .unit = "tokens",
+          .least = 0,
+          .most = static_cast<double>(shown),
+          .ticks = length_ticks(shown)};
+}
+
+/// The cheapest and the dearest layout at the longest length, which the others lie between, and the ideal.
+PlotPanel extremes_panel(const PlanSet& set, std::int64_t longest) {
+  PlotPanel panel{"Bytes, of the layouts that take least and most at the end",
+                  0,
+                  "request_tokens",
+                  request_axis(longest),
+                  {.title = "request", .unit = "MiB", .divisor = mib, .least = 0},
+                  {}};
+  const auto bytes = [&](const CachePlan& plan) {
+    return capacity_at(plan, longest, TokenRule::concurrency).bytes_per_request;
+  };
+  std::size_t least = 0, most = 0;
+  for (std::size_t i = 1; i < set.plans.size(); ++i) {
+    if (bytes(set.plans[i]) < bytes(set.plans[least])) least = i;
+    if (bytes(set.plans[i]) > bytes(set.plans[most])) most = i;
+  }
+  const auto add = [&](std::size_t i, std::size_t look) {
+    panel.series.push_back({layout_title(set.plans[i]), {column_of("bytes", set.plans[i])}, SeriesStyle::thin, look});
+  };
+  if (most != least) add(most, 1);
+  add(least, 0);
+  panel.series.push_back({"ideal", {"ideal_bytes"}, SeriesStyle::reference, 0});
+  if (set.plans.size() == 1) panel.title = "Bytes";
+  return panel;
+}
+
+/// What one layout takes more than the ideal, of short requests, in front of all the others.
+PlotPanel over_ideal_facet(const PlanSet& set, std::size_t plan, std::int64_t longest) {
+  PlotAxis x = request_axis(shown_stairs(set, longest));
+  x.ticks = {0, *x.most / 2, *x.most};
+  PlotPanel panel{layout_title(set.plans[plan]),
+                  0,
+                  "request_tokens",
+                  x,
+                  {.title = "over the ideal", .unit = "MiB", .divisor = mib},
+                  {}};
+  panel.across = 3;
+  for (const CachePlan& other : set.plans)
+    if (&other != &set.plans[plan])
+      panel.series.push_back({layout_title(other), {column_of("over_ideal_bytes", other)}, SeriesStyle::context});
+  const CachePlan& own = set.plans[plan];
+  panel.series.push_back({layout_title(own), {column_of("over_ideal_bytes", own)}, SeriesStyle::thin, 0});
+  return panel;
+}
+
 }  // namespace
 
 std::string plot_subtitle(const PlanSet& set) {
@@ -127,10 +182,10 @@ std::string layout_title(const CachePlan& plan) {
 
 PlotAxis pack_axis(const PlanSet& set) {
   PlotAxis axis{.title = "pack size N, attention layers a page"};
-  for (const CachePlan& plan : set.plans) axis.ticks.push_back(plan.attention_pack_size);
+  for (const CachePlan& plan : set.plans) axis.ticks.push_back(static_cast<double>(plan.attention_pack_size));
   std::sort(axis.ticks.begin(), axis.ticks.end());
-  axis.least = static_cast<double>(axis.ticks.front()) - 0.6;
-  axis.most = static_cast<double>(axis.ticks.back()) + 0.6;
+  axis.least = axis.ticks.front() - 0.6;
+  axis.most = axis.ticks.back() + 0.6;
   return axis;
 }
 
@@ -160,14 +215,14 @@ Plot plot_block_size(const PlanSet& set) {
                   0,
                   "attention_pack_size",
                   x,
-                  {.title = "block", .unit = "tokens", .least = 0},
-                  {{"block", {"block_size_tokens"}, SeriesStyle::points, 0}}},
+                  {.title = "block", .unit = "tokens", .least = 0, .whole = true},
+                  {{"block", {"block_size_tokens"}, SeriesStyle::points, 0, false}}},
                  {"Padding of the page",
                   0,
                   "attention_pack_size",
                   x,
                   {.title = "padding", .unit = "% of the state", .least = 0},
-                  {{"padding", {"padding_percent"}, SeriesStyle::points, 1}}},
+                  {{"padding", {"padding_percent"}, SeriesStyle::points, 1, false}}},
                  {"Wasted by " + load_text(set),
                   0,
                   "attention_pack_size",
@@ -207,31 +262,11 @@ Plot plot_request_bytes(const PlanSet& set) {
             .subtitle = plot_subtitle(set),
             .caption =
                 "All block ids that a request of that length takes, every group and pool counted. The ideal has no "
-                "paging: K and V of its tokens and one state of each recurrent layer."};
+                "paging: K and V of its tokens and one state of each recurrent layer. Below, what each layout takes "
+                "more than the ideal, with the others in grey."};
   plot.tables.push_back({"", std::move(table)});
-  const PlotAxis x{.title = "length of the request",
-                   .unit = "tokens",
-                   .least = 0,
-                   .most = static_cast<double>(longest),
-                   .ticks = length_ticks(longest)};
-  PlotAxis short_x = x;
-  const std::int64_t shown = shown_stairs(set, longest);
-  short_x.most = static_cast<double>(shown);
-  short_x.ticks = length_ticks(shown);
-  PlotPanel bytes{"Bytes", 0, "request_tokens", x, {.title = "request", .unit = "MiB", .divisor = mib, .least = 0}, {}};
-  PlotPanel over{"More than the ideal, of short requests",
-                 0,
-                 "request_tokens",
-                 short_x,
-                 {.title = "over the ideal", .unit = "MiB", .divisor = mib},
-                 {}};
-  for (std::size_t i = 0; i < set.plans.size(); ++i) {
-    const CachePlan& plan = set.plans[i];
-    bytes.series.push_back({layout_title(plan), {column_of("bytes", plan)}, SeriesStyle::line, i});
-    over.series.push_back({layout_title(plan), {column_of("over_ideal_bytes", plan)}, SeriesStyle::line, i});
-  }
-  bytes.series.push_back({"ideal", {"ideal_bytes"}, SeriesStyle::reference, 0});
-  plot.panels = {std::move(bytes), std::move(over)};
+  plot.panels = {extremes_panel(set, longest)};
+  for (std::size_t i = 0; i < set.plans.size(); ++i) plot.panels.push_back(over_ideal_facet(set, i, longest));
   return plot;
 }
 
@@ -275,7 +310,8 @@ Plot plot_concurrency(const PlanSet& set) {
     requests_panel.series.push_back({title, {fmt::format("requests_at_{}", lengths[i])}, SeriesStyle::points, i});
     gain_panel.series.push_back({title, {fmt::format("gain_percent_at_{}", lengths[i])}, SeriesStyle::points, i});
   }
-  plot.panels = {std::move(requests_panel), std::move(gain_panel)};
+  plot.panels = {std::move(requests_panel)};
+  if (plans.size() > 1) plot.panels.push_back(std::move(gain_panel));  // compared with itself, one says nothing
   return plot;
 }
 

@@ -115,18 +115,31 @@ Table shared_table(const std::vector<Stairs>& all, std::int64_t cached) {
   return table;
 }
 
-PlotPanel hit_panel(std::string title, std::size_t table, const char* x_column, std::string x_title, std::int64_t most,
-                    const std::vector<Stairs>& all) {
-  PlotAxis x{.title = std::move(x_title), .unit = "tokens", .least = 0, .most = static_cast<double>(most)};
-  if (most % 4 == 0) x.ticks = {0, most / 4, most / 2, most / 4 * 3, most};
-  PlotPanel panel{std::move(title),
-                  table,
-                  x_column,
-                  x,
-                  {.title = "hit", .unit = "tokens", .least = 0, .most = static_cast<double>(most)},
-                  {}};
-  for (std::size_t i = 0; i < all.size(); ++i)
-    panel.series.push_back({all[i].title, {all[i].column}, SeriesStyle::line, i});
+/// What all layouts show in one situation: the numbers, and the words around them.
+struct Situation {
+  std::string heading;
+  std::string x_column;
+  std::string x_title;
+  std::int64_t most = 0;      ///< tokens shown
+  std::vector<Stairs> all;
+  std::size_t table = 0;
+};
+
+/// One layout in one situation, in front of what could be found at best: all that is shared.
+PlotPanel hit_facet(const Situation& situation, std::size_t layout, int across) {
+  const Stairs& stairs = situation.all[layout];
+  const auto most = static_cast<double>(situation.most);
+  const PlotAxis tokens{.least = 0, .most = most, .ticks = {0, most / 2, most}, .whole = true};
+  PlotPanel panel{stairs.title, situation.table, situation.x_column, tokens, tokens, {}};
+  panel.x.title = situation.x_title;
+  panel.x.unit = panel.y.unit = "tokens";
+  panel.y.title = "hit";
+  panel.series.push_back({"all that is shared", {situation.x_column}, SeriesStyle::context});
+  panel.series.push_back({stairs.title, {stairs.column}, SeriesStyle::thin, 0});
+  if (stairs.geometry.aligns_chunks() && situation.x_column == "prompt_tokens")
+    panel.series.push_back({"the prompt ends on a block boundary", {edge_column(stairs)}, SeriesStyle::marks, 1});
+  panel.across = across;
+  if (layout == 0) panel.heading = situation.heading;
   return panel;
 }
 
@@ -162,33 +175,38 @@ Plot plot_staircase(const PlotInputs& inputs) {
             .title = "Tokens that hit against the tokens that are shared",
             .subtitle = fmt::format("{}, tensor parallel {}, {} tokens a step", inputs.set.model,
                                     inputs.set.tensor_parallel, human_count(inputs.engine.max_num_batched_tokens))};
-  const auto add_copies = [&](CacheMode mode, const std::string& title) {
-    const std::vector<Stairs> all = stairs_in_mode(inputs, mode);
-    const std::int64_t shown = shown_tokens(all);
-    plot.tables.push_back({fmt::format("copy-{}", to_string(mode)), copy_table(all, shown)});
-    PlotPanel panel = hit_panel(title, plot.tables.size() - 1, "prompt_tokens", "length of the prompt", shown, all);
-    for (std::size_t i = 0; i < all.size(); ++i)
-      if (all[i].geometry.aligns_chunks()) panel.series.push_back({"", {edge_column(all[i])}, SeriesStyle::marks, i});
-    plot.panels.push_back(std::move(panel));
+  std::vector<Situation> situations;
+  const auto add_copies = [&](CacheMode mode, const std::string& heading) {
+    Situation copies{heading, "prompt_tokens", "length of the prompt", 0, stairs_in_mode(inputs, mode),
+                     plot.tables.size()};
+    copies.most = shown_tokens(copies.all);
+    plot.tables.push_back({fmt::format("copy-{}", to_string(mode)), copy_table(copies.all, copies.most)});
+    situations.push_back(std::move(copies));
   };
   if (!has_recurrent(inputs.set.plans.front())) {
     plot.caption = "A prompt is sent a second time: attention alone finds every whole block before its last token.";
-    add_copies(inputs.engine.cache_mode, "A prompt sent a second time");
-    return plot;
+    add_copies(inputs.engine.cache_mode, "A copy");
+  } else {
+    plot.caption =
+        "Left and middle, a prompt is sent a second time. Its last token is never matched; mode align keeps one state, "
+        "at the last block boundary, so a prompt that ends on one hits nothing (marks on the axis). Right, only the "
+        "first tokens of a long cached prompt are shared: mode align finds no more than the states that its chunks "
+        "left behind. Grey: all that is shared.";
+    add_copies(CacheMode::align, "A copy, mode align");
+    add_copies(CacheMode::all, "A copy, mode all");
+    const std::int64_t cached = longest_length(inputs.set);
+    situations.push_back({fmt::format("First tokens of {}, align", human_count(cached)), "shared_tokens",
+                          "shared with it", cached, stairs_in_mode(inputs, CacheMode::align), plot.tables.size()});
+    plot.tables.push_back({"shared-align", shared_table(situations.back().all, cached)});
   }
-  plot.caption =
-      "Above, a prompt is sent a second time. Its last token is never matched; mode align keeps one state, at the last "
-      "block boundary, so a prompt that ends on one hits nothing (marks on the axis). Below, only the first tokens of a "
-      "long cached prompt are shared: mode align finds no more than the states that its chunks left behind.";
-  add_copies(CacheMode::align,
-             "A prompt sent a second time, mode align (marks on the axis: it ends on a block boundary)");
-  add_copies(CacheMode::all, "A prompt sent a second time, mode all");
-  const std::vector<Stairs> align = stairs_in_mode(inputs, CacheMode::align);
-  const std::int64_t cached = longest_length(inputs.set);
-  plot.tables.push_back({"shared-align", shared_table(align, cached)});
-  plot.panels.push_back(
-      hit_panel(fmt::format("The first tokens of a cached prompt of {}, mode align", human_count(cached)),
-                plot.tables.size() - 1, "shared_tokens", "shared with it", cached, align));
+  // A row a layout, a column a situation.
+  const int across = std::max(2, static_cast<int>(situations.size()));
+  if (situations.size() == 1)
+    for (std::size_t i = 0; i < situations[0].all.size(); ++i)
+      plot.panels.push_back(hit_facet(situations[0], i, across));
+  else
+    for (std::size_t i = 0; i < situations[0].all.size(); ++i)
+      for (const Situation& situation : situations) plot.panels.push_back(hit_facet(situation, i, across));
   return plot;
 }
 

@@ -20,7 +20,6 @@ namespace {
 
 /// Memory of the second diagram, in shares of the plan's: eighths up to four times.
 constexpr std::int64_t memory_eighths[] = {1, 2, 4, 8, 16, 32};
-constexpr std::int64_t mib = std::int64_t{1} << 20;
 constexpr std::int64_t gib = std::int64_t{1} << 30;
 constexpr std::int64_t requests_in_flight = 64;
 constexpr std::int64_t most_series_requests = 1000;
@@ -59,7 +58,7 @@ struct PlanRates {
 
 std::vector<PlanRates> simulate_rates(const PlotInputs& inputs, const TraceSpec& trace) {
   SweepSpec sweep;
-  for (const CachePlan& plan : inputs.set.plans) {
+  for (const CachePlan& plan : inputs.compared.plans) {
     const CacheGeometry geometry = geometry_of(plan, inputs.engine);
     for (const std::int64_t eighths : memory_eighths) {
       CacheGeometry sized = geometry;
@@ -73,7 +72,7 @@ std::vector<PlanRates> simulate_rates(const PlotInputs& inputs, const TraceSpec&
   const SweepResult result = run_sweep(*open_trace(trace), sweep);
   std::vector<PlanRates> rates;
   auto next = result.stats.begin();
-  for (std::size_t i = 0; i < inputs.set.plans.size(); ++i) {
+  for (std::size_t i = 0; i < inputs.compared.plans.size(); ++i) {
     rates.push_back({{next, next + std::ssize(memory_eighths)}, next[std::ssize(memory_eighths)]});
     next += std::ssize(memory_eighths) + 1;
   }
@@ -86,16 +85,14 @@ Cell rate_cell(const SimulationStats& stats) {
   return Percent{100 * stats.hit_rate()};
 }
 
-/// Ticks at the memories that were simulated, in GiB where these are whole numbers.
+/// Ticks at the memories that were simulated, in GiB.
 PlotAxis memory_axis(std::int64_t bytes) {
-  const bool whole = bytes % (8 * gib) == 0;
-  const std::int64_t unit = whole ? gib : mib;
-  PlotAxis axis{.title = "memory of the pools", .unit = whole ? "GiB" : "MiB", .divisor = static_cast<double>(unit)};
+  PlotAxis axis{.title = "memory of the pools", .unit = "GiB", .divisor = static_cast<double>(gib)};
   axis.logarithmic = true;
-  for (const std::int64_t eighths : memory_eighths) axis.ticks.push_back(Checked(bytes) * eighths / 8 / unit);
-  if (axis.ticks.front() == 0) axis.ticks.clear();  // of a toy
-  axis.least = static_cast<double>(bytes) / 8 / axis.divisor * 0.9;
-  axis.most = static_cast<double>(bytes) * 4 / axis.divisor * 1.1;
+  for (const std::int64_t eighths : memory_eighths)
+    axis.ticks.push_back(static_cast<double>(std::int64_t{Checked(bytes) * eighths / 8}) / axis.divisor);
+  axis.least = axis.ticks.front() * 0.9;
+  axis.most = axis.ticks.back() * 1.1;
   return axis;
 }
 
@@ -104,7 +101,7 @@ PlotAxis memory_axis(std::int64_t bytes) {
 Plot plot_hit_rate(const PlotInputs& inputs) {
   const TraceSpec trace = trace_of(inputs);
   const std::vector<PlanRates> rates = simulate_rates(inputs, trace);
-  const std::vector<CachePlan>& plans = inputs.set.plans;
+  const std::vector<CachePlan>& plans = inputs.compared.plans;
   Table by_pack({{"attention_pack_size"}, {"block_size_tokens"}, {"hit_percent"}, {"unlimited_hit_percent"}});
   std::vector<std::size_t> order(plans.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -125,16 +122,16 @@ Plot plot_hit_rate(const PlotInputs& inputs) {
   }
   Plot plot{.name = "hit-rate",
             .title = "Prompt tokens found again",
-            .subtitle = plot_subtitle(inputs.set),
+            .subtitle = plot_subtitle(inputs.compared),
             .caption =
                 fmt::format("{}, one at a time. {}", trace_text(trace), modelled_text(rates.front().by_memory[whole]))};
   plot.tables.push_back({"pack", std::move(by_pack)});
   plot.tables.push_back({"memory", std::move(by_memory)});
-  const PlotAxis y{.title = "hit rate", .unit = "% of prompt tokens"};
+  const PlotAxis y{.title = "hit rate", .unit = "% of prompt tokens", .floor = 0, .ceiling = 100};
   plot.panels.push_back({"Against the pack size",
                          0,
                          "attention_pack_size",
-                         pack_axis(inputs.set),
+                         pack_axis(inputs.compared),
                          y,
                          {{"this memory", {"hit_percent"}, SeriesStyle::points, 0},
                           {"never evicting", {"unlimited_hit_percent"}, SeriesStyle::reference, 0}}});
@@ -177,14 +174,16 @@ std::vector<Plot> plot_blocks_in_use(const PlotInputs& inputs) {
     Plot plot{.name = fmt::format("blocks-in-use-n{}", plan.attention_pack_size),
               .title = fmt::format("Blocks in use over a trace, {}", layout_title(plan)),
               .subtitle = fmt::format("{}, {} requests in flight", plot_subtitle(inputs.set), requests_in_flight),
-              .caption = fmt::format("{}. {}", trace_text(trace), modelled_text(stats))};
+              .caption = fmt::format("{}. {}", trace_text(trace), modelled_text(stats)),
+              .pack = plan.attention_pack_size};
     plot.tables.push_back({"", std::move(table)});
-    const PlotAxis x{.title = "step of the scheduler", .least = 0, .most = static_cast<double>(stats.steps)};
+    const PlotAxis x{
+        .title = "step of the scheduler", .least = 0, .most = static_cast<double>(stats.steps), .whole = true};
     plot.panels.push_back({"Blocks",
                            0,
                            "step",
                            x,
-                           {.title = "blocks", .least = 0},
+                           {.title = "blocks", .least = 0, .whole = true},
                            {{"held: attention", {"held_state_blocks", "held_attention_blocks"}, SeriesStyle::area, 1},
                             {"held: states", {"held_state_blocks"}, SeriesStyle::area, 0},
                             {"findable", {"findable_blocks"}, SeriesStyle::thin, 1},
@@ -193,7 +192,7 @@ std::vector<Plot> plot_blocks_in_use(const PlotInputs& inputs) {
                            0,
                            "step",
                            x,
-                           {.title = "requests", .least = 0},
+                           {.title = "requests", .least = 0, .whole = true},
                            {{"running", {"running_requests"}, SeriesStyle::thin, 0},
                             {"waiting", {"waiting_requests"}, SeriesStyle::thin, 1}}});
     plots.push_back(std::move(plot));

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "layout/dtype.h"
+#include "planner/pack_comparison.h"
 #include "report/explain_report.h"
 #include "report/human.h"
 #include "report/plan_report.h"
@@ -86,17 +87,54 @@ void add_derivation(Document& document, const PlanSet& single) {
   append(document, std::move(derivation), 0);
 }
 
-/// One of several plans in full: its figures and tables, then its derivation.
-void add_plan(Document& document, const PlanSet& set, const CachePlan& plan) {
+/// One of several plans in full: its figures and tables, then its derivation. What is derived as for the pick, if that
+/// is another plan, is not said again.
+void add_plan(Document& document, const PlanSet& set, const CachePlan& plan, const CachePlan& pick) {
   PlanSet single = set;
   single.plans = {plan};
   single.plans.front().warnings.clear();  // these and the bias memory stand above, once for all packs
   single.plans.front().workspace.reset();
+  if (&plan != &pick)
+    std::erase_if(single.plans.front().derivation, [&](const Decision& decision) {
+      return std::find(pick.derivation.begin(), pick.derivation.end(), decision) != pick.derivation.end();
+    });
   document.blocks.emplace_back(Heading{fmt::format("N = {} in full", plan.attention_pack_size)});
   Document details = plan_report(single);
   details.blocks.erase(details.blocks.begin());  // the title
   append(document, std::move(details), 1);
   add_derivation(document, single);
+  if (&plan != &pick)
+    document.blocks.emplace_back(Paragraph{
+        fmt::format("Everything else is derived as for N = {}.", pick.attention_pack_size)});
+}
+
+/// The pick as it is; the other packs where the reader opens them, and not on paper.
+void add_plans(Document& document, const PlanSet& set) {
+  const std::size_t best = compare_packs(set.plans).best;
+  const CachePlan& pick = set.plans[best];
+  add_plan(document, set, pick, pick);
+  for (std::size_t i = 0; i < set.plans.size(); ++i) {
+    if (i == best) continue;
+    document.blocks.emplace_back(
+        FoldBegin{fmt::format("N = {} in full, and where its numbers come from", set.plans[i].attention_pack_size)});
+    add_plan(document, set, set.plans[i], pick);
+    document.blocks.emplace_back(FoldEnd{});
+  }
+}
+
+/// The pictures of the pick, and those of the other packs where the reader opens them.
+void add_pack_pictures(Document& document, const ScenarioReportInputs& inputs) {
+  if (inputs.pack_pictures.empty()) return;
+  const PlanSet& set = inputs.planned.set;
+  const std::int64_t pick = set.plans[compare_packs(set.plans).best].attention_pack_size;
+  document.blocks.emplace_back(Heading{set.plans.size() == 1 ? "Pictures of the pack" : "Pictures of each pack"});
+  for (const PackPicture& picture : inputs.pack_pictures)
+    if (picture.attention_pack_size == pick) document.blocks.emplace_back(picture.picture);
+  if (set.plans.size() == 1) return;
+  document.blocks.emplace_back(FoldBegin{"Pictures of the other packs"});
+  for (const PackPicture& picture : inputs.pack_pictures)
+    if (picture.attention_pack_size != pick) document.blocks.emplace_back(picture.picture);
+  document.blocks.emplace_back(FoldEnd{});
 }
 
 }  // namespace
@@ -146,13 +184,12 @@ Document scenario_report(const ScenarioReportInputs& inputs) {
   document.blocks.emplace_back(Heading{"What was asked"});
   document.blocks.emplace_back(inputs_table(planned));
   add_pictures(document, "Pictures", inputs.pictures);
-  add_pictures(document, "Pictures of each pack", inputs.pack_pictures);
+  add_pack_pictures(document, inputs);
   add_verification(document, inputs);
-  if (planned.set.plans.size() == 1) {
+  if (planned.set.plans.size() == 1)
     add_derivation(document, planned.set);
-  } else {
-    for (const CachePlan& plan : planned.set.plans) add_plan(document, planned.set, plan);
-  }
+  else
+    add_plans(document, planned.set);
   document.blocks.emplace_back(Heading{"To repeat this"});
   document.blocks.emplace_back(Code{inputs.commands});
   return document;

@@ -9,18 +9,24 @@
 
 namespace hybridkv {
 
+/// A picture of one plan.
+struct PackPicture {
+  std::int64_t attention_pack_size = 1;
+  Picture picture;
+};
+
 /// All that a report on a scenario tells.
 struct ScenarioReportInputs {
   PlotInputs planned;
-  std::vector<Picture> pictures;       ///< of all packs, in the order to show them
-  std::vector<Picture> pack_pictures;  ///< of one pack each, in the order to show them
-  std::vector<VerifyReport> verified;  ///< empty: not verified
-  std::string why_not_verified;        ///< a sentence, where nothing was verified
-  std::vector<std::string> commands;   ///< to repeat everything, ready for a shell
+  std::vector<Picture> pictures;           ///< of all packs, in the order to show them
+  std::vector<PackPicture> pack_pictures;  ///< of one pack each, in the order to show them
+  std::vector<VerifyReport> verified;      ///< empty: not verified
+  std::string why_not_verified;            ///< a sentence, where nothing was verified
+  std::vector<std::string> commands;       ///< to repeat everything, ready for a shell
 };
 
-/// The report: what was asked, the comparison of packs and the pick, warnings, pictures, verification, each plan in
-/// full with its derivation, and the commands. Nothing in it depends on the time or the machine. Pre: at least one
+/// The report: what was asked, the comparison of packs and the pick, warnings, pictures, verification, the pick in full
+/// with its derivation, the other packs folded behind it, and the commands. On paper the folds are left out. Nothing in it depends on the time or the machine. Pre: at least one
 /// plan, a capacity in each, the same lengths in all.
 Document scenario_report(const ScenarioReportInputs& inputs);
 

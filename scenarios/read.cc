@@ -128,7 +128,8 @@ Scenario read_values(const ScenarioFile& file) {
   scenario.name = file.name;
   context.places.add("", Place{file.root.place.text, 0, 0});
   scenario_keys().read(context, "", file.root, scenario);
-  if (!context.pack_sizes.empty()) scenario.pack_sizes = std::move(context.pack_sizes);
+  scenario.packs_given = !context.pack_sizes.empty();
+  if (scenario.packs_given) scenario.pack_sizes = std::move(context.pack_sizes);
   scenario.places = std::move(context.places);
   return scenario;
 }
@@ -137,7 +138,8 @@ void read_section(const YamlNode& root, const std::string& section, Scenario& sc
   ReadContext context;
   context.keep_places = false;
   scenario_keys().read_key(context, "", root, section, scenario);
-  if (!context.pack_sizes.empty()) scenario.pack_sizes = std::move(context.pack_sizes);
+  scenario.packs_given = !context.pack_sizes.empty();
+  if (scenario.packs_given) scenario.pack_sizes = std::move(context.pack_sizes);
 }
 
 Scenario read_simulate_section(const ScenarioFile& file) {

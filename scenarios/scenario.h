@@ -50,6 +50,7 @@ struct Scenario {
   VerifyRequest verify;
   SimulateRequest simulate;
   std::vector<std::int64_t> pack_sizes = {1}; ///< N to plan, in the order written, each >= 1 and once
+  bool packs_given = false;                   ///< did the scenario or a flag say them?
   SourceMap places;                           ///< for errors: where each value stands
 };
 

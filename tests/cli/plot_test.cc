@@ -1,6 +1,7 @@
 // `hybridkv plot` from outside.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -67,6 +68,19 @@ TEST_CASE("golden: plot writes data, script and picture of each kind and lists t
     CHECK(contains(run.output, name));
   }
   CHECK_FALSE(folder.has("block-size.svg"));
+}
+
+TEST_CASE("edge: where no pack is given, those that divide the attention layers are compared") {
+  const PlotFolder folder;
+  const std::string model = "--model Falcon-H1-3B --memory 8GiB --max-model-len 4096 -o " + folder.path.string();
+  run_program("plot block-size page-map " + model, "PATH=/nowhere");
+  const std::string numbers = content_of(folder.path / "block-size.tsv");
+  CAPTURE(numbers);
+  CHECK(std::count(numbers.begin(), numbers.end(), '\n') == 1 + 6);  // 1, 2, 4, 8, 16 and 32 of 32 layers
+  CHECK_FALSE(folder.has("page-map-n2.svg"));                        // of the plan asked for alone
+  run_program("plot block-size --pack 1 " + model, "PATH=/nowhere");
+  const std::string one = content_of(folder.path / "block-size.tsv");
+  CHECK(std::count(one.begin(), one.end(), '\n') == 1 + 1);
 }
 
 TEST_CASE("edge: the page map needs no gnuplot, and a kind may stand without a scenario") {

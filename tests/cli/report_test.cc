@@ -63,6 +63,26 @@ TEST_CASE("golden: the report on Qwen3.5-397B in seven packs stays under 2 MiB")
   CHECK(html.size() < 2 * 1024 * 1024);
   CHECK(html.size() > 100'000);
   CHECK(contains(html, "--no-verify"));
+  // What the seven packs share is derived once.
+  const std::string bias = "chunked bias = query tokens * chunk * block * element";
+  REQUIRE(contains(html, bias));
+  CHECK_FALSE(contains(html.substr(html.find(bias) + 1), bias));
+}
+
+TEST_CASE("golden: on paper the report on seven packs has less than 15 pages") {
+  if (!is_there("gnuplot") || !is_there("chromium") || !is_there("pdfinfo"))
+    return void(std::printf("SKIPPED: gnuplot, chromium or pdfinfo is not installed\n"));
+  const ReportFolder folder;
+  REQUIRE(run_program("report qwen3.5-397b --no-verify -q -o " + folder.path.string()).exit_code == 0);
+  const std::string print = "HOME=" + folder.path.string() +
+                            " timeout 120 chromium --headless --no-sandbox --disable-gpu --print-to-pdf=" +
+                            (folder.path / "report.pdf").string() + " file://" + (folder.path / "report.html").string() +
+                            " > /dev/null 2>&1 && pdfinfo " + (folder.path / "report.pdf").string() +
+                            " | sed -n 's/^Pages: *//p' > " + (folder.path / "pages").string();
+  REQUIRE(std::system(print.c_str()) == 0);
+  const int pages = std::atoi(folder.content("pages").c_str());
+  CHECK(pages >= 3);
+  CHECK(pages < 15);
 }
 
 TEST_CASE("edge: without gnuplot the report is written with the page maps alone, with exit code 4") {

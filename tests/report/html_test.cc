@@ -75,6 +75,34 @@ TEST_CASE("law: a page is well-formed, escapes what it shows, and every id is th
   CHECK(html.find("default-src 'none'") != std::string::npos);
 }
 
+TEST_CASE("golden: a fold is closed until it is opened, and left out on paper") {
+  Document document;
+  document.blocks.emplace_back(FoldBegin{"More & more"});
+  document.blocks.emplace_back(Paragraph{"inside"});
+  document.blocks.emplace_back(FoldEnd{});
+  const std::string html = render_html(document);
+  const pugi::xml_document page = parsed(html);
+  const pugi::xml_node fold = page.select_node("//details").node();
+  CHECK(std::string(fold.child("summary").child_value()) == "More & more");
+  CHECK(std::string(fold.child("p").child_value()) == "inside");
+  CHECK_FALSE(fold.attribute("open"));
+  CHECK(html.find("nav, details { display: none; }") > html.find("@media print"));
+  CHECK(render_markdown(document) == "<details>\n<summary>More & more</summary>\n\ninside\n\n</details>\n");
+}
+
+TEST_CASE("golden: a page has a dark side, no colour of its own beside it, and names for what is drawn") {
+  const std::string html = render_html(sample());
+  CHECK(html.find("@media (prefers-color-scheme: dark)") != std::string::npos);
+  // Outside the two palettes every colour is one of them.
+  const std::string style = html.substr(html.find("<style>"), html.find("</style>") - html.find("<style>"));
+  std::size_t literal = 0;
+  for (std::size_t at = style.find('#'); at != std::string::npos; at = style.find('#', at + 1))
+    literal += style.rfind("--", at) == std::string::npos || at - style.rfind("--", at) > 12 ? 1 : 0;
+  CHECK(literal == 1);  // the edge of a warning, seen on both
+  for (const auto& figure : parsed(html).select_nodes("//figure"))
+    CHECK_FALSE(std::string(figure.node().attribute("aria-label").value()).empty());
+}
+
 TEST_CASE("law: nothing on a page is fetched") {
   const pugi::xml_document document = parsed(render_html(sample()));
   CHECK(document.select_nodes("//@src | //@srcset | //iframe | //object | //img").empty());

@@ -13,7 +13,9 @@
 #include "layout/for_each_index.h"
 #include "layout/slice.h"
 #include "planner/plan.h"
+#include "report/human.h"
 #include "report/page_strip.h"
+#include "report/svg.h"
 #include "tests/planner/models.h"
 
 using namespace hybridkv;
@@ -52,6 +54,61 @@ std::map<GroupAndPool, std::vector<DrawnPart>> read_parts(const std::string& svg
     strips[{number("data-group"), number("data-pool")}].push_back(part);
   }
   return strips;
+}
+
+/// A text that stands upright, and about the room it takes.
+struct DrawnText {
+  std::string words;
+  double left = 0, right = 0, top = 0, bottom = 0;
+};
+
+std::vector<DrawnText> read_texts(const std::string& svg) {
+  pugi::xml_document document;
+  REQUIRE(document.load_buffer(svg.data(), svg.size()));
+  std::vector<DrawnText> texts;
+  for (const pugi::xml_node& node : document.child("svg").children("text")) {
+    if (node.attribute("transform")) continue;
+    DrawnText text{.words = node.text().get()};
+    const double size = node.attribute("font-size").as_double();
+    const double width = text_width(text.words, size);
+    const std::string anchor = node.attribute("text-anchor").value();
+    const double x = node.attribute("x").as_double();
+    text.left = anchor == "end" ? x - width : anchor == "middle" ? x - width / 2 : x;
+    text.right = text.left + width;
+    text.bottom = node.attribute("y").as_double();
+    text.top = text.bottom - 0.7 * size;
+    texts.push_back(text);
+  }
+  return texts;
+}
+
+/// Texts that an upright line goes through.
+std::vector<std::string> struck_texts(const std::string& svg) {
+  pugi::xml_document document;
+  REQUIRE(document.load_buffer(svg.data(), svg.size()));
+  std::vector<std::string> struck;
+  const std::vector<DrawnText> texts = read_texts(svg);
+  for (const pugi::xml_node& line : document.child("svg").children("line")) {
+    const double x = line.attribute("x1").as_double();
+    if (x != line.attribute("x2").as_double()) continue;
+    for (const DrawnText& text : texts)
+      if (x > text.left && x < text.right && line.attribute("y1").as_double() < text.bottom &&
+          line.attribute("y2").as_double() > text.top)
+        struck.push_back(text.words);
+  }
+  return struck;
+}
+
+/// Texts that another one stands on.
+std::vector<std::string> covered_texts(const std::string& svg) {
+  std::vector<std::string> covered;
+  const std::vector<DrawnText> texts = read_texts(svg);
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    for (std::size_t k = 0; k < i; ++k)
+      if (texts[i].left < texts[k].right && texts[k].left < texts[i].right && texts[i].top < texts[k].bottom &&
+          texts[k].top < texts[i].bottom)
+        covered.push_back(texts[i].words + " | " + texts[k].words);
+  return covered;
 }
 
 bool in_group(const CachePlan& plan, const ViewPlan& view, std::int64_t group, std::int64_t pool) {
@@ -210,6 +267,41 @@ TEST_CASE("law: every form and order of a backend is mapped byte for byte") {
         CHECK(end == set.plans[0].page_bytes);
       }
     }
+  }
+}
+
+TEST_CASE("law: no line strikes through a number or a name, and none covers another, with 1 to 72 layers a page") {
+  EngineSpec engine;
+  engine.memory_bytes = 4 * gib;
+  const std::vector<std::int64_t> packs{1, 2, 5, 7, 12, 24, 36, 72};
+  const PlanSet many = make_plans(qwen_hybrid("many", 288, full_attention(2, 64), qwen_gdn(4, 8)), engine,
+                                  {.max_model_lens = {1024}}, packs);
+  const PlanSet some = qwen_plans({1, 3, 4, 5, 8, 15}, {48});
+  for (const PlanSet* set : {&many, &some})
+    for (const CachePlan& plan : set->plans) {
+      CAPTURE(plan.attention_pack_size);
+      const std::string svg = page_map_svg(*set, plan, 830);
+      CHECK(struck_texts(svg) == std::vector<std::string>());
+      CHECK(covered_texts(svg) == std::vector<std::string>());
+      std::size_t ends = 0;  // the last byte of every bar is said
+      for (const DrawnText& text : read_texts(svg))
+        ends += text.words == human_count(plan.page_bytes) + " bytes" ? 1 : 0;
+      CHECK(ends >= (set == &many ? 2 : 1));  // of kernel blocks, the first is enlarged
+    }
+}
+
+TEST_CASE("edge: layers keep names above them when there are 36 or 72 a page; a hue says K or V, never whose") {
+  EngineSpec engine;
+  engine.memory_bytes = 4 * gib;
+  const std::vector<std::int64_t> packs{36, 72};
+  const PlanSet set = make_plans(qwen_hybrid("many", 288, full_attention(2, 64), qwen_gdn(4, 8)), engine,
+                                 {.max_model_lens = {1024}}, packs);
+  for (const CachePlan& plan : set.plans) {
+    const std::string svg = page_map_svg(set, plan, 830);
+    std::size_t named = 0;
+    for (const DrawnText& text : read_texts(svg)) named += text.words.starts_with("L") ? 1 : 0;
+    CHECK(named >= 12);
+    CHECK(svg.find(">K</text>") != std::string::npos);  // in the legend where parts are too narrow for words
   }
 }
 

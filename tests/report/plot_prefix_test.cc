@@ -21,7 +21,7 @@ PlotInputs qwen_inputs(const std::vector<std::int64_t>& packs) {
   inputs.engine.cache_mode = CacheMode::align;
   inputs.engine.memory_bytes = 40 * gib;
   inputs.limits.max_model_lens = {32768};
-  inputs.set = make_plans(inputs.model, inputs.engine, inputs.limits, packs);
+  inputs.set = inputs.compared = make_plans(inputs.model, inputs.engine, inputs.limits, packs);
   return inputs;
 }
 

@@ -22,7 +22,7 @@ PlotInputs small_traffic(const std::vector<std::int64_t>& packs, std::int64_t me
   inputs.engine.memory_bytes = memory;
   inputs.limits.max_model_lens = {32768};
   inputs.trace.synthetic.num_requests = 300;
-  inputs.set = make_plans(inputs.model, inputs.engine, inputs.limits, packs);
+  inputs.set = inputs.compared = make_plans(inputs.model, inputs.engine, inputs.limits, packs);
   return inputs;
 }
 
@@ -68,6 +68,16 @@ TEST_CASE("law: pictures of simulations show the values of their tables") {
   for (const Plot& plot : plots) check_drawn(plot);
 }
 
+TEST_CASE("edge: memory is marked in GiB, whatever it is") {
+  const Plot plot = plot_hit_rate(small_traffic({1}, 5 * gib));
+  const PlotAxis& memory = plot.panels[1].x;
+  CHECK(memory.unit == "GiB");
+  CHECK(memory.ticks == std::vector<double>{0.625, 1.25, 2.5, 5, 10, 20});
+  const PlotAxis& rate = plot.panels[1].y;
+  CHECK(rate.floor == 0);
+  CHECK(rate.ceiling == 100);
+}
+
 TEST_CASE("edge: memory that holds no request of the trace has no hit rate") {
   const Plot plot = plot_hit_rate(small_traffic({1}, gib));
   CHECK(raw_cell(plot.tables[1].table.rows()[0][1]).empty());
@@ -78,7 +88,8 @@ TEST_CASE("edge: a mode without prefix caching hits nothing and is drawn all the
   if (!has_gnuplot()) return;
   PlotInputs inputs = small_traffic({1, 5});
   inputs.engine.cache_mode = CacheMode::none;
-  inputs.set = make_plans(inputs.model, inputs.engine, inputs.limits, std::vector<std::int64_t>{1, 5});
+  inputs.set = inputs.compared =
+      make_plans(inputs.model, inputs.engine, inputs.limits, std::vector<std::int64_t>{1, 5});
   const Plot plot = plot_hit_rate(inputs);
   CHECK(number_at(plot.tables[0].table, 0, 2) == 0);
   check_drawn(plot);
@@ -96,6 +107,7 @@ TEST_CASE("law: blocks held never exceed the usable ones, and captions say what 
 TEST_CASE("fault: a step below the block is refused before anything waits for ever") {
   PlotInputs inputs = small_traffic({1});
   inputs.engine.max_num_batched_tokens = 1024;
-  inputs.set = make_plans(inputs.model, inputs.engine, inputs.limits, std::vector<std::int64_t>{1});
+  inputs.set = inputs.compared =
+      make_plans(inputs.model, inputs.engine, inputs.limits, std::vector<std::int64_t>{1});
   CHECK_THROWS_AS(plot_hit_rate(inputs), SpecError);
 }

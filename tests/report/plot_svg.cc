@@ -59,6 +59,7 @@ bool same(double a, double b) { return std::abs(a - b) < 0.05; }
 
 DrawnSeries read_series(const pugi::xml_node& group, const DrawnPanel& panel) {
   DrawnSeries series;
+  series.name = group.child("title").text().get();
   const auto inside = [&](const Pixel& pixel) { return pixel.x < panel.right + 1; };
   walk(group, [&](const pugi::xml_node& node) {
     const std::string name = node.name();
@@ -118,6 +119,8 @@ DrawnPlot read_plot_svg(const std::string& svg) {
   DrawnPlot plot;
   plot.width = root.attribute("width").as_double();
   plot.height = root.attribute("height").as_double();
+  plot.title = root.child("title").text().get();
+  plot.description = root.child("desc").text().get();
   walk(root, [&](const pugi::xml_node& node) {
     DrawnPanel panel;
     if (std::string(node.name()) == "text") plot.texts.push_back(text_of(node));
@@ -126,14 +129,16 @@ DrawnPlot read_plot_svg(const std::string& svg) {
       plot.fonts = fonts;
     }
     if (std::string(node.name()) != "path" || !read_frame(node, panel)) return;
-    if (plot.panels.empty() || !same(plot.panels.back().top, panel.top)) plot.panels.push_back(panel);
+    if (plot.panels.empty() || !same(plot.panels.back().top, panel.top) || !same(plot.panels.back().left, panel.left))
+      plot.panels.push_back(panel);
   });
+  std::size_t begun = 0;  // panels whose first series was seen; numbers begin again in each
   walk(root, [&](const pugi::xml_node& node) {
     const std::string id = node.attribute("id").value();
-    if (const std::size_t at = id.find("_plot_"); at != std::string::npos && !id.empty()) {
-      const std::size_t number =
-          std::isalpha(static_cast<unsigned char>(id.back())) != 0 ? static_cast<std::size_t>(id.back() - 'a') : 0;
-      plot.panels.at(number).series.push_back(read_series(node, plot.panels.at(number)));
+    if (const std::size_t at = id.find("_plot_"); at != std::string::npos) {
+      if (std::atoi(id.c_str() + at + 6) == 1) ++begun;
+      DrawnPanel& panel = plot.panels.at(begun - 1);
+      panel.series.push_back(read_series(node, panel));
     }
     const pugi::xml_node label = node.next_sibling("g").child("text");
     if (std::string(node.name()) != "path" || !label) return;
@@ -142,7 +147,8 @@ DrawnPlot read_plot_svg(const std::string& svg) {
     for (DrawnPanel& panel : plot.panels) {
       const bool on_left = same(ends[0].x, panel.left) && same(ends[0].y, ends[1].y) && ends[1].x < ends[0].x &&
                            ends[0].y > panel.top - 1 && ends[0].y < panel.bottom + 1;
-      const bool below = same(ends[0].y, panel.bottom) && same(ends[0].x, ends[1].x) && ends[1].y > ends[0].y;
+      const bool below = same(ends[0].y, panel.bottom) && same(ends[0].x, ends[1].x) && ends[1].y > ends[0].y &&
+                         ends[0].x > panel.left - 1 && ends[0].x < panel.right + 1;
       if (on_left) panel.y_ticks.push_back({ends[0].y, number_of(text_of(label))});
       if (below) panel.x_ticks.push_back({ends[0].x, number_of(text_of(label))});
     }

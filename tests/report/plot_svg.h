@@ -20,6 +20,7 @@ struct DrawnTick {
 
 /// One series as it was drawn: corners of its line or area in order, or the four corners of each bar.
 struct DrawnSeries {
+  std::string name;    ///< what is shown where the mouse rests on it
   std::string legend;  ///< empty where the panel has no legend
   Pixel legend_at;     ///< where its text begins
   std::vector<Pixel> line;
@@ -39,6 +40,7 @@ struct DrawnPanel {
 
 /// What an SVG of gnuplot shows, read back from its shapes and texts alone.
 struct DrawnPlot {
+  std::string title, description;  ///< for who does not see it
   double width = 0, height = 0;
   std::vector<DrawnPanel> panels;
   std::vector<std::string> texts;  ///< every text, in the order of the file

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "report/human.h"
 #include "report/json_text.h"
 
@@ -63,6 +65,18 @@ Table checks_table(const VerifyReport& report) {
   return table;
 }
 
+/// The check that owns the fault where it found it, else the first that did, if any.
+std::string caught_by(const VerifyReport& report) {
+  for (const CheckResult& check : report.checks)
+    if (check.status == CheckStatus::failed && check.name == info_of(*report.fault).found_by) return check.name;
+  return report.caught() ? report.first_failure()->name : "";
+}
+
+std::string planted_result(const VerifyReport& report) {
+  if (!report.no_place.empty()) return "no place";
+  return report.caught() ? "caught" : "NOT caught";
+}
+
 std::string conclusion(const VerifyReport& report) {
   const CheckResult* failure = report.first_failure();
   if (report.fault && failure != nullptr)
@@ -92,6 +106,46 @@ void add_run(Document& document, const VerifyReport& report) {
   document.blocks.emplace_back(Paragraph{conclusion(report)});
 }
 
+struct Caught {
+  std::int64_t planted = 0;  ///< faults that had a place
+  std::int64_t caught = 0;
+};
+
+Caught count_caught(std::span<const VerifyReport> reports) {
+  Caught count;
+  for (const VerifyReport& report : reports) {
+    count.planted += report.fault && report.no_place.empty();
+    count.caught += report.caught();
+  }
+  return count;
+}
+
+/// Many faults planted one after the other: what became of each, and how many were caught as the last line.
+void add_catalogue(Document& document, std::span<const VerifyReport> reports) {
+  Table table({{"attention_pack_size", "N"},
+               {"fault", "planted", "", Align::left},
+               {"result", "result", "", Align::left},
+               {"check", "by", "", Align::left}});
+  Listing no_place{{}, false}, missed{{}, true};
+  double seconds = 0;
+  for (const VerifyReport& report : reports) {
+    const std::string planted(to_string(*report.fault));
+    table.add_row({report.attention_pack_size, planted, planted_result(report), caught_by(report)});
+    seconds += report.seconds;
+    const std::string at = fmt::format("N = {}, {}", report.attention_pack_size, planted);
+    if (!report.no_place.empty())
+      no_place.items.push_back(fmt::format("{} has no place in this plan and does not count: {}", at, report.no_place));
+    else if (!report.caught())
+      missed.items.push_back(at + " was NOT caught by any check: the checks are broken");
+  }
+  document.blocks.emplace_back(std::move(table));
+  for (Listing* listing : {&no_place, &missed})
+    if (!listing->items.empty()) document.blocks.emplace_back(std::move(*listing));
+  document.blocks.emplace_back(Facts{{{"time", fmt::format("{:.1f} s", seconds)}}});
+  const auto [planted, caught] = count_caught(reports);
+  document.blocks.emplace_back(Paragraph{fmt::format("{} of {} caught", caught, planted)});
+}
+
 ordered_json check_json(const CheckResult& check) {
   ordered_json json;
   json["name"] = check.name;
@@ -108,6 +162,7 @@ ordered_json run_json(const VerifyReport& report) {
   ordered_json json;
   json["attention_pack_size"] = report.attention_pack_size;
   json["fault"] = report.fault ? ordered_json(to_string(*report.fault)) : ordered_json(nullptr);
+  if (!report.no_place.empty()) json["no_place"] = report.no_place;
   json["passed"] = report.passed();
   json["requests"] = ordered_json::array();
   for (const BatchRequest& request : report.requests)
@@ -129,7 +184,12 @@ Document verify_report(const std::string& model, std::span<const VerifyReport> r
   expects(!reports.empty(), "a report has at least one run");
   Document document;
   document.blocks.emplace_back(Heading{model + ": verification on real tensors", 1});
-  for (const VerifyReport& report : reports) add_run(document, report);
+  const bool all_planted = std::all_of(reports.begin(), reports.end(),
+                                       [](const VerifyReport& report) { return report.fault.has_value(); });
+  if (all_planted && reports.size() > 1)
+    add_catalogue(document, reports);
+  else
+    for (const VerifyReport& report : reports) add_run(document, report);
   return document;
 }
 
@@ -143,11 +203,16 @@ Table verify_table(std::span<const VerifyReport> reports) {
                {"max_error", "largest error"},
                {"tolerance", "allowed"},
                {"message", "message", "", Align::left}});
-  for (const VerifyReport& report : reports)
+  for (const VerifyReport& report : reports) {
+    if (!report.no_place.empty())
+      table.add_row({report.attention_pack_size, std::string(to_string(*report.fault)),
+                     std::string(info_of(*report.fault).found_by), std::string("no place"), std::monostate{},
+                     std::string(), std::monostate{}, std::monostate{}, report.no_place});
     for (const CheckResult& check : report.checks)
       table.add_row({report.attention_pack_size, std::string(report.fault ? to_string(*report.fault) : ""), check.name,
                      std::string(check.status == CheckStatus::failed ? "failed" : status_text(check.status)), check.count,
                      check.unit, Real{check.max_error}, Real{check.tolerance}, check.message});
+  }
   return table;
 }
 
@@ -162,6 +227,10 @@ std::string render_verify(const std::string& model, std::span<const VerifyReport
   ordered_json json;
   json["schema"] = verify_schema_id;
   json["model"] = model;
+  if (const auto [planted, caught] = count_caught(reports); planted > 0) {
+    json["planted"] = planted;
+    json["caught"] = caught;
+  }
   json["runs"] = ordered_json::array();
   for (const VerifyReport& report : reports) json["runs"].push_back(run_json(report));
   return json_text(json);

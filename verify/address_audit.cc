@@ -29,10 +29,6 @@ std::vector<std::vector<std::size_t>> views_by_page(std::span<const BoundView> v
   return lists;
 }
 
-std::string place(const CachePlan& plan, const BoundView& view, std::int64_t block, std::int64_t address) {
-  return fmt::format("{}, pool {}, block {}, byte {}", view.name(plan), view.view.pool, block, address);
-}
-
 std::int64_t block_axis_position(const BoundView& view) { return view.address.find("block"); }
 
 /// Steps of whole kernel blocks must add up to exactly one page, and page 0 must hold all of its share.
@@ -41,16 +37,16 @@ void check_pages(const CachePlan& plan, const BoundView& view, CheckResult& resu
   const ByteExtent extent = byte_extent({view.page_bytes(0), 1, 0});
   if (extent.end > plan.page_bytes)
     result.fail(fmt::format("{}: the view's part of block 0 ends at byte {}, its page at {}",
-                            place(plan, view, 0, extent.end - 1), extent.end, plan.page_bytes));
+                            view.place(plan, 0, extent.end - 1), extent.end, plan.page_bytes));
   if (Checked(step) * view.kernel_blocks_per_page != plan.page_bytes)
     result.fail(fmt::format("{}: {} kernel blocks of {} bytes step {} bytes a page instead of {}",
-                            place(plan, view, 1, byte_extent(view.placed()).begin + step * view.kernel_blocks_per_page),
+                            view.place(plan, 1, byte_extent(view.placed()).begin + step * view.kernel_blocks_per_page),
                             view.kernel_blocks_per_page, step, Checked(step) * view.kernel_blocks_per_page,
                             plan.page_bytes));
   const std::int64_t pool_bytes = plan.pools[view.view.pool].bytes;
   if (!contains(pool_bytes, view.placed()))
     result.fail(fmt::format("{}: the view ends outside its pool of {} bytes",
-                            place(plan, view, plan.num_blocks - 1, byte_extent(view.placed()).end - 1), pool_bytes));
+                            view.place(plan, plan.num_blocks - 1, byte_extent(view.placed()).end - 1), pool_bytes));
 }
 
 void check_no_overlap(const CachePlan& plan, std::span<const BoundView> views, const std::vector<std::size_t>& page,
@@ -61,19 +57,19 @@ void check_no_overlap(const CachePlan& plan, std::span<const BoundView> views, c
     const Answer injective = is_injective(views[i].bytes());
     if (injective != Answer::yes)
       result.fail(fmt::format("{}: two elements of the view share an address (injective: {})",
-                              place(plan, views[i], 0, byte_extent(placed.back()).begin), to_string(injective)));
+                              views[i].place(plan, 0, byte_extent(placed.back()).begin), to_string(injective)));
   }
   const Disjointness disjoint = check_disjoint(placed);
   if (disjoint.answer == Answer::unknown)
     result.fail(fmt::format("{}: could not be proven apart from the other views of its page",
-                            place(plan, views[page.front()], 0, 0)));
+                            views[page.front()].place(plan, 0, 0)));
   if (disjoint.answer != Answer::no) return;
   const Overlap& overlap = *disjoint.overlap;
   const BoundView& first = views[page[overlap.first]];
   const BoundView& second = views[page[overlap.second]];
   const std::int64_t block =
       overlap.first_index[block_axis_position(first)] / first.kernel_blocks_per_page;
-  result.fail(fmt::format("{} also belongs to {}", place(plan, first, block, overlap.byte_address), second.name(plan)));
+  result.fail(fmt::format("{} also belongs to {}", first.place(plan, block, overlap.byte_address), second.name(plan)));
 }
 
 /// The addresses with their block axis cut to a few pages; strides stay those of the full pool.
@@ -99,13 +95,13 @@ void enumerate_page(const CachePlan& plan, std::span<const BoundView> views, con
       ++result.count;
       const std::int64_t block = index[block_axis] / view.kernel_blocks_per_page;
       if (byte < block * plan.page_bytes || byte + element > (block + 1) * plan.page_bytes) {
-        result.fail(fmt::format("{} lies outside its page", place(plan, view, block, byte)));
+        result.fail(fmt::format("{} lies outside its page", view.place(plan, block, byte)));
         return;
       }
       for (std::int64_t k = byte; k < byte + element; ++k) {
         if (owner[k] != nobody)
           result.fail(
-              fmt::format("{} already belongs to {}", place(plan, view, block, k), views[page[owner[k]]].name(plan)));
+              fmt::format("{} already belongs to {}", view.place(plan, block, k), views[page[owner[k]]].name(plan)));
         owner[k] = static_cast<std::int32_t>(i);
       }
     });
@@ -145,11 +141,11 @@ void sample_block(const CachePlan& plan, std::span<const BoundView> views, std::
     const std::int64_t byte = view.byte_address(index);
     if (byte != exact_address(view, index)) {
       result.fail(fmt::format("{}: the engine computes this address, exact arithmetic gives {}",
-                              place(plan, view, block, byte), exact_address(view, index)));
+                              view.place(plan, block, byte), exact_address(view, index)));
       return;
     }
     if (byte < block * plan.page_bytes || byte + view.element_bytes() > (block + 1) * plan.page_bytes) {
-      result.fail(fmt::format("{} lies outside its page", place(plan, view, block, byte)));
+      result.fail(fmt::format("{} lies outside its page", view.place(plan, block, byte)));
       return;
     }
     samples.push_back({view.view.pool, byte, i});
@@ -198,7 +194,7 @@ CheckResult audit_by_samples(const CachePlan& plan, std::span<const BoundView> v
     const Sample& b = samples[i];
     if (a.pool != b.pool || a.byte != b.byte || a.view == b.view || views[a.view].group != views[b.view].group)
       continue;
-    result.fail(fmt::format("{} also belongs to {}", place(plan, views[a.view], a.byte / plan.page_bytes, a.byte),
+    result.fail(fmt::format("{} also belongs to {}", views[a.view].place(plan, a.byte / plan.page_bytes, a.byte),
                             views[b.view].name(plan)));
   }
   return result;
@@ -210,12 +206,12 @@ CheckResult audit_alignment(const CachePlan& plan, std::span<const BoundView> vi
     ++result.count;
     const std::int64_t element = view.element_bytes(), first = view.address.offset();
     if (first % element != 0)
-      result.fail(fmt::format("{} does not start on a multiple of its {}-byte elements", place(plan, view, 0, first),
+      result.fail(fmt::format("{} does not start on a multiple of its {}-byte elements", view.place(plan, 0, first),
                               element));
     for (const Axis& axis : view.address.axes())
       if (axis.extent > 1 && axis.stride % element != 0)
         result.fail(fmt::format("{}: neighbours along {} lie {} bytes apart, no multiple of its {}-byte elements",
-                                place(plan, view, 0, first), axis.name.view(), axis.stride, element));
+                                view.place(plan, 0, first), axis.name.view(), axis.stride, element));
   }
   return result;
 }

@@ -30,18 +30,15 @@ Layout in_bytes(const Layout& elements, std::int64_t element_bytes) {
   return Layout(axes, Checked(elements.offset()) * element_bytes);
 }
 
-Layout moved(const Layout& layout, std::int64_t offset) {
-  return Layout(layout.axes(), offset);
-}
+Layout moved(const Layout& layout, std::int64_t offset) { return Layout(layout.axes(), offset); }
 
 /// The view's whole elements, and of its offset and its page what the plan has in bytes beyond them.
-Layout state_address(const CachePlan& plan, const ViewPlan& view) {
+Layout state_address(const CachePlan& plan, const ViewPlan& view, const Layout& whole) {
   const StateSpec& state = *plan.specs[view.spec].state;
   const auto tensor = std::find_if(state.tensors.begin(), state.tensors.end(),
                                    [&](const StateTensor& candidate) { return candidate.name == view.tensor; });
   expects(tensor != state.tensors.end(), "a view of a state is one of the tensors of its spec");
   const std::int64_t element = element_bytes(view.dtype);
-  const Layout whole = in_bytes(view.layout, element);
   std::vector<Axis> axes(whole.axes().begin(), whole.axes().end());
   for (Axis& axis : axes)
     if (axis.name == AxisName("block")) axis.stride += plan.page_bytes % element;
@@ -71,6 +68,10 @@ std::string BoundView::name(const CachePlan& plan) const {
   return fmt::format("{}layer {} {}", plan.specs[view.spec].draft ? "draft " : "", view.layer, view.tensor);
 }
 
+std::string BoundView::place(const CachePlan& plan, std::int64_t block, std::int64_t byte) const {
+  return fmt::format("{}, pool {}, block {}, byte {}", name(plan), view.pool, block, byte);
+}
+
 std::vector<BoundView> bind_views(const CachePlan& plan) {
   const std::map<PlaceOfLayer, std::int64_t> groups = groups_of_layers(plan);
   std::vector<BoundView> views;
@@ -79,8 +80,9 @@ std::vector<BoundView> bind_views(const CachePlan& plan) {
     const auto group = groups.find({view.spec, view.pool, view.layer});
     expects(group != groups.end(), "a view of the plan belongs to a group");
     const std::int64_t kernel_blocks = spec.attention ? spec.block_size_tokens / spec.kernel_block_size_tokens : 1;
+    const Layout whole = in_bytes(view.layout, element_bytes(view.dtype));
     views.push_back({.view = view,
-                     .address = spec.state ? state_address(plan, view) : in_bytes(view.layout, element_bytes(view.dtype)),
+                     .address = spec.state ? state_address(plan, view, whole) : whole,
                      .group = group->second,
                      .kernel_blocks_per_page = kernel_blocks});
   }

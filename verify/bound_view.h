@@ -33,6 +33,8 @@ struct BoundView {
   std::int64_t byte_address(std::span<const std::int64_t> index) const { return engine_byte(address.at(index)); }
   /// "layer 3 kv" or "draft layer 0 kv".
   std::string name(const CachePlan& plan) const;
+  /// "layer 3 kv, pool 0, block 12, byte 3456": how messages name a place; `byte` counts from the front of the pool.
+  std::string place(const CachePlan& plan, std::int64_t block, std::int64_t byte) const;
 };
 
 /// All views of a plan, unharmed, in its order. A view counts in elements; where the plan puts a state, or ends a page,

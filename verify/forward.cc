@@ -24,8 +24,8 @@ void check_spec(const ForwardSpec& spec, const ModelSpec& model, const EngineSpe
     throw SpecError("engine.kv_dtype", fmt::format("a forward pass needs a float type, {} has no codec here; verify "
                                                    "without --forward checks its layout", to_string(*engine.kv_format)));
   if (spec.layout_fault && !info_of(*spec.layout_fault).in_forward)
-    throw InputError(fmt::format("--inject {}: is planted into the checks of verify, no network runs with it; leave out "
-                                 "--forward", to_string(*spec.layout_fault)));
+    throw InputError(fmt::format("--inject {}: is planted into the checks of verify, no network runs with it; leave "
+                                 "out --forward", to_string(*spec.layout_fault)));
   const DType dtype = engine.kv_dtype.value_or(model.dtype);
   if (dtype == DType::int8 || dtype == DType::uint8)
     throw SpecError("engine.kv_dtype", fmt::format("a forward pass needs a float type, {} has no scale; verify without "

@@ -9,8 +9,8 @@ namespace hybridkv {
 
 namespace {
 
-/// Digits inside one kernel block, outermost first: 2 K or V, t token, h head, l layer of the pack, d channel, D channel
-/// of K then V, L channel of a latent. Without an l the layers lie one after the other outside all digits.
+/// Digits inside one kernel block, outermost first: 2 K or V, t token, h head, l layer of the pack, d channel,
+/// D channel of K then V, L channel of a latent. Without an l the layers lie one after the other outside all digits.
 struct OrderRule {
   BackendForm form;
   PhysicalOrder order;

@@ -36,8 +36,8 @@ struct KvElement {
 /// Byte of the pool at which that element of the layer at `position` of its pack starts; nothing where the form has no
 /// such order or the page does not divide over its kernel blocks and layers.
 /// Page, kernel block, then a mixed-radix number whose digits the order names: "2thd" is K/V, token, head, channel.
-/// Example: paged, nhd, b = 16, 2 heads of 4, bf16: V of token 3, head 1, channel 2 is element ((1*16 + 3)*2 + 1)*4 + 2.
-/// Source: domain rules of the backends, vLLM PR 35703.
+/// Example: paged, nhd, b = 16, 2 heads of 4: V of token 3, head 1, channel 2 is element ((1*16 + 3)*2 + 1)*4 + 2.
+/// Source: the shapes and stride orders that backends publish, vLLM PR 35703.
 std::optional<std::int64_t> kv_byte_by_rule(const KvViewSpec& spec, std::int64_t position, const KvElement& element);
 
 /// Byte of the pool at which an element of a state tensor starts, its index without the block, last axis dense.

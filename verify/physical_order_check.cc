@@ -48,7 +48,8 @@ std::vector<Index> sampled_indices(const Index& extents, std::uint64_t seed) {
   for (std::uint64_t draw = 0; draw < draws; ++draw) {
     Index index;
     for (std::size_t axis = 0; axis < extents.size(); ++axis)
-      index.push_back(static_cast<std::int64_t>(mix(seed, mix(draw, axis)) % static_cast<std::uint64_t>(extents[axis])));
+      index.push_back(
+          static_cast<std::int64_t>(mix(seed, mix(draw, axis)) % static_cast<std::uint64_t>(extents[axis])));
     chosen.insert(index);
   }
   return {chosen.begin(), chosen.end()};
@@ -98,9 +99,9 @@ void compare(const CachePlan& plan, const BoundView& view, const Compared& compa
   if ((compared.planned == compared.rule && compared.engine == compared.rule) || result.status == CheckStatus::failed)
     return;
   const bool is_plan = compared.planned != compared.rule;
-  result.fail(fmt::format("{}, pool {}, block {}, byte {}: {} lies here {}; by the rule of its order it belongs at byte {}",
-                          view.name(plan), view.view.pool, compared.block, is_plan ? compared.planned : compared.engine,
-                          what(), is_plan ? "in the plan's view" : "for the engine", compared.rule));
+  result.fail(fmt::format("{}: {} lies here {}; by the rule of its order it belongs at byte {}",
+                          view.place(plan, compared.block, is_plan ? compared.planned : compared.engine), what(),
+                          is_plan ? "in the plan's view" : "for the engine", compared.rule));
 }
 
 void compare_kv(const CachePlan& plan, const BoundView& view, std::int64_t position, std::uint64_t seed,
@@ -121,25 +122,27 @@ void compare_kv(const CachePlan& plan, const BoundView& view, std::int64_t posit
   const KeyValueLayouts engine = key_value_bytes(view, attention);
   const std::int64_t kernel = spec.kernel_block_size_tokens, kernel_blocks = spec.block_size_tokens / kernel;
   for (const bool is_value : {false, true}) {
-    const std::vector<Index> inside = sampled_indices(
-        {spec.block_size_tokens, facts.kv_heads, is_value ? facts.head_size_v : facts.head_size_k}, mix(seed, is_value));
+    const std::int64_t channels = is_value ? facts.head_size_v : facts.head_size_k;
+    const std::vector<Index> inside =
+        sampled_indices({spec.block_size_tokens, facts.kv_heads, channels}, mix(seed, is_value));
     for (const std::int64_t block : sampled_blocks(plan.num_blocks))
       for (const Index& index : inside) {
         const KvElement element{block, index[0], index[1], index[2], is_value};
         const auto rule = kv_byte_by_rule(facts, position, element);
         if (!rule)
-          return result.fail(fmt::format("{}, pool {}, block {}, byte {}: no rule puts form {} in order {} on this page",
-                                         view.name(plan), view.view.pool, block, view.address.offset(),
-                                         to_string(attention.form), to_string(attention.order)));
+          return result.fail(fmt::format("{}: no rule puts form {} in order {} on this page",
+                                         view.place(plan, block, view.address.offset()), to_string(attention.form),
+                                         to_string(attention.order)));
         const Layout& layout = is_value ? engine.value : engine.key;
         if (layout.extent("token") != kernel)
-          return result.fail(fmt::format("{}, pool {}, block {}, byte {}: its kernel blocks hold {} tokens, the plan's {}",
-                                         view.name(plan), view.view.pool, block, view.address.offset(),
-                                         layout.extent("token"), kernel));
+          return result.fail(fmt::format("{}: its kernel blocks hold {} tokens, the plan's {}",
+                                         view.place(plan, block, view.address.offset()), layout.extent("token"),
+                                         kernel));
+        const Index in_plan = index_in_view(spec, view.view.layout, element);
+        const Index in_engine{block * kernel_blocks + element.token / kernel, element.token % kernel, element.head,
+                              element.channel};
         compare(plan, view,
-                {block, view.view.layout.at(index_in_view(spec, view.view.layout, element)) * view.element_bytes(),
-                 view.engine_byte(layout.at(
-                     {block * kernel_blocks + element.token / kernel, element.token % kernel, element.head, element.channel})),
+                {block, view.view.layout.at(in_plan) * view.element_bytes(), view.engine_byte(layout.at(in_engine)),
                  *rule},
                 [&] {
                   return fmt::format("{} of token {}, head {}, channel {}", is_value ? "V" : "K", element.token,
@@ -166,13 +169,13 @@ void compare_state(const CachePlan& plan, const BoundView& view, std::uint64_t s
     }
 }
 
-void compare_place(const CachePlan& plan, const BoundView& view, const PagePlace& place, CheckResult& result) {
+void compare_page(const CachePlan& plan, const BoundView& view, const PagePlace& by_rule, CheckResult& result) {
   ++result.count;
-  if (view.view.pool == place.pool && view.group == place.group) return;
-  result.fail(fmt::format("{}, pool {}, block 0, byte {}: its page lies in pool {} of group {}, by the rule of groups it "
-                          "belongs to pool {} of group {}",
-                          view.name(plan), view.view.pool, view.address.offset(), view.view.pool, view.group, place.pool,
-                          place.group));
+  if (view.view.pool == by_rule.pool && view.group == by_rule.group) return;
+  result.fail(fmt::format("{}: its page lies in pool {} of group {}, by the rule of groups it belongs to pool {} of "
+                          "group {}",
+                          view.place(plan, 0, view.address.offset()), view.view.pool, view.group, by_rule.pool,
+                          by_rule.group));
 }
 
 void require_all_views(const CachePlan& plan, std::span<const BoundView> views, CheckResult& result) {
@@ -200,10 +203,10 @@ CheckResult check_physical_order(const CachePlan& plan, std::span<const BoundVie
     const BoundView& view = views[i];
     if (view.foreign) return;
     const SpecPlan& spec = plan.specs[view.view.spec];
-    const PagePlace place = page_by_rule(plan, spec, view.view.layer);
-    compare_place(plan, view, place, results[i]);
+    const PagePlace by_rule = page_by_rule(plan, spec, view.view.layer);
+    compare_page(plan, view, by_rule, results[i]);
     if (spec.attention)
-      compare_kv(plan, view, place.position, mix(seed, i), results[i]);
+      compare_kv(plan, view, by_rule.position, mix(seed, i), results[i]);
     else
       compare_state(plan, view, mix(seed, i), results[i]);
   });

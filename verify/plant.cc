@@ -134,7 +134,8 @@ void plant_padding_reused(const CachePlan& plan, std::vector<BoundView>& views) 
     BoundView intruder = view;
     intruder.foreign = true;
     intruder.view.layer = spec.layers.back() == view.view.layer ? spec.layers.front() : spec.layers.back();
-    intruder.address = Layout({{"block", plan.num_blocks, plan.page_bytes}, {"element", room, element}}, first * element);
+    intruder.address =
+        Layout({{"block", plan.num_blocks, plan.page_bytes}, {"element", room, element}}, first * element);
     views.push_back(intruder);
     return;
   }
@@ -181,7 +182,8 @@ void plant_order_exchanged(const CachePlan& plan, std::vector<BoundView>& views)
     if (!spec) spec = view.view.spec;
     if (view.view.spec == *spec) view.address = with_tokens_and_heads_exchanged(plan, view);
   }
-  if (!spec) refuse(Fault::order_exchanged, "no attention layer has several heads and several tokens in a kernel block");
+  if (!spec)
+    refuse(Fault::order_exchanged, "no attention layer has several heads and several tokens in a kernel block");
 }
 
 void plant_pack_reversed(const CachePlan& plan, std::vector<BoundView>& views) {
@@ -241,8 +243,9 @@ void require_kind(Fault fault, const CachePlan& plan, bool attention, const char
 
 }  // namespace
 
-NoPlaceError::NoPlaceError(Fault fault, const std::string& why)
-    : InputError(fmt::format("--inject {}: this plan has no place for it: {}", to_string(fault), why)) {}
+NoPlaceError::NoPlaceError(Fault fault, std::string why)
+    : InputError(fmt::format("--inject {}: this plan has no place for it: {}", to_string(fault), why)),
+      why_(std::move(why)) {}
 
 void plant_fault(Fault fault, const CachePlan& plan, std::vector<BoundView>& views, BlockAssignment& assignment) {
   switch (fault) {

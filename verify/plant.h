@@ -13,7 +13,11 @@ namespace hybridkv {
 /// A plan offers no place for a fault, so it could not be planted: neither caught nor missed.
 class NoPlaceError : public InputError {
  public:
-  NoPlaceError(Fault fault, const std::string& why);
+  NoPlaceError(Fault fault, std::string why);
+  const std::string& why() const { return why_; }
+
+ private:
+  std::string why_;
 };
 
 /// Plants a fault into the views and block tables under test. Faults of what is written, copied or attended

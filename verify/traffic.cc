@@ -90,8 +90,7 @@ std::size_t first_view(const Traffic& traffic, bool states) {
 }
 
 std::string where(const Traffic& traffic, const BoundView& view, std::int64_t byte) {
-  return fmt::format("{}, pool {}, block {}, byte {}", view.name(traffic.plan), view.view.pool,
-                     byte / traffic.plan.page_bytes, byte);
+  return view.place(traffic.plan, byte / traffic.plan.page_bytes, byte);
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ void run_checks(const Traffic& traffic, const VerifySpec& spec, const VerifyProg
 }  // namespace
 
 bool VerifyReport::passed() const {
-  return std::all_of(checks.begin(), checks.end(),
+  return no_place.empty() && std::all_of(checks.begin(), checks.end(),
                      [](const CheckResult& check) {
                        return check.status == CheckStatus::passed || check.status == CheckStatus::no_codec;
                      });

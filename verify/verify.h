@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct VerifyReport {
   std::int64_t attention_pack_size = 1;
   std::vector<BatchRequest> requests;
   std::optional<Fault> fault;                ///< the one planted
+  std::string no_place;                      ///< why the plan has no place for it; then nothing ran
   std::vector<CheckResult> checks;           ///< in the order they ran
   std::int64_t reserved_bytes = 0;           ///< address space of the pools
   std::int64_t resident_bytes = 0;           ///< of the pools, at the end
@@ -38,6 +40,8 @@ struct VerifyReport {
 
   /// Every check ran and found nothing, but for values that nothing here can compute.
   bool passed() const;
+  /// A fault was planted and a check found one.
+  bool caught() const { return fault && first_failure() != nullptr; }
   /// The first check that found a fault, or nullptr.
   const CheckResult* first_failure() const;
 };
@@ -56,7 +60,8 @@ std::vector<BatchRequest> requests_of_lengths(std::span<const std::int64_t> toke
 /// Allocates the pools of a plan at full size, runs traffic through every view and checks all that can go wrong with
 /// a layout (verify/fault.h). The plan is never changed.
 /// Throws ResourceError before any allocation where the pages to be touched exceed the resident budget, InputError
-/// where the requests do not fit the pools or the fault has no place in this plan, and as export_batches.
+/// where the requests do not fit the pools, NoPlaceError where the fault has no place in this plan, and as
+/// export_batches.
 VerifyReport verify_plan(const CachePlan& plan, const VerifySpec& spec, const VerifyProgress& progress = {});
 
 }  // namespace hybridkv

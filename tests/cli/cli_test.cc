@@ -115,6 +115,32 @@ TEST_CASE("fault: verify finds a planted fault with exit code 1, and nothing wit
   CHECK(contains(wrong.output, "was caught by block-tables"));
 }
 
+TEST_CASE("fault: all faults planted in turn are caught, those without a place do not count, and the exit code is 0") {
+  const ScratchFolder scratch;
+  const std::string file = scratch.file(
+      "small.yaml",
+      "model:\n  name: small\n  ssm_dtype: fp32\n  kinds:\n"
+      "    a: {type: full_attention, query_heads: 4, kv_heads: 2, head_size: 16}\n"
+      "    g: {type: gdn, key_heads: 2, value_heads: 4, key_head_dim: 15, value_head_dim: 16, conv_kernel: 4}\n"
+      "  layers: \"(ga)6\"\nengine: {memory: 16 MiB, cache_mode: align}\nlimits: {max_model_len: 256}\n");
+  const std::string verify = "verify " + file + " --quiet --inject ";
+  const ProgramRun packed = run_program(verify + "all --pack 2");
+  CAPTURE(packed.output);
+  CHECK(packed.exit_code == 0);
+  CHECK(packed.output.ends_with("\n20 of 20 caught\n"));
+  CHECK(contains(packed.output, "narrow-offsets has no place in this plan and does not count: its largest element"));
+  const ProgramRun both = run_program(verify + "all --pack 1,2 --format json");
+  CHECK(both.exit_code == 0);
+  const auto json = nlohmann::json::parse(both.output);
+  std::int64_t without = 0;
+  for (const auto& run : json["runs"]) without += run.contains("no_place");
+  CHECK(json["runs"].size() == 42);
+  CHECK(json["planted"] == 42 - without);
+  CHECK(json["caught"] == json["planted"]);
+  const ProgramRun one = run_program(verify + "narrow-offsets --pack 2");
+  CHECK(one.exit_code == 2);
+}
+
 TEST_CASE("edge: more memory than this machine should give is exit code 3") {
   require_refused("verify qwen3.5-397b --pack 5 --set 'verify.resident_budget=1 MiB'", 3, "verification of 4 requests");
   require_refused("verify qwen3.5-397b --pack 1 --set 'engine.memory=200 TiB'", 3, "");

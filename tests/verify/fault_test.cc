@@ -105,7 +105,8 @@ TEST_CASE("fault: traffic that goes wrong is found by the check it was planted f
 
 TEST_CASE("fault: an order that writer and reader share is wrong in the eyes of the rule alone") {
   const CachePlan plan = small_plan(3);
-  for (const Fault fault : {Fault::order_exchanged, Fault::pack_reversed, Fault::kv_exchanged, Fault::states_exchanged}) {
+  for (const Fault fault :
+       {Fault::order_exchanged, Fault::pack_reversed, Fault::kv_exchanged, Fault::states_exchanged}) {
     CAPTURE(to_string(fault));
     CHECK(failing(verify_with(plan, fault)) == std::set<std::string>{"physical-order"});
   }

@@ -153,7 +153,8 @@ TEST_CASE("fault: orders, packs and halves exchanged are seen in every form and 
     CAPTURE(to_string(how.form));
     CAPTURE(to_string(how.order));
     const CachePlan plan = plan_of(how, 3);
-    for (const Fault fault : {Fault::order_exchanged, Fault::pack_reversed, Fault::kv_exchanged, Fault::states_exchanged})
+    for (const Fault fault :
+         {Fault::order_exchanged, Fault::pack_reversed, Fault::kv_exchanged, Fault::states_exchanged})
       CHECK_MESSAGE(is_caught(plan, fault), to_string(fault));
   }
 }

@@ -52,7 +52,7 @@ Table checks_table(const VerifyReport& report) {
                {"status", "result", "", Align::left},
                {"count", "looked at"},
                {"unit", "", "", Align::left},
-               {"max_error", "largest error"},
+               {"max_error", "largest", "error"},
                {"tolerance", "allowed"}});
   for (const CheckResult& check : report.checks) {
     const bool numeric = check.tolerance > 0 && status_text(check.status) != "not run";

@@ -155,7 +155,7 @@ void sample_block(const CachePlan& plan, std::span<const BoundView> views, std::
 }  // namespace
 
 CheckResult audit_by_intervals(const CachePlan& plan, std::span<const BoundView> views) {
-  CheckResult result{.unit = "elements proven at full size"};
+  CheckResult result{.unit = "elements proven"};
   for (const BoundView& view : views) {
     check_pages(plan, view, result);
     result.count = Checked(result.count) + view.address.num_elements();
@@ -168,7 +168,7 @@ CheckResult audit_by_enumeration(const CachePlan& plan, std::span<const BoundVie
   const auto pages = views_by_page(views);
   std::vector<CheckResult> results(pages.size());
   parallel_for(pages.size(), [&](std::size_t i) { enumerate_page(plan, views, pages[i], results[i]); });
-  CheckResult total{.unit = "elements visited in shrunken pools"};
+  CheckResult total{.unit = "elements of three pages"};
   for (const CheckResult& result : results) {
     total.count += result.count;
     if (result.status == CheckStatus::failed) total.fail(result.message);
@@ -178,7 +178,7 @@ CheckResult audit_by_enumeration(const CachePlan& plan, std::span<const BoundVie
 
 CheckResult audit_by_samples(const CachePlan& plan, std::span<const BoundView> views,
                              const BlockAssignment& assignment, std::uint64_t seed) {
-  CheckResult result{.unit = "elements sampled at far blocks"};
+  CheckResult result{.unit = "elements of far blocks"};
   std::vector<Sample> samples;
   for (std::size_t i = 0; i < views.size(); ++i) {
     std::vector<std::int64_t> blocks = assignment.held_by(views[i].group);

@@ -210,7 +210,7 @@ CheckResult check_physical_order(const CachePlan& plan, std::span<const BoundVie
     else
       compare_state(plan, view, mix(seed, i), results[i]);
   });
-  CheckResult total{.unit = "addresses against the rule"};
+  CheckResult total{.unit = "addresses"};
   require_all_views(plan, views, total);
   for (const CheckResult& result : results) {
     total.count += result.count;

@@ -1,0 +1,72 @@
+// The list of changes that tests/mutants/run.py makes, held to the tree: a change that no longer has its place would be
+// left out of the score without a word.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "test_paths.h"
+
+namespace hybridkv {
+namespace {
+
+struct Mutant {
+  std::string id, file, from, to;
+  bool has_reason;  ///< says what it breaks, or why nothing can notice it
+};
+
+std::string text_of(const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+std::vector<Mutant> read_mutants() {
+  std::vector<Mutant> mutants;
+  for (const auto& entry : nlohmann::json::parse(text_of(HYBRIDKV_SOURCE_DIR "/tests/mutants/mutants.json"))) {
+    const bool has_reason = !entry.at("breaks").get<std::string>().empty() &&
+                            (!entry.contains("equivalent") || !entry["equivalent"].get<std::string>().empty());
+    mutants.push_back({entry.at("id"), entry.at("file"), entry.at("from"), entry.at("to"), has_reason});
+  }
+  return mutants;
+}
+
+TEST_CASE("golden: every mutant has its place in the tree, exactly one, and none is inside another") {
+  std::set<std::string> ids;
+  std::map<std::string, std::vector<std::pair<std::size_t, std::size_t>>> taken;  // [begin, end) by file
+  for (const Mutant& mutant : read_mutants()) {
+    CAPTURE(mutant.id);
+    CHECK(ids.insert(mutant.id).second);
+    CHECK(mutant.has_reason);
+    CHECK(mutant.from != mutant.to);
+    CHECK(mutant.from.find('\n') == std::string::npos);
+    const std::string text = text_of(std::string(HYBRIDKV_SOURCE_DIR "/") + mutant.file);
+    const std::size_t place = text.find(mutant.from);
+    REQUIRE_MESSAGE(place != std::string::npos, mutant.file, " no longer holds: ", mutant.from);
+    CHECK_MESSAGE(text.find(mutant.from, place + 1) == std::string::npos, "more than once in ", mutant.file);
+    const std::size_t end = place + mutant.from.size();
+    for (const auto& [other_begin, other_end] : taken[mutant.file]) CHECK((end <= other_begin || other_end <= place));
+    taken[mutant.file].emplace_back(place, end);
+  }
+}
+
+TEST_CASE("golden: there are at least 80 mutants, some in every room") {
+  std::map<std::string, int> in_room;
+  for (const Mutant& mutant : read_mutants()) ++in_room[mutant.file.substr(0, mutant.file.find('/'))];
+  int total = 0;
+  for (const char* room :
+       {"layout", "mamba", "attention", "planner", "simulator", "verify", "report", "scenarios", "cli"}) {
+    CAPTURE(room);
+    CHECK(in_room[room] >= 8);
+    total += in_room[room];
+  }
+  CHECK(total >= 80);
+}
+
+}  // namespace
+}  // namespace hybridkv

@@ -197,6 +197,7 @@ int run_verify(const VerifyOptions& options) {
     throw InputError("--export writes one plan; choose its pack size with --pack N");
   const PlanSet plans = plan_scenario(scenario, packs);
   VerifySpec spec = verify_spec(scenario);
+  spec.until_caught = plants_all(options.inject);
   spec.export_folder = options.export_folder;
   std::vector<VerifyReport> reports;
   {

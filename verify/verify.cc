@@ -97,6 +97,7 @@ void run_checks(const Traffic& traffic, const VerifySpec& spec, const VerifyProg
     result.name = check.name;
     safe = safe && !(check.guards_memory && result.status != CheckStatus::passed);
     report.checks.push_back(std::move(result));
+    if (spec.until_caught && report.caught() && check.name == info_of(*report.fault).found_by) break;
   }
   if (safe) report.max_element_offset = largest_offset(traffic);
 }

@@ -21,6 +21,7 @@ struct VerifySpec {
   std::uint64_t seed = 1;                             ///< of block ids and contents
   std::optional<std::int64_t> resident_budget_bytes;  ///< default: half of the free memory
   std::optional<Fault> fault;                         ///< planted on purpose
+  bool until_caught = false;                          ///< stop behind the check that owns the fault, once one failed
   std::filesystem::path export_folder;                ///< where export_batches writes; empty: nowhere
   bool operator==(const VerifySpec&) const = default;
 };

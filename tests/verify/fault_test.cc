@@ -112,6 +112,21 @@ TEST_CASE("fault: an order that writer and reader share is wrong in the eyes of 
   }
 }
 
+TEST_CASE("edge: a verification that stops once a fault is caught stops behind the check that owns it") {
+  VerifySpec spec;
+  spec.until_caught = true;
+  for (const Fault fault : {Fault::stride_order, Fault::lost_state, Fault::copy_full_page}) {
+    CAPTURE(to_string(fault));
+    spec.fault = fault;
+    const VerifyReport report = verify_plan(small_plan(3), spec);
+    CHECK(report.caught());
+    CHECK(report.checks.back().name == info_of(fault).found_by);
+    CHECK(report.checks.back().status == CheckStatus::failed);
+  }
+  spec.fault.reset();
+  CHECK(verify_plan(small_plan(3), spec).checks.size() == all_checks().size());
+}
+
 TEST_CASE("fault: a wrong address keeps every later check from running, and none of them counts as passed") {
   const VerifyReport report = verify_with(small_plan(3), Fault::stride_order);
   CHECK(check_named(report, "states-written").status == CheckStatus::not_run);

@@ -77,3 +77,48 @@ TEST_CASE("fault: pages that are no whole number of elements are found by the al
   CHECK(stride.status == CheckStatus::failed);
   CHECK(stride.message.find("neighbours along block lie") != std::string::npos);
 }
+
+TEST_CASE("fault: each thing that an address can get wrong has a sentence of its own") {
+  const CachePlan plan = testing::small_plan(3);
+  const std::vector<BoundView> right = bind_views(plan);
+  const auto says = [](const CheckResult& result, std::string_view text) {
+    CAPTURE(result.message);
+    CHECK(result.status == CheckStatus::failed);
+    CHECK(result.message.find(text) != std::string::npos);
+  };
+  const auto moved = [](BoundView view, std::int64_t bytes) {
+    view.address = Layout(view.address.axes(), view.address.offset() + bytes);
+    return view;
+  };
+  // The view alone, so that nothing but its own page, steps and pool can be wrong.
+  const std::vector<BoundView> shifted{moved(right.front(), plan.page_bytes)};
+  says(audit_by_intervals(plan, shifted), "the view's part of block 0 ends at byte");
+  says(audit_by_enumeration(plan, shifted), "lies outside its page");
+  CachePlan cut = plan;
+  for (PoolPlan& pool : cut.pools) pool.bytes -= plan.page_bytes;
+  says(audit_by_intervals(cut, std::vector{right.front()}), "the view ends outside its pool");
+  std::vector<Axis> axes(right.front().address.axes().begin(), right.front().address.axes().end());
+  axes[right.front().address.find("block")].stride /= 2;
+  std::vector<BoundView> halved{right.front()};
+  halved.front().address = Layout(axes, right.front().address.offset());
+  says(audit_by_intervals(plan, halved), "bytes a page instead of");
+  // Two views of one page in one place, and a view that meets itself.
+  std::vector<BoundView> twice{right.front(), right.front()};
+  twice.back().view.layer += 1;
+  says(audit_by_intervals(plan, twice), "also belongs to");
+  says(audit_by_enumeration(plan, twice), "already belongs to");
+  const BlockAssignment blocks = assign_blocks(plan, default_requests(plan), 1);
+  says(audit_by_samples(plan, twice, blocks, 1), "also belongs to");
+  axes = {right.front().address.axes().begin(), right.front().address.axes().end()};
+  axes.back().stride = 0;
+  std::vector<BoundView> folded{right.front()};
+  folded.front().address = Layout(axes, right.front().address.offset());
+  says(audit_by_intervals(plan, folded), "two elements of the view share an address");
+  // Offsets that wrap are told from addresses that leave their page.
+  const CachePlan large = testing::small_plan(3, CacheMode::align, DType::bf16, std::int64_t(24) << 30);
+  std::vector<BoundView> wrapping{bind_views(large).front()};
+  wrapping.front().narrow_offsets = true;
+  const BlockAssignment far = assign_blocks(large, default_requests(large), 1);
+  says(audit_by_samples(large, wrapping, far, 1), "exact arithmetic gives");
+  says(audit_by_samples(plan, shifted, blocks, 1), "lies outside its page");
+}

@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <memory>
 
@@ -6,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"
+#include "cli/values.h"
 #include "report/attend_report.h"
 #include "verify/attention_case.h"
 
@@ -34,6 +36,19 @@ AttendReport attend(const AttentionCase& batch, const AttendOptions& options) {
           .memory = result.memory};
 }
 
+/// A flag that takes one of these words.
+template <class Value>
+void add_choice(CLI::App& command, const char* flag, const std::map<std::string, Value>& meanings, Value& value,
+                const char* doc) {
+  std::vector<std::string> words;
+  for (const auto& [word, meaning] : meanings) words.push_back(word);
+  command
+      .add_option_function<std::string>(
+          flag, [meanings, &value](const std::string& word) { value = meanings.at(word); }, doc)
+      ->check(one_of(words))
+      ->type_name("MODE");
+}
+
 int run_attend(const AttendOptions& options) {
   if (!options.output_folder.empty() && !std::filesystem::is_directory(options.output_folder))
     throw InputError(options.output_folder + ": no such folder to write out.npy and lse.npy to");
@@ -57,22 +72,18 @@ void add_attend_command(CLI::App& app, CommandAction& action) {
       ->required();
   command->add_option("--output,-o", options->output_folder, "folder for the results (default: DIR)")->type_name("DIR");
   command->add_option("--precision", options->precision, "fp32 or fp64 arithmetic (default: fp32)")
-      ->check(CLI::IsMember({"fp32", "fp64"}).description(""))
+      ->check(one_of({"fp32", "fp64"}))
       ->type_name("DTYPE");
   const std::map<std::string, SharedBiasMode> biases{
       {"full", SharedBiasMode::full}, {"chunked", SharedBiasMode::chunked}, {"sparse", SharedBiasMode::sparse}};
-  command
-      ->add_option("--bias", options->unified.shared_bias,
-                   "bias of shared blocks: full, chunked or sparse (default: chunked)")
-      ->transform(CLI::CheckedTransformer(biases).description(""))
-      ->type_name("MODE");
+  add_choice(*command, "--bias", biases, options->unified.shared_bias,
+             "bias of shared blocks: full, chunked or sparse (default: chunked)");
   command->add_option("--chunk", options->unified.chunk_blocks, "shared blocks per chunk (default: 64)")
-      ->check(CLI::PositiveNumber.description(""))
+      ->check(whole_number(1, std::numeric_limits<std::int64_t>::max()))
       ->type_name("BLOCKS");
   const std::map<std::string, MergeMode> merges{{"online", MergeMode::online}, {"offline", MergeMode::offline}};
-  command->add_option("--merge", options->unified.merge, "online or offline merge of the parts (default: online)")
-      ->transform(CLI::CheckedTransformer(merges).description(""))
-      ->type_name("MODE");
+  add_choice(*command, "--merge", merges, options->unified.merge,
+             "online or offline merge of the parts (default: online)");
   add_output_options(*command, options->output);
   command->footer("Examples:\n"
                   "  hybridkv attend case/\n"

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 
 #include "attention/named_batch.h"
@@ -9,8 +11,10 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
+#include "cli/values.h"
 #include "report/bench_report.h"
 #include "scenarios/number.h"
+#include "scenarios/suggest.h"
 
 namespace hybridkv {
 
@@ -31,15 +35,23 @@ struct BenchOptions {
 
 /// The value of that name, or an error with what there is.
 template <class Value>
-Value named(const char* flag, const std::string& text, std::optional<Value> value, const std::string& all) {
-  if (!value) throw InputError(fmt::format("{} {}: no such value; take {}", flag, text, all));
+Value named(const char* flag, const std::string& text, std::optional<Value> value,
+            const std::vector<std::string>& all) {
+  if (!value)
+    throw InputError(fmt::format("{} {}: no such value; take one of {}{}", flag, text, fmt::join(all, ", "),
+                                 did_you_mean(text, all)));
   return *value;
 }
 
 BatchSpec batch_of(const std::string& text) {
   // A name has an underscore and no digit; a text always has a digit.
-  if (std::none_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; })) return named_batch(text);
-  return parse_batch_spec(text);
+  if (std::any_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; })) return parse_batch_spec(text);
+  std::vector<std::string> names;
+  for (const NamedBatch& batch : named_batches()) names.emplace_back(batch.name);
+  if (std::find(names.begin(), names.end(), text) == names.end())
+    throw InputError(fmt::format("--batch {}: no batch is called that; take one of {}, or write it as 2q1k_32q1s1k{}",
+                                 text, fmt::join(names, ", "), did_you_mean(text, names)));
+  return named_batch(text);
 }
 
 /// Layers without a model: the flags, and for what they leave open a layer of 32 query and 8 KV heads of 128.
@@ -54,7 +66,7 @@ std::vector<AttentionWorkloadSpec> layers_of(const BenchOptions& options) {
   std::vector<std::int64_t> packs{1};
   if (!scenario.pack.empty()) {
     packs.clear();
-    for (const std::string& item : CLI::detail::split(scenario.pack, ',')) {
+    for (const std::string& item : split_list("--pack", scenario.pack)) {
       const ParsedNumber one = parse_integer(item);
       const ParsedRange range = is_range(item) ? parse_range(item) : ParsedRange{{one.value}, one.problem};
       if (!range.problem.empty())
@@ -82,7 +94,7 @@ void lay_over(AttentionWorkloadSpec& layer, const BenchOptions& options) {
   if (options.head_size) layer.head_size_k = layer.head_size_v = *options.head_size;
   if (!options.form.empty())
     layer.form = named("--form", options.form, parse_backend_form(options.form),
-                       "paged, flex, cpu, diff_kv, kv_first, kv_first_unordered or mla");
+                       {"paged", "flex", "cpu", "diff_kv", "kv_first", "kv_first_unordered", "mla"});
   layer.shared_prefix_tokens = options.shared_prefix;
   if (options.window > 0) layer.mask = {MaskKind::sliding_window, options.window};
   for (const auto& [value, flag] : {std::pair{layer.query_heads, "--query-heads"}, {layer.kv_heads, "--kv-heads"},
@@ -116,11 +128,12 @@ std::vector<AttentionBenchSpec> rows_of(const BenchOptions& options) {
                 if (block != planned.block_size_tokens) row.workload.kernel_block_size_tokens = block;
                 row.workload.block_size_tokens = block;
                 if (options.kernel_block) row.workload.kernel_block_size_tokens = *options.kernel_block;
-                row.workload.order = named("--order", order, parse_physical_order(order), "nhd, hnd or head_major");
+                row.workload.order = named("--order", order, parse_physical_order(order), {"nhd", "hnd", "head_major"});
                 row.workload.dtype =
-                    named("--dtype", dtype, parse_dtype(dtype), "fp32, fp16, bf16, fp8_e4m3, fp8_e5m2, int8 or uint8");
+                    named("--dtype", dtype, parse_dtype(dtype),
+                          {"fp32", "fp16", "bf16", "fp8_e4m3", "fp8_e5m2", "int8", "uint8"});
                 row.backend = named("--backend", backend, parse_attention_backend(backend),
-                                    "reference, unified, cascade or paged");
+                                    {"reference", "unified", "cascade", "paged"});
                 if (threads < 1) throw InputError(fmt::format("--threads {}: must be at least 1", threads));
                 if (threads > 1 && row.backend != AttentionBackend::paged)
                   throw InputError(fmt::format("--threads {}: backend {} runs on one thread; paged runs on several",
@@ -128,7 +141,7 @@ std::vector<AttentionBenchSpec> rows_of(const BenchOptions& options) {
                 row.options.paged.threads = threads;
                 if (!options.simd.empty())
                   row.options.paged.simd =
-                      named("--simd", options.simd, parse_simd_path(options.simd), "plain, avx2 or avx512");
+                      named("--simd", options.simd, parse_simd_path(options.simd), {"plain", "avx2", "avx512"});
                 if (options.bias == "full") row.options.unified.shared_bias = SharedBiasMode::full;
                 row.min_seconds = options.min_seconds;
                 rows.push_back(row);
@@ -162,18 +175,21 @@ void add_bench_command(CLI::App& app, CommandAction& action) {
       "bench", "Time attention backends on a layout, beside what this machine can do; the result is checked first");
   const auto options = std::make_shared<BenchOptions>();
   add_scenario_options(*command, options->scenario);
-  const auto list = [&](const char* flag, auto& values, const char* help, const char* type) {
-    command->add_option(flag, values, help)->delimiter(',')->type_name(type);
-  };
+  const auto list = [&](const char* flag, auto& values, const char* help, const char* type,
+                        const CLI::Validator& each) { add_list(*command, flag, values, help, type, each); };
   list("--batch", options->batches,
        "batches as text (2q1k_32q1s1k: 2 prefills of 1024 tokens, 32 decodes at 1024) or by name (default: 32q1s4k)",
-       "BATCH,...");
-  list("--backend", options->backends, "reference, unified, cascade or paged (default: paged)", "NAME,...");
-  list("--block-size", options->block_sizes, "tokens of a block (default: the plan's, 528)", "TOKENS,...");
-  list("--order", options->orders, "nhd, hnd or head_major (default: the plan's, nhd)", "ORDER,...");
-  list("--dtype", options->dtypes, "element type of the cache (default: the plan's, bf16)", "DTYPE,...");
-  list("--threads", options->threads, "threads of backend paged (default: 1)", "N,...");
+       "BATCH,...", any_text());
+  list("--backend", options->backends, "reference, unified, cascade or paged (default: paged)", "NAME,...", any_text());
+  list("--block-size", options->block_sizes, "tokens of a block (default: the plan's, 528)", "TOKENS,...",
+       token_count());
+  list("--order", options->orders, "nhd, hnd or head_major (default: the plan's, nhd)", "ORDER,...", any_text());
+  list("--dtype", options->dtypes, "element type of the cache (default: the plan's, bf16)", "DTYPE,...",
+       any_text());
+  list("--threads", options->threads, "threads of backend paged (default: 1)", "N,...",
+       whole_number(1, 4096));
   command->add_option("--kernel-block-size", options->kernel_block, "tokens of a kernel block, divides the block")
+      ->transform(token_count())
       ->type_name("TOKENS");
   command->add_option("--form", options->form, "backend form: paged, flex, cpu, diff_kv, kv_first …")
       ->type_name("FORM");
@@ -183,13 +199,14 @@ void add_bench_command(CLI::App& app, CommandAction& action) {
   command->add_option("--head-size", options->head_size, "channels of a head (default: the plan's, 128)")
       ->type_name("N");
   command->add_option("--shared-prefix", options->shared_prefix, "tokens that all requests have in common (default: 0)")
-      ->check(CLI::NonNegativeNumber.description(""))
+      ->transform(token_count())
       ->type_name("TOKENS");
   command->add_option("--window", options->window, "sliding window (default: none)")
-      ->check(CLI::PositiveNumber.description(""))
+      ->transform(token_count())
+      ->check(whole_number(1, std::numeric_limits<std::int64_t>::max()))
       ->type_name("TOKENS");
   command->add_option("--bias", options->bias, "bias of unified: full or chunked (default: chunked)")
-      ->check(CLI::IsMember({"full", "chunked"}).description(""))
+      ->check(one_of({"full", "chunked"}))
       ->type_name("MODE");
   command->add_option("--simd", options->simd, "instructions of paged: plain, avx2 or avx512 (default: the fastest)")
       ->type_name("PATH");
@@ -198,11 +215,13 @@ void add_bench_command(CLI::App& app, CommandAction& action) {
       ->type_name("S");
   add_output_options(*command, options->output);
   command->footer(
-      "Lists make a product. With a scenario or --model the layer is the one of its plan, for every pack size.\n"
-      "Examples:\n"
+      "Lists make a product. With a scenario or --model the layer is the one of its\n"
+      "plan, for every pack size.\n"
+      "\nExamples:\n"
       "  hybridkv bench --batch 32q1s4k --pack 1,8 --order nhd,hnd\n"
       "  hybridkv bench --batch q2k --dtype fp32 --threads 1,2\n"
-      "  hybridkv bench --batch 32q1s4160 --shared-prefix 4096 --block-size 64 --backend unified,paged --bias full\n"
+      "  hybridkv bench --batch 32q1s4160 --shared-prefix 4k --block-size 64 \\\n"
+      "      --backend unified,paged --bias full\n"
       "  hybridkv bench qwen3.5-397b --pack 1,3 --batch 2q1k_32q1s1k --format csv");
   command->callback([options, &action] { action = [options] { return run_bench(*options); }; });
 }

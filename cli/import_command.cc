@@ -6,6 +6,9 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"
+#include "cli/scenario_options.h"
+#include "cli/values.h"
+#include "layout/dtype.h"
 #include "layout/error.h"
 #include "scenarios/model_import.h"
 
@@ -17,13 +20,15 @@ struct ImportOptions {
   std::string config;
   std::string output;
   std::string name;
+  std::string dtype;
   bool overwrite = false;
 };
 
 int run_import(const ImportOptions& options) {
   if (!options.output.empty() && !options.overwrite && std::filesystem::exists(options.output))
     throw InputError(options.output + ": exists already; take another name, or --force to overwrite it");
-  const ImportedModel imported = import_model(options.config, options.name);
+  const ImportedModel imported = import_model(options.config, options.name, parse_dtype(options.dtype));
+  show_notes(imported.notes);
   if (options.output.empty()) {
     write_output(imported.yaml);
     return exit_fine;
@@ -38,18 +43,26 @@ int run_import(const ImportOptions& options) {
 void add_import_command(CLI::App& app, CommandAction& action) {
   CLI::App* command = app.add_subcommand("import", "Make a model file from a published Hugging Face config.json");
   const auto options = std::make_shared<ImportOptions>();
-  command->add_option("CONFIG", options->config, "the config.json of a hybrid model")->type_name("")->required();
+  command->add_option("CONFIG", options->config, "the config.json of a hybrid model, its folder, or - for standard input")
+      ->type_name("")
+      ->required();
   command->add_option("--output,-o", options->output, "model file to write (default: standard output)")
       ->type_name("FILE");
   command->add_option("--name", options->name, "name of the model (default: from the path of the config)")
       ->type_name("NAME");
+  command
+      ->add_option("--dtype", options->dtype, "element type of the model: bf16, fp16 or fp32 (default: the config's)")
+      ->check(one_of({"bf16", "fp16", "fp32", "bfloat16", "float16", "float32"}))
+      ->type_name("DTYPE");
   command->add_flag("--force", options->overwrite, "overwrite the file that --output names");
   command->footer(
       "Examples:\n"
-      "  hybridkv import Qwen3.5-4B/config.json\n"
+      "  hybridkv import config.json\n"
       "  hybridkv import config.json --name my-hybrid -o my-hybrid.yaml\n"
-      "  hybridkv plan --model Qwen3.5-4B/config.json --memory 20GiB --max-model-len 131072\n"
-      "The last one plans a config directly. Only what the config declares counts, by its own model_type.");
+      "  hybridkv plan --model my-hybrid.yaml --memory 40G --max-model-len 32k\n"
+      "  hybridkv plan --model config.json --memory 40G --max-model-len 32k\n"
+      "The last one plans a config directly. Only what the config declares counts, by\n"
+      "its own model_type; what it declares of caches and no model file holds is said.");
   command->callback([options, &action] { action = [options] { return run_import(*options); }; });
 }
 

@@ -3,10 +3,15 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
+#include <memory>
 #include <new>
+#include <string>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
+#include "cli/help_format.h"
+#include "cli/usage.h"
 #include "layout/error.h"
 
 namespace {
@@ -40,11 +45,19 @@ int main(int argc, char** argv) {
   // A reader that closes the pipe (head, less) ends the output, not the program.
   std::signal(SIGPIPE, SIG_IGN);
   CLI::App app{"Plan, verify and measure KV-cache layouts of hybrid Mamba/attention models", "hybridkv"};
-  app.set_version_flag("--version", "hybridkv " HYBRIDKV_VERSION);
+  app.set_version_flag("--version", "hybridkv " HYBRIDKV_VERSION, "print the version and exit");
   app.set_help_flag("--help,-h", "print this help and exit");
   app.require_subcommand(1);
-  app.footer("Exit codes: 0 fine, 1 a check found a fault, 2 bad input, 3 not enough memory or disk, 4 a program is missing.\n"
-             "`hybridkv COMMAND --help` shows the flags and examples of a command.");
+  app.formatter(std::make_shared<HelpFormat>());
+  app.footer(
+      "`hybridkv help COMMAND` or `hybridkv COMMAND --help` shows the flags and the\n"
+      "examples of a command. To begin with: hybridkv models, hybridkv plan example.\n"
+      "\n"
+      "Sizes: 40GiB or 40G (powers of 1,024), 40GB (powers of 1,000), or bytes. Tokens:\n"
+      "32768 or 32k, 1M (k = 1,024). - is standard input where a file is read.\n"
+      "\n"
+      "Exit codes: 0 fine, 1 a check found a fault, 2 bad input (or no command at all),\n"
+      "3 not enough memory or disk, 4 a program is missing.");
   CommandAction action;
   add_plan_command(app, action);
   add_explain_command(app, action);
@@ -59,12 +72,21 @@ int main(int argc, char** argv) {
   add_recommend_command(app, action);
   add_models_command(app, action);
   add_import_command(app, action);
+  const std::vector<std::string> words = command_words(argc, argv);
+  if (words.empty()) {
+    fmt::print(stderr, "{}", first_steps());
+    return exit_bad_input;
+  }
+  const auto refuse = [&](const std::string& problem) {
+    fmt::print(stderr, "hybridkv: {}\n{}\n", problem, help_advice(app, words));
+    return exit_bad_input;
+  };
+  if (const std::string problem = usage_problem(app, words); !problem.empty()) return refuse(problem);
   try {
-    app.parse(argc, argv);
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    fmt::print(stderr, "hybridkv: {}\nRun with --help for more information.\n", error.what());
-    return exit_bad_input;
+    return refuse(error.what());
   }
   return run(action);
 }

@@ -78,7 +78,8 @@ void add_merge_command(CLI::App& app, CommandAction& action) {
   command->add_option("--output,-o", options->output, "file for the rows (default: standard output)")->type_name("FILE");
   command->add_flag("--quiet,-q", options->quiet, "no summary on standard error");
   command->footer(
-      "Refused: files of different sweeps, a torn last line, a point that two files hold or that is missing.\n"
+      "Refused: files of different sweeps, a torn last line, a point that two files\n"
+      "hold or that is missing.\n"
       "\nExamples:\n"
       "  hybridkv merge rows-*.jsonl -o rows.jsonl");
   command->callback([options, &action] { action = [options] { return run_merge(*options); }; });

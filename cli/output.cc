@@ -8,19 +8,27 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
+#include "cli/values.h"
 #include "layout/error.h"
 
 namespace hybridkv {
+
+bool is_dumb_terminal() {
+  const char* const terminal = std::getenv("TERM");
+  return terminal != nullptr && std::string_view(terminal) == "dumb";
+}
 
 Format OutputOptions::format() const { return *parse_format(format_name); }
 
 Style OutputOptions::style() const {
   Style style;
   const bool terminal = isatty(STDOUT_FILENO) != 0;
-  style.colour = colour == "always" || (colour == "auto" && terminal && std::getenv("NO_COLOR") == nullptr);
+  const bool plain = std::getenv("NO_COLOR") != nullptr || is_dumb_terminal();
+  style.colour = colour == "always" || (colour == "auto" && terminal && !plain);
   winsize size{};
   if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20) style.width = size.ws_col;
   return style;
@@ -30,10 +38,10 @@ void add_output_options(CLI::App& command, OutputOptions& options) {
   std::vector<std::string> formats;
   for (Format format : all_formats) formats.emplace_back(to_string(format));
   command.add_option("--format,-f", options.format_name, "table, json, csv or markdown (default: table)")
-      ->check(CLI::IsMember(formats).description(""))
+      ->check(one_of(formats))
       ->type_name("FORMAT");
   command.add_option("--color", options.colour, "auto (only on a terminal), always or never (default: auto)")
-      ->check(CLI::IsMember({"auto", "always", "never"}).description(""))
+      ->check(one_of({"auto", "always", "never"}))
       ->type_name("WHEN");
   command.add_flag("--quiet,-q", options.quiet, "no progress on standard error");
 }

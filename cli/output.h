@@ -14,9 +14,12 @@ struct OutputOptions {
   bool quiet = false;           ///< no progress on stderr
 
   Format format() const;
-  /// Colours only on a terminal unless asked for; NO_COLOR in the environment is respected.
+  /// Colours only on a terminal unless asked for; NO_COLOR and TERM=dumb in the environment are respected.
   Style style() const;
 };
+
+/// Does the environment say that the terminal understands neither colours nor movements of the cursor?
+bool is_dumb_terminal();
 
 /// Adds --format, --color and --quiet to a command.
 void add_output_options(CLI::App& command, OutputOptions& options);

@@ -43,8 +43,11 @@ void add_plan_command(CLI::App& app, CommandAction& action) {
                        "Examples:\n"
                        "  hybridkv plan qwen3.5-397b\n"
                        "  hybridkv plan qwen3.5-397b --pack 5 --set engine.cache_mode=all\n"
-                       "  hybridkv plan --model Nemotron-3-Nano-30B-A3B --memory 20GiB --max-model-len 131072 --pack 1..6\n"
-                       "  hybridkv plan --model Qwen3.5-4B/config.json --memory 20GiB --max-model-len 131072\n"
+                       "  hybridkv plan --model Nemotron-3-Nano-30B-A3B --memory 20GiB \\\n"
+                       "      --max-model-len 128k --pack 1..6\n"
+                       "  hybridkv plan --model Qwen/Qwen3.5-4B-FP8 --kv-dtype fp8 --mode align \\\n"
+                       "      --memory 20G --max-model-len 32k\n"
+                       "  hybridkv plan --model config.json --memory 20GiB --max-model-len 128k\n"
                        "  hybridkv plan my.yaml --format json | jq '.plans[0].views'",
                        [](const PlanSet& plans, Format format, const Style& style) {
                          return render_plan(plans, format, style);

@@ -1,17 +1,21 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>
 
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
+#include "cli/help_format.h"
 #include "cli/output.h"
 #include "cli/plot_request.h"
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
+#include "cli/values.h"
 #include "layout/error.h"
 #include "report/plot_files.h"
 #include "report/plot_kinds.h"
+#include "scenarios/suggest.h"
 
 namespace hybridkv {
 
@@ -31,10 +35,10 @@ std::vector<PlotKind> kinds_of(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     const auto kind = parse_plot_kind(name);
     if (!kind) {
-      std::string known;
-      for (const PlotKindInfo& info : all_plot_kinds())
-        known += fmt::format("{}{}", known.empty() ? "" : ", ", info.name);
-      throw InputError(fmt::format("plot {}: no such kind; take one of {}", name, known));
+      std::vector<std::string> known;
+      for (const PlotKindInfo& info : all_plot_kinds()) known.emplace_back(info.name);
+      throw InputError(fmt::format("plot {}: no such kind; take one of {}{}", name, fmt::join(known, ", "),
+                                   did_you_mean(name, known)));
     }
     if (std::find(kinds.begin(), kinds.end(), *kind) == kinds.end()) kinds.push_back(*kind);
   }
@@ -45,7 +49,8 @@ std::vector<PlotKind> kinds_of(const std::vector<std::string>& names) {
 
 std::string kind_list() {
   std::string text = "Kinds (default: all of them):\n";
-  for (const PlotKindInfo& info : all_plot_kinds()) text += fmt::format("  {:<18}{}\n", info.name, info.description);
+  for (const PlotKindInfo& info : all_plot_kinds())
+    text += help_entry(std::string(info.name), std::string(info.description));
   return text;
 }
 
@@ -95,20 +100,21 @@ void add_plot_command(CLI::App& app, CommandAction& action) {
   std::vector<std::string> formats;
   for (const PictureFormat format : all_picture_formats) formats.emplace_back(to_string(format));
   command->add_option("--format,-f", options->format, "svg, png or pdf (default: svg)")
-      ->check(CLI::IsMember(formats).description(""))
+      ->check(one_of(formats))
       ->type_name("FORMAT");
   command
       ->add_option("--width", options->width,
                    fmt::format("pixels, everything grows along (default: {})", natural_picture_width))
-      ->check(CLI::Range(200, 10000).description(""))
+      ->check(whole_number(200, 10000))
       ->type_name("PIXELS");
   command->add_flag("--quiet,-q", options->quiet, "no progress on standard error");
   command->footer(
       kind_list() +
       "\nExamples:\n"
       "  hybridkv plot qwen3.5-397b -o plots\n"
-      "  hybridkv plot qwen3.5-397b block-size concurrency --pack 1..16 -o plots --format png --width 1660\n"
-      "  hybridkv plot --model Qwen3.5-4B --memory 12GiB --max-model-len 32768 -o plots");
+      "  hybridkv plot qwen3.5-397b block-size concurrency --pack 1..16 -o plots\n"
+      "  hybridkv plot qwen3.5-397b page-map --format png --width 1660 -o plots\n"
+      "  hybridkv plot --model Qwen3.5-4B --memory 12GiB --max-model-len 32k -o plots");
   command->callback([options, &action] { action = [options] { return run_plot(*options); }; });
 }
 

@@ -6,12 +6,13 @@
 #include <cstdio>
 #include <string>
 
+#include "cli/output.h"
 #include "report/human.h"
 
 namespace hybridkv {
 
 Progress::Progress(bool quiet)
-    : enabled_(!quiet && isatty(STDERR_FILENO) != 0), start_(std::chrono::steady_clock::now()) {}
+    : enabled_(!quiet && isatty(STDERR_FILENO) != 0 && !is_dumb_terminal()), start_(std::chrono::steady_clock::now()) {}
 
 Progress::~Progress() {
   if (shown_) fmt::print(stderr, "\r\x1b[K");

@@ -6,8 +6,8 @@
 
 namespace hybridkv {
 
-/// One line on standard error that says what a long command is doing: only on a terminal, only after a second,
-/// gone when the work is done.
+/// One line on standard error that says what a long command is doing: only on a terminal (no dumb one), only after a
+/// second, gone when the work is done.
 class Progress {
  public:
   explicit Progress(bool quiet);

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 
 #include "cli/commands.h"
@@ -11,8 +10,10 @@
 #include "cli/scenario_options.h"
 #include "cli/simulate_request.h"
 #include "cli/trace_options.h"
+#include "cli/values.h"
 #include "layout/error.h"
 #include "report/recommend_report.h"
+#include "scenarios/number.h"
 #include "simulator/trace_spec.h"
 
 namespace hybridkv {
@@ -41,11 +42,10 @@ struct RecommendOptions {
 };
 
 std::int64_t tokens_of(const std::string& text, const char* flag, const char* words) {
-  std::int64_t tokens = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), tokens);
-  if (error != std::errc() || end != text.data() + text.size() || tokens < 0)
+  const ParsedNumber tokens = parse_tokens(text);
+  if (!tokens.problem.empty() || tokens.value < 0)
     throw InputError(fmt::format("{} {}: no number of tokens; take {} or a whole number", flag, text, words));
-  return tokens;
+  return tokens.value;
 }
 
 SearchSpace space_of(const RecommendOptions& options, const Scenario& scenario) {
@@ -56,8 +56,7 @@ SearchSpace space_of(const RecommendOptions& options, const Scenario& scenario) 
     space.block_floors.push_back(size == 0 ? std::optional<std::int64_t>() : size);
   for (const std::string& name : options.modes) {
     const auto mode = parse_cache_mode(name);
-    if (!mode) throw InputError(fmt::format("--modes {}: no such cache mode; take none, align or all", name));
-    space.modes.push_back(*mode);
+    space.modes.push_back(mode.value());
   }
   if (!options.match_units.empty()) space.match_units.emplace();
   for (const std::string& unit : options.match_units)
@@ -83,6 +82,7 @@ ScenarioOptions options_of_pick(const RecommendOptions& options, const Recommend
   ScenarioOptions chosen = options.scenario;
   const PlannedLayout& layout = result.layout_of(result.candidates[result.pick]);
   chosen.pack = std::to_string(layout.pack);
+  chosen.cache_mode.clear();  // the pick's own is set below
   chosen.overrides.push_back(fmt::format("engine.cache_mode={}", to_string(layout.mode)));
   if (layout.block_floor)
     chosen.overrides.push_back(fmt::format("engine.block_size_tokens={}", *layout.block_floor));
@@ -181,39 +181,39 @@ int run_recommend(const RecommendOptions& options) {
   return exit_fine;
 }
 
-template <class Value>
-void add_list(CLI::App& command, const char* name, std::vector<Value>& values, const char* description,
-              const char* type) {
-  command.add_option(name, values, description)->delimiter(',')->allow_extra_args(false)->type_name(type);
-}
-
 void add_space_options(CLI::App& command, RecommendOptions& options) {
   command.add_option("--packs", options.scenario.pack, "the same as --pack: attention layers per page to search")
       ->type_name("LIST");
   add_list(command, "--block-sizes", options.block_sizes,
-           "user block sizes to search, 0 = none (default: none, powers of two up to 8192, kernel blocks)", "LIST");
-  add_list(command, "--modes", options.modes, "cache modes to search: none, align, all (default: all three)", "LIST");
+           "user block sizes to search, 0 = none (default: none, powers of two up to 8192, kernel blocks)", "LIST",
+           token_count());
+  add_list(command, "--modes", options.modes, "cache modes to search: none, align, all (default: all three)", "LIST",
+           one_of({"none", "align", "all"}));
   add_list(command, "--match-units", options.match_units,
-           "match units to search: tokens or 'block' (default: the block and its finer divisors)", "LIST");
+           "match units to search: tokens or 'block' (default: the block and its finer divisors)", "LIST", any_text());
   add_list(command, "--retention", options.retentions,
-           "retention intervals to search: tokens, 'all' or 'last' (default: all, last, every 4 blocks)", "LIST");
+           "retention intervals to search: tokens, 'all' or 'last' (default: all, last, every 4 blocks)", "LIST",
+           any_text());
   command.add_option("--search", options.search,
                      "auto (as much as takes a few seconds), exhaustive, refined or pruned (default: auto)")
-      ->check(CLI::IsMember({"auto", "exhaustive", "refined", "pruned"}).description(""))
+      ->check(one_of({"auto", "exhaustive", "refined", "pruned"}))
       ->type_name("KIND");
 }
 
 void add_limit_options(CLI::App& command, RecommendOptions& options) {
   command.add_option("--at-length", options.at_length,
                      "requests by which bytes and concurrency are counted (default: the longest max_model_len)")
+      ->transform(token_count())
       ->type_name("TOKENS");
   command.add_option("--min-concurrency", options.min_concurrency, "requests of that length that must fit at once")
       ->type_name("N");
   command.add_option("--give-up", options.give_up_percent,
                      "without it: most that the pick may hold fewer than the default (default: 5)")
       ->type_name("PERCENT");
-  add_list(command, "--kernel-blocks", options.kernel_blocks, "kernel blocks that the backend supports", "LIST");
+  add_list(command, "--kernel-blocks", options.kernel_blocks, "kernel blocks that the backend supports", "LIST",
+           token_count());
   command.add_option("--min-kernel-block", options.min_kernel_block, "smallest kernel block that is fast enough")
+      ->transform(token_count())
       ->type_name("TOKENS");
 }
 
@@ -232,13 +232,17 @@ void add_recommend_command(CLI::App& app, CommandAction& action) {
   add_driver_options(*command, options->scenario);
   add_output_options(*command, options->output);
   command->footer(
-      "The front weighs prompt tokens computed again, bytes of a request, and requests that fit at once.\n"
+      "The front weighs prompt tokens computed again, bytes of a request, and requests\n"
+      "that fit at once.\n"
       "\nExamples:\n"
       "  hybridkv recommend qwen3.5-397b\n"
       "  hybridkv recommend qwen3.5-397b --prompt-tokens 370\n"
-      "  hybridkv recommend qwen3.5-397b --packs 1..5 --modes align --min-concurrency 60 --at-length 32768\n"
-      "  hybridkv recommend --model Nemotron-3-Nano-30B-A3B --memory 20GiB --max-model-len 131072 --trace chat.jsonl\n"
-      "  hybridkv recommend qwen3.5-397b --kernel-blocks 16,32,64 --min-kernel-block 64 --format json");
+      "  hybridkv recommend qwen3.5-397b --packs 1..5 --modes align \\\n"
+      "      --min-concurrency 60 --at-length 32k\n"
+      "  hybridkv recommend --model Nemotron-3-Nano-30B-A3B --memory 20GiB \\\n"
+      "      --max-model-len 128k --trace trace.jsonl\n"
+      "  hybridkv recommend qwen3.5-397b --kernel-blocks 16,32,64 \\\n"
+      "      --min-kernel-block 64 --format json");
   command->callback([options, &action] {
     action = [options] {
       apply_simple_traffic(options->scenario, options->traffic);

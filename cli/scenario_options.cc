@@ -1,10 +1,21 @@
 #include "cli/scenario_options.h"
 
-#include <filesystem>
-#include <sstream>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <initializer_list>
+#include <set>
+#include <system_error>
+
+#include "cli/values.h"
 #include "layout/error.h"
 #include "planner/plan.h"
+#include "report/text.h"
+#include "scenarios/model_library.h"
+#include "scenarios/number.h"
 #include "scenarios/read.h"
 
 namespace hybridkv {
@@ -23,55 +34,168 @@ constexpr FlagKey flag_keys[] = {
     {"--tp", "engine.tensor_parallel", &ScenarioOptions::tensor_parallel},
     {"--memory", "engine.memory", &ScenarioOptions::memory},
     {"--max-model-len", "limits.max_model_len", &ScenarioOptions::max_model_len},
+    {"--mode", "engine.cache_mode", &ScenarioOptions::cache_mode},
+    {"--kv-dtype", "engine.kv_dtype", &ScenarioOptions::kv_dtype},
+    {"--ssm-dtype", "engine.ssm_dtype", &ScenarioOptions::ssm_dtype},
 };
 
-/// "1,2,4" as the YAML list it means; a single value, a range and a list in brackets stay as they are.
-std::string list_value(const std::string& text) {
-  if (text.find(',') == std::string::npos || text.front() == '[' || text.front() == '{') return text;
-  return "[" + text + "]";
+/// The parts of a list with commas. Throws InputError where one is empty.
+std::vector<std::string> parts_of(const std::string& flag, const std::string& text) {
+  try {
+    return split_list(flag, text);
+  } catch (const CLI::ValidationError& error) {
+    throw InputError(error.what());
+  }
 }
 
-/// --model takes a shipped name, or a file.
+/// "1,2,4" as the YAML list it means; a single value, a range and a list in brackets stay as they are.
+std::string list_value(const std::string& flag, const std::string& text) {
+  if (text.find(',') == std::string::npos || text.front() == '[' || text.front() == '{') return text;
+  if (flag == "--memory")
+    if (const std::string digits = without_separators(text); !digits.empty())
+      throw InputError(fmt::format("--memory {}: write it without separators: {}", text, digits));
+  return fmt::format("[{}]", fmt::join(parts_of(flag, text), ", "));
+}
+
+/// Is there a file or folder of that name? A name that no file can have is none.
+bool is_path(const std::string& text) {
+  std::error_code error;
+  return text == standard_input || std::filesystem::exists(text, error);
+}
+
+/// --model takes a file or the folder of a config.json, or the name of a shipped model, perhaps behind an organisation.
+/// A plain name is the shipped model even where there is a file or folder that is called the same.
 std::string model_value(const std::string& text) {
   const bool has_ending = text.ends_with(".yaml") || text.ends_with(".yml") || text.ends_with(".json");
-  const bool is_file = text.find('/') != std::string::npos || has_ending;
-  return is_file ? "{file: " + yaml_quoted(text) + "}" : text;
+  const bool is_name = text.find('/') == std::string::npos && find_shipped_model(text) != nullptr;
+  const bool is_file = has_ending || (!is_name && is_path(text));
+  return is_file ? "{file: " + yaml_quoted(text) + "}" : yaml_quoted(text);
 }
 
 /// "Qwen3.5-4B,my-model.yaml" as the YAML list it means; a file may have a comma in its name.
 std::string model_values(const std::string& text) {
-  if (text.find(',') == std::string::npos || text.front() == '[' || std::filesystem::exists(text))
-    return text.front() == '[' ? text : model_value(text);
+  if (text.front() == '[' || text.front() == '{') return text;
+  if (text.find(',') == std::string::npos || is_path(text)) return model_value(text);
   std::string list;
-  std::istringstream names(text);
-  for (std::string name; std::getline(names, name, ',');) list += (list.empty() ? "[" : ", ") + model_value(name);
+  for (const std::string& name : parts_of("--model", text)) list += (list.empty() ? "[" : ", ") + model_value(name);
   return list + "]";
 }
 
 ScenarioFile load(const ScenarioOptions& options) {
-  if (!options.scenario.empty()) return load_scenario(options.scenario);
-  if (options.model.empty())
-    throw InputError("nothing to plan: name a SCENARIO (a file, or one that comes with hybridkv: qwen3.5-397b, example) "
-                     "or give --model NAME --memory SIZE --max-model-len TOKENS");
-  return parse_scenario("{}", "command line");
+  if (options.scenario.empty()) return parse_scenario("{}", "command line");
+  if (options.scenario == standard_input && options.model == standard_input)
+    throw InputError("SCENARIO and --model are both standard input, which can be read once; give one of them as a "
+                     "file");
+  ScenarioFile file = load_scenario(options.scenario);
+  if (file.is_model_alone && !options.model.empty())
+    throw InputError(fmt::format("{} is a model, and so is --model {}; give one of them", shell_word(options.scenario),
+                                 options.model));
+  return file;
+}
+
+/// The command as it was typed, as far as its options were understood.
+std::string typed_command(const CLI::App& command) {
+  std::string words = "hybridkv " + command.get_name();
+  std::set<const CLI::Option*> seen;
+  for (const CLI::Option* option : command.parse_order()) {
+    if (!seen.insert(option).second) continue;
+    const std::string name = option->get_lnames().empty() ? "" : " --" + option->get_lnames().front();
+    if (option->get_items_expected_max() == 0) words += name;
+    else
+      for (const std::string& value : option->results()) words += name + " " + shell_word(value);
+  }
+  return words;
+}
+
+/// What a plan cannot do without and no default can stand for, with a value that suits every model.
+struct NeededFlag {
+  std::string flag;
+  std::string type;
+  std::string example;
+};
+
+std::vector<NeededFlag> missing_flags(const ScenarioFile& file) {
+  const auto has = [&](const char* section, std::initializer_list<const char*> keys) {
+    const YamlNode* const mapping = file.root.find(section);
+    return mapping && std::any_of(keys.begin(), keys.end(), [&](const char* key) { return mapping->find(key); });
+  };
+  std::vector<NeededFlag> missing;
+  if (!file.root.find("model")) missing.push_back({"--model", "NAME", "Qwen3.5-4B"});
+  if (!has("engine", {"memory", "num_blocks"})) missing.push_back({"--memory", "SIZE", "40GiB"});
+  if (!has("limits", {"max_model_len"})) missing.push_back({"--max-model-len", "TOKENS", "32k"});
+  return missing;
+}
+
+/// A question that is built from flags alone lacks nothing; what it lacks is said at once, with a command that has it.
+void require_whole_question(const ScenarioFile& file, const ScenarioOptions& options) {
+  const std::vector<NeededFlag> missing = missing_flags(file);
+  if (missing.empty()) return;
+  std::string example = options.command ? typed_command(*options.command) : "hybridkv plan";
+  for (const NeededFlag& flag : missing) example += fmt::format(" {} {}", flag.flag, flag.example);
+  const bool nothing_given = options.overrides.empty() && given_flags(options).empty() && !file.is_model_alone;
+  if (nothing_given)
+    throw InputError("nothing to plan: name a SCENARIO (a file, or one that comes with hybridkv: qwen3.5-397b,\n"
+                     "example) or give --model NAME --memory SIZE --max-model-len TOKENS; for example\n  " + example);
+  check_model(file);
+  std::string names;
+  for (std::size_t i = 0; i < missing.size(); ++i)
+    names += fmt::format("{}{} {}", i == 0 ? "" : i + 1 == missing.size() ? " and " : ", ", missing[i].flag,
+                         missing[i].type);
+  throw InputError(fmt::format("nothing to plan: {} {} missing; for example\n  {}", names,
+                               missing.size() == 1 ? "is" : "are", example));
+}
+
+/// The largest number that was written, for what is too large for 64 bits.
+InputError located_overflow(const InputError& error, const Scenario& scenario) {
+  if (!scenario.largest) return error;
+  return error_at(scenario.largest->place, fmt::format("{}: {} is more than can be planned; {}", scenario.largest->path,
+                                                       scenario.largest->value, error.what()));
 }
 
 }  // namespace
 
 void add_scenario_options(CLI::App& command, ScenarioOptions& options) {
-  command.add_option("SCENARIO", options.scenario, "scenario file, or the name of one that comes with hybridkv")
+  options.command = &command;
+  command
+      .add_option("SCENARIO", options.scenario,
+                  "scenario file, - for standard input, the name of one that comes with hybridkv (qwen3.5-397b, "
+                  "example), or a model as --model takes it")
       ->type_name("");
   command.add_option("--set", options.overrides, "override a scenario value; may be repeated")
       ->type_name("KEY=VALUE")
       ->take_all()
       ->allow_extra_args(false);
-  command.add_option("--model", options.model, "model by name (see `hybridkv models`) or file: a model file, or a published config.json")->type_name("NAME");
+  command
+      .add_option("--model", options.model,
+                  "model by name (see `hybridkv models`) or file: a model file, a published config.json or its folder, "
+                  "- for standard input")
+      ->type_name("NAME");
   command.add_option("--pack", options.pack, "attention layers per page, a list or a range: 1,2,4 or 1..16")
       ->type_name("LIST");
   command.add_option("--tp", options.tensor_parallel, "tensor parallel ranks")->type_name("RANKS");
-  command.add_option("--memory", options.memory, "memory for all pools of one rank: 40GiB")->type_name("SIZE");
-  command.add_option("--max-model-len", options.max_model_len, "longest sequence in tokens; a list gives each")
+  command
+      .add_option("--memory", options.memory,
+                  "memory for all pools of one rank: 40GiB or 40G (powers of 1,024), 40GB (powers of 1,000)")
+      ->type_name("SIZE");
+  command
+      .add_option("--max-model-len", options.max_model_len,
+                  "longest sequence in tokens, 32768 or 32k (k = 1,024); a list gives each")
       ->type_name("TOKENS");
+  command.add_option("--mode", options.cache_mode, "where states are kept for prefix caching: none, align or all")
+      ->type_name("MODE");
+  command
+      .add_option("--kv-dtype", options.kv_dtype,
+                  "element type of K and V: bf16, fp8, int8_per_token_head, nvfp4, ... (default: the model's)")
+      ->type_name("DTYPE");
+  command.add_option("--ssm-dtype", options.ssm_dtype, "element type of recurrent states (default: the model's)")
+      ->type_name("DTYPE");
+}
+
+std::vector<std::pair<std::string, std::string>> given_flags(const ScenarioOptions& options) {
+  std::vector<std::pair<std::string, std::string>> given;
+  for (const FlagKey& flag : flag_keys)
+    if (!(options.*flag.value).empty()) given.emplace_back(flag.flag, options.*flag.value);
+  return given;
 }
 
 ScenarioFile scenario_file(const ScenarioOptions& options) {
@@ -80,26 +204,31 @@ ScenarioFile scenario_file(const ScenarioOptions& options) {
   for (const FlagKey& flag : flag_keys) {
     const std::string& text = options.*flag.value;
     if (text.empty()) continue;
-    const std::string value = std::string(flag.key) == "model" ? model_values(text) : list_value(text);
+    const std::string value = std::string(flag.key) == "model" ? model_values(text) : list_value(flag.flag, text);
     apply_override(file, flag.key, value, std::string(flag.flag) + " " + text);
   }
   for (const FlagValue& flag : options.flags) apply_override(file, flag.key, flag.value, flag.shown);
+  if (options.scenario.empty() || file.is_model_alone) require_whole_question(file, options);
   return file;
 }
 
-Scenario read_scenario(const ScenarioOptions& options) { return read_scenario(scenario_file(options)); }
+Scenario read_scenario(const ScenarioOptions& options) {
+  Scenario scenario = read_scenario(scenario_file(options));
+  show_notes(scenario.notes);
+  return scenario;
+}
+
+void show_notes(const std::vector<std::string>& notes) {
+  constexpr std::size_t columns = 100;
+  for (const std::string& note : notes)
+    for (const std::string& line : wrap("hybridkv: " + note, columns)) fmt::print(stderr, "{}\n", line);
+}
 
 Scenario read_simulate_section(const ScenarioOptions& options) {
   ScenarioFile file = parse_scenario("{}", "command line");
   for (const std::string& assignment : options.overrides) apply_override(file, assignment);
   for (const FlagValue& flag : options.flags) apply_override(file, flag.key, flag.value, flag.shown);
   return read_simulate_section(file);
-}
-
-std::string yaml_quoted(const std::string& text) {
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
-  return quoted + "\"";
 }
 
 std::string shell_word(const std::string& text) {
@@ -119,10 +248,9 @@ std::string shell_words(const ScenarioOptions& options) {
     add("--set");
     add(assignment);
   }
-  for (const FlagKey& flag : flag_keys) {
-    if ((options.*flag.value).empty()) continue;
-    add(flag.flag);
-    add(options.*flag.value);
+  for (const auto& [flag, value] : given_flags(options)) {
+    add(flag);
+    add(value);
   }
   return words;
 }
@@ -132,6 +260,8 @@ PlanSet plan_scenario(const Scenario& scenario, const std::vector<std::int64_t>&
     return make_plans(scenario.model, scenario.engine, scenario.limits, pack_sizes, scenario.workspace);
   } catch (const SpecError& error) {
     throw located(error, scenario);
+  } catch (const InputError& error) {
+    throw located_overflow(error, scenario);
   }
 }
 

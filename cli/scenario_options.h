@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "planner/cache_plan.h"
@@ -19,31 +20,40 @@ struct FlagValue {
 
 /// The flags by which a command is told what to plan.
 struct ScenarioOptions {
-  std::string scenario;                ///< name of a shipped one or a file; empty: built from the flags alone
+  const CLI::App* command = nullptr;   ///< that they belong to
+  std::string scenario;                ///< name of a shipped one, a file, or a model; empty: built from the flags alone
   std::vector<std::string> overrides;  ///< --set KEY=VALUE
   std::string model;
   std::string pack;
   std::string tensor_parallel;
   std::string memory;
   std::string max_model_len;
+  std::string cache_mode;
+  std::string kv_dtype;
+  std::string ssm_dtype;
   std::vector<FlagValue> flags;        ///< of the command itself; they win over everything else
 };
 
-/// Adds SCENARIO, --set, --model, --pack, --tp, --memory and --max-model-len to a command.
+/// Adds SCENARIO, --set, --model, --pack, --tp, --memory, --max-model-len, --mode, --kv-dtype and --ssm-dtype to a
+/// command.
 void add_scenario_options(CLI::App& command, ScenarioOptions& options);
 
+/// The flags that stand for one key of the scenario each and were given, with what was given.
+std::vector<std::pair<std::string, std::string>> given_flags(const ScenarioOptions& options);
+
 /// The scenario file with the flags laid over it, its values not read yet. Throws InputError with the place of what is
-/// wrong.
+/// wrong, and where a plan cannot do without something that was not given, with all of it and a command that has it.
 ScenarioFile scenario_file(const ScenarioOptions& options);
 
-/// The scenario with the flags laid over it. Throws InputError with the place of what is wrong.
+/// The scenario with the flags laid over it; what was assumed on the way is said on standard error.
+/// Throws InputError with the place of what is wrong.
 Scenario read_scenario(const ScenarioOptions& options);
+
+/// Says on standard error what was assumed of a model or left unused.
+void show_notes(const std::vector<std::string>& notes);
 
 /// Scenario::simulate alone, from the overrides and flags, for a cache that is described without a plan.
 Scenario read_simulate_section(const ScenarioOptions& options);
-
-/// The text in double quotes, as YAML reads it back.
-std::string yaml_quoted(const std::string& text);
 
 /// The word as a shell reads it back, in quotes only where it needs them.
 std::string shell_word(const std::string& text);
@@ -52,7 +62,7 @@ std::string shell_word(const std::string& text);
 std::string shell_words(const ScenarioOptions& options);
 
 /// Plans of the scenario for these pack sizes. A planner's refusal is thrown as InputError with the place of the value
-/// that caused it.
+/// that caused it, a number too large for 64 bits with that of the largest value.
 PlanSet plan_scenario(const Scenario& scenario, const std::vector<std::int64_t>& pack_sizes);
 
 }  // namespace hybridkv

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <memory>
 
 #include "cli/commands.h"
@@ -11,8 +12,10 @@
 #include "cli/scenario_options.h"
 #include "cli/simulate_request.h"
 #include "cli/trace_options.h"
+#include "cli/values.h"
 #include "layout/error.h"
 #include "report/simulate_report.h"
+#include "scenarios/suggest.h"
 #include "simulator/plan_geometry.h"
 #include "simulator/trace_spec.h"
 
@@ -27,7 +30,6 @@ struct SimulateOptions {
   // A cache of its own, without a plan.
   std::vector<std::int64_t> block_sizes;
   std::vector<std::int64_t> num_blocks;
-  std::vector<std::string> modes;
   std::optional<std::int64_t> attention_groups;
   std::optional<std::int64_t> state_groups;
   // For both.
@@ -68,10 +70,8 @@ void refuse_scenario_flags(const SimulateOptions& options) {
   const ScenarioOptions& scenario = options.scenario;
   if (!scenario.scenario.empty() || !scenario.model.empty())
     throw InputError("--block-size describes a cache without a plan; leave out the scenario and --model");
-  for (const auto& [value, flag] : {std::pair{&scenario.pack, "--pack"}, std::pair{&scenario.tensor_parallel, "--tp"},
-                                    std::pair{&scenario.memory, "--memory"},
-                                    std::pair{&scenario.max_model_len, "--max-model-len"}})
-    if (!value->empty())
+  for (const auto& [flag, value] : given_flags(scenario))
+    if (flag != "--mode")
       throw InputError(fmt::format("{} belongs to a plan, --block-size to a cache without one", flag));
   for (const std::string& assignment : scenario.overrides)
     if (!assignment.starts_with("simulate."))
@@ -85,11 +85,12 @@ Question bare_question(const SimulateOptions& options) {
     throw InputError("--block-size and --num-blocks describe a cache together; give both, or a scenario");
   refuse_scenario_flags(options);
   Question question{read_simulate_section(options.scenario), {}};
-  std::vector<std::string> modes = options.modes;
-  if (modes.empty()) modes = {"align"};
-  for (const std::string& name : modes) {
+  const std::string& typed = options.scenario.cache_mode;
+  for (const std::string& name : typed.empty() ? std::vector<std::string>{"align"} : split_list("--mode", typed)) {
     const auto mode = parse_cache_mode(name);
-    if (!mode) throw InputError(fmt::format("--mode {}: no such cache mode; take none, align or all", name));
+    if (!mode)
+      throw InputError(fmt::format("--mode {}: no such cache mode; take none, align or all{}", name,
+                                   did_you_mean(name, {"none", "align", "all"})));
     for (const std::int64_t block : options.block_sizes)
       for (const std::int64_t blocks : options.num_blocks) {
         CacheGeometry geometry{.block_size_tokens = block, .num_blocks = blocks,
@@ -104,7 +105,6 @@ Question bare_question(const SimulateOptions& options) {
 }
 
 Question planned_question(const SimulateOptions& options) {
-  if (!options.modes.empty()) throw InputError("--mode belongs to --block-size; a scenario has engine.cache_mode");
   if (options.attention_groups || options.state_groups)
     throw InputError(fmt::format("{} belongs to --block-size; the groups of a scenario follow from its model",
                                  options.state_groups ? "--state-groups" : "--attention-groups"));
@@ -219,25 +219,17 @@ void group_since(CLI::App& command, std::size_t first, const char* heading) {
 }
 
 void add_bare_options(CLI::App& command, SimulateOptions& options) {
-  command.add_option("--block-size", options.block_sizes, "tokens of a block, one or a list")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name("TOKENS");
-  command.add_option("--num-blocks", options.num_blocks, "blocks of the pool, the null block included, one or a list")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name("BLOCKS");
+  add_list(command, "--block-size", options.block_sizes, "tokens of a block, one or a list", "TOKENS", token_count());
+  add_list(command, "--num-blocks", options.num_blocks, "blocks of the pool, the null block included, one or a list",
+           "BLOCKS", whole_number(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()));
   command.add_option("--attention-groups", options.attention_groups, "full-attention groups (default: 1)")
       ->type_name("N");
   command.add_option("--state-groups", options.state_groups, "recurrent groups (default: 0)")->type_name("N");
-  command.add_option("--mode", options.modes, "none, align (the default) or all, one or a list")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name("MODE");
 }
 
 void add_scheduler_options(CLI::App& command, SimulateOptions& options) {
   command.add_option("--max-batched-tokens", options.max_batched_tokens, "most tokens of one step (default: 8192)")
+      ->transform(token_count())
       ->type_name("TOKENS");
   add_key(command, options.scenario, "--max-num-seqs", "simulate.max_num_seqs", "N",
           "most running requests (default: 256)");
@@ -287,14 +279,18 @@ void add_simulate_command(CLI::App& app, CommandAction& action) {
   command->footer(
       "Examples:\n"
       "  hybridkv simulate qwen3.5-397b --pack 1,3,5\n"
-      "  hybridkv simulate qwen3.5-397b --pack 5 --trace conversation.jsonl --upper-bounds\n"
+      "  hybridkv simulate qwen3.5-397b --pack 5 --trace trace.jsonl --upper-bounds\n"
       "  hybridkv simulate qwen3.5-397b --pack 8 --prompt-tokens 370\n"
       "  hybridkv simulate qwen3.5-397b --pack 3 --driver closed-loop --in-flight 32\n"
-      "  hybridkv simulate --block-size 272,528,1056 --num-blocks 20000 --state-groups 1 --trace conversation.jsonl\n"
-      "  hybridkv simulate --block-size 528 --num-blocks 20000 --state-groups 1 --per-request requests.csv\n"
-      "Published results as scenarios: prefix-copies, prefix-second-copies, prefix-block-boundary,\n"
-      "prefix-checkpoints, prefix-long-block, null-block-ceiling. Flags win over the section simulate of a\n"
-      "scenario, whose keys scenarios/example.yaml explains.");
+      "  hybridkv simulate --block-size 272,528,1056 --num-blocks 20000 \\\n"
+      "      --state-groups 1 --trace trace.jsonl\n"
+      "  hybridkv simulate --block-size 528 --num-blocks 20000 --state-groups 1 \\\n"
+      "      --per-request requests.csv\n"
+      "\n"
+      "Without a plan --mode takes a list, and align is the default. Published results\n"
+      "as scenarios: prefix-copies, prefix-second-copies, prefix-block-boundary,\n"
+      "prefix-checkpoints, prefix-long-block, null-block-ceiling. Flags win over the\n"
+      "section simulate of a scenario, whose keys scenarios/example.yaml explains.");
   command->callback([options, &action] {
     action = [options] {
       apply_simple_traffic(options->scenario, options->traffic);

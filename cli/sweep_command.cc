@@ -17,6 +17,7 @@
 #include "cli/sweep_file.h"
 #include "cli/sweep_worker.h"
 #include "cli/trace_options.h"
+#include "cli/values.h"
 #include "layout/error.h"
 #include "report/human.h"
 #include "scenarios/sweep_axes.h"
@@ -159,6 +160,7 @@ int run_sweep_command(SweepOptions options) {
   const Shard shard = parse_shard(options.shard);
   if (options.resume && options.output.empty()) throw InputError("--resume continues a file; name it with -o FILE");
   const ScenarioSweep sweep(scenario_file(options.scenario));
+  show_notes(sweep.notes());
   if (options.dry_run) {
     write_output(axes_text(sweep, OutputOptions().style()));
     return exit_fine;
@@ -185,7 +187,7 @@ void add_sweep_options(CLI::App& command, SweepOptions& options) {
   command.add_option("--output,-o", options.output, "file for the rows, written as they come (default: standard output)")
       ->type_name("FILE");
   command.add_option("--format,-f", options.format, "jsonl or csv (default: csv where FILE ends in .csv, else jsonl)")
-      ->check(CLI::IsMember({"jsonl", "csv"}).description(""))
+      ->check(one_of({"jsonl", "csv"}))
       ->type_name("FORMAT");
   command.add_flag("--resume", options.resume, "continue FILE where a killed run of the same sweep stopped");
   command.add_option("--shard", options.shard, "only every N-th point, from the I-th on; `hybridkv merge` joins them")
@@ -198,7 +200,7 @@ void add_sweep_options(CLI::App& command, SweepOptions& options) {
           "only the first requests of the trace (default: all, of a made-up one 10000)");
   add_driver_options(command, options.scenario);
   command.add_option("--threads", options.threads, "default: all cores; the rows do not depend on it")
-      ->check(CLI::Range(0, 4096).description(""))
+      ->check(whole_number(0, 4096))
       ->type_name("N");
   command.add_flag("--dry-run", options.dry_run, "only say what would be swept, and how many points that is");
   command.add_flag("--quiet,-q", options.quiet, "no progress and no summary on standard error");
@@ -213,17 +215,19 @@ void add_sweep_command(CLI::App& app, CommandAction& action) {
   add_scenario_options(*command, options->scenario);
   add_sweep_options(*command, *options);
   command->footer(
-      "Values: [1, 2, 4], 1..16, 16..256 step 16, 16 GiB..80 GiB step 16 GiB, and lists of these, of any key; pack sizes\n"
-      "and max_model_len too. null in a list is the default. Where a value is a list (kernel_block_sizes): lists of lists.\n"
-      "Each point is a row: sweep, points, point, status (ok, impossible or fault), its values, the reason where it is\n"
-      "not ok, and the numbers of plan and simulate under the names of their --format csv.\n"
+      "Values: [1, 2, 4], 1..16, 16..256 step 16, 16G..80G step 16G, and lists of\n"
+      "these, of any key; pack sizes and max_model_len too. null in a list is the\n"
+      "default. Where a value is a list (kernel_block_sizes): lists of lists.\n"
+      "Each point is a row: sweep, points, point, status (ok, impossible or fault), its\n"
+      "values, the reason where it is not ok, and the numbers of plan and simulate by\n"
+      "the names of their --format csv. `hybridkv merge` puts shards together.\n"
       "\nExamples:\n"
       "  hybridkv sweep qwen3.5-397b --pack 1..16 --tp 1,2,4 -o packs.csv\n"
-      "  hybridkv sweep qwen3.5-397b --set engine.cache_mode='[none, align, all]' --model Qwen3.5-4B,Qwen3.5-9B\n"
-      "  hybridkv sweep qwen3.5-397b --simulate --set simulate.retention_interval_tokens='[null, 0, 8448]' -o hits.jsonl\n"
-      "  hybridkv sweep my.yaml -o rows.jsonl --resume                  # starts, or goes on after a kill\n"
-      "  hybridkv sweep my.yaml --shard 2/8 -o rows-2.jsonl             # on the second of eight machines\n"
-      "  hybridkv merge rows-*.jsonl -o rows.jsonl                      # the same bytes as one run");
+      "  hybridkv sweep example --mode none,align,all --model Qwen3.5-4B,Qwen3.5-9B\n"
+      "  hybridkv sweep qwen3.5-397b --simulate --requests 200 -o hits.jsonl \\\n"
+      "      --set simulate.retention_interval_tokens='[null, 0, 8448]'\n"
+      "  hybridkv sweep my.yaml -o rows.jsonl --resume       # go on after a kill\n"
+      "  hybridkv sweep my.yaml --shard 2/8 -o rows-2.jsonl  # second of eight machines");
   command->callback([options, &action] { action = [options] { return run_sweep_command(*options); }; });
 }
 

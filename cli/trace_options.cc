@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "cli/values.h"
 #include "layout/error.h"
 
 namespace hybridkv {
@@ -68,10 +69,12 @@ void add_trace_options(CLI::App& command, ScenarioOptions& options, SimpleTraffi
              "count damaged lines instead of stopping at the first");
   command
       .add_option("--prompt-tokens", traffic.prompt_tokens, "simple traffic instead of a trace: prompts of this length")
+      ->transform(token_count())
       ->type_name("TOKENS");
   command
       .add_option("--shared-prefix-tokens", traffic.shared_prefix_tokens,
                   "simple traffic: how much of it all prompts share (default: all of it)")
+      ->transform(token_count())
       ->type_name("TOKENS");
 }
 

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -7,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
+#include "cli/help_format.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
@@ -17,6 +19,7 @@
 #include "report/plan_json.h"
 #include "report/verify_report.h"
 #include "scenarios/model_library.h"
+#include "scenarios/suggest.h"
 #include "verify/plant.h"
 
 namespace hybridkv {
@@ -43,9 +46,10 @@ std::vector<std::optional<Fault>> faults_of(const std::vector<std::string>& name
     }
     faults.push_back(parse_fault(name));
     if (faults.back()) continue;
-    std::string known = "all";
-    for (const FaultInfo& info : all_faults()) known += fmt::format(", {}", info.name);
-    throw InputError(fmt::format("--inject {}: no such fault; take one of {}", name, known));
+    std::vector<std::string> known{"all"};
+    for (const FaultInfo& info : all_faults()) known.emplace_back(info.name);
+    throw InputError(fmt::format("--inject {}: no such fault; take one of {}{}", name, fmt::join(known, ", "),
+                                 did_you_mean(name, known)));
   }
   if (faults.empty()) faults.emplace_back();
   return faults;
@@ -54,11 +58,12 @@ std::vector<std::optional<Fault>> faults_of(const std::vector<std::string>& name
 std::string fault_list() {
   std::string text = "Faults for --inject (exit code 1 when a check finds it; of all of them 0 when\n"
                      "each that has a place in the plan is caught, 1 when one is not):\n";
-  for (const FaultInfo& info : all_faults()) text += fmt::format("  {:<18}{}\n", info.name, info.description);
+  for (const FaultInfo& info : all_faults())
+    text += help_entry(std::string(info.name), std::string(info.description));
   text += "With --forward also:\n";
   for (const ForwardFaultInfo& info : all_forward_faults())
-    text += fmt::format("  {:<18}{} (found by {})\n", info.name, info.description, info.found_by);
-  return text + fmt::format("  {:<18}each of them in turn\n", "all");
+    text += help_entry(std::string(info.name), fmt::format("{} (found by {})", info.description, info.found_by));
+  return text + help_entry("all", "each of them in turn");
 }
 
 /// Forward cases of the names given; none: all.
@@ -66,13 +71,14 @@ std::vector<ForwardCase> cases_of(const std::vector<std::string>& names) {
   std::vector<ForwardCase> cases;
   for (const std::string& name : names) {
     const std::size_t before = cases.size();
-    std::string known;
+    std::vector<std::string> known;
     for (const ForwardCase forward_case : all_forward_cases()) {
       if (to_string(forward_case) == name) cases.push_back(forward_case);
-      known += fmt::format("{}{}", known.empty() ? "" : ", ", to_string(forward_case));
+      known.emplace_back(to_string(forward_case));
     }
     if (cases.size() == before)
-      throw InputError(fmt::format("--case {}: no such case; take one of {}", name, known));
+      throw InputError(fmt::format("--case {}: no such case; take one of {}{}", name, fmt::join(known, ", "),
+                                   did_you_mean(name, known)));
   }
   return cases;
 }

@@ -8,7 +8,6 @@
 #include <functional>
 #include <optional>
 
-#include "layout/dtype.h"
 #include "scenarios/hf_kinds.h"
 #include "scenarios/hf_layer_pattern.h"
 #include "scenarios/layer_pattern.h"
@@ -173,10 +172,15 @@ std::optional<YamlNode> find_dtype(const HfFields& fields, const std::vector<std
   return tree_scalar(std::string(to_string(*dtype)), node->place);
 }
 
-void add_dtypes(YamlNode& model, const HfFields& fields, const HfArchitecture& architecture) {
+void add_dtypes(YamlNode& model, const HfFields& fields, const HfArchitecture& architecture,
+                std::optional<DType> chosen) {
   const std::vector<std::string> names = {"dtype", "torch_dtype"};
-  const std::optional<YamlNode> dtype = find_dtype(fields, names);
-  if (!dtype) throw fields.missing(names, "element type of the model, \"bfloat16\" for most");
+  std::optional<YamlNode> dtype;
+  if (chosen) dtype = tree_scalar(std::string(to_string(*chosen)), model.place);
+  else dtype = find_dtype(fields, names);
+  if (!dtype)
+    throw fields.missing(names, "element type of the model, \"bfloat16\" for most, which `hybridkv import CONFIG "
+                                "--dtype bf16 -o FILE` gives");
   tree_add(model, "dtype", *dtype);
   if (const std::optional<YamlNode> ssm = find_dtype(fields, {"mamba_ssm_dtype", "mamba_ssm_cache_dtype"}))
     tree_add(model, "ssm_dtype", *ssm);
@@ -186,6 +190,8 @@ void add_dtypes(YamlNode& model, const HfFields& fields, const HfArchitecture& a
 
 /// Name of the kind of sliding attention in a pattern.
 constexpr char sliding_name = 'w';
+/// Name of the kind of attention inside chunks.
+constexpr char chunked_name = 'c';
 
 std::string pattern_name(HfLayer layer, const HfArchitecture& architecture) {
   const std::string attention(1, architecture.attention_name);
@@ -194,6 +200,7 @@ std::string pattern_name(HfLayer layer, const HfArchitecture& architecture) {
     case HfLayer::none: return "-";
     case HfLayer::attention: return attention;
     case HfLayer::sliding: return std::string(1, sliding_name);
+    case HfLayer::chunked: return std::string(1, chunked_name);
     case HfLayer::recurrent: return recurrent;
     case HfLayer::both: break;
   }
@@ -211,6 +218,7 @@ void add_layers(YamlNode& model, const HfFields& fields, const HfArchitecture& a
   if (has(HfLayer::recurrent) || has(HfLayer::both))
     tree_add(kinds, std::string(1, architecture.recurrent_name), architecture.recurrent(fields));
   if (has(HfLayer::sliding)) tree_add(kinds, std::string(1, sliding_name), hf_sliding_attention(fields));
+  if (has(HfLayer::chunked)) tree_add(kinds, std::string(1, chunked_name), hf_chunked_attention(fields));
   if (pattern.text.find('E') != std::string::npos) {
     YamlNode none = tree_mapping(pattern.place);
     tree_add(none, "type", tree_scalar("none", pattern.place));
@@ -233,7 +241,8 @@ bool is_hf_config(const YamlNode& root) {
   return root.find("model_type") || root.find("architectures") || root.find("text_config");
 }
 
-YamlNode import_hf_config(const YamlNode& root, const std::string& name, const std::string& source) {
+YamlNode import_hf_config(const YamlNode& root, const std::string& name, const std::string& source,
+                          std::optional<DType> dtype) {
   if (root.kind != YamlNode::Kind::mapping)
     fail_at(root.place, "{}, where the fields of a config are expected", describe_json(root));
   const HfFields fields(root);
@@ -241,12 +250,21 @@ YamlNode import_hf_config(const YamlNode& root, const std::string& name, const s
   YamlNode model = tree_mapping(found.place);
   tree_add(model, "name", tree_scalar(name, found.place));
   tree_add(model, "source", tree_scalar(fmt::format("{}, {}", source, found.text), found.place));
-  add_dtypes(model, fields, *found.architecture);
+  add_dtypes(model, fields, *found.architecture, dtype);
   add_layers(model, fields, *found.architecture);
   return model;
 }
 
+std::vector<std::string> unread_hf_patterns(const YamlNode& root) {
+  const std::vector<std::string> read = hf_pattern_fields(find_architecture(root).architecture->forms);
+  std::vector<std::string> unread;
+  for (const std::string& name : all_hf_pattern_fields())
+    if (!contains(read, name)) unread.push_back(name);
+  return unread;
+}
+
 std::string hf_model_name(const std::string& path) {
+  if (path == standard_input || path == shown_path(standard_input)) return "imported";
   const std::filesystem::path file(path);
   std::string name = file.stem().string();
   if (name == "config") name = std::filesystem::absolute(file).lexically_normal().parent_path().filename().string();

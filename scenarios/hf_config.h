@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "layout/dtype.h"
 #include "scenarios/yaml_tree.h"
 
 namespace hybridkv {
@@ -14,13 +16,18 @@ bool is_hf_config(const YamlNode& root);
 /// A model file from a published Hugging Face config.json: the tree that the reader of model files takes, with every
 /// value at the place of the field that it comes from. Only what the config declares counts, by its own model_type or
 /// architectures; a name of a model means nothing. `name` becomes the model's name, `source` what its file says of
-/// where the numbers come from.
+/// where the numbers come from; `dtype` is the model's element type, whatever the config says of it.
 /// Throws InputError: an architecture that is not supported (with those that are), a field that is missing (with the
 /// names looked for), a value that is no number, and fields that contradict each other.
-YamlNode import_hf_config(const YamlNode& root, const std::string& name, const std::string& source);
+YamlNode import_hf_config(const YamlNode& root, const std::string& name, const std::string& source,
+                          std::optional<DType> dtype = {});
+
+/// Fields in which some architecture declares its layers and the one of this config does not.
+/// Pre: import_hf_config reads the config.
+std::vector<std::string> unread_hf_patterns(const YamlNode& root);
 
 /// The name for the model of a config at this path: that of the file without ".json", or of its folder where the file
-/// is called config.json; "imported" where there is neither.
+/// is called config.json; "imported" where there is neither, and for standard input.
 std::string hf_model_name(const std::string& path);
 
 /// The values of model_type that can be imported, in alphabetical order.

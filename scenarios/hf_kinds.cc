@@ -50,8 +50,20 @@ const std::vector<std::string> head_dim_names = {"head_dim", "attention_head_dim
 
 std::optional<HfNumber> head_dim(const HfFields& fields) { return fields.optional_number(head_dim_names); }
 
-YamlNode attention_of(const AttentionHeads& heads, const HfNumber& head) {
-  return kind_of("full_attention", {{"query_heads", heads.query}, {"kv_heads", heads.kv}, {"head_size", head}});
+/// Attention of heads of this size; V heads have v_head_dim channels where the config says so.
+YamlNode attention_of(const HfFields& fields, const char* type, const AttentionHeads& heads, const HfNumber& head) {
+  YamlNode kind = kind_of(type, {{"query_heads", heads.query}, {"kv_heads", heads.kv}});
+  const auto add = [&](const char* key, const HfNumber& size) {
+    tree_add(kind, key, tree_scalar(std::to_string(size.value), size.place));
+  };
+  const auto v = fields.optional_number({"v_head_dim"});
+  if (!v || v->value == head.value) {
+    add("head_size", head);
+  } else {
+    add("head_size_k", head);
+    add("head_size_v", *v);
+  }
+  return kind;
 }
 
 /// Channels of one of these heads: declared, or its share of `width` times hidden_size.
@@ -66,23 +78,36 @@ HfNumber head_size(const HfFields& fields, const HfNumber& heads, std::int64_t w
 
 YamlNode hf_attention(const HfFields& fields, std::int64_t width) {
   const AttentionHeads heads = attention_heads(fields);
-  return attention_of(heads, head_size(fields, heads.query, width));
+  return attention_of(fields, "full_attention", heads, head_size(fields, heads.query, width));
 }
 
 YamlNode hf_attention_with_head_dim(const HfFields& fields) {
   const AttentionHeads heads = attention_heads(fields);
   const auto head = head_dim(fields);
   if (!head) throw fields.missing(head_dim_names, "channels of one attention head");
-  return attention_of(heads, *head);
+  return attention_of(fields, "full_attention", heads, *head);
 }
 
-YamlNode hf_sliding_attention(const HfFields& fields) {
+namespace {
+
+/// Attention that looks back on so many tokens.
+YamlNode windowed_attention(const HfFields& fields, const char* type, const HfNumber& window) {
   const AttentionHeads heads = attention_heads(fields);
-  const HfNumber window = fields.number({"sliding_window"}, "tokens that a layer of sliding attention looks back on");
-  return kind_of("sliding_window", {{"query_heads", heads.query},
-                                    {"kv_heads", heads.kv},
-                                    {"head_size", head_size(fields, heads.query, 1)},
-                                    {"window_tokens", window}});
+  YamlNode kind = attention_of(fields, type, heads, head_size(fields, heads.query, 1));
+  tree_add(kind, "window_tokens", tree_scalar(std::to_string(window.value), window.place));
+  return kind;
+}
+
+}  // namespace
+
+YamlNode hf_sliding_attention(const HfFields& fields) {
+  return windowed_attention(fields, "sliding_window",
+                            fields.number({"sliding_window"}, "tokens that a layer of sliding attention looks back on"));
+}
+
+YamlNode hf_chunked_attention(const HfFields& fields) {
+  return windowed_attention(fields, "chunked_local",
+                            fields.number({"attention_chunk_size"}, "tokens of one chunk of attention"));
 }
 
 YamlNode hf_mla(const HfFields& fields) {

@@ -10,12 +10,13 @@ namespace hybridkv {
 /// config leaves to a rule follow the rule of its configuration class in Hugging Face Transformers.
 
 /// num_attention_heads, num_key_value_heads and head_dim (also attention_head_dim, hidden_size_per_head); without
-/// head_dim hidden_size * `width` / num_attention_heads.
+/// head_dim hidden_size * `width` / num_attention_heads. v_head_dim is the size of V heads where it differs.
 YamlNode hf_attention(const HfFields& fields, std::int64_t width);
 /// As hf_attention, where the field of the head size has no rule to follow.
 YamlNode hf_attention_with_head_dim(const HfFields& fields);
-/// hf_attention over the last sliding_window tokens.
+/// hf_attention over the last sliding_window tokens, and inside chunks of attention_chunk_size tokens.
 YamlNode hf_sliding_attention(const HfFields& fields);
+YamlNode hf_chunked_attention(const HfFields& fields);
 
 /// num_attention_heads, kv_lora_rank and qk_rope_head_dim: kimi_linear.
 YamlNode hf_mla(const HfFields& fields);

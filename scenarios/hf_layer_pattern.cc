@@ -16,10 +16,11 @@ namespace {
 
 constexpr std::int64_t most_layers = 10'000;
 
-constexpr std::array<std::pair<std::string_view, HfLayer>, 11> layer_words{{
+constexpr std::array<std::pair<std::string_view, HfLayer>, 12> layer_words{{
     {"full_attention", HfLayer::attention},
     {"attention", HfLayer::attention},
     {"sliding_attention", HfLayer::sliding},
+    {"chunked_attention", HfLayer::chunked},
     {"linear_attention", HfLayer::recurrent},
     {"mamba", HfLayer::recurrent},
     {"conv", HfLayer::recurrent},
@@ -270,6 +271,20 @@ void check_agree(const HfPattern& first, const HfPattern& second) {
 }
 
 }  // namespace
+
+std::vector<std::string> hf_pattern_fields(const std::vector<HfPatternForm>& forms) {
+  std::vector<std::string> fields;
+  for (const FormReader& reader : form_readers())
+    if (std::find(forms.begin(), forms.end(), reader.form) != forms.end())
+      fields.insert(fields.end(), reader.fields.begin(), reader.fields.end());
+  return fields;
+}
+
+std::vector<std::string> all_hf_pattern_fields() {
+  using enum HfPatternForm;
+  return hf_pattern_fields({layer_types, layers_block_type, hybrid_override_pattern, attn_layer_indices, full_attn_idxs,
+                            hybrid_layer_ids, attn_type_list});
+}
 
 HfPattern read_hf_pattern(const HfFields& fields, const std::vector<HfPatternForm>& forms) {
   std::optional<HfPattern> first;

@@ -15,6 +15,7 @@ enum class HfLayer {
   sliding,    ///< attention over a window
   recurrent,  ///< the architecture's recurrent kind
   both,       ///< attention and recurrent side by side
+  chunked,    ///< attention inside chunks
 };
 
 /// The layers of a model as one field of its config declares them.
@@ -48,5 +49,9 @@ enum class HfPatternForm {
 /// contradiction; and where none of the forms is declared, naming all the fields looked for. Source of the forms: the
 /// configurations of these architectures in Hugging Face Transformers, and vLLM's models.
 HfPattern read_hf_pattern(const HfFields& fields, const std::vector<HfPatternForm>& forms);
+
+/// The fields that these forms read, and those of all forms that list the layers one by one.
+std::vector<std::string> hf_pattern_fields(const std::vector<HfPatternForm>& forms);
+std::vector<std::string> all_hf_pattern_fields();
 
 }  // namespace hybridkv

@@ -29,6 +29,12 @@ KeyInfo amount(std::string name, std::string doc, std::int64_t minimum) {
   return info;
 }
 
+KeyInfo tokens(std::string name, std::string doc, std::int64_t minimum) {
+  KeyInfo info = amount(std::move(name), std::move(doc), minimum);
+  info.form = NumberForm::tokens;
+  return info;
+}
+
 KeyInfo dtype(std::string name, std::string doc) {
   KeyInfo info = key(std::move(name), std::move(doc));
   for (const DType value : all_dtypes) info.choices.emplace_back(to_string(value));

@@ -18,8 +18,11 @@ KeyInfo required(KeyInfo info);
 /// A number of layers, heads, channels, ranks: at most 1,000,000, far beyond any model and small enough to enumerate.
 KeyInfo count(std::string name, std::string doc, std::int64_t minimum = 1);
 
-/// A number of tokens or blocks, up to what 64 bits hold.
+/// A number of blocks, requests or bytes, up to what 64 bits hold.
 KeyInfo amount(std::string name, std::string doc, std::int64_t minimum = 1);
+
+/// A number of tokens, up to what 64 bits hold; 32k is 32,768 (parse_tokens).
+KeyInfo tokens(std::string name, std::string doc, std::int64_t minimum = 1);
 
 /// An element type.
 KeyInfo dtype(std::string name, std::string doc);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "scenarios/number.h"
 #include "scenarios/suggest.h"
 
 namespace hybridkv {
@@ -46,6 +45,21 @@ std::string unknown_key(const std::string& key, const SectionInfo& section) {
   return fmt::format("unknown key {} in {}{}", in_quotes(key), section.name, suggestion(key, names, "known keys:"));
 }
 
+/// Keeps the largest number of the scenario: where something outgrows 64 bits, that is the one to look at. Bytes come in
+/// millions more than tokens and heads do.
+void keep_largest(ReadContext& context, const std::string& path, const YamlNode& node, const KeyInfo& key) {
+  const bool is_size = key.type == ValueType::size;
+  if (!is_size && key.type != ValueType::integer && key.type != ValueType::integers) return;
+  if (path.starts_with("verify.") || path.starts_with("simulate.")) return;  // no plan depends on them
+  for (const YamlNode& item : node.items) keep_largest(context, path, item, key);
+  if (node.kind != YamlNode::Kind::scalar) return;
+  const ParsedNumber number = is_size ? parse_size(node.text) : parse_whole(node.text, key.form);
+  const std::int64_t weight = is_size ? number.value >> 20 : number.value;
+  if (!number.problem.empty() || (context.largest && weight <= context.largest_weight)) return;
+  context.largest = {path, number.value, node.place};
+  context.largest_weight = weight;
+}
+
 void add_places(SourceMap& places, const std::string& path, const YamlNode& value) {
   places.add(path, value.kind == YamlNode::Kind::mapping ? value.key_place : value.place);
   for (std::size_t i = 0; i < value.items.size(); ++i)
@@ -61,9 +75,11 @@ const KeyInfo* SectionInfo::find(std::string_view key) const {
 
 std::int64_t read_integer(const std::string& path, const YamlNode& node, const KeyInfo& key) {
   require_scalar(path, node, "a whole number");
-  if (node.quoted)
+  // In quotes JSON writes a number with a unit, and no plain one.
+  const bool has_unit = key.form == NumberForm::tokens && !parse_integer(node.text).problem.empty();
+  if (node.quoted && !has_unit)
     fail(path, node, fmt::format("{} in quotes is text; write a whole number without quotes", in_quotes(node.text)));
-  const ParsedNumber number = parse_integer(node.text);
+  const ParsedNumber number = parse_whole(node.text, key.form);
   if (!number.problem.empty())
     fail(path, node, fmt::format("{} {}; {}", in_quotes(node.text), number.problem, allowed(key)));
   return checked_range(path, node, key, number.value);
@@ -71,8 +87,8 @@ std::int64_t read_integer(const std::string& path, const YamlNode& node, const K
 
 std::vector<std::int64_t> read_integers(const std::string& path, const YamlNode& node, const KeyInfo& key) {
   if (node.kind != YamlNode::Kind::list) {
-    if (node.kind != YamlNode::Kind::scalar || !is_range(node.text)) return {read_integer(path, node, key)};
-    const ParsedRange range = parse_range(node.text);
+    if (node.kind != YamlNode::Kind::scalar || !is_range(node.text, key.form)) return {read_integer(path, node, key)};
+    const ParsedRange range = parse_range(node.text, key.form);
     if (!range.problem.empty()) fail(path, node, fmt::format("the range {} {}", in_quotes(node.text), range.problem));
     for (const std::int64_t value : range.values) checked_range(path, node, key, value);
     return range.values;
@@ -130,8 +146,11 @@ std::string read_choice(const std::string& path, const YamlNode& node, const Key
   if (std::find(key.choices.begin(), key.choices.end(), node.text) != key.choices.end()) return node.text;
   for (const auto& [synonym, meaning] : key.synonyms)
     if (synonym == node.text) return meaning;
-  fail(path, node,
-       fmt::format("{} is none of the allowed words: {}", in_quotes(node.text), fmt::join(key.choices, ", ")));
+  std::vector<std::string> known = key.choices;
+  for (const auto& [synonym, meaning] : key.synonyms)
+    if (edit_distance(synonym, meaning) > 2) known.push_back(synonym);  // no second spelling of the same word
+  fail(path, node, fmt::format("{} is none of the allowed words: {}{}", in_quotes(node.text),
+                               fmt::join(key.choices, ", "), did_you_mean(node.text, known)));
 }
 
 void check_list(const std::string& path, const YamlNode& node) {
@@ -153,11 +172,14 @@ void check_section(ReadContext& context, const std::string& path, const YamlNode
     if (!key) throw error_at(entry.value.key_place, unknown_key(entry.key, section));
     if (!context.keep_places || entry.value.left_out) continue;
     add_places(context.places, path_of(path, entry.key), entry.value);
+    keep_largest(context, path_of(path, entry.key), entry.value, *key);
     for (const std::string& name : key->spec_names) add_places(context.places, path_of(path, name), entry.value);
   }
+  std::vector<std::string> missing;
   for (const KeyInfo& key : section.keys)
-    if (key.required && !node.find(key.name))
-      throw error_at(node.key_place, fmt::format("{}key '{}' is missing: {}", prefix, key.name, key.doc));
+    if (key.required && !node.find(key.name)) missing.push_back(fmt::format("'{}' is missing: {}", key.name, key.doc));
+  if (!missing.empty())
+    throw error_at(node.key_place, fmt::format("{}key {}", prefix, fmt::join(missing, "; key ")));
 }
 
 }  // namespace hybridkv

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "scenarios/number.h"
 #include "scenarios/source_map.h"
 #include "scenarios/yaml_tree.h"
 
@@ -41,6 +42,7 @@ struct KeyInfo {
   bool required = false;
   std::int64_t minimum = 0;                                         ///< integer and integers
   std::int64_t maximum = std::numeric_limits<std::int64_t>::max();  ///< integer and integers
+  NumberForm form = NumberForm::plain;                              ///< integer and integers
   std::vector<std::string> choices;                                 ///< choice: the words
   std::vector<std::pair<std::string, std::string>> synonyms;        ///< choice: further word, the word it stands for
   std::vector<std::string> spec_names;    ///< fields of the planner's spec that it sets under another name
@@ -62,6 +64,9 @@ struct ReadContext {
   SourceMap places;
   bool keep_places = true;               ///< false: nobody asks for them, `places` stays empty
   std::vector<std::int64_t> pack_sizes;  ///< values of engine.attention_pack_size
+  std::optional<WrittenNumber> largest;  ///< number, where places are kept; sizes count by the MiB
+  std::int64_t largest_weight = 0;       ///< what it counts
+  std::vector<std::string> notes;        ///< what was assumed or left unused, a sentence each, for the user
 };
 
 /// Readers of single values. All throw InputError at the value, naming `path`, the value and what is allowed.

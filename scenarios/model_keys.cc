@@ -105,7 +105,7 @@ KindSection mamba2_kind() {
       .integer(count("groups", "groups G that share their B and C projections; default 1"), &Mamba2Spec::groups)
       .integer(count("conv_kernel", "taps K of the convolution, of which the state keeps K - 1; default 4"),
                &Mamba2Spec::conv_kernel)
-      .integer(amount("chunk_size", "tokens of one chunk of the scan, the grain of cache mode all; default 256"),
+      .integer(tokens("chunk_size", "tokens of one chunk of the scan, the grain of cache mode all; default 256"),
                &Mamba2Spec::chunk_size);
   return kind_section(type, std::move(keys), &LayerSpec::recurrent, Mamba2Spec{});
 }
@@ -215,7 +215,7 @@ void add_attention_keys(Section<AttentionSpec>& keys, const char* window_doc) {
       .integer(count("head_size_k", "channels of one K head, where V differs"), &AttentionSpec::head_size_k)
       .integer(count("head_size_v", "channels of one V head, where K differs"), &AttentionSpec::head_size_v)
       .check(check_attention);
-  if (window_doc) keys.integer(required(amount("window_tokens", window_doc)), &AttentionSpec::window_tokens);
+  if (window_doc) keys.integer(required(tokens("window_tokens", window_doc)), &AttentionSpec::window_tokens);
 }
 
 AttentionSpec of_kind(AttentionKind kind) {

@@ -6,6 +6,7 @@
 
 #include "scenarios/embedded_files.h"
 #include "scenarios/hf_config.h"
+#include "scenarios/hf_unused.h"
 #include "scenarios/json_tree.h"
 #include "scenarios/layer_pattern.h"
 #include "scenarios/model_keys.h"
@@ -27,6 +28,15 @@ InputError pattern_error(const std::string& path, const YamlNode& node, std::siz
   if (begin != std::string::npos && line.find(node.text, begin + 1) == std::string::npos)
     place.column += static_cast<std::int64_t>(offset) + (node.quoted ? 1 : 0);
   return error_at(place, shown);
+}
+
+/// Is the text an object of JSON as far as its first two characters tell? In YAML such a mapping would be in one line.
+bool begins_as_json(std::string_view text) {
+  constexpr std::string_view blanks = " \t\r\n";
+  const std::size_t brace = text.find_first_not_of(blanks);
+  if (brace == std::string_view::npos || text[brace] != '{') return false;
+  const std::size_t next = text.find_first_not_of(blanks, brace + 1);
+  return next != std::string_view::npos && text[next] == '"';
 }
 
 /// The layer that holds the kinds of one place of the pattern.
@@ -93,7 +103,8 @@ ModelSpec read_model_file(ReadContext& context, const std::string& path, const Y
   const FileText text = read_text_file(file.string());
   if (!text.problem.empty())
     throw error_at(value.place, fmt::format("{}.file: {}: {}", path, in_quotes(file.string()), text.problem));
-  const YamlNode root = parse_model_text(text.text, {file.string(), file.parent_path().string(), {}});
+  const YamlNode root =
+      parse_model_text(text.text, {shown_path(file.string()), file.parent_path().string(), {}}, &context.notes);
   return read_model_mapping(context, path, root).model;
 }
 
@@ -101,15 +112,34 @@ ModelSpec read_model_file(ReadContext& context, const std::string& path, const Y
 
 std::string model_file_path(const YamlNode& name) {
   const std::filesystem::path directory = name.place.text->directory;
-  return (directory / name.text).lexically_normal().string();
+  return config_in((directory / name.text).lexically_normal().string());
 }
 
-YamlNode parse_model_text(std::string_view text, SourceText source) {
+std::string config_in(const std::string& path) {
+  const std::filesystem::path config = std::filesystem::path(path) / "config.json";
+  std::error_code error;
+  return std::filesystem::is_regular_file(config, error) ? config.string() : path;
+}
+
+YamlNode parse_yaml_or_json(std::string_view text, SourceText source) {
+  const bool is_json = source.name.ends_with(".json") || begins_as_json(text);
+  return is_json ? parse_json(text, std::move(source)) : parse_yaml(text, std::move(source));
+}
+
+bool is_model(const YamlNode& root) {
+  if (root.find("engine") || root.find("limits") || root.find("model")) return false;
+  return is_hf_config(root) || root.find("kinds") || root.find("layers");
+}
+
+YamlNode parse_model_text(std::string_view text, SourceText source, std::vector<std::string>* notes) {
   const std::string name = source.name;
-  const bool is_json = name.ends_with(".json");
-  YamlNode root = is_json ? parse_json(text, std::move(source)) : parse_yaml(text, std::move(source));
-  const bool is_config = is_hf_config(root) || (is_json && root.kind == YamlNode::Kind::mapping && !root.find("kinds"));
-  return is_config ? import_hf_config(root, hf_model_name(name), name) : root;
+  YamlNode root = parse_yaml_or_json(text, std::move(source));
+  const bool is_json = name.ends_with(".json") && root.kind == YamlNode::Kind::mapping && !root.find("kinds");
+  if (!is_hf_config(root) && !is_json) return root;
+  YamlNode model = import_hf_config(root, hf_model_name(name), name);
+  if (notes != nullptr)
+    for (const std::string& unused : unused_hf_fields(root, model)) notes->push_back(name + ": " + unused);
+  return model;
 }
 
 ModelFile read_model_mapping(ReadContext& context, const std::string& path, const YamlNode& node) {
@@ -146,13 +176,15 @@ ModelSpec read_model(ReadContext& context, const std::string& path, const YamlNo
   const ShippedModel* shipped = find_shipped_model(name);
   if (!shipped) {
     const bool is_file = name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json");
-    throw error_at(node.place, fmt::format("{}: unknown model {}{}", path, in_quotes(name),
+    const char* const nor_file = !is_file && name.find('/') != std::string::npos ? ", and no such file" : "";
+    throw error_at(node.place, fmt::format("{}: unknown model {}{}{}", path, in_quotes(name), nor_file,
                                            is_file ? fmt::format("; for a file write {{file: {}}}", name)
                                                    : shipped_model_suggestion(name)));
   }
   ModelSpec model = read_shipped_model(context, path, shipped->file).model;
-  for (const std::string& alias : shipped->aliases)
-    if (equal_ignoring_case(alias, name)) model.name = alias;
+  model.name = shipped_name(*shipped, name);
+  if (std::string assumed = assumed_of_name(*shipped, name); !assumed.empty())
+    context.notes.push_back(std::move(assumed));
   return model;
 }
 

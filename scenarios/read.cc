@@ -1,11 +1,14 @@
 #include "scenarios/read.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
 
 #include "scenarios/embedded_files.h"
+#include "scenarios/model_library.h"
+#include "scenarios/model_reader.h"
 #include "scenarios/scenario_keys.h"
 #include "scenarios/simulate_keys.h"
 #include "scenarios/suggest.h"
@@ -71,6 +74,25 @@ ScenarioFile checked_file(std::string name, YamlNode root) {
   return {std::move(name), std::move(root)};
 }
 
+/// A scenario of a model and nothing else; `model` is the value of its key.
+ScenarioFile model_alone(const std::string& name, const std::string& model, const std::string& shown_as) {
+  ScenarioFile file = checked_file(name, parse_flag_value("{}", {shown_as, "", {}}));
+  apply_override(file, "model", model, shown_as);
+  file.is_model_alone = true;
+  return file;
+}
+
+/// Why nothing is called that, with the closest names of scenarios and models.
+std::string unknown_scenario(const std::string& name) {
+  std::vector<std::string> names = shipped_scenarios();
+  for (const std::string& model : shipped_model_names()) names.push_back(model);
+  const std::string meant = did_you_mean(name, names);
+  return ", nor a scenario or a model that comes with hybridkv" +
+         (meant.empty() ? fmt::format("; scenarios: {}; `hybridkv models` lists the models",
+                                      fmt::join(shipped_scenarios(), ", "))
+                        : meant);
+}
+
 }  // namespace
 
 std::vector<std::string> shipped_scenarios() {
@@ -95,16 +117,33 @@ ScenarioFile load_scenario(const std::string& name_or_path) {
   if (!is_path && !shipped_text(name_or_path).empty())
     return checked_file(name_or_path,
                         parse_yaml(shipped_text(name_or_path), {"shipped:" + name_or_path + ".yaml", "", {}}));
-  const FileText file = read_text_file(name_or_path);
+  if (!is_path && find_shipped_model(name_or_path)) return model_alone(stem, yaml_quoted(name_or_path), name_or_path);
+  const std::string path = config_in(name_or_path);
+  const FileText file = read_text_file(path);
+  const std::string shown = shown_path(path);
   if (!file.problem.empty()) {
+    if (find_shipped_model(name_or_path)) return model_alone(stem, yaml_quoted(name_or_path), name_or_path);
     std::string advice;
     if (!shipped_text(stem).empty())
       advice = fmt::format("; a scenario '{}' is shipped and found by that name", stem);
     else if (!is_path)
-      advice = ", nor a shipped scenario" + suggestion(name_or_path, shipped_scenarios(), "shipped:");
-    throw InputError(fmt::format("{}: {}{}", name_or_path, file.problem, advice));
+      advice = unknown_scenario(name_or_path);
+    throw InputError(fmt::format("{}: {}{}", shown, file.problem, advice));
   }
-  return parse_scenario(file.text, name_or_path, std::filesystem::path(name_or_path).parent_path().string());
+  YamlNode root =
+      parse_yaml_or_json(file.text, {shown, std::filesystem::path(path).parent_path().string(), {}});
+  if (is_model(root)) return model_alone(stem, fmt::format("{{file: {}}}", yaml_quoted(path)), shown);
+  return checked_file(path == standard_input ? "stdin" : stem, std::move(root));
+}
+
+void check_model(const ScenarioFile& file) {
+  const YamlNode* const model = file.root.find("model");
+  ReadContext context;
+  if (model && model->kind == YamlNode::Kind::list) {
+    for (const YamlNode& item : model->items) read_model(context, "model", item);
+  } else if (model) {
+    read_model(context, "model", *model);
+  }
 }
 
 void apply_override(ScenarioFile& file, std::string_view assignment) {
@@ -131,6 +170,8 @@ Scenario read_values(const ScenarioFile& file) {
   scenario.packs_given = !context.pack_sizes.empty();
   if (scenario.packs_given) scenario.pack_sizes = std::move(context.pack_sizes);
   scenario.places = std::move(context.places);
+  scenario.largest = std::move(context.largest);
+  scenario.notes = std::move(context.notes);
   return scenario;
 }
 
@@ -140,6 +181,7 @@ void read_section(const YamlNode& root, const std::string& section, Scenario& sc
   scenario_keys().read_key(context, "", root, section, scenario);
   scenario.packs_given = !context.pack_sizes.empty();
   if (scenario.packs_given) scenario.pack_sizes = std::move(context.pack_sizes);
+  if (section == "model") scenario.notes = std::move(context.notes);
 }
 
 Scenario read_simulate_section(const ScenarioFile& file) {

@@ -13,15 +13,20 @@ namespace hybridkv {
 struct ScenarioFile {
   std::string name;  ///< of the file, without folder and ".yaml"
   YamlNode root;
+  bool is_model_alone = false;  ///< a model stands where a scenario is expected; `root` holds nothing but it
 };
 
-/// Reads a scenario by the name of a shipped one ("qwen3.5-397b") or by the path of a file. What holds a '/' or
-/// ends in .yaml, .yml or .json is a path.
+/// Reads a scenario by the name of a shipped one ("qwen3.5-397b"), by the path of a file, or from standard input ("-").
+/// What holds a '/' or ends in .yaml, .yml or .json is a path. Where a model is named instead (a shipped one, a model
+/// file, a published config.json or its folder), the scenario is that model and nothing else yet.
 /// Throws InputError: no such scenario (with the closest names), unreadable file, directory, broken YAML.
 ScenarioFile load_scenario(const std::string& name_or_path);
 
 /// As load_scenario, from a text; messages call it `shown_as`, relative paths in it start at `directory`.
 ScenarioFile parse_scenario(std::string_view yaml, const std::string& shown_as, const std::string& directory = ".");
+
+/// Reads what the file says of its model and nothing else. Throws InputError as read_scenario.
+void check_model(const ScenarioFile& file);
 
 /// Names of the scenarios that come with hybridkv.
 std::vector<std::string> shipped_scenarios();

@@ -52,6 +52,8 @@ struct Scenario {
   std::vector<std::int64_t> pack_sizes = {1}; ///< N to plan, in the order written, each >= 1 and once
   bool packs_given = false;                   ///< did the scenario or a flag say them?
   SourceMap places;                           ///< for errors: where each value stands
+  std::optional<WrittenNumber> largest;       ///< of the numbers written, beside what is usual for its key
+  std::vector<std::string> notes;             ///< what was assumed of the model or left unused, a sentence each
 };
 
 /// A planner's error with the place of the value it names: file, line, column, the line itself and a caret.

@@ -65,14 +65,14 @@ void add_block_keys(Section<EngineSpec>& keys) {
     context.pack_sizes = read_integers(path, node, pack);
     spec.attention_pack_size = context.pack_sizes.front();
   });
-  keys.integer(amount("block_size_tokens", "block size the user asks for: a floor and the rounding unit; default: "
+  keys.integer(tokens("block_size_tokens", "block size the user asks for: a floor and the rounding unit; default: "
                                            "none"),
                &EngineSpec::block_size_tokens)
-      .integer(amount("mamba_block_size_tokens", "cache mode all: overrides the chunk of the scan; default: none"),
+      .integer(tokens("mamba_block_size_tokens", "cache mode all: overrides the chunk of the scan; default: none"),
                &EngineSpec::mamba_block_size_tokens)
-      .integer(amount("kernel_alignment_tokens", "smallest kernel block of the backend; default 16"),
+      .integer(tokens("kernel_alignment_tokens", "smallest kernel block of the backend; default 16"),
                &EngineSpec::kernel_alignment_tokens)
-      .integers(amount("kernel_block_sizes", "kernel blocks the backend supports, in tokens; default: every multiple "
+      .integers(tokens("kernel_block_sizes", "kernel blocks the backend supports, in tokens; default: every multiple "
                                              "of the smallest"),
                 &EngineSpec::kernel_block_sizes)
       .integer(amount("page_alignment_bytes", "pages are padded to a multiple of it; default 1"),
@@ -106,7 +106,7 @@ void add_capacity_keys(Section<EngineSpec>& keys) {
             &EngineSpec::memory_bytes)
       .integer(amount("num_blocks", "number of blocks, the null block included; overrides what memory gives"),
                &EngineSpec::num_blocks)
-      .integer(amount("max_num_batched_tokens", "most tokens of one step; default 8192"),
+      .integer(tokens("max_num_batched_tokens", "most tokens of one step; default 8192"),
                &EngineSpec::max_num_batched_tokens)
       .choice(with_choices(key("token_rule", "how the engine prints its KV cache tokens: from the concurrency, or "
                                              "rounded down to blocks as engines up to 0.20; default concurrency"),
@@ -133,15 +133,15 @@ const Section<EngineSpec>& engine_keys() {
 const Section<LimitsSpec>& limits_keys() {
   static const Section<LimitsSpec> section = [] {
     Section<LimitsSpec> keys("limits", "the lengths the plan is asked about");
-    KeyInfo lengths = sets(required(amount("max_model_len", "longest sequence in tokens; a list or a range gives the "
+    KeyInfo lengths = sets(required(tokens("max_model_len", "longest sequence in tokens; a list or a range gives the "
                                                             "capacity for each")),
                            {"max_model_lens"});
     lengths.one_question = true;
     keys.integers(std::move(lengths), &LimitsSpec::max_model_lens)
-        .integer(amount("longest_prompt_tokens", "longest prompt of the traffic, for the warning that no prefix can "
+        .integer(tokens("longest_prompt_tokens", "longest prompt of the traffic, for the warning that no prefix can "
                                                  "ever hit; default: unknown"),
                  &LimitsSpec::longest_prompt_tokens)
-        .integers(amount("load_tokens", "lengths of the running requests at which waste is itemised; default: one "
+        .integers(tokens("load_tokens", "lengths of the running requests at which waste is itemised; default: one "
                                         "request of the longest max_model_len"),
                   &LimitsSpec::load_tokens);
     return keys;
@@ -152,10 +152,10 @@ const Section<LimitsSpec>& limits_keys() {
 const Section<WorkspaceSpec>& workspace_keys() {
   static const Section<WorkspaceSpec> section = [] {
     Section<WorkspaceSpec> keys("workspace", "a batch whose bias memory the plan shows; default: none");
-    keys.integer(required(amount("query_tokens", "query tokens of the batch")), &WorkspaceSpec::query_tokens)
+    keys.integer(required(tokens("query_tokens", "query tokens of the batch")), &WorkspaceSpec::query_tokens)
         .integer(required(amount("shared_blocks", "cached blocks that more than one query token reads")),
                  &WorkspaceSpec::shared_blocks)
-        .integer(required(amount("block_size_tokens", "tokens of one such block")), &WorkspaceSpec::block_size_tokens)
+        .integer(required(tokens("block_size_tokens", "tokens of one such block")), &WorkspaceSpec::block_size_tokens)
         .integer(amount("chunk_blocks", "blocks for which chunked mode makes a bias at a time; default 64"),
                  &WorkspaceSpec::chunk_blocks)
         .choice(dtype("dtype", "element type of the bias; default bf16"), &WorkspaceSpec::dtype, parse_dtype);
@@ -168,7 +168,7 @@ const Section<VerifyRequest>& verify_keys() {
   static const Section<VerifyRequest> section = [] {
     Section<VerifyRequest> keys("verify", "what `hybridkv verify` runs; default: all packs, requests chosen from the "
                                           "plan");
-    keys.integers(sets(amount("requests", "length of each request in tokens; default: chosen from the plan"),
+    keys.integers(sets(tokens("requests", "length of each request in tokens; default: chosen from the plan"),
                        {"request_tokens"}),
                   &VerifyRequest::request_tokens)
         .integer(amount("seed", "seed of block ids and values; default 1", 0), &VerifyRequest::seed)

@@ -21,15 +21,17 @@ Json reference(const char* definition) { return {{"$ref", std::string("#/$defs/"
 Json whole_number(const KeyInfo& key) {
   Json schema = {{"type", "integer"}, {"minimum", key.minimum}};
   if (key.maximum != std::numeric_limits<std::int64_t>::max()) schema["maximum"] = key.maximum;
-  return schema;
+  return key.form == NumberForm::tokens ? any_of({schema, reference("tokens")}) : schema;
 }
+
+Json range(const KeyInfo& key) { return reference(key.form == NumberForm::tokens ? "token_range" : "range"); }
 
 Json list_of(const Json& item) { return {{"type", "array"}, {"items", item}, {"minItems", 1}}; }
 
 /// Numbers, ranges or a list of both: how several whole numbers are written.
 Json whole_numbers(const KeyInfo& key) {
   const Json one = whole_number(key);
-  return any_of({one, reference("range"), list_of(any_of({one, reference("range")}))});
+  return any_of({one, range(key), list_of(any_of({one, range(key)}))});
 }
 
 Json words(const KeyInfo& key) {
@@ -70,7 +72,7 @@ Json value(const KeyInfo& key) {
   if (!key.sweepable) return single;
   if (key.one_question) return whole_numbers(key);
   Json choices = Json::array({single});
-  if (key.type == ValueType::integer) choices.push_back(reference("range"));
+  if (key.type == ValueType::integer) choices.push_back(range(key));
   if (key.type == ValueType::size) choices.push_back(reference("size_range"));
   Json items = choices;
   if (!key.required) items.push_back({{"type", "null"}});  // the default
@@ -108,6 +110,12 @@ std::string scenario_schema() {
       {"range", {{"description", "Whole numbers from the first to the last, \"1..16\" or \"16..128 step 16\"."},
                  {"type", "string"},
                  {"pattern", range_pattern()}}},
+      {"tokens", {{"description", "A number of tokens with a unit: 32k is 32,768, 1M 1,048,576."},
+                  {"type", "string"},
+                  {"pattern", tokens_pattern()}}},
+      {"token_range", {{"description", "Numbers of tokens from the first to the last, \"16k..128k step 16k\"."},
+                       {"type", "string"},
+                       {"pattern", range_pattern(NumberForm::tokens)}}},
       {"size", any_of({{{"type", "integer"}, {"minimum", 1}}, {{"type", "string"}, {"pattern", size_pattern()}}})},
       {"size_range", {{"description", "Sizes from the first to the last, \"16 GiB..80 GiB step 16 GiB\"."},
                       {"type", "string"},

@@ -159,7 +159,7 @@ const Section<SyntheticTraceSpec>& synthetic_keys() {
                 &Spec::chat_pause_seconds)
         .number(key("agent_pause_seconds", "mean time between the steps of a loop, exponential; default 6"),
                 &Spec::agent_pause_seconds)
-        .integer(amount("max_prompt_tokens", "a session ends before its prompt grows beyond; default 131072"),
+        .integer(tokens("max_prompt_tokens", "a session ends before its prompt grows beyond; default 131072"),
                  &Spec::max_prompt_tokens);
     return keys;
   }();
@@ -169,14 +169,14 @@ const Section<SyntheticTraceSpec>& synthetic_keys() {
 const Section<PromptSpec>& prompt_keys() {
   static const Section<PromptSpec> section = [] {
     Section<PromptSpec> keys("simulate.trace.prompts", "one prompt and the requests that have it");
-    keys.integer(required(amount("tokens", "length of the prompt")), &PromptSpec::tokens)
+    keys.integer(required(tokens("tokens", "length of the prompt")), &PromptSpec::tokens)
         .integer(amount("copies", "requests with this very prompt, one after the other; default 1"),
                  &PromptSpec::copies)
-        .integer(amount("shared_tokens", "its first tokens are those of an earlier prompt; default 0", 0),
+        .integer(tokens("shared_tokens", "its first tokens are those of an earlier prompt; default 0", 0),
                  &PromptSpec::shared_tokens)
         .integer(amount("shared_with", "number of that prompt in the list, from 1; default 1"),
                  &PromptSpec::shared_with)
-        .integer(amount("output_tokens", "tokens each request generates, for drivers that decode; default 0", 0),
+        .integer(tokens("output_tokens", "tokens each request generates, for drivers that decode; default 0", 0),
                  &PromptSpec::output_tokens);
     return keys;
   }();
@@ -277,19 +277,19 @@ const Section<SimulateRequest>& simulate_keys() {
         .flag(key("branch_point", "cache mode align: end the first chunk where attention alone matched, so that the "
                                   "branch point gets a checkpoint; default true"),
               &Request::branch_point)
-        .integer(amount("retention_interval_tokens", "keep checkpoints at multiples of it, at the last boundary of a "
+        .integer(tokens("retention_interval_tokens", "keep checkpoints at multiples of it, at the last boundary of a "
                                                      "prompt and at branch points; 0: only the latter two; default: "
                                                      "all are kept",
                         0),
                  &Request::retention_interval_tokens)
-        .integer(amount("match_unit_tokens", "find prefixes at multiples of it, a divisor of the block; default: the "
+        .integer(tokens("match_unit_tokens", "find prefixes at multiples of it, a divisor of the block; default: the "
                                              "block"),
                  &Request::match_unit_tokens)
         .integer(count("max_num_seqs", "most running requests; default 256"), &Request::max_num_seqs)
         .number(key("watermark", "share of the pool kept free when a request is admitted beside others, below 1; "
                                  "default 0"),
                 &Request::watermark)
-        .integer(sets(amount("long_prefill_threshold_tokens", "most tokens of one prompt in a step; default 0: no "
+        .integer(sets(tokens("long_prefill_threshold_tokens", "most tokens of one prompt in a step; default 0: no "
                                                               "limit",
                              0),
                       {"long_prefill_threshold"}),

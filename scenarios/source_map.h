@@ -47,6 +47,13 @@ template <class... Arguments>
   throw error_at(place, fmt::format(format, std::forward<Arguments>(arguments)...));
 }
 
+/// A whole number that somebody wrote, and where.
+struct WrittenNumber {
+  std::string path;  ///< "limits.max_model_len"
+  std::int64_t value = 0;
+  Place place;
+};
+
 /// The places of all values of a scenario and of its model, by path ("engine.tensor_parallel").
 class SourceMap {
  public:

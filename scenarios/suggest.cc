@@ -53,13 +53,16 @@ std::vector<std::string> closest_words(std::string_view word, const std::vector<
   if (word.empty() || word.size() > longest_word) return {};
   std::vector<std::pair<std::size_t, std::string>> continued;
   std::vector<std::pair<std::size_t, std::string>> near;
+  std::vector<std::pair<std::size_t, std::string>> holding;
   for (const std::string& candidate : known) {
     const std::size_t distance = edit_distance(word, candidate);
     if (word.size() >= shortest_beginning && lower(candidate).starts_with(lower(word)))
       continued.emplace_back(distance, candidate);
     if (distance <= std::max<std::size_t>(1, word.size() / 3)) near.emplace_back(distance, candidate);
+    if (word.size() >= shortest_beginning && contains_ignoring_case(candidate, word))
+      holding.emplace_back(distance, candidate);
   }
-  auto& chosen = continued.empty() ? near : continued;
+  auto& chosen = !continued.empty() ? continued : !near.empty() ? near : holding;
   std::stable_sort(chosen.begin(), chosen.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::string> words;
   for (const auto& [distance, candidate] : chosen)
@@ -67,10 +70,14 @@ std::vector<std::string> closest_words(std::string_view word, const std::vector<
   return words;
 }
 
-std::string suggestion(std::string_view word, const std::vector<std::string>& known, std::string_view otherwise) {
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
   const std::vector<std::string> near = closest_words(word, known);
-  if (near.empty()) return fmt::format("; {} {}", otherwise, fmt::join(known, ", "));
-  return fmt::format("; did you mean '{}'?", fmt::join(near, "' or '"));
+  return near.empty() ? std::string() : fmt::format("; did you mean '{}'?", fmt::join(near, "' or '"));
+}
+
+std::string suggestion(std::string_view word, const std::vector<std::string>& known, std::string_view otherwise) {
+  const std::string meant = did_you_mean(word, known);
+  return meant.empty() ? fmt::format("; {} {}", otherwise, fmt::join(known, ", ")) : meant;
 }
 
 }  // namespace hybridkv

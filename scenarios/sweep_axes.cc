@@ -24,13 +24,16 @@ struct NodeAxis {
   std::vector<YamlNode> values;
 };
 
-/// How a value is called in a table of points.
-std::string text_of(const YamlNode& value) {
-  if (value.kind == YamlNode::Kind::scalar) return value.text;
+/// How a value is called in a table of points: 32k tokens are the number 32768 there.
+std::string text_of(const YamlNode& value, NumberForm form) {
+  if (value.kind == YamlNode::Kind::scalar) {
+    const ParsedNumber number = parse_whole(value.text, form);
+    return form == NumberForm::tokens && number.problem.empty() ? std::to_string(number.value) : value.text;
+  }
   if (value.kind == YamlNode::Kind::nothing) return "";
   if (value.kind == YamlNode::Kind::list) {
     std::string text;
-    for (const YamlNode& item : value.items) text += (text.empty() ? "" : ", ") + text_of(item);
+    for (const YamlNode& item : value.items) text += (text.empty() ? "" : ", ") + text_of(item, form);
     return "[" + text + "]";
   }
   for (const char* key : {"file", "name"})
@@ -41,7 +44,7 @@ std::string text_of(const YamlNode& value) {
 bool is_range_of(const YamlNode& node, const KeyInfo& key) {
   if (node.kind != YamlNode::Kind::scalar || node.quoted) return false;
   if (key.type == ValueType::size) return is_size_range(node.text);
-  return (key.type == ValueType::integer || key.type == ValueType::integers) && is_range(node.text);
+  return (key.type == ValueType::integer || key.type == ValueType::integers) && is_range(node.text, key.form);
 }
 
 /// Is one value of this key a list?
@@ -70,7 +73,7 @@ void add_range(NodeAxis& axis, const YamlNode& node, const KeyInfo& key) {
     for (const std::string& size : range.values) axis.values.push_back(scalar_at(node, size));
     return;
   }
-  const ParsedRange range = parse_range(node.text);
+  const ParsedRange range = parse_range(node.text, key.form);
   check(range.problem);
   for (const std::int64_t value : range.values) axis.values.push_back(scalar_at(node, std::to_string(value)));
 }
@@ -97,9 +100,9 @@ NodeAxis axis_of(const std::string& path, std::vector<std::string> route, const 
   if (axis.values.empty()) throw error_at(node.place, path + ": an empty list; give at least one value");
   std::set<std::string> seen;
   for (const YamlNode& value : axis.values) {
-    axis.axis.values.push_back(text_of(value));
+    axis.axis.values.push_back(text_of(value, key.form));
     const bool is_plain = value.kind == YamlNode::Kind::scalar || value.kind == YamlNode::Kind::nothing;
-    if (is_plain && !seen.insert(value.text).second)
+    if (is_plain && !seen.insert(axis.axis.values.back()).second)
       fail_at(value.place, "{}: {} is given twice", path, value.text.empty() ? "null" : in_quotes(value.text));
   }
   return axis;
@@ -230,9 +233,14 @@ ScenarioSweep::ScenarioSweep(const ScenarioFile& file) : parts_(std::make_unique
     *node_at(parts_->first.root, axis.route) = axis.values.front();
   }
   SweepReader reader(*this);
+  const auto collect_notes = [&](const Scenario& scenario) {
+    for (const std::string& note : scenario.notes)
+      if (std::find(notes_.begin(), notes_.end(), note) == notes_.end()) notes_.push_back(note);
+  };
+  collect_notes(reader.at(0));
   for (std::size_t axis = 0; axis < axes_.size(); ++axis)
     for (std::int64_t value = 1; value < std::ssize(axes_[axis].values); ++value)
-      reader.at(value * parts_->strides[axis]);
+      collect_notes(reader.at(value * parts_->strides[axis]));
   keep_models(reader);
   identity_ = identity_of(file);
 }
@@ -272,6 +280,7 @@ SweepReader::SweepReader(const ScenarioSweep& sweep) : sweep_(sweep), state_(std
   state_->values.assign(parts.axes.size(), 0);
   state_->scenario = read_values(parts.first);
   state_->scenario.places = {};
+  state_->scenario.largest.reset();
 }
 
 SweepReader::~SweepReader() = default;

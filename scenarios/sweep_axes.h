@@ -43,6 +43,9 @@ class ScenarioSweep {
   const std::vector<SweepAxis>& axes() const { return axes_; }
   std::int64_t num_points() const { return num_points_; }
 
+  /// What was assumed of the models or left unused, a sentence each, each once.
+  const std::vector<std::string>& notes() const { return notes_; }
+
   /// Which value each axis has at a point, in the order of the axes. Pre: 0 <= point < num_points().
   std::vector<std::size_t> values_at(std::int64_t point) const;
 
@@ -58,6 +61,7 @@ class ScenarioSweep {
   std::vector<SweepAxis> axes_;
   std::int64_t num_points_ = 1;
   std::string identity_;
+  std::vector<std::string> notes_;
   std::unique_ptr<Parts> parts_;
 };
 

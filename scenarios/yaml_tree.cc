@@ -8,10 +8,13 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
 namespace hybridkv {
@@ -25,7 +28,8 @@ constexpr std::size_t largest_file_bytes = std::size_t{16} << 20;
 /// Builds the tree from the events of yaml-cpp's parser, checking on the way what yaml-cpp leaves unchecked.
 class TreeBuilder : public YAML::EventHandler {
  public:
-  explicit TreeBuilder(std::shared_ptr<const SourceText> source) : source_(std::move(source)) {
+  TreeBuilder(std::shared_ptr<const SourceText> source, const std::vector<std::string>& lines)
+      : source_(std::move(source)), lines_(lines) {
     root_.place = root_.key_place = Place{source_, 0, 0};
   }
 
@@ -54,6 +58,9 @@ class TreeBuilder : public YAML::EventHandler {
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     YamlNode node = node_at(mark, YamlNode::Kind::nothing);
     count(node.place, {1, 0});
+    // null in a list is a value; nothing between two commas is more likely a slip.
+    if (!open_.empty() && open_.back().is_flow_list && !is_written(mark))
+      throw error_at(node.place, "a value of the list is empty; take out the comma, or write null for the default");
     add(std::move(node), anchor, {1, 0});
   }
 
@@ -75,8 +82,9 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
-                       YAML::EmitterStyle::value) override {
+                       YAML::EmitterStyle::value style) override {
     open(node_at(mark, YamlNode::Kind::list), anchor);
+    open_.back().is_flow_list = style == YAML::EmitterStyle::Flow;
   }
   void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value) override {
@@ -99,6 +107,7 @@ class TreeBuilder : public YAML::EventHandler {
     std::optional<std::string> key;     // mapping: read, its value is next
     Place key_place;
     std::map<std::string, Place> keys;  // mapping: all so far
+    bool is_flow_list = false;          // [1, 2]
   };
 
   /// How far the characters of a line have been counted.
@@ -115,6 +124,14 @@ class TreeBuilder : public YAML::EventHandler {
     return node;
   }
 
+  /// Does a value without content stand there, as null or ~, or is there only the comma that ends it?
+  bool is_written(const YAML::Mark& mark) const {
+    const auto line = static_cast<std::size_t>(mark.line);
+    if (line >= lines_.size() || static_cast<std::size_t>(mark.column) >= lines_[line].size()) return false;
+    const char first = lines_[line][static_cast<std::size_t>(mark.column)];
+    return first != ',' && first != ']';
+  }
+
   void count(const Place& place, const Extent& more) {
     const auto depth = static_cast<std::int64_t>(open_.size());
     if (depth + more.levels > deepest_nesting)
@@ -125,7 +142,7 @@ class TreeBuilder : public YAML::EventHandler {
 
   void open(YamlNode node, YAML::anchor_t anchor) {
     count(node.place, {1, 1});
-    open_.push_back({std::move(node), anchor, {1, 1}, {}, {}, {}});
+    open_.push_back({std::move(node), anchor, {1, 1}, {}, {}, {}, false});
   }
 
   void close() {
@@ -179,6 +196,7 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   std::shared_ptr<const SourceText> source_;
+  const std::vector<std::string>& lines_;  // of the text, also where the source shows none
   std::vector<OpenNode> open_;
   std::map<YAML::anchor_t, std::pair<YamlNode, Extent>> anchors_;
   YamlNode root_;
@@ -198,8 +216,9 @@ class DocumentStart : public TreeBuilder {
 
 YamlNode parse(std::string_view text, SourceText source) {
   const auto shared = std::make_shared<const SourceText>(std::move(source));
-  TreeBuilder builder(shared);
-  DocumentStart second(shared);
+  const std::vector<std::string> lines = lines_of(text);
+  TreeBuilder builder(shared, lines);
+  DocumentStart second(shared, lines);
   std::istringstream stream{std::string(text)};
   try {
     YAML::Parser parser(stream);
@@ -240,6 +259,12 @@ std::string describe(const YamlNode& node) {
   return "?";
 }
 
+std::string yaml_quoted(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+  return quoted + "\"";
+}
+
 YamlNode parse_yaml(std::string_view text, SourceText source) {
   source.lines = lines_of(text);
   return parse(text, std::move(source));
@@ -250,19 +275,46 @@ YamlNode parse_flag_value(std::string_view text, SourceText source) {
   return parse(text, std::move(source));
 }
 
-FileText read_text_file(const std::string& path) {
-  const auto problem = [](int error) {
-    if (error == ENOENT) return FileText{"", "no such file"};
-    if (error == EISDIR) return FileText{"", "is a directory, not a file"};
-    return FileText{"", std::string("cannot be read: ") + std::strerror(error)};
-  };
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
-  if (!file) return problem(errno);
+std::string shown_path(const std::string& path) { return path == standard_input ? "standard input" : path; }
+
+namespace {
+
+FileText file_problem(int error) {
+  if (error == ENOENT) return {"", "no such file"};
+  if (error == EISDIR) return {"", "is a directory, not a file"};
+  return {"", std::string("cannot be read: ") + std::strerror(error)};
+}
+
+FileText read_stream(std::FILE* file) {
   std::string text(largest_file_bytes + 1, '\0');
-  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
-  if (std::ferror(file.get()) != 0) return problem(errno);
+  text.resize(std::fread(text.data(), 1, text.size(), file));
+  if (std::ferror(file) != 0) return file_problem(errno);
   if (text.size() > largest_file_bytes) return {"", "is larger than 16 MiB"};
   return {std::move(text), ""};
+}
+
+FileText read_now(const std::string& path) {
+  if (path == standard_input) return read_stream(stdin);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
+  return file ? read_stream(file.get()) : file_problem(errno);
+}
+
+/// True for what gives its bytes away: standard input, a pipe, a terminal.
+bool reads_once(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  return path == standard_input || std::filesystem::is_fifo(status) || std::filesystem::is_character_file(status);
+}
+
+}  // namespace
+
+FileText read_text_file(const std::string& path) {
+  if (!reads_once(path)) return read_now(path);
+  static std::mutex mutex;
+  static std::map<std::string, FileText> kept;
+  const std::lock_guard lock(mutex);
+  const auto found = kept.find(path);
+  return found != kept.end() ? found->second : kept.emplace(path, read_now(path)).first->second;
 }
 
 }  // namespace hybridkv

@@ -40,6 +40,9 @@ std::string describe(const YamlNode& node);
 /// The text in quotes for a message, shortened, without control characters.
 std::string in_quotes(std::string_view text);
 
+/// The text in double quotes, as YAML reads it back.
+std::string yaml_quoted(std::string_view text);
+
 /// Reads one YAML document; `source` gives the name and the directory of the places, its lines are filled in.
 /// A text without any value is a node of kind nothing.
 /// Throws InputError: broken YAML, more than one document, a key twice in one mapping, a key that is no plain
@@ -55,7 +58,12 @@ struct FileText {
   std::string problem;  ///< "no such file", "is a directory", …; empty when all is well
 };
 
-/// Reads a file of at most 16 MiB.
+/// The path that stands for standard input, and how messages call it.
+constexpr const char* standard_input = "-";
+std::string shown_path(const std::string& path);
+
+/// Reads a file of at most 16 MiB; "-" is standard input. What can be read only once (a pipe) is kept, so that it reads
+/// the same every time.
 FileText read_text_file(const std::string& path);
 
 }  // namespace hybridkv

@@ -40,10 +40,10 @@ TEST_CASE("law: bench of a scenario takes the layer of its plan, for every pack"
 TEST_CASE("edge: what bench refuses, with what would work") {
   for (const auto& [arguments, message] : std::vector<std::pair<std::string, std::string>>{
            {"--batch 3x", "column 2: expected a number of requests or 'q'"},
-           {"--batch small_decod", "unknown batch 'small_decod'; there are small_decode"},
-           {"--dtype fp12", "--dtype fp12: no such value; take fp32, fp16, bf16"},
-           {"--backend flash", "--backend flash: no such value; take reference, unified, cascade or paged"},
-           {"--threads 0", "--threads 0: must be at least 1"},
+           {"--batch small_decod", "no batch is called that; take one of small_decode"},
+           {"--dtype fp12", "--dtype fp12: no such value; take one of fp32, fp16, bf16"},
+           {"--backend flash", "--backend flash: no such value; take one of reference, unified, cascade"},
+           {"--threads 0", "--threads: 0 is out of bounds; allowed: whole numbers from 1"},
            {"--backend unified --threads 2", "backend unified runs on one thread"},
            {"--pack 0", "--pack 0: 0 must be from 1 to 65536 layers"},
            {"--pack 3..1", "runs backwards"},

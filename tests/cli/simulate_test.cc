@@ -200,7 +200,7 @@ TEST_CASE("edge: bad flags and files are one message, exit code 2") {
   refused("--block-size 528", "give both, or a scenario");
   refused("--block-size 528 --num-blocks 100 qwen3.5-397b", "leave out the scenario");
   refused("--block-size 528 --num-blocks 100 --mode some", "--mode some: no such cache mode");
-  refused("qwen3.5-397b --mode all", "a scenario has engine.cache_mode");
+  refused("qwen3.5-397b --mode none,align", "several values make a sweep");
   refused("--block-size 528 --num-blocks 100 --trace nowhere.jsonl", "nowhere.jsonl");
   refused("--block-size 528,272 --num-blocks 100 --per-request x.csv", "writes the requests of one cache, here are 2");
   refused("--block-size 528 --num-blocks 1000 --state-groups 1 --max-batched-tokens 100",

@@ -104,7 +104,8 @@ TEST_CASE("edge: names, characters and numbers that mean no layer") {
   CHECK(
       pattern_error("{\"layer_types\": [\"mamba\", \"fullattention\"]}", {Form::layer_types}) ==
       "config.json:1:27: layer_types[1]: the text 'fullattention' is no kind of layer that can be imported; known: "
-      "full_attention, attention, sliding_attention, linear_attention, mamba, conv, short_conv, hybrid, mlp, moe, ffn");
+      "full_attention, attention, sliding_attention, chunked_attention, linear_attention, mamba, conv, short_conv, "
+      "hybrid, mlp, moe, ffn");
   CHECK(pattern_error("{\"layer_types\": \"mamba\"}", {Form::layer_types}) ==
         "config.json:1:17: layer_types: the text 'mamba', where a list with one name a layer is expected");
   CHECK(pattern_error("{\"layer_types\": []}", {Form::layer_types}) == "config.json:1:17: layer_types: no layers");

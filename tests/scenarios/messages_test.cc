@@ -79,9 +79,11 @@ TEST_CASE("edge: an amount of memory is expected") {
     return "bad.yaml:2:18: engine.memory: " + problem + "\n  engine: {memory: " + value + "}\n  " +
            std::string(17, ' ') + "^";
   };
-  const std::string form = " is no amount of memory; write bytes or a number with a unit, like 40 GiB; units: B, KiB, "
-                           "MiB, GiB, TiB, PiB, kB, MB, GB, TB, PB";
-  CHECK(message("40 Gib") == expected("40 Gib", "'40 Gib'" + form));
+  const std::string form = " is no amount of memory; write bytes, or a number and a unit: 40GiB or 40G (powers of 1024), "
+                           "40GB (powers of 1000)";
+  CHECK(message("40 Gbit") == expected("40 Gbit", "'40 Gbit'" + form));
+  CHECK(message("40_000_000") ==
+        expected("40_000_000", "'40_000_000' is no amount of memory; write it without separators: 40000000"));
   CHECK(message("lots") == expected("lots", "'lots'" + form));
   CHECK(message("1e30") == expected("1e30", "'1e30'" + form));
   CHECK(message("-1 GiB") == expected("-1 GiB", "'-1 GiB'" + form));
@@ -94,10 +96,12 @@ TEST_CASE("edge: one of some words is expected") {
   CHECK(reading_error(engine_text("kv_dtype: fp6")) ==
         engine_message(13, "engine.kv_dtype: 'fp6' is none of the allowed words: fp32, fp16, bf16, fp8_e4m3, fp8_e5m2, "
                            "int8, uint8, int8_per_token_head, fp8_per_token_head, int4_per_token_head, nvfp4, "
-                           "turboquant_3bit_nc, turboquant_4bit_nc, turboquant_k8v4, fp8_ds_mla",
+                           "turboquant_3bit_nc, turboquant_4bit_nc, turboquant_k8v4, fp8_ds_mla; did you mean 'fp16' or "
+                           "'fp8'?",
                        "kv_dtype: fp6"));
   CHECK(reading_error(engine_text("cache_mode: Align")) ==
-        engine_message(15, "engine.cache_mode: 'Align' is none of the allowed words: none, align, all",
+        engine_message(15, "engine.cache_mode: 'Align' is none of the allowed words: none, align, all; did you mean "
+                           "'align'?",
                        "cache_mode: Align"));
   CHECK(reading_error(model_text("  layers: ma\n  layer_order_verified: yes")) ==
         "bad.yaml:8:25: model.layer_order_verified: 'yes' is neither true nor false\n"
@@ -121,7 +125,8 @@ TEST_CASE("edge: a mapping is expected") {
 
 TEST_CASE("edge: a key that must be there is missing") {
   CHECK(reading_error("engine: {memory: 1}\n") ==
-        "bad.yaml:1:1: key 'model' is missing: the model: the name of a shipped one, {file: …}, or written out here\n"
+        "bad.yaml:1:1: key 'model' is missing: the model: the name of a shipped one, {file: …}, or written out here; "
+        "key 'limits' is missing: the lengths the plan is asked about\n"
         "  engine: {memory: 1}\n"
         "  ^");
   CHECK(reading_error("model: Qwen3.5-4B\nengine: {}\nlimits: {max_model_len: 1}\n") ==
@@ -135,7 +140,8 @@ TEST_CASE("edge: a key that must be there is missing") {
 
 TEST_CASE("edge: a list where a list is one value") {
   CHECK(reading_error(engine_text("kernel_block_sizes: [16, x]")) ==
-        engine_message(28, "engine.kernel_block_sizes: 'x' is not a whole number; allowed: whole numbers from 1",
+        engine_message(28, "engine.kernel_block_sizes: 'x' is not a whole number of tokens, like 32768 or 32k; "
+                           "allowed: whole numbers from 1",
                        "kernel_block_sizes: [16, x]"));
   CHECK(reading_error(engine_text("kernel_block_sizes: []")) ==
         engine_message(23, "engine.kernel_block_sizes: an empty list; give at least one whole number or leave the key "
@@ -163,6 +169,9 @@ TEST_CASE("edge: YAML that is no scenario") {
         "bad.yaml: holds no values; a scenario needs at least the keys model, engine and limits");
   CHECK(reading_error("model: x\n---\nb: 2\n") ==
         "bad.yaml:2:1: a second YAML document begins here; one is expected\n  ---\n  ^");
+  CHECK(reading_error(engine_text("attention_pack_size: [1,,2]")) ==
+        engine_message(27, "a value of the list is empty; take out the comma, or write null for the default",
+                       "attention_pack_size: [1,,2]"));
   CHECK(reading_error("? [a]\n: b\n") == "bad.yaml:1:3: a key must be plain text\n  ? [a]\n    ^");
   CHECK(reading_error(engine_text("memory: 2")) ==
         engine_message(3, "key 'memory' is given twice (first in line 3)", "memory: 2"));
@@ -260,7 +269,10 @@ TEST_CASE("edge: a scenario that is not there") {
   CHECK(error_of([] { load_scenario("nope.yaml"); }) == "nope.yaml: no such file");
   CHECK(error_of([] { load_scenario(""); }) == "the name of the scenario is empty");
   CHECK(error_of([] { load_scenario("qwen3.5-397"); }) ==
-        "qwen3.5-397: no such file, nor a shipped scenario; did you mean 'qwen3.5-397b'?");
+        "qwen3.5-397: no such file, nor a scenario or a model that comes with hybridkv; did you mean 'qwen3.5-397b' or "
+        "'Qwen3.5-397B-A17B'?");
+  CHECK(error_of([] { load_scenario("llama"); }).starts_with(
+      "llama: no such file, nor a scenario or a model that comes with hybridkv; scenarios: example, "));
   CHECK(error_of([] { load_scenario("nowhere/qwen3.5-397b.yaml"); }) ==
         "nowhere/qwen3.5-397b.yaml: no such file; a scenario 'qwen3.5-397b' is shipped and found by that name");
   CHECK(error_of([] { load_scenario("/"); }) == "/: is a directory, not a file");

@@ -43,6 +43,16 @@ TEST_CASE("golden: amounts of memory") {
       {"2 TiB", 2'199'023'255'552},
       {"8191 PiB", 9'222'246'136'947'933'184},
       {"9223372036854775807", std::numeric_limits<std::int64_t>::max()},
+      // As flags of engines write it: a letter is a power of 1024, in either case; only kB, MB, GB are decimal.
+      {"40G", 42'949'672'960},
+      {"40g", 42'949'672'960},
+      {"40 Gi", 42'949'672'960},
+      {"40gib", 42'949'672'960},
+      {"40 GB", 40'000'000'000},
+      {"40gb", 40'000'000'000},
+      {"512K", 524'288},
+      {"1.5T", 1'649'267'441'664},
+      {"7 b", 7},
   };
   for (const auto& [text, bytes] : sizes) {
     CAPTURE(text);
@@ -53,11 +63,38 @@ TEST_CASE("golden: amounts of memory") {
 
 TEST_CASE("edge: what is no amount of memory") {
   for (const char* text : {"", " 1 GiB", "1 GiB ", "5 ", "1.5", "1. GiB", ".5 GiB", "1,5 GiB", "+1", "0x10", "GiB",
-                           "1 gib", "1 G", "1e9", "inf", "8192 PiB", "9223372036854775808",
+                           "1 gibb", "1 X", "1 Gbit", "1 i", "1 Bi", "1e9", "inf", "8192 PiB", "9223372036854775808",
                            "99999999999999999999 B"}) {
     CAPTURE(text);
     CHECK(parse_size(text).problem != "");
   }
+}
+
+TEST_CASE("golden: numbers of tokens, k for 1,024") {
+  const std::pair<const char*, std::int64_t> counts[] = {
+      {"0", 0},          {"32768", 32'768},      {"32k", 32'768}, {"128K", 131'072},
+      {"1M", 1'048'576}, {"1.5k", 1'536},        {"2 m", 2'097'152},
+      {"0.5M", 524'288}, {"1.0009765625k", 1'025}, {"8796093022207M", 9'223'372'036'853'727'232},
+  };
+  for (const auto& [text, tokens] : counts) {
+    CAPTURE(text);
+    CHECK(parse_tokens(text).problem == "");
+    CHECK(parse_tokens(text).value == tokens);
+  }
+  for (const char* text : {"", "k", "1.k", ".5k", "1.0001k", "32kb", "32 tokens", "8796093022208M",
+                           "1.00000000001k", "-1k"}) {
+    CAPTURE(text);
+    CHECK(parse_tokens(text).problem != "");
+  }
+  CHECK(parse_integer("32k").problem == "is not a whole number");
+}
+
+TEST_CASE("edge: a number with separators is refused with the number itself") {
+  CHECK(parse_integer("32,768").problem == "is not a whole number; write it without separators: 32768");
+  CHECK(parse_tokens("1_048_576").problem == "is not a whole number; write it without separators: 1048576");
+  CHECK(parse_size("42'949'672'960").problem == "is no amount of memory; write it without separators: 42949672960");
+  for (const char* text : {"1,5", "1,0000", "1000,000", "1,000_000", ",100", "1,", "100", "1.000", ""})
+    CHECK(without_separators(text) == "");
 }
 
 TEST_CASE("law: a fraction of a unit is exact, rounded down") {
@@ -112,6 +149,10 @@ TEST_CASE("edge: ranges without values, without end or without form") {
   CHECK(parse_range("1..5 step 0").problem == "has the step 0");
   CHECK(parse_range("1..10001").problem == "has more than 10000 values");
   CHECK(parse_range("1..10000").values.size() == 10'000);
+  CHECK(parse_range("16k..64k step 16k", NumberForm::tokens).values ==
+        std::vector<std::int64_t>{16'384, 32'768, 49'152, 65'536});
+  CHECK(parse_range("1k..3k", NumberForm::tokens).values == std::vector<std::int64_t>{1'024, 2'048, 3'072});
+  CHECK_FALSE(is_range("16k..64k"));
   CHECK(parse_range("1..99999999999999999999").problem ==
         "holds a number that does not fit 64 bits (largest: 9223372036854775807)");
   CHECK(parse_range("0..9223372036854775807 step 9223372036854775807").values ==
@@ -133,8 +174,10 @@ TEST_CASE("edge: numbers with a fraction") {
 }
 
 TEST_CASE("law: the patterns of the JSON Schema accept what the reader accepts") {
-  const Pattern size(size_pattern()), range(range_pattern());
-  const std::vector<std::string> pieces{"1", "05", ".", "..", " ", "B", "GiB", "kB", "KB", "step", " step ", "-"};
+  const Pattern size(size_pattern()), range(range_pattern()), token_range(range_pattern(NumberForm::tokens)),
+      tokens(tokens_pattern());
+  const std::vector<std::string> pieces{"1", "05", ".", "..", " ", "B", "GiB", "kB", "KB", "step", " step ", "-",
+                                        "k", "M", "g", "i", "x"};
   CHECK(rc::check("texts of pieces of sizes and ranges", [&] {
     std::string text;
     for (const std::string& piece : *rc::gen::container<std::vector<std::string>>(rc::gen::elementOf(pieces)))
@@ -144,6 +187,10 @@ TEST_CASE("law: the patterns of the JSON Schema accept what the reader accepts")
     const bool reads = problem.empty() || problem.starts_with("does not fit");
     if (!is_bytes) RC_ASSERT(size.matches(text) == reads);
     RC_ASSERT(range.matches(text) == is_range(text));
+    RC_ASSERT(token_range.matches(text) == is_range(text, NumberForm::tokens));
+    const std::string token_problem = parse_tokens(text).problem;
+    if (!is_bytes && token_problem.empty()) RC_ASSERT(tokens.matches(text));
+    if (tokens.matches(text)) RC_ASSERT(token_problem.find("whole number of tokens, like") == std::string::npos);
   }));
   for (const char* text : {"40 GiB", "12.85GiB", "1 B", "16  GB"}) CHECK(size.matches(text));
   for (const char* text : {"1..16", "16..128 step 16"}) CHECK(range.matches(text));

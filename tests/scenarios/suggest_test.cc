@@ -31,7 +31,8 @@ TEST_CASE("edge: continuations come before near words, at most three") {
   const Words known{"memory", "mtp_layers", "kv_dtype", "conv_dtype", "ssm_dtype"};
   CHECK(closest_words("memroy", known) == Words{"memory"});
   CHECK(closest_words("mem", known) == Words{"memory"});
-  CHECK(closest_words("dtype", known) == Words{});
+  CHECK(closest_words("dtype", known) == Words{"kv_dtype", "ssm_dtype", "conv_dtype"});
+  CHECK(closest_words("ty", known) == Words{});
   CHECK(closest_words("kv_dtyp", known) == Words{"kv_dtype"});
   CHECK(closest_words("", known) == Words{});
   CHECK(closest_words(std::string(1000, 'm'), known) == Words{});
@@ -40,6 +41,8 @@ TEST_CASE("edge: continuations come before near words, at most three") {
 
 TEST_CASE("edge: a suggestion lists all words where none is near") {
   CHECK(suggestion("memroy", {"memory"}, "known:") == "; did you mean 'memory'?");
+  CHECK(did_you_mean("memroy", {"memory", "model"}) == "; did you mean 'memory'?");
+  CHECK(did_you_mean("xyz", {"memory", "model"}) == "");
   CHECK(suggestion("xyz", {"memory", "model"}, "known:") == "; known: memory, model");
 }
 

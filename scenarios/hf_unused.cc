@@ -1,0 +1,127 @@
+#include "scenarios/hf_unused.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "scenarios/hf_config.h"
+#include "scenarios/hf_fields.h"
+#include "scenarios/hf_layer_pattern.h"
+#include "scenarios/suggest.h"
+
+namespace hybridkv {
+
+namespace {
+
+/// Has the model a kind of this type?
+bool has_kind(const YamlNode& model, std::string_view type) {
+  const YamlNode* const kinds = model.find("kinds");
+  return std::any_of(kinds->entries.begin(), kinds->entries.end(), [&](const YamlEntry& kind) {
+    const YamlNode* const name = kind.value.find("type");
+    return name && name->text == type;
+  });
+}
+
+/// Does a value say that there is nothing: null, false, 0, [], {} or ""?
+bool says_nothing(const YamlNode& value) {
+  switch (value.kind) {
+    case YamlNode::Kind::nothing: return true;
+    case YamlNode::Kind::scalar:
+      return value.text.empty() || (!value.quoted && (value.text == "false" || value.text == "0"));
+    case YamlNode::Kind::list: return value.items.empty();
+    case YamlNode::Kind::mapping: return value.entries.empty();
+  }
+  return false;
+}
+
+/// A field with its value for a message: "sliding_window 4096".
+std::string field_text(const std::string& path, const YamlNode& value) {
+  return value.kind == YamlNode::Kind::scalar ? fmt::format("{} {}", path, in_quotes(value.text)) : path;
+}
+
+bool is_false(const HfFields& fields, const std::string& name) {
+  const YamlNode* const value = fields.find({name});
+  return value && value->kind == YamlNode::Kind::scalar && value->text == "false";
+}
+
+/// A field that limits how far attention looks back.
+void add_window(std::vector<std::string>& notes, const HfFields& fields, const YamlNode& model, const std::string& name,
+                const char* type) {
+  const YamlNode* const value = fields.find({name});
+  if (!value || says_nothing(*value) || has_kind(model, type)) return;
+  notes.push_back(fmt::format("{} is not used: no layer is declared to have it, so full attention keeps every token; "
+                              "where the engine keeps less, import the config and write type: {}, window_tokens: {} "
+                              "into the kind of attention",
+                              field_text(name, *value), type,
+                              value->kind == YamlNode::Kind::scalar ? value->text : "N"));
+}
+
+void add_windows(std::vector<std::string>& notes, const HfFields& fields, const YamlNode& model) {
+  const bool window_is_off = is_false(fields, "use_sliding_window");
+  if (!window_is_off)
+    for (const char* name : {"sliding_window", "sliding_window_size", "attention_window_size", "window_size"})
+      add_window(notes, fields, model, name, "sliding_window");
+  add_window(notes, fields, model, "attention_chunk_size", "chunked_local");
+}
+
+/// The flag that plans what a description of a quantised KV cache asks for; all formats where it does not tell.
+std::string kv_flag(const YamlNode& value) {
+  const auto number = [&](const char* name) {
+    const YamlNode* const found = value.find(name);
+    return found ? found->text : std::string();
+  };
+  if (contains_ignoring_case(value.text, "nvfp4")) return "--kv-dtype nvfp4 plans that";
+  if (contains_ignoring_case(value.text, "e5m2")) return "--kv-dtype fp8_e5m2 plans that";
+  if (contains_ignoring_case(value.text, "fp8") || contains_ignoring_case(value.text, "float8") ||
+      contains_ignoring_case(value.text, "e4m3") || (number("num_bits") == "8" && number("type") == "float"))
+    return "--kv-dtype fp8 plans that";
+  if (number("num_bits") == "8" && number("type") == "int") return "--kv-dtype int8 plans that";
+  return "--kv-dtype plans another (fp8, int8_per_token_head, nvfp4, ...)";
+}
+
+/// Every field below `node` whose name speaks of the KV cache; its value as a whole.
+void add_cache_types(std::vector<std::string>& notes, const std::string& path, const YamlNode& node) {
+  for (const YamlEntry& entry : node.entries) {
+    const std::string name = path + entry.key;
+    const bool is_section = entry.key == "quantization_config" || entry.key == "compression_config" ||
+                            entry.key == "quantization" || entry.key == "text_config";
+    const bool of_cache = contains_ignoring_case(entry.key, "kv_cache") || entry.key == "cache_dtype";
+    if (is_section) add_cache_types(notes, name + ".", entry.value);
+    if (!of_cache || says_nothing(entry.value) || entry.value.text == "auto") continue;
+    notes.push_back(fmt::format("{} is not used: K and V are planned in the model's dtype; {}",
+                                field_text(name, entry.value), kv_flag(entry.value)));
+  }
+}
+
+void add_layer_facts(std::vector<std::string>& notes, const HfFields& fields, const YamlNode& model) {
+  const auto add = [&](const char* name, const char* what) {
+    const YamlNode* const value = fields.find({name});
+    if (value && !says_nothing(*value))
+      notes.push_back(fmt::format("{} is not used: {}", field_text(fields.path(name), *value), what));
+  };
+  add("num_kv_shared_layers", "every layer is planned with K and V of its own");
+  add("index_head_dim", "what an indexer keeps of a token is planned where the model file says "
+                        "indexer_bytes_per_token");
+  add("is_encoder_decoder", "the cache of cross-attention is not planned");
+  for (const char* name : {"swa_num_key_value_heads", "swa_head_dim", "swa_v_head_dim"})
+    if (has_kind(model, "sliding_window"))
+      add(name, "layers of sliding attention are planned with the heads of the others");
+}
+
+}  // namespace
+
+std::vector<std::string> unused_hf_fields(const YamlNode& config, const YamlNode& model) {
+  const HfFields fields(config);
+  std::vector<std::string> notes;
+  add_windows(notes, fields, model);
+  add_cache_types(notes, "", config);
+  add_layer_facts(notes, fields, model);
+  for (const std::string& name : unread_hf_patterns(config)) {
+    const YamlNode* const value = fields.find({name});
+    if (value && !says_nothing(*value))
+      notes.push_back(name + " is not used: configs of this architecture declare their layers in other fields");
+  }
+  return notes;
+}
+
+}  // namespace hybridkv

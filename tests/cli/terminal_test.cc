@@ -1,0 +1,31 @@
+// Colours and progress: on a terminal that understands them, and nowhere else.
+#include <doctest/doctest.h>
+
+#include <future>
+
+#include "tests/cli/run_program.h"
+#include "tests/cli/terminal_run.h"
+
+using namespace hybridkv::testing;
+
+TEST_CASE("edge: colours only on a terminal, not on a dumb one, not with NO_COLOR, but where asked for") {
+  const std::string plan = "plan qwen3.5-397b --pack 3";
+  const std::string escape = "\x1b[";
+  CHECK(contains(run_on_terminal(plan, "unset NO_COLOR; TERM=xterm"), escape));
+  CHECK_FALSE(contains(run_on_terminal(plan, "TERM=dumb"), escape));
+  CHECK_FALSE(contains(run_on_terminal(plan, "NO_COLOR=1 TERM=xterm"), escape));
+  CHECK(contains(run_on_terminal(plan + " --color always", "TERM=dumb"), escape));
+  CHECK_FALSE(contains(run_program(plan, "TERM=xterm").output, escape));
+}
+
+TEST_CASE("edge: progress is shown after a second, on a terminal that is not dumb") {
+  const std::string bench = "bench --batch 2q16s32,2q16s32,2q16s32 --min-time 0.6 --color never";
+  const auto run = [&](const char* environment) {
+    return std::async(std::launch::async, [=] { return run_on_terminal(bench, environment); });
+  };
+  auto shown = run("TERM=xterm"), dumb = run("TERM=dumb");
+  const std::string quick = run_on_terminal("models", "TERM=xterm NO_COLOR=1");
+  CHECK(contains(shown.get(), "\x1b[Kbench: 2/3"));
+  CHECK_FALSE(contains(dumb.get(), "\x1b"));
+  CHECK_FALSE(contains(quick, "\x1b"));
+}

@@ -201,6 +201,8 @@ int run_verify(const VerifyOptions& options) {
   const std::vector<std::optional<Fault>> faults = faults_of(options.inject);
   if (!options.export_folder.empty() && packs.size() > 1)
     throw InputError("--export writes one plan; choose its pack size with --pack N");
+  if (!options.export_folder.empty() && faults.size() > 1)
+    throw InputError("--export writes one verification; plant one fault at most with --inject FAULT");
   const PlanSet plans = plan_scenario(scenario, packs);
   VerifySpec spec = verify_spec(scenario);
   spec.until_caught = plants_all(options.inject);
@@ -219,7 +221,8 @@ int run_verify(const VerifyOptions& options) {
             }));
       }
   }
-  if (!options.export_folder.empty()) write_plan(plans, options.export_folder);
+  // Where addresses are wrong nothing was written, so there is nothing to export.
+  if (!options.export_folder.empty() && reports.front().resident_bytes > 0) write_plan(plans, options.export_folder);
   write_output(render_verify(plans.model, reports, options.output.format(), options.output.style()));
   return verify_exit_code(reports, plants_all(options.inject));
 }

@@ -139,6 +139,12 @@ TEST_CASE("fault: all faults planted in turn are caught, those without a place d
   CHECK(json["caught"] == json["planted"]);
   const ProgramRun one = run_program(verify + "narrow-offsets --pack 2");
   CHECK(one.exit_code == 2);
+  const std::string folder = (scratch.path / "export").string();
+  const ProgramRun wrong = run_program(verify + "stride-order --pack 2 --export " + folder);
+  CHECK(wrong.exit_code == 1);
+  CHECK(contains(wrong.output, "was caught by address-audit-intervals"));
+  CHECK_FALSE(fs::exists(folder));
+  require_refused(verify + "all --pack 2 --export " + folder, 2, "plant one fault at most");
 }
 
 TEST_CASE("edge: more memory than this machine should give is exit code 3") {

@@ -150,5 +150,16 @@ TEST_CASE("edge: rows of other tokens stay as they are, other shapes are a bug o
   CHECK_THROWS_AS(merge_all<float>({}), std::logic_error);
 }
 
+TEST_CASE("edge: a NaN score stays in the largest score of a merge, from either side and in any order") {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  Partial<double> right = partial_of({{1.0}, {1, 2, 3}}), wrong = right;
+  wrong.max[0] = nan;
+  CHECK(std::isnan(merged(right, wrong).max[0]));
+  CHECK(std::isnan(merged(wrong, right).max[0]));
+  CHECK(std::isnan(merged(Partial<double>(1, 1, 3), wrong).max[0]));
+  const std::vector<Partial<double>> parts{right, wrong, right};
+  CHECK(std::isnan(merge_all(std::span<const Partial<double>>(parts)).max[0]));
+}
+
 }  // namespace
 }  // namespace hybridkv

@@ -73,6 +73,7 @@ TEST_CASE("law: a row-major layout is dense in the order given, whatever strides
 TEST_CASE("edge: layouts print as shape, strides and the offset where there is one") {
   CHECK(to_string(pages) == "(block 2, token 3):(5, 1)");
   CHECK(to_string(Layout({{"block", 56, 30720}, {"kv", 2, 384}}, 6144)) == "(block 56, kv 2):(30720, 384) + 6144");
+  CHECK(to_string(Layout({{"token", 3, 5}}, 1)) == "(token 3):(5) + 1");
   CHECK(to_string(Layout()) == "():()");
 }
 

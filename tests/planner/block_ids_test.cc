@@ -58,6 +58,8 @@ TEST_CASE("golden: a window takes what it and one batch cover, and one block mor
   CHECK(group_block_ids(plan_with(CacheMode::align, 7, 2048), sliding, 4096) == 6);
   CHECK(group_block_ids(plan_with(CacheMode::align, 7, 2048), sliding, 100'000) == 6);
   CHECK(group_block_ids(plan_with(CacheMode::align, 7, 2048), sliding, 832) == 2);
+  // The window counts the token that looks: 17 - 1 earlier ones and a batch of 16 are two blocks, not three.
+  CHECK(group_block_ids(plan_with(CacheMode::align, 0, 16), attention(AttentionKind::sliding_window, 17), 1000) == 3);
   const SpecPlan chunked = attention(AttentionKind::chunked_local, 64);
   CHECK(group_block_ids(plan_with(CacheMode::none, 0, 32), chunked, 1000) == 6);
   CHECK(group_block_ids(plan_with(CacheMode::none, 0, 32), chunked, 16) == 1);

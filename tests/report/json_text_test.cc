@@ -24,6 +24,12 @@ TEST_CASE("edge: what is long or deep is indented, a list of numbers never") {
         "{\n  \"a\": {\"b\": {\"c\": {\"d\": 1}}}\n}\n");
 }
 
+TEST_CASE("edge: one line has at most 119 characters") {
+  const auto with_text = [](std::size_t length) { return json_text(Json{{"k", std::string(length, 'x')}}); };
+  CHECK(with_text(110) == "{\"k\": \"" + std::string(110, 'x') + "\"}\n");
+  CHECK(with_text(111) == "{\n  \"k\": \"" + std::string(111, 'x') + "\"\n}\n");
+}
+
 TEST_CASE("edge: text is escaped, broken UTF-8 replaced") {
   CHECK(json_text(Json("a\"b\\\n\x01")) == "\"a\\\"b\\\\\\n\\u0001\"\n");
   CHECK(json_text(Json("a\xff")) == "\"a\xef\xbf\xbd\"\n");

@@ -49,6 +49,17 @@ TEST_CASE("edge: a hit leaves the queue, a block taken for new use loses its key
   CHECK(pool.num_held(BlockKind::attention) == 1);
 }
 
+TEST_CASE("edge: a checkpoint that was used is not counted as lost unused") {
+  BlockPool pool(2);
+  const BlockId block = pool.take(BlockKind::state);
+  pool.publish(block, 7, 1, true);
+  pool.mark_used(block);
+  pool.release(block);
+  CHECK(pool.take(BlockKind::state) == block);
+  CHECK(pool.stats().checkpoints_evicted == 1);
+  CHECK(pool.stats().checkpoints_evicted_unused == 0);
+}
+
 TEST_CASE("edge: a shared block stays held until its last holder leaves") {
   BlockPool pool(3);
   const BlockId block = pool.take(BlockKind::attention);

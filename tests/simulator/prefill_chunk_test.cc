@@ -73,6 +73,7 @@ TEST_CASE("edge: a drafter moves the last boundary one block back") {
 
 TEST_CASE("edge: the first chunk ends at the branch point if attention matched at least a block more") {
   CHECK(chunks(align(4, 64), 22, 4, 8) == Chunks{8, 8, 2});
+  CHECK(chunks(align(4, 64), 22, 4, 4) == Chunks{4, 12, 2});
   CHECK(chunks(align(4, 64), 22, 0, 3) == Chunks{20, 2});
   CacheGeometry geometry = align(4, 64);
   geometry.branch_point = false;

@@ -1,0 +1,86 @@
+// Every command that a README shows works as it stands there, from the folder of the checkout.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "test_paths.h"
+#include "tests/cli/run_program.h"
+#include "tests/cli/scratch_folder.h"
+
+using namespace hybridkv::testing;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// The arguments of each `hybridkv …` in the shell blocks of a document, without the remark behind it.
+std::vector<std::string> commands_of(std::istream& document) {
+  std::vector<std::string> commands;
+  bool inside = false;
+  const std::string program = "hybridkv ";
+  for (std::string line; std::getline(document, line);) {
+    if (line.starts_with("```")) inside = line == "```sh";
+    if (!inside || !line.starts_with(program)) continue;
+    line = line.substr(program.size(), line.find(" #") - program.size());
+    commands.push_back(line.substr(0, line.find_last_not_of(' ') + 1));
+  }
+  return commands;
+}
+
+std::vector<std::string> commands_of(const std::string& path) {
+  std::ifstream document(fs::path(HYBRIDKV_SOURCE_DIR) / path);
+  return commands_of(document);
+}
+
+/// A minute of processor time, and run by tests/cli/forward_test.cc.
+bool has_its_own_test(const std::string& command) { return command == "verify --forward --all-models"; }
+
+/// Runs the commands one after the other where `docs` is that of the checkout and everything else is new.
+void run_all(const std::vector<std::string>& commands) {
+  const ScratchFolder folder;
+  fs::create_directory_symlink(fs::path(HYBRIDKV_SOURCE_DIR) / "docs", folder.path / "docs");
+  for (const std::string& command : commands) {
+    if (has_its_own_test(command)) continue;
+    CAPTURE(command);
+    const ProgramRun run = run_program(command, "cd '" + folder.path.string() + "' && ");
+    CAPTURE(run.output);
+    CHECK(run.exit_code == 0);
+  }
+}
+
+bool needs_gnuplot(const std::string& command) { return command.starts_with("plot ") || command.starts_with("report "); }
+
+}  // namespace
+
+TEST_CASE("golden: the commands of the README work as they stand there") {
+  std::vector<std::string> commands = commands_of("README.md");
+  CHECK(commands.size() >= 15);
+  std::erase_if(commands, needs_gnuplot);
+  run_all(commands);
+}
+
+TEST_CASE("golden: the commands of the README that draw work as they stand there") {
+  if (std::system("gnuplot --version > /dev/null 2>&1") != 0)
+    return void(std::printf("SKIPPED: gnuplot is not installed\n"));
+  std::vector<std::string> commands = commands_of("README.md");
+  std::erase_if(commands, [](const std::string& command) { return !needs_gnuplot(command); });
+  CHECK(commands.size() >= 2);
+  run_all(commands);
+}
+
+TEST_CASE("golden: the commands of the samples work as they stand there") {
+  const std::vector<std::string> commands = commands_of("docs/samples/README.md");
+  CHECK(commands.size() >= 3);
+  run_all(commands);
+}
+
+TEST_CASE("fault: a command of a document that does not work is found") {
+  std::istringstream document("```sh\nhybridkv plan nothing-of-the-kind   # never\n```\n\n```\nhybridkv unseen\n```\n");
+  const std::vector<std::string> commands = commands_of(document);
+  REQUIRE(commands == std::vector<std::string>{"plan nothing-of-the-kind"});
+  CHECK(run_program(commands.front()).exit_code == 2);
+}

@@ -1,10 +1,23 @@
 #include "attention/simd_path.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 namespace hybridkv {
 
 namespace {
 
 constexpr SimdPath all_paths[] = {SimdPath::plain, SimdPath::avx2, SimdPath::avx512};
+
+#if defined(__x86_64__)
+/// Conversion of fp16 by the processor; clang's __builtin_cpu_supports knows no "f16c". That the system keeps the wide
+/// registers, which this needs too, is what "avx2" says.
+bool has_f16c() {
+  unsigned int eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+}
+#endif
 
 }  // namespace
 
@@ -28,7 +41,7 @@ bool is_available(SimdPath path) {
   switch (path) {
     case SimdPath::plain: return true;
     case SimdPath::avx2:
-      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
     case SimdPath::avx512:
       return is_available(SimdPath::avx2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
              __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");

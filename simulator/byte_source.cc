@@ -76,7 +76,7 @@ class GzipFile : public ByteSource {
   GzipFile(Descriptor file, std::string path, double size)
       : file_(::gzdopen(file.release(), "rb")), path_(std::move(path)), size_(size) {
     if (file_ == nullptr) throw ResourceError(fmt::format("not enough memory to decompress {}", path_));
-    ::gzbuffer(file_, 1 << 18);
+    ::gzbuffer(file_, 1 << 16);
   }
   ~GzipFile() override { ::gzclose_r(file_); }
   std::size_t read(char* into, std::size_t capacity) override {

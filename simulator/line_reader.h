@@ -18,7 +18,7 @@ class LineReader {
   /// Readable bytes behind every line, as the JSON parser wants them.
   static constexpr std::size_t padding = 64;
 
-  explicit LineReader(std::unique_ptr<ByteSource> source, std::size_t buffer_bytes = 1 << 20)
+  explicit LineReader(std::unique_ptr<ByteSource> source, std::size_t buffer_bytes = 1 << 17)
       : source_(std::move(source)), buffer_(buffer_bytes + padding) {}
 
   /// The next line without its end, valid until the next call; nothing at the end of the file.

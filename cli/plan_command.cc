@@ -5,6 +5,7 @@
 #include "cli/output.h"
 #include "cli/scenario_options.h"
 #include "report/explain_report.h"
+#include "report/plan_json.h"
 #include "report/plan_report.h"
 
 namespace hybridkv {
@@ -16,23 +17,49 @@ struct PlanOptions {
   OutputOptions output;
 };
 
-/// `plan` and `explain` ask the same question and differ only in how the answer is shown.
-template <class Render>
+/// `plan` and `explain` ask the same question; `answer(scenario, output)` makes the plans it needs and prints them.
+template <class Answer>
 void add_planning_command(CLI::App& app, CommandAction& action, const char* name, const char* description,
-                          const char* examples, Render render) {
+                          const char* examples, Answer answer) {
   CLI::App* command = app.add_subcommand(name, description);
   const auto options = std::make_shared<PlanOptions>();
   add_scenario_options(*command, options->scenario);
   add_output_options(*command, options->output);
   command->footer(examples);
-  command->callback([options, &action, render] {
-    action = [options, render] {
-      const Scenario scenario = read_scenario(options->scenario);
-      const PlanSet plans = plan_scenario(scenario, scenario.pack_sizes);
-      write_output(render(plans, options->output.format(), options->output.style()));
+  command->callback([options, &action, answer] {
+    action = [options, answer] {
+      answer(read_scenario(options->scenario), options->output);
       return exit_fine;
     };
   });
+}
+
+/// One plan in full. Of several, people compare numbers, so that nobody keeps the views of a thousand plans; JSON has all
+/// of it, plan by plan: the first round finds what is refused and compares, before anything is written.
+void print_plans(const Scenario& scenario, const OutputOptions& output) {
+  const Format format = output.format();
+  if (scenario.pack_sizes.size() == 1) {
+    write_output(render_plan(plan_scenario(scenario, scenario.pack_sizes), format, output.style()));
+    return;
+  }
+  const PlanSet compared = plan_scenario(scenario, scenario.pack_sizes, PlanDetail::summary);
+  if (format != Format::json) {
+    write_output(render_plan(compared, format, output.style()));
+    return;
+  }
+  write_json(
+      compared,
+      [&](std::size_t i) {
+        CachePlan plan = plan_scenario(scenario, {scenario.pack_sizes[i]}).plans.front();
+        plan.warnings = compared.plans[i].warnings;  // what the others have to say of it included
+        return plan;
+      },
+      write_output);
+}
+
+void print_derivations(const Scenario& scenario, const OutputOptions& output) {
+  const PlanSet plans = plan_scenario(scenario, scenario.pack_sizes, PlanDetail::derived);
+  write_output(render_explain(plans, output.format(), output.style()));
 }
 
 }  // namespace
@@ -49,9 +76,7 @@ void add_plan_command(CLI::App& app, CommandAction& action) {
                        "      --memory 20G --max-model-len 32k\n"
                        "  hybridkv plan --model config.json --memory 20GiB --max-model-len 128k\n"
                        "  hybridkv plan my.yaml --format json | jq '.plans[0].views'",
-                       [](const PlanSet& plans, Format format, const Style& style) {
-                         return render_plan(plans, format, style);
-                       });
+                       print_plans);
 }
 
 void add_explain_command(CLI::App& app, CommandAction& action) {
@@ -59,9 +84,7 @@ void add_explain_command(CLI::App& app, CommandAction& action) {
                        "Examples:\n"
                        "  hybridkv explain qwen3.5-397b --pack 5\n"
                        "  hybridkv explain my.yaml --pack 4 --format markdown",
-                       [](const PlanSet& plans, Format format, const Style& style) {
-                         return render_explain(plans, format, style);
-                       });
+                       print_derivations);
 }
 
 }  // namespace hybridkv

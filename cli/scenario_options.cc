@@ -255,9 +255,9 @@ std::string shell_words(const ScenarioOptions& options) {
   return words;
 }
 
-PlanSet plan_scenario(const Scenario& scenario, const std::vector<std::int64_t>& pack_sizes) {
+PlanSet plan_scenario(const Scenario& scenario, const std::vector<std::int64_t>& pack_sizes, PlanDetail detail) {
   try {
-    return make_plans(scenario.model, scenario.engine, scenario.limits, pack_sizes, scenario.workspace);
+    return make_plans(scenario.model, scenario.engine, scenario.limits, pack_sizes, scenario.workspace, detail);
   } catch (const SpecError& error) {
     throw located(error, scenario);
   } catch (const InputError& error) {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "planner/cache_plan.h"
+#include "planner/plan.h"
 #include "scenarios/read.h"
 #include "scenarios/scenario.h"
 
@@ -63,6 +63,7 @@ std::string shell_words(const ScenarioOptions& options);
 
 /// Plans of the scenario for these pack sizes. A planner's refusal is thrown as InputError with the place of the value
 /// that caused it, a number too large for 64 bits with that of the largest value.
-PlanSet plan_scenario(const Scenario& scenario, const std::vector<std::int64_t>& pack_sizes);
+PlanSet plan_scenario(const Scenario& scenario, const std::vector<std::int64_t>& pack_sizes,
+                      PlanDetail detail = PlanDetail::full);
 
 }  // namespace hybridkv

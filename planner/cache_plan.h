@@ -51,6 +51,9 @@ struct SpecPlan {
   bool operator==(const SpecPlan&) const = default;
 };
 
+/// How derivations call a spec: "spec 0 (gdn)".
+inline std::string spec_label(const SpecPlan& spec) { return "spec " + std::to_string(spec.id) + " (" + spec.kind + ")"; }
+
 /// Layers that share one block table; the j-th page of every group lies in pool j.
 struct GroupPlan {
   std::int64_t spec = 0;                          ///< SpecPlan::id
@@ -107,7 +110,8 @@ struct CapacityPlan {
 /// How finely a prefix can be found again.
 struct PrefixPlan {
   bool cacheable = false;                ///< false in mode none with recurrent layers: nothing ever hits
-  std::int64_t match_unit_tokens = 0;    ///< hits are multiples of this: lcm of the groups' blocks
+  std::int64_t match_unit_tokens = 0;    ///< hits are multiples of this: lcm of the groups' blocks,
+                                         ///< in mode none of attention's alone; 0 without any
   std::optional<std::int64_t> min_cacheable_prefix_tokens;  ///< shortest shared prefix that can ever hit
   std::int64_t duplicate_misses_up_to_tokens = 0;  ///< a second copy of a prompt this long or shorter hits nothing
   std::optional<std::int64_t> duplicate_misses_multiples_of_tokens;  ///< and one whose length is a multiple of this
@@ -128,7 +132,7 @@ struct BlockWaste {
 };
 
 /// Where every byte of the pools goes under a stated load.
-/// Invariant: pool_bytes is the sum of all other byte fields.
+/// Invariant: pool_bytes is the sum of all other byte fields, used + wasted + null block + free.
 struct LoadWaste {
   std::vector<std::int64_t> sequence_tokens;  ///< running requests
   std::int64_t pool_bytes = 0;                ///< all pools
@@ -143,9 +147,9 @@ struct LoadWaste {
   std::int64_t null_block_bytes = 0;          ///< block 0
   std::int64_t free_bytes = 0;                ///< blocks no request holds
   std::int64_t used_bytes() const { return token_bytes + state_bytes + extra_state_bytes; }
+  /// What the running requests waste; the null block is there without any.
   std::int64_t wasted_bytes() const {
-    return state_padding_bytes + attention_padding_bytes + short_pack_bytes + empty_slot_bytes + block_tail_bytes +
-           null_block_bytes;
+    return state_padding_bytes + attention_padding_bytes + short_pack_bytes + empty_slot_bytes + block_tail_bytes;
   }
   bool operator==(const LoadWaste&) const = default;
 };

@@ -76,6 +76,12 @@ CapacityPlan capacity_at(const CachePlan& plan, std::int64_t max_model_len, Toke
   return capacity;
 }
 
+double over_ideal_percent(const CapacityPlan& capacity) {
+  if (capacity.ideal_bytes_per_request == 0) return 0;
+  const auto ideal = static_cast<double>(capacity.ideal_bytes_per_request);
+  return 100.0 * (static_cast<double>(capacity.bytes_per_request) - ideal) / ideal;
+}
+
 std::int64_t longest_request(const CachePlan& plan, std::int64_t blocks) {
   std::int64_t fits = 0;
   std::int64_t too_long = largest_tokens + 1;

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "layout/error.h"
+#include "layout/number_text.h"
 
 namespace hybridkv {
 
@@ -17,8 +18,6 @@ const CapacityPlan& at_longest(const CachePlan& plan) {
       [](const CapacityPlan& a, const CapacityPlan& b) { return a.max_model_len < b.max_model_len; });
 }
 
-double mib(std::int64_t bytes) { return static_cast<double>(bytes) / (1024.0 * 1024.0); }
-
 /// Bytes of one request that no token and no state of it uses, split by cause.
 std::string costs_text(const CachePlan& plan) {
   const CapacityPlan& capacity = at_longest(plan);
@@ -28,23 +27,40 @@ std::string costs_text(const CachePlan& plan) {
     short_packs += waste.short_pack_bytes;
     slots += waste.empty_slot_bytes;
   }
-  std::string text = fmt::format("{} ids of {:.2f} MiB", capacity.blocks_per_request,
-                                 mib(capacity.bytes_per_request / capacity.blocks_per_request));
+  std::string text = fmt::format("{} of {}", human_plural(capacity.blocks_per_request, "id"),
+                                 human_bytes(capacity.bytes_per_request / capacity.blocks_per_request));
   if (short_packs == 0 && slots == 0) text += ", no short pack and no empty slot";
   if (short_packs > 0) text += ", a short last pack";
   if (slots > 0) text += ", empty slots in short groups";
   return text;
 }
 
-const SpecPlan* packed_spec(const CachePlan& plan) {
+/// The attention of the model, whose layers are packed.
+std::vector<const SpecPlan*> packed_specs(const CachePlan& plan) {
+  std::vector<const SpecPlan*> packed;
   for (const SpecPlan& spec : plan.specs)
-    if (spec.attention && !spec.draft) return &spec;
-  return nullptr;
+    if (spec.attention && !spec.draft && !spec.auxiliary) packed.push_back(&spec);
+  return packed;
 }
 
 std::int64_t block_tokens(const CachePlan& plan) {
-  const SpecPlan* spec = packed_spec(plan);
-  return spec ? spec->block_size_tokens : plan.prefix.match_unit_tokens;
+  const std::vector<const SpecPlan*> packed = packed_specs(plan);
+  return (packed.empty() ? plan.specs.front() : *packed.front()).block_size_tokens;
+}
+
+/// "5 divides the 15 attention layers", of several kinds "2 divides the 10 full_attention and the 2 sliding_window
+/// layers"; nothing where N is 1 or leaves a short pack in any of them.
+std::string divides_text(const CachePlan& plan) {
+  const std::vector<const SpecPlan*> packed = packed_specs(plan);
+  const auto layers = [](const SpecPlan* spec) { return static_cast<std::int64_t>(spec->layers.size()); };
+  const auto divided = [&](const SpecPlan* spec) { return layers(spec) % spec->layers_per_page == 0; };
+  if (packed.empty() || plan.attention_pack_size == 1 || !std::all_of(packed.begin(), packed.end(), divided)) return {};
+  std::string text = fmt::format("; {} divides the ", plan.attention_pack_size);
+  if (packed.size() == 1) return text + human_count(layers(packed.front())) + " attention layers";
+  for (std::size_t i = 0; i < packed.size(); ++i)
+    text += fmt::format("{}{} {}", i == 0 ? "" : i + 1 < packed.size() ? ", the " : " and the ",
+                        human_count(layers(packed[i])), packed[i]->kind);
+  return text + " layers";
 }
 
 /// What a user wants small.
@@ -62,27 +78,24 @@ bool beats(const CachePlan& a, const CachePlan& b) {
 std::string beaten_text(const CachePlan& better, const CachePlan& worse) {
   const CapacityPlan& b = at_longest(better);
   const CapacityPlan& w = at_longest(worse);
-  return fmt::format("N = {} beats N = {} in every respect: block {} against {} tokens, {:.1f} against {:.1f} MiB per "
-                     "request of {} tokens, concurrency {:.2f} against {:.2f}",
-                     better.attention_pack_size, worse.attention_pack_size, block_tokens(better), block_tokens(worse),
-                     mib(b.bytes_per_request), mib(w.bytes_per_request), b.max_model_len, b.usable_concurrency,
-                     w.usable_concurrency);
+  return fmt::format("N = {} beats N = {} in every respect: block {} against {} tokens, {} against {} per request of {} "
+                     "tokens, {} against {} requests at once",
+                     better.attention_pack_size, worse.attention_pack_size, human_count(block_tokens(better)),
+                     human_count(block_tokens(worse)), human_bytes(b.bytes_per_request), human_bytes(w.bytes_per_request),
+                     human_count(b.max_model_len), human_real(b.usable_concurrency), human_real(w.usable_concurrency));
 }
 
 std::string best_text(std::span<const CachePlan> plans, std::size_t best) {
   const CachePlan& plan = plans[best];
   const CapacityPlan& capacity = at_longest(plan);
-  std::string text = fmt::format("N = {} costs fewest bytes per request of {} tokens in mode {}: {:.1f} MiB ({}",
-                                 plan.attention_pack_size, capacity.max_model_len, to_string(plan.cache_mode),
-                                 mib(capacity.bytes_per_request), costs_text(plan));
-  const SpecPlan* spec = packed_spec(plan);
-  if (spec != nullptr && plan.attention_pack_size > 1 && spec->layers.size() % spec->layers_per_page == 0)
-    text += fmt::format("; {} divides the {} attention layers", spec->layers_per_page, spec->layers.size());
-  text += ")";
+  std::string text = fmt::format("N = {} costs fewest bytes per request of {} tokens in mode {}: {} ({}",
+                                 plan.attention_pack_size, human_count(capacity.max_model_len),
+                                 to_string(plan.cache_mode), human_bytes(capacity.bytes_per_request), costs_text(plan));
+  text += divides_text(plan) + ")";
   const std::size_t first = 0;
   if (best != first) {
     const CapacityPlan& default_capacity = at_longest(plans[first]);
-    text += fmt::format(", against {:.1f} MiB at N = {} ({})", mib(default_capacity.bytes_per_request),
+    text += fmt::format(", against {} at N = {} ({})", human_bytes(default_capacity.bytes_per_request),
                         plans[first].attention_pack_size, costs_text(plans[first]));
   }
   return text + ".";

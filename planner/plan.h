@@ -12,8 +12,11 @@ namespace hybridkv {
 
 /// How much of a plan is wanted.
 enum class PlanDetail {
-  full,     ///< all of it
-  numbers,  ///< without derivation and views, which only readers and tensors need: for searches over many plans
+  full,      ///< all of it
+  derived,   ///< without views: for readers of derivations
+  numbers,   ///< without derivation and views, which only readers and tensors need: for searches over many plans
+  summary,   ///< numbers, and of groups and pools only how many there are, not which layers lie where: for tables that
+             ///< compare many plans of many layers
 };
 
 /// The layout of a model under an engine setting. Pure: no I/O, no globals, the same specs give the same plan.
@@ -21,7 +24,7 @@ enum class PlanDetail {
 /// Throws SpecError for a spec that cannot be planned: a value out of range, ranks that fit neither heads nor
 /// channels, a kernel block that does not divide, a padded page that a view cannot step through, or memory too small
 /// for every one of limits.max_model_lens (the message says the smallest that works; a number of blocks set by the user
-/// is taken as it is). Both details refuse the same specs, and agree in every field but the two.
+/// is taken as it is). All details refuse the same specs, and agree in every field that they have.
 CachePlan make_plan(const ModelSpec& model, const EngineSpec& engine, const LimitsSpec& limits,
                     const std::optional<WorkspaceSpec>& workspace = std::nullopt,
                     PlanDetail detail = PlanDetail::full);
@@ -30,6 +33,7 @@ CachePlan make_plan(const ModelSpec& model, const EngineSpec& engine, const Limi
 /// in every respect carry a warning. Throws as make_plan.
 PlanSet make_plans(const ModelSpec& model, const EngineSpec& engine, const LimitsSpec& limits,
                    std::span<const std::int64_t> pack_sizes,
-                   const std::optional<WorkspaceSpec>& workspace = std::nullopt);
+                   const std::optional<WorkspaceSpec>& workspace = std::nullopt,
+                   PlanDetail detail = PlanDetail::full);
 
 }  // namespace hybridkv

@@ -26,23 +26,41 @@ PrefixPlan prefix_granularity(const CachePlan& plan, const EngineSpec& engine, c
   PrefixPlan prefix;
   std::int64_t unit = 1;
   bool has_recurrent = false;
+  std::vector<const SpecPlan*> matched;  // the block of a state that spans its whole request matches nothing
   for (const SpecPlan& spec : plan.specs) {
-    unit = checked_lcm(unit, spec.block_size_tokens);
     has_recurrent = has_recurrent || spec.state.has_value();
+    if (!spec.state || plan.cache_mode != CacheMode::none) matched.push_back(&spec);
   }
+  for (const SpecPlan* spec : matched) unit = checked_lcm(unit, spec->block_size_tokens);
+  if (matched.empty()) unit = 0;
   prefix.match_unit_tokens = unit;
   log.add([&] {
+    if (matched.empty())
+      return Decision{{"match unit", unit, "tokens"},
+                      "none: in mode none no state is kept for a prefix, and there is no attention",
+                      {},
+                      "vLLM HybridKVCacheCoordinator"};
+    std::string rule;
     std::vector<Term> blocks;
-    for (const SpecPlan& spec : plan.specs)
-      blocks.push_back({"block of spec " + std::to_string(spec.id) + " (" + spec.kind + ")", spec.block_size_tokens,
-                        "tokens"});
-    return Decision{{"match unit", unit, "tokens"},
-                    "match unit = lcm of the groups' block sizes",
-                    std::move(blocks),
+    for (const SpecPlan* spec : matched) {
+      blocks.push_back({"block of " + spec_label(*spec), spec->block_size_tokens, "tokens"});
+      rule += (rule.empty() ? "" : ", ") + blocks.back().symbol;
+    }
+    rule = "match unit = lcm(" + rule + ")";
+    if (matched.size() < plan.specs.size()) rule += ": states are kept for no prefix in mode none";
+    return Decision{{"match unit", unit, "tokens"}, std::move(rule), std::move(blocks),
                     "vLLM HybridKVCacheCoordinator"};
   });
   prefix.cacheable = !(has_recurrent && plan.cache_mode == CacheMode::none);
-  if (!prefix.cacheable) return prefix;
+  if (!prefix.cacheable) {
+    log.add([&] {
+      return Decision{{"second copies hit nothing up to", std::int64_t{0}, "tokens"},
+                      "0 stands for none: nothing is ever found in mode none with states",
+                      {},
+                      "vLLM HybridKVCacheCoordinator"};
+    });
+    return prefix;
+  }
   const bool drops = drafter_drops_block(engine);
   const std::int64_t smallest = Checked(unit) * (drops ? 2 : 1);
   prefix.min_cacheable_prefix_tokens = smallest;
@@ -52,10 +70,23 @@ PrefixPlan prefix_granularity(const CachePlan& plan, const EngineSpec& engine, c
   if (align) prefix.duplicate_misses_multiples_of_tokens = unit;
   log.add([&] {
     return Decision{{"smallest prefix that can hit", smallest, "tokens"},
-                    drops ? "two match units: a drafter drops the last matched block" : "one match unit",
+                    drops ? "2 * match unit: a drafter drops the last matched block" : "match unit: one of them",
                     {{"match unit", unit, "tokens"}},
                     "vLLM HybridKVCacheCoordinator"};
   });
+  log.add([&] {
+    return Decision{{"second copies hit nothing up to", prefix.duplicate_misses_up_to_tokens, "tokens"},
+                    "smallest prefix: the last token of a prompt is never matched, so that it must be longer",
+                    {{"smallest prefix", smallest, "tokens"}},
+                    "vLLM HybridKVCacheCoordinator"};
+  });
+  if (align)
+    log.add([&] {
+      return Decision{{"second copies hit nothing at multiples of", unit, "tokens"},
+                      "match unit: the only state then lies past what may be matched, mode align",
+                      {{"match unit", unit, "tokens"}},
+                      "vLLM HybridKVCacheCoordinator"};
+    });
   return prefix;
 }
 

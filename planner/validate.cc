@@ -27,6 +27,12 @@ void tokens(std::int64_t value, const std::string& path) { in_range(1, largest_t
 void tokens(const std::optional<std::int64_t>& value, const std::string& path) {
   if (value) tokens(*value, path);
 }
+/// As many as anybody asks about; each costs time in every group of the plan.
+void few(const std::vector<std::int64_t>& values, const std::string& path) {
+  constexpr std::size_t most = 4'096;
+  if (values.size() > most)
+    throw SpecError(path, fmt::format("{} lengths are too many; at most {}", values.size(), most));
+}
 void tokens(const std::vector<std::int64_t>& values, const std::string& path) {
   for (std::int64_t value : values) tokens(value, path);
 }
@@ -169,6 +175,8 @@ void validate(const EngineSpec& engine) {
 
 void validate(const LimitsSpec& limits) {
   if (limits.max_model_lens.empty()) throw SpecError("limits.max_model_len", "no length is given; take at least one");
+  few(limits.max_model_lens, "limits.max_model_len");
+  few(limits.load_tokens, "limits.load_tokens");
   tokens(limits.max_model_lens, "limits.max_model_len");
   tokens(limits.longest_prompt_tokens, "limits.longest_prompt_tokens");
   tokens(limits.load_tokens, "limits.load_tokens");

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "layout/number_text.h"
+
 namespace hybridkv {
 
 namespace {
@@ -17,8 +19,8 @@ void warn_block_exceeds_prompts(std::vector<Warning>& warnings, const CachePlan&
       {"block_exceeds_prompts",
        fmt::format("prefix caching can never hit: the {} is {} tokens, and a prompt must be longer than {} tokens to "
                    "match a whole block; a larger attention_pack_size makes the block smaller",
-                   limits.longest_prompt_tokens ? "longest prompt" : "longest sequence", longest,
-                   plan.prefix.duplicate_misses_up_to_tokens)});
+                   limits.longest_prompt_tokens ? "longest prompt" : "longest sequence", human_count(longest),
+                   human_count(plan.prefix.duplicate_misses_up_to_tokens))});
 }
 
 /// In mode align a prompt that ends on a block boundary leaves its only state past what a copy of it may match.
@@ -31,7 +33,8 @@ void warn_knife_edge(std::vector<Warning>& warnings, const CachePlan& plan, cons
   warnings.push_back({"knife_edge_length",
                       fmt::format("a prompt of {} tokens, the longest, is {} blocks of {} exactly: sent a second time "
                                   "it hits nothing in mode align; one token longer it hits {} blocks",
-                                  longest, longest / *multiples, *multiples, longest / *multiples - dropped)});
+                                  human_count(longest), human_count(longest / *multiples), human_count(*multiples),
+                                  human_count(longest / *multiples - dropped))});
 }
 
 void warn_budget_below_block(std::vector<Warning>& warnings, const CachePlan& plan) {
@@ -42,7 +45,7 @@ void warn_budget_below_block(std::vector<Warning>& warnings, const CachePlan& pl
                         fmt::format("a step of {} tokens never reaches the end of a block of {}, where mode align has "
                                     "to cut it: a longer prompt waits for ever; raise max_num_batched_tokens to the "
                                     "block, or make the block smaller with a larger attention_pack_size",
-                                    plan.max_num_batched_tokens, spec.block_size_tokens)});
+                                    human_count(plan.max_num_batched_tokens), human_count(spec.block_size_tokens))});
     return;
   }
 }
@@ -53,14 +56,15 @@ void warn_capacity(std::vector<Warning>& warnings, const CachePlan& plan) {
       warnings.push_back({"length_does_not_fit",
                           fmt::format("one request of {} tokens needs {} blocks, the pools have {}; the longest that "
                                       "fits is {} tokens",
-                                      capacity.max_model_len, capacity.blocks_per_request, plan.num_blocks,
-                                      plan.max_fitting_tokens)});
+                                      human_count(capacity.max_model_len), human_count(capacity.blocks_per_request),
+                                      human_count(plan.num_blocks), human_count(plan.max_fitting_tokens))});
     } else if (plan.usable_blocks < capacity.blocks_per_request) {
       warnings.push_back({"pool_at_bound",
                           fmt::format("the pools hold exactly the {} blocks that one request of {} tokens needs, but "
                                       "block 0 is the null block: such a request stops at {} tokens and never "
                                       "finishes; give memory for one block more",
-                                      capacity.blocks_per_request, capacity.max_model_len, plan.max_fitting_tokens)});
+                                      human_count(capacity.blocks_per_request), human_count(capacity.max_model_len),
+                                      human_count(plan.max_fitting_tokens))});
     }
   }
 }
@@ -73,8 +77,10 @@ void warn_short_packs(std::vector<Warning>& warnings, const CachePlan& plan) {
     warnings.push_back({"short_pack",
                         fmt::format("the last pack of the {} {} layers holds {} of {}: every block wastes {} bytes "
                                     "for the missing {}",
-                                    layers, spec.kind, spec.layers_per_page - missing, spec.layers_per_page,
-                                    missing * spec.block_size_tokens * spec.bytes_per_token, missing)});
+                                    human_count(layers), spec.kind, human_count(spec.layers_per_page - missing),
+                                    human_count(spec.layers_per_page),
+                                    human_count(missing * spec.block_size_tokens * spec.bytes_per_token),
+                                    human_count(missing))});
   }
 }
 

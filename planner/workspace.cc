@@ -52,13 +52,13 @@ WorkspacePlan workspace_bytes(const WorkspaceSpec& batch, const DerivationLog& l
                     inputs(true),
                     bias_source};
   });
-  if (chunks)
-    log.add([&] {
-      return Decision{{"block usages", plan.block_usage_bytes, "bytes"},
-                      "block usages = query tokens * (shared blocks rounded up to the chunk) * 4",
-                      inputs(true),
-                      bias_source};
-    });
+  log.add([&] {
+    return Decision{{"block usages", plan.block_usage_bytes, "bytes"},
+                    chunks ? "block usages = query tokens * chunk * ceil(shared blocks / chunk) * 4"
+                           : "0: without chunks nobody needs them",
+                    chunks ? inputs(true) : std::vector<Term>{},
+                    bias_source};
+  });
   return plan;
 }
 

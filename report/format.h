@@ -24,7 +24,7 @@ std::optional<Format> parse_format(std::string_view name);
 /// How text for a terminal looks.
 struct Style {
   bool colour = false;  ///< ANSI colours; without them the output is plain text
-  int width = 120;      ///< columns at which sentences are wrapped, >= 20; tables are never wrapped
+  int width = 100;      ///< columns at which sentences are wrapped and wide tables folded, >= 20
 };
 
 }  // namespace hybridkv

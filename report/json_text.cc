@@ -54,10 +54,12 @@ void append(std::string& text, const Json& value, std::size_t indent, std::size_
 
 }  // namespace
 
-std::string json_text(const Json& value) {
+std::string json_text(const Json& value) { return json_text_within(value, 0) + "\n"; }
+
+std::string json_text_within(const Json& value, std::size_t indent) {
   std::string text;
-  append(text, value, 0, 0);
-  return text + "\n";
+  append(text, value, indent, indent);
+  return text;
 }
 
 }  // namespace hybridkv

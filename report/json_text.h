@@ -10,4 +10,8 @@ namespace hybridkv {
 /// Doubles keep every digit; bytes that are no UTF-8 become U+FFFD.
 std::string json_text(const nlohmann::ordered_json& value);
 
+/// The same of a value that stands in a larger text, behind `indent` spaces: without the spaces before its first line, and
+/// without the line feed at its end.
+std::string json_text_within(const nlohmann::ordered_json& value, std::size_t indent);
+
 }  // namespace hybridkv

@@ -37,13 +37,17 @@ LayersOfSide layers_of(const CachePlan& plan, bool attention) {
   return side;
 }
 
-/// "12 full", "7 mla": for people, to whom attention needs no second word.
-std::string attention_text(const LayersOfSide& attention) {
-  if (attention.count == 0) return "";
-  std::vector<std::string> kinds = attention.kinds;
-  for (std::string& kind : kinds)
-    if (kind == to_string(AttentionKind::full)) kind = "full";
-  return fmt::format("{} {}", attention.count, fmt::join(kinds, " + "));
+/// "12 full + 36 gdn": for people, to whom attention needs no second word.
+std::string layers_text(const LayersOfSide& attention, const LayersOfSide& recurrent) {
+  std::vector<std::string> sides;
+  for (const LayersOfSide* side : {&attention, &recurrent}) {
+    if (side->count == 0) continue;
+    std::vector<std::string> kinds = side->kinds;
+    for (std::string& kind : kinds)
+      if (kind == to_string(AttentionKind::full)) kind = "full";
+    sides.push_back(fmt::format("{} {}", side->count, fmt::join(kinds, "/")));
+  }
+  return fmt::format("{}", fmt::join(sides, " + "));
 }
 
 std::vector<std::string> unverified_facts(const ListedModel& listed) {
@@ -52,11 +56,10 @@ std::vector<std::string> unverified_facts(const ListedModel& listed) {
   return facts;
 }
 
-/// "yes", "not chunk size", "not groups + 2 more": all of them would make the table too wide.
-std::string confirmed_text(const std::vector<std::string>& unverified) {
-  if (unverified.empty()) return "yes";
-  const std::string more = unverified.size() > 1 ? fmt::format(" + {} more", unverified.size() - 1) : "";
-  return "not " + unverified.front() + more;
+/// "chunk size", "groups +2": all of them would make the table too wide.
+std::string doubt_text(const std::vector<std::string>& unverified) {
+  if (unverified.empty()) return "";
+  return unverified.front() + (unverified.size() > 1 ? fmt::format(" +{}", unverified.size() - 1) : "");
 }
 
 /// Names of other models by the listed one that they share their shapes with.
@@ -74,7 +77,7 @@ Document models_document(std::span<const ListedModel> models) {
   document.blocks.emplace_back(Paragraph{
       "On one rank, without any flag: a1 is what a token costs in one layer of attention, M one state of one "
       "recurrent layer (the largest), block and padding those of the uniform page, N = 1. What is not verified "
-      "could not be confirmed in the published config; csv and json give all of it and every source."});
+      "could not be confirmed in the published config; csv and json name all of it, and every source."});
   Facts aliases = alias_facts(models);
   if (!aliases.entries.empty()) document.blocks.emplace_back(std::move(aliases));
   return document;
@@ -86,18 +89,18 @@ Table models_table(std::span<const ListedModel> models) {
   constexpr Audience people = Audience::people;
   constexpr Audience programs = Audience::programs;
   Table table({{"model", "model", "", Align::left},
-               {"family", "family", "", Align::left},
-               {"attention", "attention", "layers", Align::left, people},
+               {"family", "family", "", Align::left, programs},
+               {"layers", "layers", "", Align::left, people},
                {"attention_layers", "attention layers", "", Align::right, programs},
                {"attention_kind", "attention", "", Align::left, programs},
-               {"recurrent_layers", "recurrent", "layers"},
+               {"recurrent_layers", "recurrent", "layers", Align::right, programs},
                {"bytes_per_token", "a1", "bytes"},
                {"state_bytes", "M", "bytes"},
                {"block_size_tokens", "block", "tokens"},
-               {"padding_percent", "padding"},
+               {"padding_percent", "pad"},
                {"verified", "verified", "", Align::left, programs},
                {"unverified", "verified", "", Align::left, programs},
-               {"confirmed", "verified", "", Align::left, people},
+               {"doubt", "not verified", "", Align::left, people},
                {"aliases", "also", "", Align::left, programs},
                {"source", "source", "", Align::left, programs}});
   for (const ListedModel& listed : models) {
@@ -107,13 +110,13 @@ Table models_table(std::span<const ListedModel> models) {
     const SpecPlan* token = packed_attention(plan);
     const SpecPlan* state = largest_state(plan);
     const std::vector<std::string> unverified = unverified_facts(listed);
-    table.add_row({listed.model.name, recurrent.kinds_text(), attention_text(attention), attention.count,
+    table.add_row({listed.model.name, recurrent.kinds_text(), layers_text(attention, recurrent), attention.count,
                    attention.kinds_text(), recurrent.count,
                    token != nullptr ? Cell(token->bytes_per_token) : Cell(std::monostate{}),
                    state != nullptr ? Cell(state->state->bytes) : Cell(std::monostate{}),
                    token != nullptr ? Cell(token->block_size_tokens) : Cell(std::monostate{}),
                    state != nullptr ? Cell(Percent{state->padding_percent}) : Cell(std::monostate{}),
-                   unverified.empty(), fmt::format("{}", fmt::join(unverified, ", ")), confirmed_text(unverified),
+                   unverified.empty(), fmt::format("{}", fmt::join(unverified, ", ")), doubt_text(unverified),
                    fmt::format("{}", fmt::join(listed.aliases, ", ")), listed.model.source});
   }
   return table;

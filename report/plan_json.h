@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "planner/cache_plan.h"
 
@@ -13,6 +16,11 @@ inline constexpr const char* plan_schema_id = "hybridkv-plan/1";
 /// Sizes are in the unit of their name, strides and offsets of views in elements, absent options null.
 /// Pre: all real numbers are finite.
 nlohmann::ordered_json to_json(const PlanSet& plans);
+
+/// Writes the text of to_json(set) piece by piece, so that one plan at a time is whole in memory: `plan_at(i)` makes plan
+/// i with all that JSON shows, `set` needs the others' fields alone. Pre: at least one plan.
+void write_json(const PlanSet& set, const std::function<CachePlan(std::size_t)>& plan_at,
+                const std::function<void(const std::string&)>& write);
 
 /// One decision as it stands in a plan's `derivation`: {result{symbol, value, unit}, rule, inputs[], source}.
 nlohmann::ordered_json to_json(const Decision& decision);

@@ -13,6 +13,7 @@
 #include "report/plan_json.h"
 #include "report/plan_sections.h"
 #include "report/plan_table.h"
+#include "report/warning_summary.h"
 
 namespace hybridkv {
 
@@ -79,26 +80,17 @@ Facts model_facts(const PlanSet& set) {
 
 std::string length_note(const PlanSet& set, std::int64_t length) {
   const std::int64_t ideal = capacity_of(set.plans.front(), length).ideal_bytes_per_request;
-  return fmt::format("Request: one of {} tokens; ideally, without paging, it takes {}. Requests: how many of them fit at "
-                     "once, counting the null block as engines print it, and without it.",
+  return fmt::format("Request: one of {} tokens; ideally, without paging, it takes {}. Fit: how many of them run at "
+                     "once, counting the null block as engines print it, and without it, usable.",
                      human_count(length), human_bytes(ideal));
 }
 
-/// Every distinct warning once, with the packs it concerns.
+/// Warnings that differ in nothing but numbers once, with the packs they concern.
 Listing warnings_of(const PlanSet& set) {
-  std::vector<std::pair<std::string, std::vector<std::int64_t>>> packs_of;
   Listing listing{{}, true};
-  for (const CachePlan& plan : set.plans) {
-    for (const Warning& warning : plan.warnings) {
-      auto found = std::find_if(packs_of.begin(), packs_of.end(),
-                                [&](const auto& entry) { return entry.first == warning.message; });
-      if (found == packs_of.end()) found = packs_of.insert(packs_of.end(), {warning.message, {}});
-      found->second.push_back(plan.attention_pack_size);
-    }
-  }
-  for (const auto& [message, packs] : packs_of) {
-    const bool of_all = packs.size() == set.plans.size();
-    listing.items.push_back(of_all ? message : fmt::format("N = {}: {}", fmt::join(packs, ", "), message));
+  for (const WarningSummary& warning : summarised_warnings(set)) {
+    const bool of_all = warning.packs.size() == set.plans.size();
+    listing.items.push_back(of_all ? warning.text : fmt::format("N = {}: {}", human_list(warning.packs), warning.text));
   }
   return listing;
 }
@@ -175,7 +167,29 @@ void add_details(Document& document, const CachePlan& plan) {
   add_section(document, "Bytes lost in each block id, whatever it holds", block_waste_table(plan));
   add_section(document, "Where the bytes of the pools go", load_waste_table(plan));
   document.blocks.emplace_back(Paragraph{load_sentence(plan)});
-  add_section(document, "Views", views_table(plan));
+  add_section(document, "Views: extents and strides in elements", view_shapes(plan));
+  document.blocks.emplace_back(views_table(plan));
+}
+
+/// What requests of the other lengths cost, pack by pack.
+Table shorter_lengths_table(const PlanSet& set, std::int64_t longest) {
+  Table table({{"max_model_len", "length", "tokens"},
+               {"attention_pack_size", "N"},
+               {"blocks_per_request", "block ids"},
+               {"bytes_per_request", "request"},
+               {"over_ideal_percent", "over", "ideal"},
+               {"max_concurrency", "fit", "printed"},
+               {"usable_concurrency", "fit", "usable"},
+               {"kv_cache_tokens", "KV cache", "tokens"}});
+  for (const CapacityPlan& asked : set.plans.front().capacity)
+    for (const CachePlan& plan : set.plans) {
+      if (asked.max_model_len == longest) continue;
+      const CapacityPlan& capacity = capacity_of(plan, asked.max_model_len);
+      table.add_row({capacity.max_model_len, plan.attention_pack_size, capacity.blocks_per_request,
+                     ByteCount{capacity.bytes_per_request}, Percent{over_ideal_percent(capacity)},
+                     Real{capacity.max_concurrency}, Real{capacity.usable_concurrency}, capacity.kv_cache_tokens});
+    }
+  return table;
 }
 
 std::string title_of(const PlanSet& set) {
@@ -193,6 +207,7 @@ void add_comparison(Document& document, const PlanSet& set) {
   document.blocks.emplace_back(std::move(table));
   document.blocks.emplace_back(Paragraph{comparison.reason});
   document.blocks.emplace_back(Paragraph{length_note(set, length)});
+  if (set.plans.front().capacity.size() > 1) add_section(document, "Shorter requests", shorter_lengths_table(set, length));
 }
 
 }  // namespace

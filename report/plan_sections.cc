@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
 
+#include "planner/group_runs.h"
 #include "report/human.h"
 #include "report/plan_table.h"
 
@@ -15,28 +19,17 @@ const SpecPlan& spec_of(const CachePlan& plan, std::int64_t id) { return plan.sp
 
 std::string spec_name(const SpecPlan& spec) { return spec.draft ? spec.kind + " (draft)" : spec.kind; }
 
-/// Groups first .. first + count - 1 that differ in nothing but their layers.
-struct GroupRun {
-  std::size_t first = 0;
-  std::size_t count = 0;
-  std::string numbers() const {
-    return count == 1 ? fmt::format("{}", first) : fmt::format("{} to {}", first, first + count - 1);
-  }
-};
+/// The same without how many there are, for tables that have a column for it.
+std::string short_list(const std::vector<std::int64_t>& values) {
+  const std::string text = human_list(values);
+  return text.substr(0, text.find(" ("));
+}
 
-std::vector<GroupRun> like_groups(const CachePlan& plan) {
-  const auto alike = [](const GroupPlan& a, const GroupPlan& b) {
-    return a.spec == b.spec && a.padding_slots == b.padding_slots && a.layers().size() == b.layers().size() &&
-           a.pages.size() == b.pages.size();
-  };
-  std::vector<GroupRun> runs;
-  for (std::size_t i = 0; i < plan.groups.size(); ++i) {
-    if (!runs.empty() && alike(plan.groups[runs.back().first], plan.groups[i]))
-      ++runs.back().count;
-    else
-      runs.push_back({i, 1});
-  }
-  return runs;
+/// "B" in a column of its own only where some row has bytes to lose.
+Audience where_any(const CachePlan& plan, std::int64_t BlockWaste::*bytes) {
+  const auto& waste = plan.waste.per_block;
+  const bool any = std::any_of(waste.begin(), waste.end(), [&](const BlockWaste& block) { return block.*bytes != 0; });
+  return any ? Audience::everyone : Audience::programs;
 }
 
 Cell share(std::int64_t part, std::int64_t whole) {
@@ -57,21 +50,24 @@ std::string state_text(const StateSpec& state) {
 }
 
 Table specs_table(const CachePlan& plan) {
+  const bool split = std::any_of(plan.specs.begin(), plan.specs.end(), [](const SpecPlan& spec) {
+    return spec.kernel_block_size_tokens != spec.block_size_tokens;
+  });
   Table table({{"spec", "spec"},
                {"kind", "kind", "", Align::left},
                {"layers", "layers"},
                {"layer_numbers", "layer numbers", "", Align::left},
                {"block_size_tokens", "block", "tokens"},
-               {"kernel_block_size_tokens", "kernel", "tokens"},
+               {"kernel_block_size_tokens", "kernel", "tokens", Align::right, split ? Audience::everyone : Audience::programs},
                {"layers_per_page", "layers", "a page"},
-               {"bytes_per_token", "token", "bytes/layer"},
+               {"bytes_per_token", "token", "bytes"},
                {"state_bytes", "state", "bytes"},
                {"unpadded_page_bytes", "unpadded", "bytes"},
-               {"padding_percent", "padding"}});
+               {"padding_percent", "pad"}});
   for (const SpecPlan& spec : plan.specs) {
     std::optional<std::int64_t> token_bytes, state_bytes;
     (spec.state ? state_bytes : token_bytes) = spec.state ? spec.state->bytes : spec.bytes_per_token;
-    table.add_row({spec.id, spec_name(spec), static_cast<std::int64_t>(spec.layers.size()), human_list(spec.layers),
+    table.add_row({spec.id, spec_name(spec), static_cast<std::int64_t>(spec.layers.size()), short_list(spec.layers),
                    spec.block_size_tokens, spec.kernel_block_size_tokens, spec.layers_per_page, cell_of(token_bytes),
                    cell_of(state_bytes), spec.unpadded_page_bytes, Percent{spec.padding_percent}});
   }
@@ -79,12 +75,12 @@ Table specs_table(const CachePlan& plan) {
 }
 
 Table groups_table(const CachePlan& plan) {
-  Table table({{"groups", "groups"},
+  Table table({{"groups", "groups", "", Align::left},
                {"kind", "kind", "", Align::left},
                {"pages", "pages", "of each"},
                {"padding_slots", "empty slots", "of each"},
                {"layers", "layers of the first", "", Align::left}});
-  for (const GroupRun& run : like_groups(plan)) {
+  for (const PlanRun& run : group_runs(plan)) {
     const GroupPlan& group = plan.groups[run.first];
     table.add_row({run.numbers(), spec_name(spec_of(plan, group.spec)), static_cast<std::int64_t>(group.pages.size()),
                    group.padding_slots, human_list(group.layers())});
@@ -93,15 +89,19 @@ Table groups_table(const CachePlan& plan) {
 }
 
 Table pools_table(const CachePlan& plan) {
-  std::vector<Column> columns{{"pool", "pool"}, {"bytes", "size"}};
+  const std::vector<PlanRun> runs = pool_runs(plan);
+  const bool alike = std::any_of(runs.begin(), runs.end(), [](const PlanRun& run) { return run.count > 1; });
+  std::vector<Column> columns{{"pools", "pools", "", Align::left}, {"bytes", "size", alike ? "of each" : ""}};
   for (const SpecPlan& spec : plan.specs)
-    columns.push_back({fmt::format("layers_of_spec_{}", spec.id), spec_name(spec) + " layers", "", Align::left});
+    columns.push_back({fmt::format("layers_of_spec_{}", spec.id), spec_name(spec) + " layers",
+                       alike ? "of the first" : "", Align::left});
   Table table(std::move(columns));
-  for (std::size_t pool = 0; pool < plan.pools.size(); ++pool) {
-    std::vector<Cell> cells{static_cast<std::int64_t>(pool), ByteCount{plan.pools[pool].bytes}};
+  for (const PlanRun& run : runs) {
+    const PoolPlan& pool = plan.pools[run.first];
+    std::vector<Cell> cells{run.numbers(), ByteCount{pool.bytes}};
     for (const SpecPlan& spec : plan.specs) {
       std::vector<std::int64_t> layers;
-      for (const LayerRef& user : plan.pools[pool].shared_by)
+      for (const LayerRef& user : pool.shared_by)
         if (user.spec == spec.id) layers.push_back(user.layer);
       cells.emplace_back(human_list(layers));
     }
@@ -117,8 +117,8 @@ Table capacity_table(const CachePlan& plan) {
                {"ideal_bytes_per_request", "ideal", "no paging"},
                {"over_ideal_percent", "over ideal"},
                {"fits", "fits"},
-               {"max_concurrency", "concurrency", "printed"},
-               {"usable_concurrency", "usable"},
+               {"max_concurrency", "fit", "printed"},
+               {"usable_concurrency", "fit", "usable"},
                {"kv_cache_tokens", "KV cache", "tokens"}});
   for (const CapacityPlan& capacity : plan.capacity)
     table.add_row({capacity.max_model_len, capacity.blocks_per_request, ByteCount{capacity.bytes_per_request},
@@ -156,14 +156,17 @@ std::vector<std::string> prefix_sentences(const CachePlan& plan) {
 }
 
 Table block_waste_table(const CachePlan& plan) {
-  Table table({{"groups", "groups"},
+  const auto cause = [&](const char* name, const char* title, const char* subtitle, std::int64_t BlockWaste::*bytes) {
+    return Column{name, title, subtitle, Align::right, where_any(plan, bytes)};
+  };
+  Table table({{"groups", "groups", "", Align::left},
                {"kind", "kind", "", Align::left},
-               {"state_padding_bytes", "state padding", "bytes"},
-               {"attention_padding_bytes", "attention padding", "bytes"},
-               {"short_pack_bytes", "short last pack", "bytes"},
-               {"empty_slot_bytes", "empty slots", "bytes"},
-               {"total_bytes", "lost in each block", "bytes"},
-               {"share_percent", "of its bytes"}});
+               cause("state_padding_bytes", "state", "padding", &BlockWaste::state_padding_bytes),
+               cause("attention_padding_bytes", "attention", "padding", &BlockWaste::attention_padding_bytes),
+               cause("short_pack_bytes", "short last", "pack", &BlockWaste::short_pack_bytes),
+               cause("empty_slot_bytes", "empty", "slots", &BlockWaste::empty_slot_bytes),
+               {"total_bytes", "lost in", "each block"},
+               {"share_percent", "of its", "bytes"}});
   const auto block_bytes = static_cast<std::int64_t>(plan.pools.size()) * plan.page_bytes;
   const auto add = [&](BlockWaste& sum, const BlockWaste& waste) {
     sum.state_padding_bytes += waste.state_padding_bytes;
@@ -178,7 +181,7 @@ Table block_waste_table(const CachePlan& plan) {
   };
   BlockWaste sum;
   for (const BlockWaste& waste : plan.waste.per_block) add(sum, waste);
-  for (const GroupRun& run : like_groups(plan))
+  for (const PlanRun& run : group_runs(plan))
     table.add_row(cells(run.numbers(), spec_name(spec_of(plan, plan.groups[run.first].spec)),
                         plan.waste.per_block.at(run.first), block_bytes));
   table.set_footer(cells("all", "one block of each", sum, block_bytes * static_cast<std::int64_t>(plan.groups.size())));
@@ -203,7 +206,7 @@ Table load_waste_table(const CachePlan& plan) {
   table.add_row(cells("wasted", "short last pack", load.short_pack_bytes));
   table.add_row(cells("wasted", "empty slots of short groups", load.empty_slot_bytes));
   table.add_row(cells("wasted", "tails of last blocks", load.block_tail_bytes));
-  table.add_row(cells("wasted", "null block", load.null_block_bytes));
+  table.add_row(cells("kept", "null block", load.null_block_bytes));
   table.add_row(cells("free", "blocks no request holds", load.free_bytes));
   table.set_footer(cells("all", "pools", load.pool_bytes));
   return table;
@@ -220,43 +223,79 @@ std::string load_sentence(const CachePlan& plan) {
                     ? fmt::format(" of {} tokens each", human_count(*longest))
                     : fmt::format(" of {} to {} tokens", human_count(*shortest), human_count(*longest));
   }
-  std::string text = fmt::format("With {}: used {} + wasted {} + free {} = {} bytes of pools", requests,
-                                 human_count(load.used_bytes()), human_count(load.wasted_bytes()),
-                                 human_count(load.free_bytes), human_count(load.pool_bytes));
+  std::string text = fmt::format("With {}: used {} + wasted {} + null block {} + free {} = {} bytes of pools",
+                                 requests, human_count(load.used_bytes()), human_count(load.wasted_bytes()),
+                                 human_count(load.null_block_bytes), human_count(load.free_bytes),
+                                 human_count(load.pool_bytes));
   if (plan.waste.unallocated_bytes > 0)
     text += fmt::format("; {} of the memory are no whole block and stay unallocated",
                         exact_bytes(plan.waste.unallocated_bytes));
   return text + ".";
 }
 
+Facts view_shapes(const CachePlan& plan) {
+  Facts facts;
+  const auto axes_text = [](const Layout& layout, const char* between, auto number) {
+    std::string text;
+    for (const Axis& axis : layout.axes())
+      text += fmt::format("{}{} {}", text.empty() ? "" : between, axis.name.view(), human_count(number(axis)));
+    return text;
+  };
+  std::vector<std::pair<std::int64_t, std::string>> seen;
+  for (const ViewPlan& view : plan.views) {
+    if (std::find(seen.begin(), seen.end(), std::pair(view.spec, view.tensor)) != seen.end()) continue;
+    seen.emplace_back(view.spec, view.tensor);
+    facts.entries.emplace_back(
+        fmt::format("{} {}", spec_name(spec_of(plan, view.spec)), view.tensor),
+        fmt::format("{} in {}, strides {}", axes_text(view.layout, " x ", [](const Axis& axis) { return axis.extent; }),
+                    to_string(view.dtype), axes_text(view.layout, "; ", [](const Axis& axis) { return axis.stride; })));
+  }
+  return facts;
+}
+
 Table views_table(const CachePlan& plan) {
-  Table table({{"kind", "kind", "", Align::left},
+  Table table({{"spec", "spec"},
+               {"kind", "kind", "", Align::left},
                {"tensor", "tensor", "", Align::left},
-               {"dtype", "dtype", "", Align::left},
-               {"pools", "pools", "", Align::left},
+               {"offset", "offset", "elements"},
                {"layers", "layers", "", Align::left},
-               {"layout", "shape:stride + offset", "elements", Align::left}});
+               {"pools", "pools", "", Align::left}});
   struct Alike {
     const ViewPlan* first;
-    std::vector<std::int64_t> pools;
-    std::vector<std::int64_t> layers;
+    std::set<std::int64_t> layers, pools;
   };
   std::vector<Alike> rows;
+  std::map<std::tuple<std::int64_t, std::string, std::int64_t>, std::size_t> row_of;
   for (const ViewPlan& view : plan.views) {
-    auto row = std::find_if(rows.begin(), rows.end(), [&](const Alike& alike) {
-      return alike.first->spec == view.spec && alike.first->tensor == view.tensor && alike.first->dtype == view.dtype &&
-             alike.first->layout == view.layout;
-    });
-    if (row == rows.end()) row = rows.insert(rows.end(), Alike{&view, {}, {}});
-    if (std::find(row->pools.begin(), row->pools.end(), view.pool) == row->pools.end()) row->pools.push_back(view.pool);
-    row->layers.push_back(view.layer);
+    const auto [found, is_new] = row_of.try_emplace({view.spec, view.tensor, view.layout.offset()}, rows.size());
+    if (is_new) rows.push_back({&view, {}, {}});
+    rows[found->second].layers.insert(view.layer);
+    rows[found->second].pools.insert(view.pool);
   }
-  for (Alike& row : rows) {
-    std::sort(row.pools.begin(), row.pools.end());
-    std::sort(row.layers.begin(), row.layers.end());
-    table.add_row({spec_name(spec_of(plan, row.first->spec)), row.first->tensor,
-                   std::string(to_string(row.first->dtype)), human_list(row.pools), human_list(row.layers),
-                   to_string(row.first->layout)});
+  constexpr std::size_t most_rows = 16;  // of one tensor
+  const auto list = [](const std::set<std::int64_t>& values) {
+    return human_list(std::vector<std::int64_t>(values.begin(), values.end()));
+  };
+  for (std::size_t first = 0; first < rows.size();) {
+    std::size_t end = first + 1;
+    while (end < rows.size() && rows[end].first->spec == rows[first].first->spec &&
+           rows[end].first->tensor == rows[first].first->tensor)
+      ++end;
+    const bool shortened = end - first > most_rows;
+    if (shortened) {  // the layers of a large pack begin evenly spaced: one row for all of them
+      for (std::size_t row = first + 1; row < end; ++row) {
+        rows[first].layers.merge(rows[row].layers);
+        rows[first].pools.merge(rows[row].pools);
+      }
+    }
+    for (std::size_t row = first; row < (shortened ? first + 1 : end); ++row) {
+      const ViewPlan& view = *rows[row].first;
+      const std::string offsets = fmt::format("0 to {} by {}", human_count(rows[end - 1].first->layout.offset()),
+                                              human_count(rows[first + 1 < end ? first + 1 : first].first->layout.offset()));
+      table.add_row({view.spec, spec_name(spec_of(plan, view.spec)), view.tensor,
+                     shortened ? Cell(offsets) : Cell(view.layout.offset()), list(rows[row].layers), list(rows[row].pools)});
+    }
+    first = end;
   }
   return table;
 }

@@ -18,7 +18,7 @@ Table specs_table(const CachePlan& plan);
 /// One row per run of groups that are alike but for their layers; the layers are those of the first of them.
 Table groups_table(const CachePlan& plan);
 
-/// One row per pool and one column per spec: the layers that share it.
+/// One row per run of pools that are alike but for their layers, one column per spec: the layers that share the first.
 Table pools_table(const CachePlan& plan);
 
 /// One row per length that was asked about.
@@ -36,7 +36,10 @@ Table load_waste_table(const CachePlan& plan);
 /// The load in words.
 std::string load_sentence(const CachePlan& plan);
 
-/// One row per distinct layout, "shape:stride + offset" in elements, with the pools and layers that have it.
+/// Extents and strides, in elements, of each tensor of each spec; all pages of a spec are laid out alike.
+Facts view_shapes(const CachePlan& plan);
+/// Where the views begin: one row per spec, tensor and offset, with the layers and pools that have it; the layers of a
+/// large pack share one row.
 Table views_table(const CachePlan& plan);
 
 /// Memory of the attention biases of the stated batch in each mode. Pre: the plan has a workspace.

@@ -41,6 +41,15 @@ bool has_split_blocks(const PlanSet& set) {
   });
 }
 
+/// Is there a shortest prefix that can hit, other than simply the block?
+bool prefix_is_news(const PlanSet& set) {
+  return std::any_of(set.plans.begin(), set.plans.end(), [](const CachePlan& plan) {
+    const SpecPlan* spec = packed_attention(plan);
+    const auto& shortest = plan.prefix.min_cacheable_prefix_tokens;
+    return shortest && (spec == nullptr || *shortest != spec->block_size_tokens);
+  });
+}
+
 /// A number of the packed attention layers, empty without any.
 auto of_attention(std::int64_t SpecPlan::* field) {
   return [field](const CachePlan& plan, const CapacityPlan&) {
@@ -95,9 +104,9 @@ std::vector<PlanColumn> layout_columns(bool with_other, bool with_kernel) {
         with_kernel ? Audience::everyone : programs},
        of_attention(&SpecPlan::kernel_block_size_tokens)},
       {{"page_bytes", "page", "bytes"}, of_plan(&CachePlan::page_bytes)},
-      {{"padding_percent", "padding"}, state_padding},
-      {{"packs", "packs"}, of_attention(&SpecPlan::num_pages)},
-      {{"pools", "pools"},
+      {{"padding_percent", "pad"}, state_padding},
+      {{"packs", "packs", "", Align::right, programs}, of_attention(&SpecPlan::num_pages)},
+      {{"pools", "pools", "", Align::right, programs},
        [](const CachePlan& plan, const CapacityPlan&) { return Cell(std::int64_t(plan.pools.size())); }},
       {{"groups", "groups", with_other ? "att+rec+other" : "att+rec", Align::right, people},
        [with_other](const CachePlan& plan, const CapacityPlan&) { return groups_text(plan, with_other); }},
@@ -108,7 +117,7 @@ std::vector<PlanColumn> layout_columns(bool with_other, bool with_kernel) {
       {{"other_groups", "other groups", "", Align::right, programs},
        [](const CachePlan& plan, const CapacityPlan&) { return Cell(count_groups(plan).other); }},
       {{"num_blocks", "blocks"}, of_plan(&CachePlan::num_blocks)},
-      {{"usable_blocks", "usable"}, of_plan(&CachePlan::usable_blocks)},
+      {{"usable_blocks", "usable", "", Align::right, programs}, of_plan(&CachePlan::usable_blocks)},
   };
 }
 
@@ -125,9 +134,9 @@ std::vector<PlanColumn> capacity_columns() {
        [](const CachePlan&, const CapacityPlan& capacity) { return Cell(Percent{over_ideal_percent(capacity)}); }},
       {{"fits", "fits", "", Align::left, programs},
        [](const CachePlan&, const CapacityPlan& capacity) { return Cell(capacity.fits); }},
-      {{"max_concurrency", "requests", "printed"},
+      {{"max_concurrency", "fit", "printed"},
        [](const CachePlan&, const CapacityPlan& capacity) { return Cell(Real{capacity.max_concurrency}); }},
-      {{"usable_concurrency", "requests", "usable"},
+      {{"usable_concurrency", "fit", "usable"},
        [](const CachePlan&, const CapacityPlan& capacity) { return Cell(Real{capacity.usable_concurrency}); }},
       {{"kv_cache_tokens", "KV cache", "tokens"}, of_capacity(&CapacityPlan::kv_cache_tokens)},
       {{"kv_cache_tokens_by_concurrency", "by concurrency", "tokens", Align::right, programs},
@@ -137,7 +146,8 @@ std::vector<PlanColumn> capacity_columns() {
   };
 }
 
-std::vector<PlanColumn> limit_columns() {
+/// `with_prefix`: people need to see the shortest prefix that can hit.
+std::vector<PlanColumn> limit_columns(bool with_prefix) {
   constexpr Audience programs = Audience::programs;
   const auto bytes_at_load = [](auto bytes) {
     return [bytes](const CachePlan& plan, const CapacityPlan&) { return Cell(ByteCount{bytes(plan.waste.at_load)}); };
@@ -151,7 +161,7 @@ std::vector<PlanColumn> limit_columns() {
        of_plan(&CachePlan::one_token_request_bytes)},
       {{"match_unit_tokens", "match unit", "tokens", Align::right, programs},
        [](const CachePlan& plan, const CapacityPlan&) { return Cell(plan.prefix.match_unit_tokens); }},
-      {{"min_cacheable_prefix_tokens", "shortest", "prefix"},
+      {{"min_cacheable_prefix_tokens", "shortest", "prefix", Align::right, with_prefix ? Audience::everyone : programs},
        [](const CachePlan& plan, const CapacityPlan&) {
          return cell_of(plan.prefix.min_cacheable_prefix_tokens);
        }},
@@ -167,7 +177,8 @@ std::vector<PlanColumn> limit_columns() {
 /// Rows for every length, or for the one given.
 Table build(const PlanSet& set, std::optional<std::int64_t> only_length) {
   std::vector<PlanColumn> columns = set_columns(set);
-  for (auto& more : {layout_columns(has_other_groups(set), has_split_blocks(set)), capacity_columns(), limit_columns()})
+  for (auto& more : {layout_columns(has_other_groups(set), has_split_blocks(set)), capacity_columns(),
+                     limit_columns(prefix_is_news(set))})
     columns.insert(columns.end(), more.begin(), more.end());
   std::vector<Column> headings;
   for (const PlanColumn& column : columns) headings.push_back(column.column);
@@ -187,7 +198,7 @@ Table build(const PlanSet& set, std::optional<std::int64_t> only_length) {
 
 std::vector<PlanColumn> plan_columns() {
   std::vector<PlanColumn> columns = layout_columns(true, true);
-  for (auto& more : {capacity_columns(), limit_columns()}) columns.insert(columns.end(), more.begin(), more.end());
+  for (auto& more : {capacity_columns(), limit_columns(true)}) columns.insert(columns.end(), more.begin(), more.end());
   std::erase_if(columns, [](const PlanColumn& column) { return column.column.audience == Audience::people; });
   return columns;
 }
@@ -218,12 +229,6 @@ const SpecPlan* largest_state(const CachePlan& plan) {
   for (const SpecPlan& spec : plan.specs)
     if (spec.state && (largest == nullptr || spec.state->bytes > largest->state->bytes)) largest = &spec;
   return largest;
-}
-
-double over_ideal_percent(const CapacityPlan& capacity) {
-  if (capacity.ideal_bytes_per_request == 0) return 0;
-  const auto ideal = static_cast<double>(capacity.ideal_bytes_per_request);
-  return 100.0 * (static_cast<double>(capacity.bytes_per_request) - ideal) / ideal;
 }
 
 }  // namespace hybridkv

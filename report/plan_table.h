@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "planner/cache_plan.h"
+#include "planner/capacity.h"
 #include "report/table.h"
 
 namespace hybridkv {
@@ -35,8 +36,5 @@ const SpecPlan* packed_attention(const CachePlan& plan);
 
 /// The largest recurrent state, which decides the page; null where the model has none.
 const SpecPlan* largest_state(const CachePlan& plan);
-
-/// How many percent of the ideal bytes paging adds to one request; 0 where the ideal is 0.
-double over_ideal_percent(const CapacityPlan& capacity);
 
 }  // namespace hybridkv

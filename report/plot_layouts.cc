@@ -43,7 +43,6 @@ constexpr WasteCause waste_causes[] = {
     {"block tails", "block_tail_bytes", &LoadWaste::block_tail_bytes},
     {"state padding", "state_padding_bytes", &LoadWaste::state_padding_bytes},
     {"attention padding", "attention_padding_bytes", &LoadWaste::attention_padding_bytes},
-    {"null block", "null_block_bytes", &LoadWaste::null_block_bytes},
 };
 
 std::vector<PlotSeries> waste_series(const PlanSet& set) {
@@ -71,7 +70,7 @@ std::string load_text(const PlanSet& set) {
 
 std::int64_t block_of(const CachePlan& plan) {
   const SpecPlan* attention = packed_attention(plan);
-  return attention != nullptr ? attention->block_size_tokens : plan.prefix.match_unit_tokens;
+  return (attention != nullptr ? *attention : plan.specs.front()).block_size_tokens;
 }
 
 /// Lengths at which a request of some plan begins a block, and the tokens before: the corners of its stairs.

@@ -66,6 +66,44 @@ std::string text_line(const std::vector<TextColumn>& columns, Text text_of) {
   return line.substr(0, line.find_last_not_of(' ') + 1);
 }
 
+/// Columns in parts that fit the width; every part begins with the first column, and has at least one more.
+std::vector<std::vector<TextColumn>> folded(const std::vector<TextColumn>& columns, std::size_t width) {
+  std::vector<std::vector<TextColumn>> parts;
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (parts.empty() || (used + 2 + columns[i].width > width && parts.back().size() > 1)) {
+      parts.push_back({columns.front()});
+      used = columns.front().width;
+      if (i == 0) continue;
+    }
+    parts.back().push_back(columns[i]);
+    used += 2 + columns[i].width;
+  }
+  return parts;
+}
+
+/// One part of a table, or all of it.
+std::string part_text(const std::vector<TextColumn>& columns, const Table& table, const Style& style) {
+  const bool subtitles =
+      std::any_of(columns.begin(), columns.end(), [](const TextColumn& column) { return !column.subtitle.empty(); });
+  const std::string margin = table.marked_row() ? "  " : "";
+  std::string rule;
+  for (const TextColumn& column : columns) rule += (rule.empty() ? "" : "  ") + std::string(column.width, '-');
+
+  std::string text = margin + bold(text_line(columns, [](const TextColumn& c) { return c.title; }), style) + "\n";
+  if (subtitles) text += margin + dim(text_line(columns, [](const TextColumn& c) { return c.subtitle; }), style) + "\n";
+  text += margin + dim(rule, style) + "\n";
+  for (std::size_t row = 0; row < table.rows().size(); ++row) {
+    const std::string line = text_line(columns, [&](const TextColumn& c) { return c.cells[row]; });
+    text += row == table.marked_row() ? green("* " + line, style) + "\n" : margin + line + "\n";
+  }
+  if (table.footer()) {
+    text += margin + dim(rule, style) + "\n";
+    text += margin + bold(text_line(columns, [](const TextColumn& c) { return c.footer; }), style) + "\n";
+  }
+  return text;
+}
+
 std::string markdown_line(const std::vector<std::string>& cells) {
   std::string line = "|";
   for (const std::string& cell : cells) line += " " + cell + " |";
@@ -141,26 +179,12 @@ std::string csv_cell(const Cell& cell) { return quote_csv(raw_cell(cell)); }
 
 std::string render_text(const Table& table, const Style& style) {
   std::vector<TextColumn> columns;
-  bool subtitles = false;
-  for (std::size_t position : columns_for(Audience::people, table)) {
-    columns.push_back(text_column(table, position));
-    subtitles = subtitles || !columns.back().subtitle.empty();
-  }
-  const std::string margin = table.marked_row() ? "  " : "";
-  std::string rule;
-  for (const TextColumn& column : columns) rule += (rule.empty() ? "" : "  ") + std::string(column.width, '-');
-
-  std::string text = margin + bold(text_line(columns, [](const TextColumn& c) { return c.title; }), style) + "\n";
-  if (subtitles) text += margin + dim(text_line(columns, [](const TextColumn& c) { return c.subtitle; }), style) + "\n";
-  text += margin + dim(rule, style) + "\n";
-  for (std::size_t row = 0; row < table.rows().size(); ++row) {
-    const std::string line = text_line(columns, [&](const TextColumn& c) { return c.cells[row]; });
-    text += row == table.marked_row() ? green("* " + line, style) + "\n" : margin + line + "\n";
-  }
-  if (table.footer()) {
-    text += margin + dim(rule, style) + "\n";
-    text += margin + bold(text_line(columns, [](const TextColumn& c) { return c.footer; }), style) + "\n";
-  }
+  for (std::size_t position : columns_for(Audience::people, table)) columns.push_back(text_column(table, position));
+  const std::size_t margin = table.marked_row() ? 2 : 0;
+  const auto width = static_cast<std::size_t>(std::max(style.width, 20));
+  std::string text;
+  for (const std::vector<TextColumn>& part : folded(columns, width > margin ? width - margin : 0))
+    text += (text.empty() ? "" : "\n") + part_text(part, table, style);
   return text;
 }
 

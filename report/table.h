@@ -88,7 +88,8 @@ std::string raw_cell(const Cell& cell);
 /// The same as a field of CSV, quoted as in RFC 4180 where that is needed.
 std::string csv_cell(const Cell& cell);
 
-/// Aligned text: headings of one or two lines, a line of dashes, the rows; lines end without spaces.
+/// Aligned text: headings of one or two lines, a line of dashes, the rows; lines end without spaces. A table wider than
+/// style.width is folded: the columns that fit, then the others below it, each part behind the first column.
 std::string render_text(const Table& table, const Style& style = {});
 /// A GitHub table; title and subtitle make one heading.
 std::string render_markdown(const Table& table);

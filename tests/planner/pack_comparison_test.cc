@@ -33,8 +33,8 @@ TEST_CASE("golden: N = 3 costs fewest bytes at 32,768 tokens, and the sentence s
   const PackComparison comparison = compare_packs(plans);
   CHECK(plans[comparison.best].attention_pack_size == 3);
   CHECK(comparison.reason ==
-        "N = 3 costs fewest bytes per request of 32768 tokens in mode align: 670.3 MiB (65 ids of 10.31 MiB, no short "
-        "pack and no empty slot; 3 divides the 15 attention layers), against 675.5 MiB at N = 1 (22 ids of 30.70 MiB, no "
+        "N = 3 costs fewest bytes per request of 32,768 tokens in mode align: 670.3 MiB (65 ids of 10.3 MiB, no short "
+        "pack and no empty slot; 3 divides the 15 attention layers), against 675.5 MiB at N = 1 (22 ids of 30.7 MiB, no "
         "short pack and no empty slot).");
 }
 
@@ -49,8 +49,21 @@ TEST_CASE("golden: the reason for a beaten pack has the numbers of both") {
   const PackComparison comparison = compare_packs(plans);
   REQUIRE(comparison.dominated.size() == 1);
   CHECK(comparison.dominated[0].reason ==
-        "N = 5 beats N = 4 in every respect: block 432 against 528 tokens, 670.8 against 717.8 MiB per request of 32768 "
-        "tokens, concurrency 61.05 against 57.05");
+        "N = 5 beats N = 4 in every respect: block 432 against 528 tokens, 670.8 MiB against 717.8 MiB per request of "
+        "32,768 tokens, 61.05 against 57.05 requests at once");
+}
+
+TEST_CASE("regression: the layers that N divides are all of the model's attention layers, whatever their kinds") {
+  // 10 layers with full attention, 2 with a window, 36 states.
+  ModelSpec model = hybrid_model("two kinds", 48, full_attention(2, 256, 32), qwen_gdn(16, 64),
+                                 [](std::int64_t i) { return i % 4 == 3; });
+  for (const std::size_t layer : {3, 27}) model.layers[layer].attention = sliding_attention(2, 256, 1024);
+  const EngineSpec engine{.tensor_parallel = 2, .cache_mode = CacheMode::align, .memory_bytes = 40 * gib};
+  const auto reason = [&](std::vector<std::int64_t> packs) {
+    return compare_packs(make_plans(model, engine, {.max_model_lens = {262'144}}, packs).plans).reason;
+  };
+  CHECK(reason({2}).find("; 2 divides the 2 sliding_window and the 10 full_attention layers)") != std::string::npos);
+  CHECK(reason({5}).find("divides") == std::string::npos);  // the window's pack of 5 holds 2
 }
 
 TEST_CASE("edge: one plan is best, equal plans beat nobody, ties go to the smaller block") {

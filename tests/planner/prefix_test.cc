@@ -96,6 +96,13 @@ TEST_CASE("golden: granularity of Qwen3.5-397B at TP2") {
   const PrefixPlan none = prefix_of(qwen35_397b(), {.tensor_parallel = 2});
   CHECK(!none.cacheable);
   CHECK(!none.min_cacheable_prefix_tokens);
+  CHECK(none.match_unit_tokens == 2096);  // that of attention; with the state's whole sequence it would be 4,292,608
+}
+
+TEST_CASE("regression: states alone have no match unit in mode none, and their block in the others") {
+  const ModelSpec states = hybrid_model("states", 2, full_attention(1, 8), qwen_gdn(1, 1), [](auto) { return false; });
+  CHECK(prefix_of(states, {}).match_unit_tokens == 0);
+  CHECK(prefix_of(states, {.cache_mode = CacheMode::align}).match_unit_tokens == 16);
 }
 
 TEST_CASE("edge: attention alone is found again in every mode") {

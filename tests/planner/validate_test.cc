@@ -65,6 +65,14 @@ TEST_CASE("edge: lengths are asked for, and are lengths") {
   CHECK(refusal([](Specs& s) { s.limits.load_tokens = {5, -1}; }) == "limits.load_tokens: must be at least 1, is -1");
 }
 
+TEST_CASE("edge: more lengths than anybody asks about are refused before any work") {
+  const std::vector<std::int64_t> many(4'097, 16);
+  CHECK(refusal([&](Specs& s) { s.limits.max_model_lens = many; }) ==
+        "limits.max_model_len: 4097 lengths are too many; at most 4096");
+  CHECK(refusal([&](Specs& s) { s.limits.load_tokens = many; }) ==
+        "limits.load_tokens: 4097 lengths are too many; at most 4096");
+}
+
 TEST_CASE("edge: layers of every family name their field and number") {
   const auto with = [](const RecurrentSpec& layer) {
     return refusal([&](Specs& s) { s.model.layers.back() = {std::nullopt, layer}; });

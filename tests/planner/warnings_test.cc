@@ -27,7 +27,7 @@ std::string warned(const CachePlan& plan, const std::string& code) {
 TEST_CASE("golden: a block of 2096 never hits with prompts of 2096, one of 2097 may") {
   LimitsSpec limits{.max_model_lens = {32'768}, .longest_prompt_tokens = 2096};
   CHECK(warned(make_plan(qwen35_397b(), qwen_engine(CacheMode::align), limits), "block_exceeds_prompts") ==
-        "prefix caching can never hit: the longest prompt is 2096 tokens, and a prompt must be longer than 2096 tokens "
+        "prefix caching can never hit: the longest prompt is 2,096 tokens, and a prompt must be longer than 2,096 tokens "
         "to match a whole block; a larger attention_pack_size makes the block smaller");
   limits.longest_prompt_tokens = 2097;
   CHECK(warned(make_plan(qwen35_397b(), qwen_engine(CacheMode::align), limits), "block_exceeds_prompts").empty());
@@ -39,7 +39,7 @@ TEST_CASE("golden: a block of 2096 never hits with prompts of 2096, one of 2097 
 TEST_CASE("edge: a longest prompt of whole blocks hits nothing when it comes again, in mode align only") {
   LimitsSpec limits{.max_model_lens = {32'768}, .longest_prompt_tokens = 3 * 2096};
   CHECK(warned(make_plan(qwen35_397b(), qwen_engine(CacheMode::align), limits), "knife_edge_length")
-            .starts_with("a prompt of 6288 tokens, the longest, is 3 blocks of 2096 exactly"));
+            .starts_with("a prompt of 6,288 tokens, the longest, is 3 blocks of 2,096 exactly"));
   CHECK(warned(make_plan(qwen35_397b(), qwen_engine(CacheMode::all), limits), "knife_edge_length").empty());
   limits.longest_prompt_tokens = 3 * 2096 + 1;
   CHECK(warned(make_plan(qwen35_397b(), qwen_engine(CacheMode::align), limits), "knife_edge_length").empty());
@@ -49,7 +49,7 @@ TEST_CASE("edge: a step below the block is told, one of exactly a block is not")
   EngineSpec engine = qwen_engine(CacheMode::align);
   engine.max_num_batched_tokens = 2095;
   CHECK(warned(make_plan(qwen35_397b(), engine, {.max_model_lens = {32'768}}), "budget_below_block")
-            .starts_with("a step of 2095 tokens never reaches the end of a block of 2096"));
+            .starts_with("a step of 2,095 tokens never reaches the end of a block of 2,096"));
   engine.max_num_batched_tokens = 2096;
   CHECK(warned(make_plan(qwen35_397b(), engine, {.max_model_lens = {32'768}}), "budget_below_block").empty());
   engine.max_num_batched_tokens = 2095;
@@ -60,15 +60,15 @@ TEST_CASE("edge: a step below the block is told, one of exactly a block is not")
 TEST_CASE("golden: without a longest prompt the longest sequence counts") {
   const LimitsSpec limits{.max_model_lens = {512, 1024}};
   CHECK(warned(make_plan(qwen35_397b(), qwen_engine(CacheMode::all), limits), "block_exceeds_prompts")
-            .find("the longest sequence is 1024 tokens") != std::string::npos);
+            .find("the longest sequence is 1,024 tokens") != std::string::npos);
 }
 
 TEST_CASE("golden: a pool at its exact bound can never finish one request") {
   EngineSpec engine{.cache_mode = CacheMode::align, .speculative_tokens = 3};
   engine.num_blocks = 69;
   CHECK(warned(make_plan(two_layer_model(), engine, {.max_model_lens = {1024}}), "pool_at_bound") ==
-        "the pools hold exactly the 69 blocks that one request of 1024 tokens needs, but block 0 is the null block: such "
-        "a request stops at 1008 tokens and never finishes; give memory for one block more");
+        "the pools hold exactly the 69 blocks that one request of 1,024 tokens needs, but block 0 is the null block: such "
+        "a request stops at 1,008 tokens and never finishes; give memory for one block more");
   engine.num_blocks = 70;
   CHECK(make_plan(two_layer_model(), engine, {.max_model_lens = {1024}}).warnings.empty());
 }
@@ -78,14 +78,14 @@ TEST_CASE("golden: a length that does not fit is told beside one that does") {
   engine.num_blocks = 11;
   const CachePlan plan = make_plan(two_layer_model(), engine, {.max_model_lens = {16, 1024}});
   CHECK(warned(plan, "length_does_not_fit") ==
-        "one request of 1024 tokens needs 65 blocks, the pools have 11; the longest that fits is 144 tokens");
+        "one request of 1,024 tokens needs 65 blocks, the pools have 11; the longest that fits is 144 tokens");
   CHECK(plan.warnings.size() == 1);
 }
 
 TEST_CASE("golden: a short last pack says what it wastes") {
   const CachePlan plan = make_plan(qwen35_397b(), qwen_engine(CacheMode::align, 4), {.max_model_lens = {32'768}});
   CHECK(warned(plan, "short_pack") ==
-        "the last pack of the 15 full_attention layers holds 3 of 4: every block wastes 540672 bytes for the missing 1");
+        "the last pack of the 15 full_attention layers holds 3 of 4: every block wastes 540,672 bytes for the missing 1");
   CHECK(make_plan(qwen35_397b(), qwen_engine(CacheMode::align, 5), {.max_model_lens = {32'768}}).warnings.empty());
 }
 

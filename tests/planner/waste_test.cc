@@ -19,7 +19,9 @@ CachePlan qwen_plan(std::int64_t pack, std::vector<std::int64_t> load = {}) {
   return make_plan(qwen35_397b(), engine, {.max_model_lens = {32'768}, .load_tokens = std::move(load)});
 }
 
-std::int64_t accounted(const LoadWaste& load) { return load.used_bytes() + load.wasted_bytes() + load.free_bytes; }
+std::int64_t accounted(const LoadWaste& load) {
+  return load.used_bytes() + load.wasted_bytes() + load.null_block_bytes + load.free_bytes;
+}
 
 }  // namespace
 
@@ -67,9 +69,9 @@ TEST_CASE("golden: every byte of the pools under a stated load") {
 }
 
 TEST_CASE("golden: a page padded for attention, and gaps inside a state") {
-  ModelSpec model;  // a1 = 64 and 32; conv of 3 x 3 bytes before an fp32 state
+  ModelSpec model;  // a1 = 64 and 48, whose pages do not divide; conv of 3 x 3 bytes before an fp32 state
   const Mamba2Spec recurrent{.heads = 1, .head_dim = 1, .state_size = 1, .conv_kernel = 4};
-  model.layers = {{full_attention(2, 8), recurrent}, {full_attention(1, 8), std::nullopt}};
+  model.layers = {{full_attention(2, 8), recurrent}, {full_attention(1, 12), std::nullopt}};
   EngineSpec engine{.conv_dtype = DType::fp8_e4m3, .ssm_dtype = DType::fp32};
   engine.num_blocks = 100;
   const CachePlan plan = make_plan(model, engine, {.max_model_lens = {64}});
@@ -78,8 +80,16 @@ TEST_CASE("golden: a page padded for attention, and gaps inside a state") {
   CHECK(plan.specs[1].state->bytes == 9 + 3 + 4);
   CHECK(plan.specs[1].state->padding_bytes == 3);
   CHECK(plan.waste.per_block[1].state_padding_bytes == 1024 - 13);
-  CHECK(plan.waste.per_block[2].attention_padding_bytes == 512);
-  CHECK(plan.specs[2].padding_percent == 100.0);
+  CHECK(plan.waste.per_block[2].attention_padding_bytes == 256);
+  CHECK(plan.specs[2].padding_percent == 100.0 * 256 / 768);
+}
+
+TEST_CASE("regression: the null block is no waste of the requests that run") {
+  // A request that fills its blocks wastes nothing but padding: 22 ids of 15 pages.
+  const LoadWaste load = qwen_plan(1, {16 * 2096}).waste.at_load;
+  CHECK(load.null_block_bytes == 15 * std::int64_t(2'146'304));
+  CHECK(load.block_tail_bytes == 0);
+  CHECK(load.wasted_bytes() == 3 * 2 * 15 * std::int64_t(2'146'304 - 2'134'016));
 }
 
 TEST_CASE("golden: the default load is one request of the longest length that fits") {

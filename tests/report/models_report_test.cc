@@ -37,15 +37,16 @@ ListedModel attention_only() {
 TEST_CASE("golden: the list of models for people, worked by hand") {
   const std::vector<ListedModel> models{small_model(), attention_only()};
   CHECK(render_models(models, Format::table) ==
-        "model           family  attention  recurrent     a1      M   block   padding  verified\n"
-        "                        layers        layers  bytes  bytes  tokens\n"
-        "--------------  ------  ---------  ---------  -----  -----  ------  --------  ------------------------\n"
-        "small           gdn     1 full             1     32    176      16  190.91 %  yes\n"
-        "attention-only          1 full             0     32             16            not layer order + 1 more\n"
+        "model           layers             a1      M   block       pad  not verified\n"
+        "                                bytes  bytes  tokens\n"
+        "--------------  --------------  -----  -----  ------  --------  --------------\n"
+        "small           1 full + 1 gdn     32    176      16  190.91 %\n"
+        "attention-only  1 full             32             16            layer order +1\n"
         "\n"
-        "On one rank, without any flag: a1 is what a token costs in one layer of attention, M one state of one recurrent "
-        "layer\n(the largest), block and padding those of the uniform page, N = 1. What is not verified could not be "
-        "confirmed in the\npublished config; csv and json give all of it and every source.\n"
+        "On one rank, without any flag: a1 is what a token costs in one layer of attention, M one state of\n"
+        "one recurrent layer (the largest), block and padding those of the uniform page, N = 1. What is not\n"
+        "verified could not be confirmed in the published config; csv and json name all of it, and every\n"
+        "source.\n"
         "\n"
         "  attention-only  also other, another\n");
 }

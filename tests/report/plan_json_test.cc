@@ -129,8 +129,21 @@ TEST_CASE("golden: the names of the issue, in their order") {
   CHECK(plan["groups"][1]["layers"] == Json({2}));
   CHECK(plan["waste"]["at_load"]["used_bytes"].get<std::int64_t>() +
             plan["waste"]["at_load"]["wasted_bytes"].get<std::int64_t>() +
+            plan["waste"]["at_load"]["null_block_bytes"].get<std::int64_t>() +
             plan["waste"]["at_load"]["free_bytes"].get<std::int64_t>() ==
         plan["waste"]["at_load"]["pool_bytes"].get<std::int64_t>());
+}
+
+TEST_CASE("law: written plan by plan it is the same text") {
+  const std::int64_t packs[] = {1, 2, 3};
+  for (const std::size_t count : {1, 3}) {
+    const PlanSet set = testing::tiny_plans(std::span(packs).first(count));
+    PlanSet shell = set;
+    for (CachePlan& plan : shell.plans) plan = {};
+    std::string text;
+    write_json(shell, [&](std::size_t i) { return set.plans[i]; }, [&](const std::string& piece) { text += piece; });
+    CHECK(text == json_text(to_json(set)));
+  }
 }
 
 TEST_CASE("edge: an extra says only what it adds") {

@@ -1,0 +1,186 @@
+#include "planner/page_sizes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "layout/checked.h"
+#include "layout/divisors.h"
+#include "planner/block_size.h"
+
+namespace hybridkv {
+
+namespace {
+
+constexpr const char* block_rule_source = "vLLM HybridAttentionMambaModelConfig";
+constexpr const char* unify_source = "vLLM unify_kv_cache_spec_page_size; states: vLLM PR 45207";
+
+/// The chunk that every scan of the model can start on: the least common multiple of the layers' own.
+std::optional<std::int64_t> model_scan_chunk(const ModelSpec& model) {
+  std::optional<std::int64_t> common;
+  for (const LayerSpec& layer : model.layers)
+    if (layer.recurrent)
+      if (const auto chunk = scan_chunk_tokens(*layer.recurrent)) common = checked_lcm(common.value_or(1), *chunk);
+  return common;
+}
+
+/// Attention whose pages and blocks are sized together; hidden states follow the page that comes out.
+bool takes_part(const SpecPlan& spec) { return spec.attention && !spec.auxiliary; }
+
+BlockSizeInputs block_inputs(const CachePlan& plan, const ModelSpec& model, const EngineSpec& engine) {
+  BlockSizeInputs inputs;
+  inputs.pack_size = engine.attention_pack_size;
+  inputs.scan_chunk_tokens = model_scan_chunk(model);
+  const auto num_layers = static_cast<std::int64_t>(model.layers.size());
+  std::int64_t of_helpers = 0;  // drafts and MTP layers of their own kind
+  for (const SpecPlan& spec : plan.specs) {
+    if (spec.auxiliary) continue;
+    if (spec.state) inputs.state_bytes = std::max(inputs.state_bytes, spec.state->bytes);
+    const bool own = !spec.draft && spec.layers.front() < num_layers;
+    std::int64_t& largest = own ? inputs.bytes_per_token : of_helpers;
+    largest = std::max(largest, spec.bytes_per_token);
+  }
+  if (inputs.bytes_per_token == 0) inputs.bytes_per_token = of_helpers;
+  return inputs;
+}
+
+std::string of_spec(const SpecPlan& spec) { return "of " + spec_label(spec); }
+
+/// B for attention and for states that are kept for prefixes; a state of mode none is the whole request.
+void set_blocks(CachePlan& plan, std::int64_t block, const EngineSpec& engine, std::int64_t longest) {
+  for (SpecPlan& spec : plan.specs) {
+    if (spec.attention && spec.auxiliary) continue;
+    const bool whole_sequence = spec.state && engine.cache_mode == CacheMode::none;
+    spec.block_size_tokens = whole_sequence ? longest : block;
+    if (spec.attention)
+      spec.unpadded_page_bytes = Checked(spec.layers_per_page) * spec.block_size_tokens * spec.bytes_per_token;
+  }
+}
+
+/// Attention whose page divides the largest one takes so many more tokens a block.
+void grow_blocks(CachePlan& plan, std::int64_t block, std::int64_t largest_page, const DerivationLog& log) {
+  for (SpecPlan& spec : plan.specs) {
+    if (!takes_part(spec) || largest_page % spec.unpadded_page_bytes != 0) continue;
+    const std::int64_t ratio = largest_page / spec.unpadded_page_bytes;
+    if (ratio == 1) continue;
+    log.add([&] {
+      return Decision{{"block " + of_spec(spec), Checked(block) * ratio, "tokens"},
+                      "block = largest page / (N * a1): this spec's page of B tokens divides the largest page",
+                      {{"largest page", largest_page, "bytes"},
+                       {"N", spec.layers_per_page, ""},
+                       {"a1", spec.bytes_per_token, "bytes"},
+                       {"B", block, "tokens"}},
+                      unify_source};
+    });
+    spec.block_size_tokens = Checked(block) * ratio;
+    spec.unpadded_page_bytes = largest_page;
+  }
+}
+
+void set_kernel_blocks(CachePlan& plan, std::int64_t block, const EngineSpec& engine, const DerivationLog& log) {
+  std::optional<std::int64_t> of_block;
+  for (SpecPlan& spec : plan.specs) {
+    if (spec.state) {
+      spec.kernel_block_size_tokens = spec.block_size_tokens;
+    } else if (takes_part(spec) && spec.block_size_tokens == block) {
+      if (!of_block) of_block = kernel_block_size(block, engine, log);
+      spec.kernel_block_size_tokens = *of_block;
+    } else if (takes_part(spec)) {
+      Derivation grown;
+      spec.kernel_block_size_tokens = kernel_block_size(spec.block_size_tokens, engine, grown);
+      grown.front().result.symbol = "kernel block " + of_spec(spec);
+      log.add([&] { return grown.front(); });
+    }
+  }
+}
+
+/// The largest divisor of the block that fits the page.
+void size_auxiliary(SpecPlan& spec, std::int64_t block, std::int64_t page_bytes, const DerivationLog& log) {
+  const std::int64_t most = page_bytes / spec.bytes_per_token;
+  if (most == 0)
+    throw SpecError("engine.hidden_state_size", fmt::format("one token takes {} bytes, more than a page of {}",
+                                                            spec.bytes_per_token, page_bytes));
+  const std::int64_t divisor = largest_divisor_at_most(block, most);
+  spec.block_size_tokens = spec.kernel_block_size_tokens = divisor;
+  spec.unpadded_page_bytes = Checked(divisor) * spec.bytes_per_token;
+  log.add([&] {
+    return Decision{{"block " + of_spec(spec), divisor, "tokens"},
+                    "the largest divisor d of B with d * bytes per token <= P",
+                    {{"B", block, "tokens"}, {"bytes per token", spec.bytes_per_token, "bytes"},
+                     {"P", page_bytes, "bytes"}},
+                    "vLLM get_kv_cache_groups"};
+  });
+}
+
+/// Blocks that are B, or the whole sequence of a state that is kept for no prefix.
+void derive_plain_blocks(const CachePlan& plan, std::int64_t block, const EngineSpec& engine, const DerivationLog& log) {
+  for (const SpecPlan& spec : plan.specs) {
+    const bool whole_sequence = spec.state && engine.cache_mode == CacheMode::none;
+    const bool plain = whole_sequence || spec.state || (takes_part(spec) && spec.block_size_tokens == block);
+    const Term own{"block", spec.block_size_tokens, "tokens"};
+    if (plain)
+      log.add([&] {
+        return Decision{{"block " + of_spec(spec), spec.block_size_tokens, "tokens"},
+                        whole_sequence ? "block = longest length: a state of mode none is that of the whole request"
+                                       : "block = B",
+                        {{whole_sequence ? "longest length" : "B", spec.block_size_tokens, "tokens"}},
+                        block_rule_source};
+      });
+    if (spec.state || spec.auxiliary)
+      log.add([&] {
+        return Decision{{"kernel block " + of_spec(spec), spec.kernel_block_size_tokens, "tokens"},
+                        "kernel block = block: no kernel splits it", {own}, block_rule_source};
+      });
+    else if (plain)
+      log.add([&] {
+        return Decision{{"kernel block " + of_spec(spec), spec.kernel_block_size_tokens, "tokens"}, "kernel block = b",
+                        {{"b", spec.kernel_block_size_tokens, "tokens"}}, block_rule_source};
+      });
+  }
+}
+
+Decision page_decision(const CachePlan& plan, const EngineSpec& engine) {
+  std::vector<Term> pages;
+  for (const SpecPlan& spec : plan.specs)
+    if (!(spec.attention && spec.auxiliary))
+      pages.push_back({(spec.state ? "M " : "N * block * a1 ") + of_spec(spec), spec.unpadded_page_bytes, "bytes"});
+  if (engine.page_alignment_bytes > 1) pages.push_back({"alignment", engine.page_alignment_bytes, "bytes"});
+  return {{"P", plan.page_bytes, "bytes"},
+          engine.page_alignment_bytes > 1
+              ? "P = the largest unpadded page, rounded up to the alignment; every other page is padded to it"
+              : "P = the largest unpadded page; every other page is padded to it",
+          std::move(pages),
+          "vLLM HybridAttentionMambaModelConfig; packs: vLLM PR 35703"};
+}
+
+}  // namespace
+
+void size_pages(CachePlan& plan, const ModelSpec& model, const EngineSpec& engine, const LimitsSpec& limits,
+                const DerivationLog& log) {
+  const std::int64_t block = attention_block_size(block_inputs(plan, model, engine), engine, log);
+  if (block > largest_tokens)
+    throw SpecError("engine.block_size_tokens",
+                    fmt::format("the block comes to {} tokens, more than the {} that any length may have; take smaller "
+                                "states, a smaller block or a larger attention_pack_size", block, largest_tokens));
+  set_blocks(plan, block, engine, *std::max_element(limits.max_model_lens.begin(), limits.max_model_lens.end()));
+  for (const SpecPlan& spec : plan.specs) plan.page_bytes = std::max(plan.page_bytes, spec.unpadded_page_bytes);
+  grow_blocks(plan, block, plan.page_bytes, log);
+  set_kernel_blocks(plan, block, engine, log);
+  plan.page_bytes = round_up(plan.page_bytes, engine.page_alignment_bytes);
+  log.add([&] { return page_decision(plan, engine); });
+  for (SpecPlan& spec : plan.specs)
+    if (spec.attention && spec.auxiliary) size_auxiliary(spec, block, plan.page_bytes, log);
+  derive_plain_blocks(plan, block, engine, log);
+  for (SpecPlan& spec : plan.specs) {
+    const std::int64_t padding = plan.page_bytes - spec.unpadded_page_bytes;
+    spec.padding_percent = 100.0 * static_cast<double>(padding) / static_cast<double>(spec.unpadded_page_bytes);
+    log.add([&] {
+      return Decision{{"padding " + of_spec(spec), spec.padding_percent, "%"},
+                      "padding = 100 * (P - unpadded) / unpadded",
+                      {{"P", plan.page_bytes, "bytes"}, {"unpadded", spec.unpadded_page_bytes, "bytes"}},
+                      "vLLM HybridAttentionMambaModelConfig"};
+    });
+  }
+}
+
+}  // namespace hybridkv

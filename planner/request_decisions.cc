@@ -1,0 +1,192 @@
+#include "planner/request_decisions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "layout/checked.h"
+#include "layout/number_text.h"
+#include "planner/block_ids.h"
+#include "planner/capacity.h"
+#include "planner/sum_rule.h"
+
+namespace hybridkv {
+
+namespace {
+
+constexpr const char* capacity_source = "vLLM max_memory_usage_bytes, get_max_concurrency_for_kv_cache_config";
+constexpr const char* own_source = "arithmetic of this plan";
+
+std::int64_t groups_of(const CachePlan& plan, const SpecPlan& spec) {
+  return std::count_if(plan.groups.begin(), plan.groups.end(),
+                       [&](const GroupPlan& group) { return group.spec == spec.id; });
+}
+
+std::int64_t layers_of(const SpecPlan& spec) { return static_cast<std::int64_t>(spec.layers.size()); }
+
+/// The rule of group_block_ids with its inputs.
+std::string ids_rule(const CachePlan& plan, const SpecPlan& spec, std::int64_t tokens, std::vector<Term>& inputs) {
+  const Term length{"L", tokens, "tokens"}, block{"block", spec.block_size_tokens, "tokens"};
+  if (spec.state) {
+    const Term drafts{"s", plan.speculative_tokens, "tokens"};
+    inputs = plan.cache_mode == CacheMode::all ? std::vector<Term>{length, block, drafts} : std::vector<Term>{drafts};
+    switch (plan.cache_mode) {
+      case CacheMode::none: return "ids = 1 + s: one running state, mode none";
+      case CacheMode::align: return "ids = 2 + s: the running state and the checkpoint before it, mode align";
+      case CacheMode::all: return "ids = ceil(L / block) + s: a checkpoint at every boundary, mode all";
+    }
+  }
+  inputs = {length, block};
+  if (spec.attention->window_tokens == 0) return "ids = ceil(L / block)";
+  inputs.push_back({"window", spec.attention->window_tokens, "tokens"});
+  inputs.push_back({"batch", plan.max_num_batched_tokens, "tokens"});
+  return spec.attention->kind == AttentionKind::sliding_window ? "ids = ceil(min(window - 1 + batch, L) / block) + 1"
+                                                               : "ids = ceil(min(window + batch, L) / block)";
+}
+
+std::string numbered(const char* what, const SpecPlan& spec) { return fmt::format("{} {}", what, spec.id); }
+
+std::int64_t extra_ids(const CachePlan& plan) {
+  Checked ids = 0;
+  for (const ExtraPlan& extra : plan.extras) ids += extra.blocks_per_request;
+  return ids;
+}
+
+SumRule ids_sum(const CachePlan& plan, std::int64_t tokens) {
+  SumRule sum;
+  for (const SpecPlan& spec : plan.specs)
+    sum.add(numbered("groups", spec) + " * " + numbered("ids", spec),
+            {{numbered("groups", spec), groups_of(plan, spec), ""},
+             {numbered("ids", spec), group_block_ids(plan, spec, tokens), "blocks"}});
+  if (const std::int64_t extra = extra_ids(plan); extra > 0) sum.add("extra ids", {{"extra ids", extra, "blocks"}});
+  return sum;
+}
+
+SumRule ideal_sum(const CachePlan& plan, std::int64_t tokens) {
+  SumRule sum;
+  for (const SpecPlan& spec : plan.specs) {
+    const Term layers{numbered("layers", spec), layers_of(spec), ""};
+    if (spec.state) {
+      sum.add(layers.symbol + " * " + numbered("M", spec), {layers, {numbered("M", spec), spec.state->bytes, "bytes"}});
+      continue;
+    }
+    const std::int64_t window = spec.attention->window_tokens;
+    const bool cut = window > 0 && window < tokens;
+    const Term live = cut ? Term{numbered("window", spec), window, "tokens"} : Term{"L", tokens, "tokens"};
+    sum.add(layers.symbol + " * " + numbered("a1", spec) + " * " + live.symbol,
+            {layers, {numbered("a1", spec), spec.bytes_per_token, "bytes"}, live});
+  }
+  return sum;
+}
+
+/// Writes the decisions about requests of one length.
+class LengthDecisions {
+ public:
+  LengthDecisions(const CachePlan& plan, std::int64_t tokens, Derivation& derivation)
+      : plan_(plan), tokens_(tokens), derivation_(derivation), at_(fmt::format(" at {}", human_plural(tokens, "token"))) {}
+
+  void derive_ids_of_groups() {
+    for (const SpecPlan& spec : plan_.specs) {
+      std::vector<Term> inputs;
+      std::string rule = ids_rule(plan_, spec, tokens_, inputs);
+      add({fmt::format("block ids of a group of {}{}", spec_label(spec), at_), group_block_ids(plan_, spec, tokens_),
+           "blocks"},
+          std::move(rule), std::move(inputs));
+    }
+  }
+
+  void derive_request(const std::string& ids_symbol, const std::string& bytes_symbol) {
+    const SumRule ids = ids_sum(plan_, tokens_);
+    const std::int64_t count = request_block_ids(plan_, tokens_);
+    std::vector<Term> inputs = ids.inputs();
+    inputs.insert(inputs.begin(), {"L", tokens_, "tokens"});
+    add({ids_symbol, count, "blocks"}, "ids = " + ids.text(), std::move(inputs));
+    add({bytes_symbol, Checked(count) * bytes_per_block_id(plan_), "bytes"}, "bytes = ids * bytes of a block id",
+        {{"ids", count, "blocks"}, {"bytes of a block id", bytes_per_block_id(plan_), "bytes"}}, own_source);
+  }
+
+  void derive_ideal(const CapacityPlan& capacity) {
+    const SumRule ideal = ideal_sum(plan_, tokens_);
+    add({"ideal bytes of one request", capacity.ideal_bytes_per_request, "bytes"},
+        "ideal = " + ideal.text() + ": no paging, one state", ideal.inputs(), own_source);
+    if (capacity.ideal_bytes_per_request == 0) return;
+    add({"over ideal", over_ideal_percent(capacity), "%"}, "over ideal = 100 * (bytes - ideal) / ideal",
+        {{"bytes", capacity.bytes_per_request, "bytes"}, {"ideal", capacity.ideal_bytes_per_request, "bytes"}}, own_source);
+  }
+
+  void derive_capacity(const CapacityPlan& capacity, TokenRule rule) {
+    const Term ids{"ids", capacity.blocks_per_request, "blocks"}, length{"L", tokens_, "tokens"};
+    add({"max concurrency", capacity.max_concurrency, ""},
+        "max_concurrency = num_blocks / ids (as engines print it, null block included)",
+        {{"num_blocks", plan_.num_blocks, "blocks"}, ids});
+    add({"usable concurrency", capacity.usable_concurrency, ""}, "usable concurrency = usable / ids",
+        {{"usable", plan_.usable_blocks, "blocks"}, ids}, own_source);
+    add({"KV cache tokens by concurrency", capacity.kv_cache_tokens_by_concurrency, "tokens"},
+        "tokens = int(max_concurrency * L)", {{"max_concurrency", capacity.max_concurrency, ""}, length});
+    const auto groups = static_cast<std::int64_t>(plan_.groups.size());
+    const std::int64_t per_group = plan_.num_blocks / groups;
+    add({"KV cache tokens by floor", capacity.kv_cache_tokens_by_floor, "tokens"},
+        "tokens = floor(num_blocks / groups) * smallest block, a state of mode none counting as L (engines up to 0.20)",
+        {{"num_blocks", plan_.num_blocks, "blocks"}, {"groups", groups, ""},
+         {"smallest block", per_group == 0 ? 0 : capacity.kv_cache_tokens_by_floor / per_group, "tokens"}});
+    const bool floors = rule == TokenRule::floor;
+    add({"KV cache tokens", capacity.kv_cache_tokens, "tokens"},
+        floors ? "tokens = by floor, as engine.token_rule says" : "tokens = by concurrency, as engine.token_rule says",
+        {{floors ? "by floor" : "by concurrency", capacity.kv_cache_tokens, "tokens"}});
+  }
+
+ private:
+  void add(Term result, std::string rule, std::vector<Term> inputs, const char* source = capacity_source) {
+    derivation_.push_back({std::move(result), std::move(rule), std::move(inputs), source});
+  }
+
+  const CachePlan& plan_;
+  std::int64_t tokens_;
+  Derivation& derivation_;
+  std::string at_;
+};
+
+void derive_limits(const CachePlan& plan, Derivation& derivation) {
+  const Term usable{"usable", plan.usable_blocks, "blocks"};
+  const auto add = [&](Term result, std::string rule, std::vector<Term> inputs) {
+    derivation.push_back({std::move(result), std::move(rule), std::move(inputs), own_source});
+  };
+  std::vector<Term> bounds{usable};
+  const std::int64_t longest = plan.max_fitting_tokens;
+  if (longest > 0) bounds.push_back({"ids of it", request_block_ids(plan, longest), "blocks"});
+  if (longest < largest_tokens)
+    bounds.push_back({"ids of one token more", request_block_ids(plan, longest + 1), "blocks"});
+  add({"longest request", longest, "tokens"},
+      longest < largest_tokens ? "the largest L of which the usable blocks hold one request"
+                               : "the largest length there is: the usable blocks hold a request of any",
+      std::move(bounds));
+  add({"running requests", plan.max_running_requests, ""}, "requests = floor(usable / ids of one token)",
+      {usable, {"ids of one token", request_block_ids(plan, 1), "blocks"}});
+  Checked state_ids = 0;
+  for (const SpecPlan& spec : plan.specs)
+    if (spec.state) state_ids += Checked(groups_of(plan, spec)) * group_block_ids(plan, spec, 1);
+  if (state_ids > 0)
+    add({"running requests by states", plan.max_running_requests_by_states, ""}, "requests = floor(usable / ids of states)",
+        {usable, {"ids of states", state_ids, "blocks"}});
+  else
+    add({"running requests by states", plan.max_running_requests_by_states, ""}, "0: there are no states", {});
+}
+
+}  // namespace
+
+void derive_requests(const CachePlan& plan, TokenRule rule, Derivation& derivation) {
+  for (const CapacityPlan& capacity : plan.capacity) {
+    derivation.push_back({{"length", capacity.max_model_len, "tokens"}, "as asked for", {}, "limits.max_model_len"});
+    LengthDecisions decisions(plan, capacity.max_model_len, derivation);
+    decisions.derive_ids_of_groups();
+    decisions.derive_request("block ids of one request", "bytes of one request");
+    decisions.derive_ideal(capacity);
+    decisions.derive_capacity(capacity, rule);
+  }
+  LengthDecisions one(plan, 1, derivation);
+  one.derive_ids_of_groups();
+  one.derive_request("block ids of a request of one token", "bytes of a request of one token");
+  derive_limits(plan, derivation);
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,155 @@
+#include "planner/view_decisions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "layout/error.h"
+
+namespace hybridkv {
+
+namespace {
+
+constexpr const char* view_source = "vLLM PR 35703";
+
+/// The views of the first page of a spec: of attention one per layer of the pack, of a state one per tensor.
+std::span<const ViewPlan> first_page(const SpecPlan& spec, std::span<const ViewPlan> views) {
+  const auto of_spec = [&](const ViewPlan& view) { return view.spec == spec.id; };
+  const auto first = std::find_if(views.begin(), views.end(), of_spec);
+  expects(first != views.end(), "every spec has a view");
+  const auto last = std::find_if(first, views.end(), [&](const ViewPlan& view) {
+    return !of_spec(view) || view.pool != first->pool || (spec.state && view.layer != first->layer);
+  });
+  const auto count = spec.state ? last - first : std::min<std::ptrdiff_t>(last - first, spec.layers_per_page);
+  return {first, first + count};
+}
+
+/// Axes inside a block from the outermost to the innermost in memory. Where strides are equal one of the two has extent 1
+/// and lies inside.
+std::vector<Axis> in_memory_order(const Layout& layout) {
+  std::vector<Axis> axes;
+  for (const Axis& axis : layout.axes())
+    if (axis.name != AxisName("block")) axes.push_back(axis);
+  std::stable_sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) {
+    return a.stride != b.stride ? a.stride > b.stride : a.extent > b.extent;
+  });
+  return axes;
+}
+
+/// Writes the decisions about one tensor of one spec.
+class TensorDecisions {
+ public:
+  TensorDecisions(const CachePlan& plan, const SpecPlan& spec, const ViewPlan& view, Derivation& derivation)
+      : plan_(plan), spec_(spec), view_(view), derivation_(derivation),
+        of_(fmt::format("of {}, {}", view.tensor, spec_label(spec))) {}
+
+  void derive_extents() {
+    if (spec_.state) {  // the axes of the state itself come with its shape
+      add({"block " + of_, extent("block"), "blocks"}, "block = num_blocks", {blocks()});
+      return;
+    }
+    const AttentionGeometry& attention = *spec_.attention;
+    const Term block{"B", spec_.block_size_tokens, "tokens"}, kernel{"b", spec_.kernel_block_size_tokens, "tokens"};
+    add({"block " + of_, extent("block"), "kernel blocks"}, "block = num_blocks * B / b", {blocks(), block, kernel});
+    add({"token " + of_, extent("token"), "tokens"}, "token = b", {kernel});
+    if (view_.layout.find("kv") >= 0) add({"kv " + of_, extent("kv"), ""}, "2: K and V", {});
+    if (view_.layout.find("head") >= 0)
+      add({"head " + of_, extent("head"), ""}, "head = KV heads", {{"KV heads", attention.kv_heads, ""}});
+    const bool side_by_side = extent("channel") != attention.head_size_k;
+    std::vector<Term> sizes{{"head_size_k", attention.head_size_k, ""}};
+    if (side_by_side) sizes.push_back({"head_size_v", attention.head_size_v, ""});
+    add({"channel " + of_, extent("channel"), ""},
+        side_by_side ? "channel = head_size_k + head_size_v" : "channel = head_size_k", std::move(sizes));
+  }
+
+  void derive_strides() {
+    std::vector<Term> inputs{{"P", plan_.page_bytes, "bytes"}, {"element", element_bytes(view_.dtype), "bytes"}};
+    const bool split = spec_.attention && spec_.kernel_block_size_tokens != spec_.block_size_tokens;
+    if (split) {
+      inputs.push_back({"b", spec_.kernel_block_size_tokens, "tokens"});
+      inputs.push_back({"B", spec_.block_size_tokens, "tokens"});
+    }
+    add({"stride of block " + of_, view_.layout.stride("block"), "elements"},
+        split ? "stride = P * b / (B * element)" : "stride = P / element", std::move(inputs));
+    const std::vector<Axis> axes = in_memory_order(view_.layout);
+    for (std::size_t i = 0; i < axes.size(); ++i) derive_stride(axes, i);
+  }
+
+  /// `next`: the second layer of the pack, where there is one.
+  void derive_offset(const ViewPlan* next) {
+    const std::int64_t element = element_bytes(view_.dtype);
+    if (spec_.state) {
+      const Term bytes{"byte offset", view_.layout.offset() * element, "bytes"};
+      add({"offset " + of_, view_.layout.offset(), "elements"}, "offset = byte offset / element",
+          {bytes, {"element", element, "bytes"}});
+      return;
+    }
+    add({"offset of the first layer " + of_, view_.layout.offset(), "elements"}, "0: the first layer begins with the page", {});
+    if (next == nullptr) return;
+    const std::int64_t step = next->layout.offset() - view_.layout.offset();
+    const Term result{"offset between layers " + of_, step, "elements"};
+    const Term packed{"N", spec_.layers_per_page, ""};
+    if (has_layers_inside_heads())
+      add(result, "offset between layers = kv * token * channel: layer i of a pack begins i times as far in each head",
+          {{"kv", extent("kv"), ""}, {"token", extent("token"), ""}, {"channel", extent("channel"), ""}});
+    else
+      add(result, "offset between layers = stride / N: layer i of a pack begins i times as far in each kernel block",
+          {{"stride", view_.layout.stride("block"), "elements"}, packed});
+  }
+
+ private:
+  void derive_stride(const std::vector<Axis>& axes, std::size_t at) {
+    Checked inside = 1;
+    std::string rule;
+    std::vector<Term> inputs;
+    for (std::size_t i = at + 1; i < axes.size(); ++i) {
+      inside *= axes[i].extent;
+      inputs.push_back({std::string(axes[i].name.view()), axes[i].extent, ""});
+      rule += (rule.empty() ? "" : " * ") + inputs.back().symbol;
+    }
+    const Axis& axis = axes[at];
+    if (axis.stride != inside) {
+      expects(axis.stride == inside * spec_.layers_per_page, "between two axes lies the other one's extent, or the pack");
+      rule = "N * " + rule;
+      inputs.insert(inputs.begin(), {"N", spec_.layers_per_page, ""});
+    }
+    const Term result{fmt::format("stride of {} {}", axis.name.view(), of_), axis.stride, "elements"};
+    if (rule.empty())
+      add(result, "1: neighbours in memory", {});
+    else
+      add(result, "stride = " + rule, std::move(inputs));
+  }
+
+  bool has_layers_inside_heads() const {
+    return spec_.attention->order == PhysicalOrder::head_major && spec_.attention->form != BackendForm::mla;
+  }
+
+  std::int64_t extent(const char* axis) const { return view_.layout.extent(axis); }
+  Term blocks() const { return {"num_blocks", plan_.num_blocks, "blocks"}; }
+  void add(Term result, std::string rule, std::vector<Term> inputs) {
+    derivation_.push_back({std::move(result), std::move(rule), std::move(inputs), view_source});
+  }
+
+  const CachePlan& plan_;
+  const SpecPlan& spec_;
+  const ViewPlan& view_;
+  Derivation& derivation_;
+  std::string of_;  ///< "of kv, spec 1 (full_attention)"
+};
+
+}  // namespace
+
+void derive_views(const CachePlan& plan, std::span<const ViewPlan> views, Derivation& derivation) {
+  for (const SpecPlan& spec : plan.specs) {
+    const std::span<const ViewPlan> page = first_page(spec, views);
+    const std::size_t tensors = spec.state ? page.size() : 1;
+    for (std::size_t i = 0; i < tensors; ++i) {
+      TensorDecisions decisions(plan, spec, page[i], derivation);
+      decisions.derive_extents();
+      decisions.derive_strides();
+      decisions.derive_offset(spec.attention && page.size() > 1 ? &page[1] : nullptr);
+    }
+  }
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,226 @@
+#include "planner/waste_decisions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "layout/checked.h"
+#include "planner/block_ids.h"
+#include "planner/capacity.h"
+#include "planner/group_runs.h"
+#include "planner/sum_rule.h"
+
+namespace hybridkv {
+
+namespace {
+
+constexpr const char* waste_source = "arithmetic of this plan";
+
+std::int64_t block_bytes(const CachePlan& plan) {
+  return Checked(static_cast<std::int64_t>(plan.pools.size())) * plan.page_bytes;
+}
+
+class WasteDecisions {
+ public:
+  WasteDecisions(const CachePlan& plan, Derivation& derivation) : plan_(plan), derivation_(derivation) {}
+
+  void derive_block(const PlanRun& run) {
+    const GroupPlan& group = plan_.groups[run.first];
+    const SpecPlan& spec = plan_.specs[static_cast<std::size_t>(group.spec)];
+    const BlockWaste& waste = plan_.waste.per_block[run.first];
+    const std::string of = fmt::format(" of a block of group{} {}", run.count > 1 ? "s" : "", run.numbers());
+    const Term page{"P", plan_.page_bytes, "bytes"};
+    const Term pages{"pages", static_cast<std::int64_t>(group.pages.size()), ""};
+    const Term unpadded{"unpadded", spec.unpadded_page_bytes, "bytes"};
+    if (spec.state) {
+      add({"state padding" + of, waste.state_padding_bytes, "bytes"}, "padding = pages * (P - unpadded + gaps)",
+          {pages, page, unpadded, {"gaps", spec.state->padding_bytes, "bytes"}});
+      none("attention padding" + of, waste.attention_padding_bytes, "no attention");
+      none("short last pack" + of, waste.short_pack_bytes, "no attention");
+    } else {
+      none("state padding" + of, waste.state_padding_bytes, "no state");
+      add({"attention padding" + of, waste.attention_padding_bytes, "bytes"}, "padding = pages * (P - unpadded)",
+          {pages, page, unpadded});
+      const Checked room = Checked(pages_of(group)) * spec.layers_per_page;
+      add({"short last pack" + of, waste.short_pack_bytes, "bytes"}, "missing layers * block * a1",
+          {{"missing layers", room - static_cast<std::int64_t>(group.layers().size()), ""},
+           {"block", spec.block_size_tokens, "tokens"}, {"a1", spec.bytes_per_token, "bytes"}});
+    }
+    add({"empty slots" + of, waste.empty_slot_bytes, "bytes"}, "empty slots * P",
+        {{"empty slots", group.padding_slots, ""}, page});
+    derive_total(of, waste, block_bytes(plan_));
+  }
+
+  void derive_one_block_of_each() {
+    BlockWaste sum;
+    for (const BlockWaste& waste : plan_.waste.per_block) {
+      sum.state_padding_bytes += waste.state_padding_bytes;
+      sum.attention_padding_bytes += waste.attention_padding_bytes;
+      sum.short_pack_bytes += waste.short_pack_bytes;
+      sum.empty_slot_bytes += waste.empty_slot_bytes;
+    }
+    const std::string of = " of one block of each group";
+    derive_sum("state padding" + of, &BlockWaste::state_padding_bytes, sum.state_padding_bytes);
+    derive_sum("attention padding" + of, &BlockWaste::attention_padding_bytes, sum.attention_padding_bytes);
+    derive_sum("short last pack" + of, &BlockWaste::short_pack_bytes, sum.short_pack_bytes);
+    derive_sum("empty slots" + of, &BlockWaste::empty_slot_bytes, sum.empty_slot_bytes);
+    derive_total(of, sum, Checked(block_bytes(plan_)) * static_cast<std::int64_t>(plan_.groups.size()));
+  }
+
+  void derive_load() {
+    const LoadWaste& load = plan_.waste.at_load;
+    const auto requests = static_cast<std::int64_t>(load.sequence_tokens.size());
+    derivation_.push_back({{"running requests at the load", requests, ""}, "as asked for, or one", {}, "limits.load_tokens"});
+    for (std::int64_t tokens : std::set(load.sequence_tokens.begin(), load.sequence_tokens.end()))
+      derivation_.push_back({{"tokens of a running request", tokens, "tokens"},
+                             "as asked for, or the longest length that the usable blocks hold", {}, "limits.load_tokens"});
+    SumRule tokens, states, extra_states, state_padding, attention_padding, short_packs, empty_slots, dense;
+    for (const SpecPlan& spec : plan_.specs) {
+      const Term ids = ids_of(spec);
+      const Term kept{numbered("layers", spec), static_cast<std::int64_t>(spec.layers.size()), ""};
+      if (spec.state) {
+        const Term state{numbered("state", spec), spec.state->bytes - spec.state->padding_bytes, "bytes"};
+        const Term running{"requests", requests, ""};
+        states.add(fmt::format("requests * {} * {}", kept.symbol, state.symbol), {running, kept, state});
+        extra_states.add(fmt::format("({} - requests) * {} * {}", ids.symbol, kept.symbol, state.symbol),
+                         {ids, running, kept, state});
+      } else {
+        const Term live{numbered("live tokens", spec), live_tokens(spec), "tokens"};
+        const Term token{numbered("a1", spec), spec.bytes_per_token, "bytes"};
+        const Term block{numbered("block", spec), spec.block_size_tokens, "tokens"};
+        tokens.add(fmt::format("{} * {} * {}", kept.symbol, token.symbol, live.symbol), {kept, token, live});
+        dense.add(fmt::format("{} * ({} * {} - {}) * {}", kept.symbol, ids.symbol, block.symbol, live.symbol, token.symbol),
+                  {kept, ids, block, live, token});
+      }
+      add_lost(state_padding, spec, "state padding", &BlockWaste::state_padding_bytes);
+      add_lost(attention_padding, spec, "attention padding", &BlockWaste::attention_padding_bytes);
+      add_lost(short_packs, spec, "short packs", &BlockWaste::short_pack_bytes);
+      add_lost(empty_slots, spec, "empty slots", &BlockWaste::empty_slot_bytes);
+    }
+    Checked extra_ids = 0;
+    for (const ExtraPlan& extra : plan_.extras) extra_ids += extra.blocks_per_request;
+    if (extra_ids > 0)
+      extra_states.add("requests * extra ids * g * P", {{"requests", requests, ""}, {"extra ids", extra_ids, "blocks"},
+                                                       pools(), page()});
+    item("K and V of live tokens", load.token_bytes, tokens);
+    item("running states", load.state_bytes, states);
+    item("checkpoints and speculative states", load.extra_state_bytes, extra_states);
+    item("state padding", load.state_padding_bytes, state_padding);
+    item("attention padding", load.attention_padding_bytes, attention_padding);
+    item("short last packs", load.short_pack_bytes, short_packs);
+    item("empty slots", load.empty_slot_bytes, empty_slots);
+    item("tails of last blocks", load.block_tail_bytes, dense);
+    SumRule null_block, free, all;
+    null_block.add("g * P", {pools(), page()});
+    item("null block", load.null_block_bytes, null_block);
+    free.add("(usable - ids) * g * P", {{"usable", plan_.usable_blocks, "blocks"}, {"ids", ids_of_load(), "blocks"},
+                                       pools(), page()});
+    item("blocks no request holds", load.free_bytes, free);
+    all.add("num_blocks * g * P", {{"num_blocks", plan_.num_blocks, "blocks"}, pools(), page()});
+    item("all pools", load.pool_bytes, all);
+    derive_sums();
+  }
+
+ private:
+  static std::int64_t pages_of(const GroupPlan& group) { return static_cast<std::int64_t>(group.pages.size()); }
+  static std::string numbered(const char* what, const SpecPlan& spec) { return fmt::format("{} {}", what, spec.id); }
+  Term page() const { return {"P", plan_.page_bytes, "bytes"}; }
+  Term pools() const { return {"g", static_cast<std::int64_t>(plan_.pools.size()), "pools"}; }
+
+  void add(Term result, std::string rule, std::vector<Term> inputs) {
+    derivation_.push_back({std::move(result), std::move(rule), std::move(inputs), waste_source});
+  }
+  void none(std::string symbol, std::int64_t bytes, const char* why) {
+    add({std::move(symbol), bytes, "bytes"}, std::string("0: ") + why, {});
+  }
+
+  void derive_total(const std::string& of, const BlockWaste& waste, std::int64_t whole) {
+    add({"lost" + of, waste.total(), "bytes"}, "lost = state padding + attention padding + short last pack + empty slots",
+        {{"state padding", waste.state_padding_bytes, "bytes"}, {"attention padding", waste.attention_padding_bytes, "bytes"},
+         {"short last pack", waste.short_pack_bytes, "bytes"}, {"empty slots", waste.empty_slot_bytes, "bytes"}});
+    if (whole > 0) share("lost" + of, waste.total(), whole);
+  }
+
+  void derive_sum(std::string symbol, std::int64_t BlockWaste::*field, std::int64_t bytes) {
+    SumRule sum;
+    for (const PlanRun& run : group_runs(plan_)) {
+      const std::int64_t lost = plan_.waste.per_block[run.first].*field;
+      if (lost == 0) continue;
+      const std::string groups = fmt::format("groups {}", run.first), each = fmt::format("each {}", run.first);
+      sum.add(groups + " * " + each, {{groups, static_cast<std::int64_t>(run.count), ""}, {each, lost, "bytes"}});
+    }
+    add({std::move(symbol), bytes, "bytes"}, "sum = " + sum.text() + ": a run of like groups is called by its first",
+        sum.inputs());
+  }
+
+  void share(const std::string& what, std::int64_t part, std::int64_t whole) {
+    add({"share of " + what, 100.0 * static_cast<double>(part) / static_cast<double>(whole), "%"},
+        "share = 100 * part / whole", {{"part", part, "bytes"}, {"whole", whole, "bytes"}});
+  }
+
+  void item(const std::string& what, std::int64_t bytes, const SumRule& sum) {
+    add({what + " at the load", bytes, "bytes"}, "bytes = " + sum.text(), sum.inputs());
+    if (plan_.waste.at_load.pool_bytes > 0) share(what + " at the load", bytes, plan_.waste.at_load.pool_bytes);
+  }
+
+  /// Block ids that one group of the spec holds for all running requests together.
+  Term ids_of(const SpecPlan& spec) const {
+    Checked ids = 0;
+    for (std::int64_t tokens : plan_.waste.at_load.sequence_tokens) ids += group_block_ids(plan_, spec, tokens);
+    return {numbered("ids", spec), ids, "blocks"};
+  }
+
+  std::int64_t ids_of_load() const {
+    Checked ids = 0;
+    for (std::int64_t tokens : plan_.waste.at_load.sequence_tokens) ids += request_block_ids(plan_, tokens);
+    return ids;
+  }
+
+  std::int64_t live_tokens(const SpecPlan& spec) const {
+    Checked live = 0;
+    const std::int64_t window = spec.attention->window_tokens;
+    for (std::int64_t tokens : plan_.waste.at_load.sequence_tokens) live += window > 0 ? std::min(window, tokens) : tokens;
+    return live;
+  }
+
+  /// ids of a spec times what one block of each of its groups loses, where it loses any.
+  void add_lost(SumRule& sum, const SpecPlan& spec, const char* what, std::int64_t BlockWaste::*field) const {
+    Checked lost = 0;
+    for (const BlockWaste& waste : plan_.waste.per_block)
+      if (plan_.groups[static_cast<std::size_t>(waste.group)].spec == spec.id) lost += waste.*field;
+    if (lost == 0) return;
+    const Term ids = ids_of(spec);
+    sum.add(ids.symbol + " * " + numbered(what, spec), {ids, {numbered(what, spec), lost, "bytes"}});
+  }
+
+  void derive_sums() {
+    const LoadWaste& load = plan_.waste.at_load;
+    add({"used at the load", load.used_bytes(), "bytes"}, "used = tokens + states + extra states",
+        {{"tokens", load.token_bytes, "bytes"}, {"states", load.state_bytes, "bytes"},
+         {"extra states", load.extra_state_bytes, "bytes"}});
+    add({"wasted at the load", load.wasted_bytes(), "bytes"},
+        "wasted = state padding + attention padding + short packs + empty slots + tails",
+        {{"state padding", load.state_padding_bytes, "bytes"}, {"attention padding", load.attention_padding_bytes, "bytes"},
+         {"short packs", load.short_pack_bytes, "bytes"}, {"empty slots", load.empty_slot_bytes, "bytes"},
+         {"tails", load.block_tail_bytes, "bytes"}});
+    const Checked in_blocks = Checked(plan_.num_blocks) * bytes_per_block_id(plan_);
+    add({"unallocated", plan_.waste.unallocated_bytes, "bytes"}, "unallocated = memory - num_blocks * bytes of a block id",
+        {{"memory", in_blocks + plan_.waste.unallocated_bytes, "bytes"}, {"num_blocks", plan_.num_blocks, "blocks"},
+         {"bytes of a block id", bytes_per_block_id(plan_), "bytes"}});
+  }
+
+  const CachePlan& plan_;
+  Derivation& derivation_;
+};
+
+}  // namespace
+
+void derive_waste(const CachePlan& plan, Derivation& derivation) {
+  WasteDecisions decisions(plan, derivation);
+  for (const PlanRun& run : group_runs(plan)) decisions.derive_block(run);
+  decisions.derive_one_block_of_each();
+  decisions.derive_load();
+}
+
+}  // namespace hybridkv

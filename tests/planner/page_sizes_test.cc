@@ -1,0 +1,140 @@
+// Attention of unequal pages: what vLLM's unify_kv_cache_spec_page_size made of models with a draft of other heads.
+// The numbers are those that vLLM 0.33 computed with a layer-outermost layout, whose rule is that of June 2026.
+#include "planner/page_sizes.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "planner/plan.h"
+#include "tests/planner/models.h"
+#include "tests/planner/random_specs.h"
+
+using namespace hybridkv;
+using namespace hybridkv::testing;
+
+namespace {
+
+/// Windows and full attention in turn, `full` of them full: gpt-oss-20b and gemma-3-27b, with one layer of a draft's heads.
+ModelSpec windowed_model(std::int64_t layers, std::int64_t every, std::int64_t kv_heads, std::int64_t head_size,
+                         std::int64_t window, const AttentionSpec& draft) {
+  ModelSpec model;
+  model.name = "windows";
+  for (std::int64_t i = 0; i < layers; ++i)
+    model.layers.push_back({i % every == every - 1 ? full_attention(kv_heads, head_size)
+                                                   : sliding_attention(kv_heads, head_size, window),
+                            std::nullopt});
+  model.mtp = draft;
+  return model;
+}
+
+std::vector<std::int64_t> blocks_of(const CachePlan& plan) {
+  std::vector<std::int64_t> blocks;
+  for (const SpecPlan& spec : plan.specs) blocks.push_back(spec.block_size_tokens);
+  return blocks;
+}
+
+CachePlan plan_with_mtp(const ModelSpec& model, EngineSpec engine = {}) {
+  engine.mtp_layers = 1;
+  engine.memory_bytes = 60 * gib;
+  return make_plan(model, engine, {.max_model_lens = {32'768}});
+}
+
+using Blocks = std::vector<std::int64_t>;
+
+}  // namespace
+
+TEST_CASE("golden: layers of smaller heads take larger blocks beside a draft of larger ones (gpt-oss-20b)") {
+  const CachePlan plan = plan_with_mtp(windowed_model(24, 2, 8, 64, 128, full_attention(8, 128)));
+  CHECK(blocks_of(plan) == Blocks{32, 32, 16});
+  CHECK(plan.page_bytes == 65'536);
+  CHECK(plan.pools.size() == 1);
+  CHECK(plan.groups.size() == 25);
+  CHECK(plan.prefix.match_unit_tokens == 32);
+  for (const SpecPlan& spec : plan.specs) CHECK(spec.padding_percent == 0.0);
+}
+
+TEST_CASE("golden: a draft of smaller heads takes the larger block (gemma-3-27b), one that does not divide is padded") {
+  const CachePlan grown = plan_with_mtp(windowed_model(62, 6, 16, 128, 1024, full_attention(8, 128)));
+  CHECK(blocks_of(grown) == Blocks{16, 16, 32});
+  CHECK(grown.page_bytes == 131'072);
+  CHECK(grown.groups.size() == 63);
+  const CachePlan padded = plan_with_mtp(windowed_model(62, 6, 16, 128, 1024, full_attention(4, 96)), {.tensor_parallel = 2});
+  CHECK(blocks_of(padded) == Blocks{16, 16, 16});
+  CHECK(padded.page_bytes == 65'536);
+  CHECK(padded.specs[2].unpadded_page_bytes == 12'288);
+}
+
+TEST_CASE("golden: B follows from the model, the page from the largest draft, and states are padded to it") {
+  // Qwen3.5-397B with three speculative tokens and one draft layer of 8 x 128: M = 4,341,760, a1 = 2,048 and 4,096.
+  ModelSpec model = qwen35_397b();
+  model.mtp = full_attention(8, 128, 32);
+  const CachePlan plan = plan_with_mtp(model, {.cache_mode = CacheMode::align, .speculative_tokens = 3});
+  CHECK(plan.specs[0].state->bytes == 4'341'760);
+  CHECK(blocks_of(plan) == Blocks{2128, 4256, 2128});
+  CHECK(plan.page_bytes == 8'716'288);
+  CHECK(plan.pools.size() == 1);
+  CHECK(plan.groups.size() == 61);
+  CHECK(plan.capacity.front().blocks_per_request == 361);  // 45 * (2 + 3) + 15 * ceil(32768 / 4256) + 16
+}
+
+TEST_CASE("regression: attention of unequal heads in one model is no longer padded, and costs what it must") {
+  // Four times as many KV heads in every eighth layer: padded, the others would take 4 pages for the tokens of one.
+  ModelSpec model;
+  for (int i = 0; i < 16; ++i) model.layers.push_back({full_attention(i % 8 == 7 ? 8 : 2, 128), std::nullopt});
+  const CachePlan plan = make_plan(model, {.memory_bytes = gib}, {.max_model_lens = {32'768}});
+  CHECK(blocks_of(plan) == Blocks{64, 16});
+  CHECK(plan.specs[0].block_size_tokens == plan.page_bytes / plan.specs[0].bytes_per_token);
+  CHECK(plan.capacity.front().bytes_per_request == plan.capacity.front().ideal_bytes_per_request);
+}
+
+TEST_CASE("golden: packs grow too, with the kernel block of the grown block") {
+  ModelSpec model;
+  for (int i = 0; i < 8; ++i) model.layers.push_back({full_attention(i < 4 ? 4 : 2, 64), std::nullopt});
+  EngineSpec engine{.attention_pack_size = 2, .memory_bytes = gib};
+  engine.kernel_block_sizes = {16, 32};
+  const CachePlan plan = make_plan(model, engine, {.max_model_lens = {1024}});
+  CHECK(blocks_of(plan) == Blocks{16, 32});
+  CHECK(plan.specs[0].kernel_block_size_tokens == 16);
+  CHECK(plan.specs[1].kernel_block_size_tokens == 32);
+  CHECK(plan.specs[1].unpadded_page_bytes == plan.page_bytes);
+}
+
+TEST_CASE("law: a page of attention fills the largest one or does not divide it, and no block is below B") {
+  CHECK(check_plans("unequal pages", 5'000, SpecSize::real, [](const RandomSpecs&, const CachePlan& plan) {
+    std::int64_t largest = 0, smallest_block = std::numeric_limits<std::int64_t>::max();
+    for (const SpecPlan& spec : plan.specs) {
+      largest = std::max(largest, spec.unpadded_page_bytes);
+      if (spec.attention) smallest_block = std::min(smallest_block, spec.block_size_tokens);
+    }
+    for (const SpecPlan& spec : plan.specs) {
+      if (!spec.attention) continue;
+      const std::int64_t token_bytes = spec.layers_per_page * spec.bytes_per_token;
+      RC_ASSERT(spec.block_size_tokens % smallest_block == 0);
+      if (spec.unpadded_page_bytes == largest)
+        RC_ASSERT(spec.block_size_tokens == largest / token_bytes);
+      else
+        RC_ASSERT(spec.block_size_tokens == smallest_block && largest % (smallest_block * token_bytes) != 0);
+    }
+  }));
+}
+
+TEST_CASE("regression: hidden states of a block with a huge prime factor are sized at once") {
+  EngineSpec engine{.tensor_parallel = 2, .cache_mode = CacheMode::align, .block_size_tokens = 34'359'738'352};
+  engine.hidden_state_size = 300;
+  engine.num_blocks = 1000;
+  const CachePlan plan = make_plan(qwen35_397b(), engine, {.max_model_lens = {32'768}});
+  CHECK(plan.specs.back().kind == "hidden_state");
+  CHECK(plan.specs.back().block_size_tokens == 34'359'738'352);  // 600 bytes a token beside 1,024
+  engine.hidden_state_size = 1024;
+  CHECK(make_plan(qwen35_397b(), engine, {.max_model_lens = {32'768}}).specs.back().block_size_tokens ==
+        17'179'869'176);
+}
+
+TEST_CASE("edge: a block beyond every length is refused with its number and a way out") {
+  ModelSpec model = two_layer_model();
+  model.layers[0].recurrent = LinearAttentionSpec{.heads = 1 << 20, .head_dim = 1 << 17};
+  CHECK_THROWS_WITH_AS(make_plan(model, {.memory_bytes = gib}, {.max_model_lens = {1024}}),
+                       doctest::Contains("engine.block_size_tokens: the block comes to "), SpecError);
+}

@@ -1,0 +1,134 @@
+// What `plan` shows people: nothing wider than 100 columns, nothing said twice, nothing left out.
+#include "report/plan_report.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "planner/plan.h"
+#include "report/explain_report.h"
+#include "report/plan_sections.h"
+#include "report/text.h"
+#include "report/warning_summary.h"
+#include "tests/planner/models.h"
+
+using namespace hybridkv;
+using namespace hybridkv::testing;
+
+namespace {
+
+PlanSet qwen_plans(std::vector<std::int64_t> packs, std::vector<std::int64_t> lengths = {32'768},
+                   CacheMode mode = CacheMode::align) {
+  const EngineSpec engine{.tensor_parallel = 2, .cache_mode = mode, .memory_bytes = 40 * gib};
+  return make_plans(qwen35_397b(), engine, {.max_model_lens = std::move(lengths)}, packs);
+}
+
+std::size_t widest_line(const std::string& text) {
+  std::size_t widest = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) widest = std::max(widest, display_width(line));
+  return widest;
+}
+
+std::size_t lines_with(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) count += line.find(part) != std::string::npos ? 1 : 0;
+  return count;
+}
+
+/// The lines of a section up to the next empty line.
+std::string section(const std::string& text, const std::string& heading) {
+  const std::size_t begin = text.find("\n" + heading + "\n");
+  if (begin == std::string::npos) return "";
+  return text.substr(begin + 1, text.find("\n\n", begin + 1) - begin - 1);
+}
+
+}  // namespace
+
+TEST_CASE("law: no line of plan and explain is wider than 100 columns") {
+  EngineSpec engine{.cache_mode = CacheMode::align, .speculative_tokens = 3, .memory_bytes = 70 * gib};
+  engine.kernel_block_sizes = {16, 32};
+  for (const char* name : {"Qwen3.5-397B-A17B", "Nemotron-3-Ultra-550B-A55B", "Kimi-K3", "LFM2.5-1.2B",
+                           "Qwen3.8-Flash-Next", "granite-4.0-h-small", "Falcon-H1-3B"})
+    for (const std::vector<std::int64_t>& packs : {std::vector<std::int64_t>{3}, {1, 2, 3, 4, 5, 8}}) {
+      CAPTURE(name);
+      const PlanSet set = make_plans(published_model(name), engine, {.max_model_lens = {1024, 131'072}}, packs,
+                                     WorkspaceSpec{8192, 10000, 128, 64, DType::bf16});
+      CHECK(widest_line(render_plan(set, Format::table)) <= 100);
+      CHECK(widest_line(render_explain(set, Format::table)) <= 100);
+    }
+}
+
+TEST_CASE("golden: like pools share a row, and so do like groups") {
+  const std::string text = render_plan(qwen_plans({1}), Format::table);
+  CHECK(section(text, "Pools") ==
+        "Pools\n"
+        "pools      size  gdn layers    full_attention layers\n"
+        "        of each  of the first  of the first\n"
+        "-----  --------  ------------  ---------------------\n"
+        "0-14   2.67 GiB  0, 1, 2       3");
+  CHECK(section(text, "Groups").find("\n0-2     gdn") != std::string::npos);
+  // N = 4: the last pool has no fourth layer and fewer states.
+  const std::string packed = section(render_plan(qwen_plans({4}), Format::table), "Pools");
+  CHECK(packed.find("\n0-2 ") != std::string::npos);
+  CHECK(packed.find("\n3 ") != std::string::npos);
+}
+
+TEST_CASE("golden: warnings of several packs that differ in numbers alone are one") {
+  PlanSet set = qwen_plans({1, 2, 4, 8});
+  const std::vector<WarningSummary> warnings = summarised_warnings(set);
+  const auto short_pack = std::find_if(warnings.begin(), warnings.end(), [](const WarningSummary& warning) {
+    return warning.text.starts_with("the last pack");
+  });
+  REQUIRE(short_pack != warnings.end());
+  CHECK(short_pack->packs == std::vector<std::int64_t>{2, 4, 8});
+  CHECK(short_pack->text ==
+        "the last pack of the 15 full_attention layers holds 1 / 3 / 7 of 2 / 4 / 8: every block wastes 1,081,344 / "
+        "540,672 / 278,528 bytes for the missing 1");
+  CHECK(warnings.size() < set.plans[0].warnings.size() + set.plans[1].warnings.size() + set.plans[2].warnings.size() +
+                              set.plans[3].warnings.size());
+  for (CachePlan& plan : set.plans) plan.warnings = {{"same", "the same for 7 packs"}};
+  REQUIRE(summarised_warnings(set).size() == 1);
+  CHECK(summarised_warnings(set)[0].text == "the same for 7 packs");
+  CHECK(summarised_warnings(set)[0].packs.size() == 4);
+}
+
+TEST_CASE("edge: of many different numbers the first three and the last are shown, two warnings of one plan stay two") {
+  PlanSet set = qwen_plans({1, 2, 3, 4, 5, 8, 15});
+  for (std::size_t i = 0; i < set.plans.size(); ++i)
+    set.plans[i].warnings = {{"numbered", "number " + std::to_string(10 * i)}};
+  CHECK(summarised_warnings(set)[0].text == "number 0 / 10 / 20 / … / 60");
+  set.plans.resize(1);
+  set.plans[0].warnings = {{"twice", "length 5"}, {"twice", "length 6"}};
+  CHECK(summarised_warnings(set).size() == 2);
+}
+
+TEST_CASE("regression: several lengths and several packs: every length of every pack is shown") {
+  const std::string text = render_plan(qwen_plans({1, 3, 5}, {1024, 262'144, 32'768}), Format::table);
+  const std::string shorter = section(text, "Shorter requests");
+  CHECK(lines_with(shorter, " 1,024  ") == 3);
+  CHECK(lines_with(shorter, "32,768  ") == 3);
+  CHECK(text.find("N = 3 costs fewest bytes per request of 262,144 tokens") == std::string::npos);  // N = 5 does
+  CHECK(text.find("costs fewest bytes per request of 262,144 tokens") != std::string::npos);
+  CHECK(section(render_plan(qwen_plans({1, 3}), Format::table), "Shorter requests").empty());
+}
+
+TEST_CASE("regression: plans whose layers are forgotten are compared by the same table") {
+  const std::int64_t packs[] = {1, 4, 5};
+  const EngineSpec engine{.tensor_parallel = 2, .cache_mode = CacheMode::align, .memory_bytes = 40 * gib};
+  const LimitsSpec limits{.max_model_lens = {1024, 32'768}};
+  const PlanSet full = make_plans(qwen35_397b(), engine, limits, packs);
+  const PlanSet summary = make_plans(qwen35_397b(), engine, limits, packs, std::nullopt, PlanDetail::summary);
+  for (Format format : {Format::table, Format::csv, Format::markdown})
+    CHECK(render_plan(summary, format) == render_plan(full, format));
+}
+
+TEST_CASE("golden: a wide table is folded behind its first column") {
+  Table table({{"a", "name", "", Align::left}, {"b", "first"}, {"c", "second"}, {"d", "third"}});
+  table.add_row({std::string("x"), std::int64_t{1}, std::int64_t{2}, std::int64_t{3}});
+  CHECK(render_text(table, {.width = 20}) ==
+        "name  first  second\n----  -----  ------\nx         1       2\n\nname  third\n----  -----\nx         3\n");
+  CHECK(render_text(table, {.width = 40}).find("\n\n") == std::string::npos);
+}

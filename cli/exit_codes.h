@@ -9,6 +9,7 @@ enum ExitCode {
   exit_bad_input = 2,        ///< bad input or usage
   exit_no_resources = 3,     ///< not enough memory or disk, or the kernel refuses the reservation
   exit_program_missing = 4,  ///< an external program is missing
+  exit_not_proven = 5,       ///< no check found a fault, but not everything that was asked for could be checked
   exit_internal = 70,        ///< a bug of hybridkv
 };
 

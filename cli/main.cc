@@ -57,7 +57,8 @@ int main(int argc, char** argv) {
       "32768 or 32k, 1M (k = 1,024). - is standard input where a file is read.\n"
       "\n"
       "Exit codes: 0 fine, 1 a check found a fault, 2 bad input (or no command at all),\n"
-      "3 not enough memory or disk, 4 a program is missing.");
+      "3 not enough memory or disk, 4 a program is missing, 5 not everything could be\n"
+      "proven.");
   CommandAction action;
   add_plan_command(app, action);
   add_explain_command(app, action);

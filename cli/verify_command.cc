@@ -147,6 +147,17 @@ bool plants_all(const std::vector<std::string>& inject) {
   return std::find(inject.begin(), inject.end(), "all") != inject.end();
 }
 
+/// Of faults planted one by one: 1 where a check found one. Of all of them: 0 where each that has a place was caught.
+int forward_exit_code(const std::vector<ForwardReport>& reports, bool all_planted) {
+  const auto all = [&](auto&& is) { return std::all_of(reports.begin(), reports.end(), is); };
+  if (all_planted)
+    return all([](const ForwardReport& report) { return report.caught() || !report.applies(); }) ? exit_fine
+                                                                                                 : exit_fault_found;
+  if (all([](const ForwardReport& report) { return report.passed(); })) return exit_fine;
+  const bool none_found = all([](const ForwardReport& report) { return report.first_failure() == nullptr; });
+  return none_found ? exit_not_proven : exit_fault_found;
+}
+
 int run_forward(const VerifyOptions& options) {
   if (!options.export_folder.empty()) throw InputError("--export writes batches of one layer; leave out --forward");
   const std::vector<ForwardTask> tasks = forward_tasks(options);
@@ -162,9 +173,7 @@ int run_forward(const VerifyOptions& options) {
         }));
   }
   write_output(render_forward(reports, options.output.format(), options.output.style()));
-  const bool all_passed =
-      std::all_of(reports.begin(), reports.end(), [](const ForwardReport& report) { return report.passed(); });
-  return all_passed ? exit_fine : exit_fault_found;
+  return forward_exit_code(reports, plants_all(options.inject));
 }
 
 /// The fault may have no place in the plan where it is one of all; asked for by name it must have one.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "layout/error.h"
@@ -60,12 +61,24 @@ void validate(const AttentionSpec& attention, const std::string& path) {
                                                        attention.head_size_v, attention.head_size_k));
 }
 
+/// Heads of one kind share those of another in equal parts, by their numbers. Refused, with the numbers nearest to what
+/// was given, where they cannot.
+void shared_evenly(std::int64_t heads, std::string_view what, std::int64_t shared, std::string_view shared_what,
+                   const std::string& path) {
+  if (heads % shared == 0) return;
+  const std::int64_t below = heads / shared * shared;
+  throw SpecError(path, fmt::format("{} {} do not divide over {} {}; take a multiple of {}: {}{}", heads, what, shared,
+                                    shared_what, shared, below > 0 ? fmt::format("{} or ", below) : "",
+                                    below + shared));
+}
+
 void validate(const GdnSpec& layer, const std::string& path) {
   dimension(layer.key_heads, path + ".key_heads");
   dimension(layer.value_heads, path + ".value_heads");
   dimension(layer.key_head_dim, path + ".key_head_dim");
   dimension(layer.value_head_dim, path + ".value_head_dim");
   dimension(layer.conv_kernel, path + ".conv_kernel");
+  shared_evenly(layer.value_heads, "value heads", layer.key_heads, "key heads", path + ".value_heads");
 }
 
 void validate(const Mamba2Spec& layer, const std::string& path) {
@@ -75,6 +88,7 @@ void validate(const Mamba2Spec& layer, const std::string& path) {
   dimension(layer.groups, path + ".groups");
   dimension(layer.conv_kernel, path + ".conv_kernel");
   tokens(layer.chunk_size, path + ".chunk_size");
+  shared_evenly(layer.heads, "heads", layer.groups, "groups of B and C", path + ".heads");
 }
 
 void validate(const Mamba1Spec& layer, const std::string& path) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "report/document.h"
 #include "report/human.h"
 #include "report/json_text.h"
@@ -107,11 +109,15 @@ std::string render_bench(const std::vector<BenchedAttention>& rows, Format forma
       "GFLOP/s counts the pairs of query and key that are not masked; GB/s counts K and V that the batch sees, shared "
       "blocks once. Times are those of the fastest run",
       machine_text(rows)};
+  if (std::any_of(rows.begin(), rows.end(),
+                  [](const BenchedAttention& row) { return row.spec.backend == AttentionBackend::reference; }))
+    notes.push_back("backend reference, which the others are checked by, was itself checked by unified in float64");
   for (const auto& [spec, result] : rows)
     if (!result.is_correct())
-      notes.push_back(fmt::format("backend {} on {} differs from the float64 reference by {:.3g} where {:.3g} is "
+      notes.push_back(fmt::format("backend {} on {} differs from {} in float64 by {:.3g} where {:.3g} is "
                                   "allowed, and was not timed",
-                                  to_string(spec.backend), to_string(spec.workload.batch), result.largest_error,
+                                  to_string(spec.backend), to_string(spec.workload.batch), to_string(result.checked_by),
+                                  result.largest_error,
                                   result.allowed_error));
   document.blocks.emplace_back(Listing{notes});
   return format == Format::markdown ? render_markdown(document) : render_text(document, style);

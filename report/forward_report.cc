@@ -1,8 +1,10 @@
 #include "report/forward_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "report/human.h"
 #include "report/json_text.h"
@@ -15,9 +17,17 @@ std::string_view status_text(ForwardStatus status) {
   switch (status) {
     case ForwardStatus::passed: return "passed";
     case ForwardStatus::failed: return "FAILED";
+    case ForwardStatus::missed: return "NOT FOUND";
     case ForwardStatus::does_not_apply: return "does not apply";
   }
   return "?";
+}
+
+/// The same for csv and json.
+std::string machine_text(ForwardStatus status) {
+  if (status == ForwardStatus::failed) return "failed";
+  if (status == ForwardStatus::missed) return "not found";
+  return std::string(status_text(status));
 }
 
 std::string planted_text(const ForwardReport& report) {
@@ -31,28 +41,33 @@ std::int64_t count_of(const ForwardReport& report, ForwardStatus status) {
                        [&](const ForwardResult& result) { return result.status == status; });
 }
 
+/// How far the largest error is from what is allowed.
+std::string times_text(double times) {
+  if (std::isinf(times)) return "no number";
+  return times >= 10 ? human_count(static_cast<std::int64_t>(times)) : fmt::format("{:.2g}", times);
+}
+
 Cell unless_zero(std::int64_t count) { return count == 0 ? Cell(std::monostate{}) : Cell(count); }
 
 Table cases_table(const ForwardReport& report) {
   Table table({{"mode", "mode", "", Align::left},
                {"case", "case", "", Align::left},
                {"status", "result", "", Align::left},
-               {"tokens", "outputs", "compared"},
+               {"tokens", "outputs"},
                {"hit_tokens", "hit", "tokens"},
                {"copies", "copies"},
-               {"preemptions", "preempted"},
-               {"rejected", "rejected", "drafts"},
+               {"preemptions", "pre-", "empted"},
+               {"rejected", "refused", "drafts"},
                {"reused_blocks", "reused", "blocks"},
                {"max_error", "largest", "error"},
-               {"tolerance", "allowed"}});
+               {"times_allowed", "of the", "bound"}});
   for (const ForwardResult& result : report.results) {
-    const bool ran = result.status != ForwardStatus::does_not_apply;
+    if (result.status == ForwardStatus::does_not_apply) continue;
     table.add_row({std::string(to_string(result.mode)), std::string(to_string(result.forward_case)),
-                   std::string(status_text(result.status)), ran ? Cell(result.tokens) : Cell(std::monostate{}),
-                   unless_zero(result.hit_tokens), unless_zero(result.copies), unless_zero(result.preemptions),
-                   unless_zero(result.rejected), unless_zero(result.reused_blocks),
-                   ran ? Cell(fmt::format("{:.1e}", result.max_error)) : Cell(std::monostate{}),
-                   ran ? Cell(fmt::format("{:.1e}", result.tolerance)) : Cell(std::monostate{})});
+                   std::string(status_text(result.status)), result.tokens, unless_zero(result.hit_tokens),
+                   unless_zero(result.copies), unless_zero(result.preemptions), unless_zero(result.rejected),
+                   unless_zero(result.reused_blocks), fmt::format("{:.1e}", result.max_error),
+                   times_text(result.times_allowed())});
   }
   return table;
 }
@@ -60,24 +75,55 @@ Table cases_table(const ForwardReport& report) {
 std::string conclusion(const ForwardReport& report) {
   const ForwardResult* failure = report.first_failure();
   const std::string planted = planted_text(report);
-  if (!planted.empty() && failure)
-    return fmt::format("The planted fault {} changes the output: {} in mode {} found it.", planted,
-                       to_string(failure->forward_case), to_string(failure->mode));
-  if (!planted.empty()) return fmt::format("The planted fault {} does not change any output.", planted);
+  if (!planted.empty() && !report.applies())
+    return fmt::format("The planted fault {} has no place here, so nothing is shown.", planted);
+  if (const ForwardResult* find = report.weakest_find(); find && report.caught())
+    return std::isinf(find->times_allowed())
+               ? fmt::format("The planted fault {} was found: {} in mode {} gives no numbers.", planted,
+                             to_string(find->forward_case), to_string(find->mode))
+               : fmt::format("The planted fault {} was found at {} times the bound ({} in mode {}; elsewhere at more).",
+                             planted, times_text(find->times_allowed()), to_string(find->forward_case),
+                             to_string(find->mode));
+  if (!planted.empty() && report.weakest_find())
+    return fmt::format("The planted fault {} was found in some cases and missed in others.", planted);
+  if (!planted.empty()) return fmt::format("The planted fault {} was NOT found: it changes no output.", planted);
   if (failure) return "Through the pages the network computes something else than without them.";
   if (!report.passed()) return "No case applies, so nothing is shown.";
   return "Through the pages every output equals that of the same network run dense and unpaged.";
 }
 
-/// One line per reason or fault, each once.
+/// What does not apply: one line per reason with its cases, in what modes.
+Listing reasons_of(const ForwardReport& report) {
+  std::vector<std::string> reasons;
+  for (const ForwardResult& result : report.results)
+    if (result.status == ForwardStatus::does_not_apply &&
+        std::find(reasons.begin(), reasons.end(), result.message) == reasons.end())
+      reasons.push_back(result.message);
+  Listing listing;
+  for (const std::string& reason : reasons) {
+    std::vector<std::string_view> cases, modes;
+    const auto add = [](std::vector<std::string_view>& names, std::string_view name) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    };
+    for (const ForwardResult& result : report.results) {
+      if (result.message != reason) continue;
+      add(cases, to_string(result.forward_case));
+      add(modes, to_string(result.mode));
+    }
+    listing.items.push_back(fmt::format("{} (mode {}): does not apply, {}", fmt::join(cases, ", "),
+                                        fmt::join(modes, ", "), reason));
+  }
+  return listing;
+}
+
+/// One line per fault, each once.
 Listing messages_of(const ForwardReport& report, ForwardStatus status) {
-  Listing listing{{}, status == ForwardStatus::failed};
+  if (status == ForwardStatus::does_not_apply) return reasons_of(report);
+  Listing listing{{}, true};
   for (const ForwardResult& result : report.results) {
     if (result.status != status) continue;
-    const std::string text = status == ForwardStatus::failed
-                                 ? fmt::format("{} in mode {}: {}", to_string(result.forward_case),
-                                               to_string(result.mode), result.message)
-                                 : "does not apply: " + result.message;
+    const std::string text =
+        fmt::format("{} in mode {}: {}", to_string(result.forward_case), to_string(result.mode), result.message);
     if (std::find(listing.items.begin(), listing.items.end(), text) == listing.items.end())
       listing.items.push_back(text);
   }
@@ -99,43 +145,63 @@ void add_single(Document& document, const ForwardReport& report) {
        {"plan", fmt::format("block {}, page {}", human_plural(report.block_size_tokens, "token"),
                             human_bytes(report.page_bytes))},
        {"time", fmt::format("{:.1f} s", report.seconds)}}});
+  for (const std::string& ratio : report.changed_ratios)
+    std::get<Facts>(document.blocks.back()).entries.emplace_back("scaled", ratio);
   document.blocks.emplace_back(cases_table(report));
   add_messages(document, report, ForwardStatus::does_not_apply);
   add_messages(document, report, ForwardStatus::failed);
+  add_messages(document, report, ForwardStatus::missed);
   document.blocks.emplace_back(Paragraph{conclusion(report)});
 }
 
 void add_many(Document& document, std::span<const ForwardReport> reports) {
-  Table table({{"model", "model", "", Align::left},
-               {"attention_pack_size", "N"},
-               {"fault", "planted", "", Align::left},
-               {"layers", "layers"},
-               {"block_size_tokens", "block", "tokens"},
-               {"passed", "cases", "passed"},
-               {"does_not_apply", "do not", "apply"},
-               {"failed", "failed"},
-               {"tokens", "outputs", "compared"},
-               {"max_error", "largest", "error"},
-               {"tolerance", "allowed"},
-               {"seconds", "time", "s"}});
+  const bool plants = std::any_of(reports.begin(), reports.end(), [](const ForwardReport& r) { return r.has_fault(); });
+  Table table = plants ? Table({{"model", "model", "", Align::left},
+                                {"attention_pack_size", "N"},
+                                {"fault", "planted", "", Align::left},
+                                {"failed", "found"},
+                                {"missed", "missed"},
+                                {"does_not_apply", "no", "place"},
+                                {"tokens", "outputs"},
+                                {"max_error", "error"},
+                                {"times_allowed", "times the", "bound"},
+                                {"seconds", "time", "s"}})
+                       : Table({{"model", "model", "", Align::left},
+                                {"attention_pack_size", "N"},
+                                {"block_size_tokens", "block", "tokens"},
+                                {"passed", "cases", "passed"},
+                                {"does_not_apply", "do not", "apply"},
+                                {"failed", "failed"},
+                                {"tokens", "outputs", "compared"},
+                                {"max_error", "largest", "error"},
+                                {"times_allowed", "of the", "bound"},
+                                {"seconds", "time", "s"}});
   double seconds = 0;
-  bool all_passed = true, all_planted = true, all_found = true;
+  bool all_passed = true, all_planted = true;
+  std::int64_t caught = 0, applying = 0;
   for (const ForwardReport& report : reports) {
     std::int64_t tokens = 0;
-    double error = 0, tolerance = 0;
+    // Of the case that is nearest to what is allowed; of a planted fault, of the one that found it by least.
+    const ForwardResult* nearest = report.weakest_find();
     for (const ForwardResult& result : report.results) {
       tokens += result.tokens;
-      error = std::max(error, result.max_error);
-      tolerance = std::max(tolerance, result.tolerance);
+      if (!report.weakest_find() && (!nearest || result.times_allowed() > nearest->times_allowed())) nearest = &result;
     }
-    table.add_row({report.model, report.attention_pack_size, planted_text(report), report.layers,
-                   report.block_size_tokens, count_of(report, ForwardStatus::passed),
-                   count_of(report, ForwardStatus::does_not_apply), count_of(report, ForwardStatus::failed), tokens,
-                   fmt::format("{:.1e}", error), fmt::format("{:.1e}", tolerance), Real{report.seconds, 1}});
+    const std::string error = fmt::format("{:.1e}", nearest->max_error), times = times_text(nearest->times_allowed());
+    const std::int64_t failed = count_of(report, ForwardStatus::failed);
+    const std::int64_t without = count_of(report, ForwardStatus::does_not_apply);
+    if (plants)
+      table.add_row({report.model, report.attention_pack_size, planted_text(report), failed,
+                     count_of(report, ForwardStatus::missed), without, tokens, error, times, Real{report.seconds, 1}});
+    else
+      table.add_row({report.model, report.attention_pack_size, report.block_size_tokens,
+                     count_of(report, ForwardStatus::passed), without, failed, tokens, error, times,
+                     Real{report.seconds, 1}});
     seconds += report.seconds;
     all_passed = all_passed && report.passed();
     all_planted = all_planted && !planted_text(report).empty();
-    all_found = all_found && report.first_failure() != nullptr;
+    applying += report.applies();
+    caught += report.caught();
   }
   document.blocks.emplace_back(Heading{"Forward passes through shared pages"});
   document.blocks.emplace_back(std::move(table));
@@ -143,12 +209,20 @@ void add_many(Document& document, std::span<const ForwardReport> reports) {
     if (report.passed()) continue;
     document.blocks.emplace_back(Heading{fmt::format("{}, N = {}", report.model, report.attention_pack_size), 3});
     add_messages(document, report, ForwardStatus::failed);
+    add_messages(document, report, ForwardStatus::missed);
+    if (!report.applies()) add_messages(document, report, ForwardStatus::does_not_apply);
     document.blocks.emplace_back(Paragraph{conclusion(report)});
+  }
+  if (all_planted) {
+    const std::int64_t without = std::ssize(reports) - applying;
+    document.blocks.emplace_back(Paragraph{fmt::format(
+        "Planted {} times{}, {:.1f} s.", reports.size(),
+        without == 0 ? "" : fmt::format(", of which {} had no place and do not count", without), seconds)});
+    document.blocks.emplace_back(Paragraph{fmt::format("{} of {} caught", caught, applying)});
+    return;
   }
   const char* verdict = "Not every run passed.";
   if (all_passed) verdict = "Through the pages every output equals that of the same network run dense and unpaged.";
-  if (all_planted)
-    verdict = all_found ? "Every planted fault changes the output." : "Not every planted fault changes the output.";
   document.blocks.emplace_back(Paragraph{fmt::format("{} {:.1f} s.", verdict, seconds)});
 }
 
@@ -182,16 +256,17 @@ Table forward_table(std::span<const ForwardReport> reports) {
                {"reused_blocks", "reused blocks"},
                {"max_error", "largest error"},
                {"tolerance", "allowed"},
+               {"times_allowed", "error / allowed"},
                {"message", "message", "", Align::left}});
   for (const ForwardReport& report : reports)
     for (const ForwardResult& result : report.results)
       table.add_row({report.model, report.attention_pack_size, report.scale, planted_text(report),
                      report.block_size_tokens, std::string(to_string(result.mode)),
                      std::string(to_string(result.forward_case)),
-                     std::string(result.status == ForwardStatus::failed ? "failed" : status_text(result.status)),
+                     machine_text(result.status),
                      result.requests, result.tokens, result.hit_tokens, result.copies, result.preemptions,
                      result.rejected, result.reused_blocks, Real{result.max_error}, Real{result.tolerance},
-                     result.message});
+                     Real{result.times_allowed()}, result.message});
   return table;
 }
 

@@ -1,6 +1,7 @@
 #include "simulator/attention_manager.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "layout/checked.h"
 
@@ -48,6 +49,25 @@ void AttentionManager::trim(RequestBlocks& request, std::int64_t hit_tokens) con
   for (auto& table : request.attention) table.resize(blocks);
 }
 
+template <class Visit>
+void AttentionManager::take_out_passed(RequestBlocks& request, std::int64_t computed, Visit&& visit) const {
+  if (geometry_.attention_masks.empty()) return;
+  for (std::size_t group = 0; group < request.attention.size(); ++group) {
+    std::vector<BlockId>& table = request.attention[group];
+    const std::int64_t passed = geometry_.attention_masks[group].first_visible(computed) / geometry_.block_size_tokens;
+    for (std::int64_t i = std::min(passed, std::ssize(table)); i > 0 && table[i - 1] != null_block_id; --i)
+      visit(std::exchange(table[i - 1], null_block_id));
+  }
+}
+
+void AttentionManager::give_back_passed(RequestBlocks& request, std::int64_t computed) {
+  take_out_passed(request, computed, [&](BlockId block) { pool_.release(block); });
+}
+
+void AttentionManager::skip_passed(RequestBlocks& request, std::int64_t computed) const {
+  take_out_passed(request, computed, [](BlockId) {});
+}
+
 std::int64_t AttentionManager::needed(std::int64_t held, std::int64_t tokens) const {
   return geometry_.attention_groups * (ceil_div(tokens, geometry_.block_size_tokens) - held);
 }
@@ -79,8 +99,9 @@ void AttentionManager::publish(RequestBlocks& request, std::span<const PrefixKey
   for (std::size_t group = 0; group < request.attention.size(); ++group) {
     const std::vector<BlockId>& table = request.attention[group];
     for (std::int64_t i = request.published_attention; i < full; ++i)
-      pool_.publish(table[static_cast<std::size_t>(i)],
-                    group_keys_(keys[static_cast<std::size_t>((i + 1) * units_per_block - 1)], group), step, false);
+      if (table[static_cast<std::size_t>(i)] != null_block_id)
+        pool_.publish(table[static_cast<std::size_t>(i)],
+                      group_keys_(keys[static_cast<std::size_t>((i + 1) * units_per_block - 1)], group), step, false);
   }
   request.published_attention = std::max(request.published_attention, full);
   if (partial_end % block == 0 || partial_end > tokens || partial_end / block < full) return;

@@ -12,7 +12,8 @@
 
 namespace hybridkv {
 
-/// The full-attention groups of a cache: every block of B tokens is kept, and found again by its chain hash.
+/// The attention groups of a cache: blocks of B tokens, found again by their chain hash. A group with a window or chunk
+/// gives back what no later token of the request sees; its table then has the null block there.
 class AttentionManager {
  public:
   /// Both outlive the manager.
@@ -25,6 +26,12 @@ class AttentionManager {
 
   /// Forgets matched blocks behind the joint hit.
   void trim(RequestBlocks& request, std::int64_t hit_tokens) const;
+
+  /// Gives back the blocks that no token from `computed` on sees, the latest first.
+  /// Source: vLLM SingleTypeKVCacheManager.remove_skipped_blocks.
+  void give_back_passed(RequestBlocks& request, std::int64_t computed);
+  /// Takes the blocks that no token from `computed` on sees out of tables that were matched and are not held.
+  void skip_passed(RequestBlocks& request, std::int64_t computed) const;
 
   /// Blocks to take so that `tokens` tokens have room. `held`: blocks the request keeps (a shared tail is not kept).
   std::int64_t needed(std::int64_t held, std::int64_t tokens) const;
@@ -45,6 +52,9 @@ class AttentionManager {
  private:
   // Holds nothing; appends the block of every group, or nothing where one group lacks it.
   bool append_found(PrefixKey key, RequestBlocks& request);
+  // Calls visit(block) for every such block, the latest of a group first, and leaves the null block in its place.
+  template <class Visit>
+  void take_out_passed(RequestBlocks& request, std::int64_t computed, Visit&& visit) const;
 
   const CacheGeometry& geometry_;
   BlockPool& pool_;

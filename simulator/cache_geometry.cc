@@ -26,6 +26,12 @@ void validate(const CacheGeometry& geometry) {
   check_range(geometry.num_blocks, 2, most_blocks, "num_blocks");
   check_range(geometry.attention_groups, 0, most_groups, "attention_groups");
   check_range(geometry.state_groups, 0, most_groups, "state_groups");
+  if (!geometry.attention_masks.empty() && std::ssize(geometry.attention_masks) != geometry.attention_groups)
+    throw SpecError("geometry.attention_masks",
+                    fmt::format("{} masks for {} attention groups; give one for each, or none",
+                                geometry.attention_masks.size(), geometry.attention_groups));
+  for (const KeyMask& mask : geometry.attention_masks)
+    if (mask.kind != MaskKind::full) check_range(mask.window_tokens, 1, most_tokens, "attention_masks");
   if (geometry.attention_groups + geometry.state_groups == 0)
     throw SpecError("geometry.attention_groups", "a cache has at least one attention or state group");
   check_range(geometry.speculative_tokens, 0, most_blocks, "speculative_tokens");

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attention/key_mask.h"
 #include "planner/engine_spec.h"
 
 namespace hybridkv {
@@ -17,7 +18,9 @@ struct CacheGeometry {
   std::string name;                                 ///< how reports call it; may be empty
   std::int64_t block_size_tokens = 0;               ///< B, of every group, >= 1
   std::int64_t num_blocks = 0;                      ///< of the pool, null block included, >= 2
-  std::int64_t attention_groups = 1;                ///< full-attention groups, >= 0
+  std::int64_t attention_groups = 1;                ///< groups of attention, >= 0
+  /// By attention group; empty: all of them see every token. What no later token sees is given back.
+  std::vector<KeyMask> attention_masks;
   std::int64_t state_groups = 0;                    ///< recurrent groups, >= 0
   CacheMode mode = CacheMode::align;                ///< of the recurrent groups; no meaning without any
   std::int64_t speculative_tokens = 0;              ///< s: extra state blocks of a running request, >= 0

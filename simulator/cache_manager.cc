@@ -47,9 +47,13 @@ PrefixHit CacheManager::look_up(RequestBlocks& request, const CachedPrompt& prom
   const std::int64_t limit = prompt.tokens - 1;
   std::int64_t attention = limit;
   if (geometry_.attention_groups > 0) attention = attention_.match(prompt.keys, limit, request);
-  if (geometry_.state_groups == 0) return {attention, 0};
+  if (geometry_.state_groups == 0) {
+    attention_.skip_passed(request, attention);
+    return {attention, 0};
+  }
   const std::int64_t joint = states_.match(prompt.keys, attention, request);
   attention_.trim(request, joint);
+  attention_.skip_passed(request, joint);
   return {joint, geometry_.attention_groups > 0 ? attention - joint : 0};
 }
 
@@ -58,7 +62,7 @@ bool CacheManager::admit(RequestBlocks& request, const CachedPrompt& prompt, con
   if (states_.made_in_step(request, step_)) return false;
   std::int64_t queued = 0;
   for (const auto& table : request.attention)
-    for (const BlockId block : table) queued += pool_->is_free(block) ? 1 : 0;
+    for (const BlockId block : table) queued += block != null_block_id && pool_->is_free(block) ? 1 : 0;
   for (const StateTable& table : request.states)
     for (const StateEntry& entry : table.live) queued += pool_->is_free(entry.block) ? 1 : 0;
   // What the whole prompt needs is never less than what its first chunk needs.
@@ -68,7 +72,8 @@ bool CacheManager::admit(RequestBlocks& request, const CachedPrompt& prompt, con
   if (!pool_->has_room(needed + queued + reserve)) return false;
 
   for (const auto& table : request.attention)
-    for (const BlockId block : table) pool_->hold(block);
+    for (const BlockId block : table)
+      if (block != null_block_id) pool_->hold(block);
   for (const StateTable& table : request.states)
     for (const StateEntry& entry : table.live) {
       pool_->hold(entry.block);
@@ -85,6 +90,7 @@ bool CacheManager::admit(RequestBlocks& request, const CachedPrompt& prompt, con
 bool CacheManager::advance(RequestBlocks& request, const CachedPrompt& prompt, std::int64_t computed,
                            std::int64_t chunk, std::int64_t branch) {
   states_.drop_passed(request, computed);
+  attention_.give_back_passed(request, computed);
   const std::int64_t needed = attention_.needed(attention_.kept(request), computed + chunk) +
                               states_.needed_next(request, computed + chunk);
   if (!pool_->has_room(needed)) return false;
@@ -109,7 +115,8 @@ void CacheManager::grow_and_publish(RequestBlocks& request, const CachedPrompt& 
 
 void CacheManager::release(RequestBlocks& request) {
   for (const auto& table : request.attention)
-    for (std::size_t i = table.size(); i > 0; --i) pool_->release(table[i - 1]);
+    for (std::size_t i = table.size(); i > 0; --i)
+      if (table[i - 1] != null_block_id) pool_->release(table[i - 1]);
   for (const StateTable& table : request.states) {
     for (std::size_t i = table.spare.size(); i > 0; --i) pool_->release(table.spare[i - 1]);
     for (std::size_t i = table.live.size(); i > 0; --i) pool_->release(table.live[i - 1].block);

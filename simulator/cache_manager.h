@@ -57,10 +57,15 @@ class CacheManager {
   bool admit(RequestBlocks& request, const CachedPrompt& prompt, const PrefixHit& hit, std::int64_t chunk,
              std::int64_t reserve);
 
-  /// Drops passed states and takes the blocks of the next `chunk` tokens. False where the pool has too few.
+  /// Drops passed states, gives back blocks behind windows and takes the blocks of the next `chunk` tokens. False where the pool has too few.
   /// `branch`: tokens of the request's branch point, 0 = none.
   bool advance(RequestBlocks& request, const CachedPrompt& prompt, std::int64_t computed, std::int64_t chunk,
                std::int64_t branch);
+
+  /// Gives back the attention blocks that no token from `computed` on sees; `advance` begins with it.
+  void give_back_passed(RequestBlocks& request, std::int64_t computed) {
+    attention_.give_back_passed(request, computed);
+  }
 
   /// Gives back everything: groups in order, each with its last block first.
   void release(RequestBlocks& request);

@@ -60,7 +60,13 @@ class Checker {
       require(own.insert(block).second, "request {} holds block {} twice", id, block);
       hold(block, id);
     };
-    for (const auto& table : request.blocks.attention) std::for_each(table.begin(), table.end(), take);
+    for (std::size_t group = 0; group < request.blocks.attention.size(); ++group) {
+      const auto& table = request.blocks.attention[group];
+      const std::int64_t passed = passed_blocks(group, request.computed_tokens);
+      for (std::int64_t i = 0; i < std::ssize(table); ++i)
+        if (i >= passed || table[static_cast<std::size_t>(i)] != null_block_id)
+          take(table[static_cast<std::size_t>(i)]);
+    }
     for (const StateTable& table : request.blocks.states) {
       for (const StateEntry& entry : table.live) take(entry.block);
       std::for_each(table.spare.begin(), table.spare.end(), take);
@@ -69,6 +75,12 @@ class Checker {
     const std::int64_t tokens = request.computed_tokens + request.scheduled_tokens;
     check_attention(request, tokens);
     check_states(request, tokens);
+  }
+
+  /// Blocks of an attention group that may have gone back: those behind what the next token sees.
+  std::int64_t passed_blocks(std::size_t group, std::int64_t computed) const {
+    if (geometry_.attention_masks.empty()) return 0;
+    return geometry_.attention_masks[group].first_visible(computed) / geometry_.block_size_tokens;
   }
 
   bool is_block(BlockId block) const { return block != null_block_id && block < holds_.size(); }

@@ -41,7 +41,7 @@ struct BlockCopy {
 
 /// All blocks one request holds.
 struct RequestBlocks {
-  std::vector<std::vector<BlockId>> attention;  ///< (attention group, blocks)
+  std::vector<std::vector<BlockId>> attention;  ///< (attention group, blocks), null behind a window
   std::vector<StateTable> states;               ///< (state group)
   std::vector<BlockId> extras;                  ///< (extra_blocks_per_request)
   std::int64_t published_attention = 0;         ///< leading attention blocks that are found or published

@@ -9,6 +9,7 @@
 #include "attention/common_prefix.h"
 #include "attention/microbatch.h"
 #include "attention/reference.h"
+#include "attention/unified.h"
 
 namespace hybridkv {
 
@@ -23,15 +24,24 @@ double difference(float value, double expected) {
   return std::isfinite(error) ? error : std::numeric_limits<double>::infinity();
 }
 
+AttentionOutput<double> in_float64(const AttentionInputs& inputs, AttentionBackend by) {
+  if (by == AttentionBackend::reference) return reference_attention(inputs);
+  expects(by == AttentionBackend::unified, "only the reference and the unified algorithm compute in float64");
+  UnifiedOptions options;
+  options.unique_bias = UniqueBiasMode::gathered;
+  return unified_attention<double>(inputs, options).output;
+}
+
 }  // namespace
 
-double sampled_error(const AttentionInputs& inputs, const AttentionOutput<float>& output, std::int64_t tokens) {
+double sampled_error(const AttentionInputs& inputs, const AttentionOutput<float>& output, std::int64_t tokens,
+                     AttentionBackend by) {
   const std::int64_t all = inputs.num_tokens(), heads = inputs.num_query_heads, channels = inputs.head_size_v();
   double largest = 0;
   tokens = std::min(tokens, all);
   for (std::int64_t i = 0; i < tokens; ++i) {
     const std::int64_t token = tokens == 1 ? all - 1 : i * (all - 1) / (tokens - 1);
-    const AttentionOutput<double> expected = reference_attention(slice_inputs(inputs, token, token + 1));
+    const AttentionOutput<double> expected = in_float64(slice_inputs(inputs, token, token + 1), by);
     for (std::int64_t j = 0; j < heads * channels; ++j)
       largest = std::max(largest, difference(output.out[token * heads * channels + j], expected.out[j]));
     for (std::int64_t head = 0; head < heads; ++head)
@@ -50,7 +60,8 @@ AttentionBenchResult bench_attention(const AttentionBenchSpec& spec, ResidentBud
   AttentionBenchResult result;
   const BackendResult first = metadata->run(inputs);
   result.checked_tokens = std::min(spec.checked_tokens, inputs.num_tokens());
-  result.largest_error = sampled_error(inputs, first.output, spec.checked_tokens);
+  if (spec.backend == AttentionBackend::reference) result.checked_by = AttentionBackend::unified;
+  result.largest_error = sampled_error(inputs, first.output, spec.checked_tokens, result.checked_by);
   result.allowed_error = allowed_error;
   if (!result.is_correct()) return result;
   result.peak_bytes = total_bytes(first.memory.biases) + total_bytes(first.memory.scratch);

@@ -22,7 +22,8 @@ struct AttentionBenchSpec {
 
 /// What was measured. Rates are those of the fastest run.
 struct AttentionBenchResult {
-  std::int64_t checked_tokens = 0;    ///< compared with the reference before the clock started
+  std::int64_t checked_tokens = 0;    ///< compared in float64 before the clock started
+  AttentionBackend checked_by = AttentionBackend::reference;  ///< what computed the other side, see `sampled_error`
   double largest_error = 0;           ///< of their outputs and log-sum-exps, absolute
   double allowed_error = 0;
   std::int64_t runs = 0;
@@ -40,12 +41,15 @@ struct AttentionBenchResult {
   double share_of_read() const { return bytes_per_second / read_bytes_per_second; }
 };
 
-/// Checks the backend against the reference, then times it between two measurements of what the machine can do, of
-/// which the better one counts. Throws InputError for what the backend does not support, ResourceError where the batch
-/// does not fit into the budget.
+/// Checks the backend with `sampled_error`, the reference by the unified algorithm and every other one by the reference,
+/// then times it between two measurements of what the machine can do, of which the better one counts. Throws InputError
+/// for what the backend does not support, ResourceError where the batch does not fit into the budget.
 AttentionBenchResult bench_attention(const AttentionBenchSpec& spec, ResidentBudget& budget);
 
-/// Compares query tokens of a batch, spread over it, with the float64 reference. Returns the largest absolute error.
-double sampled_error(const AttentionInputs& inputs, const AttentionOutput<float>& output, std::int64_t tokens);
+/// Compares query tokens of a batch, spread over it, with what the reference, or the unified algorithm, computes for
+/// them in float64; the two share no more than the reading of an element. Returns the largest absolute error.
+/// Pre: `by` is one of the two.
+double sampled_error(const AttentionInputs& inputs, const AttentionOutput<float>& output, std::int64_t tokens,
+                     AttentionBackend by = AttentionBackend::reference);
 
 }  // namespace hybridkv

@@ -7,8 +7,10 @@
 #include <chrono>
 #include <memory>
 
-#include "planner/plan.h"
 #include "layout/parallel.h"
+#include "planner/plan.h"
+#include "planner/validate.h"
+#include "verify/forward_geometry.h"
 #include "verify/plant.h"
 #include "verify/scaled_model.h"
 
@@ -21,8 +23,8 @@ constexpr std::int64_t draft_tokens = 3;
 void check_spec(const ForwardSpec& spec, const ModelSpec& model, const EngineSpec& engine) {
   if (spec.scale < 1) throw SpecError("--scale", fmt::format("is {}, but a scale divides; take 1 or more", spec.scale));
   if (engine.kv_format)
-    throw SpecError("engine.kv_dtype", fmt::format("a forward pass needs a float type, {} has no codec here; verify "
-                                                   "without --forward checks its layout", to_string(*engine.kv_format)));
+    throw SpecError("engine.kv_dtype", fmt::format("a forward pass needs a float type, {} is none; verify without "
+                                                   "--forward runs its attention", to_string(*engine.kv_format)));
   if (spec.layout_fault && !info_of(*spec.layout_fault).in_forward)
     throw InputError(fmt::format("--inject {}: is planted into the checks of verify, no network runs with it; leave "
                                  "out --forward", to_string(*spec.layout_fault)));
@@ -61,13 +63,13 @@ struct Prepared {
   CachePlan plan;
   ForwardNetwork network;
   std::vector<BoundView> views;
-  std::unique_ptr<DenseResults> dense;
+  std::unique_ptr<ForwardReferences> references;
 
   Prepared(const ModelSpec& model, const EngineSpec& engine, const ForwardSpec& spec)
       : plan(plan_with_small_pools(model, engine)),
         network(make_network(model, plan, spec.width, spec.seed)),
         views(bind_views(plan)),
-        dense(std::make_unique<DenseResults>(network)) {
+        references(std::make_unique<ForwardReferences>(network)) {
     // The null block is handed out by the case, not by a view.
     if (!spec.layout_fault || spec.layout_fault == Fault::null_block_used) return;
     BlockAssignment unused;
@@ -82,9 +84,20 @@ struct Prepared {
 }  // namespace
 
 bool ForwardReport::passed() const {
-  return first_failure() == nullptr && std::any_of(results.begin(), results.end(), [](const ForwardResult& result) {
-           return result.status == ForwardStatus::passed;
-         });
+  return !has_fault() && applies() && std::all_of(results.begin(), results.end(), [](const ForwardResult& result) {
+    return result.status == ForwardStatus::passed || result.status == ForwardStatus::does_not_apply;
+  });
+}
+
+bool ForwardReport::caught() const {
+  return has_fault() && applies() && std::all_of(results.begin(), results.end(), [](const ForwardResult& result) {
+    return result.times_allowed() > 1 || result.status == ForwardStatus::does_not_apply;
+  });
+}
+
+bool ForwardReport::applies() const {
+  return std::any_of(results.begin(), results.end(),
+                     [](const ForwardResult& result) { return result.status != ForwardStatus::does_not_apply; });
 }
 
 const ForwardResult* ForwardReport::first_failure() const {
@@ -93,9 +106,18 @@ const ForwardResult* ForwardReport::first_failure() const {
   return nullptr;
 }
 
+const ForwardResult* ForwardReport::weakest_find() const {
+  const ForwardResult* weakest = nullptr;
+  if (!has_fault()) return weakest;
+  for (const ForwardResult& result : results)
+    if (result.times_allowed() > 1 && (!weakest || result.times_allowed() < weakest->times_allowed())) weakest = &result;
+  return weakest;
+}
+
 ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, const ForwardSpec& spec,
                              const ForwardProgress& progress) {
   check_spec(spec, model, engine);
+  validate(model, scaled_engine(engine, engine.cache_mode, 0), {.max_model_lens = {1}});
   const auto start = std::chrono::steady_clock::now();
   const ModelSpec scaled = scaled_model(model, spec.scale);
   std::vector<ForwardCase> cases = spec.cases;
@@ -120,6 +142,7 @@ ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, c
                        .scale = spec.scale,
                        .layers = static_cast<std::int64_t>(tasks.front().on->network.layers.size()),
                        .page_bytes = tasks.front().on->plan.page_bytes,
+                       .changed_ratios = changed_ratios(model, scaled),
                        .fault = spec.fault,
                        .layout_fault = spec.layout_fault,
                        .results = std::vector<ForwardResult>(tasks.size())};
@@ -130,7 +153,7 @@ ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, c
   parallel_for(tasks.size(), [&](std::size_t i) {
     const Prepared& on = *tasks[i].on;
     report.results[i] =
-        run_forward_case(tasks[i].forward_case, {on.plan, on.network, *on.dense, on.views, spec.fault, spec.layout_fault});
+        run_forward_case(tasks[i].forward_case, {on.plan, on.network, *on.references, on.views, spec.fault, spec.layout_fault});
     const std::lock_guard lock(reporting);
     if (progress) progress(++done, static_cast<int>(tasks.size()));
   });

@@ -31,15 +31,23 @@ struct ForwardReport {
   std::int64_t layers = 0;             ///< that cache something
   std::int64_t block_size_tokens = 0;  ///< of the scaled model in the first mode
   std::int64_t page_bytes = 0;
+  std::vector<std::string> changed_ratios;  ///< of the scaled model, see `changed_ratios`
   std::optional<ForwardFault> fault;
   std::optional<Fault> layout_fault;
   std::vector<ForwardResult> results;  ///< mode by mode, in the order of the cases
   double seconds = 0;
 
-  /// Every case that applies was right; there is at least one.
+  bool has_fault() const { return fault || layout_fault; }
+  /// Nothing was planted, every case that applies was right; there is at least one.
   bool passed() const;
+  /// The planted fault changed an output in every case in which it took effect; there is at least one.
+  bool caught() const;
+  /// Some case had something to show.
+  bool applies() const;
   /// The first case that failed, or nullptr.
   const ForwardResult* first_failure() const;
+  /// With a fault planted: the case that found it by least as a multiple of what is allowed, or nullptr.
+  const ForwardResult* weakest_find() const;
 };
 
 /// Called as verification goes on: how many of how many cases are done.
@@ -48,9 +56,10 @@ using ForwardProgress = std::function<void(int done, int total)>;
 /// Runs a random network with the caches of the scaled model (layer pattern, families, head ratios, dtypes, backend
 /// form, order and pack size of the engine) through pools and views of its own plan, in every mode and case, and
 /// compares each token's output with that of the same network run dense and unpaged in float64. Tensor parallel is 1,
-/// drafts of another model and auxiliary layers are left out. Cases run on all cores; the result does not depend on their number.
+/// drafts of another model and auxiliary layers are left out. Cases run on all cores; the result does not depend on
+/// their number.
 ///
-/// Throws SpecError as make_plan, for a cache dtype that is no float type, and for a scale or width below 1; InputError
+/// Throws SpecError as make_plan and `validate`, for a cache dtype that is no float type, and for a scale or width below 1; InputError
 /// where a planted layout fault has no place or would leave the pool.
 ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, const ForwardSpec& spec,
                              const ForwardProgress& progress = {});

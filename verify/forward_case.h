@@ -1,9 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +12,7 @@
 #include "verify/fault.h"
 #include "verify/forward_fault.h"
 #include "verify/forward_network.h"
+#include "verify/forward_reference.h"
 
 namespace hybridkv {
 
@@ -28,6 +26,7 @@ enum class ForwardCase {
   drafts,         ///< speculative tokens, some kept and some rejected
   fresh_blocks,   ///< state blocks come with another request's bytes
   recycling,      ///< a pool so small that its blocks are used again and again
+  window,         ///< blocks behind a window or chunk go back and are written over at once
 };
 
 /// All cases in the order of the enumeration.
@@ -37,8 +36,9 @@ std::string_view to_string(ForwardCase forward_case);
 
 enum class ForwardStatus {
   passed,
-  failed,
-  does_not_apply,  ///< the mode has nothing of the kind; never counts as passed
+  failed,          ///< an output is wrong, as a planted fault should make it, or the case showed nothing
+  missed,          ///< a fault was planted, took effect and changed no output
+  does_not_apply,  ///< the mode has nothing of the kind, or nowhere to plant the fault; never counts as passed
 };
 
 /// What one case showed under one plan.
@@ -53,29 +53,20 @@ struct ForwardResult {
   std::int64_t preemptions = 0;
   std::int64_t rejected = 0;    ///< draft tokens
   std::int64_t reused_blocks = 0;  ///< blocks taken beyond the first use of every block of the pool
-  double max_error = 0;         ///< of rows of RMS one
-  double tolerance = 0;
-  std::string message;          ///< why it failed or does not apply
-};
+  std::int64_t planted = 0;     ///< times that the planted fault of the engine took effect
+  double max_error = 0;         ///< of rows of RMS one, the largest multiple of what is allowed; infinite for NaN
+  double tolerance = 0;         ///< allowed there, see ForwardReference
+  std::string message;          ///< why it failed, does not apply or missed
 
-/// Dense results by sequence, computed once for all cases. Safe to use from several threads.
-class DenseResults {
- public:
-  explicit DenseResults(const ForwardNetwork& network) : network_(network) {}
-  /// (token, width) of `dense_forward`.
-  std::shared_ptr<const std::vector<double>> of(const std::vector<std::uint64_t>& contents);
-
- private:
-  const ForwardNetwork& network_;
-  std::mutex mutex_;
-  std::map<std::vector<std::uint64_t>, std::shared_ptr<const std::vector<double>>> results_;
+  /// The largest error as a multiple of what is allowed; above 1 an output is wrong.
+  double times_allowed() const { return tolerance > 0 ? max_error / tolerance : 0; }
 };
 
 /// All that a case runs on.
 struct ForwardSetting {
   const CachePlan& plan;
   const ForwardNetwork& network;
-  DenseResults& dense;
+  ForwardReferences& references;
   const std::vector<BoundView>& views;       ///< of the plan, a planted fault may have changed them
   std::optional<ForwardFault> fault = std::nullopt;
   std::optional<Fault> layout_fault = std::nullopt;  ///< the one in the views, or an operation gone wrong
@@ -85,12 +76,5 @@ struct ForwardSetting {
 /// place (no hit, no copy, no preemption …) has failed, whatever its outputs.
 /// Pre: the pools of the plan have at least `forward_pool_blocks`; for drafts the plan has speculative tokens.
 ForwardResult run_forward_case(ForwardCase forward_case, const ForwardSetting& setting);
-
-/// Blocks a pool needs for every case, null block included.
-std::int64_t forward_pool_blocks(const CachePlan& plan);
-
-/// Largest error allowed of a row of RMS one: absolute and relative tolerance of the coarsest dtype that anything is
-/// cached in. fp32: float arithmetic through all layers, fp16, bf16 and fp8: their rounding.
-double forward_tolerance(const CachePlan& plan);
 
 }  // namespace hybridkv

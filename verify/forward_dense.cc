@@ -1,5 +1,6 @@
 #include "verify/forward_dense.h"
 
+#include <Eigen/Dense>
 #include <cmath>
 
 #include "attention/key_mask.h"
@@ -23,23 +24,21 @@ Rows normalised(const Rows& x, std::int64_t width) {
   return result;
 }
 
-/// Every row of `x` times the transposed weights (outputs, inputs).
-Rows project(const Rows& x, const std::vector<float>& weights, std::size_t inputs) {
-  const std::size_t outputs = weights.size() / inputs;
-  Rows result(x.size() / inputs * outputs);
-  for (std::size_t token = 0; token < x.size() / inputs; ++token)
-    for (std::size_t row = 0; row < outputs; ++row) {
-      double sum = 0;
-      for (std::size_t i = 0; i < inputs; ++i) sum += x[token * inputs + i] * weights[row * inputs + i];
-      result[token * outputs + row] = sum;
-    }
-  return result;
-}
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+/// Rows of a larger matrix: those of one head.
+using HeadRows = Eigen::Map<const Matrix, 0, Eigen::OuterStride<>>;
 
-void round_to(DType dtype, std::span<double> values) {
-  std::vector<float> narrow(values.begin(), values.end());
-  round_elements(dtype, narrow);
-  std::copy(narrow.begin(), narrow.end(), values.begin());
+/// Every row of `x` times the transposed weights (outputs, inputs).
+Rows project(const Rows& x, const std::vector<float>& weights, std::int64_t inputs) {
+  const std::int64_t tokens = std::ssize(x) / inputs, outputs = std::ssize(weights) / inputs;
+  Rows result(static_cast<std::size_t>(tokens * outputs));
+  const Matrix wide =
+      Eigen::Map<const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(weights.data(), outputs,
+                                                                                             inputs)
+          .cast<double>();
+  Eigen::Map<Matrix>(result.data(), tokens, outputs).noalias() =
+      Eigen::Map<const Matrix>(x.data(), tokens, inputs) * wide.transpose();
+  return result;
 }
 
 void rotate_heads(Rows& rows, std::int64_t heads, const AttentionGeometry& attention) {
@@ -49,70 +48,135 @@ void rotate_heads(Rows& rows, std::int64_t heads, const AttentionGeometry& atten
            static_cast<std::int64_t>(first) / (heads * size));
 }
 
-Rows attend(const AttentionWeights& weights, const Rows& x, std::int64_t width, DType kv_dtype) {
+/// One run: how it rounds, and whether anything was in doubt.
+class DenseForward {
+ public:
+  DenseForward(const ForwardNetwork& network, DenseRounding rounding)
+      : network_(network), shakes_(rounding == DenseRounding::shaken) {}
+
+  DenseRun run(const std::vector<std::uint64_t>& contents);
+
+ private:
+  Rows attend(const AttentionWeights& weights, const Rows& x);
+  Rows recur(const RecurrentProjection& weights, const Rows& x);
+  void run_states(const RecurrentProjection& weights, const Rows& inputs, Rows& out);
+  void round_to(DType dtype, std::span<double> values);
+
+  const ForwardNetwork& network_;
+  bool shakes_;
+  bool in_doubt_ = false;
+};
+
+/// What fp32 may be off by in a value of RMS one before it is rounded: some units in the last place of its sums.
+constexpr double fp32_doubt = 1e-6;
+
+void DenseForward::round_to(DType dtype, std::span<double> values) {
+  std::vector<float> nearest(values.begin(), values.end());
+  round_elements(dtype, nearest);
+  if (dtype != DType::fp32) {
+    std::vector<float> below(values.size()), above(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      below[i] = static_cast<float>(values[i] - fp32_doubt);
+      above[i] = static_cast<float>(values[i] + fp32_doubt);
+    }
+    round_elements(dtype, below);
+    round_elements(dtype, above);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (below[i] == above[i]) continue;
+      in_doubt_ = true;
+      if (shakes_) nearest[i] = below[i] == nearest[i] ? above[i] : below[i];
+    }
+  }
+  std::copy(nearest.begin(), nearest.end(), values.begin());
+}
+
+Rows DenseForward::attend(const AttentionWeights& weights, const Rows& x) {
+  const std::int64_t width = network_.width;
   const AttentionGeometry& a = weights.geometry;
   const std::int64_t tokens = static_cast<std::int64_t>(x.size()) / width;
   Rows query = project(x, weights.query, width);
   Rows key = project(x, weights.key, width);
   rotate_heads(query, a.query_heads, a);
   rotate_heads(key, a.kv_heads, a);
-  round_to(kv_dtype, key);
+  round_to(a.dtype, key);
   Rows value = project(x, weights.value, width);
-  round_to(kv_dtype, value);
+  round_to(a.dtype, value);
   const bool latent = a.kind == AttentionKind::mla;
   const Rows& values = latent ? key : value;
   const std::int64_t value_stride = latent ? a.head_size_k : a.head_size_v;
   const KeyMask mask = key_mask(a.kind, a.window_tokens);
   Rows out(static_cast<std::size_t>(tokens * a.query_heads * a.head_size_v));
-  for (std::int64_t token = 0; token < tokens; ++token)
+  for (std::int64_t token = 0; token < tokens; ++token) {
+    const std::int64_t first = mask.first_visible(token), count = token + 1 - first;
     for (std::int64_t head = 0; head < a.query_heads; ++head) {
-      const std::int64_t kv_head = head / (a.query_heads / a.kv_heads);
-      const double* q = query.data() + (token * a.query_heads + head) * a.head_size_k;
-      double* row = out.data() + (token * a.query_heads + head) * a.head_size_v;
-      double total = 0;
-      for (std::int64_t other = mask.first_visible(token); other <= token; ++other) {
-        const double* k = key.data() + (other * a.kv_heads + kv_head) * a.head_size_k;
-        double score = 0;
-        for (std::int64_t i = 0; i < a.head_size_k; ++i) score += q[i] * k[i];
-        const double weight = std::exp(score * score_scale(a));
-        total += weight;
-        for (std::int64_t i = 0; i < a.head_size_v; ++i)
-          row[i] += weight * values[(other * a.kv_heads + kv_head) * value_stride + i];
-      }
-      for (std::int64_t i = 0; i < a.head_size_v; ++i) row[i] /= total;
+      const std::int64_t kv_row = first * a.kv_heads + head / (a.query_heads / a.kv_heads);
+      const HeadRows keys(key.data() + kv_row * a.head_size_k, count, a.head_size_k,
+                          Eigen::OuterStride<>(a.kv_heads * a.head_size_k));
+      const HeadRows seen(values.data() + kv_row * value_stride, count, a.head_size_v,
+                          Eigen::OuterStride<>(a.kv_heads * value_stride));
+      const std::int64_t row = token * a.query_heads + head;
+      const Eigen::Map<const Eigen::VectorXd> q(query.data() + row * a.head_size_k, a.head_size_k);
+      const Eigen::VectorXd weight = (score_scale(a) * (keys * q)).array().exp();
+      Eigen::Map<Eigen::VectorXd>(out.data() + row * a.head_size_v, a.head_size_v).noalias() =
+          seen.transpose() * weight / weight.sum();
     }
+  }
   return project(out, weights.output, a.query_heads * a.head_size_v);
 }
 
-Rows recur(const RecurrentProjection& weights, const Rows& x, std::int64_t width, DType conv_dtype) {
-  Rows inputs = project(x, weights.input, width);
-  round_to(conv_dtype, inputs);
-  const std::int64_t tokens = static_cast<std::int64_t>(x.size()) / width;
-  Rows out(static_cast<std::size_t>(tokens * output_width(weights.layer.spec)));
-  RecurrentStateRef state = initial_state(weights.layer.spec);
-  run_reference(weights.layer, inputs, state, out);
-  const std::size_t row = output_width(weights.layer.spec);
+/// Token by token where the state is to be rounded after each of them.
+void DenseForward::run_states(const RecurrentProjection& weights, const Rows& inputs, Rows& out) {
+  const RecurrentLayer& layer = weights.layer;
+  RecurrentStateRef state = initial_state(layer.spec);
+  const bool narrow = (weights.conv_dtype != DType::fp32 && !state.conv.empty()) ||
+                      (weights.ssm_dtype != DType::fp32 && !state.ssm.empty());
+  in_doubt_ = in_doubt_ || narrow;
+  if (!narrow || !shakes_) return run_reference(layer, inputs, state, out);
+  const std::size_t in = input_width(layer.spec), row = output_width(layer.spec);
+  const auto store = [](DType dtype, std::vector<double>& values) {
+    std::vector<float> stored(values.begin(), values.end());
+    round_elements(dtype, stored);
+    std::copy(stored.begin(), stored.end(), values.begin());
+  };
+  for (std::size_t token = 0; token < inputs.size() / in; ++token) {
+    run_reference(layer, std::span(inputs).subspan(token * in, in), state, std::span(out).subspan(token * row, row));
+    store(weights.conv_dtype, state.conv);
+    store(weights.ssm_dtype, state.ssm);
+  }
+}
+
+Rows DenseForward::recur(const RecurrentProjection& weights, const Rows& x) {
+  Rows inputs = project(x, weights.input, network_.width);
+  round_to(weights.conv_dtype, inputs);
+  const std::int64_t row = output_width(weights.layer.spec);
+  Rows out(x.size() / network_.width * row);
+  run_states(weights, inputs, out);
   for (std::size_t first = 0; first < out.size(); first += row) limit_outputs(std::span(out).subspan(first, row));
-  return project(out, weights.output, output_width(weights.layer.spec));
+  return project(out, weights.output, row);
+}
+
+DenseRun DenseForward::run(const std::vector<std::uint64_t>& contents) {
+  Rows x;
+  for (std::size_t position = 0; position < contents.size(); ++position) {
+    const std::vector<double> row = embedding(network_, contents[position], static_cast<std::int64_t>(position));
+    x.insert(x.end(), row.begin(), row.end());
+  }
+  for (const ForwardLayer& layer : network_.layers) {
+    const Rows h = normalised(x, network_.width);
+    const auto add = [&](const Rows& part) {
+      for (std::size_t i = 0; i < x.size(); ++i) x[i] += part[i];
+    };
+    if (layer.attention) add(attend(*layer.attention, h));
+    if (layer.recurrent) add(recur(*layer.recurrent, h));
+  }
+  return {normalised(x, network_.width), in_doubt_};
 }
 
 }  // namespace
 
-std::vector<double> dense_forward(const ForwardNetwork& network, const std::vector<std::uint64_t>& contents) {
-  Rows x;
-  for (std::size_t position = 0; position < contents.size(); ++position) {
-    const std::vector<double> row = embedding(network, contents[position], static_cast<std::int64_t>(position));
-    x.insert(x.end(), row.begin(), row.end());
-  }
-  for (const ForwardLayer& layer : network.layers) {
-    const Rows h = normalised(x, network.width);
-    const auto add = [&](const Rows& part) {
-      for (std::size_t i = 0; i < x.size(); ++i) x[i] += part[i];
-    };
-    if (layer.attention) add(attend(*layer.attention, h, network.width, network.kv_dtype));
-    if (layer.recurrent) add(recur(*layer.recurrent, h, network.width, network.conv_dtype));
-  }
-  return normalised(x, network.width);
+DenseRun dense_forward(const ForwardNetwork& network, const std::vector<std::uint64_t>& contents,
+                       DenseRounding rounding) {
+  return DenseForward(network, rounding).run(contents);
 }
 
 }  // namespace hybridkv

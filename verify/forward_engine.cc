@@ -63,7 +63,7 @@ std::vector<std::int64_t> positions_of(std::span<const ForwardChunk> chunks) {
 
 /// The batch of one attention group.
 CommonAttentionMetadata metadata_of(std::span<const ForwardChunk> chunks, std::size_t group,
-                                    std::int64_t block_size_tokens) {
+                                    std::int64_t block_size_tokens, const KeyMask& mask) {
   std::int64_t columns = 1;
   for (const ForwardChunk& chunk : chunks)
     columns = std::max<std::int64_t>(columns, static_cast<std::int64_t>(chunk.blocks->attention[group].size()));
@@ -74,7 +74,7 @@ CommonAttentionMetadata metadata_of(std::span<const ForwardChunk> chunks, std::s
     const std::vector<BlockId>& blocks = chunks[i].blocks->attention[group];
     std::copy(blocks.begin(), blocks.end(), table.begin() + static_cast<std::ptrdiff_t>(i * columns));
   }
-  return make_metadata(query_lens, seq_lens, std::move(table), columns, block_size_tokens);
+  return make_metadata(query_lens, seq_lens, std::move(table), columns, block_size_tokens, mask);
 }
 
 /// Position in a state table of the state behind `tokens` tokens.
@@ -108,7 +108,7 @@ ForwardEngine::ForwardEngine(const CachePlan& plan, const ForwardNetwork& networ
       layout_fault_(layout_fault),
       pools_(plan) {
   for (std::size_t pool = 0; pool < plan.pools.size(); ++pool)
-    std::memset(pools_.pool(static_cast<std::int64_t>(pool)).data(), 0xff,
+    std::memset(pools_.pool(static_cast<std::int64_t>(pool)).data(), fault ? 0 : 0xff,
                 static_cast<std::size_t>(plan.pools[pool].bytes));
   std::int64_t attention = 0, recurrent = 0;
   for (const GroupPlan& group : plan.groups)
@@ -137,7 +137,10 @@ std::vector<StateView> ForwardEngine::states(const LayerViews& views, std::span<
 void ForwardEngine::copy_pages(std::span<const BlockCopy> copies) {
   for (const BlockCopy& copy : copies) {
     ++work_.page_copies;
-    if (fault_ == ForwardFault::missed_page_copy) continue;
+    if (fault_ == ForwardFault::missed_page_copy) {
+      ++work_.planted;
+      continue;
+    }
     for (std::size_t pool = 0; pool < plan_.pools.size(); ++pool)
       std::ranges::copy(pools_.page(static_cast<std::int64_t>(pool), copy.from),
                         pools_.page(static_cast<std::int64_t>(pool), copy.to).begin());
@@ -156,8 +159,14 @@ void ForwardEngine::move_accepted(const std::vector<std::vector<BlockId>>& befor
   }
 }
 
-void ForwardEngine::zero(const StateView& fresh) const {
-  if (fault_ == ForwardFault::skip_zeroing) return;
+void ForwardEngine::zero(const StateView& fresh) {
+  const std::vector<std::byte> held = snapshot(fresh);
+  const bool is_dirty = std::any_of(held.begin(), held.end(), [](std::byte byte) { return byte != std::byte{0}; });
+  work_.zeroed_dirty_states += is_dirty;
+  if (fault_ == ForwardFault::skip_zeroing) {
+    work_.planted += is_dirty;
+    return;
+  }
   zero_state(fresh);
   if (layout_fault_ != Fault::zero_full_page) return;
   // A whole page from the last tensor's own offset reaches into the next page.
@@ -170,20 +179,15 @@ void ForwardEngine::prepare_state(const LayerViews& views, const StateTable& tab
   const std::int64_t block = plan_.specs[(views.ssm ? views.ssm : views.conv)->view.spec].block_size_tokens;
   const BlockId to = block_at(table, state_index(plan_.cache_mode, chunk.end, block));
   if (chunk.computed == 0) {
-    const StateView fresh = state(views, to);
-    const std::vector<std::byte> held = snapshot(fresh);
-    work_.zeroed_dirty_states +=
-        std::any_of(held.begin(), held.end(), [](std::byte byte) { return byte != std::byte{0}; });
-    zero(fresh);
+    zero(state(views, to));
     return;
   }
   const BlockId from = block_at(table, state_index(plan_.cache_mode, chunk.computed, block));
   if (from == to) return;
   ++work_.state_copies;
-  if (fault_ == ForwardFault::missed_state_copy)
-    zero_state(state(views, to));
-  else
-    copy_state(state(views, from), state(views, to));
+  if (fault_ != ForwardFault::missed_state_copy) return copy_state(state(views, from), state(views, to));
+  ++work_.planted;
+  zero_state(state(views, to));
 }
 
 void ForwardEngine::attend(const AttentionWeights& weights, const LayerViews& views,
@@ -207,7 +211,8 @@ void ForwardEngine::attend(const AttentionWeights& weights, const LayerViews& vi
     round_elements(a.dtype, value);
   }
   AttentionInputs inputs;
-  inputs.metadata = metadata_of(chunks, kind_index_[views.kv->group], spec.block_size_tokens);
+  inputs.mask = key_mask(a.kind, a.window_tokens);
+  inputs.metadata = metadata_of(chunks, kind_index_[views.kv->group], spec.block_size_tokens, inputs.mask);
   for (const ForwardChunk& chunk : chunks) inputs.is_decode.push_back(chunk.is_decode);
   inputs.num_query_heads = a.query_heads;
   inputs.query = query;
@@ -216,7 +221,6 @@ void ForwardEngine::attend(const AttentionWeights& weights, const LayerViews& vi
   inputs.key = pools_.tensor(*views.kv, key_layout);
   inputs.value = pools_.tensor(*views.kv, value_layout);
   inputs.scale = score_scale(a);
-  inputs.mask = key_mask(a.kind, a.window_tokens);
   write_tokens(inputs.key, inputs.metadata.slot_mapping, key);
   if (a.kind != AttentionKind::mla) write_tokens(inputs.value, inputs.metadata.slot_mapping, value);
   UnifiedOptions options;
@@ -233,7 +237,7 @@ void ForwardEngine::recur(const RecurrentProjection& weights, const LayerViews& 
   const std::int64_t block = plan_.specs[view.view.spec].block_size_tokens;
   const std::int64_t in = input_width(layer.spec), out = output_width(layer.spec);
   std::vector<float> inputs = project(h, weights.input, network_.width);
-  round_elements(network_.conv_dtype, inputs);
+  round_elements(weights.conv_dtype, inputs);
   std::vector<float> outputs(inputs.size() / in * out);
   std::int64_t row = 0;
   for (const ForwardChunk& chunk : chunks) {

@@ -33,12 +33,14 @@ struct ForwardWork {
   std::int64_t page_copies = 0;          ///< shared blocks copied before they were written
   std::int64_t state_copies = 0;         ///< running states copied behind a boundary, per layer
   std::int64_t zeroed_dirty_states = 0;  ///< fresh states that held other bytes, per layer
+  std::int64_t planted = 0;              ///< times that the planted fault took effect
 };
 
 /// The tensors of an engine: pools of a plan at full size, and the network run through the plan's views, layer by layer
 /// over all requests of a step. Which blocks are whose is the CacheManager's business.
 ///
-/// All bytes begin as 0xff, NaN in every float type, so nothing passes that was read before it was written.
+/// All bytes begin as 0xff, NaN in every float type, so nothing passes that was read before it was written. With a
+/// fault of an engine planted they begin as zeros, so that what is found is the fault and not the bytes.
 class ForwardEngine {
  public:
   /// `views`: of the plan, as the engine under test binds them; a planted fault may have changed them.
@@ -66,7 +68,7 @@ class ForwardEngine {
 
   StateView state(const LayerViews& views, BlockId block) const;
   std::vector<StateView> states(const LayerViews& views, std::span<const BlockId> blocks) const;
-  void zero(const StateView& fresh) const;
+  void zero(const StateView& fresh);
   /// Where a request's state before the chunk lies and where that behind it goes; zeroes and copies as engines do.
   void prepare_state(const LayerViews& views, const StateTable& table, const ForwardChunk& chunk);
   void attend(const AttentionWeights& weights, const LayerViews& views, std::span<const ForwardChunk> chunks,

@@ -39,16 +39,16 @@ ForwardNetwork make_network(const ModelSpec& model, const CachePlan& plan, std::
       ForwardLayer& layer = layers[number];
       layer.number = number;
       if (spec.attention) {
-        network.kv_dtype = spec.attention->dtype;
         layer.attention = attention_weights(*spec.attention, width, mix(seed, 2 * number));
         continue;
       }
-      for (const StateTensor& tensor : spec.state->tensors)
-        if (tensor.name == "conv") network.conv_dtype = tensor.dtype;
       const std::uint64_t own = mix(seed, 2 * number + 1);
       const RecurrentSpec& recurrent = *model.layers[number].recurrent;
-      layer.recurrent = {random_layer(recurrent, mix(own, 1)), draw(mix(own, 2), input_width(recurrent), width),
-                         draw(mix(own, 3), width, output_width(recurrent))};
+      layer.recurrent = {.layer = random_layer(recurrent, mix(own, 1)),
+                         .input = draw(mix(own, 2), input_width(recurrent), width),
+                         .output = draw(mix(own, 3), width, output_width(recurrent))};
+      for (const StateTensor& tensor : spec.state->tensors)
+        (tensor.name == "conv" ? layer.recurrent->conv_dtype : layer.recurrent->ssm_dtype) = tensor.dtype;
     }
   }
   const float share = 1 / std::sqrt(static_cast<float>(layers.size()));

@@ -23,6 +23,8 @@ struct AttentionWeights {
 /// Weights of the recurrence of one layer.
 struct RecurrentProjection {
   RecurrentLayer layer;
+  DType conv_dtype = DType::fp32;  ///< of the convolution's state, so of its inputs; fp32, so no rounding, without one
+  DType ssm_dtype = DType::fp32;   ///< of the recurrent state
   std::vector<float> input;   ///< (input_width, width)
   std::vector<float> output;  ///< (width, output_width)
 };
@@ -39,11 +41,10 @@ struct ForwardLayer {
 /// shows in the result, what all of them round does not grow from layer to layer.
 ///
 /// Activations that are cached (K, V and inputs of convolutions) are rounded to the dtype they are cached in wherever
-/// they are computed, as a model of that dtype would, so that storing them loses nothing.
+/// they are computed, as a model of that dtype would, so that storing them loses nothing. States are not: an engine that
+/// stores them narrower than fp32 rounds them, how often is its business.
 struct ForwardNetwork {
   std::int64_t width = 0;
-  DType kv_dtype = DType::fp32;    ///< of cached K and V
-  DType conv_dtype = DType::fp32;  ///< of cached convolution inputs; fp32, so no rounding, without any
   std::uint64_t seed = 0;
   std::vector<ForwardLayer> layers;
 };

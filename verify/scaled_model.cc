@@ -1,5 +1,7 @@
 #include "verify/scaled_model.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "layout/checked.h"
@@ -34,8 +36,7 @@ struct Scale {
   }
 
   RecurrentSpec operator()(GdnSpec layer) const {
-    const bool shares = layer.value_heads % layer.key_heads == 0;
-    const std::int64_t values_per_key = shares ? layer.value_heads / layer.key_heads : 1;
+    const std::int64_t values_per_key = layer.value_heads / layer.key_heads;
     layer.key_heads = heads(layer.key_heads);
     layer.value_heads = layer.key_heads * values_per_key;
     layer.key_head_dim = channels(layer.key_head_dim);
@@ -43,9 +44,9 @@ struct Scale {
     return layer;
   }
   RecurrentSpec operator()(Mamba2Spec layer) const {
-    const std::int64_t heads_per_group = std::max<std::int64_t>(1, layer.heads / layer.groups);
+    const std::int64_t heads_per_group = layer.heads / layer.groups;
     layer.groups = heads(layer.groups);
-    layer.heads = layer.groups * std::max<std::int64_t>(1, heads_per_group / by);
+    layer.heads = layer.groups * std::max(std::min<std::int64_t>(2, heads_per_group), heads_per_group / by);
     layer.head_dim = channels(layer.head_dim);
     layer.state_size = channels(layer.state_size);
     layer.chunk_size = std::max(std::min<std::int64_t>(16, layer.chunk_size), layer.chunk_size / by);
@@ -82,6 +83,21 @@ ModelSpec scaled_model(const ModelSpec& model, std::int64_t scale) {
   for (RecurrentSpec& layer : result.auxiliary) layer = std::visit(scaled, layer);
   if (result.mtp) result.mtp = scaled(*result.mtp);
   return result;
+}
+
+std::vector<std::string> changed_ratios(const ModelSpec& model, const ModelSpec& scaled) {
+  std::vector<std::string> changed;
+  for (std::size_t i = 0; i < model.layers.size(); ++i) {
+    const auto& recurrent = model.layers[i].recurrent;
+    const auto* whole = recurrent ? std::get_if<Mamba2Spec>(&*recurrent) : nullptr;
+    if (whole == nullptr) continue;
+    const auto& part = std::get<Mamba2Spec>(*scaled.layers[i].recurrent);
+    const std::int64_t before = whole->heads / whole->groups, after = part.heads / part.groups;
+    if (before == after) continue;
+    const std::string text = fmt::format("{} heads of mamba2 share B and C, of {}", after, before);
+    if (std::find(changed.begin(), changed.end(), text) == changed.end()) changed.push_back(text);
+  }
+  return changed;
 }
 
 }  // namespace hybridkv

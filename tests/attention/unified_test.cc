@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -42,6 +43,23 @@ TEST_CASE("golden: 70 shared blocks in chunks of 64 equal the reference, and chu
   const auto chunked = unified<double>(batch);
   CHECK(chunked.memory.biases[1] == Allocation{"block_usages", {12, 128}, 12 * 128 * 4});
   CHECK(chunked.memory.biases[2] == Allocation{"chunk_bias_buffer", {12, 64, 4}, 12 * 64 * 4 * 8});
+}
+
+TEST_CASE("law: slice i of the causal part multiplies keys [0, (i + 1) w), not one more or less") {
+  constexpr std::int64_t width = 4, group = 2;
+  for (std::int64_t tokens = 1; tokens <= 3 * width + 1; ++tokens) {
+    CAPTURE(tokens);
+    // A key too many is masked and leaves no trace in the result, so the work is counted; a key too few is missed there.
+    std::int64_t most_scores = 0;
+    for (std::int64_t first = 0; first < tokens; first += width) {
+      const std::int64_t rows = group * std::min(width, tokens - first);
+      most_scores = std::max(most_scores, rows * std::min(tokens, first + width));
+    }
+    const Batch batch = random_batch({.query_lens = {tokens}, .context_lens = {0}, .is_decode = {false}}, 3);
+    const auto result = unified<double>(batch, {.slice_tokens = width});
+    CHECK(largest_error(result.output, reference(batch)) <= fp64_tolerance);
+    CHECK(bytes_of(result.memory.scratch, "scores") == most_scores * static_cast<std::int64_t>(sizeof(double)));
+  }
 }
 
 TEST_CASE("law: any of the eight combinations of parts equals the reference over their keys") {

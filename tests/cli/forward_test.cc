@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "tests/cli/run_program.h"
 
@@ -33,13 +34,26 @@ TEST_CASE("edge: a forward pass in a table, with what took place") {
     CHECK(contains(run.output, part));
 }
 
-TEST_CASE("fault: every fault of an engine is found, with exit code 1") {
+TEST_CASE("fault: every fault of an engine is found, by how much is said, and the last line counts") {
   const ProgramRun run = run_program("verify --forward qwen3.5-397b --pack 3 --inject all --quiet");
-  CHECK(run.exit_code == 1);
-  CHECK(contains(run.output, "Every planted fault changes the output."));
+  CAPTURE(run.output);
+  CHECK(run.exit_code == 0);
   for (const char* fault : {"skip-zeroing", "missed-page-copy", "missed-state-copy", "wrong-accepted", "wrong-prefix",
-                            "no-recompute"})
+                            "no-recompute"}) {
     CHECK(contains(run.output, fault));
+    CHECK(contains(run.output, std::string("The planted fault ") + fault + " was found"));
+  }
+  CHECK(contains(run.output, "The planted fault early-release has no place here"));
+  CHECK(run.output.ends_with("\n6 of 6 caught\n"));
+}
+
+TEST_CASE("fault: a single fault has exit code 1 where it was found, 5 where it has no place") {
+  const ProgramRun found = run_program("verify --forward qwen3.5-397b --pack 3 --inject wrong-prefix --quiet");
+  CHECK(found.exit_code == 1);
+  CHECK(contains(found.output, "times the bound"));
+  const ProgramRun without = run_program("verify --forward qwen3.5-397b --pack 3 --inject early-release --quiet");
+  CHECK(without.exit_code == 5);
+  CHECK(contains(without.output, "no layer has a window or chunk"));
 }
 
 TEST_CASE("edge: flags of forward passes that cannot be") {

@@ -92,10 +92,10 @@ inline RecurrentSpec gdn(SpecSize size, std::int64_t ranks) {
 
 inline RecurrentSpec mamba2(SpecSize size, std::int64_t ranks) {
   Mamba2Spec layer;
-  layer.heads = ranks * between(1, size == SpecSize::tiny ? 3 : 32);
+  layer.groups = pick(std::vector<std::int64_t>{1, ranks, 2 * ranks});
+  layer.heads = std::lcm(layer.groups, ranks) * between(1, size == SpecSize::tiny ? 3 : 32);
   layer.head_dim = dimension(size, {32, 64, 80, 128});
   layer.state_size = dimension(size, {64, 128, 256});
-  layer.groups = pick(std::vector<std::int64_t>{1, ranks, 2 * ranks});
   layer.conv_kernel = between(1, 5);
   layer.chunk_size = size == SpecSize::tiny ? between(1, 8) : pick(std::vector<std::int64_t>{64, 128, 256});
   return layer;

@@ -73,6 +73,30 @@ TEST_CASE("edge: more lengths than anybody asks about are refused before any wor
         "limits.load_tokens: 4097 lengths are too many; at most 4096");
 }
 
+TEST_CASE("regression: heads that share others in unequal parts are refused, the nearest numbers named") {
+  // They ended a forward pass at scale 1 with a division by zero, and at scale 16 as another network.
+  const auto with = [](const RecurrentSpec& layer) {
+    return refusal([&](Specs& s) { s.model.layers.back() = {std::nullopt, layer}; });
+  };
+  const auto gdn = [](std::int64_t keys, std::int64_t values) {
+    return GdnSpec{.key_heads = keys, .value_heads = values, .key_head_dim = 8, .value_head_dim = 8, .conv_kernel = 4};
+  };
+  const auto mamba2 = [](std::int64_t heads, std::int64_t groups) {
+    return Mamba2Spec{.heads = heads, .head_dim = 8, .state_size = 8, .groups = groups};
+  };
+  CHECK(with(gdn(4, 8)) == "accepted");
+  CHECK(with(gdn(4, 4)) == "accepted");
+  CHECK(with(gdn(4, 2)) ==
+        "model.layers[1].recurrent.value_heads: 2 value heads do not divide over 4 key heads; take a multiple of 4: 4");
+  CHECK(with(gdn(4, 6)) == "model.layers[1].recurrent.value_heads: 6 value heads do not divide over 4 key heads; take "
+                           "a multiple of 4: 4 or 8");
+  CHECK(with(mamba2(8, 8)) == "accepted");
+  CHECK(with(mamba2(2, 4)) == "model.layers[1].recurrent.heads: 2 heads do not divide over 4 groups of B and C; take a "
+                              "multiple of 4: 4");
+  CHECK(with(mamba2(9, 2)) == "model.layers[1].recurrent.heads: 9 heads do not divide over 2 groups of B and C; take a "
+                              "multiple of 2: 8 or 10");
+}
+
 TEST_CASE("edge: layers of every family name their field and number") {
   const auto with = [](const RecurrentSpec& layer) {
     return refusal([&](Specs& s) { s.model.layers.back() = {std::nullopt, layer}; });

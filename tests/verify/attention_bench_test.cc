@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "attention/reference.h"
+
 namespace hybridkv::test {
 namespace {
 
@@ -27,6 +29,7 @@ TEST_CASE("law: every backend is checked, timed and measured beside the machine"
     const AttentionBenchResult result = bench_attention(small("q20_3q1s50", backend), budget);
     CHECK(result.is_correct());
     CHECK(result.checked_tokens == 8);
+    CHECK(result.checked_by != backend);
     CHECK(result.runs >= 3);
     CHECK(result.best_seconds > 0);
     CHECK(result.median_seconds >= result.best_seconds);
@@ -46,6 +49,12 @@ TEST_CASE("fault: a wrong output is found before anything is timed") {
   CHECK(sampled_error(inputs, output, 8) <= 1e-5);
   output.out.back() += 0.01f;
   CHECK(sampled_error(inputs, output, 8) == doctest::Approx(0.01).epsilon(1e-3));
+  // The reference has another one to be checked by, which finds what is wrong with it.
+  const AttentionOutput<double> exact = reference_attention(inputs);
+  output = {{exact.out.begin(), exact.out.end()}, {exact.lse.begin(), exact.lse.end()}};
+  CHECK(sampled_error(inputs, output, 8, AttentionBackend::unified) <= 1e-6);
+  output.out.front() += 0.01f;
+  CHECK(sampled_error(inputs, output, 8, AttentionBackend::unified) == doctest::Approx(0.01).epsilon(1e-3));
   output = paged_attention(inputs).output;
   output.lse.front() = std::nanf("");
   CHECK(std::isinf(sampled_error(inputs, output, 8)));

@@ -8,11 +8,12 @@ namespace hybridkv::testing {
 
 /// Ten layers, every second one attention.
 inline ModelSpec small_hybrid(const RecurrentSpec& recurrent, DType dtype,
-                              const AttentionSpec& attention = {AttentionKind::full, 4, 2, 16, 16, 0}) {
+                              const AttentionSpec& attention = {AttentionKind::full, 4, 2, 16, 16, 0},
+                              int layers = 10) {
   ModelSpec model;
   model.name = "small hybrid";
   model.dtype = dtype;
-  for (int i = 0; i < 10; ++i) {
+  for (int i = 0; i < layers; ++i) {
     LayerSpec layer;
     if (i % 2 == 0)
       layer.recurrent = recurrent;

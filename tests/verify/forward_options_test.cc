@@ -32,7 +32,7 @@ std::vector<double> dense(const RecurrentSpec& recurrent, std::int64_t scale) {
   engine.num_blocks = 16;
   std::vector<std::uint64_t> contents;
   for (std::uint64_t i = 0; i < 40; ++i) contents.push_back(i);
-  return dense_forward(make_network(model, make_plan(model, engine, {.max_model_lens = {1024}}), 16, 1), contents);
+  return dense_forward(make_network(model, make_plan(model, engine, {.max_model_lens = {1024}}), 16, 1), contents).rows;
 }
 
 TEST_CASE("law: layers with an option compute through pages what they compute without them") {

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "layout/error.h"
 #include "tests/verify/forward_models.h"
 
@@ -42,7 +44,7 @@ TEST_CASE("law: every family in every pack size computes through pages what it c
       if (pack != 1 && pack != 3) spec.modes = {CacheMode::align};
       const ForwardReport report = run(small_hybrid(family, DType::fp32), pack, spec);
       check_passed(report);
-      CHECK(report.results.front().tolerance < 1.2e-5);
+      for (const ForwardResult& result : report.results) CHECK(result.tolerance < 1.2e-5);
     }
 }
 
@@ -91,6 +93,11 @@ TEST_CASE("edge: what takes place is counted, and a mode without prefixes says s
       CHECK(result.message == "mode none keeps no state behind a prefix, so none is found again");
       continue;
     }
+    if (result.forward_case == ForwardCase::window) {
+      CHECK(result.status == ForwardStatus::does_not_apply);
+      CHECK(result.message == "no layer has a window or chunk");
+      continue;
+    }
     CHECK(result.tokens > 0);
     CHECK((result.hit_tokens > 0) == needs_prefix);
     CHECK((result.preemptions > 0) == (result.forward_case == ForwardCase::preemption));
@@ -99,20 +106,14 @@ TEST_CASE("edge: what takes place is counted, and a mode without prefixes says s
   }
 }
 
-TEST_CASE("fault: every fault of an engine changes the output in the case that is there for it") {
-  for (const ForwardFaultInfo& info : all_forward_faults())
-    for (const std::int64_t pack : {1, 3}) {
-      CAPTURE(info.name);
-      ForwardSpec spec = unscaled();
-      spec.fault = info.fault;
-      const ForwardReport report = run(small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::bf16), pack, spec);
-      REQUIRE(report.first_failure() != nullptr);
-      bool found = false;
-      for (const ForwardResult& result : report.results)
-        found = found || (result.status == ForwardStatus::failed && to_string(result.forward_case) == info.found_by);
-      CHECK(found);
-      CHECK(parse_forward_fault(info.name) == info.fault);
-    }
+TEST_CASE("golden: every fault of an engine has a name and a case that is there for it") {
+  for (const ForwardFaultInfo& info : all_forward_faults()) {
+    CAPTURE(info.name);
+    CHECK(parse_forward_fault(info.name) == info.fault);
+    CHECK(&info_of(info.fault) == &info);
+    CHECK(std::any_of(all_forward_cases().begin(), all_forward_cases().end(),
+                      [&](ForwardCase forward_case) { return to_string(forward_case) == info.found_by; }));
+  }
 }
 
 /// What becomes of a fault of the layout that an engine computes with.
@@ -141,8 +142,48 @@ TEST_CASE("fault: the faults of a layout that touch live data change the output,
       CHECK_THROWS_AS(run(model, 5, spec), InputError);
       continue;
     }
-    CHECK((run(model, 5, spec).first_failure() != nullptr) == (planted.effect == changes_output));
+    const ForwardReport report = run(model, 5, spec);
+    CHECK((report.weakest_find() != nullptr) == (planted.effect == changes_output));
+    CHECK(!report.passed());
+    for (const ForwardResult& result : report.results) CHECK(result.status != ForwardStatus::passed);
   }
+}
+
+TEST_CASE("regression: heads that share others in unequal parts are refused at every scale, as plans refuse them") {
+  for (const std::int64_t scale : {1, 16})
+    for (const RecurrentSpec& layer :
+         {RecurrentSpec(GdnSpec{4, 2, 16, 16, 4}), RecurrentSpec(Mamba2Spec{2, 8, 16, 4, 4, 16})}) {
+      ForwardSpec spec;
+      spec.scale = scale;
+      CHECK_THROWS_WITH_AS(run(small_hybrid(layer, DType::bf16), 1, spec), doctest::Contains("do not divide over 4"),
+                           SpecError);
+    }
+}
+
+TEST_CASE("edge: windows of several lengths in one model, and one that no token sees beyond itself") {
+  const AttentionSpec window{AttentionKind::sliding_window, 4, 2, 16, 16, 20};
+  ModelSpec model = small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::fp32, window);
+  model.layers[3].attention->window_tokens = 1;
+  model.layers[5].attention->window_tokens = 70;
+  model.layers[7].attention = AttentionSpec{AttentionKind::chunked_local, 4, 2, 16, 16, 40};
+  check_passed(run(model, 1));
+  for (LayerSpec& layer : model.layers) layer = {AttentionSpec{AttentionKind::sliding_window, 4, 2, 16, 16, 33}, {}};
+  const ForwardReport report = run(model, 2);
+  check_passed(report);
+  for (const ForwardResult& result : report.results)
+    if (result.forward_case == ForwardCase::window) CHECK(result.reused_blocks > 0);
+}
+
+TEST_CASE("edge: a window longer than a forward pass runs is said, not run") {
+  ForwardSpec spec = unscaled();
+  spec.modes = {CacheMode::align};
+  spec.cases = {ForwardCase::window};
+  const AttentionSpec window{AttentionKind::sliding_window, 4, 2, 16, 16, 5000};
+  const ForwardReport report = run(small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::bf16, window), 1, spec);
+  CHECK(!report.passed());
+  REQUIRE(report.results.size() == 1);
+  CHECK(report.results[0].status == ForwardStatus::does_not_apply);
+  CHECK(report.results[0].message.find("more than the 2048 that a forward pass runs") != std::string::npos);
 }
 
 TEST_CASE("edge: a cache without a float type, and a scale below one, are refused") {

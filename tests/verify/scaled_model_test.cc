@@ -15,7 +15,9 @@ TEST_CASE("edge: ratios of heads stay, widths shrink to no less than eight chann
   const auto recurrent = [](const RecurrentSpec& layer) {
     return *scaled_model(testing::small_hybrid(layer, DType::bf16), 16).layers[0].recurrent;
   };
-  CHECK(recurrent(Mamba2Spec{64, 64, 128, 8, 4, 128}) == RecurrentSpec(Mamba2Spec{1, 8, 8, 1, 4, 16}));
+  CHECK(recurrent(Mamba2Spec{64, 64, 128, 8, 4, 128}) == RecurrentSpec(Mamba2Spec{2, 8, 8, 1, 4, 16}));
+  CHECK(recurrent(Mamba2Spec{8, 64, 128, 8, 4, 128}) == RecurrentSpec(Mamba2Spec{1, 8, 8, 1, 4, 16}));
+  CHECK(recurrent(Mamba2Spec{256, 64, 128, 2, 4, 128}) == RecurrentSpec(Mamba2Spec{8, 8, 8, 1, 4, 16}));
   CHECK(recurrent(Mamba1Spec{8192, 16, 4}) == RecurrentSpec(Mamba1Spec{32, 8, 4}));
   CHECK(recurrent(KdaSpec{96, 128, 4, true}) == RecurrentSpec(KdaSpec{6, 8, 4, true}));
   CHECK(recurrent(ShortConvSpec{2048, 3}) == RecurrentSpec(ShortConvSpec{8, 3}));
@@ -29,6 +31,18 @@ TEST_CASE("edge: the latent keeps its two parts, a window its span over several 
   CHECK(attention({AttentionKind::mla, 32, 1, 576, 512, 0}) == AttentionSpec{AttentionKind::mla, 2, 1, 36, 32, 0});
   CHECK(attention({AttentionKind::sliding_window, 8, 8, 128, 128, 4096}) ==
         AttentionSpec{AttentionKind::sliding_window, 1, 1, 8, 8, 16});
+}
+
+TEST_CASE("edge: a ratio that does not stay is said") {
+  const auto changed = [](const RecurrentSpec& layer, std::int64_t scale) {
+    const ModelSpec model = testing::small_hybrid(layer, DType::bf16);
+    return changed_ratios(model, scaled_model(model, scale));
+  };
+  CHECK(changed(Mamba2Spec{64, 64, 128, 2, 4, 128}, 4) ==
+        std::vector<std::string>{"8 heads of mamba2 share B and C, of 32"});
+  CHECK(changed(Mamba2Spec{64, 64, 128, 2, 4, 128}, 1).empty());
+  CHECK(changed(Mamba2Spec{8, 64, 128, 8, 4, 128}, 16).empty());
+  CHECK(changed(GdnSpec{16, 64, 128, 128, 4}, 16).empty());
 }
 
 TEST_CASE("edge: scale one is the model itself") {

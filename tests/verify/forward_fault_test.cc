@@ -1,0 +1,175 @@
+// Every fault of an engine in every family and dtype: found, and by how much.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tests/verify/forward_models.h"
+#include "verify/forward.h"
+
+namespace hybridkv {
+namespace {
+
+using testing::small_families;
+using testing::small_hybrid;
+
+/// What the caches of a network are kept in.
+struct CacheDTypes {
+  DType model, kv, ssm;
+};
+
+constexpr CacheDTypes dtypes[] = {{DType::fp32, DType::fp32, DType::fp32}, {DType::bf16, DType::bf16, DType::bf16},
+                                  {DType::fp16, DType::fp16, DType::fp16}, {DType::bf16, DType::bf16, DType::fp32},
+                                  {DType::bf16, DType::fp8_e4m3, DType::fp32},
+                                  {DType::bf16, DType::fp8_e5m2, DType::bf16}};
+
+const AttentionSpec full{AttentionKind::full, 4, 2, 16, 16, 0};
+const AttentionSpec window{AttentionKind::sliding_window, 4, 2, 16, 16, 20};
+const AttentionSpec chunks{AttentionKind::chunked_local, 4, 2, 16, 16, 24};
+
+std::string text_of(const CacheDTypes& caches) {
+  return fmt::format("{} with {} K and V, {} states", to_string(caches.model), to_string(caches.kv),
+                     to_string(caches.ssm));
+}
+
+ForwardReport run(const ModelSpec& model, const CacheDTypes& caches, std::optional<ForwardFault> fault,
+                  std::optional<ForwardCase> only = {},
+                  std::vector<CacheMode> modes = ForwardSpec{}.modes) {
+  EngineSpec engine;
+  engine.kv_dtype = caches.kv;
+  engine.ssm_dtype = caches.ssm;
+  engine.attention_pack_size = 2;
+  ForwardSpec spec;
+  spec.scale = 1;
+  spec.fault = fault;
+  spec.modes = std::move(modes);
+  if (only) spec.cases = {*only};
+  return verify_forward(model, engine, spec);
+}
+
+ForwardCase owner_of(const ForwardFaultInfo& info) {
+  for (const ForwardCase forward_case : all_forward_cases())
+    if (to_string(forward_case) == info.found_by) return forward_case;
+  throw std::logic_error("a fault names a case");
+}
+
+/// Plants the fault in every family and every set of dtypes, and prints for each the smallest multiple of the bound.
+void check_found(ForwardFault fault, const AttentionSpec& attention) {
+  const ForwardFaultInfo& info = info_of(fault);
+  std::string margins;
+  for (const CacheDTypes& caches : dtypes) {
+    double least = INFINITY;
+    std::string_view weakest = "none";
+    for (const RecurrentSpec& family : small_families()) {
+      CAPTURE(family_name(family));
+      CAPTURE(text_of(caches));
+      const ForwardReport report = run(small_hybrid(family, caches.model, attention, 4), caches, fault, owner_of(info));
+      CHECK(report.caught());
+      REQUIRE(report.weakest_find() != nullptr);
+      if (report.weakest_find()->times_allowed() >= least) continue;
+      least = report.weakest_find()->times_allowed();
+      weakest = family_name(family);
+    }
+    margins += fmt::format("\n  {}: {:.0f} times the bound at least ({})", text_of(caches), least, weakest);
+  }
+  MESSAGE(info.name << " found at" << margins);
+}
+
+TEST_CASE("fault: zeroing left out is found in every family and dtype") {
+  check_found(ForwardFault::skip_zeroing, full);
+}
+
+TEST_CASE("fault: a page that is not copied is found in every family and dtype") {
+  check_found(ForwardFault::missed_page_copy, full);
+}
+
+TEST_CASE("fault: a state that is not copied is found in every family and dtype") {
+  check_found(ForwardFault::missed_state_copy, full);
+}
+
+TEST_CASE("fault: a wrong number of accepted drafts is found in every family and dtype") {
+  check_found(ForwardFault::wrong_accepted, full);
+}
+
+TEST_CASE("fault: a wrong prefix is found in every family and dtype") {
+  check_found(ForwardFault::wrong_prefix, full);
+}
+
+TEST_CASE("fault: what is not computed again is found in every family and dtype") {
+  check_found(ForwardFault::no_recompute, full);
+}
+
+TEST_CASE("fault: a block that goes back one token early is found in every family and dtype, behind a window") {
+  check_found(ForwardFault::early_release, window);
+}
+
+TEST_CASE("fault: a block that goes back one token early is found in every family and dtype, behind a chunk") {
+  check_found(ForwardFault::early_release, chunks);
+}
+
+TEST_CASE("law: a right engine stays within the bound in every family and dtype, and the bound is no dtype's") {
+  std::string nearest;
+  for (const CacheDTypes& caches : dtypes) {
+    double most = 0, widest = 0;
+    for (const RecurrentSpec& family : small_families()) {
+      CAPTURE(family_name(family));
+      CAPTURE(text_of(caches));
+      const ForwardReport report = run(small_hybrid(family, caches.model, window, 4), caches, {}, {}, {CacheMode::align});
+      for (const ForwardResult& result : report.results) {
+        CHECK_MESSAGE(result.status != ForwardStatus::failed, to_string(result.forward_case), " in mode ",
+                      to_string(result.mode), ": ", result.message);
+        most = std::max(most, result.times_allowed());
+        widest = std::max(widest, result.tolerance);
+      }
+    }
+    // Of the dtypes of K and V alone nothing comes: 0.2 was allowed for fp8.
+    if (caches.model == DType::fp32) CHECK(widest < 1.2e-5);
+    CHECK(widest < 0.1);
+    CHECK(most < 0.75);
+    nearest +=
+        fmt::format("\n  {}: {:.2f} of the bound at most, which is at most {:.1e}", text_of(caches), most, widest);
+  }
+  MESSAGE("a right engine reaches" << nearest);
+}
+
+ModelSpec without_states() {
+  ModelSpec model = small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::bf16, full, 4);
+  for (LayerSpec& layer : model.layers) layer = {full, std::nullopt};
+  return model;
+}
+
+TEST_CASE("edge: where a fault has no place it does not apply, which is neither caught nor passed") {
+  const CacheDTypes caches{DType::bf16, DType::bf16, DType::bf16};
+  const auto check_not = [&](const ModelSpec& model, ForwardFault fault, const char* why) {
+    CAPTURE(to_string(fault));
+    const ForwardReport report = run(model, caches, fault, owner_of(info_of(fault)));
+    CHECK(!report.applies());
+    CHECK(!report.caught());
+    CHECK(!report.passed());
+    for (const ForwardResult& result : report.results) CHECK(result.status == ForwardStatus::does_not_apply);
+    CHECK(report.results.back().message == why);
+  };
+  check_not(without_states(), ForwardFault::skip_zeroing, "the model keeps no state");
+  check_not(without_states(), ForwardFault::missed_state_copy,
+            "nowhere to plant missed-state-copy: no state is copied behind a boundary");
+  check_not(without_states(), ForwardFault::wrong_accepted,
+            "nowhere to plant wrong-accepted: no state depends on the number of accepted drafts");
+  check_not(small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::bf16, full, 4), ForwardFault::early_release,
+            "no layer has a window or chunk");
+}
+
+TEST_CASE("fault: a fault planted outside its case is found, or has no place there, or is missed by name") {
+  // Zeroing is left out in every case whose blocks were used before; a case without such blocks says so.
+  const ForwardReport report = run(small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::bf16, full, 4),
+                                   {DType::bf16, DType::bf16, DType::bf16}, ForwardFault::skip_zeroing);
+  for (const ForwardResult& result : report.results) {
+    CAPTURE(to_string(result.forward_case));
+    CHECK(result.status != ForwardStatus::passed);
+    CHECK((result.status == ForwardStatus::does_not_apply || result.planted > 0));
+  }
+  CHECK(report.weakest_find() != nullptr);
+}
+
+}  // namespace
+}  // namespace hybridkv

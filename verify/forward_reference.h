@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "verify/forward_network.h"
+
+namespace hybridkv {
+
+/// What the dense network gives for one sequence, and how far a right engine may be from it.
+struct ForwardReference {
+  std::vector<double> rows;  ///< (token, width) of `dense_forward`
+  /// Largest error allowed, of rows of RMS one: what fp32 arithmetic explains, and three times what the shaken dense run
+  /// differs by (`DenseRounding`): values rounded the other way, states stored narrower. Measured on this sequence, so
+  /// no coarse dtype widens it: K and V in fp8 are rounded alike on both sides.
+  double allowed = 0;
+};
+
+/// References by sequence, each computed once for all cases. Safe to use from several threads.
+class ForwardReferences {
+ public:
+  explicit ForwardReferences(const ForwardNetwork& network) : network_(network) {}
+  std::shared_ptr<const ForwardReference> of(const std::vector<std::uint64_t>& contents);
+
+ private:
+  const ForwardNetwork& network_;
+  std::mutex mutex_;
+  std::map<std::vector<std::uint64_t>, std::shared_ptr<const ForwardReference>> known_;
+};
+
+}  // namespace hybridkv

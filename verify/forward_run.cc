@@ -1,0 +1,151 @@
+#include "verify/forward_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace hybridkv {
+
+namespace {
+
+/// Requests generate one of so many outputs, so that many requests need few references; what the cache is told stays
+/// different for each.
+constexpr std::int64_t distinct_outputs = 6;
+
+}  // namespace
+
+std::vector<std::uint64_t> contents_of(std::span<const ContentRun> prompt, std::int64_t index, std::int64_t outputs) {
+  std::vector<std::uint64_t> contents;
+  for (const ContentRun& run : prompt) contents.insert(contents.end(), run.tokens, run.content);
+  contents.insert(contents.end(), outputs, ~static_cast<std::uint64_t>(index));
+  return contents;
+}
+
+std::vector<TokenRun> runs_of(std::span<const ContentRun> prompt) {
+  std::vector<TokenRun> runs;
+  std::uint64_t chain = empty_chain;
+  std::int64_t end = 0;
+  for (const ContentRun& run : prompt) {
+    chain = extend_chain(chain, run.content, end);
+    end += run.tokens;
+    runs.push_back({end, chain});
+  }
+  return runs;
+}
+
+void compare_rows(const ForwardSetting& setting, const std::vector<std::uint64_t>& contents, std::int64_t first,
+                  std::span<const float> rows, std::int64_t request, ForwardResult& result) {
+  const std::int64_t width = setting.network.width;
+  const auto reference = setting.references.of(contents);
+  result.tokens += static_cast<std::int64_t>(rows.size()) / width;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const double wanted = reference->rows[first * width + i];
+    double error = std::abs(rows[i] - wanted);
+    if (std::isnan(error)) error = std::numeric_limits<double>::infinity();
+    const bool first_wrong = error > reference->allowed && result.times_allowed() <= 1;
+    if (first_wrong && result.status != ForwardStatus::failed) {
+      result.status = ForwardStatus::failed;
+      result.message = fmt::format("request {}, token {}, channel {}: paged gives {:.6g}, dense {:.6g}", request,
+                                   first + static_cast<std::int64_t>(i) / width, i % width, rows[i], wanted);
+    }
+    if (result.tolerance == 0 || error / reference->allowed > result.times_allowed()) {
+      result.max_error = error;
+      result.tolerance = reference->allowed;
+    }
+  }
+}
+
+void expect_event(bool happened, const std::string& what, ForwardResult& result) {
+  if (happened || result.status == ForwardStatus::failed) return;
+  result.status = ForwardStatus::failed;
+  result.message = "the case shows nothing: " + what;
+}
+
+ForwardRun::ForwardRun(const ForwardSetting& setting, const CacheGeometry& geometry, ForwardResult& result)
+    : setting_(setting),
+      result_(result),
+      engine_(setting.plan, setting.network, setting.views, setting.fault, setting.layout_fault),
+      scheduler_(geometry, false, [&](const RequestRecord& record) { finish(record); }) {}
+
+std::int64_t ForwardRun::submit(const std::vector<ContentRun>& prompt, std::int64_t outputs,
+                                const std::vector<ContentRun>& claimed) {
+  const auto index = static_cast<std::int64_t>(contents_.size());
+  contents_.push_back(contents_of(prompt, index % distinct_outputs, outputs));
+  TraceRequest request;
+  request.index = index;
+  request.input_length = static_cast<std::int64_t>(contents_.back().size()) - outputs;
+  request.output_length = outputs;
+  scheduler_.submit(request, runs_of(claimed));
+  records_.emplace_back();
+  computed_.push_back(0);
+  ++result_.requests;
+  return index;
+}
+
+void ForwardRun::step() {
+  scheduler_.schedule(0);
+  engine_.copy_pages(scheduler_.cache().copies());
+  std::vector<ForwardChunk> chunks;
+  std::vector<RequestBlocks> tables;
+  std::vector<std::int64_t> who;
+  tables.reserve(scheduler_.running().size());
+  for (const auto& request : scheduler_.running()) {
+    if (request->scheduled_tokens == 0) continue;
+    const std::int64_t index = request->record.index;
+    const std::int64_t end = request->computed_tokens + request->scheduled_tokens;
+    const std::int64_t first = first_token(*request);
+    if (first >= end) continue;
+    tables.push_back(table_of(*request));
+    chunks.push_back({.contents = &contents_[index], .blocks = &tables.back(), .computed = first, .end = end,
+                      .is_decode = !request->prefilling()});
+    who.push_back(index);
+    computed_[index] = std::max(computed_[index], end);
+  }
+  if (!chunks.empty()) {
+    const std::vector<std::vector<float>> rows = engine_.run(chunks);
+    for (std::size_t i = 0; i < chunks.size(); ++i)
+      compare_rows(setting_, contents_[who[i]], chunks[i].computed, rows[i], who[i], result_);
+  }
+  scheduler_.complete(0);
+}
+
+bool ForwardRun::is_running(std::int64_t index) const {
+  return std::any_of(scheduler_.running().begin(), scheduler_.running().end(),
+                     [&](const auto& request) { return request->record.index == index; });
+}
+
+void ForwardRun::count() {
+  for (const RequestRecord& record : records_) result_.hit_tokens += record.hit_tokens;
+  result_.copies = engine_.work().page_copies + engine_.work().state_copies;
+  result_.planted += engine_.work().planted;
+  result_.preemptions = scheduler_.num_preemptions();
+  const BlockPool& pool = scheduler_.cache().pool();
+  result_.reused_blocks = std::max<std::int64_t>(0, pool.stats().allocations - (pool.num_blocks() - 1));
+  for (const RequestRecord& record : records_)
+    if (record.status != RequestStatus::ok) expect(false, fmt::format("request {} did not fit", record.index));
+}
+
+bool ForwardRun::is_past_prompt(std::int64_t index) const {
+  for (const auto& request : scheduler_.running())
+    if (request->record.index == index) return request->record.generated > 0;
+  return scheduler_.num_waiting() == 0;
+}
+
+RequestBlocks ForwardRun::table_of(const ActiveRequest& request) const {
+  RequestBlocks blocks = request.blocks;
+  if (setting_.layout_fault == Fault::null_block_used && !blocks.attention.empty())
+    blocks.attention.front().front() = null_block_id;
+  return blocks;
+}
+
+std::int64_t ForwardRun::first_token(const ActiveRequest& request) {
+  if (setting_.fault != ForwardFault::no_recompute || request.record.preemptions == 0) return request.computed_tokens;
+  const std::int64_t end = request.computed_tokens + request.scheduled_tokens;
+  const std::int64_t first = std::max(request.computed_tokens, computed_[request.record.index]);
+  result_.planted += std::min(first, end) - request.computed_tokens;
+  return first;
+}
+
+}  // namespace hybridkv

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "simulator/prefill_chunk.h"
 #include "tests/simulator/cache_ref.h"
 #include "tests/simulator/workload.h"
 
@@ -75,7 +76,7 @@ class TwinRun {
     const auto [tokens, uncached] = slow_.look_up(twin.slow);
     REQUIRE(hit.tokens == tokens);
     REQUIRE(hit.uncached_common == uncached);
-    const std::int64_t chunk = next_prefill_chunk(slow_.g, {tokens, twin.slow.prompt, uncached}, budget());
+    const std::int64_t chunk = next_chunk(twin, tokens, uncached);
     const std::int64_t reserve = dice_.chance(20) ? 2 : 0;
     if (chunk == 0) return;
     twin.running = fast_.admit(twin.fast, twin.prompt(), hit, chunk, reserve);
@@ -83,10 +84,16 @@ class TwinRun {
     if (twin.running) twin.computed = tokens + chunk;
   }
 
+  /// Both caches must cut the prompt at the same token.
+  std::int64_t next_chunk(const Twin& twin, std::int64_t start, std::int64_t uncached) {
+    const std::int64_t tokens = budget();
+    const std::int64_t chunk = slow_.next_chunk(twin.slow, start, uncached, tokens);
+    REQUIRE(next_prefill_chunk(slow_.g, {start, twin.slow.prompt, uncached}, tokens) == chunk);
+    return chunk;
+  }
+
   void go_on(Twin& twin) {
-    const std::int64_t chunk = twin.computed < twin.slow.prompt
-                                   ? next_prefill_chunk(slow_.g, {twin.computed, twin.slow.prompt, 0}, budget())
-                                   : 1;
+    const std::int64_t chunk = twin.computed < twin.slow.prompt ? next_chunk(twin, twin.computed, 0) : 1;
     if (chunk == 0) return;
     const bool fits = fast_.advance(twin.fast, twin.prompt(), twin.computed, chunk, twin.slow.branch);
     REQUIRE(fits == slow_.advance(twin.slow, twin.computed, chunk));

@@ -10,12 +10,11 @@
 
 #include "layout/checked.h"
 #include "simulator/cache_geometry.h"
-#include "simulator/prefill_chunk.h"
 
 namespace hybridkv::testing {
 
 /// The cache once more, slow and straight from vLLM KVCacheManager and Scheduler: prefixes are compared token by token,
-/// the queue is a list, block tables are kept with their null entries. Only chunk ends come from next_prefill_chunk.
+/// the queue is a list, block tables are kept with their null entries, chunk ends are found by walking over the tokens.
 class CacheRef {
  public:
   using Tokens = std::vector<std::uint64_t>;  // content of a prompt, one number a token
@@ -52,6 +51,21 @@ class CacheRef {
     return {joint, attention - joint};
   }
 
+  /// Tokens of the next chunk of a prompt that is computed or found up to `start`; 0 = wait. `u` is that of the
+  /// look-up just made, 0 later on. Source: vLLM Scheduler, mode align.
+  std::int64_t next_chunk(const Request& r, std::int64_t start, std::int64_t u, std::int64_t budget) const {
+    const std::int64_t limit = g.long_prefill_threshold > 0 ? g.long_prefill_threshold : budget;
+    const std::int64_t b = g.block_size_tokens;
+    const bool align = g.mode == CacheMode::align && g.state_groups > 0;
+    std::int64_t resting = start;  // the furthest token behind which the chunk may end
+    for (std::int64_t t = start + 1; t <= r.prompt && t - start <= budget && t - start <= limit; ++t) {
+      const bool state_wanted = (align && t == last_whole(r)) || t == partial_state(r) || t == branch_of(start, u);
+      if (!align || t > last_whole(r) || t % b == 0 || state_wanted) resting = t;
+      if (state_wanted) break;
+    }
+    return resting - start;
+  }
+
   bool admit(Request& r, std::int64_t chunk, std::int64_t reserve) {
     const auto [hit, u] = look_up(r);
     const std::int64_t b = g.block_size_tokens;
@@ -84,7 +98,7 @@ class CacheRef {
         for (int block : table)
           if (block != 0) hold(block);
     r.attention_shared = r.state_shared = hit % b != 0;
-    r.branch = branch_checkpoint(g, hit, u);
+    r.branch = branch_of(hit, u);
     grow(r, hit, hit + chunk, true);
     return true;
   }
@@ -143,6 +157,28 @@ class CacheRef {
     std::optional<Key> key;
   };
 
+  // Where the last state of the prompt is kept: behind its last whole block, with a drafter behind the one before.
+  std::int64_t last_whole(const Request& r) const {
+    std::int64_t blocks_of_prompt = 0;
+    while ((blocks_of_prompt + 1) * g.block_size_tokens <= r.prompt) ++blocks_of_prompt;
+    if (g.drafter_drops_block && blocks_of_prompt > 0) --blocks_of_prompt;
+    return blocks_of_prompt * g.block_size_tokens;
+  }
+  // Where the one state within a block is kept: behind the last whole match unit, with a drafter the one before.
+  std::int64_t partial_state(const Request& r) const {
+    if (g.match_unit() == g.block_size_tokens || g.state_groups == 0 || g.mode == CacheMode::none) return 0;
+    std::int64_t units = 0;
+    while ((units + 1) * g.match_unit() <= r.prompt) ++units;
+    if (g.drafter_drops_block && units > 0) --units;
+    return units * g.match_unit();
+  }
+  // The last block boundary up to which attention alone matched, where that is a block or more behind the hit.
+  std::int64_t branch_of(std::int64_t hit, std::int64_t u) const {
+    if (!g.branch_point || g.mode != CacheMode::align || g.state_groups == 0 || u < g.block_size_tokens) return 0;
+    std::int64_t branch = hit + u;
+    while (branch % g.block_size_tokens != 0) --branch;
+    return branch;
+  }
   Key key_of(const Request& r, std::int64_t t, int group, bool state) const {
     return {state, group, Tokens(r.tokens.begin(), r.tokens.begin() + t)};
   }

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>
@@ -22,6 +23,9 @@ namespace {
 
 /// Requests of the made-up trace: enough to fill the pools, few enough for hundreds of simulations in seconds.
 constexpr std::int64_t default_requests = 2000;
+
+/// Far beyond any engine.
+constexpr double most_requests = 1e15;
 
 struct RecommendOptions {
   ScenarioOptions scenario;
@@ -77,10 +81,17 @@ std::string workload_text(const RecommendOptions& options, const TraceSpec& trac
                           : fmt::format("prompts of {} tokens that share the first {}", tokens, shared);
 }
 
-/// The scenario options that plan the pick.
-ScenarioOptions options_of_pick(const RecommendOptions& options, const Recommendation& result, bool with_length) {
+/// "32768,8192": the lengths of the scenario, and the one that is compared.
+std::string lengths_text(const std::vector<std::int64_t>& lengths, std::int64_t at_length) {
+  std::string text = fmt::format("{}", fmt::join(lengths, ","));
+  const bool there = std::find(lengths.begin(), lengths.end(), at_length) != lengths.end();
+  return there ? text : fmt::format("{},{}", text, at_length);
+}
+
+/// The scenario options that plan a candidate.
+ScenarioOptions options_of(const RecommendOptions& options, const Recommendation& result, const Candidate& candidate) {
   ScenarioOptions chosen = options.scenario;
-  const PlannedLayout& layout = result.layout_of(result.candidates[result.pick]);
+  const PlannedLayout& layout = result.layout_of(candidate);
   chosen.pack = std::to_string(layout.pack);
   chosen.cache_mode.clear();  // the pick's own is set below
   chosen.overrides.push_back(fmt::format("engine.cache_mode={}", to_string(layout.mode)));
@@ -88,13 +99,12 @@ ScenarioOptions options_of_pick(const RecommendOptions& options, const Recommend
     chosen.overrides.push_back(fmt::format("engine.block_size_tokens={}", *layout.block_floor));
   if (!options.kernel_blocks.empty())
     chosen.overrides.push_back(fmt::format("engine.kernel_block_sizes=[{}]", fmt::join(options.kernel_blocks, ",")));
-  if (with_length) chosen.max_model_len = std::to_string(result.at_length);
   return chosen;
 }
 
 std::int64_t requests_of(const TraceSpec& trace) {
   std::int64_t requests = 0;
-  for (const PromptSpec& prompt : trace.prompts) requests += prompt.copies;
+  for (const PromptSpec& prompt : trace.prompts) requests += prompt.variants * prompt.copies;
   return requests;
 }
 
@@ -118,14 +128,27 @@ std::string replay_words(const RecommendOptions& options, const TraceSpec& trace
   return words;
 }
 
+/// The commands that plan a candidate, and replay the workload through it.
 std::vector<std::string> commands_of(const RecommendOptions& options, const Recommendation& result,
-                                     const TraceSpec& trace, bool with_length) {
-  const std::string words = shell_words(options_of_pick(options, result, with_length));
-  const Candidate& pick = result.candidates[result.pick];
-  std::string simulate = "hybridkv simulate " + words + replay_words(options, trace);
-  if (pick.match_unit_tokens) simulate += fmt::format(" --match-unit {}", *pick.match_unit_tokens);
-  if (pick.retention_tokens) simulate += fmt::format(" --retention {}", *pick.retention_tokens);
-  return {"hybridkv plan " + words, simulate};
+                                     const Candidate& candidate, const TraceSpec& trace,
+                                     const std::vector<std::int64_t>& lengths) {
+  ScenarioOptions planned = options_of(options, result, candidate);
+  ScenarioOptions replayed = planned;
+  const bool alone = lengths.size() == 1 && lengths.front() == result.at_length;
+  if (!alone) planned.max_model_len = lengths_text(lengths, result.at_length);
+  // Requests are refused by the longest length, whatever length is compared.
+  if (lengths.size() > 1) replayed.max_model_len = std::to_string(result.max_model_len);
+  std::string simulate = "hybridkv simulate " + shell_words(replayed) + replay_words(options, trace);
+  if (candidate.match_unit_tokens) simulate += fmt::format(" --match-unit {}", *candidate.match_unit_tokens);
+  if (candidate.retention_tokens) simulate += fmt::format(" --retention {}", *candidate.retention_tokens);
+  return {"hybridkv plan " + shell_words(planned), simulate};
+}
+
+/// The result with the scenario's names for what the simulator refused.
+Recommendation with_scenario_names(Recommendation result) {
+  for (ImpossibleLayout& impossible : result.impossible) impossible.refusal = scenario_error(impossible.refusal);
+  if (result.default_refused) result.default_refused = scenario_error(*result.default_refused);
+  return result;
 }
 
 std::optional<SearchKind> search_of(const RecommendOptions& options) {
@@ -143,9 +166,11 @@ int run_recommend(const RecommendOptions& options) {
   const std::vector<std::int64_t>& lengths = spec.limits.max_model_lens;
   spec.at_length = options.at_length.value_or(*std::max_element(lengths.begin(), lengths.end()));
   if (spec.at_length < 1) throw InputError(fmt::format("--at-length {}: must be at least 1 token", spec.at_length));
-  if (options.min_concurrency && *options.min_concurrency <= 0)
-    throw InputError(fmt::format("--min-concurrency {}: must be more than 0 requests", *options.min_concurrency));
-  if (options.give_up_percent < 0 || options.give_up_percent > 100)
+  // Comparisons that are false for nan.
+  if (options.min_concurrency && !(*options.min_concurrency > 0 && *options.min_concurrency < most_requests))
+    throw InputError(fmt::format("--min-concurrency {}: must be a number of requests, more than 0",
+                                 *options.min_concurrency));
+  if (!(options.give_up_percent >= 0 && options.give_up_percent <= 100))
     throw InputError(fmt::format("--give-up {}: is a share of the default's concurrency, 0 to 100 percent",
                                  options.give_up_percent));
   spec.min_concurrency = options.min_concurrency;
@@ -170,13 +195,17 @@ int run_recommend(const RecommendOptions& options) {
       progress.update("recommend", at.what, static_cast<int>(at.done), static_cast<int>(at.total));
     };
     try {
-      report.result = recommend(spec);
+      report.result = with_scenario_names(recommend(spec));
     } catch (const SpecError& error) {
       throw located(scenario_error(error), scenario);
     }
   }
-  const bool with_length = std::find(lengths.begin(), lengths.end(), spec.at_length) == lengths.end();
-  report.commands = commands_of(options, report.result, trace, with_length);
+  const Recommendation& result = report.result;
+  const auto commands = [&](std::size_t at) {
+    return commands_of(options, result, result.candidates[at], trace, lengths);
+  };
+  report.commands = commands(result.pick);
+  if (result.unpacked_pick) report.unpacked_commands = commands(*result.unpacked_pick);
   write_output(render_recommend(report, options.output.format(), options.output.style()));
   return exit_fine;
 }

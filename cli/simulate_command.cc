@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <limits>
+#include <map>
 #include <memory>
 
 #include "cli/commands.h"
@@ -14,9 +15,11 @@
 #include "cli/trace_options.h"
 #include "cli/values.h"
 #include "layout/error.h"
+#include "report/human.h"
 #include "report/simulate_report.h"
 #include "scenarios/suggest.h"
 #include "simulator/plan_geometry.h"
+#include "simulator/token_exact_bound.h"
 #include "simulator/trace_spec.h"
 
 namespace hybridkv {
@@ -125,8 +128,14 @@ Question planned_question(const SimulateOptions& options) {
     } catch (const SpecError& error) {
       throw located(error, scenario);
     }
-    geometry.name = fmt::format("N = {}", plan.attention_pack_size);
-    question.geometries.push_back(with_settings(geometry, scenario.simulate));
+    // Each of several lengths is a question of its own: another one refuses other prompts.
+    const std::vector<std::int64_t>& lengths = scenario.limits.max_model_lens;
+    for (const std::int64_t length : lengths) {
+      geometry.name = fmt::format("N = {}", plan.attention_pack_size);
+      if (lengths.size() > 1) geometry.name += fmt::format(", L = {}", human_count(length));
+      geometry.max_model_len = length;
+      question.geometries.push_back(with_settings(geometry, scenario.simulate));
+    }
   }
   return question;
 }
@@ -162,6 +171,24 @@ void list_requests(SimulateReport& report, SweepSpec& sweep) {
     };
 }
 
+/// Reads the trace again where a cache hits nothing, to say why.
+void find_repeats(SimulateReport& report, const TraceSpec& trace) {
+  std::map<std::optional<std::int64_t>, std::int64_t> longest;  // by max_model_len
+  for (const SimulationStats& stats : report.result.stats) {
+    const bool asked = stats.hit_tokens == 0 && stats.prompt_tokens > 0 && stats.geometry.caches_prefixes();
+    report.longest_repeats.push_back(std::nullopt);
+    if (!asked) continue;
+    const std::optional<std::int64_t>& limit = stats.geometry.max_model_len;
+    if (!longest.contains(limit)) {
+      TokenExactBound exact(limit);
+      const std::unique_ptr<TraceSource> source = open_trace(trace);
+      for (TraceBatch batch; source->next(batch);) exact.consume(batch);
+      longest.emplace(limit, exact.longest_hit());
+    }
+    report.longest_repeats.back() = longest.at(limit);
+  }
+}
+
 SimulateReport simulate(const SimulateOptions& options, const Question& question) {
   const SimulateRequest& request = question.scenario.simulate;
   SimulateReport report{.trace = describe(request.trace), .driver = request.driver};
@@ -192,10 +219,7 @@ SimulateReport simulate(const SimulateOptions& options, const Question& question
     report.result = run_sweep(*trace, sweep);
   }
   if (const auto* file = dynamic_cast<const TraceFile*>(trace.get())) report.bad_lines = file->bad_lines();
-  if (report.result.requests == 0)
-    throw InputError(fmt::format("{} holds no request{}", report.trace,
-                                 report.bad_lines > 0 ? fmt::format("; {} damaged lines were skipped", report.bad_lines)
-                                                      : std::string()));
+  find_repeats(report, request.trace);
   return report;
 }
 

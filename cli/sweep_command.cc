@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -21,6 +20,7 @@
 #include "layout/error.h"
 #include "report/human.h"
 #include "scenarios/sweep_axes.h"
+#include "simulator/byte_source.h"
 #include "simulator/chain_hash.h"
 
 namespace hybridkv {
@@ -55,23 +55,31 @@ SweepFormat format_of(const SweepOptions& options) {
   return options.output.ends_with(".csv") ? SweepFormat::csv : SweepFormat::jsonl;
 }
 
+/// Fills the piece as far as the file goes, so that pieces are the same however a stream delivers them.
+std::size_t read_full(ByteSource& file, std::vector<char>& piece) {
+  std::size_t filled = 0;
+  while (filled < piece.size()) {
+    const std::size_t count = file.read(piece.data() + filled, piece.size() - filled);
+    if (count == 0) break;
+    filled += count;
+  }
+  return filled;
+}
+
 /// The bytes of the trace file that the sweep replays, shortened to a number; a name alone could stand for anything.
 std::string trace_identity(const std::string& path) {
   if (path.empty()) return "none";
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw InputError(path + ": cannot be read");
+  const std::unique_ptr<ByteSource> file = open_raw_bytes(path);
   std::uint64_t hash = empty_chain;
   std::int64_t bytes = 0;
   std::vector<char> piece(std::size_t{1} << 20);
-  while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())) || file.gcount() > 0) {
-    const auto count = static_cast<std::size_t>(file.gcount());
+  for (std::size_t count = 0; (count = read_full(*file, piece)) > 0; bytes += static_cast<std::int64_t>(count)) {
     std::fill(piece.begin() + static_cast<std::ptrdiff_t>(count), piece.end(), '\0');
     for (std::size_t i = 0; i < count; i += sizeof(std::uint64_t)) {
       std::uint64_t word = 0;
       std::copy_n(piece.data() + i, sizeof word, reinterpret_cast<char*>(&word));
       hash = mix64(hash, word);
     }
-    bytes += static_cast<std::int64_t>(count);
   }
   return fmt::format("{} bytes {:016x}", bytes, hash);
 }

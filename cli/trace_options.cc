@@ -13,7 +13,6 @@ namespace hybridkv {
 namespace {
 
 constexpr std::int64_t default_simple_requests = 300;
-constexpr std::int64_t most_simple_requests = 100'000;  // each with a tail of its own is a line of the scenario
 
 /// The last value of a key among the flags.
 const FlagValue* flag_of(const ScenarioOptions& options, const std::string& key) {
@@ -109,12 +108,9 @@ void apply_simple_traffic(ScenarioOptions& options, const SimpleTraffic& traffic
   if (shared == tokens) {
     prompts = fmt::format("{{tokens: {}, copies: {}}}", tokens, requests);
   } else {
-    if (requests > most_simple_requests)
-      throw InputError(fmt::format("--requests {}: at most {} prompts that differ; take a trace for more", requests,
-                                   most_simple_requests));
     prompts = fmt::format("{{tokens: {}}}", tokens);
-    for (std::int64_t i = 1; i < requests; ++i)
-      prompts += fmt::format(", {{tokens: {}, shared_tokens: {}}}", tokens, shared);
+    if (requests > 1)
+      prompts += fmt::format(", {{tokens: {}, variants: {}, shared_tokens: {}}}", tokens, requests - 1, shared);
   }
   const std::string shown = fmt::format("--prompt-tokens {}", tokens);
   std::erase_if(options.flags, [](const FlagValue& flag) { return flag.key == "simulate.trace.max_requests"; });

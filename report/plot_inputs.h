@@ -15,7 +15,7 @@ struct PlotInputs {
   LimitsSpec limits;
   PlanSet set;      ///< of these specs; at least one plan
   PlanSet compared; ///< what is drawn against the pack size; at least one plan
-  TraceSpec trace;  ///< a made-up one keeps its prompts within the longest max_model_len
+  TraceSpec trace;
 };
 
 /// Plans to draw against the pack size where nobody said which: N that divide the packed attention layers, of those

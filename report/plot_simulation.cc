@@ -1,7 +1,6 @@
 #include "report/plot_simulation.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -11,6 +10,7 @@
 #include "report/human.h"
 #include "report/plan_table.h"
 #include "report/plot_layouts.h"
+#include "report/replay_text.h"
 #include "simulator/plan_geometry.h"
 #include "simulator/sweep.h"
 
@@ -25,12 +25,6 @@ constexpr std::int64_t requests_in_flight = 64;
 constexpr std::int64_t most_series_requests = 1000;
 constexpr std::size_t most_series_points = 300;  ///< more than a picture can show
 
-TraceSpec trace_of(const PlotInputs& inputs) {
-  TraceSpec trace = inputs.trace;
-  trace.synthetic.max_prompt_tokens = std::min(trace.synthetic.max_prompt_tokens, longest_length(inputs.set));
-  return trace;
-}
-
 std::int64_t memory_of(const CachePlan& plan) {
   return Checked(plan.num_blocks) * bytes_per_block_id(plan) + plan.waste.unallocated_bytes;
 }
@@ -38,16 +32,16 @@ std::int64_t memory_of(const CachePlan& plan) {
 std::string trace_text(const TraceSpec& trace) {
   if (!trace.file.empty() || !trace.prompts.empty()) return describe(trace);
   return fmt::format(
-      "{} made-up requests (seed {}): chats, agent loops and questions over documents, prompts up to {} tokens",
-      human_count(trace.max_requests.value_or(trace.synthetic.num_requests)), trace.synthetic.seed,
-      human_count(trace.synthetic.max_prompt_tokens));
+      "{} made-up requests (seed {}): chats, agent loops and questions over documents",
+      human_count(trace.max_requests.value_or(trace.synthetic.num_requests)), trace.synthetic.seed);
 }
 
-std::string modelled_text(const SimulationStats& stats) {
-  std::vector<std::string> rules;
-  for (const ModelledRule rule : stats.modelled) rules.emplace_back(to_string(rule));
-  if (rules.empty()) return "Every rule in play is one that replays of a real engine cover.";
-  return fmt::format("Modelled, not replayed from a real engine: {}.", fmt::join(rules, ", "));
+/// Which rules are modelled, and how many requests were not taken in.
+std::string replay_notes(const SimulationStats& stats) {
+  std::string notes = modelled_sentence(stats.modelled);
+  if (stats.too_long > 0)
+    notes += " " + too_long_text(stats.too_long, stats.requests, *stats.geometry.max_model_len) + ".";
+  return notes;
 }
 
 /// Results of a plan under each memory and without any bound.
@@ -99,7 +93,7 @@ PlotAxis memory_axis(std::int64_t bytes) {
 }  // namespace
 
 Plot plot_hit_rate(const PlotInputs& inputs) {
-  const TraceSpec trace = trace_of(inputs);
+  const TraceSpec& trace = inputs.trace;
   const std::vector<PlanRates> rates = simulate_rates(inputs, trace);
   const std::vector<CachePlan>& plans = inputs.compared.plans;
   Table by_pack({{"attention_pack_size"}, {"block_size_tokens"}, {"hit_percent"}, {"unlimited_hit_percent"}});
@@ -124,7 +118,7 @@ Plot plot_hit_rate(const PlotInputs& inputs) {
             .title = "Prompt tokens found again",
             .subtitle = plot_subtitle(inputs.compared),
             .caption =
-                fmt::format("{}, one at a time. {}", trace_text(trace), modelled_text(rates.front().by_memory[whole]))};
+                fmt::format("{}, one at a time. {}", trace_text(trace), replay_notes(rates.front().by_memory[whole]))};
   plot.tables.push_back({"pack", std::move(by_pack)});
   plot.tables.push_back({"memory", std::move(by_memory)});
   const PlotAxis y{.title = "hit rate", .unit = "% of prompt tokens", .floor = 0, .ceiling = 100};
@@ -146,7 +140,7 @@ Plot plot_hit_rate(const PlotInputs& inputs) {
 }
 
 std::vector<Plot> plot_blocks_in_use(const PlotInputs& inputs) {
-  TraceSpec trace = trace_of(inputs);
+  TraceSpec trace = inputs.trace;
   trace.max_requests = std::min(trace.max_requests.value_or(most_series_requests), most_series_requests);
   SweepSpec sweep;
   for (const CachePlan& plan : inputs.set.plans)
@@ -174,7 +168,7 @@ std::vector<Plot> plot_blocks_in_use(const PlotInputs& inputs) {
     Plot plot{.name = fmt::format("blocks-in-use-n{}", plan.attention_pack_size),
               .title = fmt::format("Blocks in use over a trace, {}", layout_title(plan)),
               .subtitle = fmt::format("{}, {} requests in flight", plot_subtitle(inputs.set), requests_in_flight),
-              .caption = fmt::format("{}. {}", trace_text(trace), modelled_text(stats)),
+              .caption = fmt::format("{}. {}", trace_text(trace), replay_notes(stats)),
               .pack = plan.attention_pack_size};
     plot.tables.push_back({"", std::move(table)});
     const PlotAxis x{

@@ -6,6 +6,7 @@
 #include "report/human.h"
 #include "report/plan_table.h"
 #include "report/recommend_report.h"
+#include "report/replay_text.h"
 
 namespace hybridkv {
 
@@ -50,7 +51,7 @@ class Reasons {
   RecommendReasons all() {
     never_hits();
     if (default_ == nullptr) {
-      reasons_.gains.push_back("The default (one layer a page) cannot run: " + result_.default_refused + ".");
+      reasons_.gains.push_back(fmt::format("The default (one layer a page) cannot run: {}.", result_.default_refused->what()));
     } else if (default_ == &pick_) {
       reasons_.gains.push_back(
           "The default is the pick: nothing in the space is worth a change of settings by the rule below.");
@@ -58,6 +59,7 @@ class Reasons {
       compare(*default_);
     }
     costs();
+    unpacked();
     choice();
     packs();
     for (const WhatIf& what_if : result_.what_ifs) reasons_.changes.push_back(what_if_text(what_if));
@@ -70,20 +72,14 @@ class Reasons {
   void never_hits() {
     if (default_ == nullptr || default_->hit_tokens > 0) return;
     const PlannedLayout& layout = result_.layout_of(*default_);
-    const std::int64_t longest = result_.workload.longest_prompt_tokens;
-    if (!layout.plan.prefix.cacheable) {
-      reasons_.never_hits.push_back(
-          "The default hits nothing: in mode none no state is kept, so that no prefix is ever found again.");
-    } else if (longest <= layout.plan.prefix.duplicate_misses_up_to_tokens) {
-      reasons_.never_hits.push_back(fmt::format(
-          "The default block of {} tokens can never hit on this workload: its longest prompt has {} tokens, and one "
-          "must be longer than {} to match a whole block.",
-          human_count(block_tokens(layout)), human_count(longest),
-          human_count(layout.plan.prefix.duplicate_misses_up_to_tokens)));
-    } else {
-      reasons_.never_hits.push_back(fmt::format("The default block of {} tokens hits nothing on this workload.",
-                                                human_count(block_tokens(layout))));
-    }
+    CacheGeometry geometry = layout.geometry;
+    geometry.match_unit_tokens = default_->match_unit_tokens;
+    const std::string why = why_no_hits("The default block", geometry,
+                                        {.longest_prompt_tokens = result_.workload.longest_prompt_tokens,
+                                         .longest_repeat_tokens = result_.workload.longest_repeat_tokens,
+                                         .uncached_common_tokens = default_->uncached_common_tokens,
+                                         .evictions = default_->evictions});
+    reasons_.never_hits.push_back((geometry.caches_prefixes() ? "" : "The default hits nothing: ") + why + ".");
     if (const std::string would = what_would_hit(layout); !would.empty()) reasons_.never_hits.push_back(would);
   }
 
@@ -117,30 +113,60 @@ class Reasons {
              candidate.match_unit_tokens && !candidate.retention_tokens;
     });
     if (unit != nullptr) ways.push_back(hits_text(*unit));
+    if (ways.empty())
+      if (const Candidate* const any = first_hitting([](const Candidate&) { return true; }))
+        ways.push_back(hits_text(*any));
     if (ways.empty()) return "Nothing in the space hits either.";
     return fmt::format("What would, with the fewest changes: {}.", fmt::join(ways, "; "));
+  }
+
+  /// What of a candidate is computed again against another one, and how much of the prompts hits.
+  std::string tokens_against(const Candidate& candidate, const Candidate& other) const {
+    const Objectives& a = candidate.objectives;
+    const Objectives& b = other.objectives;
+    return fmt::format(
+        "{} prompt tokens computed again instead of {}{}; {} of the prompt tokens hit instead of {}, of at most {}",
+        human_count(a.reprefilled_tokens), human_count(b.reprefilled_tokens),
+        change_text(static_cast<double>(b.reprefilled_tokens), static_cast<double>(a.reprefilled_tokens)),
+        hit_rate_text(candidate), hit_rate_text(other), best_rate_text());
+  }
+
+  std::string memory_against(const Candidate& candidate, const Candidate& other) const {
+    const Objectives& a = candidate.objectives;
+    const Objectives& b = other.objectives;
+    return fmt::format("{} for a request of {} tokens instead of {}{}: {} at once instead of {}",
+                       human_bytes(a.bytes_per_request), human_count(result_.at_length),
+                       human_bytes(b.bytes_per_request),
+                       change_text(static_cast<double>(b.bytes_per_request), static_cast<double>(a.bytes_per_request)),
+                       human_real(a.concurrency), human_real(b.concurrency));
   }
 
   void compare(const Candidate& other) {
     const Objectives& p = pick_.objectives;
     const Objectives& d = other.objectives;
-    const std::string tokens =
-        fmt::format("{} prompt tokens computed again instead of {}{}; {} of the prompt tokens hit instead of {}, of at "
-                    "most {}",
-                    human_count(p.reprefilled_tokens), human_count(d.reprefilled_tokens),
-                    change_text(static_cast<double>(d.reprefilled_tokens), static_cast<double>(p.reprefilled_tokens)),
-                    hit_rate_text(pick_), hit_rate_text(other), best_rate_text());
-    const std::string memory = fmt::format(
-        "{} for a request of {} tokens instead of {}{}: {} at once instead of {}", human_bytes(p.bytes_per_request),
-        human_count(result_.at_length), human_bytes(d.bytes_per_request),
-        change_text(static_cast<double>(d.bytes_per_request), static_cast<double>(p.bytes_per_request)),
-        human_real(p.concurrency), human_real(d.concurrency));
     const auto add = [&](bool better, bool worse, const std::string& text) {
       if (better) reasons_.gains.push_back(text + ".");
       if (worse) reasons_.costs.push_back(text + ".");
     };
-    add(p.reprefilled_tokens < d.reprefilled_tokens, p.reprefilled_tokens > d.reprefilled_tokens, tokens);
-    add(p.bytes_per_request < d.bytes_per_request, p.bytes_per_request > d.bytes_per_request, memory);
+    add(p.reprefilled_tokens < d.reprefilled_tokens, p.reprefilled_tokens > d.reprefilled_tokens,
+        tokens_against(pick_, other));
+    add(p.bytes_per_request < d.bytes_per_request, p.bytes_per_request > d.bytes_per_request,
+        memory_against(pick_, other));
+  }
+
+  /// The best that needs no packing, against a pick that does.
+  void unpacked() {
+    if (result_.layout_of(pick_).pack == 1) return;
+    const std::vector<std::int64_t>& packs = result_.space.packs;
+    if (!result_.unpacked_pick) {
+      const bool searched = std::find(packs.begin(), packs.end(), 1) != packs.end();
+      reasons_.unpacked.push_back(searched ? "No combination with N = 1 meets the limits."
+                                           : "N = 1 was not searched; add 1 to --packs to see it.");
+      return;
+    }
+    const Candidate& best = result_.candidates[*result_.unpacked_pick];
+    reasons_.unpacked.push_back("Against the pick: " + tokens_against(best, pick_) + ".");
+    reasons_.unpacked.push_back("Against the pick: " + memory_against(best, pick_) + ".");
   }
 
   std::string best_rate_text() const {
@@ -166,12 +192,8 @@ class Reasons {
                                              human_count(pick_.copied_states), human_count(default_->copied_states)));
     }
     if (result_.layout_of(pick_).pack > 1)
-      reasons_.costs.push_back("It needs an engine that packs attention layers (vLLM PR 35703).");
-    if (!pick_.modelled.empty()) {
-      std::vector<std::string> rules;
-      for (const ModelledRule rule : pick_.modelled) rules.emplace_back(to_string(rule));
-      reasons_.costs.push_back(fmt::format("Modelled, not replayed from a real engine: {}.", fmt::join(rules, ", ")));
-    }
+      reasons_.costs.push_back("It needs an engine that packs attention layers (vLLM PR 35703), which no release does.");
+    if (!pick_.modelled.empty()) reasons_.costs.push_back(modelled_sentence(pick_.modelled));
   }
 
   void choice() {

@@ -7,14 +7,13 @@
 
 #include "layout/bytes_text.h"
 #include "report/human.h"
-#include "report/json_text.h"
+#include "report/recommend_json.h"
 #include "report/plan_table.h"
+#include "report/replay_text.h"
 
 namespace hybridkv {
 
 namespace {
-
-using nlohmann::ordered_json;
 
 constexpr std::size_t most_shown_rows = 24;
 
@@ -95,6 +94,9 @@ Facts question_facts(const RecommendReport& report) {
       "workload", fmt::format("{}: {}, {} prompt tokens, {} of which repeat the start of an earlier prompt",
                               report.workload, human_plural(workload.requests, "request"),
                               human_count(workload.prompt_tokens), human_count(workload.repeated_tokens)));
+  if (workload.too_long_requests > 0)
+    facts.entries.emplace_back("too long", too_long_text(workload.too_long_requests, workload.requests,
+                                                         result.max_model_len) + "; all figures are of the others");
   facts.entries.emplace_back("driver", driver_text(report.driver));
   facts.entries.emplace_back("requests", fmt::format("bytes and concurrency of requests of {} tokens{}",
                                                      human_count(result.at_length),
@@ -116,9 +118,7 @@ Facts question_facts(const RecommendReport& report) {
   return facts;
 }
 
-Facts pick_facts(const RecommendReport& report) {
-  const Recommendation& result = report.result;
-  const Candidate& pick = result.candidates[result.pick];
+Facts pick_facts(const Recommendation& result, const Candidate& pick) {
   const PlannedLayout& layout = result.layout_of(pick);
   const CapacityPlan& capacity = capacity_of(result, pick);
   const SpecPlan* const attention = packed_attention(layout.plan);
@@ -140,42 +140,37 @@ Facts pick_facts(const RecommendReport& report) {
   return facts;
 }
 
-Table settings_table(const RecommendReport& report) {
+Table settings_table(const Recommendation& result, const Candidate& candidate) {
   Table table({{"key", "scenario key", "", Align::left},
                {"value", "value", "", Align::left},
                {"flag", "vLLM", "", Align::left}});
-  const Recommendation& result = report.result;
-  for (const EngineSetting& setting : engine_settings(result, result.candidates[result.pick]))
+  for (const EngineSetting& setting : engine_settings(result, candidate))
     table.add_row({setting.key, setting.value,
                    setting.flag.empty() ? std::string("no flag") : setting.flag});
   return table;
 }
 
-/// The columns of the front and of the packs side by side.
-Table figures_table() {
+Table front_table() {
   return Table({{"attention_pack_size", "N"},
                 {"cache_mode", "mode", "", Align::left},
-                {"user_block_size", "block", "size set"},
+                {"user_block_size", "block", "set"},
                 {"block_size_tokens", "block", "tokens"},
                 {"match_unit_tokens", "match", "unit"},
                 {"retention", "kept", "", Align::right},
-                {"reprefilled_tokens", "re-prefilled", "tokens"},
+                {"reprefilled_tokens", "computed", "again"},
                 {"hit_rate", "hit", "rate"},
                 {"bytes_per_request", "request"},
                 {"concurrency", "at once"},
-                {"blocks_per_request", "ids"},
-                {"groups", "block", "tables"},
                 {"note", "", "", Align::left}});
 }
 
-void add_figures(Table& table, const Recommendation& result, const Candidate& candidate, const std::string& note) {
+void add_to_front(Table& table, const Recommendation& result, const Candidate& candidate, const std::string& note) {
   const PlannedLayout& layout = result.layout_of(candidate);
   const bool caches = layout.plan.prefix.cacheable;
   table.add_row({layout.pack, std::string(to_string(layout.mode)), cell_of(layout.block_floor), block_tokens(layout),
                  caches ? Cell(result.match_unit(candidate)) : Cell(), caches ? retention_text(candidate) : "",
                  candidate.objectives.reprefilled_tokens, Percent{100 * candidate.hit_rate()},
-                 ByteCount{candidate.objectives.bytes_per_request}, Real{candidate.objectives.concurrency},
-                 capacity_of(result, candidate).blocks_per_request, std::int64_t(layout.plan.groups.size()), note});
+                 ByteCount{candidate.objectives.bytes_per_request}, Real{candidate.objectives.concurrency}, note});
 }
 
 /// The positions of the front to show: all, or evenly spaced ones with both ends and the pick.
@@ -194,26 +189,29 @@ std::vector<std::size_t> shown_of_front(const Recommendation& result) {
 void add_front(Document& document, const RecommendReport& report) {
   const Recommendation& result = report.result;
   document.blocks.emplace_back(Heading{"Pareto front"});
-  Table table = figures_table();
+  Table table = front_table();
   const std::vector<std::size_t> shown = shown_of_front(result);
   for (const std::size_t at : shown) {
     const bool is_default = result.default_candidate == at;
-    add_figures(table, result, result.candidates[at],
-                at == result.pick ? (is_default ? "pick, default" : "pick") : (is_default ? "default" : ""));
+    add_to_front(table, result, result.candidates[at],
+                 at == result.pick ? (is_default ? "pick, default" : "pick") : (is_default ? "default" : ""));
     if (at == result.pick) table.mark_row(table.rows().size() - 1);
   }
   const bool default_beaten = result.default_candidate && !result.candidates[*result.default_candidate].on_front;
   if (default_beaten) {
     const Candidate& beaten = result.candidates[*result.default_candidate];
-    add_figures(table, result, beaten,
-                !beaten.meets_limits ? "default, outside the limits" : !beaten.in_space ? "default, outside the space"
-                                                                                        : "default, beaten");
+    add_to_front(table, result, beaten,
+                 !beaten.meets_limits ? "default, limits" : !beaten.in_space ? "default, other" : "default, beaten");
   }
   document.blocks.emplace_back(std::move(table));
   std::string note =
-      "Re-prefilled: prompt tokens that an earlier prompt began with and that are computed all the same. At once: requests "
-      "that fit, without the null block. No candidate that was simulated is as good as one of these in all three and "
+      "Computed again: prompt tokens that an earlier prompt began with and that did not hit. At once: requests that fit, "
+      "without the null block. No candidate that was simulated is as good as one of these in all three and "
       "better in one; of equal ones the one with the fewest changes is shown.";
+  if (default_beaten && !result.candidates[*result.default_candidate].meets_limits)
+    note += " The default does not meet the limits.";
+  else if (default_beaten && !result.candidates[*result.default_candidate].in_space)
+    note += " The default is no part of the space searched.";
   if (shown.size() < result.front.size())
     note += fmt::format(" {} of {} are shown; --format csv gives all.", shown.size(), result.front.size());
   document.blocks.emplace_back(Paragraph{note});
@@ -235,15 +233,27 @@ void add_packs(Document& document, const RecommendReport& report, const Recommen
     return result.layout_of(*a).pack < result.layout_of(*b).pack;
   });
   document.blocks.emplace_back(Heading{fmt::format("Packs in mode {}, nothing else changed", to_string(mode))});
-  Table table = figures_table();
+  Table table({{"attention_pack_size", "N"},
+               {"block_size_tokens", "block", "tokens"},
+               {"reprefilled_tokens", "computed", "again"},
+               {"hit_rate", "hit", "rate"},
+               {"bytes_per_request", "request"},
+               {"concurrency", "at once"},
+               {"blocks_per_request", "ids"},
+               {"groups", "block", "tables"},
+               {"beaten_by", "beaten by", "", Align::left}});
   for (const Candidate* candidate : plain) {
     const Candidate* better = nullptr;  // of those that beat it, the one that costs fewest bytes
     for (const Candidate* other : plain)
       if (dominates(other->objectives, candidate->objectives) &&
           (better == nullptr || other->objectives.bytes_per_request < better->objectives.bytes_per_request))
         better = other;
-    add_figures(table, result, *candidate,
-                better == nullptr ? "" : fmt::format("beaten by N = {}", result.layout_of(*better).pack));
+    const PlannedLayout& layout = result.layout_of(*candidate);
+    table.add_row({layout.pack, block_tokens(layout), candidate->objectives.reprefilled_tokens,
+                   Percent{100 * candidate->hit_rate()}, ByteCount{candidate->objectives.bytes_per_request},
+                   Real{candidate->objectives.concurrency}, capacity_of(result, *candidate).blocks_per_request,
+                   std::int64_t(layout.plan.groups.size()),
+                   better == nullptr ? "" : fmt::format("N = {}", result.layout_of(*better).pack)});
   }
   document.blocks.emplace_back(std::move(table));
   document.blocks.emplace_back(Listing{reasons.packs});
@@ -255,95 +265,34 @@ void add_listing(Document& document, const char* title, const std::vector<std::s
   document.blocks.emplace_back(Listing{items, warning});
 }
 
+/// The best that engines run today beside a pick that needs packing.
+void add_unpacked(Document& document, const RecommendReport& report, const RecommendReasons& reasons) {
+  add_listing(document, "Best without packing (N = 1), for engines as they are released", reasons.unpacked);
+  if (!report.result.unpacked_pick) return;
+  const Candidate& candidate = report.result.candidates[*report.result.unpacked_pick];
+  document.blocks.emplace_back(pick_facts(report.result, candidate));
+  document.blocks.emplace_back(settings_table(report.result, candidate));
+}
+
 /// Combinations that cannot run, each reason once.
 std::vector<std::string> impossible_sentences(const Recommendation& result) {
-  std::vector<std::pair<std::string, std::int64_t>> reasons;
+  std::vector<std::pair<const ImpossibleLayout*, std::int64_t>> reasons;
   for (const ImpossibleLayout& impossible : result.impossible) {
     // The numbers of a reason differ from layout to layout; the path of the value at fault does not.
-    const std::string path = impossible.reason.substr(0, impossible.reason.find(':'));
     const auto found = std::find_if(reasons.begin(), reasons.end(), [&](const auto& reason) {
-      return reason.first.substr(0, reason.first.find(':')) == path;
+      return reason.first->refusal.path() == impossible.refusal.path();
     });
     if (found == reasons.end())
-      reasons.emplace_back(impossible.reason, 1);
+      reasons.emplace_back(&impossible, 1);
     else
       ++found->second;
   }
   std::vector<std::string> sentences;
-  for (const auto& [reason, count] : reasons)
-    sentences.push_back(fmt::format("{}: {}", human_plural(count, "layout"), reason));
+  for (const auto& [first, count] : reasons)
+    sentences.push_back(fmt::format("{}{}: {}", human_plural(count, "layout"),
+                                    count == 1 ? "" : fmt::format(", the first with N = {}", first->pack),
+                                    first->refusal.what()));
   return sentences;
-}
-
-ordered_json objectives_json(const Objectives& objectives) {
-  return {{"reprefilled_tokens", objectives.reprefilled_tokens},
-          {"bytes_per_request", objectives.bytes_per_request},
-          {"concurrency", objectives.concurrency}};
-}
-
-ordered_json what_ifs_json(const Recommendation& result) {
-  ordered_json list = ordered_json::array();
-  for (const WhatIf& what_if : result.what_ifs) {
-    ordered_json json{{"assumption", to_string(what_if.assumption)}, {"value", what_if.value}, {"pick", nullptr}};
-    if (what_if.pick) {
-      json["pick"] = *what_if.pick;
-      json["same_pick"] = *what_if.pick == result.pick;
-      json["objectives"] = objectives_json(what_if.objectives);
-      json["objectives_of_stated_pick"] = objectives_json(what_if.stated_pick);
-    }
-    list.push_back(json);
-  }
-  return list;
-}
-
-ordered_json search_json(const Recommendation& result) {
-  ordered_json impossible = ordered_json::array();
-  for (const ImpossibleLayout& one : result.impossible)
-    impossible.push_back({{"attention_pack_size", one.pack},
-                          {"user_block_size", one.block_floor ? ordered_json(*one.block_floor) : ordered_json()},
-                          {"cache_mode", to_string(one.mode)},
-                          {"reason", one.reason}});
-  return {{"kind", to_string(result.search)},
-          {"exhaustive", result.search == SearchKind::exhaustive},
-          {"planned_layouts", result.planned_layouts},
-          {"merged_layouts", result.merged_layouts},
-          {"combinations", result.combinations},
-          {"simulations", result.simulations},
-          {"impossible", impossible}};
-}
-
-std::string render_json(const RecommendReport& report) {
-  const Recommendation& result = report.result;
-  const RecommendReasons reasons = recommend_reasons(report);
-  ordered_json json;
-  json["schema"] = recommend_schema_id;
-  json["model"] = report.model;
-  json["tensor_parallel"] = report.engine.tensor_parallel;
-  json["memory_bytes"] = report.engine.memory_bytes;
-  json["at_length"] = result.at_length;
-  json["min_concurrency"] = report.min_concurrency ? ordered_json(*report.min_concurrency) : ordered_json();
-  json["workload"] = {{"what", report.workload},
-                      {"driver", to_string(report.driver.kind)},
-                      {"requests", result.workload.requests},
-                      {"prompt_tokens", result.workload.prompt_tokens},
-                      {"longest_prompt_tokens", result.workload.longest_prompt_tokens},
-                      {"repeated_tokens", result.workload.repeated_tokens}};
-  json["search"] = search_json(result);
-  json["least_concurrency"] = result.least_concurrency;
-  json["default"] = result.default_candidate ? ordered_json(*result.default_candidate) : ordered_json();
-  json["default_refused"] = result.default_refused;
-  json["pick"] = result.pick;
-  json["front"] = result.front;
-  ordered_json settings = ordered_json::array();
-  for (const EngineSetting& setting : engine_settings(result, result.candidates[result.pick]))
-    settings.push_back({{"key", setting.key}, {"value", setting.value}, {"flag", setting.flag}});
-  json["settings"] = settings;
-  json["reasons"] = {{"never_hits", reasons.never_hits}, {"gains", reasons.gains},     {"costs", reasons.costs},
-                     {"choice", reasons.choice},         {"packs", reasons.packs},     {"changes", reasons.changes}};
-  json["what_ifs"] = what_ifs_json(result);
-  json["commands"] = report.commands;
-  json["candidates"] = to_json(candidates_table(report));
-  return json_text(json);
 }
 
 }  // namespace
@@ -373,7 +322,7 @@ std::vector<EngineSetting> engine_settings(const Recommendation& result, const C
                         fmt::format("--prefix-cache-retention-interval {}", *candidate.retention_tokens)});
   } else if (recurrent) {
     // An interval of one block keeps every checkpoint, also in versions whose default is to keep only the last.
-    settings.push_back({"simulate.retention_interval_tokens", "unset: all are kept",
+    settings.push_back({"simulate.retention_interval_tokens", "all (unset)",
                         fmt::format("--prefix-cache-retention-interval {}", block_tokens(layout))});
   }
   return settings;
@@ -387,10 +336,12 @@ Document recommend_report(const RecommendReport& report) {
   document.blocks.emplace_back(question_facts(report));
   if (!reasons.never_hits.empty()) document.blocks.emplace_back(Listing{reasons.never_hits, true});
   document.blocks.emplace_back(Heading{"Pick"});
-  document.blocks.emplace_back(pick_facts(report));
-  document.blocks.emplace_back(settings_table(report));
+  const Candidate& pick = report.result.candidates[report.result.pick];
+  document.blocks.emplace_back(pick_facts(report.result, pick));
+  document.blocks.emplace_back(settings_table(report.result, pick));
   add_listing(document, "What it gains over the default", reasons.gains);
   add_listing(document, "What it costs", reasons.costs);
+  add_unpacked(document, report, reasons);
   add_listing(document, "How it was chosen", reasons.choice);
   add_listing(document, "Which assumption would change it", reasons.changes);
   add_front(document, report);
@@ -398,6 +349,10 @@ Document recommend_report(const RecommendReport& report) {
   add_listing(document, "Layouts that cannot run", impossible_sentences(report.result));
   document.blocks.emplace_back(Heading{"The same numbers again"});
   document.blocks.emplace_back(Code{report.commands});
+  if (report.result.unpacked_pick) {
+    document.blocks.emplace_back(Heading{"Those without packing"});
+    document.blocks.emplace_back(Code{report.unpacked_commands});
+  }
   return document;
 }
 
@@ -413,7 +368,8 @@ Table candidates_table(const RecommendReport& report) {
                {"requests_with_hit", "requests with a hit"}, {"unserved_requests", "unserved"},
                {"preemptions", "preemptions"}, {"evictions", "evictions"}, {"copied_states", "copied states"},
                {"settings_changed", "settings changed"}, {"in_space", "in the space"}, {"meets_limits", "meets limits"},
-               {"on_front", "on the front"}, {"is_default", "default"}, {"is_pick", "pick"}});
+               {"on_front", "on the front"}, {"is_default", "default"}, {"is_pick", "pick"},
+               {"is_pick_without_packing", "pick without packing"}});
   for (std::size_t i = 0; i < result.candidates.size(); ++i) {
     const Candidate& candidate = result.candidates[i];
     const PlannedLayout& layout = result.layout_of(candidate);
@@ -428,7 +384,8 @@ Table candidates_table(const RecommendReport& report) {
                    Real{candidate.hit_rate(), 6}, candidate.objectives.reprefilled_tokens,
                    candidate.requests_with_hit, candidate.unserved_requests, candidate.preemptions,
                    candidate.evictions, candidate.copied_states, candidate.settings_changed, candidate.in_space,
-                   candidate.meets_limits, candidate.on_front, result.default_candidate == i, result.pick == i});
+                   candidate.meets_limits, candidate.on_front, result.default_candidate == i, result.pick == i,
+                   result.unpacked_pick == i});
   }
   return table;
 }
@@ -436,7 +393,7 @@ Table candidates_table(const RecommendReport& report) {
 std::string render_recommend(const RecommendReport& report, Format format, const Style& style) {
   switch (format) {
     case Format::table: return render_text(recommend_report(report), style);
-    case Format::json: return render_json(report);
+    case Format::json: return recommend_json(report);
     case Format::csv: return render_csv(candidates_table(report));
     case Format::markdown: return render_markdown(recommend_report(report));
   }

@@ -22,6 +22,7 @@ struct RecommendReport {
   PickRule rule;
   Recommendation result;
   std::vector<std::string> commands;    ///< that print the numbers of the pick again, ready for a shell
+  std::vector<std::string> unpacked_commands;  ///< the same of the pick without packing, where there is one
 };
 
 /// One choice of the pick as users type it.
@@ -40,6 +41,7 @@ struct RecommendReasons {
   std::vector<std::string> gains;
   std::vector<std::string> costs;
   std::vector<std::string> choice;
+  std::vector<std::string> unpacked;    ///< the best pick that needs no packing against one that does
   std::vector<std::string> packs;       ///< why packs that divide the attention layers beat their neighbours
   std::vector<std::string> changes;     ///< which assumption would change the pick, and which would not
 };

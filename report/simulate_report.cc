@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 
 #include "report/human.h"
 #include "report/json_text.h"
+#include "report/replay_text.h"
 #include "simulator/closed_form.h"
 
 namespace hybridkv {
@@ -53,42 +53,48 @@ Table hits_table(const SimulateReport& report) {
                {"mode", "mode", "", Align::left},
                {"hit_tokens", "hit", "tokens"},
                {"hit_rate", "hit", "rate"},
-               {"requests_with_hit", "requests", "with a hit"},
-               {"checkpoints_made", "checkpoints", "made"},
-               {"checkpoints_used", "", "used"},
-               {"checkpoints_evicted", "", "evicted"},
-               {"evictions", "blocks", "evicted"}});
+               {"requests_with_hit", "requests", "with a hit"}});
   for (const SimulationStats& stats : report.result.stats) {
     const CacheGeometry& g = stats.geometry;
     table.add_row({g.name, g.block_size_tokens, g.num_blocks, fmt::format("{}+{}", g.attention_groups, g.state_groups),
-                   mode_text(g), stats.hit_tokens, Percent{100 * stats.hit_rate()}, stats.requests_with_hit,
-                   stats.pool.checkpoints_made, stats.pool.checkpoints_used, stats.pool.checkpoints_evicted,
-                   stats.pool.evictions});
+                   mode_text(g), stats.hit_tokens, Percent{100 * stats.hit_rate()}, stats.requests_with_hit});
+  }
+  return table;
+}
+
+Table pool_table(const SimulateReport& report) {
+  Table table({{"name", "cache", "", Align::left},
+               {"max_held_blocks", "blocks held", "at most"},
+               {"mean_held_blocks", "", "mean"},
+               {"state_share", "held by", "states"},
+               {"evictions", "blocks", "evicted"},
+               {"checkpoints_made", "checkpoints", "made"},
+               {"checkpoints_used", "", "used"},
+               {"checkpoints_evicted", "", "evicted"}});
+  for (const SimulationStats& stats : report.result.stats) {
+    const double held = mean_of(stats, &SeriesPoint::held_blocks);
+    const double states = mean_of(stats, &SeriesPoint::held_state_blocks);
+    table.add_row({stats.geometry.name, stats.max_held_blocks, Real{held, 1},
+                   Percent{held == 0 ? 0 : 100 * states / held, 1}, stats.pool.evictions, stats.pool.checkpoints_made,
+                   stats.pool.checkpoints_used, stats.pool.checkpoints_evicted});
   }
   return table;
 }
 
 Table load_table(const SimulateReport& report) {
   Table table({{"name", "cache", "", Align::left},
-               {"block_size_tokens", "block", "tokens"},
-               {"max_held_blocks", "blocks held", "at most"},
-               {"mean_held_blocks", "", "on average"},
-               {"state_share", "held by", "states"},
                {"max_running", "running", "at most"},
-               {"mean_running", "", "on average"},
+               {"mean_running", "", "mean"},
+               {"too_long", "refused as", "too long"},
                {"refused", "refused", "or stalled"},
                {"preempted_requests", "preempted"},
                {"reprefilled_tokens", "prefilled", "again"},
-               {"longest_request", "longest request", "that fits, tokens"},
+               {"longest_request", "longest", "that fits"},
                {"steps", "steps"}});
-  for (const SimulationStats& stats : report.result.stats) {
-    const double held = mean_of(stats, &SeriesPoint::held_blocks);
-    const double states = mean_of(stats, &SeriesPoint::held_state_blocks);
-    table.add_row({stats.geometry.name, stats.geometry.block_size_tokens, stats.max_held_blocks, Real{held, 1},
-                   Percent{held == 0 ? 0 : 100 * states / held, 1}, stats.max_running,
-                   Real{mean_of(stats, &SeriesPoint::running_requests), 1}, stats.refused + stats.stalled,
-                   stats.preempted_requests, stats.reprefilled_tokens, longest_request(stats.geometry), stats.steps});
-  }
+  for (const SimulationStats& stats : report.result.stats)
+    table.add_row({stats.geometry.name, stats.max_running, Real{mean_of(stats, &SeriesPoint::running_requests), 1},
+                   stats.too_long, stats.refused + stats.stalled, stats.preempted_requests, stats.reprefilled_tokens,
+                   longest_request(stats.geometry), stats.steps});
   return table;
 }
 
@@ -115,10 +121,11 @@ bool lists_requests(const SimulateReport& report) {
 /// Where a prompt that finds nothing leaves checkpoints.
 std::string cold_checkpoints(const CacheGeometry& geometry, const RequestRecord& request) {
   if (request.hit_tokens > 0 || request.uncached_common > 0 || request.status != RequestStatus::ok) return "";
+  constexpr std::size_t most_shown = 3;
   std::vector<std::string> positions;
   const std::vector<std::int64_t> all = checkpoint_positions(geometry, request.input_length);
-  for (std::size_t i = 0; i < all.size() && i < 4; ++i) positions.push_back(human_count(all[i]));
-  if (all.size() > 4) positions.push_back("…");
+  for (std::size_t i = 0; i < all.size() && i < most_shown; ++i) positions.push_back(human_count(all[i]));
+  if (all.size() > most_shown) positions.push_back("…");
   return fmt::format("{}", fmt::join(positions, ", "));
 }
 
@@ -194,28 +201,57 @@ std::optional<Table> turns_table(const SimulationStats& stats) {
   return table;
 }
 
-std::string modelled_sentence(const SimulateReport& report) {
-  std::set<std::string> rules;
+std::string all_modelled(const SimulateReport& report) {
+  std::vector<ModelledRule> rules;
   for (const SimulationStats& stats : report.result.stats)
-    for (const ModelledRule rule : stats.modelled) rules.emplace(to_string(rule));
-  if (rules.empty()) return "Every rule in play is one that replays of a real engine cover, request by request.";
-  return fmt::format("Modelled, not replayed from a real engine: {}.", fmt::join(rules, ", "));
+    rules.insert(rules.end(), stats.modelled.begin(), stats.modelled.end());
+  return modelled_sentence(rules);
 }
 
-/// What a reader of the rates should know first.
+/// What a reader of one cache's rates should know first.
+std::vector<std::string> warnings_of(const SimulateReport& report, std::size_t cache) {
+  const SimulationStats& stats = report.result.stats[cache];
+  const CacheGeometry& g = stats.geometry;
+  std::vector<std::string> sentences;
+  if (stats.too_long > 0)
+    sentences.push_back(too_long_text(stats.too_long, stats.requests, *g.max_model_len) +
+                        (stats.too_long == stats.requests ? "." : "; the rates are of the others."));
+  if (stats.cut_outputs > 0)
+    sentences.push_back(fmt::format("{} at max_model_len ({} tokens), where the engine stops.",
+                                    stats.cut_outputs == 1 ? "1 output ends"
+                                                           : human_count(stats.cut_outputs) + " outputs end",
+                                    human_count(*g.max_model_len)));
+  if (stats.refused + stats.stalled > 0)
+    sentences.push_back(fmt::format(
+        "{} not fit the pool even alone (it holds {} tokens of one); the rates are of the others.",
+        stats.refused + stats.stalled == 1 ? "1 request does"
+                                           : human_count(stats.refused + stats.stalled) + " requests do",
+        human_count(longest_request(g))));
+  if (stats.prompt_tokens > 0 && stats.hit_tokens == 0)
+    sentences.push_back(
+        why_no_hits("the block", g,
+                    {.longest_prompt_tokens = stats.longest_prompt_tokens,
+                     .longest_repeat_tokens = cache < report.longest_repeats.size() ? report.longest_repeats[cache]
+                                                                                    : std::nullopt,
+                     .uncached_common_tokens = stats.uncached_common_tokens,
+                     .evictions = stats.pool.evictions}) + ".");
+  return sentences;
+}
+
+/// Each sentence once, with the caches that it is about.
 Listing warnings(const SimulateReport& report) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> names_of;
+  for (std::size_t i = 0; i < report.result.stats.size(); ++i)
+    for (const std::string& sentence : warnings_of(report, i)) {
+      auto known = std::find_if(names_of.begin(), names_of.end(), [&](const auto& of) { return of.first == sentence; });
+      if (known == names_of.end()) known = names_of.insert(names_of.end(), {sentence, {}});
+      known->second.push_back(report.result.stats[i].geometry.name);
+    }
   Listing listing{.warning = true};
-  for (const SimulationStats& stats : report.result.stats) {
-    const CacheGeometry& g = stats.geometry;
-    if (!g.caches_prefixes())
-      listing.items.push_back(fmt::format("{}: mode none keeps no states, so no prefix is ever found; modes align and "
-                                          "all do.", g.name));
-    if (stats.refused + stats.stalled > 0)
-      listing.items.push_back(fmt::format(
-          "{}: {} not fit the pool even alone (it holds {} tokens of one); the rates are of the others.", g.name,
-          stats.refused + stats.stalled == 1 ? "1 request does"
-                                             : human_count(stats.refused + stats.stalled) + " requests do",
-          human_count(longest_request(g))));
+  for (const auto& [sentence, names] : names_of) {
+    const bool of_all = names.size() > 1 && names.size() == report.result.stats.size();
+    listing.items.push_back(fmt::format("{}: {}", of_all ? "all caches" : fmt::format("{}", fmt::join(names, "; ")),
+                                        sentence));
   }
   return listing;
 }
@@ -243,13 +279,13 @@ Table bounds_table(const SimulateReport& report) {
                {"unlimited_hit_rate", "", "rate"},
                {"token_exact_hit_tokens", "token by token", "tokens"},
                {"token_exact_hit_rate", "", "rate"}});
-  const std::int64_t exact = report.result.token_exact_hit_tokens.value_or(0);
   for (std::size_t i = 0; i < report.result.unlimited.size(); ++i) {
     const SimulationStats& stats = report.result.stats[i];
     const SimulationStats& unlimited = report.result.unlimited[i];
+    const std::int64_t exact = report.result.token_exact_hit_tokens[i];
     table.add_row({stats.geometry.name, stats.hit_tokens, Percent{100 * stats.hit_rate()}, unlimited.hit_tokens,
                    Percent{100 * unlimited.hit_rate()}, exact,
-                   Percent{100 * share(exact, report.result.prompt_tokens)}});
+                   Percent{100 * share(exact, stats.taken_prompt_tokens)}});
   }
   return table;
 }
@@ -311,6 +347,8 @@ Document simulate_report(const SimulateReport& report) {
     document.blocks.emplace_back(requests_table(report));
   }
   document.blocks.emplace_back(Heading{"What the pool holds"});
+  document.blocks.emplace_back(pool_table(report));
+  document.blocks.emplace_back(Heading{"What becomes of the requests"});
   document.blocks.emplace_back(load_table(report));
   if (report.result.stats.size() == 1) {
     const SimulationStats& stats = report.result.stats.front();
@@ -342,7 +380,7 @@ Document simulate_report(const SimulateReport& report) {
     document.blocks.emplace_back(Paragraph{"Token by token: a cache that keeps everything and finds any prefix. No "
                                            "layout can hit more."});
   }
-  document.blocks.emplace_back(Paragraph{modelled_sentence(report)});
+  document.blocks.emplace_back(Paragraph{all_modelled(report)});
   return document;
 }
 
@@ -354,7 +392,9 @@ Table simulate_table(const SimulateReport& report) {
                {"checkpoints_made", "checkpoints made"}, {"checkpoints_used", "checkpoints used"},
                {"checkpoints_evicted", "checkpoints evicted"}, {"evictions", "evictions"},
                {"max_held_blocks", "most blocks held"}, {"max_held_state_blocks", "most state blocks held"},
-               {"max_running", "most running"}, {"refused", "refused"}, {"stalled", "stalled"},
+               {"max_running", "most running"}, {"max_model_len", "max model len"},
+               {"too_long", "refused as too long"}, {"cut_outputs", "outputs cut at max model len"},
+               {"refused", "refused"}, {"stalled", "stalled"},
                {"preemptions", "preemptions"}, {"preempted_requests", "preempted requests"},
                {"reprefilled_tokens", "tokens prefilled again"}, {"longest_request", "longest request"},
                {"generated_tokens", "generated tokens"},
@@ -379,7 +419,8 @@ Table simulate_table(const SimulateReport& report) {
                    g.match_unit(), stats.requests, stats.prompt_tokens, stats.hit_tokens, Real{stats.hit_rate(), 6},
                    stats.requests_with_hit, stats.pool.checkpoints_made, stats.pool.checkpoints_used,
                    stats.pool.checkpoints_evicted, stats.pool.evictions, stats.max_held_blocks,
-                   stats.max_held_state_blocks, stats.max_running, stats.refused, stats.stalled, stats.preemptions,
+                   stats.max_held_state_blocks, stats.max_running, cell_of(g.max_model_len), stats.too_long,
+                   stats.cut_outputs, stats.refused, stats.stalled, stats.preemptions,
                    stats.preempted_requests, stats.reprefilled_tokens, longest_request(g), stats.generated_tokens,
                    stats.prefill_chunks,
                    stats.copied_states, stats.steps, Real{stats.seconds, 6}, latency(stats.first_token.mean()),
@@ -388,7 +429,10 @@ Table simulate_table(const SimulateReport& report) {
                    stats.copies.simulated_tokens, stats.copies.predicted_tokens,
                    report.result.unlimited.empty() ? Cell(std::monostate{})
                                                    : Cell(report.result.unlimited[i].hit_tokens),
-                   cell_of(report.result.token_exact_hit_tokens), fmt::format("{}", fmt::join(rules, ", "))});
+                   report.result.token_exact_hit_tokens.empty()
+                       ? Cell(std::monostate{})
+                       : Cell(report.result.token_exact_hit_tokens[i]),
+                   fmt::format("{}", fmt::join(rules, ", "))});
   }
   return table;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct SimulateReport {
   DriverSpec driver;
   SweepResult result;
   std::int64_t bad_lines = 0;  ///< of the trace file, skipped
+  /// (cache), most tokens that a prompt shares with an earlier one; unset where the cache hits and nobody asks.
+  std::vector<std::optional<std::int64_t>> longest_repeats;
   /// (cache, request), in the order in which requests ended; no more than most_listed_requests + 1 are looked at.
   std::vector<std::vector<RequestRecord>> requests;
 };

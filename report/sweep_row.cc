@@ -42,7 +42,7 @@ struct ReplayColumn {
   Cell (*cell)(const SimulationStats&);
 };
 
-constexpr std::array<ReplayColumn, 17> replay_columns{{
+constexpr std::array<ReplayColumn, 19> replay_columns{{
     {"requests", [](const SimulationStats& s) { return Cell(s.requests); }},
     {"prompt_tokens", [](const SimulationStats& s) { return Cell(s.prompt_tokens); }},
     {"hit_tokens", [](const SimulationStats& s) { return Cell(s.hit_tokens); }},
@@ -55,6 +55,8 @@ constexpr std::array<ReplayColumn, 17> replay_columns{{
     {"max_held_blocks", [](const SimulationStats& s) { return Cell(s.max_held_blocks); }},
     {"max_held_state_blocks", [](const SimulationStats& s) { return Cell(s.max_held_state_blocks); }},
     {"max_running", [](const SimulationStats& s) { return Cell(s.max_running); }},
+    {"too_long", [](const SimulationStats& s) { return Cell(s.too_long); }},
+    {"cut_outputs", [](const SimulationStats& s) { return Cell(s.cut_outputs); }},
     {"refused", [](const SimulationStats& s) { return Cell(s.refused); }},
     {"stalled", [](const SimulationStats& s) { return Cell(s.stalled); }},
     {"preemptions", [](const SimulationStats& s) { return Cell(s.preemptions); }},

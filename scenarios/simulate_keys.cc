@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "scenarios/key_builders.h"
+#include "simulator/input_file.h"
 
 namespace hybridkv {
 
@@ -172,6 +173,8 @@ const Section<PromptSpec>& prompt_keys() {
     keys.integer(required(tokens("tokens", "length of the prompt")), &PromptSpec::tokens)
         .integer(amount("copies", "requests with this very prompt, one after the other; default 1"),
                  &PromptSpec::copies)
+        .integer(amount("variants", "prompts of this kind that differ behind the shared tokens; default 1"),
+                 &PromptSpec::variants)
         .integer(tokens("shared_tokens", "its first tokens are those of an earlier prompt; default 0", 0),
                  &PromptSpec::shared_tokens)
         .integer(amount("shared_with", "number of that prompt in the list, from 1; default 1"),
@@ -206,10 +209,13 @@ const Section<TraceSpec>& trace_keys() {
     Section<TraceSpec> keys("simulate.trace", "the requests to replay: a file, prompts written out, or a made-up "
                                               "trace; default: a made-up one");
     KeyInfo file = key("file", "a trace in the Mooncake or the Qwen-Bailian form, also .gz or .zst, found from the "
-                               "folder of the scenario");
+                               "folder of the scenario; \"-\" is standard input");
     keys.add(file, [](ReadContext&, const std::string& path, const YamlNode& node, TraceSpec& spec) {
+      const std::string written = read_text(path, node);
       const std::filesystem::path directory = node.place.text->directory;
-      spec.file = (directory / read_text(path, node)).lexically_normal().string();
+      spec.file = written == standard_input ? written : (directory / written).lexically_normal().string();
+      // A file of that name is no standard input.
+      if (spec.file == standard_input && written != standard_input) spec.file = std::string("./") + standard_input;
     });
     keys.choice(with_choices(key("form", "mooncake (one id per 512 tokens) or qwen (one per 16); default: by the first "
                                          "request"),

@@ -15,40 +15,19 @@
 #include <utility>
 
 #include "layout/error.h"
+#include "simulator/input_file.h"
 
 namespace hybridkv {
 
 namespace {
 
-/// An open file descriptor, closed at the end.
-class Descriptor {
- public:
-  explicit Descriptor(int number = -1) : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  int get() const { return number_; }
-  int release() { return std::exchange(number_, -1); }
-
- private:
-  int number_;
-};
-
-[[noreturn]] void fail(const std::string& path, const std::string& what) {
-  throw InputError(fmt::format("cannot read {}: {}", path, what));
+[[noreturn]] void fail(const std::string& name, const std::string& what) {
+  throw InputError(fmt::format("cannot read {}: {}", name, what));
 }
 
-std::size_t read_some(int descriptor, char* into, std::size_t capacity, const std::string& path) {
-  for (;;) {
-    const ::ssize_t count = ::read(descriptor, into, capacity);
-    if (count >= 0) return static_cast<std::size_t>(count);
-    if (errno != EINTR) fail(path, std::strerror(errno));
-  }
+double size_of(const Descriptor& file) {
+  struct ::stat status {};
+  return ::fstat(file.get(), &status) == 0 ? static_cast<double>(status.st_size) : 0;
 }
 
 double consumed(int descriptor, double size) {
@@ -58,24 +37,22 @@ double consumed(int descriptor, double size) {
 
 class PlainFile : public ByteSource {
  public:
-  PlainFile(Descriptor file, std::string path, double size)
-      : file_(std::move(file)), path_(std::move(path)), size_(size) {}
-  std::size_t read(char* into, std::size_t capacity) override {
-    return read_some(file_.get(), into, capacity, path_);
-  }
+  PlainFile(Descriptor file, std::string name, double size)
+      : ByteSource(std::move(name)), file_(std::move(file)), size_(size) {}
+  std::size_t read(char* into, std::size_t capacity) override { return read_some(file_, into, capacity, name()); }
   double fraction() const override { return consumed(file_.get(), size_); }
 
  private:
   Descriptor file_;
-  std::string path_;
   double size_;
 };
 
 class GzipFile : public ByteSource {
  public:
-  GzipFile(Descriptor file, std::string path, double size)
-      : file_(::gzdopen(file.release(), "rb")), path_(std::move(path)), size_(size) {
-    if (file_ == nullptr) throw ResourceError(fmt::format("not enough memory to decompress {}", path_));
+  GzipFile(Descriptor file, std::string name, double size) : ByteSource(std::move(name)), size_(size) {
+    file_ = ::gzdopen(file.get(), "rb");
+    if (file_ == nullptr) throw ResourceError(fmt::format("not enough memory to decompress {}", this->name()));
+    file.release();
     ::gzbuffer(file_, 1 << 16);
   }
   ~GzipFile() override { ::gzclose_r(file_); }
@@ -84,8 +61,9 @@ class GzipFile : public ByteSource {
     int code = Z_OK;
     const char* message = ::gzerror(file_, &code);
     // A stream that breaks off is reported as Z_BUF_ERROR together with the bytes before the break.
+    if (code == Z_MEM_ERROR) throw ResourceError(fmt::format("not enough memory to decompress {}", name()));
     if (count < 0 || (count == 0 && code != Z_OK && code != Z_STREAM_END))
-      fail(path_, fmt::format("damaged gzip data: {}", code == Z_BUF_ERROR ? "the file ends too early" : message));
+      fail(name(), fmt::format("damaged gzip data: {}", code == Z_BUF_ERROR ? "the file ends too early" : message));
     return static_cast<std::size_t>(count);
   }
   double fraction() const override {
@@ -93,16 +71,15 @@ class GzipFile : public ByteSource {
   }
 
  private:
-  ::gzFile file_;
-  std::string path_;
+  ::gzFile file_ = nullptr;
   double size_;
 };
 
 /// `zstd -dc` with the file as its standard input, whose position it shares with us.
 class ZstdProgram : public ByteSource {
  public:
-  ZstdProgram(Descriptor file, std::string path, double size)
-      : file_(std::move(file)), path_(std::move(path)), size_(size) {
+  ZstdProgram(Descriptor file, std::string name, double size)
+      : ByteSource(std::move(name)), file_(std::move(file)), size_(size) {
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw ResourceError(fmt::format("no pipe for zstd: {}",
                                                                               std::strerror(errno)));
@@ -118,15 +95,15 @@ class ZstdProgram : public ByteSource {
     ::posix_spawn_file_actions_destroy(&actions);
     if (error != 0)
       throw ProgramError(fmt::format("{} is zstd data and the program zstd cannot be started ({}); install it, or "
-                                     "decompress the file first", path_, std::strerror(error)));
+                                     "decompress the file first", this->name(), std::strerror(error)));
   }
   ~ZstdProgram() override {
     output_ = Descriptor();  // zstd stops at the closed pipe if it is still writing
     if (process_ > 0) wait();
   }
   std::size_t read(char* into, std::size_t capacity) override {
-    const std::size_t count = read_some(output_.get(), into, capacity, path_);
-    if (count == 0 && process_ > 0 && wait() != 0) fail(path_, "damaged zstd data, see the message of zstd above");
+    const std::size_t count = read_some(output_, into, capacity, name());
+    if (count == 0 && process_ > 0 && wait() != 0) fail(name(), "damaged zstd data, see the message of zstd above");
     return count;
   }
   double fraction() const override { return consumed(file_.get(), size_); }
@@ -141,7 +118,6 @@ class ZstdProgram : public ByteSource {
   }
 
   Descriptor file_;
-  std::string path_;
   double size_;
   Descriptor output_;
   ::pid_t process_ = 0;
@@ -149,20 +125,23 @@ class ZstdProgram : public ByteSource {
 
 }  // namespace
 
+std::unique_ptr<ByteSource> open_raw_bytes(const std::string& path) {
+  Descriptor file = open_input(path);
+  const double size = size_of(file);
+  return std::make_unique<PlainFile>(std::move(file), input_name(path), size);
+}
+
 std::unique_ptr<ByteSource> open_bytes(const std::string& path) {
-  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct ::stat status {};
-  if (file.get() < 0 || ::fstat(file.get(), &status) != 0) fail(path, std::strerror(errno));
-  if (S_ISDIR(status.st_mode)) fail(path, "it is a directory");
-  const auto size = static_cast<double>(status.st_size);
-  if (!S_ISREG(status.st_mode)) return std::make_unique<PlainFile>(std::move(file), path, 0);
+  Descriptor file = open_input(path);
+  std::string name = input_name(path);
+  const double size = size_of(file);
   std::array<char, 4> magic{};
-  const std::size_t known = read_some(file.get(), magic.data(), magic.size(), path);
+  const std::size_t known = read_some(file, magic.data(), magic.size(), name);
   ::lseek(file.get(), 0, SEEK_SET);
   const std::string_view start(magic.data(), known);
-  if (start.starts_with("\x1f\x8b")) return std::make_unique<GzipFile>(std::move(file), path, size);
-  if (start == "\x28\xb5\x2f\xfd") return std::make_unique<ZstdProgram>(std::move(file), path, size);
-  return std::make_unique<PlainFile>(std::move(file), path, size);
+  if (start.starts_with("\x1f\x8b")) return std::make_unique<GzipFile>(std::move(file), std::move(name), size);
+  if (start == "\x28\xb5\x2f\xfd") return std::make_unique<ZstdProgram>(std::move(file), std::move(name), size);
+  return std::make_unique<PlainFile>(std::move(file), std::move(name), size);
 }
 
 }  // namespace hybridkv

@@ -42,6 +42,7 @@ void validate(const CacheGeometry& geometry) {
   if (!(geometry.watermark >= 0 && geometry.watermark < 1))
     throw SpecError("geometry.watermark", fmt::format("is a share of the pool from 0 to below 1, not {}",
                                                       geometry.watermark));
+  check_range(geometry.max_model_len.value_or(1), 1, INT64_MAX, "max_model_len");
   check_range(geometry.retention_interval_tokens.value_or(0), 0, most_tokens, "retention_interval_tokens");
   check_range(geometry.match_unit(), 1, block, "match_unit_tokens");
   if (block % geometry.match_unit() != 0)

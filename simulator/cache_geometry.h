@@ -33,6 +33,7 @@ struct CacheGeometry {
   bool branch_point = true;                         ///< end the first chunk where attention alone matched
   std::optional<std::int64_t> retention_interval_tokens;  ///< R; unset keeps every checkpoint, 0 only the last
   std::optional<std::int64_t> match_unit_tokens;    ///< h, divides B; default B
+  std::optional<std::int64_t> max_model_len;        ///< longest sequence, prompt and output; unset: no limit
   bool unlimited_pool = false;                      ///< grow instead of evicting: an upper bound of the hits
 
   std::int64_t match_unit() const { return match_unit_tokens.value_or(block_size_tokens); }
@@ -46,6 +47,12 @@ struct CacheGeometry {
   }
   bool operator==(const CacheGeometry&) const = default;
 };
+
+/// Does the engine refuse a prompt of that many tokens when it comes in? One of max_model_len tokens too: it leaves no
+/// room for the one token that is generated at least. Source: vLLM InputProcessor.
+constexpr bool refused_for_length(std::int64_t prompt_tokens, const std::optional<std::int64_t>& max_model_len) {
+  return max_model_len && prompt_tokens >= *max_model_len;
+}
 
 /// Throws SpecError, path "geometry.FIELD", where a value is unusable: a size out of range, a match unit that
 /// does not divide the block, or in mode align a budget or threshold below the block, which would wait for ever.

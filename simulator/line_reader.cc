@@ -1,8 +1,19 @@
 #include "simulator/line_reader.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
 
+#include "layout/bytes_text.h"
+#include "layout/error.h"
+
 namespace hybridkv {
+
+void LineReader::require_line(std::size_t bytes) const {
+  if (bytes <= most_line_bytes_) return;
+  throw InputError(fmt::format("{}:{}: the line has more than {}; is this a trace?", source_->name(), line_number_ + 1,
+                               bytes_text(static_cast<std::int64_t>(most_line_bytes_))));
+}
 
 bool LineReader::refill() {
   if (at_end_) return false;
@@ -25,11 +36,13 @@ std::optional<std::string_view> LineReader::next() {
     const void* stop = std::memchr(from + searched, '\n', end_ - begin_ - searched);
     if (stop != nullptr) {
       const auto length = static_cast<std::size_t>(static_cast<const char*>(stop) - from);
+      require_line(length);
       begin_ += length + 1;
       ++line_number_;
       return std::string_view(from, length);
     }
     searched = end_ - begin_;
+    require_line(searched);
     if (refill()) continue;
     if (searched == 0) return std::nullopt;
     const std::string_view last(buffer_.data() + begin_, searched);

@@ -13,13 +13,15 @@
 namespace hybridkv {
 
 /// Splits bytes into lines; holds one buffer of about the longest line, whatever the size of the file.
+/// Throws InputError for a line far longer than any request's.
 class LineReader {
  public:
   /// Readable bytes behind every line, as the JSON parser wants them.
   static constexpr std::size_t padding = 64;
 
-  explicit LineReader(std::unique_ptr<ByteSource> source, std::size_t buffer_bytes = 1 << 17)
-      : source_(std::move(source)), buffer_(buffer_bytes + padding) {}
+  explicit LineReader(std::unique_ptr<ByteSource> source, std::size_t buffer_bytes = 1 << 17,
+                      std::size_t most_line_bytes = std::size_t{1} << 30)
+      : source_(std::move(source)), most_line_bytes_(most_line_bytes), buffer_(buffer_bytes + padding) {}
 
   /// The next line without its end, valid until the next call; nothing at the end of the file.
   std::optional<std::string_view> next();
@@ -29,8 +31,10 @@ class LineReader {
 
  private:
   bool refill();
+  void require_line(std::size_t bytes) const;
 
   std::unique_ptr<ByteSource> source_;
+  std::size_t most_line_bytes_;
   std::vector<char> buffer_;
   std::size_t begin_ = 0, end_ = 0;  // unread bytes of the buffer
   bool at_end_ = false;

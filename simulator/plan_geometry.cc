@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "layout/checked.h"
 #include "layout/error.h"
 #include "planner/block_ids.h"
@@ -17,6 +19,8 @@ CacheGeometry geometry_of(const CachePlan& plan, const EngineSpec& engine) {
   geometry.speculative_tokens = plan.speculative_tokens;
   geometry.drafter_drops_block = drafter_drops_block(engine);
   geometry.max_num_batched_tokens = plan.max_num_batched_tokens;
+  for (const CapacityPlan& capacity : plan.capacity)
+    geometry.max_model_len = std::max(geometry.max_model_len.value_or(1), capacity.max_model_len);
   const auto set_block = [&](const SpecPlan& spec) {
     if (geometry.block_size_tokens == 0) geometry.block_size_tokens = spec.block_size_tokens;
     if (geometry.block_size_tokens != spec.block_size_tokens)
@@ -34,10 +38,15 @@ CacheGeometry geometry_of(const CachePlan& plan, const EngineSpec& engine) {
     } else if (spec.attention->kind == AttentionKind::full || spec.attention->kind == AttentionKind::mla) {
       ++geometry.attention_groups;
       set_block(spec);
-    } else if (spec.auxiliary) {
-      throw SpecError("engine.hidden_state_size",
-                      fmt::format("the simulator needs one block size for all groups, hidden states have {} tokens; "
-                                  "simulate without them", spec.block_size_tokens));
+    } else if (spec.attention->kind == AttentionKind::hidden_state) {
+      // Found again block by block, as attention is; its group comes after all others, whose block is known by now.
+      if (geometry.block_size_tokens == 0) geometry.block_size_tokens = spec.block_size_tokens;
+      if (spec.block_size_tokens != geometry.block_size_tokens)
+        throw SpecError("engine.hidden_state_size",
+                        fmt::format("the simulator needs one block size for all groups, hidden states have a block of "
+                                    "{} tokens and the others one of {}; simulate without hidden states",
+                                    spec.block_size_tokens, geometry.block_size_tokens));
+      ++geometry.attention_groups;
     } else {
       extras += group_block_ids(plan, spec, std::int64_t{1} << 40);
     }

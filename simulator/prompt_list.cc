@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "layout/checked.h"
 #include "layout/error.h"
 
 namespace hybridkv {
@@ -11,8 +12,8 @@ namespace hybridkv {
 namespace {
 
 constexpr std::size_t batch_requests = 2048;
-constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
-constexpr std::int64_t most_copies = std::int64_t{1} << 40;
+constexpr std::int64_t most_requests = std::int64_t{1} << 40;
+constexpr std::int64_t most_variants = std::int64_t{1} << 31;
 
 void check_range(std::size_t prompt, const char* field, std::int64_t value, std::int64_t least, std::int64_t most) {
   if (value < least || value > most)
@@ -22,9 +23,10 @@ void check_range(std::size_t prompt, const char* field, std::int64_t value, std:
 
 void check(const std::vector<PromptSpec>& prompts, std::size_t i) {
   const PromptSpec& prompt = prompts[i];
-  check_range(i, "tokens", prompt.tokens, 1, most_tokens);
-  check_range(i, "copies", prompt.copies, 1, most_copies);
-  check_range(i, "output_tokens", prompt.output_tokens, 0, most_tokens);
+  check_range(i, "tokens", prompt.tokens, 1, longest_made_up_prompt);
+  check_range(i, "copies", prompt.copies, 1, most_requests);
+  check_range(i, "variants", prompt.variants, 1, most_variants);
+  check_range(i, "output_tokens", prompt.output_tokens, 0, longest_made_up_prompt);
   if (prompt.shared_tokens == 0) return;
   if (prompt.shared_with < 1 || prompt.shared_with > static_cast<std::int64_t>(i))
     throw SpecError(fmt::format("prompts[{}].{}", i, prompt.shared_with == 1 ? "shared_tokens" : "shared_with"),
@@ -32,6 +34,15 @@ void check(const std::vector<PromptSpec>& prompts, std::size_t i) {
                                 prompt.shared_with));
   const std::int64_t other = prompts[static_cast<std::size_t>(prompt.shared_with - 1)].tokens;
   check_range(i, "shared_tokens", prompt.shared_tokens, 0, std::min(prompt.tokens, other));
+  if (prompt.variants > 1 && prompt.shared_tokens == prompt.tokens)
+    throw SpecError(fmt::format("prompts[{}].variants", i),
+                    fmt::format("{} prompts cannot differ where all {} tokens are shared; take copies", prompt.variants,
+                                prompt.tokens));
+}
+
+/// Content of the tokens that a variant shares with nobody.
+std::uint64_t own_content(std::size_t prompt, std::int64_t variant) {
+  return static_cast<std::uint64_t>(variant) << 32 | prompt;
 }
 
 }  // namespace
@@ -50,10 +61,13 @@ PromptListTrace::PromptListTrace(std::vector<PromptSpec> prompts, std::optional<
     }
     if (prompt.shared_tokens < prompt.tokens) {
       const std::uint64_t chain = runs.empty() ? empty_chain : runs.back().chain;
-      runs.push_back({prompt.tokens, extend_chain(chain, i, prompt.shared_tokens)});
+      runs.push_back({prompt.tokens, extend_chain(chain, own_content(i, 0), prompt.shared_tokens)});
     }
     runs_.push_back(std::move(runs));
-    num_requests_ += prompt.copies;
+    const std::int64_t requests = Checked(prompt.variants) * prompt.copies;
+    if (requests > most_requests - num_requests_)
+      throw SpecError(fmt::format("prompts[{}].copies", i), fmt::format("more than {} requests", most_requests));
+    num_requests_ += requests;
   }
   if (max_requests) num_requests_ = std::min(num_requests_, *max_requests);
 }
@@ -69,10 +83,15 @@ bool PromptListTrace::next(TraceBatch& batch) {
                               .first_run = std::ssize(batch.runs),
                               .num_runs = std::ssize(runs)});
     batch.runs.insert(batch.runs.end(), runs.begin(), runs.end());
-    if (++copy_ == prompt.copies) {
-      copy_ = 0;
-      ++prompt_;
+    if (variant_ > 0) {
+      const std::uint64_t chain = runs.size() == 1 ? empty_chain : runs[runs.size() - 2].chain;
+      batch.runs.back().chain = extend_chain(chain, own_content(prompt_, variant_), prompt.shared_tokens);
     }
+    if (++copy_ < prompt.copies) continue;
+    copy_ = 0;
+    if (++variant_ < prompt.variants) continue;
+    variant_ = 0;
+    ++prompt_;
   }
   return !batch.requests.empty();
 }

@@ -3,93 +3,65 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <numeric>
 #include <tuple>
 
-#include "layout/bytes_text.h"
 #include "layout/checked.h"
 #include "layout/error.h"
 #include "planner/capacity.h"
 #include "planner/plan.h"
-#include "simulator/sweep.h"
+#include "simulator/candidate_choice.h"
+#include "simulator/candidate_runs.h"
+#include "simulator/layout_limits.h"
 #include "simulator/token_exact_bound.h"
 
 namespace hybridkv {
 
 namespace {
 
-constexpr std::size_t most_simulations_at_once = 64;
-constexpr std::int64_t most_blocks_at_once = std::int64_t{1} << 23;
 constexpr std::int64_t most_memory_bytes = std::int64_t{1} << 60;  // asked about unasked
 
-const CapacityPlan& capacity_of(const CachePlan& plan, std::int64_t tokens) {
-  for (const CapacityPlan& capacity : plan.capacity)
-    if (capacity.max_model_len == tokens) return capacity;
-  throw std::logic_error("precondition broken: every plan has a capacity at the compared length");
-}
-
-std::int64_t kernel_block_of(const CachePlan& plan) {
-  for (const SpecPlan& spec : plan.specs)
-    if (spec.attention && !spec.draft && !spec.auxiliary) return spec.kernel_block_size_tokens;
-  return std::numeric_limits<std::int64_t>::max();
-}
-
-WorkloadFacts read_workload(TraceSource& trace) {
+WorkloadFacts read_workload(TraceSource& trace, std::int64_t max_model_len) {
   WorkloadFacts facts;
-  TokenExactBound exact;
+  TokenExactBound exact(max_model_len);
   for (TraceBatch batch; trace.next(batch);) {
     exact.consume(batch);
     facts.requests += std::ssize(batch.requests);
-    for (const TraceRequest& request : batch.requests)
-      facts.longest_prompt_tokens = std::max(facts.longest_prompt_tokens, request.input_length);
+    for (const TraceRequest& request : batch.requests) {
+      if (refused_for_length(request.input_length, max_model_len))
+        ++facts.too_long_requests;
+      else
+        facts.longest_prompt_tokens = std::max(facts.longest_prompt_tokens, request.input_length);
+    }
   }
   facts.prompt_tokens = exact.prompt_tokens();
   facts.repeated_tokens = exact.hit_tokens();
+  facts.longest_repeat_tokens = exact.longest_hit();
   return facts;
-}
-
-CacheGeometry geometry_of(const PlannedLayout& layout, const Candidate& candidate) {
-  CacheGeometry geometry = layout.geometry;
-  geometry.retention_interval_tokens = candidate.retention_tokens;
-  geometry.match_unit_tokens = candidate.match_unit_tokens;
-  return geometry;
-}
-
-/// What simulating one candidate costs, in tenths of a microsecond or so: fixed per request, per block handed out (mode
-/// all hands out states as well) and per key hashed.
-double work_of(const PlannedLayout& layout, const Candidate& candidate, const WorkloadFacts& workload) {
-  const CacheGeometry geometry = geometry_of(layout, candidate);
-  const auto requests = static_cast<double>(workload.requests);
-  const auto tokens = static_cast<double>(workload.prompt_tokens);
-  const bool states = geometry.state_groups > 0 && geometry.mode == CacheMode::all;
-  const double per_block = states ? 1 + static_cast<double>(geometry.state_groups) / 3 : 1;
-  return 16 * requests + per_block * tokens / static_cast<double>(geometry.block_size_tokens) +
-         tokens / 16 / static_cast<double>(geometry.match_unit());
 }
 
 /// One search; run() is its order.
 class Search {
  public:
-  explicit Search(const RecommendSpec& spec) : spec_(spec), default_unit_(spec.default_match_unit) {}
+  explicit Search(const RecommendSpec& spec)
+      : spec_(spec), scheduler_(spec.scheduler), default_unit_(spec.default_match_unit) {}
 
   Recommendation run() {
     if (spec_.engine.num_blocks)
       throw SpecError("engine.num_blocks",
                       "the layouts to compare take different bytes per block, so that a number of blocks is no common "
                       "limit; give engine.memory instead");
-    result_.workload = read_workload(*spec_.open_trace());
-    if (result_.workload.requests == 0) throw InputError("the workload has no requests; nothing can be recommended");
+    read_workload();
     result_.at_length = spec_.at_length;
     limits_ = spec_.limits;
     if (std::find(limits_.max_model_lens.begin(), limits_.max_model_lens.end(), spec_.at_length) ==
         limits_.max_model_lens.end())
       limits_.max_model_lens.push_back(spec_.at_length);
     plan_all();
-    check_limits();
+    check_layouts();
     choose_candidates();
-    finish(result_.candidates);
+    sort_candidates(result_.candidates);
+    drop_unserving(result_.candidates);
     find_front();
     consider_other_assumptions();
     return std::move(result_);
@@ -100,13 +72,28 @@ class Search {
     if (spec_.on_progress) spec_.on_progress({what, done, total});
   }
 
+  void read_workload() {
+    // The length that is compared may be another one.
+    result_.max_model_len = *std::max_element(spec_.limits.max_model_lens.begin(), spec_.limits.max_model_lens.end());
+    result_.workload = hybridkv::read_workload(*spec_.open_trace(), result_.max_model_len);
+    scheduler_.max_model_len = result_.max_model_len;
+    const WorkloadFacts& workload = result_.workload;
+    if (workload.requests == 0) throw InputError("the workload has no requests; nothing can be recommended");
+    if (workload.too_long_requests == workload.requests)
+      throw SpecError("limits.max_model_len",
+                      fmt::format("{} tokens: an engine refuses all {} requests of the workload, whose prompts are at "
+                                  "least that long; nothing can be recommended",
+                                  result_.max_model_len, workload.requests));
+  }
+
   // Layouts
 
   void plan_all() {
+    check_packs();
     result_.space = default_search_space(spec_.space, spec_.model, spec_.engine, spec_.at_length);
     add_default_values(result_.space);
     tell("plan", 0, 1);
-    PlannedLayouts planned = plan_layouts(result_.space, spec_.model, spec_.engine, limits_, spec_.scheduler);
+    PlannedLayouts planned = plan_layouts(result_.space, spec_.model, spec_.engine, limits_, scheduler_);
     result_.planned_layouts = planned.combinations;
     result_.merged_layouts = planned.merged;
     result_.impossible = std::move(planned.impossible);
@@ -118,7 +105,25 @@ class Search {
     // Nothing runs: the planner says of the default what is wrong, and where.
     const EngineSpec engine = engine_with(spec_.engine, 1, spec_.engine.block_size_tokens, spec_.engine.cache_mode);
     make_plan(spec_.model, engine, limits_);
-    throw InputError(result_.default_refused);
+    throw result_.impossible.empty() ? SpecError(default_refusal_->path(), default_refusal_->message())
+                                     : refusal_of(result_.impossible.front());
+  }
+
+  /// A page of more layers than there are can hold nothing that one of all layers does not.
+  void check_packs() const {
+    const std::int64_t layers = packable_layers(spec_.model, spec_.engine);
+    for (const std::int64_t pack : spec_.space.packs)
+      if (pack < 1 || pack > layers)
+        throw SpecError("engine.attention_pack_size",
+                        fmt::format("{} layers a page cannot be searched: the model has {} to pack; take 1 to {}", pack,
+                                    layers == 1 ? "1 attention layer" : fmt::format("{} attention layers", layers),
+                                    layers));
+  }
+
+  /// What is wrong with all layouts searched, under the path of the value at fault.
+  SpecError refusal_of(const ImpossibleLayout& first) const {
+    return {first.refusal.path(), fmt::format("{} (so for the first of {} combinations searched, none of which can run)",
+                                              first.refusal.message(), result_.planned_layouts)};
   }
 
   /// What the user left to the search includes the user's own values.
@@ -130,9 +135,9 @@ class Search {
   void add_default() {
     const SearchSpace alone{.packs = {1}, .block_floors = {spec_.engine.block_size_tokens},
                             .modes = {spec_.engine.cache_mode}};
-    PlannedLayouts planned = plan_layouts(alone, spec_.model, spec_.engine, limits_, spec_.scheduler);
+    PlannedLayouts planned = plan_layouts(alone, spec_.model, spec_.engine, limits_, scheduler_);
     if (planned.layouts.empty()) {
-      result_.default_refused = planned.impossible.front().reason;
+      refuse_default(planned.impossible.front().refusal);
       return;
     }
     PlannedLayout& layout = planned.layouts.front();
@@ -141,7 +146,7 @@ class Search {
     try {
       validate(layout.geometry);
     } catch (const SpecError& error) {
-      result_.default_refused = error.what();
+      refuse_default(error);
       return;
     }
     layout.geometry.match_unit_tokens.reset();
@@ -153,6 +158,11 @@ class Search {
     if (found != result_.layouts.end()) return;
     result_.layouts.push_back(std::move(layout));
     in_space_.push_back(false);
+  }
+
+  void refuse_default(const SpecError& refusal) {
+    default_refusal_ = refusal;
+    result_.default_refused = refusal;
   }
 
   /// The default, or, where it keeps no states, the same in mode align: nobody compares caching with not caching by
@@ -179,48 +189,12 @@ class Search {
            kernel_block_of(planned.plan) >= spec_.min_kernel_block.value_or(1);
   }
 
-  void check_limits() const {
-    std::vector<std::size_t> usable;
-    std::int64_t largest_kernel_block = 0;
-    for (std::size_t i = 0; i < result_.layouts.size(); ++i) {
-      if (!in_space_[i]) continue;
-      const std::int64_t kernel_block = kernel_block_of(result_.layouts[i].plan);
-      largest_kernel_block = std::max(largest_kernel_block, kernel_block);
-      if (kernel_block >= spec_.min_kernel_block.value_or(1)) usable.push_back(i);
-    }
-    if (largest_kernel_block == 0)
-      throw InputError(fmt::format("none of the {} combinations searched can run; the first: {}",
-                                   result_.planned_layouts, result_.impossible.front().reason));
-    if (usable.empty())
-      throw InputError(fmt::format("no layout has a kernel block of {} tokens or more; the largest is {}",
-                                   *spec_.min_kernel_block, largest_kernel_block));
-    const auto best = *std::max_element(usable.begin(), usable.end(), [&](std::size_t a, std::size_t b) {
-      return concurrency_of(a) < concurrency_of(b);
-    });
-    if (!holds_enough(concurrency_of(best))) refuse_concurrency(usable, best);
-  }
-
-  /// The least memory and the longest length with which some layout would hold the requests demanded.
-  [[noreturn]] void refuse_concurrency(const std::vector<std::size_t>& usable, std::size_t best) const {
-    const double wanted = spec_.min_concurrency.value_or(1);
-    std::int64_t least_memory = std::numeric_limits<std::int64_t>::max();
-    std::int64_t longest = 0;
-    for (const std::size_t i : usable) {
-      const CachePlan& plan = result_.layouts[i].plan;
-      const CapacityPlan& capacity = capacity_of(plan, spec_.at_length);
-      const double ids = std::ceil(wanted * static_cast<double>(capacity.blocks_per_request)) + 1;  // the null block
-      const double bytes = ids * static_cast<double>(bytes_per_block_id(plan));
-      if (bytes < 0x1p62) least_memory = std::min(least_memory, static_cast<std::int64_t>(bytes));
-      const double share = static_cast<double>(plan.usable_blocks) / wanted;
-      longest = std::max(longest, longest_request(plan, static_cast<std::int64_t>(share)));
-    }
-    const PlannedLayout& layout = result_.layouts[best];
-    std::string would = fmt::format("it takes {} of memory", bytes_text(least_memory));
-    if (longest > 0) would += fmt::format(", or requests of at most {} tokens", longest);
-    throw InputError(fmt::format(
-        "no layout holds {} requests of {} tokens at once in {}; the most is {:.2f} (N = {}, block {}, mode {}); {}",
-        wanted, spec_.at_length, bytes_text(spec_.engine.memory_bytes), concurrency_of(best), layout.pack,
-        block_tokens(layout), to_string(layout.mode), would));
+  void check_layouts() const {
+    std::vector<std::size_t> searched;
+    for (std::size_t i = 0; i < result_.layouts.size(); ++i)
+      if (in_space_[i]) searched.push_back(i);
+    if (searched.empty()) throw refusal_of(result_.impossible.front());
+    check_limits(spec_, result_.layouts, searched);
   }
 
   // Candidates
@@ -305,7 +279,7 @@ class Search {
     if (result_.search == SearchKind::exhaustive) {
       result_.candidates = std::move(all);
       add_default_candidate();
-      simulate(result_.candidates, result_.layouts, "simulate");
+      simulate(result_.candidates, "simulate");
     } else {
       refine(std::move(coarse));
     }
@@ -317,12 +291,15 @@ class Search {
       std::erase_if(coarse, [&](const Candidate& candidate) { return can_be_left_out(candidate.layout); });
     result_.candidates = std::move(coarse);
     add_default_candidate();
-    simulate(result_.candidates, result_.layouts, "simulate layouts");
+    simulate(result_.candidates, "simulate layouts");
     std::vector<Candidate> finer;
     for (const std::size_t at : front_of(result_.candidates)) add_finer(finer, result_.candidates[at].layout);
+    // The best of what engines run without packing is shown beside any other pick.
+    for (const std::size_t at : front_of(result_.candidates, [&](const Candidate& c) { return is_unpacked(c); }))
+      add_finer(finer, result_.candidates[at].layout);
     if (default_layout_ && in_space_[*default_layout_] && meets_limits(*default_layout_))
       add_finer(finer, *default_layout_);
-    simulate(finer, result_.layouts, "simulate match units and retention");
+    simulate(finer, "simulate match units and retention");
     result_.candidates.insert(result_.candidates.end(), finer.begin(), finer.end());
   }
 
@@ -351,82 +328,13 @@ class Search {
     if (searched) result_.candidates.back().in_space = false;
   }
 
-  /// Fills what the simulator finds out, in batches that fit memory.
-  void simulate(std::vector<Candidate>& candidates, const std::vector<PlannedLayout>& layouts,
-                std::string_view what) const {
-    const auto total = std::ssize(candidates);
-    for (std::size_t first = 0; first < candidates.size();) {
-      SweepSpec sweep;
-      sweep.threads = spec_.threads;
-      std::int64_t blocks = 0;
-      std::size_t end = first;
-      for (; end < candidates.size() && end - first < most_simulations_at_once; ++end) {
-        const CacheGeometry geometry = geometry_of(layouts[candidates[end].layout], candidates[end]);
-        if (end > first && blocks + geometry.num_blocks > most_blocks_at_once) break;
-        blocks += geometry.num_blocks;
-        sweep.simulations.push_back({.geometry = geometry, .driver = spec_.driver});
-      }
-      const auto done = static_cast<std::int64_t>(first);
-      const auto batch = static_cast<double>(end - first);
-      tell(what, done, total);
-      sweep.on_progress = [&](const SweepProgress& at) {
-        tell(what, done + static_cast<std::int64_t>(at.fraction * batch), total);
-      };
-      const std::unique_ptr<TraceSource> trace = spec_.open_trace();
-      const SweepResult swept = run_sweep(*trace, sweep);
-      for (std::size_t i = first; i < end; ++i) fill(candidates[i], swept.stats[i - first]);
-      first = end;
-    }
+  void simulate(std::vector<Candidate>& candidates, std::string_view what) const {
+    simulate_candidates(spec_, result_.workload, result_.layouts, what, candidates);
   }
 
-  void fill(Candidate& candidate, const SimulationStats& stats) const {
-    candidate.prompt_tokens = stats.prompt_tokens;
-    candidate.hit_tokens = stats.hit_tokens;
-    candidate.requests_with_hit = stats.requests_with_hit;
-    candidate.unserved_requests = stats.refused + stats.stalled;
-    candidate.preemptions = stats.preemptions;
-    candidate.evictions = stats.pool.evictions;
-    candidate.copied_states = stats.copied_states;
-    candidate.modelled = stats.modelled;
-    candidate.objectives.reprefilled_tokens =
-        result_.workload.repeated_tokens - stats.hit_tokens + stats.reprefilled_tokens;
-  }
+  bool is_unpacked(const Candidate& candidate) const { return result_.layouts[candidate.layout].pack == 1; }
 
   // Front and pick
-
-  static bool eligible(const Candidate& candidate) { return candidate.in_space && candidate.meets_limits; }
-
-  /// A candidate that leaves more requests unserved than another one is no choice.
-  static void drop_unserving(std::vector<Candidate>& candidates) {
-    std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
-    for (const Candidate& candidate : candidates)
-      if (eligible(candidate)) fewest = std::min(fewest, candidate.unserved_requests);
-    for (Candidate& candidate : candidates)
-      if (candidate.unserved_requests > fewest) candidate.meets_limits = false;
-  }
-
-  static std::vector<std::size_t> front_of(const std::vector<Candidate>& candidates) {
-    std::vector<std::size_t> positions;
-    std::vector<Objectives> points;
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-      if (!eligible(candidates[i])) continue;
-      positions.push_back(i);
-      points.push_back(candidates[i].objectives);
-    }
-    std::vector<std::size_t> front = pareto_front(points);
-    for (std::size_t& at : front) at = positions[at];
-    return front;
-  }
-
-  void finish(std::vector<Candidate>& candidates) const {
-    std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
-      return std::tuple(a.settings_changed, a.layout, a.match_unit_tokens.has_value(), -a.match_unit_tokens.value_or(0),
-                        a.retention_tokens.has_value(), a.retention_tokens.value_or(0)) <
-             std::tuple(b.settings_changed, b.layout, b.match_unit_tokens.has_value(), -b.match_unit_tokens.value_or(0),
-                        b.retention_tokens.has_value(), b.retention_tokens.value_or(0));
-    });
-    drop_unserving(candidates);
-  }
 
   /// The concurrency that a pick has to hold beside a reference of that concurrency.
   double least_of(double reference) const {
@@ -439,7 +347,12 @@ class Search {
 
   /// Position of the pick among candidates, from their front. Pre: one is eligible.
   std::size_t pick_from(const std::vector<Candidate>& candidates, double least) const {
-    const std::vector<std::size_t> front = front_of(candidates);
+    return pick_from(candidates, front_of(candidates), least);
+  }
+
+  /// Position of the pick among those of a front. Pre: it is not empty.
+  std::size_t pick_from(const std::vector<Candidate>& candidates, const std::vector<std::size_t>& front,
+                        double least) const {
     std::vector<PickPoint> points;
     for (const std::size_t at : front) points.push_back({candidates[at].objectives, candidates[at].settings_changed});
     return front[pick_of(points, least, result_.workload.prompt_tokens, spec_.rule)];
@@ -454,7 +367,11 @@ class Search {
     result_.front = front_of(result_.candidates);
     for (const std::size_t at : result_.front) result_.candidates[at].on_front = true;
     result_.least_concurrency = least_concurrency(result_.candidates);
-    result_.pick = pick_from(result_.candidates, result_.least_concurrency);
+    result_.pick = pick_from(result_.candidates, result_.front, result_.least_concurrency);
+    const std::vector<std::size_t> unpacked =
+        front_of(result_.candidates, [&](const Candidate& candidate) { return is_unpacked(candidate); });
+    if (!unpacked.empty() && !is_unpacked(result_.candidates[result_.pick]))
+      result_.unpacked_pick = pick_from(result_.candidates, unpacked, result_.least_concurrency);
     std::stable_sort(result_.front.begin(), result_.front.end(), [&](std::size_t a, std::size_t b) {
       return result_.candidates[a].objectives.reprefilled_tokens < result_.candidates[b].objectives.reprefilled_tokens;
     });
@@ -497,7 +414,7 @@ class Search {
       PlannedLayouts planned;
       if (wanted)
         planned = plan_layouts({.packs = {layout.pack}, .block_floors = {layout.block_floor}, .modes = {layout.mode}},
-                               spec_.model, engine, limits_, spec_.scheduler);
+                               spec_.model, engine, limits_, scheduler_);
       if (planned.layouts.empty()) {
         candidate.meets_limits = false;
         candidate.objectives.concurrency = 0;
@@ -510,7 +427,7 @@ class Search {
       again.push_back(candidate);
       positions.push_back(i);
     }
-    simulate(again, layouts, "other memory");
+    simulate_candidates(spec_, result_.workload, layouts, "other memory", again);
     for (std::size_t i = 0; i < again.size(); ++i) changed[positions[i]] = again[i];
     drop_unserving(changed);
     add_what_if(Assumption::memory, static_cast<double>(memory_bytes), changed, least_concurrency(changed));
@@ -543,11 +460,13 @@ class Search {
   }
 
   const RecommendSpec& spec_;
+  SchedulerSettings scheduler_;
   std::optional<std::int64_t> default_unit_;  // of the default, unset where it is the block
   Recommendation result_;
   LimitsSpec limits_;
   std::vector<bool> in_space_;  // (layout)
   std::optional<std::size_t> default_layout_;
+  std::optional<SpecError> default_refusal_;
   std::optional<std::size_t> reference_layout_;
 };
 

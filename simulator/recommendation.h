@@ -57,9 +57,11 @@ struct RecommendSpec {
 
 /// What the workload is, whatever the layout.
 struct WorkloadFacts {
-  std::int64_t requests = 0;
+  std::int64_t requests = 0;         ///< all of them
+  std::int64_t too_long_requests = 0;  ///< of those, refused for max_model_len; the rest counts without them
   std::int64_t prompt_tokens = 0;
   std::int64_t longest_prompt_tokens = 0;
+  std::int64_t longest_repeat_tokens = 0;  ///< most that one prompt shares with an earlier one
   std::int64_t repeated_tokens = 0;  ///< that an earlier prompt began with: what no layout can hit more of
   bool operator==(const WorkloadFacts&) const = default;
 };
@@ -77,6 +79,7 @@ struct Candidate {
   // From the simulator, as `simulate` reports them.
   std::int64_t prompt_tokens = 0;                ///< of the requests served
   std::int64_t hit_tokens = 0;
+  std::int64_t uncached_common_tokens = 0;       ///< that attention alone matched
   std::int64_t requests_with_hit = 0;
   std::int64_t unserved_requests = 0;            ///< refused or stalled
   std::int64_t preemptions = 0;
@@ -112,6 +115,7 @@ struct WhatIf {
 struct Recommendation {
   WorkloadFacts workload;
   std::int64_t at_length = 0;
+  std::int64_t max_model_len = 0;   ///< the longest; requests with a prompt of as many tokens are refused
   double least_concurrency = 0;     ///< that the pick had to hold: min_concurrency, or nearly the reference's
   SearchSpace space;                ///< as filled
   SearchKind search = SearchKind::exhaustive;
@@ -124,12 +128,14 @@ struct Recommendation {
   std::vector<Candidate> candidates;              ///< by settings_changed, then in the order of the space
   std::optional<std::size_t> default_candidate;   ///< N = 1, everything else as the engine has it; nothing where it
                                                   ///< cannot run
-  std::string default_refused;                    ///< why not
+  std::optional<SpecError> default_refused;       ///< why not
   /// Whose concurrency the pick may not fall far below: the default, or, where that keeps no states, the same in mode
   /// align, if it was searched; nothing where neither runs.
   std::optional<std::size_t> reference_candidate;
   std::vector<std::size_t> front;                 ///< positions in candidates, ascending in re-prefilled tokens
   std::size_t pick = 0;
+  std::optional<std::size_t> unpacked_pick;       ///< the pick among N = 1, which engines run without packing; nothing
+                                                  ///< where that is the pick, or none can be picked
   std::vector<WhatIf> what_ifs;
 
   const PlannedLayout& layout_of(const Candidate& candidate) const { return layouts[candidate.layout]; }
@@ -142,8 +148,9 @@ struct Recommendation {
 /// concurrency). Re-prefilled tokens are the repeated tokens of the workload that did not hit, and those computed again
 /// after preemptions. Deterministic, whatever the number of threads.
 ///
-/// Throws InputError where no combination meets the limits (the message says what would), where none can run, or for an
-/// empty workload; SpecError for engine.num_blocks, which is no common limit of layouts.
+/// Throws InputError where no combination meets the limits (the message says what would) or for an empty workload;
+/// SpecError where none can run or every request is refused for its length, for a pack of more layers than there are, and
+/// for engine.num_blocks, which is no common limit of layouts.
 Recommendation recommend(const RecommendSpec& spec);
 
 }  // namespace hybridkv

@@ -8,6 +8,7 @@ std::string_view to_string(RequestStatus status) {
   switch (status) {
     case RequestStatus::ok: return "ok";
     case RequestStatus::refused: return "refused";
+    case RequestStatus::too_long: return "too_long";
     case RequestStatus::stalled: return "stalled";
   }
   return "?";

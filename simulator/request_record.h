@@ -10,6 +10,7 @@ namespace hybridkv {
 enum class RequestStatus {
   ok,       ///< computed to its end
   refused,  ///< its prompt and the blocks it hits do not fit even alone: an engine would let it wait for ever
+  too_long, ///< its prompt does not leave a token below max_model_len: the engine does not take it in
   stalled,  ///< admitted, but needs more blocks than the pool has before it ends: an engine would preempt it for ever
 };
 std::string_view to_string(RequestStatus status);

@@ -1,5 +1,8 @@
 #include "simulator/search_space.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <set>
 #include <tuple>
@@ -22,14 +25,6 @@ constexpr std::int64_t default_retention_blocks = 4;
 
 bool packable(const LayerSet& set) { return set.attention && !set.draft && !set.auxiliary; }
 
-/// Layers of the attention spec that has most of them.
-std::int64_t packable_layers(const std::vector<LayerSet>& sets) {
-  std::int64_t most = 1;
-  for (const LayerSet& set : sets)
-    if (packable(set)) most = std::max(most, std::ssize(set.layers));
-  return most;
-}
-
 std::vector<std::int64_t> default_packs(std::int64_t layers) {
   std::vector<std::int64_t> packs;
   for (std::int64_t n = 1; n <= layers; ++n)
@@ -46,13 +41,34 @@ std::vector<std::optional<std::int64_t>> default_floors(const EngineSpec& engine
   return floors;
 }
 
+/// The space may name match units that fit no block.
+void require_match_unit(const SearchSpace& space, const PlannedLayout& layout, const EngineSpec& engine) {
+  if (!match_units_of(space, layout, engine).empty()) return;
+  SearchSpace open = space;
+  open.match_units.reset();
+  std::vector<std::int64_t> fitting;
+  for (const auto& unit : match_units_of(open, layout, engine))
+    if (unit && fitting.size() < 4) fitting.push_back(*unit);
+  throw SpecError("geometry.match_unit_tokens",
+                  fmt::format("none of {} divides the block of {} tokens; {} {}", fmt::join(*space.match_units, ", "),
+                              block_tokens(layout), fitting.empty() ? "only the block does" : "these do, for example:",
+                              fmt::join(fitting, ", ")));
+}
+
 }  // namespace
+
+std::int64_t packable_layers(const ModelSpec& model, const EngineSpec& engine) {
+  std::int64_t most = 1;
+  for (const LayerSet& set : collect_layer_sets(model, engine))
+    if (packable(set)) most = std::max(most, std::ssize(set.layers));
+  return most;
+}
 
 SearchSpace default_search_space(SearchSpace space, const ModelSpec& model, const EngineSpec& engine,
                                  std::int64_t longest_tokens) {
   const std::vector<LayerSet> sets = collect_layer_sets(model, engine);
   const bool recurrent = std::any_of(sets.begin(), sets.end(), [](const LayerSet& set) { return set.recurrent; });
-  if (space.packs.empty()) space.packs = default_packs(packable_layers(sets));
+  if (space.packs.empty()) space.packs = default_packs(packable_layers(model, engine));
   if (space.block_floors.empty()) space.block_floors = default_floors(engine, longest_tokens);
   if (!recurrent) space.modes = {engine.cache_mode};
   if (space.modes.empty()) {
@@ -93,14 +109,18 @@ PlannedLayouts plan_layouts(const SearchSpace& space, const ModelSpec& model, co
           layout.geometry.max_num_seqs = scheduler.max_num_seqs;
           layout.geometry.watermark = scheduler.watermark;
           layout.geometry.long_prefill_threshold = scheduler.long_prefill_threshold;
+          if (scheduler.max_model_len) layout.geometry.max_model_len = scheduler.max_model_len;
           validate(layout.geometry);
+          require_match_unit(space, layout, chosen);
           if (!seen.emplace(pack, mode, layout.geometry.block_size_tokens, layout.plan.page_bytes).second) {
             ++planned.merged;
             continue;
           }
           planned.layouts.push_back(std::move(layout));
+        } catch (const SpecError& error) {
+          planned.impossible.push_back({pack, floor, mode, error});
         } catch (const InputError& error) {
-          planned.impossible.push_back({pack, floor, mode, error.what()});
+          planned.impossible.push_back({pack, floor, mode, SpecError("engine", error.what())});
         }
       }
   return planned;

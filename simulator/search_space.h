@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "layout/error.h"
 #include "planner/cache_plan.h"
 #include "planner/engine_spec.h"
 #include "planner/model_spec.h"
@@ -34,12 +35,16 @@ struct SearchSpace {
 SearchSpace default_search_space(SearchSpace space, const ModelSpec& model, const EngineSpec& engine,
                                  std::int64_t longest_tokens);
 
+/// Layers of the attention spec that has most of them; at least 1.
+std::int64_t packable_layers(const ModelSpec& model, const EngineSpec& engine);
+
 /// What only the scheduler knows of a cache and no layout changes. Meaning as in CacheGeometry.
 struct SchedulerSettings {
   bool branch_point = true;
   std::int64_t max_num_seqs = 256;
   double watermark = 0;
   std::int64_t long_prefill_threshold = 0;
+  std::optional<std::int64_t> max_model_len;  ///< unset: the longest of the limits
   bool operator==(const SchedulerSettings&) const = default;
 };
 
@@ -57,7 +62,7 @@ struct ImpossibleLayout {
   std::int64_t pack = 1;
   std::optional<std::int64_t> block_floor;
   CacheMode mode = CacheMode::none;
-  std::string reason;  ///< of the planner or the simulator, with the path of the value at fault
+  SpecError refusal;  ///< of the planner or the simulator, with the path of the value at fault
 };
 
 struct PlannedLayouts {
@@ -68,7 +73,8 @@ struct PlannedLayouts {
 };
 
 /// Plans every pack, floor and mode of a filled space. Floors that give the same block are one layout, with the first
-/// of them. What the planner or the simulator refuses is a row of `impossible`.
+/// of them. What the planner or the simulator refuses is a row of `impossible`, and so is a layout whose block no match
+/// unit of the space divides.
 PlannedLayouts plan_layouts(const SearchSpace& space, const ModelSpec& model, const EngineSpec& engine,
                             const LimitsSpec& limits, const SchedulerSettings& scheduler = {});
 

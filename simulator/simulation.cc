@@ -84,10 +84,26 @@ void Simulation::consume(const TraceBatch& batch) {
 
 void Simulation::submit(const TraceRequest& request, std::span<const TokenRun> prompt) {
   ++stats_.requests;
+  const std::optional<std::int64_t>& longest = stats_.geometry.max_model_len;
+  if (refused_for_length(request.input_length, longest)) return turn_away(request);
+  stats_.taken_prompt_tokens += request.input_length;
   count_copy(request, prompt);
   TraceRequest submitted = request;
   if (driver_.kind != DriverKind::open_loop) submitted.arrival_seconds = clock_;
+  if (longest && driver_.kind != DriverKind::one_at_a_time && request.output_length > *longest - request.input_length) {
+    submitted.output_length = *longest - request.input_length;
+    ++stats_.cut_outputs;
+  }
   scheduler_.submit(submitted, prompt);
+}
+
+void Simulation::turn_away(const TraceRequest& request) {
+  record({.index = request.index,
+          .turn = request.turn,
+          .input_length = request.input_length,
+          .output_length = request.output_length,
+          .arrival_seconds = driver_.kind == DriverKind::open_loop ? request.arrival_seconds : clock_,
+          .status = RequestStatus::too_long});
 }
 
 void Simulation::count_copy(const TraceRequest& request, std::span<const TokenRun> prompt) {
@@ -140,6 +156,7 @@ void Simulation::record(const RequestRecord& ended) {
     predicted_hits_.erase(copy);
   }
   stats_.refused += ended.status == RequestStatus::refused ? 1 : 0;
+  stats_.too_long += ended.status == RequestStatus::too_long ? 1 : 0;
   stats_.stalled += ended.status == RequestStatus::stalled ? 1 : 0;
   stats_.generated_tokens += ended.generated;
   stats_.prefill_chunks += ended.num_chunks;
@@ -147,6 +164,7 @@ void Simulation::record(const RequestRecord& ended) {
   stats_.reprefilled_tokens += ended.reprefilled_tokens;
   if (ended.status == RequestStatus::ok) {
     stats_.prompt_tokens += ended.input_length;
+    stats_.longest_prompt_tokens = std::max(stats_.longest_prompt_tokens, ended.input_length);
     stats_.hit_tokens += ended.hit_tokens;
     stats_.requests_with_hit += ended.hit_tokens > 0 ? 1 : 0;
     stats_.uncached_common_tokens += ended.uncached_common;

@@ -67,6 +67,7 @@ class Simulation {
   std::function<void()> after_step;
 
  private:
+  void turn_away(const TraceRequest& request);
   void submit(const TraceRequest& request, std::span<const TokenRun> prompt);
   void step();
   void sample();

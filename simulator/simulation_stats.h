@@ -67,8 +67,12 @@ struct SimulationStats {
   std::vector<ModelledRule> modelled;      ///< rules in play that no replay of a real engine covers; empty: replayed
   std::int64_t requests = 0;               ///< of the trace, however they ended
   std::int64_t refused = 0;                ///< RequestStatus::refused
+  std::int64_t too_long = 0;               ///< RequestStatus::too_long
+  std::int64_t cut_outputs = 0;            ///< would have generated beyond max_model_len, where the engine ends them
   std::int64_t stalled = 0;                ///< RequestStatus::stalled
+  std::int64_t taken_prompt_tokens = 0;    ///< of all requests that were not refused as too long, however they ended
   std::int64_t prompt_tokens = 0;          ///< of the requests that ended ok
+  std::int64_t longest_prompt_tokens = 0;  ///< of the requests that ended ok
   std::int64_t hit_tokens = 0;             ///< of the requests that ended ok, at their first admission
   std::int64_t requests_with_hit = 0;
   std::int64_t uncached_common_tokens = 0; ///< that attention alone matched

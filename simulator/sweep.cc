@@ -5,8 +5,10 @@
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "simulator/token_exact_bound.h"
@@ -35,7 +37,12 @@ class Pipeline {
 
   void run(std::int64_t threads) {
     std::vector<std::thread> others;
-    for (std::int64_t i = 1; i < threads; ++i) others.emplace_back([this] { work(); });
+    try {
+      others.reserve(static_cast<std::size_t>(threads));
+      for (std::int64_t i = 1; i < threads; ++i) others.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+      // The machine gives no more threads: those that run do it all.
+    }
     work();
     for (std::thread& other : others) other.join();
     if (error_) std::rethrow_exception(error_);
@@ -159,6 +166,21 @@ Consumer simulate(const CacheGeometry& geometry, const SimulationSpec& spec, boo
           .finish = [simulation, &result] { result = simulation->finish(); }};
 }
 
+/// One bound for all caches that take the same prompts.
+void add_token_exact(std::vector<Consumer>& consumers, const SweepSpec& spec, SweepResult& result) {
+  std::map<std::optional<std::int64_t>, std::vector<std::size_t>> of_length;
+  for (std::size_t i = 0; i < spec.simulations.size(); ++i)
+    of_length[spec.simulations[i].geometry.max_model_len].push_back(i);
+  for (const auto& [length, caches] : of_length) {
+    const auto exact = std::make_shared<TokenExactBound>(length);
+    consumers.push_back({.consume = [exact](const TraceBatch& batch) { exact->consume(batch); },
+                         .finish = [exact, &result, positions = caches] {
+                           for (const std::size_t at : positions)
+                             result.token_exact_hit_tokens[at] = exact->hit_tokens();
+                         }});
+  }
+}
+
 }  // namespace
 
 SweepResult run_sweep(TraceSource& trace, const SweepSpec& spec) {
@@ -168,6 +190,7 @@ SweepResult run_sweep(TraceSource& trace, const SweepSpec& spec) {
   SweepResult result;
   result.stats.resize(count);
   if (spec.upper_bounds) result.unlimited.resize(count);
+  if (spec.upper_bounds) result.token_exact_hit_tokens.resize(count);
   std::vector<Consumer> consumers;
   for (std::size_t i = 0; i < count; ++i) {
     const SimulationSpec& one = spec.simulations[i];
@@ -177,10 +200,7 @@ SweepResult run_sweep(TraceSource& trace, const SweepSpec& spec) {
     unlimited.unlimited_pool = true;
     consumers.push_back(simulate(unlimited, one, false, result.unlimited[i]));
   }
-  const auto exact = std::make_shared<TokenExactBound>();
-  if (spec.upper_bounds)
-    consumers.push_back({.consume = [exact](const TraceBatch& batch) { exact->consume(batch); },
-                         .finish = [exact, &result] { result.token_exact_hit_tokens = exact->hit_tokens(); }});
+  if (spec.upper_bounds) add_token_exact(consumers, spec, result);
   consumers.push_back({.consume =
                            [&result](const TraceBatch& batch) {
                              result.requests += std::ssize(batch.requests);

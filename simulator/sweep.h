@@ -46,7 +46,7 @@ struct SweepSpec {
 struct SweepResult {
   std::vector<SimulationStats> stats;
   std::vector<SimulationStats> unlimited;  ///< the same with an unlimited pool; empty unless asked for
-  std::optional<std::int64_t> token_exact_hit_tokens;
+  std::vector<std::int64_t> token_exact_hit_tokens;  ///< of the same prompts, by any prefix; empty unless asked for
   std::int64_t prompt_tokens = 0;          ///< of the whole trace
   std::int64_t requests = 0;               ///< of the whole trace
 };

@@ -15,7 +15,10 @@ namespace hybridkv {
 namespace {
 
 constexpr std::size_t batch_requests = 2048;
-constexpr std::int64_t longest_prompt = std::int64_t{1} << 30;
+constexpr std::int64_t most_texts = 10'000'000;  // system prompts or documents: each is kept
+constexpr std::int64_t most_documents = 100'000;  // behind one question
+constexpr double longest_pause_seconds = 1e9;
+constexpr double largest_skew = 100;
 
 /// Random numbers that are the same with every standard library.
 class Random {
@@ -101,6 +104,13 @@ void check(const Distribution& d, const char* field) {
   check(d.kind != Distribution::Kind::uniform || d.a <= d.b, field, fmt::format("{} .. {} is no range", d.a, d.b));
 }
 
+/// The largest number that is drawn as a rule: of a distribution with a tail its mean or median, as its `most` only
+/// cuts the tail.
+double typical_most(const Distribution& d) {
+  const double most = d.kind == Distribution::Kind::uniform ? d.b : d.a;
+  return std::clamp(most, static_cast<double>(d.least), static_cast<double>(d.most));
+}
+
 void validate(const SyntheticTraceSpec& spec) {
   const auto at_least = [](double value, double least, const char* field) {
     check(std::isfinite(value) && value >= least, field, fmt::format("must be at least {}, is {}", least, value));
@@ -117,8 +127,16 @@ void validate(const SyntheticTraceSpec& spec) {
   at_least(spec.chat_pause_seconds, 0, "chat_pause_seconds");
   at_least(spec.agent_pause_seconds, 0, "agent_pause_seconds");
   at_least(static_cast<double>(spec.max_prompt_tokens), 1, "max_prompt_tokens");
-  check(spec.max_prompt_tokens <= longest_prompt, "max_prompt_tokens",
-        fmt::format("must be at most {}, is {}", longest_prompt, spec.max_prompt_tokens));
+  const auto at_most = [](auto value, auto most, const char* field) {
+    check(value <= most, field, fmt::format("must be at most {}, is {}", most, value));
+  };
+  at_most(spec.num_system_prompts, most_texts, "num_system_prompts");
+  at_most(spec.num_documents, most_texts, "num_documents");
+  at_most(spec.popularity_skew, largest_skew, "popularity_skew");
+  at_most(spec.chat_pause_seconds, longest_pause_seconds, "chat_pause_seconds");
+  at_most(spec.agent_pause_seconds, longest_pause_seconds, "agent_pause_seconds");
+  at_most(spec.max_prompt_tokens, longest_made_up_prompt, "max_prompt_tokens");
+  at_most(typical_most(spec.documents_per_question), static_cast<double>(most_documents), "documents_per_question");
   check(spec.system_tokens, "system_tokens");
   check(spec.agent_system_tokens, "agent_system_tokens");
   check(spec.chat_turns, "chat_turns");
@@ -221,7 +239,10 @@ class SyntheticTrace::Generator {
       session.kind = SessionKind::retrieval;
       session.turns_left = 1;
       append_text(session, retrieval_systems_);
-      for (std::int64_t i = random_.draw(spec_.documents_per_question); i > 0; --i) append_text(session, documents_);
+      // Beyond the longest prompt, where the session is cut, further documents change nothing.
+      for (std::int64_t i = random_.draw(spec_.documents_per_question);
+           i > 0 && session.tokens() <= spec_.max_prompt_tokens; --i)
+        append_text(session, documents_);
     }
     return slot;
   }

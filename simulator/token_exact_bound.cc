@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "simulator/cache_geometry.h"
+
 namespace hybridkv {
 
 TokenExactBound::Entry& TokenExactBound::entry(std::uint64_t chain) {
@@ -40,8 +42,11 @@ std::int64_t TokenExactBound::match(std::span<const TokenRun> prompt) {
 
 void TokenExactBound::consume(const TraceBatch& batch) {
   for (const TraceRequest& request : batch.requests) {
+    if (refused_for_length(request.input_length, max_model_len_)) continue;
     prompt_tokens_ += request.input_length;
-    hit_tokens_ += match(batch.prompt(request));
+    const std::int64_t hit = match(batch.prompt(request));
+    hit_tokens_ += hit;
+    longest_hit_ = std::max(longest_hit_, hit);
   }
 }
 

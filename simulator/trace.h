@@ -8,6 +8,9 @@
 
 namespace hybridkv {
 
+/// Longest prompt of a trace that is made up or written out, tokens: far beyond any model, small enough to be replayed.
+inline constexpr std::int64_t longest_made_up_prompt = std::int64_t{1} << 30;
+
 /// One request of a trace. Its prompt is a list of token runs in the batch it came with.
 struct TraceRequest {
   std::int64_t index = 0;          ///< position in the trace, from 0

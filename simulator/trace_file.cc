@@ -5,9 +5,12 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <new>
 
+#include "layout/bytes_text.h"
 #include "layout/checked.h"
 #include "layout/error.h"
+#include "simulator/input_file.h"
 #include "simulator/line_reader.h"
 
 namespace hybridkv {
@@ -62,7 +65,9 @@ struct TraceFile::Parser {
   // Appends one request to the batch, or nothing at all where it throws.
   void parse(std::string_view line, std::optional<TraceForm>& form, std::int64_t index, TraceBatch& batch) {
     element object;
-    if (const auto error = json.parse(line.data(), line.size(), false).get(object))
+    const auto error = json.parse(line.data(), line.size(), false).get(object);
+    if (error == simdjson::MEMALLOC) throw std::bad_alloc();
+    if (error != simdjson::SUCCESS)
       throw DamagedLine{fmt::format("no JSON object: {}", simdjson::error_message(error))};
     if (!object.is_object()) throw DamagedLine{"no JSON object"};
     if (!form) form = object["chat_id"].error() ? TraceForm::mooncake : TraceForm::qwen;
@@ -121,10 +126,13 @@ bool TraceFile::next(TraceBatch& batch) {
   while (batch.requests.size() < batch_requests && batch.runs.size() < batch_runs) {
     if (spec_.max_requests && requests_ >= *spec_.max_requests) break;
     const std::optional<std::string_view> line = parser_->lines.next();
-    if (!line) break;
+    if (!line) {
+      require_requests();
+      break;
+    }
     if (line->find_first_not_of(" \t\r") == std::string_view::npos) continue;
     const auto place = [&](const std::string& what) {
-      return fmt::format("{}:{}: {}", spec_.path, parser_->lines.line_number(), what);
+      return fmt::format("{}:{}: {}", input_name(spec_.path), parser_->lines.line_number(), what);
     };
     try {
       parser_->parse(*line, spec_.form, requests_, batch);
@@ -132,11 +140,20 @@ bool TraceFile::next(TraceBatch& batch) {
     } catch (const DamagedLine& damaged) {
       if (!spec_.skip_bad_lines) throw InputError(place(damaged.what + "; skip such lines with --skip-bad-lines"));
       ++bad_lines_;
+    } catch (const std::bad_alloc&) {
+      throw ResourceError(place(fmt::format("the line has {}, which are too many for the memory there is",
+                                            bytes_text(std::ssize(*line)))));
     } catch (const InputError& contradiction) {
       throw InputError(place(contradiction.what()));
     }
   }
   return !batch.requests.empty();
+}
+
+void TraceFile::require_requests() const {
+  if (requests_ > 0) return;
+  const std::string skipped = bad_lines_ > 0 ? fmt::format("; {} damaged lines were skipped", bad_lines_) : "";
+  throw InputError(fmt::format("{}: the trace holds no request{}", input_name(spec_.path), skipped));
 }
 
 TraceProgress TraceFile::progress() const {

@@ -22,7 +22,7 @@ std::int64_t id_tokens(TraceForm form);
 
 /// A trace file as the user names it.
 struct TraceFileSpec {
-  std::string path;
+  std::string path;                         ///< "-": standard input
   std::optional<TraceForm> form;            ///< default: qwen where the first request has a chat_id, else mooncake
   bool skip_bad_lines = false;              ///< count damaged lines instead of stopping at the first
   std::optional<std::int64_t> max_requests; ///< read only the first ones
@@ -34,14 +34,16 @@ class TraceFile : public TraceSource {
   /// Throws InputError where the file cannot be opened, ProgramError where zstd is needed and missing.
   explicit TraceFile(TraceFileSpec spec);
   ~TraceFile() override;
-  /// Throws InputError with path and line for a damaged line (unless they are skipped) and always for a line that
-  /// contradicts itself: an id count that does not fit input_length.
+  /// Throws InputError with path and line for a damaged line (unless they are skipped), always for a line that
+  /// contradicts itself (an id count that does not fit input_length), and for a file without any request; ResourceError
+  /// for a line that does not fit the memory.
   bool next(TraceBatch& batch) override;
   TraceProgress progress() const override;
   std::int64_t bad_lines() const { return bad_lines_; }
 
  private:
   struct Parser;
+  void require_requests() const;
 
   TraceFileSpec spec_;
   std::unique_ptr<Parser> parser_;

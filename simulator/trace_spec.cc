@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "layout/checked.h"
+#include "simulator/input_file.h"
+
 namespace hybridkv {
 
 std::unique_ptr<TraceSource> open_trace(const TraceSpec& spec) {
@@ -17,10 +20,13 @@ std::unique_ptr<TraceSource> open_trace(const TraceSpec& spec) {
 }
 
 std::string describe(const TraceSpec& spec) {
-  if (!spec.file.empty()) return spec.file.substr(spec.file.find_last_of('/') + 1);
-  if (!spec.prompts.empty())
-    return spec.prompts.size() == 1 ? "a prompt written out"
-                                    : fmt::format("{} prompts written out", spec.prompts.size());
+  if (!spec.file.empty()) return input_name(spec.file.substr(spec.file.find_last_of('/') + 1));
+  if (!spec.prompts.empty()) {
+    Checked prompts = 0;
+    for (const PromptSpec& prompt : spec.prompts) prompts += prompt.variants;
+    const std::int64_t count = prompts;
+    return count == 1 ? "a prompt written out" : fmt::format("{} prompts written out", count);
+  }
   return fmt::format("a made-up trace of chats, agent loops and questions over documents, seed {}",
                      spec.synthetic.seed);
 }

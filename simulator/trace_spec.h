@@ -15,7 +15,7 @@ namespace hybridkv {
 
 /// Which trace to replay: a file, prompts written out, or, without either, a made-up one.
 struct TraceSpec {
-  std::string file;                      ///< path; empty: no file
+  std::string file;                      ///< path, "-" for standard input; empty: no file
   std::optional<TraceForm> form;         ///< of the file; default: by its first request
   bool skip_bad_lines = false;           ///< of the file
   std::vector<PromptSpec> prompts;       ///< empty: none

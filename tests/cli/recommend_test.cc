@@ -54,7 +54,9 @@ void require_same_numbers(const std::string& arguments) {
   CHECK(pick["match_unit_tokens"] == cache["match_unit_tokens"]);
   CHECK(pick["evictions"] == cache["evictions"]);
   CHECK(pick["copied_states"] == cache["copied_states"]);
-  CHECK(result["workload"]["prompt_tokens"] == simulated["prompt_tokens"]);
+  CHECK(result["workload"]["requests"] == simulated["requests"]);
+  CHECK(result["workload"]["too_long_requests"] == cache["too_long"]);
+  CHECK(result["workload"]["prompt_tokens"] == cache["prompt_tokens"]);
   CHECK(pick["reprefilled_tokens"].get<std::int64_t>() ==
         cache["token_exact_hit_tokens"].get<std::int64_t>() - cache["hit_tokens"].get<std::int64_t>() +
             cache["reprefilled_tokens"].get<std::int64_t>());
@@ -101,7 +103,7 @@ TEST_CASE("golden: 370-token prompts: the default can never hit, and what would"
   const json result = json_of("recommend qwen3.5-397b --prompt-tokens 370");
   const std::string text = result["reasons"]["never_hits"].dump();
   CAPTURE(text);
-  CHECK(contains(text, "The default block of 2,096 tokens can never hit on this workload: its longest prompt has 370"));
+  CHECK(contains(text, "The default block of 2,096 tokens can never hit on this trace: its longest prompt has 370"));
   CHECK(contains(text, "N = 6, mode align, block 352: 105,248 of 111,000 prompt tokens hit (94.82 %)"));
   CHECK(contains(text, "N = 1, mode align, block 2,096, match unit 16: 110,032 of 111,000 prompt tokens hit"));
   CHECK(contains(result["settings"].dump(), "--prefix-match-unit 16"));

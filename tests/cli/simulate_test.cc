@@ -97,7 +97,7 @@ TEST_CASE("edge: lists make a product, drivers say what is modelled") {
   CHECK(json_of("--block-size 256,512 --num-blocks 500,1000 --mode align,all --state-groups 1 --requests 50")
             .at("caches").size() == 8);
   const ProgramRun replayed = run_program("simulate --block-size 528 --num-blocks 9000 --state-groups 1 --requests 50");
-  CHECK(contains(replayed.output, "Every rule in play is one that replays of a real engine cover"));
+  CHECK(contains(replayed.output, "All of this follows rules that were checked against a real engine"));
   const ProgramRun loop = run_program(
       "simulate --block-size 528 --num-blocks 9000 --state-groups 1 --requests 50 --driver open-loop");
   CHECK(contains(loop.output, "Modelled, not replayed from a real engine: decode"));

@@ -35,8 +35,7 @@ double number_at(const Table& table, std::size_t row, std::size_t column) {
 TEST_CASE("law: hit rates are those of the simulator, at the plan's own memory in both diagrams") {
   const PlotInputs inputs = small_traffic({5, 1});
   const Plot plot = plot_hit_rate(inputs);
-  SyntheticTraceSpec trace = inputs.trace.synthetic;
-  trace.max_prompt_tokens = 32768;
+  const SyntheticTraceSpec& trace = inputs.trace.synthetic;
   for (std::size_t i = 0; i < 2; ++i) {
     Simulation simulation(geometry_of(inputs.set.plans[i], inputs.engine));
     SyntheticTrace source(trace);

@@ -33,7 +33,7 @@ TEST_CASE("golden: a short trace is listed request by request, copies stand besi
   CHECK(contains(text, "small      16        1      40      32  80.0 %       1                       ok"));
   CHECK(contains(text, "small         1      40      32           32"));
   CHECK(contains(text, "small      32  40.00 %                      32  40.00 %              39  48.75 %"));
-  CHECK(contains(text, "Every rule in play is one that replays of a real engine cover"));
+  CHECK(contains(text, "All of this follows rules that were checked against a real engine"));
   CHECK(!contains(text, "Over time"));
   CHECK(!contains(text, "Waiting"));
 }
@@ -61,4 +61,18 @@ TEST_CASE("golden: JSON holds the counters, the series, the turns and the reques
   const DriverSpec open{.kind = DriverKind::open_loop, .cost = {.per_prefill_token = 1}};
   const nlohmann::json timed = nlohmann::json::parse(render_simulate(report_of(copies, open), Format::json));
   CHECK(timed.at("caches").at(0).at("first_token_mean_seconds").get<double>() > 0);
+}
+
+TEST_CASE("edge: nothing that simulate says is wider than 100 columns") {
+  const DriverSpec open{.kind = DriverKind::open_loop, .cost = {.per_prefill_token = 1e-5, .per_decode_step = 1e-3}};
+  SimulateReport report = report_of({.max_requests = 300}, open, true);
+  for (SimulationStats& stats : report.result.stats) stats.geometry.name = "N = 15, L = 131,072";
+  for (SimulationStats& stats : report.result.unlimited) stats.geometry.name = "N = 15, L = 131,072";
+  const std::string text = render_simulate(report, Format::table, {.width = 100});
+  std::size_t start = 0;
+  for (std::size_t end = 0; (end = text.find('\n', start)) != std::string::npos; start = end + 1) {
+    const std::string line = text.substr(start, end - start);
+    CAPTURE(line);
+    CHECK(line.size() <= 100);
+  }
 }

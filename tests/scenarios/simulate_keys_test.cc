@@ -62,8 +62,8 @@ TEST_CASE("golden: every key sets its field") {
 TEST_CASE("golden: prompts written out") {
   const SimulateRequest request = request_of(
       "  trace:\n    prompts:\n      - {tokens: 10, copies: 2}\n"
-      "      - {tokens: 20, shared_tokens: 5, shared_with: 1, output_tokens: 7}\n    max_requests: 2\n");
-  CHECK(request.trace.prompts == std::vector<PromptSpec>{{10, 2, 0, 1, 0}, {20, 1, 5, 1, 7}});
+      "      - {tokens: 20, shared_tokens: 5, shared_with: 1, output_tokens: 7, variants: 3}\n    max_requests: 2\n");
+  CHECK(request.trace.prompts == std::vector<PromptSpec>{{10, 2, 0, 1, 0, 1}, {20, 1, 5, 1, 7, 3}});
   CHECK(request.trace.max_requests == 2);
 }
 

@@ -53,8 +53,27 @@ TEST_CASE("edge: hidden states, whose block is their own, are refused by name") 
   const CachePlan plan = make_plan(testing::qwen35_397b(), spec, {.max_model_lens = {32768}});
   CHECK_THROWS_WITH_AS(geometry_of(plan, spec),
                        "engine.hidden_state_size: the simulator needs one block size for all groups, hidden states have "
-                       "262 tokens; simulate without them",
+                       "a block of 262 tokens and the others one of 2096; simulate without hidden states",
                        SpecError);
+}
+
+TEST_CASE("regression: hidden states with the block of all others are one more attention group") {
+  for (const CacheMode mode : {CacheMode::none, CacheMode::align, CacheMode::all}) {
+    EngineSpec spec = engine(mode);
+    spec.hidden_state_size = 256;  // 512 bytes a token, half of what attention takes
+    const CachePlan plan = make_plan(testing::qwen35_397b(), spec, {.max_model_lens = {32768}});
+    const CacheGeometry geometry = geometry_of(plan, spec);
+    CHECK(geometry.attention_groups == 2);
+    CHECK(geometry.num_blocks == plan.num_blocks);
+    for (const std::int64_t tokens : {1, 4000, 32768})
+      CHECK(request_block_ids(geometry, tokens) == request_block_ids(plan, tokens));
+  }
+}
+
+TEST_CASE("edge: a cache takes requests up to the longest of its plan's lengths") {
+  const EngineSpec spec = engine(CacheMode::align);
+  const CachePlan plan = make_plan(testing::qwen35_397b(), spec, {.max_model_lens = {4096, 32768, 1024}});
+  CHECK(geometry_of(plan, spec).max_model_len == 32768);
 }
 
 TEST_CASE("law: extra blocks of a request and auxiliary states count as in the plan") {

@@ -4,6 +4,7 @@
 
 #include "layout/error.h"
 #include "simulator/chain_hash.h"
+#include "simulator/simulation.h"
 #include "simulator/trace_spec.h"
 
 using namespace hybridkv;
@@ -57,6 +58,35 @@ TEST_CASE("edge: many copies come in batches, and only the first ones where that
   }
 }
 
+TEST_CASE("law: variants share what they are told to and nothing else, each in its copies") {
+  PromptListTrace trace({{.tokens = 10}, {.tokens = 12, .copies = 2, .shared_tokens = 4, .variants = 3},
+                         {.tokens = 9, .variants = 2}});
+  const auto keys = keys_of(trace, 1);
+  REQUIRE(keys.size() == 1 + 2 * 3 + 2);
+  for (std::size_t i = 1; i < 7; ++i) {
+    CHECK(keys[i].size() == 12);
+    CHECK(common(keys[0], keys[i]) == 4);
+    for (std::size_t j = 1; j < i; ++j) CHECK(common(keys[i], keys[j]) == ((i - 1) / 2 == (j - 1) / 2 ? 12 : 4));
+    CHECK(common(keys[7], keys[i]) == 0);
+  }
+  CHECK(common(keys[7], keys[8]) == 0);
+}
+
+TEST_CASE("law: variants are the same traffic as that many prompts of the list") {
+  TraceSpec compact{.prompts = {{.tokens = 37}, {.tokens = 37, .shared_tokens = 21, .variants = 39}}};
+  TraceSpec listed{.prompts = {{.tokens = 37}}};
+  for (int i = 0; i < 39; ++i) listed.prompts.push_back({.tokens = 37, .shared_tokens = 21});
+  const auto hits = [](const TraceSpec& spec) {
+    Simulation simulation({.block_size_tokens = 4, .num_blocks = 30, .state_groups = 1});
+    const auto source = open_trace(spec);
+    for (TraceBatch batch; source->next(batch);) simulation.consume(batch);
+    return simulation.finish();
+  };
+  CHECK(hits(compact).hit_tokens > 0);
+  CHECK(hits(compact) == hits(listed));
+  CHECK(describe(compact) == describe(listed));
+}
+
 TEST_CASE("edge: prompts that cannot be are refused with their number") {
   const auto refused = [](std::vector<PromptSpec> prompts, const char* path, const char* message) {
     try {
@@ -67,13 +97,19 @@ TEST_CASE("edge: prompts that cannot be are refused with their number") {
       CHECK(error.message() == message);
     }
   };
-  refused({{.tokens = 0}}, "prompts[0].tokens", "must be 1 to 1099511627776, is 0");
+  refused({{.tokens = 0}}, "prompts[0].tokens", "must be 1 to 1073741824, is 0");
+  refused({{.tokens = std::int64_t{1} << 31}}, "prompts[0].tokens", "must be 1 to 1073741824, is 2147483648");
   refused({{.tokens = 5}, {.tokens = 5, .copies = 0}}, "prompts[1].copies", "must be 1 to 1099511627776, is 0");
   refused({{.tokens = 5, .shared_tokens = 2}}, "prompts[0].shared_tokens",
           "prompt 1 can share tokens with an earlier one, not with prompt 1");
   refused({{.tokens = 5}, {.tokens = 5, .shared_tokens = 2, .shared_with = 2}}, "prompts[1].shared_with",
           "prompt 2 can share tokens with an earlier one, not with prompt 2");
   refused({{.tokens = 5}, {.tokens = 9, .shared_tokens = 6}}, "prompts[1].shared_tokens", "must be 0 to 5, is 6");
+  refused({{.tokens = 5}, {.tokens = 5, .variants = 0}}, "prompts[1].variants", "must be 1 to 2147483648, is 0");
+  refused({{.tokens = 5}, {.tokens = 5, .shared_tokens = 5, .variants = 3}}, "prompts[1].variants",
+          "3 prompts cannot differ where all 5 tokens are shared; take copies");
+  refused({{.tokens = 5, .copies = std::int64_t{1} << 40}, {.tokens = 6}}, "prompts[1].copies",
+          "more than 1099511627776 requests");
 }
 
 TEST_CASE("edge: a trace says what it is") {

@@ -231,7 +231,8 @@ TEST_CASE("edge: a default that cannot run is left out with its reason, others a
   spec.space.block_floors = {std::nullopt};
   const Recommendation result = recommend(spec);
   CHECK_FALSE(result.default_candidate);
-  CHECK(result.default_refused.find("2096") != std::string::npos);
+  REQUIRE(result.default_refused);
+  CHECK(std::string(result.default_refused->what()).find("2096") != std::string::npos);
   CHECK_FALSE(result.impossible.empty());
   CHECK(block_tokens(result.layout_of(result.candidates[result.pick])) <= 1024);
 }
@@ -271,4 +272,67 @@ TEST_CASE("law: without anything shared the pick is among the fewest bytes, and 
   REQUIRE(what_if->pick);
   CHECK(shared.layout_of(shared.candidates[*what_if->pick]).mode == CacheMode::none);
   CHECK(what_if->objectives.bytes_per_request == none.candidates[none.pick].objectives.bytes_per_request);
+}
+
+TEST_CASE("regression: a layout whose block no match unit divides cannot run, the others are compared") {
+  RecommendSpec spec = qwen_397b(copies_of_prompt(3000, 20));
+  spec.space = {.packs = {1, 3}, .block_floors = {std::nullopt}, .modes = {CacheMode::align},
+                .match_units = std::vector<std::int64_t>{64}};
+  const Recommendation result = recommend(spec);  // 64 divides 704, not 2096
+  REQUIRE(result.impossible.size() == 1);
+  CHECK(result.impossible[0].pack == 1);
+  CHECK(result.impossible[0].refusal.path() == "geometry.match_unit_tokens");
+  CHECK(result.layout_of(result.candidates[result.pick]).pack == 3);
+  CHECK(result.match_unit(result.candidates[result.pick]) == 64);
+  spec.space.match_units = std::vector<std::int64_t>{7};
+  CHECK_THROWS_WITH_AS(recommend(spec),
+                       "geometry.match_unit_tokens: none of 7 divides the block of 2096 tokens; these do, for example: "
+                       "16 (so for the first of 2 combinations searched, none of which can run)", SpecError);
+}
+
+TEST_CASE("regression: packs of more layers than the model has are refused") {
+  RecommendSpec spec = qwen_397b(copies_of_prompt(3000, 3));
+  for (const std::int64_t pack : {16, 99, 0}) {
+    spec.space.packs = {1, pack};
+    CHECK_THROWS_WITH_AS(recommend(spec), doctest::Contains("has 15 attention layers to pack; take 1 to 15"), SpecError);
+  }
+  spec.space.packs = {15};
+  CHECK(recommend(spec).layouts.front().pack == 15);
+}
+
+TEST_CASE("law: beside a pick that packs stands the best of N = 1, picked by the same rule") {
+  RecommendSpec spec = qwen_397b(copies_of_prompt(3000, 20));
+  spec.space.modes = {CacheMode::align};
+  for (const SearchKind kind : {SearchKind::exhaustive, SearchKind::refined}) {
+    spec.search = kind;
+    spec.space.packs = {1, 3, 5};
+    const Recommendation all = recommend(spec);
+    REQUIRE(all.layout_of(all.candidates[all.pick]).pack > 1);
+    REQUIRE(all.unpacked_pick);
+    spec.space.packs = {1};
+    const Recommendation alone = recommend(spec);
+    CHECK_FALSE(alone.unpacked_pick);  // that is the pick
+    CHECK(all.candidates[*all.unpacked_pick].objectives == alone.candidates[alone.pick].objectives);
+    spec.space.packs = {3, 5};
+    CHECK_FALSE(recommend(spec).unpacked_pick);
+  }
+}
+
+TEST_CASE("edge: requests that the engine refuses for their length are counted and left out") {
+  RecommendSpec spec = qwen_397b({.prompts = {{.tokens = 3000, .copies = 4}, {.tokens = 8192, .copies = 2}}});
+  spec.space = {.packs = {1, 3}, .block_floors = {std::nullopt}, .modes = {CacheMode::align}};
+  spec.limits.max_model_lens = {8192};
+  spec.at_length = 32768;  // what is compared changes nothing of what is refused
+  const Recommendation result = recommend(spec);
+  CHECK(result.max_model_len == 8192);
+  CHECK(result.workload.requests == 6);
+  CHECK(result.workload.too_long_requests == 2);
+  CHECK(result.workload.prompt_tokens == 4 * 3000);
+  CHECK(result.workload.repeated_tokens == 3 * 2999);
+  for (const Candidate& candidate : result.candidates) CHECK(candidate.prompt_tokens == 4 * 3000);
+  spec.limits.max_model_lens = {8193};
+  CHECK(recommend(spec).workload.too_long_requests == 0);
+  spec.limits.max_model_lens = {3000};
+  CHECK_THROWS_WITH_AS(recommend(spec), doctest::Contains("limits.max_model_len: 3000 tokens: an engine refuses all 6"),
+                       SpecError);
 }

@@ -130,4 +130,21 @@ TEST_CASE("edge: unusable specs are refused with the field") {
   CHECK(field({.popularity_skew = std::nan("")}) == "trace.popularity_skew");
   CHECK(field({.user_tokens = {Distribution::Kind::uniform, 5, 3}}) == "trace.user_tokens");
   CHECK(field({.tool_tokens = {Distribution::Kind::constant, 5, 0, 7, 6}}) == "trace.tool_tokens");
+  CHECK(field({.documents_per_question = {Distribution::Kind::constant, 1e9}}) == "trace.documents_per_question");
+  CHECK(field({.documents_per_question = {Distribution::Kind::uniform, 1, 1e6}}) == "trace.documents_per_question");
+  CHECK(field({.documents_per_question = {Distribution::Kind::lognormal, 1e6, 1}}) == "trace.documents_per_question");
+  CHECK(field({.num_documents = 1'000'000'000'000}) == "trace.num_documents");
+  CHECK(field({.num_system_prompts = 1'000'000'000'000}) == "trace.num_system_prompts");
+  CHECK(field({.chat_pause_seconds = 1e300}) == "trace.chat_pause_seconds");
+}
+
+TEST_CASE("regression: a tail of the documents is cut at the longest prompt before it is made") {
+  // The median is 3, but every tenth question or so asks for more documents than any memory holds.
+  SyntheticTraceSpec spec{.num_requests = 300, .chat_weight = 0, .agent_weight = 0, .max_prompt_tokens = 4096};
+  spec.documents_per_question = {Distribution::Kind::lognormal, 3, 20};
+  SyntheticTrace trace(spec);
+  std::int64_t longest = 0;
+  for (TraceBatch batch; trace.next(batch);)
+    for (const TraceRequest& request : batch.requests) longest = std::max(longest, request.input_length);
+  CHECK(longest == 4096);
 }

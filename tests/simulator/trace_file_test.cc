@@ -168,8 +168,11 @@ TEST_CASE("edge: empty lines, a missing last line end, CRLF and long lines are f
   const TraceBatch batch = read_all({.path = file.path()});
   REQUIRE(batch.requests.size() == 3);
   CHECK(batch.requests[1].num_runs == 100000);
-  const TemporaryFile empty("");
-  CHECK(read_all({.path = empty.path()}).requests.empty());
+}
+
+TEST_CASE("regression: a trace without a request is refused, whatever it holds else") {
+  for (const std::string content : {"", "\n\n  \r\n"}) CHECK(message_for(content) == ": the trace holds no request");
+  CHECK(message_for("nothing\n{}\n", true) == ": the trace holds no request; 2 damaged lines were skipped");
 }
 
 TEST_CASE("edge: a form may be demanded, and reading may stop early") {

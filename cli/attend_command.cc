@@ -1,7 +1,10 @@
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <limits>
 #include <map>
 #include <memory>
+#include <system_error>
 
 #include "attention/unified.h"
 #include "cli/commands.h"
@@ -24,11 +27,10 @@ struct AttendOptions {
 };
 
 template <class Real>
-AttendReport attend(const AttentionCase& batch, const AttendOptions& options) {
+AttendReport attend(const AttentionCase& batch, const AttendOptions& options, AttentionOutputFiles& files) {
   const UnifiedResult<Real> result = unified_attention<Real>(batch.inputs, options.unified);
-  const std::string folder = options.output_folder.empty() ? options.folder : options.output_folder;
-  write_attention_output(folder, batch.inputs, result.output);
-  return {.folder = folder,
+  write_attention_output(files, batch.inputs, result.output);
+  return {.folder = options.output_folder.empty() ? options.folder : options.output_folder,
           .requests = batch.inputs.metadata.num_reqs,
           .query_tokens = batch.inputs.num_tokens(),
           .shared_blocks = static_cast<std::int64_t>(result.blocks.shared.size()),
@@ -50,11 +52,17 @@ void add_choice(CLI::App& command, const char* flag, const std::map<std::string,
 }
 
 int run_attend(const AttendOptions& options) {
-  if (!options.output_folder.empty() && !std::filesystem::is_directory(options.output_folder))
-    throw InputError(options.output_folder + ": no such folder to write out.npy and lse.npy to");
+  const std::filesystem::path folder = options.output_folder.empty() ? options.folder : options.output_folder;
+  std::error_code error;
+  const auto status = std::filesystem::status(folder, error);
+  if (!options.output_folder.empty() && !std::filesystem::is_directory(status))
+    throw InputError(fmt::format("{}: no such folder to write out.npy and lse.npy to{}", folder.string(),
+                                 status.type() == std::filesystem::file_type::none ? ": " + error.message() : ""));
   const AttentionCase batch = load_attention_case(options.folder);
+  for (const char* output : {"out.npy", "lse.npy"}) refuse_overwriting(folder / output, input_files(options.folder));
+  AttentionOutputFiles files(folder);
   const AttendReport report =
-      options.precision == "fp64" ? attend<double>(batch, options) : attend<float>(batch, options);
+      options.precision == "fp64" ? attend<double>(batch, options, files) : attend<float>(batch, options, files);
   write_output(render_attend(report, options.output.format(), options.output.style()));
   return exit_fine;
 }

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
@@ -10,6 +11,8 @@
 #include "cli/values.h"
 #include "layout/dtype.h"
 #include "layout/error.h"
+#include "layout/output_file.h"
+#include "layout/printable.h"
 #include "scenarios/model_import.h"
 
 namespace hybridkv {
@@ -25,16 +28,20 @@ struct ImportOptions {
 };
 
 int run_import(const ImportOptions& options) {
-  if (!options.output.empty() && !options.overwrite && std::filesystem::exists(options.output))
+  const bool to_file = !options.output.empty() && options.output != "-";
+  std::error_code error;
+  if (to_file && !options.overwrite && std::filesystem::is_regular_file(options.output, error))
     throw InputError(options.output + ": exists already; take another name, or --force to overwrite it");
+  if (to_file) refuse_overwriting(options.output, {options.config});
   const ImportedModel imported = import_model(options.config, options.name, parse_dtype(options.dtype));
   show_notes(imported.notes);
-  if (options.output.empty()) {
+  if (!to_file) {
     write_output(imported.yaml);
     return exit_fine;
   }
   write_file(options.output, imported.yaml);
-  write_output(fmt::format("{}: {}, {} layers\n", options.output, imported.model.name, imported.model.layers.size()));
+  write_output(fmt::format("{}: {}, {} layers\n", printable(options.output), printable(imported.model.name),
+                           imported.model.layers.size()));
   return exit_fine;
 }
 

@@ -1,16 +1,18 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <csignal>
-#include <cstdio>
 #include <memory>
 #include <new>
+#include <sstream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/help_format.h"
+#include "cli/output.h"
+#include "cli/process.h"
 #include "cli/usage.h"
 #include "layout/error.h"
 
@@ -21,7 +23,7 @@ using namespace hybridkv;
 /// Runs a command and turns what it throws into a message and an exit code.
 int run(const CommandAction& action) {
   const auto report = [](const std::string& message, ExitCode code) {
-    fmt::print(stderr, "hybridkv: {}\n", message);
+    write_message("hybridkv: " + message);
     return static_cast<int>(code);
   };
   try {
@@ -34,6 +36,9 @@ int run(const CommandAction& action) {
     return report(error.what(), exit_bad_input);
   } catch (const std::bad_alloc&) {
     return report("not enough memory for this request", exit_no_resources);
+  } catch (const std::system_error& error) {
+    // What the system refuses is for the user to know, and no bug: threads, files, folders.
+    return report(fmt::format("the system refuses: {}", error.what()), exit_no_resources);
   } catch (const std::exception& error) {
     return report(fmt::format("internal error, please report it: {}", error.what()), exit_internal);
   }
@@ -42,8 +47,7 @@ int run(const CommandAction& action) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // A reader that closes the pipe (head, less) ends the output, not the program.
-  std::signal(SIGPIPE, SIG_IGN);
+  prepare_process();
   CLI::App app{"Plan, verify and measure KV-cache layouts of hybrid Mamba/attention models", "hybridkv"};
   app.set_version_flag("--version", "hybridkv " HYBRIDKV_VERSION, "print the version and exit");
   app.set_help_flag("--help,-h", "print this help and exit");
@@ -75,19 +79,24 @@ int main(int argc, char** argv) {
   add_import_command(app, action);
   const std::vector<std::string> words = command_words(argc, argv);
   if (words.empty()) {
-    fmt::print(stderr, "{}", first_steps());
+    write_message(first_steps());
     return exit_bad_input;
   }
   const auto refuse = [&](const std::string& problem) {
-    fmt::print(stderr, "hybridkv: {}\n{}\n", problem, help_advice(app, words));
+    write_message(fmt::format("hybridkv: {}\n{}", problem, help_advice(app, words)));
     return exit_bad_input;
   };
   if (const std::string problem = usage_problem(app, words); !problem.empty()) return refuse(problem);
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);
-    return refuse(error.what());
+    if (error.get_exit_code() != 0) return refuse(error.what());
+    std::ostringstream help;
+    app.exit(error, help, help);
+    action = [text = help.str()] {
+      write_output(text);
+      return exit_fine;
+    };
   }
   return run(action);
 }

@@ -6,9 +6,9 @@
 #include <functional>
 #include <map>
 #include <mutex>
-#include <thread>
 #include <utility>
-#include <vector>
+
+#include "layout/threads.h"
 
 namespace hybridkv {
 
@@ -32,8 +32,8 @@ class Run {
 
   void run() {
     {
-      std::vector<std::jthread> others;
-      for (std::int64_t i = 1; i < work_.threads; ++i) others.emplace_back([this] { run_thread(); });
+      const auto others =
+          start_threads(static_cast<std::size_t>(work_.threads - 1), [this](std::size_t) { run_thread(); });
       run_thread();
     }
     if (failure_) std::rethrow_exception(failure_);

@@ -14,6 +14,7 @@
 
 #include "cli/values.h"
 #include "layout/error.h"
+#include "layout/printable.h"
 
 namespace hybridkv {
 
@@ -46,22 +47,18 @@ void add_output_options(CLI::App& command, OutputOptions& options) {
   command.add_flag("--quiet,-q", options.quiet, "no progress on standard error");
 }
 
-void write_output(const std::string& text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
-  if (errno != EPIPE) throw ResourceError("standard output cannot be written");
+bool write_output_piece(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return true;
+  if (errno == EPIPE) return false;
+  // Whatever the reason: it is nothing that the scenario could cure.
+  throw ResourceError("standard output: cannot be written: " + std::generic_category().message(errno));
 }
 
-void write_file(const std::string& path, const std::string& text) {
-  const std::string unfinished = path + ".part";
-  std::ofstream stream(unfinished, std::ios::binary | std::ios::trunc);
-  stream << text;
-  stream.close();
-  std::error_code error;
-  if (stream) std::filesystem::rename(unfinished, path, error);
-  if (stream && !error) return;
-  std::error_code ignored;
-  std::filesystem::remove(unfinished, ignored);
-  throw ResourceError(path + ": cannot be written" + (error ? ": " + error.message() : ""));
+void write_output(const std::string& text) { write_output_piece(text); }
+
+void write_message(std::string_view text) {
+  const std::string line = printable_lines(text) + "\n";
+  std::fputs(line.c_str(), stderr);
 }
 
 }  // namespace hybridkv

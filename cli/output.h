@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <string_view>
 
 #include "report/format.h"
 
@@ -28,8 +29,11 @@ void add_output_options(CLI::App& command, OutputOptions& options);
 /// Throws ResourceError where it cannot be written; a closed pipe is no error.
 void write_output(const std::string& text);
 
-/// Writes a file as a whole: under another name first, so that a failure leaves what was there.
-/// Throws ResourceError where it cannot be written.
-void write_file(const std::string& path, const std::string& text);
+/// The same piece by piece; false where nobody reads any more, so that what is left to do would be for nobody.
+bool write_output_piece(std::string_view text);
+
+/// Writes a message to standard error, with a line feed. Text of the user's in it cannot drive the terminal; a
+/// standard error that cannot be written to is no reason to fail.
+void write_message(std::string_view text);
 
 }  // namespace hybridkv

@@ -13,6 +13,8 @@
 #include "cli/scenario_options.h"
 #include "cli/values.h"
 #include "layout/error.h"
+#include "layout/output_folder.h"
+#include "layout/printable.h"
 #include "report/plot_files.h"
 #include "report/plot_kinds.h"
 #include "scenarios/suggest.h"
@@ -63,6 +65,7 @@ int run_plot(PlotOptions options) {
   const std::vector<PlotKind> kinds = kinds_of(options.kinds);
   const Scenario scenario = read_scenario(options.scenario);
   const PlotInputs inputs = plot_inputs(scenario);
+  const OutputFolder folder(options.folder);
   std::vector<Plot> plots;
   {
     Progress progress(options.quiet);
@@ -74,14 +77,16 @@ int run_plot(PlotOptions options) {
       } catch (const SpecError& error) {
         // Who asks for everything gets what there is.
         if (!options.kinds.empty()) throw located(error, scenario);
-        fmt::print(stderr, "hybridkv: {} is left out: {}\n", all_plot_kinds()[static_cast<std::size_t>(kinds[i])].name,
-                   error.what());
+        write_message(fmt::format("hybridkv: {} is left out: {}",
+                                  all_plot_kinds()[static_cast<std::size_t>(kinds[i])].name, error.what()));
       }
     }
   }
   const PictureSpec picture{*parse_picture_format(options.format), options.width};
   std::string listing;
-  for (const auto& path : draw_plots(plots, picture, options.folder)) listing += path.string() + "\n";
+  const DrawnPlots drawn = draw_plots(plots, picture, options.folder);
+  if (!drawn.missing.empty()) throw ProgramError(drawn.missing);
+  for (const auto& path : drawn.files) listing += printable(path.string()) + "\n";
   write_output(listing);
   return exit_fine;
 }

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace hybridkv {
@@ -22,6 +23,8 @@ class Progress {
   void bar(std::string_view what, std::int64_t done, std::int64_t total, std::string_view unit);
 
  private:
+  void show(const std::string& line);
+
   bool enabled_;
   bool shown_ = false;
   std::chrono::steady_clock::time_point start_;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <memory>
 
@@ -14,6 +13,9 @@
 #include "cli/scenario_options.h"
 #include "cli/verify_request.h"
 #include "layout/error.h"
+#include "layout/output_file.h"
+#include "layout/output_folder.h"
+#include "layout/printable.h"
 #include "report/html.h"
 #include "report/plot_files.h"
 #include "report/plot_kinds.h"
@@ -49,29 +51,20 @@ ReportPlots plots_of(const PlotInputs& inputs, Progress& progress) {
       auto& list = of_packs ? plots.of_packs : plots.of_all;
       list.insert(list.end(), std::make_move_iterator(made.begin()), std::make_move_iterator(made.end()));
     } catch (const SpecError& error) {
-      fmt::print(stderr, "hybridkv: {} is left out: {}\n", info.name, error.what());
+      write_message(fmt::format("hybridkv: {} is left out: {}", info.name, error.what()));
     }
   }
   return plots;
 }
 
-std::string content_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 /// Draws the plots and returns what was drawn; `missing` gets the message where a program is missing.
 std::vector<Picture> draw(const std::vector<Plot>& plots, const fs::path& folder, std::string& missing) {
-  for (const Plot& plot : plots) fs::remove(folder / "plots" / (plot.name + ".svg"));
-  try {
-    draw_plots(plots, {}, folder / "plots");
-  } catch (const ProgramError& error) {
-    missing = error.what();
-  }
+  DrawnPlots drawn = draw_plots(plots, {}, folder / "plots");
+  if (!drawn.missing.empty()) missing = drawn.missing;
   std::vector<Picture> pictures;
-  for (const Plot& plot : plots)
-    pictures.push_back({fmt::format("plots/{}.svg", plot.name), plot.title, plot.caption,
-                        content_of(folder / "plots" / (plot.name + ".svg"))});
+  for (std::size_t i = 0; i < plots.size(); ++i)
+    pictures.push_back({fmt::format("plots/{}.svg", plots[i].name), plots[i].title, plots[i].caption,
+                        std::move(drawn.pictures[i])});
   return pictures;
 }
 
@@ -106,24 +99,26 @@ int run_report(const ReportOptions& options) {
   report.planned = plot_inputs(scenario);
   report.commands = commands(options);
   const fs::path folder = options.folder;
+  const OutputFolder made(folder);
+  OutputFile html(folder / "report.html"), markdown(folder / "report.md");
   std::string missing;
   {
     Progress progress(options.quiet);
     const ReportPlots plots = plots_of(report.planned, progress);
     verify(report, scenario, options, progress);
-    std::error_code error;
-    fs::create_directories(folder, error);
-    if (!fs::is_directory(folder))
-      throw InputError(fmt::format("{}: is no folder and cannot be made one: {}", folder.string(), error.message()));
     const std::vector<Picture> of_packs = draw(plots.of_packs, folder, missing);
     for (std::size_t i = 0; i < of_packs.size(); ++i)
       report.pack_pictures.push_back({*plots.of_packs[i].pack, of_packs[i]});
     report.pictures = draw(plots.of_all, folder, missing);
   }
   const Document document = scenario_report(report);
-  write_file(folder / "report.html", render_html(document));
-  write_file(folder / "report.md", render_markdown(document));
-  write_output(fmt::format("{}\n{}\n", (folder / "report.html").string(), (folder / "report.md").string()));
+  html.append(render_html(document));
+  markdown.append(render_markdown(document));
+  html.complete();
+  markdown.complete();
+  html.finish();
+  markdown.finish();
+  write_output(fmt::format("{}\n{}\n", printable(html.path().string()), printable(markdown.path().string())));
   if (!missing.empty()) throw ProgramError(missing + "; the report is written without these pictures");
   const bool wrong = std::any_of(report.verified.begin(), report.verified.end(),
                                  [](const VerifyReport& run) { return !run.passed(); });

@@ -1,7 +1,10 @@
 #include "cli/scenario_options.h"
 
+#include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sstream>
+#include <system_error>
 
 #include <algorithm>
 #include <cstdio>

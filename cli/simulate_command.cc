@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
@@ -15,6 +16,7 @@
 #include "cli/trace_options.h"
 #include "cli/values.h"
 #include "layout/error.h"
+#include "layout/output_file.h"
 #include "report/human.h"
 #include "report/simulate_report.h"
 #include "scenarios/suggest.h"
@@ -140,27 +142,12 @@ Question planned_question(const SimulateOptions& options) {
   return question;
 }
 
-/// Rows of requests as they end, each written whole.
-class RequestRows {
- public:
-  explicit RequestRows(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "w")) {
-    if (!file_) throw InputError(fmt::format("--per-request {}: cannot be written; is there such a folder?", path));
-    std::setvbuf(file_, nullptr, _IOLBF, 1 << 16);
-    write(request_csv_header);
-  }
-  RequestRows(const RequestRows&) = delete;
-  RequestRows& operator=(const RequestRows&) = delete;
-  ~RequestRows() { std::fclose(file_); }
-
-  void write(std::string_view row) {
-    if (std::fprintf(file_, "%.*s\n", static_cast<int>(row.size()), row.data()) < 0)
-      throw ResourceError(path_ + ": cannot be written; is the disk full?");
-  }
-
- private:
-  std::string path_;
-  std::FILE* file_;
-};
+/// The files that a simulation reads.
+std::vector<std::string> inputs_of(const Scenario& scenario) {
+  std::vector<std::string> files = scenario.places.sources();
+  files.push_back(scenario.simulate.trace.file);
+  return files;
+}
 
 /// A trace this short is listed request by request.
 void list_requests(SimulateReport& report, SweepSpec& sweep) {
@@ -199,13 +186,15 @@ SimulateReport simulate(const SimulateOptions& options, const Question& question
   }
   list_requests(report, sweep);
   const std::unique_ptr<TraceSource> trace = open_trace(request.trace);
-  std::unique_ptr<RequestRows> rows;
+  std::optional<OutputFile> rows;
   if (!options.per_request.empty()) {
-    rows = std::make_unique<RequestRows>(options.per_request);
+    refuse_overwriting(options.per_request, inputs_of(question.scenario));
+    rows.emplace(options.per_request);
+    rows->append(fmt::format("{}\n", request_csv_header));
     auto& on_record = sweep.simulations.front().on_record;
     on_record = [&rows, list = on_record](const RequestRecord& record) {
       list(record);
-      rows->write(request_csv_row(record));
+      rows->append(request_csv_row(record) + "\n");
     };
   }
   {
@@ -220,6 +209,7 @@ SimulateReport simulate(const SimulateOptions& options, const Question& question
   }
   if (const auto* file = dynamic_cast<const TraceFile*>(trace.get())) report.bad_lines = file->bad_lines();
   find_repeats(report, request.trace);
+  if (rows) rows->finish();
   return report;
 }
 
@@ -276,7 +266,7 @@ void add_replay_options(CLI::App& command, SimulateOptions& options) {
 void add_result_options(CLI::App& command, SimulateOptions& options) {
   add_switch(command, options.scenario, "--upper-bounds", "simulate.upper_bounds", "true",
              "also with an unlimited pool, and matching token by token");
-  command.add_option("--per-request", options.per_request, "write a line of CSV for every request, as it ends")
+  command.add_option("--per-request", options.per_request, "write a line of CSV for every request, in the order they end")
       ->type_name("FILE");
 }
 

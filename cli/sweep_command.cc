@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -18,6 +19,7 @@
 #include "cli/trace_options.h"
 #include "cli/values.h"
 #include "layout/error.h"
+#include "layout/output_file.h"
 #include "report/human.h"
 #include "scenarios/sweep_axes.h"
 #include "simulator/byte_source.h"
@@ -45,9 +47,7 @@ struct SweepOptions {
 struct NobodyReads {};
 
 void write_rows_to_stdout(const std::string& text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
-  if (errno == EPIPE) throw NobodyReads();
-  throw ResourceError("standard output cannot be written");
+  if (!write_output_piece(text)) throw NobodyReads();
 }
 
 SweepFormat format_of(const SweepOptions& options) {
@@ -84,14 +84,16 @@ std::string trace_identity(const std::string& path) {
   return fmt::format("{} bytes {:016x}", bytes, hash);
 }
 
+/// The trace that the first point replays; empty where none is read.
+std::string trace_file(const SweepOptions& options, const ScenarioSweep& sweep) {
+  return options.simulate ? SweepReader(sweep).at(0).simulate.trace.file : std::string();
+}
+
 SweepRows rows_of(const SweepOptions& options, const ScenarioSweep& sweep) {
   SweepRowSpec spec{.axes = {}, .verified = options.verify, .simulated = options.simulate, .format = format_of(options),
                     .num_points = sweep.num_points(), .identity = "hybridkv " HYBRIDKV_VERSION "\n" + sweep.identity()};
   for (const SweepAxis& axis : sweep.axes()) spec.axes.push_back(axis.path);
-  if (options.simulate) {
-    SweepReader reader(sweep);
-    spec.identity += "\ntrace " + trace_identity(reader.at(0).simulate.trace.file);
-  }
+  if (options.simulate) spec.identity += "\ntrace " + trace_identity(trace_file(options, sweep));
   return SweepRows(std::move(spec));
 }
 
@@ -133,7 +135,7 @@ PointCounts sweep_shard(const SweepOptions& options, const ScenarioSweep& sweep,
   const std::int64_t num_points = shard.num_points(sweep.num_points());
   FinishedRows finished;
   if (file && options.resume) finished = finished_rows(*file, options.output, rows, shard);
-  if (file) file->continue_at(finished.bytes);
+  if (file) file->continue_at(finished.bytes, finished.torn_line);
   const auto write = [&](const std::string& text) { file ? file->append(text) : write_rows_to_stdout(text); };
   if (finished.bytes == 0) write(rows.heading());
 
@@ -160,12 +162,14 @@ PointCounts sweep_shard(const SweepOptions& options, const ScenarioSweep& sweep,
             counts += made.counts;
             progress.bar("sweep", counts.total() - finished.rows, remaining, "points");
           }});
+  if (file) file->finish();
   return counts;
 }
 
 int run_sweep_command(SweepOptions options) {
   apply_simple_traffic(options.scenario, options.traffic);
   const Shard shard = parse_shard(options.shard);
+  if (options.output == "-") options.output.clear();
   if (options.resume && options.output.empty()) throw InputError("--resume continues a file; name it with -o FILE");
   const ScenarioSweep sweep(scenario_file(options.scenario));
   show_notes(sweep.notes());
@@ -176,6 +180,8 @@ int run_sweep_command(SweepOptions options) {
   const SweepRows rows = rows_of(options, sweep);
   std::unique_ptr<RowFile> file;
   if (!options.output.empty()) {
+    refuse_overwriting(options.output,
+                       {options.scenario.scenario, options.scenario.model, trace_file(options, sweep)});
     file = std::make_unique<RowFile>(options.output);
     if (!options.resume && !file->is_empty())
       throw InputError(fmt::format("-o {}: holds rows already; continue them with --resume, or remove the file",
@@ -187,7 +193,7 @@ int run_sweep_command(SweepOptions options) {
   } catch (const NobodyReads&) {
     return exit_fine;
   }
-  if (!options.quiet) fmt::print(stderr, "hybridkv: {}\n", to_string(counts));
+  if (!options.quiet) write_message("hybridkv: " + to_string(counts));
   return counts.fault > 0 ? exit_fault_found : exit_fine;
 }
 

@@ -9,12 +9,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <fstream>
 #include <memory>
 #include <optional>
 
+#include "cli/row_reader.h"
 #include "layout/error.h"
+#include "layout/file_error.h"
+#include "layout/output_file.h"
 
 namespace hybridkv {
 
@@ -23,47 +24,46 @@ namespace {
 /// The rows of one file, one at a time.
 class ShardReader {
  public:
-  explicit ShardReader(std::string path) : path_(std::move(path)), file_(path_, std::ios::binary) {
-    if (!file_) throw InputError(fmt::format("{}: cannot be read: {}", path_, std::strerror(errno)));
+  explicit ShardReader(const std::string& path) : reader_(path) {
     next_line();
     if (at_end_) return;
     const auto format = format_of_first_line(line_);
-    if (!format) throw InputError(path_ + ":1: is no row of a sweep; merge takes files that `hybridkv sweep` wrote");
+    if (!format) fail("is no row of a sweep; merge takes files that `hybridkv sweep` wrote");
     format_ = *format;
     if (format_ == SweepFormat::csv) {
-      heading_ = line_ + "\n";
+      heading_ = line_;
       next_line();
     }
     read_start();
   }
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return reader_.name(); }
   std::optional<SweepFormat> format() const { return format_; }
   const std::string& heading() const { return heading_; }
   bool at_end() const { return at_end_; }
   /// Pre: not at_end().
   const RowStart& start() const { return start_; }
-  const std::string& line() const { return line_; }
+  /// With its line feed. Pre: not at_end().
+  std::string_view line() const { return line_; }
 
   void next() {
     const std::int64_t before = start_.point;
     next_line();
     read_start();
     if (!at_end_ && start_.point <= before)
-      throw InputError(fmt::format("{}:{}: point {} after point {}; rows stand in their order", path_, line_number_,
-                                   start_.point, before));
+      fail(fmt::format("point {} after point {}; rows stand in their order", start_.point, before));
   }
 
   [[noreturn]] void fail(const std::string& message) const {
-    throw InputError(fmt::format("{}:{}: {}", path_, line_number_, message));
+    throw InputError(fmt::format("{}:{}: {}", path(), reader_.line_number(), message));
   }
 
  private:
   void next_line() {
-    ++line_number_;
-    at_end_ = !std::getline(file_, line_);
-    if (file_.bad()) fail("cannot be read");
-    if (!at_end_ && file_.eof())
+    const auto line = reader_.next();
+    at_end_ = !line;
+    line_ = line.value_or(std::string_view());
+    if (at_end_ && !reader_.torn_line().empty())
       fail("the last line is torn: the sweep that wrote it was killed; let it end with --resume first");
   }
 
@@ -74,12 +74,10 @@ class ShardReader {
     start_ = *start;
   }
 
-  std::string path_;
-  std::ifstream file_;
+  RowReader reader_;
   std::optional<SweepFormat> format_;  // nothing: the file is empty
   std::string heading_;
-  std::string line_;
-  std::int64_t line_number_ = 0;
+  std::string_view line_;
   RowStart start_;
   bool at_end_ = false;
 };
@@ -121,61 +119,67 @@ Shard parse_shard(const std::string& text) {
 }
 
 RowFile::RowFile(std::string path) : path_(std::move(path)) {
-  file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (file_ < 0) throw InputError(fmt::format("-o {}: cannot be written: {}", path_, std::strerror(errno)));
+  const std::string shown = "-o " + path_;
+  struct stat info {};
+  const bool is_link = ::lstat(path_.c_str(), &info) == 0 && S_ISLNK(info.st_mode);
+  const bool existed = ::stat(path_.c_str(), &info) == 0;
+  if (existed) refuse_unwritable_kind(shown, info.st_mode);
+  is_regular_ = !existed || S_ISREG(info.st_mode);
+  file_ = ::open(path_.c_str(), (is_regular_ ? O_RDWR | O_CREAT : O_WRONLY) | O_CLOEXEC | O_NOCTTY, 0666);
+  if (file_ < 0) throw_file_error(shown, "cannot be written", errno);
+  is_new_ = !existed && !is_link;
   // Some file systems of clusters know no locks; there nothing keeps two sweeps apart.
-  if (::flock(file_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  if (!is_regular_ || ::flock(file_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
   ::close(file_);
-  throw InputError(fmt::format("-o {}: another sweep is writing it", path_));
+  throw InputError(fmt::format("{}: another sweep is writing it", shown));
 }
 
-RowFile::~RowFile() { ::close(file_); }
+RowFile::~RowFile() {
+  // What failed before its first byte leaves no file behind that was not there.
+  if (is_new_ && !is_kept_ && is_empty()) ::unlink(path_.c_str());
+  ::close(file_);
+}
 
 bool RowFile::is_empty() const {
   struct stat info {};
   return ::fstat(file_, &info) != 0 || info.st_size == 0;
 }
 
-void RowFile::read_lines(const std::function<void(std::string_view line)>& take) const {
-  std::string text;
-  std::string piece(std::size_t{1} << 20, '\0');
-  ::off_t offset = 0;
-  for (;;) {
-    const ::ssize_t count = ::pread(file_, piece.data(), piece.size(), offset);
-    if (count < 0) throw InputError(fmt::format("-o {}: cannot be read: {}", path_, std::strerror(errno)));
-    if (count == 0) return;
-    offset += count;
-    text.append(piece, 0, static_cast<std::size_t>(count));
-    std::size_t begin = 0;
-    for (std::size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1)
-      take(std::string_view(text).substr(begin, end + 1 - begin));
-    text.erase(0, begin);
-  }
+std::string RowFile::read_lines(const std::function<void(std::string_view line)>& take) const {
+  if (!is_regular_) throw InputError(fmt::format("-o {}: is no regular file; --resume continues files", path_));
+  RowReader reader(file_, "-o " + path_);
+  while (const auto line = reader.next()) take(*line);
+  return std::string(reader.torn_line());
 }
 
-void RowFile::continue_at(std::int64_t bytes) {
-  struct stat info {};
-  const bool is_longer = ::fstat(file_, &info) == 0 && info.st_size > bytes;
-  if ((is_longer && ::ftruncate(file_, bytes) != 0) || (bytes > 0 && ::lseek(file_, bytes, SEEK_SET) < 0))
-    throw ResourceError(fmt::format("-o {}: cannot be continued: {}", path_, std::strerror(errno)));
+void RowFile::continue_at(std::int64_t bytes, std::string torn_line) {
+  torn_line_ = std::move(torn_line);
+  if (is_regular_ && ::lseek(file_, bytes, SEEK_SET) < 0)
+    throw_file_error("-o " + path_, "cannot be continued", errno);
 }
 
 void RowFile::append(std::string_view text) {
-  while (!text.empty()) {
-    const ::ssize_t count = ::write(file_, text.data(), text.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0)
-      throw ResourceError(fmt::format("-o {}: cannot be written: {}; --resume goes on from the last whole row", path_,
-                                      std::strerror(errno)));
-    text.remove_prefix(static_cast<std::size_t>(count));
-  }
+  if (text.empty()) return;
+  if (!text.starts_with(torn_line_))
+    throw InputError(fmt::format("-o {}: after its whole rows stand {} bytes that this sweep did not write; nothing is "
+                                 "changed. --resume continues only what the same command began", path_,
+                                 torn_line_.size()));
+  torn_line_.clear();
+  write_all(file_, text, "-o " + path_);
+}
+
+void RowFile::finish() {
+  if (!torn_line_.empty())
+    throw InputError(fmt::format("-o {}: after its last row stand {} bytes that this sweep did not write; nothing is "
+                                 "changed", path_, torn_line_.size()));
+  is_kept_ = true;
 }
 
 FinishedRows finished_rows(const RowFile& file, const std::string& path, const SweepRows& rows, const Shard& shard) {
   FinishedRows finished;
   std::int64_t line_number = 0;
   const std::string heading = rows.heading();
-  file.read_lines([&](std::string_view line) {
+  finished.torn_line = file.read_lines([&](std::string_view line) {
     ++line_number;
     const auto fail = [&](const std::string& message) {
       throw InputError(fmt::format("{}:{}: {}; --resume continues only what the same command began", path, line_number,
@@ -225,7 +229,6 @@ PointCounts merge_rows(const std::vector<std::string>& paths, const std::functio
       holder->fail("is a row of another sweep");
     counts.add(holder->start().status);
     text += holder->line();
-    text += '\n';
     if (text.size() > (std::size_t{1} << 20)) {
       take(text);
       text.clear();

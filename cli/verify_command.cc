@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
 #include "cli/commands.h"
@@ -14,12 +13,14 @@
 #include "cli/scenario_options.h"
 #include "cli/verify_request.h"
 #include "layout/error.h"
+#include "layout/output_file.h"
 #include "report/forward_report.h"
 #include "report/json_text.h"
 #include "report/plan_json.h"
 #include "report/verify_report.h"
 #include "scenarios/model_library.h"
 #include "scenarios/suggest.h"
+#include "verify/export.h"
 #include "verify/plant.h"
 
 namespace hybridkv {
@@ -196,9 +197,7 @@ int verify_exit_code(const std::vector<VerifyReport>& reports, bool all_planted)
 }
 
 void write_plan(const PlanSet& plans, const std::string& folder) {
-  std::ofstream file(std::filesystem::path(folder) / "plan.json");
-  file << json_text(to_json(plans));
-  if (!file.flush()) throw ResourceError(folder + "/plan.json: cannot be written");
+  write_file(std::filesystem::path(folder) / "plan.json", json_text(to_json(plans)));
 }
 
 int run_verify(const VerifyOptions& options) {
@@ -212,6 +211,7 @@ int run_verify(const VerifyOptions& options) {
     throw InputError("--export writes one plan; choose its pack size with --pack N");
   if (!options.export_folder.empty() && faults.size() > 1)
     throw InputError("--export writes one verification; plant one fault at most with --inject FAULT");
+  if (!options.export_folder.empty()) check_export_folder(options.export_folder);
   const PlanSet plans = plan_scenario(scenario, packs);
   VerifySpec spec = verify_spec(scenario);
   spec.until_caught = plants_all(options.inject);

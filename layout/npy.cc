@@ -6,9 +6,9 @@
 #include <array>
 #include <bit>
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <optional>
+#include <system_error>
 
 #include "layout/checked.h"
 #include "layout/error.h"
@@ -42,6 +42,7 @@ const TypeInfo& info(NpyType type) {
 }
 
 constexpr std::string_view magic = "\x93NUMPY";
+constexpr std::size_t largest_header_bytes = std::size_t{1} << 20;  // NumPy itself stops at 10,000
 
 NpyType parse_descr(std::string_view descr) {
   for (const TypeInfo& candidate : type_infos)
@@ -56,18 +57,12 @@ NpyType parse_descr(std::string_view descr) {
   throw InputError(fmt::format("element type '{}' is not read; use one of {}", descr, known));
 }
 
-/// What the header of a file says.
-struct Header {
-  NpyType type = NpyType::float32;
-  std::vector<std::int64_t> shape;
-};
-
 /// Reads the header: the literal of a Python dictionary with the keys descr, fortran_order and shape.
 class HeaderParser {
  public:
   explicit HeaderParser(std::string_view text) : text_(text) {}
 
-  Header parse() {
+  NpyHeader parse() {
     std::optional<NpyType> type;
     std::optional<bool> fortran_order;
     std::optional<std::vector<std::int64_t>> shape;
@@ -88,7 +83,7 @@ class HeaderParser {
     if (position_ != text_.size()) fail("text after the dictionary");
     if (!type || !fortran_order || !shape) fail("one of the keys 'descr', 'fortran_order', 'shape' is missing");
     if (*fortran_order) throw InputError("the array is in Fortran order; save it in C order (numpy.ascontiguousarray)");
-    return {*type, *shape};
+    return {.source = {}, .type = *type, .shape = *shape};
   }
 
  private:
@@ -162,7 +157,7 @@ class HeaderParser {
 };
 
 /// Bytes of all elements. Throws InputError where they do not fit 64 bits.
-std::int64_t data_bytes(NpyType type, std::span<const std::int64_t> shape) {
+std::int64_t bytes_of(NpyType type, std::span<const std::int64_t> shape) {
   Checked bytes = element_bytes(type);
   for (const std::int64_t extent : shape) bytes *= extent;
   return bytes;
@@ -183,7 +178,8 @@ std::size_t little_endian(std::string_view bytes) {
   return value;
 }
 
-NpyArray read_array(std::istream& stream, std::int64_t file_bytes) {
+/// Reads up to the first element, and checks that the file is as long as its header says.
+NpyHeader read_header(std::istream& stream, std::int64_t file_bytes) {
   const std::string start = read_text(stream, magic.size() + 2, "start");
   if (!std::string_view(start).starts_with(magic)) throw InputError("not a .npy file: the magic \\x93NUMPY is missing");
   const int major = static_cast<unsigned char>(start[magic.size()]);
@@ -192,31 +188,66 @@ NpyArray read_array(std::istream& stream, std::int64_t file_bytes) {
     throw InputError(fmt::format("format version {}.{} is not read; use 1.0 or 2.0", major, minor));
   const std::size_t length_bytes = major == 1 ? 2 : 4;
   const std::size_t header_bytes = little_endian(read_text(stream, length_bytes, "header length"));
+  if (header_bytes > largest_header_bytes)
+    throw InputError(fmt::format("a header of {} bytes; at most {} are read", header_bytes, largest_header_bytes));
   const auto before_data = static_cast<std::int64_t>(start.size() + length_bytes + header_bytes);
   if (before_data > file_bytes)
     throw InputError(
         fmt::format("the header should end at byte {}, but the file has {} bytes", before_data, file_bytes));
-  const Header header = HeaderParser(read_text(stream, header_bytes, "header")).parse();
-
-  NpyArray array;
-  array.type = header.type;
-  array.shape = header.shape;
-  const std::int64_t expected = data_bytes(header.type, header.shape);
+  NpyHeader header = HeaderParser(read_text(stream, header_bytes, "header")).parse();
+  const std::int64_t expected = header.data_bytes();
   const std::int64_t present = file_bytes - before_data;
   if (present != expected)
     throw InputError(fmt::format("{} {} needs {} bytes, but {} bytes follow the header", to_string(header.type),
                                  shape_text(header.shape), expected, present));
+  return header;
+}
+
+NpyArray read_array(std::istream& stream, NpyHeader header) {
+  NpyArray array{std::move(header), {}};
+  const std::int64_t expected = array.data_bytes();
   array.bytes.resize(static_cast<std::size_t>(expected));
   stream.read(reinterpret_cast<char*>(array.bytes.data()), expected);
   if (stream.gcount() != expected)
     throw InputError(fmt::format("only {} of {} data bytes could be read", stream.gcount(), expected));
-  if (header.type == NpyType::boolean) {
+  if (array.type == NpyType::boolean) {
     const auto bad = std::find_if(array.bytes.begin(), array.bytes.end(), [](std::byte b) { return b > std::byte{1}; });
     if (bad != array.bytes.end())
       throw InputError(fmt::format("element {} is {}, a bool is 0 or 1", bad - array.bytes.begin(),
                                    std::to_integer<int>(*bad)));
   }
   return array;
+}
+
+/// An open file and its size.
+struct OpenFile {
+  std::ifstream stream;
+  std::int64_t bytes = 0;
+};
+
+OpenFile open_file(const std::filesystem::path& file) {
+  std::error_code error;
+  const auto status = std::filesystem::status(file, error);
+  if (status.type() == std::filesystem::file_type::not_found) throw InputError("no such file");
+  if (error) throw InputError("cannot be opened: " + error.message());
+  if (!std::filesystem::is_regular_file(status)) throw InputError("not a regular file");
+  OpenFile open{std::ifstream(file, std::ios::binary), 0};
+  if (!open.stream) throw InputError(fmt::format("cannot be opened: {}", std::generic_category().message(errno)));
+  open.bytes = static_cast<std::int64_t>(std::filesystem::file_size(file, error));
+  if (error) throw InputError("its size cannot be told: " + error.message());
+  return open;
+}
+
+/// Puts the file's name before what is wrong with it.
+template <class Read>
+auto read_named(const std::filesystem::path& file, Read read) {
+  try {
+    auto result = read();
+    result.source = file.string();
+    return result;
+  } catch (const InputError& error) {
+    throw InputError(file.string() + ": " + error.what());
+  }
 }
 
 }  // namespace
@@ -231,19 +262,24 @@ std::string shape_text(std::span<const std::int64_t> shape) {
   return "(" + text + ")";
 }
 
+std::int64_t NpyHeader::data_bytes() const { return bytes_of(type, shape); }
+
+void NpyHeader::check_integers() const {
+  if (type != NpyType::int64 && type != NpyType::int32)
+    throw InputError(fmt::format("{}: the elements are {}, but int32 or int64 are expected", source, to_string(type)));
+}
+
 std::vector<std::int64_t> NpyArray::integers() const {
+  check_integers();
   if (type == NpyType::int64) {
     const auto wide = values<std::int64_t>();
     return {wide.begin(), wide.end()};
   }
-  if (type == NpyType::int32) {
-    const auto narrow = values<std::int32_t>();
-    return {narrow.begin(), narrow.end()};
-  }
-  throw InputError(fmt::format("{}: the elements are {}, but int32 or int64 are expected", source, to_string(type)));
+  const auto narrow = values<std::int32_t>();
+  return {narrow.begin(), narrow.end()};
 }
 
-void NpyArray::check_shape(std::span<const std::int64_t> expected) const {
+void NpyHeader::check_shape(std::span<const std::int64_t> expected) const {
   const bool fits = std::equal(shape.begin(), shape.end(), expected.begin(), expected.end(),
                                [](std::int64_t have, std::int64_t want) { return want == -1 || have == want; });
   if (fits) return;
@@ -258,24 +294,29 @@ void NpyArray::check_type(NpyType expected) const {
         fmt::format("{}: the elements are {}, but {} are expected", source, to_string(type), to_string(expected)));
 }
 
+NpyHeader read_npy_header(const std::filesystem::path& file) {
+  return read_named(file, [&] {
+    OpenFile open = open_file(file);
+    return read_header(open.stream, open.bytes);
+  });
+}
+
 NpyArray read_npy(const std::filesystem::path& file) {
-  try {
-    std::error_code error;
-    if (!std::filesystem::is_regular_file(file, error))
-      throw InputError(std::filesystem::exists(file, error) ? "not a regular file" : "no such file");
-    std::ifstream stream(file, std::ios::binary);
-    if (!stream) throw InputError(fmt::format("cannot be opened: {}", std::strerror(errno)));
-    NpyArray array = read_array(stream, static_cast<std::int64_t>(std::filesystem::file_size(file)));
-    array.source = file.string();
-    return array;
-  } catch (const InputError& error) {
-    throw InputError(file.string() + ": " + error.what());
-  }
+  return read_named(file, [&] {
+    OpenFile open = open_file(file);
+    return read_array(open.stream, read_header(open.stream, open.bytes));
+  });
 }
 
 void write_npy(const std::filesystem::path& file, NpyType type, std::span<const std::int64_t> shape,
                std::span<const std::byte> bytes) {
-  expects(static_cast<std::int64_t>(bytes.size()) == data_bytes(type, shape), "the bytes are those of the shape");
+  OutputFile output(file);
+  write_npy(output, type, shape, bytes);
+  output.finish();
+}
+
+void write_npy(OutputFile& file, NpyType type, std::span<const std::int64_t> shape, std::span<const std::byte> bytes) {
+  expects(static_cast<std::int64_t>(bytes.size()) == bytes_of(type, shape), "the bytes are those of the shape");
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", info(type).descr,
                                    shape_text(shape));
   // Like NumPy: leave room for 21 digits of the first extent, then let the data start on a multiple of 64 bytes.
@@ -286,14 +327,10 @@ void write_npy(const std::filesystem::path& file, NpyType type, std::span<const 
   header.push_back('\n');
   expects(header.size() <= 0xffff, "the header fits format version 1.0");
 
-  std::ofstream stream(file, std::ios::binary | std::ios::trunc);
-  stream << magic << '\1' << '\0' << static_cast<char>(header.size() & 0xff) << static_cast<char>(header.size() >> 8)
-         << header;
-  stream.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  stream.close();
-  if (!stream)
-    throw ResourceError(fmt::format("{}: {} bytes could not be written: {}", file.string(),
-                                    preamble_bytes + header.size() + bytes.size(), std::strerror(errno)));
+  std::string preamble(magic);
+  preamble += {'\1', '\0', static_cast<char>(header.size() & 0xff), static_cast<char>(header.size() >> 8)};
+  file.append(preamble + header);
+  file.append({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 }  // namespace hybridkv

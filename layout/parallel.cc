@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "layout/threads.h"
+
 namespace hybridkv {
 
 std::size_t num_threads(std::size_t threads) {
@@ -33,9 +35,8 @@ void parallel_for(std::size_t count, std::size_t threads,
       }
     }
   };
-  const std::size_t wanted = std::min(count, num_threads(threads));
-  std::vector<std::jthread> others;
-  for (std::size_t thread = 1; thread < wanted; ++thread) others.emplace_back(work, thread);
+  const std::size_t wanted = std::clamp<std::size_t>(count, 1, num_threads(threads));
+  std::vector<std::jthread> others = start_threads(wanted - 1, work);
   work(0);
   others.clear();
   if (failure) std::rethrow_exception(failure);

@@ -1,6 +1,11 @@
 #include "report/json_text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "layout/printable.h"
+#include "layout/utf8.h"
 
 namespace hybridkv {
 
@@ -8,7 +13,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string scalar_text(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string scalar_text(const Json& value) {
+  return printable_json(value.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
 
 /// Levels of arrays and objects: 0 for a scalar, 1 for [1, 2] and {}.
 int depth_of(const Json& value) {
@@ -53,6 +60,22 @@ void append(std::string& text, const Json& value, std::size_t indent, std::size_
 }
 
 }  // namespace
+
+std::string printable_json(std::string_view dumped) {
+  std::string text;
+  while (!dumped.empty()) {
+    const Utf8Character next = decode_utf8(dumped);
+    if (!is_unprintable(next.code_point))
+      text += dumped.substr(0, next.length);
+    else if (next.code_point < 0x10000)
+      text += fmt::format("\\u{:04x}", next.code_point);
+    else
+      text += fmt::format("\\u{:04x}\\u{:04x}", 0xd800 + ((next.code_point - 0x10000) >> 10),
+                          0xdc00 + ((next.code_point - 0x10000) & 0x3ff));
+    dumped.remove_prefix(next.length);
+  }
+  return text;
+}
 
 std::string json_text(const Json& value) { return json_text_within(value, 0) + "\n"; }
 

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 namespace hybridkv {
 
@@ -13,5 +14,9 @@ std::string json_text(const nlohmann::ordered_json& value);
 /// The same of a value that stands in a larger text, behind `indent` spaces: without the spaces before its first line, and
 /// without the line feed at its end.
 std::string json_text_within(const nlohmann::ordered_json& value, std::size_t indent);
+
+/// JSON as a library wrote it with every unprintable character (layout/printable.h) as \uXXXX: the same value, and
+/// nothing in it drives a terminal.
+std::string printable_json(std::string_view dumped);
 
 }  // namespace hybridkv

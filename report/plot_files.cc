@@ -6,17 +6,47 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
+#include <csignal>
+#include <string_view>
+#include <system_error>
 
 #include "layout/error.h"
+#include "layout/file_error.h"
+#include "layout/output_file.h"
+#include "layout/output_folder.h"
 #include "report/plot_names.h"
 
 namespace hybridkv {
 
-int run_in(const std::filesystem::path& folder, const std::vector<std::string>& command) {
+namespace {
+
+/// Both ends of a pipe, closed at the end.
+struct Pipe {
+  int read = -1;
+  int write = -1;
+  Pipe() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) throw_file_error("a pipe", "cannot be made", errno);
+    read = ends[0];
+    write = ends[1];
+  }
+  ~Pipe() {
+    ::close(read);
+    close_write();
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  void close_write() {
+    if (write >= 0) ::close(write);
+    write = -1;
+  }
+};
+
+/// Starts a program whose standard output is the pipe. What we ignore, it does not.
+::pid_t start(const std::filesystem::path& folder, const std::vector<std::string>& command, const Pipe& pipe) {
   std::vector<std::string> words = command;
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
@@ -24,56 +54,94 @@ int run_in(const std::filesystem::path& folder, const std::vector<std::string>& 
   ::posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
-  // Standard output belongs to the command's own result.
-  ::posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+  ::posix_spawn_file_actions_adddup2(&actions, pipe.write, STDOUT_FILENO);
+  ::posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  ::sigset_t ignored;
+  ::sigemptyset(&ignored);
+  ::sigaddset(&ignored, SIGPIPE);
+  ::sigaddset(&ignored, SIGXFSZ);
+  ::posix_spawnattr_setsigdefault(&attributes, &ignored);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   ::pid_t process = 0;
-  const int error = ::posix_spawnp(&process, arguments.front(), &actions, nullptr, arguments.data(), environ);
+  const int error = ::posix_spawnp(&process, arguments.front(), &actions, &attributes, arguments.data(), environ);
+  ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&actions);
   if (error != 0)
-    throw ProgramError(fmt::format("the program {} cannot be started: {}", command.front(), std::strerror(error)));
+    throw ProgramError(
+        fmt::format("the program {} cannot be started: {}", command.front(), std::generic_category().message(error)));
+  return process;
+}
+
+}  // namespace
+
+ProgramOutput run_in(const std::filesystem::path& folder, const std::vector<std::string>& command) {
+  Pipe pipe;
+  const ::pid_t process = start(folder, command, pipe);
+  pipe.close_write();
+  ProgramOutput output;
+  std::array<char, 1 << 16> piece;
+  for (::ssize_t count; (count = ::read(pipe.read, piece.data(), piece.size())) > 0 || (count < 0 && errno == EINTR);)
+    output.text.append(piece.data(), static_cast<std::size_t>(std::max<::ssize_t>(count, 0)));
   int status = 0;
   while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
   }
   if (!WIFEXITED(status))
     throw ProgramError(fmt::format("the program {} was ended by signal {}", command.front(), WTERMSIG(status)));
-  return WEXITSTATUS(status);
-}
-
-void write_file(const std::filesystem::path& path, const std::string& content) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << content;
-  if (!file.flush()) throw ResourceError(fmt::format("{}: cannot be written: {}", path.string(), std::strerror(errno)));
+  output.exit_code = WEXITSTATUS(status);
+  return output;
 }
 
 namespace {
-
-std::string content_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 std::string picture_name(const Plot& plot, PictureFormat format) {
   return fmt::format("{}.{}", plot.name, to_string(format));
 }
 
-/// Everything but the pictures that a program has to draw.
-std::vector<std::filesystem::path> write_sources(std::span<const Plot> plots, const PictureSpec& picture,
-                                                 const std::filesystem::path& folder) {
-  std::vector<std::filesystem::path> files;
+/// Writes data and script of a plot, or its picture where no program has to draw it; lists them and its picture.
+void write_sources(const Plot& plot, const PictureSpec& picture, const std::filesystem::path& folder,
+                   std::vector<std::filesystem::path>& files, std::string& drawn) {
   const auto write = [&](const std::string& name, const std::string& content) {
     files.push_back(folder / name);
     write_file(files.back(), content);
   };
-  for (const Plot& plot : plots) {
-    for (std::size_t i = 0; i < plot.tables.size(); ++i)
-      write(data_file_name(plot, i), tab_separated(plot.tables[i].table));
-    if (plot.svg)
-      write(picture_name(plot, PictureFormat::svg), plot.svg(picture.width));
-    else
-      write(plot.name + ".gp", gnuplot_script(plot, picture));
-    if (!plot.svg || picture.format != PictureFormat::svg) files.push_back(folder / picture_name(plot, picture.format));
+  for (std::size_t i = 0; i < plot.tables.size(); ++i)
+    write(data_file_name(plot, i), tab_separated(plot.tables[i].table));
+  const std::string svg = plot.svg ? plot.svg(picture.width) : std::string();
+  if (plot.svg)
+    write(picture_name(plot, PictureFormat::svg), svg);
+  else
+    write(plot.name + ".gp", gnuplot_script(plot, picture));
+  if (plot.svg && picture.format == PictureFormat::svg)
+    drawn = svg;
+  else
+    files.push_back(folder / picture_name(plot, picture.format));
+}
+
+/// How a picture of a format ends; without it it is cut.
+bool is_complete(std::string_view picture, PictureFormat format) {
+  while (picture.ends_with('\n')) picture.remove_suffix(1);
+  switch (format) {
+    case PictureFormat::svg: return picture.ends_with("</svg>");
+    case PictureFormat::png: return picture.ends_with("IEND\xae\x42\x60\x82");
+    case PictureFormat::pdf: return picture.ends_with("%%EOF");
   }
-  return files;
+  return false;
+}
+
+/// A PDF always names the moment it was made; replaced by one and the same, so that equal plots are equal files.
+void fix_pdf_date(std::string& picture) {
+  const std::string_view key = "/CreationDate (D:";
+  const std::string_view date = "20000101000000";
+  const std::size_t start = picture.find(key);
+  if (start != std::string::npos && start + key.size() + date.size() <= picture.size())
+    picture.replace(start + key.size(), date.size(), date);
+}
+
+/// gnuplot escapes no ">" of a text, which XML does not allow after "]]".
+void fix_svg_text(std::string& picture) {
+  for (std::size_t at = 0; (at = picture.find("]]>", at)) != std::string::npos; at += 3)
+    picture.replace(at + 2, 1, "&gt;");
 }
 
 /// A program that draws, its Debian package, and what the user has without it.
@@ -83,30 +151,31 @@ struct DrawingProgram {
   std::string left;
 };
 
-void draw(const DrawingProgram& program, const std::vector<std::string>& arguments,
-          const std::filesystem::path& picture) {
+/// The picture that the program gives. Throws ProgramError where it gives none.
+std::string draw(const DrawingProgram& program, const std::vector<std::string>& arguments, PictureFormat format,
+                 const std::filesystem::path& folder) {
   std::vector<std::string> command{program.name};
   command.insert(command.end(), arguments.begin(), arguments.end());
-  int code = 0;
+  ProgramOutput output;
   try {
-    code = run_in(picture.parent_path(), command);
+    output = run_in(folder, command);
   } catch (const ProgramError& missing) {
     throw ProgramError(fmt::format("{}; install it (Debian: {}); {}", missing.what(), program.package, program.left));
   }
-  if (code != 0 || !std::filesystem::exists(picture))
+  if (output.exit_code != 0 || !is_complete(output.text, format))
     throw ProgramError(fmt::format("{} could not draw {} (exit code {}), see its message above; {}", program.name,
-                                   picture.string(), code, program.left));
+                                   arguments.back(), output.exit_code, program.left));
+  if (format == PictureFormat::pdf) fix_pdf_date(output.text);
+  if (format == PictureFormat::svg) fix_svg_text(output.text);
+  return std::move(output.text);
 }
 
 }  // namespace
 
-std::vector<std::filesystem::path> draw_plots(std::span<const Plot> plots, const PictureSpec& picture,
-                                              const std::filesystem::path& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (!std::filesystem::is_directory(folder))
-    throw InputError(fmt::format("{}: is no folder and cannot be made one: {}", folder.string(), error.message()));
-  const std::vector<std::filesystem::path> files = write_sources(plots, picture, folder);
+DrawnPlots draw_plots(std::span<const Plot> plots, const PictureSpec& picture, const std::filesystem::path& folder) {
+  const OutputFolder made(folder);
+  DrawnPlots drawn;
+  drawn.pictures.resize(plots.size());
   std::string scripts;
   for (const Plot& plot : plots)
     if (!plot.svg) scripts += " " + plot.name + ".gp";
@@ -115,29 +184,24 @@ std::vector<std::filesystem::path> draw_plots(std::span<const Plot> plots, const
       fmt::format("data and scripts are in {}: there, `gnuplot{}` draws them", folder.string(), scripts)};
   const DrawingProgram converter{"rsvg-convert", "librsvg2-bin",
                                  fmt::format("data, scripts and SVG pictures are in {}", folder.string())};
-  for (const Plot& plot : plots) {
-    const std::filesystem::path drawn = folder / picture_name(plot, picture.format);
-    if (!plot.svg)
-      draw(gnuplot, {plot.name + ".gp"}, drawn);
-    else if (picture.format != PictureFormat::svg)
-      draw(converter,
-           {"--format", std::string(to_string(picture.format)), "--output", drawn.filename().string(),
-            picture_name(plot, PictureFormat::svg)},
-           drawn);
-    if (!plot.svg && picture.format == PictureFormat::svg) write_file(drawn, with_names(plot, content_of(drawn)));
-    if (picture.format == PictureFormat::pdf) fix_pdf_date(drawn);
+  // All sources come before all pictures: without a program they are what there is.
+  for (std::size_t i = 0; i < plots.size(); ++i)
+    write_sources(plots[i], picture, folder, drawn.files, drawn.pictures[i]);
+  try {
+    for (std::size_t i = 0; i < plots.size(); ++i) {
+      const Plot& plot = plots[i];
+      if (plot.svg && picture.format == PictureFormat::svg) continue;
+      const std::string format(to_string(picture.format));
+      drawn.pictures[i] = plot.svg ? draw(converter, {"--format", format, picture_name(plot, PictureFormat::svg)},
+                                          picture.format, folder)
+                                   : draw(gnuplot, {"-e", "to_stdout = 1", plot.name + ".gp"}, picture.format, folder);
+      if (!plot.svg && picture.format == PictureFormat::svg) drawn.pictures[i] = with_names(plot, drawn.pictures[i]);
+      write_file(folder / picture_name(plot, picture.format), drawn.pictures[i]);
+    }
+  } catch (const ProgramError& error) {
+    drawn.missing = error.what();
   }
-  return files;
-}
-
-void fix_pdf_date(const std::filesystem::path& path) {
-  std::string content = content_of(path);
-  const std::string key = "/CreationDate (D:";
-  const std::size_t start = content.find(key);
-  if (start == std::string::npos) return;
-  const std::string date = "20000101000000";
-  if (start + key.size() + date.size() <= content.size()) content.replace(start + key.size(), date.size(), date);
-  write_file(path, content);
+  return drawn;
 }
 
 }  // namespace hybridkv

@@ -10,21 +10,28 @@
 
 namespace hybridkv {
 
-/// Runs a program, found as a shell finds it, in a folder; what it says goes to our standard error.
-/// Returns its exit code. Throws ProgramError where it cannot be started or is ended by a signal.
-int run_in(const std::filesystem::path& folder, const std::vector<std::string>& command);
+/// What a program said on its standard output, and how it ended.
+struct ProgramOutput {
+  std::string text;
+  int exit_code = 0;
+};
 
-/// Writes a file whole. Throws ResourceError with the path and the reason.
-void write_file(const std::filesystem::path& path, const std::string& content);
+/// Runs a program, found as a shell finds it, in a folder; what it says on standard error goes to ours.
+/// Throws ProgramError where it cannot be started or is ended by a signal.
+ProgramOutput run_in(const std::filesystem::path& folder, const std::vector<std::string>& command);
+
+/// What draw_plots made.
+struct DrawnPlots {
+  std::vector<std::filesystem::path> files;  ///< written, in order: data, script and picture of each plot
+  std::vector<std::string> pictures;         ///< (plot) what its picture holds; empty where it was not drawn
+  std::string missing;                       ///< why pictures are missing; empty where none is
+};
 
 /// Writes data and script of every plot into the folder, which is made where it is missing, then draws them with
-/// gnuplot. What gnuplot cannot draw is written as SVG at once and turned into another format by rsvg-convert. Returns
-/// the files written, in order: data, script and picture of each plot. Throws ProgramError where gnuplot or
-/// rsvg-convert is missing or fails: data, scripts and such SVGs are there all the same, and the message says so.
-std::vector<std::filesystem::path> draw_plots(std::span<const Plot> plots, const PictureSpec& picture,
-                                              const std::filesystem::path& folder);
-
-/// A PDF always names the moment it was made; replaced by one and the same, so that equal plots are equal files.
-void fix_pdf_date(const std::filesystem::path& path);
+/// gnuplot. What gnuplot cannot draw is written as SVG at once and turned into another format by rsvg-convert. A
+/// program that is missing or fails draws nothing more: data, scripts and such SVGs are there all the same, and the
+/// message says so. Pictures come to us and are written as every file is, whole or not at all: programs that draw do
+/// not tell of a full disk. Throws as OutputFolder and OutputFile.
+DrawnPlots draw_plots(std::span<const Plot> plots, const PictureSpec& picture, const std::filesystem::path& folder);
 
 }  // namespace hybridkv

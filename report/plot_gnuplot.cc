@@ -287,7 +287,9 @@ std::string gnuplot_script(const Plot& plot, const PictureSpec& picture) {
       fmt::format("# {}\n# Draws it from the data beside it: gnuplot {}.gp\n", printable(plot.title), plot.name);
   for (const std::string& line : wrap(printable(plot.caption), 110)) script += "# " + line + "\n";
   script += "\nset encoding utf8\n" + terminal(plot, picture, canvas);
-  script += fmt::format("set output {}\n", literal(fmt::format("{}.{}", plot.name, to_string(picture.format))));
+  // Who sets to_stdout takes the picture from standard output, as hybridkv does.
+  script += fmt::format("if (!exists('to_stdout')) set output {}\n",
+                        literal(fmt::format("{}.{}", plot.name, to_string(picture.format))));
   script += "set datafile separator tab\nset datafile columnheaders\nset datafile missing 'NaN'\n";
   script += "set border 3 lc rgb '#333333' lw 1\nset grid back lt 1 lc rgb '#DDDDDD' lw 0.6\nset boxwidth 0.72\n";
   script += "\nset multiplot\n";

@@ -10,6 +10,7 @@
 
 #include "layout/error.h"
 #include "report/human.h"
+#include "report/json_text.h"
 
 namespace hybridkv {
 
@@ -27,7 +28,7 @@ std::uint64_t hash_of(std::string_view text) {
 }
 
 std::string json_string(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return printable_json(nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 std::string json_value(const Cell& cell) {

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <string_view>
 
 #include "layout/error.h"
 #include "report/human.h"
@@ -110,6 +112,25 @@ std::string markdown_line(const std::vector<std::string>& cells) {
   return line + "\n";
 }
 
+/// Whether a spreadsheet would take the text for a formula, and run it.
+bool looks_like_formula(std::string_view text) {
+  const std::size_t start = text.find_first_not_of(' ');
+  if (start == std::string_view::npos) return false;
+  text.remove_prefix(start);
+  for (const std::string_view sign : {"=", "@", "\xef\xbc\x9d", "\xef\xbc\xa0", "\xef\xbc\x8b", "\xef\xbc\x8d"})
+    if (text.starts_with(sign)) return true;  // the last four are the wide forms of = @ + -
+  if (text[0] != '+' && text[0] != '-') return false;
+  double number = 0;  // "-5" and "+2.5e3" are what they look like
+  const auto [end, error] = std::from_chars(text.data() + 1, text.data() + text.size(), number);
+  return error != std::errc() || end != text.data() + text.size();
+}
+
+/// Text as a cell of CSV holds it: nothing in it drives a terminal or is run by a spreadsheet.
+std::string csv_text(const std::string& text) {
+  std::string shown = printable(text);
+  return looks_like_formula(shown) ? "'" + shown : shown;
+}
+
 std::string quote_csv(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -175,7 +196,10 @@ std::string raw_cell(const Cell& cell) {
                     cell);
 }
 
-std::string csv_cell(const Cell& cell) { return quote_csv(raw_cell(cell)); }
+std::string csv_cell(const Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return quote_csv(csv_text(*text));
+  return quote_csv(raw_cell(cell));
+}
 
 std::string render_text(const Table& table, const Style& style) {
   std::vector<TextColumn> columns;
@@ -218,11 +242,11 @@ std::string render_csv(const Table& table) {
   std::string text;
   const auto append_line = [&](auto cell_at) {
     for (std::size_t position : positions)
-      text += (position == positions.front() ? "" : ",") + quote_csv(cell_at(position));
+      text += (position == positions.front() ? "" : ",") + csv_cell(cell_at(position));
     text += "\n";
   };
-  append_line([&](std::size_t position) { return table.columns()[position].name; });
-  for (const auto& row : table.rows()) append_line([&](std::size_t position) { return raw_cell(row[position]); });
+  append_line([&](std::size_t position) -> Cell { return table.columns()[position].name; });
+  for (const auto& row : table.rows()) append_line([&](std::size_t position) { return row[position]; });
   return text;
 }
 

@@ -85,7 +85,8 @@ std::string human_cell(const Cell& cell);
 /// A cell as programs read it: shortest text that reads back as the same number; empty for nothing, nan and inf.
 std::string raw_cell(const Cell& cell);
 
-/// The same as a field of CSV, quoted as in RFC 4180 where that is needed.
+/// The same as a field of CSV, quoted as in RFC 4180 where that is needed. Text is printable, and begins with an
+/// apostrophe where a spreadsheet would take it for a formula: "=", "@", and "+" or "-" before what is no number.
 std::string csv_cell(const Cell& cell);
 
 /// Aligned text: headings of one or two lines, a line of dashes, the rows; lines end without spaces. A table wider than

@@ -5,29 +5,11 @@
 #include <cctype>
 #include <cstdint>
 
+#include "layout/utf8.h"
+
 namespace hybridkv {
 
 namespace {
-
-/// Length of the UTF-8 sequence at the start of `text` and its code point; a broken one is one byte.
-struct Decoded {
-  std::uint32_t code_point = 0;
-  std::size_t length = 1;
-};
-
-Decoded decode(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])); };
-  const std::uint32_t first = byte(0);
-  const std::size_t length = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
-  if (length == 0 || length > text.size()) return {0xfffd, 1};
-  if (length == 1) return {first, 1};
-  std::uint32_t code_point = first & (0x7fU >> length);
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0U) != 0x80U) return {0xfffd, 1};
-    code_point = code_point << 6 | (byte(i) & 0x3fU);
-  }
-  return {code_point, length};
-}
 
 struct Range {
   std::uint32_t first;
@@ -63,23 +45,11 @@ std::string ansi(const char* code, const std::string& text, const Style& style) 
 std::size_t display_width(std::string_view text) {
   std::size_t width = 0;
   while (!text.empty()) {
-    const Decoded next = decode(text);
+    const Utf8Character next = decode_utf8(text);
     width += contains(zero_width, next.code_point) ? 0 : contains(double_width, next.code_point) ? 2 : 1;
     text.remove_prefix(next.length);
   }
   return width;
-}
-
-std::string printable(std::string_view text) {
-  std::string result;
-  while (!text.empty()) {
-    const Decoded next = decode(text);
-    // C0, DEL and C1: a terminal may take U+009B for the start of an escape sequence.
-    const bool control = next.code_point < 0x20 || (0x7f <= next.code_point && next.code_point < 0xa0);
-    result += control ? std::string_view(" ") : text.substr(0, next.length);
-    text.remove_prefix(next.length);
-  }
-  return result;
 }
 
 std::vector<std::string> wrap(std::string_view text, std::size_t width) {

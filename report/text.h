@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "layout/printable.h"
 #include "report/format.h"
 
 namespace hybridkv {
@@ -12,10 +13,6 @@ namespace hybridkv {
 /// Columns the text takes on a terminal: code points of UTF-8, combining marks 0, East Asian wide characters and
 /// emoji 2. A byte that is no valid UTF-8 counts 1.
 std::size_t display_width(std::string_view text);
-
-/// The text with every control character (a newline and an escape too) replaced by a space, so that a name out
-/// of somebody's file can neither break a table nor drive the terminal.
-std::string printable(std::string_view text);
 
 /// Lines of at most `width` columns, broken at spaces only: a longer word keeps a line of its own.
 std::vector<std::string> wrap(std::string_view text, std::size_t width);

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <system_error>
 
 #include "scenarios/hf_kinds.h"
 #include "scenarios/hf_layer_pattern.h"
@@ -267,7 +268,9 @@ std::string hf_model_name(const std::string& path) {
   if (path == standard_input || path == shown_path(standard_input)) return "imported";
   const std::filesystem::path file(path);
   std::string name = file.stem().string();
-  if (name == "config") name = std::filesystem::absolute(file).lexically_normal().parent_path().filename().string();
+  std::error_code error;  // of a current folder that has been removed
+  if (name == "config")
+    name = std::filesystem::absolute(file, error).lexically_normal().parent_path().filename().string();
   return name.empty() ? "imported" : name;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace hybridkv {
 
@@ -88,6 +89,13 @@ const Place* SourceMap::find(std::string path) const {
     if (const Place* place = find_exactly(path)) return place;
     if (path.empty()) return nullptr;
   }
+}
+
+std::vector<std::string> SourceMap::sources() const {
+  std::set<std::string> names;
+  for (const auto& [path, place] : places_)
+    if (place.text) names.insert(place.text->name);
+  return {names.begin(), names.end()};
 }
 
 }  // namespace hybridkv

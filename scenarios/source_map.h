@@ -66,6 +66,9 @@ class SourceMap {
   /// The place of this path, else of its nearest parent; null where not even the root "" has a place.
   const Place* find(std::string path) const;
 
+  /// The names of all texts that places are in: files, shipped files, flags.
+  std::vector<std::string> sources() const;
+
  private:
   const Place* find_exactly(const std::string& path) const;
   std::map<std::string, Place> places_;

@@ -11,6 +11,7 @@
 #include <system_error>
 #include <thread>
 
+#include "layout/threads.h"
 #include "simulator/token_exact_bound.h"
 
 namespace hybridkv {
@@ -36,15 +37,10 @@ class Pipeline {
       : trace_(trace), consumers_(std::move(consumers)), on_progress_(std::move(on_progress)) {}
 
   void run(std::int64_t threads) {
-    std::vector<std::thread> others;
-    try {
-      others.reserve(static_cast<std::size_t>(threads));
-      for (std::int64_t i = 1; i < threads; ++i) others.emplace_back([this] { work(); });
-    } catch (const std::system_error&) {
-      // The machine gives no more threads: those that run do it all.
+    {
+      const auto others = start_threads(static_cast<std::size_t>(threads - 1), [this](std::size_t) { work(); });
+      work();
     }
-    work();
-    for (std::thread& other : others) other.join();
     if (error_) std::rethrow_exception(error_);
   }
 

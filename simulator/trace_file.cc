@@ -165,12 +165,13 @@ TraceProgress TraceFile::progress() const {
 
 std::optional<std::string> find_trace(const std::string& name, const std::string& checkout) {
   namespace fs = std::filesystem;
+  std::error_code error;
   if (const char* directory = std::getenv("HYBRIDKV_TRACE_DIR")) {
     const fs::path path = fs::path(directory) / name;
-    if (fs::exists(path)) return path.string();
+    if (fs::exists(path, error)) return path.string();
   }
   const fs::path beside = fs::path(checkout) / "../shared/traces" / name;
-  if (fs::exists(beside)) return beside.string();
+  if (fs::exists(beside, error)) return beside.string();
   return std::nullopt;
 }
 

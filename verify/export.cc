@@ -4,13 +4,17 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "attention/reference.h"
 #include "attention/unified.h"
+#include "layout/file_error.h"
 #include "layout/npy.h"
+#include "layout/output_file.h"
+#include "layout/output_folder.h"
+#include "layout/unfinished.h"
 #include "verify/attention_case.h"
 #include "verify/attention_check.h"
 
@@ -29,12 +33,6 @@ pages/pool_J.npy holds the raw bytes of those blocks in pool J, row i = block pa
 shape, strides and offset (in elements) of every view: row i, taken as a pool of one page, holds the layer at that
 offset with those strides.
 )";
-
-void write_text(const fs::path& file, const std::string& text) {
-  std::ofstream stream(file);
-  stream << text;
-  if (!stream.flush()) throw ResourceError(fmt::format("{}: cannot be written", file.string()));
-}
 
 void write_integers(const fs::path& file, const std::vector<std::int64_t>& values) {
   write_npy<std::int64_t>(file, std::vector<std::int64_t>{static_cast<std::int64_t>(values.size())}, values);
@@ -108,7 +106,7 @@ void write_layer(const Traffic& traffic, std::size_t view_index, const fs::path&
                         {"dtype", to_string(inputs.key.dtype)},
                         {"mask", to_string(inputs.mask.kind)}};
   if (inputs.mask.kind != MaskKind::full) settings["window_tokens"] = inputs.mask.window_tokens;
-  write_text(folder / "case.json", settings.dump(1) + "\n");
+  write_file(folder / "case.json", settings.dump(1) + "\n");
   UnifiedOptions options;
   options.unique_bias = UniqueBiasMode::gathered;
   write_attention_output(folder, inputs, unified_attention<float>(inputs, options).output);
@@ -141,7 +139,7 @@ void write_pages(const Traffic& traffic, const fs::path& folder) {
   }
 }
 
-void write_all(const Traffic& traffic, const fs::path& folder) {
+void write_all_layers(const Traffic& traffic, const fs::path& folder) {
   for (std::size_t i = 0; i < traffic.views.size(); ++i) {
     const BoundView& view = traffic.views[i];
     const SpecPlan& spec = traffic.plan.specs[view.view.spec];
@@ -150,10 +148,19 @@ void write_all(const Traffic& traffic, const fs::path& folder) {
                 traffic.assignment.held_by(view.group));
   }
   write_pages(traffic, folder / "pages");
-  write_text(folder / "README.txt", readme);
+  write_file(folder / "README.txt", readme);
 }
 
 }  // namespace
+
+void check_export_folder(const fs::path& folder) {
+  std::error_code error;
+  const fs::file_status status = fs::symlink_status(folder, error);
+  if (status.type() == fs::file_type::not_found) return;
+  if (error) throw_file_error(folder.string(), "cannot be written", error.value());
+  throw InputError(fmt::format("{}: exists already; name a folder that does not, nothing is overwritten",
+                               folder.string()));
+}
 
 void export_batches(const Traffic& traffic, const fs::path& folder) {
   for (const SpecPlan& spec : traffic.plan.specs)
@@ -161,21 +168,16 @@ void export_batches(const Traffic& traffic, const fs::path& folder) {
       throw InputError(fmt::format("--export: {} layers keep K of {} and V of {} channels, the folder format has one "
                                    "kv_cache for both; export a model with equal sizes",
                                    spec.kind, spec.attention->head_size_k, spec.attention->head_size_v));
-  if (fs::exists(folder))
-    throw InputError(fmt::format("{}: exists already; name a folder that does not, nothing is overwritten",
-                                 folder.string()));
-  const fs::path unfinished = folder.string() + ".part";
-  fs::remove_all(unfinished);
+  check_export_folder(folder);
+  const fs::path name = folder.has_filename() ? folder : folder.parent_path();
+  const OutputFolder parent(name.has_parent_path() ? name.parent_path() : fs::path("."));
+  Unfinished unfinished = Unfinished::folder_beside(name);
   try {
-    write_all(traffic, unfinished);
-    fs::rename(unfinished, folder);
+    write_all_layers(traffic, unfinished.path());
   } catch (const fs::filesystem_error& error) {
-    fs::remove_all(unfinished);
-    throw ResourceError(fmt::format("{}: {}", folder.string(), error.code().message()));
-  } catch (...) {
-    fs::remove_all(unfinished);
-    throw;
+    throw_file_error(folder.string(), "cannot be written", error.code().value());
   }
+  unfinished.take_name(name);
 }
 
 }  // namespace hybridkv

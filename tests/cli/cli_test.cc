@@ -208,7 +208,7 @@ TEST_CASE("edge: import overwrites nothing unless told to, and leaves nothing be
   const std::string target = (scratch.path / "new.yaml").string();
   require_refused("import " + broken + " -o " + target, 2, "field 'dtype' is missing");
   CHECK(!fs::exists(target));
-  require_refused("import " + config + " -o /nowhere/new.yaml", 3, "/nowhere/new.yaml: cannot be written");
+  require_refused("import " + config + " -o /nowhere/new.yaml", 2, "/nowhere/new.yaml: cannot be written");
   require_refused("import " + (scratch.path / "missing.json").string(), 2, "no such file");
   require_refused("import", 2, "CONFIG");
   CHECK(std::distance(fs::directory_iterator(scratch.path), fs::directory_iterator()) == 2);

@@ -16,9 +16,9 @@ struct ProgramRun {
   int exit_code = -1;
 };
 
-/// `environment`: settings for this run alone, as a shell takes them before a command.
-inline ProgramRun run_program(const std::string& arguments, const std::string& environment = {}) {
-  const std::string command = environment + " '" HYBRIDKV_PROGRAM "' " + arguments + " 2>&1";
+/// Runs a line of shell, in which $HYBRIDKV is the program; streams that it does not lead elsewhere are the output.
+inline ProgramRun run_shell(const std::string& line) {
+  const std::string command = "HYBRIDKV='" HYBRIDKV_PROGRAM "'; export HYBRIDKV; exec 2>&1; " + line;
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) throw std::runtime_error("the shell cannot be started");
   ProgramRun run;
@@ -27,6 +27,11 @@ inline ProgramRun run_program(const std::string& arguments, const std::string& e
     run.output.append(buffer.data(), count);
   run.exit_code = WEXITSTATUS(pclose(pipe));
   return run;
+}
+
+/// `environment`: settings for this run alone, as a shell takes them before a command.
+inline ProgramRun run_program(const std::string& arguments, const std::string& environment = {}) {
+  return run_shell(environment + " '" HYBRIDKV_PROGRAM "' " + arguments);
 }
 
 inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }

@@ -205,13 +205,37 @@ TEST_CASE("edge: an array of another type or shape than expected names its file"
 TEST_CASE("edge: a file that cannot be written is a resource error") {
   const std::int64_t one[] = {1};
   const float value[] = {1.0f};
-  CHECK_THROWS_AS(write_npy<float>("/nowhere/at/all.npy", one, value), ResourceError);
+  CHECK_THROWS_WITH_AS(write_npy<float>("/nowhere/at/all.npy", one, value), doctest::Contains("there is no folder"),
+                       InputError);
   if (fs::exists("/dev/full")) {
     const std::vector<float> many(1 << 16);
     const std::int64_t shape[] = {1 << 16};
-    CHECK_THROWS_WITH_AS(write_npy<float>("/dev/full", shape, many), doctest::Contains("could not be written"),
+    CHECK_THROWS_WITH_AS(write_npy<float>("/dev/full", shape, many), doctest::Contains("cannot be written"),
                          ResourceError);
   }
+}
+
+TEST_CASE("edge: a header is read without its elements, and a header without end is not read") {
+  const NpyHeader header = read_npy_header(fs::path(HYBRIDKV_TEST_DATA) / "attention" / "doc_example" / "q.npy");
+  CHECK(header.type == NpyType::float32);
+  CHECK(header.shape == std::vector<std::int64_t>{14, 4, 32});
+  CHECK(header.data_bytes() == 7168);
+  CHECK_THROWS_WITH_AS(header.check_integers(), doctest::Contains("but int32 or int64 are expected"), InputError);
+  const TemporaryFile file;
+  file.write(std::string("\x93NUMPY\x02\x00", 8) + std::string("\xff\xff\xff\x7f", 4));
+  std::error_code error;
+  fs::resize_file(file.path(), std::uintmax_t{1} << 32, error);
+  if (error) return;
+  CHECK_THROWS_WITH_AS(read_npy(file.path()), doctest::Contains("a header of 2147483647 bytes"), InputError);
+}
+
+TEST_CASE("edge: what is no file is refused by its kind") {
+  const TemporaryFile link;
+  fs::create_symlink(link.path(), link.path());
+  CHECK_THROWS_WITH_AS(read_npy(link.path()), doctest::Contains("cannot be opened: Too many levels"), InputError);
+  CHECK_THROWS_WITH_AS(read_npy(fs::temp_directory_path()), doctest::Contains("not a regular file"), InputError);
+  CHECK_THROWS_WITH_AS(read_npy(fs::temp_directory_path() / std::string(300, 'x')),
+                       doctest::Contains("cannot be opened: File name too long"), InputError);
 }
 
 }  // namespace

@@ -40,3 +40,10 @@ TEST_CASE("law: the text parses to the value, every double exactly") {
   const Json value{{"tenth", 0.1}, {"third", 1.0 / 3}, {"tiny", 5e-324}, {"big", 1.7976931348623157e308}, {"deep", {{{1, {2}}}}}};
   CHECK(Json::parse(json_text(value)) == value);
 }
+
+TEST_CASE("edge: JSON drives no terminal and loses nothing") {
+  const std::string name = "a\x1b\u009b\u202e\U000e0041b\x7f größe";
+  const std::string text = hybridkv::json_text({{"name", name}});
+  CHECK(text == "{\"name\": \"a\\u001b\\u009b\\u202e\\udb40\\udc41b\\u007f größe\"}\n");
+  CHECK(nlohmann::json::parse(text)["name"] == name);
+}

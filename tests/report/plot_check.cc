@@ -156,9 +156,11 @@ bool has_gnuplot() {
 std::string drawn(const Plot& plot, const PictureSpec& picture) {
   std::string pattern = (fs::temp_directory_path() / "hybridkv-XXXXXX").string();
   REQUIRE(mkdtemp(pattern.data()) != nullptr);
-  const fs::path path = draw_plots(std::span(&plot, 1), picture, pattern).back();
+  const DrawnPlots made = draw_plots(std::span(&plot, 1), picture, pattern);
+  CHECK(made.missing.empty());
   std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
+  text << std::ifstream(made.files.back(), std::ios::binary).rdbuf();
+  CHECK(text.str() == made.pictures.front());
   fs::remove_all(pattern);
   return text.str();
 }

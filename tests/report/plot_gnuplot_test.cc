@@ -50,6 +50,16 @@ TEST_CASE("fault: a picture that does not show its data is noticed") {
   CHECK(std::abs(last.y - wrong.y) > 0.08);
 }
 
+TEST_CASE("edge: a name with the end of a CDATA section leaves the SVG an XML document") {
+  if (!has_gnuplot()) return;
+  Plot plot = small_plot();
+  plot.title = "a]]>b ]]]>> &lt; \u202e";
+  plot.panels[0].series[0].title = "]]>";
+  const std::string svg = drawn(plot);
+  CHECK(svg.find("]]>") == std::string::npos);
+  CHECK(read_plot_svg(svg).says("a]]>b ]]]>> &lt;  "));
+}
+
 TEST_CASE("edge: names out of a scenario neither break the script nor run in it") {
   if (!has_gnuplot()) return;
   Plot plot = small_plot();

@@ -156,3 +156,21 @@ TEST_CASE("law: every line of a terminal table is as wide as its dashes at most"
     for (std::size_t width : widths) RC_ASSERT(width == widths[1]);
   }));
 }
+
+TEST_CASE("edge: text in CSV is no formula of a spreadsheet and drives no terminal; numbers stay numbers") {
+  CHECK(csv_cell(std::string("=1+1")) == "'=1+1");
+  CHECK(csv_cell(std::string("  =HYPERLINK(\"x\",1)")) == "\"'  =HYPERLINK(\"\"x\"\",1)\"");
+  CHECK(csv_cell(std::string("@sum")) == "'@sum");
+  CHECK(csv_cell(std::string("\t=1")) == "' =1");
+  CHECK(csv_cell(std::string("-cmd")) == "'-cmd");
+  CHECK(csv_cell(std::string("+1+cmd")) == "'+1+cmd");
+  CHECK(csv_cell(std::string("-")) == "'-");
+  CHECK(csv_cell(std::string("\uff1d1")) == "'\uff1d1");
+  for (const char* plain : {"", " ", "-5", "+2.5e3", "a=b", "plain", "'=1"}) CHECK(csv_cell(std::string(plain)) == plain);
+  CHECK(csv_cell(std::int64_t{-5}) == "-5");
+  CHECK(csv_cell(Real{-0.5}) == "-0.5");
+  CHECK(csv_cell(std::string("a\x1b[31m\u202eb\xff")) == "a [31m b\ufffd");
+  Table table({{"=name"}, {"value"}});
+  table.add_row({std::string("=1+1"), std::int64_t{-1}});
+  CHECK(render_csv(table) == "'=name,value\n'=1+1,-1\n");
+}

@@ -18,13 +18,6 @@ TEST_CASE("edge: width counts columns, not bytes") {
   CHECK(display_width("") == 0);
 }
 
-TEST_CASE("edge: control characters never reach the terminal") {
-  CHECK(printable("a\nb\tc") == "a b c");
-  CHECK(printable("\x1b[31mred") == " [31mred");
-  CHECK(printable("\xc2\x9b" "31mred") == " 31mred");  // the one-character form of the escape
-  CHECK(printable("größe 日本") == "größe 日本");
-}
-
 TEST_CASE("edge: wrapping breaks at spaces only") {
   CHECK(wrap("", 10).empty());
   CHECK(wrap("   ", 10).empty());

@@ -10,25 +10,16 @@
 #include "attention/reference.h"
 #include "attention/unified.h"
 #include "layout/npy.h"
+#include "tests/layout/scratch_folder.h"
 #include "tests/verify/plans.h"
 #include "verify/verify.h"
 #include "test_paths.h"
 
 using namespace hybridkv;
+using hybridkv::testing::ScratchFolder;
 namespace fs = std::filesystem;
 
 namespace {
-
-/// A folder of this test's own that is gone afterwards.
-struct ScratchFolder {
-  fs::path path;
-  ScratchFolder() {
-    std::string pattern = (fs::temp_directory_path() / "hybridkv-XXXXXX").string();
-    REQUIRE(mkdtemp(pattern.data()) != nullptr);
-    path = pattern;
-  }
-  ~ScratchFolder() { fs::remove_all(path); }
-};
 
 fs::path copy_of_case(const ScratchFolder& scratch, const char* name) {
   fs::copy(fs::path(HYBRIDKV_TEST_DATA) / "attention" / name, scratch.path / name, fs::copy_options::recursive);
@@ -99,7 +90,10 @@ TEST_CASE("edge: a folder that lacks a file or contradicts itself is refused wit
   refused("q.npy", "", "q.npy");
   refused("kv_cache.npy", "no array", "kv_cache.npy");
   refused("case.json", "{\"scale\": \"wide\"}", "case.json");
-  refused("case.json", "{\"dtype\": \"fp12\"}", "unknown dtype \"fp12\"");
+  refused("case.json", "{\"dtype\": \"fp12\"}", "dtype: \"fp12\", where one of");
+  refused("case.json", "{\"num_kv_heads\": 3}", "num_kv_heads: 3, but the tensors have 2");
+  refused("case.json", "{\"query_lens\": [8, 4, 2, 1]}", "query_lens: value 2 is 2, but");
+  refused("case.json", "{\"context_lens\": [0, 4, 6]}", "context_lens: holds 3 values, 4 are expected");
   refused("case.json", "{", "case.json");
   write_npy<std::int64_t>(folder / "context_lens.npy", std::vector<std::int64_t>{4},
                           std::vector<std::int64_t>{0, 4, 6, 5});
@@ -120,4 +114,50 @@ TEST_CASE("edge: bit patterns need a dtype, case.json may be missing altogether"
   CHECK_THROWS_WITH_AS(load_attention_case(folder), doctest::Contains("names no \"dtype\""), InputError);
   std::ofstream(folder / "case.json") << "{\"dtype\": \"fp8_e4m3\"}";
   CHECK_THROWS_WITH_AS(load_attention_case(folder), doctest::Contains("no bit patterns of fp8_e4m3"), InputError);
+}
+
+TEST_CASE("edge: shapes are compared before a huge file is read") {
+  ScratchFolder scratch;
+  const fs::path folder = copy_of_case(scratch, "doc_example");
+  const auto header_of = [](std::int64_t extent) {
+    std::string header = "{'descr': '<i8', 'fortran_order': False, 'shape': (" + std::to_string(extent) + ",), }";
+    header.resize(117, ' ');
+    return std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header + "\n";
+  };
+  const std::int64_t many = std::int64_t{1} << 40;
+  for (const char* name : {"query_lens.npy", "context_lens.npy", "seq_lens.npy", "slot_mapping.npy"}) {
+    CAPTURE(name);
+    const bool existed = fs::exists(folder / name);
+    if (existed) fs::rename(folder / name, scratch.path / "own");
+    std::ofstream(folder / name, std::ios::binary) << header_of(many);
+    std::error_code error;  // 8 TiB of nothing: no file system stores it, most take it
+    fs::resize_file(folder / name, 128 + 8 * static_cast<std::uintmax_t>(many), error);
+    if (error) {
+      std::printf("SKIPPED: no sparse file of 8 TiB\n");
+    } else {
+      CHECK_THROWS_WITH_AS(load_attention_case(folder), doctest::Contains("the shape is (1099511627776,)"), InputError);
+    }
+    fs::remove(folder / name);
+    if (existed) fs::rename(scratch.path / "own", folder / name);
+  }
+}
+
+TEST_CASE("edge: lengths that sum to more tokens than there are queries are refused before anything is made of them") {
+  ScratchFolder scratch;
+  const fs::path folder = copy_of_case(scratch, "doc_example");
+  write_npy<std::int64_t>(folder / "query_lens.npy", std::vector<std::int64_t>{4},
+                          std::vector<std::int64_t>{std::int64_t{1} << 62, 4, 1, 1});
+  CHECK_THROWS_WITH_AS(load_attention_case(folder),
+                       doctest::Contains("query_lens.npy: the lengths sum to 4611686018427387910 tokens, but"), InputError);
+}
+
+TEST_CASE("edge: both results or neither, whatever stands in their way") {
+  ScratchFolder scratch;
+  const fs::path folder = copy_of_case(scratch, "doc_example");
+  fs::create_directory(folder / "lse.npy");
+  const AttentionCase batch = load_attention_case(folder);
+  const AttentionOutput<double> output = unified_attention<double>(batch.inputs).output;
+  CHECK_THROWS_WITH_AS(write_attention_output(folder, batch.inputs, output), doctest::Contains("lse.npy: is a folder"),
+                       InputError);
+  CHECK_FALSE(fs::exists(folder / "out.npy"));
 }

@@ -39,16 +39,6 @@ fs::path name_beside(const fs::path& final_name) {
   return final_name.parent_path() / fmt::format(".hybridkv-{:08x}{:08x}.part", random(), random());
 }
 
-/// Makes something under a new name: `make` is given names until one is free.
-template <class Make>
-fs::path make_beside(const fs::path& final_name, Make make) {
-  for (;;) {
-    fs::path name = name_beside(final_name);
-    if (make(name)) return name;
-    if (errno != EEXIST && errno != EINTR) throw_file_error(final_name.string(), "cannot be written", errno);
-  }
-}
-
 /// A folder's entry as the kernel lists it.
 struct KernelEntry {
   std::uint64_t inode;
@@ -85,18 +75,16 @@ extern "C" void remove_unfinished_and_end(int signal) {
 
 }  // namespace
 
-Unfinished::Unfinished(fs::path path, int descriptor)
-    : path_(std::move(path)), descriptor_(descriptor), name_(path_.string()) {
-  entry_ = entry_for(name_.c_str());
+Unfinished::Unfinished(fs::path path)
+    : path_(std::move(path)), name_(std::make_unique<const std::string>(path_.string())) {
+  entry_ = entry_for(name_->c_str());
 }
 
 Unfinished::Unfinished(Unfinished&& other) noexcept
-    : path_(std::exchange(other.path_, fs::path())), descriptor_(std::exchange(other.descriptor_, -1)) {
-  other.forget();
-  if (path_.empty()) return;
-  name_ = path_.string();
-  entry_ = entry_for(name_.c_str());
-}
+    : path_(std::exchange(other.path_, fs::path())),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      entry_(std::exchange(other.entry_, nullptr)),
+      name_(std::move(other.name_)) {}
 
 Unfinished::~Unfinished() {
   close();
@@ -106,16 +94,22 @@ Unfinished::~Unfinished() {
 }
 
 Unfinished Unfinished::file_beside(const fs::path& final_name) {
-  int descriptor = -1;
-  fs::path path = make_beside(final_name, [&](const fs::path& name) {
-    descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    return descriptor >= 0;
-  });
-  return {std::move(path), descriptor};
+  for (;;) {
+    Unfinished file(name_beside(final_name));
+    file.descriptor_ = ::open(file.path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file.descriptor_ >= 0) return file;
+    file.path_.clear();  // of somebody else, if it is there
+    if (errno != EEXIST && errno != EINTR) throw_file_error(final_name.string(), "cannot be written", errno);
+  }
 }
 
 Unfinished Unfinished::folder_beside(const fs::path& final_name) {
-  return {make_beside(final_name, [](const fs::path& name) { return ::mkdir(name.c_str(), 0777) == 0; }), -1};
+  for (;;) {
+    Unfinished folder(name_beside(final_name));
+    if (::mkdir(folder.path_.c_str(), 0777) == 0) return folder;
+    folder.path_.clear();
+    if (errno != EEXIST) throw_file_error(final_name.string(), "cannot be written", errno);
+  }
 }
 
 void Unfinished::replace(const fs::path& final_name) {

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <memory>
 #include <string>
 
 namespace hybridkv {
@@ -30,14 +31,15 @@ class Unfinished {
   void take_name(const std::filesystem::path& final_name);
 
  private:
-  Unfinished(std::filesystem::path path, int descriptor);
+  /// A name that is in the list before there is anything of it, so that no signal comes between.
+  explicit Unfinished(std::filesystem::path path);
   void close();
   void forget();
 
   std::filesystem::path path_;  // empty: nothing is left to remove
   int descriptor_ = -1;
   std::atomic<const char*>* entry_ = nullptr;  // in the list of what signals remove
-  std::string name_;                           // what the entry points to
+  std::unique_ptr<const std::string> name_;    // what the entry points to
 };
 
 /// From now on SIGINT, SIGTERM and SIGHUP remove what is unfinished before they end the program; a signal that is

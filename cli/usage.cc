@@ -112,7 +112,7 @@ std::string first_steps() {
          "                                     the layout of a model in that memory\n"
          "  hybridkv verify qwen3.5-397b       prove a layout on real tensors\n"
          "\n"
-         "`hybridkv help` lists all commands, `hybridkv help plan` explains one.\n";
+         "`hybridkv help` lists all commands, `hybridkv help plan` explains one.";
 }
 
 }  // namespace hybridkv

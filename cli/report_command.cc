@@ -122,7 +122,11 @@ int run_report(const ReportOptions& options) {
   if (!missing.empty()) throw ProgramError(missing + "; the report is written without these pictures");
   const bool wrong = std::any_of(report.verified.begin(), report.verified.end(),
                                  [](const VerifyReport& run) { return !run.passed(); });
-  return wrong ? exit_fault_found : exit_fine;
+  if (!wrong) return exit_fine;
+  const bool unproven = std::all_of(report.verified.begin(), report.verified.end(), [](const VerifyReport& run) {
+    return run.passed() || run.first_unproven() != nullptr;
+  });
+  return unproven ? exit_not_proven : exit_fault_found;
 }
 
 }  // namespace

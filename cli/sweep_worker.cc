@@ -104,8 +104,8 @@ void SweepWorker::verify(Point& point, const Scenario& scenario) const {
     return;
   }
   const VerifyReport report = verify_plan(*point.plan, verify_spec(scenario));
-  point.verification = report.passed() ? "passed" : "fault";
-  if (report.passed()) return;
+  point.verification = report.passed() ? "passed" : report.first_unproven() ? "not proven" : "fault";
+  if (point.verification != "fault") return;
   point.status = PointStatus::fault;
   const CheckResult* failure = report.first_failure();
   point.reason = failure ? fmt::format("{}: {}", failure->name, failure->message) : "a check did not run";

@@ -85,11 +85,14 @@ std::string conclusion(const VerifyReport& report) {
     return fmt::format("The planted fault {} was NOT caught by any check: the checks are broken.",
                        to_string(*report.fault));
   if (failure != nullptr) return fmt::format("The layout is wrong: {} found a fault.", failure->name);
+  if (report.first_unproven()) {
+    std::string names;
+    for (const CheckResult& check : report.checks)
+      if (check.status == CheckStatus::no_codec) names += fmt::format("{}{}", names.empty() ? "" : " and ", check.name);
+    return fmt::format("Every element has its own address and nothing else was touched. Not proven: {} did not run, {}.",
+                       names, report.first_unproven()->message);
+  }
   if (!report.passed()) return "Not every check could run, so nothing is shown.";
-  for (const CheckResult& check : report.checks)
-    if (check.status == CheckStatus::no_codec)
-      return "Every element has its own address and nothing else was touched. Attention was not computed: " +
-             check.message + ".";
   return "Every element has its own address, every result is right, and nothing else was touched.";
 }
 

@@ -11,7 +11,7 @@ enum class CheckStatus {
   passed,
   failed,
   not_run,  ///< an earlier failure made it unsafe or meaningless; never counts as passed
-  no_codec, ///< the plan keeps bytes whose values nothing here can compute; never counts as passed, nor against the plan
+  no_codec, ///< the plan keeps bytes whose values nothing here can compute; never counts as passed
 };
 
 /// One named check of a verification: what it looked at, and what it found.

@@ -106,9 +106,17 @@ void run_checks(const Traffic& traffic, const VerifySpec& spec, const VerifyProg
 
 bool VerifyReport::passed() const {
   return no_place.empty() && std::all_of(checks.begin(), checks.end(),
-                     [](const CheckResult& check) {
-                       return check.status == CheckStatus::passed || check.status == CheckStatus::no_codec;
-                     });
+                     [](const CheckResult& check) { return check.status == CheckStatus::passed; });
+}
+
+const CheckResult* VerifyReport::first_unproven() const {
+  const CheckResult* first = nullptr;
+  for (const CheckResult& check : checks) {
+    if (check.status == CheckStatus::passed) continue;
+    if (check.status != CheckStatus::no_codec) return nullptr;
+    if (!first) first = &check;
+  }
+  return first;
 }
 
 const CheckResult* VerifyReport::first_failure() const {

@@ -39,8 +39,11 @@ struct VerifyReport {
   std::int64_t max_element_offset = 0;       ///< largest offset, in elements, of a block that was written and read
   double seconds = 0;
 
-  /// Every check ran and found nothing, but for values that nothing here can compute.
+  /// Every check ran and found nothing.
   bool passed() const;
+  /// No check found a fault, and the only ones that did not run need values that nothing here can compute. The first of
+  /// them; else nullptr.
+  const CheckResult* first_unproven() const;
   /// A fault was planted and a check found one.
   bool caught() const { return fault && first_failure() != nullptr; }
   /// The first check that found a fault, or nullptr.

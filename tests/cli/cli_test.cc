@@ -146,6 +146,15 @@ TEST_CASE("fault: all faults planted in turn are caught, those without a place d
   require_refused(verify + "all --pack 2 --export " + folder, 2, "plant one fault at most");
 }
 
+TEST_CASE("regression: a KV format whose values nothing computes is not proven, exit code 5, and the checks are named") {
+  const ProgramRun run =
+      run_program("verify --model Qwen3.5-4B --memory 4GiB --max-model-len 4096 --set engine.kv_dtype=turboquant_4bit_nc "
+                  "--quiet");
+  CAPTURE(run.output);
+  CHECK(run.exit_code == 5);
+  CHECK(contains(run.output, "Not proven: attention-full and attention-chunked did not run"));
+}
+
 TEST_CASE("edge: more memory than this machine should give is exit code 3") {
   require_refused("verify qwen3.5-397b --pack 5 --set 'verify.resident_budget=1 MiB'", 3, "verification of 4 requests");
   require_refused("verify qwen3.5-397b --pack 1 --set 'engine.memory=200 TiB'", 3, "");

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "scenarios/source_map.h"
+#include "simulator/input_file.h"
 
 namespace hybridkv {
 
@@ -58,8 +59,7 @@ struct FileText {
   std::string problem;  ///< "no such file", "is a directory", …; empty when all is well
 };
 
-/// The path that stands for standard input, and how messages call it.
-constexpr const char* standard_input = "-";
+/// How messages call a path: "standard input" for "-".
 std::string shown_path(const std::string& path);
 
 /// Reads a file of at most 16 MiB; "-" is standard input. What can be read only once (a pipe) is kept, so that it reads

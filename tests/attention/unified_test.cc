@@ -45,7 +45,7 @@ TEST_CASE("golden: 70 shared blocks in chunks of 64 equal the reference, and chu
   CHECK(chunked.memory.biases[2] == Allocation{"chunk_bias_buffer", {12, 64, 4}, 12 * 64 * 4 * 8});
 }
 
-TEST_CASE("law: slice i of the causal part multiplies keys [0, (i + 1) w), not one more or less") {
+TEST_CASE("law: slice i of the causal part multiplies keys 0 up to (i + 1) w, not one more or less") {
   constexpr std::int64_t width = 4, group = 2;
   for (std::int64_t tokens = 1; tokens <= 3 * width + 1; ++tokens) {
     CAPTURE(tokens);

@@ -77,14 +77,20 @@ void add_pictures(Document& document, const char* title, const std::vector<Pictu
 
 /// Every number of the only plan of the set, step by step.
 void add_derivation(Document& document, const PlanSet& single) {
-  document.blocks.emplace_back(
-      Heading{fmt::format("N = {}: where the numbers come from", single.plans.front().attention_pack_size)});
   Document derivation = explain_report(single);
   std::erase_if(derivation.blocks, [](const Block& block) {
     const auto* heading = std::get_if<Heading>(&block);
     return heading != nullptr && heading->level < 3;
   });
   append(document, std::move(derivation), 0);
+}
+
+/// The same where the reader opens it: it is longer than all the rest.
+void add_folded_derivation(Document& document, const PlanSet& single) {
+  document.blocks.emplace_back(
+      FoldBegin{fmt::format("N = {}: where the numbers come from", single.plans.front().attention_pack_size)});
+  add_derivation(document, single);
+  document.blocks.emplace_back(FoldEnd{});
 }
 
 /// One of several plans in full: its figures and tables, then its derivation. What is derived as for the pick, if that
@@ -102,10 +108,10 @@ void add_plan(Document& document, const PlanSet& set, const CachePlan& plan, con
   Document details = plan_report(single);
   details.blocks.erase(details.blocks.begin());  // the title
   append(document, std::move(details), 1);
+  if (&plan == &pick) return add_folded_derivation(document, single);
   add_derivation(document, single);
-  if (&plan != &pick)
-    document.blocks.emplace_back(Paragraph{
-        fmt::format("Everything else is derived as for N = {}.", pick.attention_pack_size)});
+  document.blocks.emplace_back(
+      Paragraph{fmt::format("Everything else is derived as for N = {}.", pick.attention_pack_size)});
 }
 
 /// The pick as it is; the other packs where the reader opens them, and not on paper.
@@ -187,7 +193,7 @@ Document scenario_report(const ScenarioReportInputs& inputs) {
   add_pack_pictures(document, inputs);
   add_verification(document, inputs);
   if (planned.set.plans.size() == 1)
-    add_derivation(document, planned.set);
+    add_folded_derivation(document, planned.set);
   else
     add_plans(document, planned.set);
   document.blocks.emplace_back(Heading{"To repeat this"});

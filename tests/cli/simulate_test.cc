@@ -196,7 +196,7 @@ TEST_CASE("edge: bad flags and files are one message, exit code 2") {
     CHECK(contains(run.output, message));
   };
   refused("", "no cache to simulate: name a SCENARIO");
-  refused("--block-size 528 --num-blocks 100 --trace /dev/null", "null holds no request");
+  refused("--block-size 528 --num-blocks 100 --trace /dev/null", "/dev/null: the trace holds no request");
   refused("--block-size 528", "give both, or a scenario");
   refused("--block-size 528 --num-blocks 100 qwen3.5-397b", "leave out the scenario");
   refused("--block-size 528 --num-blocks 100 --mode some", "--mode some: no such cache mode");

@@ -138,9 +138,9 @@ TEST_CASE("regression: simple traffic of many different prompts, and lists with 
   CHECK(run.exit_code == 0);
   CHECK(contains(run.output, "30,000 requests, 11,100,000 prompt tokens"));
   require_refused("simulate qwen3.5-397b --prompt-tokens 2000000000", 2, "must be 1 to 1073741824, is 2000000000");
-  require_refused("simulate --block-size 272,,528 --num-blocks 9", 2, "--block-size 272,,528: an item of the list is empty");
-  require_refused("simulate --block-size 272, --num-blocks 9", 2, "--block-size 272,: an item of the list is empty");
-  require_refused("recommend qwen3.5-397b --match-units 16,,32", 2, "an item of the list is empty");
+  require_refused("simulate --block-size 272,,528 --num-blocks 9", 2, "--block-size: value 2 of the list '272,,528' is empty");
+  require_refused("simulate --block-size 272, --num-blocks 9", 2, "--block-size: value 2 of the list '272,' is empty");
+  require_refused("recommend qwen3.5-397b --match-units 16,,32", 2, "--match-units: value 2 of the list '16,,32' is empty");
   require_refused("recommend qwen3.5-397b --give-up nan", 2, "--give-up nan: is a share");
   require_refused("recommend qwen3.5-397b --min-concurrency inf", 2, "--min-concurrency inf: must be a number");
   require_refused("recommend qwen3.5-397b --packs 99", 2, "has 15 attention layers to pack; take 1 to 15");

@@ -167,8 +167,10 @@ Scenario read_values(const ScenarioFile& file) {
   scenario.name = file.name;
   context.places.add("", Place{file.root.place.text, 0, 0});
   scenario_keys().read(context, "", file.root, scenario);
-  scenario.packs_given = !context.pack_sizes.empty();
-  if (scenario.packs_given) scenario.pack_sizes = std::move(context.pack_sizes);
+  if (!context.pack_sizes.empty()) {
+    scenario.packs_given = true;
+    scenario.pack_sizes = std::move(context.pack_sizes);
+  }
   scenario.places = std::move(context.places);
   scenario.largest = std::move(context.largest);
   scenario.notes = std::move(context.notes);
@@ -179,8 +181,10 @@ void read_section(const YamlNode& root, const std::string& section, Scenario& sc
   ReadContext context;
   context.keep_places = false;
   scenario_keys().read_key(context, "", root, section, scenario);
-  scenario.packs_given = !context.pack_sizes.empty();
-  if (scenario.packs_given) scenario.pack_sizes = std::move(context.pack_sizes);
+  if (!context.pack_sizes.empty()) {
+    scenario.packs_given = true;
+    scenario.pack_sizes = std::move(context.pack_sizes);
+  }
   if (section == "model") scenario.notes = std::move(context.notes);
 }
 

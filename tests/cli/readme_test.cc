@@ -36,15 +36,27 @@ std::vector<std::string> commands_of(const std::string& path) {
   return commands_of(document);
 }
 
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool instrumented = true;
+#else
+constexpr bool instrumented = false;
+#endif
+
 /// A minute of processor time, and run by tests/cli/forward_test.cc.
 bool has_its_own_test(const std::string& command) { return command == "verify --forward --all-models"; }
+
+/// What proves and measures takes ten times as long with sanitizers, and has tests of its own that are made for them.
+bool is_too_slow(const std::string& command) {
+  const auto begins = [&](const char* word) { return command.starts_with(word); };
+  return instrumented && (begins("verify ") || begins("attend ") || begins("bench ") || begins("recommend "));
+}
 
 /// Runs the commands one after the other where `docs` is that of the checkout and everything else is new.
 void run_all(const std::vector<std::string>& commands) {
   const ScratchFolder folder;
   fs::create_directory_symlink(fs::path(HYBRIDKV_SOURCE_DIR) / "docs", folder.path / "docs");
   for (const std::string& command : commands) {
-    if (has_its_own_test(command)) continue;
+    if (has_its_own_test(command) || is_too_slow(command)) continue;
     CAPTURE(command);
     const ProgramRun run = run_program(command, "cd '" + folder.path.string() + "' && ");
     CAPTURE(run.output);
@@ -66,6 +78,7 @@ TEST_CASE("golden: the commands of the README work as they stand there") {
 TEST_CASE("golden: the commands of the README that draw work as they stand there") {
   if (std::system("gnuplot --version > /dev/null 2>&1") != 0)
     return void(std::printf("SKIPPED: gnuplot is not installed\n"));
+  if (instrumented) return void(std::printf("SKIPPED: run without sanitizers, which would take minutes\n"));
   std::vector<std::string> commands = commands_of("README.md");
   std::erase_if(commands, [](const std::string& command) { return !needs_gnuplot(command); });
   CHECK(commands.size() >= 2);

@@ -265,7 +265,7 @@ std::vector<std::string> unread_hf_patterns(const YamlNode& root) {
 }
 
 std::string hf_model_name(const std::string& path) {
-  if (path == standard_input || path == shown_path(standard_input)) return "imported";
+  if (path == standard_input || path == input_name(standard_input)) return "imported";
   const std::filesystem::path file(path);
   std::string name = file.stem().string();
   std::error_code error;  // of a current folder that has been removed

@@ -12,7 +12,7 @@ namespace hybridkv {
 
 ImportedModel import_model(const std::string& path_or_folder, const std::string& name, std::optional<DType> dtype) {
   const std::string path = config_in(path_or_folder);
-  const std::string shown = shown_path(path);
+  const std::string shown = input_name(path);
   const FileText file = read_text_file(path);
   if (!file.problem.empty()) throw InputError(shown + ": " + file.problem);
   const YamlNode config = parse_json(file.text, {shown, std::filesystem::path(path).parent_path().string(), {}});

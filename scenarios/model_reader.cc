@@ -104,7 +104,7 @@ ModelSpec read_model_file(ReadContext& context, const std::string& path, const Y
   if (!text.problem.empty())
     throw error_at(value.place, fmt::format("{}.file: {}: {}", path, in_quotes(file.string()), text.problem));
   const YamlNode root =
-      parse_model_text(text.text, {shown_path(file.string()), file.parent_path().string(), {}}, &context.notes);
+      parse_model_text(text.text, {input_name(file.string()), file.parent_path().string(), {}}, &context.notes);
   return read_model_mapping(context, path, root).model;
 }
 

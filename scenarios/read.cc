@@ -120,7 +120,7 @@ ScenarioFile load_scenario(const std::string& name_or_path) {
   if (!is_path && find_shipped_model(name_or_path)) return model_alone(stem, yaml_quoted(name_or_path), name_or_path);
   const std::string path = config_in(name_or_path);
   const FileText file = read_text_file(path);
-  const std::string shown = shown_path(path);
+  const std::string shown = input_name(path);
   if (!file.problem.empty()) {
     if (find_shipped_model(name_or_path)) return model_alone(stem, yaml_quoted(name_or_path), name_or_path);
     std::string advice;

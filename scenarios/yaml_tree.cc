@@ -275,8 +275,6 @@ YamlNode parse_flag_value(std::string_view text, SourceText source) {
   return parse(text, std::move(source));
 }
 
-std::string shown_path(const std::string& path) { return path == standard_input ? "standard input" : path; }
-
 namespace {
 
 FileText file_problem(int error) {

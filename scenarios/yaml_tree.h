@@ -59,9 +59,6 @@ struct FileText {
   std::string problem;  ///< "no such file", "is a directory", …; empty when all is well
 };
 
-/// How messages call a path: "standard input" for "-".
-std::string shown_path(const std::string& path);
-
 /// Reads a file of at most 16 MiB; "-" is standard input. What can be read only once (a pipe) is kept, so that it reads
 /// the same every time.
 FileText read_text_file(const std::string& path);

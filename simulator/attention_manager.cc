@@ -7,110 +7,164 @@
 
 namespace hybridkv {
 
-AttentionManager::AttentionManager(const CacheGeometry& geometry, BlockPool& pool)
-    : geometry_(geometry), pool_(pool), group_keys_(geometry.attention_groups, 1) {}
+namespace {
 
-bool AttentionManager::append_found(PrefixKey key, RequestBlocks& request) {
-  const std::size_t before = request.attention.front().size();
-  for (std::size_t group = 0; group < request.attention.size(); ++group) {
-    const BlockId block = pool_.find(group_keys_(key, group));
-    if (block == null_block_id) {
-      for (auto& table : request.attention) table.resize(before);
-      return false;
+/// Does the request's last block of that many tokens have to be copied before it is written?
+bool shares_tail(const RequestBlocks& request, std::int64_t block) {
+  return request.shared_tail_tokens != 0 && request.shared_tail_tokens % block != 0;
+}
+
+}  // namespace
+
+AttentionManager::AttentionManager(const CacheGeometry& geometry, std::span<BlockPool> pools)
+    : geometry_(geometry),
+      group_keys_(geometry.attention_groups, 1),
+      unit_(geometry.match_unit()),
+      row_units_(geometry.attention_grain() / unit_),
+      partial_tails_(geometry.has_partial_tails()),
+      drop_units_(geometry.drafter_drops_block ? geometry.attention_step() / unit_ : 0) {
+  for (std::int64_t group = 0; group < geometry.attention_groups; ++group) {
+    const std::int64_t block = geometry.attention_block(group), arena = geometry.attention_arena(group);
+    groups_.push_back({block, block / unit_, arena, &pools[static_cast<std::size_t>(arena)]});
+    const auto same = std::find_if(alike_.begin(), alike_.end(), [&](const Alike& alike) {
+      return alike.block == block && alike.arena == arena;
+    });
+    if (same == alike_.end())
+      alike_.push_back({block, arena, 1, static_cast<std::size_t>(group)});
+    else
+      ++same->groups;
+  }
+}
+
+bool AttentionManager::append_found(std::span<const PrefixKey> keys, std::int64_t from, std::int64_t to,
+                                    RequestBlocks& request) {
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    const Group& own = groups_[group];
+    for (std::int64_t end = from; end < to;) {
+      end = std::min(end + own.units, to);
+      const BlockId block = own.pool->find(group_keys_(keys[static_cast<std::size_t>(end - 1)], group));
+      if (block == null_block_id) {
+        trim(request, from * unit_);
+        return false;
+      }
+      request.attention[group].push_back(block);
     }
-    request.attention[group].push_back(block);
   }
   return true;
 }
 
 std::int64_t AttentionManager::match(std::span<const PrefixKey> keys, std::int64_t limit, RequestBlocks& request) {
   for (auto& table : request.attention) table.clear();
-  const std::int64_t block = geometry_.block_size_tokens;
-  const std::int64_t unit = geometry_.match_unit();
-  const std::int64_t units_per_block = block / unit;
-  std::int64_t tokens = 0;
-  while (tokens + block <= limit &&
-         append_found(keys[static_cast<std::size_t>((tokens / block + 1) * units_per_block - 1)], request))
-    tokens += block;
-  for (std::int64_t tail = std::min(limit - tokens, block - unit) / unit; tail > 0; --tail)
-    if (append_found(keys[static_cast<std::size_t>(tokens / unit + tail - 1)], request)) {
-      tokens += tail * unit;
-      break;
-    }
-  if (geometry_.drafter_drops_block && tokens > 0) {
-    tokens -= unit;
-    trim(request, tokens);
+  const std::int64_t most = limit / unit_;
+  std::int64_t found = 0;  // match units
+  while (found + row_units_ <= most && append_found(keys, found, found + row_units_, request)) found += row_units_;
+  if (partial_tails_)
+    for (std::int64_t tail = std::min(most - found, row_units_ - 1); tail > 0; --tail)
+      if (append_found(keys, found, found + tail, request)) {
+        found += tail;
+        break;
+      }
+  if (drop_units_ > 0 && found > 0) {
+    found -= drop_units_;
+    trim(request, found * unit_);
   }
-  return tokens;
+  return found * unit_;
 }
 
 void AttentionManager::trim(RequestBlocks& request, std::int64_t hit_tokens) const {
-  const auto blocks = static_cast<std::size_t>(ceil_div(hit_tokens, geometry_.block_size_tokens));
-  for (auto& table : request.attention) table.resize(blocks);
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    auto& table = request.attention[group];
+    const auto blocks = static_cast<std::size_t>(ceil_div(hit_tokens, groups_[group].block));
+    if (blocks < table.size()) table.resize(blocks);
+  }
 }
 
 template <class Visit>
 void AttentionManager::take_out_passed(RequestBlocks& request, std::int64_t computed, Visit&& visit) const {
   if (geometry_.attention_masks.empty()) return;
-  for (std::size_t group = 0; group < request.attention.size(); ++group) {
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
     std::vector<BlockId>& table = request.attention[group];
-    const std::int64_t passed = geometry_.attention_masks[group].first_visible(computed) / geometry_.block_size_tokens;
+    const std::int64_t passed = geometry_.attention_masks[group].first_visible(computed) / groups_[group].block;
     for (std::int64_t i = std::min(passed, std::ssize(table)); i > 0 && table[i - 1] != null_block_id; --i)
-      visit(std::exchange(table[i - 1], null_block_id));
+      visit(*groups_[group].pool, std::exchange(table[i - 1], null_block_id));
   }
 }
 
 void AttentionManager::give_back_passed(RequestBlocks& request, std::int64_t computed) {
-  take_out_passed(request, computed, [&](BlockId block) { pool_.release(block); });
+  take_out_passed(request, computed, [](BlockPool& pool, BlockId block) { pool.release(block); });
 }
 
 void AttentionManager::skip_passed(RequestBlocks& request, std::int64_t computed) const {
-  take_out_passed(request, computed, [](BlockId) {});
+  take_out_passed(request, computed, [](BlockPool&, BlockId) {});
 }
 
-std::int64_t AttentionManager::needed(std::int64_t held, std::int64_t tokens) const {
-  return geometry_.attention_groups * (ceil_div(tokens, geometry_.block_size_tokens) - held);
+void AttentionManager::add_first(const RequestBlocks& request, std::int64_t hit, std::int64_t tokens,
+                                 std::span<std::int64_t> demand) const {
+  for (std::size_t group = 0; group < groups_.size(); ++group)
+    for (const BlockId block : request.attention[group])
+      if (block != null_block_id && groups_[group].pool->is_free(block)) ++demand[groups_[group].arena];
+  for (const Alike& alike : alike_)
+    demand[alike.arena] += alike.groups * (ceil_div(tokens, alike.block) - hit / alike.block);
 }
 
-std::int64_t AttentionManager::kept(const RequestBlocks& request) const {
-  if (request.attention.empty()) return 0;
-  return static_cast<std::int64_t>(request.attention.front().size()) - (request.attention_tail_shared ? 1 : 0);
+void AttentionManager::add_next(const RequestBlocks& request, std::int64_t tokens,
+                                std::span<std::int64_t> demand) const {
+  for (const Alike& alike : alike_) {
+    const std::int64_t kept = std::ssize(request.attention[alike.first]) - (shares_tail(request, alike.block) ? 1 : 0);
+    demand[alike.arena] += alike.groups * (ceil_div(tokens, alike.block) - kept);
+  }
+}
+
+void AttentionManager::hold(const RequestBlocks& request) {
+  for (std::size_t group = 0; group < groups_.size(); ++group)
+    for (const BlockId block : request.attention[group])
+      if (block != null_block_id) groups_[group].pool->hold(block);
 }
 
 void AttentionManager::grow(RequestBlocks& request, std::int64_t tokens, std::vector<BlockCopy>& copied) {
-  const auto blocks = static_cast<std::size_t>(ceil_div(tokens, geometry_.block_size_tokens));
-  for (auto& table : request.attention) {
-    if (request.attention_tail_shared) {
-      copied.push_back({table.back(), pool_.take(BlockKind::attention)});
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    const Group& own = groups_[group];
+    auto& table = request.attention[group];
+    if (shares_tail(request, own.block)) {
+      copied.push_back({table.back(), own.pool->take(BlockKind::attention), own.arena});
       table.back() = copied.back().to;
     }
-    while (table.size() < blocks) table.push_back(pool_.take(BlockKind::attention));
+    const auto blocks = static_cast<std::size_t>(ceil_div(tokens, own.block));
+    while (table.size() < blocks) table.push_back(own.pool->take(BlockKind::attention));
   }
-  request.attention_tail_shared = false;
+  request.shared_tail_tokens = 0;
 }
 
 void AttentionManager::publish(RequestBlocks& request, std::span<const PrefixKey> keys, std::int64_t tokens,
                                std::int64_t partial_end, std::int64_t step) {
-  if (request.attention.empty()) return;
-  const std::int64_t block = geometry_.block_size_tokens;
-  const std::int64_t unit = geometry_.match_unit();
-  const std::int64_t units_per_block = block / unit;
-  const std::int64_t full = std::min(tokens / block, static_cast<std::int64_t>(keys.size()) / units_per_block);
-  for (std::size_t group = 0; group < request.attention.size(); ++group) {
+  const std::int64_t known = std::min(tokens, static_cast<std::int64_t>(keys.size()) * unit_);
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    const Group& own = groups_[group];
     const std::vector<BlockId>& table = request.attention[group];
-    for (std::int64_t i = request.published_attention; i < full; ++i)
+    const std::int64_t full = known / own.block;
+    for (std::int64_t i = request.published_attention / own.block; i < full; ++i)
       if (table[static_cast<std::size_t>(i)] != null_block_id)
-        pool_.publish(table[static_cast<std::size_t>(i)],
-                      group_keys_(keys[static_cast<std::size_t>((i + 1) * units_per_block - 1)], group), step, false);
+        own.pool->publish(table[static_cast<std::size_t>(i)],
+                          group_keys_(keys[static_cast<std::size_t>((i + 1) * own.units - 1)], group), step, false);
   }
-  request.published_attention = std::max(request.published_attention, full);
-  if (partial_end % block == 0 || partial_end > tokens || partial_end / block < full) return;
-  if (partial_end <= request.partial_tokens) return;
-  for (std::size_t group = 0; group < request.attention.size(); ++group)
-    pool_.publish(request.attention[group][static_cast<std::size_t>(partial_end / block)],
-                  group_keys_(keys[static_cast<std::size_t>(partial_end / unit - 1)], group), step, false);
+  request.published_attention = std::max(request.published_attention, known);
+  if (partial_end > known || partial_end <= request.partial_tokens) return;
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    const Group& own = groups_[group];
+    if (partial_end % own.block == 0 || partial_end / own.block < known / own.block) continue;
+    own.pool->publish(request.attention[group][static_cast<std::size_t>(partial_end / own.block)],
+                      group_keys_(keys[static_cast<std::size_t>(partial_end / unit_ - 1)], group), step, false);
+    request.shared_tail_tokens = partial_end;
+  }
   request.partial_tokens = partial_end;
-  request.attention_tail_shared = true;
+}
+
+void AttentionManager::release(const RequestBlocks& request) {
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    const auto& table = request.attention[group];
+    for (std::size_t i = table.size(); i > 0; --i)
+      if (table[i - 1] != null_block_id) groups_[group].pool->release(table[i - 1]);
+  }
 }
 
 }  // namespace hybridkv

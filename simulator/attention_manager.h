@@ -12,16 +12,18 @@
 
 namespace hybridkv {
 
-/// The attention groups of a cache: blocks of B tokens, found again by their chain hash. A group with a window or chunk
-/// gives back what no later token of the request sees; its table then has the null block there.
+/// The attention groups of a cache, each with blocks of its own number of tokens, found again by their chain hash. A
+/// group with a window or chunk gives back what no later token of the request sees; its table then has the null block
+/// there.
 class AttentionManager {
  public:
-  /// Both outlive the manager.
-  AttentionManager(const CacheGeometry& geometry, BlockPool& pool);
+  /// Both outlive the manager. `pools`: by arena.
+  AttentionManager(const CacheGeometry& geometry, std::span<BlockPool> pools);
 
   /// Longest run of cached blocks from the start of a prompt that ends at or before `limit` tokens: full blocks
-  /// first, then the longest partial tail; a block counts only if every attention group holds it. A drafter drops
-  /// the last matched unit. Writes the blocks into `request.attention` without holding them; returns the tokens.
+  /// of every group first, then the longest partial tail; a length counts only if every attention group holds all its
+  /// blocks up to it. A drafter drops the last step of the match. Writes the blocks into `request.attention` without
+  /// holding them; returns the tokens.
   std::int64_t match(std::span<const PrefixKey> keys, std::int64_t limit, RequestBlocks& request);
 
   /// Forgets matched blocks behind the joint hit.
@@ -33,10 +35,15 @@ class AttentionManager {
   /// Takes the blocks that no token from `computed` on sees out of tables that were matched and are not held.
   void skip_passed(RequestBlocks& request, std::int64_t computed) const;
 
-  /// Blocks to take so that `tokens` tokens have room. `held`: blocks the request keeps (a shared tail is not kept).
-  std::int64_t needed(std::int64_t held, std::int64_t tokens) const;
-  /// Blocks of the request that it will keep when it goes on.
-  std::int64_t kept(const RequestBlocks& request) const;
+  /// Adds to `demand` (by arena) the found blocks that nobody holds and those to take so that `tokens` tokens have room
+  /// behind a hit of `hit` tokens; a block in which the hit ends is taken anew.
+  void add_first(const RequestBlocks& request, std::int64_t hit, std::int64_t tokens,
+                 std::span<std::int64_t> demand) const;
+  /// Adds to `demand` (by arena) the blocks that a running request takes so that `tokens` tokens have room.
+  void add_next(const RequestBlocks& request, std::int64_t tokens, std::span<std::int64_t> demand) const;
+
+  /// Holds the blocks that were found.
+  void hold(const RequestBlocks& request);
 
   /// Takes the blocks for `tokens` tokens; a shared tail is replaced by a copy first, and added to `copied`.
   void grow(RequestBlocks& request, std::int64_t tokens, std::vector<BlockCopy>& copied);
@@ -46,19 +53,40 @@ class AttentionManager {
   void publish(RequestBlocks& request, std::span<const PrefixKey> keys, std::int64_t tokens, std::int64_t partial_end,
                std::int64_t step);
 
+  /// Gives back all blocks: groups in order, each with its last block first.
+  void release(const RequestBlocks& request);
+
   /// Keys of the attention groups.
   const GroupKeys& group_keys() const { return group_keys_; }
 
  private:
-  // Holds nothing; appends the block of every group, or nothing where one group lacks it.
-  bool append_found(PrefixKey key, RequestBlocks& request);
-  // Calls visit(block) for every such block, the latest of a group first, and leaves the null block in its place.
+  struct Group {
+    std::int64_t block;  // tokens
+    std::int64_t units;  // match units of a block
+    std::int64_t arena;
+    BlockPool* pool;     // of that arena
+  };
+  // Groups with one block and one arena: their tables are of one length.
+  struct Alike {
+    std::int64_t block, arena, groups;
+    std::size_t first;  // one of them
+  };
+
+  // Holds nothing; appends the blocks of every group from one length to another, both in match units, or nothing where
+  // one group lacks one. Pre: every group's block ends at `from`.
+  bool append_found(std::span<const PrefixKey> keys, std::int64_t from, std::int64_t to, RequestBlocks& request);
+  // Calls visit(pool, block) for every such block, the latest of a group first, and leaves the null block in its place.
   template <class Visit>
   void take_out_passed(RequestBlocks& request, std::int64_t computed, Visit&& visit) const;
 
   const CacheGeometry& geometry_;
-  BlockPool& pool_;
   GroupKeys group_keys_;
+  std::vector<Group> groups_;
+  std::vector<Alike> alike_;
+  std::int64_t unit_;        // tokens of a match unit
+  std::int64_t row_units_;   // match units from one end of all blocks to the next
+  bool partial_tails_;
+  std::int64_t drop_units_;  // match units that a drafter drops, 0 without one
 };
 
 }  // namespace hybridkv

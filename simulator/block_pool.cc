@@ -2,6 +2,19 @@
 
 namespace hybridkv {
 
+PoolStats& PoolStats::operator+=(const PoolStats& other) {
+  lookups += other.lookups;
+  allocations += other.allocations;
+  publications += other.publications;
+  releases += other.releases;
+  evictions += other.evictions;
+  checkpoints_made += other.checkpoints_made;
+  checkpoints_used += other.checkpoints_used;
+  checkpoints_evicted += other.checkpoints_evicted;
+  checkpoints_evicted_unused += other.checkpoints_evicted_unused;
+  return *this;
+}
+
 BlockPool::BlockPool(std::int64_t num_blocks, bool unlimited)
     : blocks_(static_cast<std::size_t>(num_blocks)), queue_(num_blocks), index_(num_blocks), unlimited_(unlimited) {
   expects(num_blocks >= 2, "a pool has a null block and at least one other");

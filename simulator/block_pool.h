@@ -17,7 +17,8 @@ enum class BlockKind : std::uint8_t {
   extra,      ///< a ring or tail of one request, never found again
 };
 
-/// What happened in a pool so far. "Operations" are look-ups, allocations, publications and releases of one block.
+/// What happened in a pool, or in all pools of a cache, so far. "Operations" are look-ups, allocations, publications
+/// and releases of one block.
 struct PoolStats {
   std::int64_t lookups = 0;
   std::int64_t allocations = 0;
@@ -28,11 +29,13 @@ struct PoolStats {
   std::int64_t checkpoints_used = 0;          ///< of those, hit at least once
   std::int64_t checkpoints_evicted = 0;       ///< of those, taken for new use
   std::int64_t checkpoints_evicted_unused = 0;///< of those, never hit before
+  PoolStats& operator+=(const PoolStats& other);
   std::int64_t operations() const { return lookups + allocations + publications + releases; }
   bool operator==(const PoolStats&) const = default;
 };
 
-/// The blocks of one cache: reference counts, the queue of free blocks and the index of those that can be found.
+/// The blocks of one arena of a cache: reference counts, the queue of free blocks and the index of those that can be
+/// found.
 ///
 /// Rules (vLLM BlockPool): free blocks queue in least-recently-used order; a block without a key goes to the
 /// front of the queue, one with a key to its end; taking a block for new use drops its key; a hit takes a block

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "layout/error.h"
 
 namespace hybridkv {
@@ -18,14 +20,115 @@ void check_range(std::int64_t value, std::int64_t least, std::int64_t most, cons
     throw SpecError(fmt::format("geometry.{}", field), fmt::format("must be {} to {}, is {}", least, most, value));
 }
 
+/// What the blocks are joined to, with std::gcd or std::lcm, in order: attention groups, then states.
+template <class Join>
+std::int64_t joined(std::int64_t first, const CacheGeometry& geometry, bool attention, bool states, Join&& join) {
+  std::int64_t value = first;
+  if (attention && geometry.attention_groups > 0) {
+    if (geometry.attention_block_sizes.empty()) value = join(value, geometry.block_size_tokens);
+    for (const std::int64_t block : geometry.attention_block_sizes) value = join(value, block);
+  }
+  if (states && geometry.has_state_blocks()) value = join(value, geometry.state_block());
+  return value;
+}
+
+std::int64_t gcd_of(std::int64_t a, std::int64_t b) { return std::gcd(a, b); }
+std::int64_t lcm_of(std::int64_t a, std::int64_t b) { return std::lcm(a, b); }
+
+void check_per_group(const std::vector<std::int64_t>& values, std::int64_t groups, std::int64_t least,
+                     std::int64_t most, const char* field, const char* what) {
+  if (!values.empty() && std::ssize(values) != groups)
+    throw SpecError(fmt::format("geometry.{}", field),
+                    fmt::format("{} numbers for {} {} groups; give one for each, or none", values.size(), groups,
+                                what));
+  for (const std::int64_t value : values) check_range(value, least, most, field);
+}
+
+void check_arenas(const CacheGeometry& geometry) {
+  check_range(geometry.num_arenas() - 1, 0, most_groups, "more_arenas");
+  for (const std::int64_t blocks : geometry.more_arenas) check_range(blocks, 2, most_blocks, "more_arenas");
+  const std::int64_t last = geometry.num_arenas() - 1;
+  check_per_group(geometry.attention_arenas, geometry.attention_groups, 0, last, "attention_arenas", "attention");
+  check_per_group(geometry.state_arenas, geometry.state_groups, 0, last, "state_arenas", "recurrent");
+}
+
+void check_blocks(const CacheGeometry& geometry) {
+  check_per_group(geometry.attention_block_sizes, geometry.attention_groups, 1, most_tokens, "attention_block_sizes",
+                  "attention");
+  check_range(geometry.state_block(), 1, most_tokens, "state_block_size_tokens");
+  joined(1, geometry, true, true, [](std::int64_t a, std::int64_t b) {
+    if (b / std::gcd(a, b) > most_tokens / a)
+      throw SpecError("geometry.attention_block_sizes",
+                      fmt::format("blocks of {} and {} tokens end at the same token only behind {} tokens, so no "
+                                  "prefix would ever be found in all groups; take blocks that divide one another",
+                                  a, b, most_tokens));
+    return std::lcm(a, b);
+  });
+}
+
+void check_match_unit(const CacheGeometry& geometry) {
+  const std::int64_t unit = geometry.match_unit(), common = geometry.common_block();
+  check_range(unit, 1, common, "match_unit_tokens");
+  if (common % unit == 0) return;
+  throw SpecError("geometry.match_unit_tokens",
+                  geometry.has_unequal_blocks()
+                      ? fmt::format("{} does not divide the block of every group; take a divisor of {}", unit, common)
+                      : fmt::format("{} does not divide the block of {} tokens", unit, common));
+}
+
+void check_chunks(const CacheGeometry& geometry) {
+  if (!geometry.aligns_chunks()) return;
+  const std::int64_t step = geometry.checkpoint_step();
+  const std::string cut = step == geometry.state_block()
+                              ? "cuts chunks to whole blocks"
+                              : "ends chunks where every group's blocks end";
+  const char* what = step == geometry.state_block() ? "block" : "distance";
+  if (geometry.max_num_batched_tokens < step)
+    throw SpecError("geometry.max_num_batched_tokens",
+                    fmt::format("mode align {}: a budget of {} below the {} of {} tokens would wait for ever; take at "
+                                "least {}", cut, geometry.max_num_batched_tokens, what, step, step));
+  if (geometry.long_prefill_threshold > 0 && geometry.long_prefill_threshold < step)
+    throw SpecError("geometry.long_prefill_threshold",
+                    fmt::format("mode align {}: a threshold of {} below the {} of {} tokens would wait for ever; take "
+                                "at least {}, or 0 for none", cut, geometry.long_prefill_threshold, what, step, step));
+}
+
 }  // namespace
 
+std::int64_t CacheGeometry::total_blocks() const {
+  return std::accumulate(more_arenas.begin(), more_arenas.end(), num_blocks);
+}
+
+std::int64_t CacheGeometry::common_block() const {
+  const std::int64_t common = joined(0, *this, true, true, gcd_of);
+  return common == 0 ? block_size_tokens : common;
+}
+
+std::int64_t CacheGeometry::attention_grain() const { return joined(1, *this, true, false, lcm_of); }
+
+std::int64_t CacheGeometry::common_multiple() const { return joined(1, *this, true, true, lcm_of); }
+
+bool CacheGeometry::has_unequal_blocks() const { return common_multiple() > common_block(); }
+
+std::int64_t CacheGeometry::attention_step() const {
+  return has_partial_tails() ? match_unit() : attention_grain();
+}
+
+std::int64_t CacheGeometry::resume_step() const {
+  return has_partial_tails() ? match_unit() : common_multiple();
+}
+
+std::int64_t CacheGeometry::own_checkpoint_step() const {
+  return has_partial_tails() ? state_block() : std::lcm(state_block(), attention_grain());
+}
+
 void validate(const CacheGeometry& geometry) {
-  const std::int64_t block = geometry.block_size_tokens;
-  check_range(block, 1, most_tokens, "block_size_tokens");
+  check_range(geometry.block_size_tokens, 1, most_tokens, "block_size_tokens");
   check_range(geometry.num_blocks, 2, most_blocks, "num_blocks");
   check_range(geometry.attention_groups, 0, most_groups, "attention_groups");
   check_range(geometry.state_groups, 0, most_groups, "state_groups");
+  check_arenas(geometry);
+  check_blocks(geometry);
   if (!geometry.attention_masks.empty() && std::ssize(geometry.attention_masks) != geometry.attention_groups)
     throw SpecError("geometry.attention_masks",
                     fmt::format("{} masks for {} attention groups; give one for each, or none",
@@ -44,21 +147,8 @@ void validate(const CacheGeometry& geometry) {
                                                       geometry.watermark));
   check_range(geometry.max_model_len.value_or(1), 1, INT64_MAX, "max_model_len");
   check_range(geometry.retention_interval_tokens.value_or(0), 0, most_tokens, "retention_interval_tokens");
-  check_range(geometry.match_unit(), 1, block, "match_unit_tokens");
-  if (block % geometry.match_unit() != 0)
-    throw SpecError("geometry.match_unit_tokens", fmt::format("{} does not divide the block of {} tokens",
-                                                              geometry.match_unit(), block));
-  if (!geometry.aligns_chunks()) return;
-  if (geometry.max_num_batched_tokens < block)
-    throw SpecError("geometry.max_num_batched_tokens",
-                    fmt::format("mode align cuts chunks to whole blocks: a budget of {} below the block of {} tokens "
-                                "would wait for ever; take at least {}",
-                                geometry.max_num_batched_tokens, block, block));
-  if (geometry.long_prefill_threshold > 0 && geometry.long_prefill_threshold < block)
-    throw SpecError("geometry.long_prefill_threshold",
-                    fmt::format("mode align cuts chunks to whole blocks: a threshold of {} below the block of {} "
-                                "tokens would wait for ever; take at least {}, or 0 for none",
-                                geometry.long_prefill_threshold, block, block));
+  check_match_unit(geometry);
+  check_chunks(geometry);
 }
 
 std::string_view to_string(ModelledRule rule) {
@@ -75,6 +165,8 @@ std::string_view to_string(ModelledRule rule) {
     case ModelledRule::long_prefill_threshold: return "long-prefill threshold";
     case ModelledRule::several_attention_groups: return "several attention groups";
     case ModelledRule::states_without_caching: return "states in mode none";
+    case ModelledRule::several_arenas: return "several arenas";
+    case ModelledRule::unequal_blocks: return "blocks of unequal size";
   }
   return "?";
 }
@@ -84,7 +176,7 @@ std::vector<ModelledRule> modelled_rules(const CacheGeometry& geometry) {
   if (geometry.drafter_drops_block) rules.push_back(ModelledRule::drafter);
   if (geometry.state_groups > 0 && geometry.retention_interval_tokens)
     rules.push_back(ModelledRule::retention_interval);
-  if (geometry.match_unit() != geometry.block_size_tokens) rules.push_back(ModelledRule::match_unit);
+  if (geometry.has_partial_tails()) rules.push_back(ModelledRule::match_unit);
   if (geometry.state_groups > 0 && geometry.speculative_tokens > 0)
     rules.push_back(ModelledRule::speculative_states);
   if (geometry.extra_blocks_per_request > 0) rules.push_back(ModelledRule::extra_blocks);
@@ -92,6 +184,8 @@ std::vector<ModelledRule> modelled_rules(const CacheGeometry& geometry) {
   if (geometry.long_prefill_threshold > 0) rules.push_back(ModelledRule::long_prefill_threshold);
   if (geometry.attention_groups > 1) rules.push_back(ModelledRule::several_attention_groups);
   if (!geometry.caches_prefixes()) rules.push_back(ModelledRule::states_without_caching);
+  if (geometry.num_arenas() > 1) rules.push_back(ModelledRule::several_arenas);
+  if (geometry.has_unequal_blocks()) rules.push_back(ModelledRule::unequal_blocks);
   return rules;
 }
 

@@ -13,11 +13,13 @@ namespace hybridkv {
 
 /// A cache and the engine settings that decide what it holds: all that the simulator needs to know of a layout.
 ///
-/// Example: `{.block_size_tokens = 528, .num_blocks = 20000, .attention_groups = 1, .state_groups = 1}`.
+/// Example: `{.block_size_tokens = 528, .num_blocks = 20000, .attention_groups = 1, .state_groups = 1}`. States apart
+/// from the tokens, found every 512 of them: `{.block_size_tokens = 16, .num_blocks = 20000, .state_groups = 1,
+/// .more_arenas = {101}, .state_arenas = {1}, .state_block_size_tokens = 512}`.
 struct CacheGeometry {
   std::string name;                                 ///< how reports call it; may be empty
-  std::int64_t block_size_tokens = 0;               ///< B, of every group, >= 1
-  std::int64_t num_blocks = 0;                      ///< of the pool, null block included, >= 2
+  std::int64_t block_size_tokens = 0;               ///< B, of every group that has no block of its own, >= 1
+  std::int64_t num_blocks = 0;                      ///< of the pool (arena 0), null block included, >= 2
   std::int64_t attention_groups = 1;                ///< groups of attention, >= 0
   /// By attention group; empty: all of them see every token. What no later token sees is given back.
   std::vector<KeyMask> attention_masks;
@@ -29,23 +31,74 @@ struct CacheGeometry {
   std::int64_t max_num_batched_tokens = 8192;       ///< token budget of one step, >= 1
   std::int64_t long_prefill_threshold = 0;          ///< most tokens of one request in a step; 0 = no limit
   std::int64_t max_num_seqs = 256;                  ///< most running requests, >= 1
-  double watermark = 0;                             ///< share of the pool kept free at admission beside others, [0, 1)
+  double watermark = 0;                             ///< share of an arena kept free at admission beside others, [0, 1)
   bool branch_point = true;                         ///< end the first chunk where attention alone matched
   std::optional<std::int64_t> retention_interval_tokens;  ///< R; unset keeps every checkpoint, 0 only the last
-  std::optional<std::int64_t> match_unit_tokens;    ///< h, divides B; default B
+  std::optional<std::int64_t> match_unit_tokens;    ///< h, divides every block; default: no prefix ends within a block
   std::optional<std::int64_t> max_model_len;        ///< longest sequence, prompt and output; unset: no limit
   bool unlimited_pool = false;                      ///< grow instead of evicting: an upper bound of the hits
+  /// (arena 1, 2, …) Blocks of further pools, null block included, >= 2. Each has ids and a free list of its own.
+  std::vector<std::int64_t> more_arenas;
+  std::vector<std::int64_t> attention_arenas;       ///< (attention group) arena of its blocks; empty: arena 0
+  std::vector<std::int64_t> state_arenas;           ///< (state group) arena of its blocks; empty: arena 0
+  std::vector<std::int64_t> attention_block_sizes;  ///< (attention group) tokens of one of its blocks; empty: B each
+  std::optional<std::int64_t> state_block_size_tokens;  ///< S, of recurrent groups: a state every S tokens; default B
 
-  std::int64_t match_unit() const { return match_unit_tokens.value_or(block_size_tokens); }
+  std::int64_t num_arenas() const { return 1 + std::ssize(more_arenas); }
+  std::int64_t arena_blocks(std::int64_t arena) const {
+    return arena == 0 ? num_blocks : more_arenas[static_cast<std::size_t>(arena - 1)];
+  }
+  /// Of all arenas.
+  std::int64_t total_blocks() const;
+  std::int64_t attention_arena(std::int64_t group) const { return at_or(attention_arenas, group, 0); }
+  std::int64_t state_arena(std::int64_t group) const { return at_or(state_arenas, group, 0); }
+  std::int64_t attention_block(std::int64_t group) const {
+    return at_or(attention_block_sizes, group, block_size_tokens);
+  }
+  std::int64_t state_block() const { return state_block_size_tokens.value_or(block_size_tokens); }
+
+  /// Tokens at which keys are made: h, or the largest number that divides the block of every group.
+  std::int64_t match_unit() const {
+    if (match_unit_tokens) return *match_unit_tokens;
+    return one_block() ? block_size_tokens : common_block();
+  }
+  /// The largest number that divides the block of every group; B where all have the same.
+  std::int64_t common_block() const;
+  /// A: the smallest number that the block of every attention group divides; 1 without any.
+  std::int64_t attention_grain() const;
+  /// Do two groups differ in their block?
+  bool has_unequal_blocks() const;
+  /// May a prefix end within a block? Only where a match unit was asked for that is not the block of every group.
+  bool has_partial_tails() const {
+    if (!match_unit_tokens) return false;
+    return one_block() ? *match_unit_tokens != block_size_tokens : *match_unit_tokens != common_multiple();
+  }
+  /// Tokens between two lengths at which the attention groups can be found together: A, with partial tails h.
+  std::int64_t attention_step() const;
+  /// Tokens between two lengths at which a request may resume from its states: whole blocks of every group, or h.
+  std::int64_t resume_step() const;
+  /// Tokens between two checkpoints that chunks are cut for in mode align: S, or where attention cannot be resumed at
+  /// each of them the multiples at which it can.
+  std::int64_t checkpoint_step() const { return one_block() ? block_size_tokens : own_checkpoint_step(); }
   /// Mode none with recurrent groups keeps no state, so no prefix is ever found again.
   bool caches_prefixes() const { return state_groups == 0 || mode != CacheMode::none; }
   /// Are chunks cut so that states are written at block boundaries?
   bool aligns_chunks() const { return state_groups > 0 && mode == CacheMode::align; }
-  /// Blocks kept free when a request is admitted beside others.
-  std::int64_t watermark_blocks() const {
-    return static_cast<std::int64_t>(watermark * static_cast<double>(num_blocks));
+  /// Does any state stand for a number of tokens? In mode none a state is that of the whole request.
+  bool has_state_blocks() const { return state_groups > 0 && mode != CacheMode::none; }
+  /// Blocks of an arena kept free when a request is admitted beside others.
+  std::int64_t watermark_blocks(std::int64_t arena = 0) const {
+    return static_cast<std::int64_t>(watermark * static_cast<double>(arena_blocks(arena)));
   }
   bool operator==(const CacheGeometry&) const = default;
+
+ private:
+  static std::int64_t at_or(const std::vector<std::int64_t>& values, std::int64_t group, std::int64_t otherwise) {
+    return values.empty() ? otherwise : values[static_cast<std::size_t>(group)];
+  }
+  bool one_block() const { return attention_block_sizes.empty() && !state_block_size_tokens; }
+  std::int64_t common_multiple() const;
+  std::int64_t own_checkpoint_step() const;
 };
 
 /// Does the engine refuse a prompt of that many tokens when it comes in? One of max_model_len tokens too: it leaves no
@@ -54,8 +107,9 @@ constexpr bool refused_for_length(std::int64_t prompt_tokens, const std::optiona
   return max_model_len && prompt_tokens >= *max_model_len;
 }
 
-/// Throws SpecError, path "geometry.FIELD", where a value is unusable: a size out of range, a match unit that
-/// does not divide the block, or in mode align a budget or threshold below the block, which would wait for ever.
+/// Throws SpecError, path "geometry.FIELD", where a value is unusable: a size out of range, a group in an arena that is
+/// not there, a match unit that does not divide every block, or in mode align a budget or threshold below the distance
+/// of two checkpoints, which would wait for ever.
 void validate(const CacheGeometry& geometry);
 
 /// Parts of the rules that no replay of a real engine covers; results that depend on one are "modelled".
@@ -72,6 +126,8 @@ enum class ModelledRule {
   long_prefill_threshold,
   several_attention_groups,
   states_without_caching,  ///< mode none with recurrent groups
+  several_arenas,
+  unequal_blocks,          ///< groups with blocks of their own size
 };
 std::string_view to_string(ModelledRule rule);
 

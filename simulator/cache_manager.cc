@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <memory>
+#include <algorithm>
 
 #include "simulator/prefill_chunk.h"
 
@@ -14,20 +14,28 @@ namespace {
 // Of one block in the pool's arrays: record 16, links 8, node 16, two to four slots of 8.
 constexpr std::int64_t most_bytes_per_block = 72;
 
-std::unique_ptr<BlockPool> make_pool(const CacheGeometry& geometry) {
+std::vector<BlockPool> make_pools(const CacheGeometry& geometry) {
   validate(geometry);
-  const std::int64_t needed = geometry.num_blocks * most_bytes_per_block;
+  const std::int64_t needed = geometry.total_blocks() * most_bytes_per_block;
   const std::int64_t memory = std::int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
   if (needed > memory)
     throw ResourceError(fmt::format("simulating {} blocks takes {} MiB of memory, this machine has {} MiB; simulate "
-                                    "fewer blocks", geometry.num_blocks, needed >> 20, memory >> 20));
-  return std::make_unique<BlockPool>(geometry.num_blocks, geometry.unlimited_pool);
+                                    "fewer blocks", geometry.total_blocks(), needed >> 20, memory >> 20));
+  std::vector<BlockPool> pools;
+  pools.reserve(static_cast<std::size_t>(geometry.num_arenas()));
+  for (std::int64_t arena = 0; arena < geometry.num_arenas(); ++arena)
+    pools.emplace_back(geometry.arena_blocks(arena), geometry.unlimited_pool);
+  return pools;
 }
 
 }  // namespace
 
 CacheManager::CacheManager(const CacheGeometry& geometry)
-    : geometry_(geometry), pool_(make_pool(geometry)), attention_(geometry_, *pool_), states_(geometry_, *pool_) {}
+    : geometry_(geometry),
+      pools_(make_pools(geometry)),
+      attention_(geometry_, pools_),
+      states_(geometry_, pools_),
+      demand_(pools_.size()) {}
 
 RequestBlocks CacheManager::make_request() const {
   RequestBlocks request;
@@ -37,8 +45,20 @@ RequestBlocks CacheManager::make_request() const {
 }
 
 void CacheManager::end_step() {
-  for (const BlockCopy& copy : copied_) pool_->release(copy.from);
+  for (const BlockCopy& copy : copied_) pools_[static_cast<std::size_t>(copy.arena)].release(copy.from);
   copied_.clear();
+}
+
+std::int64_t CacheManager::evictions() const {
+  std::int64_t evictions = 0;
+  for (const BlockPool& pool : pools_) evictions += pool.stats().evictions;
+  return evictions;
+}
+
+bool CacheManager::has_room() const {
+  for (std::size_t arena = 0; arena < pools_.size(); ++arena)
+    if (!pools_[arena].has_room(demand_[arena])) return false;
+  return true;
 }
 
 PrefixHit CacheManager::look_up(RequestBlocks& request, const CachedPrompt& prompt) {
@@ -58,30 +78,21 @@ PrefixHit CacheManager::look_up(RequestBlocks& request, const CachedPrompt& prom
 }
 
 bool CacheManager::admit(RequestBlocks& request, const CachedPrompt& prompt, const PrefixHit& hit,
-                         std::int64_t chunk, std::int64_t reserve) {
+                         std::int64_t chunk, bool keep_watermark) {
   if (states_.made_in_step(request, step_)) return false;
-  std::int64_t queued = 0;
-  for (const auto& table : request.attention)
-    for (const BlockId block : table) queued += block != null_block_id && pool_->is_free(block) ? 1 : 0;
-  for (const StateTable& table : request.states)
-    for (const StateEntry& entry : table.live) queued += pool_->is_free(entry.block) ? 1 : 0;
+  for (std::size_t arena = 0; arena < pools_.size(); ++arena)
+    demand_[arena] = keep_watermark ? geometry_.watermark_blocks(static_cast<std::int64_t>(arena)) : 0;
+  demand_.front() += geometry_.extra_blocks_per_request;
   // What the whole prompt needs is never less than what its first chunk needs.
-  const std::int64_t kept = hit.tokens / geometry_.block_size_tokens;
-  const std::int64_t needed = attention_.needed(kept, prompt.tokens) +
-                              states_.needed_first(hit.tokens, prompt.tokens) + geometry_.extra_blocks_per_request;
-  if (!pool_->has_room(needed + queued + reserve)) return false;
+  attention_.add_first(request, hit.tokens, prompt.tokens, demand_);
+  states_.add_first(request, hit.tokens, prompt.tokens, demand_);
+  if (!has_room()) return false;
 
-  for (const auto& table : request.attention)
-    for (const BlockId block : table)
-      if (block != null_block_id) pool_->hold(block);
-  for (const StateTable& table : request.states)
-    for (const StateEntry& entry : table.live) {
-      pool_->hold(entry.block);
-      pool_->mark_used(entry.block);
-    }
-  request.published_attention = request.published_states = kept;
-  request.partial_tokens = hit.tokens;
-  request.attention_tail_shared = request.state_tail_shared = hit.tokens % geometry_.block_size_tokens != 0;
+  attention_.hold(request);
+  states_.hold(request);
+  request.published_attention = request.partial_tokens = request.shared_tail_tokens = hit.tokens;
+  request.published_states = hit.tokens / geometry_.state_block();
+  request.state_tail_shared = hit.tokens % geometry_.state_block() != 0;
   const std::int64_t branch = branch_checkpoint(geometry_, hit.tokens, hit.uncached_common);
   grow_and_publish(request, prompt, hit.tokens + chunk, true, branch);
   return true;
@@ -91,9 +102,10 @@ bool CacheManager::advance(RequestBlocks& request, const CachedPrompt& prompt, s
                            std::int64_t chunk, std::int64_t branch) {
   states_.drop_passed(request, computed);
   attention_.give_back_passed(request, computed);
-  const std::int64_t needed = attention_.needed(attention_.kept(request), computed + chunk) +
-                              states_.needed_next(request, computed + chunk);
-  if (!pool_->has_room(needed)) return false;
+  std::fill(demand_.begin(), demand_.end(), 0);
+  attention_.add_next(request, computed + chunk, demand_);
+  states_.add_next(request, computed + chunk, demand_);
+  if (!has_room()) return false;
   grow_and_publish(request, prompt, computed + chunk, false, branch);
   return true;
 }
@@ -106,7 +118,7 @@ void CacheManager::grow_and_publish(RequestBlocks& request, const CachedPrompt& 
   copied_states_ += states_.grow(request, end, first_chunk, copied_);
   if (first_chunk)
     for (std::int64_t i = 0; i < geometry_.extra_blocks_per_request; ++i)
-      request.extras.push_back(pool_->take(BlockKind::extra));
+      request.extras.push_back(pools_.front().take(BlockKind::extra));
   if (!geometry_.caches_prefixes()) return;
   attention_.publish(request, prompt.keys, end, partial_tail_end(geometry_, prompt.tokens), step_);
   states_.publish(request, prompt.keys, end,
@@ -114,14 +126,9 @@ void CacheManager::grow_and_publish(RequestBlocks& request, const CachedPrompt& 
 }
 
 void CacheManager::release(RequestBlocks& request) {
-  for (const auto& table : request.attention)
-    for (std::size_t i = table.size(); i > 0; --i)
-      if (table[i - 1] != null_block_id) pool_->release(table[i - 1]);
-  for (const StateTable& table : request.states) {
-    for (std::size_t i = table.spare.size(); i > 0; --i) pool_->release(table.spare[i - 1]);
-    for (std::size_t i = table.live.size(); i > 0; --i) pool_->release(table.live[i - 1].block);
-  }
-  for (std::size_t i = request.extras.size(); i > 0; --i) pool_->release(request.extras[i - 1]);
+  attention_.release(request);
+  states_.release(request);
+  for (std::size_t i = request.extras.size(); i > 0; --i) pools_.front().release(request.extras[i - 1]);
   request.clear();
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -28,19 +27,23 @@ struct CachedPrompt {
   std::int64_t tokens = 0;          ///< n: what is to be prefilled
 };
 
-/// All groups of one cache over one pool: joint look-up, admission, growth, publication and release.
+/// All groups of one cache over the pools of its arenas: joint look-up, admission, growth, publication and release. A
+/// request goes on only where every arena has room for what its groups take from it.
 ///
 /// The life of a request: `look_up`, `admit` with its first chunk, `advance` with every later chunk or decoded
 /// token, `release`. Steps are the engine's: `begin_step` before, `end_step` after the requests of one step.
 class CacheManager {
  public:
-  /// Throws SpecError for an unusable geometry, ResourceError where the pool does not fit memory.
+  /// Throws SpecError for an unusable geometry, ResourceError where the pools do not fit memory.
   explicit CacheManager(const CacheGeometry& geometry);
   CacheManager(const CacheManager&) = delete;
   CacheManager& operator=(const CacheManager&) = delete;
 
   const CacheGeometry& geometry() const { return geometry_; }
-  const BlockPool& pool() const { return *pool_; }
+  /// (arena) Block ids mean something only inside their arena.
+  std::span<const BlockPool> pools() const { return pools_; }
+  const BlockPool& pool(std::int64_t arena = 0) const { return pools_[static_cast<std::size_t>(arena)]; }
+  std::int64_t evictions() const;  ///< so far, over all arenas
 
   void begin_step() { ++step_; }
   /// Lets go of the blocks that were copied in this step.
@@ -52,12 +55,14 @@ class CacheManager {
   /// Longest prefix that all groups hold, never the last token. Writes the found blocks into `request`, not held.
   PrefixHit look_up(RequestBlocks& request, const CachedPrompt& prompt);
 
-  /// Holds the found blocks and takes those of the first chunk. False, without any change to the pool, where the
-  /// whole prompt would not fit beside `reserve` free blocks or its state was published in this very step.
+  /// Holds the found blocks and takes those of the first chunk. False, without any change to the pools, where one has
+  /// no room for its part of the whole prompt, `keep_watermark` beside its watermark, or the state was published in
+  /// this very step.
   bool admit(RequestBlocks& request, const CachedPrompt& prompt, const PrefixHit& hit, std::int64_t chunk,
-             std::int64_t reserve);
+             bool keep_watermark);
 
-  /// Drops passed states, gives back blocks behind windows and takes the blocks of the next `chunk` tokens. False where the pool has too few.
+  /// Drops passed states, gives back blocks behind windows and takes the blocks of the next `chunk` tokens. False where
+  /// a pool has too few.
   /// `branch`: tokens of the request's branch point, 0 = none.
   bool advance(RequestBlocks& request, const CachedPrompt& prompt, std::int64_t computed, std::int64_t chunk,
                std::int64_t branch);
@@ -81,11 +86,15 @@ class CacheManager {
   void grow_and_publish(RequestBlocks& request, const CachedPrompt& prompt, std::int64_t end, bool first_chunk,
                         std::int64_t branch);
 
+  // Has every arena room for what demand_ says?
+  bool has_room() const;
+
   CacheGeometry geometry_;
-  std::unique_ptr<BlockPool> pool_;
+  std::vector<BlockPool> pools_;  // (arena)
   AttentionManager attention_;
   StateManager states_;
   std::vector<BlockCopy> copied_;  // of this step; the sources are held until it ends
+  std::vector<std::int64_t> demand_;  // (arena) blocks, of the request under way
   std::int64_t step_ = 0;
   std::int64_t copied_states_ = 0;
   std::int64_t copied_attention_ = 0;

@@ -37,7 +37,7 @@ double work_of(const PlannedLayout& layout, const Candidate& candidate, const Wo
   const auto tokens = static_cast<double>(workload.prompt_tokens);
   const bool states = geometry.state_groups > 0 && geometry.mode == CacheMode::all;
   const double per_block = states ? 1 + static_cast<double>(geometry.state_groups) / 3 : 1;
-  return 16 * requests + per_block * tokens / static_cast<double>(geometry.block_size_tokens) +
+  return 16 * requests + per_block * tokens / static_cast<double>(geometry.common_block()) +
          tokens / 16 / static_cast<double>(geometry.match_unit());
 }
 
@@ -54,8 +54,8 @@ void simulate_candidates(const RecommendSpec& spec, const WorkloadFacts& workloa
     std::size_t end = first;
     for (; end < candidates.size() && end - first < most_simulations_at_once; ++end) {
       const CacheGeometry geometry = geometry_of(layouts[candidates[end].layout], candidates[end]);
-      if (end > first && blocks + geometry.num_blocks > most_blocks_at_once) break;
-      blocks += geometry.num_blocks;
+      if (end > first && blocks + geometry.total_blocks() > most_blocks_at_once) break;
+      blocks += geometry.total_blocks();
       sweep.simulations.push_back({.geometry = geometry, .driver = spec.driver});
     }
     const auto done = static_cast<std::int64_t>(first);

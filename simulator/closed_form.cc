@@ -11,7 +11,7 @@ namespace hybridkv {
 std::vector<std::int64_t> checkpoint_positions(const CacheGeometry& geometry, std::int64_t prompt_tokens) {
   std::vector<std::int64_t> positions;
   if (geometry.state_groups == 0 || !geometry.caches_prefixes()) return positions;
-  const std::int64_t block = geometry.block_size_tokens;
+  const std::int64_t block = geometry.state_block();
   const std::int64_t partial = partial_checkpoint(geometry, prompt_tokens);
   std::int64_t start = 0;
   while (start < prompt_tokens) {
@@ -30,8 +30,13 @@ std::vector<std::int64_t> checkpoint_positions(const CacheGeometry& geometry, st
 
 std::optional<std::int64_t> predicted_copy_hit(const CacheGeometry& geometry, std::int64_t prompt_tokens,
                                                std::int64_t copy) {
-  const std::int64_t block = geometry.block_size_tokens;
-  if (geometry.match_unit() != block) return std::nullopt;
+  if (geometry.has_partial_tails()) return std::nullopt;
+  const std::int64_t block = geometry.state_groups > 0 ? geometry.checkpoint_step() : geometry.attention_grain();
+  // A drafter drops what attention matched last; where that is less than the way back to a checkpoint there is no
+  // closed form.
+  if (geometry.state_groups > 0 && geometry.drafter_drops_block && geometry.attention_groups > 0 &&
+      geometry.attention_grain() != block)
+    return std::nullopt;
   const bool align = geometry.aligns_chunks();
   if (align && prompt_tokens % block == 0) {
     std::int64_t chunk = geometry.max_num_batched_tokens;
@@ -45,25 +50,36 @@ std::optional<std::int64_t> predicted_copy_hit(const CacheGeometry& geometry, st
                               prompt_tokens);
 }
 
-std::int64_t request_block_ids(const CacheGeometry& geometry, std::int64_t tokens) {
-  const std::int64_t blocks = ceil_div(tokens, geometry.block_size_tokens);
+std::int64_t request_block_ids(const CacheGeometry& geometry, std::int64_t tokens, std::int64_t arena) {
+  Checked ids = arena == 0 ? geometry.extra_blocks_per_request : 0;
+  for (std::int64_t group = 0; group < geometry.attention_groups; ++group)
+    if (geometry.attention_arena(group) == arena) ids += ceil_div(tokens, geometry.attention_block(group));
   Checked states = Checked(geometry.speculative_tokens) + 1;
   if (geometry.mode == CacheMode::align) states += 1;
-  if (geometry.mode == CacheMode::all) states = Checked(geometry.speculative_tokens) + blocks;
-  return Checked(geometry.attention_groups) * blocks + geometry.state_groups * states +
-         geometry.extra_blocks_per_request;
+  if (geometry.mode == CacheMode::all)
+    states = Checked(geometry.speculative_tokens) + ceil_div(tokens, geometry.state_block());
+  for (std::int64_t group = 0; group < geometry.state_groups; ++group)
+    if (geometry.state_arena(group) == arena) ids += states;
+  return ids;
+}
+
+std::int64_t longest_request(const CacheGeometry& geometry, std::int64_t arena) {
+  const std::int64_t usable = geometry.arena_blocks(arena) - 1;
+  const std::int64_t step = geometry.common_block();
+  const std::int64_t longest = std::int64_t{1} << 40;
+  std::int64_t fits = 0, too_many = longest / step + 1;  // steps at which some group takes a block
+  while (too_many - fits > 1) {
+    const std::int64_t middle = fits + (too_many - fits) / 2;
+    (request_block_ids(geometry, middle * step, arena) <= usable ? fits : too_many) = middle;
+  }
+  return fits * step;
 }
 
 std::int64_t longest_request(const CacheGeometry& geometry) {
-  const std::int64_t usable = geometry.num_blocks - 1;
-  const std::int64_t block = geometry.block_size_tokens;
-  const std::int64_t longest = std::int64_t{1} << 40;
-  std::int64_t fits = 0, too_many = longest / block + 1;  // blocks of B tokens
-  while (too_many - fits > 1) {
-    const std::int64_t middle = fits + (too_many - fits) / 2;
-    (request_block_ids(geometry, middle * block) <= usable ? fits : too_many) = middle;
-  }
-  return fits * block;
+  std::int64_t longest = longest_request(geometry, 0);
+  for (std::int64_t arena = 1; arena < geometry.num_arenas(); ++arena)
+    longest = std::min(longest, longest_request(geometry, arena));
+  return longest;
 }
 
 }  // namespace hybridkv

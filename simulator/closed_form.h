@@ -13,17 +13,19 @@ namespace hybridkv {
 std::vector<std::int64_t> checkpoint_positions(const CacheGeometry& geometry, std::int64_t prompt_tokens);
 
 /// Tokens that the copy-th copy (2 = the first repetition) of a prompt hits in a cache that lost nothing since;
-/// nothing where there is no closed form: a match unit below the block, or a prompt of several chunks that
-/// ends on a block boundary.
+/// nothing where there is no closed form: a match unit below the block, a prompt of several chunks that
+/// ends on a block boundary, or a drafter where states lie further apart than attention can be found.
 std::optional<std::int64_t> predicted_copy_hit(const CacheGeometry& geometry, std::int64_t prompt_tokens,
                                                std::int64_t copy);
 
-/// Block ids that a running request of that many tokens takes at most (vLLM max_memory_usage_bytes): attention ceil(L/B) per
-/// group, states 1+s, 2+s or ceil(L/B)+s per group, extras.
-std::int64_t request_block_ids(const CacheGeometry& geometry, std::int64_t tokens);
+/// Block ids of one arena that a running request of that many tokens takes at most (vLLM max_memory_usage_bytes):
+/// ceil(L/B) of each attention group, 1+s, 2+s or ceil(L/S)+s of each recurrent group, of arena 0 also the extras.
+std::int64_t request_block_ids(const CacheGeometry& geometry, std::int64_t tokens, std::int64_t arena = 0);
 
-/// Longest request, prompt and output together, that the pool can hold to its end; 0 = none, at most 2^40.
+/// Longest request, prompt and output together, that one arena can hold to its end; 0 = none, at most 2^40.
 /// Example: mode align, 1 + 1 groups, block 16, 69 blocks, s = 3 -> (68 - 5) * 16 = 1008.
+std::int64_t longest_request(const CacheGeometry& geometry, std::int64_t arena);
+/// The same of all arenas.
 std::int64_t longest_request(const CacheGeometry& geometry);
 
 }  // namespace hybridkv

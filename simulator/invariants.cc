@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
+#include <utility>
 
 #include "layout/checked.h"
 
@@ -17,25 +19,30 @@ class Checker {
   explicit Checker(const Scheduler& scheduler)
       : scheduler_(scheduler),
         geometry_(scheduler.cache().geometry()),
-        pool_(scheduler.cache().pool()),
-        holds_(static_cast<std::size_t>(pool_.num_blocks())) {}
+        pools_(scheduler.cache().pools()) {
+    for (const BlockPool& pool : pools_) holds_.emplace_back(static_cast<std::size_t>(pool.num_blocks()));
+  }
 
   std::vector<std::string> run() {
     for (const auto& request : scheduler_.running()) check_request(*request);
     for (const auto& request : CachePeek::waiting(scheduler_))
       require(block_count(request->blocks) == 0, "waiting request {} holds blocks", request->record.index);
-    for (const BlockCopy& copy : CachePeek::copied(scheduler_)) hold(copy.from, -1);
-    check_references();
-    check_queue();
-    check_index();
-    check_counters();
+    for (const BlockCopy& copy : CachePeek::copied(scheduler_))
+      hold({static_cast<std::size_t>(copy.arena), copy.from}, -1);
+    for (std::size_t arena = 0; arena < pools_.size(); ++arena) {
+      if (pools_.size() > 1) where_ = fmt::format("arena {}: ", arena);
+      check_references(pools_[arena], holds_[arena]);
+      check_queue(pools_[arena]);
+      check_index(pools_[arena]);
+      check_counters(pools_[arena]);
+    }
     return std::move(violations_);
   }
 
  private:
   template <class... Values>
   void require(bool sound, fmt::format_string<Values...> what, Values&&... values) {
-    if (!sound) violations_.push_back(fmt::format(what, std::forward<Values>(values)...));
+    if (!sound) violations_.push_back(where_ + fmt::format(what, std::forward<Values>(values)...));
   }
 
   static std::size_t block_count(const RequestBlocks& blocks) {
@@ -45,33 +52,47 @@ class Checker {
     return count;
   }
 
-  void hold(BlockId block, std::int64_t request) {
-    if (block == null_block_id || block >= holds_.size()) {
-      require(false, "request {} holds block {}", request, block);
+  /// A block id means something only inside its arena.
+  using Place = std::pair<std::size_t, BlockId>;
+
+  void hold(Place at, std::int64_t request) {
+    if (!is_block(at)) {
+      require(false, "request {} holds block {}", request, at.second);
       return;
     }
-    ++holds_[block];
+    ++holds_[at.first][at.second];
   }
+
+  bool is_block(Place at) const {
+    return at.second != null_block_id && at.first < holds_.size() && at.second < holds_[at.first].size();
+  }
+  Place attention_place(std::size_t group, BlockId block) const {
+    return {static_cast<std::size_t>(geometry_.attention_arena(static_cast<std::int64_t>(group))), block};
+  }
+  Place state_place(std::size_t group, BlockId block) const {
+    return {static_cast<std::size_t>(geometry_.state_arena(static_cast<std::int64_t>(group))), block};
+  }
+  PrefixKey key(Place at) const { return pools_[at.first].key(at.second); }
 
   void check_request(const ActiveRequest& request) {
     const std::int64_t id = request.record.index;
-    std::set<BlockId> own;
-    const auto take = [&](BlockId block) {
-      require(own.insert(block).second, "request {} holds block {} twice", id, block);
-      hold(block, id);
+    std::set<Place> own;
+    const auto take = [&](Place at) {
+      require(own.insert(at).second, "request {} holds block {} twice", id, at.second);
+      hold(at, id);
     };
     for (std::size_t group = 0; group < request.blocks.attention.size(); ++group) {
       const auto& table = request.blocks.attention[group];
       const std::int64_t passed = passed_blocks(group, request.computed_tokens);
       for (std::int64_t i = 0; i < std::ssize(table); ++i)
         if (i >= passed || table[static_cast<std::size_t>(i)] != null_block_id)
-          take(table[static_cast<std::size_t>(i)]);
+          take(attention_place(group, table[static_cast<std::size_t>(i)]));
     }
-    for (const StateTable& table : request.blocks.states) {
-      for (const StateEntry& entry : table.live) take(entry.block);
-      std::for_each(table.spare.begin(), table.spare.end(), take);
+    for (std::size_t group = 0; group < request.blocks.states.size(); ++group) {
+      for (const StateEntry& entry : request.blocks.states[group].live) take(state_place(group, entry.block));
+      for (const BlockId block : request.blocks.states[group].spare) take(state_place(group, block));
     }
-    std::for_each(request.blocks.extras.begin(), request.blocks.extras.end(), take);
+    for (const BlockId block : request.blocks.extras) take({0, block});
     const std::int64_t tokens = request.computed_tokens + request.scheduled_tokens;
     check_attention(request, tokens);
     check_states(request, tokens);
@@ -80,27 +101,27 @@ class Checker {
   /// Blocks of an attention group that may have gone back: those behind what the next token sees.
   std::int64_t passed_blocks(std::size_t group, std::int64_t computed) const {
     if (geometry_.attention_masks.empty()) return 0;
-    return geometry_.attention_masks[group].first_visible(computed) / geometry_.block_size_tokens;
+    return geometry_.attention_masks[group].first_visible(computed) /
+           geometry_.attention_block(static_cast<std::int64_t>(group));
   }
-
-  bool is_block(BlockId block) const { return block != null_block_id && block < holds_.size(); }
 
   void check_attention(const ActiveRequest& request, std::int64_t tokens) {
     const std::int64_t id = request.record.index;
-    const std::int64_t block = geometry_.block_size_tokens;
-    const std::int64_t units = block / geometry_.match_unit();
     require(std::ssize(request.blocks.attention) == geometry_.attention_groups,
             "request {} has {} attention tables", id, request.blocks.attention.size());
     for (std::size_t group = 0; group < request.blocks.attention.size(); ++group) {
       const auto& table = request.blocks.attention[group];
+      const std::int64_t block = geometry_.attention_block(static_cast<std::int64_t>(group));
+      const std::int64_t units = block / geometry_.match_unit();
       require(std::ssize(table) == ceil_div(tokens, block), "request {} has {} attention blocks for {} tokens", id,
               table.size(), tokens);
       if (!geometry_.caches_prefixes()) continue;
       for (std::int64_t i = 0; i < std::min(tokens / block, std::ssize(table)); ++i) {
-        if (!is_block(table[static_cast<std::size_t>(i)])) continue;
-        const PrefixKey key = CachePeek::attention(scheduler_).group_keys()(
+        const Place at = attention_place(group, table[static_cast<std::size_t>(i)]);
+        if (!is_block(at)) continue;
+        const PrefixKey wanted = CachePeek::attention(scheduler_).group_keys()(
             request.keys[static_cast<std::size_t>((i + 1) * units - 1)], group);
-        require(pool_.key(table[static_cast<std::size_t>(i)]) == key,
+        require(key(at) == wanted,
                 "attention block {} of request {} is not published under its prefix", i, id);
       }
     }
@@ -110,8 +131,7 @@ class Checker {
     const std::int64_t id = request.record.index;
     const auto& tables = request.blocks.states;
     require(std::ssize(tables) == geometry_.state_groups, "request {} has {} state tables", id, tables.size());
-    const std::int64_t running =
-        geometry_.mode == CacheMode::none ? 0 : ceil_div(tokens, geometry_.block_size_tokens) - 1;
+    const std::int64_t running = geometry_.mode == CacheMode::none ? 0 : ceil_div(tokens, geometry_.state_block()) - 1;
     for (std::size_t group = 0; group < tables.size(); ++group) {
       const StateTable& table = tables[group];
       require(table.running_index() == running, "request {} lacks its running state in group {}", id, group);
@@ -128,31 +148,32 @@ class Checker {
   void check_state(const ActiveRequest& request, std::size_t group, const StateEntry& entry, const StateEntry& first) {
     const std::int64_t id = request.record.index;
     require(entry.index == first.index, "states of request {} differ between groups", id);
-    if (!is_block(entry.block) || !is_block(first.block)) return;
-    const PrefixKey key = pool_.key(entry.block);
-    require((key == 0) == (pool_.key(first.block) == 0), "a checkpoint of request {} is not in every group", id);
-    if (key == 0) return;
-    const std::int64_t units = geometry_.block_size_tokens / geometry_.match_unit();
+    const Place at = state_place(group, entry.block), first_at = state_place(0, first.block);
+    if (!is_block(at) || !is_block(first_at)) return;
+    const PrefixKey published = key(at);
+    require((published == 0) == (key(first_at) == 0), "a checkpoint of request {} is not in every group", id);
+    if (published == 0) return;
+    const std::int64_t units = geometry_.state_block() / geometry_.match_unit();
     bool own = false;
     for (std::int64_t unit = entry.index * units; unit < (entry.index + 1) * units && unit < std::ssize(request.keys);
          ++unit)
-      own = own || key == CachePeek::states(scheduler_).group_keys()(request.keys[static_cast<std::size_t>(unit)],
-                                                                     group);
+      own = own || published == CachePeek::states(scheduler_).group_keys()(
+                                    request.keys[static_cast<std::size_t>(unit)], group);
     require(own, "state {} of request {} is not published under its prefix", entry.index, id);
   }
 
-  void check_references() {
-    require(pool_.references(null_block_id) == 0 && pool_.key(null_block_id) == 0, "the null block is in use");
-    for (BlockId block = 1; block < holds_.size(); ++block) {
-      require(pool_.references(block) == holds_[block], "block {} counts {} references and has {}", block,
-              pool_.references(block), holds_[block]);
-      require(holds_[block] < 2 || pool_.key(block) != 0, "block {} is shared and not published", block);
+  void check_references(const BlockPool& pool, const std::vector<std::int64_t>& holds) {
+    require(pool.references(null_block_id) == 0 && pool.key(null_block_id) == 0, "the null block is in use");
+    for (BlockId block = 1; block < holds.size(); ++block) {
+      require(pool.references(block) == holds[block], "block {} counts {} references and has {}", block,
+              pool.references(block), holds[block]);
+      require(holds[block] < 2 || pool.key(block) != 0, "block {} is shared and not published", block);
     }
   }
 
-  void check_queue() {
-    const auto& links = PoolPeek::links(pool_);
-    std::vector<bool> queued(holds_.size());
+  void check_queue(const BlockPool& pool) {
+    const auto& links = PoolPeek::links(pool);
+    std::vector<bool> queued(static_cast<std::size_t>(pool.num_blocks()));
     BlockId at = null_block_id;
     std::int64_t count = 0;
     bool key_seen = false;
@@ -166,61 +187,62 @@ class Checker {
       if (at == null_block_id) break;
       queued[at] = true;
       ++count;
-      require(!key_seen || pool_.key(at) != 0, "block {} without a key queues behind one with a key", at);
-      key_seen = key_seen || pool_.key(at) != 0;
+      require(!key_seen || pool.key(at) != 0, "block {} without a key queues behind one with a key", at);
+      key_seen = key_seen || pool.key(at) != 0;
     } while (true);
-    require(count == pool_.num_free(), "the free queue counts {} blocks and has {}", pool_.num_free(), count);
-    for (BlockId block = 1; block < holds_.size(); ++block) {
-      require(queued[block] == pool_.is_free(block), "block {} is {} and {}", block,
+    require(count == pool.num_free(), "the free queue counts {} blocks and has {}", pool.num_free(), count);
+    for (BlockId block = 1; block < static_cast<std::size_t>(pool.num_blocks()); ++block) {
+      require(queued[block] == pool.is_free(block), "block {} is {} and {}", block,
               queued[block] ? "in the free queue" : "not in the free queue",
-              pool_.is_free(block) ? "free" : "held");
-      require(PoolPeek::queue(pool_).contains(block) == queued[block], "the link of block {} is wrong", block);
+              pool.is_free(block) ? "free" : "held");
+      require(PoolPeek::queue(pool).contains(block) == queued[block], "the link of block {} is wrong", block);
     }
   }
 
-  void check_index() {
-    const HashIndex& index = PoolPeek::index(pool_);
+  void check_index(const BlockPool& pool) {
+    const HashIndex& index = PoolPeek::index(pool);
     std::map<PrefixKey, std::vector<BlockId>> by_key;
-    for (BlockId block = 1; block < holds_.size(); ++block)
-      if (pool_.key(block) != 0) by_key[pool_.key(block)].push_back(block);
+    for (BlockId block = 1; block < static_cast<std::size_t>(pool.num_blocks()); ++block)
+      if (pool.key(block) != 0) by_key[pool.key(block)].push_back(block);
     std::size_t keyed = 0;
     for (const auto& [key, blocks] : by_key) {
       keyed += blocks.size();
       std::vector<BlockId> found = index.all(key);
       require(std::is_sorted(found.begin(), found.end(), [&](BlockId a, BlockId b) {
-        return pool_.published_step(a) < pool_.published_step(b);
+        return pool.published_step(a) < pool.published_step(b);
       }), "the blocks of key {:x} are not found oldest first", key);
       std::sort(found.begin(), found.end());
       require(found == blocks, "the index does not find the {} blocks of key {:x}", blocks.size(), key);
     }
     require(static_cast<std::size_t>(index.size()) == keyed, "the index counts {} blocks, {} carry a key",
             index.size(), keyed);
-    const auto& slots = PoolPeek::slots(pool_);
+    const auto& slots = PoolPeek::slots(pool);
     const auto filled = std::count_if(slots.begin(), slots.end(),
                                       [](const auto& slot) { return slot.oldest != null_block_id; });
     require(static_cast<std::size_t>(filled) == by_key.size(), "the index has {} slots for {} keys", filled,
             by_key.size());
   }
 
-  void check_counters() {
+  void check_counters(const BlockPool& pool) {
     for (const BlockKind kind : {BlockKind::attention, BlockKind::state, BlockKind::extra}) {
       std::int64_t held = 0, findable = 0;
-      for (BlockId block = 1; block < holds_.size(); ++block) {
-        if (pool_.kind(block) != kind) continue;
-        held += pool_.is_free(block) ? 0 : 1;
-        findable += pool_.key(block) != 0 ? 1 : 0;
+      for (BlockId block = 1; block < static_cast<std::size_t>(pool.num_blocks()); ++block) {
+        if (pool.kind(block) != kind) continue;
+        held += pool.is_free(block) ? 0 : 1;
+        findable += pool.key(block) != 0 ? 1 : 0;
       }
-      require(held == pool_.num_held(kind), "{} blocks of kind {} are held, counted {}", held,
-              static_cast<int>(kind), pool_.num_held(kind));
-      require(findable == pool_.num_findable(kind), "{} blocks of kind {} can be found, counted {}", findable,
-              static_cast<int>(kind), pool_.num_findable(kind));
+      require(held == pool.num_held(kind), "{} blocks of kind {} are held, counted {}", held,
+              static_cast<int>(kind), pool.num_held(kind));
+      require(findable == pool.num_findable(kind), "{} blocks of kind {} can be found, counted {}", findable,
+              static_cast<int>(kind), pool.num_findable(kind));
     }
   }
 
   const Scheduler& scheduler_;
   const CacheGeometry& geometry_;
-  const BlockPool& pool_;
-  std::vector<std::int64_t> holds_;  // (blocks), found in the tables
+  std::span<const BlockPool> pools_;              // (arena)
+  std::vector<std::vector<std::int64_t>> holds_;  // (arena, blocks), found in the tables
+  std::string where_;                             // the arena being checked, where there are several
   std::vector<std::string> violations_;
 };
 

@@ -9,11 +9,12 @@ namespace hybridkv {
 
 /// Everything that is wrong with the cache between two steps or between scheduling and completing one; empty = sound.
 ///
-/// Checked: reference counts equal the holds in all block tables; the free queue is one ring of exactly the blocks
-/// nobody holds, blocks without a key first; the index finds exactly the blocks that carry a key, oldest first; the
-/// null block is neither held, queued nor published; no request holds a block twice, and two requests share only
-/// published blocks; tables are as long as their tokens; every recurrent group holds the running state and the same
-/// checkpoints; published keys are those of the request's content; the counters of held and findable blocks agree.
+/// Checked in every arena: reference counts equal the holds in all block tables of its groups; the free queue is one
+/// ring of exactly the blocks nobody holds, blocks without a key first; the index finds exactly the blocks that carry a
+/// key, oldest first; the null block is neither held, queued nor published; no request holds a block twice, and two
+/// requests share only published blocks; tables are as long as their tokens; every recurrent group holds the running
+/// state and the same checkpoints; published keys are those of the request's content; the counters of held and findable
+/// blocks agree.
 std::vector<std::string> find_violations(const Scheduler& scheduler);
 
 /// Opens the insides of a pool, for find_violations and for tests that plant a fault.
@@ -32,7 +33,7 @@ struct PoolPeek {
 struct CachePeek {
   static auto& cache(auto& scheduler) { return scheduler.cache_; }
   static auto& waiting(auto& scheduler) { return scheduler.waiting_; }
-  static auto& pool(auto& scheduler) { return *scheduler.cache_.pool_; }
+  static auto& pool(auto& scheduler, std::size_t arena = 0) { return scheduler.cache_.pools_[arena]; }
   static auto& copied(auto& scheduler) { return scheduler.cache_.copied_; }
   static auto& attention(auto& scheduler) { return scheduler.cache_.attention_; }
   static auto& states(auto& scheduler) { return scheduler.cache_.states_; }

@@ -5,14 +5,15 @@
 namespace hybridkv {
 
 std::int64_t last_boundary(const CacheGeometry& geometry, std::int64_t prompt) {
-  const std::int64_t block = geometry.block_size_tokens;
-  const std::int64_t last = prompt / block * block;
-  return geometry.drafter_drops_block ? std::max<std::int64_t>(0, last - block) : last;
+  const std::int64_t step = geometry.checkpoint_step();
+  const std::int64_t last = prompt / step * step;
+  return geometry.drafter_drops_block ? std::max<std::int64_t>(0, last - step) : last;
 }
 
 std::int64_t partial_tail_end(const CacheGeometry& geometry, std::int64_t prompt) {
+  if (!geometry.has_partial_tails()) return 0;
   const std::int64_t unit = geometry.match_unit();
-  return unit == geometry.block_size_tokens ? 0 : prompt / unit * unit;
+  return prompt / unit * unit;
 }
 
 std::int64_t partial_checkpoint(const CacheGeometry& geometry, std::int64_t prompt) {
@@ -22,13 +23,12 @@ std::int64_t partial_checkpoint(const CacheGeometry& geometry, std::int64_t prom
 }
 
 std::int64_t branch_checkpoint(const CacheGeometry& geometry, std::int64_t hit, std::int64_t uncached_common) {
-  const std::int64_t block = geometry.block_size_tokens;
-  if (!geometry.branch_point || !geometry.aligns_chunks() || uncached_common < block) return 0;
-  return (hit + uncached_common) / block * block;
+  if (!geometry.branch_point || !geometry.aligns_chunks()) return 0;
+  const std::int64_t step = geometry.checkpoint_step();
+  return uncached_common < step ? 0 : (hit + uncached_common) / step * step;
 }
 
 std::int64_t next_prefill_chunk(const CacheGeometry& geometry, const PrefillPosition& at, std::int64_t budget) {
-  const std::int64_t block = geometry.block_size_tokens;
   std::int64_t tokens = std::min(at.prompt - at.start, budget);
   if (geometry.long_prefill_threshold > 0) tokens = std::min(tokens, geometry.long_prefill_threshold);
   std::int64_t end = at.start + tokens;
@@ -38,7 +38,8 @@ std::int64_t next_prefill_chunk(const CacheGeometry& geometry, const PrefillPosi
   if (geometry.aligns_chunks()) {
     const std::int64_t last = last_boundary(geometry, at.prompt);
     if (end < last) {
-      end = std::max(at.start, end / block * block);
+      const std::int64_t step = geometry.checkpoint_step();
+      end = std::max(at.start, end / step * step);
     } else {
       stop_at(last);
     }

@@ -36,26 +36,28 @@ struct StateTable {
 struct BlockCopy {
   BlockId from = null_block_id;  ///< shared, held until the step ends
   BlockId to = null_block_id;    ///< fresh, the request's own
+  std::int64_t arena = 0;        ///< of both
   bool operator==(const BlockCopy&) const = default;
 };
 
-/// All blocks one request holds.
+/// All blocks one request holds, each table's from the arena of its group, the extras from arena 0.
 struct RequestBlocks {
   std::vector<std::vector<BlockId>> attention;  ///< (attention group, blocks), null behind a window
   std::vector<StateTable> states;               ///< (state group)
   std::vector<BlockId> extras;                  ///< (extra_blocks_per_request)
-  std::int64_t published_attention = 0;         ///< leading attention blocks that are found or published
+  std::int64_t published_attention = 0;         ///< leading tokens whose full attention blocks are found or published
   std::int64_t published_states = 0;            ///< leading table positions whose state needs no publishing any more
   std::int64_t partial_tokens = 0;              ///< longest prefix found, or published as a partial attention tail
-  bool attention_tail_shared = false;           ///< the last attention block is copied before it is written again
+  /// Attention blocks that end behind so many tokens are copied before they are written again; 0 = none.
+  std::int64_t shared_tail_tokens = 0;
   bool state_tail_shared = false;               ///< the running state is copied before it is written again
 
   void clear() {
     for (auto& table : attention) table.clear();
     for (StateTable& table : states) table.live.clear(), table.spare.clear();
     extras.clear();
-    published_attention = published_states = partial_tokens = 0;
-    attention_tail_shared = state_tail_shared = false;
+    published_attention = published_states = partial_tokens = shared_tail_tokens = 0;
+    state_tail_shared = false;
   }
 };
 

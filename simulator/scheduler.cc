@@ -73,12 +73,12 @@ bool Scheduler::serve_running(std::int64_t& budget, StepWork& work, double now) 
             ? next_prefill_chunk(cache_.geometry(), {request.computed_tokens, request.prefill_tokens, 0}, budget)
             : 1;
     if (chunk == 0) continue;
-    const std::int64_t evictions_before = cache_.pool().stats().evictions;
+    const std::int64_t evictions_before = cache_.evictions();
     bool fits = false;
     while (!(fits = cache_.advance(request.blocks, prompt_of(request), request.computed_tokens, chunk,
                                    request.branch_tokens))) {
       if (running_.size() == 1) {
-        // The whole pool is too small for this one request: an engine would preempt and prefill it for ever.
+        // The whole cache is too small for this one request: an engine would preempt and prefill it for ever.
         std::unique_ptr<ActiveRequest> stalled = std::move(running_.back());
         running_.pop_back();
         end(std::move(stalled), RequestStatus::stalled, now);
@@ -91,7 +91,7 @@ bool Scheduler::serve_running(std::int64_t& budget, StepWork& work, double now) 
     }
     if (!fits) break;
     request.scheduled_tokens = chunk;
-    request.record.evictions += cache_.pool().stats().evictions - evictions_before;
+    request.record.evictions += cache_.evictions() - evictions_before;
     if (request.prefilling() && request.record.preemptions == 0) ++request.record.num_chunks;
     budget -= chunk;
     count(request, work);
@@ -126,9 +126,8 @@ bool Scheduler::admit_first_waiting(std::int64_t& budget, StepWork& work, double
     request.blocks.clear();
     return false;
   }
-  const std::int64_t evictions_before = cache_.pool().stats().evictions;
-  const std::int64_t reserve = running_.empty() ? 0 : cache_.geometry().watermark_blocks();
-  if (!cache_.admit(request.blocks, prompt_of(request), hit, chunk, reserve)) {
+  const std::int64_t evictions_before = cache_.evictions();
+  if (!cache_.admit(request.blocks, prompt_of(request), hit, chunk, !running_.empty())) {
     request.blocks.clear();
     if (!running_.empty()) return false;
     // Nobody else will ever give back a block.
@@ -142,7 +141,7 @@ bool Scheduler::admit_first_waiting(std::int64_t& budget, StepWork& work, double
   request.branch_tokens = branch_checkpoint(cache_.geometry(), hit.tokens, hit.uncached_common);
   request.computed_tokens = hit.tokens;
   request.scheduled_tokens = chunk;
-  request.record.evictions += cache_.pool().stats().evictions - evictions_before;
+  request.record.evictions += cache_.evictions() - evictions_before;
   if (!request.admitted_before) {
     request.admitted_before = true;
     request.record.hit_tokens = hit.tokens;

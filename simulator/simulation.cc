@@ -27,6 +27,14 @@ DriverSpec checked(const DriverSpec& driver) {
   return driver;
 }
 
+/// A number of every pool, added up.
+template <class Number>
+std::int64_t over_arenas(const CacheManager& cache, Number&& number) {
+  std::int64_t sum = 0;
+  for (const BlockPool& pool : cache.pools()) sum += number(pool);
+  return sum;
+}
+
 std::vector<ModelledRule> rules_in_play(const CacheGeometry& geometry, const DriverSpec& driver) {
   std::vector<ModelledRule> rules = modelled_rules(geometry);
   if (driver.kind == DriverKind::one_at_a_time) return rules;
@@ -60,8 +68,10 @@ Simulation::Simulation(const CacheGeometry& geometry, const DriverSpec& driver,
       on_record_(std::move(on_record)),
       scheduler_(geometry, driver.kind == DriverKind::one_at_a_time,
                  [this](const RequestRecord& ended) { record(ended); }),
-      seen_(std::bit_ceil(static_cast<std::size_t>(std::clamp<std::int64_t>(geometry.num_blocks, 1 << 10, 1 << 16)))) {
+      seen_(std::bit_ceil(
+          static_cast<std::size_t>(std::clamp<std::int64_t>(geometry.total_blocks(), 1 << 10, 1 << 16)))) {
   stats_.geometry = geometry;
+  stats_.arenas.resize(static_cast<std::size_t>(geometry.num_arenas()));
   stats_.modelled = rules_in_play(geometry, driver_);
 }
 
@@ -126,23 +136,32 @@ void Simulation::step() {
 }
 
 void Simulation::sample() {
-  const BlockPool& pool = scheduler_.cache().pool();
+  const CacheManager& cache = scheduler_.cache();
   stats_.max_running = std::max(stats_.max_running, scheduler_.num_running());
-  stats_.max_held_blocks = std::max(stats_.max_held_blocks, pool.num_held());
-  stats_.max_held_state_blocks = std::max(stats_.max_held_state_blocks, pool.num_held(BlockKind::state));
+  for (std::size_t arena = 0; arena < stats_.arenas.size(); ++arena)
+    stats_.arenas[arena].max_held_blocks = std::max(stats_.arenas[arena].max_held_blocks,
+                                                    cache.pools()[arena].num_held());
+  const std::int64_t held = over_arenas(cache, [](const BlockPool& pool) { return pool.num_held(); });
+  const std::int64_t held_states =
+      over_arenas(cache, [](const BlockPool& pool) { return pool.num_held(BlockKind::state); });
+  stats_.max_held_blocks = std::max(stats_.max_held_blocks, held);
+  stats_.max_held_state_blocks = std::max(stats_.max_held_state_blocks, held_states);
   if (!stats_.series.wants(stats_.steps)) return;
+  const auto findable = [&](BlockKind kind) {
+    return over_arenas(cache, [&](const BlockPool& pool) { return pool.num_findable(kind); });
+  };
   stats_.series.add({.step = stats_.steps,
                      .seconds = clock_,
                      .ended_requests = stats_.requests - scheduler_.num_in_flight(),
                      .running_requests = scheduler_.num_running(),
                      .waiting_requests = scheduler_.num_waiting(),
-                     .held_blocks = pool.num_held(),
-                     .held_state_blocks = pool.num_held(BlockKind::state),
-                     .findable_blocks = pool.num_findable(BlockKind::attention) + pool.num_findable(BlockKind::state),
-                     .findable_state_blocks = pool.num_findable(BlockKind::state),
+                     .held_blocks = held,
+                     .held_state_blocks = held_states,
+                     .findable_blocks = findable(BlockKind::attention) + findable(BlockKind::state),
+                     .findable_state_blocks = findable(BlockKind::state),
                      .prompt_tokens = stats_.prompt_tokens,
                      .hit_tokens = stats_.hit_tokens,
-                     .evictions = pool.stats().evictions});
+                     .evictions = cache.evictions()});
 }
 
 void Simulation::record(const RequestRecord& ended) {
@@ -184,7 +203,10 @@ SimulationStats Simulation::finish() {
   stats_.preemptions = scheduler_.num_preemptions();
   stats_.copied_states = scheduler_.cache().copied_states();
   stats_.copied_attention_blocks = scheduler_.cache().copied_attention();
-  stats_.pool = scheduler_.cache().pool().stats();
+  for (std::size_t arena = 0; arena < stats_.arenas.size(); ++arena) {
+    stats_.arenas[arena].pool = scheduler_.cache().pools()[arena].stats();
+    stats_.pool += stats_.arenas[arena].pool;
+  }
   stats_.seconds = clock_;
   return stats_;
 }

@@ -61,7 +61,14 @@ struct CopyStats {
   bool operator==(const CopyStats&) const = default;
 };
 
-/// Everything one simulation found out.
+/// What one arena of a cache held.
+struct ArenaStats {
+  std::int64_t max_held_blocks = 0;  ///< by running requests, at the end of any step
+  PoolStats pool;
+  bool operator==(const ArenaStats&) const = default;
+};
+
+/// Everything one simulation found out. Blocks are counted over all arenas.
 struct SimulationStats {
   CacheGeometry geometry;
   std::vector<ModelledRule> modelled;      ///< rules in play that no replay of a real engine covers; empty: replayed
@@ -89,6 +96,7 @@ struct SimulationStats {
   std::int64_t max_held_blocks = 0;
   std::int64_t max_held_state_blocks = 0;
   PoolStats pool;
+  std::vector<ArenaStats> arenas;          ///< (arena)
   DurationHistogram first_token;           ///< arrival to first token, of the requests that ended ok
   DurationHistogram queueing;              ///< arrival to first admission, of the requests that ended ok
   std::vector<TurnStats> turns;            ///< (turn), 0 = unknown, the last one also counts all later turns

@@ -77,10 +77,10 @@ class TwinRun {
     REQUIRE(hit.tokens == tokens);
     REQUIRE(hit.uncached_common == uncached);
     const std::int64_t chunk = next_chunk(twin, tokens, uncached);
-    const std::int64_t reserve = dice_.chance(20) ? 2 : 0;
+    const bool keep_watermark = dice_.chance(20);
     if (chunk == 0) return;
-    twin.running = fast_.admit(twin.fast, twin.prompt(), hit, chunk, reserve);
-    REQUIRE(twin.running == slow_.admit(twin.slow, chunk, reserve));
+    twin.running = fast_.admit(twin.fast, twin.prompt(), hit, chunk, keep_watermark);
+    REQUIRE(twin.running == slow_.admit(twin.slow, chunk, keep_watermark));
     if (twin.running) twin.computed = tokens + chunk;
   }
 
@@ -111,8 +111,9 @@ class TwinRun {
   }
 
   void compare() {
-    REQUIRE(fast_.pool().num_free() == std::ssize(slow_.queue));
-    REQUIRE(fast_.pool().stats().evictions == slow_.evictions);
+    for (std::size_t arena = 0; arena < fast_.pools().size(); ++arena)
+      REQUIRE(fast_.pools()[arena].num_free() == slow_.num_free(arena));
+    REQUIRE(fast_.evictions() == slow_.evictions);
     for (const Twin& twin : twins_) {
       if (!twin.running) continue;
       REQUIRE(same(twin.fast.attention, twin.slow.attention));
@@ -131,7 +132,7 @@ class TwinRun {
     });
   }
 
-  std::int64_t budget() { return dice_.roll(slow_.g.block_size_tokens, slow_.g.max_num_batched_tokens); }
+  std::int64_t budget() { return dice_.roll(slow_.g.checkpoint_step(), slow_.g.max_num_batched_tokens); }
 
   Dice dice_;
   CacheRef slow_;
@@ -145,6 +146,18 @@ TEST_CASE("law: the cache equals a slow reference that compares tokens, over 150
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {
     CAPTURE(seed);
     Dice dice(seed + 10000);
-    TwinRun(random_geometry(dice), seed).run();
+    CacheGeometry geometry = random_geometry(dice);
+    geometry.watermark = 0.1;
+    TwinRun(geometry, seed).run();
+  }
+}
+
+TEST_CASE("law: so it does with several arenas and blocks of unequal size, over 1500 random runs") {
+  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+    CAPTURE(seed);
+    Dice dice(seed + 20000);
+    CacheGeometry geometry = random_arenas(dice);
+    geometry.watermark = 0.1;
+    TwinRun(geometry, seed).run();
   }
 }

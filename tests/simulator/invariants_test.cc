@@ -28,7 +28,7 @@ Outcome run_checked(const CacheGeometry& geometry, const DriverSpec& driver, con
   simulation.after_step = [&] { check("after the step"); };
   simulation.consume(batch);
   outcome.stats = simulation.finish();
-  CHECK(simulation.scheduler().cache().pool().num_held() == 0);
+  for (const BlockPool& pool : simulation.scheduler().cache().pools()) CHECK(pool.num_held() == 0);
   return outcome;
 }
 

@@ -92,6 +92,29 @@ inline CacheGeometry random_geometry(Dice& dice) {
   return g;
 }
 
+/// The same with up to three arenas and groups with blocks of their own.
+inline CacheGeometry random_arenas(Dice& dice) {
+  CacheGeometry g = random_geometry(dice);
+  for (std::int64_t arena = dice.roll(0, 2); arena > 0; --arena) g.more_arenas.push_back(dice.roll(4, 60));
+  const auto roll_each = [&](std::vector<std::int64_t>& values, std::int64_t count, auto&& roll) {
+    for (std::int64_t i = 0; i < count; ++i) values.push_back(roll());
+  };
+  const auto roll_arena = [&] { return dice.roll(0, std::ssize(g.more_arenas)); };
+  if (dice.chance(80)) roll_each(g.attention_arenas, g.attention_groups, roll_arena);
+  if (dice.chance(80)) roll_each(g.state_arenas, g.state_groups, roll_arena);
+  const std::int64_t unit = dice.roll(1, 3);
+  g.block_size_tokens = unit * dice.roll(1, 4);
+  if (dice.chance(70))
+    roll_each(g.attention_block_sizes, g.attention_groups, [&] { return unit * dice.roll(1, 4); });
+  if (dice.chance(70)) g.state_block_size_tokens = unit * dice.roll(1, 6);
+  g.match_unit_tokens.reset();
+  if (dice.chance(30)) g.match_unit_tokens = dice.chance(50) ? g.common_block() : 1;
+  g.max_num_batched_tokens = g.checkpoint_step() + dice.roll(0, 20);
+  g.long_prefill_threshold = dice.chance(20) ? g.checkpoint_step() + dice.roll(0, 6) : 0;
+  if (g.retention_interval_tokens) g.retention_interval_tokens = g.checkpoint_step() * dice.roll(0, 3);
+  return g;
+}
+
 inline DriverSpec random_driver(Dice& dice) {
   DriverSpec driver;
   driver.kind = std::vector{DriverKind::one_at_a_time, DriverKind::closed_loop, DriverKind::open_loop}[dice.roll(0, 2)];

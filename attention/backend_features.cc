@@ -32,7 +32,8 @@ constexpr FeatureSupport table[] = {
     {AttentionFeature::fp8_e5m2, "fp8_e5m2", "cache of OCP e5m2, without scales", {yes, yes, yes, yes}},
     {AttentionFeature::int8, "int8", "cache of integers, without scales", {yes, yes, yes, yes}},
     {AttentionFeature::uint8, "uint8", "cache of integers, without scales", {yes, yes, yes, yes}},
-    {AttentionFeature::scaled_kv, "scaled_kv", "int8, fp8, int4, nvfp4 and turboquant with scales", {no, no, no, no}},
+    {AttentionFeature::scaled_kv, "scaled_kv", "scales: of the tensor, of a token and head, nvfp4, ds_mla",
+     {yes, yes, yes, no}},
 };
 
 std::vector<std::string_view> supporters(const FeatureSupport& row) {
@@ -99,6 +100,10 @@ std::vector<AttentionFeature> features_of(const AttentionTensors& tensors, const
   if (tensors.mask.kind == MaskKind::chunked_local) features.push_back(AttentionFeature::chunked_local);
   if (tensors.soft_cap != 0) features.push_back(AttentionFeature::soft_cap);
   if (!tensors.sinks.empty()) features.push_back(AttentionFeature::sinks);
+  if (tensors.key_codec.has_scales() || tensors.value_codec.has_scales()) {
+    features.push_back(AttentionFeature::scaled_kv);
+    return features;
+  }
   features.push_back(feature_of(tensors.key.dtype));
   if (tensors.value.dtype != tensors.key.dtype) features.push_back(feature_of(tensors.value.dtype));
   return features;

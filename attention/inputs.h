@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "attention/kv_codec.h"
 #include "attention/metadata.h"
 #include "layout/view.h"
 
@@ -32,10 +33,14 @@ struct AttentionTensors {
   /// (Hq) or empty: a logit per query head that takes part in the denominator and has no value. The log-sum-exp
   /// contains it, so a token without keys then has out 0 and lse = its sink. Source: gpt-oss, vLLM PR 22330.
   std::span<const float> sinks = {};
+  /// How K and V became what the cache holds. In a format with scales "channel" counts bytes of a head, dk and dv are
+  /// the channels they hold; `key_new` and `value_new` are always values.
+  KvCodec key_codec = {};
+  KvCodec value_codec = {};
 
   std::int64_t num_kv_heads() const { return key.layout.extent("head"); }
-  std::int64_t head_size_k() const { return key.layout.extent("channel"); }
-  std::int64_t head_size_v() const { return value.layout.extent("channel"); }
+  std::int64_t head_size_k() const { return decoded_channels(key_codec, key.layout.extent("channel")); }
+  std::int64_t head_size_v() const { return decoded_channels(value_codec, value.layout.extent("channel")); }
   std::int64_t kernel_block_tokens() const { return key.layout.extent("token"); }
 };
 

@@ -15,11 +15,10 @@ constexpr std::array<std::string_view, std::size(all_kv_formats)> names{
     "int8_per_token_head", "fp8_per_token_head", "int4_per_token_head", "nvfp4",
     "turboquant_3bit_nc",  "turboquant_4bit_nc", "turboquant_k8v4",     "fp8_ds_mla"};
 
-constexpr std::int64_t scale_bytes = 4;      // fp32
-constexpr std::int64_t norm_bytes = 2;       // fp16, of a turboquant K
-constexpr std::int64_t range_bytes = 4;      // fp16 scale and zero point, of a turboquant V
-constexpr std::int64_t nvfp4_group = 16;     // channels of one fp8 scale
-constexpr std::int64_t ds_rank = 512, ds_rope = 64;
+using namespace kv_format;
+
+constexpr std::int64_t norm_bytes = 2;   // fp16, of a turboquant K
+constexpr std::int64_t range_bytes = 4;  // fp16 scale and zero point, of a turboquant V
 
 [[noreturn]] void refuse(KvFormat format, const std::string& why) {
   throw SpecError("engine.kv_dtype", fmt::format("{} {}", to_string(format), why));
@@ -47,6 +46,17 @@ bool is_side_by_side(KvFormat format) {
          format == KvFormat::turboquant_k8v4;
 }
 
+std::int64_t row_bytes(KvFormat format, std::int64_t channels) {
+  switch (format) {
+    case KvFormat::int8_per_token_head:
+    case KvFormat::fp8_per_token_head: return Checked(channels) + scale_bytes;
+    case KvFormat::int4_per_token_head: return channels / 2 + scale_bytes;
+    case KvFormat::nvfp4: return channels / 2 + channels / nvfp4_group;
+    case KvFormat::fp8_ds_mla: return latent_bytes + Checked(channels - latent_channels) * 2;
+    default: throw std::logic_error("a format without rows of its own");
+  }
+}
+
 HeadBytes head_bytes(const AttentionSpec& layer, KvFormat format) {
   const std::int64_t k = layer.head_size_k, v = layer.head_size_v;
   const bool latent = layer.kind == AttentionKind::mla;
@@ -55,15 +65,15 @@ HeadBytes head_bytes(const AttentionSpec& layer, KvFormat format) {
                           : fmt::format("keeps latents, but the model has {} layers", to_string(layer.kind)));
   switch (format) {
     case KvFormat::int8_per_token_head:
-    case KvFormat::fp8_per_token_head: return {k + scale_bytes, v + scale_bytes};
+    case KvFormat::fp8_per_token_head: break;
     case KvFormat::int4_per_token_head:
       if (k % 2 != 0 || v % 2 != 0)
         refuse(format, fmt::format("packs two channels into a byte, but heads have {} and {}", k, v));
-      return {k / 2 + scale_bytes, v / 2 + scale_bytes};
+      break;
     case KvFormat::nvfp4:
       if (k % nvfp4_group != 0 || v % nvfp4_group != 0)
         refuse(format, fmt::format("has a scale for every {} channels, but heads have {} and {}", nvfp4_group, k, v));
-      return {k / 2 + k / nvfp4_group, v / 2 + v / nvfp4_group};
+      break;
     case KvFormat::turboquant_3bit_nc: return turboquant(k, v, 3);
     case KvFormat::turboquant_4bit_nc: return turboquant(k, v, 4);
     case KvFormat::turboquant_k8v4: {
@@ -72,12 +82,12 @@ HeadBytes head_bytes(const AttentionSpec& layer, KvFormat format) {
       return bytes;
     }
     case KvFormat::fp8_ds_mla:
-      if (v != ds_rank || k != ds_rank + ds_rope)
-        refuse(format, fmt::format("is a format of latents of {} + {} elements, these have {} + {}", ds_rank, ds_rope, v,
-                                   k - v));
-      return {ds_rank + 4 * scale_bytes + 2 * ds_rope, ds_rank + 4 * scale_bytes};
+      if (v != latent_channels || k != latent_channels + rope_channels)
+        refuse(format, fmt::format("is a format of latents of {} + {} elements, these have {} + {}", latent_channels,
+                                   rope_channels, v, k - v));
+      break;
   }
-  throw std::logic_error("a format outside its enumeration");
+  return {row_bytes(format, k), row_bytes(format, v)};
 }
 
 std::int64_t kv_bytes_per_token(const AttentionSpec& layer, std::int64_t tensor_parallel, KvFormat format) {

@@ -34,6 +34,15 @@ inline constexpr KvFormat all_kv_formats[] = {
     KvFormat::nvfp4,               KvFormat::turboquant_3bit_nc, KvFormat::turboquant_4bit_nc,
     KvFormat::turboquant_k8v4,     KvFormat::fp8_ds_mla};
 
+/// What the formats are made of, in bytes and channels.
+namespace kv_format {
+inline constexpr std::int64_t scale_bytes = 4;  ///< fp32: of a token and head, or of latent_group channels
+inline constexpr std::int64_t nvfp4_group = 16;  ///< channels of one fp8 scale
+inline constexpr float largest_e2m1 = 6;         ///< magnitude of an element of nvfp4
+inline constexpr std::int64_t latent_channels = 512, latent_group = 128, rope_channels = 64;  ///< of fp8_ds_mla
+inline constexpr std::int64_t latent_bytes = latent_channels + latent_channels / latent_group * scale_bytes;
+}  // namespace kv_format
+
 /// The name that engines use: "int8_per_token_head", …
 std::string_view to_string(KvFormat format);
 std::optional<KvFormat> parse_kv_format(std::string_view name);
@@ -49,6 +58,10 @@ struct HeadBytes {
 /// Example: head size 256: 520 bytes for int8_per_token_head, 264, 288 (nvfp4), 198 (turboquant_3bit_nc), 262, 388.
 /// Source: vLLM FullAttentionSpec.page_size_bytes and its quantised cache dtypes; DeepSeek-V3.2 for fp8_ds_mla.
 HeadBytes head_bytes(const AttentionSpec& layer, KvFormat format);
+
+/// Bytes that K or V of so many channels takes in a format that stores both alike; a latent or its front in fp8_ds_mla.
+/// Pre: not side by side, and the format has such heads. Throws OverflowError as Checked.
+std::int64_t row_bytes(KvFormat format, std::int64_t channels);
 
 /// K and V of a head lie side by side in one slot, as backends of form diff_kv index them.
 bool is_side_by_side(KvFormat format);

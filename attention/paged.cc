@@ -356,7 +356,10 @@ class PagedRun {
   std::vector<Scratch> scratch_;                              ///< per thread
 };
 
-void check_options(const PagedOptions& options) {
+void check_supported(const AttentionInputs& inputs, const PagedOptions& options) {
+  check_inputs(inputs);
+  if (inputs.key_codec.has_scales() || inputs.value_codec.has_scales())
+    throw InputError("paged attention: its kernels read elements without scales; take another backend");
   if (options.threads < 0)
     throw InputError(
         fmt::format("paged attention: {} threads; take at least 1, or 0 for one per core", options.threads));
@@ -373,15 +376,13 @@ PagedShape paged_shape(const AttentionInputs& inputs, const PagedOptions& option
 }
 
 PagedResult paged_attention(const AttentionInputs& inputs, const PagedOptions& options) {
-  check_options(options);
-  check_inputs(inputs);
+  check_supported(inputs, options);
   const PagedPlan plan = plan_paged(inputs.metadata, paged_shape(inputs, options));
   return PagedRun(inputs, plan, options).run();
 }
 
 PagedResult paged_attention(const AttentionInputs& inputs, const PagedPlan& plan, const PagedOptions& options) {
-  check_options(options);
-  check_inputs(inputs);
+  check_supported(inputs, options);
   return PagedRun(inputs, plan, options).run();
 }
 

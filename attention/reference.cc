@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "layout/convert.h"
+#include "attention/kv_codec_ref.h"
 
 namespace hybridkv {
 
@@ -19,16 +19,16 @@ struct GatheredHead {
 };
 
 /// Positions before `first` are not read; their rows are 0.
-GatheredHead gather(const TensorView& cache, const CommonAttentionMetadata& metadata, std::int64_t request,
-                    std::int64_t head, std::int64_t first) {
+GatheredHead gather(const TensorView& cache, const KvCodec& codec, const CommonAttentionMetadata& metadata,
+                    std::int64_t request, std::int64_t head, std::int64_t first) {
   const std::int64_t block_size = metadata.block_size_tokens, kernel_block = cache.layout.extent("token");
-  GatheredHead result{cache.layout.extent("channel"), {}};
-  std::vector<float> row(result.channels);
+  GatheredHead result{decoded_channels(codec, cache.layout.extent("channel")), {}};
   result.values.resize(first * result.channels);
   for (std::int64_t position = first; position < metadata.seq_lens[request]; ++position) {
     const std::int64_t slot = metadata.block(request, position / block_size) * block_size + position % block_size;
-    load_elements(cache.address({slot / kernel_block, slot % kernel_block, head, 0}), cache.dtype, row);
-    result.values.insert(result.values.end(), row.begin(), row.end());
+    const std::byte* row = cache.address({slot / kernel_block, slot % kernel_block, head, 0});
+    for (std::int64_t channel = 0; channel < result.channels; ++channel)
+      result.values.push_back(decoded_value(codec, cache.dtype, row, result.channels, channel));
   }
   return result;
 }
@@ -79,8 +79,8 @@ AttentionOutput<double> reference_attention(const AttentionInputs& inputs, const
     for (std::int64_t kv_head = 0; kv_head < inputs.num_kv_heads(); ++kv_head) {
       const std::int64_t first = std::min(metadata.seq_lens[request],
                                           inputs.mask.first_visible(metadata.position(request, 0)));
-      const GatheredHead key = gather(inputs.key, metadata, request, kv_head, first);
-      const GatheredHead value = gather(inputs.value, metadata, request, kv_head, first);
+      const GatheredHead key = gather(inputs.key, inputs.key_codec, metadata, request, kv_head, first);
+      const GatheredHead value = gather(inputs.value, inputs.value_codec, metadata, request, kv_head, first);
       for (std::int64_t i = 0; i < metadata.query_len(request); ++i) {
         const std::int64_t token = metadata.query_start_loc[request] + i;
         const std::int64_t last =

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "layout/convert.h"
 #include "layout/error.h"
 
 namespace hybridkv {
@@ -90,8 +89,8 @@ void load_blocks(const AttentionInputs& inputs, std::int64_t kv_head, std::span<
     for (std::int64_t token = blocks[i].start; token < blocks[i].slots; ++token) {
       const std::int64_t slot = blocks[i].id * block_size + token;
       const std::int64_t index[] = {slot / kernel_block, slot % kernel_block, kv_head, 0};
-      load_elements(inputs.key.address(index), inputs.key.dtype, key);
-      load_elements(inputs.value.address(index), inputs.value.dtype, value);
+      decode_row(inputs.key_codec, inputs.key.dtype, inputs.key.address(index), key);
+      decode_row(inputs.value_codec, inputs.value.dtype, inputs.value.address(index), value);
       tile.set_row(i * block_size + token, key, value);
     }
   }

@@ -10,6 +10,8 @@
 #include "attention/unified.h"
 #include "layout/parallel.h"
 #include "layout/random.h"
+#include "verify/cache_codec.h"
+#include "verify/exchanged_scales.h"
 #include "verify/plant.h"
 
 namespace hybridkv {
@@ -25,11 +27,22 @@ KeyMask mask_of(const Traffic& traffic, const BoundView& view) {
   return key_mask(attention.kind, attention.window_tokens);
 }
 
-/// Whether this is attention over values that can be computed: hidden states are attended by nobody, and of a format with
-/// scales only the bytes are known here.
+/// Whether this is attention over values that can be computed: hidden states are attended by nobody, and of a format
+/// without a codec only the bytes are known here.
 bool is_computable(const Traffic& traffic, std::size_t view) {
   const auto& attention = traffic.plan.specs[traffic.views[view].view.spec].attention;
-  return attention && attention->kind != AttentionKind::hidden_state && !attention->format;
+  return attention && attention->kind != AttentionKind::hidden_state && has_values(*attention);
+}
+
+/// Adds the values of a cached row of K or V as they are read back.
+void append_row(const Traffic& traffic, std::size_t view, bool is_value, const TensorView& cache, std::int64_t slot,
+                std::int64_t head, std::vector<float>& values) {
+  const KvCodec codec = kv_codec(traffic, view, is_value);
+  const std::int64_t stored = cache.layout.extent("channel"), channels = decoded_channels(codec, stored);
+  std::vector<std::byte> row(static_cast<std::size_t>(stored * element_bytes(cache.dtype)));
+  kv_row(traffic, view, is_value, slot, head, row);
+  values.resize(values.size() + static_cast<std::size_t>(channels));
+  decode_row(codec, cache.dtype, row.data(), std::span(values).last(static_cast<std::size_t>(channels)));
 }
 
 /// Metadata of the batch in the group of this view. What has left a window is the null block, as in vLLM.
@@ -86,9 +99,12 @@ bool compare(const Traffic& traffic, std::size_t view_index, const AttentionBatc
   options.chunk_blocks = 1;  // so that chunks are merged even where a batch shares few blocks
   options.unique_bias = UniqueBiasMode::gathered;
   std::optional<AttentionInputs> stale;
+  std::optional<ExchangedScales> exchanged;
   if (traffic.fault == Fault::stale_block && bias == SharedBiasMode::full) stale = with_stale_block(batch.inputs);
+  if (traffic.fault == Fault::scale_exchanged && bias == SharedBiasMode::full) exchanged.emplace(batch.inputs);
   options.shared = !(traffic.fault == Fault::lost_merge && bias == SharedBiasMode::chunked);
-  const UnifiedResult<float> unified = unified_attention<float>(stale ? *stale : batch.inputs, options);
+  const UnifiedResult<float> unified =
+      unified_attention<float>(stale ? *stale : exchanged ? exchanged->inputs() : batch.inputs, options);
   const AttentionOutput<float>& output = unified.output;
   const auto compare_element = [&](double got, double wanted, std::size_t row, std::string_view what) {
     ++result.count;
@@ -108,7 +124,7 @@ bool compare(const Traffic& traffic, std::size_t view_index, const AttentionBatc
     compare_element(output.out[i], expected.out[i], i / channels, "attention");
   for (std::size_t i = 0; i < expected.lse.size(); ++i)
     compare_element(output.lse[i], expected.lse[i], i, "its log-sum-exp");
-  return stale || (!options.shared && !unified.blocks.shared.empty());
+  return stale || (exchanged && exchanged->any()) || (!options.shared && !unified.blocks.shared.empty());
 }
 
 }  // namespace
@@ -126,17 +142,17 @@ AttentionBatch make_attention_batch(const Traffic& traffic, std::size_t view_ind
   inputs.num_query_heads = std::max(attention.query_heads, attention.kv_heads);
   inputs.key = traffic.pools.tensor(view, key);
   inputs.value = traffic.pools.tensor(view, value);
-  inputs.scale = 1.0 / std::sqrt(static_cast<double>(attention.head_size_k));
+  inputs.key_codec = kv_codec(traffic, view_index, false);
+  inputs.value_codec = kv_codec(traffic, view_index, true);
+  inputs.scale = 1.0 / std::sqrt(static_cast<double>(inputs.head_size_k()));
   for (std::int64_t token = 0; token < inputs.num_tokens(); ++token) {
     const std::int64_t slot = inputs.metadata.slot_mapping[token];
     for (std::int64_t head = 0; head < inputs.num_query_heads; ++head)
-      for (std::int64_t channel = 0; channel < attention.head_size_k; ++channel)
+      for (std::int64_t channel = 0; channel < inputs.head_size_k(); ++channel)
         batch.query.push_back(unit_value(mix(mix(traffic.seed, view_index), mix(token, head << 32 | channel))));
     for (std::int64_t head = 0; head < attention.kv_heads; ++head) {
-      for (std::int64_t channel = 0; channel < attention.head_size_k; ++channel)
-        batch.key_new.push_back(kv_value(traffic, view_index, false, slot, head, channel));
-      for (std::int64_t channel = 0; channel < attention.head_size_v; ++channel)
-        batch.value_new.push_back(kv_value(traffic, view_index, true, slot, head, channel));
+      append_row(traffic, view_index, false, inputs.key, slot, head, batch.key_new);
+      append_row(traffic, view_index, true, inputs.value, slot, head, batch.value_new);
     }
   }
   inputs.query = batch.query;
@@ -158,6 +174,8 @@ std::array<CheckResult, 2> check_attention(const Traffic& traffic) {
   });
   if ((traffic.fault == Fault::stale_block || traffic.fault == Fault::lost_merge) && !planted)
     throw NoPlaceError(*traffic.fault, "no layer whose attention is computed sees such a cached block");
+  if (traffic.fault == Fault::scale_exchanged && !planted)
+    throw NoPlaceError(*traffic.fault, "no layer whose attention is computed reads cached scales");
   std::array<CheckResult, 2> totals{
       CheckResult{.unit = "outputs", .tolerance = absolute_tolerance},
       CheckResult{.unit = "outputs", .tolerance = absolute_tolerance}};
@@ -168,7 +186,7 @@ std::array<CheckResult, 2> check_attention(const Traffic& traffic) {
       if (layer[mode].status == CheckStatus::failed) totals[mode].fail(layer[mode].message);
     }
   for (const SpecPlan& spec : traffic.plan.specs)
-    if (spec.attention && spec.attention->format)
+    if (spec.attention && !has_values(*spec.attention))
       for (CheckResult& total : totals) {
         if (total.status != CheckStatus::passed) continue;
         total.status = CheckStatus::no_codec;

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "attention/reference.h"
 #include "attention/unified.h"
+#include "layout/convert.h"
 #include "layout/file_error.h"
 #include "layout/npy.h"
 #include "layout/output_file.h"
@@ -17,6 +17,7 @@
 #include "layout/unfinished.h"
 #include "verify/attention_case.h"
 #include "verify/attention_check.h"
+#include "verify/cache_codec.h"
 
 namespace hybridkv {
 
@@ -27,7 +28,8 @@ using nlohmann::ordered_json;
 
 constexpr const char* readme = R"(One folder per attention layer, each readable by `hybridkv attend FOLDER`:
   q (T, Hq, d), k_new and v_new (T, Hkv, d) float32; kv_cache (blocks, 2, block, Hkv, d), new tokens already written,
-  as float32 or as bit patterns of the "dtype" in case.json; row i of kv_cache is block blocks.npy[i] of the pool;
+  as float32 or as bit patterns of the "dtype" in case.json; where the pool keeps it with scales, the float32 values
+  that it stands for; row i of kv_cache is block blocks.npy[i] of the pool;
   block_table (R, max blocks) counts rows of kv_cache; out and lse are hybridkv's, *_ref_f64 the dense reference.
 pages/pool_J.npy holds the raw bytes of those blocks in pool J, row i = block pages/blocks.npy[i]; plan.json has the
 shape, strides and offset (in elements) of every view: row i, taken as a pool of one page, holds the layer at that
@@ -46,21 +48,34 @@ NpyType file_type(DType dtype) {
   }
 }
 
-/// The touched blocks of one layer, dense: (blocks, 2, block, heads, channels) of the cache's own element type.
+/// K and V kept with scales are written as the values that they stand for.
+DType file_dtype(const AttentionInputs& inputs) {
+  return inputs.key_codec.has_scales() ? DType::fp32 : inputs.key.dtype;
+}
+
+/// The touched blocks of one layer, dense: (blocks, 2, block, heads, channels) of file_dtype.
 void write_cache(const fs::path& file, const AttentionInputs& inputs, const std::vector<std::int64_t>& blocks) {
   const std::int64_t block_tokens = inputs.metadata.block_size_tokens;
   const std::int64_t kernel_tokens = inputs.kernel_block_tokens();
-  const std::int64_t row = inputs.head_size_k() * element_bytes(inputs.key.dtype);
-  std::vector<std::byte> bytes;
+  const DType dtype = file_dtype(inputs);
+  std::vector<float> values(inputs.head_size_k());
+  std::vector<std::byte> row(values.size() * element_bytes(dtype)), bytes;
   for (std::int64_t block : blocks)
-    for (const TensorView* half : {&inputs.key, &inputs.value})
+    for (const auto& [half, codec] :
+         {std::pair{&inputs.key, &inputs.key_codec}, std::pair{&inputs.value, &inputs.value_codec}})
       for (std::int64_t token = 0; token < block_tokens; ++token)
         for (std::int64_t head = 0; head < inputs.num_kv_heads(); ++head) {
           const std::int64_t slot = block * block_tokens + token;
           const std::byte* first = half->address({slot / kernel_tokens, slot % kernel_tokens, head, 0});
-          bytes.insert(bytes.end(), first, first + row);
+          if (codec->has_scales()) {
+            decode_row(*codec, half->dtype, first, values);
+            store_elements(row.data(), dtype, values);
+          } else {
+            std::copy_n(first, row.size(), row.begin());
+          }
+          bytes.insert(bytes.end(), row.begin(), row.end());
         }
-  write_npy(file, file_type(inputs.key.dtype),
+  write_npy(file, file_type(dtype),
             std::vector<std::int64_t>{static_cast<std::int64_t>(blocks.size()), 2, block_tokens, inputs.num_kv_heads(),
                                       inputs.head_size_k()},
             bytes);
@@ -103,7 +118,7 @@ void write_layer(const Traffic& traffic, std::size_t view_index, const fs::path&
   ordered_json settings{{"layer", traffic.views[view_index].view.layer},
                         {"scale", inputs.scale},
                         {"is_decode", inputs.is_decode},
-                        {"dtype", to_string(inputs.key.dtype)},
+                        {"dtype", to_string(file_dtype(inputs))},
                         {"mask", to_string(inputs.mask.kind)}};
   if (inputs.mask.kind != MaskKind::full) settings["window_tokens"] = inputs.mask.window_tokens;
   write_file(folder / "case.json", settings.dump(1) + "\n");
@@ -163,11 +178,19 @@ void check_export_folder(const fs::path& folder) {
 }
 
 void export_batches(const Traffic& traffic, const fs::path& folder) {
-  for (const SpecPlan& spec : traffic.plan.specs)
-    if (spec.attention && spec.attention->head_size_k != spec.attention->head_size_v)
+  for (const SpecPlan& spec : traffic.plan.specs) {
+    if (!spec.attention) continue;
+    if (!has_values(*spec.attention))
+      throw InputError(fmt::format("--export: values of {} are not computed here; export with another engine.kv_dtype",
+                                   to_string(*spec.attention->format)));
+    const KvCodec codec = cache_codec(*spec.attention, 1);
+    const std::int64_t k = decoded_channels(codec, spec.attention->head_size_k);
+    const std::int64_t v = decoded_channels(codec, spec.attention->head_size_v);
+    if (k != v)
       throw InputError(fmt::format("--export: {} layers keep K of {} and V of {} channels, the folder format has one "
                                    "kv_cache for both; export a model with equal sizes",
-                                   spec.kind, spec.attention->head_size_k, spec.attention->head_size_v));
+                                   spec.kind, k, v));
+  }
   check_export_folder(folder);
   const fs::path name = folder.has_filename() ? folder : folder.parent_path();
   const OutputFolder parent(name.has_parent_path() ? name.parent_path() : fs::path("."));

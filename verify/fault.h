@@ -25,6 +25,7 @@ enum class Fault {
   lost_state,        ///< the state of one block is never stored
   lost_kv,           ///< K and V of one token are never stored
   stale_block,       ///< attention with the full bias follows a block table with an entry taken away
+  scale_exchanged,   ///< attention with the full bias reads K and V with the scales of another token, or of V and K
   lost_merge,        ///< attention in chunks never merges the blocks that several tokens share
   kv_over_state,     ///< K and V copied to a block id that holds a state
   state_over_kv,     ///< a state copied to a block id that holds K and V

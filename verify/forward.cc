@@ -20,18 +20,28 @@ namespace {
 
 constexpr std::int64_t draft_tokens = 3;
 
-void check_spec(const ForwardSpec& spec, const ModelSpec& model, const EngineSpec& engine) {
+void check_spec(const ForwardSpec& spec) {
   if (spec.scale < 1) throw SpecError("--scale", fmt::format("is {}, but a scale divides; take 1 or more", spec.scale));
-  if (engine.kv_format)
-    throw SpecError("engine.kv_dtype", fmt::format("a forward pass needs a float type, {} is none; verify without "
-                                                   "--forward runs its attention", to_string(*engine.kv_format)));
   if (spec.layout_fault && !info_of(*spec.layout_fault).in_forward)
     throw InputError(fmt::format("--inject {}: is planted into the checks of verify, no network runs with it; leave "
                                  "out --forward", to_string(*spec.layout_fault)));
-  const DType dtype = engine.kv_dtype.value_or(model.dtype);
-  if (dtype == DType::int8 || dtype == DType::uint8)
-    throw SpecError("engine.kv_dtype", fmt::format("a forward pass needs a float type, {} has no scale; verify without "
-                                                   "--forward checks its layout", to_string(dtype)));
+}
+
+/// Refuses a format that heads as large as the model's do not fit; those of the scaled one always do.
+void check_format(const ModelSpec& model, const EngineSpec& engine) {
+  if (!engine.kv_format) return;
+  for (const LayerSpec& layer : model.layers)
+    if (layer.attention) head_bytes(*layer.attention, *engine.kv_format);
+  if (model.mtp) head_bytes(*model.mtp, *engine.kv_format);
+}
+
+/// Why no network can be run over what the cache holds; empty where one can.
+std::string why_unproven(const ModelSpec& model, const EngineSpec& engine) {
+  if (engine.kv_format && !has_codec(*engine.kv_format))
+    return fmt::format("values of {} are not computed here", to_string(*engine.kv_format));
+  if (!engine.kv_format && engine.kv_dtype.value_or(model.dtype) == DType::uint8)
+    return "values of a network have a sign, and uint8 has none";
+  return "";
 }
 
 /// The engine of the plan with what a single rank and a small model leave of it.
@@ -116,10 +126,12 @@ const ForwardResult* ForwardReport::weakest_find() const {
 
 ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, const ForwardSpec& spec,
                              const ForwardProgress& progress) {
-  check_spec(spec, model, engine);
+  check_spec(spec);
   validate(model, scaled_engine(engine, engine.cache_mode, 0), {.max_model_lens = {1}});
+  check_format(model, engine);
+  const std::string unproven = why_unproven(model, engine);
   const auto start = std::chrono::steady_clock::now();
-  const ModelSpec scaled = scaled_model(model, spec.scale);
+  const ModelSpec scaled = scaled_model(model, spec.scale, engine.kv_format);
   std::vector<ForwardCase> cases = spec.cases;
   if (cases.empty()) cases.assign(all_forward_cases().begin(), all_forward_cases().end());
 
@@ -152,8 +164,13 @@ ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, c
   std::mutex reporting;
   parallel_for(tasks.size(), [&](std::size_t i) {
     const Prepared& on = *tasks[i].on;
-    report.results[i] =
-        run_forward_case(tasks[i].forward_case, {on.plan, on.network, *on.references, on.views, spec.fault, spec.layout_fault});
+    report.results[i] = unproven.empty()
+                            ? run_forward_case(tasks[i].forward_case, {on.plan, on.network, *on.references, on.views,
+                                                                       spec.fault, spec.layout_fault})
+                            : ForwardResult{.forward_case = tasks[i].forward_case,
+                                            .mode = on.plan.cache_mode,
+                                            .status = ForwardStatus::does_not_apply,
+                                            .message = unproven};
     const std::lock_guard lock(reporting);
     if (progress) progress(++done, static_cast<int>(tasks.size()));
   });

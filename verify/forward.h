@@ -59,8 +59,9 @@ using ForwardProgress = std::function<void(int done, int total)>;
 /// drafts of another model and auxiliary layers are left out. Cases run on all cores; the result does not depend on
 /// their number.
 ///
-/// Throws SpecError as make_plan and `validate`, for a cache dtype that is no float type, and for a scale or width below 1; InputError
-/// where a planted layout fault has no place or would leave the pool.
+/// Where the values of the cache's format, or of uint8, are not computed here, no case applies.
+/// Throws SpecError as make_plan and `validate`, and for a scale or width below 1; InputError where a planted layout
+/// fault has no place or would leave the pool.
 ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, const ForwardSpec& spec,
                              const ForwardProgress& progress = {});
 

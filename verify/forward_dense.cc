@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "attention/key_mask.h"
+#include "attention/kv_codec_ref.h"
 #include "layout/convert.h"
 #include "mamba/recurrent_reference.h"
 
@@ -48,6 +49,34 @@ void rotate_heads(Rows& rows, std::int64_t heads, const AttentionGeometry& atten
            static_cast<std::int64_t>(first) / (heads * size));
 }
 
+/// How values are cached.
+struct Storage {
+  DType dtype;
+  KvCodec codec = {};
+  std::int64_t channels = 1;  ///< of a row that is encoded together
+};
+
+/// What the values, each moved by `shift`, are read back as.
+Rows read_back(const Storage& storage, std::span<const double> values, double shift) {
+  std::vector<float> shifted(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) shifted[i] = static_cast<float>(values[i] + shift);
+  if (!storage.codec.has_scales()) {
+    round_elements(storage.dtype, shifted);
+    return Rows(shifted.begin(), shifted.end());
+  }
+  const auto channels = static_cast<std::size_t>(storage.channels);
+  std::vector<std::byte> stored(
+      static_cast<std::size_t>(stored_bytes(storage.codec, storage.dtype, storage.channels)));
+  Rows result(values.size());
+  for (std::size_t first = 0; first < values.size(); first += channels) {
+    encode_row(storage.codec, storage.dtype, std::span(shifted).subspan(first, channels), stored.data());
+    for (std::size_t i = 0; i < channels; ++i)
+      result[first + i] = decoded_value(storage.codec, storage.dtype, stored.data(), storage.channels,
+                                        static_cast<std::int64_t>(i));
+  }
+  return result;
+}
+
 /// One run: how it rounds, and whether anything was in doubt.
 class DenseForward {
  public:
@@ -60,7 +89,7 @@ class DenseForward {
   Rows attend(const AttentionWeights& weights, const Rows& x);
   Rows recur(const RecurrentProjection& weights, const Rows& x);
   void run_states(const RecurrentProjection& weights, const Rows& inputs, Rows& out);
-  void round_to(DType dtype, std::span<double> values);
+  void round_to(const Storage& storage, std::span<double> values);
 
   const ForwardNetwork& network_;
   bool shakes_;
@@ -70,22 +99,17 @@ class DenseForward {
 /// What fp32 may be off by in a value of RMS one before it is rounded: some units in the last place of its sums.
 constexpr double fp32_doubt = 1e-6;
 
-void DenseForward::round_to(DType dtype, std::span<double> values) {
-  std::vector<float> nearest(values.begin(), values.end());
-  round_elements(dtype, nearest);
-  if (dtype != DType::fp32) {
-    std::vector<float> below(values.size()), above(values.size());
+void DenseForward::round_to(const Storage& storage, std::span<double> values) {
+  const Rows nearest = read_back(storage, values, 0);
+  if (storage.codec.has_scales() || storage.dtype != DType::fp32) {
+    const Rows below = read_back(storage, values, -fp32_doubt), above = read_back(storage, values, fp32_doubt);
     for (std::size_t i = 0; i < values.size(); ++i) {
-      below[i] = static_cast<float>(values[i] - fp32_doubt);
-      above[i] = static_cast<float>(values[i] + fp32_doubt);
-    }
-    round_elements(dtype, below);
-    round_elements(dtype, above);
-    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = nearest[i];
       if (below[i] == above[i]) continue;
       in_doubt_ = true;
-      if (shakes_) nearest[i] = below[i] == nearest[i] ? above[i] : below[i];
+      if (shakes_) values[i] = below[i] == nearest[i] ? above[i] : below[i];
     }
+    return;
   }
   std::copy(nearest.begin(), nearest.end(), values.begin());
 }
@@ -98,9 +122,9 @@ Rows DenseForward::attend(const AttentionWeights& weights, const Rows& x) {
   Rows key = project(x, weights.key, width);
   rotate_heads(query, a.query_heads, a);
   rotate_heads(key, a.kv_heads, a);
-  round_to(a.dtype, key);
+  round_to({a.dtype, weights.key_codec, a.head_size_k}, key);
   Rows value = project(x, weights.value, width);
-  round_to(a.dtype, value);
+  round_to({a.dtype, weights.value_codec, a.head_size_v}, value);
   const bool latent = a.kind == AttentionKind::mla;
   const Rows& values = latent ? key : value;
   const std::int64_t value_stride = latent ? a.head_size_k : a.head_size_v;
@@ -147,7 +171,7 @@ void DenseForward::run_states(const RecurrentProjection& weights, const Rows& in
 
 Rows DenseForward::recur(const RecurrentProjection& weights, const Rows& x) {
   Rows inputs = project(x, weights.input, network_.width);
-  round_to(weights.conv_dtype, inputs);
+  round_to({weights.conv_dtype}, inputs);
   const std::int64_t row = output_width(weights.layer.spec);
   Rows out(x.size() / network_.width * row);
   run_states(weights, inputs, out);

@@ -54,6 +54,17 @@ void rotate_heads(std::vector<float>& rows, std::int64_t heads, const AttentionG
              positions[token]);
 }
 
+/// Replaces every row of channels by the one it would be read back as.
+void round_rows(const KvCodec& codec, DType dtype, std::int64_t channels, std::vector<float>& rows) {
+  if (!codec.has_scales()) return round_elements(dtype, rows);
+  std::vector<std::byte> stored(static_cast<std::size_t>(stored_bytes(codec, dtype, channels)));
+  for (std::size_t first = 0; first < rows.size(); first += channels) {
+    const std::span<float> row = std::span(rows).subspan(first, channels);
+    encode_row(codec, dtype, row, stored.data());
+    decode_row(codec, dtype, stored.data(), row);
+  }
+}
+
 std::vector<std::int64_t> positions_of(std::span<const ForwardChunk> chunks) {
   std::vector<std::int64_t> positions;
   for (const ForwardChunk& chunk : chunks)
@@ -194,35 +205,36 @@ void ForwardEngine::attend(const AttentionWeights& weights, const LayerViews& vi
                            std::span<const ForwardChunk> chunks, const std::vector<float>& h, std::vector<float>& x) {
   const AttentionGeometry& a = weights.geometry;
   const SpecPlan& spec = plan_.specs[views.kv->view.spec];
-  const auto [key_layout, value_layout] = key_value_bytes(*views.kv, a);
+  const auto [key_layout, value_layout] = key_value_bytes(*views.kv, *spec.attention);
   const std::vector<std::int64_t> positions = positions_of(chunks);
   std::vector<float> query = project(h, weights.query, network_.width);
   std::vector<float> key = project(h, weights.key, network_.width);
   rotate_heads(query, a.query_heads, a, positions);
   rotate_heads(key, a.kv_heads, a, positions);
-  round_elements(a.dtype, key);
-  std::vector<float> value;
+  std::vector<float> value = project(h, weights.value, network_.width);  // mla: none yet
+  AttentionInputs inputs;
+  inputs.mask = key_mask(a.kind, a.window_tokens);
+  inputs.metadata = metadata_of(chunks, kind_index_[views.kv->group], spec.block_size_tokens, inputs.mask);
+  inputs.key = pools_.tensor(*views.kv, key_layout);
+  inputs.value = pools_.tensor(*views.kv, value_layout);
+  inputs.key_codec = weights.key_codec;
+  inputs.value_codec = weights.value_codec;
+  write_tokens(inputs.key, inputs.metadata.slot_mapping, key, inputs.key_codec);
+  if (a.kind != AttentionKind::mla) write_tokens(inputs.value, inputs.metadata.slot_mapping, value, inputs.value_codec);
+  // What was just stored takes part in this step as it will be read back in the next one.
+  round_rows(inputs.key_codec, a.dtype, a.head_size_k, key);
+  round_rows(inputs.value_codec, a.dtype, a.head_size_v, value);
   if (a.kind == AttentionKind::mla) {
     for (std::size_t token = 0; token < positions.size(); ++token)
       value.insert(value.end(), key.begin() + static_cast<std::ptrdiff_t>(token * a.head_size_k),
                    key.begin() + static_cast<std::ptrdiff_t>(token * a.head_size_k + a.head_size_v));
-  } else {
-    value = project(h, weights.value, network_.width);
-    round_elements(a.dtype, value);
   }
-  AttentionInputs inputs;
-  inputs.mask = key_mask(a.kind, a.window_tokens);
-  inputs.metadata = metadata_of(chunks, kind_index_[views.kv->group], spec.block_size_tokens, inputs.mask);
   for (const ForwardChunk& chunk : chunks) inputs.is_decode.push_back(chunk.is_decode);
   inputs.num_query_heads = a.query_heads;
   inputs.query = query;
   inputs.key_new = key;
   inputs.value_new = value;
-  inputs.key = pools_.tensor(*views.kv, key_layout);
-  inputs.value = pools_.tensor(*views.kv, value_layout);
   inputs.scale = score_scale(a);
-  write_tokens(inputs.key, inputs.metadata.slot_mapping, key);
-  if (a.kind != AttentionKind::mla) write_tokens(inputs.value, inputs.metadata.slot_mapping, value);
   UnifiedOptions options;
   options.unique_bias = UniqueBiasMode::gathered;
   const std::vector<float> out = unified_attention<float>(inputs, options).output.out;

@@ -21,8 +21,14 @@ std::vector<float> draw(std::uint64_t seed, std::int64_t outputs, std::int64_t i
 AttentionWeights attention_weights(AttentionGeometry geometry, std::int64_t width, std::uint64_t seed) {
   geometry.query_heads = std::max(geometry.query_heads, geometry.kv_heads);
   const bool latent = geometry.kind == AttentionKind::mla;
+  // Activations have RMS one; scales of K and V differ, so that taking one for the other shows.
+  const KvCodec key_codec = cache_codec(geometry, 8), value_codec = latent ? key_codec : cache_codec(geometry, 6);
+  if (has_values(geometry)) {
+    geometry.head_size_k = decoded_channels(key_codec, geometry.head_size_k);
+    geometry.head_size_v = decoded_channels(value_codec, geometry.head_size_v);
+  }
   const std::int64_t values = geometry.query_heads * geometry.head_size_v;
-  return {geometry, draw(mix(seed, 1), geometry.query_heads * geometry.head_size_k, width),
+  return {geometry, key_codec, value_codec, draw(mix(seed, 1), geometry.query_heads * geometry.head_size_k, width),
           draw(mix(seed, 2), geometry.kv_heads * geometry.head_size_k, width),
           draw(mix(seed, 3), latent ? 0 : geometry.kv_heads * geometry.head_size_v, width),
           draw(mix(seed, 4), width, values)};

@@ -8,12 +8,14 @@
 #include "mamba/recurrent_layer.h"
 #include "planner/cache_plan.h"
 #include "planner/model_spec.h"
+#include "verify/cache_codec.h"
 
 namespace hybridkv {
 
 /// Weights of the attention of one layer; rows are outputs.
 struct AttentionWeights {
-  AttentionGeometry geometry;
+  AttentionGeometry geometry;  ///< of the plan, but head sizes count channels in a format with scales too
+  KvCodec key_codec, value_codec;  ///< how K and V are cached; of a latent both the same
   std::vector<float> query;   ///< (Hq * dk, width)
   std::vector<float> key;     ///< (Hkv * dk, width); mla: the whole latent
   std::vector<float> value;   ///< (Hkv * dv, width); mla: empty, V is part of the latent
@@ -40,8 +42,8 @@ struct ForwardLayer {
 /// cache are left out. Output weights are divided by the square root of the number of layers: what one layer gets wrong
 /// shows in the result, what all of them round does not grow from layer to layer.
 ///
-/// Activations that are cached (K, V and inputs of convolutions) are rounded to the dtype they are cached in wherever
-/// they are computed, as a model of that dtype would, so that storing them loses nothing. States are not: an engine that
+/// Activations that are cached (K, V and inputs of convolutions) are rounded to what they are read back as, by dtype or
+/// format with scales, wherever they are computed, so that storing them loses nothing. States are not: an engine that
 /// stores them narrower than fp32 rounds them, how often is its business.
 struct ForwardNetwork {
   std::int64_t width = 0;
@@ -50,6 +52,7 @@ struct ForwardNetwork {
 };
 
 /// Draws the weights of all cached layers of a plan on one rank. Deterministic in the seed.
+/// Where nothing here computes the values of the cache's format, the network has sizes but cannot be run.
 /// Pre: the plan is one of this model. Query heads that the model leaves open are taken to be as many as KV heads.
 ForwardNetwork make_network(const ModelSpec& model, const CachePlan& plan, std::int64_t width, std::uint64_t seed);
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "layout/cosize.h"
+#include "verify/cache_codec.h"
 #include "verify/stray_copy.h"
 
 namespace hybridkv {
@@ -241,6 +242,14 @@ void require_kind(Fault fault, const CachePlan& plan, bool attention, const char
   if (!present) refuse(fault, missing);
 }
 
+void require_scales(const CachePlan& plan) {
+  const bool present = std::any_of(plan.specs.begin(), plan.specs.end(), [](const SpecPlan& spec) {
+    return spec.attention && has_values(*spec.attention) && cache_codec(*spec.attention, 1).has_scales();
+  });
+  if (!present)
+    refuse(Fault::scale_exchanged, "no attention layer keeps values with scales; try engine.kv_dtype: fp8_e4m3");
+}
+
 }  // namespace
 
 NoPlaceError::NoPlaceError(Fault fault, std::string why)
@@ -265,6 +274,7 @@ void plant_fault(Fault fault, const CachePlan& plan, std::vector<BoundView>& vie
     case Fault::lost_kv:
     case Fault::stale_block:
     case Fault::lost_merge: return require_kind(fault, plan, true, "it has no attention layer");
+    case Fault::scale_exchanged: return require_scales(plan);
     case Fault::kv_over_state:
     case Fault::state_over_kv:
     case Fault::freed_block:

@@ -12,24 +12,34 @@ namespace {
 
 struct Scale {
   std::int64_t by;
+  std::optional<KvFormat> format;
 
   std::int64_t heads(std::int64_t count) const { return std::max<std::int64_t>(1, count / by); }
   std::int64_t channels(std::int64_t count) const { return std::max(std::min<std::int64_t>(8, count), count / by); }
   std::int64_t width(std::int64_t count) const { return std::max(std::min<std::int64_t>(8, count), count / by / by); }
 
+  /// Of a head of K or V.
+  std::int64_t head_size(std::int64_t count) const {
+    const std::int64_t unit = format == KvFormat::nvfp4 ? kv_format::nvfp4_group
+                              : format == KvFormat::int4_per_token_head ? 2
+                                                                        : 1;
+    return round_up(channels(count), unit);
+  }
+
   AttentionSpec operator()(AttentionSpec layer) const {
     const std::int64_t queries_per_head = layer.query_heads / layer.kv_heads;
     if (layer.kind == AttentionKind::mla) {
+      layer.query_heads = heads(layer.query_heads);
+      if (format == KvFormat::fp8_ds_mla) return layer;
       const std::int64_t rope = layer.head_size_k - layer.head_size_v;
       layer.head_size_v = channels(layer.head_size_v);
       layer.head_size_k = layer.head_size_v + (rope == 0 ? 0 : std::max<std::int64_t>(2, rope / by));
-      layer.query_heads = heads(layer.query_heads);
       return layer;
     }
     layer.kv_heads = heads(layer.kv_heads);
     layer.query_heads = queries_per_head * layer.kv_heads;
-    layer.head_size_k = channels(layer.head_size_k);
-    layer.head_size_v = channels(layer.head_size_v);
+    layer.head_size_k = head_size(layer.head_size_k);
+    layer.head_size_v = head_size(layer.head_size_v);
     if (layer.window_tokens > 0)
       layer.window_tokens = std::max(std::min<std::int64_t>(12, layer.window_tokens), layer.window_tokens / by / by);
     return layer;
@@ -71,10 +81,10 @@ struct Scale {
 
 }  // namespace
 
-ModelSpec scaled_model(const ModelSpec& model, std::int64_t scale) {
+ModelSpec scaled_model(const ModelSpec& model, std::int64_t scale, std::optional<KvFormat> format) {
   expects(scale >= 1, "a scale divides");
   if (scale == 1) return model;
-  const Scale scaled{scale};
+  const Scale scaled{scale, format};
   ModelSpec result = model;
   for (LayerSpec& layer : result.layers) {
     if (layer.attention) layer.attention = scaled(*layer.attention);

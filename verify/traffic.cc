@@ -3,14 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "attention/key_mask.h"
 #include "layout/for_each_run.h"
-#include "verify/canary.h"
 #include "layout/parallel.h"
 #include "layout/random.h"
+#include "verify/cache_codec.h"
+#include "verify/canary.h"
 
 namespace hybridkv {
 
@@ -89,6 +89,15 @@ std::size_t first_view(const Traffic& traffic, bool states) {
   return i;
 }
 
+/// Makes rows, and inside them runs of 128 and of 16 channels, differ by powers of two, so that a scale that was taken
+/// from another place shows. Depends on the channel alone: of a latent, V is the front of K.
+void spread_magnitudes(std::uint64_t key, std::span<float> values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint64_t halvings = mix(key, 1) % 3 + mix(key, 2 + i / 128) % 2 + mix(key, 1000 + i / 16) % 2;
+    values[i] /= static_cast<float>(1 << halvings);
+  }
+}
+
 std::string where(const Traffic& traffic, const BoundView& view, std::int64_t byte) {
   return view.place(traffic.plan, byte / traffic.plan.page_bytes, byte);
 }
@@ -109,17 +118,28 @@ HeldTokens held_tokens(const Traffic& traffic, const BoundView& view, std::size_
                                request, end, blocks, block, view.group));
 }
 
-float kv_value(const Traffic& traffic, std::size_t view, bool is_value, std::int64_t slot, std::int64_t head,
-               std::int64_t channel) {
+KvCodec kv_codec(const Traffic& traffic, std::size_t view, bool is_value) {
   const AttentionGeometry& attention = *spec_of(traffic, traffic.views[view]).attention;
   const bool from_value = is_value && !is_latent(attention.kind);
-  const std::uint64_t row = mix(mix(traffic.seed, view), mix(static_cast<std::uint64_t>(slot), 2 * head + from_value));
-  // Bytes of a format with scales: any byte will do, and an integer holds all of them exactly.
-  if (attention.format)
-    return static_cast<float>(static_cast<std::uint8_t>(mix(row + static_cast<std::uint64_t>(channel))));
-  std::array<std::byte, 4> bits;
-  store_element(bits.data(), attention.dtype, unit_value(row + static_cast<std::uint64_t>(channel)));
-  return load_element(bits.data(), attention.dtype);
+  // Each layer has scales of its own, and V at least a third above K's.
+  const float reach = 1.25f + 0.25f * unit_value(mix(mix(traffic.seed, view), from_value));
+  return cache_codec(attention, from_value ? 2 * reach : reach);
+}
+
+void kv_row(const Traffic& traffic, std::size_t view, bool is_value, std::int64_t slot, std::int64_t head,
+            std::span<std::byte> row) {
+  const AttentionGeometry& attention = *spec_of(traffic, traffic.views[view]).attention;
+  const bool from_value = is_value && !is_latent(attention.kind);
+  const std::uint64_t key = mix(mix(traffic.seed, view), mix(static_cast<std::uint64_t>(slot), 2 * head + from_value));
+  if (!has_values(attention)) {
+    for (std::size_t i = 0; i < row.size(); ++i) row[i] = static_cast<std::byte>(mix(key + i));
+    return;
+  }
+  const KvCodec codec = kv_codec(traffic, view, is_value);
+  std::vector<float> values(decoded_channels(codec, std::ssize(row) / element_bytes(attention.dtype)));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = unit_value(key + i);
+  if (attention.format) spread_magnitudes(key, values);
+  encode_row(codec, attention.dtype, values, row.data());
 }
 
 void write_states(const Traffic& traffic, std::uint64_t generation) {
@@ -161,9 +181,8 @@ void write_kv(const Traffic& traffic) {
     for (std::size_t request = 0; request < traffic.requests.size(); ++request)
       for_each_kv_row(traffic, view, request, [&](const KvRow& row, std::int64_t byte, std::int64_t channels) {
         if (!row.is_written || (loses && row.slot == first_slot)) return;
-        for (std::int64_t channel = 0; channel < channels; ++channel)
-          store_element(base + byte + channel * view.element_bytes(), view.view.dtype,
-                        kv_value(traffic, i, row.is_value, row.slot, row.head, channel));
+        kv_row(traffic, i, row.is_value, row.slot, row.head,
+               {base + byte, static_cast<std::size_t>(channels * view.element_bytes())});
       });
   });
 }
@@ -173,24 +192,23 @@ CheckResult check_kv(const Traffic& traffic) {
     const BoundView& view = traffic.views[i];
     const std::byte* base = traffic.pools.pool(view.view.pool).data();
     const std::int64_t element = view.element_bytes();
-    const auto check_element = [&](const KvRow& row, std::int64_t byte, std::int64_t channel) {
-      std::array<std::byte, 4> expected;
-      if (row.is_written) {
-        store_element(expected.data(), view.view.dtype,
-                      kv_value(traffic, i, row.is_value, row.slot, row.head, channel));
-      } else {
-        for (std::int64_t k = 0; k < element; ++k) expected[k] = canary_byte(view.view.pool, byte + k);
-      }
-      ++result.count;
-      if (std::memcmp(base + byte, expected.data(), element) != 0 && result.status == CheckStatus::passed)
-        result.fail(where(traffic, view, byte) + (row.is_written ? ": K or V is not what was written there"
-                                                                 : ": an unused slot was written to"));
+    std::vector<std::byte> expected;
+    const auto check_row = [&](const KvRow& row, std::int64_t byte, std::int64_t channels) {
+      expected.resize(static_cast<std::size_t>(channels * element));
+      if (row.is_written)
+        kv_row(traffic, i, row.is_value, row.slot, row.head, expected);
+      else
+        for (std::size_t k = 0; k < expected.size(); ++k)
+          expected[k] = canary_byte(view.view.pool, byte + static_cast<std::int64_t>(k));
+      result.count += channels;
+      const auto wrong = std::mismatch(expected.begin(), expected.end(), base + byte);
+      if (wrong.first == expected.end() || result.status != CheckStatus::passed) return;
+      const std::int64_t first = (wrong.first - expected.begin()) / element * element;
+      result.fail(where(traffic, view, byte + first) + (row.is_written ? ": K or V is not what was written there"
+                                                                       : ": an unused slot was written to"));
     };
     for (std::size_t request = 0; request < traffic.requests.size(); ++request)
-      for_each_kv_row(traffic, view, request, [&](const KvRow& row, std::int64_t byte, std::int64_t channels) {
-        for (std::int64_t channel = 0; channel < channels; ++channel)
-          check_element(row, byte + channel * element, channel);
-      });
+      for_each_kv_row(traffic, view, request, check_row);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "attention/kv_codec.h"
 #include "verify/pool_set.h"
 #include "verify/block_assignment.h"
 #include "verify/bound_view.h"
@@ -36,10 +37,14 @@ struct HeldTokens {
 /// Throws InputError where the blocks do not even hold what one query token sees.
 HeldTokens held_tokens(const Traffic& traffic, const BoundView& view, std::size_t request);
 
-/// K (is_value false) or V of one cached token, already rounded to the element type of the view.
-/// `slot` = block id * block size + offset.
-float kv_value(const Traffic& traffic, std::size_t view, bool is_value, std::int64_t slot, std::int64_t head,
-               std::int64_t channel);
+/// How K or V of a layer becomes what its cache holds, see `cache_codec`; scales of the tensor differ between layers
+/// and between K and V, as engines calibrate them.
+KvCodec kv_codec(const Traffic& traffic, std::size_t view, bool is_value);
+
+/// K (is_value false) or V of one cached token as the cache holds it: values in [-1, 1), encoded. In a format without
+/// a codec any bytes. `slot` = block id * block size + offset; `row`: all stored bytes of the head.
+void kv_row(const Traffic& traffic, std::size_t view, bool is_value, std::int64_t slot, std::int64_t head,
+            std::span<std::byte> row);
 
 /// Writes every state tensor of every block that a request holds, through its view. Bits, not numbers: all patterns
 /// occur. Another `generation` writes other bits.

@@ -9,6 +9,7 @@
 
 #include "attention/local_attention.h"
 #include "attention/microbatch.h"
+#include "attention/paged.h"
 #include "layout/error.h"
 #include "tests/attention/batch.h"
 #include "tests/attention/random_shape.h"
@@ -154,9 +155,9 @@ TEST_CASE("law: every backend does what the table says it does, and refuses the 
   }
   CHECK(!parse_attention_backend("flash"));
   const AttentionFeature scaled[] = {AttentionFeature::fp32, AttentionFeature::scaled_kv};
-  CHECK(*unsupported(AttentionBackend::unified, scaled) ==
-        "backend unified does not support scaled_kv (int8, fp8, int4, nvfp4 and turboquant with scales); no backend "
-        "does");
+  CHECK(*unsupported(AttentionBackend::paged, scaled) ==
+        "backend paged does not support scaled_kv (scales: of the tensor, of a token and head, nvfp4, ds_mla); "
+        "reference, unified, cascade do");
 }
 
 TEST_CASE("golden: the features that a layer asks for") {
@@ -185,6 +186,11 @@ struct Asking {
     KvViewSpec view{.dtype = DType::fp32, .kernel_block_size_tokens = 4, .pack_size = 2};
     for (const DType dtype : all_dtypes)
       if (feature == feature_of(dtype)) view.dtype = dtype;
+    KvCodec codec;
+    if (feature == AttentionFeature::scaled_kv) {
+      view.dtype = DType::fp8_e4m3;
+      codec.scale = 0.3f;
+    }
     if (feature == AttentionFeature::mla) {
       view.form = BackendForm::mla;
       shape.num_kv_heads = 1;
@@ -193,7 +199,8 @@ struct Asking {
     batch = rounded(random_batch(shape, 17), view.dtype);
     if (feature == AttentionFeature::mla) batch = with_latent(std::move(batch));
     batch.metadata.causal = feature != AttentionFeature::non_causal;
-    cache = lay_out(batch, view, 1);
+    if (codec.has_scales()) batch = encoded(std::move(batch), codec, view.dtype);
+    cache = lay_out(batch, view, 1, codec);
     if (feature == AttentionFeature::sinks) sinks = {0.5f, -1, 3, 0};
   }
 
@@ -209,8 +216,8 @@ struct Asking {
 
 TEST_CASE("law: every backend equals the reference for each feature it has, and refuses every other") {
   for (const FeatureSupport& row : feature_table()) {
-    // No tensors can ask for these two.
-    if (row.feature == AttentionFeature::scaled_kv || row.feature == AttentionFeature::exact_microbatches) continue;
+    // No tensors can ask for that.
+    if (row.feature == AttentionFeature::exact_microbatches) continue;
     CAPTURE(row.name);
     const Asking layer(row.feature);
     const AttentionInputs inputs = layer.inputs(row.feature);
@@ -225,6 +232,35 @@ TEST_CASE("law: every backend equals the reference for each feature it has, and 
       if (!row.by(backend)) CHECK_THROWS_AS(run(backend, inputs), InputError);
       else CHECK(largest_error(run(backend, inputs).output, expected) <= allowed);
     }
+  }
+}
+
+TEST_CASE("law: every format with scales gives every backend that reads it the reference's result") {
+  for (const KvFormat format : all_kv_formats) {
+    if (!has_codec(format)) continue;
+    CAPTURE(to_string(format));
+    const bool latent = format == KvFormat::fp8_ds_mla;
+    const BatchShape shape{.query_lens = {9, 5, 1, 3}, .context_lens = {0, 21, 26, 23},
+                     .is_decode = {false, false, true, true}, .shared_prefix_blocks = 2, .block_size = 8,
+                     .num_kv_heads = latent ? 1 : 2, .head_size_k = latent ? 576 : 32,
+                     .head_size_v = latent ? 512 : 32};
+    const KvCodec codec{.format = format, .scale = format == KvFormat::nvfp4 ? 0.01f : 1.0f};
+    Batch batch = random_batch(shape, 5);
+    if (latent) batch = with_latent(std::move(batch));
+    batch = encoded(std::move(batch), codec, DType::uint8);
+    const KvViewSpec view{.form = latent ? BackendForm::mla : BackendForm::paged, .dtype = DType::uint8,
+                          .kernel_block_size_tokens = 4, .pack_size = 2};
+    const PagedCache cache = lay_out(batch, view, 1, codec);
+    const AttentionInputs inputs = inputs_of(batch, cache);
+    const AttentionOutput<double> expected = reference_attention(inputs);
+    // What the bytes stand for, without a cache of bytes.
+    CHECK(largest_error(expected, reference(batch)) <= 1e-6);
+    for (const AttentionBackend backend : {AttentionBackend::unified, AttentionBackend::cascade}) {
+      CAPTURE(to_string(backend));
+      CHECK(largest_error(run(backend, inputs).output, expected) <= fp32_tolerance);
+    }
+    CHECK_THROWS_WITH_AS(paged_attention(inputs),
+                         "paged attention: its kernels read elements without scales; take another backend", InputError);
   }
 }
 

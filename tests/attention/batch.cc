@@ -30,13 +30,13 @@ Batch Batch::with_decodes(bool decodes) const {
   return result;
 }
 
-PagedCache lay_out(const Batch& batch, KvViewSpec how, std::int64_t layer) {
+PagedCache lay_out(const Batch& batch, KvViewSpec how, std::int64_t layer, const KvCodec& codec) {
   how.num_blocks = batch.num_blocks;
   how.block_size_tokens = batch.metadata.block_size_tokens;
   if (how.kernel_block_size_tokens == 0) how.kernel_block_size_tokens = how.block_size_tokens;
   how.kv_heads = batch.num_kv_heads;
-  how.head_size_k = batch.head_size_k;
-  how.head_size_v = batch.head_size_v;
+  how.head_size_k = stored_bytes(codec, how.dtype, batch.head_size_k) / element_bytes(how.dtype);
+  how.head_size_v = stored_bytes(codec, how.dtype, batch.head_size_v) / element_bytes(how.dtype);
   if (how.page_bytes == 0) {
     const std::int64_t channels =
         how.form == BackendForm::mla ? how.head_size_k : how.head_size_k + how.head_size_v;
@@ -47,19 +47,21 @@ PagedCache lay_out(const Batch& batch, KvViewSpec how, std::int64_t layer) {
   const auto bytes = std::as_writable_bytes(std::span(cache.memory));
   std::memset(bytes.data(), 0xff, bytes.size());
   const auto [key, value] =
-      key_value_layouts(how.form, kv_layouts(how)[layer], batch.head_size_k, batch.head_size_v);
+      key_value_layouts(how.form, kv_layouts(how)[layer], how.head_size_k, how.head_size_v);
+  cache.codec = codec;
   cache.key = make_view(bytes, how.dtype, key);
   cache.value = make_view(bytes, how.dtype, value);
   std::vector<std::int64_t> slots(batch.num_slots());
   std::iota(slots.begin(), slots.end(), 0);
-  write_tokens(cache.key, slots, batch.key_cache);
-  if (how.form != BackendForm::mla) write_tokens(cache.value, slots, batch.value_cache);
+  write_tokens(cache.key, slots, batch.key_cache, codec);
+  if (how.form != BackendForm::mla) write_tokens(cache.value, slots, batch.value_cache, codec);
   return cache;
 }
 
 AttentionInputs inputs_of(const Batch& batch, const PagedCache& cache) {
   return {{.num_query_heads = batch.num_query_heads, .query = batch.query, .key_new = batch.key_new,
-           .value_new = batch.value_new, .key = cache.key, .value = cache.value, .scale = batch.scale},
+           .value_new = batch.value_new, .key = cache.key, .value = cache.value, .scale = batch.scale,
+           .key_codec = cache.codec, .value_codec = cache.codec},
           batch.metadata,
           batch.is_decode};
 }
@@ -87,6 +89,19 @@ std::vector<UnifiedOptions> all_ways() {
 Batch rounded(Batch batch, DType dtype) {
   for (std::vector<float>* tensor : {&batch.key_cache, &batch.value_cache, &batch.key_new, &batch.value_new})
     round_elements(dtype, *tensor);
+  return batch;
+}
+
+Batch encoded(Batch batch, const KvCodec& codec, DType dtype) {
+  const auto pass = [&](std::vector<float>& rows, std::int64_t channels) {
+    std::vector<std::byte> stored(static_cast<std::size_t>(stored_bytes(codec, dtype, channels)));
+    for (std::size_t first = 0; first < rows.size(); first += channels) {
+      encode_row(codec, dtype, std::span(rows).subspan(first, channels), stored.data());
+      decode_row(codec, dtype, stored.data(), std::span(rows).subspan(first, channels));
+    }
+  };
+  for (std::vector<float>* keys : {&batch.key_cache, &batch.key_new}) pass(*keys, batch.head_size_k);
+  for (std::vector<float>* values : {&batch.value_cache, &batch.value_new}) pass(*values, batch.head_size_v);
   return batch;
 }
 

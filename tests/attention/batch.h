@@ -42,11 +42,12 @@ struct Batch {
 struct PagedCache {
   std::vector<float> memory;  ///< float for its alignment
   TensorView key, value;
+  KvCodec codec;              ///< of both
 };
 
 /// The form, order, element type, kernel block, pack and page of `how`; the sizes are those of the batch.
 /// A page of 0 bytes is a page without padding, a kernel block of 0 tokens is the whole block.
-PagedCache lay_out(const Batch& batch, KvViewSpec how, std::int64_t layer = 0);
+PagedCache lay_out(const Batch& batch, KvViewSpec how, std::int64_t layer = 0, const KvCodec& codec = {});
 
 /// Borrows both.
 AttentionInputs inputs_of(const Batch& batch, const PagedCache& cache);
@@ -67,6 +68,9 @@ std::vector<UnifiedOptions> all_ways();
 
 /// The batch with K and V, cached and new, as a cache of that element type would hold them.
 Batch rounded(Batch batch, DType dtype);
+
+/// The batch with all of that as the codec stores it.
+Batch encoded(Batch batch, const KvCodec& codec, DType dtype);
 
 /// The batch with V as the beginning of K in every token, as in MLA. Pre: one KV head, head_size_v <= head_size_k.
 Batch with_latent(Batch batch);

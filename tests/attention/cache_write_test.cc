@@ -44,6 +44,27 @@ TEST_CASE("edge: a token lands in its slot exactly, slot -1 writes nothing, no o
   CHECK(written.memory == expected.memory);
 }
 
+TEST_CASE("edge: in a format with scales a head lands in its bytes, scale included") {
+  PackedKeys written;  // 4 elements of bf16 are 8 bytes: 4 codes and an fp32 scale
+  std::vector<Axis> axes(written.keys.layout.axes().begin(), written.keys.layout.axes().end());
+  for (Axis& axis : axes)
+    if (axis.name == AxisName("channel")) axis.extent *= 2;
+    else axis.stride *= 2;
+  const TensorView bytes = make_view(written.memory, DType::uint8, Layout(axes, written.keys.layout.offset() * 2));
+  const KvCodec codec{.format = KvFormat::int8_per_token_head, .scale = 1};
+  write_tokens(bytes, std::array<std::int64_t, 1>{5}, std::vector<float>{127, -127, 1, 0, 254, 0, -2, 0}, codec);
+  const auto head = [&](std::int64_t index) {
+    std::vector<int> read;
+    for (int i = 0; i < 8; ++i) read.push_back(std::to_integer<int>(bytes.address({2, 1, index, 0})[i]));
+    return read;
+  };
+  CHECK(head(0) == std::vector<int>{127, 129, 1, 0, 0, 0, 0x80, 0x3f});
+  CHECK(head(1) == std::vector<int>{127, 0, 255, 0, 0, 0, 0, 0x40});
+  CHECK(bytes.address({2, 1, 0, 0})[-1] == std::byte{0xa5});
+  CHECK_THROWS_WITH_AS(write_tokens(bytes, std::array<std::int64_t, 1>{5}, std::vector<float>(16, 1.0f), codec),
+                       doctest::Contains("16 values for 1 tokens of (2, 4)"), InputError);
+}
+
 TEST_CASE("edge: slots outside the cache are refused before anything is written") {
   PackedKeys keys;
   const std::vector<std::byte> before = keys.memory;

@@ -22,6 +22,14 @@ TEST_CASE("golden: bytes per token and head at head size 256") {
   CHECK(kv_bytes_per_token(layer, 1, KvFormat::turboquant_k8v4) == 388);
 }
 
+TEST_CASE("golden: bytes that K and V of unequal heads take, each") {
+  const AttentionSpec layer{.kv_heads = 1, .head_size_k = 192, .head_size_v = 128};
+  CHECK(head_bytes(layer, KvFormat::int8_per_token_head) == HeadBytes{196, 132});
+  CHECK(head_bytes(layer, KvFormat::fp8_per_token_head) == HeadBytes{196, 132});
+  CHECK(head_bytes(layer, KvFormat::int4_per_token_head) == HeadBytes{100, 68});
+  CHECK(head_bytes(layer, KvFormat::nvfp4) == HeadBytes{108, 72});
+}
+
 TEST_CASE("golden: a latent of the DeepSeek kind takes 656 bytes on every rank") {
   const AttentionSpec latent{.kind = AttentionKind::mla, .kv_heads = 1, .head_size_k = 576, .head_size_v = 512};
   CHECK(kv_bytes_per_token(latent, 1, KvFormat::fp8_ds_mla) == 656);

@@ -155,6 +155,29 @@ TEST_CASE("regression: a KV format whose values nothing computes is not proven, 
   CHECK(contains(run.output, "Not proven: attention-full and"));
 }
 
+TEST_CASE("regression: attention runs over KV formats with scales, and scales from another place are found") {
+  const std::string verify = "verify --model granite-4.0-h-350m --memory 2GiB --max-model-len 4096 --pack 2 --quiet ";
+  for (const std::string format : {"int4_per_token_head", "nvfp4", "fp8_e4m3"}) {
+    const ProgramRun right = run_program(verify + "--format json --kv-dtype " + format);
+    CAPTURE(right.output);
+    CHECK(right.exit_code == 0);
+    std::int64_t outputs = 0;
+    const auto json = nlohmann::json::parse(right.output);
+    for (const auto& check : json["runs"][0]["checks"])
+      if (check["name"] == "attention-full" && check["status"] == "passed") outputs += check["count"].get<std::int64_t>();
+    CHECK(outputs > 0);
+    const ProgramRun wrong = run_program(verify + "--inject scale-exchanged --kv-dtype " + format);
+    CHECK(wrong.exit_code == 1);
+    CHECK(contains(wrong.output, "The planted fault scale-exchanged was caught by attention-full."));
+  }
+  require_refused(verify + "--inject scale-exchanged", 2, "no attention layer keeps values with scales");
+  const ProgramRun forward = run_program("verify --forward --model granite-4.0-h-350m --memory 2GiB "
+                                         "--max-model-len 4096 --quiet --kv-dtype turboquant_4bit_nc");
+  CAPTURE(forward.output);
+  CHECK(forward.exit_code == 5);
+  CHECK(contains(forward.output, "values of turboquant_4bit_nc are not computed here"));
+}
+
 TEST_CASE("edge: more memory than this machine should give is exit code 3") {
   require_refused("verify qwen3.5-397b --pack 5 --set 'verify.resident_budget=1 MiB'", 3, "verification of 4 requests");
   require_refused("verify qwen3.5-397b --pack 1 --set 'engine.memory=200 TiB'", 3, "");

@@ -54,8 +54,12 @@ TEST_CASE("fault: every planted fault is caught by the check that owns it") {
   const CachePlan plan = small_plan(3);
   // Above 2^31 elements a pool, so that 32-bit offsets go wrong; only touched pages become resident.
   const CachePlan large = small_plan(3, CacheMode::align, DType::bf16, std::int64_t(24) << 30);
+  const CachePlan with_scales = small_plan(3, CacheMode::align, DType::fp8_e4m3);
   for (const FaultInfo& info : all_faults())
-    require_caught(info.fault == Fault::narrow_offsets ? large : plan, info.fault, info.found_by);
+    require_caught(info.fault == Fault::narrow_offsets    ? large
+                   : info.fault == Fault::scale_exchanged ? with_scales
+                                                          : plan,
+                   info.fault, info.found_by);
   require_caught(plan, Fault::stride_order, "address-audit-intervals");
   require_caught(plan, Fault::pack_index, "address-audit-enumerated");
 }

@@ -186,13 +186,29 @@ TEST_CASE("edge: a window longer than a forward pass runs is said, not run") {
   CHECK(report.results[0].message.find("more than the 2048 that a forward pass runs") != std::string::npos);
 }
 
-TEST_CASE("edge: a cache without a float type, and a scale below one, are refused") {
-  EngineSpec engine;
-  engine.kv_dtype = DType::int8;
+TEST_CASE("edge: a cache whose values nothing computes is neither passed nor failed, in any case") {
+  EngineSpec turboquant, unsigned_bytes;
+  turboquant.kv_format = KvFormat::turboquant_4bit_nc;
+  unsigned_bytes.kv_dtype = DType::uint8;
   const ModelSpec model = small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::bf16);
-  CHECK_THROWS_WITH_AS(verify_forward(model, engine, {}),
-                       "engine.kv_dtype: a forward pass needs a float type, int8 has no scale; verify without --forward "
-                       "checks its layout",
+  for (const EngineSpec& engine : {turboquant, unsigned_bytes}) {
+    const ForwardReport report = verify_forward(model, engine, {});
+    CHECK(!report.passed());
+    CHECK(!report.applies());
+    CHECK(report.first_failure() == nullptr);
+    CHECK(report.results.size() == 3 * all_forward_cases().size());
+    CHECK(report.results.front().message == (engine.kv_format ? "values of turboquant_4bit_nc are not computed here"
+                                                              : "values of a network have a sign, and uint8 has none"));
+  }
+}
+
+TEST_CASE("edge: a format that the model's own heads do not fit, and a scale below one, are refused") {
+  const ModelSpec model = small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::bf16);
+  EngineSpec engine;
+  engine.kv_format = KvFormat::nvfp4;
+  const AttentionSpec heads_of_24{AttentionKind::full, 4, 2, 24, 24, 0};
+  CHECK_THROWS_WITH_AS(verify_forward(small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::bf16, heads_of_24), engine, {}),
+                       doctest::Contains("nvfp4 has a scale for every 16 channels, but heads have 24 and 24"),
                        SpecError);
   ForwardSpec spec;
   spec.scale = 0;

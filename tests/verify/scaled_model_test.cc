@@ -45,6 +45,21 @@ TEST_CASE("edge: a ratio that does not stay is said") {
   CHECK(changed(GdnSpec{16, 64, 128, 128, 4}, 16).empty());
 }
 
+TEST_CASE("edge: heads stay what the format of the cache can keep") {
+  const auto attention = [](const AttentionSpec& layer, KvFormat format) {
+    const ModelSpec model = testing::small_hybrid(ShortConvSpec{64, 3}, DType::bf16, layer);
+    return *scaled_model(model, 16, format).layers[1].attention;
+  };
+  CHECK(attention({AttentionKind::full, 8, 8, 128, 144, 0}, KvFormat::nvfp4) ==
+        AttentionSpec{AttentionKind::full, 1, 1, 16, 16, 0});
+  CHECK(attention({AttentionKind::full, 8, 8, 128, 144, 0}, KvFormat::int4_per_token_head) ==
+        AttentionSpec{AttentionKind::full, 1, 1, 8, 10, 0});
+  CHECK(attention({AttentionKind::full, 8, 8, 128, 144, 0}, KvFormat::int8_per_token_head) ==
+        AttentionSpec{AttentionKind::full, 1, 1, 8, 9, 0});
+  CHECK(attention({AttentionKind::mla, 32, 1, 576, 512, 0}, KvFormat::fp8_ds_mla) ==
+        AttentionSpec{AttentionKind::mla, 2, 1, 576, 512, 0});
+}
+
 TEST_CASE("edge: scale one is the model itself") {
   const ModelSpec model = testing::small_hybrid(Mamba2Spec{64, 64, 128, 8, 4, 128}, DType::bf16);
   CHECK(scaled_model(model, 1) == model);

@@ -34,8 +34,8 @@ void add_planning_command(CLI::App& app, CommandAction& action, const char* name
   });
 }
 
-/// One plan in full. Of several, people compare numbers, so that nobody keeps the views of a thousand plans; JSON has all
-/// of it, plan by plan: the first round finds what is refused and compares, before anything is written.
+/// One plan in full. Of several, people compare numbers, so that nobody keeps the views of a thousand plans; JSON has
+/// all of it, plan by plan: the first round finds what is refused and compares, before anything is written.
 void print_plans(const Scenario& scenario, const OutputOptions& output) {
   const Format format = output.format();
   if (scenario.pack_sizes.size() == 1) {
@@ -58,8 +58,13 @@ void print_plans(const Scenario& scenario, const OutputOptions& output) {
 }
 
 void print_derivations(const Scenario& scenario, const OutputOptions& output) {
-  const PlanSet plans = plan_scenario(scenario, scenario.pack_sizes, PlanDetail::derived);
-  write_output(render_explain(plans, output.format(), output.style()));
+  // All are checked before anything is written.
+  const PlanSet checked = plan_scenario(scenario, scenario.pack_sizes, PlanDetail::summary);
+  const auto plan_at = [&](std::size_t i) {
+    return plan_scenario(scenario, {scenario.pack_sizes[i]}, PlanDetail::derived).plans.front();
+  };
+  const ExplainSource source{checked.model, checked.tensor_parallel, checked.plans.size(), plan_at};
+  write_explain(source, output.format(), output.style(), write_output);
 }
 
 }  // namespace
@@ -69,7 +74,7 @@ void add_plan_command(CLI::App& app, CommandAction& action) {
                        "Compute page, block, strides, capacity, prefix granularity and waste of a layout",
                        "Examples:\n"
                        "  hybridkv plan qwen3.5-397b\n"
-                       "  hybridkv plan qwen3.5-397b --pack 5 --set engine.cache_mode=all\n"
+                       "  hybridkv plan qwen3.5-397b --pack 5 --mode all\n"
                        "  hybridkv plan --model Nemotron-3-Nano-30B-A3B --memory 20GiB \\\n"
                        "      --max-model-len 128k --pack 1..6\n"
                        "  hybridkv plan --model Qwen/Qwen3.5-4B-FP8 --kv-dtype fp8 --mode align \\\n"
@@ -80,7 +85,8 @@ void add_plan_command(CLI::App& app, CommandAction& action) {
 }
 
 void add_explain_command(CLI::App& app, CommandAction& action) {
-  add_planning_command(app, action, "explain", "Derive every number of a plan, step by step, with the source of its rule",
+  add_planning_command(app, action, "explain",
+                       "Derive every number of a plan, step by step, with the source of its rule",
                        "Examples:\n"
                        "  hybridkv explain qwen3.5-397b --pack 5\n"
                        "  hybridkv explain my.yaml --pack 4 --format markdown",

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <iterator>
 #include <string_view>
 
 #include "layout/error.h"
 #include "report/human.h"
 #include "report/json_text.h"
 #include "report/plan_json.h"
+#include "report/table.h"
 
 namespace hybridkv {
 
@@ -80,27 +82,61 @@ Cell term_cell(const Term& term) {
       term.value);
 }
 
-nlohmann::ordered_json explain_json(const PlanSet& set) {
-  nlohmann::ordered_json json{
-      {"schema", derivation_schema_id}, {"model", set.model}, {"tensor_parallel", set.tensor_parallel}};
-  auto& plans = json["plans"] = nlohmann::ordered_json::array();
-  for (const CachePlan& plan : set.plans) {
-    auto steps = nlohmann::ordered_json::array();
-    for (const Decision& decision : plan.derivation) {
-      const nlohmann::ordered_json written = to_json(decision);
-      nlohmann::ordered_json step;
-      for (const auto& [name, value] : written.items()) {
-        step[name] = value;
-        if (name == "rule") {
-          const auto values = substituted_rule(decision);
-          step["values"] = values ? nlohmann::ordered_json(*values) : nlohmann::ordered_json(nullptr);
-        }
+nlohmann::ordered_json plan_json(const CachePlan& plan) {
+  auto steps = nlohmann::ordered_json::array();
+  for (const Decision& decision : plan.derivation) {
+    const nlohmann::ordered_json written = to_json(decision);
+    nlohmann::ordered_json step;
+    for (const auto& [name, value] : written.items()) {
+      step[name] = value;
+      if (name == "rule") {
+        const auto values = substituted_rule(decision);
+        step["values"] = values ? nlohmann::ordered_json(*values) : nlohmann::ordered_json(nullptr);
       }
-      steps.push_back(std::move(step));
     }
-    plans.push_back({{"attention_pack_size", plan.attention_pack_size}, {"derivation", std::move(steps)}});
+    steps.push_back(std::move(step));
   }
-  return json;
+  return {{"attention_pack_size", plan.attention_pack_size}, {"derivation", std::move(steps)}};
+}
+
+/// One row per decision.
+Table plan_steps(const CachePlan& plan) {
+  Table table({{"attention_pack_size", "N"},
+               {"step", "step"},
+               {"symbol", "symbol", "", Align::left},
+               {"value", "value"},
+               {"unit", "unit", "", Align::left},
+               {"rule", "rule", "", Align::left},
+               {"values", "values", "", Align::left},
+               {"inputs", "with", "", Align::left},
+               {"source", "source", "", Align::left}});
+  std::int64_t step = 0;
+  for (const Decision& decision : plan.derivation) {
+    const auto values = substituted_rule(decision);
+    table.add_row({plan.attention_pack_size, ++step, decision.result.symbol, term_cell(decision.result),
+                   decision.result.unit, decision.rule, values ? Cell(*values) : Cell(), inputs_text(decision.inputs),
+                   decision.source});
+  }
+  return table;
+}
+
+/// The text of one plan: the title before the first, an empty line before the others, the header of CSV once.
+std::string plan_text(const ExplainSource& source, std::size_t i, Format format, const Style& style) {
+  const CachePlan plan = source.plan_at(i);
+  if (format == Format::csv) {
+    const std::string csv = render_csv(plan_steps(plan));
+    return i == 0 ? csv : csv.substr(csv.find('\n') + 1);
+  }
+  Document document;
+  if (i == 0)
+    document.blocks.emplace_back(Heading{
+        fmt::format("{}, tensor parallel {}: where the numbers come from", source.model, source.tensor_parallel), 1});
+  document.blocks.emplace_back(Heading{fmt::format("N = {}: {} a page", plan.attention_pack_size,
+                                                   human_plural(plan.attention_pack_size, "attention layer"))});
+  std::vector<Block> steps = explain_steps(plan).blocks;
+  std::move(steps.begin(), steps.end(), std::back_inserter(document.blocks));
+  return (i == 0 ? "" : "\n") +
+         (format == Format::markdown ? render_markdown(document) : render_text(document, style));
 }
 
 }  // namespace
@@ -159,58 +195,31 @@ std::optional<std::string> substituted_rule(const Decision& decision) {
   return fmt::format("{} = {}", symbol, text);
 }
 
-Document explain_report(const PlanSet& set) {
-  expects(!set.plans.empty(), "a report has at least one plan");
+Document explain_steps(const CachePlan& plan) {
   Document document;
-  document.blocks.emplace_back(
-      Heading{fmt::format("{}, tensor parallel {}: where the numbers come from", set.model, set.tensor_parallel), 1});
-  for (const CachePlan& plan : set.plans) {
-    document.blocks.emplace_back(
-        Heading{fmt::format("N = {}: {} a page", plan.attention_pack_size,
-                            human_plural(plan.attention_pack_size, "attention layer"))});
-    std::size_t step = 0;
-    for (const Decision& decision : plan.derivation) {
-      document.blocks.emplace_back(Heading{fmt::format("{}. {}", ++step, result_text(decision.result)), 3});
-      Facts facts{{{"rule", decision.rule}}};
-      if (const auto values = substituted_rule(decision)) facts.entries.emplace_back("values", *values);
-      if (!decision.inputs.empty()) facts.entries.emplace_back("with", inputs_text(decision.inputs));
-      facts.entries.emplace_back("source", decision.source);
-      document.blocks.emplace_back(std::move(facts));
-    }
+  std::size_t step = 0;
+  for (const Decision& decision : plan.derivation) {
+    document.blocks.emplace_back(Heading{fmt::format("{}. {}", ++step, result_text(decision.result)), 3});
+    Facts facts{{{"rule", decision.rule}}};
+    if (const auto values = substituted_rule(decision)) facts.entries.emplace_back("values", *values);
+    if (!decision.inputs.empty()) facts.entries.emplace_back("with", inputs_text(decision.inputs));
+    facts.entries.emplace_back("source", decision.source);
+    document.blocks.emplace_back(std::move(facts));
   }
   return document;
 }
 
-Table explain_table(const PlanSet& set) {
-  Table table({{"attention_pack_size", "N"},
-               {"step", "step"},
-               {"symbol", "symbol", "", Align::left},
-               {"value", "value"},
-               {"unit", "unit", "", Align::left},
-               {"rule", "rule", "", Align::left},
-               {"values", "values", "", Align::left},
-               {"inputs", "with", "", Align::left},
-               {"source", "source", "", Align::left}});
-  for (const CachePlan& plan : set.plans) {
-    std::int64_t step = 0;
-    for (const Decision& decision : plan.derivation) {
-      const auto values = substituted_rule(decision);
-      table.add_row({plan.attention_pack_size, ++step, decision.result.symbol, term_cell(decision.result),
-                     decision.result.unit, decision.rule, values ? Cell(*values) : Cell(), inputs_text(decision.inputs),
-                     decision.source});
-    }
+void write_explain(const ExplainSource& source, Format format, const Style& style,
+                   const std::function<void(const std::string&)>& write) {
+  expects(source.num_plans > 0, "there is at least one plan");
+  if (format == Format::json) {
+    const nlohmann::ordered_json fields{
+        {"schema", derivation_schema_id}, {"model", source.model}, {"tensor_parallel", source.tensor_parallel}};
+    write_json_list(fields, "plans", source.num_plans, [&](std::size_t i) { return plan_json(source.plan_at(i)); },
+                    write);
+    return;
   }
-  return table;
-}
-
-std::string render_explain(const PlanSet& set, Format format, const Style& style) {
-  switch (format) {
-    case Format::table: return render_text(explain_report(set), style);
-    case Format::json: return json_text(explain_json(set));
-    case Format::csv: return render_csv(explain_table(set));
-    case Format::markdown: return render_markdown(explain_report(set));
-  }
-  throw std::logic_error("unknown format");
+  for (std::size_t i = 0; i < source.num_plans; ++i) write(plan_text(source, i, format, style));
 }
 
 }  // namespace hybridkv

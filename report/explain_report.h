@@ -1,12 +1,14 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
 #include "planner/cache_plan.h"
 #include "report/document.h"
 #include "report/format.h"
-#include "report/table.h"
 
 namespace hybridkv {
 
@@ -21,16 +23,22 @@ std::string term_text(const Term& term);
 /// words, a symbol that is no input).
 std::optional<std::string> substituted_rule(const Decision& decision);
 
-/// What `explain` says: every decision of every plan in order, each with its number, its rule, the rule with the values in
-/// place, the inputs and the source. Pre: at least one plan.
-Document explain_report(const PlanSet& set);
+/// Every decision of a plan in order, each an entry with its number, its rule, the rule with the values in place, the
+/// inputs and the source.
+Document explain_steps(const CachePlan& plan);
 
-/// One row per decision.
-Table explain_table(const PlanSet& set);
+/// The plans that `explain` is asked for, made one by one: what derives a thousand of them takes gigabytes.
+struct ExplainSource {
+  std::string model;
+  std::int64_t tensor_parallel = 1;
+  std::size_t num_plans = 0;
+  std::function<CachePlan(std::size_t)> plan_at;  ///< i-th of them, with its derivation; 0 <= i < num_plans
+};
 
-/// `explain --format FORMAT`: explain_report as text or Markdown, explain_table as csv, and as json
-/// {schema, model, tensor_parallel, plans: [{attention_pack_size, derivation: [{result{symbol, value, unit}, rule,
-/// values, inputs[], source}]}]}, where `values` is substituted_rule or null.
-std::string render_explain(const PlanSet& set, Format format, const Style& style = {});
+/// `explain --format FORMAT`, written plan by plan: explain_steps as text or Markdown, a row per decision as csv, and
+/// as json {schema, model, tensor_parallel, plans: [{attention_pack_size, derivation: [{result{symbol, value, unit},
+/// rule, values, inputs[], source}]}]}, where `values` is substituted_rule or null. Pre: at least one plan.
+void write_explain(const ExplainSource& source, Format format, const Style& style,
+                   const std::function<void(const std::string&)>& write);
 
 }  // namespace hybridkv

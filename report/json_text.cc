@@ -85,4 +85,18 @@ std::string json_text_within(const Json& value, std::size_t indent) {
   return text;
 }
 
+void write_json_list(const Json& fields, std::string_view name, std::size_t count,
+                     const std::function<Json(std::size_t)>& value_at,
+                     const std::function<void(const std::string&)>& write) {
+  std::string head = "{\n";
+  for (const auto& [key, value] : fields.items())
+    head += fmt::format("  {}: {},\n", scalar_text(key), json_text_within(value, 2));
+  constexpr std::size_t indent = 4;
+  const std::string space(indent, ' ');
+  write(fmt::format("{}  {}: [\n", head, scalar_text(name)));
+  for (std::size_t i = 0; i < count; ++i)
+    write(space + json_text_within(value_at(i), indent) + (i + 1 < count ? ",\n" : "\n"));
+  write("  ]\n}\n");
+}
+
 }  // namespace hybridkv

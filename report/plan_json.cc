@@ -327,16 +327,10 @@ void write_json(const PlanSet& set, const std::function<CachePlan(std::size_t)>&
                 const std::function<void(const std::string&)>& write) {
   expects(!set.plans.empty(), "at least one plan");
   const PlanSet shell{set.model, set.tensor_parallel, set.strategy, {}};
-  const nlohmann::ordered_json fields_of_set = to_json(shell);
-  std::string head = "{\n";
-  for (const auto& [key, value] : fields_of_set.items())
-    if (key != "plans") head += "  \"" + key + "\": " + json_text_within(value, 2) + ",\n";
-  constexpr std::size_t indent = 4;
-  const std::string space(indent, ' ');
-  write(head + "  \"plans\": [\n");
-  for (std::size_t i = 0; i < set.plans.size(); ++i)
-    write(space + json_text_within(JsonWriter::encode(plan_at(i)), indent) + (i + 1 < set.plans.size() ? ",\n" : "\n"));
-  write("  ]\n}\n");
+  nlohmann::ordered_json fields_of_set = to_json(shell);
+  fields_of_set.erase("plans");
+  write_json_list(fields_of_set, "plans", set.plans.size(),
+                  [&](std::size_t i) { return JsonWriter::encode(plan_at(i)); }, write);
 }
 
 nlohmann::ordered_json to_json(const Decision& decision) { return JsonWriter::encode(decision); }

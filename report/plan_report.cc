@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 
 #include "layout/error.h"
 #include "planner/capacity.h"
@@ -85,12 +86,29 @@ std::string length_note(const PlanSet& set, std::int64_t length) {
                      human_count(length), human_bytes(ideal));
 }
 
+/// Which pack beats which: the numbers stand in the table of the comparison.
+std::string beaten_text(const PlanSet& set, const std::vector<DominatedPack>& dominated) {
+  std::map<std::int64_t, std::vector<std::int64_t>> beaten;
+  for (const DominatedPack& pair : dominated)
+    beaten[set.plans[pair.by].attention_pack_size].push_back(set.plans[pair.plan].attention_pack_size);
+  std::string text;
+  for (const auto& [better, worse] : beaten)
+    text += fmt::format("{}N = {} beats N = {}", text.empty() ? "" : "; ", better, human_list(worse));
+  return text + ": as good or better in block, bytes of a request and requests at once";
+}
+
 /// Warnings that differ in nothing but numbers once, with the packs they concern.
 Listing warnings_of(const PlanSet& set) {
   Listing listing{{}, true};
+  if (const PackComparison comparison = compare_packs(set.plans); !comparison.dominated.empty())
+    listing.items.push_back(beaten_text(set, comparison.dominated));
   for (const WarningSummary& warning : summarised_warnings(set)) {
+    if (warning.code == "dominated_pack") continue;  // said above
     const bool of_all = warning.packs.size() == set.plans.size();
-    listing.items.push_back(of_all ? warning.text : fmt::format("N = {}: {}", human_list(warning.packs), warning.text));
+    std::string text = of_all ? warning.text : fmt::format("N = {}: {}", human_list(warning.packs), warning.text);
+    if (!warning.alike.empty())
+      text += fmt::format("; the same, with other numbers, of N = {}", human_list(warning.alike));
+    listing.items.push_back(std::move(text));
   }
   return listing;
 }

@@ -75,21 +75,11 @@ void add_pictures(Document& document, const char* title, const std::vector<Pictu
   for (const Picture& picture : pictures) document.blocks.emplace_back(picture);
 }
 
-/// Every number of the only plan of the set, step by step.
-void add_derivation(Document& document, const PlanSet& single) {
-  Document derivation = explain_report(single);
-  std::erase_if(derivation.blocks, [](const Block& block) {
-    const auto* heading = std::get_if<Heading>(&block);
-    return heading != nullptr && heading->level < 3;
-  });
-  append(document, std::move(derivation), 0);
-}
-
-/// The same where the reader opens it: it is longer than all the rest.
+/// Every number of the only plan of the set, step by step, where the reader opens it: it is longer than all the rest.
 void add_folded_derivation(Document& document, const PlanSet& single) {
   document.blocks.emplace_back(
       FoldBegin{fmt::format("N = {}: where the numbers come from", single.plans.front().attention_pack_size)});
-  add_derivation(document, single);
+  append(document, explain_steps(single.plans.front()), 0);
   document.blocks.emplace_back(FoldEnd{});
 }
 
@@ -109,7 +99,7 @@ void add_plan(Document& document, const PlanSet& set, const CachePlan& plan, con
   details.blocks.erase(details.blocks.begin());  // the title
   append(document, std::move(details), 1);
   if (&plan == &pick) return add_folded_derivation(document, single);
-  add_derivation(document, single);
+  append(document, explain_steps(single.plans.front()), 0);
   document.blocks.emplace_back(
       Paragraph{fmt::format("Everything else is derived as for N = {}.", pick.attention_pack_size)});
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <set>
 #include <utility>
 
 namespace hybridkv {
@@ -37,24 +36,44 @@ Parts split_numbers(const std::string& message) {
   return parts;
 }
 
-/// What stands at one place of alike messages: the number, or all of them.
-std::string side_by_side(const std::vector<std::string>& numbers) {
-  if (std::set<std::string>(numbers.begin(), numbers.end()).size() == 1) return numbers.front();
-  constexpr std::size_t most_in_full = 6, shown_of_more = 3;
-  const bool all = numbers.size() <= most_in_full;
-  std::string text;
-  for (std::size_t i = 0; i < (all ? numbers.size() : shown_of_more); ++i) text += (i == 0 ? "" : " / ") + numbers[i];
-  return all ? text : text + " / … / " + numbers.back();
+/// Messages of one code that differ in nothing but numbers, and the plans they are of.
+struct Alike {
+  std::string code;
+  std::vector<Parts> messages;
+  std::vector<std::int64_t> packs;
+
+  bool differ_at(std::size_t place) const {
+    return std::any_of(messages.begin(), messages.end(), [&](const Parts& parts) {
+      return parts.numbers[place] != messages.front().numbers[place];
+    });
+  }
+
+  /// The numbers at one place: one where all are equal.
+  std::string side_by_side(std::size_t place) const {
+    std::string text = messages.front().numbers[place];
+    if (!differ_at(place)) return text;
+    for (std::size_t i = 1; i < messages.size(); ++i) text += " / " + messages[i].numbers[place];
+    return text;
+  }
+};
+
+/// The message with the numbers of all plans, or that of the first where there would be too many to be read.
+WarningSummary summary_of(const Alike& alike) {
+  constexpr std::size_t most_numbers = 12;
+  const Parts& first = alike.messages.front();
+  std::size_t differing = 0;
+  for (std::size_t place = 0; place < first.numbers.size(); ++place) differing += alike.differ_at(place) ? 1 : 0;
+  const bool in_one = differing * alike.messages.size() <= most_numbers;
+  std::string text = first.texts.front();
+  for (std::size_t place = 0; place < first.numbers.size(); ++place)
+    text += (in_one ? alike.side_by_side(place) : first.numbers[place]) + first.texts[place + 1];
+  if (in_one) return {alike.code, std::move(text), alike.packs, {}};
+  return {alike.code, std::move(text), {alike.packs.front()}, {alike.packs.begin() + 1, alike.packs.end()}};
 }
 
 }  // namespace
 
 std::vector<WarningSummary> summarised_warnings(const PlanSet& set) {
-  struct Alike {
-    std::string code;
-    std::vector<Parts> messages;
-    std::vector<std::int64_t> packs;
-  };
   std::vector<Alike> found;
   for (const CachePlan& plan : set.plans)
     for (const Warning& warning : plan.warnings) {
@@ -68,16 +87,7 @@ std::vector<WarningSummary> summarised_warnings(const PlanSet& set) {
       alike->packs.push_back(plan.attention_pack_size);
     }
   std::vector<WarningSummary> summaries;
-  for (const Alike& alike : found) {
-    const Parts& first = alike.messages.front();
-    std::string text = first.texts.front();
-    for (std::size_t i = 0; i < first.numbers.size(); ++i) {
-      std::vector<std::string> numbers;
-      for (const Parts& parts : alike.messages) numbers.push_back(parts.numbers[i]);
-      text += side_by_side(numbers) + first.texts[i + 1];
-    }
-    summaries.push_back({std::move(text), alike.packs});
-  }
+  for (const Alike& alike : found) summaries.push_back(summary_of(alike));
   return summaries;
 }
 

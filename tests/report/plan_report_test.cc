@@ -8,6 +8,7 @@
 
 #include "planner/plan.h"
 #include "report/explain_report.h"
+#include "report/json_text.h"
 #include "report/plan_sections.h"
 #include "report/text.h"
 #include "report/warning_summary.h"
@@ -29,6 +30,14 @@ std::size_t widest_line(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) widest = std::max(widest, display_width(line));
   return widest;
+}
+
+/// What `explain` writes of these plans.
+std::string explained(const PlanSet& set, Format format) {
+  std::string text;
+  write_explain({set.model, set.tensor_parallel, set.plans.size(), [&](std::size_t i) { return set.plans[i]; }}, format,
+                {}, [&](const std::string& piece) { text += piece; });
+  return text;
 }
 
 std::size_t lines_with(const std::string& text, const std::string& part) {
@@ -57,8 +66,37 @@ TEST_CASE("law: no line of plan and explain is wider than 100 columns") {
       const PlanSet set = make_plans(published_model(name), engine, {.max_model_lens = {1024, 131'072}}, packs,
                                      WorkspaceSpec{8192, 10000, 128, 64, DType::bf16});
       CHECK(widest_line(render_plan(set, Format::table)) <= 100);
-      CHECK(widest_line(render_explain(set, Format::table)) <= 100);
+      CHECK(widest_line(explained(set, Format::table)) <= 100);
     }
+}
+
+TEST_CASE("law: explain writes plan by plan, in every format what it writes of each alone") {
+  const std::vector<std::int64_t> packs{1, 3, 5};
+  const PlanSet set = qwen_plans(packs);
+  for (const Format format : all_formats) {
+    std::string text, log;
+    const auto plan_at = [&](std::size_t i) {
+      log += "m";
+      return set.plans[i];
+    };
+    write_explain({set.model, set.tensor_parallel, packs.size(), plan_at}, format, {}, [&](const std::string& piece) {
+      text += piece;
+      log += "w";
+    });
+    CHECK(log == (format == Format::json ? "wmwmwmww" : "mwmwmw"));
+    std::string joined;
+    nlohmann::ordered_json plans = nlohmann::ordered_json::array();
+    for (const std::int64_t pack : packs) {
+      const std::string alone = explained(qwen_plans({pack}), format);
+      // The title, and in csv the header, stand once.
+      const std::size_t begin = joined.empty() ? 0 : alone.find(format == Format::csv ? "\n" : "\n\n") + 1;
+      if (format == Format::json) plans.push_back(nlohmann::ordered_json::parse(alone)["plans"][0]);
+      else joined += alone.substr(begin);
+    }
+    if (format == Format::json) CHECK(nlohmann::ordered_json::parse(text)["plans"] == plans);
+    else CHECK(text == joined);
+    if (format == Format::json) CHECK(text == json_text(nlohmann::ordered_json::parse(text)));
+  }
 }
 
 TEST_CASE("golden: like pools share a row, and so do like groups") {
@@ -95,14 +133,39 @@ TEST_CASE("golden: warnings of several packs that differ in numbers alone are on
   CHECK(summarised_warnings(set)[0].packs.size() == 4);
 }
 
-TEST_CASE("edge: of many different numbers the first three and the last are shown, two warnings of one plan stay two") {
+TEST_CASE(
+    "edge: numbers too many to stand side by side are those of the first plan, two warnings of one plan stay two") {
   PlanSet set = qwen_plans({1, 2, 3, 4, 5, 8, 15});
-  for (std::size_t i = 0; i < set.plans.size(); ++i)
-    set.plans[i].warnings = {{"numbered", "number " + std::to_string(10 * i)}};
-  CHECK(summarised_warnings(set)[0].text == "number 0 / 10 / 20 / … / 60");
+  const auto number = [&](std::size_t places) {
+    for (std::size_t i = 0; i < set.plans.size(); ++i) {
+      std::string message = "numbers";
+      for (std::size_t place = 0; place < places; ++place) message += " " + std::to_string(10 * i + place);
+      set.plans[i].warnings = {{"numbered", message}};
+    }
+    return summarised_warnings(set);
+  };
+  REQUIRE(number(1).size() == 1);
+  CHECK(number(1)[0].text == "numbers 0 / 10 / 20 / 30 / 40 / 50 / 60");
+  CHECK(number(1)[0].alike.empty());
+  REQUIRE(number(2).size() == 1);
+  CHECK(number(2)[0].text == "numbers 0 1");
+  CHECK(number(2)[0].packs == std::vector<std::int64_t>{1});
+  CHECK(number(2)[0].alike == std::vector<std::int64_t>{2, 3, 4, 5, 8, 15});
+  CHECK(section(render_plan(set, Format::table), "Warnings").find(
+            "! N = 1: numbers 0 1; the same, with other numbers, of N = 2, 3, 4, 5, 8, 15") != std::string::npos);
   set.plans.resize(1);
   set.plans[0].warnings = {{"twice", "length 5"}, {"twice", "length 6"}};
   CHECK(summarised_warnings(set).size() == 2);
+}
+
+TEST_CASE("golden: which pack beats which is one sentence, whatever their number") {
+  CHECK(section(render_plan(qwen_plans({1, 2, 3, 4, 5, 8, 15}), Format::table), "Warnings") ==
+        "Warnings\n"
+        "! N = 3 beats N = 1, 2; N = 5 beats N = 4; N = 15 beats N = 5, 8: as good or better in block, bytes\n"
+        "  of a request and requests at once\n"
+        "! N = 2, 4, 8: the last pack of the 15 full_attention layers holds 1 / 3 / 7 of 2 / 4 / 8: every\n"
+        "  block wastes 1,081,344 / 540,672 / 278,528 bytes for the missing 1\n");
+  CHECK(section(render_plan(qwen_plans({3, 15}), Format::table), "Warnings").find("beats") == std::string::npos);
 }
 
 TEST_CASE("regression: several lengths and several packs: every length of every pack is shown") {

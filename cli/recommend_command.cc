@@ -93,8 +93,7 @@ ScenarioOptions options_of(const RecommendOptions& options, const Recommendation
   ScenarioOptions chosen = options.scenario;
   const PlannedLayout& layout = result.layout_of(candidate);
   chosen.pack = std::to_string(layout.pack);
-  chosen.cache_mode.clear();  // the pick's own is set below
-  chosen.overrides.push_back(fmt::format("engine.cache_mode={}", to_string(layout.mode)));
+  chosen.cache_mode = to_string(layout.mode);
   if (layout.block_floor)
     chosen.overrides.push_back(fmt::format("engine.block_size_tokens={}", *layout.block_floor));
   if (!options.kernel_blocks.empty())

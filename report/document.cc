@@ -43,11 +43,14 @@ struct TextBlock {
   std::string operator()(const Table& table) const { return render_text(table, style); }
   std::string operator()(const Code& code) const {
     std::string result;
-    for (const std::string& line : code.lines) result += "  " + printable(line) + "\n";
+    for (const std::string& command : code.lines)
+      for (const std::string& line : wrap_command(printable(command), static_cast<std::size_t>(style.width) - 2))
+        result += "  " + line + "\n";
     return result;
   }
   std::string operator()(const Picture& picture) const {
-    return hanging("", fmt::format("{}: {}{}", picture.title, picture.file, picture.svg.empty() ? " (not drawn)" : ""), style);
+    return hanging("", fmt::format("{}: {}{}", picture.title, picture.file, picture.svg.empty() ? " (not drawn)" : ""),
+                   style);
   }
   std::string operator()(const FoldBegin& fold) const { return bold(printable(fold.title), style) + "\n"; }
   std::string operator()(const FoldEnd&) const { return ""; }

@@ -74,6 +74,31 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
   return lines;
 }
 
+std::vector<std::string> wrap_command(std::string_view command, std::size_t width) {
+  if (display_width(command) <= width) return {std::string(command)};
+  constexpr std::size_t room_for_backslash = 2;
+  std::vector<std::string> lines{""};
+  bool quoted = false;
+  std::size_t start = 0;
+  for (std::size_t i = 0; i <= command.size(); ++i) {
+    const bool end = i == command.size();
+    if (!end && command[i] == '\\' && !quoted) {
+      ++i;  // what follows it means itself
+      continue;
+    }
+    if (!end && command[i] == '\'') quoted = !quoted;
+    if (!end && (quoted || !command.substr(i).starts_with(" -"))) continue;
+    const std::string_view part = command.substr(start, i - start);
+    if (!lines.back().empty() && display_width(lines.back()) + display_width(part) + room_for_backslash > width) {
+      lines.back() += " \\";
+      lines.emplace_back("   ");
+    }
+    lines.back() += part;
+    start = i;
+  }
+  return lines;
+}
+
 std::string escape_markdown(std::string_view text, bool in_table) {
   const std::string plain = printable(text);
   std::string result;
@@ -81,7 +106,8 @@ std::string escape_markdown(std::string_view text, bool in_table) {
     const char before = i == 0 ? ' ' : plain[i - 1];
     const char after = i + 1 == plain.size() ? ' ' : plain[i + 1];
     // At the start of a line these would open a heading, a quotation or a list.
-    const bool opening = i == 0 && (plain[i] == '#' || plain[i] == '>' || ((plain[i] == '+' || plain[i] == '-') && after == ' '));
+    const bool opening =
+        i == 0 && (plain[i] == '#' || plain[i] == '>' || ((plain[i] == '+' || plain[i] == '-') && after == ' '));
     // A star between spaces and an underscore inside a word mean nothing to Markdown.
     const bool special = opening || plain[i] == '\\' || plain[i] == '`' || plain[i] == '<' || plain[i] == '[' ||
                          (plain[i] == '*' && !(before == ' ' && after == ' ' && i > 0)) ||

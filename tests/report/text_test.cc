@@ -42,6 +42,14 @@ TEST_CASE("law: wrapping keeps the words and the width") {
   }));
 }
 
+TEST_CASE("edge: a long command is broken before its flags, as a shell takes it, and never inside quotes") {
+  CHECK(wrap_command("hybridkv plan x --pack 5", 24) == std::vector<std::string>{"hybridkv plan x --pack 5"});
+  CHECK(wrap_command("hybridkv plan x --pack 5 -o out --tp 2", 24) ==
+        std::vector<std::string>{"hybridkv plan x \\", "    --pack 5 -o out \\", "    --tp 2"});
+  CHECK(wrap_command("plan 'a --b -c' --d 'it'\\''s --e' -f", 12) ==
+        std::vector<std::string>{"plan 'a --b -c' \\", "    --d 'it'\\''s --e' \\", "    -f"});
+}
+
 TEST_CASE("edge: Markdown shows the text as written") {
   CHECK(escape_markdown("B = A * ceil(M / (A * N))") == "B = A * ceil(M / (A * N))");
   CHECK(escape_markdown("*bold* _it_ full_attention") == "\\*bold\\* \\_it\\_ full_attention");

@@ -312,7 +312,9 @@ FileText read_text_file(const std::string& path) {
   static std::map<std::string, FileText> kept;
   const std::lock_guard lock(mutex);
   const auto found = kept.find(path);
-  return found != kept.end() ? found->second : kept.emplace(path, read_now(path)).first->second;
+  if (found != kept.end()) return found->second;
+  claim_stream(path, "the scenario or model");
+  return kept.emplace(path, read_now(path)).first->second;
 }
 
 }  // namespace hybridkv

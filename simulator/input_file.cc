@@ -26,8 +26,10 @@ namespace {
 }
 
 [[noreturn]] void no_room(const std::string& name, const std::string& folder) {
-  throw ResourceError(fmt::format("{} can be read but once and is kept in {}: {}; set TMPDIR to another folder, or save "
-                                  "it as a file and name that", name, folder, std::strerror(errno)));
+  throw ResourceError(
+      fmt::format("{} can be read but once and is kept in {}: {}; set TMPDIR to another folder, or save "
+                  "it as a file and name that",
+                  name, folder, std::strerror(errno)));
 }
 
 /// A file that has no name any more: it is gone with its last descriptor, whatever ends the program.
@@ -91,6 +93,16 @@ class KeptStreams {
 
 std::string input_name(const std::string& path) { return path == standard_input ? "standard input" : path; }
 
+void claim_stream(const std::string& path, const std::string& what) {
+  static std::mutex mutex;
+  static std::map<std::string, std::string> claims;
+  const std::lock_guard lock(mutex);
+  const std::string& first = claims.emplace(path, what).first->second;
+  if (first != what)
+    throw InputError(fmt::format("{} is given both as {} and as {}, and can be read once; give one of them as a file",
+                                 input_name(path), first, what));
+}
+
 std::size_t read_some(const Descriptor& from, char* into, std::size_t capacity, const std::string& name) {
   for (;;) {
     const ::ssize_t count = ::read(from.get(), into, capacity);
@@ -106,9 +118,11 @@ Descriptor open_input(const std::string& path) {
   // A pipe that was read to its end must not be opened again: that would wait for another writer.
   if (Descriptor known = streams.open(path); known.get() >= 0) return known;
   const std::string name = input_name(path);
+  struct ::stat status {};
+  const bool regular = path != standard_input && ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+  if (!regular) claim_stream(path, "the trace");
   Descriptor file(path == standard_input ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
                                          : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct ::stat status {};
   if (file.get() < 0 || ::fstat(file.get(), &status) != 0) fail(name, std::strerror(errno));
   if (S_ISDIR(status.st_mode)) fail(name, "it is a directory");
   if (S_ISREG(status.st_mode) && path != standard_input) return file;

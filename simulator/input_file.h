@@ -25,6 +25,11 @@ std::string input_name(const std::string& path);
 /// (a device: most_device_bytes); ResourceError where the copy finds no room.
 Descriptor open_input(const std::string& path);
 
+/// Says that a stream is about to be read to its end as `what` ("the trace"); a stream of that path that was read as
+/// something else is empty by now, and a pipe would wait for ever. open_input reads streams as the trace.
+/// Throws InputError that names both. Calls may come from several threads.
+void claim_stream(const std::string& path, const std::string& what);
+
 inline constexpr std::int64_t most_stream_bytes = std::int64_t{4} << 30;
 inline constexpr std::int64_t most_device_bytes = std::int64_t{64} << 20;
 

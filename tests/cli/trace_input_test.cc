@@ -14,6 +14,7 @@ using testing::contains;
 using testing::ProgramRun;
 using testing::require_refused;
 using testing::run_program;
+using testing::run_shell;
 using testing::ScratchFolder;
 using nlohmann::json;
 
@@ -61,6 +62,25 @@ TEST_CASE("regression: standard input and a pipe give what the file gives, in ev
     }
     CHECK(contains(piped.output, command.starts_with("sweep") ? "\"requests\":11" : "11 requests"));
   }
+}
+
+TEST_CASE("regression: one stream as the scenario or model and as the trace is refused by every command") {
+  const ScratchFolder scratch;
+  const std::string yaml = scratch.file("s.yaml", "model: Qwen3.5-4B\nengine: {memory: 4GiB, attention_pack_size: 1}\n"
+                                                  "limits: {max_model_len: 4096}\nsimulate: {trace: {file: \"-\"}}\n");
+  const std::string both = "standard input is given both as the scenario or model and as the trace";
+  const std::string flags = " --memory 4GiB --max-model-len 4096 -q <";
+  const std::string config = HYBRIDKV_SOURCE_DIR "/docs/samples/sample-hybrid/config.json";
+  for (const std::string command : {"simulate ", "recommend ", "sweep --simulate "}) {
+    CAPTURE(command);
+    require_refused(command + "- --trace -" + flags + yaml, 2, both);
+    require_refused(command + "--model - --trace -" + flags + config, 2, both);
+    require_refused(command + "- -q <" + yaml, 2, both);
+  }
+  const ProgramRun piped = run_shell("cd '" + scratch.path.string() + "' && mkfifo pipe && (cat s.yaml >pipe &) && " +
+                                     "timeout 20 \"$HYBRIDKV\" simulate pipe --trace pipe");
+  CHECK(piped.exit_code == 2);
+  CHECK(contains(piped.output, "is given both as the scenario or model and as the trace"));
 }
 
 TEST_CASE("regression: a trace without a request, a folder and a missing file are refused by every command alike") {

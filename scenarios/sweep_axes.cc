@@ -108,6 +108,14 @@ NodeAxis axis_of(const std::string& path, std::vector<std::string> route, const 
   return axis;
 }
 
+/// The keys of a kind of layer, by its type; null where there is no such type.
+const SectionInfo* kind_section(const YamlNode& kind) {
+  const YamlNode* const type = kind.find("type");
+  for (const KindSection& known : kind_sections())
+    if (type && type->text == known.type) return known.info;
+  return nullptr;
+}
+
 /// Collects the axes below the mapping that a route leads to. Unknown keys and wrong types are left to the reader.
 void collect_axes(std::vector<NodeAxis>& axes, const std::vector<std::string>& route, const std::string& path,
                   const YamlNode& node, const SectionInfo& section) {
@@ -129,9 +137,8 @@ void collect_axes(std::vector<NodeAxis>& axes, const std::vector<std::string>& r
       for (const YamlEntry& kind : entry.value.entries) {
         std::vector<std::string> kind_route = key_route;
         kind_route.push_back(kind.key);
-        for (const KindSection& known : kind_sections())
-          if (const YamlNode* type = kind.value.find("type"); type && type->text == known.type)
-            collect_axes(axes, kind_route, path_of(key_path, kind.key), kind.value, *known.info);
+        if (const SectionInfo* const keys = kind_section(kind.value))
+          collect_axes(axes, kind_route, path_of(key_path, kind.key), kind.value, *keys);
       }
     }
   }
@@ -161,21 +168,52 @@ std::int64_t count_points(const std::vector<NodeAxis>& axes) {
   return points;
 }
 
-/// A text that two trees share exactly where they hold the same values; with the texts of the model files named.
-void write_identity(std::string& text, const YamlNode& node) {
-  const auto add = [&](char kind, std::string_view words) { text += fmt::format("{}{}:{}", kind, words.size(), words); };
+/// A number however it was written: 32k is 32768, 40G is 42949672960; nothing for what is no number of that key.
+std::optional<std::string> number_text(const std::string& text, const KeyInfo& key) {
+  const auto digits = [](const ParsedNumber& number) {
+    return number.problem.empty() ? std::optional(std::to_string(number.value)) : std::nullopt;
+  };
+  switch (key.type) {
+    case ValueType::integer:
+    case ValueType::integers: return digits(parse_whole(text, key.form));
+    case ValueType::size: return digits(parse_size(text));
+    case ValueType::number: {
+      const ParsedReal real = parse_real(text);
+      return real.problem.empty() ? std::optional(fmt::format("{}", real.value)) : std::nullopt;
+    }
+    default: return std::nullopt;
+  }
+}
+
+/// The keys of a mapping that is the value of `key`, or an item of its list; null where it has none of its own.
+const SectionInfo* section_of(const KeyInfo& key) {
+  return key.type == ValueType::model ? &model_keys().info() : key.section;
+}
+
+/// A text that two trees share exactly where they hold the same values. `key` is the one whose value the node is, null
+/// where it is not known; `section` that of the keys of a mapping.
+void write_identity(std::string& text, const YamlNode& node, const KeyInfo* key, const SectionInfo* section) {
+  const auto add = [&](char kind, std::string_view words) {
+    text += fmt::format("{}{}:{}", kind, words.size(), words);
+  };
   switch (node.kind) {
     case YamlNode::Kind::nothing: text += 'n'; return;
-    case YamlNode::Kind::scalar: add(node.quoted ? 'q' : 's', node.text); return;
+    case YamlNode::Kind::scalar:
+      if (const auto number = key ? number_text(node.text, *key) : std::nullopt) add('s', *number);
+      else add(node.quoted ? 'q' : 's', node.text);
+      return;
     case YamlNode::Kind::list:
       text += fmt::format("[{}", node.items.size());
-      for (const YamlNode& item : node.items) write_identity(text, item);
+      for (const YamlNode& item : node.items) write_identity(text, item, key, section);
       return;
     case YamlNode::Kind::mapping:
       text += fmt::format("{{{}", node.entries.size());
       for (const YamlEntry& entry : node.entries) {
         add('k', entry.key);
-        write_identity(text, entry.value);
+        const KeyInfo* const inner = section ? section->find(entry.key) : nullptr;
+        const bool is_kind = key && key->type == ValueType::kinds;
+        const SectionInfo* const keys_of_kind = is_kind ? kind_section(entry.value) : nullptr;
+        write_identity(text, entry.value, inner, inner ? section_of(*inner) : keys_of_kind);
       }
       return;
   }
@@ -189,9 +227,21 @@ void write_model_files(std::string& text, const YamlNode& model) {
   text += fmt::format("f{}:{}", content.text.size(), content.text);
 }
 
-std::string identity_of(const ScenarioFile& file) {
+/// The values of each axis are those that rows call by the same text: a size keeps its unit there.
+std::string identity_of(const ScenarioFile& file, const std::vector<NodeAxis>& axes) {
+  YamlNode root = file.root;
+  for (const NodeAxis& axis : axes) node_at(root, axis.route)->kind = YamlNode::Kind::nothing;
   std::string text;
-  write_identity(text, file.root);
+  write_identity(text, root, nullptr, &scenario_keys().info());
+  for (const NodeAxis& axis : axes) {
+    text += fmt::format("a{}:{}[{}", axis.axis.path.size(), axis.axis.path, axis.values.size());
+    for (std::size_t i = 0; i < axis.values.size(); ++i) {
+      const std::string& words = axis.axis.values[i];
+      text += fmt::format("t{}:{}", words.size(), words);
+      if (axis.values[i].kind == YamlNode::Kind::mapping)
+        write_identity(text, axis.values[i], nullptr, &model_keys().info());
+    }
+  }
   if (const YamlNode* model = file.root.find("model")) write_model_files(text, *model);
   return text;
 }
@@ -242,7 +292,7 @@ ScenarioSweep::ScenarioSweep(const ScenarioFile& file) : parts_(std::make_unique
     for (std::int64_t value = 1; value < std::ssize(axes_[axis].values); ++value)
       collect_notes(reader.at(value * parts_->strides[axis]));
   keep_models(reader);
-  identity_ = identity_of(file);
+  identity_ = identity_of(file, parts_->axes);
 }
 
 ScenarioSweep::~ScenarioSweep() = default;

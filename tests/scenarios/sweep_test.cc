@@ -112,7 +112,8 @@ TEST_CASE("golden: null in a list is the default of the key") {
   }
   const std::string twice = sweep_error(engine_text("mtp_layers: [null, 1, null]"));
   CHECK(twice.substr(0, twice.find('\n')) == "bad.yaml:4:25: engine.mtp_layers: null is given twice");
-  const std::string needed = sweep_error("model: Qwen3.5-4B\nengine: {memory: 1}\nlimits: {max_model_len: [8, null]}\n");
+  const std::string needed =
+      sweep_error("model: Qwen3.5-4B\nengine: {memory: 1}\nlimits: {max_model_len: [8, null]}\n");
   CHECK(needed.substr(0, needed.find('\n')) ==
         "bad.yaml:3:29: limits.max_model_len: has no value; give a whole number or leave the key out");
 }
@@ -189,8 +190,9 @@ TEST_CASE("law: the number of points is the product of the axes") {
 }
 
 TEST_CASE("edge: the points of a huge sweep are counted, not made") {
-  std::string text = "engine: {memory: 1..10000, tensor_parallel: 1..10000, num_blocks: 1..10000, mtp_layers: 1..10000}\n"
-                     "model: Qwen3.5-4B\nlimits: {max_model_len: 1}\n";
+  std::string text =
+      "engine: {memory: 1..10000, tensor_parallel: 1..10000, num_blocks: 1..10000, mtp_layers: 1..10000}\n"
+      "model: Qwen3.5-4B\nlimits: {max_model_len: 1}\n";
   const ScenarioSweep sweep(parse_scenario(text, "f.yaml"));
   CHECK(sweep.num_points() == 10'000'000'000'000'000);
   SweepReader reader(sweep);
@@ -204,15 +206,36 @@ TEST_CASE("edge: the points of a huge sweep are counted, not made") {
 }
 
 TEST_CASE("law: the identity of a sweep changes with each value and not with its place") {
-  const auto identity = [](const std::string& text) { return ScenarioSweep(parse_scenario(text, "f.yaml")).identity(); };
+  const auto identity = [](const std::string& text) {
+    return ScenarioSweep(parse_scenario(text, "f.yaml")).identity();
+  };
   const std::string text = engine_text("tensor_parallel: [1, 2]");
   CHECK(identity(text) == identity("# a comment\n" + text));
   CHECK(identity(text) != identity(engine_text("tensor_parallel: [1, 4]")));
-  CHECK(identity(text) != identity(engine_text("tensor_parallel: 1..2")));
+  CHECK(identity(text) == identity(engine_text("tensor_parallel: 1..2")));
+  CHECK(identity(text) != identity(engine_text("tensor_parallel: [2, 1]")));
   CHECK(identity(text) != identity(engine_text("tensor_parallel: [1, 2]\n  mtp_layers: 1")));
-  const std::string with_file =
-      "model: {file: " HYBRIDKV_TEST_DATA "/scenarios/tiny_model.yaml}\nengine: {memory: 1}\nlimits: {max_model_len: 1}\n";
+  const std::string with_file = "model: {file: " HYBRIDKV_TEST_DATA
+                                "/scenarios/tiny_model.yaml}\nengine: {memory: 1}\nlimits: {max_model_len: 1}\n";
   CHECK(identity(with_file).find("kinds") != std::string::npos);
+}
+
+TEST_CASE("regression: the identity of a sweep is that of its numbers, however they are written") {
+  const auto identity = [](const std::string& memory, const std::string& length, const std::string& more = "") {
+    const std::string text = "model: Qwen3.5-4B\nengine: {memory: " + memory + ", tensor_parallel: [1, 2]" + more +
+                             "}\nlimits: {max_model_len: " + length + "}\n";
+    return ScenarioSweep(parse_scenario(text, "f.yaml")).identity();
+  };
+  CHECK(identity("40 GiB", "32k") == identity("42949672960", "32768"));
+  CHECK(identity("40G", "32k") != identity("40GB", "32k"));
+  CHECK(identity("40G", "32k") != identity("40G", "32000"));
+  CHECK(identity("40G", "[8k, 32k]") == identity("40G", "[8192, 32768]"));
+  CHECK(identity("40G", "8k..32k step 8k") == identity("40G", "[8k, 16k, 24k, 32k]"));
+  CHECK(identity("40G", "[8k, 32k]") != identity("40G", "[32k, 8k]"));
+  // Rows call the values of a swept size as they were written.
+  CHECK(identity("[20G, 40G]", "32k") != identity("[20G, 40GiB]", "32k"));
+  CHECK(identity("40G", "32k", ", kernel_block_sizes: [1k, 16]") ==
+        identity("40G", "32k", ", kernel_block_sizes: [1024, 16]"));
 }
 
 TEST_CASE("edge: one scenario is asked for and a sweep is given") {

@@ -93,6 +93,20 @@ void add_cache_types(std::vector<std::string>& notes, const std::string& path, c
   }
 }
 
+/// Layers that predict further tokens: they are part of the checkpoint, and have a cache where the engine runs them.
+void add_mtp_layers(std::vector<std::string>& notes, const HfFields& fields) {
+  for (const char* name : {"num_nextn_predict_layers", "mtp_num_hidden_layers", "mtp_num_layers", "num_mtp_layers",
+                           "n_mtp_layers", "num_mtp_modules"}) {
+    const YamlNode* const value = fields.find({name});
+    if (!value || says_nothing(*value)) continue;
+    const std::string layers = value->kind == YamlNode::Kind::scalar ? value->text : "N";
+    notes.push_back(fmt::format("{} is not used: multi-token-prediction layers have a cache only where the engine runs "
+                                "them; --set engine.mtp_layers={} --set engine.speculative_tokens={} plans that",
+                                field_text(name, *value), layers, layers));
+    return;  // under another name it is the same again
+  }
+}
+
 void add_layer_facts(std::vector<std::string>& notes, const HfFields& fields, const YamlNode& model) {
   const auto add = [&](const char* name, const char* what) {
     const YamlNode* const value = fields.find({name});
@@ -115,6 +129,7 @@ std::vector<std::string> unused_hf_fields(const YamlNode& config, const YamlNode
   std::vector<std::string> notes;
   add_windows(notes, fields, model);
   add_cache_types(notes, "", config);
+  add_mtp_layers(notes, fields);
   add_layer_facts(notes, fields, model);
   for (const std::string& name : unread_hf_patterns(config)) {
     const YamlNode* const value = fields.find({name});

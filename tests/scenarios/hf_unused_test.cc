@@ -54,8 +54,9 @@ TEST_CASE("edge: a config whose every field is used has no notes") {
   for (const auto& entry : std::filesystem::directory_iterator(HYBRIDKV_TEST_DATA "/scenarios/configs")) {
     if (entry.path().extension() != ".json") continue;
     CAPTURE(entry.path());
-    const bool has_window = entry.path().stem() == "plamo-2-1b";
-    CHECK(import_model(entry.path().string(), "").notes.size() == (has_window ? 1 : 0));
+    const std::string name = entry.path().stem().string();
+    const bool has_window = name == "plamo-2-1b", has_mtp = name == "Qwen3.5-27B";
+    CHECK(import_model(entry.path().string(), "").notes.size() == (has_window || has_mtp ? 1 : 0));
   }
 }
 
@@ -115,6 +116,17 @@ TEST_CASE("edge: shared K and V, indexers and patterns that the architecture doe
   require_note("\"index_head_dim\": 128,", "index_head_dim '128'", "indexer_bytes_per_token");
   require_note("\"layers_block_type\": [\"attention\"],", "layers_block_type", "other fields");
   CHECK(notes_of("\"num_kv_shared_layers\": 0,").empty());
+}
+
+TEST_CASE("edge: multi-token-prediction layers are named under every name that configs give them") {
+  for (const std::string name : {"num_nextn_predict_layers", "mtp_num_hidden_layers", "mtp_num_layers",
+                                 "num_mtp_layers", "n_mtp_layers", "num_mtp_modules"}) {
+    require_note("\"" + name + "\": 2,", name + " '2'", "--set engine.mtp_layers=2");
+    CHECK(notes_of("\"" + name + "\": 0,").empty());
+    CHECK(notes_of("\"" + name + "\": null,").empty());
+  }
+  require_note("\"text_config\": {\"mtp_num_hidden_layers\": 1},", "mtp_num_hidden_layers '1'",
+               "--set engine.speculative_tokens=1");
 }
 
 TEST_CASE("edge: a config without a dtype names the flag that gives it, and the flag wins over the config") {

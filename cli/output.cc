@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -15,8 +16,31 @@
 #include "cli/values.h"
 #include "layout/error.h"
 #include "layout/printable.h"
+#include "report/text.h"
 
 namespace hybridkv {
+
+namespace {
+
+/// Columns of the terminal that a stream is; nothing where it is none, or none that says so.
+std::optional<int> terminal_columns(int stream) {
+  constexpr int fewest = 20;
+  winsize size{};
+  if (isatty(stream) == 0 || ioctl(stream, TIOCGWINSZ, &size) != 0 || size.ws_col < fewest) return std::nullopt;
+  return size.ws_col;
+}
+
+/// The first line in lines of so many columns. Those behind it show a file or a command as they are.
+std::string wrapped(const std::string& text, int columns) {
+  const std::size_t end = text.find('\n');
+  const std::string indent = "  ";
+  std::string lines;
+  for (const std::string& line : wrap(text.substr(0, end), static_cast<std::size_t>(columns) - indent.size()))
+    lines += (lines.empty() ? "" : "\n" + indent) + line;
+  return end == std::string::npos ? lines : lines + text.substr(end);
+}
+
+}  // namespace
 
 bool is_dumb_terminal() {
   const char* const terminal = std::getenv("TERM");
@@ -30,8 +54,7 @@ Style OutputOptions::style() const {
   const bool terminal = isatty(STDOUT_FILENO) != 0;
   const bool plain = std::getenv("NO_COLOR") != nullptr || is_dumb_terminal();
   style.colour = colour == "always" || (colour == "auto" && terminal && !plain);
-  winsize size{};
-  if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20) style.width = size.ws_col;
+  if (const auto columns = terminal_columns(STDOUT_FILENO)) style.width = *columns;
   return style;
 }
 
@@ -57,8 +80,9 @@ bool write_output_piece(std::string_view text) {
 void write_output(const std::string& text) { write_output_piece(text); }
 
 void write_message(std::string_view text) {
-  const std::string line = printable_lines(text) + "\n";
-  std::fputs(line.c_str(), stderr);
+  std::string lines = printable_lines(text);
+  if (const auto columns = terminal_columns(STDERR_FILENO)) lines = wrapped(lines, *columns);
+  std::fputs((lines + "\n").c_str(), stderr);
 }
 
 }  // namespace hybridkv

@@ -57,6 +57,10 @@ std::string list_value(const std::string& flag, const std::string& text) {
   if (flag == "--memory")
     if (const std::string digits = without_separators(text); !digits.empty())
       throw InputError(fmt::format("--memory {}: write it without separators: {}", text, digits));
+  if (flag == "--max-model-len")
+    if (const std::string digits = without_separators(text); !digits.empty())
+      throw InputError(fmt::format("--max-model-len {}: write one number without separators: {}; several as \"[{}]\"",
+                                   text, digits, text));
   return fmt::format("[{}]", fmt::join(parts_of(flag, text), ", "));
 }
 
@@ -84,8 +88,24 @@ std::string model_values(const std::string& text) {
   return list + "]";
 }
 
+/// "--memory 40 GB" has a unit for its scenario.
+void refuse_lone_unit(const ScenarioOptions& options) {
+  if (is_path(options.scenario)) return;
+  const auto refuse = [&](const char* flag, const std::string& number) {
+    throw InputError(fmt::format("{} {} {}: write number and unit as one word: {} {}{}", flag, number, options.scenario,
+                                 flag, number, options.scenario));
+  };
+  const auto completes = [&](const std::string& number, auto parse) {
+    const bool alone = !number.empty() && parse(number + options.scenario).problem.empty();
+    return alone && !parse(options.scenario).problem.empty();
+  };
+  if (completes(options.memory, parse_size)) refuse("--memory", options.memory);
+  if (completes(options.max_model_len, parse_tokens)) refuse("--max-model-len", options.max_model_len);
+}
+
 ScenarioFile load(const ScenarioOptions& options) {
   if (options.scenario.empty()) return parse_scenario("{}", "command line");
+  refuse_lone_unit(options);
   if (options.scenario == standard_input && options.model == standard_input)
     throw InputError("SCENARIO and --model are both standard input, which can be read once; give one of them as a "
                      "file");
@@ -184,7 +204,9 @@ void add_scenario_options(CLI::App& command, ScenarioOptions& options) {
       .add_option("--max-model-len", options.max_model_len,
                   "longest sequence in tokens, 32768 or 32k (k = 1,024); a list gives each")
       ->type_name("TOKENS");
-  command.add_option("--mode", options.cache_mode, "where states are kept for prefix caching: none, align or all")
+  command
+      .add_option("--mode", options.cache_mode,
+                  "where states are kept for prefix caching: none, align or all (default: the scenario's, else none)")
       ->type_name("MODE");
   command
       .add_option("--kv-dtype", options.kv_dtype,

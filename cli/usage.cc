@@ -53,12 +53,48 @@ std::string unknown_command(const CLI::App& app, const std::string& word) {
                              : fmt::format("commands: {}", fmt::join(command_names(app), ", ")));
 }
 
+/// A flag of vLLM, and what asks for the same here.
+struct EngineFlag {
+  const char* flag;
+  const char* here;
+};
+constexpr EngineFlag engine_flags[] = {
+    {"--tensor-parallel", "--tp RANKS"},
+    {"--tensor-parallel-size", "--tp RANKS"},
+    {"--attn-pack-size", "--pack N"},
+    {"--attention-pack-size", "--pack N"},
+    {"--kv-cache-dtype", "--kv-dtype DTYPE"},
+    {"--mamba-ssm-cache-dtype", "--ssm-dtype DTYPE"},
+    {"--mamba-cache-mode", "--mode MODE"},
+    {"--enable-prefix-caching", "--mode align"},
+    {"--no-enable-prefix-caching", "--mode none"},
+    {"--kv-cache-memory-bytes", "--memory SIZE"},
+    {"--gpu-memory-utilization", "--memory SIZE, of the pools alone"},
+    {"--block-size", "--set engine.block_size_tokens=TOKENS"},
+    {"--max-num-batched-tokens", "--set engine.max_num_batched_tokens=TOKENS"},
+    {"--num-gpu-blocks-override", "--set engine.num_blocks=BLOCKS"},
+    {"--num-speculative-tokens", "--set engine.speculative_tokens=N"},
+    {"--prefix-match-unit", "--match-unit TOKENS"},
+    {"--prefix-cache-retention-interval", "--retention TOKENS"},
+};
+
+/// What a command has for a flag of vLLM; null for other flags, and where it has nothing.
+const char* own_form(const CLI::App& command, const std::string& flag) {
+  for (const EngineFlag& known : engine_flags) {
+    const std::string here = known.here;
+    if (flag == known.flag && has_flag(command, here.substr(0, here.find(' ')))) return known.here;
+  }
+  return nullptr;
+}
+
 /// `command` is the app itself for a flag before any command.
 std::string unknown_flag(const CLI::App& app, const CLI::App& command, const std::string& flag) {
   std::vector<std::string> having;
   for (const CLI::App* other : app.get_subcommands({}))
     if (has_flag(*other, flag)) having.push_back(other->get_name());
   const std::string of = &command == &app ? "hybridkv" : command.get_name();
+  if (const char* const here = own_form(command, flag))
+    return fmt::format("{} has no flag {}; here it is {}", of, flag, here);
   std::string way_out = did_you_mean(flag, flags_of(command));
   if (!having.empty() && &command == &app)
     way_out = fmt::format(" before a command; write it behind one: {}", listed(having));

@@ -82,6 +82,11 @@ ScenarioFile model_alone(const std::string& name, const std::string& model, cons
   return file;
 }
 
+/// Is it the name of a file and of nothing else? "organisation/model" may also be a model.
+bool names_file(const std::string& text) {
+  return text.front() == '.' || text.front() == '/' || without_ending(text) != text;
+}
+
 /// Why nothing is called that, with the closest names of scenarios and models.
 std::string unknown_scenario(const std::string& name) {
   std::vector<std::string> names = shipped_scenarios();
@@ -126,8 +131,8 @@ ScenarioFile load_scenario(const std::string& name_or_path) {
     std::string advice;
     if (!shipped_text(stem).empty())
       advice = fmt::format("; a scenario '{}' is shipped and found by that name", stem);
-    else if (!is_path)
-      advice = unknown_scenario(name_or_path);
+    else if (!names_file(name_or_path))
+      advice = unknown_scenario(stem);
     throw InputError(fmt::format("{}: {}{}", shown, file.problem, advice));
   }
   YamlNode root =
@@ -202,7 +207,8 @@ Scenario read_simulate_section(const ScenarioFile& file) {
 Scenario read_scenario(const ScenarioFile& file) {
   for (const SweepAxis& axis : sweep_axes(file))
     if (!axis.one_question)
-      throw error_at(axis.place, axis.path + ": several values make a sweep (`hybridkv sweep`); one value is expected here");
+      throw error_at(axis.place,
+                     axis.path + ": several values make a sweep (`hybridkv sweep`); one value is expected here");
   return read_values(file);
 }
 

@@ -52,6 +52,33 @@ void require_same(const std::string& arguments, const std::string& other) {
 
 }  // namespace
 
+TEST_CASE("edge: flags of vLLM are answered with what asks for the same here") {
+  const std::string plan = "plan --model Qwen3.5-4B --memory 40G --max-model-len 32k ";
+  require_refused(plan + "--tensor-parallel-size 2", "plan has no flag --tensor-parallel-size; here it is --tp RANKS");
+  require_refused(plan + "--kv-cache-dtype=fp8", "here it is --kv-dtype DTYPE");
+  require_refused(plan + "--mamba-cache-mode align", "here it is --mode MODE");
+  require_refused(plan + "--block-size 256", "here it is --set engine.block_size_tokens=TOKENS");
+  require_refused("simulate qwen3.5-397b --prefix-match-unit 16", "here it is --match-unit TOKENS");
+  require_refused("plan qwen3.5-397b --prefix-match-unit 16", "plan has no flag --prefix-match-unit\n");
+}
+
+TEST_CASE("edge: a unit that stands apart from its number, and separators that look like a list") {
+  require_refused("plan --model Qwen3.5-4B --memory 40 GB --max-model-len 32k",
+                  "--memory 40 GB: write number and unit as one word: --memory 40GB");
+  require_refused("plan --model Qwen3.5-4B --memory 40G --max-model-len 32 k", "--max-model-len 32k");
+  require_refused("plan --model Qwen3.5-4B --memory 40G --max-model-len 32,768",
+                  "--max-model-len 32,768: write one number without separators: 32768; several as \"[32,768]\"");
+  for (const char* lengths : {"'[32,768]'", "8192,32768"})
+    CHECK(run_program(std::string("plan --model Qwen3.5-4B --memory 40G --max-model-len ") + lengths).exit_code == 0);
+}
+
+TEST_CASE("edge: the name of a model with its organisation in front is no file alone") {
+  require_refused("plan Qwen/Qwen3.5-400B --memory 40G --max-model-len 32k", "did you mean");
+  require_refused("plan meta-llama/Llama-3-8B --memory 40G --max-model-len 32k", "`hybridkv models` lists the models");
+  require_refused("plan ./none.yaml", "none.yaml: no such file\n");
+  require_refused("import Qwen/Qwen3.5-4B", "--model Qwen/Qwen3.5-4B needs no import");
+}
+
 TEST_CASE("edge: a bare hybridkv shows the first steps, each of which runs, and ends with 2") {
   const ProgramRun bare = run_program("");
   CHECK(bare.exit_code == 2);

@@ -18,6 +18,19 @@ TEST_CASE("edge: colours only on a terminal, not on a dumb one, not with NO_COLO
   CHECK_FALSE(contains(run_program(plan, "TERM=xterm").output, escape));
 }
 
+TEST_CASE("edge: a long message is broken between words on a terminal, and one line elsewhere") {
+  const std::string plan = "plan --model Qwen3.5-4B --memory 40 --max-model-len 32k";
+  const std::string shown = run_on_terminal(plan, "stty columns 100 <&2; TERM=xterm");
+  CAPTURE(shown);
+  CHECK(contains(shown, "\r\n  "));
+  std::size_t begin = 0;
+  for (std::size_t end = 0; (end = shown.find("\r\n", begin)) != std::string::npos; begin = end + 2)
+    CHECK(end - begin <= 100);
+  std::string joined = shown;
+  for (std::size_t at = 0; (at = joined.find("\r\n  ")) != std::string::npos;) joined.replace(at, 4, " ");
+  CHECK(joined.substr(0, joined.find('\r')) + "\n" == run_program(plan).output);
+}
+
 TEST_CASE("edge: progress is shown after a second, on a terminal that is not dumb") {
   const std::string bench = "bench --batch 2q16s32,2q16s32,2q16s32 --min-time 0.6 --color never";
   const auto run = [&](const char* environment) {

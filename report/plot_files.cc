@@ -45,12 +45,30 @@ struct Pipe {
   }
 };
 
+/// The environment with a locale of UTF-8 in which numbers have a point: scripts and pictures are UTF-8, and in the
+/// plain C locale gnuplot warns of the characters that it cannot show.
+std::vector<std::string> environment_of_utf8() {
+  std::vector<std::string> settings;
+  for (char** setting = environ; *setting != nullptr; ++setting)
+    if (!std::string_view(*setting).starts_with("LC_ALL=")) settings.emplace_back(*setting);
+  settings.emplace_back("LC_ALL=C.UTF-8");
+  return settings;
+}
+
+/// Pointers to the words and the null that ends them, as C takes a list. The words must outlive them.
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 /// Starts a program whose standard output is the pipe. What we ignore, it does not.
 ::pid_t start(const std::filesystem::path& folder, const std::vector<std::string>& command, const Pipe& pipe) {
   std::vector<std::string> words = command;
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
+  std::vector<std::string> settings = environment_of_utf8();
+  const std::vector<char*> arguments = pointers_to(words);
+  const std::vector<char*> environment = pointers_to(settings);
   ::posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
@@ -64,7 +82,8 @@ struct Pipe {
   ::posix_spawnattr_setsigdefault(&attributes, &ignored);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   ::pid_t process = 0;
-  const int error = ::posix_spawnp(&process, arguments.front(), &actions, &attributes, arguments.data(), environ);
+  const int error =
+      ::posix_spawnp(&process, arguments.front(), &actions, &attributes, arguments.data(), environment.data());
   ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&actions);
   if (error != 0)

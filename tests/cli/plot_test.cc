@@ -83,6 +83,16 @@ TEST_CASE("edge: where no pack is given, those that divide the attention layers 
   CHECK(std::count(one.begin(), one.end(), '\n') == 1 + 1);
 }
 
+TEST_CASE("regression: in the C locale of a bare machine gnuplot has nothing to warn of") {
+  if (!has_gnuplot()) return;
+  const PlotFolder folder;
+  const ProgramRun run =
+      run_program("plot qwen3.5-397b block-size -q -o " + folder.path.string(), "env -u LANG -u LC_CTYPE LC_ALL=C");
+  CAPTURE(run.output);
+  CHECK(run.exit_code == 0);
+  CHECK_FALSE(contains(run.output, "warning"));
+}
+
 TEST_CASE("edge: the page map needs no gnuplot, and a kind may stand without a scenario") {
   const PlotFolder folder;
   const ProgramRun run = run_program(

@@ -4,14 +4,12 @@
 #include <sys/sysmacros.h>
 
 #include <filesystem>
-#include <fstream>
 #include <set>
-#include <sstream>
 #include <string>
 
 #include "tests/cli/require_refused.h"
 #include "tests/cli/run_program.h"
-#include "tests/cli/scratch_folder.h"
+#include "tests/scratch_folder.h"
 #include "test_paths.h"
 
 using namespace hybridkv;
@@ -21,15 +19,10 @@ using testing::require_refused;
 using testing::run_program;
 using testing::run_shell;
 using testing::ScratchFolder;
+using testing::text_of;
 namespace fs = std::filesystem;
 
 namespace {
-
-std::string text_of(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 /// Names below a folder, hidden ones too.
 std::set<std::string> names_in(const fs::path& folder) {

@@ -7,7 +7,7 @@
 
 #include "tests/cli/require_refused.h"
 #include "tests/cli/run_program.h"
-#include "tests/cli/scratch_folder.h"
+#include "tests/scratch_folder.h"
 #include "test_paths.h"
 
 using namespace hybridkv::testing;

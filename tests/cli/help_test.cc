@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tests/cli/run_program.h"
-#include "tests/cli/scratch_folder.h"
+#include "tests/scratch_folder.h"
 #include "test_paths.h"
 
 using namespace hybridkv::testing;

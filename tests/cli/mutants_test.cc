@@ -3,28 +3,22 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
+#include "tests/scratch_folder.h"
 #include "test_paths.h"
 
 namespace hybridkv {
 namespace {
 
+using testing::text_of;
+
 struct Mutant {
   std::string id, file, from, to;
   bool has_reason;  ///< says what it breaks, or why nothing can notice it
 };
-
-std::string text_of(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
 
 std::vector<Mutant> read_mutants() {
   std::vector<Mutant> mutants;

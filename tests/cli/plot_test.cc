@@ -4,11 +4,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "tests/cli/require_refused.h"
 #include "tests/cli/run_program.h"
+#include "tests/scratch_folder.h"
 #include "test_paths.h"
 
 using namespace hybridkv::testing;
@@ -18,23 +17,10 @@ namespace {
 
 /// A name in a folder of this test's own, which `plot` has to make, gone afterwards.
 struct PlotFolder {
-  fs::path parent;
-  fs::path path;
-  PlotFolder() {
-    std::string pattern = (fs::temp_directory_path() / "hybridkv-XXXXXX").string();
-    REQUIRE(mkdtemp(pattern.data()) != nullptr);
-    parent = pattern;
-    path = parent / "plots";
-  }
-  ~PlotFolder() { fs::remove_all(parent); }
+  ScratchFolder parent;
+  fs::path path = parent.path / "plots";
   bool has(const std::string& name) const { return fs::exists(path / name) && fs::file_size(path / name) > 0; }
 };
-
-std::string content_of(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 bool has_gnuplot() {
   static const bool found = std::system("gnuplot --version > /dev/null 2>&1") == 0;
@@ -74,12 +60,12 @@ TEST_CASE("edge: where no pack is given, those that divide the attention layers 
   const PlotFolder folder;
   const std::string model = "--model Falcon-H1-3B --memory 8GiB --max-model-len 4096 -o " + folder.path.string();
   run_program("plot block-size page-map " + model, "PATH=/nowhere");
-  const std::string numbers = content_of(folder.path / "block-size.tsv");
+  const std::string numbers = text_of(folder.path / "block-size.tsv");
   CAPTURE(numbers);
   CHECK(std::count(numbers.begin(), numbers.end(), '\n') == 1 + 6);  // 1, 2, 4, 8, 16 and 32 of 32 layers
   CHECK_FALSE(folder.has("page-map-n2.svg"));                        // of the plan asked for alone
   run_program("plot block-size --pack 1 " + model, "PATH=/nowhere");
-  const std::string one = content_of(folder.path / "block-size.tsv");
+  const std::string one = text_of(folder.path / "block-size.tsv");
   CHECK(std::count(one.begin(), one.end(), '\n') == 1 + 1);
 }
 
@@ -124,7 +110,7 @@ TEST_CASE("golden: the page maps of the documentation are what the program draws
   REQUIRE(run_program("plot qwen3.5-397b page-map --pack 1,4,5 -o " + folder.path.string()).exit_code == 0);
   for (const char* name : {"page-map-n1.svg", "page-map-n4.svg", "page-map-n5.svg"}) {
     CAPTURE(name);
-    CHECK(content_of(folder.path / name) == content_of(fs::path(HYBRIDKV_SOURCE_DIR) / "docs" / "plots" / name));
+    CHECK(text_of(folder.path / name) == text_of(fs::path(HYBRIDKV_SOURCE_DIR) / "docs" / "plots" / name));
   }
 }
 

@@ -2,14 +2,12 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "tests/cli/run_program.h"
-#include "tests/cli/scratch_folder.h"
+#include "tests/scratch_folder.h"
 #include "test_paths.h"
 
 using namespace hybridkv;
@@ -18,6 +16,7 @@ using testing::ProgramRun;
 using testing::run_program;
 using testing::run_shell;
 using testing::ScratchFolder;
+using testing::text_of;
 namespace fs = std::filesystem;
 
 namespace {
@@ -37,12 +36,6 @@ const std::string commands[] = {"--help",
                                 "sweep qwen3.5-397b --dry-run",
                                 "verify --model Qwen3.5-0.8B --memory 40MiB --max-model-len 100 --pack 3 --set "
                                 "verify.requests=[30] -q"};
-
-std::string text_of(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 }  // namespace
 

@@ -10,7 +10,7 @@
 
 #include "test_paths.h"
 #include "tests/cli/run_program.h"
-#include "tests/cli/scratch_folder.h"
+#include "tests/scratch_folder.h"
 
 using namespace hybridkv::testing;
 namespace fs = std::filesystem;

@@ -4,29 +4,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "tests/cli/run_program.h"
+#include "tests/scratch_folder.h"
 
 using namespace hybridkv::testing;
 namespace fs = std::filesystem;
 
 namespace {
-
-struct ReportFolder {
-  fs::path path;
-  ReportFolder() {
-    std::string pattern = (fs::temp_directory_path() / "hybridkv-XXXXXX").string();
-    REQUIRE(mkdtemp(pattern.data()) != nullptr);
-    path = pattern;
-  }
-  ~ReportFolder() { fs::remove_all(path); }
-  std::string content(const std::string& name) const {
-    std::ostringstream text;
-    text << std::ifstream(path / name, std::ios::binary).rdbuf();
-    return text.str();
-  }
-};
 
 bool is_there(const std::string& program) {
   return std::system(("command -v " + program + " > /dev/null 2>&1").c_str()) == 0;
@@ -40,7 +25,7 @@ const std::string small =
 
 TEST_CASE("golden: a report verifies, draws, and is the same page every time") {
   if (!is_there("gnuplot")) return void(std::printf("SKIPPED: gnuplot is not installed\n"));
-  const ReportFolder first, second;
+  const ScratchFolder first, second;
   const ProgramRun run = run_program(small + first.path.string());
   CAPTURE(run.output);
   REQUIRE(run.exit_code == 0);
@@ -57,7 +42,7 @@ TEST_CASE("golden: a report verifies, draws, and is the same page every time") {
 
 TEST_CASE("golden: the report on Qwen3.5-397B in seven packs stays under 2 MiB") {
   if (!is_there("gnuplot")) return void(std::printf("SKIPPED: gnuplot is not installed\n"));
-  const ReportFolder folder;
+  const ScratchFolder folder;
   REQUIRE(run_program("report qwen3.5-397b --no-verify -q -o " + folder.path.string()).exit_code == 0);
   const std::string html = folder.content("report.html");
   CHECK(html.size() < 2 * 1024 * 1024);
@@ -72,7 +57,7 @@ TEST_CASE("golden: the report on Qwen3.5-397B in seven packs stays under 2 MiB")
 TEST_CASE("golden: on paper the report on seven packs has less than 15 pages") {
   if (!is_there("gnuplot") || !is_there("chromium") || !is_there("pdfinfo"))
     return void(std::printf("SKIPPED: gnuplot, chromium or pdfinfo is not installed\n"));
-  const ReportFolder folder;
+  const ScratchFolder folder;
   REQUIRE(run_program("report qwen3.5-397b --no-verify -q -o " + folder.path.string()).exit_code == 0);
   const std::string print = "HOME=" + folder.path.string() +
                             " timeout 120 chromium --headless --no-sandbox --disable-gpu --print-to-pdf=" +
@@ -86,7 +71,7 @@ TEST_CASE("golden: on paper the report on seven packs has less than 15 pages") {
 }
 
 TEST_CASE("edge: without gnuplot the report is written with the page maps alone, with exit code 4") {
-  const ReportFolder folder;
+  const ScratchFolder folder;
   const ProgramRun run =
       run_program(small + folder.path.string() + " --no-verify --set \"name=it's mine\"", "PATH=/nowhere");
   CAPTURE(run.output);
@@ -101,7 +86,7 @@ TEST_CASE("edge: without gnuplot the report is written with the page maps alone,
 TEST_CASE("golden: Chromium opens the page from disk without an error or a request") {
   if (!is_there("gnuplot") || !is_there("chromium"))
     return void(std::printf("SKIPPED: gnuplot or chromium is not installed\n"));
-  const ReportFolder folder;
+  const ScratchFolder folder;
   REQUIRE(run_program(small + folder.path.string() + " --no-verify").exit_code == 0);
   const auto open = [&](const std::string& page) {
     const std::string log = (folder.path / "chromium.log").string();

@@ -12,24 +12,19 @@
 
 #include "simulator/trace_file.h"
 #include "tests/cli/run_program.h"
+#include "tests/scratch_folder.h"
 #include "test_paths.h"
 
 using namespace hybridkv;
 using testing::contains;
 using testing::ProgramRun;
 using testing::run_program;
+using testing::text_of;
 namespace fs = std::filesystem;
 
 namespace {
 
 const std::string invented = HYBRIDKV_TEST_DATA "/simulator/invented/";
-
-std::string text_of(const fs::path& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 /// The published rows without their fifth column, which --per-request does not write.
 std::string published(const fs::path& path) {

@@ -18,7 +18,7 @@
 
 #include "tests/cli/require_refused.h"
 #include "tests/cli/run_program.h"
-#include "tests/cli/scratch_folder.h"
+#include "tests/scratch_folder.h"
 #include "test_paths.h"
 
 using namespace hybridkv;
@@ -27,17 +27,11 @@ using testing::ProgramRun;
 using testing::require_refused;
 using testing::run_program;
 using testing::ScratchFolder;
+using testing::text_of;
 namespace fs = std::filesystem;
 using nlohmann::json;
 
 namespace {
-
-std::string text_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;

@@ -7,7 +7,7 @@
 #include "test_paths.h"
 #include "tests/cli/require_refused.h"
 #include "tests/cli/run_program.h"
-#include "tests/cli/scratch_folder.h"
+#include "tests/scratch_folder.h"
 
 using namespace hybridkv;
 using testing::contains;

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "layout/error.h"
-#include "tests/layout/scratch_folder.h"
+#include "tests/scratch_folder.h"
 
 using namespace hybridkv;
 using testing::ScratchFolder;
@@ -167,7 +167,7 @@ TEST_CASE("fault: a disk that gets full leaves the old file and nothing else") {
 
 TEST_CASE("edge: an input is recognised under another name, by link and by hard link") {
   const ScratchFolder folder;
-  const std::string trace = folder.file("trace", "text").string();
+  const std::string trace = folder.file("trace", "text");
   fs::create_symlink("trace", folder.path / "link");
   fs::create_hard_link(trace, folder.path / "hard");
   for (const char* name : {"trace", "./trace", "link", "hard"})

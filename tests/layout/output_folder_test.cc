@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "layout/error.h"
-#include "tests/layout/scratch_folder.h"
+#include "tests/scratch_folder.h"
 
 using namespace hybridkv;
 using testing::ScratchFolder;

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "layout/error.h"
-#include "tests/layout/scratch_folder.h"
+#include "tests/scratch_folder.h"
 
 using namespace hybridkv;
 using testing::ScratchFolder;

@@ -1,26 +1,21 @@
 #include "tests/report/plot_check.h"
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <limits>
-#include <sstream>
 
 #include "layout/error.h"
 #include "report/plot_files.h"
 #include "tests/report/plot_svg.h"
+#include "tests/scratch_folder.h"
 
 namespace hybridkv::testing {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 /// A value of the table by what its file says; not a number where there is none.
 double value_in(const Table& table, std::size_t row, const std::string& column) {
@@ -154,15 +149,12 @@ bool has_gnuplot() {
 }
 
 std::string drawn(const Plot& plot, const PictureSpec& picture) {
-  std::string pattern = (fs::temp_directory_path() / "hybridkv-XXXXXX").string();
-  REQUIRE(mkdtemp(pattern.data()) != nullptr);
-  const DrawnPlots made = draw_plots(std::span(&plot, 1), picture, pattern);
+  const ScratchFolder folder;
+  const DrawnPlots made = draw_plots(std::span(&plot, 1), picture, folder.path);
   CHECK(made.missing.empty());
-  std::ostringstream text;
-  text << std::ifstream(made.files.back(), std::ios::binary).rdbuf();
-  CHECK(text.str() == made.pictures.front());
-  fs::remove_all(pattern);
-  return text.str();
+  const std::string text = text_of(made.files.back());
+  CHECK(text == made.pictures.front());
+  return text;
 }
 
 void check_drawn(const Plot& plot) {

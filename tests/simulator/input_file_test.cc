@@ -12,7 +12,7 @@
 #include "layout/error.h"
 #include "simulator/byte_source.h"
 #include "simulator/line_reader.h"
-#include "tests/cli/scratch_folder.h"
+#include "tests/scratch_folder.h"
 
 using namespace hybridkv;
 using testing::ScratchFolder;

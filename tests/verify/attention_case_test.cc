@@ -10,7 +10,7 @@
 #include "attention/reference.h"
 #include "attention/unified.h"
 #include "layout/npy.h"
-#include "tests/layout/scratch_folder.h"
+#include "tests/scratch_folder.h"
 #include "tests/verify/plans.h"
 #include "verify/verify.h"
 #include "test_paths.h"

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "layout/error.h"
-#include "tests/layout/scratch_folder.h"
+#include "tests/scratch_folder.h"
 
 using namespace hybridkv;
 using testing::ScratchFolder;

@@ -1,11 +1,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include "attention/reference.h"
 #include "layout/npy.h"
+#include "tests/scratch_folder.h"
 #include "tests/verify/plans.h"
 #include "verify/attention_case.h"
 #include "verify/verify.h"
@@ -56,11 +56,9 @@ TEST_CASE("law: windows, chunks and latents verify under their own mask") {
 
 TEST_CASE("law: an exported window is read back with its mask and gives the same output") {
   const CachePlan plan = plan_of(AttentionKind::sliding_window, 300);
-  std::string pattern = (std::filesystem::temp_directory_path() / "hybridkv-XXXXXX").string();
-  REQUIRE(mkdtemp(pattern.data()) != nullptr);
-  const std::filesystem::path folder = pattern;
+  const testing::ScratchFolder folder;
   VerifySpec spec;
-  spec.export_folder = folder / "export";
+  spec.export_folder = folder.path / "export";
   CHECK(verify_plan(plan, spec).passed());
   const std::filesystem::path layer = spec.export_folder / "layer_1";
   const AttentionCase batch = load_attention_case(layer);
@@ -71,5 +69,4 @@ TEST_CASE("law: an exported window is read back with its mask and gives the same
   AttentionInputs unmasked = batch.inputs;
   unmasked.mask = {};
   CHECK(reference_attention(unmasked).out != again.out);
-  std::filesystem::remove_all(folder);
 }

@@ -1,16 +1,14 @@
 #include "cli/scenario_options.h"
 
-#include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sstream>
-#include <system_error>
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <initializer_list>
 #include <set>
+#include <span>
 #include <system_error>
 
 #include "cli/values.h"
@@ -168,6 +166,19 @@ void require_whole_question(const ScenarioFile& file, const ScenarioOptions& opt
                                missing.size() == 1 ? "is" : "are", example));
 }
 
+/// Lays what was typed over the file, each wins over what comes before it: --set, the flags of these keys, the flags of
+/// the command itself.
+void lay_over(ScenarioFile& file, const ScenarioOptions& options, std::span<const FlagKey> keys) {
+  for (const std::string& assignment : options.overrides) apply_override(file, assignment);
+  for (const FlagKey& flag : keys) {
+    const std::string& text = options.*flag.value;
+    if (text.empty()) continue;
+    const std::string value = std::string(flag.key) == "model" ? model_values(text) : list_value(flag.flag, text);
+    apply_override(file, flag.key, value, std::string(flag.flag) + " " + text);
+  }
+  for (const FlagValue& flag : options.flags) apply_override(file, flag.key, flag.value, flag.shown);
+}
+
 /// The largest number that was written, for what is too large for 64 bits.
 InputError located_overflow(const InputError& error, const Scenario& scenario) {
   if (!scenario.largest) return error;
@@ -225,14 +236,7 @@ std::vector<std::pair<std::string, std::string>> given_flags(const ScenarioOptio
 
 ScenarioFile scenario_file(const ScenarioOptions& options) {
   ScenarioFile file = load(options);
-  for (const std::string& assignment : options.overrides) apply_override(file, assignment);
-  for (const FlagKey& flag : flag_keys) {
-    const std::string& text = options.*flag.value;
-    if (text.empty()) continue;
-    const std::string value = std::string(flag.key) == "model" ? model_values(text) : list_value(flag.flag, text);
-    apply_override(file, flag.key, value, std::string(flag.flag) + " " + text);
-  }
-  for (const FlagValue& flag : options.flags) apply_override(file, flag.key, flag.value, flag.shown);
+  lay_over(file, options, flag_keys);
   if (options.scenario.empty() || file.is_model_alone) require_whole_question(file, options);
   return file;
 }
@@ -251,8 +255,7 @@ void show_notes(const std::vector<std::string>& notes) {
 
 Scenario read_simulate_section(const ScenarioOptions& options) {
   ScenarioFile file = parse_scenario("{}", "command line");
-  for (const std::string& assignment : options.overrides) apply_override(file, assignment);
-  for (const FlagValue& flag : options.flags) apply_override(file, flag.key, flag.value, flag.shown);
+  lay_over(file, options, {});
   return read_simulate_section(file);
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "layout/printable.h"
+
 namespace hybridkv {
 
 namespace {
@@ -13,20 +15,13 @@ constexpr std::size_t longest_excerpt = 200;
 
 bool begins_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }
 
-/// The line as it may be printed: no control characters, which could be commands to a terminal.
-std::string printable(std::string_view line) {
-  std::string shown;
-  for (char byte : line) shown += (byte >= 0 && byte < ' ' && byte != '\t') || byte == 0x7F ? '?' : byte;
-  return shown;
-}
-
-/// Blanks as wide as the characters before `column`; tabs stay tabs.
+/// Blanks as wide as the characters before `column`; a tab counts as one.
 std::string indent_to(std::string_view line, std::int64_t column) {
   std::string blanks;
   for (char byte : line) {
     if (!begins_character(byte)) continue;
     if (--column == 0) break;
-    blanks += byte == '\t' ? '\t' : ' ';
+    blanks += ' ';
   }
   return blanks;
 }

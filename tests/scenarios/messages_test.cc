@@ -158,7 +158,7 @@ TEST_CASE("edge: broken YAML") {
         "bad.yaml:1:9: broken YAML: illegal map value\n  model: a: b\n          ^");
   CHECK(reading_error("model: [1,\n") == "bad.yaml:2:1: broken YAML: end of sequence flow not found");
   CHECK(reading_error("model: x\n\tengine: 3\n") ==
-        "bad.yaml:2:1: broken YAML: illegal tab when looking for indentation\n  \tengine: 3\n  ^");
+        "bad.yaml:2:1: broken YAML: illegal tab when looking for indentation\n   engine: 3\n  ^");
   CHECK(reading_error("model: *nowhere\n") ==
         "bad.yaml:1:8: broken YAML: the referenced anchor is not defined\n  model: *nowhere\n         ^");
 }

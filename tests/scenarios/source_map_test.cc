@@ -13,13 +13,15 @@ std::shared_ptr<const SourceText> text_of(std::vector<std::string> lines) {
 }  // namespace
 
 TEST_CASE("edge: a place shows file, line, column and a caret under the character") {
-  const auto text = text_of({"a: 1", "\tb: 2", "é: ä", std::string(201, 'x'), "c: \x1b[31m"});
+  const auto text = text_of({"a: 1", "\tb: 2", "é: ä", std::string(201, 'x'), "c: \x1b[31m",
+                             "d: \u202eb"});
   CHECK(std::string(error_at({text, 1, 4}, "m").what()) == "f.yaml:1:4: m\n  a: 1\n     ^");
-  CHECK(std::string(error_at({text, 2, 5}, "m").what()) == "f.yaml:2:5: m\n  \tb: 2\n  \t   ^");
+  CHECK(std::string(error_at({text, 2, 5}, "m").what()) == "f.yaml:2:5: m\n   b: 2\n      ^");
   CHECK(std::string(error_at({text, 3, 4}, "m").what()) == "f.yaml:3:4: m\n  é: ä\n     ^");
   CHECK(std::string(error_at({text, 4, 9}, "m").what()) == "f.yaml:4:9: m");
-  CHECK(std::string(error_at({text, 5, 4}, "m").what()) == "f.yaml:5:4: m\n  c: ?[31m\n     ^");
-  CHECK(std::string(error_at({text, 6, 1}, "m").what()) == "f.yaml:6:1: m");
+  CHECK(std::string(error_at({text, 5, 4}, "m").what()) == "f.yaml:5:4: m\n  c:  [31m\n     ^");
+  CHECK(std::string(error_at({text, 6, 5}, "m").what()) == "f.yaml:6:5: m\n  d:  b\n      ^");
+  CHECK(std::string(error_at({text, 7, 1}, "m").what()) == "f.yaml:7:1: m");
   CHECK(std::string(error_at({text, 0, 0}, "m").what()) == "f.yaml: m");
 }
 

@@ -229,14 +229,18 @@ TEST_CASE("law: killed at ten random moments and resumed, the file is that of an
   arguments.insert(arguments.end(), {"--resume", "-o", file.string()});
   std::mt19937_64 random(6);
   int killed = 0;
-  for (int i = 0; i < 10; ++i) {
+  for (int i = 0; i < 100 && killed < 10; ++i) {
     const std::uintmax_t bytes = random() % (undisturbed.size() / 12);
-    killed += kill_when_grown(arguments, file, bytes, std::chrono::microseconds(random() % 3000));
+    const bool in_time = kill_when_grown(arguments, file, bytes, std::chrono::microseconds(random() % 3000));
     const std::string partial = text_of(file);
     REQUIRE(undisturbed.starts_with(partial));
+    const bool is_whole = partial.size() == undisturbed.size();
+    REQUIRE((in_time || is_whole));
+    // On a busy machine a kill may come behind the last row; then it begins anew.
+    if (is_whole) fs::remove(file);
+    else ++killed;
   }
   CHECK(killed == 10);
-  CHECK(text_of(file).size() < undisturbed.size());
   const ProgramRun last = run_program("sweep " + question + "--resume -o '" + file.string() + "'");
   CHECK(last.exit_code == 0);
   CHECK(text_of(file) == undisturbed);

@@ -114,6 +114,21 @@ TEST_CASE("fault: verify finds a planted fault with exit code 1, and nothing wit
   CHECK(contains(wrong.output, "was caught by block-tables"));
 }
 
+TEST_CASE("edge: the packs of the section verify are verified, unless --pack says others") {
+  const auto packs = [](const std::string& rest) {
+    const ProgramRun run = run_program("verify --model Qwen3.5-0.8B --memory 40MiB --max-model-len 100 --set "
+                                       "verify.requests=[30] --quiet --format json " + rest);
+    CAPTURE(run.output);
+    REQUIRE(run.exit_code == 0);
+    const auto report = nlohmann::json::parse(run.output);
+    std::vector<std::int64_t> found;
+    for (const auto& one : report.at("runs")) found.push_back(one.at("attention_pack_size"));
+    return found;
+  };
+  CHECK(packs("--set verify.pack_sizes=3") == std::vector<std::int64_t>{3});
+  CHECK(packs("--set verify.pack_sizes=3 --pack 1,6") == std::vector<std::int64_t>{1, 6});
+}
+
 TEST_CASE("fault: all faults planted in turn are caught, those without a place do not count, and the exit code is 0") {
   const ScratchFolder scratch;
   const std::string file = scratch.file(

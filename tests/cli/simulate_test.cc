@@ -158,6 +158,17 @@ TEST_CASE("edge: flags win over the scenario, and say so where they are wrong") 
   CHECK(wide.at("caches")[0].at("per_request")[0].at("num_chunks") == 2);
 }
 
+TEST_CASE("edge: a watermark admits fewer requests at a time, a threshold cuts prompts into more chunks") {
+  const std::string question =
+      "--block-size 16 --num-blocks 200 --prompt-tokens 800 --shared-prefix-tokens 16 --requests 8 --driver open-loop";
+  const nlohmann::json plain = json_of(question).at("caches")[0];
+  CHECK(plain.at("max_running") == 4);
+  CHECK(plain.at("per_request")[0].at("num_chunks") == 1);
+  CHECK(json_of(question + " --set simulate.watermark=0.5").at("caches")[0].at("max_running") == 2);
+  const nlohmann::json cut = json_of(question + " --set simulate.long_prefill_threshold_tokens=100").at("caches")[0];
+  CHECK(cut.at("per_request")[0].at("num_chunks") == 8);
+}
+
 TEST_CASE("edge: bad values of the section simulate have their place") {
   const auto refused = [](const std::string& arguments, const char* message) {
     CAPTURE(arguments);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -282,6 +283,19 @@ TEST_CASE("edge: a file of another sweep, shard or program is not continued") {
   require_refused("sweep " + small_sweep + " --resume", "--resume continues a file; name it with -o FILE");
 }
 
+TEST_CASE("fault: a file that another sweep is writing is left to it") {
+  const ScratchFolder folder;
+  const fs::path file = folder.path / "rows.jsonl";
+  const std::string whole = swept(small_sweep, file);
+  const int other = ::open(file.c_str(), O_RDWR | O_CLOEXEC);
+  REQUIRE(other >= 0);
+  REQUIRE(::flock(other, LOCK_EX | LOCK_NB) == 0);
+  require_refused("sweep " + small_sweep + " --resume -o '" + file.string() + "'", "another sweep is writing it");
+  CHECK(text_of(file) == whole);
+  ::close(other);
+  CHECK(swept(small_sweep + " --resume", file) == whole);
+}
+
 TEST_CASE("law: shards put together are the bytes of one run, in any order") {
   const ScratchFolder folder;
   for (const std::string ending : {".jsonl", ".csv"}) {
@@ -328,6 +342,13 @@ TEST_CASE("edge: shards that are missing, unfinished, doubled or of another swee
   require_refused("merge " + first + " " + second + " -o " + out, "2.jsonl:48: the last line is torn");
   fs::resize_file(second, whole_second.rfind('\n', whole_second.size() - 2) + 1);
   require_refused("merge " + first + " " + second + " -o " + out, "point 95 of 0 to 95 is in none of the 2 files");
+  const std::vector<std::string> rows = lines_of(whole_second);
+  std::ofstream(second) << rows[0] << '\n' << rows[0] << '\n';
+  require_refused("merge " + first + " " + second + " -o " + out,
+                  "2.jsonl:2: point 1 after point 1; rows stand in their order");
+  std::ofstream(second) << rows[0] << '\n' << rows[1] << '\n' << rows[0] << '\n';
+  require_refused("merge " + first + " " + second + " -o " + out,
+                  "2.jsonl:3: point 1 after point 3; rows stand in their order");
   require_refused("merge " + first + " " + path("nowhere") + " -o " + out, "nowhere: cannot be read: No such file");
   require_refused("merge " HYBRIDKV_SOURCE_DIR "/README.md", "README.md:1: is no row of a sweep");
   CHECK(!fs::exists(out));

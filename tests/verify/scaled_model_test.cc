@@ -29,6 +29,8 @@ TEST_CASE("edge: the latent keeps its two parts, a window its span over several 
     return *scaled_model(testing::small_hybrid(ShortConvSpec{64, 3}, DType::bf16, layer), 16).layers[1].attention;
   };
   CHECK(attention({AttentionKind::mla, 32, 1, 576, 512, 0}) == AttentionSpec{AttentionKind::mla, 2, 1, 36, 32, 0});
+  // As large as its values, it has no rotated channels, and gets none.
+  CHECK(attention({AttentionKind::mla, 32, 1, 512, 512, 0}) == AttentionSpec{AttentionKind::mla, 2, 1, 32, 32, 0});
   CHECK(attention({AttentionKind::sliding_window, 8, 8, 128, 128, 4096}) ==
         AttentionSpec{AttentionKind::sliding_window, 1, 1, 8, 8, 16});
 }

@@ -60,7 +60,7 @@ TEST_CASE("golden: on paper the report on seven packs has less than 15 pages") {
   const ScratchFolder folder;
   REQUIRE(run_program("report qwen3.5-397b --no-verify -q -o " + folder.path.string()).exit_code == 0);
   const std::string print = "HOME=" + folder.path.string() +
-                            " timeout 120 chromium --headless --no-sandbox --disable-gpu --print-to-pdf=" +
+                            " timeout 600 chromium --headless --no-sandbox --disable-gpu --print-to-pdf=" +
                             (folder.path / "report.pdf").string() + " file://" + (folder.path / "report.html").string() +
                             " > /dev/null 2>&1 && pdfinfo " + (folder.path / "report.pdf").string() +
                             " | sed -n 's/^Pages: *//p' > " + (folder.path / "pages").string();
@@ -91,7 +91,7 @@ TEST_CASE("golden: Chromium opens the page from disk without an error or a reque
   const auto open = [&](const std::string& page) {
     const std::string log = (folder.path / "chromium.log").string();
     const std::string command = "HOME=" + folder.path.string() +
-                                " timeout 120 chromium --headless --no-sandbox --disable-gpu "
+                                " timeout 600 chromium --headless --no-sandbox --disable-gpu "
                                 "--enable-logging=stderr --dump-dom file://" +
                                 (folder.path / page).string() + " > " + (folder.path / "dom.html").string() + " 2> " +
                                 log;

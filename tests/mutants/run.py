@@ -2,8 +2,8 @@
 """Runs the mutants of mutants.json: changes of one line each that some test or `verify` must notice.
 
 Every change is compiled into one scratch build, behind a switch: an expression FROM becomes
-(hybridkv_mutant(N) ? (TO) : (FROM)), a statement an if of both. So the tree is built once, and running a mutant is
-running the tests with HYBRIDKV_MUTANT=N in the environment. The user's tree is only read.
+(hybridkv_mutant(N) ? (TO) : (FROM)), a statement (...;) or a block ({ ... }) an if of both. So the tree is built once,
+and running a mutant is running the tests with HYBRIDKV_MUTANT=N in the environment. The user's tree is only read.
 
 A mutant is killed by the first step that fails, twice in a row: the tests of its file and of those listed as "tests",
 all tests of its room, then `verify` and `verify --forward` of a small model. Every step has to pass without a mutant
@@ -92,6 +92,8 @@ def problems_of(mutants, tree):
             problems.append(f"{mutant['id']}: found {found} times in {mutant['file']}: {mutant['from']}")
         if mutant["from"] == mutant["to"] or "\n" in mutant["from"]:
             problems.append(f"{mutant['id']}: is no change of one line")
+        problems += [f"{mutant['id']}: brackets that do not match: {text}" for text in (mutant["from"], mutant["to"])
+                     if any(text.count(left) != text.count(right) for left, right in ("()", "[]", "{}"))]
         if not mutant["id"].startswith(room_of(mutant) + "-"):
             problems.append(f"{mutant['id']}: begins with another room than {mutant['file']}")
         problems += [f"{mutant['id']}: no such test: {path.relative_to(tree)}"
@@ -103,7 +105,7 @@ def switched(text, mutants):
     """The text of a file with all of its mutants behind switches."""
     for mutant in sorted(mutants, key=lambda m: text.index(m["from"]), reverse=True):
         before, number, after = mutant["from"], mutant["number"], mutant["to"]
-        if before.endswith(";"):
+        if before.endswith(";") or before.startswith("{"):
             both = f"{{ if (hybridkv_mutant({number})) {{ {after} }} else {{ {before} }} }}"
         else:
             both = f"(hybridkv_mutant({number}) ? ({after}) : ({before}))"

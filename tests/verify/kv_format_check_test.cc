@@ -8,7 +8,7 @@
 
 #include "attention/reference.h"
 #include "layout/npy.h"
-#include "tests/layout/scratch_folder.h"
+#include "tests/scratch_folder.h"
 #include "tests/verify/plans.h"
 #include "verify/attention_case.h"
 #include "verify/plant.h"

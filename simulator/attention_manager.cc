@@ -107,12 +107,16 @@ void AttentionManager::add_first(const RequestBlocks& request, std::int64_t hit,
     demand[alike.arena] += alike.groups * (ceil_div(tokens, alike.block) - hit / alike.block);
 }
 
-void AttentionManager::add_next(const RequestBlocks& request, std::int64_t tokens,
+bool AttentionManager::add_next(const RequestBlocks& request, std::int64_t tokens,
                                 std::span<std::int64_t> demand) const {
+  bool any = false;
   for (const Alike& alike : alike_) {
     const std::int64_t kept = std::ssize(request.attention[alike.first]) - (shares_tail(request, alike.block) ? 1 : 0);
-    demand[alike.arena] += alike.groups * (ceil_div(tokens, alike.block) - kept);
+    const std::int64_t blocks = ceil_div(tokens, alike.block) - kept;
+    demand[alike.arena] += alike.groups * blocks;
+    any = any || blocks > 0;
   }
+  return any;
 }
 
 void AttentionManager::hold(const RequestBlocks& request) {

@@ -39,8 +39,8 @@ class AttentionManager {
   /// behind a hit of `hit` tokens; a block in which the hit ends is taken anew.
   void add_first(const RequestBlocks& request, std::int64_t hit, std::int64_t tokens,
                  std::span<std::int64_t> demand) const;
-  /// Adds to `demand` (by arena) the blocks that a running request takes so that `tokens` tokens have room.
-  void add_next(const RequestBlocks& request, std::int64_t tokens, std::span<std::int64_t> demand) const;
+  /// Adds to `demand` (by arena) the blocks that a running request takes so that `tokens` tokens have room. Any?
+  bool add_next(const RequestBlocks& request, std::int64_t tokens, std::span<std::int64_t> demand) const;
 
   /// Holds the blocks that were found.
   void hold(const RequestBlocks& request);

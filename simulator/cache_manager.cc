@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <utility>
 
 #include "simulator/prefill_chunk.h"
 
@@ -49,16 +49,11 @@ void CacheManager::end_step() {
   copied_.clear();
 }
 
-std::int64_t CacheManager::evictions() const {
-  std::int64_t evictions = 0;
-  for (const BlockPool& pool : pools_) evictions += pool.stats().evictions;
-  return evictions;
-}
-
-bool CacheManager::has_room() const {
+bool CacheManager::fits() {
+  bool fits = true;
   for (std::size_t arena = 0; arena < pools_.size(); ++arena)
-    if (!pools_[arena].has_room(demand_[arena])) return false;
-  return true;
+    fits = pools_[arena].has_room(std::exchange(demand_[arena], 0)) && fits;
+  return fits;
 }
 
 PrefixHit CacheManager::look_up(RequestBlocks& request, const CachedPrompt& prompt) {
@@ -81,12 +76,12 @@ bool CacheManager::admit(RequestBlocks& request, const CachedPrompt& prompt, con
                          std::int64_t chunk, bool keep_watermark) {
   if (states_.made_in_step(request, step_)) return false;
   for (std::size_t arena = 0; arena < pools_.size(); ++arena)
-    demand_[arena] = keep_watermark ? geometry_.watermark_blocks(static_cast<std::int64_t>(arena)) : 0;
+    demand_[arena] = keep_watermark ? geometry_.watermark_blocks(static_cast<std::int64_t>(arena)) : std::int64_t{0};
   demand_.front() += geometry_.extra_blocks_per_request;
   // What the whole prompt needs is never less than what its first chunk needs.
   attention_.add_first(request, hit.tokens, prompt.tokens, demand_);
   states_.add_first(request, hit.tokens, prompt.tokens, demand_);
-  if (!has_room()) return false;
+  if (!fits()) return false;
 
   attention_.hold(request);
   states_.hold(request);
@@ -94,7 +89,8 @@ bool CacheManager::admit(RequestBlocks& request, const CachedPrompt& prompt, con
   request.published_states = hit.tokens / geometry_.state_block();
   request.state_tail_shared = hit.tokens % geometry_.state_block() != 0;
   const std::int64_t branch = branch_checkpoint(geometry_, hit.tokens, hit.uncached_common);
-  grow_and_publish(request, prompt, hit.tokens + chunk, true, branch);
+  grow(request, hit.tokens + chunk, true);
+  publish(request, prompt, hit.tokens + chunk, branch);
   return true;
 }
 
@@ -102,16 +98,18 @@ bool CacheManager::advance(RequestBlocks& request, const CachedPrompt& prompt, s
                            std::int64_t chunk, std::int64_t branch) {
   states_.drop_passed(request, computed);
   attention_.give_back_passed(request, computed);
-  std::fill(demand_.begin(), demand_.end(), 0);
-  attention_.add_next(request, computed + chunk, demand_);
-  states_.add_next(request, computed + chunk, demand_);
-  if (!has_room()) return false;
-  grow_and_publish(request, prompt, computed + chunk, false, branch);
+  const bool takes_attention = attention_.add_next(request, computed + chunk, demand_);
+  const bool takes_states = states_.add_next(request, computed + chunk, demand_);
+  // Most decoded tokens stay within the blocks there are.
+  if (takes_attention || takes_states) {
+    if (!fits()) return false;
+    grow(request, computed + chunk, false);
+  }
+  publish(request, prompt, computed + chunk, branch);
   return true;
 }
 
-void CacheManager::grow_and_publish(RequestBlocks& request, const CachedPrompt& prompt, std::int64_t end,
-                                    bool first_chunk, std::int64_t branch) {
+void CacheManager::grow(RequestBlocks& request, std::int64_t end, bool first_chunk) {
   const std::size_t sources = copied_.size();
   attention_.grow(request, end, copied_);
   copied_attention_ += static_cast<std::int64_t>(copied_.size() - sources);
@@ -119,6 +117,9 @@ void CacheManager::grow_and_publish(RequestBlocks& request, const CachedPrompt& 
   if (first_chunk)
     for (std::int64_t i = 0; i < geometry_.extra_blocks_per_request; ++i)
       request.extras.push_back(pools_.front().take(BlockKind::extra));
+}
+
+void CacheManager::publish(RequestBlocks& request, const CachedPrompt& prompt, std::int64_t end, std::int64_t branch) {
   if (!geometry_.caches_prefixes()) return;
   attention_.publish(request, prompt.keys, end, partial_tail_end(geometry_, prompt.tokens), step_);
   states_.publish(request, prompt.keys, end,

@@ -43,7 +43,12 @@ class CacheManager {
   /// (arena) Block ids mean something only inside their arena.
   std::span<const BlockPool> pools() const { return pools_; }
   const BlockPool& pool(std::int64_t arena = 0) const { return pools_[static_cast<std::size_t>(arena)]; }
-  std::int64_t evictions() const;  ///< so far, over all arenas
+  /// So far, over all arenas.
+  std::int64_t evictions() const {
+    std::int64_t evictions = pools_.front().stats().evictions;
+    for (std::size_t arena = 1; arena < pools_.size(); ++arena) evictions += pools_[arena].stats().evictions;
+    return evictions;
+  }
 
   void begin_step() { ++step_; }
   /// Lets go of the blocks that were copied in this step.
@@ -83,18 +88,18 @@ class CacheManager {
  private:
   friend struct CachePeek;
 
-  void grow_and_publish(RequestBlocks& request, const CachedPrompt& prompt, std::int64_t end, bool first_chunk,
-                        std::int64_t branch);
+  void grow(RequestBlocks& request, std::int64_t end, bool first_chunk);
+  void publish(RequestBlocks& request, const CachedPrompt& prompt, std::int64_t end, std::int64_t branch);
 
-  // Has every arena room for what demand_ says?
-  bool has_room() const;
+  // Has every arena room for what demand_ says? Leaves it at 0.
+  bool fits();
 
   CacheGeometry geometry_;
   std::vector<BlockPool> pools_;  // (arena)
   AttentionManager attention_;
   StateManager states_;
   std::vector<BlockCopy> copied_;  // of this step; the sources are held until it ends
-  std::vector<std::int64_t> demand_;  // (arena) blocks, of the request under way
+  std::vector<std::int64_t> demand_;  // (arena) blocks wanted by the request under way, else 0
   std::int64_t step_ = 0;
   std::int64_t copied_states_ = 0;
   std::int64_t copied_attention_ = 0;

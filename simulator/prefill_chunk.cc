@@ -17,7 +17,7 @@ std::int64_t partial_tail_end(const CacheGeometry& geometry, std::int64_t prompt
 }
 
 std::int64_t partial_checkpoint(const CacheGeometry& geometry, std::int64_t prompt) {
-  if (geometry.state_groups == 0 || !geometry.caches_prefixes()) return 0;
+  if (!geometry.has_partial_tails() || !geometry.has_state_blocks()) return 0;
   const std::int64_t end = partial_tail_end(geometry, prompt);
   return geometry.drafter_drops_block ? std::max<std::int64_t>(0, end - geometry.match_unit()) : end;
 }

@@ -9,7 +9,7 @@ namespace hybridkv {
 
 Scheduler::Scheduler(const CacheGeometry& geometry, bool prefill_only,
                      std::function<void(const RequestRecord&)> on_end)
-    : cache_(geometry), prefill_only_(prefill_only), on_end_(std::move(on_end)) {}
+    : cache_(geometry), unit_(geometry.match_unit()), prefill_only_(prefill_only), on_end_(std::move(on_end)) {}
 
 std::unique_ptr<ActiveRequest> Scheduler::fresh_request() {
   if (ended_.empty()) {
@@ -30,7 +30,7 @@ void Scheduler::submit(const TraceRequest& traced, std::span<const TokenRun> pro
                      .input_length = traced.input_length,
                      .output_length = traced.output_length,
                      .arrival_seconds = traced.arrival_seconds};
-  prefix_keys(prompt, cache_.geometry().match_unit(), request->keys);
+  prefix_keys(prompt, unit_, request->keys);
   request->generated_chain = extend_chain(prompt.back().chain, ~static_cast<std::uint64_t>(traced.index),
                                           traced.input_length);
   request->known_tokens = request->prefill_tokens = traced.input_length;
@@ -40,9 +40,8 @@ void Scheduler::submit(const TraceRequest& traced, std::span<const TokenRun> pro
 }
 
 void Scheduler::extend_keys(ActiveRequest& request) const {
-  const std::int64_t unit = cache_.geometry().match_unit();
-  for (auto units = static_cast<std::int64_t>(request.keys.size()) + 1; units * unit <= request.known_tokens; ++units)
-    request.keys.push_back(prefix_key(request.generated_chain, units * unit));
+  for (auto units = static_cast<std::int64_t>(request.keys.size()) + 1; units * unit_ <= request.known_tokens; ++units)
+    request.keys.push_back(prefix_key(request.generated_chain, units * unit_));
 }
 
 StepWork Scheduler::schedule(double now) {

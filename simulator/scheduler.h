@@ -83,6 +83,7 @@ class Scheduler {
   std::unique_ptr<ActiveRequest> fresh_request();
 
   CacheManager cache_;
+  std::int64_t unit_;  // tokens of a match unit
   bool prefill_only_;
   std::function<void(const RequestRecord&)> on_end_;
   std::vector<std::unique_ptr<ActiveRequest>> running_;

@@ -58,10 +58,12 @@ void StateManager::add_first(const RequestBlocks& request, std::int64_t hit, std
   for (std::size_t arena = 0; arena < groups_in_.size(); ++arena) demand[arena] += groups_in_[arena] * states;
 }
 
-void StateManager::add_next(const RequestBlocks& request, std::int64_t tokens, std::span<std::int64_t> demand) const {
-  if (request.states.empty() || geometry_.mode == CacheMode::none) return;
+bool StateManager::add_next(const RequestBlocks& request, std::int64_t tokens, std::span<std::int64_t> demand) const {
+  if (request.states.empty() || geometry_.mode == CacheMode::none) return false;
   const std::int64_t states = needed_next(request, tokens);
+  if (states == 0) return false;
   for (std::size_t arena = 0; arena < groups_in_.size(); ++arena) demand[arena] += groups_in_[arena] * states;
+  return true;
 }
 
 void StateManager::hold(const RequestBlocks& request) {
@@ -97,8 +99,10 @@ std::int64_t StateManager::needed_next(const RequestBlocks& request, std::int64_
 }
 
 void StateManager::drop_passed(RequestBlocks& request, std::int64_t computed) {
-  if (geometry_.mode == CacheMode::none || computed == 0) return;
+  if (request.states.empty() || geometry_.mode == CacheMode::none || computed == 0) return;
   const std::int64_t running = (computed - 1) / block_;
+  // All groups hold states of the same positions.
+  if (request.states.front().live.front().index >= running) return;
   for (std::size_t group = 0; group < request.states.size(); ++group) {
     StateTable& table = request.states[group];
     std::size_t passed = 0;

@@ -35,8 +35,8 @@ class StateManager {
   /// at `tokens` tokens behind a hit of `hit` tokens.
   void add_first(const RequestBlocks& request, std::int64_t hit, std::int64_t tokens,
                  std::span<std::int64_t> demand) const;
-  /// Adds to `demand` (by arena) the blocks to take for a later chunk that ends at `tokens` tokens.
-  void add_next(const RequestBlocks& request, std::int64_t tokens, std::span<std::int64_t> demand) const;
+  /// Adds to `demand` (by arena) the blocks to take for a later chunk that ends at `tokens` tokens. Any?
+  bool add_next(const RequestBlocks& request, std::int64_t tokens, std::span<std::int64_t> demand) const;
 
   /// Holds the states that were found, and marks them as used.
   void hold(const RequestBlocks& request);

@@ -34,12 +34,15 @@ Outcome run_checked(const CacheGeometry& geometry, const DriverSpec& driver, con
 
 }  // namespace
 
-TEST_CASE("law: the cache is sound after every step of 1500 random workloads") {
+namespace {
+
+/// Runs 1500 random workloads, each on a geometry that `random` rolls.
+void check_workloads(CacheGeometry (&random)(Dice&)) {
   std::int64_t hits = 0, preemptions = 0, copies = 0, evictions = 0, refused = 0, stalled = 0, checkpoints = 0;
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {
     CAPTURE(seed);
     Dice dice(seed);
-    const CacheGeometry geometry = random_geometry(dice);
+    const CacheGeometry geometry = random(dice);
     const DriverSpec driver = random_driver(dice);
     const TraceBatch batch = random_batch(dice, 12, 40, 12);
     const Outcome outcome = run_checked(geometry, driver, batch);
@@ -62,6 +65,12 @@ TEST_CASE("law: the cache is sound after every step of 1500 random workloads") {
   // The workloads reach every corner they are meant for.
   CHECK(std::min({hits, preemptions, copies, evictions, refused, stalled, checkpoints}) > 100);
 }
+
+}  // namespace
+
+TEST_CASE("law: the cache is sound after every step of 1500 random workloads") { check_workloads(random_geometry); }
+
+TEST_CASE("law: so it is with several arenas and blocks of unequal size") { check_workloads(random_arenas); }
 
 TEST_CASE("law: the same requests give the same numbers however they are cut into batches") {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {

@@ -55,6 +55,26 @@ TEST_CASE("golden: a chunk gives back all before it when it begins") {
   CHECK(held_at({MaskKind::chunked_local, 6}, 12) == 1);
 }
 
+TEST_CASE("golden: a window gives back blocks of its own group's size, to that group's arena") {
+  const KeyMask window{MaskKind::sliding_window, 6};
+  CacheGeometry geometry = geometry_with({window, window});
+  geometry.attention_block_sizes = {4, 2};
+  geometry.more_arenas = {50};
+  geometry.attention_arenas = {0, 1};
+  CacheManager cache(geometry);
+  RequestBlocks blocks = cache.make_request();
+  const CachedPrompt prompt{{}, 1};
+  cache.begin_step();
+  REQUIRE(cache.admit(blocks, prompt, {}, 1, false));
+  for (std::int64_t token = 1; token <= 9; ++token) REQUIRE(cache.advance(blocks, prompt, token, 1, 0));
+  // Token 9 sees 4 to 9: one block of 4 and two blocks of 2 have gone back.
+  CHECK(cache.pool(0).num_held() == 3 - 1);
+  CHECK(cache.pool(1).num_held() == 5 - 2);
+  cache.release(blocks);
+  CHECK(cache.pool(0).num_held() == 0);
+  CHECK(cache.pool(1).num_held() == 0);
+}
+
 TEST_CASE("law: a full mask gives back nothing") { CHECK(held_at({}, 23) == 6); }
 
 TEST_CASE("law: with windows the cache is sound at every step, and prefixes are found behind them") {

@@ -101,6 +101,8 @@ void check(const Distribution& d, const char* field) {
                                                               d.most));
   check(d.most <= std::int64_t{1} << 40, field, fmt::format("most is {}, above 2^40", d.most));
   check(std::isfinite(d.a) && std::isfinite(d.b) && d.a >= 0 && d.b >= 0, field, "its parameters are numbers >= 0");
+  // 0 times the infinity that a wide tail draws is no number.
+  check(d.kind != Distribution::Kind::lognormal || d.a > 0, field, "the median of a lognormal must be above 0");
   check(d.kind != Distribution::Kind::uniform || d.a <= d.b, field, fmt::format("{} .. {} is no range", d.a, d.b));
 }
 
@@ -120,7 +122,9 @@ void validate(const SyntheticTraceSpec& spec) {
   at_least(spec.chat_weight, 0, "chat_weight");
   at_least(spec.agent_weight, 0, "agent_weight");
   at_least(spec.retrieval_weight, 0, "retrieval_weight");
-  check(spec.chat_weight + spec.agent_weight + spec.retrieval_weight > 0, "chat_weight", "all weights are 0");
+  const double weights = spec.chat_weight + spec.agent_weight + spec.retrieval_weight;
+  check(weights > 0, "chat_weight", "all weights are 0");
+  check(std::isfinite(weights), "chat_weight", "the sum of the weights is too large for a number");
   at_least(static_cast<double>(spec.num_system_prompts), 1, "num_system_prompts");
   at_least(static_cast<double>(spec.num_documents), 1, "num_documents");
   at_least(spec.popularity_skew, 0, "popularity_skew");

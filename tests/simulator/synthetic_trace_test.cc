@@ -138,6 +138,32 @@ TEST_CASE("edge: unusable specs are refused with the field") {
   CHECK(field({.chat_pause_seconds = 1e300}) == "trace.chat_pause_seconds");
 }
 
+TEST_CASE("regression: weights and tails that come to no number are refused") {
+  const auto refusal = [](const SyntheticTraceSpec& spec) -> std::string {
+    try {
+      SyntheticTrace trace(spec);
+    } catch (const SpecError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const Distribution nothing{Distribution::Kind::lognormal, 0, 1e308};
+  CHECK(refusal({.num_requests = 10, .user_tokens = nothing}) ==
+        "trace.user_tokens: the median of a lognormal must be above 0");
+  CHECK(refusal({.num_requests = 10, .chat_weight = 1e308, .agent_weight = 1e308}) ==
+        "trace.chat_weight: the sum of the weights is too large for a number");
+
+  // The widest tail around the smallest median is all least and most.
+  SyntheticTraceSpec spec{.num_requests = 200, .user_tokens = {Distribution::Kind::lognormal, 5e-324, 1e308, 2, 9}};
+  spec.chat_turns = {Distribution::Kind::constant, 1};
+  spec.agent_weight = spec.retrieval_weight = 0;
+  spec.system_tokens = {Distribution::Kind::constant, 1};
+  SyntheticTrace trace(spec);
+  for (TraceBatch batch; trace.next(batch);)
+    for (const TraceRequest& request : batch.requests)
+      CHECK((request.input_length == 3 || request.input_length == 10));
+}
+
 TEST_CASE("regression: a tail of the documents is cut at the longest prompt before it is made") {
   // The median is 3, but every tenth question or so asks for more documents than any memory holds.
   SyntheticTraceSpec spec{.num_requests = 300, .chat_weight = 0, .agent_weight = 0, .max_prompt_tokens = 4096};

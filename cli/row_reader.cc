@@ -14,7 +14,7 @@ namespace hybridkv {
 
 namespace {
 
-constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+constexpr std::size_t piece_bytes = std::size_t{1} << 16;
 constexpr std::size_t longest_row_bytes = std::size_t{64} << 20;
 
 }  // namespace

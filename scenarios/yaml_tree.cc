@@ -284,8 +284,14 @@ FileText file_problem(int error) {
 }
 
 FileText read_stream(std::FILE* file) {
-  std::string text(largest_file_bytes + 1, '\0');
-  text.resize(std::fread(text.data(), 1, text.size(), file));
+  constexpr std::size_t piece_bytes = std::size_t{1} << 16;
+  std::string text;
+  for (std::size_t held = 0, count = 0; held <= largest_file_bytes; held += count) {
+    text.resize(held + piece_bytes);
+    count = std::fread(text.data() + held, 1, piece_bytes, file);
+    text.resize(held + count);
+    if (count == 0) break;
+  }
   if (std::ferror(file) != 0) return file_problem(errno);
   if (text.size() > largest_file_bytes) return {"", "is larger than 16 MiB"};
   return {std::move(text), ""};

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 
 namespace hybridkv::fuzz {
 
@@ -30,6 +31,8 @@ std::string_view Input::text(std::size_t length) {
   rest_.remove_prefix(taken.size());
   return taken;
 }
+
+std::size_t choice_of(std::string_view input) { return std::hash<std::string_view>()(input); }
 
 std::vector<std::string> lines(std::string_view text) {
   std::vector<std::string> all;

@@ -48,6 +48,9 @@ class Input {
   std::string_view rest_;
 };
 
+/// A number that hangs on every byte of the input, for what is checked one of several ways a time.
+std::size_t choice_of(std::string_view input);
+
 /// The lines of a text, without their ends.
 std::vector<std::string> lines(std::string_view text);
 

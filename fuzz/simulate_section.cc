@@ -13,10 +13,17 @@ namespace {
 
 constexpr std::int64_t most_requests = 12;
 
+/// Fewer shared texts, each of which is drawn before the first request; what is out of range stays so.
+void shorten(std::int64_t& num_texts) {
+  if (num_texts <= 10'000'000) num_texts = std::min<std::int64_t>(num_texts, 100);
+}
+
 void replay(const SimulateRequest& request, std::int64_t state_groups) {
   TraceSpec spec = request.trace;
   if (!spec.file.empty()) return;  // files have a fuzzer of their own
   spec.max_requests = std::min(spec.max_requests.value_or(most_requests), most_requests);
+  shorten(spec.synthetic.num_documents);
+  shorten(spec.synthetic.num_system_prompts);
   const CacheGeometry geometry = with_settings(
       {.block_size_tokens = 64, .num_blocks = 50, .attention_groups = 1, .state_groups = state_groups}, request);
   const auto trace = open_trace(spec);

@@ -18,9 +18,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::array names{"q.npy",          "k_new.npy",      "v_new.npy",        "kv_cache.npy",     "block_table.npy",
-                           "query_lens.npy", "seq_lens.npy",   "context_lens.npy", "slot_mapping.npy", "sinks.npy",
-                           "case.json"};
+constexpr std::array names{"q.npy",           "k_new.npy",      "v_new.npy",    "kv_cache.npy",
+                           "block_table.npy", "query_lens.npy", "seq_lens.npy", "context_lens.npy",
+                           "slot_mapping.npy", "sinks.npy",     "case.json"};
 constexpr std::size_t num_needed = 7;
 
 /// A folder that lives as long as the process.

@@ -21,8 +21,8 @@ inline void require(bool holds, const char* what) {
 /// Notes a refusal: it has to say something.
 void refused(const Error& error);
 
-/// Runs one thing that the program does with its input; true where it was not refused. Anything but an Error leaves this
-/// function and is a finding, as are reports of the sanitizers, a run of more than 10 seconds, and more than 512 MiB.
+/// Runs one thing that the program does with its input; true where it was not refused. Anything but an Error leaves
+/// this function and is a finding, as are reports of the sanitizers, a run of more than 10 seconds, and more than 512 MiB.
 template <class Work>
 bool accepts(const Work& work) {
   try {

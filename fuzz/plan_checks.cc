@@ -48,7 +48,7 @@ void check_plans(const Scenario& scenario, std::size_t choice) {
   switch (choice % 4) {
     case 0: require(!render_plan(plans, format).empty(), "a plan without a text"); return;
     case 1: check_explanation(plans, format); return;
-    case 2: require(plan_set_from_json(to_json(plans)) == plans, "the JSON of a plan reads back as another one"); return;
+    case 2: require(plan_set_from_json(to_json(plans)) == plans, "the JSON of a plan reads back otherwise"); return;
     default:
       require(!nlohmann::ordered_json::parse(json_text(to_json(plans)), nullptr, false).is_discarded(),
               "the text of a plan's JSON is no JSON");

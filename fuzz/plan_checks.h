@@ -8,7 +8,8 @@
 namespace hybridkv::fuzz {
 
 /// Plans the scenario where that is cheap and checks one thing that `plan` and `explain` make of it, which one by
-/// `choice`: a text can be written, or the JSON of the plans reads back as the same plans. Throws what the planner throws.
+/// `choice`: a text can be written, or the JSON of the plans reads back as the same plans. Throws what the planner
+/// throws.
 void check_plans(const Scenario& scenario, std::size_t choice);
 
 /// Reads a scenario as `plan` and `sweep` do; checks its plans and those of one point of its sweep, which by `choice`.

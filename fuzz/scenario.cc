@@ -7,6 +7,7 @@ using namespace hybridkv;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = fuzz::Input(data, size).rest();
-  fuzz::accepts([&] { fuzz::check_scenario(parse_scenario(text, "fuzz.yaml", "no-such-folder"), fuzz::choice_of(text)); });
+  const std::size_t choice = fuzz::choice_of(text);
+  fuzz::accepts([&] { fuzz::check_scenario(parse_scenario(text, "fuzz.yaml", "no-such-folder"), choice); });
   return 0;
 }

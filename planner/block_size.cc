@@ -15,12 +15,12 @@ constexpr std::int64_t default_block_tokens = 16;
 constexpr const char* block_source = "vLLM HybridAttentionMambaModelConfig; packs: vLLM PR 35703";
 
 /// C, mode all: every multiple of B is a checkpoint, so B is a multiple of the chunk of the scan.
-std::int64_t checkpoint_unit(const BlockSizeInputs& inputs, std::int64_t grain, const EngineSpec& engine,
+std::int64_t checkpoint_unit(std::optional<std::int64_t> scan_chunk, std::int64_t grain, const EngineSpec& engine,
                              const DerivationLog& log) {
-  const std::int64_t chunk = engine.mamba_block_size_tokens.value_or(inputs.scan_chunk_tokens.value_or(1));
+  const std::int64_t chunk = engine.mamba_block_size_tokens.value_or(scan_chunk.value_or(1));
   const std::int64_t unit = checked_lcm(chunk, grain);
   const char* chunk_name = engine.mamba_block_size_tokens ? "user mamba block"
-                           : inputs.scan_chunk_tokens     ? "scan chunk"
+                           : scan_chunk                   ? "scan chunk"
                                                           : "scan chunk (the family fixes none)";
   log.add([&] {
     return Decision{{"C", unit, "tokens"},
@@ -53,6 +53,21 @@ std::int64_t alignment_grain(const EngineSpec& engine, const DerivationLog& log)
   return grain;
 }
 
+std::int64_t state_grid(std::optional<std::int64_t> scan_chunk, std::int64_t grain, const EngineSpec& engine,
+                        const DerivationLog& log) {
+  if (engine.cache_mode == CacheMode::none) return grain;
+  if (engine.cache_mode == CacheMode::all) return checkpoint_unit(scan_chunk, grain, engine, log);
+  const std::int64_t asked = engine.mamba_block_size_tokens.value_or(grain);
+  const std::int64_t grid = checked_lcm(asked, grain);
+  log.add([&] {
+    return Decision{{"C", grid, "tokens"},
+                    engine.mamba_block_size_tokens ? "C = lcm(user mamba block, A)" : "C = A: a chunk ends on any block",
+                    {{engine.mamba_block_size_tokens ? "user mamba block" : "A", asked, "tokens"}, {"A", grain, "tokens"}},
+                    "separate or small pages, modelled"};
+  });
+  return grid;
+}
+
 std::int64_t attention_block_size(const BlockSizeInputs& inputs, const EngineSpec& engine, const DerivationLog& log) {
   const std::int64_t grain = alignment_grain(engine, log);
   const auto decide = [&](std::int64_t block, std::string rule, std::vector<Term> terms) {
@@ -64,7 +79,7 @@ std::int64_t attention_block_size(const BlockSizeInputs& inputs, const EngineSpe
   if (inputs.state_bytes == 0) return decide(grain, "B = A: the model keeps no state", {{"A", grain, "tokens"}});
 
   const bool every_boundary = engine.cache_mode == CacheMode::all;
-  const std::int64_t unit = every_boundary ? checkpoint_unit(inputs, grain, engine, log) : grain;
+  const std::int64_t unit = every_boundary ? checkpoint_unit(inputs.scan_chunk_tokens, grain, engine, log) : grain;
   const Term unit_term{every_boundary ? "C" : "A", unit, "tokens"};
   const std::int64_t page_per_token = Checked(inputs.pack_size) * inputs.bytes_per_token;
   if (page_per_token == 0) return decide(unit, "B = " + unit_term.symbol + ": the model has no attention", {unit_term});

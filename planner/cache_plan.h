@@ -5,92 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "attention/attention_spec.h"
-#include "attention/kv_format.h"
-#include "attention/kv_view.h"
-#include "layout/dtype.h"
 #include "layout/layout.h"
-#include "mamba/state_spec.h"
+#include "planner/arrangement.h"
 #include "planner/derivation.h"
-#include "planner/engine_spec.h"
 
 namespace hybridkv {
-
-/// What one rank keeps of an attention layer, as its backend sees it.
-struct AttentionGeometry {
-  AttentionKind kind = AttentionKind::full;
-  DType dtype = DType::bf16;       ///< uint8 where a format with scales is kept as bytes
-  std::optional<KvFormat> format;  ///< set: head sizes and channels of the view count bytes, scales included
-  BackendForm form = BackendForm::paged;
-  PhysicalOrder order = PhysicalOrder::nhd;
-  std::int64_t query_heads = 0;    ///< of this rank; 0 where the model file does not say
-  std::int64_t kv_heads = 0;       ///< of this rank
-  std::int64_t head_size_k = 0;    ///< elements; mla: the whole latent
-  std::int64_t head_size_v = 0;    ///< elements
-  std::int64_t window_tokens = 0;  ///< sliding_window and chunked_local only
-  bool operator==(const AttentionGeometry&) const = default;
-};
-
-/// Layers that cache the same thing in the same way.
-/// Invariant: exactly one of `attention` and `state` is set.
-struct SpecPlan {
-  std::int64_t id = 0;                        ///< position in CachePlan::specs
-  std::string kind;                           ///< "full_attention", "gdn", "mamba2", "sliding_window", …
-  bool draft = false;                         ///< layers of a draft model, numbered from 0 in a list of their own
-  bool auxiliary = false;                     ///< one layer that is a group of its own and does not size the groups
-  std::vector<std::int64_t> layers;           ///< layer numbers in the model, ascending; MTP layers go on counting
-  std::int64_t layers_per_page = 1;           ///< N for attention, 1 for recurrent layers
-  std::int64_t num_pages = 0;                 ///< packs or recurrent layers: ceil(layers / layers_per_page)
-  std::int64_t block_size_tokens = 0;         ///< B; recurrent in mode none: the longest max_model_len
-  std::int64_t kernel_block_size_tokens = 0;  ///< b; recurrent: the block
-  std::int64_t unpadded_page_bytes = 0;       ///< N * B * a1, or M
-  double padding_percent = 0;                 ///< 100 (P - unpadded) / unpadded
-  std::int64_t bytes_per_token = 0;           ///< a1, of one layer; 0 for recurrent layers
-  std::optional<AttentionGeometry> attention;
-  std::optional<StateSpec> state;
-  bool operator==(const SpecPlan&) const = default;
-};
-
-/// How derivations call a spec: "spec 0 (gdn)".
-inline std::string spec_label(const SpecPlan& spec) { return "spec " + std::to_string(spec.id) + " (" + spec.kind + ")"; }
-
-/// Layers that share one block table; the j-th page of every group lies in pool j.
-struct GroupPlan {
-  std::int64_t spec = 0;                          ///< SpecPlan::id
-  std::vector<std::vector<std::int64_t>> pages;   ///< per pool position, the layers of that page in pack order
-  std::int64_t padding_slots = 0;                 ///< pool positions this group leaves empty
-  bool operator==(const GroupPlan&) const = default;
-
-  /// All layers of the group in pool order.
-  std::vector<std::int64_t> layers() const {
-    std::vector<std::int64_t> flat;
-    for (const auto& page : pages) flat.insert(flat.end(), page.begin(), page.end());
-    return flat;
-  }
-};
-
-/// One layer of one spec.
-struct LayerRef {
-  std::int64_t spec = 0;
-  std::int64_t layer = 0;
-  bool operator==(const LayerRef&) const = default;
-};
-
-/// One allocation: num_blocks pages, shared by one page of every group.
-struct PoolPlan {
-  std::int64_t bytes = 0;           ///< num_blocks * page_bytes
-  std::int64_t page_bytes = 0;      ///< P
-  std::vector<LayerRef> shared_by;  ///< in the order of the groups
-  bool operator==(const PoolPlan&) const = default;
-};
-
-/// Memory beside the pages: per block (an indexer) or per request (a ring).
-struct ExtraPlan {
-  std::string what;
-  std::int64_t bytes_per_block = 0;     ///< added to every block id, outside the page
-  std::int64_t blocks_per_request = 0;  ///< block ids added to every request
-  bool operator==(const ExtraPlan&) const = default;
-};
 
 /// What fits at one maximal length.
 struct CapacityPlan {
@@ -169,6 +88,9 @@ struct ViewPlan {
   std::int64_t pool = 0;
   DType dtype = DType::fp32;
   Layout layout;          ///< elements of `dtype` from the first byte of the pool
+  LaneId lane;            ///< whose pieces it lies in
+  std::int64_t piece = 0; ///< which of the ids of a table entry its block axis counts
+  std::int64_t first_element = 0;  ///< of a tensor that lies in several pieces: its element at which this one begins
   bool operator==(const ViewPlan&) const = default;
 };
 
@@ -188,22 +110,12 @@ struct Warning {
   bool operator==(const Warning&) const = default;
 };
 
-/// The whole layout of one model under one engine setting and one pack size. Immutable once made.
-struct CachePlan {
-  std::int64_t attention_pack_size = 1;  ///< N
-  CacheMode cache_mode = CacheMode::none;
-  std::int64_t speculative_tokens = 0;   ///< s
-  std::int64_t max_num_batched_tokens = 0;  ///< tokens of one step; bounds what a sliding window holds
-  std::vector<SpecPlan> specs;
-  std::int64_t page_bytes = 0;           ///< P, of every pool
-  std::vector<GroupPlan> groups;
-  std::vector<PoolPlan> pools;           ///< as many as a full group has pages
-  std::vector<ExtraPlan> extras;
-  std::int64_t num_blocks = 0;           ///< per pool, null block 0 included
-  std::int64_t usable_blocks = 0;        ///< num_blocks - 1
+/// The whole layout of one model under one engine setting and one pack size: an arrangement, and what follows from it.
+/// Immutable once made.
+struct CachePlan : Arrangement {
   std::vector<CapacityPlan> capacity;    ///< one per limits.max_model_lens
-  std::int64_t max_fitting_tokens = 0;   ///< longest request that usable_blocks can hold; at most largest_tokens
-  std::int64_t max_running_requests = 0; ///< requests of one token that usable_blocks can hold
+  std::int64_t max_fitting_tokens = 0;   ///< longest request that the usable ids can hold; at most largest_tokens
+  std::int64_t max_running_requests = 0; ///< requests of one token that the usable ids can hold
   std::int64_t max_running_requests_by_states = 0;  ///< the same counting recurrent blocks alone; 0 without any
   std::int64_t one_token_request_bytes = 0;
   PrefixPlan prefix;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "layout/checked.h"
 
@@ -11,9 +12,9 @@ namespace hybridkv {
 
 namespace {
 
-std::int64_t ideal_request_bytes(const CachePlan& plan, std::int64_t tokens) {
+std::int64_t ideal_request_bytes(const Arrangement& arrangement, std::int64_t tokens) {
   Checked bytes = 0;
-  for (const SpecPlan& spec : plan.specs) {
+  for (const SpecPlan& spec : arrangement.specs) {
     const auto layers = static_cast<std::int64_t>(spec.layers.size());
     if (spec.state) {
       bytes += Checked(layers) * spec.state->bytes;
@@ -26,14 +27,38 @@ std::int64_t ideal_request_bytes(const CachePlan& plan, std::int64_t tokens) {
   return bytes;
 }
 
-/// num_blocks // groups * smallest block: what engines up to 0.20 print.
-std::int64_t tokens_by_floor(const CachePlan& plan, std::int64_t max_model_len) {
-  std::int64_t smallest = std::numeric_limits<std::int64_t>::max();
-  for (const SpecPlan& spec : plan.specs) {
-    const bool whole_sequence = spec.state && plan.cache_mode == CacheMode::none;
-    smallest = std::min(smallest, whole_sequence ? max_model_len : spec.block_size_tokens);
+/// num_blocks // groups * smallest block: what engines up to 0.20 print. Of several arenas the one that gives fewest tokens,
+/// those of states alone not counted where there are others.
+std::int64_t tokens_by_floor(const Arrangement& arrangement, std::int64_t max_model_len) {
+  std::optional<std::int64_t> fewest;
+  for (const bool states : {false, true}) {
+    for (std::size_t arena = 0; arena < arrangement.arenas.size(); ++arena) {
+      std::int64_t smallest = std::numeric_limits<std::int64_t>::max(), groups = 0;
+      bool only_states = true;
+      for (const GroupPlan& group : arrangement.groups) {
+        if (group.arena.index() != arena) continue;
+        const SpecPlan& spec = arrangement.spec_of(group);
+        ++groups;
+        only_states = only_states && spec.state;
+        const bool whole_sequence = spec.state && arrangement.cache_mode == CacheMode::none;
+        smallest = std::min(smallest, whole_sequence ? max_model_len : spec.block_size_tokens);
+      }
+      if (only_states != states) continue;
+      const std::int64_t tokens = Checked(arrangement.arenas[arena].num_ids / groups) * smallest;
+      fewest = std::min(fewest.value_or(tokens), tokens);
+    }
+    if (fewest) break;
   }
-  return Checked(plan.num_blocks / static_cast<std::int64_t>(plan.groups.size())) * smallest;
+  return fewest.value_or(0);
+}
+
+/// How many such requests the ids hold, the scarcest arena deciding.
+double concurrency(const Arrangement& arrangement, const Demand& demand, std::int64_t (*ids)(const ArenaPlan&)) {
+  double most = std::numeric_limits<double>::infinity();
+  for (std::size_t arena = 0; arena < demand.ids.size(); ++arena)
+    if (demand.ids[arena] > 0)
+      most = std::min(most, static_cast<double>(ids(arrangement.arenas[arena])) / static_cast<double>(demand.ids[arena]));
+  return most;
 }
 
 /// int(num_blocks / ids * length), in the double arithmetic of the engines so that their print is met exactly.
@@ -47,30 +72,19 @@ std::int64_t tokens_by_concurrency(double max_concurrency, std::int64_t max_mode
 
 }  // namespace
 
-std::int64_t blocks_in_memory(std::int64_t memory_bytes, std::int64_t page_bytes, std::int64_t num_pools,
-                              std::int64_t extra_bytes_per_block) {
-  if (extra_bytes_per_block == 0) return memory_bytes / page_bytes / num_pools;
-  return memory_bytes / (Checked(num_pools) * page_bytes + extra_bytes_per_block);
-}
-
-std::int64_t bytes_per_block_id(const CachePlan& plan) {
-  Checked bytes = Checked(static_cast<std::int64_t>(plan.pools.size())) * plan.page_bytes;
-  for (const ExtraPlan& extra : plan.extras) bytes += extra.bytes_per_block;
-  return bytes;
-}
-
-CapacityPlan capacity_at(const CachePlan& plan, std::int64_t max_model_len, TokenRule rule) {
+CapacityPlan capacity_at(const Arrangement& arrangement, std::int64_t max_model_len, TokenRule rule) {
   CapacityPlan capacity;
+  const Demand demand = request_demand(arrangement, max_model_len);
   capacity.max_model_len = max_model_len;
-  capacity.blocks_per_request = request_block_ids(plan, max_model_len);
-  capacity.bytes_per_request = Checked(capacity.blocks_per_request) * bytes_per_block_id(plan);
-  capacity.ideal_bytes_per_request = ideal_request_bytes(plan, max_model_len);
-  capacity.fits = plan.num_blocks >= capacity.blocks_per_request;
-  const auto ids = static_cast<double>(capacity.blocks_per_request);
-  capacity.max_concurrency = static_cast<double>(plan.num_blocks) / ids;
-  capacity.usable_concurrency = static_cast<double>(plan.usable_blocks) / ids;
+  capacity.blocks_per_request = demand.total();
+  capacity.bytes_per_request = bytes_of(arrangement, demand);
+  capacity.ideal_bytes_per_request = ideal_request_bytes(arrangement, max_model_len);
+  capacity.fits = fits_as_engines_check(arrangement, demand);
+  capacity.max_concurrency = concurrency(arrangement, demand, [](const ArenaPlan& arena) { return arena.num_ids; });
+  capacity.usable_concurrency =
+      concurrency(arrangement, demand, [](const ArenaPlan& arena) { return arena.usable_ids(); });
   capacity.kv_cache_tokens_by_concurrency = tokens_by_concurrency(capacity.max_concurrency, max_model_len);
-  capacity.kv_cache_tokens_by_floor = tokens_by_floor(plan, max_model_len);
+  capacity.kv_cache_tokens_by_floor = tokens_by_floor(arrangement, max_model_len);
   capacity.kv_cache_tokens =
       rule == TokenRule::floor ? capacity.kv_cache_tokens_by_floor : capacity.kv_cache_tokens_by_concurrency;
   return capacity;
@@ -82,14 +96,41 @@ double over_ideal_percent(const CapacityPlan& capacity) {
   return 100.0 * (static_cast<double>(capacity.bytes_per_request) - ideal) / ideal;
 }
 
-std::int64_t longest_request(const CachePlan& plan, std::int64_t blocks) {
+std::int64_t running_requests(const Arrangement& arrangement, const Demand& demand) {
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  for (std::size_t arena = 0; arena < demand.ids.size(); ++arena) {
+    if (demand.ids[arena] > 0) most = std::min(most, arrangement.arenas[arena].usable_ids() / demand.ids[arena]);
+  }
+  return most;
+}
+
+std::int64_t longest_request(const Arrangement& arrangement, double requests) {
   std::int64_t fits = 0;
   std::int64_t too_long = largest_tokens + 1;
+  Demand demand = request_demand(arrangement, 1);
+  const auto holds = [&](std::int64_t tokens) {
+    std::fill(demand.ids.begin(), demand.ids.end(), 0);
+    add_request(arrangement, tokens, demand);
+    for (std::size_t arena = 0; arena < demand.ids.size(); ++arena) {
+      const std::int64_t usable = arrangement.arenas[arena].usable_ids();
+      const std::int64_t share =
+          requests == 1 ? usable : static_cast<std::int64_t>(static_cast<double>(usable) / requests);
+      if (demand.ids[arena] > share) return false;
+    }
+    return true;
+  };
   while (too_long - fits > 1) {
     const std::int64_t middle = fits + (too_long - fits) / 2;
-    (request_block_ids(plan, middle) <= blocks ? fits : too_long) = middle;
+    (holds(middle) ? fits : too_long) = middle;
   }
   return fits;
+}
+
+std::int64_t running_by_states(const Arrangement& arrangement) {
+  Demand demand{std::vector<std::int64_t>(arrangement.arenas.size(), 0)};
+  for (const GroupPlan& group : arrangement.groups)
+    if (arrangement.spec_of(group).state) demand.ids[group.arena.index()] += group_ids(arrangement, group, 1);
+  return demand.total() == 0 ? 0 : running_requests(arrangement, demand);
 }
 
 }  // namespace hybridkv

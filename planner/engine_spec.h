@@ -9,6 +9,7 @@
 #include "attention/kv_format.h"
 #include "attention/kv_view.h"
 #include "layout/dtype.h"
+#include "planner/strategy.h"
 
 namespace hybridkv {
 
@@ -44,6 +45,9 @@ struct EngineSpec {
   std::optional<KvFormat> kv_format;                    ///< a format with scales in place of kv_dtype
   std::optional<DType> conv_dtype;                      ///< default: model dtype
   std::optional<DType> ssm_dtype;                       ///< default: the family's (kda: fp32), the model's own, else model dtype
+  Strategy strategy = Strategy::packed_attention;
+  std::optional<double> state_memory_ratio;             ///< dual_pool: states take ratio / (1 + ratio) of the memory; default 0.9
+  std::optional<std::int64_t> state_requests;           ///< dual_pool: states of so many requests instead of a ratio
   CacheMode cache_mode = CacheMode::none;
   std::int64_t attention_pack_size = 1;                 ///< N, full-attention layers per page, >= 1
   std::optional<std::int64_t> block_size_tokens;        ///< user block size: a floor and the rounding unit

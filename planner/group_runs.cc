@@ -30,14 +30,14 @@ std::string PlanRun::numbers() const {
   return count == 1 ? fmt::format("{}", first) : fmt::format("{}-{}", first, first + count - 1);
 }
 
-std::vector<PlanRun> group_runs(const CachePlan& plan) {
+std::vector<PlanRun> group_runs(const Arrangement& plan) {
   return runs_of(plan.groups, [](const GroupPlan& a, const GroupPlan& b) {
     return a.spec == b.spec && a.padding_slots == b.padding_slots && a.pages.size() == b.pages.size() &&
            a.layers().size() == b.layers().size();
   });
 }
 
-std::vector<PlanRun> pool_runs(const CachePlan& plan) {
+std::vector<PlanRun> pool_runs(const Arrangement& plan) {
   return runs_of(plan.pools, [&](const PoolPlan& a, const PoolPlan& b) {
     return a.bytes == b.bytes && a.shared_by.size() == b.shared_by.size() &&
            layers_of_specs(a, plan.specs.size()) == layers_of_specs(b, plan.specs.size());

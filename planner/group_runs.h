@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/cache_plan.h"
+#include "planner/arrangement.h"
 
 namespace hybridkv {
 
@@ -18,9 +18,9 @@ struct PlanRun {
 };
 
 /// Runs of groups of one spec with equally many pages and layers.
-std::vector<PlanRun> group_runs(const CachePlan& plan);
+std::vector<PlanRun> group_runs(const Arrangement& plan);
 
 /// Runs of pools that as many layers of each spec share.
-std::vector<PlanRun> pool_runs(const CachePlan& plan);
+std::vector<PlanRun> pool_runs(const Arrangement& plan);
 
 }  // namespace hybridkv

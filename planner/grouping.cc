@@ -32,12 +32,12 @@ std::int64_t pages_per_group(std::span<const SpecPlan> specs, const DerivationLo
 }
 
 std::vector<GroupPlan> make_groups(std::span<const SpecPlan> specs, std::int64_t pages_per_group,
-                                   const DerivationLog& log) {
+                                   std::int64_t page_bytes, const DerivationLog& log) {
   std::vector<GroupPlan> groups;
   for (const SpecPlan& spec : specs) {
     const std::int64_t num_groups = ceil_div(spec.num_pages, pages_per_group);
     for (std::int64_t group = 0; group < num_groups; ++group) {
-      GroupPlan plan{spec.id, {}, 0};
+      GroupPlan plan{.spec = spec.id, .ids_per_entry = ceil_div(spec.unpadded_page_bytes, page_bytes)};
       for (std::int64_t page = group; page < spec.num_pages; page += num_groups) {
         const std::int64_t first = page * spec.layers_per_page;
         const std::int64_t last =
@@ -53,6 +53,13 @@ std::vector<GroupPlan> make_groups(std::span<const SpecPlan> specs, std::int64_t
                       {{"pages", spec.num_pages, ""}, {"g", pages_per_group, ""}},
                       "vLLM get_kv_cache_groups"};
     });
+    if (spec.unpadded_page_bytes > page_bytes)
+      log.add([&] {
+        return Decision{{"ids of an entry of " + spec_label(spec), ceil_div(spec.unpadded_page_bytes, page_bytes), "ids"},
+                        "ids = ceil(unpadded / P): a state lies in several pages",
+                        {{"unpadded", spec.unpadded_page_bytes, "bytes"}, {"P", page_bytes, "bytes"}},
+                        "small pages, modelled"};
+      });
   }
   return groups;
 }

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "planner/cache_plan.h"
+#include "planner/arrangement.h"
 #include "planner/derivation.h"
 
 namespace hybridkv {
@@ -13,9 +13,10 @@ namespace hybridkv {
 /// the fewest, else the fewest; auxiliary specs do not count. Source: vLLM get_kv_cache_groups.
 std::int64_t pages_per_group(std::span<const SpecPlan> specs, const DerivationLog& log);
 
-/// The groups of all specs in their order: each spec makes ceil(pages / g), group i takes pages i, i + groups, …
+/// The groups of all specs in their order, in arena 0: each spec makes ceil(pages / g), group i takes pages i, i + groups, …
+/// What is larger than a page of `page_bytes` takes several ids of each entry.
 std::vector<GroupPlan> make_groups(std::span<const SpecPlan> specs, std::int64_t pages_per_group,
-                                   const DerivationLog& log);
+                                   std::int64_t page_bytes, const DerivationLog& log);
 
 /// The pools with who shares them: pool j holds the j-th page of every group.
 std::vector<PoolPlan> make_pools(std::span<const GroupPlan> groups, std::int64_t pages_per_group,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "layout/checked.h"
 #include "layout/divisors.h"
@@ -27,13 +28,13 @@ std::optional<std::int64_t> model_scan_chunk(const ModelSpec& model) {
 /// Attention whose pages and blocks are sized together; hidden states follow the page that comes out.
 bool takes_part(const SpecPlan& spec) { return spec.attention && !spec.auxiliary; }
 
-BlockSizeInputs block_inputs(const CachePlan& plan, const ModelSpec& model, const EngineSpec& engine) {
+BlockSizeInputs block_inputs(std::span<const SpecPlan> specs, const ModelSpec& model, const EngineSpec& engine) {
   BlockSizeInputs inputs;
   inputs.pack_size = engine.attention_pack_size;
   inputs.scan_chunk_tokens = model_scan_chunk(model);
   const auto num_layers = static_cast<std::int64_t>(model.layers.size());
   std::int64_t of_helpers = 0;  // drafts and MTP layers of their own kind
-  for (const SpecPlan& spec : plan.specs) {
+  for (const SpecPlan& spec : specs) {
     if (spec.auxiliary) continue;
     if (spec.state) inputs.state_bytes = std::max(inputs.state_bytes, spec.state->bytes);
     const bool own = !spec.draft && spec.layers.front() < num_layers;
@@ -46,20 +47,20 @@ BlockSizeInputs block_inputs(const CachePlan& plan, const ModelSpec& model, cons
 
 std::string of_spec(const SpecPlan& spec) { return "of " + spec_label(spec); }
 
-/// B for attention and for states that are kept for prefixes; a state of mode none is the whole request.
-void set_blocks(CachePlan& plan, std::int64_t block, const EngineSpec& engine, std::int64_t longest) {
-  for (SpecPlan& spec : plan.specs) {
+/// B for attention, the checkpoint grid for states that are kept for prefixes; a state of mode none is the whole request.
+void set_blocks(SizedPages& sized, const BlockSizes& blocks, const EngineSpec& engine, std::int64_t longest) {
+  for (SpecPlan& spec : sized.specs) {
     if (spec.attention && spec.auxiliary) continue;
     const bool whole_sequence = spec.state && engine.cache_mode == CacheMode::none;
-    spec.block_size_tokens = whole_sequence ? longest : block;
+    spec.block_size_tokens = whole_sequence ? longest : spec.state ? blocks.state : blocks.attention;
     if (spec.attention)
       spec.unpadded_page_bytes = Checked(spec.layers_per_page) * spec.block_size_tokens * spec.bytes_per_token;
   }
 }
 
 /// Attention whose page divides the largest one takes so many more tokens a block.
-void grow_blocks(CachePlan& plan, std::int64_t block, std::int64_t largest_page, const DerivationLog& log) {
-  for (SpecPlan& spec : plan.specs) {
+void grow_blocks(SizedPages& sized, std::int64_t block, std::int64_t largest_page, const DerivationLog& log) {
+  for (SpecPlan& spec : sized.specs) {
     if (!takes_part(spec) || largest_page % spec.unpadded_page_bytes != 0) continue;
     const std::int64_t ratio = largest_page / spec.unpadded_page_bytes;
     if (ratio == 1) continue;
@@ -77,9 +78,9 @@ void grow_blocks(CachePlan& plan, std::int64_t block, std::int64_t largest_page,
   }
 }
 
-void set_kernel_blocks(CachePlan& plan, std::int64_t block, const EngineSpec& engine, const DerivationLog& log) {
+void set_kernel_blocks(SizedPages& sized, std::int64_t block, const EngineSpec& engine, const DerivationLog& log) {
   std::optional<std::int64_t> of_block;
-  for (SpecPlan& spec : plan.specs) {
+  for (SpecPlan& spec : sized.specs) {
     if (spec.state) {
       spec.kernel_block_size_tokens = spec.block_size_tokens;
     } else if (takes_part(spec) && spec.block_size_tokens == block) {
@@ -113,17 +114,20 @@ void size_auxiliary(SpecPlan& spec, std::int64_t block, std::int64_t page_bytes,
 }
 
 /// Blocks that are B, or the whole sequence of a state that is kept for no prefix.
-void derive_plain_blocks(const CachePlan& plan, std::int64_t block, const EngineSpec& engine, const DerivationLog& log) {
-  for (const SpecPlan& spec : plan.specs) {
+void derive_plain_blocks(const SizedPages& sized, const BlockSizes& blocks, const EngineSpec& engine,
+                         const DerivationLog& log) {
+  for (const SpecPlan& spec : sized.specs) {
     const bool whole_sequence = spec.state && engine.cache_mode == CacheMode::none;
-    const bool plain = whole_sequence || spec.state || (takes_part(spec) && spec.block_size_tokens == block);
+    const bool plain = whole_sequence || spec.state || (takes_part(spec) && spec.block_size_tokens == blocks.attention);
+    const bool own_grid = spec.state && !whole_sequence && blocks.state != blocks.attention;
     const Term own{"block", spec.block_size_tokens, "tokens"};
     if (plain)
       log.add([&] {
         return Decision{{"block " + of_spec(spec), spec.block_size_tokens, "tokens"},
                         whole_sequence ? "block = longest length: a state of mode none is that of the whole request"
+                        : own_grid     ? "block = C: a checkpoint is kept at its multiples"
                                        : "block = B",
-                        {{whole_sequence ? "longest length" : "B", spec.block_size_tokens, "tokens"}},
+                        {{whole_sequence ? "longest length" : own_grid ? "C" : "B", spec.block_size_tokens, "tokens"}},
                         block_rule_source};
       });
     if (spec.state || spec.auxiliary)
@@ -139,48 +143,104 @@ void derive_plain_blocks(const CachePlan& plan, std::int64_t block, const Engine
   }
 }
 
-Decision page_decision(const CachePlan& plan, const EngineSpec& engine) {
+Decision page_decision(const SizedPages& sized, StatePages states, const EngineSpec& engine) {
   std::vector<Term> pages;
-  for (const SpecPlan& spec : plan.specs)
-    if (!(spec.attention && spec.auxiliary))
-      pages.push_back({(spec.state ? "M " : "N * block * a1 ") + of_spec(spec), spec.unpadded_page_bytes, "bytes"});
+  for (const SpecPlan& spec : sized.specs) {
+    if (spec.attention && spec.auxiliary) continue;
+    if (spec.state && states == StatePages::split) continue;
+    pages.push_back({(spec.state ? "M " : "N * block * a1 ") + of_spec(spec), spec.unpadded_page_bytes, "bytes"});
+  }
   if (engine.page_alignment_bytes > 1) pages.push_back({"alignment", engine.page_alignment_bytes, "bytes"});
-  return {{"P", plan.page_bytes, "bytes"},
-          engine.page_alignment_bytes > 1
-              ? "P = the largest unpadded page, rounded up to the alignment; every other page is padded to it"
-              : "P = the largest unpadded page; every other page is padded to it",
+  const std::string what = states == StatePages::split ? "P = the largest page of attention" : "P = the largest unpadded page";
+  return {{"P", sized.page_bytes, "bytes"},
+          what + (engine.page_alignment_bytes > 1
+                      ? ", rounded up to the alignment; every other page is padded to it"
+                      : "; every other page is padded to it"),
           std::move(pages),
-          "vLLM HybridAttentionMambaModelConfig; packs: vLLM PR 35703"};
+          states == StatePages::split ? "small pages, modelled"
+                                      : "vLLM HybridAttentionMambaModelConfig; packs: vLLM PR 35703"};
+}
+
+bool sizes_the_page(const SpecPlan& spec, StatePages states) {
+  return states == StatePages::padded || (spec.attention && !spec.auxiliary);
+}
+
+/// Pieces of P bytes that one page of the spec takes.
+std::int64_t pieces(const SpecPlan& spec, std::int64_t page_bytes) { return ceil_div(spec.unpadded_page_bytes, page_bytes); }
+
+void set_padding(SizedPages& sized, const DerivationLog& log) {
+  for (SpecPlan& spec : sized.specs) {
+    const std::int64_t ids = pieces(spec, sized.page_bytes);
+    const std::int64_t room = Checked(ids) * sized.page_bytes;
+    spec.padding_percent =
+        100.0 * static_cast<double>(room - spec.unpadded_page_bytes) / static_cast<double>(spec.unpadded_page_bytes);
+    log.add([&] {
+      std::vector<Term> inputs{{"P", sized.page_bytes, "bytes"}, {"unpadded", spec.unpadded_page_bytes, "bytes"}};
+      if (ids > 1) inputs.insert(inputs.begin(), {"ids of an entry", ids, ""});
+      return Decision{{"padding " + of_spec(spec), spec.padding_percent, "%"},
+                      ids > 1 ? "padding = 100 * (ids of an entry * P - unpadded) / unpadded"
+                              : "padding = 100 * (P - unpadded) / unpadded",
+                      std::move(inputs), block_rule_source};
+    });
+  }
 }
 
 }  // namespace
 
-void size_pages(CachePlan& plan, const ModelSpec& model, const EngineSpec& engine, const LimitsSpec& limits,
-                const DerivationLog& log) {
-  const std::int64_t block = attention_block_size(block_inputs(plan, model, engine), engine, log);
+std::int64_t uniform_block_size(std::span<const SpecPlan> specs, const ModelSpec& model, const EngineSpec& engine,
+                                const DerivationLog& log) {
+  const std::int64_t block = attention_block_size(block_inputs(specs, model, engine), engine, log);
   if (block > largest_tokens)
     throw SpecError("engine.block_size_tokens",
                     fmt::format("the block comes to {} tokens, more than the {} that any length may have; take smaller "
                                 "states, a smaller block or a larger attention_pack_size", block, largest_tokens));
-  set_blocks(plan, block, engine, *std::max_element(limits.max_model_lens.begin(), limits.max_model_lens.end()));
-  for (const SpecPlan& spec : plan.specs) plan.page_bytes = std::max(plan.page_bytes, spec.unpadded_page_bytes);
-  grow_blocks(plan, block, plan.page_bytes, log);
-  set_kernel_blocks(plan, block, engine, log);
-  plan.page_bytes = round_up(plan.page_bytes, engine.page_alignment_bytes);
-  log.add([&] { return page_decision(plan, engine); });
-  for (SpecPlan& spec : plan.specs)
-    if (spec.attention && spec.auxiliary) size_auxiliary(spec, block, plan.page_bytes, log);
-  derive_plain_blocks(plan, block, engine, log);
-  for (SpecPlan& spec : plan.specs) {
-    const std::int64_t padding = plan.page_bytes - spec.unpadded_page_bytes;
-    spec.padding_percent = 100.0 * static_cast<double>(padding) / static_cast<double>(spec.unpadded_page_bytes);
-    log.add([&] {
-      return Decision{{"padding " + of_spec(spec), spec.padding_percent, "%"},
-                      "padding = 100 * (P - unpadded) / unpadded",
-                      {{"P", plan.page_bytes, "bytes"}, {"unpadded", spec.unpadded_page_bytes, "bytes"}},
-                      "vLLM HybridAttentionMambaModelConfig"};
-    });
-  }
+  return block;
+}
+
+BlockSizes free_block_sizes(const ModelSpec& model, const EngineSpec& engine, const DerivationLog& log) {
+  BlockSizes blocks;
+  blocks.attention = alignment_grain(engine, log);
+  log.add([&] {
+    return Decision{{"B", blocks.attention, "tokens"}, "B = A: no page has to hold a state",
+                    {{"A", blocks.attention, "tokens"}}, "separate or small pages, modelled"};
+  });
+  blocks.state = state_grid(model_scan_chunk(model), blocks.attention, engine, log);
+  return blocks;
+}
+
+SizedPages size_pages(std::vector<SpecPlan> specs, const BlockSizes& blocks, StatePages states, const EngineSpec& engine,
+                      const LimitsSpec& limits, const DerivationLog& log) {
+  SizedPages sized{std::move(specs), 0};
+  set_blocks(sized, blocks, engine, *std::max_element(limits.max_model_lens.begin(), limits.max_model_lens.end()));
+  for (const SpecPlan& spec : sized.specs)
+    if (sizes_the_page(spec, states)) sized.page_bytes = std::max(sized.page_bytes, spec.unpadded_page_bytes);
+  grow_blocks(sized, blocks.attention, sized.page_bytes, log);
+  set_kernel_blocks(sized, blocks.attention, engine, log);
+  sized.page_bytes = round_up(sized.page_bytes, engine.page_alignment_bytes);
+  log.add([&] { return page_decision(sized, states, engine); });
+  for (SpecPlan& spec : sized.specs)
+    if (spec.attention && spec.auxiliary) size_auxiliary(spec, blocks.attention, sized.page_bytes, log);
+  derive_plain_blocks(sized, blocks, engine, log);
+  set_padding(sized, log);
+  return sized;
+}
+
+std::vector<SpecPlan> size_own_pages(std::vector<SpecPlan> specs, const BlockSizes& blocks, const EngineSpec& engine,
+                                     const LimitsSpec& limits, const DerivationLog& log) {
+  SizedPages sized{std::move(specs), 0};
+  set_blocks(sized, blocks, engine, *std::max_element(limits.max_model_lens.begin(), limits.max_model_lens.end()));
+  set_kernel_blocks(sized, blocks.attention, engine, log);
+  for (SpecPlan& spec : sized.specs)
+    if (spec.attention && spec.auxiliary) {
+      spec.block_size_tokens = spec.kernel_block_size_tokens = blocks.attention;
+      spec.unpadded_page_bytes = Checked(spec.block_size_tokens) * spec.bytes_per_token;
+      log.add([&] {
+        return Decision{{"block " + of_spec(spec), spec.block_size_tokens, "tokens"}, "block = B",
+                        {{"B", blocks.attention, "tokens"}}, "dual pool, modelled"};
+      });
+    }
+  derive_plain_blocks(sized, blocks, engine, log);
+  return std::move(sized.specs);
 }
 
 }  // namespace hybridkv

@@ -22,16 +22,16 @@ std::int64_t duplicate_hit_tokens(CacheMode mode, bool has_recurrent, std::int64
   return std::max<std::int64_t>(0, blocks - (drops_block ? 1 : 0)) * block_tokens;
 }
 
-PrefixPlan prefix_granularity(const CachePlan& plan, const EngineSpec& engine, const DerivationLog& log) {
+PrefixPlan prefix_granularity(const Arrangement& arrangement, const EngineSpec& engine, const DerivationLog& log) {
   PrefixPlan prefix;
   std::int64_t unit = 1;
   bool has_recurrent = false;
   std::vector<const SpecPlan*> matched;  // the block of a state that spans its whole request matches nothing
-  for (const SpecPlan& spec : plan.specs) {
+  for (const SpecPlan& spec : arrangement.specs) {
     has_recurrent = has_recurrent || spec.state.has_value();
-    if (!spec.state || plan.cache_mode != CacheMode::none) matched.push_back(&spec);
+    if (arrangement.grain_tokens(spec) > 0) matched.push_back(&spec);
   }
-  for (const SpecPlan* spec : matched) unit = checked_lcm(unit, spec->block_size_tokens);
+  for (const SpecPlan* spec : matched) unit = checked_lcm(unit, arrangement.grain_tokens(*spec));
   if (matched.empty()) unit = 0;
   prefix.match_unit_tokens = unit;
   log.add([&] {
@@ -47,11 +47,11 @@ PrefixPlan prefix_granularity(const CachePlan& plan, const EngineSpec& engine, c
       rule += (rule.empty() ? "" : ", ") + blocks.back().symbol;
     }
     rule = "match unit = lcm(" + rule + ")";
-    if (matched.size() < plan.specs.size()) rule += ": states are kept for no prefix in mode none";
+    if (matched.size() < arrangement.specs.size()) rule += ": states are kept for no prefix in mode none";
     return Decision{{"match unit", unit, "tokens"}, std::move(rule), std::move(blocks),
                     "vLLM HybridKVCacheCoordinator"};
   });
-  prefix.cacheable = !(has_recurrent && plan.cache_mode == CacheMode::none);
+  prefix.cacheable = !(has_recurrent && arrangement.cache_mode == CacheMode::none);
   if (!prefix.cacheable) {
     log.add([&] {
       return Decision{{"second copies hit nothing up to", std::int64_t{0}, "tokens"},
@@ -65,7 +65,7 @@ PrefixPlan prefix_granularity(const CachePlan& plan, const EngineSpec& engine, c
   const std::int64_t smallest = Checked(unit) * (drops ? 2 : 1);
   prefix.min_cacheable_prefix_tokens = smallest;
   // A prompt must be longer than what it hits: its last token is never matched.
-  const bool align = has_recurrent && plan.cache_mode == CacheMode::align;
+  const bool align = has_recurrent && arrangement.cache_mode == CacheMode::align;
   prefix.duplicate_misses_up_to_tokens = smallest;
   if (align) prefix.duplicate_misses_multiples_of_tokens = unit;
   log.add([&] {

@@ -15,7 +15,7 @@ bool drafter_drops_block(const EngineSpec& engine);
 std::int64_t duplicate_hit_tokens(CacheMode mode, bool has_recurrent, std::int64_t block_tokens, bool drops_block,
                                   std::int64_t prompt_tokens);
 
-/// How finely a prefix can be found again in this plan. Pre: specs and groups are set.
-PrefixPlan prefix_granularity(const CachePlan& plan, const EngineSpec& engine, const DerivationLog& log);
+/// How finely a prefix can be found again: at multiples of what every group can be resumed at.
+PrefixPlan prefix_granularity(const Arrangement& arrangement, const EngineSpec& engine, const DerivationLog& log);
 
 }  // namespace hybridkv

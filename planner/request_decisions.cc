@@ -6,8 +6,8 @@
 
 #include "layout/checked.h"
 #include "layout/number_text.h"
-#include "planner/block_ids.h"
 #include "planner/capacity.h"
+#include "planner/demand.h"
 #include "planner/sum_rule.h"
 
 namespace hybridkv {
@@ -17,15 +17,25 @@ namespace {
 constexpr const char* capacity_source = "vLLM max_memory_usage_bytes, get_max_concurrency_for_kv_cache_config";
 constexpr const char* own_source = "arithmetic of this plan";
 
-std::int64_t groups_of(const CachePlan& plan, const SpecPlan& spec) {
+std::int64_t groups_of(const Arrangement& plan, const SpecPlan& spec) {
   return std::count_if(plan.groups.begin(), plan.groups.end(),
                        [&](const GroupPlan& group) { return group.spec == spec.id; });
 }
 
 std::int64_t layers_of(const SpecPlan& spec) { return static_cast<std::int64_t>(spec.layers.size()); }
 
-/// The rule of group_block_ids with its inputs.
-std::string ids_rule(const CachePlan& plan, const SpecPlan& spec, std::int64_t tokens, std::vector<Term>& inputs) {
+/// A group of the spec; all of them need the same.
+const GroupPlan& group_of(const Arrangement& plan, const SpecPlan& spec) {
+  return *std::find_if(plan.groups.begin(), plan.groups.end(),
+                       [&](const GroupPlan& group) { return group.spec == spec.id; });
+}
+
+std::int64_t ids_of_group(const Arrangement& plan, const SpecPlan& spec, std::int64_t tokens) {
+  return group_ids(plan, group_of(plan, spec), tokens);
+}
+
+/// The rule of group_entries with its inputs.
+std::string entries_rule(const Arrangement& plan, const SpecPlan& spec, std::int64_t tokens, std::vector<Term>& inputs) {
   const Term length{"L", tokens, "tokens"}, block{"block", spec.block_size_tokens, "tokens"};
   if (spec.state) {
     const Term drafts{"s", plan.speculative_tokens, "tokens"};
@@ -44,25 +54,34 @@ std::string ids_rule(const CachePlan& plan, const SpecPlan& spec, std::int64_t t
                                                                : "ids = ceil(min(window + batch, L) / block)";
 }
 
+/// The rule of group_ids with its inputs.
+std::string ids_rule(const Arrangement& plan, const SpecPlan& spec, std::int64_t tokens, std::vector<Term>& inputs) {
+  std::string rule = entries_rule(plan, spec, tokens, inputs);
+  const std::int64_t each = group_of(plan, spec).ids_per_entry;
+  if (each == 1) return rule;
+  inputs.push_back({"ids of an entry", each, "ids"});
+  return "ids of an entry * entries; entries" + rule.substr(std::string("ids").size());
+}
+
 std::string numbered(const char* what, const SpecPlan& spec) { return fmt::format("{} {}", what, spec.id); }
 
-std::int64_t extra_ids(const CachePlan& plan) {
+std::int64_t extra_ids(const Arrangement& plan) {
   Checked ids = 0;
   for (const ExtraPlan& extra : plan.extras) ids += extra.blocks_per_request;
   return ids;
 }
 
-SumRule ids_sum(const CachePlan& plan, std::int64_t tokens) {
+SumRule ids_sum(const Arrangement& plan, std::int64_t tokens) {
   SumRule sum;
   for (const SpecPlan& spec : plan.specs)
     sum.add(numbered("groups", spec) + " * " + numbered("ids", spec),
             {{numbered("groups", spec), groups_of(plan, spec), ""},
-             {numbered("ids", spec), group_block_ids(plan, spec, tokens), "blocks"}});
+             {numbered("ids", spec), ids_of_group(plan, spec, tokens), "blocks"}});
   if (const std::int64_t extra = extra_ids(plan); extra > 0) sum.add("extra ids", {{"extra ids", extra, "blocks"}});
   return sum;
 }
 
-SumRule ideal_sum(const CachePlan& plan, std::int64_t tokens) {
+SumRule ideal_sum(const Arrangement& plan, std::int64_t tokens) {
   SumRule sum;
   for (const SpecPlan& spec : plan.specs) {
     const Term layers{numbered("layers", spec), layers_of(spec), ""};
@@ -89,7 +108,7 @@ class LengthDecisions {
     for (const SpecPlan& spec : plan_.specs) {
       std::vector<Term> inputs;
       std::string rule = ids_rule(plan_, spec, tokens_, inputs);
-      add({fmt::format("block ids of a group of {}{}", spec_label(spec), at_), group_block_ids(plan_, spec, tokens_),
+      add({fmt::format("block ids of a group of {}{}", spec_label(spec), at_), ids_of_group(plan_, spec, tokens_),
            "blocks"},
           std::move(rule), std::move(inputs));
     }
@@ -97,12 +116,24 @@ class LengthDecisions {
 
   void derive_request(const std::string& ids_symbol, const std::string& bytes_symbol) {
     const SumRule ids = ids_sum(plan_, tokens_);
-    const std::int64_t count = request_block_ids(plan_, tokens_);
+    const Demand demand = request_demand(plan_, tokens_);
     std::vector<Term> inputs = ids.inputs();
     inputs.insert(inputs.begin(), {"L", tokens_, "tokens"});
-    add({ids_symbol, count, "blocks"}, "ids = " + ids.text(), std::move(inputs));
-    add({bytes_symbol, Checked(count) * bytes_per_block_id(plan_), "bytes"}, "bytes = ids * bytes of a block id",
-        {{"ids", count, "blocks"}, {"bytes of a block id", bytes_per_block_id(plan_), "bytes"}}, own_source);
+    add({ids_symbol, demand.total(), "blocks"}, "ids = " + ids.text(), std::move(inputs));
+    if (plan_.has_one_arena()) {
+      const std::int64_t each = plan_.arenas.front().bytes_per_id;
+      add({bytes_symbol, bytes_of(plan_, demand), "bytes"}, "bytes = ids * bytes of a block id",
+          {{"ids", demand.total(), "blocks"}, {"bytes of a block id", each, "bytes"}}, own_source);
+      return;
+    }
+    SumRule bytes;
+    for (std::size_t arena = 0; arena < demand.ids.size(); ++arena) {
+      const std::string of = fmt::format("ids {}", arena), each = fmt::format("bytes of an id {}", arena);
+      bytes.add(of + " * " + each,
+                {{of, demand.ids[arena], "ids"}, {each, plan_.arenas[arena].bytes_per_id, "bytes"}});
+    }
+    add({bytes_symbol, bytes_of(plan_, demand), "bytes"}, "bytes = " + bytes.text() + ", arena by arena", bytes.inputs(),
+        own_source);
   }
 
   void derive_ideal(const CapacityPlan& capacity) {
@@ -115,20 +146,14 @@ class LengthDecisions {
   }
 
   void derive_capacity(const CapacityPlan& capacity, TokenRule rule) {
-    const Term ids{"ids", capacity.blocks_per_request, "blocks"}, length{"L", tokens_, "tokens"};
-    add({"max concurrency", capacity.max_concurrency, ""},
-        "max_concurrency = num_blocks / ids (as engines print it, null block included)",
-        {{"num_blocks", plan_.num_blocks, "blocks"}, ids});
-    add({"usable concurrency", capacity.usable_concurrency, ""}, "usable concurrency = usable / ids",
-        {{"usable", plan_.usable_blocks, "blocks"}, ids}, own_source);
+    const Term length{"L", tokens_, "tokens"};
+    if (plan_.has_one_arena())
+      derive_concurrency_of_blocks(capacity);
+    else
+      derive_concurrency_of_arenas(capacity);
     add({"KV cache tokens by concurrency", capacity.kv_cache_tokens_by_concurrency, "tokens"},
         "tokens = int(max_concurrency * L)", {{"max_concurrency", capacity.max_concurrency, ""}, length});
-    const auto groups = static_cast<std::int64_t>(plan_.groups.size());
-    const std::int64_t per_group = plan_.num_blocks / groups;
-    add({"KV cache tokens by floor", capacity.kv_cache_tokens_by_floor, "tokens"},
-        "tokens = floor(num_blocks / groups) * smallest block, a state of mode none counting as L (engines up to 0.20)",
-        {{"num_blocks", plan_.num_blocks, "blocks"}, {"groups", groups, ""},
-         {"smallest block", per_group == 0 ? 0 : capacity.kv_cache_tokens_by_floor / per_group, "tokens"}});
+    derive_floor(capacity);
     const bool floors = rule == TokenRule::floor;
     add({"KV cache tokens", capacity.kv_cache_tokens, "tokens"},
         floors ? "tokens = by floor, as engine.token_rule says" : "tokens = by concurrency, as engine.token_rule says",
@@ -136,6 +161,49 @@ class LengthDecisions {
   }
 
  private:
+  void derive_concurrency_of_blocks(const CapacityPlan& capacity) {
+    const Term ids{"ids", capacity.blocks_per_request, "blocks"};
+    add({"max concurrency", capacity.max_concurrency, ""},
+        "max_concurrency = num_blocks / ids (as engines print it, null block included)",
+        {{"num_blocks", plan_.num_blocks(), "blocks"}, ids});
+    add({"usable concurrency", capacity.usable_concurrency, ""}, "usable concurrency = usable / ids",
+        {{"usable", plan_.usable_blocks(), "blocks"}, ids}, own_source);
+  }
+
+  void derive_concurrency_of_arenas(const CapacityPlan& capacity) {
+    const Demand demand = request_demand(plan_, tokens_);
+    const auto least = [&](const char* name, double value, const char* what, std::int64_t (*ids)(const ArenaPlan&)) {
+      std::string rule;
+      std::vector<Term> inputs;
+      for (std::size_t arena = 0; arena < demand.ids.size(); ++arena) {
+        if (demand.ids[arena] == 0) continue;
+        const std::string all = fmt::format("{} {}", what, arena), each = fmt::format("ids of a request {}", arena);
+        rule += fmt::format("{}{} / {}", rule.empty() ? "" : ", ", all, each);
+        inputs.push_back({all, ids(plan_.arenas[arena]), "ids"});
+        inputs.push_back({each, demand.ids[arena], "ids"});
+      }
+      add({name, value, ""}, fmt::format("the least of {}: the scarcest arena decides", rule), std::move(inputs),
+          own_source);
+    };
+    least("max concurrency", capacity.max_concurrency, "ids", [](const ArenaPlan& arena) { return arena.num_ids; });
+    least("usable concurrency", capacity.usable_concurrency, "usable",
+          [](const ArenaPlan& arena) { return arena.usable_ids(); });
+  }
+
+  void derive_floor(const CapacityPlan& capacity) {
+    if (!plan_.has_one_arena()) {
+      add({"KV cache tokens by floor", capacity.kv_cache_tokens_by_floor, "tokens"},
+          "tokens = ids * block of the arena of tokens that gives fewest", {}, own_source);
+      return;
+    }
+    const auto groups = static_cast<std::int64_t>(plan_.groups.size());
+    const std::int64_t per_group = plan_.num_blocks() / groups;
+    add({"KV cache tokens by floor", capacity.kv_cache_tokens_by_floor, "tokens"},
+        "tokens = floor(num_blocks / groups) * smallest block, a state of mode none counting as L (engines up to 0.20)",
+        {{"num_blocks", plan_.num_blocks(), "blocks"}, {"groups", groups, ""},
+         {"smallest block", per_group == 0 ? 0 : capacity.kv_cache_tokens_by_floor / per_group, "tokens"}});
+  }
+
   void add(Term result, std::string rule, std::vector<Term> inputs, const char* source = capacity_source) {
     derivation_.push_back({std::move(result), std::move(rule), std::move(inputs), source});
   }
@@ -146,30 +214,48 @@ class LengthDecisions {
   std::string at_;
 };
 
-void derive_limits(const CachePlan& plan, Derivation& derivation) {
-  const Term usable{"usable", plan.usable_blocks, "blocks"};
+/// The limits of a plan whose groups all take blocks of one arena.
+void derive_limits_of_blocks(const CachePlan& plan, const DerivationLog& log) {
+  const Term usable{"usable", plan.usable_blocks(), "blocks"};
   const auto add = [&](Term result, std::string rule, std::vector<Term> inputs) {
-    derivation.push_back({std::move(result), std::move(rule), std::move(inputs), own_source});
+    log.add([&] { return Decision{std::move(result), std::move(rule), std::move(inputs), own_source}; });
   };
   std::vector<Term> bounds{usable};
   const std::int64_t longest = plan.max_fitting_tokens;
-  if (longest > 0) bounds.push_back({"ids of it", request_block_ids(plan, longest), "blocks"});
+  if (longest > 0) bounds.push_back({"ids of it", request_demand(plan, longest).total(), "blocks"});
   if (longest < largest_tokens)
-    bounds.push_back({"ids of one token more", request_block_ids(plan, longest + 1), "blocks"});
+    bounds.push_back({"ids of one token more", request_demand(plan, longest + 1).total(), "blocks"});
   add({"longest request", longest, "tokens"},
       longest < largest_tokens ? "the largest L of which the usable blocks hold one request"
                                : "the largest length there is: the usable blocks hold a request of any",
       std::move(bounds));
   add({"running requests", plan.max_running_requests, ""}, "requests = floor(usable / ids of one token)",
-      {usable, {"ids of one token", request_block_ids(plan, 1), "blocks"}});
+      {usable, {"ids of one token", request_demand(plan, 1).total(), "blocks"}});
   Checked state_ids = 0;
   for (const SpecPlan& spec : plan.specs)
-    if (spec.state) state_ids += Checked(groups_of(plan, spec)) * group_block_ids(plan, spec, 1);
+    if (spec.state) state_ids += Checked(groups_of(plan, spec)) * ids_of_group(plan, spec, 1);
   if (state_ids > 0)
     add({"running requests by states", plan.max_running_requests_by_states, ""}, "requests = floor(usable / ids of states)",
         {usable, {"ids of states", state_ids, "blocks"}});
   else
     add({"running requests by states", plan.max_running_requests_by_states, ""}, "0: there are no states", {});
+}
+
+/// The same where every arena has to have room.
+void derive_limits_of_arenas(const CachePlan& plan, const DerivationLog& log) {
+  std::vector<Term> one_token;
+  const Demand demand = request_demand(plan, 1);
+  for (std::size_t arena = 0; arena < plan.arenas.size(); ++arena) {
+    one_token.push_back({fmt::format("usable {}", arena), plan.arenas[arena].usable_ids(), "ids"});
+    one_token.push_back({fmt::format("ids of one token {}", arena), demand.ids[arena], "ids"});
+  }
+  const auto add = [&](const char* name, std::int64_t value, const char* unit, const char* rule) {
+    log.add([&] { return Decision{{name, value, unit}, rule, one_token, own_source}; });
+  };
+  add("longest request", plan.max_fitting_tokens, "tokens", "the largest L of which every arena holds one request");
+  add("running requests", plan.max_running_requests, "", "the least of floor(usable / ids of one token) over the arenas");
+  add("running requests by states", plan.max_running_requests_by_states, "",
+      "the least of floor(usable / ids of one token) over the arenas of states; 0 without any");
 }
 
 }  // namespace
@@ -186,7 +272,10 @@ void derive_requests(const CachePlan& plan, TokenRule rule, Derivation& derivati
   LengthDecisions one(plan, 1, derivation);
   one.derive_ids_of_groups();
   one.derive_request("block ids of a request of one token", "bytes of a request of one token");
-  derive_limits(plan, derivation);
+  if (plan.has_one_arena())
+    derive_limits_of_blocks(plan, derivation);
+  else
+    derive_limits_of_arenas(plan, derivation);
 }
 
 }  // namespace hybridkv

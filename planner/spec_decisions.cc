@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "layout/checked.h"
-#include "planner/capacity.h"
 #include "planner/group_runs.h"
 #include "planner/sum_rule.h"
 
@@ -14,6 +13,7 @@ namespace {
 constexpr const char* attention_source = "vLLM FullAttentionSpec.page_size_bytes";
 constexpr const char* block_source = "vLLM HybridAttentionMambaModelConfig";
 constexpr const char* group_source = "vLLM get_kv_cache_groups";
+constexpr const char* own_pool_source = "dual pool, modelled";
 
 Decision given(std::string symbol, std::int64_t value, std::string unit, const char* key) {
   return {{std::move(symbol), value, std::move(unit)}, "as set, or the default", {}, key};
@@ -44,7 +44,7 @@ void derive_heads(const AttentionSpec& layer, std::int64_t ranks, const SpecPlan
                         attention.window_tokens > 0 ? "as the model has it" : "0: there is none", {}, "model"});
 }
 
-void derive_page(const CachePlan& plan, const SpecPlan& spec, Derivation& derivation) {
+void derive_page(const Arrangement& plan, const SpecPlan& spec, Derivation& derivation) {
   const std::string of = " of " + spec_label(spec);
   const auto layers = static_cast<std::int64_t>(spec.layers.size());
   derivation.push_back({{"layers" + of, layers, ""}, "counted in the model, MTP layers and drafts as the engine adds them",
@@ -67,7 +67,7 @@ void derive_page(const CachePlan& plan, const SpecPlan& spec, Derivation& deriva
                           "vLLM PR 35703"});
 }
 
-void derive_run(const CachePlan& plan, const PlanRun& run, Derivation& derivation) {
+void derive_run(const Arrangement& plan, const PlanRun& run, Derivation& derivation) {
   const GroupPlan& group = plan.groups[run.first];
   const SpecPlan& spec = plan.specs[static_cast<std::size_t>(group.spec)];
   std::size_t first_of_spec = run.first, groups = 0;
@@ -81,37 +81,64 @@ void derive_run(const CachePlan& plan, const PlanRun& run, Derivation& derivatio
                          {"groups", static_cast<std::int64_t>(groups), ""}},
                         group_source});
   derivation.push_back({{"empty slots" + of, group.padding_slots, ""}, "empty slots = g - pages",
-                        {{"g", static_cast<std::int64_t>(plan.pools.size()), "pools"}, {"pages", pages, ""}}, group_source});
+                        {{"g", pages + group.padding_slots, "pools"}, {"pages", pages, ""}}, group_source});
 }
 
-void derive_pools(const CachePlan& plan, Derivation& derivation) {
-  const Term page{"P", plan.page_bytes, "bytes"};
-  const Term pools{"g", static_cast<std::int64_t>(plan.pools.size()), "pools"};
+/// What an id costs in all lanes of its arena and beside them.
+void derive_id(const Arrangement& plan, std::size_t number, const std::string& symbol, Derivation& derivation) {
+  std::int64_t lanes = 0, page = 0;
+  for (const LanePlan& lane : plan.lanes)
+    if (lane.arena.index() == number) ++lanes, page = lane.bytes;
   SumRule id;
-  id.add("g * P", {pools, page});
-  std::size_t number = 0;
+  if (plan.has_one_arena())
+    id.add("g * P", {{"g", lanes, "pools"}, {"P", page, "bytes"}});
+  else
+    id.add("lanes * page", {{"lanes", lanes, ""}, {"page", page, "bytes"}});
+  std::size_t extras = 0;
   for (const ExtraPlan& extra : plan.extras) {
-    if (extra.bytes_per_block == 0) continue;
-    const std::string symbol = fmt::format("extra {}", number++);
-    id.add(symbol, {{symbol, extra.bytes_per_block, "bytes"}});
+    if (extra.bytes_per_block == 0 || number != 0) continue;
+    const std::string beside = fmt::format("extra {}", extras++);
+    id.add(beside, {{beside, extra.bytes_per_block, "bytes"}});
   }
+  derivation.push_back({{symbol, plan.arenas[number].bytes_per_id, "bytes"}, "bytes = " + id.text(), id.inputs(),
+                        plan.has_one_arena() ? group_source : own_pool_source});
+}
+
+void derive_pools(const Arrangement& plan, Derivation& derivation) {
   for (const ExtraPlan& extra : plan.extras)
     if (extra.blocks_per_request > 0)
       derivation.push_back({{extra.what, extra.blocks_per_request, "blocks"}, "as the model has it", {},
                             "model.extra_blocks_per_request"});
-  derivation.push_back({{"bytes of a block id", bytes_per_block_id(plan), "bytes"}, "bytes = " + id.text(), id.inputs(),
-                        group_source});
-  derivation.push_back({{"bytes of a pool", Checked(plan.num_blocks) * plan.page_bytes, "bytes"}, "bytes = num_blocks * P",
-                        {{"num_blocks", plan.num_blocks, "blocks"}, page}, group_source});
+  if (plan.has_one_arena()) {
+    derive_id(plan, 0, "bytes of a block id", derivation);
+    const Term page{"P", plan.page_bytes(), "bytes"};
+    derivation.push_back({{"bytes of a pool", Checked(plan.num_blocks()) * plan.page_bytes(), "bytes"},
+                          "bytes = num_blocks * P", {{"num_blocks", plan.num_blocks(), "blocks"}, page}, group_source});
+    return;
+  }
+  for (std::size_t arena = 0; arena < plan.arenas.size(); ++arena) {
+    const ArenaPlan& of = plan.arenas[arena];
+    derive_id(plan, arena, "bytes of an id of " + of.name, derivation);
+    derivation.push_back({{"usable ids of " + of.name, of.usable_ids(), "ids"}, "usable = ids - 1: id 0 is the null id",
+                          {{"ids", of.num_ids, "ids"}}, own_pool_source});
+  }
+  for (const GroupPlan& group : plan.groups) {
+    const ArenaPlan& arena = plan.arena_of(group);
+    const std::int64_t lanes = plan.spec_of(group).state ? static_cast<std::int64_t>(group.pages.size()) : 1;
+    const PoolPlan& pool = plan.pools[plan.lanes[group.first_lane.index()].pool.index()];
+    derivation.push_back({{"bytes of a pool of " + arena.name, pool.bytes, "bytes"}, "bytes = lanes of the pool * ids * page",
+                          {{"lanes of the pool", lanes, ""}, {"ids", arena.num_ids, "ids"},
+                           {"page", plan.page_bytes(group), "bytes"}}, own_pool_source});
+  }
 }
 
 }  // namespace
 
-void derive_settings(const CachePlan& plan, const EngineSpec& engine, Derivation& derivation) {
+void derive_settings(const EngineSpec& engine, Derivation& derivation) {
   derivation.push_back(given("TP", engine.tensor_parallel, "", "engine.tensor_parallel"));
-  derivation.push_back(given("N", plan.attention_pack_size, "", "engine.attention_pack_size"));
-  derivation.push_back(given("s", plan.speculative_tokens, "tokens", "engine.speculative_tokens"));
-  derivation.push_back(given("batch", plan.max_num_batched_tokens, "tokens", "engine.max_num_batched_tokens"));
+  derivation.push_back(given("N", engine.attention_pack_size, "", "engine.attention_pack_size"));
+  derivation.push_back(given("s", engine.speculative_tokens, "tokens", "engine.speculative_tokens"));
+  derivation.push_back(given("batch", engine.max_num_batched_tokens, "tokens", "engine.max_num_batched_tokens"));
   if (!engine.num_blocks) derivation.push_back(given("memory", engine.memory_bytes, "bytes", "engine.memory"));
 }
 
@@ -138,7 +165,7 @@ void derive_attention(const LayerSet& set, const EngineSpec& engine, const SpecP
                         std::move(inputs), attention_source});
 }
 
-void derive_pages(const CachePlan& plan, Derivation& derivation) {
+void derive_pages(const Arrangement& plan, Derivation& derivation) {
   for (const SpecPlan& spec : plan.specs) derive_page(plan, spec, derivation);
   for (const PlanRun& run : group_runs(plan)) derive_run(plan, run, derivation);
   derive_pools(plan, derivation);

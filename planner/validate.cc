@@ -165,6 +165,8 @@ void validate(const DraftSpec& draft, BackendForm form) {
   validate_form(draft.attention, form);
 }
 
+constexpr double largest_ratio = 1e6;
+
 void validate(const EngineSpec& engine) {
   if (engine.kv_format && engine.kv_dtype)
     throw SpecError("engine.kv_dtype", fmt::format("is {} and {}; K and V have one format", to_string(*engine.kv_dtype),
@@ -184,6 +186,15 @@ void validate(const EngineSpec& engine) {
     at_least(1, *engine.num_blocks, "engine.num_blocks");
   else
     at_least(1, engine.memory_bytes, "engine.memory");
+  if (engine.state_memory_ratio && !(*engine.state_memory_ratio > 0 && *engine.state_memory_ratio <= largest_ratio))
+    throw SpecError("engine.state_memory_ratio",
+                    fmt::format("is above 0 and at most {}, not {}", largest_ratio, *engine.state_memory_ratio));
+  if (engine.state_requests) in_range(1, largest_tokens, *engine.state_requests, "engine.state_requests");
+  if (engine.strategy != Strategy::dual_pool && (engine.state_memory_ratio || engine.state_requests))
+    throw SpecError(engine.state_requests ? "engine.state_requests" : "engine.state_memory_ratio",
+                    fmt::format("splits the memory of strategy dual_pool, the strategy is {}", to_string(engine.strategy)));
+  if (engine.state_memory_ratio && engine.state_requests)
+    throw SpecError("engine.state_requests", "and engine.state_memory_ratio both split the memory; give one of them");
   if (engine.draft) validate(*engine.draft, engine.backend_form);
 }
 

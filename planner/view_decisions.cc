@@ -18,7 +18,7 @@ std::span<const ViewPlan> first_page(const SpecPlan& spec, std::span<const ViewP
   const auto first = std::find_if(views.begin(), views.end(), of_spec);
   expects(first != views.end(), "every spec has a view");
   const auto last = std::find_if(first, views.end(), [&](const ViewPlan& view) {
-    return !of_spec(view) || view.pool != first->pool || (spec.state && view.layer != first->layer);
+    return !of_spec(view) || view.lane != first->lane || (spec.state && view.layer != first->layer);
   });
   const auto count = spec.state ? last - first : std::min<std::ptrdiff_t>(last - first, spec.layers_per_page);
   return {first, first + count};
@@ -39,7 +39,7 @@ std::vector<Axis> in_memory_order(const Layout& layout) {
 /// Writes the decisions about one tensor of one spec.
 class TensorDecisions {
  public:
-  TensorDecisions(const CachePlan& plan, const SpecPlan& spec, const ViewPlan& view, Derivation& derivation)
+  TensorDecisions(const Arrangement& plan, const SpecPlan& spec, const ViewPlan& view, Derivation& derivation)
       : plan_(plan), spec_(spec), view_(view), derivation_(derivation),
         of_(fmt::format("of {}, {}", view.tensor, spec_label(spec))) {}
 
@@ -63,7 +63,7 @@ class TensorDecisions {
   }
 
   void derive_strides() {
-    std::vector<Term> inputs{{"P", plan_.page_bytes, "bytes"}, {"element", element_bytes(view_.dtype), "bytes"}};
+    std::vector<Term> inputs{{"P", plan_.lanes[view_.lane.index()].stride, "bytes"}, {"element", element_bytes(view_.dtype), "bytes"}};
     const bool split = spec_.attention && spec_.kernel_block_size_tokens != spec_.block_size_tokens;
     if (split) {
       inputs.push_back({"b", spec_.kernel_block_size_tokens, "tokens"});
@@ -125,12 +125,14 @@ class TensorDecisions {
   }
 
   std::int64_t extent(const char* axis) const { return view_.layout.extent(axis); }
-  Term blocks() const { return {"num_blocks", plan_.num_blocks, "blocks"}; }
+  Term blocks() const {
+    return {"num_blocks", plan_.arenas[plan_.lanes[view_.lane.index()].arena.index()].num_ids, "blocks"};
+  }
   void add(Term result, std::string rule, std::vector<Term> inputs) {
     derivation_.push_back({std::move(result), std::move(rule), std::move(inputs), view_source});
   }
 
-  const CachePlan& plan_;
+  const Arrangement& plan_;
   const SpecPlan& spec_;
   const ViewPlan& view_;
   Derivation& derivation_;
@@ -144,6 +146,7 @@ void derive_views(const CachePlan& plan, std::span<const ViewPlan> views, Deriva
     const std::span<const ViewPlan> page = first_page(spec, views);
     const std::size_t tensors = spec.state ? page.size() : 1;
     for (std::size_t i = 0; i < tensors; ++i) {
+      if (page[i].first_element > 0) continue;  // a state in several pages goes on there as it began
       TensorDecisions decisions(plan, spec, page[i], derivation);
       decisions.derive_extents();
       decisions.derive_strides();

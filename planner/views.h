@@ -6,13 +6,14 @@
 
 namespace hybridkv {
 
-/// Every tensor of every layer as shape, strides and offset, group by group and pool by pool.
-/// Attention: kv_layouts of its pack; state: one strided tensor each, page stride P / element size, conv at byte 0 of
-/// the page. Throws SpecError where a page does not hold a whole number of elements, and as kv_layouts.
-/// Pre: specs, groups, pools and num_blocks are set. Source: vLLM PR 35703.
-std::vector<ViewPlan> make_views(const CachePlan& plan);
+/// Every tensor of every layer as shape, strides and offset, group by group and lane by lane.
+/// Attention: kv_layouts of its pack; state: one strided tensor each, conv at byte 0 of the page, the step of its block axis
+/// the page; a state in several pages: one view a tensor and page, (block, element) of its elements in order.
+/// Throws SpecError where a page does not hold a whole number of elements, and as kv_layouts.
+/// Source: vLLM PR 35703; other strategies modelled.
+std::vector<ViewPlan> make_views(const Arrangement& arrangement);
 
 /// Throws as make_views does, without making any view.
-void check_views(const CachePlan& plan);
+void check_views(const Arrangement& arrangement);
 
 }  // namespace hybridkv

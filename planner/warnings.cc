@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "layout/number_text.h"
+#include "planner/demand.h"
 
 namespace hybridkv {
 
@@ -50,15 +51,31 @@ void warn_budget_below_block(std::vector<Warning>& warnings, const CachePlan& pl
   }
 }
 
+/// "24 blocks, the pools have 20", arena by arena where there are several.
+std::string needs_text(const CachePlan& plan, const CapacityPlan& capacity) {
+  if (plan.has_one_arena())
+    return fmt::format("{} blocks, the pools have {}", human_count(capacity.blocks_per_request),
+                       human_count(plan.num_blocks()));
+  Demand have;
+  for (const ArenaPlan& arena : plan.arenas) have.ids.push_back(arena.num_ids);
+  return fmt::format("{}, the pools have {}", ids_text(plan, request_demand(plan, capacity.max_model_len)),
+                     ids_text(plan, have));
+}
+
 void warn_capacity(std::vector<Warning>& warnings, const CachePlan& plan) {
   for (const CapacityPlan& capacity : plan.capacity) {
     if (!capacity.fits) {
       warnings.push_back({"length_does_not_fit",
-                          fmt::format("one request of {} tokens needs {} blocks, the pools have {}; the longest that "
-                                      "fits is {} tokens",
-                                      human_count(capacity.max_model_len), human_count(capacity.blocks_per_request),
-                                      human_count(plan.num_blocks), human_count(plan.max_fitting_tokens))});
-    } else if (plan.usable_blocks < capacity.blocks_per_request) {
+                          fmt::format("one request of {} tokens needs {}; the longest that fits is {} tokens",
+                                      human_count(capacity.max_model_len), needs_text(plan, capacity),
+                                      human_count(plan.max_fitting_tokens))});
+    } else if (!plan.has_one_arena()) {
+      if (!fits(plan, request_demand(plan, capacity.max_model_len)))
+        warnings.push_back({"pool_at_bound",
+                            fmt::format("the pools hold exactly what one request of {} tokens needs, but id 0 of every arena "
+                                        "is nobody's: such a request stops at {} tokens and never finishes; give more memory",
+                                        human_count(capacity.max_model_len), human_count(plan.max_fitting_tokens))});
+    } else if (plan.usable_blocks() < capacity.blocks_per_request) {
       warnings.push_back({"pool_at_bound",
                           fmt::format("the pools hold exactly the {} blocks that one request of {} tokens needs, but "
                                       "block 0 is the null block: such a request stops at {} tokens and never "

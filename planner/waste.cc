@@ -10,7 +10,7 @@ namespace hybridkv {
 
 namespace {
 
-/// Bytes of one block id of one group that hold layers, short packs and padding not counted.
+/// Bytes of one table entry of one group that hold layers, short packs and padding not counted.
 std::int64_t dense_bytes(const SpecPlan& spec, const GroupPlan& group) {
   Checked bytes = 0;
   for (const auto& page : group.pages) {
@@ -27,11 +27,10 @@ std::int64_t live_tokens(const SpecPlan& spec, std::int64_t tokens) {
   return spec.attention->window_tokens > 0 ? std::min(spec.attention->window_tokens, tokens) : tokens;
 }
 
-void add_group(LoadWaste& waste, const CachePlan& plan, std::size_t group_index, std::int64_t tokens) {
-  const GroupPlan& group = plan.groups[group_index];
-  const SpecPlan& spec = plan.specs[group.spec];
-  const BlockWaste& per_block = plan.waste.per_block[group_index];
-  const Checked ids = group_block_ids(plan, spec, tokens);
+void add_group(LoadWaste& waste, const Arrangement& arrangement, const BlockWaste& per_block, std::int64_t tokens) {
+  const GroupPlan& group = arrangement.groups[per_block.group];
+  const SpecPlan& spec = arrangement.spec_of(group);
+  const Checked ids = group_entries(arrangement, spec, tokens);
   waste.state_padding_bytes += ids * per_block.state_padding_bytes;
   waste.attention_padding_bytes += ids * per_block.attention_padding_bytes;
   waste.short_pack_bytes += ids * per_block.short_pack_bytes;
@@ -49,16 +48,17 @@ void add_group(LoadWaste& waste, const CachePlan& plan, std::size_t group_index,
 
 }  // namespace
 
-std::vector<BlockWaste> waste_per_block(const CachePlan& plan) {
+std::vector<BlockWaste> waste_per_block(const Arrangement& arrangement) {
   std::vector<BlockWaste> groups;
-  for (std::size_t index = 0; index < plan.groups.size(); ++index) {
-    const GroupPlan& group = plan.groups[index];
-    const SpecPlan& spec = plan.specs[group.spec];
+  for (std::size_t index = 0; index < arrangement.groups.size(); ++index) {
+    const GroupPlan& group = arrangement.groups[index];
+    const SpecPlan& spec = arrangement.spec_of(group);
+    const std::int64_t room = Checked(arrangement.page_bytes(group)) * group.ids_per_entry;
     BlockWaste waste;
     waste.group = static_cast<std::int64_t>(index);
-    waste.empty_slot_bytes = Checked(group.padding_slots) * plan.page_bytes;
+    waste.empty_slot_bytes = Checked(group.padding_slots) * room;
     for (const auto& page : group.pages) {
-      const std::int64_t page_padding = plan.page_bytes - spec.unpadded_page_bytes;
+      const std::int64_t page_padding = room - spec.unpadded_page_bytes;
       if (spec.state) {
         waste.state_padding_bytes += page_padding + spec.state->padding_bytes;
       } else {
@@ -72,27 +72,37 @@ std::vector<BlockWaste> waste_per_block(const CachePlan& plan) {
   return groups;
 }
 
-LoadWaste waste_at_load(const CachePlan& plan, std::span<const std::int64_t> sequence_tokens) {
+LoadWaste waste_at_load(const Arrangement& arrangement, std::span<const BlockWaste> per_block,
+                        std::span<const std::int64_t> sequence_tokens) {
   LoadWaste waste;
   waste.sequence_tokens.assign(sequence_tokens.begin(), sequence_tokens.end());
-  const Checked block_bytes = Checked(static_cast<std::int64_t>(plan.pools.size())) * plan.page_bytes;
-  waste.pool_bytes = block_bytes * plan.num_blocks;
-  waste.null_block_bytes = block_bytes;
-  Checked ids = 0;
-  for (std::int64_t tokens : sequence_tokens) ids += request_block_ids(plan, tokens);
-  if (ids > plan.usable_blocks)
+  waste.pool_bytes = arrangement.pool_bytes();
+  Demand demand{std::vector<std::int64_t>(arrangement.arenas.size(), 0)};
+  for (std::int64_t tokens : sequence_tokens) add_request(arrangement, tokens, demand);
+  if (!fits(arrangement, demand)) {
+    Demand usable;
+    for (const ArenaPlan& arena : arrangement.arenas) usable.ids.push_back(arena.usable_ids());
+    const bool one = arrangement.has_one_arena();
     throw SpecError("limits.load_tokens",
-                    fmt::format("{} requests need {} block ids, the pools have {} usable ones; take fewer or shorter "
-                                "requests, or more memory",
-                                sequence_tokens.size(), std::int64_t(ids), plan.usable_blocks));
-  // From here on no sum exceeds the bytes of the pools.
-  Checked extra_ids = 0;
-  for (const ExtraPlan& extra : plan.extras) extra_ids += extra.blocks_per_request;
-  for (std::int64_t tokens : sequence_tokens) {
-    for (std::size_t group = 0; group < plan.groups.size(); ++group) add_group(waste, plan, group, tokens);
-    waste.extra_state_bytes += extra_ids * block_bytes;
+                    fmt::format("{} requests need {}, the pools have {}; take fewer or shorter requests, or more memory",
+                                sequence_tokens.size(),
+                                one ? fmt::format("{} block ids", demand.total()) : ids_text(arrangement, demand),
+                                one ? fmt::format("{} usable ones", usable.total()) : ids_text(arrangement, usable)));
   }
-  waste.free_bytes = block_bytes * (plan.usable_blocks - ids);
+  // From here on no sum exceeds the bytes of the pools.
+  Checked extra_ids = 0, beside = 0;
+  for (const ExtraPlan& extra : arrangement.extras) extra_ids += extra.blocks_per_request, beside += extra.bytes_per_block;
+  const auto piece_bytes = [&](std::size_t arena) {
+    return arrangement.arenas[arena].bytes_per_id - (arena == 0 ? std::int64_t(beside) : 0);
+  };
+  for (std::int64_t tokens : sequence_tokens) {
+    for (const BlockWaste& of_group : per_block) add_group(waste, arrangement, of_group, tokens);
+    waste.extra_state_bytes += extra_ids * piece_bytes(0);
+  }
+  for (std::size_t arena = 0; arena < arrangement.arenas.size(); ++arena) {
+    waste.null_block_bytes += arrangement.arenas[arena].num_ids > 0 ? piece_bytes(arena) : 0;
+    waste.free_bytes += (arrangement.arenas[arena].usable_ids() - demand.ids[arena]) * piece_bytes(arena);
+  }
   return waste;
 }
 

@@ -6,8 +6,7 @@
 #include <set>
 
 #include "layout/checked.h"
-#include "planner/block_ids.h"
-#include "planner/capacity.h"
+#include "planner/demand.h"
 #include "planner/group_runs.h"
 #include "planner/sum_rule.h"
 
@@ -17,8 +16,14 @@ namespace {
 
 constexpr const char* waste_source = "arithmetic of this plan";
 
-std::int64_t block_bytes(const CachePlan& plan) {
-  return Checked(static_cast<std::int64_t>(plan.pools.size())) * plan.page_bytes;
+/// What a page of one entry of a group has room for.
+std::int64_t room_of(const Arrangement& plan, const GroupPlan& group) {
+  return Checked(plan.page_bytes(group)) * group.ids_per_entry;
+}
+
+/// Bytes of one entry of a group in all lanes of its arena.
+std::int64_t entry_bytes(const Arrangement& plan, const GroupPlan& group) {
+  return Checked(static_cast<std::int64_t>(group.pages.size()) + group.padding_slots) * room_of(plan, group);
 }
 
 class WasteDecisions {
@@ -30,30 +35,33 @@ class WasteDecisions {
     const SpecPlan& spec = plan_.specs[static_cast<std::size_t>(group.spec)];
     const BlockWaste& waste = plan_.waste.per_block[run.first];
     const std::string of = fmt::format(" of a block of group{} {}", run.count > 1 ? "s" : "", run.numbers());
-    const Term page{"P", plan_.page_bytes, "bytes"};
+    const Term page = room(group);
+    const std::string& p = page.symbol;
     const Term pages{"pages", static_cast<std::int64_t>(group.pages.size()), ""};
     const Term unpadded{"unpadded", spec.unpadded_page_bytes, "bytes"};
     if (spec.state) {
-      add({"state padding" + of, waste.state_padding_bytes, "bytes"}, "padding = pages * (P - unpadded + gaps)",
+      add({"state padding" + of, waste.state_padding_bytes, "bytes"}, "padding = pages * (" + p + " - unpadded + gaps)",
           {pages, page, unpadded, {"gaps", spec.state->padding_bytes, "bytes"}});
       none("attention padding" + of, waste.attention_padding_bytes, "no attention");
       none("short last pack" + of, waste.short_pack_bytes, "no attention");
     } else {
       none("state padding" + of, waste.state_padding_bytes, "no state");
-      add({"attention padding" + of, waste.attention_padding_bytes, "bytes"}, "padding = pages * (P - unpadded)",
+      add({"attention padding" + of, waste.attention_padding_bytes, "bytes"}, "padding = pages * (" + p + " - unpadded)",
           {pages, page, unpadded});
       const Checked room = Checked(pages_of(group)) * spec.layers_per_page;
       add({"short last pack" + of, waste.short_pack_bytes, "bytes"}, "missing layers * block * a1",
           {{"missing layers", room - static_cast<std::int64_t>(group.layers().size()), ""},
            {"block", spec.block_size_tokens, "tokens"}, {"a1", spec.bytes_per_token, "bytes"}});
     }
-    add({"empty slots" + of, waste.empty_slot_bytes, "bytes"}, "empty slots * P",
+    add({"empty slots" + of, waste.empty_slot_bytes, "bytes"}, "empty slots * " + p,
         {{"empty slots", group.padding_slots, ""}, page});
-    derive_total(of, waste, block_bytes(plan_));
+    derive_total(of, waste, entry_bytes(plan_, group));
   }
 
   void derive_one_block_of_each() {
     BlockWaste sum;
+    Checked whole = 0;
+    for (const GroupPlan& group : plan_.groups) whole += entry_bytes(plan_, group);
     for (const BlockWaste& waste : plan_.waste.per_block) {
       sum.state_padding_bytes += waste.state_padding_bytes;
       sum.attention_padding_bytes += waste.attention_padding_bytes;
@@ -65,7 +73,7 @@ class WasteDecisions {
     derive_sum("attention padding" + of, &BlockWaste::attention_padding_bytes, sum.attention_padding_bytes);
     derive_sum("short last pack" + of, &BlockWaste::short_pack_bytes, sum.short_pack_bytes);
     derive_sum("empty slots" + of, &BlockWaste::empty_slot_bytes, sum.empty_slot_bytes);
-    derive_total(of, sum, Checked(block_bytes(plan_)) * static_cast<std::int64_t>(plan_.groups.size()));
+    derive_total(of, sum, whole);
   }
 
   void derive_load() {
@@ -101,8 +109,8 @@ class WasteDecisions {
     Checked extra_ids = 0;
     for (const ExtraPlan& extra : plan_.extras) extra_ids += extra.blocks_per_request;
     if (extra_ids > 0)
-      extra_states.add("requests * extra ids * g * P", {{"requests", requests, ""}, {"extra ids", extra_ids, "blocks"},
-                                                       pools(), page()});
+      add_product(extra_states, "requests * extra ids",
+                  {{"requests", requests, ""}, {"extra ids", extra_ids, "blocks"}}, 0);
     item("K and V of live tokens", load.token_bytes, tokens);
     item("running states", load.state_bytes, states);
     item("checkpoints and speculative states", load.extra_state_bytes, extra_states);
@@ -112,12 +120,19 @@ class WasteDecisions {
     item("empty slots", load.empty_slot_bytes, empty_slots);
     item("tails of last blocks", load.block_tail_bytes, dense);
     SumRule null_block, free, all;
-    null_block.add("g * P", {pools(), page()});
+    const Demand used = demand_of_load();
+    for (std::size_t arena = 0; arena < plan_.arenas.size(); ++arena) {
+      const ArenaPlan& of = plan_.arenas[arena];
+      const bool only = plan_.has_one_arena();
+      const Term every{only ? "num_blocks" : symbol("ids", arena), of.num_ids, "blocks"};
+      const Term usable{only ? "usable" : symbol("usable", arena), of.usable_ids(), "blocks"};
+      const Term held{only ? "ids" : symbol("held", arena), used.ids[arena], "blocks"};
+      if (of.num_ids > 0) add_product(null_block, "", {}, arena);
+      add_product(free, fmt::format("({} - {})", usable.symbol, held.symbol), {usable, held}, arena);
+      add_product(all, every.symbol, {every}, arena);
+    }
     item("null block", load.null_block_bytes, null_block);
-    free.add("(usable - ids) * g * P", {{"usable", plan_.usable_blocks, "blocks"}, {"ids", ids_of_load(), "blocks"},
-                                       pools(), page()});
     item("blocks no request holds", load.free_bytes, free);
-    all.add("num_blocks * g * P", {{"num_blocks", plan_.num_blocks, "blocks"}, pools(), page()});
     item("all pools", load.pool_bytes, all);
     derive_sums();
   }
@@ -125,8 +140,22 @@ class WasteDecisions {
  private:
   static std::int64_t pages_of(const GroupPlan& group) { return static_cast<std::int64_t>(group.pages.size()); }
   static std::string numbered(const char* what, const SpecPlan& spec) { return fmt::format("{} {}", what, spec.id); }
-  Term page() const { return {"P", plan_.page_bytes, "bytes"}; }
-  Term pools() const { return {"g", static_cast<std::int64_t>(plan_.pools.size()), "pools"}; }
+  static std::string symbol(const char* what, std::size_t arena) { return fmt::format("{} {}", what, arena); }
+  Term room(const GroupPlan& group) const {
+    return {group.ids_per_entry > 1 ? "ids of an entry * P" : "P", room_of(plan_, group), "bytes"};
+  }
+  /// Adds so many ids of an arena, in the bytes of its lanes.
+  void add_product(SumRule& sum, const std::string& ids, std::vector<Term> inputs, std::size_t arena) const {
+    Checked lanes = 0;
+    std::int64_t page = 0;
+    for (const LanePlan& lane : plan_.lanes)
+      if (lane.arena.index() == arena) lanes += 1, page = lane.bytes;
+    const bool only = plan_.has_one_arena();
+    inputs.push_back({only ? "g" : symbol("lanes", arena), lanes, "pools"});
+    inputs.push_back({only ? "P" : symbol("page", arena), page, "bytes"});
+    const std::string piece = inputs[inputs.size() - 2].symbol + " * " + inputs.back().symbol;
+    sum.add(ids.empty() ? piece : ids + " * " + piece, std::move(inputs));
+  }
 
   void add(Term result, std::string rule, std::vector<Term> inputs) {
     derivation_.push_back({std::move(result), std::move(rule), std::move(inputs), waste_source});
@@ -164,17 +193,17 @@ class WasteDecisions {
     if (plan_.waste.at_load.pool_bytes > 0) share(what + " at the load", bytes, plan_.waste.at_load.pool_bytes);
   }
 
-  /// Block ids that one group of the spec holds for all running requests together.
+  /// Table entries that one group of the spec has for all running requests together.
   Term ids_of(const SpecPlan& spec) const {
-    Checked ids = 0;
-    for (std::int64_t tokens : plan_.waste.at_load.sequence_tokens) ids += group_block_ids(plan_, spec, tokens);
-    return {numbered("ids", spec), ids, "blocks"};
+    Checked entries = 0;
+    for (std::int64_t tokens : plan_.waste.at_load.sequence_tokens) entries += group_entries(plan_, spec, tokens);
+    return {numbered("ids", spec), entries, "blocks"};
   }
 
-  std::int64_t ids_of_load() const {
-    Checked ids = 0;
-    for (std::int64_t tokens : plan_.waste.at_load.sequence_tokens) ids += request_block_ids(plan_, tokens);
-    return ids;
+  Demand demand_of_load() const {
+    Demand demand{std::vector<std::int64_t>(plan_.arenas.size(), 0)};
+    for (std::int64_t tokens : plan_.waste.at_load.sequence_tokens) add_request(plan_, tokens, demand);
+    return demand;
   }
 
   std::int64_t live_tokens(const SpecPlan& spec) const {
@@ -204,10 +233,15 @@ class WasteDecisions {
         {{"state padding", load.state_padding_bytes, "bytes"}, {"attention padding", load.attention_padding_bytes, "bytes"},
          {"short packs", load.short_pack_bytes, "bytes"}, {"empty slots", load.empty_slot_bytes, "bytes"},
          {"tails", load.block_tail_bytes, "bytes"}});
-    const Checked in_blocks = Checked(plan_.num_blocks) * bytes_per_block_id(plan_);
-    add({"unallocated", plan_.waste.unallocated_bytes, "bytes"}, "unallocated = memory - num_blocks * bytes of a block id",
-        {{"memory", in_blocks + plan_.waste.unallocated_bytes, "bytes"}, {"num_blocks", plan_.num_blocks, "blocks"},
-         {"bytes of a block id", bytes_per_block_id(plan_), "bytes"}});
+    const std::int64_t allocated = plan_.allocated_bytes();
+    const Term memory{"memory", Checked(allocated) + plan_.waste.unallocated_bytes, "bytes"};
+    if (plan_.has_one_arena())
+      add({"unallocated", plan_.waste.unallocated_bytes, "bytes"}, "unallocated = memory - num_blocks * bytes of a block id",
+          {memory, {"num_blocks", plan_.num_blocks(), "blocks"},
+           {"bytes of a block id", plan_.arenas.front().bytes_per_id, "bytes"}});
+    else
+      add({"unallocated", plan_.waste.unallocated_bytes, "bytes"}, "unallocated = memory - ids of every arena * bytes of one",
+          {memory, {"ids of every arena * bytes of one", allocated, "bytes"}});
   }
 
   const CachePlan& plan_;

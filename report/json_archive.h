@@ -51,8 +51,15 @@ class JsonWriter {
   /// A key that is left out where the value is that of a default-constructed T.
   template <class T>
   void unless_default(const char* name, const T& value) {
-    if (!(value == T{})) object[name] = encode(value);
+    unless(name, value, T{});
   }
+  /// A key that is left out where it has this value.
+  template <class T>
+  void unless(const char* name, const T& value, const std::type_identity_t<T>& omitted) {
+    if (!(value == omitted)) object[name] = encode(value);
+  }
+  /// Is this key of an object left out? `is_plain`: what the writer knows.
+  bool omits(const char*, bool is_plain) const { return is_plain; }
   /// A key that follows from other fields and is written for the reader's convenience.
   template <class Function>
   void derived(const char* name, Function value) {
@@ -109,11 +116,16 @@ class JsonReader {
   }
   template <class T>
   void unless_default(const char* name, T& value) {
+    unless(name, value, T{});
+  }
+  template <class T>
+  void unless(const char* name, T& value, const std::type_identity_t<T>& omitted) {
     if (object_.contains(name))
       (*this)(name, value);
     else
-      value = T{};
+      value = omitted;
   }
+  bool omits(const char* name, bool) const { return !object_.contains(name); }
   template <class Function>
   void derived(const char* name, Function value) {
     names_.push_back(name);

@@ -81,6 +81,10 @@ class PageMapPainter {
   /// The last pack of a spec that lacks layers.
   bool is_short(const PageStrip& strip) const { return std::ssize(layers_of(strip)) < spec_of(strip).layers_per_page; }
 
+  std::int64_t page_bytes(const PageStrip& strip) const {
+    return plan_.page_bytes(plan_.groups[static_cast<std::size_t>(strip.group)]);
+  }
+
   /// From one kernel block to the next.
   std::int64_t kernel_block_bytes(const PageStrip& strip) const {
     const ViewPlan& view = plan_.views[strip.views.front()];
@@ -102,9 +106,11 @@ class PageMapPainter {
     svg_.text(margin, 28, title(), {.size = 17});
     svg_.text(
         margin, 48,
-        fmt::format("One of the {} pages of pool 0, {} bytes. A block id belongs to one group at a time, which sees "
-                    "the same bytes in its own way.",
-                    human_count(plan_.num_blocks), human_count(plan_.page_bytes)),
+        plan_.has_one_arena()
+            ? fmt::format("One of the {} pages of pool 0, {} bytes. A block id belongs to one group at a time, which sees "
+                          "the same bytes in its own way.",
+                          human_count(plan_.num_blocks()), human_count(plan_.page_bytes()))
+            : std::string("A page of each pool as its group sees it: tokens and states have pools of their own."),
         {.size = 12, .colour = grey});
     y_ = 52;
   }
@@ -130,7 +136,7 @@ class PageMapPainter {
   void draw(const PageStrip& strip) {
     y_ += 34;
     svg_.text(margin, y_, strip_title(strip), {.size = 13, .bold = true});
-    const BarScale whole(strip.parts, {0, plan_.page_bytes}, margin, bar_width);
+    const BarScale whole(strip.parts, {0, page_bytes(strip)}, margin, bar_width);
     if (strip.kernel_blocks == 1) {
       draw_detail(strip, whole, "part");
     } else {

@@ -32,8 +32,9 @@ std::vector<ByteExtent> bytes_of(const Layout& layout) {
 }
 
 /// The parts of one view in its page, kernel block by kernel block.
-void add_parts(std::vector<PagePart>& parts, const BoundView& bound) {
-  const Layout page = bound.page_bytes(0);
+void add_parts(std::vector<PagePart>& parts, const BoundView& bound, std::int64_t front) {
+  const Layout in_pool = bound.page_bytes(0);
+  const Layout page(in_pool.axes(), in_pool.offset() - front);
   const bool split = bound.kernel_blocks_per_page > 1;
   for (std::int64_t kernel = 0; kernel < bound.kernel_blocks_per_page; ++kernel) {
     const Layout block = slice(page, "block", kernel);
@@ -73,18 +74,20 @@ std::vector<PagePart> with_padding(std::vector<PagePart> parts, std::int64_t pag
 
 }  // namespace
 
-PageStrip page_strip(const CachePlan& plan, std::int64_t group, std::int64_t pool) {
-  PageStrip strip{.group = group, .pool = pool};
+PageStrip page_strip(const CachePlan& plan, std::int64_t group, std::int64_t page) {
+  const GroupPlan& of = plan.groups[static_cast<std::size_t>(group)];
+  const LaneId lane = plan.lane_of(of, static_cast<std::size_t>(page));
+  PageStrip strip{.group = group, .pool = page};
   const std::vector<BoundView> views = bind_views(plan);
   std::vector<PagePart> parts;
   for (std::size_t i = 0; i < views.size(); ++i) {
-    if (views[i].group != group || views[i].view.pool != pool) continue;
+    if (views[i].group != group || views[i].view.lane != lane || views[i].view.piece != 0) continue;
     strip.views.push_back(i);
     strip.kernel_blocks = views[i].kernel_blocks_per_page;
-    add_parts(parts, views[i]);
+    add_parts(parts, views[i], plan.lanes[lane.index()].offset);
   }
   expects(!strip.views.empty(), "the group has a page in that pool");
-  strip.parts = with_padding(std::move(parts), plan.page_bytes);
+  strip.parts = with_padding(std::move(parts), plan.page_bytes(of));
   return strip;
 }
 

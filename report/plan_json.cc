@@ -1,8 +1,10 @@
 #include "report/plan_json.h"
 
+#include <algorithm>
 #include <array>
 #include <set>
 
+#include "layout/checked.h"
 #include "report/json_archive.h"
 #include "report/json_text.h"
 
@@ -27,6 +29,8 @@ template <>
 inline constexpr std::array enum_values<CacheMode> = {CacheMode::none, CacheMode::align, CacheMode::all};
 template <>
 inline constexpr std::array enum_values<DType> = std::to_array(all_dtypes);
+template <>
+inline constexpr std::array enum_values<Strategy> = all_strategies;
 
 /// The axes of a layout from its parts, with everything Layout takes for granted checked first.
 static std::vector<Axis> checked_axes(const std::string& path, const std::vector<std::string>& names,
@@ -129,6 +133,25 @@ static void fields(Archive& archive, T& group) {
   archive.derived("layers", [&group] { return group.layers(); });
   archive("padding_slots", group.padding_slots);
   archive("pages", group.pages);
+  archive.unless_default("arena", group.arena.value);
+  archive.unless_default("first_lane", group.first_lane.value);
+  archive.unless("ids_per_entry", group.ids_per_entry, 1);
+}
+
+template <class Archive, Is<ArenaPlan> T>
+static void fields(Archive& archive, T& arena) {
+  archive("name", arena.name);
+  archive("num_ids", arena.num_ids);
+  archive("bytes_per_id", arena.bytes_per_id);
+}
+
+template <class Archive, Is<LanePlan> T>
+static void fields(Archive& archive, T& lane) {
+  archive("arena", lane.arena.value);
+  archive("pool", lane.pool.value);
+  archive("offset", lane.offset);
+  archive("stride", lane.stride);
+  archive("bytes", lane.bytes);
 }
 
 template <class Archive, Is<LayerRef> T>
@@ -217,6 +240,9 @@ static void fields(Archive& archive, T& view) {
   archive("pool", view.pool);
   archive("dtype", view.dtype);
   layout_fields(archive, view.layout, false);
+  archive.unless("lane", view.lane.value, view.pool);
+  archive.unless_default("piece", view.piece);
+  archive.unless_default("first_element", view.first_element);
 }
 
 template <class Archive, Is<WorkspaceSpec> T>
@@ -257,19 +283,49 @@ static void fields(Archive& archive, T& warning) {
   archive("message", warning.message);
 }
 
+/// What a uniform page alone says of arenas and lanes.
+static void set_plain(Arrangement& arrangement, std::int64_t page_bytes, std::int64_t num_blocks) {
+  Checked bytes = Checked(static_cast<std::int64_t>(arrangement.pools.size())) * page_bytes;
+  for (const ExtraPlan& extra : arrangement.extras) bytes += extra.bytes_per_block;
+  arrangement.arenas = {{"blocks", num_blocks, bytes}};
+  arrangement.lanes.clear();
+  for (std::size_t pool = 0; pool < arrangement.pools.size(); ++pool)
+    arrangement.lanes.push_back({{0}, {static_cast<std::int64_t>(pool)}, 0, page_bytes, page_bytes});
+}
+
+/// Do page and number of blocks say everything of arenas and lanes?
+static bool is_plain(const Arrangement& arrangement) {
+  if (!arrangement.has_one_arena() || arrangement.lanes.empty()) return false;
+  Arrangement plain;
+  plain.pools = arrangement.pools;
+  plain.extras = arrangement.extras;
+  set_plain(plain, arrangement.page_bytes(), arrangement.num_blocks());
+  return plain.arenas == arrangement.arenas && plain.lanes == arrangement.lanes;
+}
+
 template <class Archive, Is<CachePlan> T>
 static void fields(Archive& archive, T& plan) {
   archive("attention_pack_size", plan.attention_pack_size);
   archive("cache_mode", plan.cache_mode);
   archive("speculative_tokens", plan.speculative_tokens);
   archive("max_num_batched_tokens", plan.max_num_batched_tokens);
+  archive.unless("strategy", plan.strategy, Strategy::packed_attention);
   archive("specs", plan.specs);
-  archive("page_bytes", plan.page_bytes);
+  const bool plain = archive.omits("arenas", is_plain(plan));
+  std::int64_t page_bytes = 0, num_blocks = 0;
+  if (plain && !Archive::reads) page_bytes = plan.page_bytes(), num_blocks = plan.num_blocks();
+  if (plain) archive("page_bytes", page_bytes);
   archive("groups", plan.groups);
   archive("pools", plan.pools);
   archive("extras", plan.extras);
-  archive("num_blocks", plan.num_blocks);
-  archive("usable_blocks", plan.usable_blocks);
+  if (plain) {
+    archive("num_blocks", num_blocks);
+    archive.derived("usable_blocks", [num_blocks] { return std::max<std::int64_t>(0, num_blocks - 1); });
+    if constexpr (Archive::reads) set_plain(plan, page_bytes, num_blocks);
+  } else {
+    archive("arenas", plan.arenas);
+    archive("lanes", plan.lanes);
+  }
   archive("capacity", plan.capacity);
   archive("max_fitting_tokens", plan.max_fitting_tokens);
   archive("max_running_requests", plan.max_running_requests);
@@ -307,8 +363,17 @@ static void check_plan(const CachePlan& plan, const std::string& path) {
     if (spec.attention.has_value() == spec.state.has_value())
       JsonReader::fail(fmt::format("{}.specs[{}]", path, i), "must have either attention or state");
   }
-  for (std::size_t i = 0; i < plan.groups.size(); ++i)
-    check(fmt::format(".groups[{}].spec", i), plan.groups[i].spec, plan.specs.size(), "specs");
+  for (std::size_t i = 0; i < plan.groups.size(); ++i) {
+    const GroupPlan& group = plan.groups[i];
+    check(fmt::format(".groups[{}].spec", i), group.spec, plan.specs.size(), "specs");
+    check(fmt::format(".groups[{}].arena", i), group.arena.value, plan.arenas.size(), "arenas");
+    check(fmt::format(".groups[{}].first_lane", i), group.first_lane.value, plan.lanes.size(), "lanes");
+    if (group.ids_per_entry < 1) JsonReader::fail(fmt::format("{}.groups[{}].ids_per_entry", path, i), "must be at least 1");
+  }
+  for (std::size_t i = 0; i < plan.lanes.size(); ++i) {
+    check(fmt::format(".lanes[{}].arena", i), plan.lanes[i].arena.value, plan.arenas.size(), "arenas");
+    check(fmt::format(".lanes[{}].pool", i), plan.lanes[i].pool.value, plan.pools.size(), "pools");
+  }
   for (std::size_t i = 0; i < plan.pools.size(); ++i)
     for (std::size_t j = 0; j < plan.pools[i].shared_by.size(); ++j)
       check(fmt::format(".pools[{}].shared_by[{}].spec", i, j), plan.pools[i].shared_by[j].spec, plan.specs.size(),
@@ -318,6 +383,7 @@ static void check_plan(const CachePlan& plan, const std::string& path) {
   for (std::size_t i = 0; i < plan.views.size(); ++i) {
     check(fmt::format(".views[{}].spec", i), plan.views[i].spec, plan.specs.size(), "specs");
     check(fmt::format(".views[{}].pool", i), plan.views[i].pool, plan.pools.size(), "pools");
+    check(fmt::format(".views[{}].lane", i), plan.views[i].lane.value, plan.lanes.size(), "lanes");
   }
 }
 

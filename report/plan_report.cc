@@ -53,9 +53,26 @@ std::string mode_text(const CachePlan& plan) {
   return text;
 }
 
+/// What people have to know of an arrangement that is not the engine's; empty for that one.
+std::string strategy_text(const CachePlan& plan) {
+  constexpr const char* modelled = "modelled: no run of an engine covers it";
+  switch (plan.strategy) {
+    case Strategy::packed_attention: return {};
+    case Strategy::dual_pool:
+      return fmt::format("dual_pool: states in exact slots of a pool of their own, tokens in pages of others; {}", modelled);
+    case Strategy::small_pages: {
+      std::int64_t most = 1;
+      for (const GroupPlan& group : plan.groups) most = std::max(most, group.ids_per_entry);
+      return fmt::format("small_pages: a state takes {} of its group, wherever they lie; {}", human_plural(most, "id"),
+                         modelled);
+    }
+  }
+  return {};
+}
+
 /// What the pools, the extras and the unallocated rest take together.
 std::int64_t memory_bytes(const CachePlan& plan) {
-  return Checked(plan.num_blocks) * bytes_per_block_id(plan) + plan.waste.unallocated_bytes;
+  return Checked(plan.allocated_bytes()) + plan.waste.unallocated_bytes;
 }
 
 std::string memory_text(const PlanSet& set) {
@@ -74,6 +91,8 @@ Facts model_facts(const PlanSet& set) {
     if (spec.attention) facts.entries.emplace_back("attention", attention_text(spec));
   for (const SpecPlan& spec : set.plans.front().specs)
     if (spec.state) facts.entries.emplace_back("recurrent", recurrent_text(spec));
+  if (const std::string strategy = strategy_text(set.plans.front()); !strategy.empty())
+    facts.entries.emplace_back("strategy", strategy);
   facts.entries.emplace_back("caching", mode_text(set.plans.front()));
   facts.entries.emplace_back("memory", memory_text(set));
   return facts;
@@ -135,6 +154,32 @@ std::string packs_text(const SpecPlan& spec) {
   return text;
 }
 
+/// What the ids of each arena own.
+std::vector<std::pair<std::string, std::string>> pool_facts(const CachePlan& plan) {
+  if (plan.has_one_arena())
+    return {{"pools", fmt::format("{} of {} pages each, of which {} are usable: page 0 is the null block",
+                                  plan.pools.size(), human_count(plan.num_blocks()), human_count(plan.usable_blocks()))}};
+  std::vector<std::pair<std::string, std::string>> facts;
+  for (const GroupPlan& group : plan.groups) {
+    const ArenaPlan& arena = plan.arena_of(group);
+    const bool state = plan.spec_of(group).state.has_value();
+    facts.emplace_back(arena.name, fmt::format("{} {} of {}, {} {} in each: {}, without id 0 {}",
+                                               human_count(arena.num_ids), state ? "slots" : "pages",
+                                               exact_bytes(plan.page_bytes(group)), group.pages.size(),
+                                               state ? "layers" : group.pages.size() == 1 ? "page" : "pages",
+                                               human_bytes(Checked(arena.num_ids) * arena.bytes_per_id),
+                                               human_count(arena.usable_ids())));
+  }
+  return facts;
+}
+
+/// "22 block ids", arena by arena where there are several.
+std::string request_ids_text(const CachePlan& plan, std::int64_t length) {
+  const Demand demand = request_demand(plan, length);
+  if (plan.has_one_arena()) return human_count(demand.total()) + " block ids";
+  return ids_text(plan, demand);
+}
+
 /// The figures that the table of packs would show, for one plan.
 Facts plan_facts(const CachePlan& plan, std::int64_t length) {
   const CapacityPlan& capacity = capacity_of(plan, length);
@@ -144,16 +189,14 @@ Facts plan_facts(const CachePlan& plan, std::int64_t length) {
                                                     human_count(attention->block_size_tokens),
                                                     human_count(attention->kernel_block_size_tokens),
                                                     packs_text(*attention)));
-  std::string page = exact_bytes(plan.page_bytes);
+  std::string page = exact_bytes(plan.page_bytes(leading_group(plan)));
   if (const SpecPlan* state = largest_state(plan))
     page += fmt::format(", {} padding of the state", human_percent(state->padding_percent));
   facts.entries.emplace_back("page", page);
+  for (auto& fact : pool_facts(plan)) facts.entries.push_back(std::move(fact));
   facts.entries.emplace_back(
-      "pools", fmt::format("{} of {} pages each, of which {} are usable: page 0 is the null block",
-                           plan.pools.size(), human_count(plan.num_blocks), human_count(plan.usable_blocks)));
-  facts.entries.emplace_back(
-      "request", fmt::format("of {} tokens: {} block ids, {}; {} over the {} it would take without paging",
-                             human_count(length), human_count(capacity.blocks_per_request),
+      "request", fmt::format("of {} tokens: {}, {}; {} over the {} it would take without paging",
+                             human_count(length), request_ids_text(plan, length),
                              human_bytes(capacity.bytes_per_request), human_percent(over_ideal_percent(capacity)),
                              human_bytes(capacity.ideal_bytes_per_request)));
   facts.entries.emplace_back(

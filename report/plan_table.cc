@@ -62,6 +62,12 @@ auto of_plan(std::int64_t CachePlan::* field) {
   return [field](const CachePlan& plan, const CapacityPlan&) { return Cell(plan.*field); };
 }
 
+/// Of the group whose pages people compare: attention's, where there is any.
+template <class Value>
+auto of_leading(Value value) {
+  return [value](const CachePlan& plan, const CapacityPlan&) { return Cell(value(plan, leading_group(plan))); };
+}
+
 template <class As = std::int64_t>
 auto of_capacity(std::int64_t CapacityPlan::* field) {
   return [field](const CachePlan&, const CapacityPlan& capacity) { return Cell(As{capacity.*field}); };
@@ -103,7 +109,7 @@ std::vector<PlanColumn> layout_columns(bool with_other, bool with_kernel) {
       {{"kernel_block_size_tokens", "kernel", "tokens", Align::right,
         with_kernel ? Audience::everyone : programs},
        of_attention(&SpecPlan::kernel_block_size_tokens)},
-      {{"page_bytes", "page", "bytes"}, of_plan(&CachePlan::page_bytes)},
+      {{"page_bytes", "page", "bytes"}, of_leading([](const CachePlan& plan, const GroupPlan& group) { return plan.page_bytes(group); })},
       {{"padding_percent", "pad"}, state_padding},
       {{"packs", "packs", "", Align::right, programs}, of_attention(&SpecPlan::num_pages)},
       {{"pools", "pools", "", Align::right, programs},
@@ -116,8 +122,8 @@ std::vector<PlanColumn> layout_columns(bool with_other, bool with_kernel) {
        [](const CachePlan& plan, const CapacityPlan&) { return Cell(count_groups(plan).recurrent); }},
       {{"other_groups", "other groups", "", Align::right, programs},
        [](const CachePlan& plan, const CapacityPlan&) { return Cell(count_groups(plan).other); }},
-      {{"num_blocks", "blocks"}, of_plan(&CachePlan::num_blocks)},
-      {{"usable_blocks", "usable", "", Align::right, programs}, of_plan(&CachePlan::usable_blocks)},
+      {{"num_blocks", "blocks"}, of_leading([](const CachePlan& plan, const GroupPlan& group) { return plan.arena_of(group).num_ids; })},
+      {{"usable_blocks", "usable", "", Align::right, programs}, of_leading([](const CachePlan& plan, const GroupPlan& group) { return plan.arena_of(group).usable_ids(); })},
   };
 }
 
@@ -222,6 +228,13 @@ const SpecPlan* packed_attention(const CachePlan& plan) {
     if (any == nullptr) any = &spec;
   }
   return any;
+}
+
+const GroupPlan& leading_group(const CachePlan& plan) {
+  const SpecPlan* attention = packed_attention(plan);
+  for (const GroupPlan& group : plan.groups)
+    if (attention && group.spec == attention->id) return group;
+  return plan.groups.front();
 }
 
 const SpecPlan* largest_state(const CachePlan& plan) {

@@ -34,6 +34,9 @@ std::int64_t longest_length(const PlanSet& set);
 /// layers; null where it has none.
 const SpecPlan* packed_attention(const CachePlan& plan);
 
+/// A group of that attention; without any the first group.
+const GroupPlan& leading_group(const CachePlan& plan);
+
 /// The largest recurrent state, which decides the page; null where the model has none.
 const SpecPlan* largest_state(const CachePlan& plan);
 

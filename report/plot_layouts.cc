@@ -170,7 +170,7 @@ PlotPanel over_ideal_facet(const PlanSet& set, std::size_t plan, std::int64_t lo
 
 std::string plot_subtitle(const PlanSet& set) {
   const CachePlan& plan = set.plans.front();
-  const std::int64_t memory = Checked(plan.num_blocks) * bytes_per_block_id(plan) + plan.waste.unallocated_bytes;
+  const std::int64_t memory = Checked(plan.allocated_bytes()) + plan.waste.unallocated_bytes;
   return fmt::format("{}, tensor parallel {}, mode {}, {}{}", set.model, set.tensor_parallel,
                      to_string(plan.cache_mode), human_bytes(memory), set.tensor_parallel > 1 ? " a rank" : "");
 }

@@ -26,7 +26,7 @@ constexpr std::int64_t most_series_requests = 1000;
 constexpr std::size_t most_series_points = 300;  ///< more than a picture can show
 
 std::int64_t memory_of(const CachePlan& plan) {
-  return Checked(plan.num_blocks) * bytes_per_block_id(plan) + plan.waste.unallocated_bytes;
+  return Checked(plan.allocated_bytes()) + plan.waste.unallocated_bytes;
 }
 
 std::string trace_text(const TraceSpec& trace) {
@@ -56,7 +56,9 @@ std::vector<PlanRates> simulate_rates(const PlotInputs& inputs, const TraceSpec&
     const CacheGeometry geometry = geometry_of(plan, inputs.engine);
     for (const std::int64_t eighths : memory_eighths) {
       CacheGeometry sized = geometry;
-      sized.num_blocks = std::max<std::int64_t>(2, Checked(plan.num_blocks) * eighths / 8);
+      const auto part = [&](std::int64_t ids) { return std::max<std::int64_t>(2, Checked(ids) * eighths / 8); };
+      sized.num_blocks = part(geometry.num_blocks);
+      for (std::int64_t& ids : sized.more_arenas) ids = part(ids);
       sweep.simulations.push_back({.geometry = sized});
     }
     CacheGeometry unlimited = geometry;
@@ -151,6 +153,8 @@ std::vector<Plot> plot_blocks_in_use(const PlotInputs& inputs) {
   for (std::size_t i = 0; i < inputs.set.plans.size(); ++i) {
     const CachePlan& plan = inputs.set.plans[i];
     const SimulationStats& stats = result.stats[i];
+    std::int64_t usable = 0;
+    for (const ArenaPlan& arena : plan.arenas) usable += arena.usable_ids();
     Table table({{"step"},
                  {"held_state_blocks"},
                  {"held_attention_blocks"},
@@ -163,7 +167,7 @@ std::vector<Plot> plot_blocks_in_use(const PlotInputs& inputs) {
     for (std::size_t k = 0; k < points.size(); k += stride) {
       const SeriesPoint& point = points[k];
       table.add_row({point.step, point.held_state_blocks, point.held_blocks - point.held_state_blocks,
-                     point.findable_blocks, plan.usable_blocks, point.running_requests, point.waiting_requests});
+                     point.findable_blocks, usable, point.running_requests, point.waiting_requests});
     }
     Plot plot{.name = fmt::format("blocks-in-use-n{}", plan.attention_pack_size),
               .title = fmt::format("Blocks in use over a trace, {}", layout_title(plan)),

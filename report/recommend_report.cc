@@ -377,9 +377,9 @@ Table candidates_table(const RecommendReport& report) {
     const SpecPlan* const attention = packed_attention(layout.plan);
     table.add_row({layout.pack, std::string(to_string(layout.mode)), cell_of(layout.block_floor), block_tokens(layout),
                    attention ? Cell(attention->kernel_block_size_tokens) : Cell(),
-                   result.match_unit(candidate), cell_of(candidate.retention_tokens), layout.plan.page_bytes,
+                   result.match_unit(candidate), cell_of(candidate.retention_tokens), layout.plan.page_bytes(leading_group(layout.plan)),
                    std::int64_t(layout.plan.pools.size()), std::int64_t(layout.plan.groups.size()),
-                   layout.plan.num_blocks, capacity.blocks_per_request, capacity.bytes_per_request,
+                   layout.plan.arena_of(leading_group(layout.plan)).num_ids, capacity.blocks_per_request, capacity.bytes_per_request,
                    Real{capacity.max_concurrency, 6}, Real{capacity.usable_concurrency, 6}, candidate.hit_tokens,
                    Real{candidate.hit_rate(), 6}, candidate.objectives.reprefilled_tokens,
                    candidate.requests_with_hit, candidate.unserved_requests, candidate.preemptions,

@@ -153,7 +153,8 @@ class Section {
     });
   }
 
-  Section& number(KeyInfo key, double Spec::*field) {
+  template <class Field>  // double or std::optional<double>
+  Section& number(KeyInfo key, Field Spec::*field) {
     key.type = ValueType::number;
     key.sweepable = true;
     return add(std::move(key), [field](ReadContext&, const std::string& path, const YamlNode& node, Spec& spec) {

@@ -52,6 +52,19 @@ void add_dtype_keys(Section<EngineSpec>& keys) {
               &EngineSpec::ssm_dtype, parse_dtype);
 }
 
+void add_strategy_keys(Section<EngineSpec>& keys) {
+  keys.choice(with_choices(key("strategy", "how layers are arranged: pages of one size with N attention layers a page, states "
+                                           "in exact slots of a pool of their own, or small pages of which a state takes as "
+                                           "many as it needs; default packed_attention"),
+                           {std::string(to_string(Strategy::packed_attention)), std::string(to_string(Strategy::dual_pool)),
+                            std::string(to_string(Strategy::small_pages))}),
+              &EngineSpec::strategy, parse_strategy)
+      .number(key("state_memory_ratio", "strategy dual_pool: memory of states over that of tokens; default 0.9"),
+              &EngineSpec::state_memory_ratio)
+      .integer(amount("state_requests", "strategy dual_pool: states of so many requests instead of a ratio"),
+               &EngineSpec::state_requests);
+}
+
 void add_block_keys(Section<EngineSpec>& keys) {
   keys.choice(with_choices(key("cache_mode", "where recurrent states are kept for prefix caching: nowhere, where a "
                                              "scheduled chunk ends on a block boundary, at every one; default none"),
@@ -68,7 +81,8 @@ void add_block_keys(Section<EngineSpec>& keys) {
   keys.integer(tokens("block_size_tokens", "block size the user asks for: a floor and the rounding unit; default: "
                                            "none"),
                &EngineSpec::block_size_tokens)
-      .integer(tokens("mamba_block_size_tokens", "cache mode all: overrides the chunk of the scan; default: none"),
+      .integer(tokens("mamba_block_size_tokens", "cache mode all: overrides the chunk of the scan; strategies without common pages: "
+                                                 "where states are kept; default: none"),
                &EngineSpec::mamba_block_size_tokens)
       .integer(tokens("kernel_alignment_tokens", "smallest kernel block of the backend; default 16"),
                &EngineSpec::kernel_alignment_tokens)
@@ -121,6 +135,7 @@ const Section<EngineSpec>& engine_keys() {
                                        "without any flag");
     keys.integer(count("tensor_parallel", "ranks that split heads and channels; default 1"),
                  &EngineSpec::tensor_parallel);
+    add_strategy_keys(keys);
     add_dtype_keys(keys);
     add_block_keys(keys);
     add_view_keys(keys);

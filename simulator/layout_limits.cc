@@ -28,11 +28,13 @@ double concurrency_of(const RecommendSpec& spec, const PlannedLayout& layout) {
   for (const std::size_t i : usable) {
     const CachePlan& plan = layouts[i].plan;
     const CapacityPlan& capacity = capacity_of(plan, spec.at_length);
-    const double ids = std::ceil(wanted * static_cast<double>(capacity.blocks_per_request)) + 1;  // the null block
-    const double bytes = ids * static_cast<double>(bytes_per_block_id(plan));
+    double bytes = 0;
+    const Demand demand = request_demand(plan, capacity.max_model_len);
+    for (std::size_t arena = 0; arena < demand.ids.size(); ++arena)
+      bytes += (std::ceil(wanted * static_cast<double>(demand.ids[arena])) + 1) *  // and the null id
+               static_cast<double>(plan.arenas[arena].bytes_per_id);
     if (bytes < 0x1p62) least_memory = std::min(least_memory, static_cast<std::int64_t>(bytes));
-    const double share = static_cast<double>(plan.usable_blocks) / wanted;
-    longest = std::max(longest, longest_request(plan, static_cast<std::int64_t>(share)));
+    longest = std::max(longest, longest_request(plan, wanted));
   }
   std::string would = fmt::format("it takes {} of memory", bytes_text(least_memory));
   if (longest > 0) would += fmt::format(", or requests of at most {} tokens", longest);

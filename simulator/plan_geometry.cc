@@ -3,17 +3,46 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "layout/checked.h"
 #include "layout/error.h"
-#include "planner/block_ids.h"
+#include "planner/demand.h"
 #include "planner/prefix.h"
 
 namespace hybridkv {
 
+namespace {
+
+constexpr std::int64_t longest = std::int64_t{1} << 40;
+
+/// All states are kept on one grid.
+void set_state_block(CacheGeometry& geometry, const SpecPlan& spec) {
+  expects(geometry.state_block_size_tokens.value_or(spec.block_size_tokens) == spec.block_size_tokens,
+          "every strategy keeps all states on one grid");
+  geometry.state_block_size_tokens = spec.block_size_tokens;
+}
+
+/// A window in an arena of its own holds as many blocks as a long request needs, and so bounds how many run.
+void limit_running(CacheGeometry& geometry, const ArenaPlan& arena, std::int64_t ids) {
+  geometry.max_num_seqs = std::max<std::int64_t>(1, std::min(geometry.max_num_seqs, arena.usable_ids() / ids));
+}
+
+/// One number where all groups have the same block, which is the common case and the fast one.
+void set_attention_block(CacheGeometry& geometry, const CachePlan& plan) {
+  auto& sizes = geometry.attention_block_sizes;
+  if (!sizes.empty())
+    geometry.block_size_tokens = sizes.front();
+  else
+    geometry.block_size_tokens = geometry.state_block_size_tokens.value_or(plan.specs.front().block_size_tokens);
+  if (std::adjacent_find(sizes.begin(), sizes.end(), std::not_equal_to<>()) == sizes.end()) sizes.clear();
+  if (geometry.state_block_size_tokens == geometry.block_size_tokens) geometry.state_block_size_tokens.reset();
+}
+
+}  // namespace
+
 CacheGeometry geometry_of(const CachePlan& plan, const EngineSpec& engine) {
   CacheGeometry geometry;
-  geometry.num_blocks = plan.num_blocks;
   geometry.attention_groups = 0;
   geometry.mode = plan.cache_mode;
   geometry.speculative_tokens = plan.speculative_tokens;
@@ -21,38 +50,32 @@ CacheGeometry geometry_of(const CachePlan& plan, const EngineSpec& engine) {
   geometry.max_num_batched_tokens = plan.max_num_batched_tokens;
   for (const CapacityPlan& capacity : plan.capacity)
     geometry.max_model_len = std::max(geometry.max_model_len.value_or(1), capacity.max_model_len);
-  const auto set_block = [&](const SpecPlan& spec) {
-    if (geometry.block_size_tokens == 0) geometry.block_size_tokens = spec.block_size_tokens;
-    if (geometry.block_size_tokens != spec.block_size_tokens)
-      throw SpecError("model.layers", fmt::format("the simulator needs one block size for all groups, the plan has {} "
-                                                  "and {} tokens", geometry.block_size_tokens, spec.block_size_tokens));
-  };
+  geometry.num_blocks = plan.arenas.front().num_ids;
+  for (std::size_t arena = 1; arena < plan.arenas.size(); ++arena)
+    geometry.more_arenas.push_back(plan.arenas[arena].num_ids);
+  const bool several = !plan.has_one_arena();
   Checked extras = 0;
   for (const ExtraPlan& extra : plan.extras) extras += extra.blocks_per_request;
   for (const GroupPlan& group : plan.groups) {
-    const SpecPlan& spec = plan.specs[static_cast<std::size_t>(group.spec)];
+    const SpecPlan& spec = plan.spec_of(group);
     if (spec.state) {
-      ++geometry.state_groups;
+      geometry.state_groups += group.ids_per_entry;
+      if (several) geometry.state_arenas.insert(geometry.state_arenas.end(), group.ids_per_entry, group.arena.value);
       // In mode none a recurrent block is the whole request; it says nothing of the attention block.
-      if (plan.cache_mode != CacheMode::none) set_block(spec);
-    } else if (spec.attention->kind == AttentionKind::full || spec.attention->kind == AttentionKind::mla) {
+      if (plan.cache_mode != CacheMode::none) set_state_block(geometry, spec);
+    } else if (spec.attention->window_tokens == 0) {
+      // Hidden states are found again block by block, as attention is.
       ++geometry.attention_groups;
-      set_block(spec);
-    } else if (spec.attention->kind == AttentionKind::hidden_state) {
-      // Found again block by block, as attention is; its group comes after all others, whose block is known by now.
-      if (geometry.block_size_tokens == 0) geometry.block_size_tokens = spec.block_size_tokens;
-      if (spec.block_size_tokens != geometry.block_size_tokens)
-        throw SpecError("engine.hidden_state_size",
-                        fmt::format("the simulator needs one block size for all groups, hidden states have a block of "
-                                    "{} tokens and the others one of {}; simulate without hidden states",
-                                    spec.block_size_tokens, geometry.block_size_tokens));
-      ++geometry.attention_groups;
+      if (several) geometry.attention_arenas.push_back(group.arena.value);
+      geometry.attention_block_sizes.push_back(spec.block_size_tokens);
+    } else if (group.arena.value == 0) {
+      extras += group_ids(plan, group, longest);
     } else {
-      extras += group_block_ids(plan, spec, std::int64_t{1} << 40);
+      limit_running(geometry, plan.arena_of(group), group_ids(plan, group, longest));
     }
   }
   geometry.extra_blocks_per_request = extras;
-  if (geometry.block_size_tokens == 0) geometry.block_size_tokens = plan.specs.front().block_size_tokens;
+  set_attention_block(geometry, plan);
   return geometry;
 }
 

@@ -112,7 +112,7 @@ PlannedLayouts plan_layouts(const SearchSpace& space, const ModelSpec& model, co
           if (scheduler.max_model_len) layout.geometry.max_model_len = scheduler.max_model_len;
           validate(layout.geometry);
           require_match_unit(space, layout, chosen);
-          if (!seen.emplace(pack, mode, layout.geometry.block_size_tokens, layout.plan.page_bytes).second) {
+          if (!seen.emplace(pack, mode, layout.geometry.block_size_tokens, layout.plan.lanes.front().bytes).second) {
             ++planned.merged;
             continue;
           }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -20,33 +21,62 @@ namespace {
 
 constexpr std::int64_t shrunken_pages = 3;
 
-/// Views by the page they share: same group, same pool.
+/// Views by the page they share: same group, same lane, same piece of an entry.
 std::vector<std::vector<std::size_t>> views_by_page(std::span<const BoundView> views) {
-  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::size_t>> pages;
-  for (std::size_t i = 0; i < views.size(); ++i) pages[{views[i].group, views[i].view.pool}].push_back(i);
+  std::map<std::tuple<std::int64_t, LaneId, std::int64_t>, std::vector<std::size_t>> pages;
+  for (std::size_t i = 0; i < views.size(); ++i)
+    pages[{views[i].group, views[i].view.lane, views[i].view.piece}].push_back(i);
   std::vector<std::vector<std::size_t>> lists;
   for (auto& [key, list] : pages) lists.push_back(std::move(list));
   return lists;
+}
+
+const LanePlan& lane_of(const CachePlan& plan, const BoundView& view) { return plan.lanes[view.view.lane.index()]; }
+
+std::int64_t num_ids(const CachePlan& plan, const BoundView& view) {
+  return plan.arenas[lane_of(plan, view).arena.index()].num_ids;
+}
+
+/// Pieces of the lanes of one pool never share a byte, and lie inside it.
+void check_lanes(const CachePlan& plan, CheckResult& result) {
+  std::vector<std::vector<PlacedLayout>> of_pool(plan.pools.size());
+  for (std::size_t i = 0; i < plan.lanes.size(); ++i) {
+    const LanePlan& lane = plan.lanes[i];
+    const std::int64_t ids = plan.arenas[lane.arena.index()].num_ids;
+    const PlacedLayout pieces{Layout({{"id", ids, lane.stride}, {"byte", lane.bytes, 1}}, lane.offset), 1, 0};
+    if (!contains(plan.pools[lane.pool.index()].bytes, pieces))
+      result.fail(fmt::format("lane {}: its {} pieces of {} bytes end outside pool {} of {} bytes", i, ids, lane.bytes,
+                              lane.pool.value, plan.pools[lane.pool.index()].bytes));
+    of_pool[lane.pool.index()].push_back(pieces);
+  }
+  for (std::size_t pool = 0; pool < of_pool.size(); ++pool) {
+    const Disjointness disjoint = check_disjoint(of_pool[pool]);
+    if (disjoint.answer == Answer::no)
+      result.fail(fmt::format("pool {}, byte {}: pieces of two lanes meet", pool, disjoint.overlap->byte_address));
+    if (disjoint.answer == Answer::unknown)
+      result.fail(fmt::format("pool {}: its lanes could not be proven apart", pool));
+  }
 }
 
 std::int64_t block_axis_position(const BoundView& view) { return view.address.find("block"); }
 
 /// Steps of whole kernel blocks must add up to exactly one page, and page 0 must hold all of its share.
 void check_pages(const CachePlan& plan, const BoundView& view, CheckResult& result) {
+  const LanePlan& lane = lane_of(plan, view);
   const std::int64_t step = view.address.stride("block");
   const ByteExtent extent = byte_extent({view.page_bytes(0), 1, 0});
-  if (extent.end > plan.page_bytes)
+  if (extent.end > lane.begin(0) + lane.bytes || extent.begin < lane.begin(0))
     result.fail(fmt::format("{}: the view's part of block 0 ends at byte {}, its page at {}",
-                            view.place(plan, 0, extent.end - 1), extent.end, plan.page_bytes));
-  if (Checked(step) * view.kernel_blocks_per_page != plan.page_bytes)
+                            view.place(plan, 0, extent.end - 1), extent.end, lane.begin(0) + lane.bytes));
+  if (Checked(step) * view.kernel_blocks_per_page != lane.stride)
     result.fail(fmt::format("{}: {} kernel blocks of {} bytes step {} bytes a page instead of {}",
                             view.place(plan, 1, byte_extent(view.placed()).begin + step * view.kernel_blocks_per_page),
                             view.kernel_blocks_per_page, step, Checked(step) * view.kernel_blocks_per_page,
-                            plan.page_bytes));
+                            lane.stride));
   const std::int64_t pool_bytes = plan.pools[view.view.pool].bytes;
   if (!contains(pool_bytes, view.placed()))
     result.fail(fmt::format("{}: the view ends outside its pool of {} bytes",
-                            view.place(plan, plan.num_blocks - 1, byte_extent(view.placed()).end - 1), pool_bytes));
+                            view.place(plan, num_ids(plan, view) - 1, byte_extent(view.placed()).end - 1), pool_bytes));
 }
 
 void check_no_overlap(const CachePlan& plan, std::span<const BoundView> views, const std::vector<std::size_t>& page,
@@ -82,11 +112,12 @@ Layout shrunken(const BoundView& view, std::int64_t pages) {
 /// Visits every element of the views of one page in a shrunken pool and marks its bytes.
 void enumerate_page(const CachePlan& plan, std::span<const BoundView> views, const std::vector<std::size_t>& page,
                     CheckResult& result) {
-  const std::int64_t pages = std::min(shrunken_pages, plan.num_blocks);
+  const LanePlan& lane = lane_of(plan, views[page.front()]);
+  const std::int64_t pages = std::min(shrunken_pages, num_ids(plan, views[page.front()]));
   // Places in the list of the page, which is never longer than one of 32 bits: 64 would double what a page takes.
   constexpr std::int32_t nobody = -1;
   expects(std::in_range<std::int32_t>(page.size()), "a page counts its views in 32 bits");
-  std::vector<std::int32_t> owner(pages * plan.page_bytes, nobody);
+  std::vector<std::int32_t> owner(pages * lane.stride, nobody);
   for (std::size_t i = 0; i < page.size(); ++i) {
     const BoundView& view = views[page[i]];
     const int block_axis = static_cast<int>(block_axis_position(view));
@@ -94,14 +125,14 @@ void enumerate_page(const CachePlan& plan, std::span<const BoundView> views, con
     for_each_index(shrunken(view, pages), [&](std::span<const std::int64_t> index, std::int64_t byte) {
       ++result.count;
       const std::int64_t block = index[block_axis] / view.kernel_blocks_per_page;
-      if (byte < block * plan.page_bytes || byte + element > (block + 1) * plan.page_bytes) {
+      if (byte < lane.begin(block) || byte + element > lane.begin(block) + lane.bytes) {
         result.fail(fmt::format("{} lies outside its page", view.place(plan, block, byte)));
         return;
       }
-      for (std::int64_t k = byte; k < byte + element; ++k) {
+      for (std::int64_t k = byte - lane.offset; k < byte - lane.offset + element; ++k) {
         if (owner[k] != nobody)
           result.fail(
-              fmt::format("{} already belongs to {}", view.place(plan, block, k), views[page[owner[k]]].name(plan)));
+              fmt::format("{} already belongs to {}", view.place(plan, block, lane.offset + k), views[page[owner[k]]].name(plan)));
         owner[k] = static_cast<std::int32_t>(i);
       }
     });
@@ -144,7 +175,8 @@ void sample_block(const CachePlan& plan, std::span<const BoundView> views, std::
                               view.place(plan, block, byte), exact_address(view, index)));
       return;
     }
-    if (byte < block * plan.page_bytes || byte + view.element_bytes() > (block + 1) * plan.page_bytes) {
+    const LanePlan& lane = lane_of(plan, view);
+    if (byte < lane.begin(block) || byte + view.element_bytes() > lane.begin(block) + lane.bytes) {
       result.fail(fmt::format("{} lies outside its page", view.place(plan, block, byte)));
       return;
     }
@@ -161,6 +193,7 @@ CheckResult audit_by_intervals(const CachePlan& plan, std::span<const BoundView>
     result.count = Checked(result.count) + view.address.num_elements();
   }
   for (const auto& page : views_by_page(views)) check_no_overlap(plan, views, page, result);
+  check_lanes(plan, result);
   return result;
 }
 
@@ -181,8 +214,8 @@ CheckResult audit_by_samples(const CachePlan& plan, std::span<const BoundView> v
   CheckResult result{.unit = "elements of far blocks"};
   std::vector<Sample> samples;
   for (std::size_t i = 0; i < views.size(); ++i) {
-    std::vector<std::int64_t> blocks = assignment.held_by(views[i].group);
-    blocks.push_back(plan.num_blocks - 1);
+    std::vector<std::int64_t> blocks = assignment.held_by(views[i].group, views[i].view.piece);
+    blocks.push_back(num_ids(plan, views[i]) - 1);
     std::sort(blocks.begin(), blocks.end());
     blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
     for (std::int64_t block : blocks) sample_block(plan, views, i, block, mix(seed, i), samples, result);
@@ -192,9 +225,12 @@ CheckResult audit_by_samples(const CachePlan& plan, std::span<const BoundView> v
   for (std::size_t i = 1; i < samples.size(); ++i) {
     const Sample& a = samples[i - 1];
     const Sample& b = samples[i];
-    if (a.pool != b.pool || a.byte != b.byte || a.view == b.view || views[a.view].group != views[b.view].group)
+    if (a.pool != b.pool || a.byte != b.byte || a.view == b.view || views[a.view].group != views[b.view].group ||
+        views[a.view].view.piece != views[b.view].view.piece)
       continue;
-    result.fail(fmt::format("{} also belongs to {}", views[a.view].place(plan, a.byte / plan.page_bytes, a.byte),
+    const LanePlan& lane = lane_of(plan, views[a.view]);
+    result.fail(fmt::format("{} also belongs to {}",
+                            views[a.view].place(plan, (a.byte - lane.offset) / lane.stride, a.byte),
                             views[b.view].name(plan)));
   }
   return result;
@@ -218,7 +254,7 @@ CheckResult audit_alignment(const CachePlan& plan, std::span<const BoundView> vi
 
 CheckResult audit_block_tables(const CachePlan& plan, const BlockAssignment& assignment) {
   CheckResult result{.unit = "block ids"};
-  std::map<std::int64_t, std::size_t> owner_group;
+  std::map<std::pair<ArenaId, std::int64_t>, std::size_t> owner_group;
   for (std::size_t group = 0; group < assignment.ids.size(); ++group) {
     std::map<std::int64_t, std::size_t> holder;
     for (std::size_t request = 0; request < assignment.ids[group].size(); ++request) {
@@ -228,8 +264,8 @@ CheckResult audit_block_tables(const CachePlan& plan, const BlockAssignment& ass
         const std::string where = fmt::format("group {} (layer {} …), request {}, position {}", group,
                                               plan.groups[group].pages.front().front(), request, position);
         if (id == 0) result.fail(fmt::format("{}: block 0, byte 0, is the null block and was handed out", where));
-        if (id < 0 || id >= plan.num_blocks)
-          result.fail(fmt::format("{}: block {} is outside the pool of {} blocks", where, id, plan.num_blocks));
+        if (const std::int64_t ids = plan.arena_of(plan.groups[group]).num_ids; id < 0 || id >= ids)
+          result.fail(fmt::format("{}: block {} is outside the pool of {} blocks", where, id, ids));
         const auto [other, is_new] = holder.try_emplace(id, request);
         const bool shared_prefix = position == 0 && request == 1 && other->second == 0;
         if (!is_new && !shared_prefix)
@@ -237,7 +273,7 @@ CheckResult audit_block_tables(const CachePlan& plan, const BlockAssignment& ass
       }
     }
     for (const auto& [id, request] : holder)
-      if (const auto [other, is_new] = owner_group.try_emplace(id, group); !is_new)
+      if (const auto [other, is_new] = owner_group.try_emplace({plan.groups[group].arena, id}, group); !is_new)
         result.fail(fmt::format("group {}, request {}: block {} already belongs to group {}", group, request, id,
                                 other->second));
   }

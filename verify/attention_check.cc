@@ -73,7 +73,7 @@ std::string difference_text(const Traffic& traffic, const BoundView& view, const
       inputs.metadata.block(request, first_visible_column(inputs.metadata, request, inputs.mask));
   return fmt::format("{}, pool {}, request {} (first block {}, byte {}), token {}, query head {}: {} gives {:.9g}, the "
                      "reference {:.9g}",
-                     view.name(traffic.plan), view.view.pool, request, block, block * traffic.plan.page_bytes, token,
+                     view.name(traffic.plan), view.view.pool, request, block, traffic.plan.lanes[view.view.lane.index()].begin(block), token,
                      row % inputs.num_query_heads, what, got, wanted);
 }
 

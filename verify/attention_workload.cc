@@ -115,7 +115,8 @@ AttentionWorkloadSpec workload_of(const CachePlan& plan, AttentionWorkloadSpec s
     spec.block_size_tokens = layer.block_size_tokens;
     spec.kernel_block_size_tokens = layer.kernel_block_size_tokens;
     spec.pack_size = layer.layers_per_page;
-    spec.page_bytes = plan.page_bytes;
+    for (const GroupPlan& group : plan.groups)
+      if (group.spec == layer.id) spec.page_bytes = plan.page_bytes(group);
     return spec;
   }
   throw SpecError("model.layers", "the model has no layer of full attention to time");

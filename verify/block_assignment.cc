@@ -6,7 +6,7 @@
 #include <set>
 
 #include "layout/error.h"
-#include "planner/block_ids.h"
+#include "planner/demand.h"
 #include "layout/random.h"
 
 namespace hybridkv {
@@ -46,39 +46,58 @@ std::vector<std::int64_t> BlockAssignment::held_by(std::size_t group) const {
   return {held.begin(), held.end()};
 }
 
+std::vector<std::int64_t> BlockAssignment::held_by(std::size_t group, std::int64_t piece) const {
+  std::set<std::int64_t> held;
+  const auto step = static_cast<std::size_t>(ids_per_entry[group]);
+  for (const auto& request : ids[group])
+    for (std::size_t position = static_cast<std::size_t>(piece); position < request.size(); position += step)
+      held.insert(request[position]);
+  return {held.begin(), held.end()};
+}
+
 BlockAssignment assign_blocks(const CachePlan& plan, std::span<const BatchRequest> requests, std::uint64_t seed) {
   BlockAssignment assignment;
-  std::int64_t needed = 0;
+  Demand needed = request_demand(plan, 1);
+  std::fill(needed.ids.begin(), needed.ids.end(), 0);
   std::int64_t longest = 0;
   for (const GroupPlan& group : plan.groups) {
+    assignment.ids_per_entry.push_back(group.ids_per_entry);
     auto& tables = assignment.ids.emplace_back();
     for (const BatchRequest& request : requests) {
-      const std::int64_t count = group_block_ids(plan, plan.specs[group.spec], request.tokens);
+      const std::int64_t count = group_ids(plan, group, request.tokens);
       tables.emplace_back(count, 0);
-      needed += count;
+      needed.ids[group.arena.index()] += count;
       longest = std::max(longest, count);
     }
   }
-  if (needed > plan.usable_blocks)
-    throw InputError(fmt::format("verification of {} requests needs {} blocks, the pools have {} usable ones; give "
+  if (!fits(plan, needed)) {
+    Demand usable;
+    for (const ArenaPlan& arena : plan.arenas) usable.ids.push_back(arena.usable_ids());
+    throw InputError(fmt::format("verification of {} requests needs {}, the pools have {} usable ones; give "
                                  "fewer or shorter sequences in verify.requests, or more memory",
-                                 requests.size(), needed, plan.usable_blocks));
-  const std::vector<std::int64_t> ids = pick_ids(needed, plan.num_blocks, seed);
-  auto next = ids.begin();
-  for (std::int64_t position = 0; position < longest; ++position)
-    for (auto& group : assignment.ids)
-      for (auto& request : group)
-        if (position < static_cast<std::int64_t>(request.size())) request[position] = *next++;
+                                 requests.size(), ids_text(plan, needed),
+                                 plan.has_one_arena() ? std::to_string(usable.total()) : ids_text(plan, usable)));
+  }
+  for (std::size_t arena = 0; arena < plan.arenas.size(); ++arena) {
+    const std::int64_t num_ids = plan.arenas[arena].num_ids;
+    const std::vector<std::int64_t> ids = pick_ids(needed.ids[arena], num_ids, arena == 0 ? seed : mix(seed, arena));
+    auto next = ids.begin();
+    for (std::int64_t position = 0; position < longest; ++position)
+      for (std::size_t group = 0; group < plan.groups.size(); ++group)
+        for (auto& request : assignment.ids[group])
+          if (plan.groups[group].arena.index() == arena && position < static_cast<std::int64_t>(request.size()))
+            request[position] = *next++;
+    const std::set<std::int64_t> held(ids.begin(), ids.end());
+    auto& guards = assignment.guards.emplace_back();
+    for (std::int64_t id = num_ids - 1; id >= 1 && guards.size() < 2; --id)
+      if (!held.contains(id)) guards.push_back(id);
+  }
   for (std::size_t group = 0; group < plan.groups.size(); ++group)
     if (shares_first_block(plan.specs[plan.groups[group].spec], requests)) {
       std::int64_t& first = assignment.ids[group][0].front();
       std::int64_t& second = assignment.ids[group][1].front();
-      first = second = std::max(first, second);  // the higher one, so that the highest id of the pool stays in use
+      first = second = std::max(first, second);  // the higher one, so that the highest id of the arena stays in use
     }
-
-  const std::set<std::int64_t> held(ids.begin(), ids.end());
-  for (std::int64_t id = plan.num_blocks - 1; id >= 1 && assignment.guards.size() < 2; --id)
-    if (!held.contains(id)) assignment.guards.push_back(id);
   return assignment;
 }
 

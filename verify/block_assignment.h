@@ -19,14 +19,18 @@ struct BatchRequest {
 
 /// Which block ids every request holds in every group.
 struct BlockAssignment {
-  std::vector<std::vector<std::vector<std::int64_t>>> ids;  ///< [group][request][position], block ids of the pools
-  std::vector<std::int64_t> guards;                         ///< blocks nobody holds, watched for stray writes
+  std::vector<std::vector<std::vector<std::int64_t>>> ids;  ///< [group][request][position], ids of the group's arena; of
+                                                            ///< a state in several pages those of an entry in a row
+  std::vector<std::int64_t> ids_per_entry;                  ///< [group]
+  std::vector<std::vector<std::int64_t>> guards;            ///< [arena], ids nobody holds, watched for stray writes
 
   /// Every id that a request holds in this group, each once.
   std::vector<std::int64_t> held_by(std::size_t group) const;
+  /// Of these the ones that hold one piece of an entry.
+  std::vector<std::int64_t> held_by(std::size_t group, std::int64_t piece) const;
 };
 
-/// Gives every request its blocks: interleaved over requests and groups, not contiguous, the highest id of the pool
+/// Gives every request its blocks: interleaved over requests and groups, not contiguous, the highest id of each arena
 /// included. The second request shares its first attention block with the first one where both have that much
 /// context. Deterministic in the seed.
 /// Throws InputError where the pools have too few usable blocks.

@@ -14,7 +14,7 @@ CheckResult check_zero_one_block(const Traffic& traffic);
 /// `count` = bytes compared.
 CheckResult check_copy_one_block(const Traffic& traffic);
 
-/// Blocks that the two checks above make resident in every pool, first to last.
-std::vector<std::int64_t> block_ops_blocks(const CachePlan& plan);
+/// Ids of an arena that the two checks above make resident in every lane, first to last.
+std::vector<std::int64_t> block_ops_blocks(const CachePlan& plan, ArenaId arena);
 
 }  // namespace hybridkv

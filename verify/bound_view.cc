@@ -12,14 +12,14 @@ namespace hybridkv {
 
 namespace {
 
-using PlaceOfLayer = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // spec, pool, layer
+using PlaceOfLayer = std::tuple<std::int64_t, LaneId, std::int64_t>;  // spec, lane, layer
 
 std::map<PlaceOfLayer, std::int64_t> groups_of_layers(const CachePlan& plan) {
   std::map<PlaceOfLayer, std::int64_t> groups;
   for (std::size_t i = 0; i < plan.groups.size(); ++i)
-    for (std::size_t pool = 0; pool < plan.groups[i].pages.size(); ++pool)
-      for (std::int64_t layer : plan.groups[i].pages[pool])
-        groups.emplace(PlaceOfLayer{plan.groups[i].spec, static_cast<std::int64_t>(pool), layer},
+    for (std::size_t page = 0; page < plan.groups[i].pages.size(); ++page)
+      for (std::int64_t layer : plan.groups[i].pages[page])
+        groups.emplace(PlaceOfLayer{plan.groups[i].spec, plan.lane_of(plan.groups[i], page), layer},
                        static_cast<std::int64_t>(i));
   return groups;
 }
@@ -39,10 +39,11 @@ Layout state_address(const CachePlan& plan, const ViewPlan& view, const Layout& 
                                    [&](const StateTensor& candidate) { return candidate.name == view.tensor; });
   expects(tensor != state.tensors.end(), "a view of a state is one of the tensors of its spec");
   const std::int64_t element = element_bytes(view.dtype);
+  const LanePlan& lane = plan.lanes[view.lane.index()];
   std::vector<Axis> axes(whole.axes().begin(), whole.axes().end());
   for (Axis& axis : axes)
-    if (axis.name == AxisName("block")) axis.stride += plan.page_bytes % element;
-  return Layout(axes, whole.offset() + tensor->byte_offset % element);
+    if (axis.name == AxisName("block")) axis.stride += lane.stride % element;
+  return Layout(axes, whole.offset() + (lane.offset + tensor->byte_offset) % element);
 }
 
 }  // namespace
@@ -77,7 +78,7 @@ std::vector<BoundView> bind_views(const CachePlan& plan) {
   std::vector<BoundView> views;
   for (const ViewPlan& view : plan.views) {
     const SpecPlan& spec = plan.specs[view.spec];
-    const auto group = groups.find({view.spec, view.pool, view.layer});
+    const auto group = groups.find({view.spec, view.lane, view.layer});
     expects(group != groups.end(), "a view of the plan belongs to a group");
     const std::int64_t kernel_blocks = spec.attention ? spec.block_size_tokens / spec.kernel_block_size_tokens : 1;
     const Layout whole = in_bytes(view.layout, element_bytes(view.dtype));

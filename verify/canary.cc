@@ -1,8 +1,8 @@
 #include "verify/canary.h"
 
+#include <algorithm>
 #include <cstring>
 
-#include "layout/error.h"
 #include "layout/random.h"
 
 namespace hybridkv {
@@ -21,9 +21,10 @@ std::byte canary_byte(std::int64_t pool, std::int64_t offset) {
 }
 
 void fill_canary(std::span<std::byte> bytes, std::int64_t pool, std::int64_t offset) {
-  expects(offset % 8 == 0, "canaries start on a word");
-  const std::size_t whole = bytes.size() / 8 * 8;
-  for (std::size_t i = 0; i < whole; i += 8) {
+  const std::size_t head = std::min(bytes.size(), static_cast<std::size_t>((8 - offset % 8) % 8));
+  for (std::size_t i = 0; i < head; ++i) bytes[i] = canary_byte(pool, offset + static_cast<std::int64_t>(i));
+  const std::size_t whole = head + (bytes.size() - head) / 8 * 8;
+  for (std::size_t i = head; i < whole; i += 8) {
     const std::uint64_t word = canary_word(pool, (offset + static_cast<std::int64_t>(i)) / 8);
     std::memcpy(bytes.data() + i, &word, 8);
   }

@@ -132,25 +132,29 @@ void write_layer(const Traffic& traffic, std::size_t view_index, const fs::path&
                     reference.lse);
 }
 
-/// Raw pages of all blocks that attention groups hold, pool by pool.
-void write_pages(const Traffic& traffic, const fs::path& folder) {
+/// Raw pages of all blocks that attention groups hold in one arena, lane by lane.
+void write_pages(const Traffic& traffic, std::size_t arena, const fs::path& folder) {
+  const CachePlan& plan = traffic.plan;
   std::vector<std::int64_t> blocks;
-  for (std::size_t group = 0; group < traffic.plan.groups.size(); ++group) {
-    if (!traffic.plan.specs[traffic.plan.groups[group].spec].attention) continue;
+  for (std::size_t group = 0; group < plan.groups.size(); ++group) {
+    if (!plan.spec_of(plan.groups[group]).attention || plan.groups[group].arena.index() != arena) continue;
     const std::vector<std::int64_t> held = traffic.assignment.held_by(group);
     blocks.insert(blocks.end(), held.begin(), held.end());
   }
+  if (blocks.empty()) return;
   std::sort(blocks.begin(), blocks.end());
   fs::create_directories(folder);
-  write_integers(folder / "blocks.npy", blocks);
-  for (std::size_t pool = 0; pool < traffic.plan.pools.size(); ++pool) {
+  write_integers(folder / (plan.has_one_arena() ? "blocks.npy" : fmt::format("blocks_{}.npy", arena)), blocks);
+  for (std::size_t i = 0; i < plan.lanes.size(); ++i) {
+    const LanePlan& lane = plan.lanes[i];
+    if (lane.arena.index() != arena) continue;
     std::vector<std::byte> bytes;
     for (std::int64_t block : blocks) {
-      const std::span<const std::byte> page = traffic.pools.page(pool, block);
+      const std::span<const std::byte> page = traffic.pools.piece({static_cast<std::int64_t>(i)}, block);
       bytes.insert(bytes.end(), page.begin(), page.end());
     }
-    write_npy(folder / fmt::format("pool_{}.npy", pool), NpyType::uint8,
-              std::vector<std::int64_t>{static_cast<std::int64_t>(blocks.size()), traffic.plan.page_bytes}, bytes);
+    write_npy(folder / fmt::format("pool_{}.npy", lane.pool.value), NpyType::uint8,
+              std::vector<std::int64_t>{static_cast<std::int64_t>(blocks.size()), lane.bytes}, bytes);
   }
 }
 
@@ -162,7 +166,8 @@ void write_all_layers(const Traffic& traffic, const fs::path& folder) {
     write_layer(traffic, i, folder / fmt::format("{}layer_{}", spec.draft ? "draft_" : "", view.view.layer),
                 traffic.assignment.held_by(view.group));
   }
-  write_pages(traffic, folder / "pages");
+  for (std::size_t arena = 0; arena < traffic.plan.arenas.size(); ++arena)
+    write_pages(traffic, arena, folder / "pages");
   write_file(folder / "README.txt", readme);
 }
 

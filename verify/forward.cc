@@ -54,6 +54,10 @@ EngineSpec scaled_engine(const EngineSpec& engine, CacheMode mode, std::int64_t 
   scaled.hidden_state_size = 0;
   scaled.block_size_tokens.reset();
   scaled.mamba_block_size_tokens.reset();
+  // The cases count in blocks, at each of which a state is kept.
+  if (engine.strategy != Strategy::packed_attention) scaled.mamba_block_size_tokens = 16;
+  scaled.state_memory_ratio.reset();
+  scaled.state_requests.reset();
   scaled.kernel_alignment_tokens = 16;
   scaled.kernel_block_sizes.clear();
   scaled.page_alignment_bytes = 1;
@@ -153,7 +157,7 @@ ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, c
                        .attention_pack_size = engine.attention_pack_size,
                        .scale = spec.scale,
                        .layers = static_cast<std::int64_t>(tasks.front().on->network.layers.size()),
-                       .page_bytes = tasks.front().on->plan.page_bytes,
+                       .page_bytes = tasks.front().on->plan.lanes.front().bytes,
                        .changed_ratios = changed_ratios(model, scaled),
                        .fault = spec.fault,
                        .layout_fault = spec.layout_fault,

@@ -23,22 +23,30 @@ constexpr std::array<std::string_view, cases.size()> case_names{
 /// Longest prefix that the case of windows runs: dense attention over it takes its square.
 constexpr std::int64_t longest_window_run = 2048;
 
-/// Blocks of a pool in which one of two requests of nearly two blocks loses its blocks when both go on to their third;
-/// nothing where what windows give back is always enough.
-std::optional<std::int64_t> preempting_pool_blocks(const CacheGeometry& geometry) {
+/// Ids of an arena in which one of two requests of nearly two blocks loses its blocks when both go on to their third;
+/// nothing where what windows give back is always enough, or nothing is taken any more.
+std::optional<std::int64_t> preempting_ids(const CacheGeometry& geometry, std::int64_t arena) {
   const std::int64_t block = geometry.block_size_tokens;
+  const GroupCount groups = groups_of_arena(geometry, arena);
   const auto passed = [&](std::int64_t computed) {
     std::int64_t blocks = 0;
-    for (const KeyMask& mask : geometry.attention_masks) blocks += mask.first_visible(computed) / block;
+    for (std::int64_t group = 0; group < std::ssize(geometry.attention_masks); ++group)
+      if (geometry.attention_arena(group) == arena)
+        blocks += geometry.attention_masks[static_cast<std::size_t>(group)].first_visible(computed) / block;
     return blocks;
   };
-  const std::int64_t taken =
-      geometry.attention_groups + (geometry.mode == CacheMode::none ? 0 : geometry.state_groups);
+  const std::int64_t taken = groups.attention + (geometry.mode == CacheMode::none ? 0 : groups.states);
   const std::int64_t given_back = passed(2 * block);
   // Both fit with one state each, and one of them can go on.
   const std::int64_t spare = std::max<std::int64_t>(0, taken - given_back - passed(2 * block - 1));
-  if (spare + 2 * given_back >= 2 * taken) return std::nullopt;
-  return 1 + 2 * (2 * geometry.attention_groups + geometry.state_groups) + spare;
+  if (groups.attention == 0 || spare + 2 * given_back >= 2 * taken) return std::nullopt;
+  return 2 * (2 * groups.attention + groups.states) + spare;
+}
+
+bool can_preempt(const CacheGeometry& geometry) {
+  for (std::int64_t arena = 0; arena < geometry.num_arenas(); ++arena)
+    if (preempting_ids(geometry, arena)) return true;
+  return false;
 }
 
 void run_shared_prefix(const ForwardSetting& setting, ForwardResult& result) {
@@ -57,13 +65,19 @@ void run_shared_prefix(const ForwardSetting& setting, ForwardResult& result) {
   run.expect(run.record(second).hit_tokens == 2 * block, "the second request found no shared prefix");
 }
 
+std::int64_t num_held(const CacheManager& cache) {
+  std::int64_t held = 0;
+  for (std::int64_t arena = 0; arena < cache.geometry().num_arenas(); ++arena) held += cache.pool(arena).num_held();
+  return held;
+}
+
 void run_resume(const ForwardSetting& setting, ForwardResult& result) {
   const CacheGeometry geometry = forward_geometry(setting.plan);
   const std::int64_t block = geometry.block_size_tokens;
   ForwardRun run(setting, geometry, result);
   run.submit({{1, 2 * block + 5}}, 3);
   run.run_all();
-  run.expect(run.scheduler().cache().pool().num_held() == 0, "the first request still holds blocks");
+  run.expect(num_held(run.scheduler().cache()) == 0, "the first request still holds blocks");
   const std::int64_t second = run.submit({{1, 2 * block}, {2, 9}}, 3);
   run.run_all();
   run.count();
@@ -105,7 +119,9 @@ void run_copy_on_write(const ForwardSetting& setting, ForwardResult& result) {
 void run_preemption(const ForwardSetting& setting, ForwardResult& result) {
   CacheGeometry geometry = forward_geometry(setting.plan);
   const std::int64_t block = geometry.block_size_tokens;
-  geometry.num_blocks = *preempting_pool_blocks(geometry);
+  size_arenas(geometry, [&, all = geometry](std::int64_t arena) {
+    return preempting_ids(all, arena).value_or(2 * most_block_ids(all, arena, 3 * block));
+  });
   ForwardRun run(setting, geometry, result);
   run.submit({{1, 2 * block - 4}}, 10);
   run.submit({{2, 2 * block - 4}}, 10);
@@ -117,7 +133,7 @@ void run_preemption(const ForwardSetting& setting, ForwardResult& result) {
 void run_fresh_blocks(const ForwardSetting& setting, ForwardResult& result) {
   CacheGeometry geometry = forward_geometry(setting.plan);
   const std::int64_t block = geometry.block_size_tokens;
-  geometry.num_blocks = 1 + most_block_ids(geometry, block + 9);
+  size_arenas(geometry, [&, all = geometry](std::int64_t arena) { return most_block_ids(all, arena, block + 9); });
   ForwardRun run(setting, geometry, result);
   run.submit({{1, block + 7}}, 2);
   run.run_all();
@@ -128,19 +144,28 @@ void run_fresh_blocks(const ForwardSetting& setting, ForwardResult& result) {
   run.expect(run.engine().work().zeroed_dirty_states > before, "no fresh state block held other bytes");
 }
 
+/// Was every arena handed out so many times over?
+bool went_round(const CacheManager& cache, std::int64_t rounds) {
+  for (std::int64_t arena = 0; arena < cache.geometry().num_arenas(); ++arena)
+    if (cache.pool(arena).stats().allocations < rounds * (cache.pool(arena).num_blocks() - 1)) return false;
+  return true;
+}
+
 void run_recycling(const ForwardSetting& setting, ForwardResult& result) {
   CacheGeometry geometry = forward_geometry(setting.plan);
   const std::int64_t block = geometry.block_size_tokens;
-  geometry.num_blocks = 1 + most_block_ids(geometry, block + 5) + geometry.attention_groups;
+  size_arenas(geometry, [&, all = geometry](std::int64_t arena) {
+    return most_block_ids(all, arena, block + 5) + groups_of_arena(all, arena).attention;
+  });
   ForwardRun run(setting, geometry, result);
   constexpr std::int64_t rounds = 4;
   for (std::uint64_t i = 0; i < 24; ++i) {
     run.submit({{1 + i % 3, block + 3}}, 2);
     run.run_all();
-    if (run.scheduler().cache().pool().stats().allocations >= rounds * (geometry.num_blocks - 1)) break;
+    if (went_round(run.scheduler().cache(), rounds)) break;
   }
   run.count();
-  run.expect(result.reused_blocks >= (rounds - 1) * (geometry.num_blocks - 1), "blocks were hardly used again");
+  run.expect(went_round(run.scheduler().cache(), rounds), "blocks were hardly used again");
 }
 
 bool needs_prefix_cache(ForwardCase forward_case) {
@@ -155,7 +180,7 @@ std::string reason_not_to_run(ForwardCase forward_case, const CacheGeometry& geo
   if (forward_case == ForwardCase::fresh_blocks && geometry.state_groups == 0) return "the model keeps no state";
   if (forward_case == ForwardCase::preemption && geometry.attention_groups == 0)
     return "without attention a request never needs more blocks";
-  if (forward_case == ForwardCase::preemption && !preempting_pool_blocks(geometry))
+  if (forward_case == ForwardCase::preemption && !can_preempt(geometry))
     return "behind its windows a request gives back as many blocks as it takes";
   if (forward_case != ForwardCase::window) return "";
   const std::int64_t give_back = first_give_back(geometry);

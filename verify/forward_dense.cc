@@ -81,7 +81,7 @@ Rows read_back(const Storage& storage, std::span<const double> values, double sh
 class DenseForward {
  public:
   DenseForward(const ForwardNetwork& network, DenseRounding rounding)
-      : network_(network), shakes_(rounding == DenseRounding::shaken) {}
+      : network_(network), rounding_(rounding) {}
 
   DenseRun run(const std::vector<std::uint64_t>& contents);
 
@@ -92,7 +92,14 @@ class DenseForward {
   void round_to(const Storage& storage, std::span<double> values);
 
   const ForwardNetwork& network_;
-  bool shakes_;
+  /// Does what is in doubt go the other way this time?
+  bool shakes() {
+    if (rounding_ == DenseRounding::half_shaken) return ++doubts_ % 2 == 0;
+    return rounding_ == DenseRounding::shaken;
+  }
+
+  DenseRounding rounding_;
+  std::uint64_t doubts_ = 0;
   bool in_doubt_ = false;
 };
 
@@ -107,7 +114,7 @@ void DenseForward::round_to(const Storage& storage, std::span<double> values) {
       values[i] = nearest[i];
       if (below[i] == above[i]) continue;
       in_doubt_ = true;
-      if (shakes_) values[i] = below[i] == nearest[i] ? above[i] : below[i];
+      if (shakes()) values[i] = below[i] == nearest[i] ? above[i] : below[i];
     }
     return;
   }
@@ -155,7 +162,7 @@ void DenseForward::run_states(const RecurrentProjection& weights, const Rows& in
   const bool narrow = (weights.conv_dtype != DType::fp32 && !state.conv.empty()) ||
                       (weights.ssm_dtype != DType::fp32 && !state.ssm.empty());
   in_doubt_ = in_doubt_ || narrow;
-  if (!narrow || !shakes_) return run_reference(layer, inputs, state, out);
+  if (!narrow || rounding_ == DenseRounding::plain) return run_reference(layer, inputs, state, out);
   const std::size_t in = input_width(layer.spec), row = output_width(layer.spec);
   const auto store = [](DType dtype, std::vector<double>& values) {
     std::vector<float> stored(values.begin(), values.end());
@@ -164,6 +171,7 @@ void DenseForward::run_states(const RecurrentProjection& weights, const Rows& in
   };
   for (std::size_t token = 0; token < inputs.size() / in; ++token) {
     run_reference(layer, std::span(inputs).subspan(token * in, in), state, std::span(out).subspan(token * row, row));
+    if (!shakes()) continue;
     store(weights.conv_dtype, state.conv);
     store(weights.ssm_dtype, state.ssm);
   }

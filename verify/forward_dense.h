@@ -10,6 +10,7 @@ namespace hybridkv {
 enum class DenseRounding {
   plain,   ///< cached values are rounded to the dtype they are cached in, states stay float64
   shaken,  ///< all that is in doubt goes the other way, see DenseRun::in_doubt
+  half_shaken,  ///< every second time, states too: another draw of what roundings can do
 };
 
 /// The network run dense over one sequence.

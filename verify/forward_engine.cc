@@ -10,6 +10,7 @@
 #include "layout/convert.h"
 #include "layout/slice.h"
 #include "mamba/recurrent_forward.h"
+#include "verify/block_ops.h"
 
 namespace hybridkv {
 
@@ -123,26 +124,42 @@ ForwardEngine::ForwardEngine(const CachePlan& plan, const ForwardNetwork& networ
                 static_cast<std::size_t>(plan.pools[pool].bytes));
   std::int64_t attention = 0, recurrent = 0;
   for (const GroupPlan& group : plan.groups)
-    kind_index_.push_back(plan.specs[group.spec].state ? recurrent++ : attention++);
+    if (plan.spec_of(group).state) {
+      kind_index_.push_back(recurrent);
+      recurrent += group.ids_per_entry;
+    } else {
+      kind_index_.push_back(attention++);
+    }
   for (const BoundView& view : bound_) {
     const SpecPlan& spec = plan.specs[view.view.spec];
     if (view.foreign || spec.draft || spec.auxiliary) continue;
     LayerViews& layer = views_[view.view.layer];
-    (view.view.tensor == "kv" ? layer.kv : view.view.tensor == "conv" ? layer.conv : layer.ssm) = &view;
+    if (view.view.tensor == "kv")
+      layer.kv = &view;
+    else
+      (view.view.tensor == "conv" ? layer.state.conv : layer.state.ssm).push_back(&view);
   }
 }
 
-StateView ForwardEngine::state(const LayerViews& views, BlockId block) const {
-  StateView state;
-  for (const auto& [view, part] : {std::pair{views.conv, &state.conv}, std::pair{views.ssm, &state.ssm}})
-    if (view) *part = pools_.tensor(*view, slice(view->address, "block", block));
-  return state;
+HeldState ForwardEngine::state(const LayerViews& views, const Entry& entry) const {
+  return HeldState(pools_, *plan_.spec_of(group_of(views)).state, views.state, entry);
 }
 
-std::vector<StateView> ForwardEngine::states(const LayerViews& views, std::span<const BlockId> blocks) const {
-  std::vector<StateView> result;
-  for (const BlockId block : blocks) result.push_back(state(views, block));
-  return result;
+ForwardEngine::Entry ForwardEngine::entry_at(const LayerViews& views, const RequestBlocks& blocks,
+                                             std::int64_t index) const {
+  Entry entry;
+  const std::int64_t first = kind_index_[views.state.any().group];
+  for (std::int64_t piece = 0; piece < group_of(views).ids_per_entry; ++piece)
+    entry.push_back(block_at(blocks.states[first + piece], index));
+  return entry;
+}
+
+ForwardEngine::Entry ForwardEngine::draft_entry(const LayerViews& views, const std::vector<std::vector<BlockId>>& lists,
+                                                std::size_t i) const {
+  Entry entry;
+  const std::int64_t first = kind_index_[views.state.any().group];
+  for (std::int64_t piece = 0; piece < group_of(views).ids_per_entry; ++piece) entry.push_back(lists[first + piece][i]);
+  return entry;
 }
 
 void ForwardEngine::copy_pages(std::span<const BlockCopy> copies) {
@@ -152,9 +169,9 @@ void ForwardEngine::copy_pages(std::span<const BlockCopy> copies) {
       ++work_.planted;
       continue;
     }
-    for (std::size_t pool = 0; pool < plan_.pools.size(); ++pool)
-      std::ranges::copy(pools_.page(static_cast<std::int64_t>(pool), copy.from),
-                        pools_.page(static_cast<std::int64_t>(pool), copy.to).begin());
+    for (std::size_t i = 0; i < plan_.lanes.size(); ++i)
+      if (const LaneId lane{static_cast<std::int64_t>(i)}; plan_.lanes[i].arena.value == copy.arena)
+        std::ranges::copy(pools_.piece(lane, copy.from), pools_.piece(lane, copy.to).begin());
   }
 }
 
@@ -163,42 +180,47 @@ void ForwardEngine::move_accepted(const std::vector<std::vector<BlockId>>& befor
   for (const ForwardLayer& layer : network_.layers) {
     if (!layer.recurrent) continue;
     const LayerViews& views = views_.at(layer.number);
-    const std::int64_t group = kind_index_[(views.ssm ? views.ssm : views.conv)->group];
-    const std::vector<StateView> from = states(views, before[group]);
-    copy_accepted(layer.recurrent->layer, {from, accepted_tokens}, state(views, after[group].front()));
+    std::vector<HeldState> held;
+    std::vector<StateView> from;
+    for (std::size_t i = 0; i < before[kind_index_[views.state.any().group]].size(); ++i) {
+      held.push_back(state(views, draft_entry(views, before, i)));
+      from.push_back(held.back().view());
+    }
+    copy_accepted(layer.recurrent->layer, {from, accepted_tokens}, state(views, draft_entry(views, after, 0)).view());
     ++work_.state_copies;
   }
 }
 
-void ForwardEngine::zero(const StateView& fresh) {
-  const std::vector<std::byte> held = snapshot(fresh);
-  const bool is_dirty = std::any_of(held.begin(), held.end(), [](std::byte byte) { return byte != std::byte{0}; });
-  work_.zeroed_dirty_states += is_dirty;
-  if (fault_ == ForwardFault::skip_zeroing) {
-    work_.planted += is_dirty;
-    return;
+void ForwardEngine::zero(const LayerViews& views, const Entry& entry) {
+  {
+    const HeldState fresh = state(views, entry);
+    const std::vector<std::byte> held = snapshot(fresh.view());
+    const bool is_dirty = std::any_of(held.begin(), held.end(), [](std::byte byte) { return byte != std::byte{0}; });
+    work_.zeroed_dirty_states += is_dirty;
+    if (fault_ == ForwardFault::skip_zeroing) {
+      work_.planted += is_dirty;
+      return;
+    }
+    zero_state(fresh.view());
   }
-  zero_state(fresh);
   if (layout_fault_ != Fault::zero_full_page) return;
   // A whole page from the last tensor's own offset reaches into the next page.
-  const TensorView& last = fresh.has_ssm() ? fresh.ssm : fresh.conv;
-  const std::int64_t first = last.layout.offset() * element_bytes(last.dtype);
-  std::memset(last.base + first, 0, static_cast<std::size_t>(std::min(plan_.page_bytes, last.size_bytes - first)));
+  const BoundView& last = views.state.last();
+  zero_page_from_offset(pools_, last, entry[static_cast<std::size_t>(last.view.piece)],
+                        plan_.lanes[last.view.lane.index()].bytes);
 }
 
-void ForwardEngine::prepare_state(const LayerViews& views, const StateTable& table, const ForwardChunk& chunk) {
-  const std::int64_t block = plan_.specs[(views.ssm ? views.ssm : views.conv)->view.spec].block_size_tokens;
-  const BlockId to = block_at(table, state_index(plan_.cache_mode, chunk.end, block));
-  if (chunk.computed == 0) {
-    zero(state(views, to));
-    return;
-  }
-  const BlockId from = block_at(table, state_index(plan_.cache_mode, chunk.computed, block));
+void ForwardEngine::prepare_state(const LayerViews& views, const RequestBlocks& blocks, const ForwardChunk& chunk) {
+  const std::int64_t block = plan_.spec_of(group_of(views)).block_size_tokens;
+  const Entry to = entry_at(views, blocks, state_index(plan_.cache_mode, chunk.end, block));
+  if (chunk.computed == 0) return zero(views, to);
+  const Entry from = entry_at(views, blocks, state_index(plan_.cache_mode, chunk.computed, block));
   if (from == to) return;
   ++work_.state_copies;
-  if (fault_ != ForwardFault::missed_state_copy) return copy_state(state(views, from), state(views, to));
+  const HeldState target = state(views, to);
+  if (fault_ != ForwardFault::missed_state_copy) return copy_state(state(views, from).view(), target.view());
   ++work_.planted;
-  zero_state(state(views, to));
+  zero_state(target.view());
 }
 
 void ForwardEngine::attend(const AttentionWeights& weights, const LayerViews& views,
@@ -244,25 +266,28 @@ void ForwardEngine::attend(const AttentionWeights& weights, const LayerViews& vi
 void ForwardEngine::recur(const RecurrentProjection& weights, const LayerViews& views,
                           std::span<const ForwardChunk> chunks, const std::vector<float>& h, std::vector<float>& x) {
   const RecurrentLayer& layer = weights.layer;
-  const BoundView& view = views.ssm ? *views.ssm : *views.conv;
-  const std::int64_t group = kind_index_[view.group];
-  const std::int64_t block = plan_.specs[view.view.spec].block_size_tokens;
+  const std::int64_t block = plan_.spec_of(group_of(views)).block_size_tokens;
   const std::int64_t in = input_width(layer.spec), out = output_width(layer.spec);
   std::vector<float> inputs = project(h, weights.input, network_.width);
   round_elements(weights.conv_dtype, inputs);
   std::vector<float> outputs(inputs.size() / in * out);
   std::int64_t row = 0;
   for (const ForwardChunk& chunk : chunks) {
-    const StateTable& table = chunk.blocks->states[group];
     const auto run = [&](std::int64_t from, std::int64_t to, auto&& part) {
       const std::int64_t first = row + from - chunk.computed;
       part(std::span<const float>(inputs).subspan(first * in, (to - from) * in),
            std::span(outputs).subspan(first * out, (to - from) * out));
     };
     if (chunk.holds_drafts) {
-      const std::vector<BlockId> blocks = draft_blocks(*chunk.blocks)[group];
+      const std::vector<std::vector<BlockId>> lists = draft_blocks(*chunk.blocks);
+      std::vector<HeldState> held;
+      std::vector<StateView> states;
+      for (std::size_t i = 0; i < lists[kind_index_[views.state.any().group]].size(); ++i) {
+        held.push_back(state(views, draft_entry(views, lists, i)));
+        states.push_back(held.back().view());
+      }
       run(chunk.computed, chunk.end, [&](std::span<const float> tokens, std::span<float> results) {
-        run_draft_step(layer, tokens, {states(views, blocks), chunk.accepted_tokens}, results);
+        run_draft_step(layer, tokens, {states, chunk.accepted_tokens}, results);
       });
     } else {
       // In mode all every multiple of the block keeps the state behind it; otherwise only the end of a chunk does.
@@ -271,10 +296,11 @@ void ForwardEngine::recur(const RecurrentProjection& weights, const LayerViews& 
         part.end = plan_.cache_mode == CacheMode::all
                        ? std::min(chunk.end, (part.computed / block + 1) * block)
                        : chunk.end;
-        prepare_state(views, table, part);
-        const StateView place = state(views, block_at(table, state_index(plan_.cache_mode, part.end, block)));
+        prepare_state(views, *chunk.blocks, part);
+        const HeldState place =
+            state(views, entry_at(views, *chunk.blocks, state_index(plan_.cache_mode, part.end, block)));
         run(part.computed, part.end, [&](std::span<const float> tokens, std::span<float> results) {
-          run_chunked(layer, tokens, place, place, scan_tokens, results);
+          run_chunked(layer, tokens, place.view(), place.view(), scan_tokens, results);
         });
         part.computed = part.end;
       }

@@ -12,6 +12,7 @@
 #include "verify/fault.h"
 #include "verify/forward_fault.h"
 #include "verify/forward_network.h"
+#include "verify/held_state.h"
 #include "verify/pool_set.h"
 
 namespace hybridkv {
@@ -62,15 +63,20 @@ class ForwardEngine {
  private:
   struct LayerViews {
     const BoundView* kv = nullptr;
-    const BoundView* conv = nullptr;
-    const BoundView* ssm = nullptr;
+    StateViews state;
   };
+  /// Ids of one entry, by piece.
+  using Entry = std::vector<BlockId>;
 
-  StateView state(const LayerViews& views, BlockId block) const;
-  std::vector<StateView> states(const LayerViews& views, std::span<const BlockId> blocks) const;
-  void zero(const StateView& fresh);
+  const GroupPlan& group_of(const LayerViews& views) const { return plan_.groups[views.state.any().group]; }
+  HeldState state(const LayerViews& views, const Entry& entry) const;
+  /// The entry of a request's state table at that position.
+  Entry entry_at(const LayerViews& views, const RequestBlocks& blocks, std::int64_t index) const;
+  /// The same of the i-th state block in lists of `draft_blocks`.
+  Entry draft_entry(const LayerViews& views, const std::vector<std::vector<BlockId>>& lists, std::size_t i) const;
+  void zero(const LayerViews& views, const Entry& entry);
   /// Where a request's state before the chunk lies and where that behind it goes; zeroes and copies as engines do.
-  void prepare_state(const LayerViews& views, const StateTable& table, const ForwardChunk& chunk);
+  void prepare_state(const LayerViews& views, const RequestBlocks& blocks, const ForwardChunk& chunk);
   void attend(const AttentionWeights& weights, const LayerViews& views, std::span<const ForwardChunk> chunks,
               const std::vector<float>& normalised, std::vector<float>& x);
   void recur(const RecurrentProjection& weights, const LayerViews& views, std::span<const ForwardChunk> chunks,
@@ -83,11 +89,12 @@ class ForwardEngine {
   std::optional<Fault> layout_fault_;
   PoolSet pools_;
   std::map<std::int64_t, LayerViews> views_;  // by layer number
-  std::vector<std::int64_t> kind_index_;      // (group): its number among the groups of its kind
+  std::vector<std::int64_t> kind_index_;      // (group): that of its first table among the tables of its kind
   ForwardWork work_;
 };
 
-/// The state blocks of a request, by state group: the running one first, then the speculative ones.
+/// The state blocks of a request, by state table: the running one first, then the speculative ones. A state that lies in
+/// several pages has a table for each.
 std::vector<std::vector<BlockId>> draft_blocks(const RequestBlocks& blocks);
 
 }  // namespace hybridkv

@@ -15,20 +15,29 @@ std::int64_t block_tokens(const CachePlan& plan) {
   return plan.specs.front().block_size_tokens;
 }
 
+void set_arena(CacheGeometry& geometry, std::int64_t arena, std::int64_t num_ids) {
+  (arena == 0 ? geometry.num_blocks : geometry.more_arenas[static_cast<std::size_t>(arena - 1)]) = num_ids;
+}
+
 }  // namespace
 
 CacheGeometry forward_geometry(const CachePlan& plan) {
   CacheGeometry geometry;
   geometry.block_size_tokens = block_tokens(plan);
-  geometry.num_blocks = plan.num_blocks;
   geometry.attention_groups = geometry.state_groups = 0;
+  geometry.more_arenas.resize(plan.arenas.size() - 1);
+  for (std::size_t arena = 0; arena < plan.arenas.size(); ++arena)
+    set_arena(geometry, static_cast<std::int64_t>(arena), plan.arenas[arena].num_ids);
+  const bool several = !plan.has_one_arena();
   for (const GroupPlan& group : plan.groups) {
-    const SpecPlan& spec = plan.specs[group.spec];
+    const SpecPlan& spec = plan.spec_of(group);
     if (spec.state) {
-      ++geometry.state_groups;
+      geometry.state_groups += group.ids_per_entry;
+      if (several) geometry.state_arenas.insert(geometry.state_arenas.end(), group.ids_per_entry, group.arena.value);
       continue;
     }
     ++geometry.attention_groups;
+    if (several) geometry.attention_arenas.push_back(group.arena.value);
     geometry.attention_masks.push_back(key_mask(spec.attention->kind, spec.attention->window_tokens));
   }
   geometry.mode = plan.cache_mode;
@@ -37,10 +46,22 @@ CacheGeometry forward_geometry(const CachePlan& plan) {
   return geometry;
 }
 
-std::int64_t most_block_ids(const CacheGeometry& geometry, std::int64_t tokens) {
+GroupCount groups_of_arena(const CacheGeometry& geometry, std::int64_t arena) {
+  GroupCount count;
+  for (std::int64_t group = 0; group < geometry.attention_groups; ++group)
+    count.attention += geometry.attention_arena(group) == arena;
+  for (std::int64_t group = 0; group < geometry.state_groups; ++group) count.states += geometry.state_arena(group) == arena;
+  return count;
+}
+
+std::int64_t most_block_ids(const CacheGeometry& geometry, std::int64_t arena, std::int64_t tokens) {
   const Checked blocks = ceil_div(tokens, geometry.block_size_tokens);
-  return geometry.attention_groups * blocks +
-         geometry.state_groups * (blocks + 2 + geometry.speculative_tokens);
+  const GroupCount groups = groups_of_arena(geometry, arena);
+  return groups.attention * blocks + groups.states * (blocks + 2 + geometry.speculative_tokens);
+}
+
+void size_arenas(CacheGeometry& geometry, const std::function<std::int64_t(std::int64_t arena)>& ids_of) {
+  for (std::int64_t arena = 0; arena < geometry.num_arenas(); ++arena) set_arena(geometry, arena, 1 + ids_of(arena));
 }
 
 std::int64_t first_give_back(const CacheGeometry& geometry) {
@@ -59,7 +80,10 @@ std::int64_t forward_pool_blocks(const CachePlan& plan) {
   const CacheGeometry geometry = forward_geometry(plan);
   const Checked block = geometry.block_size_tokens;
   const std::int64_t tokens = std::max<std::int64_t>(4 * block, first_give_back(geometry) + 2 * block);
-  return Checked(1) + 3 * Checked(most_block_ids(geometry, tokens));
+  Checked most = 0;
+  for (std::int64_t arena = 0; arena < geometry.num_arenas(); ++arena)
+    most = std::max(most, Checked(most_block_ids(geometry, arena, tokens)));
+  return Checked(1) + 3 * most;
 }
 
 }  // namespace hybridkv

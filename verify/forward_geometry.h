@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "planner/cache_plan.h"
 #include "simulator/cache_geometry.h"
@@ -11,14 +12,24 @@ namespace hybridkv {
 /// of its layers, and a token budget that is no multiple of the block, so that chunks end inside blocks.
 CacheGeometry forward_geometry(const CachePlan& plan);
 
-/// Block ids of one request of so many tokens at most, whatever the mode.
-std::int64_t most_block_ids(const CacheGeometry& geometry, std::int64_t tokens);
+/// Groups whose ids are those of one arena.
+struct GroupCount {
+  std::int64_t attention = 0;
+  std::int64_t states = 0;  ///< tables: a state in several pages has one a page
+};
+GroupCount groups_of_arena(const CacheGeometry& geometry, std::int64_t arena);
+
+/// Ids of an arena that one request of so many tokens takes at most, whatever the mode.
+std::int64_t most_block_ids(const CacheGeometry& geometry, std::int64_t arena, std::int64_t tokens);
+
+/// Gives every arena the null id and as many as `ids_of(arena)`.
+void size_arenas(CacheGeometry& geometry, const std::function<std::int64_t(std::int64_t arena)>& ids_of);
 
 /// The token that is computed next when the last group with a window or chunk gives back its first block; 0 where no
 /// group has one.
 std::int64_t first_give_back(const CacheGeometry& geometry);
 
-/// Blocks a pool needs for every case, null block included.
+/// Ids with which every arena has room for every case, null id included.
 std::int64_t forward_pool_blocks(const CachePlan& plan);
 
 }  // namespace hybridkv

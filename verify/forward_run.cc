@@ -121,8 +121,11 @@ void ForwardRun::count() {
   result_.copies = engine_.work().page_copies + engine_.work().state_copies;
   result_.planted += engine_.work().planted;
   result_.preemptions = scheduler_.num_preemptions();
-  const BlockPool& pool = scheduler_.cache().pool();
-  result_.reused_blocks = std::max<std::int64_t>(0, pool.stats().allocations - (pool.num_blocks() - 1));
+  result_.reused_blocks = 0;
+  for (std::int64_t arena = 0; arena < scheduler_.cache().geometry().num_arenas(); ++arena) {
+    const BlockPool& pool = scheduler_.cache().pool(arena);
+    result_.reused_blocks += std::max<std::int64_t>(0, pool.stats().allocations - (pool.num_blocks() - 1));
+  }
   for (const RequestRecord& record : records_)
     if (record.status != RequestStatus::ok) expect(false, fmt::format("request {} did not fit", record.index));
 }

@@ -38,15 +38,15 @@ class WindowRequest {
     const auto before = blocks_.attention;
     const bool fits = cache_.advance(blocks_, prompt_, computed_, end_ - computed_, 0);
     seen_ = blocks_;  // the tensors' side goes on with this table
-    const std::int64_t free = cache_.pool().num_free();
+    const std::int64_t free = num_free();
     if (early) cache_.give_back_passed(blocks_, computed_ + 1);
-    given_early_ += cache_.pool().num_free() - free;
+    given_early_ += num_free() - free;
     for (std::size_t group = 0; group < before.size(); ++group)
       for (std::size_t i = 0; i < before[group].size(); ++i)
-        if (before[group][i] != blocks_.attention[group][i]) given_back_.insert(before[group][i]);
+        if (before[group][i] != blocks_.attention[group][i]) given_back_.insert({arena_of(group), before[group][i]});
     for (std::size_t group = 0; group < before.size(); ++group)
       for (std::size_t i = before[group].size(); i < blocks_.attention[group].size(); ++i)
-        taken_again_ += gave_back(blocks_.attention[group][i]);
+        taken_again_ += gave_back(group, blocks_.attention[group][i]);
     return fits;
   }
 
@@ -60,9 +60,17 @@ class WindowRequest {
   std::int64_t given_early() const { return given_early_; }
   /// Given back and taken again by the request itself.
   std::int64_t taken_again() const { return taken_again_; }
-  bool gave_back(BlockId block) const { return given_back_.contains(block); }
+  bool gave_back(std::size_t group, BlockId block) const { return given_back_.contains({arena_of(group), block}); }
 
  private:
+  std::int64_t arena_of(std::size_t group) const {
+    return cache_.geometry().attention_arena(static_cast<std::int64_t>(group));
+  }
+  std::int64_t num_free() const {
+    std::int64_t free = 0;
+    for (std::int64_t arena = 0; arena < cache_.geometry().num_arenas(); ++arena) free += cache_.pool(arena).num_free();
+    return free;
+  }
   std::int64_t first_decode() const { return std::max<std::int64_t>(1, give_back_ - 2); }
 
   CacheManager& cache_;
@@ -71,13 +79,15 @@ class WindowRequest {
   RequestBlocks blocks_, seen_;
   std::int64_t computed_ = 0, end_ = 0;
   std::int64_t given_early_ = 0, taken_again_ = 0;
-  std::set<BlockId> given_back_;
+  std::set<std::pair<std::int64_t, BlockId>> given_back_;  // arena, id
 };
 
-/// Blocks of a pool in which a prompt of one block fits beside the long request just when its token `at` is computed
-/// next; `early`: if blocks went back one token early.
-std::int64_t window_pool_blocks(CacheGeometry geometry, std::int64_t at, bool early) {
-  geometry.num_blocks = 1 + 2 * most_block_ids(geometry, at + 2 * geometry.block_size_tokens);
+/// Arenas in which a prompt of one block fits beside the long request just when its token `at` is computed next; `early`: if
+/// blocks went back one token early.
+CacheGeometry window_arenas(CacheGeometry geometry, std::int64_t at, bool early) {
+  size_arenas(geometry, [&, all = geometry](std::int64_t arena) {
+    return 2 * most_block_ids(all, arena, at + 2 * all.block_size_tokens);
+  });
   CacheManager cache(geometry);
   WindowRequest request(cache);
   do {
@@ -89,7 +99,8 @@ std::int64_t window_pool_blocks(CacheGeometry geometry, std::int64_t at, bool ea
   RequestBlocks blocks = cache.make_request();
   cache.begin_step();
   expects(cache.admit(blocks, prompt, {}, prompt.tokens, 0), "the pool has room for two such requests");
-  return 1 + cache.pool().num_held();
+  size_arenas(geometry, [&](std::int64_t arena) { return cache.pool(arena).num_held(); });
+  return geometry;
 }
 
 void run_window_in(CacheGeometry geometry, const ForwardSetting& setting, ForwardResult& result) {
@@ -119,9 +130,11 @@ void run_window_in(CacheGeometry geometry, const ForwardSetting& setting, Forwar
     cache.end_step();
     if (!beside) continue;
     ++result.requests;
-    for (const auto& table : short_blocks.attention)
+    for (std::size_t group = 0; group < short_blocks.attention.size(); ++group) {
+      const auto& table = short_blocks.attention[group];
       result.reused_blocks +=
-          std::count_if(table.begin(), table.end(), [&](BlockId id) { return request.gave_back(id); });
+          std::count_if(table.begin(), table.end(), [&](BlockId id) { return request.gave_back(group, id); });
+    }
     cache.release(short_blocks);
   }
   result.copies += engine.work().page_copies + engine.work().state_copies;
@@ -194,14 +207,12 @@ void run_drafts(const ForwardSetting& setting, ForwardResult& result) {
 }
 
 void run_window(const ForwardSetting& setting, ForwardResult& result) {
-  CacheGeometry geometry = forward_geometry(setting.plan);
+  const CacheGeometry geometry = forward_geometry(setting.plan);
   const std::int64_t at = first_give_back(geometry);
   // Planted, the fault has its block written over in the first of the two; a right engine must pass both.
-  geometry.num_blocks = window_pool_blocks(geometry, at - 1, true);
-  run_window_in(geometry, setting, result);
+  run_window_in(window_arenas(geometry, at - 1, true), setting, result);
   if (setting.fault == ForwardFault::early_release) return;
-  geometry.num_blocks = window_pool_blocks(geometry, at, false);
-  run_window_in(geometry, setting, result);
+  run_window_in(window_arenas(geometry, at, false), setting, result);
   expect_event(result.reused_blocks > 0, "no block that a window gave back was taken again", result);
 }
 

@@ -7,14 +7,16 @@
 
 namespace hybridkv {
 
-PageMap::PageMap(const CachePlan& plan, std::span<const BoundView> views, std::int64_t group, std::int64_t pool)
-    : owners_(plan.page_bytes, nobody) {
+PageMap::PageMap(const CachePlan& plan, std::span<const BoundView> views, std::int64_t group, LaneId lane,
+                 std::int64_t piece)
+    : owners_(plan.lanes[lane.index()].bytes, nobody) {
+  const std::int64_t front = plan.lanes[lane.index()].offset;
   expects(std::in_range<std::int32_t>(views.size()), "a page map counts views in 32 bits");
   for (std::size_t i = 0; i < views.size(); ++i) {
     const BoundView& view = views[i];
-    if (view.group != group || view.view.pool != pool || view.foreign) continue;
+    if (view.group != group || view.view.lane != lane || view.view.piece != piece || view.foreign) continue;
     for_each_run(view.page_bytes(0), [&](std::int64_t first, std::int64_t bytes) {
-      std::fill_n(owners_.begin() + first, bytes, static_cast<std::int32_t>(i));
+      std::fill_n(owners_.begin() + (first - front), bytes, static_cast<std::int32_t>(i));
     });
   }
 }

@@ -55,6 +55,24 @@ Digit digit_of(char name, const KvViewSpec& spec, std::int64_t position, const K
   }
 }
 
+std::int64_t pages_of(const SpecPlan& spec) {
+  const auto layers = static_cast<std::int64_t>(spec.layers.size());
+  return (layers + spec.layers_per_page - 1) / spec.layers_per_page;
+}
+
+void place_in_own_pools(const CachePlan& plan, const SpecPlan& spec, std::int64_t page, PagePlace& place) {
+  place.pool = 0;
+  for (const SpecPlan& other : plan.specs) {
+    if (spec.state ? other.attention.has_value() : other.attention && other.id < spec.id) place.pool += pages_of(other);
+    if (spec.state && other.state && other.id < spec.id) ++place.pool;
+  }
+  const GroupPlan& group = plan.groups[place.group];
+  if (spec.state)
+    place.front = Checked(page) * plan.arenas[group.arena.index()].num_ids * plan.page_bytes(group);
+  else
+    place.pool += page;
+}
+
 }  // namespace
 
 PagePlace page_by_rule(const CachePlan& plan, const SpecPlan& spec, std::int64_t layer) {
@@ -66,7 +84,9 @@ PagePlace page_by_rule(const CachePlan& plan, const SpecPlan& spec, std::int64_t
   const std::int64_t number = at - spec.layers.begin();
   const std::int64_t page = number / spec.layers_per_page;
   const auto num_groups = static_cast<std::int64_t>(groups.size());
-  return {groups[page % num_groups], page / num_groups, number % spec.layers_per_page};
+  PagePlace place{groups[page % num_groups], page / num_groups, 0, number % spec.layers_per_page};
+  if (plan.strategy == Strategy::dual_pool) place_in_own_pools(plan, spec, page, place);
+  return place;
 }
 
 std::optional<std::int64_t> kv_byte_by_rule(const KvViewSpec& spec, std::int64_t position, const KvElement& element) {
@@ -91,9 +111,7 @@ std::optional<std::int64_t> kv_byte_by_rule(const KvViewSpec& spec, std::int64_t
   return byte + number * element_bytes(spec.dtype);
 }
 
-std::int64_t state_byte_by_rule(const StateSpec& state, std::string_view tensor, std::int64_t page_bytes,
-                                std::int64_t block, std::span<const std::int64_t> index) {
-  Checked byte = Checked(block) * page_bytes;
+std::int64_t state_byte_by_rule(const StateSpec& state, std::string_view tensor, std::span<const std::int64_t> index) {
   Checked end = 0;
   for (const std::string_view name : {"conv", "ssm"})
     for (const StateTensor& candidate : state.tensors) {
@@ -106,7 +124,7 @@ std::int64_t state_byte_by_rule(const StateSpec& state, std::string_view tensor,
         elements *= extent;
         if (name == tensor) number = number * extent + index[axis];
       }
-      if (name == tensor) return byte + begin + number * element;
+      if (name == tensor) return Checked(begin) + number * element;
       end = Checked(begin) + elements * element;
     }
   throw std::logic_error("a state has the tensor that is asked for");

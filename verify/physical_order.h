@@ -16,12 +16,14 @@ namespace hybridkv {
 struct PagePlace {
   std::int64_t group = 0;     ///< position in CachePlan::groups
   std::int64_t pool = 0;
+  std::int64_t front = 0;     ///< byte of the pool where the page of id 0 begins
   std::int64_t position = 0;  ///< in its pack, from 0
 };
 
 /// Attention layers are taken N at a time in layer order; page i of a spec with G groups is page i / G of its group
-/// i % G, and page j of every group lies in pool j. Pre: the layer is one of the spec's.
-/// Source: vLLM get_kv_cache_groups, PR 35703.
+/// i % G, and page j of every group lies in pool j. Dual pool: pages of attention have a pool each, spec by spec; behind
+/// them each spec of states has one pool with all its pages, the layer outermost. Pre: the layer is one of the spec's.
+/// Source: vLLM get_kv_cache_groups, PR 35703; dual pool modelled.
 PagePlace page_by_rule(const CachePlan& plan, const SpecPlan& spec, std::int64_t layer);
 
 /// One element of K or V of one layer.
@@ -40,10 +42,9 @@ struct KvElement {
 /// Source: the shapes and stride orders that backends publish, vLLM PR 35703.
 std::optional<std::int64_t> kv_byte_by_rule(const KvViewSpec& spec, std::int64_t position, const KvElement& element);
 
-/// Byte of the pool at which an element of a state tensor starts, its index without the block, last axis dense.
-/// The convolution lies at byte 0 of the page, the recurrent tensor behind it on the next multiple of its element.
+/// Byte of a state at which an element of one of its tensors starts, last axis dense.
+/// The convolution lies at byte 0, the recurrent tensor behind it on the next multiple of its element.
 /// Pre: the state has that tensor. Source: vLLM MambaSpec.
-std::int64_t state_byte_by_rule(const StateSpec& state, std::string_view tensor, std::int64_t page_bytes,
-                                std::int64_t block, std::span<const std::int64_t> index);
+std::int64_t state_byte_by_rule(const StateSpec& state, std::string_view tensor, std::span<const std::int64_t> index);
 
 }  // namespace hybridkv

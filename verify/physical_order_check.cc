@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -104,31 +106,33 @@ void compare(const CachePlan& plan, const BoundView& view, const Compared& compa
                           is_plan ? "in the plan's view" : "for the engine", compared.rule));
 }
 
-void compare_kv(const CachePlan& plan, const BoundView& view, std::int64_t position, std::uint64_t seed,
+void compare_kv(const CachePlan& plan, const BoundView& view, const PagePlace& place, std::uint64_t seed,
                 CheckResult& result) {
+  const LanePlan& lane = plan.lanes[view.view.lane.index()];
+  const std::int64_t num_ids = plan.arenas[lane.arena.index()].num_ids;
   const SpecPlan& spec = plan.specs[view.view.spec];
   const AttentionGeometry& attention = *spec.attention;
   const KvViewSpec facts{.form = attention.form,
                          .order = attention.order,
                          .dtype = attention.dtype,
-                         .num_blocks = plan.num_blocks,
+                         .num_blocks = num_ids,
                          .block_size_tokens = spec.block_size_tokens,
                          .kernel_block_size_tokens = spec.kernel_block_size_tokens,
                          .kv_heads = is_latent(attention.kind) ? 1 : attention.kv_heads,
                          .head_size_k = attention.head_size_k,
                          .head_size_v = attention.head_size_v,
                          .pack_size = spec.layers_per_page,
-                         .page_bytes = plan.page_bytes};
+                         .page_bytes = lane.bytes};
   const KeyValueLayouts engine = key_value_bytes(view, attention);
   const std::int64_t kernel = spec.kernel_block_size_tokens, kernel_blocks = spec.block_size_tokens / kernel;
   for (const bool is_value : {false, true}) {
     const std::int64_t channels = is_value ? facts.head_size_v : facts.head_size_k;
     const std::vector<Index> inside =
         sampled_indices({spec.block_size_tokens, facts.kv_heads, channels}, mix(seed, is_value));
-    for (const std::int64_t block : sampled_blocks(plan.num_blocks))
+    for (const std::int64_t block : sampled_blocks(num_ids))
       for (const Index& index : inside) {
         const KvElement element{block, index[0], index[1], index[2], is_value};
-        const auto rule = kv_byte_by_rule(facts, position, element);
+        const auto rule = kv_byte_by_rule(facts, place.position, element);
         if (!rule)
           return result.fail(fmt::format("{}: no rule puts form {} in order {} on this page",
                                          view.place(plan, block, view.address.offset()), to_string(attention.form),
@@ -143,7 +147,7 @@ void compare_kv(const CachePlan& plan, const BoundView& view, std::int64_t posit
                               element.channel};
         compare(plan, view,
                 {block, view.view.layout.at(in_plan) * view.element_bytes(), view.engine_byte(layout.at(in_engine)),
-                 *rule},
+                 place.front + *rule},
                 [&] {
                   return fmt::format("{} of token {}, head {}, channel {}", is_value ? "V" : "K", element.token,
                                      element.head, element.channel);
@@ -153,18 +157,38 @@ void compare_kv(const CachePlan& plan, const BoundView& view, std::int64_t posit
   }
 }
 
-void compare_state(const CachePlan& plan, const BoundView& view, std::uint64_t seed, CheckResult& result) {
+/// Position of an element of a view in its tensor: its own, or in a part of it the number of the element.
+Index index_in_tensor(const StateTensor& tensor, const ViewPlan& view, const Index& inside) {
+  if (view.layout.find("element") < 0) return inside;
+  std::int64_t number = view.first_element + inside.front();
+  Index index(tensor.layout.rank());
+  for (int axis = tensor.layout.rank(); axis-- > 0;) {
+    index[axis] = number % tensor.layout[axis].extent;
+    number /= tensor.layout[axis].extent;
+  }
+  return index;
+}
+
+void compare_state(const CachePlan& plan, const BoundView& view, const PagePlace& place, std::uint64_t seed,
+                   CheckResult& result) {
   const StateSpec& state = *plan.specs[view.view.spec].state;
+  const auto tensor = std::find_if(state.tensors.begin(), state.tensors.end(),
+                                   [&](const StateTensor& candidate) { return candidate.name == view.view.tensor; });
+  const LanePlan& lane = plan.lanes[view.view.lane.index()];
   Index extents;
   for (const Axis& axis : view.view.layout.axes())
     if (axis.name != AxisName("block")) extents.push_back(axis.extent);
-  for (const std::int64_t block : sampled_blocks(plan.num_blocks))
+  for (const std::int64_t block : sampled_blocks(plan.arenas[lane.arena.index()].num_ids))
     for (const Index& inside : sampled_indices(extents, seed)) {
       Index index{block};
       index.insert(index.end(), inside.begin(), inside.end());
+      const std::int64_t byte = state_byte_by_rule(state, view.view.tensor, index_in_tensor(*tensor, view.view, inside));
+      if (byte / lane.bytes != view.view.piece)
+        return result.fail(fmt::format("{}: this element of the state lies in page {} of its entry, the view is that of page {}",
+                                       view.place(plan, block, view.address.offset()), byte / lane.bytes, view.view.piece));
       compare(plan, view,
               {block, view.view.layout.at(index) * view.element_bytes(), view.byte_address(index),
-               state_byte_by_rule(state, view.view.tensor, plan.page_bytes, block, inside)},
+               place.front + Checked(block) * lane.bytes + byte % lane.bytes},
               [&] { return fmt::format("element ({}) of the state", fmt::join(inside, ", ")); }, result);
     }
 }
@@ -179,19 +203,28 @@ void compare_page(const CachePlan& plan, const BoundView& view, const PagePlace&
 }
 
 void require_all_views(const CachePlan& plan, std::span<const BoundView> views, CheckResult& result) {
-  std::set<std::tuple<std::int64_t, std::int64_t, std::string>> found;
+  std::map<std::tuple<std::int64_t, std::int64_t, std::string>, std::int64_t> elements;  // of one entry
   for (const BoundView& view : views)
-    if (!view.foreign) found.emplace(view.view.spec, view.view.layer, view.view.tensor);
-  const auto require = [&](const SpecPlan& spec, std::int64_t layer, const std::string& tensor) {
+    if (!view.foreign) {
+      const Layout& layout = view.view.layout;
+      elements[{view.view.spec, view.view.layer, view.view.tensor}] += layout.num_elements() / layout.extent("block");
+    }
+  const auto require = [&](const SpecPlan& spec, std::int64_t layer, const std::string& tensor,
+                           std::optional<std::int64_t> wanted = std::nullopt) {
     ++result.count;
-    if (!found.contains({spec.id, layer, tensor}))
-      result.fail(fmt::format("layer {} {} of spec {} has no view", layer, tensor, spec.id));
+    const auto found = elements.find({spec.id, layer, tensor});
+    if (found == elements.end())
+      return result.fail(fmt::format("layer {} {} of spec {} has no view", layer, tensor, spec.id));
+    if (wanted && found->second != *wanted)
+      result.fail(fmt::format("layer {} {} of spec {}: its views have {} elements of its {}", layer, tensor, spec.id,
+                              found->second, *wanted));
   };
   for (const SpecPlan& spec : plan.specs)
     for (const std::int64_t layer : spec.layers) {
       if (spec.attention) require(spec, layer, "kv");
       if (spec.state)
-        for (const StateTensor& tensor : spec.state->tensors) require(spec, layer, tensor.name);
+        for (const StateTensor& tensor : spec.state->tensors)
+          require(spec, layer, tensor.name, tensor.layout.num_elements());
     }
 }
 
@@ -206,9 +239,9 @@ CheckResult check_physical_order(const CachePlan& plan, std::span<const BoundVie
     const PagePlace by_rule = page_by_rule(plan, spec, view.view.layer);
     compare_page(plan, view, by_rule, results[i]);
     if (spec.attention)
-      compare_kv(plan, view, by_rule.position, mix(seed, i), results[i]);
+      compare_kv(plan, view, by_rule, mix(seed, i), results[i]);
     else
-      compare_state(plan, view, mix(seed, i), results[i]);
+      compare_state(plan, view, by_rule, mix(seed, i), results[i]);
   });
   CheckResult total{.unit = "addresses"};
   require_all_views(plan, views, total);

@@ -63,7 +63,7 @@ void plant_padded_split(const CachePlan& plan, std::vector<BoundView>& views) {
     axes[block].extent *= 2;
     view.kernel_blocks_per_page = 2;
   }
-  axes[block].stride = plan.page_bytes;
+  axes[block].stride = plan.lanes[view.view.lane.index()].stride;
   view.address = Layout(axes, view.address.offset());
 }
 
@@ -73,8 +73,11 @@ void plant_pack_index(const CachePlan& plan, std::vector<BoundView>& views) {
     for (std::size_t i = 0; i < views.size(); ++i) {
       if (is_attention(plan, views[i]) != attention) continue;
       for (std::size_t j = i + 1; j < views.size(); ++j) {
-        if (views[i].group != views[j].group || views[i].view.tensor != views[j].view.tensor) continue;
+        if (views[i].group != views[j].group || views[i].view.tensor != views[j].view.tensor ||
+            views[i].view.piece != views[j].view.piece || views[i].view.layer == views[j].view.layer)
+          continue;
         views[j].view.pool = views[i].view.pool;
+        views[j].view.lane = views[i].view.lane;
         views[j].address = views[i].address;
         return;
       }
@@ -129,14 +132,18 @@ void plant_padding_reused(const CachePlan& plan, std::vector<BoundView>& views) 
     const SpecPlan& spec = plan.specs[view.view.spec];
     const std::int64_t element = view.element_bytes();
     if (!spec.state) continue;
-    const std::int64_t first = ceil_div(spec.state->bytes, element);
-    const std::int64_t room = plan.page_bytes / element - first;
+    const LanePlan& lane = plan.lanes[view.view.lane.index()];
+    const std::int64_t last_piece = plan.groups[view.group].ids_per_entry - 1;
+    if (view.view.piece != last_piece) continue;
+    const std::int64_t first = ceil_div(spec.state->bytes - last_piece * lane.bytes, element);
+    const std::int64_t room = lane.bytes / element - first;
     if (room < 1) continue;
     BoundView intruder = view;
     intruder.foreign = true;
     intruder.view.layer = spec.layers.back() == view.view.layer ? spec.layers.front() : spec.layers.back();
     intruder.address =
-        Layout({{"block", plan.num_blocks, plan.page_bytes}, {"element", room, element}}, first * element);
+        Layout({{"block", plan.arenas[lane.arena.index()].num_ids, lane.stride}, {"element", room, element}},
+               lane.offset + first * element);
     views.push_back(intruder);
     return;
   }
@@ -148,7 +155,8 @@ bool has_kv(const CachePlan& plan, const BoundView& view) {
 }
 
 std::int64_t position_in_pack(const CachePlan& plan, const BoundView& view) {
-  const auto& pack = plan.groups[view.group].pages[view.view.pool];
+  const GroupPlan& group = plan.groups[view.group];
+  const auto& pack = group.pages[view.view.lane.value - group.first_lane.value];
   return std::find(pack.begin(), pack.end(), view.view.layer) - pack.begin();
 }
 
@@ -190,7 +198,7 @@ void plant_order_exchanged(const CachePlan& plan, std::vector<BoundView>& views)
 void plant_pack_reversed(const CachePlan& plan, std::vector<BoundView>& views) {
   std::map<std::pair<std::int64_t, std::int64_t>, std::vector<BoundView*>> packs;
   for (BoundView& view : views)
-    if (is_attention(plan, view)) packs[{view.group, view.view.pool}].push_back(&view);
+    if (is_attention(plan, view)) packs[{view.group, view.view.lane.value}].push_back(&view);
   bool planted = false;
   for (auto& [page, pack] : packs) {
     planted = planted || pack.size() > 1;
@@ -219,20 +227,24 @@ void plant_states_exchanged(const CachePlan& plan, std::vector<BoundView>& views
     const StateTensor& first = state->tensors.front();
     if (!spec) {
       behind = round_up(state->tensors.back().bytes(), element_bytes(first.dtype));
-      if (Checked(behind) + first.bytes() > plan.page_bytes) continue;
+      if (Checked(behind) + first.bytes() > plan.lanes[view.view.lane.index()].bytes) continue;
       spec = view.view.spec;
     }
-    view.address = Layout(axes_of(view), view.view.tensor == first.name ? behind : 0);
+    const std::int64_t front = plan.lanes[view.view.lane.index()].offset;
+    view.address = Layout(axes_of(view), front + (view.view.tensor == first.name ? behind : 0));
   }
   if (!spec) refuse(Fault::states_exchanged, "no state has two tensors that fit its page in either order");
 }
 
 void require_wide_page(Fault fault, const CachePlan& plan, std::span<const BoundView> views) {
   const bool reaches_over = std::any_of(views.begin(), views.end(), [&](const BoundView& view) {
-    return byte_extent({view.page_bytes(0), 1, 0}) != ByteExtent{0, plan.page_bytes};
+    const LanePlan& lane = plan.lanes[view.view.lane.index()];
+    return byte_extent({view.page_bytes(0), 1, 0}) != ByteExtent{lane.begin(0), lane.begin(0) + lane.bytes};
   });
   if (!reaches_over) refuse(fault, "every tensor fills its page from the first to the last byte");
-  if (fault == Fault::copy_full_page && plan.num_blocks < 2) refuse(fault, "the pools have a single block");
+  const bool single = std::any_of(plan.arenas.begin(), plan.arenas.end(),
+                                  [](const ArenaPlan& arena) { return arena.num_ids < 2; });
+  if (fault == Fault::copy_full_page && single) refuse(fault, "the pools have a single block");
 }
 
 void require_kind(Fault fault, const CachePlan& plan, bool attention, const char* missing) {

@@ -2,13 +2,14 @@
 
 namespace hybridkv {
 
-PoolSet::PoolSet(const CachePlan& plan) : page_bytes_(plan.page_bytes) {
+PoolSet::PoolSet(const CachePlan& plan) : lanes_(plan.lanes) {
   pools_.reserve(plan.pools.size());
   for (const PoolPlan& pool : plan.pools) pools_.emplace_back(pool.bytes);
 }
 
-std::span<std::byte> PoolSet::page(std::int64_t pool, std::int64_t block) const {
-  return pools_[pool].bytes().subspan(block * page_bytes_, page_bytes_);
+std::span<std::byte> PoolSet::piece(LaneId lane, std::int64_t id) const {
+  const LanePlan& of = lanes_[lane.index()];
+  return pools_[of.pool.index()].bytes().subspan(of.begin(id), of.bytes);
 }
 
 TensorView PoolSet::tensor(const BoundView& view, const Layout& bytes) const {

@@ -18,8 +18,8 @@ class PoolSet {
   explicit PoolSet(const CachePlan& plan);
 
   std::span<std::byte> pool(std::int64_t index) const { return pools_[index].bytes(); }
-  /// One page of one pool.
-  std::span<std::byte> page(std::int64_t pool, std::int64_t block) const;
+  /// What one id owns of a lane.
+  std::span<std::byte> piece(LaneId lane, std::int64_t id) const;
   /// A part of a view bound to its pool, offset and strides in bytes. Pre: strides are whole elements.
   /// Throws std::logic_error where an element lies outside: audit first.
   TensorView tensor(const BoundView& view, const Layout& bytes) const;
@@ -28,7 +28,7 @@ class PoolSet {
   std::int64_t resident_bytes() const;
 
  private:
-  std::int64_t page_bytes_;
+  std::vector<LanePlan> lanes_;
   std::vector<Pool> pools_;
 };
 

@@ -15,8 +15,9 @@ std::optional<StrayCopy> copy_onto_other_kind(const CachePlan& plan, std::span<c
     if (is_state(plan, source) != from_state || source.address.offset() != 0) continue;
     for (const BoundView& target : views) {
       if (is_state(plan, target) == from_state || target.address.offset() != 0) continue;
-      if (target.view.pool != source.view.pool) continue;
-      const auto from = assignment.held_by(source.group), to = assignment.held_by(target.group);
+      if (target.view.lane != source.view.lane) continue;
+      const auto from = assignment.held_by(source.group, source.view.piece);
+      const auto to = assignment.held_by(target.group, target.view.piece);
       if (!from.empty() && !to.empty()) return StrayCopy{&source, from.front(), to.front()};
     }
   }
@@ -30,9 +31,11 @@ std::optional<StrayCopy> find_stray_copy(Fault fault, const CachePlan& plan, std
   if (fault == Fault::kv_over_state || fault == Fault::state_over_kv)
     return copy_onto_other_kind(plan, views, assignment, fault == Fault::state_over_kv);
   if (fault != Fault::freed_block) return std::nullopt;
-  const std::int64_t freed = assignment.guards.empty() ? 0 : assignment.guards.front();
-  for (const BoundView& view : views)
-    if (const auto held = assignment.held_by(view.group); !held.empty()) return StrayCopy{&view, held.front(), freed};
+  for (const BoundView& view : views) {
+    const std::vector<std::int64_t>& guards = assignment.guards[plan.groups[view.group].arena.index()];
+    if (const auto held = assignment.held_by(view.group, view.view.piece); !held.empty())
+      return StrayCopy{&view, held.front(), guards.empty() ? 0 : guards.front()};
+  }
   return std::nullopt;
 }
 

@@ -99,7 +99,8 @@ void spread_magnitudes(std::uint64_t key, std::span<float> values) {
 }
 
 std::string where(const Traffic& traffic, const BoundView& view, std::int64_t byte) {
-  return view.place(traffic.plan, byte / traffic.plan.page_bytes, byte);
+  const LanePlan& lane = traffic.plan.lanes[view.view.lane.index()];
+  return view.place(traffic.plan, (byte - lane.offset) / lane.stride, byte);
 }
 
 }  // namespace
@@ -147,7 +148,7 @@ void write_states(const Traffic& traffic, std::uint64_t generation) {
     const BoundView& view = traffic.views[i];
     if (!is_state(traffic, view)) return;
     std::byte* base = traffic.pools.pool(view.view.pool).data();
-    const std::vector<std::int64_t> held = traffic.assignment.held_by(view.group);
+    const std::vector<std::int64_t> held = traffic.assignment.held_by(view.group, view.view.piece);
     const bool loses = traffic.fault == Fault::lost_state && i == first_view(traffic, true);
     for (std::int64_t block : std::span(held).first(held.size() - (loses ? 1 : 0)))
       for_each_state_word(traffic, i, block, generation, [&](std::int64_t byte, std::int64_t bytes, std::uint64_t bits) {
@@ -160,7 +161,7 @@ CheckResult check_states(const Traffic& traffic, std::uint64_t generation) {
   return check_views(traffic, true, "state elements", [&](std::size_t i, CheckResult& result) {
     const BoundView& view = traffic.views[i];
     const std::byte* base = traffic.pools.pool(view.view.pool).data();
-    for (std::int64_t block : traffic.assignment.held_by(view.group)) {
+    for (std::int64_t block : traffic.assignment.held_by(view.group, view.view.piece)) {
       result.count += view.page_bytes(block).num_elements() / view.element_bytes();
       for_each_state_word(traffic, i, block, generation, [&](std::int64_t byte, std::int64_t bytes, std::uint64_t bits) {
         if (std::memcmp(base + byte, &bits, bytes) != 0 && result.status == CheckStatus::passed)

@@ -12,51 +12,24 @@ namespace hybridkv {
 
 namespace {
 
-std::vector<std::int64_t> unheld_blocks(const Traffic& traffic) {
-  std::vector<std::int64_t> blocks{0};
-  blocks.insert(blocks.end(), traffic.assignment.guards.begin(), traffic.assignment.guards.end());
-  return blocks;
+/// The null id of an arena and the ones that nobody holds.
+std::vector<std::int64_t> unheld_ids(const Traffic& traffic, ArenaId arena) {
+  const std::vector<std::int64_t>& guards = traffic.assignment.guards[arena.index()];
+  std::vector<std::int64_t> ids{0};
+  ids.insert(ids.end(), guards.begin(), guards.end());
+  return ids;
 }
 
-}  // namespace
-
-void fill_canaries(const Traffic& traffic) {
-  std::vector<std::int64_t> blocks = unheld_blocks(traffic);
-  for (std::size_t group = 0; group < traffic.plan.groups.size(); ++group)
-    for (std::int64_t block : traffic.assignment.held_by(group)) blocks.push_back(block);
-  const std::size_t num_pools = traffic.plan.pools.size();
-  parallel_for(blocks.size() * num_pools, [&](std::size_t i) {
-    const auto pool = static_cast<std::int64_t>(i % num_pools);
-    const std::int64_t block = blocks[i / num_pools];
-    fill_canary(traffic.pools.page(pool, block), pool, block * traffic.plan.page_bytes);
+/// Calls visit(lane, its number) for every lane, on all cores.
+template <class Visit>
+void for_each_lane(const Traffic& traffic, Visit&& visit) {
+  parallel_for(traffic.plan.lanes.size(), [&](std::size_t i) {
+    visit(traffic.plan.lanes[i], LaneId{static_cast<std::int64_t>(i)});
   });
 }
 
-CheckResult check_padding(const Traffic& traffic) {
-  const std::size_t num_pools = traffic.plan.pools.size();
-  std::vector<CheckResult> results(traffic.plan.groups.size() * num_pools);
-  parallel_for(results.size(), [&](std::size_t i) {
-    const auto group = static_cast<std::int64_t>(i / num_pools);
-    const auto pool = static_cast<std::int64_t>(i % num_pools);
-    const PageMap map(traffic.plan, traffic.views, group, pool);
-    CheckResult& result = results[i];
-    for (std::int64_t block : traffic.assignment.held_by(group)) {
-      const std::span<const std::byte> page = traffic.pools.page(pool, block);
-      const std::int64_t first = block * traffic.plan.page_bytes;
-      for (std::size_t k = 0; k < page.size(); ++k) {
-        if (map.owners()[k] != PageMap::nobody) continue;
-        ++result.count;
-        const std::int64_t byte = first + static_cast<std::int64_t>(k);
-        if (page[k] != canary_byte(pool, byte) && result.status == CheckStatus::passed)
-          result.fail(fmt::format("padding of layer {}'s page, pool {}, block {}, byte {}: somebody wrote there",
-                                  static_cast<std::size_t>(pool) < traffic.plan.groups[group].pages.size()
-                                      ? traffic.plan.groups[group].pages[pool].front()
-                                      : -1,
-                                  pool, block, byte));
-      }
-    }
-  });
-  CheckResult total{.unit = "padding bytes"};
+CheckResult added_up(const std::vector<CheckResult>& results, std::string unit) {
+  CheckResult total{.unit = std::move(unit)};
   for (const CheckResult& result : results) {
     total.count += result.count;
     if (result.status == CheckStatus::failed) total.fail(result.message);
@@ -64,21 +37,72 @@ CheckResult check_padding(const Traffic& traffic) {
   return total;
 }
 
-CheckResult check_unheld_blocks(const Traffic& traffic) {
-  CheckResult result{.unit = "bytes"};
-  std::vector<std::byte> canary(traffic.plan.page_bytes);
-  for (std::int64_t block : unheld_blocks(traffic)) {
-    for (std::size_t pool = 0; pool < traffic.plan.pools.size(); ++pool) {
-      const std::span<const std::byte> page = traffic.pools.page(pool, block);
-      const std::int64_t first = block * traffic.plan.page_bytes;
-      fill_canary(canary, pool, first);
-      result.count += traffic.plan.page_bytes;
-      const auto [wrong, right] = std::mismatch(page.begin(), page.end(), canary.begin());
-      if (wrong == page.end()) continue;
-      result.fail(fmt::format("{} block {} of pool {}, byte {}: somebody wrote there", block == 0 ? "the null" : "guard",
-                              block, pool, first + (wrong - page.begin())));
+/// Compares what nobody's view covers in the ids of one piece of a group's entries.
+void check_padding_of(const Traffic& traffic, std::size_t group, LaneId lane_id, std::int64_t piece, CheckResult& result) {
+  const CachePlan& plan = traffic.plan;
+  const LanePlan& lane = plan.lanes[lane_id.index()];
+  const PageMap map(plan, traffic.views, static_cast<std::int64_t>(group), lane_id, piece);
+  const auto page_number = static_cast<std::size_t>(lane_id.value - plan.groups[group].first_lane.value);
+  for (std::int64_t id : traffic.assignment.held_by(group, piece)) {
+    const std::span<const std::byte> page = traffic.pools.piece(lane_id, id);
+    const std::int64_t first = lane.begin(id);
+    for (std::size_t k = 0; k < page.size(); ++k) {
+      if (map.owners()[k] != PageMap::nobody) continue;
+      ++result.count;
+      const std::int64_t byte = first + static_cast<std::int64_t>(k);
+      if (page[k] != canary_byte(lane.pool.value, byte) && result.status == CheckStatus::passed)
+        result.fail(fmt::format("padding of layer {}'s page, pool {}, block {}, byte {}: somebody wrote there",
+                                page_number < plan.groups[group].pages.size()
+                                    ? plan.groups[group].pages[page_number].front()
+                                    : -1,
+                                lane.pool.value, id, byte));
     }
   }
+}
+
+}  // namespace
+
+void fill_canaries(const Traffic& traffic) {
+  std::vector<std::vector<std::int64_t>> ids;  // by arena
+  for (std::size_t arena = 0; arena < traffic.plan.arenas.size(); ++arena)
+    ids.push_back(unheld_ids(traffic, {static_cast<std::int64_t>(arena)}));
+  for (std::size_t group = 0; group < traffic.plan.groups.size(); ++group)
+    for (std::int64_t id : traffic.assignment.held_by(group)) ids[traffic.plan.groups[group].arena.index()].push_back(id);
+  for_each_lane(traffic, [&](const LanePlan& lane, LaneId number) {
+    for (std::int64_t id : ids[lane.arena.index()])
+      fill_canary(traffic.pools.piece(number, id), lane.pool.value, lane.begin(id));
+  });
+}
+
+CheckResult check_padding(const Traffic& traffic) {
+  const std::size_t num_lanes = traffic.plan.lanes.size();
+  std::vector<CheckResult> results(traffic.plan.groups.size() * num_lanes);
+  parallel_for(results.size(), [&](std::size_t i) {
+    const std::size_t group = i / num_lanes;
+    const LaneId lane{static_cast<std::int64_t>(i % num_lanes)};
+    if (traffic.plan.lanes[lane.index()].arena != traffic.plan.groups[group].arena) return;
+    for (std::int64_t piece = 0; piece < traffic.plan.groups[group].ids_per_entry; ++piece)
+      check_padding_of(traffic, group, lane, piece, results[i]);
+  });
+  return added_up(results, "padding bytes");
+}
+
+CheckResult check_unheld_blocks(const Traffic& traffic) {
+  CheckResult result{.unit = "bytes"};
+  for (std::size_t arena = 0; arena < traffic.plan.arenas.size(); ++arena)
+    for (std::int64_t id : unheld_ids(traffic, {static_cast<std::int64_t>(arena)}))
+      for (std::size_t i = 0; i < traffic.plan.lanes.size(); ++i) {
+        const LanePlan& lane = traffic.plan.lanes[i];
+        if (lane.arena.index() != arena) continue;
+        const std::span<const std::byte> page = traffic.pools.piece({static_cast<std::int64_t>(i)}, id);
+        std::vector<std::byte> canary(page.size());
+        fill_canary(canary, lane.pool.value, lane.begin(id));
+        result.count += lane.bytes;
+        const auto [wrong, right] = std::mismatch(page.begin(), page.end(), canary.begin());
+        if (wrong == page.end()) continue;
+        result.fail(fmt::format("{} block {} of pool {}, byte {}: somebody wrote there", id == 0 ? "the null" : "guard", id,
+                                lane.pool.value, lane.begin(id) + (wrong - page.begin())));
+      }
   return result;
 }
 

@@ -9,7 +9,7 @@
 
 #include "layout/cosize.h"
 #include "layout/resident_budget.h"
-#include "planner/block_ids.h"
+#include "planner/demand.h"
 #include "verify/block_ops_check.h"
 #include "verify/check_table.h"
 #include "verify/export.h"
@@ -39,9 +39,9 @@ std::int64_t largest_window(const CachePlan& plan) {
 }
 
 bool fit(const CachePlan& plan, std::span<const BatchRequest> requests) {
-  Checked ids = 0;
-  for (const BatchRequest& request : requests) ids += request_block_ids(plan, request.tokens);
-  return ids <= plan.usable_blocks;
+  Demand demand{std::vector<std::int64_t>(plan.arenas.size(), 0)};
+  for (const BatchRequest& request : requests) add_request(plan, request.tokens, demand);
+  return fits(plan, demand);
 }
 
 std::int64_t peak_process_bytes() {
@@ -52,24 +52,30 @@ std::int64_t peak_process_bytes() {
 
 /// Refuses before any allocation where the pages to be touched are more than this machine should give.
 void require_budget(const CachePlan& plan, const VerifySpec& spec, const BlockAssignment& assignment) {
-  std::set<std::int64_t> touched{0};
-  touched.insert(assignment.guards.begin(), assignment.guards.end());
-  for (std::size_t group = 0; group < plan.groups.size(); ++group)
-    for (std::int64_t block : assignment.held_by(group)) touched.insert(block);
-  for (std::int64_t block : block_ops_blocks(plan)) touched.insert(block);
-  const Checked bytes = Checked(static_cast<std::int64_t>(touched.size())) * static_cast<std::int64_t>(plan.pools.size()) *
-                        plan.page_bytes;
+  Checked bytes = 0;
+  std::size_t num_ids = 0;
+  for (std::size_t arena = 0; arena < plan.arenas.size(); ++arena) {
+    std::set<std::int64_t> touched{0};
+    touched.insert(assignment.guards[arena].begin(), assignment.guards[arena].end());
+    for (std::size_t group = 0; group < plan.groups.size(); ++group)
+      if (plan.groups[group].arena.index() == arena)
+        for (std::int64_t block : assignment.held_by(group)) touched.insert(block);
+    for (std::int64_t block : block_ops_blocks(plan, {static_cast<std::int64_t>(arena)})) touched.insert(block);
+    num_ids += touched.size();
+    for (const LanePlan& lane : plan.lanes)
+      if (lane.arena.index() == arena) bytes += Checked(static_cast<std::int64_t>(touched.size())) * lane.bytes;
+  }
   const ResidentBudget budget =
       spec.resident_budget_bytes ? ResidentBudget(*spec.resident_budget_bytes) : ResidentBudget();
   budget.require(bytes, fmt::format("verification of {} requests ({} block ids in {} pools)", assignment.ids.front().size(),
-                                    touched.size(), plan.pools.size()));
+                                    num_ids, plan.pools.size()));
 }
 
 std::int64_t largest_offset(const Traffic& traffic) {
   std::int64_t largest = 0;
   for (const BoundView& view : traffic.views) {
-    const std::vector<std::int64_t> held = traffic.assignment.held_by(view.group);
-    if (!held.empty() && held.back() < traffic.plan.num_blocks)
+    const std::vector<std::int64_t> held = traffic.assignment.held_by(view.group, view.view.piece);
+    if (!held.empty() && held.back() < traffic.plan.arena_of(traffic.plan.groups[view.group]).num_ids)
       largest = std::max(largest, cosize(view.page_bytes(held.back())) / view.element_bytes() - 1);
   }
   return largest;
@@ -155,9 +161,14 @@ std::vector<BatchRequest> default_requests(const CachePlan& plan) {
       tokens.pop_back();
     }
   }
+  Demand usable;
+  for (const ArenaPlan& arena : plan.arenas) usable.ids.push_back(arena.usable_ids());
+  if (!plan.has_one_arena())
+    throw InputError(fmt::format("verification needs {} for a request of one token, the pools have {}; give more memory",
+                                 ids_text(plan, request_demand(plan, 1)), ids_text(plan, usable)));
   throw InputError(fmt::format("verification needs at least {} usable blocks for a request of one token, the pools have "
                                "{}; give more memory",
-                               request_block_ids(plan, 1), plan.usable_blocks));
+                               request_demand(plan, 1).total(), usable.total()));
 }
 
 VerifyReport verify_plan(const CachePlan& plan, const VerifySpec& spec, const VerifyProgress& progress) {

@@ -104,7 +104,7 @@ TEST_CASE("golden: a state smaller than the page only pads (LFM2: block 16, padd
                                        [](std::int64_t i) { return i == 0; });
   const CachePlan plan = make_plan(model, {.memory_bytes = gib}, {.max_model_lens = {1024}});
   CHECK(plan.specs[1].state->bytes == 8192);
-  CHECK(plan.page_bytes == 32768);
+  CHECK(plan.page_bytes() == 32768);
   CHECK(plan.specs[1].padding_percent == 300.0);
 }
 
@@ -152,7 +152,7 @@ TEST_CASE("law: the page holds the state, the block is a multiple of grain and k
     Derivation derivation;
     const std::int64_t grain = alignment_grain(specs.engine, derivation);
     for (const SpecPlan& spec : plan.specs) {
-      RC_ASSERT(plan.page_bytes >= spec.unpadded_page_bytes);
+      RC_ASSERT(plan.page_bytes() >= spec.unpadded_page_bytes);
       if (!spec.attention) continue;
       RC_ASSERT(spec.block_size_tokens % grain == 0);
       RC_ASSERT(spec.block_size_tokens % spec.kernel_block_size_tokens == 0);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "planner/plan.h"
+#include "planner/uniform_pages.h"
 #include "tests/planner/models.h"
 #include "tests/planner/random_specs.h"
 
@@ -30,8 +31,8 @@ TEST_CASE("golden: the null block takes one block of what engines count (69 bloc
   const CachePlan plan = smallest_hybrid(69);
   REQUIRE(plan.groups.size() == 2);
   CHECK(plan.specs[1].block_size_tokens == 16);
-  CHECK(plan.num_blocks == 69);
-  CHECK(plan.usable_blocks == 68);
+  CHECK(plan.num_blocks() == 69);
+  CHECK(plan.usable_blocks() == 68);
   CHECK(plan.capacity.front().blocks_per_request == 64 + 5);
   CHECK(plan.capacity.front().fits);  // as engines check
   CHECK(plan.capacity.front().max_concurrency == 1.0);
@@ -61,11 +62,11 @@ TEST_CASE("golden: bytes of a request against the ideal, and what one token cost
   EngineSpec engine{.tensor_parallel = 2, .cache_mode = CacheMode::align, .memory_bytes = 40 * gib};
   const CachePlan plan = make_plan(qwen35_397b(), engine, {.max_model_lens = {32'768}});
   const std::int64_t block_bytes = 15 * std::int64_t(2'146'304);
-  CHECK(bytes_per_block_id(plan) == block_bytes);
+  CHECK(plan.arenas.front().bytes_per_id == block_bytes);
   CHECK(plan.capacity.front().bytes_per_request == 22 * block_bytes);
   CHECK(plan.capacity.front().ideal_bytes_per_request == 15 * std::int64_t(1024) * 32'768 + 45 * std::int64_t(2'134'016));
   CHECK(plan.one_token_request_bytes == (1 + 3 * 2) * block_bytes);
-  CHECK(plan.num_blocks == 1334);
+  CHECK(plan.num_blocks() == 1334);
   CHECK(plan.max_running_requests == 1333 / 7);
   CHECK(plan.max_running_requests_by_states == 1333 / 6);
 }
@@ -99,7 +100,7 @@ TEST_CASE("edge: a single block is the null block") {
   engine.num_blocks = 1;
   const CachePlan plan = make_plan(model, engine, {.max_model_lens = {16}});
   CHECK(plan.capacity.front().fits);
-  CHECK(plan.usable_blocks == 0);
+  CHECK(plan.usable_blocks() == 0);
   CHECK(plan.max_fitting_tokens == 0);
   CHECK(plan.max_running_requests == 0);
   CHECK(plan.waste.at_load.sequence_tokens.empty());
@@ -122,9 +123,9 @@ TEST_CASE("regression: KV cache tokens beyond 64 bits are an error") {
 TEST_CASE("law: the longest request fits the usable blocks, one token more does not") {
   CHECK(check_plans("longest request", 5'000, SpecSize::real, [](const RandomSpecs&, const CachePlan& plan) {
     const std::int64_t longest = plan.max_fitting_tokens;
-    if (longest > 0) RC_ASSERT(request_block_ids(plan, longest) <= plan.usable_blocks);
-    if (longest < largest_tokens) RC_ASSERT(request_block_ids(plan, longest + 1) > plan.usable_blocks);
-    RC_ASSERT(longest_request(plan, plan.usable_blocks) == longest);
+    if (longest > 0) RC_ASSERT(request_demand(plan, longest).total() <= plan.usable_blocks());
+    if (longest < largest_tokens) RC_ASSERT(request_demand(plan, longest + 1).total() > plan.usable_blocks());
+    RC_ASSERT(longest_request(plan) == longest);
   }));
 }
 
@@ -136,7 +137,7 @@ TEST_CASE("law: blocks and concurrency never fall as memory grows") {
     else
       richer.engine.memory_bytes += *rc::gen::inRange<std::int64_t>(0, 20 * gib);
     const CachePlan more = plan_of(richer);
-    RC_ASSERT(more.num_blocks >= plan.num_blocks);
+    RC_ASSERT(more.num_blocks() >= plan.num_blocks());
     RC_ASSERT(more.max_fitting_tokens >= plan.max_fitting_tokens);
     RC_ASSERT(more.max_running_requests >= plan.max_running_requests);
     for (std::size_t i = 0; i < plan.capacity.size(); ++i) {
@@ -157,7 +158,7 @@ TEST_CASE("law: pools and what is left over are the memory, less than one block 
     for (const PoolPlan& pool : plan.pools) pools += pool.bytes;
     RC_ASSERT(pools + plan.waste.unallocated_bytes == specs.engine.memory_bytes);
     RC_ASSERT(plan.waste.unallocated_bytes >= 0);
-    RC_ASSERT(plan.waste.unallocated_bytes < bytes_per_block_id(plan));
+    RC_ASSERT(plan.waste.unallocated_bytes < plan.arenas.front().bytes_per_id);
   }));
 }
 
@@ -167,7 +168,7 @@ TEST_CASE("law: paging never costs less than the ideal, a shorter request never 
       RC_ASSERT(capacity.ideal_bytes_per_request <= capacity.bytes_per_request);
       RC_ASSERT(plan.one_token_request_bytes <= capacity.bytes_per_request);
       RC_ASSERT(capacity.usable_concurrency <= capacity.max_concurrency);
-      RC_ASSERT(capacity.fits == (plan.num_blocks >= capacity.blocks_per_request));
+      RC_ASSERT(capacity.fits == (plan.num_blocks() >= capacity.blocks_per_request));
       RC_ASSERT(capacity.max_model_len <= largest_length(specs.limits));
     }
   }));

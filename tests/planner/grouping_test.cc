@@ -30,6 +30,7 @@ SpecPlan counted_spec(std::int64_t id, std::int64_t layers, std::int64_t pack) {
   spec.id = id;
   for (std::int64_t i = 0; i < layers; ++i) spec.layers.push_back(i);
   spec.layers_per_page = pack;
+  spec.unpadded_page_bytes = 1;
   spec.num_pages = (layers + pack - 1) / pack;
   return spec;
 }
@@ -105,7 +106,7 @@ TEST_CASE("golden: with both kinds in one layer attention comes first") {
 TEST_CASE("golden: group i takes pages i, i + groups, …, the last pack may be short") {
   const SpecPlan specs[] = {counted_spec(0, 7, 1), counted_spec(1, 7, 2)};
   Derivation derivation;
-  const std::vector<GroupPlan> groups = make_groups(specs, 3, derivation);
+  const std::vector<GroupPlan> groups = make_groups(specs, 3, 1, derivation);
   REQUIRE(groups.size() == 5);
   using Pages = std::vector<Layers>;
   CHECK(groups[0].pages == Pages{{0}, {3}, {6}});
@@ -120,7 +121,7 @@ TEST_CASE("golden: group i takes pages i, i + groups, …, the last pack may be 
 TEST_CASE("golden: pool j is shared by the j-th page of every group") {
   const SpecPlan specs[] = {counted_spec(0, 3, 1), counted_spec(1, 4, 2)};
   Derivation derivation;
-  const std::vector<PoolPlan> pools = make_pools(make_groups(specs, 2, derivation), 2, 10, 100);
+  const std::vector<PoolPlan> pools = make_pools(make_groups(specs, 2, 1, derivation), 2, 10, 100);
   REQUIRE(pools.size() == 2);
   CHECK(pools[0].bytes == 1000);
   CHECK(pools[0].page_bytes == 100);
@@ -170,7 +171,7 @@ TEST_CASE("law: pools are shared as the groups say") {
           for (std::int64_t layer : group.pages[j]) sharing.push_back({group.spec, layer});
       RC_ASSERT(plan.pools[j].shared_by == sharing);
       RC_ASSERT(!sharing.empty());
-      RC_ASSERT(plan.pools[j].bytes == plan.num_blocks * plan.page_bytes);
+      RC_ASSERT(plan.pools[j].bytes == plan.num_blocks() * plan.page_bytes());
     }
   }));
 }

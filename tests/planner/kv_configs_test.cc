@@ -41,7 +41,7 @@ void check_structure(const json& row, const CachePlan& plan) {
   const std::int64_t block = row["block_size"];
   for (const SpecPlan& spec : plan.specs)
     if (spec.attention) CHECK(spec.block_size_tokens == block);
-  CHECK(plan.page_bytes == row["page_size_bytes"].get<std::int64_t>());
+  CHECK(plan.page_bytes() == row["page_size_bytes"].get<std::int64_t>());
   CHECK(plan.pools.size() == row["group_size"].get<std::size_t>());
   // In mode none, without prefix caching, engines print a multiple of the whole sequence that nothing uses.
   const std::int64_t unit = row["prefix_caching"].get<bool>() ? row["hash_block_size"].get<std::int64_t>() : block;
@@ -79,7 +79,7 @@ void check_states(const json& row, const CachePlan& plan) {
 }
 
 void check_capacity(const json& result, const CachePlan& plan) {
-  CHECK(plan.num_blocks == result["num_blocks"].get<std::int64_t>());
+  CHECK(plan.num_blocks() == result["num_blocks"].get<std::int64_t>());
   CHECK(plan.pools.front().bytes == result["tensor_bytes"].get<std::int64_t>());
   CHECK(plan.pools.size() == result["num_tensors"].get<std::size_t>());
   CHECK(plan.capacity.front().max_concurrency == result["max_concurrency"].get<double>());

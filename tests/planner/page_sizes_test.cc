@@ -48,7 +48,7 @@ using Blocks = std::vector<std::int64_t>;
 TEST_CASE("golden: layers of smaller heads take larger blocks beside a draft of larger ones (gpt-oss-20b)") {
   const CachePlan plan = plan_with_mtp(windowed_model(24, 2, 8, 64, 128, full_attention(8, 128)));
   CHECK(blocks_of(plan) == Blocks{32, 32, 16});
-  CHECK(plan.page_bytes == 65'536);
+  CHECK(plan.page_bytes() == 65'536);
   CHECK(plan.pools.size() == 1);
   CHECK(plan.groups.size() == 25);
   CHECK(plan.prefix.match_unit_tokens == 32);
@@ -58,11 +58,11 @@ TEST_CASE("golden: layers of smaller heads take larger blocks beside a draft of 
 TEST_CASE("golden: a draft of smaller heads takes the larger block (gemma-3-27b), one that does not divide is padded") {
   const CachePlan grown = plan_with_mtp(windowed_model(62, 6, 16, 128, 1024, full_attention(8, 128)));
   CHECK(blocks_of(grown) == Blocks{16, 16, 32});
-  CHECK(grown.page_bytes == 131'072);
+  CHECK(grown.page_bytes() == 131'072);
   CHECK(grown.groups.size() == 63);
   const CachePlan padded = plan_with_mtp(windowed_model(62, 6, 16, 128, 1024, full_attention(4, 96)), {.tensor_parallel = 2});
   CHECK(blocks_of(padded) == Blocks{16, 16, 16});
-  CHECK(padded.page_bytes == 65'536);
+  CHECK(padded.page_bytes() == 65'536);
   CHECK(padded.specs[2].unpadded_page_bytes == 12'288);
 }
 
@@ -73,7 +73,7 @@ TEST_CASE("golden: B follows from the model, the page from the largest draft, an
   const CachePlan plan = plan_with_mtp(model, {.cache_mode = CacheMode::align, .speculative_tokens = 3});
   CHECK(plan.specs[0].state->bytes == 4'341'760);
   CHECK(blocks_of(plan) == Blocks{2128, 4256, 2128});
-  CHECK(plan.page_bytes == 8'716'288);
+  CHECK(plan.page_bytes() == 8'716'288);
   CHECK(plan.pools.size() == 1);
   CHECK(plan.groups.size() == 61);
   CHECK(plan.capacity.front().blocks_per_request == 361);  // 45 * (2 + 3) + 15 * ceil(32768 / 4256) + 16
@@ -85,7 +85,7 @@ TEST_CASE("regression: attention of unequal heads in one model is no longer padd
   for (int i = 0; i < 16; ++i) model.layers.push_back({full_attention(i % 8 == 7 ? 8 : 2, 128), std::nullopt});
   const CachePlan plan = make_plan(model, {.memory_bytes = gib}, {.max_model_lens = {32'768}});
   CHECK(blocks_of(plan) == Blocks{64, 16});
-  CHECK(plan.specs[0].block_size_tokens == plan.page_bytes / plan.specs[0].bytes_per_token);
+  CHECK(plan.specs[0].block_size_tokens == plan.page_bytes() / plan.specs[0].bytes_per_token);
   CHECK(plan.capacity.front().bytes_per_request == plan.capacity.front().ideal_bytes_per_request);
 }
 
@@ -98,7 +98,7 @@ TEST_CASE("golden: packs grow too, with the kernel block of the grown block") {
   CHECK(blocks_of(plan) == Blocks{16, 32});
   CHECK(plan.specs[0].kernel_block_size_tokens == 16);
   CHECK(plan.specs[1].kernel_block_size_tokens == 32);
-  CHECK(plan.specs[1].unpadded_page_bytes == plan.page_bytes);
+  CHECK(plan.specs[1].unpadded_page_bytes == plan.page_bytes());
 }
 
 TEST_CASE("law: a page of attention fills the largest one or does not divide it, and no block is below B") {

@@ -91,7 +91,7 @@ TEST_CASE("golden: attention and state views of 40 published pages") {
     const json row = json::parse(line);
     CAPTURE(line);
     const CachePlan plan = plan_of(row);
-    CHECK(plan.page_bytes == row["page_size_bytes"].get<std::int64_t>());
+    CHECK(plan.page_bytes() == row["page_size_bytes"].get<std::int64_t>());
     check_attention(row, plan);
     check_states(row, plan);
   }

@@ -77,14 +77,14 @@ TEST_CASE("golden: the table of packs of Qwen3.5-397B-A17B at TP2 in 40 GiB") {
     CHECK(attention.bytes_per_token == 1024);
     CHECK(gdn.state->bytes == 2'134'016);
     CHECK(attention.block_size_tokens == row.block);
-    CHECK(plan.page_bytes == row.page);
+    CHECK(plan.page_bytes() == row.page);
     CHECK(fmt::format("{:.2f}", gdn.padding_percent) == row.padding);
     CHECK(attention.padding_percent == 0.0);
     CHECK(attention.num_pages == row.packs);
     CHECK(std::ssize(plan.pools) == row.pools);
     CHECK(groups_of(plan, attention.id) == row.attention_groups);
     CHECK(groups_of(plan, gdn.id) == row.recurrent_groups);
-    CHECK(plan.num_blocks == 40 * gib / row.page / row.pools);
+    CHECK(plan.num_blocks() == 40 * gib / row.page / row.pools);
     const double request_mib = static_cast<double>(plan.capacity.front().bytes_per_request) / static_cast<double>(mib);
     CHECK(fmt::format("{:.1f}", request_mib) == row.mib_per_request);
   }
@@ -223,10 +223,10 @@ TEST_CASE("law: the derivation gives every number of the plan") {
   CHECK(check_plans("derivation", 5'000, SpecSize::real, [](const RandomSpecs& specs, const CachePlan& plan) {
     Derivation unused;
     RC_ASSERT(decided_as(plan, "A", alignment_grain(specs.engine, unused)));
-    RC_ASSERT(decided_as(plan, "P", plan.page_bytes));
+    RC_ASSERT(decided_as(plan, "P", plan.page_bytes()));
     RC_ASSERT(decided_as(plan, "g", std::ssize(plan.pools)));
-    RC_ASSERT(decided_as(plan, "num_blocks", plan.num_blocks));
-    RC_ASSERT(decided_as(plan, "usable blocks", plan.usable_blocks));
+    RC_ASSERT(decided_as(plan, "num_blocks", plan.num_blocks()));
+    RC_ASSERT(decided_as(plan, "usable blocks", plan.usable_blocks()));
     RC_ASSERT(decided_as(plan, "match unit", plan.prefix.match_unit_tokens));
     for (const SpecPlan& spec : plan.specs) {
       RC_ASSERT(decided_as(plan, fmt::format("groups of spec {} ({})", spec.id, spec.kind), groups_of(plan, spec.id)));

@@ -115,7 +115,7 @@ std::string as_printed(double value, const std::string& text) {
 Row planned_figures(const CachePlan& plan, const Row& row) {
   Row figures{{"layers_per_group", std::to_string(plan.pools.size())},
               {"groups_rec_attn_swa", groups_text(plan)},
-              {"page_bytes", std::to_string(plan.page_bytes)},
+              {"page_bytes", std::to_string(plan.page_bytes())},
               {"blocks_per_request", std::to_string(plan.capacity.front().blocks_per_request)},
               {"kv_cache_tokens", std::to_string(plan.capacity.front().kv_cache_tokens)},
               {"max_concurrency", as_printed(plan.capacity.front().max_concurrency, row.at("max_concurrency"))}};
@@ -134,9 +134,9 @@ Row planned_figures(const CachePlan& plan, const Row& row) {
 std::string blocks_of_memory(const CachePlan& plan, const Row& row) {
   const double text = std::stod(row.at("kv_memory_gib"));
   const auto bytes = [](double size) { return static_cast<std::int64_t>(size * static_cast<double>(testing::gib)); };
-  const std::int64_t wanted = *printed(row, "num_blocks") * bytes_per_block_id(plan);
+  const std::int64_t wanted = *printed(row, "num_blocks") * plan.arenas.front().bytes_per_id;
   const std::int64_t memory = std::clamp(wanted, bytes(text - 0.005) + 1, bytes(text + 0.005));
-  return std::to_string(plan_of(row, memory).num_blocks);
+  return std::to_string(plan_of(row, memory).num_blocks());
 }
 
 /// Every printed figure of the row that the plan does not reproduce.
@@ -145,7 +145,7 @@ std::vector<std::string> differences(const Row& row) try {
   Row figures = planned_figures(plan, row);
   if (printed(row, "num_blocks"))
     figures["num_blocks"] =
-        row.at("kv_memory_gib").empty() ? std::to_string(plan.num_blocks) : blocks_of_memory(plan, row);
+        row.at("kv_memory_gib").empty() ? std::to_string(plan.num_blocks()) : blocks_of_memory(plan, row);
   std::vector<std::string> found;
   for (const auto& [column, figure] : figures)
     if (!row.at(column).empty() && row.at(column) != figure)

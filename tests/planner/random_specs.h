@@ -31,6 +31,11 @@ enum class SpecSize {
   tiny,  ///< few layers, heads and channels: every byte of some pages can be enumerated
 };
 
+enum class Strategies {
+  first,  ///< the default alone
+  all,
+};
+
 namespace random_detail {
 
 template <class T>
@@ -180,6 +185,13 @@ inline void choose_layers(ModelSpec& model, SpecSize size, const LayerKinds& kin
   }
 }
 
+inline void choose_strategy(EngineSpec& engine) {
+  engine.strategy = pick(std::vector<Strategy>(all_strategies.begin(), all_strategies.end()));
+  if (engine.strategy != Strategy::dual_pool) return;
+  if (one_in(2)) engine.state_memory_ratio = static_cast<double>(between(1, 40)) / 10;
+  else if (one_in(4)) engine.state_requests = between(1, 20);
+}
+
 inline RandomSpecs draw(SpecSize size) {
   RandomSpecs specs;
   EngineSpec& engine = specs.engine;
@@ -306,6 +318,9 @@ inline std::ostream& operator<<(std::ostream& os, const RandomSpecs& specs) {
   dtype("kv", engine.kv_dtype);
   dtype("conv", engine.conv_dtype);
   dtype("ssm", engine.ssm_dtype);
+  os << " strategy=" << to_string(engine.strategy);
+  number("ratio", engine.state_memory_ratio);
+  number("state_requests", engine.state_requests);
   os << " mode=" << to_string(engine.cache_mode) << " form=" << to_string(engine.backend_form)
      << " order=" << to_string(engine.physical_order) << " rule=" << to_string(engine.token_rule);
   number("N", engine.attention_pack_size);
@@ -350,10 +365,11 @@ bool check_times(const std::string& name, int count, Property property) {
 /// Checks a law, called with the specs and their plan, on exactly `count` plans of random specs. Specs that are
 /// refused do not count; fails too where more than one in four is.
 template <class Law>
-bool check_plans(const std::string& name, int count, SpecSize size, Law law) {
+bool check_plans(const std::string& name, int count, SpecSize size, Law law, Strategies strategies = Strategies::first) {
   int refused = 0;
   const bool holds = check_times(name, count, [&] {
-    const RandomSpecs specs = *random_specs(size);
+    RandomSpecs specs = *random_specs(size);
+    if (strategies == Strategies::all) random_detail::choose_strategy(specs.engine);
     std::optional<CachePlan> plan;
     try {
       plan = plan_of(specs);

@@ -42,7 +42,7 @@ std::int64_t kernel_blocks_per_page(const CachePlan& plan, const ViewPlan& view)
 
 /// Every element of every view of the page, in three pages with the strides of the plan, marked byte by byte.
 bool bytes_are_apart(const CachePlan& plan, const std::vector<ViewPlan>& page) {
-  const std::int64_t pages = std::min<std::int64_t>(3, plan.num_blocks);
+  const std::int64_t pages = std::min<std::int64_t>(3, plan.num_blocks());
   std::set<std::int64_t> taken;
   for (const ViewPlan& view : page) {
     const std::int64_t per_page = kernel_blocks_per_page(plan, view);
@@ -53,7 +53,7 @@ bool bytes_are_apart(const CachePlan& plan, const std::vector<ViewPlan>& page) {
     for_each_index(shrunken, [&](std::span<const std::int64_t> index, std::int64_t offset) {
       const std::int64_t block = index[block_axis] / per_page;
       for (std::int64_t byte = offset * element; byte < (offset + 1) * element; ++byte)
-        apart = apart && byte / plan.page_bytes == block && taken.insert(byte).second;
+        apart = apart && byte / plan.page_bytes() == block && taken.insert(byte).second;
     });
     if (!apart) return false;
   }
@@ -82,7 +82,7 @@ TEST_CASE("law: at full size every view is injective, inside its pool, and apart
 TEST_CASE("law: byte by byte, every element of a page is its own and stays in its page") {
   std::int64_t enumerated = 0;
   CHECK(check_plans("views byte by byte", 1'000, SpecSize::tiny, [&](const RandomSpecs&, const CachePlan& plan) {
-    if (plan.page_bytes > 4096) return;
+    if (plan.page_bytes() > 4096) return;
     ++enumerated;
     for (const auto& [place, page] : views_by_page(plan)) RC_ASSERT(bytes_are_apart(plan, page));
   }));

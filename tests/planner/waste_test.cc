@@ -53,7 +53,7 @@ TEST_CASE("golden: every byte of the pools under a stated load") {
   const CachePlan plan = qwen_plan(4, {1000, 528});
   const LoadWaste& load = plan.waste.at_load;
   const std::int64_t block_id = 4 * std::int64_t(2'162'688);
-  CHECK(load.pool_bytes == plan.num_blocks * block_id);
+  CHECK(load.pool_bytes == plan.num_blocks() * block_id);
   CHECK(load.token_bytes == 15 * 1024 * (1000 + 528));
   CHECK(load.state_bytes == 2 * 45 * std::int64_t(2'134'016));
   CHECK(load.extra_state_bytes == 2 * 45 * std::int64_t(2'134'016));  // align: the second of two blocks
@@ -64,7 +64,7 @@ TEST_CASE("golden: every byte of the pools under a stated load") {
   CHECK(load.attention_padding_bytes == 0);
   CHECK(load.null_block_bytes == block_id);
   const std::int64_t ids = 2 * 12 * 2 + 2 + 1;
-  CHECK(load.free_bytes == (plan.num_blocks - 1 - ids) * block_id);
+  CHECK(load.free_bytes == (plan.num_blocks() - 1 - ids) * block_id);
   CHECK(accounted(load) == load.pool_bytes);
 }
 
@@ -76,7 +76,7 @@ TEST_CASE("golden: a page padded for attention, and gaps inside a state") {
   engine.num_blocks = 100;
   const CachePlan plan = make_plan(model, engine, {.max_model_lens = {64}});
   REQUIRE(plan.specs.size() == 3);
-  CHECK(plan.page_bytes == 16 * 64);
+  CHECK(plan.page_bytes() == 16 * 64);
   CHECK(plan.specs[1].state->bytes == 9 + 3 + 4);
   CHECK(plan.specs[1].state->padding_bytes == 3);
   CHECK(plan.waste.per_block[1].state_padding_bytes == 1024 - 13);
@@ -145,7 +145,7 @@ TEST_CASE("law: waste of a block id and what its layers keep are its bytes over 
       for (std::size_t i = 0; i < group.layers().size(); ++i)
         kept += spec.state ? spec.state->bytes - spec.state->padding_bytes
                            : spec.block_size_tokens * spec.bytes_per_token;
-      RC_ASSERT(kept + waste.total() == bytes_per_block_id(plan));
+      RC_ASSERT(kept + waste.total() == plan.arenas.front().bytes_per_id);
     }
   }));
 }
@@ -169,7 +169,7 @@ TEST_CASE("law: one request fewer uses less and leaves more") {
     if (load.sequence_tokens.empty()) return;
     std::vector<std::int64_t> fewer = load.sequence_tokens;
     fewer.pop_back();
-    const LoadWaste less = waste_at_load(plan, fewer);
+    const LoadWaste less = waste_at_load(plan, plan.waste.per_block, fewer);
     RC_ASSERT(less.used_bytes() < load.used_bytes());
     RC_ASSERT(less.free_bytes > load.free_bytes);
     RC_ASSERT(accounted(less) == less.pool_bytes);

@@ -120,7 +120,7 @@ bool in_group(const CachePlan& plan, const ViewPlan& view, std::int64_t group, s
 
 /// Who owns each byte of a page, by the address of every single element of every view of the plan.
 std::vector<std::string> owners_by_element(const CachePlan& plan, std::int64_t group, std::int64_t pool) {
-  std::vector<std::string> owners(static_cast<std::size_t>(plan.page_bytes), "padding");
+  std::vector<std::string> owners(static_cast<std::size_t>(plan.page_bytes()), "padding");
   const SpecPlan& spec = plan.specs[static_cast<std::size_t>(plan.groups[static_cast<std::size_t>(group)].spec)];
   const std::int64_t kernel_blocks = spec.attention ? spec.block_size_tokens / spec.kernel_block_size_tokens : 1;
   for (const ViewPlan& view : plan.views) {
@@ -144,12 +144,12 @@ void check_page(const CachePlan& plan, const GroupAndPool& where, const std::vec
   for (const DrawnPart& part : parts) {
     REQUIRE(part.begin == end);
     REQUIRE(part.end > part.begin);
-    REQUIRE(part.end <= plan.page_bytes);
+    REQUIRE(part.end <= plan.page_bytes());
     end = part.end;
     for (std::int64_t byte = part.begin; byte < part.end; ++byte)
       wrong += owners[static_cast<std::size_t>(byte)] == part.owner ? 0 : 1;
   }
-  CHECK(end == plan.page_bytes);
+  CHECK(end == plan.page_bytes());
   CHECK(wrong == 0);
 }
 
@@ -208,7 +208,7 @@ TEST_CASE("law: kernel blocks are drawn whole and the first of them enlarged, by
       const DrawnPart& same = pages.at(where).at(i++);
       CHECK(std::tuple(part.begin, part.end, part.owner) == std::tuple(same.begin, same.end, same.owner));
     }
-    CHECK(parts.back().end == plan.page_bytes / 11);
+    CHECK(parts.back().end == plan.page_bytes() / 11);
   }
 }
 
@@ -223,7 +223,7 @@ TEST_CASE("law: parts stand to scale, and what does not is dashed") {
         CHECK(std::abs(part.x - x) < 0.02);
         x += part.width;
         const double natural =
-            782.0 * static_cast<double>(part.end - part.begin) / static_cast<double>(plan.page_bytes);
+            782.0 * static_cast<double>(part.end - part.begin) / static_cast<double>(plan.page_bytes());
         if (!widened) CHECK(std::abs(part.width - natural) < 0.01);
         if (part.dashed) CHECK(part.width > natural);
       }
@@ -264,7 +264,7 @@ TEST_CASE("law: every form and order of a backend is mapped byte for byte") {
             wrong += owners[static_cast<std::size_t>(byte)].starts_with(part.owner) ? 0 : 1;
         }
         CHECK(wrong == 0);
-        CHECK(end == set.plans[0].page_bytes);
+        CHECK(end == set.plans[0].page_bytes());
       }
     }
   }
@@ -285,7 +285,7 @@ TEST_CASE("law: no line strikes through a number or a name, and none covers anot
       CHECK(covered_texts(svg) == std::vector<std::string>());
       std::size_t ends = 0;  // the last byte of every bar is said
       for (const DrawnText& text : read_texts(svg))
-        ends += text.words == human_count(plan.page_bytes) + " bytes" ? 1 : 0;
+        ends += text.words == human_count(plan.page_bytes()) + " bytes" ? 1 : 0;
       CHECK(ends >= (set == &many ? 2 : 1));  // of kernel blocks, the first is enlarged
     }
 }

@@ -30,11 +30,12 @@ constexpr int num_fields() {
     return sizeof...(Fields);
 }
 // A field that is new in the plan is also new in report/plan_json.cc, report/plan.schema.json and random_plan.h.
-static_assert(num_fields<PlanSet>() == 4 && num_fields<CachePlan>() == 22 && num_fields<SpecPlan>() == 14);
-static_assert(num_fields<GroupPlan>() == 3 && num_fields<PoolPlan>() == 3 && num_fields<LayerRef>() == 2);
+static_assert(num_fields<PlanSet>() == 4 && num_fields<CachePlan>() == 12 && num_fields<SpecPlan>() == 14);
+static_assert(num_fields<Arrangement>() == 11 && num_fields<ArenaPlan>() == 3 && num_fields<LanePlan>() == 5);
+static_assert(num_fields<GroupPlan>() == 6 && num_fields<PoolPlan>() == 3 && num_fields<LayerRef>() == 2);
 static_assert(num_fields<ExtraPlan>() == 3 && num_fields<CapacityPlan>() == 10 && num_fields<PrefixPlan>() == 5);
 static_assert(num_fields<BlockWaste>() == 5 && num_fields<LoadWaste>() == 12 && num_fields<WastePlan>() == 3);
-static_assert(num_fields<ViewPlan>() == 6 && num_fields<WorkspacePlan>() == 4 && num_fields<WorkspaceSpec>() == 5);
+static_assert(num_fields<ViewPlan>() == 9 && num_fields<WorkspacePlan>() == 4 && num_fields<WorkspaceSpec>() == 5);
 static_assert(num_fields<AttentionGeometry>() == 10 && num_fields<StateSpec>() == 3 && num_fields<StateTensor>() == 4);
 static_assert(num_fields<Decision>() == 4 && num_fields<Term>() == 3 && num_fields<Warning>() == 2);
 

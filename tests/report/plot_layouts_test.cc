@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "planner/capacity.h"
+#include "planner/demand.h"
 #include "planner/plan.h"
 #include "report/plan_table.h"
 #include "tests/planner/models.h"
@@ -81,7 +81,7 @@ TEST_CASE("law: corners of the stairs are what the planner says at their length"
     const double bytes = at(plot, row, "bytes_n1");
     if (bytes == 0) continue;
     ++corners;
-    CHECK(bytes == static_cast<double>(request_block_ids(set.plans[0], length) * bytes_per_block_id(set.plans[0])));
+    CHECK(bytes == static_cast<double>(bytes_of(set.plans[0], request_demand(set.plans[0], length))));
   }
   CHECK(corners == 2 * 15 + 2);  // both sides of 15 block ends, the first token and the last
 }

@@ -27,6 +27,9 @@ inline double random_real() {
   return std::isfinite(value) ? value : 0.1;
 }
 
+/// So small that a few hundred of its products still fit.
+inline std::int64_t small_count() { return *rc::gen::inRange<std::int64_t>(0, std::int64_t{1} << 40); }
+
 inline bool random_flag() { return *rc::gen::arbitrary<bool>(); }
 
 /// Text with everything that JSON has to escape.
@@ -146,16 +149,34 @@ inline CachePlan random_plan() {
   plan.cache_mode = random_of({CacheMode::none, CacheMode::align, CacheMode::all});
   plan.speculative_tokens = random_count();
   plan.max_num_batched_tokens = random_count();
-  plan.page_bytes = random_count();
-  plan.groups = random_list([&] { return GroupPlan{any_spec(), random_list(random_counts), random_count()}; }, 1);
+  plan.strategy = random_of({Strategy::packed_attention, Strategy::dual_pool, Strategy::small_pages});
   plan.pools = random_list(
       [&] {
         return PoolPlan{random_count(), random_count(), random_list([&] { return LayerRef{any_spec(), random_count()}; })};
       },
       1);
-  plan.extras = random_list([] { return ExtraPlan{random_text(), random_count(), random_count()}; });
-  plan.num_blocks = random_count();
-  plan.usable_blocks = random_count();
+  plan.extras = random_list([] { return ExtraPlan{random_text(), small_count(), random_count()}; });
+  if (random_flag()) {  // what a page and a number of blocks say alone
+    const std::int64_t page = small_count();
+    std::int64_t bytes = std::ssize(plan.pools) * page;
+    for (const ExtraPlan& extra : plan.extras) bytes += extra.bytes_per_block;
+    plan.arenas = {{"blocks", random_count(), bytes}};
+    for (std::int64_t pool = 0; pool < std::ssize(plan.pools); ++pool) plan.lanes.push_back({{0}, {pool}, 0, page, page});
+  } else {
+    plan.arenas = random_list([] { return ArenaPlan{random_text(), random_count(), random_count()}; }, 2);
+    plan.lanes = random_list(
+        [&] {
+          return LanePlan{{below(plan.arenas.size())}, {below(plan.pools.size())}, random_count(), random_count(),
+                          random_count()};
+        },
+        1);
+  }
+  plan.groups = random_list(
+      [&] {
+        return GroupPlan{any_spec(), random_list(random_counts), random_count(), {below(plan.arenas.size())},
+                         {below(plan.lanes.size())}, random_count(1)};
+      },
+      1);
   plan.capacity = random_list(
       [] {
         return CapacityPlan{random_count(1), random_count(), random_count(), random_count(), random_flag(),
@@ -175,7 +196,8 @@ inline CachePlan random_plan() {
   plan.waste.unallocated_bytes = random_count();
   plan.views = random_list([&] {
     return ViewPlan{any_spec(),     random_count(), random_text(), below(plan.pools.size()),
-                    random_dtype(), Layout(random_axes(), random_count())};
+                    random_dtype(), Layout(random_axes(), random_count()), {below(plan.lanes.size())},
+                    random_count(), random_count()};
   });
   plan.workspace = random_option([] {
     return WorkspacePlan{{random_count(1), random_count(1), random_count(1), random_count(1), random_dtype()},

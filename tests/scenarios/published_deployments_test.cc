@@ -56,10 +56,10 @@ TEST_CASE("golden: deployments with auxiliary groups, extras, latents and quanti
       if (spec.attention) CHECK(spec.block_size_tokens == row.block);
       if (spec.state) CHECK(spec.state->bytes == row.state);
     }
-    CHECK(plan.page_bytes == row.page);
+    CHECK(plan.page_bytes() == row.page);
     CHECK(static_cast<std::int64_t>(plan.pools.size()) == row.pools);
     CHECK(printed(row.ids, plan.capacity.front().blocks_per_request));
-    CHECK(printed(row.num_blocks, plan.num_blocks));
+    CHECK(printed(row.num_blocks, plan.num_blocks()));
     CHECK(printed(row.tokens, plan.capacity.front().kv_cache_tokens));
   }
 }
@@ -69,8 +69,8 @@ TEST_CASE("golden: an indexer beside the pages takes its share of the memory") {
       "model: GLM-5.3-Flash\nengine: {tensor_parallel: 8, cache_mode: align, kernel_alignment_tokens: 128, memory: 81.791 "
       "GiB}\nlimits: {max_model_len: 131072}\n");
   const CachePlan plan = make_plan(scenario.model, scenario.engine, scenario.limits);
-  CHECK(plan.num_blocks == scenario.engine.memory_bytes / (11 * 655360 + 11 * 33 * 640));
-  CHECK(plan.num_blocks == 11802);
+  CHECK(plan.num_blocks() == scenario.engine.memory_bytes / (11 * 655360 + 11 * 33 * 640));
+  CHECK(plan.num_blocks() == 11802);
   REQUIRE(plan.extras.size() == 2);
   CHECK(plan.extras[0] == ExtraPlan{"indexer, 33 bytes a token and layer", 11 * 33 * 640, 0});
   CHECK(plan.extras[1] == ExtraPlan{"blocks of each request beside its tokens and states", 0, 1});

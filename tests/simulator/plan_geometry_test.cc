@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "planner/block_ids.h"
+#include "planner/demand.h"
 #include "planner/plan.h"
 #include "simulator/closed_form.h"
 #include "tests/planner/models.h"
@@ -24,7 +24,7 @@ TEST_CASE("golden: Qwen3.5-397B at TP 2 and 40 GiB: block 2096, one attention an
   CHECK(geometry.block_size_tokens == 2096);
   CHECK(geometry.attention_groups == 1);
   CHECK(geometry.state_groups == 3);
-  CHECK(geometry.num_blocks == plan.num_blocks);
+  CHECK(geometry.num_blocks == plan.num_blocks());
   CHECK(geometry.mode == CacheMode::align);
   CHECK(!geometry.drafter_drops_block);
   validate(geometry);
@@ -43,18 +43,19 @@ TEST_CASE("law: a geometry's blocks per request are its plan's, in every mode, w
         CHECK(geometry.drafter_drops_block == (speculative > 0));
         // Beyond the window and one batch, where a windowed group holds all it ever will.
         for (const std::int64_t tokens : {20000, 32768, 100001})
-          CHECK(request_block_ids(geometry, tokens) == request_block_ids(plan, tokens));
+          CHECK(request_block_ids(geometry, tokens) == request_demand(plan, tokens).total());
       }
 }
 
-TEST_CASE("edge: hidden states, whose block is their own, are refused by name") {
+TEST_CASE("regression: hidden states, whose block is their own, are a group with that block") {
   EngineSpec spec = engine(CacheMode::align);
   spec.hidden_state_size = 4096;
   const CachePlan plan = make_plan(testing::qwen35_397b(), spec, {.max_model_lens = {32768}});
-  CHECK_THROWS_WITH_AS(geometry_of(plan, spec),
-                       "engine.hidden_state_size: the simulator needs one block size for all groups, hidden states have "
-                       "a block of 262 tokens and the others one of 2096; simulate without hidden states",
-                       SpecError);
+  const CacheGeometry geometry = geometry_of(plan, spec);
+  validate(geometry);
+  CHECK(geometry.attention_block_sizes == std::vector<std::int64_t>{2096, 262});
+  for (const std::int64_t tokens : {1, 4000, 32768})
+    CHECK(request_block_ids(geometry, tokens) == request_demand(plan, tokens).total());
 }
 
 TEST_CASE("regression: hidden states with the block of all others are one more attention group") {
@@ -64,9 +65,9 @@ TEST_CASE("regression: hidden states with the block of all others are one more a
     const CachePlan plan = make_plan(testing::qwen35_397b(), spec, {.max_model_lens = {32768}});
     const CacheGeometry geometry = geometry_of(plan, spec);
     CHECK(geometry.attention_groups == 2);
-    CHECK(geometry.num_blocks == plan.num_blocks);
+    CHECK(geometry.num_blocks == plan.num_blocks());
     for (const std::int64_t tokens : {1, 4000, 32768})
-      CHECK(request_block_ids(geometry, tokens) == request_block_ids(plan, tokens));
+      CHECK(request_block_ids(geometry, tokens) == request_demand(plan, tokens).total());
   }
 }
 
@@ -79,5 +80,37 @@ TEST_CASE("edge: a cache takes requests up to the longest of its plan's lengths"
 TEST_CASE("law: extra blocks of a request and auxiliary states count as in the plan") {
   EngineSpec spec{.cache_mode = CacheMode::align, .num_blocks = 730};
   const CachePlan plan = make_plan(testing::qwen38_flash_next(), spec, {.max_model_lens = {8192}});
-  CHECK(request_block_ids(geometry_of(plan, spec), 8192) == request_block_ids(plan, 8192));
+  CHECK(request_block_ids(geometry_of(plan, spec), 8192) == request_demand(plan, 8192).total());
+}
+
+TEST_CASE("golden: a dual pool is two arenas, a state in small pages a group for each of its pages") {
+  EngineSpec spec = engine(CacheMode::align);
+  spec.strategy = Strategy::dual_pool;
+  const CachePlan dual = make_plan(testing::qwen35_397b(), spec, {.max_model_lens = {32768}});
+  const CacheGeometry apart = geometry_of(dual, spec);
+  validate(apart);
+  CHECK(apart.block_size_tokens == 16);
+  CHECK(apart.num_blocks == dual.arenas[0].num_ids);
+  CHECK(apart.more_arenas == std::vector<std::int64_t>{dual.arenas[1].num_ids});
+  CHECK(apart.attention_groups == 1);
+  CHECK(apart.state_groups == 1);
+  CHECK(apart.state_arenas == std::vector<std::int64_t>{1});
+  spec.strategy = Strategy::small_pages;
+  const CachePlan small = make_plan(testing::qwen35_397b(), spec, {.max_model_lens = {32768}});
+  const CacheGeometry split = geometry_of(small, spec);
+  validate(split);
+  CHECK(split.state_groups == 3 * 131);
+  for (const std::int64_t tokens : {1, 4000, 32768})
+    CHECK(request_block_ids(split, tokens) == request_demand(small, tokens).total());
+}
+
+TEST_CASE("golden: states on a grid of their own and attention in small blocks keep their two numbers") {
+  EngineSpec spec = engine(CacheMode::all);
+  spec.strategy = Strategy::dual_pool;
+  spec.mamba_block_size_tokens = 256;
+  const CachePlan plan = make_plan(testing::qwen35_397b(), spec, {.max_model_lens = {8192}});
+  const CacheGeometry geometry = geometry_of(plan, spec);
+  validate(geometry);
+  CHECK(geometry.block_size_tokens == 16);
+  CHECK(geometry.state_block_size_tokens == 256);
 }

@@ -36,7 +36,7 @@ TEST_CASE("edge: more views than 16 bits count are all told apart, and named rig
   std::size_t last = views.size() - 1;
   while (!plan.specs[views[last].view.spec].attention) --last;
   const BoundView& kept = views[last];
-  const PageMap map(plan, views, kept.group, kept.view.pool);
+  const PageMap map(plan, views, kept.group, kept.view.lane, 0);
   CHECK(last > 32'768);
   CHECK(map.owners()[kept.address.offset()] == static_cast<std::int64_t>(last));
 
@@ -72,7 +72,7 @@ TEST_CASE("fault: a planner that forgets to round an odd convolution up is found
 
 TEST_CASE("fault: pages that are no whole number of elements are found by the alignment of their stride") {
   CachePlan plan = testing::small_plan(1);
-  plan.page_bytes += 2;
+  for (LanePlan& lane : plan.lanes) lane.stride = lane.bytes += 2;
   const CheckResult stride = audit_alignment(plan, bind_views(plan));
   CHECK(stride.status == CheckStatus::failed);
   CHECK(stride.message.find("neighbours along block lie") != std::string::npos);
@@ -91,11 +91,11 @@ TEST_CASE("fault: each thing that an address can get wrong has a sentence of its
     return view;
   };
   // The view alone, so that nothing but its own page, steps and pool can be wrong.
-  const std::vector<BoundView> shifted{moved(right.front(), plan.page_bytes)};
+  const std::vector<BoundView> shifted{moved(right.front(), plan.page_bytes())};
   says(audit_by_intervals(plan, shifted), "the view's part of block 0 ends at byte");
   says(audit_by_enumeration(plan, shifted), "lies outside its page");
   CachePlan cut = plan;
-  for (PoolPlan& pool : cut.pools) pool.bytes -= plan.page_bytes;
+  for (PoolPlan& pool : cut.pools) pool.bytes -= plan.page_bytes();
   says(audit_by_intervals(cut, std::vector{right.front()}), "the view ends outside its pool");
   std::vector<Axis> axes(right.front().address.axes().begin(), right.front().address.axes().end());
   axes[right.front().address.find("block")].stride /= 2;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "planner/block_ids.h"
+#include "planner/demand.h"
 #include "tests/verify/plans.h"
 #include "verify/address_audit.h"
 #include "verify/verify.h"
@@ -26,12 +26,12 @@ TEST_CASE("law: ids are in the pool, never the null block, the highest among the
       seen.insert(ids.begin(), ids.end());
       for (std::size_t request = 0; request < requests.size(); ++request)
         CHECK(static_cast<std::int64_t>(assignment.ids[group][request].size()) ==
-              group_block_ids(plan, plan.specs[plan.groups[group].spec], requests[request].tokens));
+              group_ids(plan, plan.groups[group], requests[request].tokens));
     }
     CHECK(seen.size() == held);
     CHECK(*seen.begin() >= 1);
-    CHECK(*seen.rbegin() == plan.num_blocks - 1);
-    for (std::int64_t guard : assignment.guards) CHECK_FALSE(seen.contains(guard));
+    CHECK(*seen.rbegin() == plan.num_blocks() - 1);
+    for (std::int64_t guard : assignment.guards.front()) CHECK_FALSE(seen.contains(guard));
     CHECK(audit_block_tables(plan, assignment).status == CheckStatus::passed);
   }
 }
@@ -60,6 +60,6 @@ TEST_CASE("fault: a block held twice, a foreign block and one outside the pool a
   CHECK(audit_block_tables(plan, right).status == CheckStatus::passed);
   CHECK(broken(0, 1, right.ids[0][0].back()).status == CheckStatus::failed);
   CHECK(broken(0, 0, right.ids[1][0].back()).status == CheckStatus::failed);
-  CHECK(broken(0, 0, plan.num_blocks).status == CheckStatus::failed);
+  CHECK(broken(0, 0, plan.num_blocks()).status == CheckStatus::failed);
   CHECK(broken(0, 0, 0).status == CheckStatus::failed);
 }

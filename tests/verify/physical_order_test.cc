@@ -125,9 +125,9 @@ TEST_CASE("golden: the convolution at byte 0 of its page, the recurrent tensor o
   const StateTensor conv{"conv", DType::bf16, Layout({{"step", 3, 0}, {"channel", 5, 0}}), 0};
   const StateTensor ssm{"ssm", DType::fp32, Layout({{"head", 2, 0}, {"channel", 4, 0}}), 0};
   for (const StateSpec& state : {StateSpec{{conv, ssm}}, StateSpec{{ssm, conv}}}) {
-    CHECK(state_byte_by_rule(state, "conv", 64, 3, Numbers{1, 2}) == 3 * 64 + (1 * 5 + 2) * 2);
-    CHECK(state_byte_by_rule(state, "ssm", 64, 3, Numbers{0, 0}) == 3 * 64 + 32);  // 30 bytes, rounded up to 4
-    CHECK(state_byte_by_rule(state, "ssm", 64, 3, Numbers{1, 3}) == 3 * 64 + 32 + (1 * 4 + 3) * 4);
+    CHECK(state_byte_by_rule(state, "conv", Numbers{1, 2}) == (1 * 5 + 2) * 2);
+    CHECK(state_byte_by_rule(state, "ssm", Numbers{0, 0}) == 32);  // 30 bytes, rounded up to 4
+    CHECK(state_byte_by_rule(state, "ssm", Numbers{1, 3}) == 32 + (1 * 4 + 3) * 4);
   }
 }
 
@@ -138,7 +138,7 @@ TEST_CASE("law: every form in every order, packed, padded and split, lies where 
       CAPTURE(to_string(how.order));
       CAPTURE(pack);
       const CachePlan padded = plan_of(how, pack, 2688), split = plan_of(how, pack, 1, true);
-      CHECK(padded.page_bytes > padded.specs[1].unpadded_page_bytes);
+      CHECK(padded.page_bytes() > padded.specs[1].unpadded_page_bytes);
       CHECK(split.specs[1].block_size_tokens > split.specs[1].kernel_block_size_tokens);
       for (const CachePlan& plan : {plan_of(how, pack), padded, split}) {
         const CheckResult result = check(plan);
@@ -214,6 +214,6 @@ TEST_CASE("fault: a view of the plan itself that strays from the rule is named, 
   std::swap(group.pages[0], group.pages[1]);
   for (ViewPlan& view : plan.views)
     if (view.spec == group.spec && (view.layer == group.pages[0][0] || view.layer == group.pages[1][0]))
-      view.pool = view.layer == group.pages[0][0] ? 0 : 1;
+      view.pool = view.lane.value = view.layer == group.pages[0][0] ? 0 : 1;
   fails(plan, "by the rule of groups it belongs to pool");
 }

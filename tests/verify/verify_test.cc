@@ -96,7 +96,7 @@ TEST_CASE("edge: requests that the pools cannot hold are refused with both numbe
 
 TEST_CASE("edge: the smallest pools still verify, with fewer requests") {
   const CachePlan roomy = small_plan(3);
-  const std::int64_t block_bytes = roomy.page_bytes * static_cast<std::int64_t>(roomy.pools.size());
+  const std::int64_t block_bytes = roomy.page_bytes() * static_cast<std::int64_t>(roomy.pools.size());
   std::size_t most = 0;
   for (const std::int64_t blocks : {20, 24, 32, 64}) {
     const CachePlan plan = small_plan(3, CacheMode::none, DType::bf16, blocks * block_bytes);

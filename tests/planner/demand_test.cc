@@ -1,5 +1,5 @@
 // Block ids of one request: vLLM max_memory_usage_bytes, get_max_concurrency_for_kv_cache_config.
-#include "planner/block_ids.h"
+#include "planner/demand.h"
 
 #include <doctest/doctest.h>
 
@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::int64_t block = 16;
 
-CachePlan plan_with(CacheMode mode, std::int64_t speculative_tokens = 0, std::int64_t batch = 1) {
-  CachePlan plan;
+Arrangement plan_with(CacheMode mode, std::int64_t speculative_tokens = 0, std::int64_t batch = 1) {
+  Arrangement plan;
   plan.cache_mode = mode;
   plan.speculative_tokens = speculative_tokens;
   plan.max_num_batched_tokens = batch;
@@ -35,19 +35,19 @@ SpecPlan attention(AttentionKind kind, std::int64_t window = 0) {
 
 TEST_CASE("golden: recurrent groups take 1 + s, 2 + s or one id per block plus s") {
   for (std::int64_t s : {0, 1, 7}) {
-    CHECK(group_block_ids(plan_with(CacheMode::none, s), recurrent(), 1000) == 1 + s);
-    CHECK(group_block_ids(plan_with(CacheMode::align, s), recurrent(), 1000) == 2 + s);
-    CHECK(group_block_ids(plan_with(CacheMode::all, s), recurrent(), 1000) == 63 + s);
-    CHECK(group_block_ids(plan_with(CacheMode::all, s), recurrent(), 1) == 1 + s);
+    CHECK(group_entries(plan_with(CacheMode::none, s), recurrent(), 1000) == 1 + s);
+    CHECK(group_entries(plan_with(CacheMode::align, s), recurrent(), 1000) == 2 + s);
+    CHECK(group_entries(plan_with(CacheMode::all, s), recurrent(), 1000) == 63 + s);
+    CHECK(group_entries(plan_with(CacheMode::all, s), recurrent(), 1) == 1 + s);
   }
 }
 
 TEST_CASE("golden: full attention and mla take one id per block") {
-  const CachePlan plan = plan_with(CacheMode::none, 5);
+  const Arrangement plan = plan_with(CacheMode::none, 5);
   for (AttentionKind kind : {AttentionKind::full, AttentionKind::mla}) {
-    CHECK(group_block_ids(plan, attention(kind), 1) == 1);
-    CHECK(group_block_ids(plan, attention(kind), 16) == 1);
-    CHECK(group_block_ids(plan, attention(kind), 17) == 2);
+    CHECK(group_entries(plan, attention(kind), 1) == 1);
+    CHECK(group_entries(plan, attention(kind), 16) == 1);
+    CHECK(group_entries(plan, attention(kind), 17) == 2);
   }
 }
 
@@ -55,21 +55,22 @@ TEST_CASE("golden: a window takes what it and one batch cover, and one block mor
   // Row 14: window 2048, batch 2048, block 832, 4096 tokens: ceil(4095 / 832) + 1 = 6.
   SpecPlan sliding = attention(AttentionKind::sliding_window, 2048);
   sliding.block_size_tokens = 832;
-  CHECK(group_block_ids(plan_with(CacheMode::align, 7, 2048), sliding, 4096) == 6);
-  CHECK(group_block_ids(plan_with(CacheMode::align, 7, 2048), sliding, 100'000) == 6);
-  CHECK(group_block_ids(plan_with(CacheMode::align, 7, 2048), sliding, 832) == 2);
+  CHECK(group_entries(plan_with(CacheMode::align, 7, 2048), sliding, 4096) == 6);
+  CHECK(group_entries(plan_with(CacheMode::align, 7, 2048), sliding, 100'000) == 6);
+  CHECK(group_entries(plan_with(CacheMode::align, 7, 2048), sliding, 832) == 2);
   // The window counts the token that looks: 17 - 1 earlier ones and a batch of 16 are two blocks, not three.
-  CHECK(group_block_ids(plan_with(CacheMode::align, 0, 16), attention(AttentionKind::sliding_window, 17), 1000) == 3);
+  CHECK(group_entries(plan_with(CacheMode::align, 0, 16), attention(AttentionKind::sliding_window, 17), 1000) == 3);
   const SpecPlan chunked = attention(AttentionKind::chunked_local, 64);
-  CHECK(group_block_ids(plan_with(CacheMode::none, 0, 32), chunked, 1000) == 6);
-  CHECK(group_block_ids(plan_with(CacheMode::none, 0, 32), chunked, 16) == 1);
+  CHECK(group_entries(plan_with(CacheMode::none, 0, 32), chunked, 1000) == 6);
+  CHECK(group_entries(plan_with(CacheMode::none, 0, 32), chunked, 16) == 1);
 }
 
 TEST_CASE("golden: a request takes the ids of all groups and extras") {
-  CachePlan plan = plan_with(CacheMode::align, 2);
+  Arrangement plan = plan_with(CacheMode::align, 2);
   plan.specs = {recurrent(), attention(AttentionKind::full)};
-  plan.groups = {{0, {}, 0}, {0, {}, 0}, {1, {}, 0}};
-  CHECK(request_block_ids(plan, 33) == 2 * (2 + 2) + 3);
+  plan.groups = {{.spec = 0}, {.spec = 0}, {.spec = 1}};
+  plan.arenas = {{"blocks", 100, 1}};
+  CHECK(request_demand(plan, 33).total() == 2 * (2 + 2) + 3);
   plan.extras.push_back({.what = "ring", .bytes_per_block = 0, .blocks_per_request = 1});
-  CHECK(request_block_ids(plan, 33) == 2 * (2 + 2) + 3 + 1);
+  CHECK(request_demand(plan, 33).total() == 2 * (2 + 2) + 3 + 1);
 }

@@ -1,0 +1,164 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attention/attention_spec.h"
+#include "attention/kv_format.h"
+#include "attention/kv_view.h"
+#include "layout/dtype.h"
+#include "layout/strong_id.h"
+#include "mamba/state_spec.h"
+#include "planner/engine_spec.h"
+#include "planner/strategy.h"
+
+namespace hybridkv {
+
+/// What one rank keeps of an attention layer, as its backend sees it.
+struct AttentionGeometry {
+  AttentionKind kind = AttentionKind::full;
+  DType dtype = DType::bf16;       ///< uint8 where a format with scales is kept as bytes
+  std::optional<KvFormat> format;  ///< set: head sizes and channels of the view count bytes, scales included
+  BackendForm form = BackendForm::paged;
+  PhysicalOrder order = PhysicalOrder::nhd;
+  std::int64_t query_heads = 0;    ///< of this rank; 0 where the model file does not say
+  std::int64_t kv_heads = 0;       ///< of this rank
+  std::int64_t head_size_k = 0;    ///< elements; mla: the whole latent
+  std::int64_t head_size_v = 0;    ///< elements
+  std::int64_t window_tokens = 0;  ///< sliding_window and chunked_local only
+  bool operator==(const AttentionGeometry&) const = default;
+};
+
+/// Layers that cache the same thing in the same way.
+/// Invariant: exactly one of `attention` and `state` is set.
+struct SpecPlan {
+  std::int64_t id = 0;                        ///< position in CachePlan::specs
+  std::string kind;                           ///< "full_attention", "gdn", "mamba2", "sliding_window", …
+  bool draft = false;                         ///< layers of a draft model, numbered from 0 in a list of their own
+  bool auxiliary = false;                     ///< one layer that is a group of its own and does not size the groups
+  std::vector<std::int64_t> layers;           ///< layer numbers in the model, ascending; MTP layers go on counting
+  std::int64_t layers_per_page = 1;           ///< N for attention, 1 for recurrent layers
+  std::int64_t num_pages = 0;                 ///< packs or recurrent layers: ceil(layers / layers_per_page)
+  std::int64_t block_size_tokens = 0;         ///< B; recurrent in mode none: the longest max_model_len
+  std::int64_t kernel_block_size_tokens = 0;  ///< b; recurrent: the block
+  std::int64_t unpadded_page_bytes = 0;       ///< N * B * a1, or M
+  double padding_percent = 0;                 ///< 100 (P - unpadded) / unpadded
+  std::int64_t bytes_per_token = 0;           ///< a1, of one layer; 0 for recurrent layers
+  std::optional<AttentionGeometry> attention;
+  std::optional<StateSpec> state;
+  bool operator==(const SpecPlan&) const = default;
+};
+
+/// How derivations call a spec: "spec 0 (gdn)".
+inline std::string spec_label(const SpecPlan& spec) { return "spec " + std::to_string(spec.id) + " (" + spec.kind + ")"; }
+
+using ArenaId = StrongId<struct ArenaTag>;  ///< position in Arrangement::arenas
+using LaneId = StrongId<struct LaneTag>;    ///< position in Arrangement::lanes
+using PoolId = StrongId<struct PoolTag>;    ///< position in Arrangement::pools
+
+/// Layers that share one block table; its ids are those of one arena.
+struct GroupPlan {
+  std::int64_t spec = 0;                          ///< SpecPlan::id
+  std::vector<std::vector<std::int64_t>> pages;   ///< per slot, the layers of that page in pack order
+  std::int64_t padding_slots = 0;                 ///< lanes of the arena that this group leaves empty
+  ArenaId arena;
+  LaneId first_lane;                              ///< lane of page 0; page j lies in the j-th lane from there
+  std::int64_t ids_per_entry = 1;                 ///< ids of one table entry: several where a state lies in small pages
+  bool operator==(const GroupPlan&) const = default;
+
+  /// All layers of the group in pool order.
+  std::vector<std::int64_t> layers() const {
+    std::vector<std::int64_t> flat;
+    for (const auto& page : pages) flat.insert(flat.end(), page.begin(), page.end());
+    return flat;
+  }
+};
+
+/// One layer of one spec.
+struct LayerRef {
+  std::int64_t spec = 0;
+  std::int64_t layer = 0;
+  bool operator==(const LayerRef&) const = default;
+};
+
+/// Ids that are interchangeable: one free list. An id owns one piece in every lane of its arena.
+struct ArenaPlan {
+  std::string name;               ///< "blocks", "tokens", "states": how messages call its ids
+  std::int64_t num_ids = 0;       ///< null id included
+  std::int64_t bytes_per_id = 0;  ///< over all lanes of the arena, and what lies beside them
+  /// Id 0 is the null id, which nobody gets.
+  std::int64_t usable_ids() const { return num_ids > 0 ? num_ids - 1 : 0; }
+  bool operator==(const ArenaPlan&) const = default;
+};
+
+/// A row of equal pieces of one pool: id i of the arena owns the bytes [offset + i * stride, + bytes).
+struct LanePlan {
+  ArenaId arena;
+  PoolId pool;
+  std::int64_t offset = 0;  ///< bytes from the front of the pool
+  std::int64_t stride = 0;  ///< bytes from one id's piece to the next one's
+  std::int64_t bytes = 0;   ///< of a piece: a page
+  std::int64_t begin(std::int64_t id) const { return offset + id * stride; }
+  bool operator==(const LanePlan&) const = default;
+};
+
+/// One allocation.
+struct PoolPlan {
+  std::int64_t bytes = 0;
+  std::int64_t page_bytes = 0;      ///< of a piece of its lanes
+  std::vector<LayerRef> shared_by;  ///< in the order of the groups
+  bool operator==(const PoolPlan&) const = default;
+};
+
+/// Memory beside the pages: per block (an indexer) or per request (a ring).
+struct ExtraPlan {
+  std::string what;
+  std::int64_t bytes_per_block = 0;     ///< added to every block id, outside the page
+  std::int64_t blocks_per_request = 0;  ///< block ids added to every request
+  bool operator==(const ExtraPlan&) const = default;
+};
+
+/// All that a strategy decides: who shares tables, ids and bytes. What a workload does with it (capacity, prefixes, waste)
+/// is derived from it alone.
+struct Arrangement {
+  Strategy strategy = Strategy::packed_attention;
+  std::int64_t attention_pack_size = 1;     ///< N
+  CacheMode cache_mode = CacheMode::none;
+  std::int64_t speculative_tokens = 0;      ///< s
+  std::int64_t max_num_batched_tokens = 0;  ///< tokens of one step; bounds what a sliding window holds
+  std::vector<SpecPlan> specs;
+  std::vector<GroupPlan> groups;
+  std::vector<ArenaPlan> arenas;
+  std::vector<LanePlan> lanes;
+  std::vector<PoolPlan> pools;
+  std::vector<ExtraPlan> extras;
+  bool operator==(const Arrangement&) const = default;
+
+  const SpecPlan& spec_of(const GroupPlan& group) const { return specs[static_cast<std::size_t>(group.spec)]; }
+  const ArenaPlan& arena_of(const GroupPlan& group) const { return arenas[group.arena.index()]; }
+  /// Lane of one page of a group.
+  LaneId lane_of(const GroupPlan& group, std::size_t page) const {
+    return {group.first_lane.value + static_cast<std::int64_t>(page)};
+  }
+  /// Bytes of a piece of the lanes that a group's ids own.
+  std::int64_t page_bytes(const GroupPlan& group) const { return lanes[group.first_lane.index()].bytes; }
+  /// All groups take the same ids, and all lanes have pieces of one size.
+  bool has_one_arena() const { return arenas.size() == 1; }
+  /// P, the piece of every lane. Pre: has_one_arena.
+  std::int64_t page_bytes() const;
+  /// Ids of the one arena, null block included. Pre: has_one_arena.
+  std::int64_t num_blocks() const;
+  /// The same without the null block. Pre: has_one_arena.
+  std::int64_t usable_blocks() const;
+  /// The multiples of tokens at which a request can go on from what groups of this spec keep: those of a block. 0: at none,
+  /// as states of mode none are kept for no prefix.
+  std::int64_t grain_tokens(const SpecPlan& spec) const;
+  /// Bytes of all pools.
+  std::int64_t pool_bytes() const;
+  /// The same with what lies beside the pages.
+  std::int64_t allocated_bytes() const;
+};
+
+}  // namespace hybridkv

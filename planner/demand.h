@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "planner/arrangement.h"
+
+namespace hybridkv {
+
+/// Ids per arena that something needs: the one place where what fits is decided.
+struct Demand {
+  std::vector<std::int64_t> ids;  ///< by ArenaId
+  /// Ids of all arenas together.
+  std::int64_t total() const;
+  bool operator==(const Demand&) const = default;
+};
+
+/// Table entries that one request of `tokens` tokens has in a group of this spec.
+///
+/// Full attention, mla and hidden states: ceil(L/B). Recurrent: none 1+s, align 2+s, all ceil(L/B)+s. Sliding window:
+/// ceil(min(window-1+batch, L)/B)+1; chunked local: the blocks of one chunk and one batch, ceil(min(window+batch,
+/// L)/B). Source: vLLM max_memory_usage_bytes.
+std::int64_t group_entries(const Arrangement& arrangement, const SpecPlan& spec, std::int64_t tokens);
+
+/// Ids of these entries: ids_per_entry times as many.
+std::int64_t group_ids(const Arrangement& arrangement, const GroupPlan& group, std::int64_t tokens);
+
+/// Ids of one request over all groups, with the extras of a request in arena 0.
+Demand request_demand(const Arrangement& arrangement, std::int64_t tokens);
+
+/// Adds what one more request needs.
+void add_request(const Arrangement& arrangement, std::int64_t tokens, Demand& demand);
+
+/// Do the usable ids of every arena suffice?
+bool fits(const Arrangement& arrangement, const Demand& demand);
+
+/// Do the ids suffice with the null ids counted, as engines check at the start?
+bool fits_as_engines_check(const Arrangement& arrangement, const Demand& demand);
+
+/// Bytes of these ids over all lanes and what lies beside them.
+std::int64_t bytes_of(const Arrangement& arrangement, const Demand& demand);
+
+/// "24 blocks", or of several arenas "2,048 ids of tokens and 2 of states".
+std::string ids_text(const Arrangement& arrangement, const Demand& demand);
+
+}  // namespace hybridkv

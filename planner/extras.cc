@@ -1,0 +1,34 @@
+#include "planner/extras.h"
+
+#include <fmt/format.h>
+
+#include "layout/checked.h"
+#include "planner/sum_rule.h"
+
+namespace hybridkv {
+
+std::vector<ExtraPlan> make_extras(std::span<const SpecPlan> specs, const ModelSpec& model, const DerivationLog& log) {
+  std::vector<ExtraPlan> extras;
+  if (model.indexer_bytes_per_token > 0) {
+    Checked bytes = 0;
+    SumRule sum;
+    for (const SpecPlan& spec : specs) {
+      if (!spec.attention || spec.draft || spec.auxiliary || spec.attention->window_tokens > 0) continue;
+      const Term layers{fmt::format("layers {}", spec.id), static_cast<std::int64_t>(spec.layers.size()), ""};
+      const Term block{fmt::format("block {}", spec.id), spec.block_size_tokens, "tokens"};
+      bytes += Checked(std::get<std::int64_t>(layers.value)) * model.indexer_bytes_per_token * spec.block_size_tokens;
+      sum.add(fmt::format("indexer * {} * {}", layers.symbol, block.symbol),
+              {{"indexer", model.indexer_bytes_per_token, "bytes"}, layers, block});
+    }
+    extras.push_back({fmt::format("indexer, {} bytes a token and layer", model.indexer_bytes_per_token), bytes, 0});
+    log.add([&] {
+      return Decision{{"bytes beside each block: " + extras.back().what, bytes, "bytes"}, "bytes = " + sum.text(),
+                      sum.inputs(), "model.indexer_bytes_per_token"};
+    });
+  }
+  if (model.extra_blocks_per_request > 0)
+    extras.push_back({"blocks of each request beside its tokens and states", 0, model.extra_blocks_per_request});
+  return extras;
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,75 @@
+#include "planner/spec_plans.h"
+
+#include "layout/checked.h"
+#include "planner/layer_specs.h"
+#include "planner/spec_decisions.h"
+#include "planner/state_decisions.h"
+
+namespace hybridkv {
+
+namespace {
+
+StateContext state_context(const RecurrentSpec& layer, const ModelSpec& model, const EngineSpec& engine) {
+  const DType by_model = model.ssm_dtype.value_or(model.dtype);
+  return {engine.tensor_parallel, engine.speculative_tokens, engine.conv_dtype.value_or(model.dtype),
+          engine.ssm_dtype.value_or(fixed_ssm_dtype(layer).value_or(by_model))};
+}
+
+SpecPlan recurrent_spec(const LayerSet& set, const StateContext& context) {
+  SpecPlan spec;
+  spec.state = state_of(*set.recurrent, context);
+  spec.unpadded_page_bytes = spec.state->bytes;
+  spec.num_pages = static_cast<std::int64_t>(set.layers.size());
+  return spec;
+}
+
+SpecPlan attention_spec(const LayerSet& set, const ModelSpec& model, const EngineSpec& engine) {
+  const AttentionSpec& layer = *set.attention;
+  const bool hidden = layer.kind == AttentionKind::hidden_state;
+  const std::optional<KvFormat> format = hidden ? std::nullopt : engine.kv_format;
+  const HeadBytes bytes = format ? head_bytes(layer, *format) : HeadBytes{};
+  const DType dtype = format ? DType::uint8 : hidden ? model.dtype : engine.kv_dtype.value_or(model.dtype);
+  const bool latent = is_latent(layer.kind);
+  const BackendForm form = latent                               ? BackendForm::mla
+                           : format && is_side_by_side(*format) ? BackendForm::diff_kv
+                                                                : engine.backend_form;
+  SpecPlan spec;
+  spec.attention = AttentionGeometry{
+      .kind = layer.kind,
+      .dtype = dtype,
+      .format = format,
+      .form = form,
+      .order = engine.physical_order,
+      .query_heads = layer.query_heads == 0 ? 0 : query_heads_per_rank(layer, engine.tensor_parallel),
+      .kv_heads = kv_heads_per_rank(layer, engine.tensor_parallel),
+      .head_size_k = format ? bytes.key : layer.head_size_k,
+      .head_size_v = format ? bytes.value : layer.head_size_v,
+      .window_tokens = layer.window_tokens};
+  spec.bytes_per_token = format ? kv_bytes_per_token(layer, engine.tensor_parallel, *format)
+                                : kv_bytes_per_token(layer, engine.tensor_parallel, dtype);
+  spec.layers_per_page = set.auxiliary ? 1 : engine.attention_pack_size;
+  spec.num_pages = ceil_div(static_cast<std::int64_t>(set.layers.size()), spec.layers_per_page);
+  return spec;
+}
+
+}  // namespace
+
+std::vector<SpecPlan> make_specs(const ModelSpec& model, const EngineSpec& engine, Derivation* derivation) {
+  std::vector<SpecPlan> specs;
+  for (const LayerSet& set : collect_layer_sets(model, engine)) {
+    const std::optional<StateContext> context =
+        set.recurrent ? std::optional(state_context(*set.recurrent, model, engine)) : std::nullopt;
+    SpecPlan spec = context ? recurrent_spec(set, *context) : attention_spec(set, model, engine);
+    spec.id = static_cast<std::int64_t>(specs.size());
+    spec.kind = set.kind();
+    spec.draft = set.draft;
+    spec.auxiliary = set.auxiliary;
+    spec.layers = set.layers;
+    if (derivation != nullptr && context) derive_state(*set.recurrent, *context, spec, *derivation);
+    if (derivation != nullptr && set.attention) derive_attention(set, engine, spec, *derivation);
+    specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+}  // namespace hybridkv

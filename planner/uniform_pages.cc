@@ -1,0 +1,82 @@
+#include "planner/uniform_pages.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "layout/checked.h"
+#include "planner/extras.h"
+#include "planner/grouping.h"
+
+namespace hybridkv {
+
+namespace {
+
+/// The ids that memory, or the user, gives the only arena.
+std::int64_t count_blocks(std::int64_t page_bytes, std::int64_t num_pools, std::int64_t extra_bytes,
+                          const EngineSpec& engine, const DerivationLog& log) {
+  std::int64_t num_blocks = 0;
+  if (engine.num_blocks) {
+    num_blocks = *engine.num_blocks;
+    const std::int64_t block_bytes = Checked(num_pools) * page_bytes + extra_bytes;
+    const std::int64_t most = std::numeric_limits<std::int64_t>::max() / block_bytes;
+    if (num_blocks > most)
+      throw SpecError("engine.num_blocks", fmt::format("{} blocks of {} bytes are too large for 64 bits; at most {}",
+                                                       num_blocks, block_bytes, most));
+    log.add([&] {
+      return Decision{{"num_blocks", num_blocks, "blocks"}, "as set by the user", {}, "engine.num_blocks"};
+    });
+    log.add([&] {
+      return Decision{{"memory", num_blocks * block_bytes, "bytes"},
+                      "memory = num_blocks * bytes of a block id",
+                      {{"num_blocks", num_blocks, "blocks"}, {"bytes of a block id", block_bytes, "bytes"}},
+                      "engine.num_blocks"};
+    });
+  } else {
+    num_blocks = blocks_in_memory(engine.memory_bytes, page_bytes, num_pools, extra_bytes);
+    log.add([&] {
+      std::vector<Term> terms{
+          {"memory", engine.memory_bytes, "bytes"}, {"P", page_bytes, "bytes"}, {"g", num_pools, "pools"}};
+      if (extra_bytes > 0) terms.push_back({"extra bytes per block", extra_bytes, "bytes"});
+      return Decision{{"num_blocks", num_blocks, "blocks"},
+                      extra_bytes > 0 ? "num_blocks = floor(memory / (g * P + extra bytes per block))"
+                                      : "num_blocks = floor(floor(memory / P) / g)",
+                      std::move(terms),
+                      "vLLM get_kv_cache_groups"};
+    });
+  }
+  log.add([&] {
+    return Decision{{"usable blocks", std::max<std::int64_t>(0, num_blocks - 1), "blocks"},
+                    "usable = num_blocks - 1: block 0 is the null block",
+                    {{"num_blocks", num_blocks, "blocks"}},
+                    "vLLM get_kv_cache_groups"};
+  });
+  return num_blocks;
+}
+
+}  // namespace
+
+std::int64_t blocks_in_memory(std::int64_t memory_bytes, std::int64_t page_bytes, std::int64_t num_pools,
+                              std::int64_t extra_bytes_per_block) {
+  if (extra_bytes_per_block == 0) return memory_bytes / page_bytes / num_pools;
+  return memory_bytes / (Checked(num_pools) * page_bytes + extra_bytes_per_block);
+}
+
+void share_pools(Arrangement& arrangement, SizedPages sized, const ModelSpec& model, const EngineSpec& engine,
+                 const DerivationLog& log) {
+  const std::int64_t page = sized.page_bytes;
+  arrangement.specs = std::move(sized.specs);
+  const std::int64_t num_pools = pages_per_group(arrangement.specs, log);
+  arrangement.groups = make_groups(arrangement.specs, num_pools, page, log);
+  arrangement.extras = make_extras(arrangement.specs, model, log);
+  Checked beside = 0;
+  for (const ExtraPlan& extra : arrangement.extras) beside += extra.bytes_per_block;
+  const std::int64_t num_blocks = count_blocks(page, num_pools, beside, engine, log);
+  arrangement.arenas.push_back({"blocks", num_blocks, beside + Checked(num_pools) * page});
+  arrangement.pools = make_pools(arrangement.groups, num_pools, num_blocks, page);
+  arrangement.lanes.reserve(static_cast<std::size_t>(num_pools));
+  for (std::int64_t pool = 0; pool < num_pools; ++pool) arrangement.lanes.push_back({{0}, {pool}, 0, page, page});
+}
+
+}  // namespace hybridkv

@@ -1,13 +1,16 @@
 // Every command that a README shows works as it stands there, from the folder of the checkout.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "layout/number_text.h"
 #include "test_paths.h"
 #include "tests/cli/run_program.h"
 #include "tests/scratch_folder.h"
@@ -83,6 +86,32 @@ TEST_CASE("golden: the commands of the README that draw work as they stand there
   std::erase_if(commands, [](const std::string& command) { return !needs_gnuplot(command); });
   CHECK(commands.size() >= 2);
   run_all(commands);
+}
+
+TEST_CASE("golden: the README's table of strategies is what the program plans") {
+  std::ifstream document(fs::path(HYBRIDKV_SOURCE_DIR) / "README.md");
+  std::size_t rows = 0;
+  for (std::string line; std::getline(document, line);) {
+    if (!line.starts_with("| `packed_attention`") && !line.starts_with("| `dual_pool`") &&
+        !line.starts_with("| `small_pages`"))
+      continue;
+    ++rows;
+    const std::string strategy = line.substr(3, line.find('`', 3) - 3);
+    const ProgramRun run = run_program("plan qwen3.5-397b --pack 1 --mode align --memory 40G --max-model-len 32k --format json "
+                                       "--set engine.strategy=" + strategy);
+    REQUIRE(run.exit_code == 0);
+    const auto plan = nlohmann::json::parse(run.output)["plans"][0];
+    std::int64_t block = 0, grid = 0;
+    for (const auto& spec : plan["specs"]) (spec.contains("state") ? grid : block) = spec["block_size_tokens"];
+    const auto& capacity = plan["capacity"][0];
+    const std::string wanted =
+        fmt::format("| {} | {} | {} | {:.2f} | {} |", hybridkv::human_count(block), hybridkv::human_count(grid),
+                    hybridkv::human_bytes(capacity["bytes_per_request"]), capacity["usable_concurrency"].get<double>(),
+                    hybridkv::human_count(plan["prefix"]["min_cacheable_prefix_tokens"]));
+    CAPTURE(wanted);
+    CHECK(line.ends_with(wanted));
+  }
+  CHECK(rows == 3);
 }
 
 TEST_CASE("golden: the commands of the samples work as they stand there") {

@@ -141,8 +141,8 @@ ForwardEngine::ForwardEngine(const CachePlan& plan, const ForwardNetwork& networ
   }
 }
 
-HeldState ForwardEngine::state(const LayerViews& views, const Entry& entry) const {
-  return HeldState(pools_, *plan_.spec_of(group_of(views)).state, views.state, entry);
+HeldState ForwardEngine::state(const LayerViews& views, const Entry& entry, StateUse use) const {
+  return HeldState(pools_, *plan_.spec_of(group_of(views)).state, views.state, entry, use);
 }
 
 ForwardEngine::Entry ForwardEngine::entry_at(const LayerViews& views, const RequestBlocks& blocks,
@@ -183,17 +183,18 @@ void ForwardEngine::move_accepted(const std::vector<std::vector<BlockId>>& befor
     std::vector<HeldState> held;
     std::vector<StateView> from;
     for (std::size_t i = 0; i < before[kind_index_[views.state.any().group]].size(); ++i) {
-      held.push_back(state(views, draft_entry(views, before, i)));
+      held.push_back(state(views, draft_entry(views, before, i), StateUse::read));
       from.push_back(held.back().view());
     }
-    copy_accepted(layer.recurrent->layer, {from, accepted_tokens}, state(views, draft_entry(views, after, 0)).view());
+    copy_accepted(layer.recurrent->layer, {from, accepted_tokens},
+                  state(views, draft_entry(views, after, 0), StateUse::write).view());
     ++work_.state_copies;
   }
 }
 
 void ForwardEngine::zero(const LayerViews& views, const Entry& entry) {
   {
-    const HeldState fresh = state(views, entry);
+    const HeldState fresh = state(views, entry, StateUse::write);
     const std::vector<std::byte> held = snapshot(fresh.view());
     const bool is_dirty = std::any_of(held.begin(), held.end(), [](std::byte byte) { return byte != std::byte{0}; });
     work_.zeroed_dirty_states += is_dirty;
@@ -217,8 +218,9 @@ void ForwardEngine::prepare_state(const LayerViews& views, const RequestBlocks& 
   const Entry from = entry_at(views, blocks, state_index(plan_.cache_mode, chunk.computed, block));
   if (from == to) return;
   ++work_.state_copies;
-  const HeldState target = state(views, to);
-  if (fault_ != ForwardFault::missed_state_copy) return copy_state(state(views, from).view(), target.view());
+  const HeldState target = state(views, to, StateUse::write);
+  if (fault_ != ForwardFault::missed_state_copy)
+    return copy_state(state(views, from, StateUse::read).view(), target.view());
   ++work_.planted;
   zero_state(target.view());
 }
@@ -283,7 +285,7 @@ void ForwardEngine::recur(const RecurrentProjection& weights, const LayerViews& 
       std::vector<HeldState> held;
       std::vector<StateView> states;
       for (std::size_t i = 0; i < lists[kind_index_[views.state.any().group]].size(); ++i) {
-        held.push_back(state(views, draft_entry(views, lists, i)));
+        held.push_back(state(views, draft_entry(views, lists, i), StateUse::write));
         states.push_back(held.back().view());
       }
       run(chunk.computed, chunk.end, [&](std::span<const float> tokens, std::span<float> results) {
@@ -298,7 +300,7 @@ void ForwardEngine::recur(const RecurrentProjection& weights, const LayerViews& 
                        : chunk.end;
         prepare_state(views, *chunk.blocks, part);
         const HeldState place =
-            state(views, entry_at(views, *chunk.blocks, state_index(plan_.cache_mode, part.end, block)));
+            state(views, entry_at(views, *chunk.blocks, state_index(plan_.cache_mode, part.end, block)), StateUse::write);
         run(part.computed, part.end, [&](std::span<const float> tokens, std::span<float> results) {
           run_chunked(layer, tokens, place.view(), place.view(), scan_tokens, results);
         });

@@ -69,7 +69,7 @@ class ForwardEngine {
   using Entry = std::vector<BlockId>;
 
   const GroupPlan& group_of(const LayerViews& views) const { return plan_.groups[views.state.any().group]; }
-  HeldState state(const LayerViews& views, const Entry& entry) const;
+  HeldState state(const LayerViews& views, const Entry& entry, StateUse use) const;
   /// The entry of a request's state table at that position.
   Entry entry_at(const LayerViews& views, const RequestBlocks& blocks, std::int64_t index) const;
   /// The same of the i-th state block in lists of `draft_blocks`.

@@ -28,7 +28,8 @@ std::size_t copy_bytes(const StateSpec& state) {
 }  // namespace
 
 HeldState::HeldState(const PoolSet& pools, const StateSpec& state, const StateViews& views,
-                     std::span<const BlockId> ids) {
+                     std::span<const BlockId> ids, StateUse use)
+    : use_(use) {
   if (ids.size() > 1) copy_.resize(copy_bytes(state));
   std::size_t used = 0;
   for (const auto& [pieces, part] : {std::pair{&views.conv, &view_.conv}, std::pair{&views.ssm, &view_.ssm}})
@@ -36,9 +37,10 @@ HeldState::HeldState(const PoolSet& pools, const StateSpec& state, const StateVi
 }
 
 HeldState::HeldState(HeldState&& other) noexcept
-    : view_(other.view_), copy_(std::move(other.copy_)), parts_(std::exchange(other.parts_, {})) {}
+    : use_(other.use_), view_(other.view_), copy_(std::move(other.copy_)), parts_(std::exchange(other.parts_, {})) {}
 
 HeldState::~HeldState() {
+  if (use_ == StateUse::read) return;
   for (const Part& part : parts_) std::memcpy(part.in_pool, copy_.data() + part.at, part.bytes);
 }
 

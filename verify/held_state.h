@@ -24,12 +24,20 @@ struct StateViews {
   const BoundView& last() const { return ssm.empty() ? *conv.back() : *ssm.back(); }
 };
 
+/// What a state is held for.
+enum class StateUse {
+  read,
+  write,  ///< and read
+};
+
 /// The state of one layer in one table entry, ready for a recurrence: its own tensors where it lies in one page; where it
-/// lies in several, a dense copy, whose bytes go back to the pages when it dies.
+/// lies in several, a dense copy. One that is held to be written goes back to the pages when it dies; one that is read does
+/// not, as its pages may be written by another in the meantime.
 class HeldState {
  public:
   /// `ids`: of the entry, by piece. All of it is borrowed.
-  HeldState(const PoolSet& pools, const StateSpec& state, const StateViews& views, std::span<const BlockId> ids);
+  HeldState(const PoolSet& pools, const StateSpec& state, const StateViews& views, std::span<const BlockId> ids,
+            StateUse use);
   HeldState(HeldState&& other) noexcept;
   HeldState& operator=(HeldState&&) = delete;
   ~HeldState();
@@ -47,6 +55,7 @@ class HeldState {
   TensorView bind(const PoolSet& pools, const StateTensor& tensor, const std::vector<const BoundView*>& pieces,
                   std::span<const BlockId> ids, std::size_t& used);
 
+  StateUse use_;
   StateView view_;
   std::vector<std::byte> copy_;  // empty where the state lies in one page
   std::vector<Part> parts_;

@@ -54,7 +54,11 @@ TEST_CASE("law: a dual pool and small pages pass every check of verify, in every
   for (const Strategy strategy : others)
     for (const CacheMode mode : {CacheMode::none, CacheMode::align, CacheMode::all})
       for (const std::int64_t pack : {1, 4}) {
-        const VerifyReport report = verify_plan(plan_of(strategy, pack, mode), {});
+        const CachePlan plan = plan_of(strategy, pack, mode);
+        for (const GroupPlan& group : plan.groups)
+          if (plan.spec_of(group).state)
+            CHECK(group.ids_per_entry == (strategy == Strategy::small_pages && pack == 1 ? 3 : 1));
+        const VerifyReport report = verify_plan(plan, {});
         CAPTURE(to_string(strategy));
         CAPTURE(failures(report));
         CHECK(report.passed());
@@ -64,11 +68,12 @@ TEST_CASE("law: a dual pool and small pages pass every check of verify, in every
 TEST_CASE("fault: what can go wrong with a dual pool or small pages is found by the check that owns it") {
   for (const Strategy strategy : others) {
     std::size_t planted = 0;
+    std::string places;
     for (const FaultInfo& info : all_faults()) {
       CAPTURE(to_string(strategy));
       CAPTURE(to_string(info.fault));
       const bool needs_many = info.fault == Fault::narrow_offsets;
-      const CachePlan plan = plan_of(strategy, 3, CacheMode::align, std::int64_t(needs_many ? 48 : 1) << (needs_many ? 30 : 26));
+      const CachePlan plan = plan_of(strategy, 2, CacheMode::align, std::int64_t(needs_many ? 48 : 1) << (needs_many ? 30 : 26));
       VerifySpec spec;
       spec.fault = info.fault;
       try {
@@ -80,21 +85,26 @@ TEST_CASE("fault: what can go wrong with a dual pool or small pages is found by 
         REQUIRE(owner != report.checks.end());
         CAPTURE(failures(report));
         CHECK(owner->status == CheckStatus::failed);
-      } catch (const NoPlaceError&) {  // no padding, nothing shared by attention and states, no format with scales
+      } catch (const NoPlaceError& error) {
+        places += error.why() + "; ";
       }
     }
-    CHECK(planted + (strategy == Strategy::dual_pool ? 4 : 1) == all_faults().size());
+    CAPTURE(places);
+    // No format with scales; in the dual pool no padding, and nothing that attention and states share; in small pages no
+    // state whose two tensors fit a page.
+    CHECK(planted + (strategy == Strategy::dual_pool ? 4 : 2) == all_faults().size());
   }
 }
 
 TEST_CASE("law: a network runs through a dual pool and through small pages as it runs dense") {
-  for (const Strategy strategy : others) {
-    const ForwardReport report =
-        verify_forward(small_model(), small_engine(strategy, 3, CacheMode::align, std::int64_t(64) << 20), {.scale = 1});
-    CAPTURE(to_string(strategy));
-    CAPTURE(failures(report));
-    CHECK(report.passed());
-  }
+  for (const Strategy strategy : others)
+    for (const std::int64_t pack : {1, 3}) {  // a state of three pages, and of one
+      const ForwardReport report =
+          verify_forward(small_model(), small_engine(strategy, pack, CacheMode::align, std::int64_t(64) << 20), {.scale = 1});
+      CAPTURE(to_string(strategy));
+      CAPTURE(failures(report));
+      CHECK(report.passed());
+    }
 }
 
 TEST_CASE("fault: what an engine gets wrong changes outputs through a dual pool and through small pages") {
@@ -103,7 +113,7 @@ TEST_CASE("fault: what an engine gets wrong changes outputs through a dual pool 
       ForwardSpec spec{.scale = 1};
       spec.fault = info.fault;
       const ForwardReport report =
-          verify_forward(small_model(), small_engine(strategy, 3, CacheMode::align, std::int64_t(64) << 20), spec);
+          verify_forward(small_model(), small_engine(strategy, 1, CacheMode::align, std::int64_t(64) << 20), spec);
       if (!report.applies()) continue;
       CAPTURE(to_string(strategy));
       CAPTURE(to_string(info.fault));

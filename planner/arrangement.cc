@@ -5,17 +5,17 @@
 namespace hybridkv {
 
 std::int64_t Arrangement::page_bytes() const {
-  expects(has_one_arena(), "pages of one size need one arena");
+  expects(is_uniform(), "pages of one size need one arena");
   return lanes.front().bytes;
 }
 
 std::int64_t Arrangement::num_blocks() const {
-  expects(has_one_arena(), "blocks are the ids of the only arena");
+  expects(is_uniform(), "blocks are the ids of the only arena");
   return arenas.front().num_ids;
 }
 
 std::int64_t Arrangement::usable_blocks() const {
-  expects(has_one_arena(), "blocks are the ids of the only arena");
+  expects(is_uniform(), "blocks are the ids of the only arena");
   return arenas.front().usable_ids();
 }
 

@@ -144,13 +144,13 @@ struct Arrangement {
   }
   /// Bytes of a piece of the lanes that a group's ids own.
   std::int64_t page_bytes(const GroupPlan& group) const { return lanes[group.first_lane.index()].bytes; }
-  /// All groups take the same ids, and all lanes have pieces of one size.
-  bool has_one_arena() const { return arenas.size() == 1; }
-  /// P, the piece of every lane. Pre: has_one_arena.
+  /// All groups take the same ids, and every lane is a pool of pages of one size.
+  bool is_uniform() const { return arenas.size() == 1 && lanes.size() == pools.size(); }
+  /// P, the piece of every lane. Pre: is_uniform.
   std::int64_t page_bytes() const;
-  /// Ids of the one arena, null block included. Pre: has_one_arena.
+  /// Ids of the one arena, null block included. Pre: is_uniform.
   std::int64_t num_blocks() const;
-  /// The same without the null block. Pre: has_one_arena.
+  /// The same without the null block. Pre: is_uniform.
   std::int64_t usable_blocks() const;
   /// The multiples of tokens at which a request can go on from what groups of this spec keep: those of a block. 0: at none,
   /// as states of mode none are kept for no prefix.

@@ -92,7 +92,7 @@ std::int64_t bytes_of(const Arrangement& arrangement, const Demand& demand) {
 }
 
 std::string ids_text(const Arrangement& arrangement, const Demand& demand) {
-  if (arrangement.has_one_arena()) return fmt::format("{} blocks", demand.ids.front());
+  if (arrangement.is_uniform()) return fmt::format("{} blocks", demand.ids.front());
   std::string text;
   for (std::size_t arena = 0; arena < demand.ids.size(); ++arena)
     text += fmt::format("{}{}{} of {}", arena == 0 ? "" : arena + 1 < demand.ids.size() ? ", " : " and ",

@@ -20,11 +20,15 @@ constexpr double default_ratio = 0.9;
 std::int64_t pages_of(const SpecPlan& spec) { return spec.num_pages; }
 
 /// A page is a whole number of the elements of its state, so that every slot begins on one, and of the user's alignment.
-std::int64_t page_of(const SpecPlan& spec, const EngineSpec& engine) {
+std::int64_t unit_of(const SpecPlan& spec, const EngineSpec& engine) {
   std::int64_t unit = engine.page_alignment_bytes;
   if (spec.state)
     for (const StateTensor& tensor : spec.state->tensors) unit = checked_lcm(unit, element_bytes(tensor.dtype));
-  return round_up(spec.unpadded_page_bytes, unit);
+  return unit;
+}
+
+std::int64_t page_of(const SpecPlan& spec, const EngineSpec& engine) {
+  return round_up(spec.unpadded_page_bytes, unit_of(spec, engine));
 }
 
 GroupPlan whole_group(const SpecPlan& spec, ArenaId arena, LaneId first_lane) {
@@ -74,7 +78,10 @@ std::int64_t count_slots(const Arrangement& arrangement, std::int64_t slot_bytes
   const std::int64_t memory = state_memory(arrangement, engine);
   const std::int64_t slots = memory / slot_bytes;
   log.add([&] {
-    return Decision{{"memory of states", memory, "bytes"}, "memory of states = floor(memory * ratio / (1 + ratio))",
+    if (memory == engine.memory_bytes)
+      return Decision{{"memory of states", memory, "bytes"}, "memory of states = memory: there are no tokens",
+                      {{"memory", engine.memory_bytes, "bytes"}}, dual_source};
+    return Decision{{"memory of states", memory, "bytes"}, "memory of states = floor(memory * (ratio / (1 + ratio)))",
                     {{"memory", engine.memory_bytes, "bytes"},
                      {"ratio", engine.state_memory_ratio.value_or(default_ratio), ""}}, dual_source};
   });
@@ -108,6 +115,45 @@ void share_tokens(Arrangement& arrangement, std::int64_t bytes, std::int64_t lon
                        {"ids of a longest request", each, "ids"}, {"more", more, "ids"}}, dual_source};
     });
   }
+}
+
+/// What the derivation says of a spec that has an arena to itself.
+void derive_spec(const Arrangement& arrangement, const GroupPlan& group, const EngineSpec& engine,
+                 const DerivationLog& log) {
+  const SpecPlan& spec = arrangement.spec_of(group);
+  const std::int64_t page = arrangement.page_bytes(group);
+  const Term own{"page", page, "bytes"}, unpadded{"unpadded", spec.unpadded_page_bytes, "bytes"};
+  log.add([&] {
+    return Decision{{"groups of " + spec_label(spec), 1, ""}, "1: all layers share a table", {}, dual_source};
+  });
+  log.add([&] {
+    return Decision{{"page of " + spec_label(spec), page, "bytes"},
+                    "page = unit * ceil(unpadded / unit): whole elements, and the user's alignment",
+                    {{"unit", unit_of(spec, engine), "bytes"}, unpadded}, dual_source};
+  });
+  log.add([&] {
+    return Decision{{"padding of " + spec_label(spec), spec.padding_percent, "%"},
+                    "padding = 100 * (page - unpadded) / unpadded", {own, unpadded}, dual_source};
+  });
+}
+
+/// Of tokens alone, which lie as they do in pages of one size.
+void derive_only_arena(const Arrangement& arrangement, const DerivationLog& log) {
+  const ArenaPlan& arena = arrangement.arenas.front();
+  const Term ids{"ids", arena.num_ids, "ids"};
+  log.add([&] {
+    return Decision{{"P", arrangement.page_bytes(), "bytes"}, "P = page: there is no other",
+                    {{"page", arrangement.page_bytes(), "bytes"}}, dual_source};
+  });
+  log.add([&] {
+    return Decision{{"g", static_cast<std::int64_t>(arrangement.pools.size()), "pages per group"}, "a pool for each page",
+                    {}, dual_source};
+  });
+  log.add([&] { return Decision{{"num_blocks", arena.num_ids, "blocks"}, "num_blocks = ids", {ids}, dual_source}; });
+  log.add([&] {
+    return Decision{{"usable blocks", arena.usable_ids(), "blocks"}, "usable = ids - 1: id 0 is the null id", {ids},
+                    dual_source};
+  });
 }
 
 void set_by_user(Arrangement& arrangement, std::int64_t ids) {
@@ -156,14 +202,14 @@ void arrange_dual_pool(Arrangement& arrangement, std::vector<SpecPlan> specs, co
     const std::int64_t page = page_of(spec, engine);
     spec.padding_percent = 100.0 * static_cast<double>(page - spec.unpadded_page_bytes) /
                            static_cast<double>(spec.unpadded_page_bytes);
-    inputs.log.add([&] {
-      return Decision{{"padding of " + spec_label(spec), spec.padding_percent, "%"},
-                      "padding = 100 * (page - unpadded) / unpadded: up to whole elements alone",
-                      {{"page", page, "bytes"}, {"unpadded", spec.unpadded_page_bytes, "bytes"}}, dual_source};
-    });
   }
+  for (const GroupPlan& group : arrangement.groups) derive_spec(arrangement, group, engine, inputs.log);
   if (engine.num_blocks) {
     set_by_user(arrangement, *engine.num_blocks);
+    for (const ArenaPlan& arena : arrangement.arenas)
+      inputs.log.add([&] {
+        return Decision{{"ids of " + arena.name, arena.num_ids, "ids"}, "as set by the user", {}, "engine.num_blocks"};
+      });
   } else {
     const std::int64_t longest =
         *std::max_element(inputs.limits.max_model_lens.begin(), inputs.limits.max_model_lens.end());
@@ -174,7 +220,14 @@ void arrange_dual_pool(Arrangement& arrangement, std::vector<SpecPlan> specs, co
     if (slot_bytes > 0) {
       const std::int64_t slots = count_slots(arrangement, slot_bytes, longest, engine, inputs.log);
       for (const GroupPlan& group : arrangement.groups)
-        if (arrangement.spec_of(group).state) arrangement.arenas[group.arena.index()].num_ids = slots;
+        if (arrangement.spec_of(group).state) {
+          ArenaPlan& arena = arrangement.arenas[group.arena.index()];
+          arena.num_ids = slots;
+          inputs.log.add([&] {
+            return Decision{{"ids of " + arena.name, slots, "ids"}, "ids = slots: a request takes as many of each",
+                            {{"slots", slots, "slots"}}, dual_source};
+          });
+        }
       if (Checked(slots) * slot_bytes > rest)
         throw SpecError("engine.state_requests",
                         fmt::format("{} slots take {} bytes, more than the memory of {}; give more memory or fewer requests",
@@ -184,6 +237,7 @@ void arrange_dual_pool(Arrangement& arrangement, std::vector<SpecPlan> specs, co
     share_tokens(arrangement, rest, longest, inputs.log);
   }
   place_lanes(arrangement);
+  if (arrangement.is_uniform()) derive_only_arena(arrangement, inputs.log);
 }
 
 }  // namespace hybridkv

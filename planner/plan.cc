@@ -29,7 +29,7 @@ namespace {
   const std::string fitting =
       plan.max_fitting_tokens > 0 ? fmt::format("; the longest request that fits now is {} tokens", plan.max_fitting_tokens)
                                   : std::string();
-  if (!plan.has_one_arena()) {
+  if (!plan.is_uniform()) {
     const Demand demand = request_demand(plan, shortest.max_model_len);
     Demand have;
     for (const ArenaPlan& arena : plan.arenas) have.ids.push_back(arena.num_ids);

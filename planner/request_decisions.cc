@@ -60,7 +60,8 @@ std::string ids_rule(const Arrangement& plan, const SpecPlan& spec, std::int64_t
   const std::int64_t each = group_of(plan, spec).ids_per_entry;
   if (each == 1) return rule;
   inputs.push_back({"ids of an entry", each, "ids"});
-  return "ids of an entry * entries; entries" + rule.substr(std::string("ids").size());
+  const std::size_t begin = std::string("ids = ").size(), end = std::min(rule.find(':'), rule.size());
+  return "ids = ids of an entry * (" + rule.substr(begin, end - begin) + ")" + rule.substr(end);
 }
 
 std::string numbered(const char* what, const SpecPlan& spec) { return fmt::format("{} {}", what, spec.id); }
@@ -120,7 +121,7 @@ class LengthDecisions {
     std::vector<Term> inputs = ids.inputs();
     inputs.insert(inputs.begin(), {"L", tokens_, "tokens"});
     add({ids_symbol, demand.total(), "blocks"}, "ids = " + ids.text(), std::move(inputs));
-    if (plan_.has_one_arena()) {
+    if (plan_.is_uniform()) {
       const std::int64_t each = plan_.arenas.front().bytes_per_id;
       add({bytes_symbol, bytes_of(plan_, demand), "bytes"}, "bytes = ids * bytes of a block id",
           {{"ids", demand.total(), "blocks"}, {"bytes of a block id", each, "bytes"}}, own_source);
@@ -147,7 +148,7 @@ class LengthDecisions {
 
   void derive_capacity(const CapacityPlan& capacity, TokenRule rule) {
     const Term length{"L", tokens_, "tokens"};
-    if (plan_.has_one_arena())
+    if (plan_.is_uniform())
       derive_concurrency_of_blocks(capacity);
     else
       derive_concurrency_of_arenas(capacity);
@@ -191,7 +192,7 @@ class LengthDecisions {
   }
 
   void derive_floor(const CapacityPlan& capacity) {
-    if (!plan_.has_one_arena()) {
+    if (!plan_.is_uniform()) {
       add({"KV cache tokens by floor", capacity.kv_cache_tokens_by_floor, "tokens"},
           "tokens = ids * block of the arena of tokens that gives fewest", {}, own_source);
       return;
@@ -272,7 +273,7 @@ void derive_requests(const CachePlan& plan, TokenRule rule, Derivation& derivati
   LengthDecisions one(plan, 1, derivation);
   one.derive_ids_of_groups();
   one.derive_request("block ids of a request of one token", "bytes of a request of one token");
-  if (plan.has_one_arena())
+  if (plan.is_uniform())
     derive_limits_of_blocks(plan, derivation);
   else
     derive_limits_of_arenas(plan, derivation);

@@ -90,7 +90,7 @@ void derive_id(const Arrangement& plan, std::size_t number, const std::string& s
   for (const LanePlan& lane : plan.lanes)
     if (lane.arena.index() == number) ++lanes, page = lane.bytes;
   SumRule id;
-  if (plan.has_one_arena())
+  if (plan.is_uniform())
     id.add("g * P", {{"g", lanes, "pools"}, {"P", page, "bytes"}});
   else
     id.add("lanes * page", {{"lanes", lanes, ""}, {"page", page, "bytes"}});
@@ -101,7 +101,7 @@ void derive_id(const Arrangement& plan, std::size_t number, const std::string& s
     id.add(beside, {{beside, extra.bytes_per_block, "bytes"}});
   }
   derivation.push_back({{symbol, plan.arenas[number].bytes_per_id, "bytes"}, "bytes = " + id.text(), id.inputs(),
-                        plan.has_one_arena() ? group_source : own_pool_source});
+                        plan.is_uniform() ? group_source : own_pool_source});
 }
 
 void derive_pools(const Arrangement& plan, Derivation& derivation) {
@@ -109,7 +109,7 @@ void derive_pools(const Arrangement& plan, Derivation& derivation) {
     if (extra.blocks_per_request > 0)
       derivation.push_back({{extra.what, extra.blocks_per_request, "blocks"}, "as the model has it", {},
                             "model.extra_blocks_per_request"});
-  if (plan.has_one_arena()) {
+  if (plan.is_uniform()) {
     derive_id(plan, 0, "bytes of a block id", derivation);
     const Term page{"P", plan.page_bytes(), "bytes"};
     derivation.push_back({{"bytes of a pool", Checked(plan.num_blocks()) * plan.page_bytes(), "bytes"},
@@ -124,6 +124,9 @@ void derive_pools(const Arrangement& plan, Derivation& derivation) {
   }
   for (const GroupPlan& group : plan.groups) {
     const ArenaPlan& arena = plan.arena_of(group);
+    derivation.push_back({{"bytes of a lane of " + arena.name, Checked(arena.num_ids) * plan.page_bytes(group), "bytes"},
+                          "bytes = ids * page: lane j of a pool begins j times as far",
+                          {{"ids", arena.num_ids, "ids"}, {"page", plan.page_bytes(group), "bytes"}}, own_pool_source});
     const std::int64_t lanes = plan.spec_of(group).state ? static_cast<std::int64_t>(group.pages.size()) : 1;
     const PoolPlan& pool = plan.pools[plan.lanes[group.first_lane.index()].pool.index()];
     derivation.push_back({{"bytes of a pool of " + arena.name, pool.bytes, "bytes"}, "bytes = lanes of the pool * ids * page",

@@ -46,6 +46,11 @@ class TensorDecisions {
   void derive_extents() {
     if (spec_.state) {  // the axes of the state itself come with its shape
       add({"block " + of_, extent("block"), "blocks"}, "block = num_blocks", {blocks()});
+      if (view_.layout.find("element") >= 0)
+        add({"element " + of_, extent("element"), ""},
+            "as many elements as the page has room for behind the offset, or are left: page " +
+                std::to_string(view_.piece) + " of an entry",
+            {});
       return;
     }
     const AttentionGeometry& attention = *spec_.attention;
@@ -78,13 +83,15 @@ class TensorDecisions {
   /// `next`: the second layer of the pack, where there is one.
   void derive_offset(const ViewPlan* next) {
     const std::int64_t element = element_bytes(view_.dtype);
+    const std::int64_t front = plan_.lanes[view_.lane.index()].offset;
     if (spec_.state) {
-      const Term bytes{"byte offset", view_.layout.offset() * element, "bytes"};
-      add({"offset " + of_, view_.layout.offset(), "elements"}, "offset = byte offset / element",
+      const Term bytes{"byte offset", view_.layout.offset() * element - front, "bytes"};
+      add({"offset " + of_, view_.layout.offset() - front / element, "elements"}, "offset = byte offset / element",
           {bytes, {"element", element, "bytes"}});
       return;
     }
-    add({"offset of the first layer " + of_, view_.layout.offset(), "elements"}, "0: the first layer begins with the page", {});
+    add({"offset of the first layer " + of_, view_.layout.offset() - front / element, "elements"},
+        "0: the first layer begins with the page", {});
     if (next == nullptr) return;
     const std::int64_t step = next->layout.offset() - view_.layout.offset();
     const Term result{"offset between layers " + of_, step, "elements"};
@@ -146,7 +153,10 @@ void derive_views(const CachePlan& plan, std::span<const ViewPlan> views, Deriva
     const std::span<const ViewPlan> page = first_page(spec, views);
     const std::size_t tensors = spec.state ? page.size() : 1;
     for (std::size_t i = 0; i < tensors; ++i) {
-      if (page[i].first_element > 0) continue;  // a state in several pages goes on there as it began
+      // A state in several pages: the first of each tensor, the one behind it and the last stand for all.
+      const bool first = page[i].first_element == 0, second = i > 0 && page[i - 1].first_element == 0;
+      const bool last = i + 1 == tensors || page[i + 1].first_element == 0;
+      if (!first && !second && !last) continue;
       TensorDecisions decisions(plan, spec, page[i], derivation);
       decisions.derive_extents();
       decisions.derive_strides();

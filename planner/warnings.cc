@@ -53,7 +53,7 @@ void warn_budget_below_block(std::vector<Warning>& warnings, const CachePlan& pl
 
 /// "24 blocks, the pools have 20", arena by arena where there are several.
 std::string needs_text(const CachePlan& plan, const CapacityPlan& capacity) {
-  if (plan.has_one_arena())
+  if (plan.is_uniform())
     return fmt::format("{} blocks, the pools have {}", human_count(capacity.blocks_per_request),
                        human_count(plan.num_blocks()));
   Demand have;
@@ -69,7 +69,7 @@ void warn_capacity(std::vector<Warning>& warnings, const CachePlan& plan) {
                           fmt::format("one request of {} tokens needs {}; the longest that fits is {} tokens",
                                       human_count(capacity.max_model_len), needs_text(plan, capacity),
                                       human_count(plan.max_fitting_tokens))});
-    } else if (!plan.has_one_arena()) {
+    } else if (!plan.is_uniform()) {
       if (!fits(plan, request_demand(plan, capacity.max_model_len)))
         warnings.push_back({"pool_at_bound",
                             fmt::format("the pools hold exactly what one request of {} tokens needs, but id 0 of every arena "

@@ -82,7 +82,7 @@ LoadWaste waste_at_load(const Arrangement& arrangement, std::span<const BlockWas
   if (!fits(arrangement, demand)) {
     Demand usable;
     for (const ArenaPlan& arena : arrangement.arenas) usable.ids.push_back(arena.usable_ids());
-    const bool one = arrangement.has_one_arena();
+    const bool one = arrangement.is_uniform();
     throw SpecError("limits.load_tokens",
                     fmt::format("{} requests need {}, the pools have {}; take fewer or shorter requests, or more memory",
                                 sequence_tokens.size(),

@@ -123,7 +123,7 @@ class WasteDecisions {
     const Demand used = demand_of_load();
     for (std::size_t arena = 0; arena < plan_.arenas.size(); ++arena) {
       const ArenaPlan& of = plan_.arenas[arena];
-      const bool only = plan_.has_one_arena();
+      const bool only = plan_.is_uniform();
       const Term every{only ? "num_blocks" : symbol("ids", arena), of.num_ids, "blocks"};
       const Term usable{only ? "usable" : symbol("usable", arena), of.usable_ids(), "blocks"};
       const Term held{only ? "ids" : symbol("held", arena), used.ids[arena], "blocks"};
@@ -150,7 +150,7 @@ class WasteDecisions {
     std::int64_t page = 0;
     for (const LanePlan& lane : plan_.lanes)
       if (lane.arena.index() == arena) lanes += 1, page = lane.bytes;
-    const bool only = plan_.has_one_arena();
+    const bool only = plan_.is_uniform();
     inputs.push_back({only ? "g" : symbol("lanes", arena), lanes, "pools"});
     inputs.push_back({only ? "P" : symbol("page", arena), page, "bytes"});
     const std::string piece = inputs[inputs.size() - 2].symbol + " * " + inputs.back().symbol;
@@ -235,7 +235,7 @@ class WasteDecisions {
          {"tails", load.block_tail_bytes, "bytes"}});
     const std::int64_t allocated = plan_.allocated_bytes();
     const Term memory{"memory", Checked(allocated) + plan_.waste.unallocated_bytes, "bytes"};
-    if (plan_.has_one_arena())
+    if (plan_.is_uniform())
       add({"unallocated", plan_.waste.unallocated_bytes, "bytes"}, "unallocated = memory - num_blocks * bytes of a block id",
           {memory, {"num_blocks", plan_.num_blocks(), "blocks"},
            {"bytes of a block id", plan_.arenas.front().bytes_per_id, "bytes"}});

@@ -106,7 +106,7 @@ class PageMapPainter {
     svg_.text(margin, 28, title(), {.size = 17});
     svg_.text(
         margin, 48,
-        plan_.has_one_arena()
+        plan_.is_uniform()
             ? fmt::format("One of the {} pages of pool 0, {} bytes. A block id belongs to one group at a time, which sees "
                           "the same bytes in its own way.",
                           human_count(plan_.num_blocks()), human_count(plan_.page_bytes()))

@@ -295,7 +295,7 @@ static void set_plain(Arrangement& arrangement, std::int64_t page_bytes, std::in
 
 /// Do page and number of blocks say everything of arenas and lanes?
 static bool is_plain(const Arrangement& arrangement) {
-  if (!arrangement.has_one_arena() || arrangement.lanes.empty()) return false;
+  if (!arrangement.is_uniform() || arrangement.lanes.empty()) return false;
   Arrangement plain;
   plain.pools = arrangement.pools;
   plain.extras = arrangement.extras;

@@ -156,7 +156,7 @@ std::string packs_text(const SpecPlan& spec) {
 
 /// What the ids of each arena own.
 std::vector<std::pair<std::string, std::string>> pool_facts(const CachePlan& plan) {
-  if (plan.has_one_arena())
+  if (plan.is_uniform())
     return {{"pools", fmt::format("{} of {} pages each, of which {} are usable: page 0 is the null block",
                                   plan.pools.size(), human_count(plan.num_blocks()), human_count(plan.usable_blocks()))}};
   std::vector<std::pair<std::string, std::string>> facts;
@@ -176,7 +176,7 @@ std::vector<std::pair<std::string, std::string>> pool_facts(const CachePlan& pla
 /// "22 block ids", arena by arena where there are several.
 std::string request_ids_text(const CachePlan& plan, std::int64_t length) {
   const Demand demand = request_demand(plan, length);
-  if (plan.has_one_arena()) return human_count(demand.total()) + " block ids";
+  if (plan.is_uniform()) return human_count(demand.total()) + " block ids";
   return ids_text(plan, demand);
 }
 

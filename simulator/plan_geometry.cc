@@ -53,7 +53,7 @@ CacheGeometry geometry_of(const CachePlan& plan, const EngineSpec& engine) {
   geometry.num_blocks = plan.arenas.front().num_ids;
   for (std::size_t arena = 1; arena < plan.arenas.size(); ++arena)
     geometry.more_arenas.push_back(plan.arenas[arena].num_ids);
-  const bool several = !plan.has_one_arena();
+  const bool several = !plan.is_uniform();
   Checked extras = 0;
   for (const ExtraPlan& extra : plan.extras) extras += extra.blocks_per_request;
   for (const GroupPlan& group : plan.groups) {

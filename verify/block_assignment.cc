@@ -76,7 +76,7 @@ BlockAssignment assign_blocks(const CachePlan& plan, std::span<const BatchReques
     throw InputError(fmt::format("verification of {} requests needs {}, the pools have {} usable ones; give "
                                  "fewer or shorter sequences in verify.requests, or more memory",
                                  requests.size(), ids_text(plan, needed),
-                                 plan.has_one_arena() ? std::to_string(usable.total()) : ids_text(plan, usable)));
+                                 plan.is_uniform() ? std::to_string(usable.total()) : ids_text(plan, usable)));
   }
   for (std::size_t arena = 0; arena < plan.arenas.size(); ++arena) {
     const std::int64_t num_ids = plan.arenas[arena].num_ids;

@@ -144,7 +144,7 @@ void write_pages(const Traffic& traffic, std::size_t arena, const fs::path& fold
   if (blocks.empty()) return;
   std::sort(blocks.begin(), blocks.end());
   fs::create_directories(folder);
-  write_integers(folder / (plan.has_one_arena() ? "blocks.npy" : fmt::format("blocks_{}.npy", arena)), blocks);
+  write_integers(folder / (plan.is_uniform() ? "blocks.npy" : fmt::format("blocks_{}.npy", arena)), blocks);
   for (std::size_t i = 0; i < plan.lanes.size(); ++i) {
     const LanePlan& lane = plan.lanes[i];
     if (lane.arena.index() != arena) continue;

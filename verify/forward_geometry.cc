@@ -28,7 +28,7 @@ CacheGeometry forward_geometry(const CachePlan& plan) {
   geometry.more_arenas.resize(plan.arenas.size() - 1);
   for (std::size_t arena = 0; arena < plan.arenas.size(); ++arena)
     set_arena(geometry, static_cast<std::int64_t>(arena), plan.arenas[arena].num_ids);
-  const bool several = !plan.has_one_arena();
+  const bool several = !plan.is_uniform();
   for (const GroupPlan& group : plan.groups) {
     const SpecPlan& spec = plan.spec_of(group);
     if (spec.state) {

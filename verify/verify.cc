@@ -163,7 +163,7 @@ std::vector<BatchRequest> default_requests(const CachePlan& plan) {
   }
   Demand usable;
   for (const ArenaPlan& arena : plan.arenas) usable.ids.push_back(arena.usable_ids());
-  if (!plan.has_one_arena())
+  if (!plan.is_uniform())
     throw InputError(fmt::format("verification needs {} for a request of one token, the pools have {}; give more memory",
                                  ids_text(plan, request_demand(plan, 1)), ids_text(plan, usable)));
   throw InputError(fmt::format("verification needs at least {} usable blocks for a request of one token, the pools have "

@@ -117,7 +117,7 @@ TEST_CASE("golden: Qwen3.5-397B in small pages, by hand") {
   for (const auto& [block, ids] : {std::pair<std::int64_t, std::int64_t>{16, 131}, {64, 33}}) {
     const CachePlan plan = qwen(Strategy::small_pages, block);
     const std::int64_t page = block * 1024;
-    REQUIRE(plan.has_one_arena());
+    REQUIRE(plan.is_uniform());
     CHECK(plan.page_bytes() == page);
     CHECK(plan.pools.size() == 15);
     REQUIRE(plan.groups.size() == 1 + 3);

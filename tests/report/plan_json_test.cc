@@ -12,16 +12,17 @@
 #include "tests/report/random_plan.h"
 #include "tests/report/sample_plan.h"
 
+/// Fits a field of any type; counts the fields of an aggregate. Not of this file alone: its conversion has no body.
+struct AnyField {
+  template <class T>
+  operator T() const;
+};
+
 using namespace hybridkv;
 using Json = nlohmann::ordered_json;
 
 namespace {
 
-/// Fits a field of any type; counts the fields of an aggregate.
-struct AnyField {
-  template <class T>
-  operator T() const;
-};
 template <class T, class... Fields>
 constexpr int num_fields() {
   if constexpr (requires { T{Fields{}..., AnyField{}}; })

@@ -38,7 +38,8 @@ constexpr bool is_latent(AttentionKind kind) {
 }
 
 /// KV heads one rank holds: max(1, kv_heads / TP); a latent is held whole by every rank.
-/// Throws SpecError("engine.tensor_parallel") where neither number divides the other. Source: vLLM FullAttentionSpec.page_size_bytes.
+/// Throws SpecError("engine.tensor_parallel") where neither number divides the other. Source: vLLM
+/// FullAttentionSpec.page_size_bytes.
 std::int64_t kv_heads_per_rank(const AttentionSpec& layer, std::int64_t tensor_parallel);
 
 /// Query heads one rank computes: query_heads / TP.

@@ -15,8 +15,8 @@ std::vector<Allocation> bias_allocations(const BiasWorkload& work) {
     const std::int64_t columns = round_up(work.shared_blocks, work.chunk_blocks);
     result.push_back(dense_allocation("block_usages", {work.query_tokens, columns}, int32_bytes));
     if (work.windowed) result.push_back(dense_allocation("block_starts", {work.query_tokens, columns}, int32_bytes));
-    result.push_back(dense_allocation("chunk_bias_buffer", {work.query_tokens, work.chunk_blocks, work.block_size_tokens},
-                           work.element_bytes));
+    result.push_back(dense_allocation(
+        "chunk_bias_buffer", {work.query_tokens, work.chunk_blocks, work.block_size_tokens}, work.element_bytes));
   } else if (work.shared_blocks > 0) {
     if (work.mode == SharedBiasMode::sparse)
       result.push_back(dense_allocation("usage_coordinates", {3, work.coordinates}, int32_bytes));

@@ -13,7 +13,8 @@ namespace hybridkv {
 ///   int8_per_token_head, fp8_per_token_head   K: d bytes and an fp32 scale, V the same
 ///   int4_per_token_head                       K: d/2 bytes and an fp32 scale, V the same
 ///   nvfp4                                     K: d/2 bytes and an fp8 scale for every 16 channels, V the same
-///   turboquant_3bit_nc, turboquant_4bit_nc    K: 3 or 4 bits a channel and a 2-byte norm, V: the same bits, 2-byte scale
+///   turboquant_3bit_nc, turboquant_4bit_nc    K: 3 or 4 bits a channel and a 2-byte norm, V: the same bits, 2-byte
+/// scale
 ///                                             and zero point; side by side, rounded up to an even number of bytes
 ///   turboquant_k8v4                           K: d bytes fp8, V: d/2 bytes, 2-byte scale and zero point; side by side
 ///   fp8_ds_mla                                latents of 512 + 64 alone: 512 bytes fp8, four fp32 scales, 64 bf16

@@ -92,8 +92,8 @@ AttentionOutput<double> reference_attention(const AttentionInputs& inputs, const
         for (std::int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
           const std::int64_t row = token * heads + head;
           const double sink = inputs.sinks.empty() ? -std::numeric_limits<double>::infinity() : inputs.sinks[head];
-          attend(inputs.query.data() + row * inputs.head_size_k(), {inputs.scale, inputs.soft_cap, sink}, positions, key,
-                 value, result.out.data() + row * inputs.head_size_v(), result.lse.data() + row);
+          attend(inputs.query.data() + row * inputs.head_size_k(), {inputs.scale, inputs.soft_cap, sink}, positions,
+                 key, value, result.out.data() + row * inputs.head_size_v(), result.lse.data() + row);
         }
       }
     }

@@ -68,7 +68,8 @@ class UnifiedRun {
     const auto num_shared = static_cast<std::int64_t>(blocks_.shared.size());
     if (is_chunked(options_.shared_bias, num_shared, options_.chunk_blocks)) {
       const std::int64_t chunk = options_.chunk_blocks;
-      const BlockUsages usages = block_usages(metadata, inputs_.is_decode, blocks_.shared, chunk, memory_, inputs_.mask);
+      const BlockUsages usages =
+          block_usages(metadata, inputs_.is_decode, blocks_.shared, chunk, memory_, inputs_.mask);
       std::vector<Real> bias = memory_.allocate_bias<Real>(
           "chunk_bias_buffer", {inputs_.num_tokens(), chunk, metadata.block_size_tokens}, Real{0});
       for (std::int64_t first = 0; first < num_shared; first += chunk) {
@@ -157,8 +158,9 @@ UnifiedResult<Real> unified_attention(const AttentionInputs& inputs, const Unifi
                                  "least 1",
                                  options.slice_tokens, options.chunk_blocks));
   if (options.shared_bias == SharedBiasMode::sparse && inputs.mask.kind != MaskKind::full)
-    throw InputError("unified attention: the sparse bias lists how many slots a token sees, not from which on; take the "
-                     "full or chunked bias for windows and chunked local attention, or another backend");
+    throw InputError(
+        "unified attention: the sparse bias lists how many slots a token sees, not from which on; take the "
+        "full or chunked bias for windows and chunked local attention, or another backend");
   return UnifiedRun<Real>(inputs, options).run();
 }
 

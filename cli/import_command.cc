@@ -50,7 +50,8 @@ int run_import(const ImportOptions& options) {
 void add_import_command(CLI::App& app, CommandAction& action) {
   CLI::App* command = app.add_subcommand("import", "Make a model file from a published Hugging Face config.json");
   const auto options = std::make_shared<ImportOptions>();
-  command->add_option("CONFIG", options->config, "the config.json of a hybrid model, its folder, or - for standard input")
+  command
+      ->add_option("CONFIG", options->config, "the config.json of a hybrid model, its folder, or - for standard input")
       ->type_name("")
       ->required();
   command->add_option("--output,-o", options->output, "model file to write (default: standard output)")

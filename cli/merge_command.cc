@@ -49,7 +49,8 @@ void add_merge_command(CLI::App& app, CommandAction& action) {
                    "files that `hybridkv sweep --shard` wrote, in any order; - is standard input")
       ->required()
       ->type_name("");
-  command->add_option("--output,-o", options->output, "file for the rows (default: standard output)")->type_name("FILE");
+  command->add_option("--output,-o", options->output, "file for the rows (default: standard output)")
+      ->type_name("FILE");
   command->add_flag("--quiet,-q", options->quiet, "no summary on standard error");
   command->footer(
       "Refused: files of different sweeps, a torn last line, a point that two files\n"

@@ -32,8 +32,9 @@ void write_output(const std::string& text);
 /// The same piece by piece; false where nobody reads any more, so that what is left to do would be for nobody.
 bool write_output_piece(std::string_view text);
 
-/// Writes a message to standard error, with a line feed. Text of the user's in it cannot drive the terminal; a
-/// standard error that cannot be written to is no reason to fail.
+/// Writes a message to standard error, with a line feed; on a terminal in lines of its width, elsewhere as one line
+/// that can be searched. Text of the user's in it cannot drive the terminal; a standard error that cannot be written to
+/// is no reason to fail.
 void write_message(std::string_view text);
 
 }  // namespace hybridkv

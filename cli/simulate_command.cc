@@ -266,7 +266,8 @@ void add_replay_options(CLI::App& command, SimulateOptions& options) {
 void add_result_options(CLI::App& command, SimulateOptions& options) {
   add_switch(command, options.scenario, "--upper-bounds", "simulate.upper_bounds", "true",
              "also with an unlimited pool, and matching token by token");
-  command.add_option("--per-request", options.per_request, "write a line of CSV for every request, in the order they end")
+  command
+      .add_option("--per-request", options.per_request, "write a line of CSV for every request, in the order they end")
       ->type_name("FILE");
 }
 

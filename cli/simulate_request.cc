@@ -27,7 +27,8 @@ SpecError scenario_error(const SpecError& error) {
   for (const auto& [prefix, key] : prefixes) {
     if (!error.path().starts_with(prefix)) continue;
     const std::string field = error.path().substr(prefix.size());
-    const bool of_plan = prefix == "geometry." && std::find(std::begin(planned), std::end(planned), field) != std::end(planned);
+    const bool of_plan =
+        prefix == "geometry." && std::find(std::begin(planned), std::end(planned), field) != std::end(planned);
     return {(of_plan ? "engine." : std::string(key)) + field, error.message()};
   }
   return error;

@@ -198,7 +198,8 @@ int run_sweep_command(SweepOptions options) {
 }
 
 void add_sweep_options(CLI::App& command, SweepOptions& options) {
-  command.add_option("--output,-o", options.output, "file for the rows, written as they come (default: standard output)")
+  command
+      .add_option("--output,-o", options.output, "file for the rows, written as they come (default: standard output)")
       ->type_name("FILE");
   command.add_option("--format,-f", options.format, "jsonl or csv (default: csv where FILE ends in .csv, else jsonl)")
       ->check(one_of({"jsonl", "csv"}))

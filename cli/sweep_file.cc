@@ -223,8 +223,10 @@ PointCounts merge_rows(const std::vector<std::string>& paths, const std::functio
       turn = (turn + i + 1) % shards.size();
     }
     if (holder == nullptr)
-      throw InputError(fmt::format("point {} of 0 to {} is in none of the {} files: a shard is missing, or has not come to "
-                                   "its end (continue it with --resume)", point, num_points - 1, shards.size()));
+      throw InputError(
+          fmt::format("point {} of 0 to {} is in none of the {} files: a shard is missing, or has not come to "
+                      "its end (continue it with --resume)",
+                      point, num_points - 1, shards.size()));
     if (holder->start().sweep_id != sweep_id || holder->start().num_points != num_points)
       holder->fail("is a row of another sweep");
     counts.add(holder->start().status);
@@ -236,7 +238,8 @@ PointCounts merge_rows(const std::vector<std::string>& paths, const std::functio
     holder->next();
   }
   for (const auto& shard : shards)
-    if (!shard->at_end()) shard->fail(fmt::format("holds point {}, which another file holds too", shard->start().point));
+    if (!shard->at_end())
+      shard->fail(fmt::format("holds point {}, which another file holds too", shard->start().point));
   take(text);
   return counts;
 }

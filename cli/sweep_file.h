@@ -10,8 +10,8 @@
 
 namespace hybridkv {
 
-/// Every count-th point of a sweep, from `first` on: shard 2/8 of the command line is first 1, count 8. Neighbours lie in
-/// different shards, so that all take about as long.
+/// Every count-th point of a sweep, from `first` on: shard 2/8 of the command line is first 1, count 8. Neighbours lie
+/// in different shards, so that all take about as long.
 struct Shard {
   std::int64_t first = 0;
   std::int64_t count = 1;
@@ -69,8 +69,8 @@ struct FinishedRows {
 FinishedRows finished_rows(const RowFile& file, const std::string& path, const SweepRows& rows, const Shard& shard);
 
 /// Puts the rows of all shards together in the order of the points, heading first, and hands them on piece by piece.
-/// "-" is standard input. Throws InputError where a file cannot be read, is of another sweep than the first, ends in a torn line, holds a point
-/// that another one holds, or a point is missing.
+/// "-" is standard input. Throws InputError where a file cannot be read, is of another sweep than the first, ends in a
+/// torn line, holds a point that another one holds, or a point is missing.
 PointCounts merge_rows(const std::vector<std::string>& paths, const std::function<void(std::string_view text)>& take);
 
 }  // namespace hybridkv

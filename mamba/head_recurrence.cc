@@ -51,7 +51,8 @@ Matrix decayed_products(const Rows& a, const Rows& b, const Sums& sum) {
     result.block(first, 0, count, first).noalias() = late * early.transpose();
     for (Eigen::Index t = first; t < first + count; ++t)
       for (Eigen::Index s = first; s <= t; ++s)
-        result(t, s) = (a.row(t).array() * b.row(s).array() * (sum.row(t) - sum.row(s)).cast<float>().array().exp()).sum();
+        result(t, s) =
+            (a.row(t).array() * b.row(s).array() * (sum.row(t) - sum.row(s)).cast<float>().array().exp()).sum();
   }
   return result;
 }

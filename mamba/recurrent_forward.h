@@ -8,8 +8,8 @@
 
 namespace hybridkv {
 
-/// Runs consecutive tokens of one sequence in chunks: reads the state from `from` and leaves that after the last token in
-/// `to`, which may be the same place, each in its own dtype; between the two it is float.
+/// Runs consecutive tokens of one sequence in chunks: reads the state from `from` and leaves that after the last token
+/// in `to`, which may be the same place, each in its own dtype; between the two it is float.
 ///
 /// `inputs` (token, input_width), `outputs` (token, output_width) as RecurrentLayer lists them; a convolution state
 /// longer than K-1 keeps its newest inputs in its first K-1 steps.
@@ -24,8 +24,8 @@ struct DraftStates {
 };
 
 /// Verifies 1 to 1 + s tokens of one sequence: goes on from the last accepted token and leaves the state after the
-/// i-th token in block i, so that the next step can go on from any of them. A convolution state that holds drafts lies in
-/// the first block for all of them; the accepted count is its offset.
+/// i-th token in block i, so that the next step can go on from any of them. A convolution state that holds drafts lies
+/// in the first block for all of them; the accepted count is its offset.
 /// Source: vLLM causal_conv1d_update with num_accepted_tokens.
 void run_draft_step(const RecurrentLayer& layer, std::span<const float> inputs, const DraftStates& states,
                     std::span<float> outputs);

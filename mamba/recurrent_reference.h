@@ -27,10 +27,10 @@ RecurrentStateRef initial_state(const RecurrentSpec& rank_layer);
 ///                                                                             (Dao and Gu, Mamba-2, 2024)
 ///   gdn     S = g S,  S = S + beta (v - S k) k^T,  o = S q / sqrt(Dk); q and k of length one,
 ///           g = exp(-exp(A_log) softplus(a + dt_bias)),  beta = sigmoid(b), with doubled_beta 2 sigmoid(b);
-///           value head h reads key head h / (Hv/Hk)                           (Yang et al., Gated Delta Networks, 2024)
+///           value head h reads key head h / (Hv/Hk)                         (Yang et al., Gated Delta Networks, 2024)
 ///   kda     as gdn with a decay for each key channel; with log_decay_limit it is
 ///           exp(-limit sigmoid(exp(A_log) (g + dt_bias)))                     (Kimi Linear, 2025)
-///   linear  S = exp(-exp(A_log)) S + v k^T,  o = S q                          (Qin et al., Lightning Attention-2, 2024)
+///   linear  S = exp(-exp(A_log)) S + v k^T,  o = S q                        (Qin et al., Lightning Attention-2, 2024)
 void run_reference(const RecurrentLayer& layer, std::span<const double> inputs, RecurrentStateRef& state,
                    std::span<double> outputs);
 

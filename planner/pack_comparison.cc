@@ -78,11 +78,12 @@ bool beats(const CachePlan& a, const CachePlan& b) {
 std::string beaten_text(const CachePlan& better, const CachePlan& worse) {
   const CapacityPlan& b = at_longest(better);
   const CapacityPlan& w = at_longest(worse);
-  return fmt::format("N = {} beats N = {} in every respect: block {} against {} tokens, {} against {} per request of {} "
-                     "tokens, {} against {} requests at once",
-                     better.attention_pack_size, worse.attention_pack_size, human_count(block_tokens(better)),
-                     human_count(block_tokens(worse)), human_bytes(b.bytes_per_request), human_bytes(w.bytes_per_request),
-                     human_count(b.max_model_len), human_real(b.usable_concurrency), human_real(w.usable_concurrency));
+  return fmt::format(
+      "N = {} beats N = {} in every respect: block {} against {} tokens, {} against {} per request of {} "
+      "tokens, {} against {} requests at once",
+      better.attention_pack_size, worse.attention_pack_size, human_count(block_tokens(better)),
+      human_count(block_tokens(worse)), human_bytes(b.bytes_per_request), human_bytes(w.bytes_per_request),
+      human_count(b.max_model_len), human_real(b.usable_concurrency), human_real(w.usable_concurrency));
 }
 
 std::string best_text(std::span<const CachePlan> plans, std::size_t best) {

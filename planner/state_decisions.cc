@@ -26,7 +26,8 @@ AxisRule steps(std::int64_t conv_kernel, const StateContext& context, bool holds
   return {"conv", "step", "K - 1 + s", {number("K", conv_kernel), number("s", context.speculative_tokens)}};
 }
 
-AxisRule split(const char* tensor, const char* axis, const char* what, std::int64_t value, const StateContext& context) {
+AxisRule split(const char* tensor, const char* axis, const char* what, std::int64_t value,
+               const StateContext& context) {
   return {tensor, axis, std::string(what) + " / TP", {number(what, value), number("TP", context.tensor_parallel)}};
 }
 
@@ -129,7 +130,8 @@ std::vector<Term> tensor_terms(const StateSpec& state) {
 
 }  // namespace
 
-void derive_state(const RecurrentSpec& layer, const StateContext& context, const SpecPlan& spec, Derivation& derivation) {
+void derive_state(const RecurrentSpec& layer, const StateContext& context, const SpecPlan& spec,
+                  Derivation& derivation) {
   const StateSpec& state = *spec.state;
   const std::string label = spec_label(spec);
   for (const AxisRule& rule : std::visit([&](const auto& family) { return axis_rules(family, context); }, layer))

@@ -20,7 +20,8 @@ void at_least(std::int64_t smallest, std::int64_t value, const std::string& path
 
 void in_range(std::int64_t smallest, std::int64_t largest, std::int64_t value, const std::string& path) {
   at_least(smallest, value, path);
-  if (value > largest) throw SpecError(path, fmt::format("{} is too large; allowed: {} to {}", value, smallest, largest));
+  if (value > largest)
+    throw SpecError(path, fmt::format("{} is too large; allowed: {} to {}", value, smallest, largest));
 }
 
 void dimension(std::int64_t value, const std::string& path) { in_range(1, largest_dimension, value, path); }
@@ -146,7 +147,8 @@ void validate(const ModelSpec& model, const EngineSpec& engine) {
     if (found_good.size() < 8) found_good.push_back(&layer);
   }
   for (std::size_t i = 0; i < model.auxiliary.size(); ++i)
-    std::visit([&](const auto& family) { validate(family, fmt::format("model.auxiliary[{}]", i)); }, model.auxiliary[i]);
+    std::visit([&](const auto& family) { validate(family, fmt::format("model.auxiliary[{}]", i)); },
+               model.auxiliary[i]);
   in_range(0, largest_dimension, model.indexer_bytes_per_token, "model.indexer_bytes_per_token");
   in_range(0, largest_count, model.extra_blocks_per_request, "model.extra_blocks_per_request");
   if (!caches) throw SpecError("model.layers", "no layer has a cache; a plan needs one with attention or a state");

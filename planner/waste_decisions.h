@@ -5,8 +5,8 @@
 
 namespace hybridkv {
 
-/// Writes down where the bytes go: what each block id of each run of like groups loses, and every item of the pools under
-/// the stated load, with its share. Pre: the plan's waste is filled in.
+/// Writes down where the bytes go: what each block id of each run of like groups loses, and every item of the pools
+/// under the stated load, with its share. Pre: the plan's waste is filled in.
 void derive_waste(const CachePlan& plan, Derivation& derivation);
 
 }  // namespace hybridkv

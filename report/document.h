@@ -29,7 +29,7 @@ struct Listing {
   bool warning = false;
 };
 
-/// Lines to be typed or copied as they are.
+/// Commands to be typed or copied as they are; the terminal breaks long ones as a shell takes them.
 struct Code {
   std::vector<std::string> lines;
 };

@@ -139,12 +139,12 @@ void add_single(Document& document, const ForwardReport& report) {
   const std::string planted = planted_text(report);
   document.blocks.emplace_back(Heading{fmt::format("{}, N = {}{}", report.model, report.attention_pack_size,
                                                    planted.empty() ? "" : ", planted: " + planted)});
-  document.blocks.emplace_back(Facts{
-      {{"network", fmt::format("{} layers with a cache in the model's order, heads and head sizes over {}", report.layers,
-                               report.scale)},
-       {"plan", fmt::format("block {}, page {}", human_plural(report.block_size_tokens, "token"),
-                            human_bytes(report.page_bytes))},
-       {"time", fmt::format("{:.1f} s", report.seconds)}}});
+  document.blocks.emplace_back(
+      Facts{{{"network", fmt::format("{} layers with a cache in the model's order, heads and head sizes over {}",
+                                     report.layers, report.scale)},
+             {"plan", fmt::format("block {}, page {}", human_plural(report.block_size_tokens, "token"),
+                                  human_bytes(report.page_bytes))},
+             {"time", fmt::format("{:.1f} s", report.seconds)}}});
   for (const std::string& ratio : report.changed_ratios)
     std::get<Facts>(document.blocks.back()).entries.emplace_back("scaled", ratio);
   document.blocks.emplace_back(cases_table(report));

@@ -20,8 +20,8 @@ Document forward_report(std::span<const ForwardReport> reports);
 /// One row per model, pack size, mode and case.
 Table forward_table(std::span<const ForwardReport> reports);
 
-/// `verify --forward --format FORMAT`: forward_report as text or Markdown, forward_table as csv and, under "results", as
-/// json.
+/// `verify --forward --format FORMAT`: forward_report as text or Markdown, forward_table as csv and, under "results",
+/// as json.
 std::string render_forward(std::span<const ForwardReport> reports, Format format, const Style& style = {});
 
 }  // namespace hybridkv

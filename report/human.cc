@@ -20,7 +20,8 @@ std::string human_list(std::span<const std::int64_t> values) {
   const std::int64_t step = values[1] - values[0];
   bool even = step > 0;
   for (std::size_t i = 2; i < values.size(); ++i) even = even && values[i] - values[i - 1] == step;
-  if (even) return fmt::format("{} to {}{}", values.front(), values.back(), step == 1 ? "" : fmt::format(" by {}", step));
+  if (even)
+    return fmt::format("{} to {}{}", values.front(), values.back(), step == 1 ? "" : fmt::format(" by {}", step));
   append(values.first(shown_of_more));
   return fmt::format("{}, ..., {} ({} in all)", text, values.back(), values.size());
 }

@@ -29,7 +29,8 @@ namespace hybridkv {
 ///   }
 ///
 /// and for each enum a `to_string` and a specialisation of `enum_values`. Supported values: bool, 64-bit integers,
-/// finite doubles, strings, a variant of these three, such enums and structs, std::vector and std::optional (null) of them.
+/// finite doubles, strings, a variant of these three, such enums and structs, std::vector and std::optional (null) of
+/// them.
 
 template <class T, class U>
 concept Is = std::same_as<std::remove_const_t<T>, U>;
@@ -134,7 +135,8 @@ class JsonReader {
       if (found == object_.end()) fail(path_of(name), "missing");
       const Json expected = JsonWriter::encode(value());
       if (*found != expected)
-        fail(path_of(name), fmt::format("is {}, but {} follows from the rest", short_text(*found), short_text(expected)));
+        fail(path_of(name),
+             fmt::format("is {}, but {} follows from the rest", short_text(*found), short_text(expected)));
     });
   }
   /// To be called after the last field.
@@ -211,7 +213,8 @@ class JsonReader {
     decode(json, path, value.emplace());
   }
   /// A number or word; an integer and a double of the same value stay apart ("3" and "3.0").
-  static void decode(const Json& json, const std::string& path, std::variant<std::int64_t, double, std::string>& value) {
+  static void decode(const Json& json, const std::string& path,
+                     std::variant<std::int64_t, double, std::string>& value) {
     if (json.is_string())
       value = json.get<std::string>();
     else if (json.is_number_float())

@@ -51,7 +51,8 @@ class Reasons {
   RecommendReasons all() {
     never_hits();
     if (default_ == nullptr) {
-      reasons_.gains.push_back(fmt::format("The default (one layer a page) cannot run: {}.", result_.default_refused->what()));
+      reasons_.gains.push_back(
+          fmt::format("The default (one layer a page) cannot run: {}.", result_.default_refused->what()));
     } else if (default_ == &pick_) {
       reasons_.gains.push_back(
           "The default is the pick: nothing in the space is worth a change of settings by the rule below.");
@@ -192,7 +193,8 @@ class Reasons {
                                              human_count(pick_.copied_states), human_count(default_->copied_states)));
     }
     if (result_.layout_of(pick_).pack > 1)
-      reasons_.costs.push_back("It needs an engine that packs attention layers (vLLM PR 35703), which no release does.");
+      reasons_.costs.push_back(
+          "It needs an engine that packs attention layers (vLLM PR 35703), which no release does.");
     if (!pick_.modelled.empty()) reasons_.costs.push_back(modelled_sentence(pick_.modelled));
   }
 

@@ -45,9 +45,10 @@ std::string why_no_hits(const std::string& subject, const CacheGeometry& geometr
   const std::int64_t shortest = shortest_hit(geometry);
   const std::string block = fmt::format("{} of {} tokens", subject, human_count(geometry.block_size_tokens));
   if (facts.longest_prompt_tokens <= shortest)
-    return fmt::format("{} can never hit on this trace: its longest prompt has {} tokens, and one must be longer than {} "
-                       "to match {}", block, human_count(facts.longest_prompt_tokens), human_count(shortest),
-                       shortest_hit_text(geometry));
+    return fmt::format(
+        "{} can never hit on this trace: its longest prompt has {} tokens, and one must be longer than {} "
+        "to match {}",
+        block, human_count(facts.longest_prompt_tokens), human_count(shortest), shortest_hit_text(geometry));
   if (facts.longest_repeat_tokens == 0)
     return fmt::format("{} hits nothing, nor would any other: no prompt begins like an earlier one", block);
   if (facts.longest_repeat_tokens && *facts.longest_repeat_tokens < shortest)
@@ -59,8 +60,10 @@ std::string why_no_hits(const std::string& subject, const CacheGeometry& geometr
                        "part; smaller blocks or a match unit below the block keep one closer", block,
                        human_count(facts.uncached_common_tokens));
   if (facts.evictions > 0)
-    return fmt::format("{} hits nothing: {} evicted, each before a prompt came that begins with it; more memory would "
-                       "keep it", block, facts.evictions == 1 ? "1 block was" : human_count(facts.evictions) + " blocks were");
+    return fmt::format(
+        "{} hits nothing: {} evicted, each before a prompt came that begins with it; more memory would "
+        "keep it",
+        block, facts.evictions == 1 ? "1 block was" : human_count(facts.evictions) + " blocks were");
   return fmt::format("{} hits nothing on this trace", block);
 }
 

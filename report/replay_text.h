@@ -14,14 +14,14 @@ namespace hybridkv {
 /// Which of the rules used no replay of a real engine covers; where all are covered, that they are.
 std::string modelled_sentence(std::span<const ModelledRule> rules);
 
-/// "3 of 20 requests have prompts of max_model_len (32,768 tokens) or more and are refused, as the engine refuses them".
-/// No full stop. Pre: too_long > 0.
+/// "3 of 20 requests have prompts of max_model_len (32,768 tokens) or more and are refused, as the engine refuses
+/// them". No full stop. Pre: too_long > 0.
 std::string too_long_text(std::int64_t too_long, std::int64_t requests, std::int64_t max_model_len);
 
 /// What decides whether a cache can hit at all.
 struct HitFacts {
   std::int64_t longest_prompt_tokens = 0;             ///< of the requests served
-  std::optional<std::int64_t> longest_repeat_tokens;  ///< most that one prompt shares with an earlier one; unset: unknown
+  std::optional<std::int64_t> longest_repeat_tokens;  ///< most that a prompt shares with an earlier one; unset: unknown
   std::int64_t uncached_common_tokens = 0;            ///< that attention alone matched
   std::int64_t evictions = 0;                         ///< blocks
 };

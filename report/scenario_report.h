@@ -26,8 +26,8 @@ struct ScenarioReportInputs {
 };
 
 /// The report: what was asked, the comparison of packs and the pick, warnings, pictures, verification, the pick in full
-/// with its derivation, the other packs folded behind it, and the commands. On paper the folds are left out. Nothing in it depends on the time or the machine. Pre: at least one
-/// plan, a capacity in each, the same lengths in all.
+/// with its derivation, the other packs folded behind it, and the commands. On paper the folds are left out. Nothing in
+/// it depends on the time or the machine. Pre: at least one plan, a capacity in each, the same lengths in all.
 Document scenario_report(const ScenarioReportInputs& inputs);
 
 /// Every value that decides the plans, under its key in a scenario; for what was left open, what that means.

@@ -51,7 +51,7 @@ struct SweepRowSpec {
   bool simulated = false;         ///< rows hold what a replay found
   SweepFormat format = SweepFormat::jsonl;
   std::int64_t num_points = 0;    ///< of the whole sweep, all shards
-  std::string identity;           ///< any text that two sweeps share exactly where they ask the same of the same program
+  std::string identity;  ///< any text that two sweeps share exactly where they ask the same of the same program
 };
 
 /// One point of a sweep with all that is known of it.
@@ -65,8 +65,8 @@ struct SweepPoint {
   const SimulationStats* stats = nullptr;  ///< null: not simulated
 };
 
-/// The rows of one sweep: the same columns in every row, those of the status first, then the axes, the plan (named as in
-/// `plan --format csv`), the replay (named as in `simulate --format csv`). A number that a point does not have is
+/// The rows of one sweep: the same columns in every row, those of the status first, then the axes, the plan (named as
+/// in `plan --format csv`), the replay (named as in `simulate --format csv`). A number that a point does not have is
 /// empty in CSV, null in JSON. Rows hold nothing of the machine or the time, so that the same sweep gives the same
 /// bytes everywhere; each names its sweep, so that rows of two sweeps cannot be mixed unnoticed.
 class SweepRows {

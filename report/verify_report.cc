@@ -35,10 +35,10 @@ std::string requests_text(const VerifyReport& report) {
 Facts run_facts(const VerifyReport& report) {
   Facts facts;
   facts.entries.emplace_back("requests", requests_text(report));
-  facts.entries.emplace_back("memory",
-                             fmt::format("{} reserved in the pools, {} resident at the end, {} at the peak of the process",
-                                         human_bytes(report.reserved_bytes), human_bytes(report.resident_bytes),
-                                         human_bytes(report.peak_process_bytes)));
+  facts.entries.emplace_back(
+      "memory", fmt::format("{} reserved in the pools, {} resident at the end, {} at the peak of the process",
+                            human_bytes(report.reserved_bytes), human_bytes(report.resident_bytes),
+                            human_bytes(report.peak_process_bytes)));
   if (report.max_element_offset > 0)
     facts.entries.emplace_back(
         "reach", fmt::format("element offsets up to {}{}", human_count(report.max_element_offset),
@@ -89,8 +89,9 @@ std::string conclusion(const VerifyReport& report) {
     std::string names;
     for (const CheckResult& check : report.checks)
       if (check.status == CheckStatus::no_codec) names += fmt::format("{}{}", names.empty() ? "" : " and ", check.name);
-    return fmt::format("Every element has its own address and nothing else was touched. Not proven: {} did not run, {}.",
-                       names, report.first_unproven()->message);
+    return fmt::format(
+        "Every element has its own address and nothing else was touched. Not proven: {} did not run, {}.", names,
+        report.first_unproven()->message);
   }
   if (!report.passed()) return "Not every check could run, so nothing is shown.";
   return "Every element has its own address, every result is right, and nothing else was touched.";
@@ -213,8 +214,8 @@ Table verify_table(std::span<const VerifyReport> reports) {
                      std::string(), std::monostate{}, std::monostate{}, report.no_place});
     for (const CheckResult& check : report.checks)
       table.add_row({report.attention_pack_size, std::string(report.fault ? to_string(*report.fault) : ""), check.name,
-                     std::string(check.status == CheckStatus::failed ? "failed" : status_text(check.status)), check.count,
-                     check.unit, Real{check.max_error}, Real{check.tolerance}, check.message});
+                     std::string(check.status == CheckStatus::failed ? "failed" : status_text(check.status)),
+                     check.count, check.unit, Real{check.max_error}, Real{check.tolerance}, check.message});
   }
   return table;
 }

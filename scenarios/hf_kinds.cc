@@ -101,8 +101,9 @@ YamlNode windowed_attention(const HfFields& fields, const char* type, const HfNu
 }  // namespace
 
 YamlNode hf_sliding_attention(const HfFields& fields) {
-  return windowed_attention(fields, "sliding_window",
-                            fields.number({"sliding_window"}, "tokens that a layer of sliding attention looks back on"));
+  return windowed_attention(
+      fields, "sliding_window",
+      fields.number({"sliding_window"}, "tokens that a layer of sliding attention looks back on"));
 }
 
 YamlNode hf_chunked_attention(const HfFields& fields) {

@@ -45,8 +45,8 @@ std::string unknown_key(const std::string& key, const SectionInfo& section) {
   return fmt::format("unknown key {} in {}{}", in_quotes(key), section.name, suggestion(key, names, "known keys:"));
 }
 
-/// Keeps the largest number of the scenario: where something outgrows 64 bits, that is the one to look at. Bytes come in
-/// millions more than tokens and heads do.
+/// Keeps the largest number of the scenario: where something outgrows 64 bits, that is the one to look at. Bytes come
+/// in millions more than tokens and heads do.
 void keep_largest(ReadContext& context, const std::string& path, const YamlNode& node, const KeyInfo& key) {
   const bool is_size = key.type == ValueType::size;
   if (!is_size && key.type != ValueType::integer && key.type != ValueType::integers) return;

@@ -129,11 +129,13 @@ KindSection kda_kind() {
       .integer(required(count("head_dim", "channels D of one head, of q, k and v alike")), &KdaSpec::head_dim)
       .integer(count("conv_kernel", "taps K of the convolution, of which the state keeps K - 1; default 4"),
                &KdaSpec::conv_kernel)
-      .flag(key("conv_holds_drafts", "true where the convolution state grows with the speculative tokens; default "
-                                     "false"),
+      .flag(key("conv_holds_drafts",
+                "true where the convolution state grows with the speculative tokens; default "
+                "false"),
             &KdaSpec::conv_holds_drafts)
-      .number(key("log_decay_limit", "largest -log of a token's decay where the layer bounds it (5 in Ling and GLM-5.3); "
-                                     "changes what is computed, no size; default 0, no limit"),
+      .number(key("log_decay_limit",
+                  "largest -log of a token's decay where the layer bounds it (5 in Ling and GLM-5.3); "
+                  "changes what is computed, no size; default 0, no limit"),
               &KdaSpec::log_decay_limit);
   return kind_section(type, std::move(keys), &LayerSpec::recurrent, KdaSpec{});
 }

@@ -29,7 +29,8 @@ struct ModelFile {
 /// Reads the mapping of a model file, or of a model written out in a scenario.
 ModelFile read_model_mapping(ReadContext& context, const std::string& path, const YamlNode& node);
 
-/// The tree of a text that is YAML or JSON: what ends in .json is JSON, and so is what begins as an object of JSON does.
+/// The tree of a text that is YAML or JSON: what ends in .json is JSON, and so is what begins as an object of JSON
+/// does.
 /// Throws InputError as parse_yaml and parse_json.
 YamlNode parse_yaml_or_json(std::string_view text, SourceText source);
 

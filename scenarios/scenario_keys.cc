@@ -48,7 +48,9 @@ void add_dtype_keys(Section<EngineSpec>& keys) {
   });
   keys.choice(dtype("conv_dtype", "element type of convolution states; default: the model's dtype"),
               &EngineSpec::conv_dtype, parse_dtype)
-      .choice(dtype("ssm_dtype", "element type of recurrent states; default: fp32 in kda layers, else the model's ssm_dtype, else its dtype"),
+      .choice(dtype("ssm_dtype",
+                    "element type of recurrent states; default: fp32 in kda layers, else the model's ssm_dtype, else "
+                    "its dtype"),
               &EngineSpec::ssm_dtype, parse_dtype);
 }
 

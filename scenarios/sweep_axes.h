@@ -14,8 +14,9 @@ namespace hybridkv {
 /// 16 GiB" where one value belongs. For keys whose one value is a list already (kernel_block_sizes), a list of lists.
 struct SweepAxis {
   std::string path;                 ///< "engine.tensor_parallel"
-  std::vector<std::string> values;  ///< as written, a range one by one, a model by its name or file; each once; "" where
-                                    ///< the key is left out ("null" in a list), for its default
+  std::vector<std::string>
+      values;  ///< as written, a range one by one, a model by its name or file; each once; "" where
+               ///< the key is left out ("null" in a list), for its default
   ValueType type = ValueType::text; ///< of the key
   bool one_question = false;        ///< all commands but `sweep` answer the values together: pack sizes, lengths
   Place place;                      ///< of the list or range

@@ -24,8 +24,8 @@ class ByteSource {
   std::string name_;
 };
 
-/// Opens a plain, gzip or zstd file to be read decompressed; its first bytes say which. Zstd is read through the program
-/// `zstd`. "-" is standard input; streams are read once and kept (see open_input).
+/// Opens a plain, gzip or zstd file to be read decompressed; its first bytes say which. Zstd is read through the
+/// program `zstd`. "-" is standard input; streams are read once and kept (see open_input).
 /// Throws InputError where the file cannot be read, ProgramError where zstd is needed and missing, ResourceError where
 /// memory or disk do not suffice.
 std::unique_ptr<ByteSource> open_bytes(const std::string& path);

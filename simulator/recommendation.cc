@@ -122,8 +122,9 @@ class Search {
 
   /// What is wrong with all layouts searched, under the path of the value at fault.
   SpecError refusal_of(const ImpossibleLayout& first) const {
-    return {first.refusal.path(), fmt::format("{} (so for the first of {} combinations searched, none of which can run)",
-                                              first.refusal.message(), result_.planned_layouts)};
+    return {first.refusal.path(),
+            fmt::format("{} (so for the first of {} combinations searched, none of which can run)",
+                        first.refusal.message(), result_.planned_layouts)};
   }
 
   /// What the user left to the search includes the user's own values.

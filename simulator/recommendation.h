@@ -149,8 +149,8 @@ struct Recommendation {
 /// after preemptions. Deterministic, whatever the number of threads.
 ///
 /// Throws InputError where no combination meets the limits (the message says what would) or for an empty workload;
-/// SpecError where none can run or every request is refused for its length, for a pack of more layers than there are, and
-/// for engine.num_blocks, which is no common limit of layouts.
+/// SpecError where none can run or every request is refused for its length, for a pack of more layers than there are,
+/// and for engine.num_blocks, which is no common limit of layouts.
 Recommendation recommend(const RecommendSpec& spec);
 
 }  // namespace hybridkv

@@ -11,7 +11,8 @@ namespace hybridkv {
 /// Hits of a cache that keeps everything and matches prompts token by token: no layout can hit more.
 ///
 /// A prompt hits the longest prefix it shares with any earlier prompt, never its own last token. What requests
-/// generate is not known to anyone. Prompts that the engine refuses for their length are left out. Memory grows with the distinct content of the trace, about 32 bytes a run.
+/// generate is not known to anyone. Prompts that the engine refuses for their length are left out. Memory grows with
+/// the distinct content of the trace, about 32 bytes a run.
 class TokenExactBound {
  public:
   explicit TokenExactBound(std::optional<std::int64_t> max_model_len = {}) : max_model_len_(max_model_len) {}

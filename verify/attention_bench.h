@@ -41,9 +41,9 @@ struct AttentionBenchResult {
   double share_of_read() const { return bytes_per_second / read_bytes_per_second; }
 };
 
-/// Checks the backend with `sampled_error`, the reference by the unified algorithm and every other one by the reference,
-/// then times it between two measurements of what the machine can do, of which the better one counts. Throws InputError
-/// for what the backend does not support, ResourceError where the batch does not fit into the budget.
+/// Checks the backend with `sampled_error`, the reference by the unified algorithm and every other one by the
+/// reference, then times it between two measurements of what the machine can do, of which the better one counts. Throws
+/// InputError for what the backend does not support, ResourceError where the batch does not fit into the budget.
 AttentionBenchResult bench_attention(const AttentionBenchSpec& spec, ResidentBudget& budget);
 
 /// Compares query tokens of a batch, spread over it, with what the reference, or the unified algorithm, computes for

@@ -70,8 +70,8 @@ extern template void rotate<double>(std::span<double>, std::int64_t, std::int64_
 /// The channels of a head of this layer that are not rotated: kv_lora_rank for mla, else none.
 std::int64_t unrotated_channels(const AttentionGeometry& attention);
 
-/// Divides a row of a recurrence's outputs by sqrt(1 + its mean square), as the output norms of these models keep them in
-/// bounds, but without magnifying rows that are near zero.
+/// Divides a row of a recurrence's outputs by sqrt(1 + its mean square), as the output norms of these models keep them
+/// in bounds, but without magnifying rows that are near zero.
 template <class Real>
 void limit_outputs(std::span<Real> row);
 

@@ -73,10 +73,11 @@ TEST_CASE("law: windows and chunks equal a reference with every key filtered one
     const std::vector<std::int64_t> position_of = positions(batch);
     for (const std::int64_t window : {1, 2, 3, 4, 7, 16, 25, 100}) {
       CAPTURE(window);
-      check_unified(batch, {{MaskKind::sliding_window, window}}, reference(batch, [&](std::int64_t token, std::int64_t key) {
-                      return key > position_of[token] - window;
-                    }));
-      check_unified(batch, {{MaskKind::chunked_local, window}}, reference(batch, [&](std::int64_t token, std::int64_t key) {
+      check_unified(
+          batch, {{MaskKind::sliding_window, window}},
+          reference(batch, [&](std::int64_t token, std::int64_t key) { return key > position_of[token] - window; }));
+      check_unified(batch, {{MaskKind::chunked_local, window}},
+                    reference(batch, [&](std::int64_t token, std::int64_t key) {
                       return key / window == position_of[token] / window;
                     }));
     }
@@ -242,7 +243,8 @@ std::vector<double> unabsorbed(const LatentLayer& layer, std::vector<double>& ls
               key += c[l] * layer.key_up[(head * layer.lora + l) * layer.nope + n];
             score += layer.query_nope[row * layer.nope + n] * key;
           }
-          for (std::int64_t n = 0; n < layer.rope; ++n) score += layer.query_rope[row * layer.rope + n] * c[layer.lora + n];
+          for (std::int64_t n = 0; n < layer.rope; ++n)
+            score += layer.query_rope[row * layer.rope + n] * c[layer.lora + n];
           const double weight = std::exp(batch.scale * score);
           sum += weight;
           for (std::int64_t n = 0; n < layer.value; ++n)

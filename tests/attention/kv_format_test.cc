@@ -43,17 +43,19 @@ TEST_CASE("law: heads are shared by ranks, slots that lie side by side are even,
     if (format == KvFormat::fp8_ds_mla) continue;
     CHECK(kv_bytes_per_token(heads_of(128, 8), 4, format) == 2 * kv_bytes_per_token(heads_of(128), 1, format));
     if (!is_side_by_side(format)) continue;
-    for (const std::int64_t size : {64, 80, 96, 100, 104, 256}) CHECK(kv_bytes_per_token(heads_of(size), 1, format) % 2 == 0);
+    for (const std::int64_t size : {64, 80, 96, 100, 104, 256})
+      CHECK(kv_bytes_per_token(heads_of(size), 1, format) % 2 == 0);
   }
   CHECK(parse_kv_format("int2") == std::nullopt);
 }
 
 TEST_CASE("edge: formats that a layer cannot have are refused") {
   const AttentionSpec latent{.kind = AttentionKind::mla, .kv_heads = 1, .head_size_k = 512, .head_size_v = 512};
-  CHECK_THROWS_WITH_AS(head_bytes(latent, KvFormat::nvfp4),
-                       "engine.kv_dtype: nvfp4 keeps K and V of heads, but the model has mla layers; take fp8_ds_mla or "
-                       "an element type",
-                       SpecError);
+  CHECK_THROWS_WITH_AS(
+      head_bytes(latent, KvFormat::nvfp4),
+      "engine.kv_dtype: nvfp4 keeps K and V of heads, but the model has mla layers; take fp8_ds_mla or "
+      "an element type",
+      SpecError);
   CHECK_THROWS_WITH_AS(head_bytes(latent, KvFormat::fp8_ds_mla),
                        "engine.kv_dtype: fp8_ds_mla is a format of latents of 512 + 64 elements, these have 512 + 0",
                        SpecError);

@@ -49,7 +49,8 @@ TEST_CASE("law: slice i of the causal part multiplies keys 0 up to (i + 1) w, no
   constexpr std::int64_t width = 4, group = 2;
   for (std::int64_t tokens = 1; tokens <= 3 * width + 1; ++tokens) {
     CAPTURE(tokens);
-    // A key too many is masked and leaves no trace in the result, so the work is counted; a key too few is missed there.
+    // A key too many is masked and leaves no trace in the result, so the work is counted; a key too few is missed
+    // there.
     std::int64_t most_scores = 0;
     for (std::int64_t first = 0; first < tokens; first += width) {
       const std::int64_t rows = group * std::min(width, tokens - first);

@@ -118,7 +118,8 @@ TEST_CASE("edge: limits, lists and traffic that cannot be, each with its exit co
                   "or requests of at most");
   require_refused("recommend qwen3.5-397b --memory 100MiB --prompt-tokens 370", 2,
                   "--memory 100MiB: engine.memory: 104857600 bytes");
-  require_refused("recommend qwen3.5-397b --modes never", 2, "--modes: 'never' is not allowed; take one of none, align, all");
+  require_refused("recommend qwen3.5-397b --modes never", 2,
+                  "--modes: 'never' is not allowed; take one of none, align, all");
   require_refused("recommend qwen3.5-397b --match-units fine", 2, "--match-units fine: no number of tokens");
   require_refused("recommend qwen3.5-397b --shared-prefix-tokens 5", 2, "needs --prompt-tokens");
   require_refused("recommend qwen3.5-397b --prompt-tokens 5 --shared-prefix-tokens 6", 2, "must be 0 to the 5");

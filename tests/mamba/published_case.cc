@@ -19,7 +19,8 @@ template <class Spec>
 RecurrentSpec spec_of(const json& sizes, std::initializer_list<std::pair<const char*, std::int64_t Spec::*>> fields) {
   Spec spec;
   for (const auto& [key, value] : sizes.items()) {
-    const auto field = std::find_if(fields.begin(), fields.end(), [&](const auto& known) { return key == known.first; });
+    const auto field =
+        std::find_if(fields.begin(), fields.end(), [&](const auto& known) { return key == known.first; });
     if (field == fields.end()) throw std::runtime_error("case.json: spec." + key + " is no size of this family");
     spec.*field->second = value.template get<std::int64_t>();
   }

@@ -83,7 +83,9 @@ TEST_CASE("golden: the reference has the published state after every split, and 
 constexpr double chunked_bound = 1e-5;
 
 void put_state(const RecurrentStateRef& state, const StateView& view) {
-  const auto narrowed = [](const std::vector<double>& values) { return std::vector<float>(values.begin(), values.end()); };
+  const auto narrowed = [](const std::vector<double>& values) {
+    return std::vector<float>(values.begin(), values.end());
+  };
   if (view.has_conv()) store_tensor(view.conv, narrowed(state.conv));
   if (view.has_ssm()) store_tensor(view.ssm, narrowed(state.ssm));
 }

@@ -57,7 +57,8 @@ TEST_CASE("fault: a perturbed decay or tap is far outside the bounds") {
     const std::vector<float> inputs = random_inputs(spec, tokens, 11);
     const Expected expected = reference_of(layer, inputs);
     RecurrentLayer perturbed = layer;
-    std::vector<float>& weights = layer.weights.decay_log.empty() ? perturbed.weights.conv : perturbed.weights.decay_log;
+    std::vector<float>& weights =
+        layer.weights.decay_log.empty() ? perturbed.weights.conv : perturbed.weights.decay_log;
     for (float& weight : weights) weight += 0.05f;
     CHECK(chunked_error(layer, inputs, expected, 64, DType::fp32) <= 1e-5);
     CHECK(chunked_error(perturbed, inputs, expected, 64, DType::fp32) > 1e-3);
@@ -105,7 +106,8 @@ GateColumns gate_columns(const RecurrentSpec& spec) {
   if (const auto* gdn = std::get_if<GdnSpec>(&spec)) return {width - gdn->value_heads, gdn->value_heads};
   if (const auto* mamba2 = std::get_if<Mamba2Spec>(&spec)) return {width - mamba2->heads, mamba2->heads};
   if (const auto* mamba1 = std::get_if<Mamba1Spec>(&spec)) return {mamba1->inner_size, mamba1->inner_size};
-  if (const auto* kda = std::get_if<KdaSpec>(&spec)) return {3 * kda->heads * kda->head_dim, kda->heads * kda->head_dim};
+  if (const auto* kda = std::get_if<KdaSpec>(&spec))
+    return {3 * kda->heads * kda->head_dim, kda->heads * kda->head_dim};
   return {};
 }
 
@@ -156,7 +158,8 @@ std::vector<float> decode_with_drafts(const RecurrentLayer& layer, const std::ve
                                       const std::vector<std::int64_t>& accepted, std::int64_t& last) {
   const std::int64_t in = input_width(layer.spec), out = output_width(layer.spec);
   std::vector<float> kept(inputs.size() / in * out);
-  run_chunked(layer, std::span(inputs).first(prompt * in), blocks[0], blocks[0], 8, std::span(kept).first(prompt * out));
+  run_chunked(layer, std::span(inputs).first(prompt * in), blocks[0], blocks[0], 8,
+              std::span(kept).first(prompt * out));
   std::int64_t done = prompt;
   last = 1;
   for (std::int64_t count : accepted) {

@@ -65,7 +65,8 @@ std::vector<float> take(const std::vector<float>& rows, std::span<const Part> pa
   return taken;
 }
 
-RecurrentLayer layer_of_rank(const RecurrentLayer& layer, const Division& parts, std::int64_t ranks, std::int64_t rank) {
+RecurrentLayer layer_of_rank(const RecurrentLayer& layer, const Division& parts, std::int64_t ranks,
+                             std::int64_t rank) {
   const auto share = [&](const std::vector<float>& list) {
     return take(list, std::vector<Part>{split(static_cast<std::int64_t>(list.size()), ranks, rank)});
   };

@@ -147,9 +147,9 @@ inline ModelSpec kimi_k3() {
 
 /// An indexer of 33 bytes a token beside the pages, and one tail block per request.
 inline ModelSpec glm_flash() {
-  ModelSpec model =
-      hybrid_model("GLM-5.3-Flash", 45, latent_attention(512, 0),
-                   KdaSpec{.heads = 64, .head_dim = 128, .conv_holds_drafts = true}, [](std::int64_t i) { return i % 4 == 3; });
+  ModelSpec model = hybrid_model("GLM-5.3-Flash", 45, latent_attention(512, 0),
+                                 KdaSpec{.heads = 64, .head_dim = 128, .conv_holds_drafts = true},
+                                 [](std::int64_t i) { return i % 4 == 3; });
   model.indexer_bytes_per_token = 33;
   model.extra_blocks_per_request = 1;
   return model;

@@ -32,10 +32,11 @@ TEST_CASE("golden: N = 3 costs fewest bytes at 32,768 tokens, and the sentence s
   const std::vector<CachePlan> plans = qwen_plans({1, 2, 3, 4, 5, 8, 15});
   const PackComparison comparison = compare_packs(plans);
   CHECK(plans[comparison.best].attention_pack_size == 3);
-  CHECK(comparison.reason ==
-        "N = 3 costs fewest bytes per request of 32,768 tokens in mode align: 670.3 MiB (65 ids of 10.3 MiB, no short "
-        "pack and no empty slot; 3 divides the 15 attention layers), against 675.5 MiB at N = 1 (22 ids of 30.7 MiB, no "
-        "short pack and no empty slot).");
+  CHECK(
+      comparison.reason ==
+      "N = 3 costs fewest bytes per request of 32,768 tokens in mode align: 670.3 MiB (65 ids of 10.3 MiB, no short "
+      "pack and no empty slot; 3 divides the 15 attention layers), against 675.5 MiB at N = 1 (22 ids of 30.7 MiB, no "
+      "short pack and no empty slot).");
 }
 
 TEST_CASE("golden: packs that divide 15 layers beat those that do not") {

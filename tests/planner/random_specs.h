@@ -145,7 +145,8 @@ inline void choose_memory(RandomSpecs& specs, SpecSize size) {
   if (one_in(6))
     specs.engine.num_blocks = between(1, tiny ? 400 : 40'000);
   else
-    specs.engine.memory_bytes = tiny ? between(20'000, 2'000'000) : between(std::int64_t(4) << 30, std::int64_t(80) << 30);
+    specs.engine.memory_bytes =
+        tiny ? between(20'000, 2'000'000) : between(std::int64_t(4) << 30, std::int64_t(80) << 30);
 }
 
 /// What the layers of a model are drawn from.
@@ -276,8 +277,8 @@ inline std::vector<std::string> features(const RandomSpecs& specs) {
 }
 
 inline std::ostream& operator<<(std::ostream& os, const AttentionSpec& layer) {
-  return os << to_string(layer.kind) << "(q " << layer.query_heads << ", kv " << layer.kv_heads << " x " << layer.head_size_k
-            << "/" << layer.head_size_v << ", window " << layer.window_tokens << ")";
+  return os << to_string(layer.kind) << "(q " << layer.query_heads << ", kv " << layer.kv_heads << " x "
+            << layer.head_size_k << "/" << layer.head_size_v << ", window " << layer.window_tokens << ")";
 }
 
 inline std::ostream& operator<<(std::ostream& os, const RecurrentSpec& layer) {

@@ -62,7 +62,8 @@ TEST_CASE("edge: a counterexample is printed with all that is needed to write it
   specs.limits.max_model_lens = {77};
   std::ostringstream os;
   os << specs;
-  for (const std::string part : {"full_attention(q 0, kv 2 x 8/8", "gdn(1/2 x 4/4", "memory=12345", "max_model_len=77"}) {
+  for (const std::string part :
+       {"full_attention(q 0, kv 2 x 8/8", "gdn(1/2 x 4/4", "memory=12345", "max_model_len=77"}) {
     CAPTURE(part);
     CHECK(os.str().find(part) != std::string::npos);
   }

@@ -26,9 +26,10 @@ std::string warned(const CachePlan& plan, const std::string& code) {
 
 TEST_CASE("golden: a block of 2096 never hits with prompts of 2096, one of 2097 may") {
   LimitsSpec limits{.max_model_lens = {32'768}, .longest_prompt_tokens = 2096};
-  CHECK(warned(make_plan(qwen35_397b(), qwen_engine(CacheMode::align), limits), "block_exceeds_prompts") ==
-        "prefix caching can never hit: the longest prompt is 2,096 tokens, and a prompt must be longer than 2,096 tokens "
-        "to match a whole block; a larger attention_pack_size makes the block smaller");
+  CHECK(
+      warned(make_plan(qwen35_397b(), qwen_engine(CacheMode::align), limits), "block_exceeds_prompts") ==
+      "prefix caching can never hit: the longest prompt is 2,096 tokens, and a prompt must be longer than 2,096 tokens "
+      "to match a whole block; a larger attention_pack_size makes the block smaller");
   limits.longest_prompt_tokens = 2097;
   CHECK(warned(make_plan(qwen35_397b(), qwen_engine(CacheMode::align), limits), "block_exceeds_prompts").empty());
   limits.longest_prompt_tokens = 2096;
@@ -67,8 +68,8 @@ TEST_CASE("golden: a pool at its exact bound can never finish one request") {
   EngineSpec engine{.cache_mode = CacheMode::align, .speculative_tokens = 3};
   engine.num_blocks = 69;
   CHECK(warned(make_plan(two_layer_model(), engine, {.max_model_lens = {1024}}), "pool_at_bound") ==
-        "the pools hold exactly the 69 blocks that one request of 1,024 tokens needs, but block 0 is the null block: such "
-        "a request stops at 1,008 tokens and never finishes; give memory for one block more");
+        "the pools hold exactly the 69 blocks that one request of 1,024 tokens needs, but block 0 is the null block: "
+        "such a request stops at 1,008 tokens and never finishes; give memory for one block more");
   engine.num_blocks = 70;
   CHECK(make_plan(two_layer_model(), engine, {.max_model_lens = {1024}}).warnings.empty());
 }
@@ -84,8 +85,9 @@ TEST_CASE("golden: a length that does not fit is told beside one that does") {
 
 TEST_CASE("golden: a short last pack says what it wastes") {
   const CachePlan plan = make_plan(qwen35_397b(), qwen_engine(CacheMode::align, 4), {.max_model_lens = {32'768}});
-  CHECK(warned(plan, "short_pack") ==
-        "the last pack of the 15 full_attention layers holds 3 of 4: every block wastes 540,672 bytes for the missing 1");
+  CHECK(
+      warned(plan, "short_pack") ==
+      "the last pack of the 15 full_attention layers holds 3 of 4: every block wastes 540,672 bytes for the missing 1");
   CHECK(make_plan(qwen35_397b(), qwen_engine(CacheMode::align, 5), {.max_model_lens = {32'768}}).warnings.empty());
 }
 

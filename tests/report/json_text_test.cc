@@ -37,7 +37,8 @@ TEST_CASE("edge: text is escaped, broken UTF-8 replaced") {
 }
 
 TEST_CASE("law: the text parses to the value, every double exactly") {
-  const Json value{{"tenth", 0.1}, {"third", 1.0 / 3}, {"tiny", 5e-324}, {"big", 1.7976931348623157e308}, {"deep", {{{1, {2}}}}}};
+  const Json value{
+      {"tenth", 0.1}, {"third", 1.0 / 3}, {"tiny", 5e-324}, {"big", 1.7976931348623157e308}, {"deep", {{{1, {2}}}}}};
   CHECK(Json::parse(json_text(value)) == value);
 }
 

@@ -47,7 +47,8 @@ TEST_CASE("golden: plans meet the published schema") {
   LimitsSpec limits;
   limits.max_model_lens = {32768};
   const std::int64_t packs[] = {1, 5};
-  const PlanSet set = make_plans(testing::qwen35_397b(), engine, limits, packs, WorkspaceSpec{16, 100, 16, 64, DType::fp32});
+  const PlanSet set =
+      make_plans(testing::qwen35_397b(), engine, limits, packs, WorkspaceSpec{16, 100, 16, 64, DType::fp32});
   CHECK(schema_violations(plan_schema(), json(to_json(set))) == Lines{});
 }
 
@@ -131,10 +132,11 @@ TEST_CASE("law: the schema lists every name the code can write") {
   each(BackendForm::paged, "/$defs/attention/properties/form/enum", 7);
   each(PhysicalOrder::nhd, "/$defs/attention/properties/order/enum", 3);
   each(CacheMode::none, "/$defs/plan/properties/cache_mode/enum", 3);
-  for (AttentionKind kind : {AttentionKind::full, AttentionKind::sliding_window, AttentionKind::chunked_local, AttentionKind::mla,
-                             AttentionKind::hidden_state})
+  for (AttentionKind kind : {AttentionKind::full, AttentionKind::sliding_window, AttentionKind::chunked_local,
+                             AttentionKind::mla, AttentionKind::hidden_state})
     CHECK(lists("/$defs/kind/enum", to_string(kind)));
-  for (const RecurrentSpec& family : {RecurrentSpec(GdnSpec{}), RecurrentSpec(Mamba2Spec{}), RecurrentSpec(Mamba1Spec{}), RecurrentSpec(KdaSpec{}),
+  for (const RecurrentSpec& family :
+       {RecurrentSpec(GdnSpec{}), RecurrentSpec(Mamba2Spec{}), RecurrentSpec(Mamba1Spec{}), RecurrentSpec(KdaSpec{}),
         RecurrentSpec(ShortConvSpec{}), RecurrentSpec(LinearAttentionSpec{})})
     CHECK(lists("/$defs/kind/enum", family_name(family)));
 }

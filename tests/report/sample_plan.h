@@ -10,13 +10,15 @@ namespace hybridkv::testing {
 /// P = 2 * 48 * 64 = 6,144; 2 packs (one short), 3 states, so g = 2 and groups 2 gdn + 1 attention; 85 blocks;
 /// a request takes 21 + 2 * 2 = 25 ids of 2 * 6,144 bytes = 307,200 bytes; ideally 3 * 64,000 + 3 * 4,864 = 206,592.
 inline ModelSpec tiny_model() {
-  ModelSpec model = hybrid_model("tiny", 6, AttentionSpec{.query_heads = 2, .kv_heads = 1, .head_size_k = 16, .head_size_v = 16},
-                                 GdnSpec{2, 4, 16, 16, 4}, [](std::int64_t i) { return i % 2 == 1; });
+  ModelSpec model =
+      hybrid_model("tiny", 6, AttentionSpec{.query_heads = 2, .kv_heads = 1, .head_size_k = 16, .head_size_v = 16},
+                   GdnSpec{2, 4, 16, 16, 4}, [](std::int64_t i) { return i % 2 == 1; });
   model.ssm_dtype = DType::fp32;
   return model;
 }
 
-/// Plans of the tiny model. What the planner says in words is replaced, so that a test of the form does not depend on it.
+/// Plans of the tiny model. What the planner says in words is replaced, so that a test of the form does not depend on
+/// it.
 inline PlanSet tiny_plans(std::span<const std::int64_t> packs, std::vector<std::int64_t> lengths = {1000}) {
   EngineSpec engine;
   engine.cache_mode = CacheMode::align;

@@ -47,7 +47,8 @@ TEST_CASE("golden: a row in JSON Lines and in CSV") {
 
   const SweepRows csv_rows(spec_of(SweepFormat::csv));
   CHECK(csv_rows.heading().starts_with("sweep,points,point,status,model,engine.attention_pack_size,reason,"));
-  CHECK(csv_rows.row(point).starts_with(csv_rows.sweep_id() + ",6,3,ok,Qwen3.5-397B-A17B,4,,4,align,0,528,528,2162688,"));
+  CHECK(
+      csv_rows.row(point).starts_with(csv_rows.sweep_id() + ",6,3,ok,Qwen3.5-397B-A17B,4,,4,align,0,528,528,2162688,"));
 }
 
 TEST_CASE("golden: an impossible point has its reason and no numbers") {

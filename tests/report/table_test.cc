@@ -24,7 +24,8 @@ Table sample_table() {
                {"groups", "groups", "", Align::right, Audience::programs}});
   table.add_row({std::int64_t{1}, "größe|a", std::int64_t{2146304}, ByteCount{708280320}, Percent{0.57581573896353},
                  Real{60.63636}, true, std::int64_t{4}});
-  table.add_row({std::int64_t{15}, "日本", std::int64_t{512}, ByteCount{512}, {}, Real{1234.5, 1}, false, std::int64_t{46}});
+  table.add_row(
+      {std::int64_t{15}, "日本", std::int64_t{512}, ByteCount{512}, {}, Real{1234.5, 1}, false, std::int64_t{46}});
   return table;
 }
 
@@ -169,7 +170,8 @@ TEST_CASE("edge: text in CSV is no formula of a spreadsheet and drives no termin
   CHECK(csv_cell(std::string("+1+cmd")) == "'+1+cmd");
   CHECK(csv_cell(std::string("-")) == "'-");
   CHECK(csv_cell(std::string("\uff1d1")) == "'\uff1d1");
-  for (const char* plain : {"", " ", "-5", "+2.5e3", "a=b", "plain", "'=1"}) CHECK(csv_cell(std::string(plain)) == plain);
+  for (const char* plain : {"", " ", "-5", "+2.5e3", "a=b", "plain", "'=1"})
+    CHECK(csv_cell(std::string(plain)) == plain);
   CHECK(csv_cell(std::int64_t{-5}) == "-5");
   CHECK(csv_cell(Real{-0.5}) == "-0.5");
   CHECK(csv_cell(std::string("a\x1b[31m\u202eb\xff")) == "a [31m b\ufffd");

@@ -15,7 +15,8 @@ using test::error_of;
 std::string recurrent_kind(const std::string& config) {
   std::string kind;
   const std::string error = error_of([&] {
-    const std::string text = model_yaml(import_hf_config(parse_json(config, {"config.json", "", {}}), "x", "config.json"));
+    const std::string text =
+        model_yaml(import_hf_config(parse_json(config, {"config.json", "", {}}), "x", "config.json"));
     const std::size_t first = text.find("  m: ") + 5;
     kind = text.substr(first, text.find('\n', first) - first);
   });
@@ -44,13 +45,15 @@ std::string kimi(const std::string& field) {
 }
 
 TEST_CASE("golden: beta of Olmo-hybrid is doubled unless the config forbids negative eigenvalues") {
-  const std::string plain = "{type: gdn, key_heads: 2, value_heads: 2, key_head_dim: 8, value_head_dim: 8, conv_kernel: 4";
+  const std::string plain =
+      "{type: gdn, key_heads: 2, value_heads: 2, key_head_dim: 8, value_head_dim: 8, conv_kernel: 4";
   CHECK(olmo("") == plain + ", doubled_beta: true}");
   CHECK(olmo(", \"linear_allow_neg_eigval\": true") == plain + ", doubled_beta: true}");
   CHECK(olmo(", \"linear_allow_neg_eigval\": false") == plain + "}");
 }
 
-TEST_CASE("golden: decays of Ling are limited unless the config turns the safe gate off, those of Kimi where it says so") {
+TEST_CASE(
+    "golden: decays of Ling are limited unless the config turns the safe gate off, those of Kimi where it says so") {
   const std::string plain = "{type: kda, heads: 2, head_dim: 8, conv_kernel: 4";
   CHECK(bailing("") == plain + ", log_decay_limit: 5}");
   CHECK(bailing(", \"kda_safe_gate\": true, \"kda_lower_bound\": -4.5") == plain + ", log_decay_limit: 4.5}");

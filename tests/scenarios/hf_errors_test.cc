@@ -92,10 +92,11 @@ TEST_CASE("edge: fields that are missing, with the names looked for") {
   CHECK(error_after("\"linear_conv_kernel_dim\": 4", "\"linear_conv_kernel_dim\": null") ==
         "config.json: field 'linear_conv_kernel_dim' is missing: taps of the convolution; looked for "
         "linear_conv_kernel_dim at the top");
-  CHECK(error_after("\"dtype\": \"bfloat16\",", "") ==
-        "config.json: field 'dtype' is missing: element type of the model, \"bfloat16\" for most, which `hybridkv import "
-        "CONFIG --dtype bf16 -o FILE` gives; looked for dtype, "
-        "torch_dtype at the top");
+  CHECK(
+      error_after("\"dtype\": \"bfloat16\",", "") ==
+      "config.json: field 'dtype' is missing: element type of the model, \"bfloat16\" for most, which `hybridkv import "
+      "CONFIG --dtype bf16 -o FILE` gives; looked for dtype, "
+      "torch_dtype at the top");
   CHECK(error_after("\"full_attention_interval\": 4,", "") ==
         "config.json: field 'layer_types' is missing: the kind of each layer; looked for layer_types, "
         "full_attention_interval at the top");

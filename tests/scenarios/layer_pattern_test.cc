@@ -83,8 +83,10 @@ TEST_CASE("golden: the patterns that layers are written as") {
 
 TEST_CASE("law: layers that are written as a pattern are read back") {
   CHECK(rc::check("random layers, with and without repetitions", [] {
-    const auto unit = *rc::gen::container<std::vector<std::string>>(rc::gen::element<std::string>("m", "a", "a+m", "-"));
-    const auto more = *rc::gen::container<std::vector<std::string>>(rc::gen::element<std::string>("m", "a", "a+m", "-"));
+    const auto unit =
+        *rc::gen::container<std::vector<std::string>>(rc::gen::element<std::string>("m", "a", "a+m", "-"));
+    const auto more =
+        *rc::gen::container<std::vector<std::string>>(rc::gen::element<std::string>("m", "a", "a+m", "-"));
     std::vector<std::string> layers{"m"};
     const int times = *rc::gen::inRange(0, 12);
     for (int i = 0; i < times; ++i) layers.insert(layers.end(), unit.begin(), unit.end());

@@ -97,8 +97,9 @@ TEST_CASE("golden: distributions and everything else of a made-up trace") {
 }
 
 TEST_CASE("edge: wrong values are one message with the place") {
-  CHECK(message_of("  driver: loop\n") == "bad.yaml:5:11: simulate.driver: 'loop' is none of the allowed words: "
-                                          "one_at_a_time, closed_loop, open_loop; did you mean 'open_loop' or 'closed_loop'?");
+  CHECK(message_of("  driver: loop\n") ==
+        "bad.yaml:5:11: simulate.driver: 'loop' is none of the allowed words: "
+        "one_at_a_time, closed_loop, open_loop; did you mean 'open_loop' or 'closed_loop'?");
   CHECK(message_of("  watermark: much\n") ==
         "bad.yaml:5:14: simulate.watermark: 'much' is not a number; allowed: numbers from 0");
   CHECK(message_of("  watermark: -1\n") ==

@@ -24,7 +24,8 @@ std::vector<RequestStatus> statuses(const Run& run) {
 
 }  // namespace
 
-TEST_CASE("golden: a prompt of max_model_len tokens leaves no room for an output and is refused, one token less is not") {
+TEST_CASE(
+    "golden: a prompt of max_model_len tokens leaves no room for an output and is refused, one token less is not") {
   using enum RequestStatus;
   const TraceBatch batch = batch_of({{{1, 9}}, {{1, 10}}, {{1, 11}}, {{1, 9}}}, 1);
   for (const DriverKind kind : {DriverKind::one_at_a_time, DriverKind::closed_loop, DriverKind::open_loop}) {

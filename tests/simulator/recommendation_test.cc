@@ -294,7 +294,8 @@ TEST_CASE("regression: packs of more layers than the model has are refused") {
   RecommendSpec spec = qwen_397b(copies_of_prompt(3000, 3));
   for (const std::int64_t pack : {16, 99, 0}) {
     spec.space.packs = {1, pack};
-    CHECK_THROWS_WITH_AS(recommend(spec), doctest::Contains("has 15 attention layers to pack; take 1 to 15"), SpecError);
+    CHECK_THROWS_WITH_AS(recommend(spec), doctest::Contains("has 15 attention layers to pack; take 1 to 15"),
+                         SpecError);
   }
   spec.space.packs = {15};
   CHECK(recommend(spec).layouts.front().pack == 15);

@@ -113,7 +113,8 @@ TEST_CASE("edge: one mask for each attention group, or none") {
   CacheGeometry geometry = geometry_with({{}, {MaskKind::sliding_window, 6}});
   geometry.attention_groups = 3;
   CHECK_THROWS_WITH_AS(validate(geometry),
-                       "geometry.attention_masks: 2 masks for 3 attention groups; give one for each, or none", SpecError);
+                       "geometry.attention_masks: 2 masks for 3 attention groups; give one for each, or none",
+                       SpecError);
   geometry = geometry_with({{MaskKind::sliding_window, 0}});
   CHECK_THROWS_AS(validate(geometry), SpecError);
 }

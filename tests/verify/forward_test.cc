@@ -212,7 +212,8 @@ TEST_CASE("edge: a format that the model's own heads do not fit, and a scale bel
                        SpecError);
   ForwardSpec spec;
   spec.scale = 0;
-  CHECK_THROWS_WITH_AS(verify_forward(model, {}, spec), "--scale: is 0, but a scale divides; take 1 or more", SpecError);
+  CHECK_THROWS_WITH_AS(verify_forward(model, {}, spec), "--scale: is 0, but a scale divides; take 1 or more",
+                       SpecError);
 }
 
 }  // namespace

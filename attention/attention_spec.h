@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "layout/dtype.h"
+#include "base/dtype.h"
 
 namespace hybridkv {
 

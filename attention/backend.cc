@@ -1,7 +1,7 @@
 #include "attention/backend.h"
 
 #include "attention/reference.h"
-#include "layout/error.h"
+#include "base/error.h"
 
 namespace hybridkv {
 

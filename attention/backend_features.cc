@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "layout/error.h"
+#include "base/error.h"
 
 namespace hybridkv {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "attention/inputs.h"
-#include "layout/dtype.h"
+#include "base/dtype.h"
 
 namespace hybridkv {
 

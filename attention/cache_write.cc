@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "layout/error.h"
+#include "base/error.h"
 
 namespace hybridkv {
 

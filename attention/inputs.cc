@@ -4,8 +4,8 @@
 
 #include <cmath>
 
+#include "base/error.h"
 #include "layout/cosize.h"
-#include "layout/error.h"
 
 namespace hybridkv {
 

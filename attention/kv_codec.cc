@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "layout/convert.h"
+#include "base/convert.h"
 #include "layout/view.h"
 
 namespace hybridkv {

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "attention/kv_format.h"
-#include "layout/dtype.h"
+#include "base/dtype.h"
 
 namespace hybridkv {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "layout/dtype.h"
+#include "base/dtype.h"
 #include "layout/layout.h"
 
 namespace hybridkv {

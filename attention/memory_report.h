@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "layout/checked.h"
+#include "base/checked.h"
 
 namespace hybridkv {
 

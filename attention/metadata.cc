@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "layout/checked.h"
-#include "layout/error.h"
+#include "base/checked.h"
+#include "base/error.h"
 
 namespace hybridkv {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "layout/error.h"
+#include "base/error.h"
 
 namespace hybridkv {
 

@@ -8,9 +8,9 @@
 #include <limits>
 
 #include "attention/paged_kernel.h"
-#include "layout/aligned.h"
-#include "layout/error.h"
-#include "layout/parallel.h"
+#include "base/aligned.h"
+#include "base/error.h"
+#include "base/parallel.h"
 
 namespace hybridkv {
 

@@ -1,7 +1,7 @@
 #include "attention/paged_kernel.h"
 
 #include "attention/paged_kernels.h"
-#include "layout/error.h"
+#include "base/error.h"
 
 namespace hybridkv {
 

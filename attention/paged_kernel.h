@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "attention/simd_path.h"
-#include "layout/dtype.h"
+#include "base/dtype.h"
 
 namespace hybridkv {
 

@@ -13,7 +13,7 @@
 #include <array>
 #include <utility>
 
-#include "layout/convert.h"
+#include "base/convert.h"
 
 namespace hybridkv {
 

@@ -4,7 +4,7 @@
 
 #include "attention/paged_kernel.h"
 #include "attention/paged_kernels.h"
-#include "layout/convert.h"
+#include "base/convert.h"
 
 namespace hybridkv {
 

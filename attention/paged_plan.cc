@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "layout/checked.h"
+#include "base/checked.h"
 
 namespace hybridkv {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "layout/error.h"
+#include "base/error.h"
 
 namespace hybridkv {
 

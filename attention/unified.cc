@@ -9,7 +9,7 @@
 #include "attention/partial.h"
 #include "attention/shared_bias.h"
 #include "attention/tile.h"
-#include "layout/error.h"
+#include "base/error.h"
 
 namespace hybridkv {
 

@@ -12,7 +12,7 @@
 #include <map>
 #include <string>
 
-#include "verify/attention_bench.h"
+#include "measure/attention_bench.h"
 
 namespace {
 

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "attention/named_batch.h"
+#include "base/suggest.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"
@@ -14,7 +15,6 @@
 #include "cli/values.h"
 #include "report/bench_report.h"
 #include "scenarios/number.h"
-#include "scenarios/suggest.h"
 
 namespace hybridkv {
 

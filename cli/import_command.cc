@@ -4,15 +4,15 @@
 #include <memory>
 #include <system_error>
 
+#include "base/dtype.h"
+#include "base/error.h"
+#include "base/output_file.h"
+#include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"
 #include "cli/scenario_options.h"
 #include "cli/values.h"
-#include "layout/dtype.h"
-#include "layout/error.h"
-#include "layout/output_file.h"
-#include "layout/printable.h"
 #include "scenarios/model_import.h"
 
 namespace hybridkv {

@@ -8,13 +8,13 @@
 #include <system_error>
 #include <vector>
 
+#include "base/error.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/help_format.h"
 #include "cli/output.h"
 #include "cli/process.h"
 #include "cli/usage.h"
-#include "layout/error.h"
 
 namespace {
 

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/error.h"
+#include "base/output_file.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"
-#include "cli/sweep_file.h"
-#include "layout/error.h"
-#include "layout/output_file.h"
 #include "report/human.h"
+#include "report/sweep_file.h"
 
 namespace hybridkv {
 

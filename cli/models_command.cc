@@ -3,13 +3,13 @@
 #include <memory>
 #include <set>
 
+#include "base/error.h"
+#include "base/suggest.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"
-#include "layout/error.h"
 #include "report/models_report.h"
 #include "scenarios/model_library.h"
-#include "scenarios/suggest.h"
 
 namespace hybridkv {
 

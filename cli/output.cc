@@ -13,9 +13,9 @@
 #include <system_error>
 #include <vector>
 
+#include "base/error.h"
+#include "base/printable.h"
 #include "cli/values.h"
-#include "layout/error.h"
-#include "layout/printable.h"
 #include "report/text.h"
 
 namespace hybridkv {

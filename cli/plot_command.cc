@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/error.h"
+#include "base/output_folder.h"
+#include "base/printable.h"
+#include "base/suggest.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/help_format.h"
@@ -12,12 +16,8 @@
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
 #include "cli/values.h"
-#include "layout/error.h"
-#include "layout/output_folder.h"
-#include "layout/printable.h"
 #include "report/plot_files.h"
 #include "report/plot_kinds.h"
-#include "scenarios/suggest.h"
 
 namespace hybridkv {
 

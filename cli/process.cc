@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <csignal>
 
-#include "layout/unfinished.h"
+#include "base/unfinished.h"
 
 namespace hybridkv {
 

@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <string>
 
+#include "base/printable.h"
 #include "cli/output.h"
-#include "layout/printable.h"
 #include "report/human.h"
 
 namespace hybridkv {

@@ -4,15 +4,15 @@
 #include <algorithm>
 #include <memory>
 
+#include "ask/simulate_request.h"
+#include "base/error.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
-#include "cli/simulate_request.h"
 #include "cli/trace_options.h"
 #include "cli/values.h"
-#include "layout/error.h"
 #include "report/recommend_report.h"
 #include "scenarios/number.h"
 #include "simulator/trace_spec.h"

@@ -5,17 +5,17 @@
 #include <iterator>
 #include <memory>
 
+#include "ask/verify_request.h"
+#include "base/error.h"
+#include "base/output_file.h"
+#include "base/output_folder.h"
+#include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"
 #include "cli/plot_request.h"
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
-#include "cli/verify_request.h"
-#include "layout/error.h"
-#include "layout/output_file.h"
-#include "layout/output_folder.h"
-#include "layout/printable.h"
 #include "report/html.h"
 #include "report/plot_files.h"
 #include "report/plot_kinds.h"

@@ -11,8 +11,8 @@
 #include <span>
 #include <system_error>
 
+#include "base/error.h"
 #include "cli/values.h"
-#include "layout/error.h"
 #include "planner/plan.h"
 #include "report/text.h"
 #include "scenarios/model_library.h"

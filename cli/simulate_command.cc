@@ -7,19 +7,19 @@
 #include <memory>
 #include <optional>
 
+#include "ask/simulate_request.h"
+#include "base/error.h"
+#include "base/output_file.h"
+#include "base/suggest.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
-#include "cli/simulate_request.h"
 #include "cli/trace_options.h"
 #include "cli/values.h"
-#include "layout/error.h"
-#include "layout/output_file.h"
 #include "report/human.h"
 #include "report/simulate_report.h"
-#include "scenarios/suggest.h"
 #include "simulator/plan_geometry.h"
 #include "simulator/token_exact_bound.h"
 #include "simulator/trace_spec.h"

@@ -8,21 +8,21 @@
 #include <optional>
 #include <thread>
 
+#include "base/byte_source.h"
+#include "base/error.h"
+#include "base/ordered_work.h"
+#include "base/output_file.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
-#include "cli/ordered_work.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
-#include "cli/sweep_file.h"
 #include "cli/sweep_worker.h"
 #include "cli/trace_options.h"
 #include "cli/values.h"
-#include "layout/error.h"
-#include "layout/output_file.h"
 #include "report/human.h"
+#include "report/sweep_file.h"
 #include "scenarios/sweep_axes.h"
-#include "simulator/byte_source.h"
 #include "simulator/chain_hash.h"
 
 namespace hybridkv {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <charconv>
 
-#include "cli/simulate_request.h"
-#include "cli/verify_request.h"
-#include "layout/error.h"
+#include "ask/simulate_request.h"
+#include "ask/verify_request.h"
+#include "base/error.h"
 #include "planner/plan.h"
 #include "simulator/plan_geometry.h"
 #include "simulator/sweep.h"

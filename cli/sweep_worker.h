@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/sweep_file.h"
+#include "report/sweep_file.h"
 #include "report/sweep_row.h"
 #include "scenarios/sweep_axes.h"
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/error.h"
 #include "cli/values.h"
-#include "layout/error.h"
 
 namespace hybridkv {
 

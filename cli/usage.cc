@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "scenarios/suggest.h"
+#include "base/suggest.h"
 #include "scenarios/yaml_tree.h"
 
 namespace hybridkv {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "base/suggest.h"
 #include "scenarios/number.h"
-#include "scenarios/suggest.h"
 #include "scenarios/yaml_tree.h"
 
 namespace hybridkv {

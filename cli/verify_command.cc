@@ -5,21 +5,21 @@
 #include <filesystem>
 #include <memory>
 
+#include "ask/verify_request.h"
+#include "base/error.h"
+#include "base/output_file.h"
+#include "base/suggest.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/help_format.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
-#include "cli/verify_request.h"
-#include "layout/error.h"
-#include "layout/output_file.h"
 #include "report/forward_report.h"
 #include "report/json_text.h"
 #include "report/plan_json.h"
 #include "report/verify_report.h"
 #include "scenarios/model_library.h"
-#include "scenarios/suggest.h"
 #include "verify/export.h"
 #include "verify/plant.h"
 

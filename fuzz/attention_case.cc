@@ -10,8 +10,8 @@
 
 #include "attention/reference.h"
 #include "attention/unified.h"
+#include "base/npy.h"
 #include "fuzz/harness.h"
-#include "layout/npy.h"
 
 using namespace hybridkv;
 namespace fs = std::filesystem;

@@ -1,6 +1,6 @@
 // A .npy file; what is read is written again and must read as the same array.
+#include "base/npy.h"
 #include "fuzz/harness.h"
-#include "layout/npy.h"
 
 using namespace hybridkv;
 

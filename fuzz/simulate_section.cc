@@ -1,7 +1,7 @@
 // The section `simulate` of a scenario, up to a replay of its first requests.
 #include <algorithm>
 
-#include "cli/simulate_request.h"
+#include "ask/simulate_request.h"
 #include "fuzz/harness.h"
 #include "scenarios/read.h"
 #include "simulator/simulation.h"

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-#include "layout/checked.h"
+#include "base/checked.h"
 
 namespace hybridkv {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "layout/checked.h"
-#include "layout/error.h"
+#include "base/checked.h"
+#include "base/error.h"
 
 namespace hybridkv {
 

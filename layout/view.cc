@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "layout/convert.h"
+#include "base/convert.h"
 #include "layout/cosize.h"
 
 namespace hybridkv {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "layout/dtype.h"
+#include "base/dtype.h"
 #include "layout/layout.h"
 
 namespace hybridkv {
@@ -35,7 +35,7 @@ TensorView make_view(std::span<std::byte> memory, DType dtype, const Layout& lay
 /// Value of an element as float (integers by value). Copies; any alignment.
 float load_element(const std::byte* address, DType dtype);
 
-/// Stores a value as `encode` of layout/convert.h: rounded to nearest even; fp8 and integers saturate, NaN stays
+/// Stores a value as `encode` of base/convert.h: rounded to nearest even; fp8 and integers saturate, NaN stays
 /// NaN (0 in integers).
 void store_element(std::byte* address, DType dtype, float value);
 

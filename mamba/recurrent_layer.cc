@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "layout/random.h"
+#include "base/random.h"
 
 namespace hybridkv {
 

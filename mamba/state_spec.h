@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "layout/dtype.h"
+#include "base/dtype.h"
 #include "layout/layout.h"
 
 namespace hybridkv {

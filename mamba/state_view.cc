@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "layout/convert.h"
+#include "base/convert.h"
 #include "layout/for_each_run.h"
 
 namespace hybridkv {

@@ -1,6 +1,6 @@
 #include "planner/arrange.h"
 
-#include "layout/error.h"
+#include "base/error.h"
 
 namespace hybridkv {
 

@@ -1,6 +1,6 @@
 #include "planner/arrangement.h"
 
-#include "layout/checked.h"
+#include "base/checked.h"
 
 namespace hybridkv {
 

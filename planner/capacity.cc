@@ -6,7 +6,7 @@
 #include <limits>
 #include <optional>
 
-#include "layout/checked.h"
+#include "base/checked.h"
 
 namespace hybridkv {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "layout/checked.h"
+#include "base/checked.h"
 #include "planner/demand.h"
 #include "planner/extras.h"
 #include "planner/page_sizes.h"

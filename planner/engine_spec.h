@@ -8,7 +8,7 @@
 #include "attention/attention_spec.h"
 #include "attention/kv_format.h"
 #include "attention/kv_view.h"
-#include "layout/dtype.h"
+#include "base/dtype.h"
 #include "planner/strategy.h"
 
 namespace hybridkv {

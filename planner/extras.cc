@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "layout/checked.h"
+#include "base/checked.h"
 #include "planner/sum_rule.h"
 
 namespace hybridkv {

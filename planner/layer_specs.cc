@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "layout/error.h"
+#include "base/error.h"
 
 namespace hybridkv {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "attention/attention_spec.h"
-#include "layout/dtype.h"
+#include "base/dtype.h"
 #include "mamba/recurrent_spec.h"
 
 namespace hybridkv {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <tuple>
 
-#include "layout/error.h"
-#include "layout/number_text.h"
+#include "base/error.h"
+#include "base/number_text.h"
 
 namespace hybridkv {
 

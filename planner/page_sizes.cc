@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <span>
 
-#include "layout/checked.h"
-#include "layout/divisors.h"
+#include "base/checked.h"
+#include "base/divisors.h"
 #include "planner/block_size.h"
 
 namespace hybridkv {

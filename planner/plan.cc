@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "layout/bytes_text.h"
-#include "layout/checked.h"
+#include "base/bytes_text.h"
+#include "base/checked.h"
 #include "planner/arrange.h"
 #include "planner/capacity.h"
 #include "planner/pack_comparison.h"

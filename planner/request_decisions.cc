@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "layout/checked.h"
-#include "layout/number_text.h"
+#include "base/checked.h"
+#include "base/number_text.h"
 #include "planner/capacity.h"
 #include "planner/demand.h"
 #include "planner/sum_rule.h"

@@ -1,6 +1,6 @@
 #include "planner/spec_plans.h"
 
-#include "layout/checked.h"
+#include "base/checked.h"
 #include "planner/layer_specs.h"
 #include "planner/spec_decisions.h"
 #include "planner/state_decisions.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "layout/checked.h"
+#include "base/checked.h"
 #include "planner/extras.h"
 #include "planner/grouping.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "layout/number_text.h"
+#include "base/number_text.h"
 #include "planner/demand.h"
 
 namespace hybridkv {

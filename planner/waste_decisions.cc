@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "layout/checked.h"
+#include "base/checked.h"
 #include "planner/demand.h"
 #include "planner/group_runs.h"
 #include "planner/sum_rule.h"

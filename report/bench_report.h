@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "measure/attention_bench.h"
 #include "report/format.h"
-#include "verify/attention_bench.h"
 
 namespace hybridkv {
 

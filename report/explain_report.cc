@@ -8,7 +8,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "layout/error.h"
+#include "base/error.h"
 #include "report/human.h"
 #include "report/json_text.h"
 #include "report/plan_json.h"

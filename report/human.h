@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "layout/number_text.h"
+#include "base/number_text.h"
 
 namespace hybridkv {
 

@@ -16,7 +16,7 @@
 #include <variant>
 #include <vector>
 
-#include "layout/error.h"
+#include "base/error.h"
 
 namespace hybridkv {
 

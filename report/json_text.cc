@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "layout/printable.h"
-#include "layout/utf8.h"
+#include "base/printable.h"
+#include "base/utf8.h"
 
 namespace hybridkv {
 

@@ -23,7 +23,7 @@ void write_json_list(const nlohmann::ordered_json& fields, std::string_view name
                      const std::function<nlohmann::ordered_json(std::size_t)>& value_at,
                      const std::function<void(const std::string&)>& write);
 
-/// JSON as a library wrote it with every unprintable character (layout/printable.h) as \uXXXX: the same value, and
+/// JSON as a library wrote it with every unprintable character (base/printable.h) as \uXXXX: the same value, and
 /// nothing in it drives a terminal.
 std::string printable_json(std::string_view dumped);
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "layout/dtype.h"
+#include "base/dtype.h"
 #include "report/bar_scale.h"
 #include "report/human.h"
 #include "report/page_strip.h"

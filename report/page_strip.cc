@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "layout/error.h"
+#include "base/error.h"
 #include "layout/for_each_run.h"
 #include "layout/slice.h"
 #include "verify/bound_view.h"

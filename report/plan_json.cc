@@ -4,7 +4,7 @@
 #include <array>
 #include <set>
 
-#include "layout/checked.h"
+#include "base/checked.h"
 #include "report/json_archive.h"
 #include "report/json_text.h"
 

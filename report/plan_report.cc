@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "layout/error.h"
+#include "base/error.h"
 #include "planner/capacity.h"
 #include "planner/pack_comparison.h"
 #include "report/human.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "layout/error.h"
+#include "base/error.h"
 
 namespace hybridkv {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "layout/error.h"
+#include "base/error.h"
 #include "report/human.h"
 
 namespace hybridkv {

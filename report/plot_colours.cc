@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "layout/error.h"
+#include "base/error.h"
 
 namespace hybridkv {
 

@@ -13,10 +13,10 @@
 #include <string_view>
 #include <system_error>
 
-#include "layout/error.h"
-#include "layout/file_error.h"
-#include "layout/output_file.h"
-#include "layout/output_folder.h"
+#include "base/error.h"
+#include "base/file_error.h"
+#include "base/output_file.h"
+#include "base/output_folder.h"
 #include "report/plot_names.h"
 
 namespace hybridkv {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "layout/error.h"
+#include "base/error.h"
 #include "report/plot_axis.h"
 #include "report/plot_canvas.h"
 #include "report/plot_colours.h"

@@ -1,6 +1,6 @@
 #include "report/plot_inputs.h"
 
-#include "layout/error.h"
+#include "base/error.h"
 #include "report/plan_table.h"
 
 namespace hybridkv {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
-#include "layout/checked.h"
-#include "layout/error.h"
+#include "base/checked.h"
+#include "base/error.h"
 #include "planner/capacity.h"
 #include "report/human.h"
 #include "report/plan_table.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "layout/checked.h"
+#include "base/checked.h"
 #include "planner/prefix.h"
 #include "report/human.h"
 #include "report/plan_table.h"

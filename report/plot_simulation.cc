@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "layout/checked.h"
+#include "base/checked.h"
 #include "planner/capacity.h"
 #include "report/human.h"
 #include "report/plan_table.h"

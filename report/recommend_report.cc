@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "layout/bytes_text.h"
+#include "base/bytes_text.h"
 #include "report/human.h"
-#include "report/recommend_json.h"
 #include "report/plan_table.h"
+#include "report/recommend_json.h"
 #include "report/replay_text.h"
 
 namespace hybridkv {

@@ -5,7 +5,7 @@
 
 #include "report/document.h"
 #include "report/format.h"
-#include "simulator/recommendation.h"
+#include "search/recommendation.h"
 
 namespace hybridkv {
 

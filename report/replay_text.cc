@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "layout/checked.h"
+#include "base/checked.h"
 #include "report/human.h"
 
 namespace hybridkv {

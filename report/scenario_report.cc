@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "layout/dtype.h"
+#include "base/dtype.h"
 #include "planner/pack_comparison.h"
 #include "report/explain_report.h"
 #include "report/human.h"

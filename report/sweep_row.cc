@@ -8,7 +8,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "layout/error.h"
+#include "base/error.h"
 #include "report/human.h"
 #include "report/json_text.h"
 
@@ -172,8 +172,6 @@ std::string SweepRows::row(const SweepPoint& point) const {
       if (i > 0) line += ',';
       line += csv_cell(values[i]);
     }
-    // Who reads rows line by line, as --resume does, may not meet a line feed inside of one.
-    std::replace_if(line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
     return line + "\n";
   }
   for (std::size_t i = 0; i < values.size(); ++i) line.append(keys_[i]).append(json_value(values[i]));

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "layout/error.h"
+#include "base/error.h"
 #include "report/human.h"
 #include "report/text.h"
 

@@ -5,7 +5,7 @@
 #include <cctype>
 #include <cstdint>
 
-#include "layout/utf8.h"
+#include "base/utf8.h"
 
 namespace hybridkv {
 

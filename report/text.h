@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "layout/printable.h"
+#include "base/printable.h"
 #include "report/format.h"
 
 namespace hybridkv {

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "base/suggest.h"
 #include "scenarios/hf_config.h"
 #include "scenarios/hf_fields.h"
 #include "scenarios/hf_layer_pattern.h"
-#include "scenarios/suggest.h"
 
 namespace hybridkv {
 

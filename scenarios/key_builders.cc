@@ -1,6 +1,6 @@
 #include "scenarios/key_builders.h"
 
-#include "layout/dtype.h"
+#include "base/dtype.h"
 
 namespace hybridkv {
 

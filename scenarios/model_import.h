@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "layout/dtype.h"
+#include "base/dtype.h"
 #include "planner/model_spec.h"
 
 namespace hybridkv {

@@ -4,9 +4,9 @@
 
 #include <memory>
 
+#include "base/suggest.h"
 #include "scenarios/key_builders.h"
 #include "scenarios/layer_pattern.h"
-#include "scenarios/suggest.h"
 
 namespace hybridkv {
 

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "base/suggest.h"
 #include "scenarios/embedded_files.h"
 #include "scenarios/model_name.h"
 #include "scenarios/model_reader.h"
-#include "scenarios/suggest.h"
 
 namespace hybridkv {
 

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "base/suggest.h"
 #include "scenarios/embedded_files.h"
 #include "scenarios/hf_config.h"
 #include "scenarios/hf_unused.h"
@@ -11,7 +12,6 @@
 #include "scenarios/layer_pattern.h"
 #include "scenarios/model_keys.h"
 #include "scenarios/model_library.h"
-#include "scenarios/suggest.h"
 
 namespace hybridkv {
 

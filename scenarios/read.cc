@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/suggest.h"
 #include "scenarios/embedded_files.h"
 #include "scenarios/model_library.h"
 #include "scenarios/model_reader.h"
 #include "scenarios/scenario_keys.h"
 #include "scenarios/simulate_keys.h"
-#include "scenarios/suggest.h"
 #include "scenarios/sweep_axes.h"
 
 namespace hybridkv {

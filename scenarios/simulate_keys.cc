@@ -5,8 +5,8 @@
 
 #include <filesystem>
 
+#include "base/input_file.h"
 #include "scenarios/key_builders.h"
-#include "simulator/input_file.h"
 
 namespace hybridkv {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "layout/printable.h"
+#include "base/printable.h"
 
 namespace hybridkv {
 

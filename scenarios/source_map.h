@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "layout/error.h"
+#include "base/error.h"
 
 namespace hybridkv {
 

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/input_file.h"
 #include "scenarios/source_map.h"
-#include "simulator/input_file.h"
 
 namespace hybridkv {
 

@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "layout/error.h"
+#include "base/error.h"
 
 namespace hybridkv {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "layout/checked.h"
+#include "base/checked.h"
 #include "planner/prefix.h"
 #include "simulator/prefill_chunk.h"
 

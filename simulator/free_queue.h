@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "layout/error.h"
+#include "base/error.h"
 #include "simulator/block_id.h"
 
 namespace hybridkv {

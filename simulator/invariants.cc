@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "layout/checked.h"
+#include "base/checked.h"
 
 namespace hybridkv {
 

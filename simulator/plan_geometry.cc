@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <functional>
 
-#include "layout/checked.h"
-#include "layout/error.h"
+#include "base/checked.h"
+#include "base/error.h"
 #include "planner/demand.h"
 #include "planner/prefix.h"
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "layout/checked.h"
-#include "layout/error.h"
+#include "base/checked.h"
+#include "base/error.h"
 
 namespace hybridkv {
 

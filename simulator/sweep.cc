@@ -11,7 +11,7 @@
 #include <system_error>
 #include <thread>
 
-#include "layout/threads.h"
+#include "base/threads.h"
 #include "simulator/token_exact_bound.h"
 
 namespace hybridkv {

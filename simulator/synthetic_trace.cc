@@ -8,7 +8,7 @@
 #include <queue>
 #include <random>
 
-#include "layout/error.h"
+#include "base/error.h"
 
 namespace hybridkv {
 

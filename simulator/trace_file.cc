@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <new>
 
-#include "layout/bytes_text.h"
-#include "layout/checked.h"
-#include "layout/error.h"
-#include "simulator/input_file.h"
-#include "simulator/line_reader.h"
+#include "base/bytes_text.h"
+#include "base/checked.h"
+#include "base/error.h"
+#include "base/input_file.h"
+#include "base/line_reader.h"
 
 namespace hybridkv {
 

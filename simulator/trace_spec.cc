@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "layout/checked.h"
-#include "simulator/input_file.h"
+#include "base/checked.h"
+#include "base/input_file.h"
 
 namespace hybridkv {
 

@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/parallel.h"
+#include "base/random.h"
 #include "layout/coalesce.h"
 #include "layout/disjointness.h"
 #include "layout/for_each_index.h"
 #include "layout/injectivity.h"
-#include "layout/parallel.h"
-#include "layout/random.h"
 
 namespace hybridkv {
 

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "attention/kv_view.h"
-#include "layout/convert.h"
-#include "layout/npy.h"
-#include "layout/resident_budget.h"
+#include "base/convert.h"
+#include "base/npy.h"
+#include "base/resident_budget.h"
 #include "verify/case_settings.h"
 
 namespace hybridkv {

@@ -7,7 +7,7 @@
 
 #include "attention/inputs.h"
 #include "attention/output.h"
-#include "layout/output_file.h"
+#include "base/output_file.h"
 
 namespace hybridkv {
 

@@ -8,8 +8,8 @@
 
 #include "attention/reference.h"
 #include "attention/unified.h"
-#include "layout/parallel.h"
-#include "layout/random.h"
+#include "base/parallel.h"
+#include "base/random.h"
 #include "verify/cache_codec.h"
 #include "verify/exchanged_scales.h"
 #include "verify/plant.h"

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <set>
 
-#include "layout/error.h"
+#include "base/error.h"
+#include "base/random.h"
 #include "planner/demand.h"
-#include "layout/random.h"
 
 namespace hybridkv {
 

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/parallel.h"
 #include "layout/for_each_run.h"
 #include "verify/block_ops.h"
 #include "verify/canary.h"
-#include "layout/parallel.h"
 
 namespace hybridkv {
 

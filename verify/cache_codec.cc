@@ -1,6 +1,6 @@
 #include "verify/cache_codec.h"
 
-#include "layout/convert.h"
+#include "base/convert.h"
 
 namespace hybridkv {
 

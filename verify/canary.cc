@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "layout/random.h"
+#include "base/random.h"
 
 namespace hybridkv {
 

@@ -13,7 +13,7 @@
 #include <set>
 #include <system_error>
 
-#include "layout/error.h"
+#include "base/error.h"
 
 namespace hybridkv {
 

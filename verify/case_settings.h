@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "attention/key_mask.h"
-#include "layout/dtype.h"
+#include "base/dtype.h"
 
 namespace hybridkv {
 

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <memory>
 
-#include "layout/parallel.h"
+#include "base/parallel.h"
 #include "planner/plan.h"
 #include "planner/validate.h"
 #include "verify/forward_geometry.h"

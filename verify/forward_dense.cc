@@ -5,7 +5,7 @@
 
 #include "attention/key_mask.h"
 #include "attention/kv_codec_ref.h"
-#include "layout/convert.h"
+#include "base/convert.h"
 #include "mamba/recurrent_reference.h"
 
 namespace hybridkv {

@@ -7,7 +7,7 @@
 
 #include "attention/cache_write.h"
 #include "attention/unified.h"
-#include "layout/convert.h"
+#include "base/convert.h"
 #include "layout/slice.h"
 #include "mamba/recurrent_forward.h"
 #include "verify/block_ops.h"

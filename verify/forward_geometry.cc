@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "layout/checked.h"
+#include "base/checked.h"
 
 namespace hybridkv {
 

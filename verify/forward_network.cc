@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "layout/random.h"
+#include "base/random.h"
 
 namespace hybridkv {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "layout/error.h"
+#include "base/error.h"
 #include "layout/slice.h"
 
 namespace hybridkv {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "layout/checked.h"
+#include "base/checked.h"
 
 namespace hybridkv {
 

@@ -8,8 +8,8 @@
 #include <set>
 #include <tuple>
 
-#include "layout/parallel.h"
-#include "layout/random.h"
+#include "base/parallel.h"
+#include "base/random.h"
 #include "verify/physical_order.h"
 
 namespace hybridkv {

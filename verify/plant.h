@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "layout/error.h"
+#include "base/error.h"
 #include "verify/block_assignment.h"
 #include "verify/bound_view.h"
 #include "verify/fault.h"

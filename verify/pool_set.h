@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "layout/pool.h"
+#include "base/pool.h"
 #include "layout/view.h"
 #include "planner/cache_plan.h"
 #include "verify/bound_view.h"

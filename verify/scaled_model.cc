@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "layout/checked.h"
+#include "base/checked.h"
 
 namespace hybridkv {
 

@@ -6,9 +6,9 @@
 #include <cstring>
 
 #include "attention/key_mask.h"
+#include "base/parallel.h"
+#include "base/random.h"
 #include "layout/for_each_run.h"
-#include "layout/parallel.h"
-#include "layout/random.h"
 #include "verify/cache_codec.h"
 #include "verify/canary.h"
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "base/parallel.h"
 #include "verify/canary.h"
 #include "verify/page_map.h"
-#include "layout/parallel.h"
 
 namespace hybridkv {
 

@@ -7,8 +7,8 @@
 #include <chrono>
 #include <set>
 
+#include "base/resident_budget.h"
 #include "layout/cosize.h"
-#include "layout/resident_budget.h"
 #include "planner/demand.h"
 #include "verify/block_ops_check.h"
 #include "verify/check_table.h"

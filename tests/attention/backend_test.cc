@@ -10,7 +10,7 @@
 #include "attention/local_attention.h"
 #include "attention/microbatch.h"
 #include "attention/paged.h"
-#include "layout/error.h"
+#include "base/error.h"
 #include "tests/attention/batch.h"
 #include "tests/attention/random_shape.h"
 #include "tests/attention/run_backend.h"

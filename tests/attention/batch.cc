@@ -9,8 +9,8 @@
 #include <numeric>
 
 #include "attention/cache_write.h"
-#include "layout/convert.h"
-#include "layout/npy.h"
+#include "base/convert.h"
+#include "base/npy.h"
 #include "test_paths.h"
 
 namespace hybridkv::test {

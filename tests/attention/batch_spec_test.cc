@@ -4,7 +4,7 @@
 #include <rapidcheck.h>
 
 #include "attention/named_batch.h"
-#include "layout/error.h"
+#include "base/error.h"
 
 namespace hybridkv {
 namespace {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <map>
 
-#include "layout/error.h"
+#include "base/error.h"
 #include "tests/attention/batch.h"
 
 namespace hybridkv::test {

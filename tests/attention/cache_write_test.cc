@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "attention/kv_view.h"
-#include "layout/convert.h"
-#include "layout/error.h"
+#include "base/convert.h"
+#include "base/error.h"
 
 namespace hybridkv {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "attention/common_prefix.h"
-#include "layout/error.h"
+#include "base/error.h"
 #include "tests/attention/batch.h"
 #include "tests/attention/random_shape.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "layout/error.h"
+#include "base/error.h"
 
 namespace hybridkv::test {
 

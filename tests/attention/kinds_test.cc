@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "layout/error.h"
+#include "base/error.h"
 #include "tests/attention/batch.h"
 
 namespace hybridkv::test {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "attention/kv_codec_ref.h"
-#include "layout/random.h"
+#include "base/random.h"
 
 namespace hybridkv {
 namespace {

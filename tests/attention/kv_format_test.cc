@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "layout/error.h"
+#include "base/error.h"
 
 namespace hybridkv {
 namespace {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "layout/error.h"
+#include "base/error.h"
 #include "test_paths.h"
 #include "tests/attention/published_strides.h"
 

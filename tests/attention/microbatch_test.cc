@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "layout/error.h"
+#include "base/error.h"
 #include "tests/attention/batch.h"
 #include "tests/attention/random_shape.h"
 

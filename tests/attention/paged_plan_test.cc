@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "layout/checked.h"
+#include "base/checked.h"
 
 namespace hybridkv::test {
 namespace {

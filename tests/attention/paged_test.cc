@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 
-#include "layout/error.h"
+#include "base/error.h"
 #include "tests/attention/batch.h"
 
 namespace hybridkv::test {

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "attention/reference.h"
-#include "layout/error.h"
+#include "base/error.h"
 #include "tests/attention/batch.h"
 #include "tests/attention/random_shape.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "attention/cache_write.h"
-#include "layout/pool.h"
+#include "base/pool.h"
 #include "tests/attention/batch.h"
 #include "tests/attention/run_backend.h"
 

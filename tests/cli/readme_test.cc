@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "layout/number_text.h"
+#include "base/number_text.h"
 #include "test_paths.h"
 #include "tests/cli/run_program.h"
 #include "tests/scratch_folder.h"

@@ -6,7 +6,7 @@
 #include <limits>
 #include <set>
 
-#include "layout/error.h"
+#include "base/error.h"
 
 namespace hybridkv {
 namespace {

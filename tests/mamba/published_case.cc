@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "layout/npy.h"
+#include "base/npy.h"
 
 namespace hybridkv {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "layout/random.h"
+#include "base/random.h"
 #include "layout/slice.h"
 #include "mamba/recurrent_forward.h"
 #include "mamba/recurrent_reference.h"

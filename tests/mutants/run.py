@@ -77,7 +77,9 @@ def test_of(room, stem, tree):
 
 
 def listed_tests(mutant, tree):
-    return [test_of(room_of(mutant), stem, tree) for stem in mutant.get("tests", [])]
+    """Of the mutant's room, or of the one that is named: "cli/sweep"."""
+    named = [name if "/" in name else f"{room_of(mutant)}/{name}" for name in mutant.get("tests", [])]
+    return [test_of(*name.split("/"), tree) for name in named]
 
 
 def problems_of(mutants, tree):
@@ -112,6 +114,12 @@ def switched(text, mutants):
         at = text.index(before)
         text = text[:at] + both + text[at + len(before):]
     return f'#include "{SWITCH}"\n{text}'
+
+
+def rooms_of_tests(mutants):
+    """The rooms whose test programs judge these mutants."""
+    return {room_of(mutant) for mutant in mutants} | {
+        path.parent.name for mutant in mutants for path in listed_tests(mutant, TREE)}
 
 
 def write_if_new(path, content):
@@ -182,7 +190,8 @@ def steps_of(mutant, build_folder):
 
     room = room_of(mutant)
     own = test_of(room, Path(mutant["file"]).stem, TREE)
-    steps = [(f"{room}/{path.stem}", tests(room, f"--source-file=*/{room}/{path.name}"))
+    steps = [(f"{path.parent.name}/{path.stem}",
+              tests(path.parent.name, f"--source-file=*/{path.parent.name}/{path.name}"))
              for path in ([own] if own.is_file() else []) + listed_tests(mutant, TREE)]
     return steps + [(f"{room}_tests", tests(room)),
                     ("verify", [program, "verify", *VERIFIED]),
@@ -315,7 +324,7 @@ def run(mutants, chosen, arguments):
     work.mkdir(parents=True, exist_ok=True)
     files = files_of_tree()
     make_copy(work / "source", files, mutants)  # all, whatever is chosen: a smaller choice does not build again
-    folder = build(work / "source", {room_of(mutant) for mutant in chosen}, arguments.jobs, work / "build.log")
+    folder = build(work / "source", rooms_of_tests(chosen), arguments.jobs, work / "build.log")
     results_path, tree_key = work / "results.tsv", tree_key_of(files)
     results = {} if arguments.again else read_killed(results_path, tree_key)
     left = [mutant for mutant in chosen if mutant["id"] not in results]

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "layout/error.h"
+#include "base/error.h"
 #include "tests/planner/models.h"
 
 using namespace hybridkv;

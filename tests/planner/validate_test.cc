@@ -6,7 +6,7 @@
 #include <limits>
 #include <string>
 
-#include "layout/error.h"
+#include "base/error.h"
 #include "tests/planner/models.h"
 
 using namespace hybridkv;

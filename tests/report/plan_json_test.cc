@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "layout/error.h"
+#include "base/error.h"
 #include "planner/plan.h"
 #include "report/json_text.h"
 #include "tests/planner/models.h"

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <limits>
 
-#include "layout/error.h"
+#include "base/error.h"
 #include "report/plot_files.h"
 #include "tests/report/plot_svg.h"
 #include "tests/scratch_folder.h"

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "layout/error.h"
+#include "base/error.h"
 #include "scenarios/read.h"
 
 namespace hybridkv::test {

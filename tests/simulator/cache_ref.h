@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "layout/checked.h"
+#include "base/checked.h"
 #include "simulator/cache_geometry.h"
 
 namespace hybridkv::testing {

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "layout/error.h"
+#include "base/error.h"
 #include "simulator/chain_hash.h"
 #include "simulator/simulation.h"
 #include "simulator/trace_spec.h"

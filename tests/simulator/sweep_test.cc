@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "layout/error.h"
+#include "base/error.h"
 #include "simulator/synthetic_trace.h"
 #include "tests/simulator/workload.h"
 

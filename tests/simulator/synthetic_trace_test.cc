@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "layout/error.h"
+#include "base/error.h"
 #include "tests/simulator/workload.h"
 
 using namespace hybridkv;

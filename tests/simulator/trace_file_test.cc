@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "layout/error.h"
+#include "base/error.h"
 #include "test_paths.h"
 
 using namespace hybridkv;

@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "layout/error.h"
+#include "base/error.h"
 #include "tests/scratch_folder.h"
 
 using namespace hybridkv;

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "attention/reference.h"
-#include "layout/npy.h"
+#include "base/npy.h"
 #include "tests/scratch_folder.h"
 #include "tests/verify/plans.h"
 #include "verify/attention_case.h"

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "attention/reference.h"
-#include "layout/npy.h"
+#include "base/npy.h"
 #include "tests/scratch_folder.h"
 #include "tests/verify/plans.h"
 #include "verify/attention_case.h"
@@ -73,6 +73,37 @@ TEST_CASE("law: attention is run over every format with a codec, and over elemen
   for (const DType dtype : {DType::fp8_e4m3, DType::fp8_e5m2, DType::int8}) {
     CAPTURE(to_string(dtype));
     check({.kv_dtype = dtype});
+  }
+}
+
+TEST_CASE("law: neighbouring scales differ by powers of two, so that one from another place shows") {
+  for (const KvFormat format : all_kv_formats) {
+    if (!has_codec(format)) continue;
+    CAPTURE(to_string(format));
+    const CachePlan plan = plan_of({.kv_format = format}, format == KvFormat::fp8_ds_mla);
+    const std::vector<BoundView> views = bind_views(plan);
+    const PoolSet pools(plan);
+    const std::vector<BatchRequest> requests = default_requests(plan);
+    const BlockAssignment assignment = assign_blocks(plan, requests, 1);
+    const Traffic traffic{plan, views, pools, assignment, requests};
+    std::size_t kept = 0;
+    while (!plan.specs[views[kept].view.spec].attention) ++kept;
+    const AttentionGeometry& attention = *plan.specs[views[kept].view.spec].attention;
+    const KvCodec codec = kv_codec(traffic, kept, false);
+    const std::int64_t stored = key_value_bytes(views[kept], attention).key.extent("channel");
+    std::vector<float> values(static_cast<std::size_t>(decoded_channels(codec, stored)));
+    std::vector<std::byte> row(static_cast<std::size_t>(stored * element_bytes(attention.dtype)));
+    float least = 1, most = 0;
+    for (std::int64_t slot = 0; slot < 32; ++slot) {
+      kv_row(traffic, kept, false, slot, 0, row);
+      decode_row(codec, attention.dtype, row.data(), values);
+      float largest = 0;
+      for (const float value : values) largest = std::max(largest, std::abs(value));
+      least = std::min(least, largest);
+      most = std::max(most, largest);
+    }
+    // Values that are alike in every row come to 1.3 at most.
+    CHECK(most > 3 * least);
   }
 }
 

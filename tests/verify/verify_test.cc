@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "layout/error.h"
+#include "base/error.h"
 #include "tests/verify/plans.h"
 #include "verify/check_table.h"
 #include "verify/plant.h"

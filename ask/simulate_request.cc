@@ -1,0 +1,37 @@
+#include "ask/simulate_request.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace hybridkv {
+
+CacheGeometry with_settings(CacheGeometry geometry, const SimulateRequest& request) {
+  geometry.branch_point = request.branch_point;
+  geometry.retention_interval_tokens = request.retention_interval_tokens;
+  geometry.match_unit_tokens = request.match_unit_tokens;
+  geometry.max_num_seqs = request.max_num_seqs;
+  geometry.watermark = request.watermark;
+  geometry.long_prefill_threshold = request.long_prefill_threshold;
+  return geometry;
+}
+
+SpecError scenario_error(const SpecError& error) {
+  constexpr std::pair<std::string_view, std::string_view> prefixes[] = {{"geometry.", "simulate."},
+                                                                        {"driver.", "simulate."},
+                                                                        {"prompts[", "simulate.trace.prompts["},
+                                                                        {"trace.", "simulate.trace.synthetic."}};
+  constexpr std::string_view planned[] = {"block_size_tokens", "num_blocks", "attention_groups", "state_groups",
+                                          "max_num_batched_tokens"};
+  for (const auto& [prefix, key] : prefixes) {
+    if (!error.path().starts_with(prefix)) continue;
+    const std::string field = error.path().substr(prefix.size());
+    const bool of_plan =
+        prefix == "geometry." && std::find(std::begin(planned), std::end(planned), field) != std::end(planned);
+    return {(of_plan ? "engine." : std::string(key)) + field, error.message()};
+  }
+  return error;
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "base/error.h"
+#include "scenarios/scenario.h"
+#include "simulator/cache_geometry.h"
+
+namespace hybridkv {
+
+/// The cache of a plan with what the scenario's section `simulate` says of its scheduler.
+CacheGeometry with_settings(CacheGeometry geometry, const SimulateRequest& request);
+
+/// The simulator's error under the name that a scenario has for the value at fault: "geometry.watermark" is
+/// "simulate.watermark". Other errors stay as they are.
+SpecError scenario_error(const SpecError& error);
+
+}  // namespace hybridkv

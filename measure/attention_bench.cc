@@ -1,0 +1,98 @@
+#include "measure/attention_bench.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "attention/common_prefix.h"
+#include "attention/microbatch.h"
+#include "attention/reference.h"
+#include "attention/unified.h"
+
+namespace hybridkv {
+
+namespace {
+
+/// Arithmetic is fp32 whatever the cache holds, which is converted exactly; outputs are of order 1.
+constexpr double allowed_error = 1e-5;
+
+double difference(float value, double expected) {
+  if (value == expected) return 0;
+  const double error = std::abs(value - expected);
+  return std::isfinite(error) ? error : std::numeric_limits<double>::infinity();
+}
+
+AttentionOutput<double> in_float64(const AttentionInputs& inputs, AttentionBackend by) {
+  if (by == AttentionBackend::reference) return reference_attention(inputs);
+  expects(by == AttentionBackend::unified, "only the reference and the unified algorithm compute in float64");
+  UnifiedOptions options;
+  options.unique_bias = UniqueBiasMode::gathered;
+  return unified_attention<double>(inputs, options).output;
+}
+
+}  // namespace
+
+double sampled_error(const AttentionInputs& inputs, const AttentionOutput<float>& output, std::int64_t tokens,
+                     AttentionBackend by) {
+  const std::int64_t all = inputs.num_tokens(), heads = inputs.num_query_heads, channels = inputs.head_size_v();
+  double largest = 0;
+  tokens = std::min(tokens, all);
+  for (std::int64_t i = 0; i < tokens; ++i) {
+    const std::int64_t token = tokens == 1 ? all - 1 : i * (all - 1) / (tokens - 1);
+    const AttentionOutput<double> expected = in_float64(slice_inputs(inputs, token, token + 1), by);
+    for (std::int64_t j = 0; j < heads * channels; ++j)
+      largest = std::max(largest, difference(output.out[token * heads * channels + j], expected.out[j]));
+    for (std::int64_t head = 0; head < heads; ++head)
+      largest = std::max(largest, difference(output.lse[token * heads + head], expected.lse[head]));
+  }
+  return largest;
+}
+
+AttentionBenchResult bench_attention(const AttentionBenchSpec& spec, ResidentBudget& budget) {
+  AttentionWorkload workload(spec.workload, budget);
+  const AttentionInputs& inputs = workload.inputs();
+  const std::int64_t threads = std::max<std::int64_t>(1, spec.options.paged.threads);
+  const std::int64_t prefix = spec.backend == AttentionBackend::cascade ? common_prefix_tokens(inputs.metadata) : 0;
+  const auto metadata = metadata_builder(spec.backend, spec.options)->build(prefix, inputs.metadata);
+
+  AttentionBenchResult result;
+  const BackendResult first = metadata->run(inputs);
+  result.checked_tokens = std::min(spec.checked_tokens, inputs.num_tokens());
+  if (spec.backend == AttentionBackend::reference) result.checked_by = AttentionBackend::unified;
+  result.largest_error = sampled_error(inputs, first.output, spec.checked_tokens, result.checked_by);
+  result.allowed_error = allowed_error;
+  if (!result.is_correct()) return result;
+  result.peak_bytes = total_bytes(first.memory.biases) + total_bytes(first.memory.scratch);
+
+  result.kv_bytes = workload.kv_bytes();
+  const std::int64_t read_bytes = std::max<std::int64_t>(4096, result.kv_bytes);
+  const ResidentCharge charge(budget, read_bytes, "a buffer as large as the K and V of the batch, for the plain read");
+  const StreamingRead read(read_bytes);
+  const auto measure_machine = [&] {
+    if (const auto sgemm = sgemm_rate(threads, 3))
+      if (!result.sgemm || sgemm->flops_per_second > result.sgemm->flops_per_second) result.sgemm = sgemm;
+    result.read_bytes_per_second = std::max(result.read_bytes_per_second, read.bytes_per_second(threads, 3));
+  };
+  measure_machine();
+  std::vector<double> seconds;
+  double total = 0;
+  while (total < spec.min_seconds || seconds.size() < 3) {
+    const auto start = std::chrono::steady_clock::now();
+    metadata->run(inputs);
+    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    total += seconds.back();
+  }
+  measure_machine();
+
+  std::sort(seconds.begin(), seconds.end());
+  result.runs = std::ssize(seconds);
+  result.best_seconds = seconds.front();
+  result.median_seconds = seconds[seconds.size() / 2];
+  result.flops_per_second = workload.flops() / result.best_seconds;
+  result.bytes_per_second = static_cast<double>(result.kv_bytes) / result.best_seconds;
+  return result;
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "attention/backend.h"
+#include "measure/attention_workload.h"
+#include "measure/machine_rates.h"
+
+namespace hybridkv {
+
+/// One backend on one batch.
+struct AttentionBenchSpec {
+  AttentionWorkloadSpec workload;
+  AttentionBackend backend = AttentionBackend::paged;
+  BackendOptions options;          ///< options.paged.threads is the number of threads of the row, >= 1
+  double min_seconds = 0.5;        ///< the backend runs at least so long, and at least three times
+  std::int64_t checked_tokens = 8; ///< query tokens that are compared with the reference first, spread over the batch
+};
+
+/// What was measured. Rates are those of the fastest run.
+struct AttentionBenchResult {
+  std::int64_t checked_tokens = 0;    ///< compared in float64 before the clock started
+  AttentionBackend checked_by = AttentionBackend::reference;  ///< what computed the other side, see `sampled_error`
+  double largest_error = 0;           ///< of their outputs and log-sum-exps, absolute
+  double allowed_error = 0;
+  std::int64_t runs = 0;
+  double best_seconds = 0;
+  double median_seconds = 0;
+  double flops_per_second = 0;        ///< unmasked pairs only
+  std::int64_t kv_bytes = 0;          ///< K and V that the batch sees, shared blocks once
+  double bytes_per_second = 0;        ///< of kv_bytes
+  std::int64_t peak_bytes = 0;        ///< biases and scratch of the backend, as measured; 0 for the reference
+  std::optional<SgemmRate> sgemm;     ///< of this machine, in the same run, on as many threads
+  double read_bytes_per_second = 0;   ///< of this machine: a plain read of kv_bytes, on as many threads
+
+  /// Where false nothing was timed.
+  bool is_correct() const { return largest_error <= allowed_error; }
+  double share_of_read() const { return bytes_per_second / read_bytes_per_second; }
+};
+
+/// Checks the backend with `sampled_error`, the reference by the unified algorithm and every other one by the
+/// reference, then times it between two measurements of what the machine can do, of which the better one counts. Throws
+/// InputError for what the backend does not support, ResourceError where the batch does not fit into the budget.
+AttentionBenchResult bench_attention(const AttentionBenchSpec& spec, ResidentBudget& budget);
+
+/// Compares query tokens of a batch, spread over it, with what the reference, or the unified algorithm, computes for
+/// them in float64; the two share no more than the reading of an element. Returns the largest absolute error.
+/// Pre: `by` is one of the two.
+double sampled_error(const AttentionInputs& inputs, const AttentionOutput<float>& output, std::int64_t tokens,
+                     AttentionBackend by = AttentionBackend::reference);
+
+}  // namespace hybridkv

@@ -1,0 +1,156 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "search/pareto_front.h"
+#include "search/pick.h"
+#include "search/search_space.h"
+#include "simulator/simulation.h"
+#include "simulator/trace.h"
+
+namespace hybridkv {
+
+/// How much of a space was simulated.
+enum class SearchKind {
+  exhaustive,  ///< every combination
+  refined,     ///< every layout with whole-block matches and every checkpoint kept; on the Pareto front of those and on
+               ///< the default every match unit and retention interval
+  pruned,      ///< the same, but of the layouts only every pack in the reference's mode, and those that hold the
+               ///< concurrency of the pick and that no other one of their mode beats in block, bytes and concurrency
+};
+std::string_view to_string(SearchKind kind);
+
+/// How far a search is.
+struct RecommendProgress {
+  std::string_view what;          ///< "plan", "simulate", "other assumptions"
+  std::int64_t done = 0;          ///< simulations
+  std::int64_t total = 0;
+};
+
+/// What is searched for whom.
+struct RecommendSpec {
+  ModelSpec model;
+  EngineSpec engine;        ///< the pack size is searched; block size and mode are the default's
+  LimitsSpec limits;
+  SearchSpace space;        ///< empty lists: default_search_space
+  std::int64_t at_length = 0;                         ///< L of bytes per request and concurrency, tokens, >= 1
+  std::optional<double> min_concurrency;              ///< requests of L tokens that must fit at once; default: one
+  std::optional<std::int64_t> min_kernel_block;       ///< smallest kernel block that is fast enough, tokens
+  PickRule rule;
+  DriverSpec driver;
+  SchedulerSettings scheduler;
+  std::optional<std::int64_t> default_retention;      ///< tokens; the default's, unset keeps every checkpoint
+  std::optional<std::int64_t> default_match_unit;     ///< tokens; the default's, unset is the block
+  /// The workload, from its start every time: it is read once for every batch of simulations.
+  std::function<std::unique_ptr<TraceSource>()> open_trace;
+  std::optional<SearchKind> search;  ///< default: as much as fits `most_work`
+  double most_work = 1.2e8;  ///< simulated work before a search stops being exhaustive; about 1e7 a second and core
+  std::int64_t threads = 0; ///< 0 = as many as the machine has cores
+  std::function<void(const RecommendProgress&)> on_progress;
+};
+
+/// What the workload is, whatever the layout.
+struct WorkloadFacts {
+  std::int64_t requests = 0;         ///< all of them
+  std::int64_t too_long_requests = 0;  ///< of those, refused for max_model_len; the rest counts without them
+  std::int64_t prompt_tokens = 0;
+  std::int64_t longest_prompt_tokens = 0;
+  std::int64_t longest_repeat_tokens = 0;  ///< most that one prompt shares with an earlier one
+  std::int64_t repeated_tokens = 0;  ///< that an earlier prompt began with: what no layout can hit more of
+  bool operator==(const WorkloadFacts&) const = default;
+};
+
+/// One combination with what the workload makes of it.
+struct Candidate {
+  std::size_t layout = 0;                        ///< position in Recommendation::layouts
+  std::optional<std::int64_t> retention_tokens;  ///< unset: every checkpoint is kept
+  std::optional<std::int64_t> match_unit_tokens; ///< unset: the block
+  std::int64_t settings_changed = 0;             ///< of pack, floor, mode, retention and match unit against the default
+  bool in_space = true;                          ///< false: only there as the default
+  bool meets_limits = true;                      ///< concurrency, kernel block, and as many requests served as any
+  bool on_front = false;
+  Objectives objectives;
+  // From the simulator, as `simulate` reports them.
+  std::int64_t prompt_tokens = 0;                ///< of the requests served
+  std::int64_t hit_tokens = 0;
+  std::int64_t uncached_common_tokens = 0;       ///< that attention alone matched
+  std::int64_t requests_with_hit = 0;
+  std::int64_t unserved_requests = 0;            ///< refused or stalled
+  std::int64_t preemptions = 0;
+  std::int64_t evictions = 0;
+  std::int64_t copied_states = 0;
+  std::vector<ModelledRule> modelled;
+  /// Share of the prompt tokens served that hit, 0 .. 1.
+  double hit_rate() const {
+    return prompt_tokens == 0 ? 0 : static_cast<double>(hit_tokens) / static_cast<double>(prompt_tokens);
+  }
+  bool operator==(const Candidate&) const = default;
+};
+
+/// What is assumed other than stated.
+enum class Assumption {
+  memory,       ///< `value` bytes
+  length,       ///< requests of `value` tokens
+  concurrency,  ///< more than `value` requests at once are demanded
+  no_reuse,     ///< no prompt shares anything with another
+};
+std::string_view to_string(Assumption assumption);
+
+/// The pick under another assumption.
+struct WhatIf {
+  Assumption assumption = Assumption::memory;
+  double value = 0;
+  std::optional<std::size_t> pick;  ///< position in candidates; nothing where none meets the limits
+  Objectives objectives;            ///< of that pick under the assumption
+  Objectives stated_pick;           ///< of the stated pick under the assumption
+};
+
+/// The result of a search.
+struct Recommendation {
+  WorkloadFacts workload;
+  std::int64_t at_length = 0;
+  std::int64_t max_model_len = 0;   ///< the longest; requests with a prompt of as many tokens are refused
+  double least_concurrency = 0;     ///< that the pick had to hold: min_concurrency, or nearly the reference's
+  SearchSpace space;                ///< as filled
+  SearchKind search = SearchKind::exhaustive;
+  std::int64_t combinations = 0;    ///< of layouts, match units and retention intervals that can run
+  std::int64_t simulations = 0;     ///< for the candidates; other assumptions took more
+  std::vector<PlannedLayout> layouts;
+  std::int64_t planned_layouts = 0; ///< packs * floors * modes
+  std::int64_t merged_layouts = 0;  ///< the same block as another one
+  std::vector<ImpossibleLayout> impossible;
+  std::vector<Candidate> candidates;              ///< by settings_changed, then in the order of the space
+  std::optional<std::size_t> default_candidate;   ///< N = 1, everything else as the engine has it; nothing where it
+                                                  ///< cannot run
+  std::optional<SpecError> default_refused;       ///< why not
+  /// Whose concurrency the pick may not fall far below: the default, or, where that keeps no states, the same in mode
+  /// align, if it was searched; nothing where neither runs.
+  std::optional<std::size_t> reference_candidate;
+  std::vector<std::size_t> front;                 ///< positions in candidates, ascending in re-prefilled tokens
+  std::size_t pick = 0;
+  std::optional<std::size_t> unpacked_pick;       ///< the pick among N = 1, which engines run without packing; nothing
+                                                  ///< where that is the pick, or none can be picked
+  std::vector<WhatIf> what_ifs;
+
+  const PlannedLayout& layout_of(const Candidate& candidate) const { return layouts[candidate.layout]; }
+  std::int64_t match_unit(const Candidate& candidate) const {
+    return candidate.match_unit_tokens.value_or(block_tokens(layout_of(candidate)));
+  }
+};
+
+/// Plans and simulates the space, and picks from the Pareto front of (re-prefilled tokens, bytes per request,
+/// concurrency). Re-prefilled tokens are the repeated tokens of the workload that did not hit, and those computed again
+/// after preemptions. Deterministic, whatever the number of threads.
+///
+/// Throws InputError where no combination meets the limits (the message says what would) or for an empty workload;
+/// SpecError where none can run or every request is refused for its length, for a pack of more layers than there are,
+/// and for engine.num_blocks, which is no common limit of layouts.
+Recommendation recommend(const RecommendSpec& spec);
+
+}  // namespace hybridkv

@@ -1,0 +1,70 @@
+#include "measure/attention_bench.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "attention/reference.h"
+
+namespace hybridkv::test {
+namespace {
+
+AttentionBenchSpec small(const char* batch, AttentionBackend backend) {
+  AttentionBenchSpec spec;
+  spec.workload.batch = parse_batch_spec(batch);
+  spec.workload.query_heads = 4;
+  spec.workload.kv_heads = 2;
+  spec.workload.head_size_k = spec.workload.head_size_v = 16;
+  spec.workload.block_size_tokens = spec.workload.kernel_block_size_tokens = 16;
+  spec.workload.shared_prefix_tokens = 32;
+  spec.backend = backend;
+  spec.min_seconds = 0;
+  return spec;
+}
+
+TEST_CASE("law: every backend is checked, timed and measured beside the machine") {
+  ResidentBudget budget(std::int64_t{1} << 30);
+  for (const AttentionBackend backend : all_attention_backends) {
+    CAPTURE(to_string(backend));
+    const AttentionBenchResult result = bench_attention(small("q20_3q1s50", backend), budget);
+    CHECK(result.is_correct());
+    CHECK(result.checked_tokens == 8);
+    CHECK(result.checked_by != backend);
+    CHECK(result.runs >= 3);
+    CHECK(result.best_seconds > 0);
+    CHECK(result.median_seconds >= result.best_seconds);
+    CHECK(result.flops_per_second > 0);
+    CHECK(result.bytes_per_second == doctest::Approx(static_cast<double>(result.kv_bytes) / result.best_seconds));
+    CHECK(result.read_bytes_per_second > 0);
+    CHECK((result.peak_bytes > 0) == (backend != AttentionBackend::reference));
+    CHECK(budget.charged_bytes() == 0);
+  }
+}
+
+TEST_CASE("fault: a wrong output is found before anything is timed") {
+  ResidentBudget budget(std::int64_t{1} << 30);
+  const AttentionWorkload workload(small("q20", AttentionBackend::paged).workload, budget);
+  const AttentionInputs& inputs = workload.inputs();
+  AttentionOutput<float> output = paged_attention(inputs).output;
+  CHECK(sampled_error(inputs, output, 8) <= 1e-5);
+  output.out.back() += 0.01f;
+  CHECK(sampled_error(inputs, output, 8) == doctest::Approx(0.01).epsilon(1e-3));
+  // The reference has another one to be checked by, which finds what is wrong with it.
+  const AttentionOutput<double> exact = reference_attention(inputs);
+  output = {{exact.out.begin(), exact.out.end()}, {exact.lse.begin(), exact.lse.end()}};
+  CHECK(sampled_error(inputs, output, 8, AttentionBackend::unified) <= 1e-6);
+  output.out.front() += 0.01f;
+  CHECK(sampled_error(inputs, output, 8, AttentionBackend::unified) == doctest::Approx(0.01).epsilon(1e-3));
+  output = paged_attention(inputs).output;
+  output.lse.front() = std::nanf("");
+  CHECK(std::isinf(sampled_error(inputs, output, 8)));
+}
+
+TEST_CASE("law: the rates of the machine") {
+  const StreamingRead read(1 << 20);
+  CHECK(read.bytes_per_second(1, 2) > 0);
+  CHECK(read.bytes_per_second(3, 2) > 0);
+}
+
+}  // namespace
+}  // namespace hybridkv::test

@@ -1,0 +1,70 @@
+#include "measure/attention_workload.h"
+
+#include <doctest/doctest.h>
+
+#include "base/error.h"
+
+namespace hybridkv::test {
+namespace {
+
+AttentionWorkloadSpec small(const char* batch) {
+  AttentionWorkloadSpec spec;
+  spec.batch = parse_batch_spec(batch);
+  spec.query_heads = 4;
+  spec.kv_heads = 2;
+  spec.head_size_k = spec.head_size_v = 8;
+  spec.block_size_tokens = spec.kernel_block_size_tokens = 16;
+  return spec;
+}
+
+TEST_CASE("golden: bytes and operations of small batches, by hand") {
+  ResidentBudget budget(std::int64_t{1} << 30);
+  // Two decodes at 40 tokens: 80 slots of 2 * 16 channels of 2 bytes; 80 pairs of 4 heads, 2 * 16 operations each.
+  const AttentionWorkload decodes(small("2q1s40"), budget);
+  CHECK(decodes.kv_bytes() == 80 * 64);
+  CHECK(decodes.flops() == 80 * 4 * 32);
+  // A prefill of 5 tokens: 15 pairs.
+  const AttentionWorkload prefill(small("q5"), budget);
+  CHECK(prefill.kv_bytes() == 5 * 64);
+  CHECK(prefill.flops() == 15 * 4 * 32);
+  // 35 common tokens are 2 whole blocks, which count once; the operations stay.
+  AttentionWorkloadSpec spec = small("2q1s40");
+  spec.shared_prefix_tokens = 35;
+  const AttentionWorkload shared(spec, budget);
+  CHECK(shared.kv_bytes() == (32 + 2 * 8) * 64);
+  CHECK(shared.flops() == decodes.flops());
+  // A window of 10 tokens sees slots 30 to 39 of each.
+  spec = small("2q1s40");
+  spec.mask = {MaskKind::sliding_window, 10};
+  const AttentionWorkload windowed(spec, budget);
+  CHECK(windowed.flops() == 20 * 4 * 32);
+  CHECK(windowed.kv_bytes() == 20 * 64);
+}
+
+TEST_CASE("law: the budget gets back what a batch was charged, and refuses before it allocates") {
+  ResidentBudget budget(1 << 20);
+  {
+    const AttentionWorkload workload(small("2q1s40"), budget);
+    CHECK(budget.charged_bytes() > 0);
+  }
+  CHECK(budget.charged_bytes() == 0);
+  CHECK_THROWS_AS(AttentionWorkload(small("1000q1s100k"), budget), ResourceError);
+  CHECK(budget.charged_bytes() == 0);
+}
+
+TEST_CASE("edge: sizes that contradict each other") {
+  ResidentBudget budget(1 << 20);
+  AttentionWorkloadSpec spec = small("q1");
+  spec.query_heads = 3;
+  CHECK_THROWS_WITH_AS(AttentionWorkload(spec, budget), "3 query heads do not share 2 KV heads evenly", InputError);
+  spec = small("q1");
+  spec.kernel_block_size_tokens = 5;
+  CHECK_THROWS_AS(AttentionWorkload(spec, budget), SpecError);
+  spec = small("q1");
+  spec.form = BackendForm::mla;
+  CHECK_THROWS_WITH_AS(AttentionWorkload(spec, budget),
+                       "form mla keeps one latent per token, which is one KV head, not 2", InputError);
+}
+
+}  // namespace
+}  // namespace hybridkv::test

@@ -11,6 +11,7 @@
 #include "base/convert.h"
 #include "base/random.h"
 #include "measure/machine_rates.h"
+#include "planner/primary_attention.h"
 
 namespace hybridkv {
 
@@ -96,30 +97,26 @@ std::pair<std::int64_t, std::int64_t> seen_of(const CommonAttentionMetadata& met
 }  // namespace
 
 AttentionWorkloadSpec workload_of(const CachePlan& plan, AttentionWorkloadSpec spec) {
-  for (const SpecPlan& layer : plan.specs) {
-    const auto& attention = layer.attention;
-    if (!attention || layer.draft || layer.auxiliary) continue;
-    if (attention->kind != AttentionKind::full && attention->kind != AttentionKind::mla) continue;
-    if (attention->format)
-      throw SpecError("engine.kv_dtype",
-                      "backends compute on element types; take fp32, fp16, bf16 or fp8 to time them");
-    if (attention->query_heads < 1)
-      throw SpecError("model.layers", "the model does not say how many query heads it has; give --query-heads");
-    spec.query_heads = attention->query_heads;
-    spec.kv_heads = attention->kv_heads;
-    spec.head_size_k = attention->head_size_k;
-    spec.head_size_v = attention->head_size_v;
-    spec.form = attention->form;
-    spec.order = attention->order;
-    spec.dtype = attention->dtype;
-    spec.block_size_tokens = layer.block_size_tokens;
-    spec.kernel_block_size_tokens = layer.kernel_block_size_tokens;
-    spec.pack_size = layer.layers_per_page;
-    for (const GroupPlan& group : plan.groups)
-      if (group.spec == layer.id) spec.page_bytes = plan.page_bytes(group);
-    return spec;
-  }
-  throw SpecError("model.layers", "the model has no layer of full attention to time");
+  const SpecPlan* layer = primary_attention(plan);
+  if (layer == nullptr || layer->role() != SpecRole::attention)
+    throw SpecError("model.layers", "the model has no layer of full attention to time");
+  const auto& attention = layer->attention;
+  if (attention->format)
+    throw SpecError("engine.kv_dtype", "backends compute on element types; take fp32, fp16, bf16 or fp8 to time them");
+  if (attention->query_heads < 1)
+    throw SpecError("model.layers", "the model does not say how many query heads it has; give --query-heads");
+  spec.query_heads = attention->query_heads;
+  spec.kv_heads = attention->kv_heads;
+  spec.head_size_k = attention->head_size_k;
+  spec.head_size_v = attention->head_size_v;
+  spec.form = attention->form;
+  spec.order = attention->order;
+  spec.dtype = attention->dtype;
+  spec.block_size_tokens = layer->block_size_tokens;
+  spec.kernel_block_size_tokens = layer->kernel_block_size_tokens;
+  spec.pack_size = layer->layers_per_page;
+  spec.page_bytes = plan.page_bytes(primary_group(plan));
+  return spec;
 }
 
 AttentionWorkload::AttentionWorkload(const AttentionWorkloadSpec& spec, ResidentBudget& budget)

@@ -1,8 +1,33 @@
 #include "planner/arrangement.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "base/checked.h"
 
 namespace hybridkv {
+
+SpecRole SpecPlan::role() const {
+  if (draft) return SpecRole::draft;
+  if (auxiliary) return SpecRole::auxiliary;
+  if (state) return SpecRole::state;
+  return attention->window_tokens > 0 ? SpecRole::window : SpecRole::attention;
+}
+
+std::int64_t SpecPlan::live_tokens(std::int64_t tokens) const {
+  return attention->window_tokens > 0 ? std::min(attention->window_tokens, tokens) : tokens;
+}
+
+std::string spec_label(const SpecPlan& spec) { return fmt::format("spec {} ({})", spec.id, spec.kind); }
+
+std::int64_t Arrangement::entry_page_bytes(const GroupPlan& group) const {
+  return Checked(page_bytes(group)) * group.ids_per_entry;
+}
+
+std::int64_t Arrangement::entry_bytes(const GroupPlan& group) const {
+  return Checked(static_cast<std::int64_t>(group.pages.size()) + group.padding_slots) * entry_page_bytes(group);
+}
 
 std::int64_t Arrangement::page_bytes() const {
   expects(is_uniform(), "pages of one size need one arena");
@@ -21,6 +46,18 @@ std::int64_t Arrangement::usable_blocks() const {
 
 std::int64_t Arrangement::grain_tokens(const SpecPlan& spec) const {
   return spec.state && cache_mode == CacheMode::none ? 0 : spec.block_size_tokens;
+}
+
+std::int64_t Arrangement::extra_ids_per_request() const {
+  Checked ids = 0;
+  for (const ExtraPlan& extra : extras) ids += extra.blocks_per_request;
+  return ids;
+}
+
+std::int64_t Arrangement::extra_bytes_per_id() const {
+  Checked bytes = 0;
+  for (const ExtraPlan& extra : extras) bytes += extra.bytes_per_block;
+  return bytes;
 }
 
 std::int64_t Arrangement::pool_bytes() const {

@@ -31,6 +31,15 @@ struct AttentionGeometry {
   bool operator==(const AttentionGeometry&) const = default;
 };
 
+/// What the layers of a spec are to their model.
+enum class SpecRole {
+  attention,  ///< of the model, over every token
+  window,     ///< of the model, over the last tokens or those of a chunk
+  state,      ///< of its recurrent layers
+  draft,      ///< the layers of a draft model
+  auxiliary,  ///< a layer beside the model's own, of hidden states or recurrent: a group of its own
+};
+
 /// Layers that cache the same thing in the same way.
 /// Invariant: exactly one of `attention` and `state` is set.
 struct SpecPlan {
@@ -49,10 +58,16 @@ struct SpecPlan {
   std::optional<AttentionGeometry> attention;
   std::optional<StateSpec> state;
   bool operator==(const SpecPlan&) const = default;
+
+  SpecRole role() const;
+  /// Attention N layers a page, whose blocks and pages are sized together; hidden states follow the page that comes out.
+  bool is_packed() const { return attention && !auxiliary; }
+  /// Tokens of a request of `tokens` whose K and V are still of use to a layer. Pre: attention.
+  std::int64_t live_tokens(std::int64_t tokens) const;
 };
 
 /// How derivations call a spec: "spec 0 (gdn)".
-inline std::string spec_label(const SpecPlan& spec) { return "spec " + std::to_string(spec.id) + " (" + spec.kind + ")"; }
+std::string spec_label(const SpecPlan& spec);
 
 using ArenaId = StrongId<struct ArenaTag>;  ///< position in Arrangement::arenas
 using LaneId = StrongId<struct LaneTag>;    ///< position in Arrangement::lanes
@@ -65,7 +80,7 @@ struct GroupPlan {
   std::int64_t padding_slots = 0;                 ///< lanes of the arena that this group leaves empty
   ArenaId arena;
   LaneId first_lane;                              ///< lane of page 0; page j lies in the j-th lane from there
-  std::int64_t ids_per_entry = 1;                 ///< ids of one table entry: several where a state lies in small pages
+  std::int64_t ids_per_entry = 1;                 ///< ids of a table entry: several where a state lies in small pages
   bool operator==(const GroupPlan&) const = default;
 
   /// All layers of the group in pool order.
@@ -120,8 +135,8 @@ struct ExtraPlan {
   bool operator==(const ExtraPlan&) const = default;
 };
 
-/// All that a strategy decides: who shares tables, ids and bytes. What a workload does with it (capacity, prefixes, waste)
-/// is derived from it alone.
+/// All that a strategy decides: who shares tables, ids and bytes. What a workload does with it (capacity, prefixes,
+/// waste) is derived from it alone.
 struct Arrangement {
   Strategy strategy = Strategy::packed_attention;
   std::int64_t attention_pack_size = 1;     ///< N
@@ -144,6 +159,10 @@ struct Arrangement {
   }
   /// Bytes of a piece of the lanes that a group's ids own.
   std::int64_t page_bytes(const GroupPlan& group) const { return lanes[group.first_lane.index()].bytes; }
+  /// What a page of one table entry of a group has room for: that of all its ids.
+  std::int64_t entry_page_bytes(const GroupPlan& group) const;
+  /// Bytes of one table entry of a group, in the lanes that it leaves empty too.
+  std::int64_t entry_bytes(const GroupPlan& group) const;
   /// All groups take the same ids, and every lane is a pool of pages of one size.
   bool is_uniform() const { return arenas.size() == 1 && lanes.size() == pools.size(); }
   /// P, the piece of every lane. Pre: is_uniform.
@@ -152,9 +171,13 @@ struct Arrangement {
   std::int64_t num_blocks() const;
   /// The same without the null block. Pre: is_uniform.
   std::int64_t usable_blocks() const;
-  /// The multiples of tokens at which a request can go on from what groups of this spec keep: those of a block. 0: at none,
-  /// as states of mode none are kept for no prefix.
+  /// The multiples of tokens at which a request can go on from what groups of this spec keep: those of a block. 0: at
+  /// none, as states of mode none are kept for no prefix.
   std::int64_t grain_tokens(const SpecPlan& spec) const;
+  /// Ids of arena 0 that every request takes beside its groups'.
+  std::int64_t extra_ids_per_request() const;
+  /// Bytes beside the pages of each id of arena 0.
+  std::int64_t extra_bytes_per_id() const;
   /// Bytes of all pools.
   std::int64_t pool_bytes() const;
   /// The same with what lies beside the pages.

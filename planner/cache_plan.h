@@ -125,6 +125,9 @@ struct CachePlan : Arrangement {
   Derivation derivation;
   std::vector<Warning> warnings;
   bool operator==(const CachePlan&) const = default;
+
+  /// What the pools, the extras and the unallocated rest take together.
+  std::int64_t memory_bytes() const { return Checked(allocated_bytes()) + waste.unallocated_bytes; }
 };
 
 /// Plans of one model and parallel split for several pack sizes.

@@ -19,16 +19,14 @@ std::int64_t ideal_request_bytes(const Arrangement& arrangement, std::int64_t to
     if (spec.state) {
       bytes += Checked(layers) * spec.state->bytes;
     } else {
-      const bool windowed = spec.attention->window_tokens > 0;
-      const std::int64_t live = windowed ? std::min(spec.attention->window_tokens, tokens) : tokens;
-      bytes += Checked(layers) * live * spec.bytes_per_token;
+      bytes += Checked(layers) * spec.live_tokens(tokens) * spec.bytes_per_token;
     }
   }
   return bytes;
 }
 
-/// num_blocks // groups * smallest block: what engines up to 0.20 print. Of several arenas the one that gives fewest tokens,
-/// those of states alone not counted where there are others.
+/// num_blocks // groups * smallest block: what engines up to 0.20 print. Of several arenas the one that gives fewest
+/// tokens, those of states alone not counted where there are others.
 std::int64_t tokens_by_floor(const Arrangement& arrangement, std::int64_t max_model_len) {
   std::optional<std::int64_t> fewest;
   for (const bool states : {false, true}) {
@@ -53,11 +51,11 @@ std::int64_t tokens_by_floor(const Arrangement& arrangement, std::int64_t max_mo
 }
 
 /// How many such requests the ids hold, the scarcest arena deciding.
-double concurrency(const Arrangement& arrangement, const Demand& demand, std::int64_t (*ids)(const ArenaPlan&)) {
+double concurrency(const Demand& ids, const Demand& demand) {
   double most = std::numeric_limits<double>::infinity();
   for (std::size_t arena = 0; arena < demand.ids.size(); ++arena)
     if (demand.ids[arena] > 0)
-      most = std::min(most, static_cast<double>(ids(arrangement.arenas[arena])) / static_cast<double>(demand.ids[arena]));
+      most = std::min(most, static_cast<double>(ids.ids[arena]) / static_cast<double>(demand.ids[arena]));
   return most;
 }
 
@@ -80,9 +78,8 @@ CapacityPlan capacity_at(const Arrangement& arrangement, std::int64_t max_model_
   capacity.bytes_per_request = bytes_of(arrangement, demand);
   capacity.ideal_bytes_per_request = ideal_request_bytes(arrangement, max_model_len);
   capacity.fits = fits_as_engines_check(arrangement, demand);
-  capacity.max_concurrency = concurrency(arrangement, demand, [](const ArenaPlan& arena) { return arena.num_ids; });
-  capacity.usable_concurrency =
-      concurrency(arrangement, demand, [](const ArenaPlan& arena) { return arena.usable_ids(); });
+  capacity.max_concurrency = concurrency(all_ids(arrangement), demand);
+  capacity.usable_concurrency = concurrency(usable_ids(arrangement), demand);
   capacity.kv_cache_tokens_by_concurrency = tokens_by_concurrency(capacity.max_concurrency, max_model_len);
   capacity.kv_cache_tokens_by_floor = tokens_by_floor(arrangement, max_model_len);
   capacity.kv_cache_tokens =
@@ -127,7 +124,7 @@ std::int64_t longest_request(const Arrangement& arrangement, double requests) {
 }
 
 std::int64_t running_by_states(const Arrangement& arrangement) {
-  Demand demand{std::vector<std::int64_t>(arrangement.arenas.size(), 0)};
+  Demand demand = no_demand(arrangement);
   for (const GroupPlan& group : arrangement.groups)
     if (arrangement.spec_of(group).state) demand.ids[group.arena.index()] += group_ids(arrangement, group, 1);
   return demand.total() == 0 ? 0 : running_requests(arrangement, demand);

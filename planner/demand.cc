@@ -26,6 +26,15 @@ bool suffice(const Arrangement& arrangement, const Demand& demand, std::int64_t 
   return true;
 }
 
+Demand of_arenas(const Arrangement& arrangement, std::int64_t (*ids)(const ArenaPlan&)) {
+  Demand demand = no_demand(arrangement);
+  for (std::size_t arena = 0; arena < demand.ids.size(); ++arena) demand.ids[arena] = ids(arrangement.arenas[arena]);
+  return demand;
+}
+
+std::int64_t all_of(const ArenaPlan& arena) { return arena.num_ids; }
+std::int64_t usable_of(const ArenaPlan& arena) { return arena.usable_ids(); }
+
 }  // namespace
 
 std::int64_t Demand::total() const {
@@ -33,6 +42,14 @@ std::int64_t Demand::total() const {
   for (const std::int64_t of_arena : ids) sum += of_arena;
   return sum;
 }
+
+Demand no_demand(const Arrangement& arrangement) {
+  return {std::vector<std::int64_t>(arrangement.arenas.size(), 0)};
+}
+
+Demand all_ids(const Arrangement& arrangement) { return of_arenas(arrangement, all_of); }
+
+Demand usable_ids(const Arrangement& arrangement) { return of_arenas(arrangement, usable_of); }
 
 std::int64_t group_entries(const Arrangement& arrangement, const SpecPlan& spec, std::int64_t tokens) {
   if (spec.state) return recurrent_entries(arrangement, spec, tokens);
@@ -58,8 +75,12 @@ std::int64_t group_ids(const Arrangement& arrangement, const GroupPlan& group, s
 }
 
 Demand request_demand(const Arrangement& arrangement, std::int64_t tokens) {
-  Demand demand{std::vector<std::int64_t>(arrangement.arenas.size(), 0)};
-  add_request(arrangement, tokens, demand);
+  return load_demand(arrangement, {&tokens, 1});
+}
+
+Demand load_demand(const Arrangement& arrangement, std::span<const std::int64_t> tokens) {
+  Demand demand = no_demand(arrangement);
+  for (const std::int64_t of_request : tokens) add_request(arrangement, of_request, demand);
   return demand;
 }
 
@@ -73,15 +94,15 @@ void add_request(const Arrangement& arrangement, std::int64_t tokens, Demand& de
     std::int64_t& all = demand.ids[group.arena.index()];
     all = Checked(all) + ids;
   }
-  for (const ExtraPlan& extra : arrangement.extras) demand.ids[0] = Checked(demand.ids[0]) + extra.blocks_per_request;
+  demand.ids[0] = Checked(demand.ids[0]) + arrangement.extra_ids_per_request();
 }
 
 bool fits(const Arrangement& arrangement, const Demand& demand) {
-  return suffice(arrangement, demand, [](const ArenaPlan& arena) { return arena.usable_ids(); });
+  return suffice(arrangement, demand, usable_of);
 }
 
 bool fits_as_engines_check(const Arrangement& arrangement, const Demand& demand) {
-  return suffice(arrangement, demand, [](const ArenaPlan& arena) { return arena.num_ids; });
+  return suffice(arrangement, demand, all_of);
 }
 
 std::int64_t bytes_of(const Arrangement& arrangement, const Demand& demand) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,15 @@ struct Demand {
   bool operator==(const Demand&) const = default;
 };
 
+/// No id of any arena.
+Demand no_demand(const Arrangement& arrangement);
+
+/// Every id of every arena, the null ids among them.
+Demand all_ids(const Arrangement& arrangement);
+
+/// Those that somebody can get.
+Demand usable_ids(const Arrangement& arrangement);
+
 /// Table entries that one request of `tokens` tokens has in a group of this spec.
 ///
 /// Full attention, mla and hidden states: ceil(L/B). Recurrent: none 1+s, align 2+s, all ceil(L/B)+s. Sliding window:
@@ -28,6 +38,9 @@ std::int64_t group_ids(const Arrangement& arrangement, const GroupPlan& group, s
 
 /// Ids of one request over all groups, with the extras of a request in arena 0.
 Demand request_demand(const Arrangement& arrangement, std::int64_t tokens);
+
+/// The same of requests that run together, `tokens` of each.
+Demand load_demand(const Arrangement& arrangement, std::span<const std::int64_t> tokens);
 
 /// Adds what one more request needs.
 void add_request(const Arrangement& arrangement, std::int64_t tokens, Demand& demand);

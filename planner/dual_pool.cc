@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "planner/demand.h"
 #include "planner/extras.h"
+#include "planner/grouping.h"
 #include "planner/page_sizes.h"
 #include "planner/strategies.h"
 
@@ -16,8 +17,6 @@ namespace {
 
 constexpr const char* dual_source = "dual pool, modelled; ratio: SGLang --mamba-full-memory-ratio";
 constexpr double default_ratio = 0.9;
-
-std::int64_t pages_of(const SpecPlan& spec) { return spec.num_pages; }
 
 /// A page is a whole number of the elements of its state, so that every slot begins on one, and of the user's alignment.
 std::int64_t unit_of(const SpecPlan& spec, const EngineSpec& engine) {
@@ -31,24 +30,16 @@ std::int64_t page_of(const SpecPlan& spec, const EngineSpec& engine) {
   return round_up(spec.unpadded_page_bytes, unit_of(spec, engine));
 }
 
-GroupPlan whole_group(const SpecPlan& spec, ArenaId arena, LaneId first_lane) {
-  GroupPlan group{.spec = spec.id, .arena = arena, .first_lane = first_lane};
-  const auto layers = static_cast<std::int64_t>(spec.layers.size());
-  for (std::int64_t first = 0; first < layers; first += spec.layers_per_page)
-    group.pages.emplace_back(spec.layers.begin() + first,
-                             spec.layers.begin() + std::min(layers, first + spec.layers_per_page));
-  return group;
-}
-
 /// One arena and one group a spec, lanes without ids yet.
 void add_spec(Arrangement& arrangement, const SpecPlan& spec, bool only_one, const EngineSpec& engine) {
   const ArenaId arena{static_cast<std::int64_t>(arrangement.arenas.size())};
   const LaneId first_lane{static_cast<std::int64_t>(arrangement.lanes.size())};
   const std::int64_t page = page_of(spec, engine);
   const std::string name = spec.state ? "states" : "tokens";
-  arrangement.arenas.push_back({only_one ? name : name + " of " + spec_label(spec), 0, Checked(pages_of(spec)) * page});
-  arrangement.groups.push_back(whole_group(spec, arena, first_lane));
-  for (std::int64_t lane = 0; lane < pages_of(spec); ++lane) arrangement.lanes.push_back({arena, {}, 0, page, page});
+  arrangement.arenas.push_back({only_one ? name : name + " of " + spec_label(spec), 0, Checked(spec.num_pages) * page});
+  arrangement.groups.push_back(
+      {.spec = spec.id, .pages = every_nth_page(spec, 0, 1), .arena = arena, .first_lane = first_lane});
+  for (std::int64_t lane = 0; lane < spec.num_pages; ++lane) arrangement.lanes.push_back({arena, {}, 0, page, page});
 }
 
 std::int64_t state_memory(const Arrangement& arrangement, const EngineSpec& engine) {
@@ -196,8 +187,8 @@ void arrange_dual_pool(Arrangement& arrangement, std::vector<SpecPlan> specs, co
     for (const SpecPlan& spec : arrangement.specs)
       if (of_kind(spec)) add_spec(arrangement, spec, only_one, engine);
   }
-  for (const ExtraPlan& extra : arrangement.extras)
-    arrangement.arenas.front().bytes_per_id = Checked(arrangement.arenas.front().bytes_per_id) + extra.bytes_per_block;
+  ArenaPlan& first = arrangement.arenas.front();
+  first.bytes_per_id = Checked(first.bytes_per_id) + arrangement.extra_bytes_per_id();
   for (SpecPlan& spec : arrangement.specs) {
     const std::int64_t page = page_of(spec, engine);
     spec.padding_percent = 100.0 * static_cast<double>(page - spec.unpadded_page_bytes) /

@@ -13,7 +13,7 @@ std::vector<ExtraPlan> make_extras(std::span<const SpecPlan> specs, const ModelS
     Checked bytes = 0;
     SumRule sum;
     for (const SpecPlan& spec : specs) {
-      if (!spec.attention || spec.draft || spec.auxiliary || spec.attention->window_tokens > 0) continue;
+      if (spec.role() != SpecRole::attention) continue;
       const Term layers{fmt::format("layers {}", spec.id), static_cast<std::int64_t>(spec.layers.size()), ""};
       const Term block{fmt::format("block {}", spec.id), spec.block_size_tokens, "tokens"};
       bytes += Checked(std::get<std::int64_t>(layers.value)) * model.indexer_bytes_per_token * spec.block_size_tokens;

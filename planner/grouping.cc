@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "planner/page_sizes.h"
 
 namespace hybridkv {
 
@@ -31,19 +32,25 @@ std::int64_t pages_per_group(std::span<const SpecPlan> specs, const DerivationLo
   return pages;
 }
 
+std::vector<std::vector<std::int64_t>> every_nth_page(const SpecPlan& spec, std::int64_t first, std::int64_t n) {
+  const auto layers = static_cast<std::int64_t>(spec.layers.size());
+  std::vector<std::vector<std::int64_t>> pages;
+  for (std::int64_t page = first; page < spec.num_pages; page += n) {
+    const std::int64_t begin = page * spec.layers_per_page;
+    pages.emplace_back(spec.layers.begin() + begin,
+                       spec.layers.begin() + std::min(begin + spec.layers_per_page, layers));
+  }
+  return pages;
+}
+
 std::vector<GroupPlan> make_groups(std::span<const SpecPlan> specs, std::int64_t pages_per_group,
                                    std::int64_t page_bytes, const DerivationLog& log) {
   std::vector<GroupPlan> groups;
   for (const SpecPlan& spec : specs) {
     const std::int64_t num_groups = ceil_div(spec.num_pages, pages_per_group);
+    const std::int64_t ids = ids_per_entry(spec, page_bytes);
     for (std::int64_t group = 0; group < num_groups; ++group) {
-      GroupPlan plan{.spec = spec.id, .ids_per_entry = ceil_div(spec.unpadded_page_bytes, page_bytes)};
-      for (std::int64_t page = group; page < spec.num_pages; page += num_groups) {
-        const std::int64_t first = page * spec.layers_per_page;
-        const std::int64_t last =
-            std::min(first + spec.layers_per_page, static_cast<std::int64_t>(spec.layers.size()));
-        plan.pages.emplace_back(spec.layers.begin() + first, spec.layers.begin() + last);
-      }
+      GroupPlan plan{.spec = spec.id, .pages = every_nth_page(spec, group, num_groups), .ids_per_entry = ids};
       plan.padding_slots = pages_per_group - static_cast<std::int64_t>(plan.pages.size());
       groups.push_back(std::move(plan));
     }
@@ -53,9 +60,9 @@ std::vector<GroupPlan> make_groups(std::span<const SpecPlan> specs, std::int64_t
                       {{"pages", spec.num_pages, ""}, {"g", pages_per_group, ""}},
                       "vLLM get_kv_cache_groups"};
     });
-    if (spec.unpadded_page_bytes > page_bytes)
+    if (ids > 1)
       log.add([&] {
-        return Decision{{"ids of an entry of " + spec_label(spec), ceil_div(spec.unpadded_page_bytes, page_bytes), "ids"},
+        return Decision{{"ids of an entry of " + spec_label(spec), ids, "ids"},
                         "ids = ceil(unpadded / P): a state lies in several pages",
                         {{"unpadded", spec.unpadded_page_bytes, "bytes"}, {"P", page_bytes, "bytes"}},
                         "small pages, modelled"};

@@ -13,8 +13,11 @@ namespace hybridkv {
 /// the fewest, else the fewest; auxiliary specs do not count. Source: vLLM get_kv_cache_groups.
 std::int64_t pages_per_group(std::span<const SpecPlan> specs, const DerivationLog& log);
 
-/// The groups of all specs in their order, in arena 0: each spec makes ceil(pages / g), group i takes pages i, i + groups, …
-/// What is larger than a page of `page_bytes` takes several ids of each entry.
+/// The layers of pages first, first + n, first + 2n, … of a spec.
+std::vector<std::vector<std::int64_t>> every_nth_page(const SpecPlan& spec, std::int64_t first, std::int64_t n);
+
+/// The groups of all specs in their order, in arena 0: each spec makes ceil(pages / g), group i takes pages i,
+/// i + groups, … What is larger than a page of `page_bytes` takes several ids of each entry.
 std::vector<GroupPlan> make_groups(std::span<const SpecPlan> specs, std::int64_t pages_per_group,
                                    std::int64_t page_bytes, const DerivationLog& log);
 

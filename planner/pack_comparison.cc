@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/number_text.h"
+#include "planner/primary_attention.h"
 
 namespace hybridkv {
 
@@ -39,13 +40,8 @@ std::string costs_text(const CachePlan& plan) {
 std::vector<const SpecPlan*> packed_specs(const CachePlan& plan) {
   std::vector<const SpecPlan*> packed;
   for (const SpecPlan& spec : plan.specs)
-    if (spec.attention && !spec.draft && !spec.auxiliary) packed.push_back(&spec);
+    if (spec.role() == SpecRole::attention || spec.role() == SpecRole::window) packed.push_back(&spec);
   return packed;
-}
-
-std::int64_t block_tokens(const CachePlan& plan) {
-  const std::vector<const SpecPlan*> packed = packed_specs(plan);
-  return (packed.empty() ? plan.specs.front() : *packed.front()).block_size_tokens;
 }
 
 /// "5 divides the 15 attention layers", of several kinds "2 divides the 10 full_attention and the 2 sliding_window
@@ -66,7 +62,7 @@ std::string divides_text(const CachePlan& plan) {
 /// What a user wants small.
 auto costs(const CachePlan& plan) {
   const CapacityPlan& capacity = at_longest(plan);
-  return std::tuple(block_tokens(plan), capacity.bytes_per_request, -capacity.usable_concurrency);
+  return std::tuple(primary_block_tokens(plan), capacity.bytes_per_request, -capacity.usable_concurrency);
 }
 
 bool beats(const CachePlan& a, const CachePlan& b) {
@@ -81,8 +77,8 @@ std::string beaten_text(const CachePlan& better, const CachePlan& worse) {
   return fmt::format(
       "N = {} beats N = {} in every respect: block {} against {} tokens, {} against {} per request of {} "
       "tokens, {} against {} requests at once",
-      better.attention_pack_size, worse.attention_pack_size, human_count(block_tokens(better)),
-      human_count(block_tokens(worse)), human_bytes(b.bytes_per_request), human_bytes(w.bytes_per_request),
+      better.attention_pack_size, worse.attention_pack_size, human_count(primary_block_tokens(better)),
+      human_count(primary_block_tokens(worse)), human_bytes(b.bytes_per_request), human_bytes(w.bytes_per_request),
       human_count(b.max_model_len), human_real(b.usable_concurrency), human_real(w.usable_concurrency));
 }
 
@@ -109,7 +105,7 @@ PackComparison compare_packs(std::span<const CachePlan> plans) {
   PackComparison comparison;
   for (std::size_t i = 1; i < plans.size(); ++i) {
     const auto key = [](const CachePlan& plan) {
-      return std::tuple(at_longest(plan).bytes_per_request, block_tokens(plan));
+      return std::tuple(at_longest(plan).bytes_per_request, primary_block_tokens(plan));
     };
     if (key(plans[i]) < key(plans[comparison.best])) comparison.best = i;
   }

@@ -25,8 +25,7 @@ std::optional<std::int64_t> model_scan_chunk(const ModelSpec& model) {
   return common;
 }
 
-/// Attention whose pages and blocks are sized together; hidden states follow the page that comes out.
-bool takes_part(const SpecPlan& spec) { return spec.attention && !spec.auxiliary; }
+bool keeps_hidden_states(const SpecPlan& spec) { return spec.attention && spec.auxiliary; }
 
 BlockSizeInputs block_inputs(std::span<const SpecPlan> specs, const ModelSpec& model, const EngineSpec& engine) {
   BlockSizeInputs inputs;
@@ -50,7 +49,7 @@ std::string of_spec(const SpecPlan& spec) { return "of " + spec_label(spec); }
 /// B for attention, the checkpoint grid for states that are kept for prefixes; a state of mode none is the whole request.
 void set_blocks(SizedPages& sized, const BlockSizes& blocks, const EngineSpec& engine, std::int64_t longest) {
   for (SpecPlan& spec : sized.specs) {
-    if (spec.attention && spec.auxiliary) continue;
+    if (keeps_hidden_states(spec)) continue;
     const bool whole_sequence = spec.state && engine.cache_mode == CacheMode::none;
     spec.block_size_tokens = whole_sequence ? longest : spec.state ? blocks.state : blocks.attention;
     if (spec.attention)
@@ -61,7 +60,7 @@ void set_blocks(SizedPages& sized, const BlockSizes& blocks, const EngineSpec& e
 /// Attention whose page divides the largest one takes so many more tokens a block.
 void grow_blocks(SizedPages& sized, std::int64_t block, std::int64_t largest_page, const DerivationLog& log) {
   for (SpecPlan& spec : sized.specs) {
-    if (!takes_part(spec) || largest_page % spec.unpadded_page_bytes != 0) continue;
+    if (!spec.is_packed() || largest_page % spec.unpadded_page_bytes != 0) continue;
     const std::int64_t ratio = largest_page / spec.unpadded_page_bytes;
     if (ratio == 1) continue;
     log.add([&] {
@@ -83,10 +82,10 @@ void set_kernel_blocks(SizedPages& sized, std::int64_t block, const EngineSpec& 
   for (SpecPlan& spec : sized.specs) {
     if (spec.state) {
       spec.kernel_block_size_tokens = spec.block_size_tokens;
-    } else if (takes_part(spec) && spec.block_size_tokens == block) {
+    } else if (spec.is_packed() && spec.block_size_tokens == block) {
       if (!of_block) of_block = kernel_block_size(block, engine, log);
       spec.kernel_block_size_tokens = *of_block;
-    } else if (takes_part(spec)) {
+    } else if (spec.is_packed()) {
       Derivation grown;
       spec.kernel_block_size_tokens = kernel_block_size(spec.block_size_tokens, engine, grown);
       grown.front().result.symbol = "kernel block " + of_spec(spec);
@@ -118,7 +117,7 @@ void derive_plain_blocks(const SizedPages& sized, const BlockSizes& blocks, cons
                          const DerivationLog& log) {
   for (const SpecPlan& spec : sized.specs) {
     const bool whole_sequence = spec.state && engine.cache_mode == CacheMode::none;
-    const bool plain = whole_sequence || spec.state || (takes_part(spec) && spec.block_size_tokens == blocks.attention);
+    const bool plain = whole_sequence || spec.state || (spec.is_packed() && spec.block_size_tokens == blocks.attention);
     const bool own_grid = spec.state && !whole_sequence && blocks.state != blocks.attention;
     const Term own{"block", spec.block_size_tokens, "tokens"};
     if (plain)
@@ -146,7 +145,7 @@ void derive_plain_blocks(const SizedPages& sized, const BlockSizes& blocks, cons
 Decision page_decision(const SizedPages& sized, StatePages states, const EngineSpec& engine) {
   std::vector<Term> pages;
   for (const SpecPlan& spec : sized.specs) {
-    if (spec.attention && spec.auxiliary) continue;
+    if (keeps_hidden_states(spec)) continue;
     if (spec.state && states == StatePages::split) continue;
     pages.push_back({(spec.state ? "M " : "N * block * a1 ") + of_spec(spec), spec.unpadded_page_bytes, "bytes"});
   }
@@ -162,15 +161,12 @@ Decision page_decision(const SizedPages& sized, StatePages states, const EngineS
 }
 
 bool sizes_the_page(const SpecPlan& spec, StatePages states) {
-  return states == StatePages::padded || (spec.attention && !spec.auxiliary);
+  return states == StatePages::padded || spec.is_packed();
 }
-
-/// Pieces of P bytes that one page of the spec takes.
-std::int64_t pieces(const SpecPlan& spec, std::int64_t page_bytes) { return ceil_div(spec.unpadded_page_bytes, page_bytes); }
 
 void set_padding(SizedPages& sized, const DerivationLog& log) {
   for (SpecPlan& spec : sized.specs) {
-    const std::int64_t ids = pieces(spec, sized.page_bytes);
+    const std::int64_t ids = ids_per_entry(spec, sized.page_bytes);
     const std::int64_t room = Checked(ids) * sized.page_bytes;
     spec.padding_percent =
         100.0 * static_cast<double>(room - spec.unpadded_page_bytes) / static_cast<double>(spec.unpadded_page_bytes);
@@ -186,6 +182,10 @@ void set_padding(SizedPages& sized, const DerivationLog& log) {
 }
 
 }  // namespace
+
+std::int64_t ids_per_entry(const SpecPlan& spec, std::int64_t page_bytes) {
+  return ceil_div(spec.unpadded_page_bytes, page_bytes);
+}
 
 std::int64_t uniform_block_size(std::span<const SpecPlan> specs, const ModelSpec& model, const EngineSpec& engine,
                                 const DerivationLog& log) {
@@ -219,7 +219,7 @@ SizedPages size_pages(std::vector<SpecPlan> specs, const BlockSizes& blocks, Sta
   sized.page_bytes = round_up(sized.page_bytes, engine.page_alignment_bytes);
   log.add([&] { return page_decision(sized, states, engine); });
   for (SpecPlan& spec : sized.specs)
-    if (spec.attention && spec.auxiliary) size_auxiliary(spec, blocks.attention, sized.page_bytes, log);
+    if (keeps_hidden_states(spec)) size_auxiliary(spec, blocks.attention, sized.page_bytes, log);
   derive_plain_blocks(sized, blocks, engine, log);
   set_padding(sized, log);
   return sized;
@@ -231,7 +231,7 @@ std::vector<SpecPlan> size_own_pages(std::vector<SpecPlan> specs, const BlockSiz
   set_blocks(sized, blocks, engine, *std::max_element(limits.max_model_lens.begin(), limits.max_model_lens.end()));
   set_kernel_blocks(sized, blocks.attention, engine, log);
   for (SpecPlan& spec : sized.specs)
-    if (spec.attention && spec.auxiliary) {
+    if (keeps_hidden_states(spec)) {
       spec.block_size_tokens = spec.kernel_block_size_tokens = blocks.attention;
       spec.unpadded_page_bytes = Checked(spec.block_size_tokens) * spec.bytes_per_token;
       log.add([&] {

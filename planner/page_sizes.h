@@ -28,6 +28,9 @@ struct SizedPages {
   std::int64_t page_bytes = 0;  ///< P
 };
 
+/// Ids of pages of P bytes that one table entry takes: as many as its unpadded page fills or begins.
+std::int64_t ids_per_entry(const SpecPlan& spec, std::int64_t page_bytes);
+
 /// B of pages that hold a whole state: it follows from the largest state and the model's own attention
 /// (attention_block_size). Throws SpecError for a block beyond largest_tokens.
 /// Source: vLLM HybridAttentionMambaModelConfig; packs: vLLM PR 35703.

@@ -26,22 +26,20 @@ namespace hybridkv {
 namespace {
 
 [[noreturn]] void refuse_memory(const CachePlan& plan, const EngineSpec& engine, const CapacityPlan& shortest) {
+  const std::int64_t longest = plan.max_fitting_tokens;
   const std::string fitting =
-      plan.max_fitting_tokens > 0 ? fmt::format("; the longest request that fits now is {} tokens", plan.max_fitting_tokens)
-                                  : std::string();
+      longest > 0 ? fmt::format("; the longest request that fits now is {} tokens", longest) : std::string();
   if (!plan.is_uniform()) {
     const Demand demand = request_demand(plan, shortest.max_model_len);
-    Demand have;
-    for (const ArenaPlan& arena : plan.arenas) have.ids.push_back(arena.num_ids);
     throw SpecError("engine.memory",
-                    fmt::format("{} are too little: one request of {} tokens takes {}, and there are {}; all of it takes {}, so "
-                                "give more memory, or another engine.state_memory_ratio{}",
+                    fmt::format("{} are too little: one request of {} tokens takes {}, and there are {}; all of it "
+                                "takes {}, so give more memory, or another engine.state_memory_ratio{}",
                                 bytes_text(engine.memory_bytes), shortest.max_model_len, ids_text(plan, demand),
-                                ids_text(plan, have), bytes_text(shortest.bytes_per_request), fitting));
+                                ids_text(plan, all_ids(plan)), bytes_text(shortest.bytes_per_request), fitting));
   }
   throw SpecError("engine.memory",
-                  fmt::format("{} are too little: one request of {} tokens takes {} blocks of {} bytes, so the smallest that "
-                              "works is {}, and one block more for it to finish beside the null block{}",
+                  fmt::format("{} are too little: one request of {} tokens takes {} blocks of {} bytes, so the smallest "
+                              "that works is {}, and one block more for it to finish beside the null block{}",
                               bytes_text(engine.memory_bytes), shortest.max_model_len, shortest.blocks_per_request,
                               plan.arenas.front().bytes_per_id, bytes_text(shortest.bytes_per_request), fitting));
 }

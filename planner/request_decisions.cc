@@ -66,19 +66,13 @@ std::string ids_rule(const Arrangement& plan, const SpecPlan& spec, std::int64_t
 
 std::string numbered(const char* what, const SpecPlan& spec) { return fmt::format("{} {}", what, spec.id); }
 
-std::int64_t extra_ids(const Arrangement& plan) {
-  Checked ids = 0;
-  for (const ExtraPlan& extra : plan.extras) ids += extra.blocks_per_request;
-  return ids;
-}
-
 SumRule ids_sum(const Arrangement& plan, std::int64_t tokens) {
   SumRule sum;
   for (const SpecPlan& spec : plan.specs)
     sum.add(numbered("groups", spec) + " * " + numbered("ids", spec),
             {{numbered("groups", spec), groups_of(plan, spec), ""},
              {numbered("ids", spec), ids_of_group(plan, spec, tokens), "blocks"}});
-  if (const std::int64_t extra = extra_ids(plan); extra > 0) sum.add("extra ids", {{"extra ids", extra, "blocks"}});
+  if (const std::int64_t extra = plan.extra_ids_per_request(); extra > 0) sum.add("extra ids", {{"extra ids", extra, "blocks"}});
   return sum;
 }
 
@@ -90,9 +84,9 @@ SumRule ideal_sum(const Arrangement& plan, std::int64_t tokens) {
       sum.add(layers.symbol + " * " + numbered("M", spec), {layers, {numbered("M", spec), spec.state->bytes, "bytes"}});
       continue;
     }
-    const std::int64_t window = spec.attention->window_tokens;
-    const bool cut = window > 0 && window < tokens;
-    const Term live = cut ? Term{numbered("window", spec), window, "tokens"} : Term{"L", tokens, "tokens"};
+    const bool cut = spec.live_tokens(tokens) < tokens;
+    const Term live = cut ? Term{numbered("window", spec), spec.live_tokens(tokens), "tokens"}
+                          : Term{"L", tokens, "tokens"};
     sum.add(layers.symbol + " * " + numbered("a1", spec) + " * " + live.symbol,
             {layers, {numbered("a1", spec), spec.bytes_per_token, "bytes"}, live});
   }

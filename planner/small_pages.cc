@@ -27,7 +27,7 @@ void require_whole_elements(const SizedPages& sized) {
 
 void arrange_small_pages(Arrangement& arrangement, std::vector<SpecPlan> specs, const ArrangeInputs& inputs) {
   const bool has_attention =
-      std::any_of(specs.begin(), specs.end(), [](const SpecPlan& spec) { return spec.attention && !spec.auxiliary; });
+      std::any_of(specs.begin(), specs.end(), [](const SpecPlan& spec) { return spec.is_packed(); });
   const BlockSizes blocks = free_block_sizes(inputs.model, inputs.engine, inputs.log);
   // Without attention there is no page to be small: a state is one.
   SizedPages sized = size_pages(std::move(specs), blocks, has_attention ? StatePages::split : StatePages::padded,

@@ -49,10 +49,9 @@ void derive_page(const Arrangement& plan, const SpecPlan& spec, Derivation& deri
   const auto layers = static_cast<std::int64_t>(spec.layers.size());
   derivation.push_back({{"layers" + of, layers, ""}, "counted in the model, MTP layers and drafts as the engine adds them",
                         {}, group_source});
-  const bool packs = spec.attention && !spec.auxiliary;
   derivation.push_back({{"layers a page" + of, spec.layers_per_page, ""},
-                        packs ? "layers a page = N" : "1: only attention is packed",
-                        packs ? std::vector<Term>{{"N", plan.attention_pack_size, ""}} : std::vector<Term>{},
+                        spec.is_packed() ? "layers a page = N" : "1: only attention is packed",
+                        spec.is_packed() ? std::vector<Term>{{"N", plan.attention_pack_size, ""}} : std::vector<Term>{},
                         "vLLM PR 35703"});
   derivation.push_back({{"pages" + of, spec.num_pages, ""}, "pages = ceil(layers / layers a page)",
                         {{"layers", layers, ""}, {"layers a page", spec.layers_per_page, ""}}, "vLLM PR 35703"});

@@ -13,13 +13,18 @@ namespace hybridkv {
 
 namespace {
 
+/// Bytes of a block id: its page in every pool, and what lies beside them.
+std::int64_t block_bytes_of(std::int64_t num_pools, std::int64_t page_bytes, std::int64_t extra_bytes) {
+  return Checked(num_pools) * page_bytes + extra_bytes;
+}
+
 /// The ids that memory, or the user, gives the only arena.
 std::int64_t count_blocks(std::int64_t page_bytes, std::int64_t num_pools, std::int64_t extra_bytes,
                           const EngineSpec& engine, const DerivationLog& log) {
   std::int64_t num_blocks = 0;
   if (engine.num_blocks) {
     num_blocks = *engine.num_blocks;
-    const std::int64_t block_bytes = Checked(num_pools) * page_bytes + extra_bytes;
+    const std::int64_t block_bytes = block_bytes_of(num_pools, page_bytes, extra_bytes);
     const std::int64_t most = std::numeric_limits<std::int64_t>::max() / block_bytes;
     if (num_blocks > most)
       throw SpecError("engine.num_blocks", fmt::format("{} blocks of {} bytes are too large for 64 bits; at most {}",
@@ -60,7 +65,16 @@ std::int64_t count_blocks(std::int64_t page_bytes, std::int64_t num_pools, std::
 std::int64_t blocks_in_memory(std::int64_t memory_bytes, std::int64_t page_bytes, std::int64_t num_pools,
                               std::int64_t extra_bytes_per_block) {
   if (extra_bytes_per_block == 0) return memory_bytes / page_bytes / num_pools;
-  return memory_bytes / (Checked(num_pools) * page_bytes + extra_bytes_per_block);
+  return memory_bytes / block_bytes_of(num_pools, page_bytes, extra_bytes_per_block);
+}
+
+void set_only_arena(Arrangement& arrangement, std::int64_t page_bytes, std::int64_t num_blocks) {
+  const auto num_pools = static_cast<std::int64_t>(arrangement.pools.size());
+  arrangement.arenas.push_back(
+      {"blocks", num_blocks, block_bytes_of(num_pools, page_bytes, arrangement.extra_bytes_per_id())});
+  arrangement.lanes.reserve(arrangement.pools.size());
+  for (std::int64_t pool = 0; pool < num_pools; ++pool)
+    arrangement.lanes.push_back({{0}, {pool}, 0, page_bytes, page_bytes});
 }
 
 void share_pools(Arrangement& arrangement, SizedPages sized, const ModelSpec& model, const EngineSpec& engine,
@@ -70,13 +84,9 @@ void share_pools(Arrangement& arrangement, SizedPages sized, const ModelSpec& mo
   const std::int64_t num_pools = pages_per_group(arrangement.specs, log);
   arrangement.groups = make_groups(arrangement.specs, num_pools, page, log);
   arrangement.extras = make_extras(arrangement.specs, model, log);
-  Checked beside = 0;
-  for (const ExtraPlan& extra : arrangement.extras) beside += extra.bytes_per_block;
-  const std::int64_t num_blocks = count_blocks(page, num_pools, beside, engine, log);
-  arrangement.arenas.push_back({"blocks", num_blocks, beside + Checked(num_pools) * page});
+  const std::int64_t num_blocks = count_blocks(page, num_pools, arrangement.extra_bytes_per_id(), engine, log);
   arrangement.pools = make_pools(arrangement.groups, num_pools, num_blocks, page);
-  arrangement.lanes.reserve(static_cast<std::size_t>(num_pools));
-  for (std::int64_t pool = 0; pool < num_pools; ++pool) arrangement.lanes.push_back({{0}, {pool}, 0, page, page});
+  set_only_arena(arrangement, page, num_blocks);
 }
 
 }  // namespace hybridkv

@@ -56,10 +56,8 @@ std::string needs_text(const CachePlan& plan, const CapacityPlan& capacity) {
   if (plan.is_uniform())
     return fmt::format("{} blocks, the pools have {}", human_count(capacity.blocks_per_request),
                        human_count(plan.num_blocks()));
-  Demand have;
-  for (const ArenaPlan& arena : plan.arenas) have.ids.push_back(arena.num_ids);
   return fmt::format("{}, the pools have {}", ids_text(plan, request_demand(plan, capacity.max_model_len)),
-                     ids_text(plan, have));
+                     ids_text(plan, all_ids(plan)));
 }
 
 void warn_capacity(std::vector<Warning>& warnings, const CachePlan& plan) {

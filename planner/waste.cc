@@ -22,11 +22,6 @@ std::int64_t dense_bytes(const SpecPlan& spec, const GroupPlan& group) {
   return bytes;
 }
 
-/// Tokens of a request whose K and V are still of use to a layer.
-std::int64_t live_tokens(const SpecPlan& spec, std::int64_t tokens) {
-  return spec.attention->window_tokens > 0 ? std::min(spec.attention->window_tokens, tokens) : tokens;
-}
-
 void add_group(LoadWaste& waste, const Arrangement& arrangement, const BlockWaste& per_block, std::int64_t tokens) {
   const GroupPlan& group = arrangement.groups[per_block.group];
   const SpecPlan& spec = arrangement.spec_of(group);
@@ -41,7 +36,7 @@ void add_group(LoadWaste& waste, const Arrangement& arrangement, const BlockWast
     waste.extra_state_bytes += (ids - 1) * dense;
     return;
   }
-  const std::int64_t live = Checked(dense / spec.block_size_tokens) * live_tokens(spec, tokens);
+  const std::int64_t live = Checked(dense / spec.block_size_tokens) * spec.live_tokens(tokens);
   waste.token_bytes += live;
   waste.block_tail_bytes += ids * dense - live;
 }
@@ -53,7 +48,7 @@ std::vector<BlockWaste> waste_per_block(const Arrangement& arrangement) {
   for (std::size_t index = 0; index < arrangement.groups.size(); ++index) {
     const GroupPlan& group = arrangement.groups[index];
     const SpecPlan& spec = arrangement.spec_of(group);
-    const std::int64_t room = Checked(arrangement.page_bytes(group)) * group.ids_per_entry;
+    const std::int64_t room = arrangement.entry_page_bytes(group);
     BlockWaste waste;
     waste.group = static_cast<std::int64_t>(index);
     waste.empty_slot_bytes = Checked(group.padding_slots) * room;
@@ -77,11 +72,9 @@ LoadWaste waste_at_load(const Arrangement& arrangement, std::span<const BlockWas
   LoadWaste waste;
   waste.sequence_tokens.assign(sequence_tokens.begin(), sequence_tokens.end());
   waste.pool_bytes = arrangement.pool_bytes();
-  Demand demand{std::vector<std::int64_t>(arrangement.arenas.size(), 0)};
-  for (std::int64_t tokens : sequence_tokens) add_request(arrangement, tokens, demand);
+  const Demand demand = load_demand(arrangement, sequence_tokens);
   if (!fits(arrangement, demand)) {
-    Demand usable;
-    for (const ArenaPlan& arena : arrangement.arenas) usable.ids.push_back(arena.usable_ids());
+    const Demand usable = usable_ids(arrangement);
     const bool one = arrangement.is_uniform();
     throw SpecError("limits.load_tokens",
                     fmt::format("{} requests need {}, the pools have {}; take fewer or shorter requests, or more memory",
@@ -90,10 +83,10 @@ LoadWaste waste_at_load(const Arrangement& arrangement, std::span<const BlockWas
                                 one ? fmt::format("{} usable ones", usable.total()) : ids_text(arrangement, usable)));
   }
   // From here on no sum exceeds the bytes of the pools.
-  Checked extra_ids = 0, beside = 0;
-  for (const ExtraPlan& extra : arrangement.extras) extra_ids += extra.blocks_per_request, beside += extra.bytes_per_block;
+  const Checked extra_ids = arrangement.extra_ids_per_request();
+  const std::int64_t beside = arrangement.extra_bytes_per_id();
   const auto piece_bytes = [&](std::size_t arena) {
-    return arrangement.arenas[arena].bytes_per_id - (arena == 0 ? std::int64_t(beside) : 0);
+    return arrangement.arenas[arena].bytes_per_id - (arena == 0 ? beside : 0);
   };
   for (std::int64_t tokens : sequence_tokens) {
     for (const BlockWaste& of_group : per_block) add_group(waste, arrangement, of_group, tokens);

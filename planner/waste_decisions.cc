@@ -16,16 +16,6 @@ namespace {
 
 constexpr const char* waste_source = "arithmetic of this plan";
 
-/// What a page of one entry of a group has room for.
-std::int64_t room_of(const Arrangement& plan, const GroupPlan& group) {
-  return Checked(plan.page_bytes(group)) * group.ids_per_entry;
-}
-
-/// Bytes of one entry of a group in all lanes of its arena.
-std::int64_t entry_bytes(const Arrangement& plan, const GroupPlan& group) {
-  return Checked(static_cast<std::int64_t>(group.pages.size()) + group.padding_slots) * room_of(plan, group);
-}
-
 class WasteDecisions {
  public:
   WasteDecisions(const CachePlan& plan, Derivation& derivation) : plan_(plan), derivation_(derivation) {}
@@ -55,13 +45,13 @@ class WasteDecisions {
     }
     add({"empty slots" + of, waste.empty_slot_bytes, "bytes"}, "empty slots * " + p,
         {{"empty slots", group.padding_slots, ""}, page});
-    derive_total(of, waste, entry_bytes(plan_, group));
+    derive_total(of, waste, plan_.entry_bytes(group));
   }
 
   void derive_one_block_of_each() {
     BlockWaste sum;
     Checked whole = 0;
-    for (const GroupPlan& group : plan_.groups) whole += entry_bytes(plan_, group);
+    for (const GroupPlan& group : plan_.groups) whole += plan_.entry_bytes(group);
     for (const BlockWaste& waste : plan_.waste.per_block) {
       sum.state_padding_bytes += waste.state_padding_bytes;
       sum.attention_padding_bytes += waste.attention_padding_bytes;
@@ -106,8 +96,7 @@ class WasteDecisions {
       add_lost(short_packs, spec, "short packs", &BlockWaste::short_pack_bytes);
       add_lost(empty_slots, spec, "empty slots", &BlockWaste::empty_slot_bytes);
     }
-    Checked extra_ids = 0;
-    for (const ExtraPlan& extra : plan_.extras) extra_ids += extra.blocks_per_request;
+    const std::int64_t extra_ids = plan_.extra_ids_per_request();
     if (extra_ids > 0)
       add_product(extra_states, "requests * extra ids",
                   {{"requests", requests, ""}, {"extra ids", extra_ids, "blocks"}}, 0);
@@ -120,7 +109,7 @@ class WasteDecisions {
     item("empty slots", load.empty_slot_bytes, empty_slots);
     item("tails of last blocks", load.block_tail_bytes, dense);
     SumRule null_block, free, all;
-    const Demand used = demand_of_load();
+    const Demand used = load_demand(plan_, load.sequence_tokens);
     for (std::size_t arena = 0; arena < plan_.arenas.size(); ++arena) {
       const ArenaPlan& of = plan_.arenas[arena];
       const bool only = plan_.is_uniform();
@@ -142,7 +131,7 @@ class WasteDecisions {
   static std::string numbered(const char* what, const SpecPlan& spec) { return fmt::format("{} {}", what, spec.id); }
   static std::string symbol(const char* what, std::size_t arena) { return fmt::format("{} {}", what, arena); }
   Term room(const GroupPlan& group) const {
-    return {group.ids_per_entry > 1 ? "ids of an entry * P" : "P", room_of(plan_, group), "bytes"};
+    return {group.ids_per_entry > 1 ? "ids of an entry * P" : "P", plan_.entry_page_bytes(group), "bytes"};
   }
   /// Adds so many ids of an arena, in the bytes of its lanes.
   void add_product(SumRule& sum, const std::string& ids, std::vector<Term> inputs, std::size_t arena) const {
@@ -200,16 +189,9 @@ class WasteDecisions {
     return {numbered("ids", spec), entries, "blocks"};
   }
 
-  Demand demand_of_load() const {
-    Demand demand{std::vector<std::int64_t>(plan_.arenas.size(), 0)};
-    for (std::int64_t tokens : plan_.waste.at_load.sequence_tokens) add_request(plan_, tokens, demand);
-    return demand;
-  }
-
   std::int64_t live_tokens(const SpecPlan& spec) const {
     Checked live = 0;
-    const std::int64_t window = spec.attention->window_tokens;
-    for (std::int64_t tokens : plan_.waste.at_load.sequence_tokens) live += window > 0 ? std::min(window, tokens) : tokens;
+    for (std::int64_t tokens : plan_.waste.at_load.sequence_tokens) live += spec.live_tokens(tokens);
     return live;
   }
 
@@ -234,7 +216,7 @@ class WasteDecisions {
          {"short packs", load.short_pack_bytes, "bytes"}, {"empty slots", load.empty_slot_bytes, "bytes"},
          {"tails", load.block_tail_bytes, "bytes"}});
     const std::int64_t allocated = plan_.allocated_bytes();
-    const Term memory{"memory", Checked(allocated) + plan_.waste.unallocated_bytes, "bytes"};
+    const Term memory{"memory", plan_.memory_bytes(), "bytes"};
     if (plan_.is_uniform())
       add({"unallocated", plan_.waste.unallocated_bytes, "bytes"}, "unallocated = memory - num_blocks * bytes of a block id",
           {memory, {"num_blocks", plan_.num_blocks(), "blocks"},

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "planner/plan.h"
+#include "planner/primary_attention.h"
 #include "report/document.h"
 #include "report/json_text.h"
 #include "report/plan_table.h"
@@ -107,7 +108,7 @@ Table models_table(std::span<const ListedModel> models) {
     const CachePlan plan = default_plan(listed.model);
     const LayersOfSide attention = layers_of(plan, true);
     const LayersOfSide recurrent = layers_of(plan, false);
-    const SpecPlan* token = packed_attention(plan);
+    const SpecPlan* token = primary_attention(plan);
     const SpecPlan* state = largest_state(plan);
     const std::vector<std::string> unverified = unverified_facts(listed);
     table.add_row({listed.model.name, recurrent.kinds_text(), layers_text(attention, recurrent), attention.count,

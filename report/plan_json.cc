@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/checked.h"
+#include "planner/uniform_pages.h"
 #include "report/json_archive.h"
 #include "report/json_text.h"
 
@@ -285,12 +286,9 @@ static void fields(Archive& archive, T& warning) {
 
 /// What a uniform page alone says of arenas and lanes.
 static void set_plain(Arrangement& arrangement, std::int64_t page_bytes, std::int64_t num_blocks) {
-  Checked bytes = Checked(static_cast<std::int64_t>(arrangement.pools.size())) * page_bytes;
-  for (const ExtraPlan& extra : arrangement.extras) bytes += extra.bytes_per_block;
-  arrangement.arenas = {{"blocks", num_blocks, bytes}};
+  arrangement.arenas.clear();
   arrangement.lanes.clear();
-  for (std::size_t pool = 0; pool < arrangement.pools.size(); ++pool)
-    arrangement.lanes.push_back({{0}, {static_cast<std::int64_t>(pool)}, 0, page_bytes, page_bytes});
+  set_only_arena(arrangement, page_bytes, num_blocks);
 }
 
 /// Do page and number of blocks say everything of arenas and lanes?

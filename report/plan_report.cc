@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "planner/capacity.h"
 #include "planner/pack_comparison.h"
+#include "planner/primary_attention.h"
 #include "report/human.h"
 #include "report/json_text.h"
 #include "report/plan_json.h"
@@ -70,17 +71,12 @@ std::string strategy_text(const CachePlan& plan) {
   return {};
 }
 
-/// What the pools, the extras and the unallocated rest take together.
-std::int64_t memory_bytes(const CachePlan& plan) {
-  return Checked(plan.allocated_bytes()) + plan.waste.unallocated_bytes;
-}
-
 std::string memory_text(const PlanSet& set) {
   const auto [least, most] = std::minmax_element(
       set.plans.begin(), set.plans.end(),
-      [](const CachePlan& a, const CachePlan& b) { return memory_bytes(a) < memory_bytes(b); });
-  std::string text = human_bytes(memory_bytes(*least));
-  if (memory_bytes(*least) != memory_bytes(*most)) text += " to " + human_bytes(memory_bytes(*most));
+      [](const CachePlan& a, const CachePlan& b) { return a.memory_bytes() < b.memory_bytes(); });
+  std::string text = human_bytes(least->memory_bytes());
+  if (least->memory_bytes() != most->memory_bytes()) text += " to " + human_bytes(most->memory_bytes());
   return text + (set.tensor_parallel > 1 ? " on each rank" : "");
 }
 
@@ -184,12 +180,12 @@ std::string request_ids_text(const CachePlan& plan, std::int64_t length) {
 Facts plan_facts(const CachePlan& plan, std::int64_t length) {
   const CapacityPlan& capacity = capacity_of(plan, length);
   Facts facts;
-  if (const SpecPlan* attention = packed_attention(plan))
+  if (const SpecPlan* attention = primary_attention(plan))
     facts.entries.emplace_back("block", fmt::format("{} tokens, kernel block {}; {}",
                                                     human_count(attention->block_size_tokens),
                                                     human_count(attention->kernel_block_size_tokens),
                                                     packs_text(*attention)));
-  std::string page = exact_bytes(plan.page_bytes(leading_group(plan)));
+  std::string page = exact_bytes(plan.page_bytes(primary_group(plan)));
   if (const SpecPlan* state = largest_state(plan))
     page += fmt::format(", {} padding of the state", human_percent(state->padding_percent));
   facts.entries.emplace_back("page", page);
@@ -255,7 +251,7 @@ Table shorter_lengths_table(const PlanSet& set, std::int64_t longest) {
 
 std::string title_of(const PlanSet& set) {
   std::string title = fmt::format("{}, tensor parallel {}", set.model, set.tensor_parallel);
-  if (set.plans.size() == 1 && packed_attention(set.plans.front()) != nullptr)
+  if (set.plans.size() == 1 && primary_attention(set.plans.front()) != nullptr)
     title += fmt::format(", {} a page", human_plural(set.plans.front().attention_pack_size, "attention layer"));
   return title;
 }

@@ -167,11 +167,8 @@ Table block_waste_table(const CachePlan& plan) {
                cause("empty_slot_bytes", "empty", "slots", &BlockWaste::empty_slot_bytes),
                {"total_bytes", "lost in", "each block"},
                {"share_percent", "of its", "bytes"}});
-  const auto entry_bytes = [&](const GroupPlan& group) {
-    return (std::ssize(group.pages) + group.padding_slots) * plan.page_bytes(group) * group.ids_per_entry;
-  };
   std::int64_t all_entries = 0;
-  for (const GroupPlan& group : plan.groups) all_entries += entry_bytes(group);
+  for (const GroupPlan& group : plan.groups) all_entries += plan.entry_bytes(group);
   const auto add = [&](BlockWaste& sum, const BlockWaste& waste) {
     sum.state_padding_bytes += waste.state_padding_bytes;
     sum.attention_padding_bytes += waste.attention_padding_bytes;
@@ -187,7 +184,7 @@ Table block_waste_table(const CachePlan& plan) {
   for (const BlockWaste& waste : plan.waste.per_block) add(sum, waste);
   for (const PlanRun& run : group_runs(plan))
     table.add_row(cells(run.numbers(), spec_name(spec_of(plan, plan.groups[run.first].spec)),
-                        plan.waste.per_block.at(run.first), entry_bytes(plan.groups[run.first])));
+                        plan.waste.per_block.at(run.first), plan.entry_bytes(plan.groups[run.first])));
   table.set_footer(cells("all", "one block of each", sum, all_entries));
   return table;
 }

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "base/error.h"
+#include "planner/primary_attention.h"
 
 namespace hybridkv {
 
@@ -20,10 +21,10 @@ struct GroupCounts {
 GroupCounts count_groups(const CachePlan& plan) {
   GroupCounts counts;
   for (const GroupPlan& group : plan.groups) {
-    const SpecPlan& spec = plan.specs.at(static_cast<std::size_t>(group.spec));
-    const bool packed = spec.attention && !spec.draft &&
-                        (spec.attention->kind == AttentionKind::full || spec.attention->kind == AttentionKind::mla);
-    ++(spec.state ? counts.recurrent : packed ? counts.attention : counts.other);
+    const SpecPlan& spec = plan.spec_of(group);
+    ++(spec.state                               ? counts.recurrent
+       : spec.role() == SpecRole::attention ? counts.attention
+                                            : counts.other);
   }
   return counts;
 }
@@ -36,7 +37,7 @@ bool has_other_groups(const PlanSet& set) {
 /// Is there a kernel block that is not simply the block?
 bool has_split_blocks(const PlanSet& set) {
   return std::any_of(set.plans.begin(), set.plans.end(), [](const CachePlan& plan) {
-    const SpecPlan* spec = packed_attention(plan);
+    const SpecPlan* spec = primary_attention(plan);
     return spec != nullptr && spec->kernel_block_size_tokens != spec->block_size_tokens;
   });
 }
@@ -44,7 +45,7 @@ bool has_split_blocks(const PlanSet& set) {
 /// Is there a shortest prefix that can hit, other than simply the block?
 bool prefix_is_news(const PlanSet& set) {
   return std::any_of(set.plans.begin(), set.plans.end(), [](const CachePlan& plan) {
-    const SpecPlan* spec = packed_attention(plan);
+    const SpecPlan* spec = primary_attention(plan);
     const auto& shortest = plan.prefix.min_cacheable_prefix_tokens;
     return shortest && (spec == nullptr || *shortest != spec->block_size_tokens);
   });
@@ -53,7 +54,7 @@ bool prefix_is_news(const PlanSet& set) {
 /// A number of the packed attention layers, empty without any.
 auto of_attention(std::int64_t SpecPlan::* field) {
   return [field](const CachePlan& plan, const CapacityPlan&) {
-    const SpecPlan* spec = packed_attention(plan);
+    const SpecPlan* spec = primary_attention(plan);
     return spec ? Cell(spec->*field) : Cell();
   };
 }
@@ -65,7 +66,7 @@ auto of_plan(std::int64_t CachePlan::* field) {
 /// Of the group whose pages people compare: attention's, where there is any.
 template <class Value>
 auto of_leading(Value value) {
-  return [value](const CachePlan& plan, const CapacityPlan&) { return Cell(value(plan, leading_group(plan))); };
+  return [value](const CachePlan& plan, const CapacityPlan&) { return Cell(value(plan, primary_group(plan))); };
 }
 
 template <class As = std::int64_t>
@@ -75,7 +76,7 @@ auto of_capacity(std::int64_t CapacityPlan::* field) {
 
 Cell state_padding(const CachePlan& plan, const CapacityPlan&) {
   const SpecPlan* spec = largest_state(plan);
-  if (spec == nullptr) spec = packed_attention(plan);
+  if (spec == nullptr) spec = primary_attention(plan);
   return spec ? Cell(Percent{spec->padding_percent}) : Cell();
 }
 
@@ -218,23 +219,6 @@ std::int64_t longest_length(const PlanSet& set) {
   std::int64_t longest = 0;
   for (const CapacityPlan& capacity : set.plans.front().capacity) longest = std::max(longest, capacity.max_model_len);
   return longest;
-}
-
-const SpecPlan* packed_attention(const CachePlan& plan) {
-  const SpecPlan* any = nullptr;
-  for (const SpecPlan& spec : plan.specs) {
-    if (!spec.attention || spec.draft) continue;
-    if (spec.attention->kind == AttentionKind::full || spec.attention->kind == AttentionKind::mla) return &spec;
-    if (any == nullptr) any = &spec;
-  }
-  return any;
-}
-
-const GroupPlan& leading_group(const CachePlan& plan) {
-  const SpecPlan* attention = packed_attention(plan);
-  for (const GroupPlan& group : plan.groups)
-    if (attention && group.spec == attention->id) return group;
-  return plan.groups.front();
 }
 
 const SpecPlan* largest_state(const CachePlan& plan) {

@@ -30,13 +30,6 @@ Table plan_table_at(const PlanSet& set, std::int64_t max_model_len);
 /// Longest of the lengths the plans were asked about. Pre: as plan_table.
 std::int64_t longest_length(const PlanSet& set);
 
-/// The attention layers that are packed: the first full-attention or mla layers of the model, else its first attention
-/// layers; null where it has none.
-const SpecPlan* packed_attention(const CachePlan& plan);
-
-/// A group of that attention; without any the first group.
-const GroupPlan& leading_group(const CachePlan& plan);
-
 /// The largest recurrent state, which decides the page; null where the model has none.
 const SpecPlan* largest_state(const CachePlan& plan);
 

@@ -1,13 +1,14 @@
 #include "report/plot_inputs.h"
 
 #include "base/error.h"
+#include "planner/primary_attention.h"
 #include "report/plan_table.h"
 
 namespace hybridkv {
 
 PlanSet plans_of_divisors(const ModelSpec& model, const EngineSpec& engine, const LimitsSpec& limits,
                           const PlanSet& set) {
-  const SpecPlan* attention = packed_attention(set.plans.front());
+  const SpecPlan* attention = primary_attention(set.plans.front());
   if (attention == nullptr) return set;
   PlanSet compared = set;
   compared.plans.clear();

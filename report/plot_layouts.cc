@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "planner/capacity.h"
+#include "planner/primary_attention.h"
 #include "report/human.h"
 #include "report/plan_table.h"
 
@@ -68,15 +69,10 @@ std::string load_text(const PlanSet& set) {
   return fmt::format("{} running requests", human_count(static_cast<std::int64_t>(tokens.size())));
 }
 
-std::int64_t block_of(const CachePlan& plan) {
-  const SpecPlan* attention = packed_attention(plan);
-  return (attention != nullptr ? *attention : plan.specs.front()).block_size_tokens;
-}
-
 /// Lengths at which a request of some plan begins a block, and the tokens before: the corners of its stairs.
 std::set<std::int64_t> corners(const CachePlan& plan, std::int64_t longest) {
   std::set<std::int64_t> lengths{1, longest};
-  const std::int64_t block = block_of(plan);
+  const std::int64_t block = primary_block_tokens(plan);
   const std::int64_t blocks_a_step = ceil_div(ceil_div(longest, block), most_stairs);
   const std::int64_t step = Checked(block) * blocks_a_step;
   for (std::int64_t at = step; at < longest; at += step) {
@@ -97,7 +93,7 @@ std::vector<double> length_ticks(std::int64_t longest) {
 /// About four steps of the widest stairs, a round number; at most the longest length.
 std::int64_t shown_stairs(const PlanSet& set, std::int64_t longest) {
   std::int64_t widest = 1;
-  for (const CachePlan& plan : set.plans) widest = std::max(widest, block_of(plan));
+  for (const CachePlan& plan : set.plans) widest = std::max(widest, primary_block_tokens(plan));
   std::int64_t shown = 1024;
   while (shown < longest && shown < Checked(widest) * 3) shown *= 2;
   return std::min(shown, longest);
@@ -170,13 +166,12 @@ PlotPanel over_ideal_facet(const PlanSet& set, std::size_t plan, std::int64_t lo
 
 std::string plot_subtitle(const PlanSet& set) {
   const CachePlan& plan = set.plans.front();
-  const std::int64_t memory = Checked(plan.allocated_bytes()) + plan.waste.unallocated_bytes;
   return fmt::format("{}, tensor parallel {}, mode {}, {}{}", set.model, set.tensor_parallel,
-                     to_string(plan.cache_mode), human_bytes(memory), set.tensor_parallel > 1 ? " a rank" : "");
+                     to_string(plan.cache_mode), human_bytes(plan.memory_bytes()), set.tensor_parallel > 1 ? " a rank" : "");
 }
 
 std::string layout_title(const CachePlan& plan) {
-  return fmt::format("N = {}, block {}", plan.attention_pack_size, human_count(block_of(plan)));
+  return fmt::format("N = {}, block {}", plan.attention_pack_size, human_count(primary_block_tokens(plan)));
 }
 
 PlotAxis pack_axis(const PlanSet& set) {
@@ -195,8 +190,8 @@ Plot plot_block_size(const PlanSet& set) {
   Table table(std::move(columns));
   for (const CachePlan* plan : by_pack(set)) {
     const SpecPlan* state = largest_state(*plan);
-    const SpecPlan* padded = state != nullptr ? state : packed_attention(*plan);
-    std::vector<Cell> cells{plan->attention_pack_size, block_of(*plan),
+    const SpecPlan* padded = state != nullptr ? state : primary_attention(*plan);
+    std::vector<Cell> cells{plan->attention_pack_size, primary_block_tokens(*plan),
                             Real{padded != nullptr ? padded->padding_percent : 0}};
     for (const WasteCause& cause : waste_causes) cells.emplace_back(plan->waste.at_load.*cause.bytes);
     table.add_row(std::move(cells));

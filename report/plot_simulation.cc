@@ -25,10 +25,6 @@ constexpr std::int64_t requests_in_flight = 64;
 constexpr std::int64_t most_series_requests = 1000;
 constexpr std::size_t most_series_points = 300;  ///< more than a picture can show
 
-std::int64_t memory_of(const CachePlan& plan) {
-  return Checked(plan.allocated_bytes()) + plan.waste.unallocated_bytes;
-}
-
 std::string trace_text(const TraceSpec& trace) {
   if (!trace.file.empty() || !trace.prompts.empty()) return describe(trace);
   return fmt::format(
@@ -112,7 +108,7 @@ Plot plot_hit_rate(const PlotInputs& inputs) {
   for (const CachePlan& plan : plans) columns.push_back({fmt::format("hit_percent_n{}", plan.attention_pack_size)});
   Table by_memory(std::move(columns));
   for (std::size_t k = 0; k < std::size(memory_eighths); ++k) {
-    std::vector<Cell> cells{std::int64_t{Checked(memory_of(plans.front())) * memory_eighths[k] / 8}};
+    std::vector<Cell> cells{std::int64_t{Checked(plans.front().memory_bytes()) * memory_eighths[k] / 8}};
     for (const PlanRates& plan : rates) cells.push_back(rate_cell(plan.by_memory[k]));
     by_memory.add_row(std::move(cells));
   }
@@ -131,7 +127,7 @@ Plot plot_hit_rate(const PlotInputs& inputs) {
                          y,
                          {{"this memory", {"hit_percent"}, SeriesStyle::points, 0},
                           {"never evicting", {"unlimited_hit_percent"}, SeriesStyle::reference, 0}}});
-  PlotPanel memory{"Against memory", 1, "memory_bytes", memory_axis(memory_of(plans.front())), y, {}};
+  PlotPanel memory{"Against memory", 1, "memory_bytes", memory_axis(plans.front().memory_bytes()), y, {}};
   for (std::size_t i = 0; i < plans.size(); ++i)
     memory.series.push_back({layout_title(plans[i]),
                              {fmt::format("hit_percent_n{}", plans[i].attention_pack_size)},

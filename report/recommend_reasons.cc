@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "planner/primary_attention.h"
 #include "report/human.h"
 #include "report/plan_table.h"
 #include "report/recommend_report.h"
@@ -256,7 +257,7 @@ class Reasons {
   }
 
   void packs() {
-    const SpecPlan* const attention = packed_attention(result_.layout_of(pick_).plan);
+    const SpecPlan* const attention = primary_attention(result_.layout_of(pick_).plan);
     if (attention == nullptr || result_.space.packs.size() < 2) return;
     const auto layers = static_cast<std::int64_t>(attention->layers.size());
     std::vector<std::int64_t> dividing;
@@ -280,7 +281,7 @@ class Reasons {
     const Candidate& odd = *plain(pack);
     const CachePlan& plan = result_.layout_of(odd).plan;
     std::string text =
-        fmt::format("N = {}: {}; {}", pack, waste_text(plan, *packed_attention(plan)), pack_figures(odd));
+        fmt::format("N = {}: {}; {}", pack, waste_text(plan, *primary_attention(plan)), pack_figures(odd));
     const auto above = std::upper_bound(dividing.begin(), dividing.end(), pack);
     std::vector<std::int64_t> neighbours{*(above - 1)};
     if (above != dividing.end()) neighbours.push_back(*above);

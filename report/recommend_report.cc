@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/bytes_text.h"
+#include "planner/primary_attention.h"
 #include "report/human.h"
 #include "report/plan_table.h"
 #include "report/recommend_json.h"
@@ -121,7 +122,7 @@ Facts question_facts(const RecommendReport& report) {
 Facts pick_facts(const Recommendation& result, const Candidate& pick) {
   const PlannedLayout& layout = result.layout_of(pick);
   const CapacityPlan& capacity = capacity_of(result, pick);
-  const SpecPlan* const attention = packed_attention(layout.plan);
+  const SpecPlan* const attention = primary_attention(layout.plan);
   Facts facts;
   facts.entries.emplace_back("layout", fmt::format("{} a page, mode {}", human_plural(layout.pack, "attention layer"),
                                                    to_string(layout.mode)));
@@ -374,12 +375,12 @@ Table candidates_table(const RecommendReport& report) {
     const Candidate& candidate = result.candidates[i];
     const PlannedLayout& layout = result.layout_of(candidate);
     const CapacityPlan& capacity = capacity_of(result, candidate);
-    const SpecPlan* const attention = packed_attention(layout.plan);
+    const SpecPlan* const attention = primary_attention(layout.plan);
     table.add_row({layout.pack, std::string(to_string(layout.mode)), cell_of(layout.block_floor), block_tokens(layout),
                    attention ? Cell(attention->kernel_block_size_tokens) : Cell(),
-                   result.match_unit(candidate), cell_of(candidate.retention_tokens), layout.plan.page_bytes(leading_group(layout.plan)),
+                   result.match_unit(candidate), cell_of(candidate.retention_tokens), layout.plan.page_bytes(primary_group(layout.plan)),
                    std::int64_t(layout.plan.pools.size()), std::int64_t(layout.plan.groups.size()),
-                   layout.plan.arena_of(leading_group(layout.plan)).num_ids, capacity.blocks_per_request, capacity.bytes_per_request,
+                   layout.plan.arena_of(primary_group(layout.plan)).num_ids, capacity.blocks_per_request, capacity.bytes_per_request,
                    Real{capacity.max_concurrency, 6}, Real{capacity.usable_concurrency, 6}, candidate.hit_tokens,
                    Real{candidate.hit_rate(), 6}, candidate.objectives.reprefilled_tokens,
                    candidate.requests_with_hit, candidate.unserved_requests, candidate.preemptions,

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "planner/capacity.h"
 #include "planner/plan.h"
+#include "planner/primary_attention.h"
 
 namespace hybridkv {
 
@@ -53,9 +54,9 @@ const CapacityPlan& capacity_of(const CachePlan& plan, std::int64_t tokens) {
 }
 
 std::int64_t kernel_block_of(const CachePlan& plan) {
-  for (const SpecPlan& spec : plan.specs)
-    if (spec.attention && !spec.draft && !spec.auxiliary) return spec.kernel_block_size_tokens;
-  return std::numeric_limits<std::int64_t>::max();
+  const SpecPlan* attention = primary_attention(plan);
+  const bool has_kernel = attention != nullptr && attention->role() != SpecRole::auxiliary;
+  return has_kernel ? attention->kernel_block_size_tokens : std::numeric_limits<std::int64_t>::max();
 }
 
 void check_limits(const RecommendSpec& spec, const std::vector<PlannedLayout>& layouts,

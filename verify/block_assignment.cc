@@ -57,8 +57,7 @@ std::vector<std::int64_t> BlockAssignment::held_by(std::size_t group, std::int64
 
 BlockAssignment assign_blocks(const CachePlan& plan, std::span<const BatchRequest> requests, std::uint64_t seed) {
   BlockAssignment assignment;
-  Demand needed = request_demand(plan, 1);
-  std::fill(needed.ids.begin(), needed.ids.end(), 0);
+  Demand needed = no_demand(plan);
   std::int64_t longest = 0;
   for (const GroupPlan& group : plan.groups) {
     assignment.ids_per_entry.push_back(group.ids_per_entry);
@@ -71,8 +70,7 @@ BlockAssignment assign_blocks(const CachePlan& plan, std::span<const BatchReques
     }
   }
   if (!fits(plan, needed)) {
-    Demand usable;
-    for (const ArenaPlan& arena : plan.arenas) usable.ids.push_back(arena.usable_ids());
+    const Demand usable = usable_ids(plan);
     throw InputError(fmt::format("verification of {} requests needs {}, the pools have {} usable ones; give "
                                  "fewer or shorter sequences in verify.requests, or more memory",
                                  requests.size(), ids_text(plan, needed),

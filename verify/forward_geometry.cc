@@ -3,17 +3,11 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "planner/primary_attention.h"
 
 namespace hybridkv {
 
 namespace {
-
-/// The block of attention, or in a model without any that of its states.
-std::int64_t block_tokens(const CachePlan& plan) {
-  for (const SpecPlan& spec : plan.specs)
-    if (spec.attention && !spec.draft) return spec.block_size_tokens;
-  return plan.specs.front().block_size_tokens;
-}
 
 void set_arena(CacheGeometry& geometry, std::int64_t arena, std::int64_t num_ids) {
   (arena == 0 ? geometry.num_blocks : geometry.more_arenas[static_cast<std::size_t>(arena - 1)]) = num_ids;
@@ -23,7 +17,7 @@ void set_arena(CacheGeometry& geometry, std::int64_t arena, std::int64_t num_ids
 
 CacheGeometry forward_geometry(const CachePlan& plan) {
   CacheGeometry geometry;
-  geometry.block_size_tokens = block_tokens(plan);
+  geometry.block_size_tokens = primary_block_tokens(plan);
   geometry.attention_groups = geometry.state_groups = 0;
   geometry.more_arenas.resize(plan.arenas.size() - 1);
   for (std::size_t arena = 0; arena < plan.arenas.size(); ++arena)

@@ -39,7 +39,7 @@ std::int64_t largest_window(const CachePlan& plan) {
 }
 
 bool fit(const CachePlan& plan, std::span<const BatchRequest> requests) {
-  Demand demand{std::vector<std::int64_t>(plan.arenas.size(), 0)};
+  Demand demand = no_demand(plan);
   for (const BatchRequest& request : requests) add_request(plan, request.tokens, demand);
   return fits(plan, demand);
 }
@@ -161,8 +161,7 @@ std::vector<BatchRequest> default_requests(const CachePlan& plan) {
       tokens.pop_back();
     }
   }
-  Demand usable;
-  for (const ArenaPlan& arena : plan.arenas) usable.ids.push_back(arena.usable_ids());
+  const Demand usable = usable_ids(plan);
   if (!plan.is_uniform())
     throw InputError(fmt::format("verification needs {} for a request of one token, the pools have {}; give more memory",
                                  ids_text(plan, request_demand(plan, 1)), ids_text(plan, usable)));

@@ -175,3 +175,10 @@ TEST_CASE("law: pools are shared as the groups say") {
     }
   }));
 }
+
+TEST_CASE("golden: every third page of a spec, the last pack short") {
+  const SpecPlan spec = counted_spec(0, 15, 2);  // 8 pages, the last of one layer
+  CHECK(every_nth_page(spec, 1, 3) == std::vector<Layers>{{2, 3}, {8, 9}, {14}});
+  CHECK(every_nth_page(spec, 0, 1).size() == 8);
+  CHECK(every_nth_page(spec, 8, 1).empty());
+}

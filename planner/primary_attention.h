@@ -1,0 +1,17 @@
+#pragma once
+
+#include "planner/arrangement.h"
+
+namespace hybridkv {
+
+/// The attention that a comparison of layouts means: the first layers of the model that see every token, else its first
+/// layers with a window, else hidden states; null where nothing is kept token by token. Layers of a draft never count.
+const SpecPlan* primary_attention(const Arrangement& arrangement);
+
+/// A group of that attention; without any the first group.
+const GroupPlan& primary_group(const Arrangement& arrangement);
+
+/// Tokens of a block of that attention; without any those of the first spec.
+std::int64_t primary_block_tokens(const Arrangement& arrangement);
+
+}  // namespace hybridkv

@@ -17,7 +17,7 @@ namespace {
 using namespace kv_format;
 
 constexpr float largest_int8 = 127, largest_int4 = 7, largest_e4m3 = 448;
-constexpr std::array<float, 8> e2m1{0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+constexpr std::array<float, 8> e2m1_values{0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
 
 [[noreturn]] void refuse() { throw std::logic_error("a format whose values nothing here can compute"); }
 
@@ -45,13 +45,13 @@ std::uint8_t load_nibble(const std::byte* codes, std::size_t channel) {
 std::uint8_t encode_e2m1(float value) {
   const float magnitude = std::abs(value);
   std::size_t code = 0;
-  for (std::size_t i = 1; i < e2m1.size(); ++i) {
-    const float middle = (e2m1[i - 1] + e2m1[i]) / 2;
+  for (std::size_t i = 1; i < e2m1_values.size(); ++i) {
+    const float middle = (e2m1_values[i - 1] + e2m1_values[i]) / 2;
     if (magnitude > middle || (magnitude == middle && i % 2 == 0)) code = i;  // ties to the even code
   }
   return static_cast<std::uint8_t>(code | (std::signbit(value) ? 8u : 0u));
 }
-float decode_e2m1(std::uint8_t code) { return (code & 8 ? -1 : 1) * e2m1[code & 7]; }
+float decode_e2m1(std::uint8_t code) { return (code & 8 ? -1 : 1) * e2m1_values[code & 7]; }
 
 /// Elements of one byte with an fp32 scale behind them; `stride`: channels of a scale, scales behind all elements.
 void encode_scaled_bytes(DType dtype, float largest_code, std::span<const float> values, std::size_t stride,

@@ -16,7 +16,6 @@ namespace hybridkv {
 
 namespace {
 
-constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
 
 /// Neighbouring tokens of a tile in one kernel block.
 struct TokenRun {
@@ -75,10 +74,10 @@ class PagedRun {
   PagedResult run() {
     const std::int64_t rows = inputs_.num_tokens() * inputs_.num_query_heads;
     result_.output.out.resize(rows * channels_v_);
-    result_.output.lse.assign(rows, minus_infinity);
+    result_.output.lse.assign(rows, minus_infinity<float>);
     sums_.resize(rows);
     partial_weighted_.resize(plan_.partial_rows * channels_v_);
-    partial_max_.assign(plan_.partial_rows, minus_infinity);
+    partial_max_.assign(plan_.partial_rows, minus_infinity<float>);
     partial_sum_.resize(plan_.partial_rows);
     scratch_.resize(std::min<std::size_t>(threads_, std::max(plan_.items.size(), plan_.shared_items.size())));
     for (Scratch& scratch : scratch_) prepare(scratch);
@@ -120,7 +119,7 @@ class PagedRun {
   /// Joins a triple into another, as Partial::merge_row.
   void merge(const TripleRow& into, const float* weighted, float max, float sum) const {
     const float maximum = std::max(*into.max, max);
-    if (maximum == minus_infinity) return;
+    if (maximum == minus_infinity<float>) return;
     const float old_scale = std::exp(*into.max - maximum), new_scale = std::exp(max - maximum);
     kernel_.merge(into.weighted, old_scale, weighted, new_scale, channels_v_);
     *into.sum = *into.sum * old_scale + sum * new_scale;
@@ -198,7 +197,7 @@ class PagedRun {
     look_up(item, first_tile, rows, scratch, scratch.tiles[first_tile % 2]);
     for (std::int64_t split = item.first_split; split < item.last_split; ++split) {
       std::fill_n(scratch.weighted.begin(), heads * rows * value_stride_, 0.0f);
-      std::fill_n(scratch.max.begin(), heads * rows, minus_infinity);
+      std::fill_n(scratch.max.begin(), heads * rows, minus_infinity<float>);
       std::fill_n(scratch.sum.begin(), heads * rows, 0.0f);
       for (std::int64_t tile = split * tiles_of_split; tile < (split + 1) * tiles_of_split; ++tile) {
         look_up(item, tile + 1, rows, scratch, scratch.tiles[(tile + 1) % 2]);
@@ -317,7 +316,7 @@ class PagedRun {
     if (!inputs_.sinks.empty()) {
       const float sink = inputs_.sinks[row % inputs_.num_query_heads];
       const float maximum = std::max(*triple.max, sink);
-      if (maximum > minus_infinity) {
+      if (maximum > minus_infinity<float>) {
         const float scale = std::exp(*triple.max - maximum);
         kernel_.multiply(triple.weighted, triple.weighted, scale, channels_v_);
         *triple.sum = *triple.sum * scale + std::exp(sink - maximum);

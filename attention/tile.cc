@@ -10,9 +10,6 @@ namespace hybridkv {
 
 namespace {
 
-template <class Real>
-constexpr Real minus_infinity = -std::numeric_limits<Real>::infinity();
-
 /// scores = queries * keys^T, summed over short runs of channels: in float32 one sum over 256 channels puts the
 /// result four times further from the exact one.
 template <class Queries, class Keys, class Scores>

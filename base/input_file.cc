@@ -21,10 +21,6 @@ namespace hybridkv {
 
 namespace {
 
-[[noreturn]] void fail(const std::string& name, const std::string& what) {
-  throw InputError(fmt::format("cannot read {}: {}", name, what));
-}
-
 [[noreturn]] void no_room(const std::string& name, const std::string& folder) {
   throw ResourceError(
       fmt::format("{} can be read but once and is kept in {}: {}; set TMPDIR to another folder, or save "
@@ -91,6 +87,10 @@ class KeptStreams {
 
 }  // namespace
 
+void fail_to_read(const std::string& name, const std::string& what) {
+  throw InputError(fmt::format("cannot read {}: {}", name, what));
+}
+
 std::string input_name(const std::string& path) { return path == standard_input ? "standard input" : path; }
 
 void claim_stream(const std::string& path, const std::string& what) {
@@ -107,7 +107,7 @@ std::size_t read_some(const Descriptor& from, char* into, std::size_t capacity, 
   for (;;) {
     const ::ssize_t count = ::read(from.get(), into, capacity);
     if (count >= 0) return static_cast<std::size_t>(count);
-    if (errno != EINTR) fail(name, std::strerror(errno));
+    if (errno != EINTR) fail_to_read(name, std::strerror(errno));
   }
 }
 
@@ -123,8 +123,8 @@ Descriptor open_input(const std::string& path) {
   if (!regular) claim_stream(path, "the trace");
   Descriptor file(path == standard_input ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
                                          : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0 || ::fstat(file.get(), &status) != 0) fail(name, std::strerror(errno));
-  if (S_ISDIR(status.st_mode)) fail(name, "it is a directory");
+  if (file.get() < 0 || ::fstat(file.get(), &status) != 0) fail_to_read(name, std::strerror(errno));
+  if (S_ISDIR(status.st_mode)) fail_to_read(name, "it is a directory");
   if (S_ISREG(status.st_mode) && path != standard_input) return file;
   streams.keep(path, copy_of(file, name, S_ISCHR(status.st_mode) ? most_device_bytes : most_stream_bytes));
   return streams.open(path);

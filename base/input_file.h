@@ -37,4 +37,7 @@ inline constexpr std::int64_t most_device_bytes = std::int64_t{64} << 20;
 /// read.
 std::size_t read_some(const Descriptor& from, char* into, std::size_t capacity, const std::string& name);
 
+/// Throws InputError: "cannot read NAME: WHAT".
+[[noreturn]] void fail_to_read(const std::string& name, const std::string& what);
+
 }  // namespace hybridkv

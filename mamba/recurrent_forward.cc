@@ -20,7 +20,7 @@ struct RunningState {
 };
 
 /// Inputs and outputs of one chunk.
-struct Rows {
+struct InputRows {
   std::int64_t tokens;
   const float* inputs;
   std::int64_t input_width;
@@ -32,14 +32,14 @@ struct Rows {
 };
 
 /// Columns [first, first + width) of the inputs, one row after the other.
-std::vector<float> columns(const Rows& rows, std::int64_t first, std::int64_t width) {
+std::vector<float> columns(const InputRows& rows, std::int64_t first, std::int64_t width) {
   std::vector<float> part(static_cast<std::size_t>(rows.tokens * width));
   for (std::int64_t token = 0; token < rows.tokens; ++token)
     std::copy_n(rows.input(token) + first, width, part.data() + token * width);
   return part;
 }
 
-std::vector<float> convolve_and_activate(const RecurrentLayer& layer, const Rows& rows, RunningState& state) {
+std::vector<float> convolve_and_activate(const RecurrentLayer& layer, const InputRows& rows, RunningState& state) {
   std::vector<float> values = causal_conv(columns(rows, 0, conv_channels(layer.spec)), state.conv, layer.weights.conv,
                                           layer.weights.conv_bias);
   for (float& value : values) value = silu(value);
@@ -53,7 +53,7 @@ void make_unit_length(float* values, std::int64_t count, float scale) {
   for (std::int64_t i = 0; i < count; ++i) values[i] *= factor;
 }
 
-void run(const Mamba1Spec& spec, const RecurrentLayer& layer, const Rows& rows, RunningState& state) {
+void run(const Mamba1Spec& spec, const RecurrentLayer& layer, const InputRows& rows, RunningState& state) {
   const std::int64_t inner = spec.inner_size;
   const std::vector<float> x = convolve_and_activate(layer, rows, state);
   std::vector<float> step = columns(rows, inner, inner);
@@ -71,7 +71,7 @@ void run(const Mamba1Spec& spec, const RecurrentLayer& layer, const Rows& rows, 
                  state.ssm);
 }
 
-void run(const Mamba2Spec& spec, const RecurrentLayer& layer, const Rows& rows, RunningState& state) {
+void run(const Mamba2Spec& spec, const RecurrentLayer& layer, const InputRows& rows, RunningState& state) {
   const std::int64_t inner = spec.heads * spec.head_dim;
   const std::int64_t shared = spec.groups * spec.state_size;
   const std::int64_t channels = inner + 2 * shared;
@@ -99,7 +99,7 @@ void run(const Mamba2Spec& spec, const RecurrentLayer& layer, const Rows& rows, 
   }
 }
 
-void run(const GdnSpec& spec, const RecurrentLayer& layer, const Rows& rows, RunningState& state) {
+void run(const GdnSpec& spec, const RecurrentLayer& layer, const InputRows& rows, RunningState& state) {
   const std::int64_t keys = spec.key_heads * spec.key_head_dim;
   const std::int64_t channels = 2 * keys + spec.value_heads * spec.value_head_dim;
   std::vector<float> qkv = convolve_and_activate(layer, rows, state);
@@ -129,7 +129,7 @@ void run(const GdnSpec& spec, const RecurrentLayer& layer, const Rows& rows, Run
   }
 }
 
-void run(const KdaSpec& spec, const RecurrentLayer& layer, const Rows& rows, RunningState& state) {
+void run(const KdaSpec& spec, const RecurrentLayer& layer, const InputRows& rows, RunningState& state) {
   const std::int64_t dim = spec.head_dim;
   const std::int64_t width = spec.heads * dim;
   std::vector<float> qkv = convolve_and_activate(layer, rows, state);
@@ -156,7 +156,7 @@ void run(const KdaSpec& spec, const RecurrentLayer& layer, const Rows& rows, Run
   }
 }
 
-void run(const ShortConvSpec& spec, const RecurrentLayer& layer, const Rows& rows, RunningState& state) {
+void run(const ShortConvSpec& spec, const RecurrentLayer& layer, const InputRows& rows, RunningState& state) {
   const std::int64_t width = spec.channels;
   std::vector<float> gated = columns(rows, 0, width);
   for (std::int64_t token = 0; token < rows.tokens; ++token)
@@ -167,7 +167,7 @@ void run(const ShortConvSpec& spec, const RecurrentLayer& layer, const Rows& row
       rows.output(token)[i] = rows.input(token)[width + i] * convolved[token * width + i];
 }
 
-void run(const LinearAttentionSpec& spec, const RecurrentLayer& layer, const Rows& rows, RunningState& state) {
+void run(const LinearAttentionSpec& spec, const RecurrentLayer& layer, const InputRows& rows, RunningState& state) {
   const std::int64_t dim = spec.head_dim;
   const std::int64_t width = spec.heads * dim;
   std::vector<float> qkv = columns(rows, 0, 3 * width);
@@ -193,7 +193,7 @@ void run_chunks(const RecurrentLayer& layer, std::span<const float> inputs, std:
               static_cast<std::int64_t>(outputs.size()) == tokens * out,
           "inputs and outputs are whole rows of as many tokens");
   for (std::int64_t first = 0; first < tokens; first += chunk_tokens) {
-    const Rows rows{std::min(chunk_tokens, tokens - first), inputs.data() + first * in, in,
+    const InputRows rows{std::min(chunk_tokens, tokens - first), inputs.data() + first * in, in,
                     outputs.data() + first * out, out};
     std::visit([&](const auto& family) { run(family, layer, rows, state); }, layer.spec);
   }

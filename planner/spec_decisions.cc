@@ -11,7 +11,7 @@ namespace hybridkv {
 namespace {
 
 constexpr const char* attention_source = "vLLM FullAttentionSpec.page_size_bytes";
-constexpr const char* block_source = "vLLM HybridAttentionMambaModelConfig";
+constexpr const char* page_source = "vLLM HybridAttentionMambaModelConfig";
 constexpr const char* group_source = "vLLM get_kv_cache_groups";
 constexpr const char* own_pool_source = "dual pool, modelled";
 
@@ -57,7 +57,7 @@ void derive_page(const Arrangement& plan, const SpecPlan& spec, Derivation& deri
                         {{"layers", layers, ""}, {"layers a page", spec.layers_per_page, ""}}, "vLLM PR 35703"});
   if (spec.state)
     derivation.push_back({{"unpadded page" + of, spec.unpadded_page_bytes, "bytes"}, "unpadded = M",
-                          {{"M", spec.state->bytes, "bytes"}}, block_source});
+                          {{"M", spec.state->bytes, "bytes"}}, page_source});
   else
     derivation.push_back({{"unpadded page" + of, spec.unpadded_page_bytes, "bytes"},
                           "unpadded = layers a page * block * a1",

@@ -18,14 +18,14 @@ namespace hybridkv {
 
 namespace {
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool is_name_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 /// The formula at the start of a text: up to a colon, or a comma, bracket or condition that follows it outside of all
 /// brackets ("num_blocks - 1: block 0 …", "num_blocks / ids (as engines print it)").
 std::string_view formula_of(std::string_view text) {
   int depth = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool remark = i >= 2 && text[i] == '(' && text[i - 1] == ' ' && (is_word(text[i - 2]) || text[i - 2] == ')');
+    const bool remark = i >= 2 && text[i] == '(' && text[i - 1] == ' ' && (is_name_character(text[i - 2]) || text[i - 2] == ')');
     if (depth == 0 && (text[i] == ':' || text[i] == ',' || text[i] == ';' || remark)) return text.substr(0, i);
     if (text[i] == '(') ++depth;
     if (text[i] == ')') --depth;
@@ -46,7 +46,7 @@ const Term* input_at(std::string_view text, const std::vector<Term>& inputs) {
   for (const Term& input : inputs) {
     const std::string& symbol = input.symbol;
     const bool here = !symbol.empty() && text.substr(0, symbol.size()) == symbol &&
-                      (text.size() == symbol.size() || !is_word(text[symbol.size()]));
+                      (text.size() == symbol.size() || !is_name_character(text[symbol.size()]));
     if (here && (longest == nullptr || symbol.size() > longest->symbol.size())) longest = &input;
   }
   return longest;
@@ -167,7 +167,7 @@ std::optional<std::string> substituted_rule(const Decision& decision) {
   std::string text;
   bool replaced = false;
   for (std::size_t i = 0; i < formula.size();) {
-    if (!is_word(formula[i])) {
+    if (!is_name_character(formula[i])) {
       text += formula[i++];
       continue;
     }
@@ -179,7 +179,7 @@ std::optional<std::string> substituted_rule(const Decision& decision) {
       length = input->symbol.size();
       replaced = true;
     } else {
-      while (i + length < formula.size() && is_word(formula[i + length])) ++length;
+      while (i + length < formula.size() && is_name_character(formula[i + length])) ++length;
       const std::string_view word = formula.substr(i, length);
       const bool known = std::find(functions.begin(), functions.end(), word) != functions.end() ||
                          std::all_of(word.begin(), word.end(),

@@ -21,8 +21,8 @@ namespace hybridkv {
 namespace {
 
 constexpr double canvas_width = 830;
-constexpr double margin = 24;
-constexpr double bar_width = canvas_width - 2 * margin;
+constexpr double page_margin = 24;
+constexpr double bar_width = canvas_width - 2 * page_margin;
 constexpr double bar_height = 46;
 constexpr double overview_height = 26;
 constexpr double row_height = 15;  ///< of offsets, dimension lines and lines of text
@@ -103,9 +103,9 @@ class PageMapPainter {
 
   void heading() {
     svg_.hatch("padding", "#C0C0C0", "#F4F4F4");
-    svg_.text(margin, 28, title(), {.size = 17});
+    svg_.text(page_margin, 28, title(), {.size = 17});
     svg_.text(
-        margin, 48,
+        page_margin, 48,
         plan_.is_uniform()
             ? fmt::format("One of the {} pages of pool 0, {} bytes. A block id belongs to one group at a time, which sees "
                           "the same bytes in its own way.",
@@ -135,13 +135,13 @@ class PageMapPainter {
 
   void draw(const PageStrip& strip) {
     y_ += 34;
-    svg_.text(margin, y_, strip_title(strip), {.size = 13, .bold = true});
-    const BarScale whole(strip.parts, {0, page_bytes(strip)}, margin, bar_width);
+    svg_.text(page_margin, y_, strip_title(strip), {.size = 13, .bold = true});
+    const BarScale whole(strip.parts, {0, page_bytes(strip)}, page_margin, bar_width);
     if (strip.kernel_blocks == 1) {
       draw_detail(strip, whole, "part");
     } else {
       draw_overview(strip, whole);
-      const BarScale first(strip.parts, {0, kernel_block_bytes(strip)}, margin, bar_width);
+      const BarScale first(strip.parts, {0, kernel_block_bytes(strip)}, page_margin, bar_width);
       enlarge(whole, first.bytes());
       draw_detail(strip, first, "detail");
     }
@@ -201,9 +201,9 @@ class PageMapPainter {
   void enlarge(const BarScale& whole, ByteExtent bytes) {
     const double from = y_;
     y_ += 30;
-    svg_.line(whole.x(bytes.begin), from, margin, y_ + 20, grey, 1, "4,3");
-    svg_.line(whole.x(bytes.end), from, margin + bar_width, y_ + 20, grey, 1, "4,3");
-    svg_.text(margin + bar_width, from + 16, "below: kernel block 0, enlarged",
+    svg_.line(whole.x(bytes.begin), from, page_margin, y_ + 20, grey, 1, "4,3");
+    svg_.line(whole.x(bytes.end), from, page_margin + bar_width, y_ + 20, grey, 1, "4,3");
+    svg_.text(page_margin + bar_width, from + 16, "below: kernel block 0, enlarged",
               {.size = 10.5, .anchor = TextAnchor::end, .colour = grey});
   }
 
@@ -221,7 +221,7 @@ class PageMapPainter {
   void scale_note(const BarScale& scale) {
     if (scale.to_scale()) return;
     y_ += row_height;
-    svg_.text(margin + bar_width, y_ - 3, "parts with a dashed edge are drawn wider than they are",
+    svg_.text(page_margin + bar_width, y_ - 3, "parts with a dashed edge are drawn wider than they are",
               {.size = 10.5, .anchor = TextAnchor::end, .colour = grey});
   }
 
@@ -324,7 +324,7 @@ class PageMapPainter {
       }
       return false;
     };
-    const double end = margin + bar_width;
+    const double end = page_margin + bar_width;
     const auto place_end = [&](std::size_t rows) {
       place(end, human_count(scale.bytes().end) + " bytes", TextAnchor::end, rows);
     };
@@ -335,7 +335,7 @@ class PageMapPainter {
       const std::string text = human_count(parts[i]->bytes.begin);
       // A label that would reach beyond the page ends or begins at its tick.
       const double half = text_width(text, 10.5) / 2;
-      const TextAnchor anchor = x - half < margin ? TextAnchor::start
+      const TextAnchor anchor = x - half < page_margin ? TextAnchor::start
                                 : x + half > end  ? TextAnchor::end
                                                   : TextAnchor::middle;
       const bool tried = parts.size() <= many || begins_layer;
@@ -381,7 +381,7 @@ class PageMapPainter {
     }
     if (too_short.empty()) return;
     y_ += row_height;
-    svg_.text(margin, y_, too_short, {.size = 10.5, .colour = grey});
+    svg_.text(page_margin, y_, too_short, {.size = 10.5, .colour = grey});
   }
 
   void dimension(double from, double to, const std::string& label) {
@@ -394,7 +394,7 @@ class PageMapPainter {
       svg_.text(middle, y_, label, {.size = 10.5, .anchor = TextAnchor::middle});
     } else {
       svg_.span(from, to, y_ - 4, grey);
-      const bool fits = to + 8 + width <= canvas_width - margin;
+      const bool fits = to + 8 + width <= canvas_width - page_margin;
       svg_.text(fits ? to + 8 : from - 8, y_, label,
                 {.size = 10.5, .anchor = fits ? TextAnchor::start : TextAnchor::end});
     }
@@ -408,7 +408,7 @@ class PageMapPainter {
       const ViewPlan& view = plan_.views[strip.views[i]];
       y_ += row_height;
       svg_.text(
-          margin, y_,
+          page_margin, y_,
           fmt::format("layer {} {} {} {}", view.layer, view.tensor, to_string(view.dtype), to_string(view.layout)),
           {.size = 10, .colour = grey, .monospace = true});
     }
@@ -417,7 +417,7 @@ class PageMapPainter {
   /// What the fills mean that the picture has, then what the numbers are.
   void legend() {
     y_ += 18;
-    double x = margin;
+    double x = page_margin;
     const auto swatch = [&](const char* fill, const char* text) {
       svg_.rect(x, y_, 16, 12, fill, {{"stroke", "#444444"}});
       svg_.text(x + 22, y_ + 10, text, {.size = 11});
@@ -429,7 +429,7 @@ class PageMapPainter {
     if (drawn_.contains(padding_fill))
       swatch(padding_fill, "no tensor's: padding, or the room that a short pack leaves");
     y_ += 26;
-    svg_.text(margin, y_, "Numbers below a bar: bytes from the start of the page.", {.size = 11});
+    svg_.text(page_margin, y_, "Numbers below a bar: bytes from the start of the page.", {.size = 11});
     y_ += 16;
   }
 

@@ -32,7 +32,7 @@ Audience where_any(const CachePlan& plan, std::int64_t BlockWaste::*bytes) {
   return any ? Audience::everyone : Audience::programs;
 }
 
-Cell share(std::int64_t part, std::int64_t whole) {
+Cell percent_of(std::int64_t part, std::int64_t whole) {
   if (whole == 0) return {};
   return Percent{100.0 * static_cast<double>(part) / static_cast<double>(whole)};
 }
@@ -178,7 +178,7 @@ Table block_waste_table(const CachePlan& plan) {
   const auto cells = [&](const std::string& groups, const std::string& kind, const BlockWaste& waste,
                          std::int64_t whole) -> std::vector<Cell> {
     return {groups, kind, waste.state_padding_bytes, waste.attention_padding_bytes, waste.short_pack_bytes,
-            waste.empty_slot_bytes, waste.total(), share(waste.total(), whole)};
+            waste.empty_slot_bytes, waste.total(), percent_of(waste.total(), whole)};
   };
   BlockWaste sum;
   for (const BlockWaste& waste : plan.waste.per_block) add(sum, waste);
@@ -197,7 +197,7 @@ Table load_waste_table(const CachePlan& plan) {
                {"share_percent", "of the pools"}});
   const LoadWaste& load = plan.waste.at_load;
   const auto cells = [&](const char* use, const char* item, std::int64_t bytes) -> std::vector<Cell> {
-    return {std::string(use), std::string(item), bytes, ByteCount{bytes}, share(bytes, load.pool_bytes)};
+    return {std::string(use), std::string(item), bytes, ByteCount{bytes}, percent_of(bytes, load.pool_bytes)};
   };
   table.add_row(cells("used", "K and V of live tokens", load.token_bytes));
   table.add_row(cells("used", "running states", load.state_bytes));

@@ -35,13 +35,6 @@ std::string short_settings(const Recommendation& result, const Candidate& candid
   return text;
 }
 
-const CapacityPlan& capacity_of(const Recommendation& result, const Candidate& candidate) {
-  const CachePlan& plan = result.layout_of(candidate).plan;
-  return *std::find_if(plan.capacity.begin(), plan.capacity.end(), [&](const CapacityPlan& capacity) {
-    return capacity.max_model_len == result.at_length;
-  });
-}
-
 class Reasons {
  public:
   explicit Reasons(const RecommendReport& report)
@@ -180,8 +173,8 @@ class Reasons {
     if (default_ != nullptr && default_ != &pick_) {
       const CachePlan& p = result_.layout_of(pick_).plan;
       const CachePlan& d = result_.layout_of(*default_).plan;
-      const std::int64_t ids = capacity_of(result_, pick_).blocks_per_request;
-      const std::int64_t default_ids = capacity_of(result_, *default_).blocks_per_request;
+      const std::int64_t ids = result_.capacity_of(pick_).blocks_per_request;
+      const std::int64_t default_ids = result_.capacity_of(*default_).blocks_per_request;
       if (p.groups.size() != d.groups.size() || ids != default_ids)
         reasons_.costs.push_back(fmt::format(
             "Bookkeeping: a request of {} tokens has {} and holds {}, by default {} and {}; a step of the engine fills "

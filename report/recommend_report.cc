@@ -18,13 +18,6 @@ namespace {
 
 constexpr std::size_t most_shown_rows = 24;
 
-const CapacityPlan& capacity_of(const Recommendation& result, const Candidate& candidate) {
-  const CachePlan& plan = result.layout_of(candidate).plan;
-  return *std::find_if(plan.capacity.begin(), plan.capacity.end(), [&](const CapacityPlan& capacity) {
-    return capacity.max_model_len == result.at_length;
-  });
-}
-
 std::string retention_text(const Candidate& candidate) {
   if (!candidate.retention_tokens) return "all";
   return *candidate.retention_tokens == 0 ? "last" : human_count(*candidate.retention_tokens);
@@ -79,7 +72,7 @@ std::string search_text(const Recommendation& result) {
   return "?";
 }
 
-std::string driver_text(const DriverSpec& driver) {
+std::string driver_sentence(const DriverSpec& driver) {
   if (driver.kind == DriverKind::closed_loop)
     return fmt::format("{} in flight, prefill and decode", human_plural(driver.in_flight, "request"));
   if (driver.kind == DriverKind::open_loop) return "by the timestamps of the trace, prefill and decode";
@@ -98,7 +91,7 @@ Facts question_facts(const RecommendReport& report) {
   if (workload.too_long_requests > 0)
     facts.entries.emplace_back("too long", too_long_text(workload.too_long_requests, workload.requests,
                                                          result.max_model_len) + "; all figures are of the others");
-  facts.entries.emplace_back("driver", driver_text(report.driver));
+  facts.entries.emplace_back("driver", driver_sentence(report.driver));
   facts.entries.emplace_back("requests", fmt::format("bytes and concurrency of requests of {} tokens{}",
                                                      human_count(result.at_length),
                                                      report.min_concurrency
@@ -121,7 +114,7 @@ Facts question_facts(const RecommendReport& report) {
 
 Facts pick_facts(const Recommendation& result, const Candidate& pick) {
   const PlannedLayout& layout = result.layout_of(pick);
-  const CapacityPlan& capacity = capacity_of(result, pick);
+  const CapacityPlan& capacity = result.capacity_of(pick);
   const SpecPlan* const attention = primary_attention(layout.plan);
   Facts facts;
   facts.entries.emplace_back("layout", fmt::format("{} a page, mode {}", human_plural(layout.pack, "attention layer"),
@@ -252,7 +245,7 @@ void add_packs(Document& document, const RecommendReport& report, const Recommen
     const PlannedLayout& layout = result.layout_of(*candidate);
     table.add_row({layout.pack, block_tokens(layout), candidate->objectives.reprefilled_tokens,
                    Percent{100 * candidate->hit_rate()}, ByteCount{candidate->objectives.bytes_per_request},
-                   Real{candidate->objectives.concurrency}, capacity_of(result, *candidate).blocks_per_request,
+                   Real{candidate->objectives.concurrency}, result.capacity_of(*candidate).blocks_per_request,
                    std::int64_t(layout.plan.groups.size()),
                    better == nullptr ? "" : fmt::format("N = {}", result.layout_of(*better).pack)});
   }
@@ -374,7 +367,7 @@ Table candidates_table(const RecommendReport& report) {
   for (std::size_t i = 0; i < result.candidates.size(); ++i) {
     const Candidate& candidate = result.candidates[i];
     const PlannedLayout& layout = result.layout_of(candidate);
-    const CapacityPlan& capacity = capacity_of(result, candidate);
+    const CapacityPlan& capacity = result.capacity_of(candidate);
     const SpecPlan* const attention = primary_attention(layout.plan);
     table.add_row({layout.pack, std::string(to_string(layout.mode)), cell_of(layout.block_floor), block_tokens(layout),
                    attention ? Cell(attention->kernel_block_size_tokens) : Cell(),

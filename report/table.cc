@@ -142,13 +142,12 @@ std::string quote_csv(const std::string& text) {
 }
 
 nlohmann::ordered_json json_cell(const Cell& cell) {
-  using Json = nlohmann::ordered_json;
-  const auto real = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
-  return std::visit(Overload{[](std::monostate) { return Json(nullptr); },
-                             [](const ByteCount& bytes) { return Json(bytes.value); },
+  const auto real = [](double value) { return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr); };
+  return std::visit(Overload{[](std::monostate) { return nlohmann::ordered_json(nullptr); },
+                             [](const ByteCount& bytes) { return nlohmann::ordered_json(bytes.value); },
                              [&](const Real& number) { return real(number.value); },
                              [&](const Percent& percent) { return real(percent.value); },
-                             [](const auto& plain) { return Json(plain); }},
+                             [](const auto& plain) { return nlohmann::ordered_json(plain); }},
                     cell);
 }
 

@@ -9,12 +9,12 @@
 #include <utility>
 
 #include "scenarios/key_table.h"
+#include "scenarios/layer_pattern.h"
 
 namespace hybridkv {
 
 namespace {
 
-constexpr std::int64_t most_layers = 10'000;
 
 constexpr std::array<std::pair<std::string_view, HfLayer>, 12> layer_words{{
     {"full_attention", HfLayer::attention},
@@ -226,7 +226,6 @@ struct FormReader {
 };
 
 const std::vector<FormReader>& form_readers() {
-  using Form = HfPatternForm;
   const auto words = [](const char* name) {
     return [name](const HfFields& fields) { return words_form(fields, name); };
   };
@@ -234,19 +233,19 @@ const std::vector<FormReader>& form_readers() {
     return [name, mark](const HfFields& fields) { return indices_pattern(fields, name, mark); };
   };
   static const std::vector<FormReader> readers = {
-      {Form::layer_types, {"layer_types"}, words("layer_types")},
-      {Form::layers_block_type, {"layers_block_type"}, words("layers_block_type")},
-      {Form::hybrid_override_pattern, {"hybrid_override_pattern"}, characters_form},
-      {Form::full_attention_interval, {"full_attention_interval"}, interval_pattern},
-      {Form::attn_layer_indices, {"attn_layer_indices"}, indices("attn_layer_indices", HfLayer::attention)},
-      {Form::full_attn_idxs, {"full_attn_idxs"}, indices("full_attn_idxs", HfLayer::attention)},
-      {Form::hybrid_layer_ids, {"hybrid_layer_ids"}, indices("hybrid_layer_ids", HfLayer::both)},
-      {Form::attn_layer_period, {"attn_layer_period", "attn_layer_offset"}, period_pattern},
-      {Form::linear_attn_config, {"linear_attn_config"}, kda_pattern},
-      {Form::attn_type_list, {"attn_type_list"}, types_pattern},
-      {Form::layer_group_size, {"layer_group_size"}, group_pattern},
-      {Form::mamba_step, {"mamba_step"}, step_pattern},
-      {Form::every_layer_both, {"num_hidden_layers"}, both_pattern},
+      {HfPatternForm::layer_types, {"layer_types"}, words("layer_types")},
+      {HfPatternForm::layers_block_type, {"layers_block_type"}, words("layers_block_type")},
+      {HfPatternForm::hybrid_override_pattern, {"hybrid_override_pattern"}, characters_form},
+      {HfPatternForm::full_attention_interval, {"full_attention_interval"}, interval_pattern},
+      {HfPatternForm::attn_layer_indices, {"attn_layer_indices"}, indices("attn_layer_indices", HfLayer::attention)},
+      {HfPatternForm::full_attn_idxs, {"full_attn_idxs"}, indices("full_attn_idxs", HfLayer::attention)},
+      {HfPatternForm::hybrid_layer_ids, {"hybrid_layer_ids"}, indices("hybrid_layer_ids", HfLayer::both)},
+      {HfPatternForm::attn_layer_period, {"attn_layer_period", "attn_layer_offset"}, period_pattern},
+      {HfPatternForm::linear_attn_config, {"linear_attn_config"}, kda_pattern},
+      {HfPatternForm::attn_type_list, {"attn_type_list"}, types_pattern},
+      {HfPatternForm::layer_group_size, {"layer_group_size"}, group_pattern},
+      {HfPatternForm::mamba_step, {"mamba_step"}, step_pattern},
+      {HfPatternForm::every_layer_both, {"num_hidden_layers"}, both_pattern},
   };
   return readers;
 }
@@ -254,7 +253,7 @@ const std::vector<FormReader>& form_readers() {
 void check_length(const HfFields& fields, const HfPattern& pattern) {
   if (pattern.layers.empty()) throw error_at(pattern.place, pattern.field + ": no layers");
   const std::size_t size = pattern.layers.size();
-  if (size > static_cast<std::size_t>(most_layers))
+  if (std::cmp_greater(size, most_layers))
     fail_at(pattern.place, "{}: {} layers are more than {}", pattern.field, size, most_layers);
   const auto declared = fields.optional_number({"num_hidden_layers"});
   if (declared && static_cast<std::size_t>(declared->value) != size)

@@ -14,11 +14,6 @@ namespace hybridkv {
 
 namespace {
 
-using Json = nlohmann::json;
-
-constexpr std::int64_t most_values = 100'000;
-constexpr std::size_t deepest_nesting = 64;
-
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 /// The text with NaN, Infinity and -Infinity outside strings replaced by numbers of the same length, so that places
@@ -76,7 +71,7 @@ class CountingIterator {
 /// Builds the tree from the events of nlohmann's parser. A token begins at the first byte after the one before it
 /// that is no blank, comma or colon, and ends where the parser stands; numbers end by their own characters, because
 /// the parser has looked one further.
-class JsonTreeBuilder : public nlohmann::json_sax<Json> {
+class JsonTreeBuilder : public nlohmann::json_sax<nlohmann::json> {
  public:
   JsonTreeBuilder(std::string_view text, std::shared_ptr<const SourceText> source, const std::size_t* taken)
       : text_(text), source_(std::move(source)), taken_(taken) {
@@ -118,7 +113,7 @@ class JsonTreeBuilder : public nlohmann::json_sax<Json> {
     return true;
   }
 
-  bool parse_error(std::size_t position, const std::string&, const Json::exception& error) override {
+  bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception& error) override {
     // nlohmann: "[json.exception…] parse error at line 1, column 2: what is wrong"; the place is ours to tell.
     std::string_view problem = error.what();
     if (const std::size_t column = problem.find(", column "); column != std::string_view::npos)
@@ -179,7 +174,7 @@ class JsonTreeBuilder : public nlohmann::json_sax<Json> {
 
   bool open(YamlNode::Kind kind) {
     YamlNode node = node_at(begin_token(), kind);
-    if (open_.size() >= deepest_nesting)
+    if (std::ssize(open_) >= deepest_nesting)
       fail_at(node.place, "more than {} lists and mappings inside each other", deepest_nesting);
     open_.push_back({std::move(node), {}, {}, {}});
     return true;
@@ -226,7 +221,7 @@ YamlNode parse_json(std::string_view text, SourceText source) {
   const std::string plain = without_python_constants(text);
   std::size_t taken = 0;
   JsonTreeBuilder builder(text, std::make_shared<const SourceText>(std::move(source)), &taken);
-  Json::sax_parse(CountingIterator(plain.data(), &taken), CountingIterator(plain.data() + plain.size(), &taken),
+  nlohmann::json::sax_parse(CountingIterator(plain.data(), &taken), CountingIterator(plain.data() + plain.size(), &taken),
                   &builder);
   return builder.take_root();
 }

@@ -8,7 +8,6 @@ namespace hybridkv {
 
 namespace {
 
-constexpr std::size_t most_layers = 10'000;
 
 class PatternParser {
  public:
@@ -32,7 +31,7 @@ class PatternParser {
     while (!at_end() && pattern_[position_] != ')') {
       const std::vector<PatternLayer> item = pattern_[position_] == '(' ? group(depth) : std::vector{layer()};
       const std::size_t times = count();
-      if (times > most_layers || layers.size() + item.size() * times > most_layers)
+      if (times > std::size_t{most_layers} || layers.size() + item.size() * times > std::size_t{most_layers})
         throw PatternError(position_ - 1, fmt::format("more than {} layers", most_layers));
       for (std::size_t i = 0; i < times; ++i) layers.insert(layers.end(), item.begin(), item.end());
     }
@@ -81,7 +80,7 @@ class PatternParser {
     std::size_t value = 0;
     const std::size_t begin = position_;
     for (; position_ < pattern_.size() && pattern_[position_] >= '0' && pattern_[position_] <= '9'; ++position_)
-      if (value <= most_layers) value = value * 10 + static_cast<std::size_t>(pattern_[position_] - '0');
+      if (value <= std::size_t{most_layers}) value = value * 10 + static_cast<std::size_t>(pattern_[position_] - '0');
     if (value == 0) throw PatternError(begin, "repeated 0 times");
     return value;
   }

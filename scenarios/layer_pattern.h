@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -22,6 +23,9 @@ class PatternError : public std::runtime_error {
  private:
   std::size_t offset_;
 };
+
+/// Layers that a model may have, however it says which.
+inline constexpr std::int64_t most_layers = 10'000;
 
 /// True for a character that may name a kind of layer: a letter or '*'.
 bool is_kind_name(char c);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "scenarios/number.h"
+
 namespace hybridkv {
 
 namespace {
@@ -15,7 +17,6 @@ constexpr std::array<std::string_view, 18> quantisers{
     "fp8", "fp4", "nvfp4",     "mxfp4",     "mxfp8", "awq",  "gptq",      "gguf", "mlx",
     "bnb", "hqq", "quantized", "quantised", "exl2",  "exl3", "autoround", "dynamic", "torchao"};
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// The text with every run of digits as one '0': "w4a16" -> "w0a0".
 std::string shape_of(std::string_view text) {

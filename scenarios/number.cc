@@ -18,7 +18,6 @@ constexpr std::int64_t longest_range = 10'000;
 constexpr const char* unit_pattern = "([bB]|[kKmMgGtTpP]([iI]?[bB]|[iI])?)";
 constexpr const char* token_unit_pattern = "[kKmM]";
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 

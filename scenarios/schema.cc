@@ -34,7 +34,7 @@ Json whole_numbers(const KeyInfo& key) {
   return any_of({one, range(key), list_of(any_of({one, range(key)}))});
 }
 
-Json words(const KeyInfo& key) {
+Json choice_schema(const KeyInfo& key) {
   Json schema = {{"enum", key.choices}};
   for (const auto& synonym : key.synonyms) schema["enum"].push_back(synonym.first);
   return schema;
@@ -51,7 +51,7 @@ Json single_value(const KeyInfo& key) {
     case ValueType::number: return {{"type", "number"}, {"minimum", 0}};
     case ValueType::text: return {{"type", "string"}, {"minLength", 1}};
     case ValueType::flag: return {{"type", "boolean"}};
-    case ValueType::choice: return words(key);
+    case ValueType::choice: return choice_schema(key);
     case ValueType::integers: return whole_numbers(key);
     case ValueType::texts: return any_of({{{"type", "string"}}, list_of({{"type", "string"}})});
     case ValueType::section:

@@ -14,7 +14,7 @@ namespace hybridkv {
 
 namespace {
 
-constexpr std::size_t most_values = 10'000;  // of an axis
+constexpr std::size_t most_axis_values = 10'000;  // of an axis
 constexpr std::size_t most_kept_models = 256;
 
 /// An axis with the nodes that its values put in place of the list or range, and the keys that lead there.
@@ -91,7 +91,7 @@ void add_values(NodeAxis& axis, const YamlNode& node, const KeyInfo& key, bool i
     // "null" in a list: the default, as if the key were not there.
     axis.values.back().left_out = node.kind == YamlNode::Kind::nothing && !key.required;
   }
-  if (axis.values.size() > most_values) fail_at(node.place, "{}: more than {} values", axis.axis.path, most_values);
+  if (axis.values.size() > most_axis_values) fail_at(node.place, "{}: more than {} values", axis.axis.path, most_axis_values);
 }
 
 NodeAxis axis_of(const std::string& path, std::vector<std::string> route, const YamlNode& node, const KeyInfo& key) {

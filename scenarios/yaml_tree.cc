@@ -21,8 +21,6 @@ namespace hybridkv {
 
 namespace {
 
-constexpr std::int64_t most_values = 100'000;
-constexpr std::int64_t deepest_nesting = 64;
 constexpr std::size_t largest_file_bytes = std::size_t{16} << 20;
 
 /// Builds the tree from the events of yaml-cpp's parser, checking on the way what yaml-cpp leaves unchecked.

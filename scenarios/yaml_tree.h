@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,10 @@
 namespace hybridkv {
 
 struct YamlEntry;
+
+/// What a file may hold: far beyond any scenario and any config, and soon refused.
+inline constexpr std::int64_t most_values = 100'000;
+inline constexpr std::int64_t deepest_nesting = 64;  ///< lists and mappings inside each other
 
 /// One value of a YAML text with its place. A value type, so that an override or a point of a sweep is a
 /// copy in which one value is replaced.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -139,6 +140,12 @@ struct Recommendation {
   std::vector<WhatIf> what_ifs;
 
   const PlannedLayout& layout_of(const Candidate& candidate) const { return layouts[candidate.layout]; }
+  /// What its plan says of requests of `at_length` tokens.
+  const CapacityPlan& capacity_of(const Candidate& candidate) const {
+    const std::vector<CapacityPlan>& capacity = layout_of(candidate).plan.capacity;
+    return *std::find_if(capacity.begin(), capacity.end(),
+                         [&](const CapacityPlan& at) { return at.max_model_len == at_length; });
+  }
   std::int64_t match_unit(const Candidate& candidate) const {
     return candidate.match_unit_tokens.value_or(block_tokens(layout_of(candidate)));
   }

@@ -11,7 +11,6 @@ namespace hybridkv {
 
 namespace {
 
-constexpr std::size_t batch_requests = 2048;
 constexpr std::int64_t most_requests = std::int64_t{1} << 40;
 constexpr std::int64_t most_variants = std::int64_t{1} << 31;
 

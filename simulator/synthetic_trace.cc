@@ -14,7 +14,6 @@ namespace hybridkv {
 
 namespace {
 
-constexpr std::size_t batch_requests = 2048;
 constexpr std::int64_t most_texts = 10'000'000;  // system prompts or documents: each is kept
 constexpr std::int64_t most_documents = 100'000;  // behind one question
 constexpr double longest_pause_seconds = 1e9;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -24,6 +25,9 @@ struct TraceRequest {
   std::int64_t num_runs = 0;
   bool operator==(const TraceRequest&) const = default;
 };
+
+/// Requests that a source of traces gives at a time.
+inline constexpr std::size_t batch_requests = 2048;
 
 /// Consecutive requests of a trace, decoded once and shared by all simulations.
 struct TraceBatch {

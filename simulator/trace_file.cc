@@ -17,7 +17,6 @@ namespace hybridkv {
 
 namespace {
 
-constexpr std::size_t batch_requests = 2048;
 constexpr std::size_t batch_runs = 1 << 17;
 // Lengths beyond this are a damaged line, not a prompt; sums over a trace then stay far from 64 bits.
 constexpr std::int64_t longest_length = std::int64_t{1} << 40;

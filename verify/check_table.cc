@@ -65,7 +65,7 @@ CheckResult zero_one_block(CheckRun& run) { return check_zero_one_block(run.traf
 
 CheckResult copy_one_block(CheckRun& run) { return check_copy_one_block(run.traffic); }
 
-constexpr std::array checks{
+constexpr std::array check_table{
     Check{"address-audit-intervals", CheckStage::addresses, true, intervals},
     Check{"address-audit-enumerated", CheckStage::addresses, true, enumeration},
     Check{"address-audit-sampled", CheckStage::addresses, true, samples},
@@ -86,6 +86,6 @@ constexpr std::array checks{
 
 }  // namespace
 
-std::span<const Check> all_checks() { return checks; }
+std::span<const Check> all_checks() { return check_table; }
 
 }  // namespace hybridkv

@@ -25,20 +25,20 @@ Rows normalised(const Rows& x, std::int64_t width) {
   return result;
 }
 
-using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using WideMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 /// Rows of a larger matrix: those of one head.
-using HeadRows = Eigen::Map<const Matrix, 0, Eigen::OuterStride<>>;
+using HeadRows = Eigen::Map<const WideMatrix, 0, Eigen::OuterStride<>>;
 
 /// Every row of `x` times the transposed weights (outputs, inputs).
 Rows project(const Rows& x, const std::vector<float>& weights, std::int64_t inputs) {
   const std::int64_t tokens = std::ssize(x) / inputs, outputs = std::ssize(weights) / inputs;
   Rows result(static_cast<std::size_t>(tokens * outputs));
-  const Matrix wide =
+  const WideMatrix wide =
       Eigen::Map<const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(weights.data(), outputs,
                                                                                              inputs)
           .cast<double>();
-  Eigen::Map<Matrix>(result.data(), tokens, outputs).noalias() =
-      Eigen::Map<const Matrix>(x.data(), tokens, inputs) * wide.transpose();
+  Eigen::Map<WideMatrix>(result.data(), tokens, outputs).noalias() =
+      Eigen::Map<const WideMatrix>(x.data(), tokens, inputs) * wide.transpose();
   return result;
 }
 

@@ -6,7 +6,7 @@ namespace hybridkv {
 
 namespace {
 
-constexpr std::array faults{
+constexpr std::array forward_faults{
     ForwardFaultInfo{ForwardFault::skip_zeroing, "skip-zeroing", "a fresh state block keeps what its last user left",
                      "fresh-blocks", "no fresh state block held what another request left"},
     ForwardFaultInfo{ForwardFault::missed_page_copy, "missed-page-copy",
@@ -29,14 +29,14 @@ constexpr std::array faults{
 
 }  // namespace
 
-std::span<const ForwardFaultInfo> all_forward_faults() { return faults; }
+std::span<const ForwardFaultInfo> all_forward_faults() { return forward_faults; }
 
-const ForwardFaultInfo& info_of(ForwardFault fault) { return faults[static_cast<std::size_t>(fault)]; }
+const ForwardFaultInfo& info_of(ForwardFault fault) { return forward_faults[static_cast<std::size_t>(fault)]; }
 
 std::string_view to_string(ForwardFault fault) { return info_of(fault).name; }
 
 std::optional<ForwardFault> parse_forward_fault(std::string_view name) {
-  for (const ForwardFaultInfo& info : faults)
+  for (const ForwardFaultInfo& info : forward_faults)
     if (info.name == name) return info.fault;
   return std::nullopt;
 }

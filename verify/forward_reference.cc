@@ -12,7 +12,7 @@ namespace {
 /// float arithmetic through all layers: absolute and relative tolerance of float32, for rows of RMS one.
 constexpr double arithmetic_error = 1e-5 + 1.3e-6;
 /// Shaken runs are two draws of what roundings can do; another draw may be larger.
-constexpr double draws = 3;
+constexpr double worst_draws = 3;
 
 ForwardReference compute(const ForwardNetwork& network, const std::vector<std::uint64_t>& contents) {
   DenseRun plain = dense_forward(network, contents);
@@ -24,7 +24,7 @@ ForwardReference compute(const ForwardNetwork& network, const std::vector<std::u
     for (std::size_t i = 0; i < shaken.size(); ++i)
       largest = std::max(largest, std::abs(shaken[i] - reference.rows[i]));
   }
-  reference.allowed += draws * largest;
+  reference.allowed += worst_draws * largest;
   return reference;
 }
 

@@ -102,20 +102,30 @@ std::int64_t running_requests(const Arrangement& arrangement, const Demand& dema
 }
 
 std::int64_t longest_request(const Arrangement& arrangement, double requests) {
-  std::int64_t fits = 0;
-  std::int64_t too_long = largest_tokens + 1;
+  Demand share = usable_ids(arrangement);
+  if (requests != 1)
+    for (std::int64_t& ids : share.ids) ids = static_cast<std::int64_t>(static_cast<double>(ids) / requests);
   Demand demand = request_demand(arrangement, 1);
+  if (!demand.is_within(share)) return 0;
+  // A spec has at most the ids that all others leave at their least. Where one spec of each arena grows with the length,
+  // as it is with one kind of attention, that is the answer; else it bounds the search.
+  std::int64_t too_long = largest_tokens;
+  for (auto group = arrangement.groups.begin(); group != arrangement.groups.end();) {
+    const SpecPlan& spec = arrangement.spec_of(*group);
+    const std::size_t arena = group->arena.index();
+    Checked ids_of_entries = 0;  // one of each group; the groups of a spec stand together
+    for (; group != arrangement.groups.end() && group->spec == spec.id; ++group) ids_of_entries += group->ids_per_entry;
+    const Checked entries =
+        Checked(group_entries(arrangement, spec, 1)) + (share.ids[arena] - demand.ids[arena]) / ids_of_entries;
+    too_long = std::min(too_long, longest_in_entries(arrangement, spec, entries));
+  }
   const auto holds = [&](std::int64_t tokens) {
     std::fill(demand.ids.begin(), demand.ids.end(), 0);
     add_request(arrangement, tokens, demand);
-    for (std::size_t arena = 0; arena < demand.ids.size(); ++arena) {
-      const std::int64_t usable = arrangement.arenas[arena].usable_ids();
-      const std::int64_t share =
-          requests == 1 ? usable : static_cast<std::int64_t>(static_cast<double>(usable) / requests);
-      if (demand.ids[arena] > share) return false;
-    }
-    return true;
+    return demand.is_within(share);
   };
+  if (holds(too_long)) return too_long;
+  std::int64_t fits = 1;
   while (too_long - fits > 1) {
     const std::int64_t middle = fits + (too_long - fits) / 2;
     (holds(middle) ? fits : too_long) = middle;

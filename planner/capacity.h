@@ -11,8 +11,7 @@ CapacityPlan capacity_at(const Arrangement& arrangement, std::int64_t max_model_
 /// How many percent of the ideal bytes paging adds to one request; 0 where the ideal is 0.
 double over_ideal_percent(const CapacityPlan& capacity);
 
-/// Longest request that `requests` times fits the usable ids, by binary search; 0 where not even one token fits, at most
-/// largest_tokens.
+/// Longest request that `requests` times fits the usable ids; 0 where not even one token fits, at most largest_tokens.
 std::int64_t longest_request(const Arrangement& arrangement, double requests = 1);
 
 /// Requests of that demand which the usable ids hold.

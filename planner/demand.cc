@@ -20,20 +20,17 @@ std::int64_t recurrent_entries(const Arrangement& arrangement, const SpecPlan& s
   throw std::logic_error("unknown cache mode");
 }
 
-bool suffice(const Arrangement& arrangement, const Demand& demand, std::int64_t (*ids)(const ArenaPlan&)) {
-  for (std::size_t arena = 0; arena < demand.ids.size(); ++arena)
-    if (demand.ids[arena] > ids(arrangement.arenas[arena])) return false;
-  return true;
+/// Tokens that a layer with a window reads or writes in one step.
+std::int64_t live_in_step(const Arrangement& arrangement, const SpecPlan& spec) {
+  const Checked reach = Checked(spec.attention->window_tokens) + arrangement.max_num_batched_tokens;
+  return spec.attention->kind == AttentionKind::sliding_window ? reach - 1 : reach;
 }
 
-Demand of_arenas(const Arrangement& arrangement, std::int64_t (*ids)(const ArenaPlan&)) {
-  Demand demand = no_demand(arrangement);
-  for (std::size_t arena = 0; arena < demand.ids.size(); ++arena) demand.ids[arena] = ids(arrangement.arenas[arena]);
-  return demand;
+/// Tokens of whole blocks, where that is no longer than any request.
+std::int64_t tokens_of(std::int64_t blocks, const SpecPlan& spec) {
+  if (blocks <= 0) return 0;
+  return blocks > largest_tokens / spec.block_size_tokens ? largest_tokens : blocks * spec.block_size_tokens;
 }
-
-std::int64_t all_of(const ArenaPlan& arena) { return arena.num_ids; }
-std::int64_t usable_of(const ArenaPlan& arena) { return arena.usable_ids(); }
 
 }  // namespace
 
@@ -43,31 +40,55 @@ std::int64_t Demand::total() const {
   return sum;
 }
 
+bool Demand::is_within(const Demand& most) const {
+  for (std::size_t arena = 0; arena < ids.size(); ++arena)
+    if (ids[arena] > most.ids[arena]) return false;
+  return true;
+}
+
 Demand no_demand(const Arrangement& arrangement) {
   return {std::vector<std::int64_t>(arrangement.arenas.size(), 0)};
 }
 
-Demand all_ids(const Arrangement& arrangement) { return of_arenas(arrangement, all_of); }
+Demand all_ids(const Arrangement& arrangement) {
+  Demand demand;
+  demand.ids.reserve(arrangement.arenas.size());
+  for (const ArenaPlan& arena : arrangement.arenas) demand.ids.push_back(arena.num_ids);
+  return demand;
+}
 
-Demand usable_ids(const Arrangement& arrangement) { return of_arenas(arrangement, usable_of); }
+Demand usable_ids(const Arrangement& arrangement) {
+  Demand demand;
+  demand.ids.reserve(arrangement.arenas.size());
+  for (const ArenaPlan& arena : arrangement.arenas) demand.ids.push_back(arena.usable_ids());
+  return demand;
+}
 
 std::int64_t group_entries(const Arrangement& arrangement, const SpecPlan& spec, std::int64_t tokens) {
   if (spec.state) return recurrent_entries(arrangement, spec, tokens);
-  const std::int64_t window = spec.attention->window_tokens;
   switch (spec.attention->kind) {
     case AttentionKind::full:
     case AttentionKind::hidden_state:
     case AttentionKind::mla: return ceil_div(tokens, spec.block_size_tokens);
-    case AttentionKind::sliding_window: {
-      const std::int64_t live = Checked(window) - 1 + arrangement.max_num_batched_tokens;
-      return ceil_div(std::min(live, tokens), spec.block_size_tokens) + 1;
-    }
-    case AttentionKind::chunked_local: {
-      const std::int64_t live = Checked(window) + arrangement.max_num_batched_tokens;
-      return ceil_div(std::min(live, tokens), spec.block_size_tokens);
-    }
+    case AttentionKind::sliding_window:
+      return ceil_div(std::min(live_in_step(arrangement, spec), tokens), spec.block_size_tokens) + 1;
+    case AttentionKind::chunked_local:
+      return ceil_div(std::min(live_in_step(arrangement, spec), tokens), spec.block_size_tokens);
   }
   throw std::logic_error("unknown attention kind");
+}
+
+std::int64_t longest_in_entries(const Arrangement& arrangement, const SpecPlan& spec, std::int64_t entries) {
+  if (spec.state) {
+    if (arrangement.cache_mode == CacheMode::all) return tokens_of(entries - arrangement.speculative_tokens, spec);
+    return entries < recurrent_entries(arrangement, spec, 1) ? 0 : largest_tokens;
+  }
+  if (spec.attention->window_tokens > 0) {
+    // What a long request takes any request can take.
+    if (entries >= group_entries(arrangement, spec, largest_tokens)) return largest_tokens;
+    return tokens_of(spec.attention->kind == AttentionKind::sliding_window ? entries - 1 : entries, spec);
+  }
+  return tokens_of(entries, spec);
 }
 
 std::int64_t group_ids(const Arrangement& arrangement, const GroupPlan& group, std::int64_t tokens) {
@@ -98,11 +119,11 @@ void add_request(const Arrangement& arrangement, std::int64_t tokens, Demand& de
 }
 
 bool fits(const Arrangement& arrangement, const Demand& demand) {
-  return suffice(arrangement, demand, usable_of);
+  return demand.is_within(usable_ids(arrangement));
 }
 
 bool fits_as_engines_check(const Arrangement& arrangement, const Demand& demand) {
-  return suffice(arrangement, demand, all_of);
+  return demand.is_within(all_ids(arrangement));
 }
 
 std::int64_t bytes_of(const Arrangement& arrangement, const Demand& demand) {

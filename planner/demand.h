@@ -14,6 +14,8 @@ struct Demand {
   std::vector<std::int64_t> ids;  ///< by ArenaId
   /// Ids of all arenas together.
   std::int64_t total() const;
+  /// Does no arena need more than its `most`?
+  bool is_within(const Demand& most) const;
   bool operator==(const Demand&) const = default;
 };
 
@@ -32,6 +34,10 @@ Demand usable_ids(const Arrangement& arrangement);
 /// ceil(min(window-1+batch, L)/B)+1; chunked local: the blocks of one chunk and one batch, ceil(min(window+batch,
 /// L)/B). Source: vLLM max_memory_usage_bytes.
 std::int64_t group_entries(const Arrangement& arrangement, const SpecPlan& spec, std::int64_t tokens);
+
+/// group_entries turned round: tokens of the longest request with at most so many entries; 0 where even one token takes
+/// more, at most largest_tokens.
+std::int64_t longest_in_entries(const Arrangement& arrangement, const SpecPlan& spec, std::int64_t entries);
 
 /// Ids of these entries: ids_per_entry times as many.
 std::int64_t group_ids(const Arrangement& arrangement, const GroupPlan& group, std::int64_t tokens);

@@ -35,6 +35,7 @@ std::int64_t pages_per_group(std::span<const SpecPlan> specs, const DerivationLo
 std::vector<std::vector<std::int64_t>> every_nth_page(const SpecPlan& spec, std::int64_t first, std::int64_t n) {
   const auto layers = static_cast<std::int64_t>(spec.layers.size());
   std::vector<std::vector<std::int64_t>> pages;
+  if (first < spec.num_pages) pages.reserve(static_cast<std::size_t>(ceil_div(spec.num_pages - first, n)));
   for (std::int64_t page = first; page < spec.num_pages; page += n) {
     const std::int64_t begin = page * spec.layers_per_page;
     pages.emplace_back(spec.layers.begin() + begin,
@@ -74,9 +75,14 @@ std::vector<GroupPlan> make_groups(std::span<const SpecPlan> specs, std::int64_t
 std::vector<PoolPlan> make_pools(std::span<const GroupPlan> groups, std::int64_t pages_per_group,
                                  std::int64_t num_blocks, std::int64_t page_bytes) {
   std::vector<PoolPlan> pools(pages_per_group, {Checked(num_blocks) * page_bytes, page_bytes, {}});
-  for (const GroupPlan& group : groups)
-    for (std::size_t page = 0; page < group.pages.size(); ++page)
-      for (std::int64_t layer : group.pages[page]) pools[page].shared_by.push_back({group.spec, layer});
+  for (std::size_t page = 0; page < pools.size(); ++page) {
+    std::size_t layers = 0;
+    for (const GroupPlan& group : groups) layers += page < group.pages.size() ? group.pages[page].size() : 0;
+    pools[page].shared_by.reserve(layers);
+    for (const GroupPlan& group : groups)
+      if (page < group.pages.size())
+        for (const std::int64_t layer : group.pages[page]) pools[page].shared_by.push_back({group.spec, layer});
+  }
   return pools;
 }
 

@@ -129,6 +129,27 @@ TEST_CASE("law: the longest request fits the usable blocks, one token more does 
   }));
 }
 
+TEST_CASE("law: the longest request is that of a plain search over all lengths, however many share the ids") {
+  for (const SpecSize size : {SpecSize::real, SpecSize::tiny})
+    CHECK(check_plans("longest request by search", 4'000, size, [](const RandomSpecs&, const CachePlan& plan) {
+      const double requests = static_cast<double>(*rc::gen::inRange(4, 41)) / 4;
+      for (const double wanted : {1.0, requests}) {
+        const auto holds = [&](std::int64_t tokens) {
+          const Demand demand = request_demand(plan, tokens);
+          for (std::size_t arena = 0; arena < plan.arenas.size(); ++arena)
+            if (demand.ids[arena] > static_cast<std::int64_t>(static_cast<double>(plan.arenas[arena].usable_ids()) / wanted)) return false;
+          return true;
+        };
+        std::int64_t fits = 0, too_long = largest_tokens + 1;
+        while (too_long - fits > 1) {
+          const std::int64_t middle = fits + (too_long - fits) / 2;
+          (holds(middle) ? fits : too_long) = middle;
+        }
+        RC_ASSERT(longest_request(plan, wanted) == fits);
+      }
+    }, Strategies::all));
+}
+
 TEST_CASE("law: blocks and concurrency never fall as memory grows") {
   CHECK(check_plans("memory", 2'000, SpecSize::real, [](const RandomSpecs& specs, const CachePlan& plan) {
     RandomSpecs richer = specs;

@@ -95,3 +95,18 @@ TEST_CASE("golden: a load needs what its requests need, extras of each in the fi
   CHECK(load_demand(plan, load).ids == std::vector<std::int64_t>{2 + 3 + 1 + 3, 4});
   CHECK(plan.extra_bytes_per_id() == 256);
 }
+
+TEST_CASE("law: the longest request in so many entries takes no more of them, one token longer it does") {
+  for (const CacheMode mode : {CacheMode::none, CacheMode::align, CacheMode::all})
+    for (const std::int64_t s : {0, 3})
+      for (const SpecPlan& spec :
+           {recurrent(), attention(AttentionKind::full), attention(AttentionKind::mla),
+            attention(AttentionKind::sliding_window, 1), attention(AttentionKind::sliding_window, 100),
+            attention(AttentionKind::chunked_local, 1), attention(AttentionKind::chunked_local, 100)})
+        for (std::int64_t entries = 0; entries <= 12; ++entries) {
+          const Arrangement plan = plan_with(mode, s, 32);
+          const std::int64_t longest = longest_in_entries(plan, spec, entries);
+          if (longest > 0) CHECK(group_entries(plan, spec, longest) <= entries);
+          if (longest < largest_tokens) CHECK(group_entries(plan, spec, longest + 1) > entries);
+        }
+}

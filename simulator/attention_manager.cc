@@ -34,6 +34,20 @@ AttentionManager::AttentionManager(const CacheGeometry& geometry, std::span<Bloc
     else
       ++same->groups;
   }
+  equal_blocks_ = std::all_of(groups_.begin(), groups_.end(),
+                              [&](const Group& group) { return group.units == row_units_; });
+}
+
+bool AttentionManager::append_row(PrefixKey key, RequestBlocks& request) {
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    const BlockId block = groups_[group].pool->find(group_keys_(key, group));
+    if (block == null_block_id) {
+      while (group > 0) request.attention[--group].pop_back();
+      return false;
+    }
+    request.attention[group].push_back(block);
+  }
+  return true;
 }
 
 bool AttentionManager::append_found(std::span<const PrefixKey> keys, std::int64_t from, std::int64_t to,
@@ -57,7 +71,11 @@ std::int64_t AttentionManager::match(std::span<const PrefixKey> keys, std::int64
   for (auto& table : request.attention) table.clear();
   const std::int64_t most = limit / unit_;
   std::int64_t found = 0;  // match units
-  while (found + row_units_ <= most && append_found(keys, found, found + row_units_, request)) found += row_units_;
+  const auto found_next = [&] {
+    return equal_blocks_ ? append_row(keys[static_cast<std::size_t>(found + row_units_ - 1)], request)
+                         : append_found(keys, found, found + row_units_, request);
+  };
+  while (found + row_units_ <= most && found_next()) found += row_units_;
   if (partial_tails_)
     for (std::int64_t tail = std::min(most - found, row_units_ - 1); tail > 0; --tail)
       if (append_found(keys, found, found + tail, request)) {
@@ -100,9 +118,12 @@ void AttentionManager::skip_passed(RequestBlocks& request, std::int64_t computed
 
 void AttentionManager::add_first(const RequestBlocks& request, std::int64_t hit, std::int64_t tokens,
                                  std::span<std::int64_t> demand) const {
-  for (std::size_t group = 0; group < groups_.size(); ++group)
-    for (const BlockId block : request.attention[group])
-      if (block != null_block_id && groups_[group].pool->is_free(block)) ++demand[groups_[group].arena];
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    const BlockPool& pool = *groups_[group].pool;
+    std::int64_t found_free = 0;
+    for (const BlockId block : request.attention[group]) found_free += block != null_block_id && pool.is_free(block);
+    demand[groups_[group].arena] += found_free;
+  }
   for (const Alike& alike : alike_)
     demand[alike.arena] += alike.groups * (ceil_div(tokens, alike.block) - hit / alike.block);
 }
@@ -120,9 +141,11 @@ bool AttentionManager::add_next(const RequestBlocks& request, std::int64_t token
 }
 
 void AttentionManager::hold(const RequestBlocks& request) {
-  for (std::size_t group = 0; group < groups_.size(); ++group)
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    BlockPool& pool = *groups_[group].pool;
     for (const BlockId block : request.attention[group])
-      if (block != null_block_id) groups_[group].pool->hold(block);
+      if (block != null_block_id) pool.hold(block);
+  }
 }
 
 void AttentionManager::grow(RequestBlocks& request, std::int64_t tokens, std::vector<BlockCopy>& copied) {
@@ -165,9 +188,10 @@ void AttentionManager::publish(RequestBlocks& request, std::span<const PrefixKey
 
 void AttentionManager::release(const RequestBlocks& request) {
   for (std::size_t group = 0; group < groups_.size(); ++group) {
+    BlockPool& pool = *groups_[group].pool;
     const auto& table = request.attention[group];
-    for (std::size_t i = table.size(); i > 0; --i)
-      if (table[i - 1] != null_block_id) groups_[group].pool->release(table[i - 1]);
+    for (auto block = table.rbegin(); block != table.rend(); ++block)
+      if (*block != null_block_id) pool.release(*block);
   }
 }
 

@@ -75,6 +75,8 @@ class AttentionManager {
   // Holds nothing; appends the blocks of every group from one length to another, both in match units, or nothing where
   // one group lacks one. Pre: every group's block ends at `from`.
   bool append_found(std::span<const PrefixKey> keys, std::int64_t from, std::int64_t to, RequestBlocks& request);
+  // The same of one block a group, the first tokens of which have that key. Pre: equal_blocks_.
+  bool append_row(PrefixKey key, RequestBlocks& request);
   // Calls visit(pool, block) for every such block, the latest of a group first, and leaves the null block in its place.
   template <class Visit>
   void take_out_passed(RequestBlocks& request, std::int64_t computed, Visit&& visit) const;
@@ -85,6 +87,7 @@ class AttentionManager {
   std::vector<Alike> alike_;
   std::int64_t unit_;        // tokens of a match unit
   std::int64_t row_units_;   // match units from one end of all blocks to the next
+  bool equal_blocks_;        // does every group have one block in that?
   bool partial_tails_;
   std::int64_t drop_units_;  // match units that a drafter drops, 0 without one
 };

@@ -138,12 +138,14 @@ void Simulation::step() {
 void Simulation::sample() {
   const CacheManager& cache = scheduler_.cache();
   stats_.max_running = std::max(stats_.max_running, scheduler_.num_running());
-  for (std::size_t arena = 0; arena < stats_.arenas.size(); ++arena)
-    stats_.arenas[arena].max_held_blocks = std::max(stats_.arenas[arena].max_held_blocks,
-                                                    cache.pools()[arena].num_held());
-  const std::int64_t held = over_arenas(cache, [](const BlockPool& pool) { return pool.num_held(); });
-  const std::int64_t held_states =
-      over_arenas(cache, [](const BlockPool& pool) { return pool.num_held(BlockKind::state); });
+  std::int64_t held = 0, held_states = 0;
+  for (std::size_t arena = 0; arena < stats_.arenas.size(); ++arena) {
+    const BlockPool& pool = cache.pools()[arena];
+    std::int64_t& most = stats_.arenas[arena].max_held_blocks;
+    most = std::max(most, pool.num_held());
+    held += pool.num_held();
+    held_states += pool.num_held(BlockKind::state);
+  }
   stats_.max_held_blocks = std::max(stats_.max_held_blocks, held);
   stats_.max_held_state_blocks = std::max(stats_.max_held_state_blocks, held_states);
   if (!stats_.series.wants(stats_.steps)) return;

@@ -1,12 +1,19 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds everything and runs all tests. `./test.sh dev` does it under the sanitizers,
-# `./test.sh clang` with clang.
+# `./test.sh relassert` with the contracts of inner loops, `./test.sh clang` with clang. Folders behind it: only their
+# tests (`./test.sh relassert simulator verify`).
 set -euo pipefail
 cd "$(dirname "$0")"
 preset="${1:-release}"
+folders=("${@:2}")
 more=()
 [ "$preset" != clang ] || more=(clang-16)
 .ci/install-packages "${more[@]}"
 cmake --preset "$preset"
-cmake --build --preset "$preset"
-ctest --preset "$preset"
+if [ "${#folders[@]}" -eq 0 ]; then
+  cmake --build --preset "$preset"
+  ctest --preset "$preset"
+else
+  cmake --build --preset "$preset" --target "${folders[@]/%/_tests}"
+  ctest --preset "$preset" -R "^($(IFS='|'; echo "${folders[*]}")):"
+fi

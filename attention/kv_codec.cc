@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/contract.h"
 #include "base/convert.h"
 #include "layout/view.h"
 
@@ -152,6 +153,7 @@ ScaleBytes scale_bytes_of(KvFormat format, std::int64_t stored) {
 }
 
 void decode_row(const KvCodec& codec, DType dtype, const std::byte* from, std::span<float> values) {
+  contract([&] { return !codec.format || has_codec(*codec.format); }, "values are known of a format with a codec");
   if (codec.format) decode_format(*codec.format, from, values);
   else load_elements(from, dtype, values);
   if (codec.scale == 1) return;
@@ -159,6 +161,7 @@ void decode_row(const KvCodec& codec, DType dtype, const std::byte* from, std::s
 }
 
 void encode_row(const KvCodec& codec, DType dtype, std::span<const float> values, std::byte* to) {
+  contract([&] { return !codec.format || has_codec(*codec.format); }, "values are kept in a format with a codec");
   std::vector<float> divided;
   if (codec.scale != 1) {
     for (const float value : values) divided.push_back(value / codec.scale);

@@ -4,6 +4,9 @@
 add_library(hybridkv_headers INTERFACE)
 target_include_directories(hybridkv_headers INTERFACE "${CMAKE_CURRENT_SOURCE_DIR}")
 target_compile_features(hybridkv_headers INTERFACE cxx_std_20)
+if(HYBRIDKV_CONTRACTS)
+  target_compile_definitions(hybridkv_headers INTERFACE HYBRIDKV_CONTRACTS=1)
+endif()
 
 # What only this house's own files are compiled with: linked PRIVATE, so that a parent project never sees it.
 add_library(hybridkv_flags INTERFACE)

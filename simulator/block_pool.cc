@@ -1,5 +1,7 @@
 #include "simulator/block_pool.h"
 
+#include "base/contract.h"
+
 namespace hybridkv {
 
 PoolStats& PoolStats::operator+=(const PoolStats& other) {
@@ -21,6 +23,7 @@ BlockPool::BlockPool(std::int64_t num_blocks, bool unlimited)
 }
 
 void BlockPool::hold(BlockId block) {
+  contract([&] { return has(block) && index_.key(block) != 0; }, "a block that is held by a hit carries a key");
   Block& held = blocks_[block];
   if (held.references++ > 0) return;
   queue_.remove(block);
@@ -28,6 +31,7 @@ void BlockPool::hold(BlockId block) {
 }
 
 void BlockPool::mark_used(BlockId block) {
+  contract([&] { return has(block) && index_.key(block) != 0; }, "a checkpoint that is used carries a key");
   Block& hit = blocks_[block];
   if (hit.checkpoint && !hit.used) {
     hit.used = true;
@@ -61,6 +65,7 @@ void BlockPool::drop_key(BlockId block) {
 }
 
 void BlockPool::publish(BlockId block, PrefixKey key, std::int64_t step, bool checkpoint) {
+  contract([&] { return has(block) && references(block) > 0; }, "a block that is published is held");
   Block& published = blocks_[block];
   expects(index_.key(block) == 0, "a block is published once");
   index_.insert(key, block);
@@ -73,6 +78,7 @@ void BlockPool::publish(BlockId block, PrefixKey key, std::int64_t step, bool ch
 }
 
 void BlockPool::release(BlockId block) {
+  contract([&] { return has(block) && references(block) > 0; }, "a block that is given back is held");
   Block& released = blocks_[block];
   ++stats_.releases;
   if (--released.references > 0) return;

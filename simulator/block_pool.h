@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "simulator/block_id.h"
@@ -53,6 +54,8 @@ class BlockPool {
   /// Blocks that can be found, held or not, of one kind.
   std::int64_t num_findable(BlockKind kind) const { return findable_[static_cast<std::size_t>(kind)]; }
   const PoolStats& stats() const { return stats_; }
+  /// Do the counts of held blocks by kind and of free ones come to all blocks but the null block?
+  bool adds_up() const { return std::accumulate(held_.begin(), held_.end(), num_free()) == num_blocks() - 1; }
 
   /// Can `count` more blocks be taken?
   bool has_room(std::int64_t count) const { return unlimited_ || count <= queue_.size(); }
@@ -71,13 +74,13 @@ class BlockPool {
 
   /// Holds a block that was found. Pre: it carries a key.
   void hold(BlockId block);
-  /// Marks the checkpoint in a found block as used.
+  /// Marks the checkpoint in a found block as used. Pre: it carries a key.
   void mark_used(BlockId block);
   /// Takes the block at the front of the queue. Pre: has_room(1).
   BlockId take(BlockKind kind);
-  /// Makes a held block findable. Pre: it carries no key. `checkpoint`: count it among the checkpoints made.
+  /// Makes a held block findable. Pre: it is held, and carries no key. `checkpoint`: count it among the checkpoints made.
   void publish(BlockId block, PrefixKey key, std::int64_t step, bool checkpoint);
-  /// Gives back one hold; without any left the block returns to the queue.
+  /// Gives back one hold; without any left the block returns to the queue. Pre: it is held.
   void release(BlockId block);
 
  private:
@@ -92,6 +95,7 @@ class BlockPool {
   };
 
   void drop_key(BlockId block);
+  bool has(BlockId block) const { return block != null_block_id && block < blocks_.size(); }
 
   std::vector<Block> blocks_;
   FreeQueue queue_;

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/error.h"
+#include "base/contract.h"
 #include "simulator/block_id.h"
 
 namespace hybridkv {
@@ -35,6 +35,8 @@ class FreeQueue {
 
   /// Pre: contains(block).
   void remove(BlockId block) {
+    contract([&] { return block != null_block_id && block < links_.size() && contains(block); },
+             "a block leaves the free queue that is in it");
     Link& link = links_[block];
     links_[link.previous].next = link.next;
     links_[link.next].previous = link.previous;
@@ -64,6 +66,8 @@ class FreeQueue {
   static constexpr BlockId outside = ~BlockId{0};
 
   void insert_between(BlockId before, BlockId block, BlockId after) {
+    contract([&] { return block != null_block_id && block < links_.size() && !contains(block); },
+             "a block joins the free queue that is not in it");
     links_[block] = {before, after};
     links_[before].next = block;
     links_[after].previous = block;

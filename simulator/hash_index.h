@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/contract.h"
 #include "simulator/block_id.h"
 #include "simulator/chain_hash.h"
 
@@ -28,6 +29,7 @@ class HashIndex {
 
   /// Oldest block with that key, or the null block. Pre: key != 0.
   BlockId find(PrefixKey wanted) const {
+    contract([&] { return wanted != 0; }, "a key that is looked up is not 0");
     for (std::size_t at = home(tag_of(wanted));; at = (at + 1) & mask_) {
       const Slot slot = slots_[at];
       if (slot.oldest == null_block_id) return null_block_id;
@@ -37,6 +39,8 @@ class HashIndex {
 
   /// Pre: the block carries no key, key != 0.
   void insert(PrefixKey wanted, BlockId block) {
+    contract([&] { return wanted != 0 && block != null_block_id && block < nodes_.size() && key(block) == 0; },
+             "a block without a key is given one");
     Node& node = nodes_[block];
     node = {wanted, block, block};
     ++size_;
@@ -55,6 +59,7 @@ class HashIndex {
 
   /// Pre: the block carries a key.
   void erase(BlockId block) {
+    contract([&] { return block < nodes_.size() && key(block) != 0; }, "a block loses a key that it has");
     Node& node = nodes_[block];
     const std::uint32_t tag = tag_of(node.key);
     std::size_t at = home(tag);

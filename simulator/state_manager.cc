@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/contract.h"
 
 namespace hybridkv {
 
@@ -22,6 +23,7 @@ StateManager::StateManager(const CacheGeometry& geometry, std::span<BlockPool> p
 }
 
 std::int64_t StateManager::match(std::span<const PrefixKey> keys, std::int64_t limit, RequestBlocks& request) {
+  contract([&] { return geometry_.caches_prefixes(); }, "a prefix is looked for where one is cached");
   for (StateTable& table : request.states) table.live.clear();
   if (request.states.empty()) return 0;
   for (std::int64_t units = limit / unit_ / resume_units_ * resume_units_; units > 0; units -= resume_units_) {
@@ -171,6 +173,7 @@ void StateManager::publish_at(RequestBlocks& request, std::span<const PrefixKey>
 
 void StateManager::publish(RequestBlocks& request, std::span<const PrefixKey> keys, std::int64_t tokens,
                            const Retention& retention, std::int64_t step) {
+  contract([&] { return geometry_.caches_prefixes(); }, "states are published where prefixes are cached");
   if (request.states.empty()) return;
   const std::int64_t known = static_cast<std::int64_t>(keys.size()) * unit_;
   const std::int64_t full = std::min(tokens, known) / block_;

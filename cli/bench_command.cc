@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 
+#include "ask/bench.h"
 #include "attention/named_batch.h"
 #include "base/suggest.h"
 #include "cli/commands.h"
@@ -57,12 +58,7 @@ BatchSpec batch_of(const std::string& text) {
 /// Layers without a model: the flags, and for what they leave open a layer of 32 query and 8 KV heads of 128.
 std::vector<AttentionWorkloadSpec> layers_of(const BenchOptions& options) {
   const ScenarioOptions& scenario = options.scenario;
-  std::vector<AttentionWorkloadSpec> layers;
-  if (!scenario.scenario.empty() || !scenario.model.empty()) {
-    const Scenario read = read_scenario(scenario);
-    for (const CachePlan& plan : plan_scenario(read, read.pack_sizes).plans) layers.push_back(workload_of(plan, {}));
-    return layers;
-  }
+  if (!scenario.scenario.empty() || !scenario.model.empty()) return planned_layers(read_scenario(scenario));
   std::vector<std::int64_t> packs{1};
   if (!scenario.pack.empty()) {
     packs.clear();
@@ -79,6 +75,7 @@ std::vector<AttentionWorkloadSpec> layers_of(const BenchOptions& options) {
       }
     }
   }
+  std::vector<AttentionWorkloadSpec> layers;
   for (const std::int64_t pack : packs) {
     AttentionWorkloadSpec layer;
     layer.pack_size = pack;
@@ -87,80 +84,69 @@ std::vector<AttentionWorkloadSpec> layers_of(const BenchOptions& options) {
   return layers;
 }
 
-/// A layer with the flags laid over it.
-void lay_over(AttentionWorkloadSpec& layer, const BenchOptions& options) {
-  if (options.query_heads) layer.query_heads = *options.query_heads;
-  if (options.kv_heads) layer.kv_heads = *options.kv_heads;
-  if (options.head_size) layer.head_size_k = layer.head_size_v = *options.head_size;
-  if (!options.form.empty())
-    layer.form = named("--form", options.form, parse_backend_form(options.form),
-                       {"paged", "flex", "cpu", "diff_kv", "kv_first", "kv_first_unordered", "mla"});
-  layer.shared_prefix_tokens = options.shared_prefix;
-  if (options.window > 0) layer.mask = {MaskKind::sliding_window, options.window};
-  for (const auto& [value, flag] : {std::pair{layer.query_heads, "--query-heads"}, {layer.kv_heads, "--kv-heads"},
-                                    {layer.head_size_k, "--head-size"}})
-    if (value < 1 || value > largest_dimension)
-      throw InputError(fmt::format("{} {}: must be from 1 to {}", flag, value, largest_dimension));
+/// Each of these words as the value that it names.
+template <class Value>
+std::vector<Value> all_named(const char* flag, const std::vector<std::string>& texts,
+                             std::optional<Value> (*parse)(std::string_view), const std::vector<std::string>& all) {
+  std::vector<Value> values;
+  for (const std::string& text : texts) values.push_back(named(flag, text, parse(text), all));
+  return values;
 }
 
-/// The product of all lists, in the order of the flags.
-std::vector<AttentionBenchSpec> rows_of(const BenchOptions& options) {
-  std::vector<AttentionBenchSpec> rows;
-  for (const AttentionWorkloadSpec& planned : layers_of(options)) {
-    std::vector<std::int64_t> blocks = options.block_sizes;
-    if (blocks.empty()) blocks = {planned.block_size_tokens};
-    std::vector<std::string> orders = options.orders, dtypes = options.dtypes;
-    if (orders.empty()) orders = {std::string(to_string(planned.order))};
-    if (dtypes.empty()) dtypes = {std::string(to_string(planned.dtype))};
-    for (const std::string& batch : options.batches)
-      for (const std::int64_t block : blocks)
-        for (const std::string& order : orders)
-          for (const std::string& dtype : dtypes)
-            for (const std::string& backend : options.backends)
-              for (const std::int64_t threads : options.threads) {
-                AttentionBenchSpec row;
-                row.workload = planned;
-                lay_over(row.workload, options);
-                row.workload.batch = batch_of(batch);
-                if (block != planned.block_size_tokens || dtype != to_string(planned.dtype) || options.head_size ||
-                    options.kv_heads || !options.form.empty())
-                  row.workload.page_bytes = 0;
-                if (block != planned.block_size_tokens) row.workload.kernel_block_size_tokens = block;
-                row.workload.block_size_tokens = block;
-                if (options.kernel_block) row.workload.kernel_block_size_tokens = *options.kernel_block;
-                row.workload.order = named("--order", order, parse_physical_order(order), {"nhd", "hnd", "head_major"});
-                row.workload.dtype =
-                    named("--dtype", dtype, parse_dtype(dtype),
-                          {"fp32", "fp16", "bf16", "fp8_e4m3", "fp8_e5m2", "int8", "uint8"});
-                row.backend = named("--backend", backend, parse_attention_backend(backend),
-                                    {"reference", "unified", "cascade", "paged"});
-                if (threads < 1) throw InputError(fmt::format("--threads {}: must be at least 1", threads));
-                if (threads > 1 && row.backend != AttentionBackend::paged)
-                  throw InputError(fmt::format("--threads {}: backend {} runs on one thread; paged runs on several",
-                                               threads, backend));
-                row.options.paged.threads = threads;
-                if (!options.simd.empty())
-                  row.options.paged.simd =
-                      named("--simd", options.simd, parse_simd_path(options.simd), {"plain", "avx2", "avx512"});
-                if (options.bias == "full") row.options.unified.shared_bias = SharedBiasMode::full;
-                row.min_seconds = options.min_seconds;
-                rows.push_back(row);
-              }
-  }
-  return rows;
+void check_heads(const BenchOptions& options) {
+  for (const auto& [value, flag] : {std::pair{options.query_heads, "--query-heads"}, {options.kv_heads, "--kv-heads"},
+                                    {options.head_size, "--head-size"}})
+    if (value && (*value < 1 || *value > largest_dimension))
+      throw InputError(fmt::format("{} {}: must be from 1 to {}", flag, *value, largest_dimension));
+}
+
+void check_threads(const BenchQuestion& question) {
+  for (const AttentionBackend backend : question.backends)
+    for (const std::int64_t threads : question.threads) {
+      if (threads < 1) throw InputError(fmt::format("--threads {}: must be at least 1", threads));
+      if (threads > 1 && backend != AttentionBackend::paged)
+        throw InputError(fmt::format("--threads {}: backend {} runs on one thread; paged runs on several", threads,
+                                     to_string(backend)));
+    }
+}
+
+BenchQuestion question_of(const BenchOptions& options) {
+  BenchQuestion question{.layers = layers_of(options),
+                         .block_sizes = options.block_sizes,
+                         .threads = options.threads,
+                         .kernel_block = options.kernel_block,
+                         .query_heads = options.query_heads,
+                         .kv_heads = options.kv_heads,
+                         .head_size = options.head_size,
+                         .shared_prefix_tokens = options.shared_prefix,
+                         .window_tokens = options.window,
+                         .full_bias = options.bias == "full",
+                         .min_seconds = options.min_seconds};
+  if (!options.form.empty())
+    question.form = named("--form", options.form, parse_backend_form(options.form),
+                          {"paged", "flex", "cpu", "diff_kv", "kv_first", "kv_first_unordered", "mla"});
+  check_heads(options);
+  for (const std::string& batch : options.batches) question.batches.push_back(batch_of(batch));
+  question.orders = all_named("--order", options.orders, parse_physical_order, {"nhd", "hnd", "head_major"});
+  question.dtypes = all_named("--dtype", options.dtypes, parse_dtype,
+                              {"fp32", "fp16", "bf16", "fp8_e4m3", "fp8_e5m2", "int8", "uint8"});
+  question.backends = all_named("--backend", options.backends, parse_attention_backend,
+                                {"reference", "unified", "cascade", "paged"});
+  check_threads(question);
+  if (!options.simd.empty())
+    question.simd = named("--simd", options.simd, parse_simd_path(options.simd), {"plain", "avx2", "avx512"});
+  return question;
 }
 
 int run_bench(const BenchOptions& options) {
-  const std::vector<AttentionBenchSpec> specs = rows_of(options);
-  ResidentBudget budget;
+  const std::vector<AttentionBenchSpec> specs = bench_rows(question_of(options));
   std::vector<BenchedAttention> rows;
   {
     Progress progress(options.output.quiet);
-    for (const AttentionBenchSpec& spec : specs) {
+    rows = bench(specs, [&](const AttentionBenchSpec& spec, std::size_t row) {
       progress.update("bench", fmt::format("{} {}", to_string(spec.backend), to_string(spec.workload.batch)),
-                      static_cast<int>(rows.size()), static_cast<int>(specs.size()));
-      rows.push_back({spec, bench_attention(spec, budget)});
-    }
+                      static_cast<int>(row), static_cast<int>(specs.size()));
+    });
   }
   write_output(render_bench(rows, options.output.format(), options.output.style()));
   const bool all_correct =

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "ask/verdict.h"
+
 namespace hybridkv {
 
 /// Exit codes of every command; stable.
@@ -12,5 +14,10 @@ enum ExitCode {
   exit_not_proven = 5,       ///< no check found a fault, but not everything that was asked for could be checked
   exit_internal = 70,        ///< a bug of hybridkv
 };
+
+/// The exit code of what verifications showed.
+constexpr ExitCode exit_code_of(Verdict verdict) {
+  return verdict == Verdict::passed ? exit_fine : verdict == Verdict::not_proven ? exit_not_proven : exit_fault_found;
+}
 
 }  // namespace hybridkv

@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "ask/plan.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"
@@ -34,23 +35,26 @@ void add_planning_command(CLI::App& app, CommandAction& action, const char* name
   });
 }
 
+std::string rendered(const PlanSet& set, const OutputOptions& output) {
+  return render_plan(set, findings_of(set), output.format(), output.style());
+}
+
 /// One plan in full. Of several, people compare numbers, so that nobody keeps the views of a thousand plans; JSON has
 /// all of it, plan by plan: the first round finds what is refused and compares, before anything is written.
 void print_plans(const Scenario& scenario, const OutputOptions& output) {
-  const Format format = output.format();
   if (scenario.pack_sizes.size() == 1) {
-    write_output(render_plan(plan_scenario(scenario, scenario.pack_sizes), format, output.style()));
+    write_output(rendered(plan_scenario(scenario, scenario.pack_sizes), output));
     return;
   }
   const PlanSet compared = plan_scenario(scenario, scenario.pack_sizes, PlanDetail::summary);
-  if (format != Format::json) {
-    write_output(render_plan(compared, format, output.style()));
+  if (output.format() != Format::json) {
+    write_output(rendered(compared, output));
     return;
   }
   write_json(
       compared,
       [&](std::size_t i) {
-        CachePlan plan = plan_scenario(scenario, {scenario.pack_sizes[i]}).plans.front();
+        CachePlan plan = plan_pack(scenario, i);
         plan.warnings = compared.plans[i].warnings;  // what the others have to say of it included
         return plan;
       },
@@ -60,9 +64,7 @@ void print_plans(const Scenario& scenario, const OutputOptions& output) {
 void print_derivations(const Scenario& scenario, const OutputOptions& output) {
   // All are checked before anything is written.
   const PlanSet checked = plan_scenario(scenario, scenario.pack_sizes, PlanDetail::summary);
-  const auto plan_at = [&](std::size_t i) {
-    return plan_scenario(scenario, {scenario.pack_sizes[i]}, PlanDetail::derived).plans.front();
-  };
+  const auto plan_at = [&](std::size_t i) { return plan_pack(scenario, i, PlanDetail::derived); };
   const ExplainSource source{checked.model, checked.tensor_parallel, checked.plans.size(), plan_at};
   write_explain(source, output.format(), output.style(), write_output);
 }

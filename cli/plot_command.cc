@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "ask/plot_values.h"
 #include "base/error.h"
 #include "base/output_folder.h"
 #include "base/printable.h"
@@ -12,12 +13,11 @@
 #include "cli/exit_codes.h"
 #include "cli/help_format.h"
 #include "cli/output.h"
-#include "cli/plot_request.h"
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
 #include "cli/values.h"
+#include "report/make_plots.h"
 #include "report/plot_files.h"
-#include "report/plot_kinds.h"
 
 namespace hybridkv {
 
@@ -73,7 +73,8 @@ int run_plot(PlotOptions options) {
       progress.update("plot", all_plot_kinds()[static_cast<std::size_t>(kinds[i])].name, static_cast<int>(i),
                       static_cast<int>(kinds.size()));
       try {
-        for (Plot& plot : make_plots(kinds[i], inputs)) plots.push_back(std::move(plot));
+        for (Plot& plot : make_plots(kinds[i], inputs, plot_values(kinds[i], inputs)))
+          plots.push_back(std::move(plot));
       } catch (const SpecError& error) {
         // Who asks for everything gets what there is.
         if (!options.kinds.empty()) throw located(error, scenario);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "ask/simulate_request.h"
+#include "ask/recommend.h"
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
@@ -15,14 +15,10 @@
 #include "cli/values.h"
 #include "report/recommend_report.h"
 #include "scenarios/number.h"
-#include "simulator/trace_spec.h"
 
 namespace hybridkv {
 
 namespace {
-
-/// Requests of the made-up trace: enough to fill the pools, few enough for hundreds of simulations in seconds.
-constexpr std::int64_t default_requests = 2000;
 
 /// Far beyond any engine.
 constexpr double most_requests = 1e15;
@@ -72,9 +68,9 @@ SearchSpace space_of(const RecommendOptions& options, const Scenario& scenario) 
   return space;
 }
 
-/// Prompts of one length in words; what describe() says of any other trace.
-std::string workload_text(const RecommendOptions& options, const TraceSpec& trace) {
-  if (!options.traffic.prompt_tokens) return describe(trace);
+/// Prompts of one length in words; empty for any other trace.
+std::string workload_text(const RecommendOptions& options) {
+  if (!options.traffic.prompt_tokens) return {};
   const std::int64_t tokens = *options.traffic.prompt_tokens;
   const std::int64_t shared = options.traffic.shared_prefix_tokens.value_or(tokens);
   return shared == tokens ? fmt::format("one prompt of {} tokens, sent again and again", tokens)
@@ -143,13 +139,6 @@ std::vector<std::string> commands_of(const RecommendOptions& options, const Reco
   return {"hybridkv plan " + shell_words(planned), simulate};
 }
 
-/// The result with the scenario's names for what the simulator refused.
-Recommendation with_scenario_names(Recommendation result) {
-  for (ImpossibleLayout& impossible : result.impossible) impossible.refusal = scenario_error(impossible.refusal);
-  if (result.default_refused) result.default_refused = scenario_error(*result.default_refused);
-  return result;
-}
-
 std::optional<SearchKind> search_of(const RecommendOptions& options) {
   if (options.search == "exhaustive") return SearchKind::exhaustive;
   if (options.search == "refined") return SearchKind::refined;
@@ -157,14 +146,10 @@ std::optional<SearchKind> search_of(const RecommendOptions& options) {
   return std::nullopt;
 }
 
-int run_recommend(const RecommendOptions& options) {
-  const Scenario scenario = read_scenario(options.scenario);
-  RecommendSpec spec{.model = scenario.model, .engine = scenario.engine, .limits = scenario.limits};
-  if (!options.kernel_blocks.empty()) spec.engine.kernel_block_sizes = options.kernel_blocks;
-  spec.space = space_of(options, scenario);
-  const std::vector<std::int64_t>& lengths = spec.limits.max_model_lens;
-  spec.at_length = options.at_length.value_or(*std::max_element(lengths.begin(), lengths.end()));
-  if (spec.at_length < 1) throw InputError(fmt::format("--at-length {}: must be at least 1 token", spec.at_length));
+RecommendQuestion question_of(const RecommendOptions& options, const Scenario& scenario) {
+  SearchSpace space = space_of(options, scenario);
+  if (options.at_length && *options.at_length < 1)
+    throw InputError(fmt::format("--at-length {}: must be at least 1 token", *options.at_length));
   // Comparisons that are false for nan.
   if (options.min_concurrency && !(*options.min_concurrency > 0 && *options.min_concurrency < most_requests))
     throw InputError(fmt::format("--min-concurrency {}: must be a number of requests, more than 0",
@@ -172,36 +157,30 @@ int run_recommend(const RecommendOptions& options) {
   if (!(options.give_up_percent >= 0 && options.give_up_percent <= 100))
     throw InputError(fmt::format("--give-up {}: is a share of the default's concurrency, 0 to 100 percent",
                                  options.give_up_percent));
-  spec.min_concurrency = options.min_concurrency;
-  spec.min_kernel_block = options.min_kernel_block;
-  spec.rule.most_given_up = options.give_up_percent / 100;
-  spec.search = search_of(options);
-  const SimulateRequest& request = scenario.simulate;
-  spec.driver = request.driver;
-  spec.scheduler = {request.branch_point, request.max_num_seqs, request.watermark, request.long_prefill_threshold};
-  spec.default_retention = request.retention_interval_tokens;
-  spec.default_match_unit = request.match_unit_tokens;
-  TraceSpec trace = request.trace;
-  const bool made_up = trace.file.empty() && trace.prompts.empty();
-  if (made_up && !trace.max_requests) trace.max_requests = default_requests;
-  spec.open_trace = [&trace] { return open_trace(trace); };
-  RecommendReport report{.model = scenario.model.name, .engine = spec.engine, .driver = spec.driver,
-                         .min_concurrency = spec.min_concurrency, .rule = spec.rule};
-  report.workload = workload_text(options, trace);
+  return {.space = std::move(space),
+          .kernel_blocks = options.kernel_blocks,
+          .at_length = options.at_length,
+          .min_concurrency = options.min_concurrency,
+          .min_kernel_block = options.min_kernel_block,
+          .give_up_percent = options.give_up_percent,
+          .search = search_of(options),
+          .workload = workload_text(options)};
+}
+
+int run_recommend(const RecommendOptions& options) {
+  const Scenario scenario = read_scenario(options.scenario);
+  const RecommendQuestion question = question_of(options, scenario);
+  RecommendReport report;
   {
     Progress progress(options.output.quiet);
-    spec.on_progress = [&](const RecommendProgress& at) {
-      progress.update("recommend", at.what, static_cast<int>(at.done), static_cast<int>(at.total));
-    };
-    try {
-      report.result = with_scenario_names(recommend(spec));
-    } catch (const SpecError& error) {
-      throw located(scenario_error(error), scenario);
-    }
+    static_cast<RecommendAnswer&>(report) =
+        recommend_scenario(scenario, question, [&](const RecommendProgress& at) {
+          progress.update("recommend", at.what, static_cast<int>(at.done), static_cast<int>(at.total));
+        });
   }
   const Recommendation& result = report.result;
   const auto commands = [&](std::size_t at) {
-    return commands_of(options, result, result.candidates[at], trace, lengths);
+    return commands_of(options, result, result.candidates[at], report.trace, scenario.limits.max_model_lens);
   };
   report.commands = commands(result.pick);
   if (result.unpacked_pick) report.unpacked_commands = commands(*result.unpacked_pick);

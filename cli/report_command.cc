@@ -1,11 +1,12 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <iterator>
 #include <memory>
 
-#include "ask/verify_request.h"
+#include "ask/plan.h"
+#include "ask/plot_values.h"
+#include "ask/verify.h"
 #include "base/error.h"
 #include "base/output_file.h"
 #include "base/output_folder.h"
@@ -13,12 +14,11 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"
-#include "cli/plot_request.h"
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
 #include "report/html.h"
+#include "report/make_plots.h"
 #include "report/plot_files.h"
-#include "report/plot_kinds.h"
 #include "report/scenario_report.h"
 
 namespace hybridkv {
@@ -46,7 +46,7 @@ ReportPlots plots_of(const PlotInputs& inputs, Progress& progress) {
   for (const PlotKindInfo& info : kinds) {
     progress.update("report", info.name, static_cast<int>(&info - kinds.data()), static_cast<int>(kinds.size()));
     try {
-      auto made = make_plots(info.kind, inputs);
+      auto made = make_plots(info.kind, inputs, plot_values(info.kind, inputs));
       const bool of_packs = !made.empty() && made.front().pack.has_value();
       auto& list = of_packs ? plots.of_packs : plots.of_all;
       list.insert(list.end(), std::make_move_iterator(made.begin()), std::make_move_iterator(made.end()));
@@ -73,15 +73,14 @@ void verify(ScenarioReportInputs& report, const Scenario& scenario, const Report
     report.why_not_verified = "Verification was not asked for (--no-verify); `hybridkv verify` below does it.";
     return;
   }
-  const PlanSet plans = plan_scenario(scenario, verified_packs(scenario, !options.scenario.pack.empty()));
-  const VerifySpec spec = verify_spec(scenario);
+  PlanSet plans = plan_scenario(scenario, verified_packs(scenario, !options.scenario.pack.empty()));
   try {
-    for (const CachePlan& plan : plans.plans)
-      report.verified.push_back(verify_plan(plan, spec, [&](std::string_view step, int done, int total) {
-        progress.update(fmt::format("verify N = {}", plan.attention_pack_size), step, done, total);
-      }));
+    const auto show = [&](const CachePlan& plan, const std::optional<Fault>&, std::string_view step, int done,
+                          int total) {
+      progress.update(fmt::format("verify N = {}", plan.attention_pack_size), step, done, total);
+    };
+    report.verified = verify_plans(scenario, std::move(plans), {}, show).reports;
   } catch (const Error& error) {
-    report.verified.clear();
     report.why_not_verified = fmt::format("Verification could not run: {}", error.what());
   }
 }
@@ -97,6 +96,7 @@ int run_report(const ReportOptions& options) {
   const Scenario scenario = read_scenario(options.scenario);
   ScenarioReportInputs report;
   report.planned = plot_inputs(scenario);
+  report.findings = findings_of(report.planned.set);
   report.commands = commands(options);
   const fs::path folder = options.folder;
   const OutputFolder made(folder);
@@ -120,13 +120,7 @@ int run_report(const ReportOptions& options) {
   markdown.finish();
   write_output(fmt::format("{}\n{}\n", printable(html.path().string()), printable(markdown.path().string())));
   if (!missing.empty()) throw ProgramError(missing + "; the report is written without these pictures");
-  const bool wrong = std::any_of(report.verified.begin(), report.verified.end(),
-                                 [](const VerifyReport& run) { return !run.passed(); });
-  if (!wrong) return exit_fine;
-  const bool unproven = std::all_of(report.verified.begin(), report.verified.end(), [](const VerifyReport& run) {
-    return run.passed() || run.first_unproven() != nullptr;
-  });
-  return unproven ? exit_not_proven : exit_fault_found;
+  return exit_code_of(verdict_of(report.verified));
 }
 
 }  // namespace

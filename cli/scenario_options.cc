@@ -13,7 +13,6 @@
 
 #include "base/error.h"
 #include "cli/values.h"
-#include "planner/plan.h"
 #include "report/text.h"
 #include "scenarios/model_library.h"
 #include "scenarios/number.h"
@@ -179,13 +178,6 @@ void lay_over(ScenarioFile& file, const ScenarioOptions& options, std::span<cons
   for (const FlagValue& flag : options.flags) apply_override(file, flag.key, flag.value, flag.shown);
 }
 
-/// The largest number that was written, for what is too large for 64 bits.
-InputError located_overflow(const InputError& error, const Scenario& scenario) {
-  if (!scenario.largest) return error;
-  return error_at(scenario.largest->place, fmt::format("{}: {} is more than can be planned; {}", scenario.largest->path,
-                                                       scenario.largest->value, error.what()));
-}
-
 }  // namespace
 
 void add_scenario_options(CLI::App& command, ScenarioOptions& options) {
@@ -234,9 +226,11 @@ std::vector<std::pair<std::string, std::string>> given_flags(const ScenarioOptio
   return given;
 }
 
+void lay_over(ScenarioFile& file, const ScenarioOptions& options) { lay_over(file, options, flag_keys); }
+
 ScenarioFile scenario_file(const ScenarioOptions& options) {
   ScenarioFile file = load(options);
-  lay_over(file, options, flag_keys);
+  lay_over(file, options);
   if (options.scenario.empty() || file.is_model_alone) require_whole_question(file, options);
   return file;
 }
@@ -281,16 +275,6 @@ std::string shell_words(const ScenarioOptions& options) {
     add(value);
   }
   return words;
-}
-
-PlanSet plan_scenario(const Scenario& scenario, const std::vector<std::int64_t>& pack_sizes, PlanDetail detail) {
-  try {
-    return make_plans(scenario.model, scenario.engine, scenario.limits, pack_sizes, scenario.workspace, detail);
-  } catch (const SpecError& error) {
-    throw located(error, scenario);
-  } catch (const InputError& error) {
-    throw located_overflow(error, scenario);
-  }
 }
 
 }  // namespace hybridkv

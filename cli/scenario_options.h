@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "planner/plan.h"
 #include "scenarios/read.h"
 #include "scenarios/scenario.h"
 
@@ -45,6 +44,9 @@ std::vector<std::pair<std::string, std::string>> given_flags(const ScenarioOptio
 /// wrong, and where a plan cannot do without something that was not given, with all of it and a command that has it.
 ScenarioFile scenario_file(const ScenarioOptions& options);
 
+/// Lays everything that was typed over a file, but for a scenario's name.
+void lay_over(ScenarioFile& file, const ScenarioOptions& options);
+
 /// The scenario with the flags laid over it; what was assumed on the way is said on standard error.
 /// Throws InputError with the place of what is wrong.
 Scenario read_scenario(const ScenarioOptions& options);
@@ -60,10 +62,5 @@ std::string shell_word(const std::string& text);
 
 /// The words after a command that name this scenario again, quoted for a shell: "qwen3.5-397b --pack 4".
 std::string shell_words(const ScenarioOptions& options);
-
-/// Plans of the scenario for these pack sizes. A planner's refusal is thrown as InputError with the place of the value
-/// that caused it, a number too large for 64 bits with that of the largest value.
-PlanSet plan_scenario(const Scenario& scenario, const std::vector<std::int64_t>& pack_sizes,
-                      PlanDetail detail = PlanDetail::full);
 
 }  // namespace hybridkv

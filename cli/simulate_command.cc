@@ -1,12 +1,10 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstdio>
 #include <limits>
-#include <map>
 #include <memory>
 #include <optional>
 
+#include "ask/simulate.h"
 #include "ask/simulate_request.h"
 #include "base/error.h"
 #include "base/output_file.h"
@@ -18,11 +16,7 @@
 #include "cli/scenario_options.h"
 #include "cli/trace_options.h"
 #include "cli/values.h"
-#include "report/human.h"
 #include "report/simulate_report.h"
-#include "simulator/plan_geometry.h"
-#include "simulator/token_exact_bound.h"
-#include "simulator/trace_spec.h"
 
 namespace hybridkv {
 
@@ -44,10 +38,10 @@ struct SimulateOptions {
 
 bool is_bare(const SimulateOptions& options) { return !options.block_sizes.empty() || !options.num_blocks.empty(); }
 
-/// What to replay and through which caches.
+/// What to replay, and where its values stand.
 struct Question {
   Scenario scenario;
-  std::vector<CacheGeometry> geometries;
+  std::vector<CacheGeometry> caches;
 };
 
 /// The flag of a cache without a plan that stands for a field of its geometry; null for the keys of `simulate`.
@@ -89,23 +83,22 @@ Question bare_question(const SimulateOptions& options) {
   if (options.block_sizes.empty() || options.num_blocks.empty())
     throw InputError("--block-size and --num-blocks describe a cache together; give both, or a scenario");
   refuse_scenario_flags(options);
+  BareCaches caches{.block_sizes = options.block_sizes,
+                    .num_blocks = options.num_blocks,
+                    .attention_groups = options.attention_groups.value_or(1),
+                    .state_groups = options.state_groups.value_or(0),
+                    .max_num_batched_tokens = options.max_batched_tokens};
   Question question{read_simulate_section(options.scenario), {}};
   const std::string& typed = options.scenario.cache_mode;
-  for (const std::string& name : typed.empty() ? std::vector<std::string>{"align"} : split_list("--mode", typed)) {
+  if (!typed.empty()) caches.modes.clear();
+  for (const std::string& name : typed.empty() ? std::vector<std::string>{} : split_list("--mode", typed)) {
     const auto mode = parse_cache_mode(name);
     if (!mode)
       throw InputError(fmt::format("--mode {}: no such cache mode; take none, align or all{}", name,
                                    did_you_mean(name, {"none", "align", "all"})));
-    for (const std::int64_t block : options.block_sizes)
-      for (const std::int64_t blocks : options.num_blocks) {
-        CacheGeometry geometry{.block_size_tokens = block, .num_blocks = blocks,
-                               .attention_groups = options.attention_groups.value_or(1),
-                               .state_groups = options.state_groups.value_or(0), .mode = *mode};
-        geometry.name = fmt::format("{} x {} {}", block, blocks, geometry.state_groups > 0 ? name : "attention only");
-        if (options.max_batched_tokens) geometry.max_num_batched_tokens = *options.max_batched_tokens;
-        question.geometries.push_back(with_settings(geometry, question.scenario.simulate));
-      }
+    caches.modes.push_back(*mode);
   }
+  question.caches = bare_caches(caches, question.scenario.simulate);
   return question;
 }
 
@@ -122,23 +115,7 @@ Question planned_question(const SimulateOptions& options) {
     with_budget.flags.push_back({"engine.max_num_batched_tokens", std::to_string(*options.max_batched_tokens),
                                  fmt::format("--max-batched-tokens {}", *options.max_batched_tokens)});
   Question question{read_scenario(with_budget), {}};
-  const Scenario& scenario = question.scenario;
-  for (const CachePlan& plan : plan_scenario(scenario, scenario.pack_sizes).plans) {
-    CacheGeometry geometry;
-    try {
-      geometry = geometry_of(plan, scenario.engine);
-    } catch (const SpecError& error) {
-      throw located(error, scenario);
-    }
-    // Each of several lengths is a question of its own: another one refuses other prompts.
-    const std::vector<std::int64_t>& lengths = scenario.limits.max_model_lens;
-    for (const std::int64_t length : lengths) {
-      geometry.name = fmt::format("N = {}", plan.attention_pack_size);
-      if (lengths.size() > 1) geometry.name += fmt::format(", L = {}", human_count(length));
-      geometry.max_model_len = length;
-      question.geometries.push_back(with_settings(geometry, scenario.simulate));
-    }
-  }
+  question.caches = planned_caches(question.scenario);
   return question;
 }
 
@@ -149,77 +126,36 @@ std::vector<std::string> inputs_of(const Scenario& scenario) {
   return files;
 }
 
-/// A trace this short is listed request by request.
-void list_requests(SimulateReport& report, SweepSpec& sweep) {
-  report.requests.resize(sweep.simulations.size());
-  for (std::size_t i = 0; i < sweep.simulations.size(); ++i)
-    sweep.simulations[i].on_record = [&listed = report.requests[i]](const RequestRecord& record) {
-      if (std::ssize(listed) <= most_listed_requests) listed.push_back(record);
-    };
-}
-
-/// Reads the trace again where a cache hits nothing, to say why.
-void find_repeats(SimulateReport& report, const TraceSpec& trace) {
-  std::map<std::optional<std::int64_t>, std::int64_t> longest;  // by max_model_len
-  for (const SimulationStats& stats : report.result.stats) {
-    const bool asked = stats.hit_tokens == 0 && stats.prompt_tokens > 0 && stats.geometry.caches_prefixes();
-    report.longest_repeats.push_back(std::nullopt);
-    if (!asked) continue;
-    const std::optional<std::int64_t>& limit = stats.geometry.max_model_len;
-    if (!longest.contains(limit)) {
-      TokenExactBound exact(limit);
-      const std::unique_ptr<TraceSource> source = open_trace(trace);
-      for (TraceBatch batch; source->next(batch);) exact.consume(batch);
-      longest.emplace(limit, exact.longest_hit());
-    }
-    report.longest_repeats.back() = longest.at(limit);
-  }
-}
-
-SimulateReport simulate(const SimulateOptions& options, const Question& question) {
-  const SimulateRequest& request = question.scenario.simulate;
-  SimulateReport report{.trace = describe(request.trace), .driver = request.driver};
-  SweepSpec sweep{.upper_bounds = request.upper_bounds};
-  for (const CacheGeometry& geometry : question.geometries) {
-    validate(geometry);
-    sweep.simulations.push_back({.geometry = geometry, .driver = report.driver});
-  }
-  list_requests(report, sweep);
-  const std::unique_ptr<TraceSource> trace = open_trace(request.trace);
+SimulateAnswer answer_of(const SimulateOptions& options, const Question& question) {
   std::optional<OutputFile> rows;
+  Progress progress(options.output.quiet);
+  SimulateWatch watch;
   if (!options.per_request.empty()) {
-    refuse_overwriting(options.per_request, inputs_of(question.scenario));
-    rows.emplace(options.per_request);
-    rows->append(fmt::format("{}\n", request_csv_header));
-    auto& on_record = sweep.simulations.front().on_record;
-    on_record = [&rows, list = on_record](const RequestRecord& record) {
-      list(record);
-      rows->append(request_csv_row(record) + "\n");
+    watch.on_start = [&] {
+      refuse_overwriting(options.per_request, inputs_of(question.scenario));
+      rows.emplace(options.per_request);
+      rows->append(fmt::format("{}\n", request_csv_header));
     };
+    watch.on_record = [&rows](const RequestRecord& record) { rows->append(request_csv_row(record) + "\n"); };
   }
-  {
-    Progress progress(options.output.quiet);
-    sweep.on_progress = [&](const SweepProgress& at) {
-      progress.update("simulate",
-                      fmt::format("per cent of the trace, {} requests, {:.0f} a second", at.requests,
-                                  at.requests_per_second()),
-                      static_cast<int>(100 * at.fraction), 100);
-    };
-    report.result = run_sweep(*trace, sweep);
-  }
-  if (const auto* file = dynamic_cast<const TraceFile*>(trace.get())) report.bad_lines = file->bad_lines();
-  find_repeats(report, request.trace);
+  watch.on_progress = [&](const SweepProgress& at) {
+    progress.update("simulate",
+                    fmt::format("per cent of the trace, {} requests, {:.0f} a second", at.requests,
+                                at.requests_per_second()),
+                    static_cast<int>(100 * at.fraction), 100);
+  };
+  SimulateAnswer answer = simulate({question.scenario.simulate, question.caches}, watch);
   if (rows) rows->finish();
-  return report;
+  return answer;
 }
 
 int run_simulate(const SimulateOptions& options) {
   const Question question = is_bare(options) ? bare_question(options) : planned_question(options);
-  if (!options.per_request.empty() && question.geometries.size() > 1)
+  if (!options.per_request.empty() && question.caches.size() > 1)
     throw InputError(fmt::format("--per-request writes the requests of one cache, here are {}; choose one, say with "
-                                 "--pack", question.geometries.size()));
+                                 "--pack", question.caches.size()));
   try {
-    write_output(render_simulate(simulate(options, question), options.output.format(), options.output.style()));
+    write_output(render_simulate(answer_of(options, question), options.output.format(), options.output.style()));
   } catch (const SpecError& error) {
     throw explained(error, options, question.scenario);
   }

@@ -1,14 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <fstream>
 #include <memory>
-#include <optional>
 #include <thread>
 
-#include "base/byte_source.h"
+#include "ask/sweep.h"
 #include "base/error.h"
 #include "base/ordered_work.h"
 #include "base/output_file.h"
@@ -17,13 +13,11 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
-#include "cli/sweep_worker.h"
 #include "cli/trace_options.h"
 #include "cli/values.h"
 #include "report/human.h"
 #include "report/sweep_file.h"
 #include "scenarios/sweep_axes.h"
-#include "simulator/chain_hash.h"
 
 namespace hybridkv {
 
@@ -55,45 +49,15 @@ SweepFormat format_of(const SweepOptions& options) {
   return options.output.ends_with(".csv") ? SweepFormat::csv : SweepFormat::jsonl;
 }
 
-/// Fills the piece as far as the file goes, so that pieces are the same however a stream delivers them.
-std::size_t read_full(ByteSource& file, std::vector<char>& piece) {
-  std::size_t filled = 0;
-  while (filled < piece.size()) {
-    const std::size_t count = file.read(piece.data() + filled, piece.size() - filled);
-    if (count == 0) break;
-    filled += count;
-  }
-  return filled;
-}
-
-/// The bytes of the trace file that the sweep replays, shortened to a number; a name alone could stand for anything.
-std::string trace_identity(const std::string& path) {
-  if (path.empty()) return "none";
-  const std::unique_ptr<ByteSource> file = open_raw_bytes(path);
-  std::uint64_t hash = empty_chain;
-  std::int64_t bytes = 0;
-  std::vector<char> piece(std::size_t{1} << 20);
-  for (std::size_t count = 0; (count = read_full(*file, piece)) > 0; bytes += static_cast<std::int64_t>(count)) {
-    std::fill(piece.begin() + static_cast<std::ptrdiff_t>(count), piece.end(), '\0');
-    for (std::size_t i = 0; i < count; i += sizeof(std::uint64_t)) {
-      std::uint64_t word = 0;
-      std::copy_n(piece.data() + i, sizeof word, reinterpret_cast<char*>(&word));
-      hash = mix64(hash, word);
-    }
-  }
-  return fmt::format("{} bytes {:016x}", bytes, hash);
-}
-
-/// The trace that the first point replays; empty where none is read.
-std::string trace_file(const SweepOptions& options, const ScenarioSweep& sweep) {
-  return options.simulate ? SweepReader(sweep).at(0).simulate.trace.file : std::string();
+SweepQuestion question_of(const SweepOptions& options) {
+  return {.verify = options.verify, .simulate = options.simulate};
 }
 
 SweepRows rows_of(const SweepOptions& options, const ScenarioSweep& sweep) {
   SweepRowSpec spec{.axes = {}, .verified = options.verify, .simulated = options.simulate, .format = format_of(options),
-                    .num_points = sweep.num_points(), .identity = "hybridkv " HYBRIDKV_VERSION "\n" + sweep.identity()};
+                    .num_points = sweep.num_points(),
+                    .identity = "hybridkv " HYBRIDKV_VERSION "\n" + sweep_identity(sweep, question_of(options))};
   for (const SweepAxis& axis : sweep.axes()) spec.axes.push_back(axis.path);
-  if (options.simulate) spec.identity += "\ntrace " + trace_identity(trace_file(options, sweep));
   return SweepRows(std::move(spec));
 }
 
@@ -116,17 +80,32 @@ std::string axes_text(const ScenarioSweep& sweep, const Style& style) {
          human_plural(sweep.num_points(), "point") + "\n";
 }
 
-/// Pieces are what a thread makes between two looks at the others, and what a kill loses at most.
-std::int64_t piece_size(const SweepOptions& options, std::int64_t points, std::int64_t threads) {
-  if (options.verify) return 1;
-  const std::int64_t largest = options.simulate ? 8 : 256;
-  return std::clamp<std::int64_t>(points / (4 * threads), 1, largest);
-}
-
 std::int64_t num_threads(const SweepOptions& options) {
   if (options.verify) return 1;  // a verification uses all cores itself
   if (options.threads > 0) return options.threads;
   return std::max<std::int64_t>(1, std::thread::hardware_concurrency());
+}
+
+/// The rows of some points.
+struct SweepPiece {
+  std::string rows;
+  PointCounts counts;
+};
+
+SweepPiece piece_of(const std::vector<SweepPoint>& points, const SweepRows& rows, const AxisCells& cells) {
+  SweepPiece piece;
+  for (const SweepPoint& point : points) {
+    piece.rows += rows.row(point, cells.at(point.point));
+    piece.counts.add(point.status);
+  }
+  return piece;
+}
+
+/// The points of a shard from one position to another one (excluded).
+std::vector<std::int64_t> points_of(const Shard& shard, std::int64_t begin, std::int64_t end) {
+  std::vector<std::int64_t> points;
+  for (std::int64_t index = begin; index < end; ++index) points.push_back(shard.point(index));
+  return points;
 }
 
 /// Makes all rows of the shard that are not there yet; returns what became of all its points.
@@ -141,8 +120,8 @@ PointCounts sweep_shard(const SweepOptions& options, const ScenarioSweep& sweep,
 
   const std::int64_t remaining = num_points - finished.rows;
   const std::int64_t threads = num_threads(options);
-  const std::int64_t piece = piece_size(options, remaining, threads);
-  const std::vector<std::vector<Cell>> cells = axis_cells(sweep);
+  const std::int64_t piece = sweep_piece_size(question_of(options), remaining, threads);
+  const AxisCells cells(sweep);
   PointCounts counts = finished.counts;
   Progress progress(options.quiet);
   do_in_order(OrderedWork<SweepPiece>{
@@ -150,10 +129,11 @@ PointCounts sweep_shard(const SweepOptions& options, const ScenarioSweep& sweep,
       .threads = threads,
       .make_worker =
           [&] {
-            const auto worker = std::make_shared<SweepWorker>(sweep, rows, cells);
+            const auto worker = std::make_shared<SweepWorker>(sweep, question_of(options));
             return [&, worker](std::int64_t number) {
               const std::int64_t begin = finished.rows + number * piece;
-              return worker->work(shard, begin, std::min(begin + piece, num_points));
+              const auto points = points_of(shard, begin, std::min(begin + piece, num_points));
+              return piece_of(worker->answer(points), rows, cells);
             };
           },
       .take =
@@ -180,8 +160,8 @@ int run_sweep_command(SweepOptions options) {
   const SweepRows rows = rows_of(options, sweep);
   std::unique_ptr<RowFile> file;
   if (!options.output.empty()) {
-    refuse_overwriting(options.output,
-                       {options.scenario.scenario, options.scenario.model, trace_file(options, sweep)});
+    refuse_overwriting(options.output, {options.scenario.scenario, options.scenario.model,
+                                        sweep_trace_file(sweep, question_of(options))});
     file = std::make_unique<RowFile>(options.output);
     if (!options.resume && !file->is_empty())
       throw InputError(fmt::format("-o {}: holds rows already; continue them with --resume, or remove the file",

@@ -5,7 +5,8 @@
 #include <filesystem>
 #include <memory>
 
-#include "ask/verify_request.h"
+#include "ask/forward.h"
+#include "ask/verify.h"
 #include "base/error.h"
 #include "base/output_file.h"
 #include "base/suggest.h"
@@ -19,9 +20,6 @@
 #include "report/json_text.h"
 #include "report/plan_json.h"
 #include "report/verify_report.h"
-#include "scenarios/model_library.h"
-#include "verify/export.h"
-#include "verify/plant.h"
 
 namespace hybridkv {
 
@@ -84,121 +82,57 @@ std::vector<ForwardCase> cases_of(const std::vector<std::string>& names) {
   return cases;
 }
 
-/// A forward spec for every fault to plant: of the engine, or of the layout.
-std::vector<ForwardSpec> forward_specs(const VerifyOptions& options) {
-  ForwardSpec plain;
-  plain.scale = options.scale;
-  plain.cases = cases_of(options.cases);
-  if (options.inject.empty()) return {plain};
-  std::vector<ForwardSpec> specs;
-  const auto add = [&](const ForwardFaultInfo& info) {
-    ForwardSpec spec = plain;
-    spec.fault = info.fault;
-    if (spec.cases.empty()) spec.cases = cases_of({std::string(info.found_by)});
-    specs.push_back(spec);
-  };
-  for (const std::string& name : options.inject) {
+/// What the names plant into forward passes; "all" stands for every fault of an engine.
+std::vector<ForwardPlant> plants_of(const std::vector<std::string>& names) {
+  std::vector<ForwardPlant> plants;
+  for (const std::string& name : names) {
     if (name == "all") {
-      for (const ForwardFaultInfo& info : all_forward_faults()) add(info);
+      for (const ForwardFaultInfo& info : all_forward_faults()) plants.emplace_back(info.fault);
       continue;
     }
-    if (const auto fault = parse_forward_fault(name)) {
-      add(all_forward_faults()[static_cast<std::size_t>(*fault)]);
-      continue;
-    }
-    ForwardSpec spec = plain;
-    spec.layout_fault = faults_of({name}).front();
-    specs.push_back(spec);
+    if (const auto fault = parse_forward_fault(name)) plants.emplace_back(*fault);
+    else plants.emplace_back(*faults_of({name}).front());
   }
-  return specs;
+  return plants;
 }
 
-struct ForwardTask {
-  ModelSpec model;
-  EngineSpec engine;
-};
-
-void add_tasks(std::vector<ForwardTask>& tasks, const Scenario& scenario, const VerifyOptions& options) {
-  for (const std::int64_t pack : verified_packs(scenario, !options.scenario.pack.empty())) {
-    tasks.push_back({scenario.model, scenario.engine});
-    tasks.back().engine.attention_pack_size = pack;
-  }
+Planted planted_of(const std::vector<std::string>& inject) {
+  const bool all = std::find(inject.begin(), inject.end(), "all") != inject.end();
+  return all ? Planted::catalogue : Planted::no_or_single;
 }
 
-std::vector<ForwardTask> forward_tasks(const VerifyOptions& options) {
-  std::vector<ForwardTask> tasks;
-  if (!options.all_models) {
-    add_tasks(tasks, read_scenario(options.scenario), options);
-    return tasks;
-  }
+std::vector<ForwardTask> tasks_of(const VerifyOptions& options) {
+  const bool packs_chosen = !options.scenario.pack.empty();
+  if (!options.all_models) return forward_tasks(read_scenario(options.scenario), packs_chosen);
   if (!options.scenario.scenario.empty() || !options.scenario.model.empty())
     throw InputError("--all-models runs every shipped model; leave out the scenario and --model");
-  for (const ShippedModel& shipped : shipped_models()) {
-    ScenarioOptions flags = options.scenario;
-    flags.model = shipped.model.name;
-    if (flags.pack.empty()) flags.pack = "1,3";
-    flags.memory = "1 TiB";  // forward passes size their pools themselves
-    flags.max_model_len = "1";
-    add_tasks(tasks, read_scenario(flags), options);
-  }
-  return tasks;
-}
-
-bool plants_all(const std::vector<std::string>& inject) {
-  return std::find(inject.begin(), inject.end(), "all") != inject.end();
-}
-
-/// Of faults planted one by one: 1 where a check found one. Of all of them: 0 where each that has a place was caught.
-int forward_exit_code(const std::vector<ForwardReport>& reports, bool all_planted) {
-  const auto all = [&](auto&& is) { return std::all_of(reports.begin(), reports.end(), is); };
-  if (all_planted)
-    return all([](const ForwardReport& report) { return report.caught() || !report.applies(); }) ? exit_fine
-                                                                                                 : exit_fault_found;
-  if (all([](const ForwardReport& report) { return report.passed(); })) return exit_fine;
-  const bool none_found = all([](const ForwardReport& report) { return report.first_failure() == nullptr; });
-  return none_found ? exit_not_proven : exit_fault_found;
+  ScenarioOptions flags = options.scenario;
+  flags.memory.clear();  // forward passes size their pools themselves
+  flags.max_model_len.clear();
+  const ForwardTasks all =
+      forward_tasks_of_all_models(packs_chosen, [&](ScenarioFile& file) { lay_over(file, flags); });
+  show_notes(all.notes);
+  return all.tasks;
 }
 
 int run_forward(const VerifyOptions& options) {
   if (!options.export_folder.empty()) throw InputError("--export writes batches of one layer; leave out --forward");
-  const std::vector<ForwardTask> tasks = forward_tasks(options);
-  const std::vector<ForwardSpec> specs = forward_specs(options);
-  std::vector<ForwardReport> reports;
+  const std::vector<ForwardTask> tasks = tasks_of(options);
+  ForwardSpec plain;
+  plain.scale = options.scale;
+  plain.cases = cases_of(options.cases);
+  const std::vector<ForwardSpec> specs = forward_specs(plain, plants_of(options.inject));
+  ForwardAnswer answer;
   {
     Progress progress(options.output.quiet);
-    for (const ForwardTask& task : tasks)
-      for (const ForwardSpec& spec : specs)
-        reports.push_back(verify_forward(task.model, task.engine, spec, [&](int done, int total) {
-          progress.update(fmt::format("{}, N = {}", task.model.name, task.engine.attention_pack_size),
-                          fmt::format("run {} of {}", reports.size() + 1, tasks.size() * specs.size()), done, total);
-        }));
+    answer = forward(tasks, specs, planted_of(options.inject),
+                     [&](const ForwardTask& task, std::size_t run, int done, int total) {
+                       progress.update(fmt::format("{}, N = {}", task.model.name, task.engine.attention_pack_size),
+                                       fmt::format("run {} of {}", run + 1, tasks.size() * specs.size()), done, total);
+                     });
   }
-  write_output(render_forward(reports, options.output.format(), options.output.style()));
-  return forward_exit_code(reports, plants_all(options.inject));
-}
-
-/// The fault may have no place in the plan where it is one of all; asked for by name it must have one.
-VerifyReport verify_planted(const CachePlan& plan, const VerifySpec& spec, bool all_planted,
-                            const VerifyProgress& progress) {
-  try {
-    return verify_plan(plan, spec, progress);
-  } catch (const NoPlaceError& error) {
-    if (!all_planted) throw;
-    return {.attention_pack_size = plan.attention_pack_size, .fault = spec.fault, .no_place = error.why()};
-  }
-}
-
-/// Of faults planted one by one, or none: 1 where a check found one, 5 where one could not run for lack of a codec. Of
-/// all of them: 0 where each was caught.
-int verify_exit_code(const std::vector<VerifyReport>& reports, bool all_planted) {
-  const bool fine = std::all_of(reports.begin(), reports.end(), [&](const VerifyReport& report) {
-    return all_planted ? report.caught() || !report.no_place.empty() : report.passed();
-  });
-  if (fine) return exit_fine;
-  const bool unproven = !all_planted && std::all_of(reports.begin(), reports.end(), [](const VerifyReport& report) {
-    return report.passed() || report.first_unproven() != nullptr;
-  });
-  return unproven ? exit_not_proven : exit_fault_found;
+  write_output(render_forward(answer.reports, options.output.format(), options.output.style()));
+  return exit_code_of(answer.verdict);
 }
 
 void write_plan(const PlanSet& plans, const std::string& folder) {
@@ -210,35 +144,30 @@ int run_verify(const VerifyOptions& options) {
   if (options.all_models || !options.cases.empty())
     throw InputError("--all-models and --case belong to --forward; add it");
   const Scenario scenario = read_scenario(options.scenario);
-  const std::vector<std::int64_t> packs = verified_packs(scenario, !options.scenario.pack.empty());
-  const std::vector<std::optional<Fault>> faults = faults_of(options.inject);
-  if (!options.export_folder.empty() && packs.size() > 1)
+  const VerifyQuestion question{.pack_sizes = verified_packs(scenario, !options.scenario.pack.empty()),
+                                .faults = faults_of(options.inject),
+                                .planted = planted_of(options.inject),
+                                .export_folder = options.export_folder};
+  const bool exports = !options.export_folder.empty();
+  if (exports && question.pack_sizes.size() > 1)
     throw InputError("--export writes one plan; choose its pack size with --pack N");
-  if (!options.export_folder.empty() && faults.size() > 1)
+  if (exports && question.faults.size() > 1)
     throw InputError("--export writes one verification; plant one fault at most with --inject FAULT");
-  if (!options.export_folder.empty()) check_export_folder(options.export_folder);
-  const PlanSet plans = plan_scenario(scenario, packs);
-  VerifySpec spec = verify_spec(scenario);
-  spec.until_caught = plants_all(options.inject);
-  spec.export_folder = options.export_folder;
-  std::vector<VerifyReport> reports;
+  VerifyAnswer answer;
   {
     Progress progress(options.output.quiet);
-    for (const CachePlan& plan : plans.plans)
-      for (const std::optional<Fault>& fault : faults) {
-        spec.fault = fault;
-        const std::string what = fmt::format("verify N = {}{}", plan.attention_pack_size,
-                                             fault ? fmt::format(", {}", to_string(*fault)) : std::string());
-        reports.push_back(
-            verify_planted(plan, spec, plants_all(options.inject), [&](std::string_view step, int done, int total) {
-              progress.update(what, step, done, total);
-            }));
-      }
+    answer = verify_scenario(
+        scenario, question,
+        [&](const CachePlan& plan, const std::optional<Fault>& fault, std::string_view step, int done, int total) {
+          progress.update(fmt::format("verify N = {}{}", plan.attention_pack_size,
+                                      fault ? fmt::format(", {}", to_string(*fault)) : std::string()),
+                          step, done, total);
+        });
   }
   // Where addresses are wrong nothing was written, so there is nothing to export.
-  if (!options.export_folder.empty() && reports.front().resident_bytes > 0) write_plan(plans, options.export_folder);
-  write_output(render_verify(plans.model, reports, options.output.format(), options.output.style()));
-  return verify_exit_code(reports, plants_all(options.inject));
+  if (exports && answer.reports.front().resident_bytes > 0) write_plan(answer.plans, options.export_folder);
+  write_output(render_verify(answer.plans.model, answer.reports, options.output.format(), options.output.style()));
+  return exit_code_of(answer.verdict);
 }
 
 }  // namespace

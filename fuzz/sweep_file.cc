@@ -49,7 +49,7 @@ void check_resume(const fuzz::MemoryFile& file, const std::string& text, const S
     opened.continue_at(finished.bytes, finished.torn_line);
     if (finished.bytes == 0) opened.append(rows.heading());
     if (finished.rows < shard.num_points(num_points))
-      opened.append(rows.row({.point = shard.point(finished.rows), .axes = {Cell(std::int64_t{2})}}));
+      opened.append(rows.row({.point = shard.point(finished.rows)}, {Cell(std::int64_t{2})}));
     opened.finish();
   });
   fuzz::require(file.read().starts_with(content), "a resumed file has lost what stood in it");

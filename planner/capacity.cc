@@ -87,12 +87,6 @@ CapacityPlan capacity_at(const Arrangement& arrangement, std::int64_t max_model_
   return capacity;
 }
 
-double over_ideal_percent(const CapacityPlan& capacity) {
-  if (capacity.ideal_bytes_per_request == 0) return 0;
-  const auto ideal = static_cast<double>(capacity.ideal_bytes_per_request);
-  return 100.0 * (static_cast<double>(capacity.bytes_per_request) - ideal) / ideal;
-}
-
 std::int64_t running_requests(const Arrangement& arrangement, const Demand& demand) {
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
   for (std::size_t arena = 0; arena < demand.ids.size(); ++arena) {

@@ -8,9 +8,6 @@ namespace hybridkv {
 /// What fits at one maximal length. Source: vLLM max_memory_usage_bytes, get_max_concurrency_for_kv_cache_config.
 CapacityPlan capacity_at(const Arrangement& arrangement, std::int64_t max_model_len, TokenRule rule);
 
-/// How many percent of the ideal bytes paging adds to one request; 0 where the ideal is 0.
-double over_ideal_percent(const CapacityPlan& capacity);
-
 /// Longest request that `requests` times fits the usable ids; 0 where not even one token fits, at most largest_tokens.
 std::int64_t longest_request(const Arrangement& arrangement, double requests = 1);
 

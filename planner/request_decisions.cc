@@ -8,6 +8,7 @@
 #include "base/number_text.h"
 #include "planner/capacity.h"
 #include "planner/demand.h"
+#include "planner/plan_facts.h"
 #include "planner/sum_rule.h"
 
 namespace hybridkv {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "report/page_strip.h"
+#include "ask/page_strip.h"
 
 namespace hybridkv {
 

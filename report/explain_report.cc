@@ -25,7 +25,8 @@ bool is_name_character(char c) { return std::isalnum(static_cast<unsigned char>(
 std::string_view formula_of(std::string_view text) {
   int depth = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool remark = i >= 2 && text[i] == '(' && text[i - 1] == ' ' && (is_name_character(text[i - 2]) || text[i - 2] == ')');
+    const bool remark =
+        i >= 2 && text[i] == '(' && text[i - 1] == ' ' && (is_name_character(text[i - 2]) || text[i - 2] == ')');
     if (depth == 0 && (text[i] == ':' || text[i] == ',' || text[i] == ';' || remark)) return text.substr(0, i);
     if (text[i] == '(') ++depth;
     if (text[i] == ')') --depth;

@@ -3,9 +3,9 @@
 #include <span>
 #include <string>
 
+#include "ask/forward.h"
 #include "report/document.h"
 #include "report/format.h"
-#include "verify/forward.h"
 
 namespace hybridkv {
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "planner/plan.h"
 #include "planner/primary_attention.h"
 #include "report/document.h"
 #include "report/json_text.h"
@@ -12,14 +11,6 @@
 namespace hybridkv {
 
 namespace {
-
-/// The plan of the model without any flag, on one rank; memory just enough, because only sizes are looked at.
-CachePlan default_plan(const ModelSpec& model) {
-  EngineSpec engine;
-  engine.cache_mode = CacheMode::align;
-  engine.num_blocks = std::int64_t(1) << 20;
-  return make_plan(model, engine, LimitsSpec{.max_model_lens = {1}});
-}
 
 /// What the layers of one side of a model are: attention, or recurrent.
 struct LayersOfSide {
@@ -51,9 +42,9 @@ std::string layers_text(const LayersOfSide& attention, const LayersOfSide& recur
   return fmt::format("{}", fmt::join(sides, " + "));
 }
 
-std::vector<std::string> unverified_facts(const ListedModel& listed) {
-  std::vector<std::string> facts = listed.unverified;
-  if (!listed.model.layer_order_verified) facts.insert(facts.begin(), "layer order");
+std::vector<std::string> unverified_facts(const ListedModel& one) {
+  std::vector<std::string> facts = one.unverified;
+  if (!one.model.layer_order_verified) facts.insert(facts.begin(), "layer order");
   return facts;
 }
 
@@ -66,9 +57,9 @@ std::string doubt_text(const std::vector<std::string>& unverified) {
 /// Names of other models by the listed one that they share their shapes with.
 Facts alias_facts(std::span<const ListedModel> models) {
   Facts facts;
-  for (const ListedModel& listed : models)
-    if (!listed.aliases.empty())
-      facts.entries.emplace_back(listed.model.name, fmt::format("also {}", fmt::join(listed.aliases, ", ")));
+  for (const ListedModel& one : models)
+    if (!one.aliases.empty())
+      facts.entries.emplace_back(one.model.name, fmt::format("also {}", fmt::join(one.aliases, ", ")));
   return facts;
 }
 
@@ -104,21 +95,21 @@ Table models_table(std::span<const ListedModel> models) {
                {"doubt", "not verified", "", Align::left, people},
                {"aliases", "also", "", Align::left, programs},
                {"source", "source", "", Align::left, programs}});
-  for (const ListedModel& listed : models) {
-    const CachePlan plan = default_plan(listed.model);
+  for (const ListedModel& one : models) {
+    const CachePlan& plan = one.plan;
     const LayersOfSide attention = layers_of(plan, true);
     const LayersOfSide recurrent = layers_of(plan, false);
     const SpecPlan* token = primary_attention(plan);
     const SpecPlan* state = largest_state(plan);
-    const std::vector<std::string> unverified = unverified_facts(listed);
-    table.add_row({listed.model.name, recurrent.kinds_text(), layers_text(attention, recurrent), attention.count,
+    const std::vector<std::string> unverified = unverified_facts(one);
+    table.add_row({one.model.name, recurrent.kinds_text(), layers_text(attention, recurrent), attention.count,
                    attention.kinds_text(), recurrent.count,
                    token != nullptr ? Cell(token->bytes_per_token) : Cell(std::monostate{}),
                    state != nullptr ? Cell(state->state->bytes) : Cell(std::monostate{}),
                    token != nullptr ? Cell(token->block_size_tokens) : Cell(std::monostate{}),
                    state != nullptr ? Cell(Percent{state->padding_percent}) : Cell(std::monostate{}),
                    unverified.empty(), fmt::format("{}", fmt::join(unverified, ", ")), doubt_text(unverified),
-                   fmt::format("{}", fmt::join(listed.aliases, ", ")), listed.model.source});
+                   fmt::format("{}", fmt::join(one.aliases, ", ")), one.model.source});
   }
   return table;
 }

@@ -2,20 +2,12 @@
 
 #include <span>
 #include <string>
-#include <vector>
 
-#include "planner/model_spec.h"
+#include "ask/models.h"
 #include "report/format.h"
 #include "report/table.h"
 
 namespace hybridkv {
-
-/// A model as `models` lists it.
-struct ListedModel {
-  ModelSpec model;
-  std::vector<std::string> aliases;     ///< further names of the same shapes
-  std::vector<std::string> unverified;  ///< facts that could not be confirmed, without the order of the layers
-};
 
 /// One row per model: its layers, bytes per token and state of one layer on one rank, and the block of the uniform page
 /// without any flag. All numbers are those of the planner for this model.

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "base/error.h"
 #include "report/bar_scale.h"
 #include "report/human.h"
-#include "report/page_strip.h"
 #include "report/plot_layouts.h"
 #include "report/svg.h"
 
@@ -56,11 +56,13 @@ std::string part_title(const PagePart& part, bool short_pack) {
 /// Draws the rows of one plan.
 class PageMapPainter {
  public:
-  PageMapPainter(const PlanSet& set, const CachePlan& plan) : set_(set), plan_(plan) {}
+  /// Pre: the strips are of the plan, which is one of the set.
+  PageMapPainter(const PlanSet& set, const CachePlan& plan, const std::vector<PageStrip>& strips)
+      : set_(set), plan_(plan), strips_(strips) {}
 
   std::string paint(int width) {
     heading();
-    std::vector<PageStrip> strips = page_strips(plan_);
+    std::vector<PageStrip> strips = strips_;
     std::stable_sort(strips.begin(), strips.end(), [&](const PageStrip& a, const PageStrip& b) {
       return spec_of(a).attention.has_value() && !spec_of(b).attention.has_value();
     });
@@ -107,9 +109,10 @@ class PageMapPainter {
     svg_.text(
         page_margin, 48,
         plan_.is_uniform()
-            ? fmt::format("One of the {} pages of pool 0, {} bytes. A block id belongs to one group at a time, which sees "
-                          "the same bytes in its own way.",
-                          human_count(plan_.num_blocks()), human_count(plan_.page_bytes()))
+            ? fmt::format(
+                  "One of the {} pages of pool 0, {} bytes. A block id belongs to one group at a time, which sees "
+                  "the same bytes in its own way.",
+                  human_count(plan_.num_blocks()), human_count(plan_.page_bytes()))
             : std::string("A page of each pool as its group sees it: tokens and states have pools of their own."),
         {.size = 12, .colour = grey});
     y_ = 52;
@@ -435,27 +438,40 @@ class PageMapPainter {
 
   const PlanSet& set_;
   const CachePlan& plan_;
+  const std::vector<PageStrip>& strips_;
   SvgWriter svg_;
   std::set<std::string> drawn_;  ///< fills of the parts so far
   double y_ = 0;
 };
 
-}  // namespace
-
-std::string page_map_svg(const PlanSet& set, const CachePlan& plan, int width) {
-  return PageMapPainter(set, plan).paint(width);
+/// One row per part: group, pool, kernel block, layer, tensor, half, begin and end byte.
+Table page_table(const std::vector<PageStrip>& strips) {
+  Table table({{"group"}, {"pool"}, {"kernel_block"}, {"layer"}, {"tensor"}, {"half"}, {"begin_byte"}, {"end_byte"}});
+  for (const PageStrip& strip : strips)
+    for (const PagePart& part : strip.parts)
+      table.add_row({strip.group, strip.pool, cell_of(part.kernel_block), cell_of(part.layer), part.tensor, part.half,
+                     part.bytes.begin, part.bytes.end});
+  return table;
 }
 
-std::vector<Plot> plot_page_maps(const PlanSet& set) {
+}  // namespace
+
+std::string page_map_svg(const PlanSet& set, const CachePlan& plan, const std::vector<PageStrip>& strips, int width) {
+  return PageMapPainter(set, plan, strips).paint(width);
+}
+
+std::vector<Plot> plot_page_maps(const PlanSet& set, const PageMaps& maps) {
+  expects(maps.plans.size() == set.plans.size(), "there is a page map of every plan");
   std::vector<Plot> plots;
-  for (const CachePlan& plan : set.plans) {
+  for (std::size_t i = 0; i < set.plans.size(); ++i) {
+    const CachePlan& plan = set.plans[i];
     Plot plot{.name = fmt::format("page-map-n{}", plan.attention_pack_size),
               .title = fmt::format("Page map, N = {}", plan.attention_pack_size),
               .subtitle = plot_subtitle(set),
               .caption = "The bytes of one page as each kind of group sees it, enumerated from the views of the plan.",
               .pack = plan.attention_pack_size};
-    plot.tables.push_back({"", page_table(plan)});
-    plot.svg = [&set, &plan](int width) { return page_map_svg(set, plan, width); };
+    plot.tables.push_back({"", page_table(maps.plans[i])});
+    plot.svg = [&set, &plan, strips = maps.plans[i]](int width) { return page_map_svg(set, plan, strips, width); };
     plots.push_back(std::move(plot));
   }
   return plots;

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "ask/plot_values.h"
 #include "planner/cache_plan.h"
 #include "report/plot.h"
 
@@ -12,15 +13,16 @@ namespace hybridkv {
 /// K and V, state tensors, padding, byte offsets and the strides of the views; where the last pack is short, its page
 /// too.
 ///
-/// Everything comes from page_strips (report/page_strip.h), so from the plan's views. A page of several kernel blocks
+/// Everything comes from its page_strips (ask/page_strip.h), so from the plan's views. A page of several kernel blocks
 /// is drawn whole and its first kernel block below it, enlarged. Parts too narrow to be seen are widened to a few
 /// pixels, get a dashed edge, and the row says so. Rectangles of whole pages have class "part" and carry data-group,
 /// data-pool, data-begin, data-end (bytes in the page), data-tensor, and where they apply data-layer, data-half,
 /// data-kernel-block; those of an enlarged kernel block have class "detail" and the same data. Pre: the set holds the
-/// plan; width >= 200 pixels.
-std::string page_map_svg(const PlanSet& set, const CachePlan& plan, int width);
+/// plan, the strips are its; width >= 200 pixels.
+std::string page_map_svg(const PlanSet& set, const CachePlan& plan, const std::vector<PageStrip>& strips, int width);
 
-/// The page map of each plan, with the bytes of its parts as data. Pre: at least one plan; the set outlives the plots.
-std::vector<Plot> plot_page_maps(const PlanSet& set);
+/// The page map of each plan, with the bytes of its parts as data. Pre: the maps are of the set, which outlives the
+/// plots.
+std::vector<Plot> plot_page_maps(const PlanSet& set, const PageMaps& maps);
 
 }  // namespace hybridkv

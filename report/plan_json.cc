@@ -357,7 +357,8 @@ static void check_plan(const CachePlan& plan, const std::string& path) {
   for (std::size_t i = 0; i < plan.specs.size(); ++i) {
     const SpecPlan& spec = plan.specs[i];
     if (spec.id != static_cast<std::int64_t>(i))
-      JsonReader::fail(fmt::format("{}.specs[{}].id", path, i), fmt::format("is {}, but must be the position", spec.id));
+      JsonReader::fail(fmt::format("{}.specs[{}].id", path, i),
+                       fmt::format("is {}, but must be the position", spec.id));
     if (spec.attention.has_value() == spec.state.has_value())
       JsonReader::fail(fmt::format("{}.specs[{}]", path, i), "must have either attention or state");
   }
@@ -366,7 +367,8 @@ static void check_plan(const CachePlan& plan, const std::string& path) {
     check(fmt::format(".groups[{}].spec", i), group.spec, plan.specs.size(), "specs");
     check(fmt::format(".groups[{}].arena", i), group.arena.value, plan.arenas.size(), "arenas");
     check(fmt::format(".groups[{}].first_lane", i), group.first_lane.value, plan.lanes.size(), "lanes");
-    if (group.ids_per_entry < 1) JsonReader::fail(fmt::format("{}.groups[{}].ids_per_entry", path, i), "must be at least 1");
+    if (group.ids_per_entry < 1)
+      JsonReader::fail(fmt::format("{}.groups[{}].ids_per_entry", path, i), "must be at least 1");
   }
   for (std::size_t i = 0; i < plan.lanes.size(); ++i) {
     check(fmt::format(".lanes[{}].arena", i), plan.lanes[i].arena.value, plan.arenas.size(), "arenas");

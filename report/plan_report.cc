@@ -7,8 +7,6 @@
 #include <map>
 
 #include "base/error.h"
-#include "planner/capacity.h"
-#include "planner/pack_comparison.h"
 #include "planner/primary_attention.h"
 #include "report/human.h"
 #include "report/json_text.h"
@@ -20,12 +18,6 @@
 namespace hybridkv {
 
 namespace {
-
-const CapacityPlan& capacity_of(const CachePlan& plan, std::int64_t length) {
-  for (const CapacityPlan& capacity : plan.capacity)
-    if (capacity.max_model_len == length) return capacity;
-  throw std::logic_error("precondition broken: every plan has a capacity at each length");
-}
 
 std::string attention_text(const SpecPlan& spec) {
   const AttentionGeometry& attention = *spec.attention;
@@ -44,13 +36,14 @@ std::string attention_text(const SpecPlan& spec) {
 }
 
 std::string recurrent_text(const SpecPlan& spec) {
-  return fmt::format("{} {} layers, {}: {} bytes a state and layer", spec.layers.size(), spec.kind, state_text(*spec.state),
-                     human_count(spec.state->bytes));
+  return fmt::format("{} {} layers, {}: {} bytes a state and layer", spec.layers.size(), spec.kind,
+                     state_text(*spec.state), human_count(spec.state->bytes));
 }
 
 std::string mode_text(const CachePlan& plan) {
   std::string text = fmt::format("mode {}", to_string(plan.cache_mode));
-  if (plan.speculative_tokens > 0) text += fmt::format(", {}", human_plural(plan.speculative_tokens, "speculative token"));
+  if (plan.speculative_tokens > 0)
+    text += fmt::format(", {}", human_plural(plan.speculative_tokens, "speculative token"));
   return text;
 }
 
@@ -60,7 +53,8 @@ std::string strategy_text(const CachePlan& plan) {
   switch (plan.strategy) {
     case Strategy::packed_attention: return {};
     case Strategy::dual_pool:
-      return fmt::format("dual_pool: states in exact slots of a pool of their own, tokens in pages of others; {}", modelled);
+      return fmt::format("dual_pool: states in exact slots of a pool of their own, tokens in pages of others; {}",
+                         modelled);
     case Strategy::small_pages: {
       std::int64_t most = 1;
       for (const GroupPlan& group : plan.groups) most = std::max(most, group.ids_per_entry);
@@ -113,10 +107,9 @@ std::string beaten_text(const PlanSet& set, const std::vector<DominatedPack>& do
 }
 
 /// Warnings that differ in nothing but numbers once, with the packs they concern.
-Listing warnings_of(const PlanSet& set) {
+Listing warnings_of(const PlanSet& set, const PackComparison& packs) {
   Listing listing{{}, true};
-  if (const PackComparison comparison = compare_packs(set.plans); !comparison.dominated.empty())
-    listing.items.push_back(beaten_text(set, comparison.dominated));
+  if (!packs.dominated.empty()) listing.items.push_back(beaten_text(set, packs.dominated));
   for (const WarningSummary& warning : summarised_warnings(set)) {
     if (warning.code == "dominated_pack") continue;  // said above
     const bool of_all = warning.packs.size() == set.plans.size();
@@ -133,8 +126,9 @@ void add_section(Document& document, const char* title, Block content) {
   document.blocks.push_back(std::move(content));
 }
 
-void add_warnings(Document& document, const PlanSet& set) {
-  if (Listing warnings = warnings_of(set); !warnings.items.empty()) add_section(document, "Warnings", std::move(warnings));
+void add_warnings(Document& document, const PlanSet& set, const PackComparison& packs) {
+  Listing warnings = warnings_of(set, packs);
+  if (!warnings.items.empty()) add_section(document, "Warnings", std::move(warnings));
 }
 
 void add_workspace(Document& document, const CachePlan& plan) {
@@ -153,8 +147,9 @@ std::string packs_text(const SpecPlan& spec) {
 /// What the ids of each arena own.
 std::vector<std::pair<std::string, std::string>> pool_facts(const CachePlan& plan) {
   if (plan.is_uniform())
-    return {{"pools", fmt::format("{} of {} pages each, of which {} are usable: page 0 is the null block",
-                                  plan.pools.size(), human_count(plan.num_blocks()), human_count(plan.usable_blocks()))}};
+    return {
+        {"pools", fmt::format("{} of {} pages each, of which {} are usable: page 0 is the null block",
+                              plan.pools.size(), human_count(plan.num_blocks()), human_count(plan.usable_blocks()))}};
   std::vector<std::pair<std::string, std::string>> facts;
   for (const GroupPlan& group : plan.groups) {
     const ArenaPlan& arena = plan.arena_of(group);
@@ -170,14 +165,13 @@ std::vector<std::pair<std::string, std::string>> pool_facts(const CachePlan& pla
 }
 
 /// "22 block ids", arena by arena where there are several.
-std::string request_ids_text(const CachePlan& plan, std::int64_t length) {
-  const Demand demand = request_demand(plan, length);
+std::string request_ids_text(const CachePlan& plan, const Demand& demand) {
   if (plan.is_uniform()) return human_count(demand.total()) + " block ids";
   return ids_text(plan, demand);
 }
 
 /// The figures that the table of packs would show, for one plan.
-Facts plan_facts(const CachePlan& plan, std::int64_t length) {
+Facts plan_facts(const CachePlan& plan, std::int64_t length, const Demand& request) {
   const CapacityPlan& capacity = capacity_of(plan, length);
   Facts facts;
   if (const SpecPlan* attention = primary_attention(plan))
@@ -192,15 +186,15 @@ Facts plan_facts(const CachePlan& plan, std::int64_t length) {
   for (auto& fact : pool_facts(plan)) facts.entries.push_back(std::move(fact));
   facts.entries.emplace_back(
       "request", fmt::format("of {} tokens: {}, {}; {} over the {} it would take without paging",
-                             human_count(length), request_ids_text(plan, length),
+                             human_count(length), request_ids_text(plan, request),
                              human_bytes(capacity.bytes_per_request), human_percent(over_ideal_percent(capacity)),
                              human_bytes(capacity.ideal_bytes_per_request)));
   facts.entries.emplace_back(
       "capacity", fmt::format("{} such requests as engines print it, {} without the null block; {} KV cache tokens",
                               human_real(capacity.max_concurrency), human_real(capacity.usable_concurrency),
                               human_count(capacity.kv_cache_tokens)));
-  std::string limits = fmt::format("longest request {} tokens, at most {} requests run", human_count(plan.max_fitting_tokens),
-                                   human_count(plan.max_running_requests));
+  std::string limits = fmt::format("longest request {} tokens, at most {} requests run",
+                                   human_count(plan.max_fitting_tokens), human_count(plan.max_running_requests));
   if (plan.max_running_requests_by_states > 0)
     limits += fmt::format(" (states alone allow {})", human_count(plan.max_running_requests_by_states));
   limits += fmt::format(", one token costs {}", exact_bytes(plan.one_token_request_bytes));
@@ -256,41 +250,41 @@ std::string title_of(const PlanSet& set) {
   return title;
 }
 
-void add_comparison(Document& document, const PlanSet& set) {
+void add_comparison(Document& document, const PlanSet& set, const PackComparison& comparison) {
   const std::int64_t length = longest_length(set);
-  const PackComparison comparison = compare_packs(set.plans);
   Table table = plan_table_at(set, length);
   table.mark_row(comparison.best);
   document.blocks.emplace_back(std::move(table));
   document.blocks.emplace_back(Paragraph{comparison.reason});
   document.blocks.emplace_back(Paragraph{length_note(set, length)});
-  if (set.plans.front().capacity.size() > 1) add_section(document, "Shorter requests", shorter_lengths_table(set, length));
+  if (set.plans.front().capacity.size() > 1)
+    add_section(document, "Shorter requests", shorter_lengths_table(set, length));
 }
 
 }  // namespace
 
-Document plan_report(const PlanSet& set) {
+Document plan_report(const PlanSet& set, const PlanFindings& findings) {
   expects(!set.plans.empty(), "a report has at least one plan");
   Document document;
   document.blocks.emplace_back(Heading{title_of(set), 1});
   document.blocks.emplace_back(model_facts(set));
   const bool single = set.plans.size() == 1;
   if (single)
-    document.blocks.emplace_back(plan_facts(set.plans.front(), longest_length(set)));
+    document.blocks.emplace_back(plan_facts(set.plans.front(), longest_length(set), findings.requests.front()));
   else
-    add_comparison(document, set);
-  add_warnings(document, set);
+    add_comparison(document, set, findings.packs);
+  add_warnings(document, set, findings.packs);
   add_workspace(document, set.plans.front());
   if (single) add_details(document, set.plans.front());
   return document;
 }
 
-std::string render_plan(const PlanSet& set, Format format, const Style& style) {
+std::string render_plan(const PlanSet& set, const PlanFindings& findings, Format format, const Style& style) {
   switch (format) {
-    case Format::table: return render_text(plan_report(set), style);
+    case Format::table: return render_text(plan_report(set, findings), style);
     case Format::json: return json_text(to_json(set));
     case Format::csv: return render_csv(plan_table(set));
-    case Format::markdown: return render_markdown(plan_report(set));
+    case Format::markdown: return render_markdown(plan_report(set, findings));
   }
   throw std::logic_error("unknown format");
 }

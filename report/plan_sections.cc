@@ -53,17 +53,18 @@ Table specs_table(const CachePlan& plan) {
   const bool split = std::any_of(plan.specs.begin(), plan.specs.end(), [](const SpecPlan& spec) {
     return spec.kernel_block_size_tokens != spec.block_size_tokens;
   });
-  Table table({{"spec", "spec"},
-               {"kind", "kind", "", Align::left},
-               {"layers", "layers"},
-               {"layer_numbers", "layer numbers", "", Align::left},
-               {"block_size_tokens", "block", "tokens"},
-               {"kernel_block_size_tokens", "kernel", "tokens", Align::right, split ? Audience::everyone : Audience::programs},
-               {"layers_per_page", "layers", "a page"},
-               {"bytes_per_token", "token", "bytes"},
-               {"state_bytes", "state", "bytes"},
-               {"unpadded_page_bytes", "unpadded", "bytes"},
-               {"padding_percent", "pad"}});
+  Table table(
+      {{"spec", "spec"},
+       {"kind", "kind", "", Align::left},
+       {"layers", "layers"},
+       {"layer_numbers", "layer numbers", "", Align::left},
+       {"block_size_tokens", "block", "tokens"},
+       {"kernel_block_size_tokens", "kernel", "tokens", Align::right, split ? Audience::everyone : Audience::programs},
+       {"layers_per_page", "layers", "a page"},
+       {"bytes_per_token", "token", "bytes"},
+       {"state_bytes", "state", "bytes"},
+       {"unpadded_page_bytes", "unpadded", "bytes"},
+       {"padding_percent", "pad"}});
   for (const SpecPlan& spec : plan.specs) {
     std::optional<std::int64_t> token_bytes, state_bytes;
     (spec.state ? state_bytes : token_bytes) = spec.state ? spec.state->bytes : spec.bytes_per_token;
@@ -291,10 +292,12 @@ Table views_table(const CachePlan& plan) {
     }
     for (std::size_t row = first; row < (shortened ? first + 1 : end); ++row) {
       const ViewPlan& view = *rows[row].first;
-      const std::string offsets = fmt::format("0 to {} by {}", human_count(rows[end - 1].first->layout.offset()),
-                                              human_count(rows[first + 1 < end ? first + 1 : first].first->layout.offset()));
+      const std::string offsets =
+          fmt::format("0 to {} by {}", human_count(rows[end - 1].first->layout.offset()),
+                      human_count(rows[first + 1 < end ? first + 1 : first].first->layout.offset()));
       table.add_row({view.spec, spec_name(spec_of(plan, view.spec)), view.tensor,
-                     shortened ? Cell(offsets) : Cell(view.layout.offset()), list(rows[row].layers), list(rows[row].pools)});
+                     shortened ? Cell(offsets) : Cell(view.layout.offset()), list(rows[row].layers),
+                     list(rows[row].pools)});
     }
     first = end;
   }
@@ -305,16 +308,15 @@ Facts workspace_facts(const CachePlan& plan) {
   const WorkspacePlan& workspace = *plan.workspace;
   const WorkspaceSpec& batch = workspace.batch;
   Facts facts;
-  facts.entries = {
-      {"batch", fmt::format("{} query tokens x {} shared blocks x {} tokens, bias in {}", human_count(batch.query_tokens),
-                            human_count(batch.shared_blocks), human_count(batch.block_size_tokens),
-                            to_string(batch.dtype))},
-      {"full", human_bytes(workspace.full_bias_bytes)},
-      {fmt::format("chunk {}", batch.chunk_blocks),
-       batch.shared_blocks > batch.chunk_blocks
-           ? fmt::format("{} + {} of block usages (int32)", human_bytes(workspace.chunked_bias_bytes),
-                         human_bytes(workspace.block_usage_bytes))
-           : "does not apply: there are no more shared blocks than one chunk holds"}};
+  facts.entries = {{"batch", fmt::format("{} query tokens x {} shared blocks x {} tokens, bias in {}",
+                                         human_count(batch.query_tokens), human_count(batch.shared_blocks),
+                                         human_count(batch.block_size_tokens), to_string(batch.dtype))},
+                   {"full", human_bytes(workspace.full_bias_bytes)},
+                   {fmt::format("chunk {}", batch.chunk_blocks),
+                    batch.shared_blocks > batch.chunk_blocks
+                        ? fmt::format("{} + {} of block usages (int32)", human_bytes(workspace.chunked_bias_bytes),
+                                      human_bytes(workspace.block_usage_bytes))
+                        : "does not apply: there are no more shared blocks than one chunk holds"}};
   return facts;
 }
 

@@ -107,10 +107,10 @@ std::vector<PlanColumn> layout_columns(bool with_other, bool with_kernel) {
        [](const CachePlan& plan, const CapacityPlan&) { return Cell(std::string(to_string(plan.cache_mode))); }},
       {{"speculative_tokens", "s", "tokens", Align::right, programs}, of_plan(&CachePlan::speculative_tokens)},
       {{"block_size_tokens", "block", "tokens"}, of_attention(&SpecPlan::block_size_tokens)},
-      {{"kernel_block_size_tokens", "kernel", "tokens", Align::right,
-        with_kernel ? Audience::everyone : programs},
+      {{"kernel_block_size_tokens", "kernel", "tokens", Align::right, with_kernel ? Audience::everyone : programs},
        of_attention(&SpecPlan::kernel_block_size_tokens)},
-      {{"page_bytes", "page", "bytes"}, of_leading([](const CachePlan& plan, const GroupPlan& group) { return plan.page_bytes(group); })},
+      {{"page_bytes", "page", "bytes"},
+       of_leading([](const CachePlan& plan, const GroupPlan& group) { return plan.page_bytes(group); })},
       {{"padding_percent", "pad"}, state_padding},
       {{"packs", "packs", "", Align::right, programs}, of_attention(&SpecPlan::num_pages)},
       {{"pools", "pools", "", Align::right, programs},
@@ -123,8 +123,10 @@ std::vector<PlanColumn> layout_columns(bool with_other, bool with_kernel) {
        [](const CachePlan& plan, const CapacityPlan&) { return Cell(count_groups(plan).recurrent); }},
       {{"other_groups", "other groups", "", Align::right, programs},
        [](const CachePlan& plan, const CapacityPlan&) { return Cell(count_groups(plan).other); }},
-      {{"num_blocks", "blocks"}, of_leading([](const CachePlan& plan, const GroupPlan& group) { return plan.arena_of(group).num_ids; })},
-      {{"usable_blocks", "usable", "", Align::right, programs}, of_leading([](const CachePlan& plan, const GroupPlan& group) { return plan.arena_of(group).usable_ids(); })},
+      {{"num_blocks", "blocks"},
+       of_leading([](const CachePlan& plan, const GroupPlan& group) { return plan.arena_of(group).num_ids; })},
+      {{"usable_blocks", "usable", "", Align::right, programs},
+       of_leading([](const CachePlan& plan, const GroupPlan& group) { return plan.arena_of(group).usable_ids(); })},
   };
 }
 
@@ -213,19 +215,5 @@ std::vector<PlanColumn> plan_columns() {
 Table plan_table(const PlanSet& set) { return build(set, std::nullopt); }
 
 Table plan_table_at(const PlanSet& set, std::int64_t max_model_len) { return build(set, max_model_len); }
-
-std::int64_t longest_length(const PlanSet& set) {
-  expects(!set.plans.empty() && !set.plans.front().capacity.empty(), "a plan with a capacity");
-  std::int64_t longest = 0;
-  for (const CapacityPlan& capacity : set.plans.front().capacity) longest = std::max(longest, capacity.max_model_len);
-  return longest;
-}
-
-const SpecPlan* largest_state(const CachePlan& plan) {
-  const SpecPlan* largest = nullptr;
-  for (const SpecPlan& spec : plan.specs)
-    if (spec.state && (largest == nullptr || spec.state->bytes > largest->state->bytes)) largest = &spec;
-  return largest;
-}
 
 }  // namespace hybridkv

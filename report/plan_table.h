@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "planner/cache_plan.h"
-#include "planner/capacity.h"
+#include "planner/plan_facts.h"
 #include "report/table.h"
 
 namespace hybridkv {
@@ -26,11 +26,5 @@ Table plan_table(const PlanSet& set);
 
 /// The rows of plan_table at one length. Pre: as plan_table.
 Table plan_table_at(const PlanSet& set, std::int64_t max_model_len);
-
-/// Longest of the lengths the plans were asked about. Pre: as plan_table.
-std::int64_t longest_length(const PlanSet& set);
-
-/// The largest recurrent state, which decides the page; null where the model has none.
-const SpecPlan* largest_state(const CachePlan& plan);
 
 }  // namespace hybridkv

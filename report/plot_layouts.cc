@@ -7,7 +7,6 @@
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "planner/capacity.h"
 #include "planner/primary_attention.h"
 #include "report/human.h"
 #include "report/plan_table.h"
@@ -17,7 +16,6 @@ namespace hybridkv {
 namespace {
 
 constexpr double mib = 1024.0 * 1024.0;
-constexpr std::int64_t most_stairs = 400;
 
 std::string column_of(const char* what, const CachePlan& plan) {
   return fmt::format("{}_n{}", what, plan.attention_pack_size);
@@ -69,19 +67,6 @@ std::string load_text(const PlanSet& set) {
   return fmt::format("{} running requests", human_count(static_cast<std::int64_t>(tokens.size())));
 }
 
-/// Lengths at which a request of some plan begins a block, and the tokens before: the corners of its stairs.
-std::set<std::int64_t> corners(const CachePlan& plan, std::int64_t longest) {
-  std::set<std::int64_t> lengths{1, longest};
-  const std::int64_t block = primary_block_tokens(plan);
-  const std::int64_t blocks_a_step = ceil_div(ceil_div(longest, block), most_stairs);
-  const std::int64_t step = Checked(block) * blocks_a_step;
-  for (std::int64_t at = step; at < longest; at += step) {
-    lengths.insert(at);
-    lengths.insert(at + 1);
-  }
-  return lengths;
-}
-
 /// 0, a quarter, a half, three quarters and the whole, where these are whole numbers worth reading.
 std::vector<double> length_ticks(std::int64_t longest) {
   if (longest % 4 != 0) return {};
@@ -99,16 +84,6 @@ std::int64_t shown_stairs(const PlanSet& set, std::int64_t longest) {
   return std::min(shown, longest);
 }
 
-std::vector<std::int64_t> concurrency_lengths(const PlanSet& set) {
-  std::set<std::int64_t> lengths;
-  for (const CapacityPlan& capacity : set.plans.front().capacity) lengths.insert(capacity.max_model_len);
-  if (lengths.size() == 1) {
-    const std::int64_t longest = *lengths.begin();
-    for (const std::int64_t part : {4, 16, 64}) lengths.insert(std::max<std::int64_t>(1, longest / part));
-  }
-  return {lengths.begin(), lengths.end()};
-}
-
 PlotAxis request_axis(std::int64_t shown) {
   return {.title = "length of the request",
           .unit = "tokens",
@@ -118,20 +93,18 @@ PlotAxis request_axis(std::int64_t shown) {
 }
 
 /// The cheapest and the dearest layout at the longest length, which the others lie between, and the ideal.
-PlotPanel extremes_panel(const PlanSet& set, std::int64_t longest) {
+PlotPanel extremes_panel(const PlanSet& set, const RequestBytes& values) {
   PlotPanel panel{"Bytes, of the layouts that take least and most at the end",
                   0,
                   "request_tokens",
-                  request_axis(longest),
+                  request_axis(values.lengths.back()),
                   {.title = "request", .unit = "MiB", .divisor = mib, .least = 0},
                   {}};
-  const auto bytes = [&](const CachePlan& plan) {
-    return capacity_at(plan, longest, TokenRule::concurrency).bytes_per_request;
-  };
+  const auto bytes = [&](std::size_t plan) { return *values.bytes[plan].back(); };
   std::size_t least = 0, most = 0;
   for (std::size_t i = 1; i < set.plans.size(); ++i) {
-    if (bytes(set.plans[i]) < bytes(set.plans[least])) least = i;
-    if (bytes(set.plans[i]) > bytes(set.plans[most])) most = i;
+    if (bytes(i) < bytes(least)) least = i;
+    if (bytes(i) > bytes(most)) most = i;
   }
   const auto add = [&](std::size_t i, std::size_t look) {
     panel.series.push_back({layout_title(set.plans[i]), {column_of("bytes", set.plans[i])}, SeriesStyle::thin, look});
@@ -167,11 +140,16 @@ PlotPanel over_ideal_facet(const PlanSet& set, std::size_t plan, std::int64_t lo
 std::string plot_subtitle(const PlanSet& set) {
   const CachePlan& plan = set.plans.front();
   return fmt::format("{}, tensor parallel {}, mode {}, {}{}", set.model, set.tensor_parallel,
-                     to_string(plan.cache_mode), human_bytes(plan.memory_bytes()), set.tensor_parallel > 1 ? " a rank" : "");
+                     to_string(plan.cache_mode), human_bytes(plan.memory_bytes()),
+                     set.tensor_parallel > 1 ? " a rank" : "");
 }
 
 std::string layout_title(const CachePlan& plan) {
-  return fmt::format("N = {}, block {}", plan.attention_pack_size, human_count(primary_block_tokens(plan)));
+  return layout_title(plan.attention_pack_size, primary_block_tokens(plan));
+}
+
+std::string layout_title(std::int64_t attention_pack_size, std::int64_t block_size_tokens) {
+  return fmt::format("N = {}, block {}", attention_pack_size, human_count(block_size_tokens));
 }
 
 PlotAxis pack_axis(const PlanSet& set) {
@@ -226,29 +204,17 @@ Plot plot_block_size(const PlanSet& set) {
   return plot;
 }
 
-Plot plot_request_bytes(const PlanSet& set) {
-  const std::int64_t longest = longest_length(set);
-  std::set<std::int64_t> lengths;
-  for (const CachePlan& plan : set.plans) lengths.merge(corners(plan, longest));
+Plot plot_request_bytes(const PlanSet& set, const RequestBytes& values) {
+  const std::int64_t longest = values.lengths.back();
   std::vector<Column> columns{{"request_tokens"}, {"ideal_bytes"}};
   for (const CachePlan& plan : set.plans) columns.push_back({column_of("bytes", plan)});
   for (const CachePlan& plan : set.plans) columns.push_back({column_of("over_ideal_bytes", plan)});
   Table table(std::move(columns));
-  std::vector<std::set<std::int64_t>> own_corners;
-  for (const CachePlan& plan : set.plans) own_corners.push_back(corners(plan, longest));
-  for (const std::int64_t length : lengths) {
-    std::vector<std::optional<std::int64_t>> bytes(set.plans.size()), over(set.plans.size());
-    std::int64_t ideal = 0;
-    for (std::size_t i = 0; i < set.plans.size(); ++i) {
-      const CapacityPlan capacity = capacity_at(set.plans[i], length, TokenRule::concurrency);
-      ideal = capacity.ideal_bytes_per_request;
-      if (!own_corners[i].contains(length)) continue;
-      bytes[i] = capacity.bytes_per_request;
-      over[i] = capacity.bytes_per_request - ideal;
-    }
-    std::vector<Cell> cells{length, ideal};
-    for (const auto& count : bytes) cells.push_back(cell_of(count));
-    for (const auto& count : over) cells.push_back(cell_of(count));
+  for (std::size_t at = 0; at < values.lengths.size(); ++at) {
+    const std::int64_t ideal = values.ideal_bytes[at];
+    std::vector<Cell> cells{values.lengths[at], ideal};
+    for (const auto& bytes : values.bytes) cells.push_back(cell_of(bytes[at]));
+    for (const auto& bytes : values.bytes) cells.push_back(bytes[at] ? Cell(*bytes[at] - ideal) : Cell());
     table.add_row(std::move(cells));
   }
   Plot plot{.name = "request-bytes",
@@ -259,27 +225,27 @@ Plot plot_request_bytes(const PlanSet& set) {
                 "paging: K and V of its tokens and one state of each recurrent layer. Below, what each layout takes "
                 "more than the ideal, with the others in grey."};
   plot.tables.push_back({"", std::move(table)});
-  plot.panels = {extremes_panel(set, longest)};
+  plot.panels = {extremes_panel(set, values)};
   for (std::size_t i = 0; i < set.plans.size(); ++i) plot.panels.push_back(over_ideal_facet(set, i, longest));
   return plot;
 }
 
-Plot plot_concurrency(const PlanSet& set) {
+Plot plot_concurrency(const PlanSet& set, const ConcurrencyCurves& values) {
   expects(!set.plans.empty(), "a plot shows at least one plan");
-  const std::vector<std::int64_t> lengths = concurrency_lengths(set);
+  const std::vector<std::int64_t>& lengths = values.lengths;
   std::vector<Column> columns{{"attention_pack_size"}};
   for (const std::int64_t length : lengths) columns.push_back({fmt::format("requests_at_{}", length)});
   for (const std::int64_t length : lengths) columns.push_back({fmt::format("gain_percent_at_{}", length)});
   Table table(std::move(columns));
   const std::vector<const CachePlan*> plans = by_pack(set);
-  const auto requests = [](const CachePlan& plan, std::int64_t length) {
-    return capacity_at(plan, length, TokenRule::concurrency).usable_concurrency;
+  const auto requests = [&](const CachePlan* plan) -> const std::vector<double>& {
+    return values.requests[static_cast<std::size_t>(plan - set.plans.data())];
   };
   for (const CachePlan* plan : plans) {
     std::vector<Cell> cells{plan->attention_pack_size};
-    for (const std::int64_t length : lengths) cells.emplace_back(Real{requests(*plan, length)});
-    for (const std::int64_t length : lengths)
-      cells.emplace_back(Percent{100 * (requests(*plan, length) / requests(*plans.front(), length) - 1)});
+    for (const double count : requests(plan)) cells.emplace_back(Real{count});
+    for (std::size_t at = 0; at < lengths.size(); ++at)
+      cells.emplace_back(Percent{100 * (requests(plan)[at] / requests(plans.front())[at] - 1)});
     table.add_row(std::move(cells));
   }
   Plot plot{.name = "concurrency",

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ask/request_curves.h"
 #include "planner/cache_plan.h"
 #include "report/plot.h"
 
@@ -13,6 +14,7 @@ std::string plot_subtitle(const PlanSet& set);
 
 /// "N = 4, block 528": how a legend calls a plan.
 std::string layout_title(const CachePlan& plan);
+std::string layout_title(std::int64_t attention_pack_size, std::int64_t block_size_tokens);
 
 /// The axis of pack sizes: a tick at each that was planned, half a step of room on both sides.
 PlotAxis pack_axis(const PlanSet& set);
@@ -20,13 +22,11 @@ PlotAxis pack_axis(const PlanSet& set);
 /// Block, page padding and the bytes wasted under the stated load, by cause, against the pack size.
 Plot plot_block_size(const PlanSet& set);
 
-/// Bytes of one request against its length for each plan beside the ideal without paging, up to the longest length
-/// asked about; below it what paging adds to the ideal. Every corner of the stairs is a point, up to a few hundred a
-/// plan.
-Plot plot_request_bytes(const PlanSet& set);
+/// Bytes of one request against its length for each plan beside the ideal without paging; below it what paging adds to
+/// the ideal. Pre: the values are of the set.
+Plot plot_request_bytes(const PlanSet& set, const RequestBytes& values);
 
-/// How many requests run at once, null block not counted, against the pack size: at the lengths asked about, or where
-/// that is one length L, at L, L/4, L/16 and L/64.
-Plot plot_concurrency(const PlanSet& set);
+/// How many requests run at once against the pack size, at each length. Pre: the values are of the set.
+Plot plot_concurrency(const PlanSet& set, const ConcurrencyCurves& values);
 
 }  // namespace hybridkv

@@ -6,31 +6,16 @@
 #include <limits>
 
 #include "base/checked.h"
-#include "planner/capacity.h"
 #include "report/human.h"
-#include "report/plan_table.h"
 #include "report/plot_layouts.h"
 #include "report/replay_text.h"
-#include "simulator/plan_geometry.h"
-#include "simulator/sweep.h"
 
 namespace hybridkv {
 
 namespace {
 
-/// Memory of the second diagram, in shares of the plan's: eighths up to four times.
-constexpr std::int64_t memory_eighths[] = {1, 2, 4, 8, 16, 32};
 constexpr std::int64_t gib = std::int64_t{1} << 30;
-constexpr std::int64_t requests_in_flight = 64;
-constexpr std::int64_t most_series_requests = 1000;
 constexpr std::size_t most_series_points = 300;  ///< more than a picture can show
-
-std::string trace_text(const TraceSpec& trace) {
-  if (!trace.file.empty() || !trace.prompts.empty()) return describe(trace);
-  return fmt::format(
-      "{} made-up requests (seed {}): chats, agent loops and questions over documents",
-      human_count(trace.max_requests.value_or(trace.synthetic.num_requests)), trace.synthetic.seed);
-}
 
 /// Which rules are modelled, and how many requests were not taken in.
 std::string replay_notes(const SimulationStats& stats) {
@@ -38,37 +23,6 @@ std::string replay_notes(const SimulationStats& stats) {
   if (stats.too_long > 0)
     notes += " " + too_long_text(stats.too_long, stats.requests, *stats.geometry.max_model_len) + ".";
   return notes;
-}
-
-/// Results of a plan under each memory and without any bound.
-struct PlanRates {
-  std::vector<SimulationStats> by_memory;  ///< as memory_eighths
-  SimulationStats unlimited;
-};
-
-std::vector<PlanRates> simulate_rates(const PlotInputs& inputs, const TraceSpec& trace) {
-  SweepSpec sweep;
-  for (const CachePlan& plan : inputs.compared.plans) {
-    const CacheGeometry geometry = geometry_of(plan, inputs.engine);
-    for (const std::int64_t eighths : memory_eighths) {
-      CacheGeometry sized = geometry;
-      const auto part = [&](std::int64_t ids) { return std::max<std::int64_t>(2, Checked(ids) * eighths / 8); };
-      sized.num_blocks = part(geometry.num_blocks);
-      for (std::int64_t& ids : sized.more_arenas) ids = part(ids);
-      sweep.simulations.push_back({.geometry = sized});
-    }
-    CacheGeometry unlimited = geometry;
-    unlimited.unlimited_pool = true;
-    sweep.simulations.push_back({.geometry = unlimited});
-  }
-  const SweepResult result = run_sweep(*open_trace(trace), sweep);
-  std::vector<PlanRates> rates;
-  auto next = result.stats.begin();
-  for (std::size_t i = 0; i < inputs.compared.plans.size(); ++i) {
-    rates.push_back({{next, next + std::ssize(memory_eighths)}, next[std::ssize(memory_eighths)]});
-    next += std::ssize(memory_eighths) + 1;
-  }
-  return rates;
 }
 
 /// In percent; nothing where the pool is too small for a request of the trace, which says nothing of hits.
@@ -90,20 +44,17 @@ PlotAxis memory_axis(std::int64_t bytes) {
 
 }  // namespace
 
-Plot plot_hit_rate(const PlotInputs& inputs) {
-  const TraceSpec& trace = inputs.trace;
-  const std::vector<PlanRates> rates = simulate_rates(inputs, trace);
+Plot plot_hit_rate(const PlotInputs& inputs, const HitRates& values) {
+  const std::vector<PlanRates>& rates = values.plans;
   const std::vector<CachePlan>& plans = inputs.compared.plans;
   Table by_pack({{"attention_pack_size"}, {"block_size_tokens"}, {"hit_percent"}, {"unlimited_hit_percent"}});
   std::vector<std::size_t> order(plans.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::sort(order.begin(), order.end(),
             [&](std::size_t a, std::size_t b) { return plans[a].attention_pack_size < plans[b].attention_pack_size; });
-  const std::size_t whole =
-      std::find(std::begin(memory_eighths), std::end(memory_eighths), 8) - std::begin(memory_eighths);
   for (const std::size_t i : order)
     by_pack.add_row({plans[i].attention_pack_size, rates[i].unlimited.geometry.block_size_tokens,
-                     rate_cell(rates[i].by_memory[whole]), rate_cell(rates[i].unlimited)});
+                     rate_cell(rates[i].by_memory[whole_memory]), rate_cell(rates[i].unlimited)});
   std::vector<Column> columns{{"memory_bytes"}};
   for (const CachePlan& plan : plans) columns.push_back({fmt::format("hit_percent_n{}", plan.attention_pack_size)});
   Table by_memory(std::move(columns));
@@ -116,7 +67,8 @@ Plot plot_hit_rate(const PlotInputs& inputs) {
             .title = "Prompt tokens found again",
             .subtitle = plot_subtitle(inputs.compared),
             .caption =
-                fmt::format("{}, one at a time. {}", trace_text(trace), replay_notes(rates.front().by_memory[whole]))};
+                fmt::format("{}, one at a time. {}", values.trace,
+                            replay_notes(rates.front().by_memory[whole_memory]))};
   plot.tables.push_back({"pack", std::move(by_pack)});
   plot.tables.push_back({"memory", std::move(by_memory)});
   const PlotAxis y{.title = "hit rate", .unit = "% of prompt tokens", .floor = 0, .ceiling = 100};
@@ -137,20 +89,11 @@ Plot plot_hit_rate(const PlotInputs& inputs) {
   return plot;
 }
 
-std::vector<Plot> plot_blocks_in_use(const PlotInputs& inputs) {
-  TraceSpec trace = inputs.trace;
-  trace.max_requests = std::min(trace.max_requests.value_or(most_series_requests), most_series_requests);
-  SweepSpec sweep;
-  for (const CachePlan& plan : inputs.set.plans)
-    sweep.simulations.push_back({.geometry = geometry_of(plan, inputs.engine),
-                                 .driver = {.kind = DriverKind::closed_loop, .in_flight = requests_in_flight}});
-  const SweepResult result = run_sweep(*open_trace(trace), sweep);
+std::vector<Plot> plot_blocks_in_use(const PlotInputs& inputs, const BlocksInUse& values) {
   std::vector<Plot> plots;
   for (std::size_t i = 0; i < inputs.set.plans.size(); ++i) {
     const CachePlan& plan = inputs.set.plans[i];
-    const SimulationStats& stats = result.stats[i];
-    std::int64_t usable = 0;
-    for (const ArenaPlan& arena : plan.arenas) usable += arena.usable_ids();
+    const SimulationStats& stats = values.plans[i];
     Table table({{"step"},
                  {"held_state_blocks"},
                  {"held_attention_blocks"},
@@ -163,12 +106,13 @@ std::vector<Plot> plot_blocks_in_use(const PlotInputs& inputs) {
     for (std::size_t k = 0; k < points.size(); k += stride) {
       const SeriesPoint& point = points[k];
       table.add_row({point.step, point.held_state_blocks, point.held_blocks - point.held_state_blocks,
-                     point.findable_blocks, usable, point.running_requests, point.waiting_requests});
+                     point.findable_blocks, values.usable_ids[i], point.running_requests, point.waiting_requests});
     }
     Plot plot{.name = fmt::format("blocks-in-use-n{}", plan.attention_pack_size),
               .title = fmt::format("Blocks in use over a trace, {}", layout_title(plan)),
-              .subtitle = fmt::format("{}, {} requests in flight", plot_subtitle(inputs.set), requests_in_flight),
-              .caption = fmt::format("{}. {}", trace_text(trace), replay_notes(stats)),
+              .subtitle = fmt::format("{}, {} requests in flight", plot_subtitle(inputs.set),
+                                      values.requests_in_flight),
+              .caption = fmt::format("{}. {}", values.trace, replay_notes(stats)),
               .pack = plan.attention_pack_size};
     plot.tables.push_back({"", std::move(table)});
     const PlotAxis x{

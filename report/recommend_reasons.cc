@@ -217,13 +217,8 @@ class Reasons {
 
   /// The candidate of that pack with the pick's mode and nothing else changed.
   const Candidate* plain(std::int64_t pack) const {
-    for (const Candidate& candidate : result_.candidates) {
-      const PlannedLayout& layout = result_.layout_of(candidate);
-      if (layout.pack == pack && layout.mode == result_.layout_of(pick_).mode &&
-          layout.block_floor == report_.engine.block_size_tokens && !candidate.match_unit_tokens &&
-          !candidate.retention_tokens)
-        return &candidate;
-    }
+    for (const PlainPack& one : report_.plain_packs)
+      if (result_.layout_of(result_.candidates[one.candidate]).pack == pack) return &result_.candidates[one.candidate];
     return nullptr;
   }
 

@@ -199,8 +199,8 @@ void add_front(Document& document, const RecommendReport& report) {
   }
   document.blocks.emplace_back(std::move(table));
   std::string note =
-      "Computed again: prompt tokens that an earlier prompt began with and that did not hit. At once: requests that fit, "
-      "without the null block. No candidate that was simulated is as good as one of these in all three and "
+      "Computed again: prompt tokens that an earlier prompt began with and that did not hit. At once: requests that "
+      "fit, without the null block. No candidate that was simulated is as good as one of these in all three and "
       "better in one; of equal ones the one with the fewest changes is shown.";
   if (default_beaten && !result.candidates[*result.default_candidate].meets_limits)
     note += " The default does not meet the limits.";
@@ -214,18 +214,7 @@ void add_front(Document& document, const RecommendReport& report) {
 void add_packs(Document& document, const RecommendReport& report, const RecommendReasons& reasons) {
   if (reasons.packs.empty()) return;
   const Recommendation& result = report.result;
-  const Candidate& pick = result.candidates[result.pick];
-  const CacheMode mode = result.layout_of(pick).mode;
-  std::vector<const Candidate*> plain;
-  for (const Candidate& candidate : result.candidates) {
-    const PlannedLayout& layout = result.layout_of(candidate);
-    if (layout.mode == mode && layout.block_floor == report.engine.block_size_tokens && !candidate.match_unit_tokens &&
-        !candidate.retention_tokens)
-      plain.push_back(&candidate);
-  }
-  std::sort(plain.begin(), plain.end(), [&](const Candidate* a, const Candidate* b) {
-    return result.layout_of(*a).pack < result.layout_of(*b).pack;
-  });
+  const CacheMode mode = result.layout_of(result.candidates[result.pick]).mode;
   document.blocks.emplace_back(Heading{fmt::format("Packs in mode {}, nothing else changed", to_string(mode))});
   Table table({{"attention_pack_size", "N"},
                {"block_size_tokens", "block", "tokens"},
@@ -236,18 +225,16 @@ void add_packs(Document& document, const RecommendReport& report, const Recommen
                {"blocks_per_request", "ids"},
                {"groups", "block", "tables"},
                {"beaten_by", "beaten by", "", Align::left}});
-  for (const Candidate* candidate : plain) {
-    const Candidate* better = nullptr;  // of those that beat it, the one that costs fewest bytes
-    for (const Candidate* other : plain)
-      if (dominates(other->objectives, candidate->objectives) &&
-          (better == nullptr || other->objectives.bytes_per_request < better->objectives.bytes_per_request))
-        better = other;
-    const PlannedLayout& layout = result.layout_of(*candidate);
-    table.add_row({layout.pack, block_tokens(layout), candidate->objectives.reprefilled_tokens,
-                   Percent{100 * candidate->hit_rate()}, ByteCount{candidate->objectives.bytes_per_request},
-                   Real{candidate->objectives.concurrency}, result.capacity_of(*candidate).blocks_per_request,
+  for (const PlainPack& plain : report.plain_packs) {
+    const Candidate& candidate = result.candidates[plain.candidate];
+    const PlannedLayout& layout = result.layout_of(candidate);
+    table.add_row({layout.pack, block_tokens(layout), candidate.objectives.reprefilled_tokens,
+                   Percent{100 * candidate.hit_rate()}, ByteCount{candidate.objectives.bytes_per_request},
+                   Real{candidate.objectives.concurrency}, result.capacity_of(candidate).blocks_per_request,
                    std::int64_t(layout.plan.groups.size()),
-                   better == nullptr ? "" : fmt::format("N = {}", result.layout_of(*better).pack)});
+                   plain.beaten_by
+                       ? fmt::format("N = {}", result.layout_of(result.candidates[*plain.beaten_by]).pack)
+                       : ""});
   }
   document.blocks.emplace_back(std::move(table));
   document.blocks.emplace_back(Listing{reasons.packs});
@@ -369,11 +356,12 @@ Table candidates_table(const RecommendReport& report) {
     const PlannedLayout& layout = result.layout_of(candidate);
     const CapacityPlan& capacity = result.capacity_of(candidate);
     const SpecPlan* const attention = primary_attention(layout.plan);
+    const GroupPlan& group = primary_group(layout.plan);
     table.add_row({layout.pack, std::string(to_string(layout.mode)), cell_of(layout.block_floor), block_tokens(layout),
                    attention ? Cell(attention->kernel_block_size_tokens) : Cell(),
-                   result.match_unit(candidate), cell_of(candidate.retention_tokens), layout.plan.page_bytes(primary_group(layout.plan)),
+                   result.match_unit(candidate), cell_of(candidate.retention_tokens), layout.plan.page_bytes(group),
                    std::int64_t(layout.plan.pools.size()), std::int64_t(layout.plan.groups.size()),
-                   layout.plan.arena_of(primary_group(layout.plan)).num_ids, capacity.blocks_per_request, capacity.bytes_per_request,
+                   layout.plan.arena_of(group).num_ids, capacity.blocks_per_request, capacity.bytes_per_request,
                    Real{capacity.max_concurrency, 6}, Real{capacity.usable_concurrency, 6}, candidate.hit_tokens,
                    Real{candidate.hit_rate(), 6}, candidate.objectives.reprefilled_tokens,
                    candidate.requests_with_hit, candidate.unserved_requests, candidate.preemptions,

@@ -3,26 +3,19 @@
 #include <string>
 #include <vector>
 
+#include "ask/recommend.h"
 #include "report/document.h"
 #include "report/format.h"
-#include "search/recommendation.h"
 
 namespace hybridkv {
 
 /// Identifies the JSON of `recommend`.
 inline constexpr const char* recommend_schema_id = "hybridkv-recommend/1";
 
-/// A recommendation with what its reader must know of the question.
-struct RecommendReport {
-  std::string model;
-  EngineSpec engine;                    ///< as asked
-  std::string workload;                 ///< "prompts of 370 tokens, …": what was replayed
-  DriverSpec driver;
-  std::optional<double> min_concurrency;
-  PickRule rule;
-  Recommendation result;
-  std::vector<std::string> commands;    ///< that print the numbers of the pick again, ready for a shell
-  std::vector<std::string> unpacked_commands;  ///< the same of the pick without packing, where there is one
+/// A recommendation as it is shown: the answer, and the commands that repeat its numbers, ready for a shell.
+struct RecommendReport : RecommendAnswer {
+  std::vector<std::string> commands;           ///< of the pick
+  std::vector<std::string> unpacked_commands;  ///< of the pick without packing, where there is one
 };
 
 /// One choice of the pick as users type it.

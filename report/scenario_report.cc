@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "base/dtype.h"
-#include "planner/pack_comparison.h"
 #include "report/explain_report.h"
 #include "report/human.h"
 #include "report/plan_report.h"
@@ -85,9 +84,9 @@ void add_folded_derivation(Document& document, const PlanSet& single) {
 
 /// One of several plans in full: its figures and tables, then its derivation. What is derived as for the pick, if that
 /// is another plan, is not said again.
-void add_plan(Document& document, const PlanSet& set, const CachePlan& plan, const CachePlan& pick) {
-  PlanSet single = set;
-  single.plans = {plan};
+void add_plan(Document& document, const PlanSet& set, const CachePlan& plan, const Demand& request,
+              const CachePlan& pick) {
+  PlanSet single{.model = set.model, .tensor_parallel = set.tensor_parallel, .strategy = set.strategy, .plans = {plan}};
   single.plans.front().warnings.clear();  // these and the bias memory stand above, once for all packs
   single.plans.front().workspace.reset();
   if (&plan != &pick)
@@ -95,7 +94,7 @@ void add_plan(Document& document, const PlanSet& set, const CachePlan& plan, con
       return std::find(pick.derivation.begin(), pick.derivation.end(), decision) != pick.derivation.end();
     });
   document.blocks.emplace_back(Heading{fmt::format("N = {} in full", plan.attention_pack_size)});
-  Document details = plan_report(single);
+  Document details = plan_report(single, {.packs = {}, .requests = {request}});
   details.blocks.erase(details.blocks.begin());  // the title
   append(document, std::move(details), 1);
   if (&plan == &pick) return add_folded_derivation(document, single);
@@ -105,15 +104,15 @@ void add_plan(Document& document, const PlanSet& set, const CachePlan& plan, con
 }
 
 /// The pick as it is; the other packs where the reader opens them, and not on paper.
-void add_plans(Document& document, const PlanSet& set) {
-  const std::size_t best = compare_packs(set.plans).best;
+void add_plans(Document& document, const PlanSet& set, const PlanFindings& findings) {
+  const std::size_t best = findings.packs.best;
   const CachePlan& pick = set.plans[best];
-  add_plan(document, set, pick, pick);
+  add_plan(document, set, pick, findings.requests[best], pick);
   for (std::size_t i = 0; i < set.plans.size(); ++i) {
     if (i == best) continue;
     document.blocks.emplace_back(
         FoldBegin{fmt::format("N = {} in full, and where its numbers come from", set.plans[i].attention_pack_size)});
-    add_plan(document, set, set.plans[i], pick);
+    add_plan(document, set, set.plans[i], findings.requests[i], pick);
     document.blocks.emplace_back(FoldEnd{});
   }
 }
@@ -122,7 +121,7 @@ void add_plans(Document& document, const PlanSet& set) {
 void add_pack_pictures(Document& document, const ScenarioReportInputs& inputs) {
   if (inputs.pack_pictures.empty()) return;
   const PlanSet& set = inputs.planned.set;
-  const std::int64_t pick = set.plans[compare_packs(set.plans).best].attention_pack_size;
+  const std::int64_t pick = set.plans[inputs.findings.packs.best].attention_pack_size;
   document.blocks.emplace_back(Heading{set.plans.size() == 1 ? "Pictures of the pack" : "Pictures of each pack"});
   for (const PackPicture& picture : inputs.pack_pictures)
     if (picture.attention_pack_size == pick) document.blocks.emplace_back(picture.picture);
@@ -176,7 +175,7 @@ Table inputs_table(const PlotInputs& planned) {
 
 Document scenario_report(const ScenarioReportInputs& inputs) {
   const PlotInputs& planned = inputs.planned;
-  Document document = plan_report(planned.set);
+  Document document = plan_report(planned.set, inputs.findings);
   document.blocks.emplace_back(Heading{"What was asked"});
   document.blocks.emplace_back(inputs_table(planned));
   add_pictures(document, "Pictures", inputs.pictures);
@@ -185,7 +184,7 @@ Document scenario_report(const ScenarioReportInputs& inputs) {
   if (planned.set.plans.size() == 1)
     add_folded_derivation(document, planned.set);
   else
-    add_plans(document, planned.set);
+    add_plans(document, planned.set, inputs.findings);
   document.blocks.emplace_back(Heading{"To repeat this"});
   document.blocks.emplace_back(Code{inputs.commands});
   return document;

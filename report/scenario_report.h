@@ -3,9 +3,10 @@
 #include <string>
 #include <vector>
 
+#include "ask/plan.h"
+#include "ask/plot_inputs.h"
 #include "report/document.h"
-#include "report/plot_inputs.h"
-#include "verify/verify.h"
+#include "ask/verify.h"
 
 namespace hybridkv {
 
@@ -18,6 +19,7 @@ struct PackPicture {
 /// All that a report on a scenario tells.
 struct ScenarioReportInputs {
   PlotInputs planned;
+  PlanFindings findings;                   ///< of planned.set
   std::vector<Picture> pictures;           ///< of all packs, in the order to show them
   std::vector<PackPicture> pack_pictures;  ///< of one pack each, in the order to show them
   std::vector<VerifyReport> verified;      ///< empty: not verified

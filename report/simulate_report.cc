@@ -9,7 +9,6 @@
 #include "report/human.h"
 #include "report/json_text.h"
 #include "report/replay_text.h"
-#include "simulator/closed_form.h"
 
 namespace hybridkv {
 
@@ -45,7 +44,7 @@ std::string driver_text(const DriverSpec& driver) {
   return "?";
 }
 
-Table hits_table(const SimulateReport& report) {
+Table hits_table(const SimulateAnswer& answer) {
   Table table({{"name", "cache", "", Align::left},
                {"block_size_tokens", "block", "tokens"},
                {"num_blocks", "blocks"},
@@ -54,7 +53,7 @@ Table hits_table(const SimulateReport& report) {
                {"hit_tokens", "hit", "tokens"},
                {"hit_rate", "hit", "rate"},
                {"requests_with_hit", "requests", "with a hit"}});
-  for (const SimulationStats& stats : report.result.stats) {
+  for (const SimulationStats& stats : answer.result.stats) {
     const CacheGeometry& g = stats.geometry;
     table.add_row({g.name, g.block_size_tokens, g.num_blocks, fmt::format("{}+{}", g.attention_groups, g.state_groups),
                    mode_text(g), stats.hit_tokens, Percent{100 * stats.hit_rate()}, stats.requests_with_hit});
@@ -62,7 +61,7 @@ Table hits_table(const SimulateReport& report) {
   return table;
 }
 
-Table pool_table(const SimulateReport& report) {
+Table pool_table(const SimulateAnswer& answer) {
   Table table({{"name", "cache", "", Align::left},
                {"max_held_blocks", "blocks held", "at most"},
                {"mean_held_blocks", "", "mean"},
@@ -71,7 +70,7 @@ Table pool_table(const SimulateReport& report) {
                {"checkpoints_made", "checkpoints", "made"},
                {"checkpoints_used", "", "used"},
                {"checkpoints_evicted", "", "evicted"}});
-  for (const SimulationStats& stats : report.result.stats) {
+  for (const SimulationStats& stats : answer.result.stats) {
     const double held = mean_of(stats, &SeriesPoint::held_blocks);
     const double states = mean_of(stats, &SeriesPoint::held_state_blocks);
     table.add_row({stats.geometry.name, stats.max_held_blocks, Real{held, 1},
@@ -81,7 +80,7 @@ Table pool_table(const SimulateReport& report) {
   return table;
 }
 
-Table load_table(const SimulateReport& report) {
+Table load_table(const SimulateAnswer& answer) {
   Table table({{"name", "cache", "", Align::left},
                {"max_running", "running", "at most"},
                {"mean_running", "", "mean"},
@@ -91,14 +90,16 @@ Table load_table(const SimulateReport& report) {
                {"reprefilled_tokens", "prefilled", "again"},
                {"longest_request", "longest", "that fits"},
                {"steps", "steps"}});
-  for (const SimulationStats& stats : report.result.stats)
+  for (std::size_t i = 0; i < answer.result.stats.size(); ++i) {
+    const SimulationStats& stats = answer.result.stats[i];
     table.add_row({stats.geometry.name, stats.max_running, Real{mean_of(stats, &SeriesPoint::running_requests), 1},
                    stats.too_long, stats.refused + stats.stalled, stats.preempted_requests, stats.reprefilled_tokens,
-                   longest_request(stats.geometry), stats.steps});
+                   answer.longest_requests[i], stats.steps});
+  }
   return table;
 }
 
-Table latency_table(const SimulateReport& report) {
+Table latency_table(const SimulateAnswer& answer) {
   Table table({{"name", "cache", "", Align::left},
                {"block_size_tokens", "block", "tokens"},
                {"first_token_mean", "first token", "mean, s"},
@@ -107,29 +108,23 @@ Table latency_table(const SimulateReport& report) {
                {"queueing_mean", "queueing", "mean, s"},
                {"queueing_p99", "", "p99, s"},
                {"seconds", "simulated", "s"}});
-  for (const SimulationStats& stats : report.result.stats)
+  for (const SimulationStats& stats : answer.result.stats)
     table.add_row({stats.geometry.name, stats.geometry.block_size_tokens, Real{stats.first_token.mean(), 3},
                    Real{stats.first_token.quantile(0.5), 3}, Real{stats.first_token.quantile(0.99), 3},
                    Real{stats.queueing.mean(), 3}, Real{stats.queueing.quantile(0.99), 3}, Real{stats.seconds, 1}});
   return table;
 }
 
-bool lists_requests(const SimulateReport& report) {
-  return !report.requests.empty() && report.result.requests > 0 && report.result.requests <= most_listed_requests;
-}
-
-/// Where a prompt that finds nothing leaves checkpoints.
-std::string cold_checkpoints(const CacheGeometry& geometry, const RequestRecord& request) {
-  if (request.hit_tokens > 0 || request.uncached_common > 0 || request.status != RequestStatus::ok) return "";
+/// The first of these positions.
+std::string positions_text(const std::vector<std::int64_t>& all) {
   constexpr std::size_t most_shown = 3;
   std::vector<std::string> positions;
-  const std::vector<std::int64_t> all = checkpoint_positions(geometry, request.input_length);
   for (std::size_t i = 0; i < all.size() && i < most_shown; ++i) positions.push_back(human_count(all[i]));
   if (all.size() > most_shown) positions.push_back("…");
   return fmt::format("{}", fmt::join(positions, ", "));
 }
 
-Table requests_table(const SimulateReport& report) {
+Table requests_table(const SimulateAnswer& answer) {
   Table table({{"name", "cache", "", Align::left},
                {"block_size_tokens", "block", "tokens"},
                {"idx", "request"},
@@ -139,12 +134,12 @@ Table requests_table(const SimulateReport& report) {
                {"num_chunks", "chunks"},
                {"checkpoints", "checkpoints if cold", "closed form", Align::left},
                {"status", "ended", "", Align::left}});
-  for (std::size_t i = 0; i < report.requests.size(); ++i) {
-    const CacheGeometry& g = report.result.stats[i].geometry;
-    for (const RequestRecord& request : report.requests[i])
+  for (std::size_t i = 0; i < answer.requests.size(); ++i) {
+    const CacheGeometry& g = answer.result.stats[i].geometry;
+    for (const auto& [request, checkpoints] : answer.requests[i])
       table.add_row({g.name, g.block_size_tokens, request.index, request.input_length, request.hit_tokens,
                      Percent{100 * share(request.hit_tokens, request.input_length), 1}, request.num_chunks,
-                     cold_checkpoints(g, request), std::string(to_string(request.status))});
+                     positions_text(checkpoints), std::string(to_string(request.status))});
   }
   return table;
 }
@@ -201,16 +196,16 @@ std::optional<Table> turns_table(const SimulationStats& stats) {
   return table;
 }
 
-std::string all_modelled(const SimulateReport& report) {
+std::string all_modelled(const SimulateAnswer& answer) {
   std::vector<ModelledRule> rules;
-  for (const SimulationStats& stats : report.result.stats)
+  for (const SimulationStats& stats : answer.result.stats)
     rules.insert(rules.end(), stats.modelled.begin(), stats.modelled.end());
   return modelled_sentence(rules);
 }
 
 /// What a reader of one cache's rates should know first.
-std::vector<std::string> warnings_of(const SimulateReport& report, std::size_t cache) {
-  const SimulationStats& stats = report.result.stats[cache];
+std::vector<std::string> warnings_of(const SimulateAnswer& answer, std::size_t cache) {
+  const SimulationStats& stats = answer.result.stats[cache];
   const CacheGeometry& g = stats.geometry;
   std::vector<std::string> sentences;
   if (stats.too_long > 0)
@@ -226,12 +221,12 @@ std::vector<std::string> warnings_of(const SimulateReport& report, std::size_t c
         "{} not fit the pool even alone (it holds {} tokens of one); the rates are of the others.",
         stats.refused + stats.stalled == 1 ? "1 request does"
                                            : human_count(stats.refused + stats.stalled) + " requests do",
-        human_count(longest_request(g))));
+        human_count(answer.longest_requests[cache])));
   if (stats.prompt_tokens > 0 && stats.hit_tokens == 0)
     sentences.push_back(
         why_no_hits("the block", g,
                     {.longest_prompt_tokens = stats.longest_prompt_tokens,
-                     .longest_repeat_tokens = cache < report.longest_repeats.size() ? report.longest_repeats[cache]
+                     .longest_repeat_tokens = cache < answer.longest_repeats.size() ? answer.longest_repeats[cache]
                                                                                     : std::nullopt,
                      .uncached_common_tokens = stats.uncached_common_tokens,
                      .evictions = stats.pool.evictions}) + ".");
@@ -239,17 +234,17 @@ std::vector<std::string> warnings_of(const SimulateReport& report, std::size_t c
 }
 
 /// Each sentence once, with the caches that it is about.
-Listing warnings(const SimulateReport& report) {
+Listing warnings(const SimulateAnswer& answer) {
   std::vector<std::pair<std::string, std::vector<std::string>>> names_of;
-  for (std::size_t i = 0; i < report.result.stats.size(); ++i)
-    for (const std::string& sentence : warnings_of(report, i)) {
+  for (std::size_t i = 0; i < answer.result.stats.size(); ++i)
+    for (const std::string& sentence : warnings_of(answer, i)) {
       auto known = std::find_if(names_of.begin(), names_of.end(), [&](const auto& of) { return of.first == sentence; });
       if (known == names_of.end()) known = names_of.insert(names_of.end(), {sentence, {}});
-      known->second.push_back(report.result.stats[i].geometry.name);
+      known->second.push_back(answer.result.stats[i].geometry.name);
     }
   Listing listing{.warning = true};
   for (const auto& [sentence, names] : names_of) {
-    const bool of_all = names.size() > 1 && names.size() == report.result.stats.size();
+    const bool of_all = names.size() > 1 && names.size() == answer.result.stats.size();
     listing.items.push_back(fmt::format("{}: {}", of_all ? "all caches" : fmt::format("{}", fmt::join(names, "; ")),
                                         sentence));
   }
@@ -257,13 +252,13 @@ Listing warnings(const SimulateReport& report) {
 }
 
 /// The closed form beside the simulation, for requests that came before exactly so.
-std::optional<Table> copies_table(const SimulateReport& report) {
+std::optional<Table> copies_table(const SimulateAnswer& answer) {
   Table table({{"name", "cache", "", Align::left},
                {"copies", "requests"},
                {"copies_prompt_tokens", "prompt", "tokens"},
                {"copies_hit_tokens", "hit", "tokens"},
                {"copies_closed_form_tokens", "closed form", "tokens"}});
-  for (const SimulationStats& stats : report.result.stats)
+  for (const SimulationStats& stats : answer.result.stats)
     if (stats.copies.requests > 0)
       table.add_row({stats.geometry.name, stats.copies.requests, stats.copies.prompt_tokens,
                      stats.copies.simulated_tokens, stats.copies.predicted_tokens});
@@ -271,7 +266,7 @@ std::optional<Table> copies_table(const SimulateReport& report) {
   return table;
 }
 
-Table bounds_table(const SimulateReport& report) {
+Table bounds_table(const SimulateAnswer& answer) {
   Table table({{"name", "cache", "", Align::left},
                {"hit_tokens", "hit", "tokens"},
                {"hit_rate", "hit", "rate"},
@@ -279,10 +274,10 @@ Table bounds_table(const SimulateReport& report) {
                {"unlimited_hit_rate", "", "rate"},
                {"token_exact_hit_tokens", "token by token", "tokens"},
                {"token_exact_hit_rate", "", "rate"}});
-  for (std::size_t i = 0; i < report.result.unlimited.size(); ++i) {
-    const SimulationStats& stats = report.result.stats[i];
-    const SimulationStats& unlimited = report.result.unlimited[i];
-    const std::int64_t exact = report.result.token_exact_hit_tokens[i];
+  for (std::size_t i = 0; i < answer.result.unlimited.size(); ++i) {
+    const SimulationStats& stats = answer.result.stats[i];
+    const SimulationStats& unlimited = answer.result.unlimited[i];
+    const std::int64_t exact = answer.result.token_exact_hit_tokens[i];
     table.add_row({stats.geometry.name, stats.hit_tokens, Percent{100 * stats.hit_rate()}, unlimited.hit_tokens,
                    Percent{100 * unlimited.hit_rate()}, exact,
                    Percent{100 * share(exact, stats.taken_prompt_tokens)}});
@@ -315,9 +310,9 @@ ordered_json turns_json(const SimulationStats& stats) {
   return turns;
 }
 
-ordered_json requests_json(const std::vector<RequestRecord>& requests) {
+ordered_json requests_json(const std::vector<ListedRequest>& requests) {
   ordered_json list = ordered_json::array();
-  for (const RequestRecord& request : requests)
+  for (const auto& [request, checkpoints] : requests)
     list.push_back({{"idx", request.index},
                     {"input_length", request.input_length},
                     {"hit_tokens", request.hit_tokens},
@@ -331,60 +326,60 @@ ordered_json requests_json(const std::vector<RequestRecord>& requests) {
 
 }  // namespace
 
-Document simulate_report(const SimulateReport& report) {
+Document simulate_report(const SimulateAnswer& answer) {
   Document document;
-  document.blocks.emplace_back(Heading{"Replay of " + report.trace, 1});
-  Facts facts{{{"trace", fmt::format("{}, {} prompt tokens", human_plural(report.result.requests, "request"),
-                                     human_count(report.result.prompt_tokens))},
-               {"driver", driver_text(report.driver)}}};
-  if (report.bad_lines > 0) facts.entries.emplace_back("skipped", human_plural(report.bad_lines, "damaged line"));
+  document.blocks.emplace_back(Heading{"Replay of " + answer.trace, 1});
+  Facts facts{{{"trace", fmt::format("{}, {} prompt tokens", human_plural(answer.result.requests, "request"),
+                                     human_count(answer.result.prompt_tokens))},
+               {"driver", driver_text(answer.driver)}}};
+  if (answer.bad_lines > 0) facts.entries.emplace_back("skipped", human_plural(answer.bad_lines, "damaged line"));
   document.blocks.emplace_back(std::move(facts));
   document.blocks.emplace_back(Heading{"What is found again"});
-  document.blocks.emplace_back(hits_table(report));
-  if (Listing warned = warnings(report); !warned.items.empty()) document.blocks.emplace_back(std::move(warned));
-  if (lists_requests(report)) {
+  document.blocks.emplace_back(hits_table(answer));
+  if (Listing warned = warnings(answer); !warned.items.empty()) document.blocks.emplace_back(std::move(warned));
+  if (!answer.requests.empty()) {
     document.blocks.emplace_back(Heading{"Request by request"});
-    document.blocks.emplace_back(requests_table(report));
+    document.blocks.emplace_back(requests_table(answer));
   }
   document.blocks.emplace_back(Heading{"What the pool holds"});
-  document.blocks.emplace_back(pool_table(report));
+  document.blocks.emplace_back(pool_table(answer));
   document.blocks.emplace_back(Heading{"What becomes of the requests"});
-  document.blocks.emplace_back(load_table(report));
-  if (report.result.stats.size() == 1) {
-    const SimulationStats& stats = report.result.stats.front();
+  document.blocks.emplace_back(load_table(answer));
+  if (answer.result.stats.size() == 1) {
+    const SimulationStats& stats = answer.result.stats.front();
     if (std::optional<Table> turns = turns_table(stats)) {
       document.blocks.emplace_back(Heading{"By turn of the conversation"});
       document.blocks.emplace_back(*std::move(turns));
     }
-    if (report.result.requests > most_listed_requests) {
+    if (answer.result.requests > most_listed_requests) {
       document.blocks.emplace_back(Heading{"Over time"});
-      document.blocks.emplace_back(series_table(stats, report.driver.kind));
+      document.blocks.emplace_back(series_table(stats, answer.driver.kind));
     }
   }
-  if (report.driver.kind == DriverKind::open_loop) {
+  if (answer.driver.kind == DriverKind::open_loop) {
     document.blocks.emplace_back(Heading{"Waiting"});
-    document.blocks.emplace_back(latency_table(report));
+    document.blocks.emplace_back(latency_table(answer));
   }
-  if (std::optional<Table> copies = copies_table(report)) {
+  if (std::optional<Table> copies = copies_table(answer)) {
     document.blocks.emplace_back(Heading{"Exact copies of earlier prompts"});
     document.blocks.emplace_back(*std::move(copies));
     document.blocks.emplace_back(
-        Paragraph{report.driver.kind == DriverKind::one_at_a_time
+        Paragraph{answer.driver.kind == DriverKind::one_at_a_time
                       ? "The closed form is for a cache that loses nothing in between."
                       : "The closed form is for a cache that loses nothing in between, and for requests that come one "
                         "after the other."});
   }
-  if (!report.result.unlimited.empty()) {
+  if (!answer.result.unlimited.empty()) {
     document.blocks.emplace_back(Heading{"Upper bounds"});
-    document.blocks.emplace_back(bounds_table(report));
+    document.blocks.emplace_back(bounds_table(answer));
     document.blocks.emplace_back(Paragraph{"Token by token: a cache that keeps everything and finds any prefix. No "
                                            "layout can hit more."});
   }
-  document.blocks.emplace_back(Paragraph{all_modelled(report)});
+  document.blocks.emplace_back(Paragraph{all_modelled(answer)});
   return document;
 }
 
-Table simulate_table(const SimulateReport& report) {
+Table simulate_table(const SimulateAnswer& answer) {
   Table table({{"name", "cache"}, {"block_size_tokens", "block"}, {"num_blocks", "blocks"},
                {"attention_groups", "attention groups"}, {"state_groups", "state groups"}, {"mode", "mode"},
                {"match_unit_tokens", "match unit"}, {"requests", "requests"}, {"prompt_tokens", "prompt tokens"},
@@ -408,10 +403,10 @@ Table simulate_table(const SimulateReport& report) {
                {"token_exact_hit_tokens", "hit tokens, token-exact"}, {"modelled", "modelled rules"}});
   // Only the open loop has arrivals to wait since.
   const auto latency = [&](double seconds) {
-    return report.driver.kind == DriverKind::open_loop ? Cell(Real{seconds, 6}) : Cell(std::monostate{});
+    return answer.driver.kind == DriverKind::open_loop ? Cell(Real{seconds, 6}) : Cell(std::monostate{});
   };
-  for (std::size_t i = 0; i < report.result.stats.size(); ++i) {
-    const SimulationStats& stats = report.result.stats[i];
+  for (std::size_t i = 0; i < answer.result.stats.size(); ++i) {
+    const SimulationStats& stats = answer.result.stats[i];
     const CacheGeometry& g = stats.geometry;
     std::vector<std::string> rules;
     for (const ModelledRule rule : stats.modelled) rules.emplace_back(to_string(rule));
@@ -421,44 +416,45 @@ Table simulate_table(const SimulateReport& report) {
                    stats.pool.checkpoints_evicted, stats.pool.evictions, stats.max_held_blocks,
                    stats.max_held_state_blocks, stats.max_running, cell_of(g.max_model_len), stats.too_long,
                    stats.cut_outputs, stats.refused, stats.stalled, stats.preemptions,
-                   stats.preempted_requests, stats.reprefilled_tokens, longest_request(g), stats.generated_tokens,
+                   stats.preempted_requests, stats.reprefilled_tokens, answer.longest_requests[i],
+                   stats.generated_tokens,
                    stats.prefill_chunks,
                    stats.copied_states, stats.steps, Real{stats.seconds, 6}, latency(stats.first_token.mean()),
                    latency(stats.first_token.quantile(0.5)), latency(stats.first_token.quantile(0.99)),
                    latency(stats.queueing.mean()), latency(stats.queueing.quantile(0.99)), stats.copies.requests,
                    stats.copies.simulated_tokens, stats.copies.predicted_tokens,
-                   report.result.unlimited.empty() ? Cell(std::monostate{})
-                                                   : Cell(report.result.unlimited[i].hit_tokens),
-                   report.result.token_exact_hit_tokens.empty()
+                   answer.result.unlimited.empty() ? Cell(std::monostate{})
+                                                   : Cell(answer.result.unlimited[i].hit_tokens),
+                   answer.result.token_exact_hit_tokens.empty()
                        ? Cell(std::monostate{})
-                       : Cell(report.result.token_exact_hit_tokens[i]),
+                       : Cell(answer.result.token_exact_hit_tokens[i]),
                    fmt::format("{}", fmt::join(rules, ", "))});
   }
   return table;
 }
 
-std::string render_simulate(const SimulateReport& report, Format format, const Style& style) {
+std::string render_simulate(const SimulateAnswer& answer, Format format, const Style& style) {
   switch (format) {
-    case Format::table: return render_text(simulate_report(report), style);
-    case Format::markdown: return render_markdown(simulate_report(report));
-    case Format::csv: return render_csv(simulate_table(report));
+    case Format::table: return render_text(simulate_report(answer), style);
+    case Format::markdown: return render_markdown(simulate_report(answer));
+    case Format::csv: return render_csv(simulate_table(answer));
     case Format::json: break;
   }
   ordered_json json;
   json["schema"] = simulate_schema_id;
-  json["trace"] = report.trace;
-  json["driver"] = to_string(report.driver.kind);
-  json["requests"] = report.result.requests;
-  json["prompt_tokens"] = report.result.prompt_tokens;
-  json["bad_lines"] = report.bad_lines;
-  json["caches"] = to_json(simulate_table(report));
-  for (std::size_t i = 0; i < report.result.stats.size(); ++i)
-    json["caches"][i]["series"] = series_json(report.result.stats[i]);
-  for (std::size_t i = 0; i < report.result.stats.size(); ++i)
-    json["caches"][i]["turns"] = turns_json(report.result.stats[i]);
-  if (lists_requests(report))
-    for (std::size_t i = 0; i < report.requests.size(); ++i)
-      json["caches"][i]["per_request"] = requests_json(report.requests[i]);
+  json["trace"] = answer.trace;
+  json["driver"] = to_string(answer.driver.kind);
+  json["requests"] = answer.result.requests;
+  json["prompt_tokens"] = answer.result.prompt_tokens;
+  json["bad_lines"] = answer.bad_lines;
+  json["caches"] = to_json(simulate_table(answer));
+  for (std::size_t i = 0; i < answer.result.stats.size(); ++i)
+    json["caches"][i]["series"] = series_json(answer.result.stats[i]);
+  for (std::size_t i = 0; i < answer.result.stats.size(); ++i)
+    json["caches"][i]["turns"] = turns_json(answer.result.stats[i]);
+  if (!answer.requests.empty())
+    for (std::size_t i = 0; i < answer.requests.size(); ++i)
+      json["caches"][i]["per_request"] = requests_json(answer.requests[i]);
   return json_text(json);
 }
 

@@ -82,6 +82,23 @@ std::optional<std::int64_t> take_number(std::string_view& text, std::string_view
   return value;
 }
 
+Cell axis_cell(const std::string& text, ValueType type) {
+  if (text.empty()) return std::monostate();  // the default
+  if (type == ValueType::flag && (text == "true" || text == "false")) return text == "true";
+  if (type == ValueType::integer || type == ValueType::integers) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error == std::errc() && end == text.data() + text.size()) return number;
+  }
+  return text;
+}
+
+/// "passed", "not proven", "fault", "not asked" (of this pack); empty where nothing was verified.
+Cell verification_cell(const SweepPoint& point) {
+  if (point.not_asked) return std::string("not asked");
+  return point.verification ? Cell(std::string(to_string(*point.verification))) : Cell();
+}
+
 }  // namespace
 
 std::string_view to_string(SweepFormat format) { return format == SweepFormat::csv ? "csv" : "jsonl"; }
@@ -92,31 +109,25 @@ std::optional<SweepFormat> parse_sweep_format(std::string_view name) {
   return std::nullopt;
 }
 
-std::string_view to_string(PointStatus status) {
-  switch (status) {
-    case PointStatus::ok: return "ok";
-    case PointStatus::impossible: return "impossible";
-    case PointStatus::fault: return "fault";
-  }
-  return "?";
-}
-
-void PointCounts::add(PointStatus status) {
-  ++(status == PointStatus::ok ? ok : status == PointStatus::impossible ? impossible : fault);
-}
-
-PointCounts& PointCounts::operator+=(const PointCounts& other) {
-  ok += other.ok;
-  impossible += other.impossible;
-  fault += other.fault;
-  return *this;
-}
-
 std::string to_string(const PointCounts& counts) {
   std::string text = fmt::format("{}: {} ok, {} impossible", human_plural(counts.total(), "point"),
                                  human_count(counts.ok), human_count(counts.impossible));
   if (counts.fault > 0) text += fmt::format(", {} with a fault", human_count(counts.fault));
   return text;
+}
+
+AxisCells::AxisCells(const ScenarioSweep& sweep) : sweep_(sweep) {
+  for (const SweepAxis& axis : sweep.axes()) {
+    cells_.emplace_back();
+    for (const std::string& value : axis.values) cells_.back().push_back(axis_cell(value, axis.type));
+  }
+}
+
+std::vector<Cell> AxisCells::at(std::int64_t point) const {
+  std::vector<Cell> cells;
+  const std::vector<std::size_t> values = sweep_.values_at(point);
+  for (std::size_t axis = 0; axis < values.size(); ++axis) cells.push_back(cells_[axis][values[axis]]);
+  return cells;
 }
 
 SweepRows::SweepRows(SweepRowSpec spec) : spec_(std::move(spec)), plan_columns_(plan_columns()) {
@@ -147,26 +158,26 @@ std::string SweepRows::heading() const {
   return line + "\n";
 }
 
-std::vector<Cell> SweepRows::cells(const SweepPoint& point) const {
-  const CachePlan* plan = point.plan;
+std::vector<Cell> SweepRows::cells(const SweepPoint& point, const std::vector<Cell>& axes) const {
+  const CachePlan* const plan = point.plan ? &*point.plan : nullptr;
   std::vector<Cell> cells{sweep_id_, spec_.num_points, point.point, std::string(to_string(point.status))};
   cells.reserve(keys_.size());
-  cells.insert(cells.end(), point.axes.begin(), point.axes.end());
+  cells.insert(cells.end(), axes.begin(), axes.end());
   cells.emplace_back(point.reason.empty() ? Cell() : Cell(point.reason));
   for (const PlanColumn& column : plan_columns_)
     cells.push_back(plan ? column.cell(*plan, plan->capacity.front()) : Cell());
   cells.push_back(plan ? Cell(plan->waste.unallocated_bytes) : Cell());
   cells.push_back(plan ? Cell(warning_codes(*plan)) : Cell());
-  if (spec_.verified) cells.push_back(point.verification.empty() ? Cell() : Cell(point.verification));
+  if (spec_.verified) cells.push_back(verification_cell(point));
   if (spec_.simulated)
     for (const ReplayColumn& column : replay_columns) cells.push_back(point.stats ? column.cell(*point.stats) : Cell());
   return cells;
 }
 
-std::string SweepRows::row(const SweepPoint& point) const {
-  expects(point.axes.size() == spec_.axes.size(), "a point has one value per axis");
+std::string SweepRows::row(const SweepPoint& point, const std::vector<Cell>& axes) const {
+  expects(axes.size() == spec_.axes.size(), "a point has one value per axis");
   std::string line;
-  const std::vector<Cell> values = cells(point);
+  const std::vector<Cell> values = cells(point, axes);
   if (spec_.format == SweepFormat::csv) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (i > 0) line += ',';
@@ -197,12 +208,10 @@ std::optional<RowStart> parse_row_start(std::string_view line, SweepFormat forma
   start.num_points = *points;
   start.point = *point;
   const std::string_view word = line.substr(0, line.find(json ? '"' : ','));
-  for (const PointStatus status : {PointStatus::ok, PointStatus::impossible, PointStatus::fault}) {
-    if (to_string(status) != word) continue;
-    start.status = status;
-    return start;
-  }
-  return std::nullopt;
+  const std::optional<PointStatus> status = parse_point_status(word);
+  if (!status) return std::nullopt;
+  start.status = *status;
+  return start;
 }
 
 std::optional<SweepFormat> format_of_first_line(std::string_view line) {

@@ -1,16 +1,15 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "planner/cache_plan.h"
+#include "ask/sweep_point.h"
 #include "report/plan_table.h"
 #include "report/table.h"
-#include "simulator/simulation_stats.h"
+#include "scenarios/sweep_axes.h"
 
 namespace hybridkv {
 
@@ -21,25 +20,6 @@ enum class SweepFormat {
 };
 std::string_view to_string(SweepFormat format);
 std::optional<SweepFormat> parse_sweep_format(std::string_view name);
-
-/// What became of one point.
-enum class PointStatus {
-  ok,
-  impossible,  ///< cannot be planned, verified or simulated; `reason` says why
-  fault,       ///< verification found a fault; `reason` says which
-};
-std::string_view to_string(PointStatus status);
-
-/// Points by what became of them.
-struct PointCounts {
-  std::int64_t ok = 0;
-  std::int64_t impossible = 0;
-  std::int64_t fault = 0;
-  std::int64_t total() const { return ok + impossible + fault; }
-  void add(PointStatus status);
-  PointCounts& operator+=(const PointCounts& other);
-  bool operator==(const PointCounts&) const = default;
-};
 
 /// "144 points: 96 ok, 48 impossible"; faults are told where there are any.
 std::string to_string(const PointCounts& counts);
@@ -54,15 +34,17 @@ struct SweepRowSpec {
   std::string identity;  ///< any text that two sweeps share exactly where they ask the same of the same program
 };
 
-/// One point of a sweep with all that is known of it.
-struct SweepPoint {
-  std::int64_t point = 0;                  ///< from 0, in the order of the product
-  PointStatus status = PointStatus::ok;
-  std::string reason;                      ///< one line; empty where the status is ok
-  std::vector<Cell> axes;                  ///< (axis) its values
-  const CachePlan* plan = nullptr;         ///< of one length; null: it could not be planned
-  std::string verification;                ///< "passed", "fault", "not asked" (of this pack), or empty
-  const SimulationStats* stats = nullptr;  ///< null: not simulated
+/// The values of a sweep's axes as cells: numbers, flags, else text as written; empty for a default.
+class AxisCells {
+ public:
+  /// The sweep must outlive this.
+  explicit AxisCells(const ScenarioSweep& sweep);
+  /// (axis) of one point.
+  std::vector<Cell> at(std::int64_t point) const;
+
+ private:
+  const ScenarioSweep& sweep_;
+  std::vector<std::vector<Cell>> cells_;  // (axis, value)
 };
 
 /// The rows of one sweep: the same columns in every row, those of the status first, then the axes, the plan (named as
@@ -80,10 +62,10 @@ class SweepRows {
   /// What stands before the first row: the names of the columns in CSV, nothing in JSON Lines.
   std::string heading() const;
   /// The line of one point. Pre: one value per axis.
-  std::string row(const SweepPoint& point) const;
+  std::string row(const SweepPoint& point, const std::vector<Cell>& axes) const;
 
  private:
-  std::vector<Cell> cells(const SweepPoint& point) const;
+  std::vector<Cell> cells(const SweepPoint& point, const std::vector<Cell>& axes) const;
 
   SweepRowSpec spec_;
   std::vector<PlanColumn> plan_columns_;

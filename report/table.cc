@@ -142,7 +142,9 @@ std::string quote_csv(const std::string& text) {
 }
 
 nlohmann::ordered_json json_cell(const Cell& cell) {
-  const auto real = [](double value) { return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr); };
+  const auto real = [](double value) {
+    return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
+  };
   return std::visit(Overload{[](std::monostate) { return nlohmann::ordered_json(nullptr); },
                              [](const ByteCount& bytes) { return nlohmann::ordered_json(bytes.value); },
                              [&](const Real& number) { return real(number.value); },

@@ -3,9 +3,9 @@
 #include <span>
 #include <string>
 
+#include "ask/verify.h"
 #include "report/document.h"
 #include "report/format.h"
-#include "verify/verify.h"
 
 namespace hybridkv {
 

@@ -47,12 +47,6 @@ double concurrency_of(const RecommendSpec& spec, const PlannedLayout& layout) {
 
 }  // namespace
 
-const CapacityPlan& capacity_of(const CachePlan& plan, std::int64_t tokens) {
-  for (const CapacityPlan& capacity : plan.capacity)
-    if (capacity.max_model_len == tokens) return capacity;
-  throw std::logic_error("precondition broken: every plan has a capacity at the compared length");
-}
-
 std::int64_t kernel_block_of(const CachePlan& plan) {
   const SpecPlan* attention = primary_attention(plan);
   const bool has_kernel = attention != nullptr && attention->role() != SpecRole::auxiliary;

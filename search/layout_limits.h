@@ -7,9 +7,6 @@
 
 namespace hybridkv {
 
-/// The capacity of a plan at one of its lengths. Pre: the plan has that length.
-const CapacityPlan& capacity_of(const CachePlan& plan, std::int64_t tokens);
-
 /// Kernel block of the attention layers, tokens; the largest number where there are none.
 std::int64_t kernel_block_of(const CachePlan& plan);
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -9,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "planner/plan_facts.h"
 #include "search/pareto_front.h"
 #include "search/pick.h"
 #include "search/search_space.h"
@@ -142,9 +142,7 @@ struct Recommendation {
   const PlannedLayout& layout_of(const Candidate& candidate) const { return layouts[candidate.layout]; }
   /// What its plan says of requests of `at_length` tokens.
   const CapacityPlan& capacity_of(const Candidate& candidate) const {
-    const std::vector<CapacityPlan>& capacity = layout_of(candidate).plan.capacity;
-    return *std::find_if(capacity.begin(), capacity.end(),
-                         [&](const CapacityPlan& at) { return at.max_model_len == at_length; });
+    return hybridkv::capacity_of(layout_of(candidate).plan, at_length);
   }
   std::int64_t match_unit(const Candidate& candidate) const {
     return candidate.match_unit_tokens.value_or(block_tokens(layout_of(candidate)));

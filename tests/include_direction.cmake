@@ -17,8 +17,19 @@ set(report ${ask} report)
 set(cli ${report} cli)
 set(fuzz ${cli} fuzz)
 
+# `report` computes nothing: of the rooms that do it includes values, and what is read off them. Answers come from `ask`.
+set(report_values planner/cache_plan.h planner/group_runs.h planner/plan_facts.h planner/primary_attention.h
+  planner/uniform_pages.h simulator/simulation_stats.h attention/memory_report.h scenarios/sweep_axes.h)
+# Questions that headers of `ask` bring along with their answers, asked by nobody in `report`.
+set(questions make_plan make_plans plan_scenario plan_pack findings_of compare_packs capacity_at request_demand bytes_of
+  bind_views geometry_of run_sweep open_trace checkpoint_positions longest_request verify_plan verify_plans verify_scenario
+  verify_forward forward simulate recommend recommend_scenario bench_attention plot_inputs plot_values page_strips
+  request_bytes concurrency_curves prefix_stairs hit_rates blocks_in_use list_models listed)
+list(JOIN questions "|" question)
+
 set(wrong "")
-foreach(folder base layout mamba attention planner simulator verify search measure scenarios ask report cli fuzz)
+set(rooms base layout mamba attention planner simulator verify search measure scenarios ask report cli)
+foreach(folder ${rooms} fuzz)
   file(GLOB files "${SOURCE_DIR}/${folder}/*.h" "${SOURCE_DIR}/${folder}/*.cc")
   foreach(file IN LISTS files)
     file(STRINGS "${file}" includes REGEX "^#include \"")
@@ -27,10 +38,27 @@ foreach(folder base layout mamba attention planner simulator verify search measu
       if(NOT from IN_LIST ${folder})
         list(APPEND wrong "${file}: ${include}")
       endif()
+      string(REGEX REPLACE "^#include \"(.*)\"$" "\\1" header "${include}")
+      if(folder STREQUAL "report" AND NOT from MATCHES "^(base|layout|ask|report)$" AND NOT header IN_LIST report_values)
+        list(APPEND wrong "${file}: ${include}: `report` takes answers from `ask`")
+      endif()
     endforeach()
+    if(folder STREQUAL "report")
+      file(STRINGS "${file}" asked REGEX "(^|[^A-Za-z_:.>\"])(${question})\\(")
+      foreach(line IN LISTS asked)
+        list(APPEND wrong "${file}: ${line}: `report` computes nothing")
+      endforeach()
+    endif()
   endforeach()
 endforeach()
 if(wrong)
   list(JOIN wrong "\n  " text)
   message(FATAL_ERROR "includes against the direction of the house:\n  ${text}")
+endif()
+
+# The table of the README has them all, in this order.
+file(STRINGS "${SOURCE_DIR}/README.md" rows REGEX "^\\| `[a-z]+/` \\|")
+list(TRANSFORM rows REPLACE "^\\| `([a-z]+)/`.*$" "\\1")
+if(NOT rows STREQUAL "${rooms};tests;fuzz")
+  message(FATAL_ERROR "README.md, The house: its rooms are ${rows}, but should be ${rooms};tests;fuzz")
 endif()

@@ -8,34 +8,34 @@ namespace {
 
 /// A model of one gdn layer and one layer of attention: a1 = 2 * (4 + 4) * 2 = 32 bytes, M = conv 1 x 24 bf16 and ssm
 /// 2 x 4 x 4 fp32 = 48 + 128 = 176 bytes, B = 16 * ceil(176 / (16 * 32)) = 16 tokens, P = 512, padding 190.91 %.
-ListedModel small_model() {
-  ListedModel listed;
-  listed.model.name = "small";
-  listed.model.source = "made up";
-  listed.model.ssm_dtype = DType::fp32;
+ShippedModel small_model() {
+  ShippedModel shipped;
+  shipped.model.name = "small";
+  shipped.model.source = "made up";
+  shipped.model.ssm_dtype = DType::fp32;
   LayerSpec recurrent, attention;
   recurrent.recurrent =
       GdnSpec{.key_heads = 2, .value_heads = 2, .key_head_dim = 4, .value_head_dim = 4, .conv_kernel = 2};
   attention.attention = AttentionSpec{.query_heads = 2, .kv_heads = 2, .head_size_k = 4, .head_size_v = 4};
-  listed.model.layers = {recurrent, attention};
-  return listed;
+  shipped.model.layers = {recurrent, attention};
+  return shipped;
 }
 
 /// The same without recurrent layers, not all of it confirmed.
-ListedModel attention_only() {
-  ListedModel listed = small_model();
-  listed.model.name = "attention-only";
-  listed.model.layers.erase(listed.model.layers.begin());
-  listed.model.layer_order_verified = false;
-  listed.aliases = {"other", "another"};
-  listed.unverified = {"query heads"};
-  return listed;
+ShippedModel attention_only() {
+  ShippedModel shipped = small_model();
+  shipped.model.name = "attention-only";
+  shipped.model.layers.erase(shipped.model.layers.begin());
+  shipped.model.layer_order_verified = false;
+  shipped.aliases = {"other", "another"};
+  shipped.unverified = {"query heads"};
+  return shipped;
 }
 
 }  // namespace
 
 TEST_CASE("golden: the list of models for people, worked by hand") {
-  const std::vector<ListedModel> models{small_model(), attention_only()};
+  const std::vector<ListedModel> models{listed(small_model()), listed(attention_only())};
   CHECK(render_models(models, Format::table) ==
         "model           layers             a1      M   block       pad  not verified\n"
         "                                bytes  bytes  tokens\n"
@@ -52,7 +52,7 @@ TEST_CASE("golden: the list of models for people, worked by hand") {
 }
 
 TEST_CASE("golden: the list of models for programs") {
-  const std::vector<ListedModel> models{small_model(), attention_only()};
+  const std::vector<ListedModel> models{listed(small_model()), listed(attention_only())};
   CHECK(render_models(models, Format::csv) ==
         "model,family,attention_layers,attention_kind,recurrent_layers,bytes_per_token,state_bytes,block_size_tokens,"
         "padding_percent,verified,unverified,aliases,source\n"

@@ -14,7 +14,6 @@
 #include "layout/slice.h"
 #include "planner/plan.h"
 #include "report/human.h"
-#include "report/page_strip.h"
 #include "report/svg.h"
 #include "tests/planner/models.h"
 
@@ -22,6 +21,10 @@ using namespace hybridkv;
 using namespace hybridkv::testing;
 
 namespace {
+
+std::string svg_of(const PlanSet& set, const CachePlan& plan, int width) {
+  return page_map_svg(set, plan, page_strips(plan), width);
+}
 
 /// A rectangle of the picture with the bytes it stands for.
 struct DrawnPart {
@@ -171,7 +174,7 @@ TEST_CASE("golden: page maps of packs 1, 4 and 5 of Qwen3.5-397B match the views
   const PlanSet set = qwen_plans({1, 4, 5});
   for (const CachePlan& plan : set.plans) {
     CAPTURE(plan.attention_pack_size);
-    const auto pages = read_parts(page_map_svg(set, plan, 830), "part");
+    const auto pages = read_parts(svg_of(set, plan, 830), "part");
     CHECK(pages.size() == (plan.attention_pack_size == 4 ? 3 : 2));  // 15 = 4 + 4 + 4 + 3: the short pack is shown too
     for (const auto& [where, parts] : pages) check_page(plan, where, parts);
   }
@@ -179,7 +182,7 @@ TEST_CASE("golden: page maps of packs 1, 4 and 5 of Qwen3.5-397B match the views
 
 TEST_CASE("golden: offsets of the page of pack 5") {
   const PlanSet set = qwen_plans({5});
-  const auto pages = read_parts(page_map_svg(set, set.plans[0], 830), "part");
+  const auto pages = read_parts(svg_of(set, set.plans[0], 830), "part");
   REQUIRE(pages.size() == 2);  // groups come in the order of their first layers: gdn, then attention
   const std::vector<DrawnPart>& state = pages.begin()->second;
   const std::vector<DrawnPart>& attention = pages.rbegin()->second;
@@ -197,7 +200,7 @@ TEST_CASE("golden: offsets of the page of pack 5") {
 TEST_CASE("law: kernel blocks are drawn whole and the first of them enlarged, byte for byte") {
   const PlanSet set = qwen_plans({4}, {48});
   const CachePlan& plan = set.plans[0];
-  const std::string svg = page_map_svg(set, plan, 830);
+  const std::string svg = svg_of(set, plan, 830);
   const auto pages = read_parts(svg, "part");
   const auto details = read_parts(svg, "detail");
   CHECK(details.size() == 2);
@@ -215,7 +218,7 @@ TEST_CASE("law: kernel blocks are drawn whole and the first of them enlarged, by
 TEST_CASE("law: parts stand to scale, and what does not is dashed") {
   const PlanSet set = qwen_plans({1, 5});
   for (const CachePlan& plan : set.plans) {
-    for (const auto& [where, parts] : read_parts(page_map_svg(set, plan, 830), "part")) {
+    for (const auto& [where, parts] : read_parts(svg_of(set, plan, 830), "part")) {
       const bool widened = std::any_of(parts.begin(), parts.end(), [](const DrawnPart& part) { return part.dashed; });
       CHECK(widened == (plan.attention_pack_size == 1 && parts.size() == 3));  // 12,288 bytes of padding
       double x = 24;
@@ -252,7 +255,7 @@ TEST_CASE("law: every form and order of a backend is mapped byte for byte") {
         CHECK(order == PhysicalOrder::head_major);  // has no such order
         continue;
       }
-      for (const auto& [where, parts] : read_parts(page_map_svg(set, set.plans[0], 830), "part")) {
+      for (const auto& [where, parts] : read_parts(svg_of(set, set.plans[0], 830), "part")) {
         // Forms without a K/V axis, and those that mix K and V token by token, show both as one.
         std::vector<DrawnPart> unsplit = parts;
         const std::vector<std::string> owners = owners_by_element(set.plans[0], where.first, where.second);
@@ -280,7 +283,7 @@ TEST_CASE("law: no line strikes through a number or a name, and none covers anot
   for (const PlanSet* set : {&many, &some})
     for (const CachePlan& plan : set->plans) {
       CAPTURE(plan.attention_pack_size);
-      const std::string svg = page_map_svg(*set, plan, 830);
+      const std::string svg = svg_of(*set, plan, 830);
       CHECK(struck_texts(svg) == std::vector<std::string>());
       CHECK(covered_texts(svg) == std::vector<std::string>());
       std::size_t ends = 0;  // the last byte of every bar is said
@@ -297,7 +300,7 @@ TEST_CASE("edge: layers keep names above them when there are 36 or 72 a page; a 
   const PlanSet set = make_plans(qwen_hybrid("many", 288, full_attention(2, 64), qwen_gdn(4, 8)), engine,
                                  {.max_model_lens = {1024}}, packs);
   for (const CachePlan& plan : set.plans) {
-    const std::string svg = page_map_svg(set, plan, 830);
+    const std::string svg = svg_of(set, plan, 830);
     std::size_t named = 0;
     for (const DrawnText& text : read_texts(svg)) named += text.words.starts_with("L") ? 1 : 0;
     CHECK(named >= 12);
@@ -310,7 +313,7 @@ TEST_CASE("fault: overlapping views make no page map") {
   CachePlan& plan = set.plans[0];
   for (ViewPlan& view : plan.views)
     if (view.layer == 7) view.layout = Layout(view.layout.axes(), view.layout.offset() - 256);
-  CHECK_THROWS_AS(page_map_svg(set, plan, 830), std::logic_error);
+  CHECK_THROWS_AS(svg_of(set, plan, 830), std::logic_error);
 }
 
 TEST_CASE("fault: a shifted view is another page map") {
@@ -319,8 +322,8 @@ TEST_CASE("fault: a shifted view is another page map") {
   CachePlan& plan = moved.plans[0];
   for (ViewPlan& view : plan.views)
     if (view.tensor == "ssm") view.layout = Layout(view.layout.axes(), view.layout.offset() + 1);
-  const auto wrong = read_parts(page_map_svg(moved, plan, 830), "part");
-  const auto right = read_parts(page_map_svg(set, set.plans[0], 830), "part");
+  const auto wrong = read_parts(svg_of(moved, plan, 830), "part");
+  const auto right = read_parts(svg_of(set, set.plans[0], 830), "part");
   CHECK(wrong.begin()->second.size() + wrong.rbegin()->second.size() >
         right.begin()->second.size() + right.rbegin()->second.size());  // four bytes of padding between conv and ssm
 }
@@ -328,9 +331,9 @@ TEST_CASE("fault: a shifted view is another page map") {
 TEST_CASE("edge: equal plans give equal bytes, width only scales, names are escaped") {
   PlanSet set = qwen_plans({5});
   set.model = "<b>&\"model\"";
-  const std::string svg = page_map_svg(set, set.plans[0], 830);
-  CHECK(svg == page_map_svg(set, set.plans[0], 830));
+  const std::string svg = svg_of(set, set.plans[0], 830);
+  CHECK(svg == svg_of(set, set.plans[0], 830));
   CHECK(svg.find("&lt;b&gt;&amp;&quot;model&quot;") != std::string::npos);
-  const std::string wide = page_map_svg(set, set.plans[0], 1660);
+  const std::string wide = svg_of(set, set.plans[0], 1660);
   CHECK(wide.substr(wide.find("viewBox")) == svg.substr(svg.find("viewBox")));
 }

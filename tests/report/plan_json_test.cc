@@ -120,7 +120,8 @@ TEST_CASE("golden: the names of the issue, in their order") {
   CHECK(keys(plan["specs"][0]) ==
         "id kind layers block_size_tokens kernel_block_size_tokens state unpadded_page_bytes padding_percent draft "
         "layers_per_page num_pages");
-  CHECK(keys(plan["specs"][1]).starts_with("id kind layers block_size_tokens kernel_block_size_tokens bytes_per_token "));
+  CHECK(
+      keys(plan["specs"][1]).starts_with("id kind layers block_size_tokens kernel_block_size_tokens bytes_per_token "));
   CHECK(keys(plan["specs"][0]["state"]["tensors"][0]) == "name dtype axes shape byte_offset");
   CHECK(keys(plan["groups"][0]) == "spec layers padding_slots pages");
   CHECK(keys(plan["pools"][0]) == "bytes page_bytes shared_by");

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <sstream>
 
-#include "planner/plan.h"
 #include "report/explain_report.h"
 #include "report/json_text.h"
 #include "report/plan_sections.h"
@@ -24,6 +23,8 @@ PlanSet qwen_plans(std::vector<std::int64_t> packs, std::vector<std::int64_t> le
   const EngineSpec engine{.tensor_parallel = 2, .cache_mode = mode, .memory_bytes = 40 * gib};
   return make_plans(qwen35_397b(), engine, {.max_model_lens = std::move(lengths)}, packs);
 }
+
+std::string planned(const PlanSet& set, Format format) { return render_plan(set, findings_of(set), format); }
 
 std::size_t widest_line(const std::string& text) {
   std::size_t widest = 0;
@@ -65,7 +66,7 @@ TEST_CASE("law: no line of plan and explain is wider than 100 columns") {
       CAPTURE(name);
       const PlanSet set = make_plans(published_model(name), engine, {.max_model_lens = {1024, 131'072}}, packs,
                                      WorkspaceSpec{8192, 10000, 128, 64, DType::bf16});
-      CHECK(widest_line(render_plan(set, Format::table)) <= 100);
+      CHECK(widest_line(planned(set, Format::table)) <= 100);
       CHECK(widest_line(explained(set, Format::table)) <= 100);
     }
 }
@@ -100,7 +101,7 @@ TEST_CASE("law: explain writes plan by plan, in every format what it writes of e
 }
 
 TEST_CASE("golden: like pools share a row, and so do like groups") {
-  const std::string text = render_plan(qwen_plans({1}), Format::table);
+  const std::string text = planned(qwen_plans({1}), Format::table);
   CHECK(section(text, "Pools") ==
         "Pools\n"
         "pools      size  gdn layers    full_attention layers\n"
@@ -109,7 +110,7 @@ TEST_CASE("golden: like pools share a row, and so do like groups") {
         "0-14   2.67 GiB  0, 1, 2       3");
   CHECK(section(text, "Groups").find("\n0-2     gdn") != std::string::npos);
   // N = 4: the last pool has no fourth layer and fewer states.
-  const std::string packed = section(render_plan(qwen_plans({4}), Format::table), "Pools");
+  const std::string packed = section(planned(qwen_plans({4}), Format::table), "Pools");
   CHECK(packed.find("\n0-2 ") != std::string::npos);
   CHECK(packed.find("\n3 ") != std::string::npos);
 }
@@ -151,7 +152,7 @@ TEST_CASE(
   CHECK(number(2)[0].text == "numbers 0 1");
   CHECK(number(2)[0].packs == std::vector<std::int64_t>{1});
   CHECK(number(2)[0].alike == std::vector<std::int64_t>{2, 3, 4, 5, 8, 15});
-  CHECK(section(render_plan(set, Format::table), "Warnings").find(
+  CHECK(section(planned(set, Format::table), "Warnings").find(
             "! N = 1: numbers 0 1; the same, with other numbers, of N = 2, 3, 4, 5, 8, 15") != std::string::npos);
   set.plans.resize(1);
   set.plans[0].warnings = {{"twice", "length 5"}, {"twice", "length 6"}};
@@ -159,23 +160,23 @@ TEST_CASE(
 }
 
 TEST_CASE("golden: which pack beats which is one sentence, whatever their number") {
-  CHECK(section(render_plan(qwen_plans({1, 2, 3, 4, 5, 8, 15}), Format::table), "Warnings") ==
+  CHECK(section(planned(qwen_plans({1, 2, 3, 4, 5, 8, 15}), Format::table), "Warnings") ==
         "Warnings\n"
         "! N = 3 beats N = 1, 2; N = 5 beats N = 4; N = 15 beats N = 5, 8: as good or better in block, bytes\n"
         "  of a request and requests at once\n"
         "! N = 2, 4, 8: the last pack of the 15 full_attention layers holds 1 / 3 / 7 of 2 / 4 / 8: every\n"
         "  block wastes 1,081,344 / 540,672 / 278,528 bytes for the missing 1\n");
-  CHECK(section(render_plan(qwen_plans({3, 15}), Format::table), "Warnings").find("beats") == std::string::npos);
+  CHECK(section(planned(qwen_plans({3, 15}), Format::table), "Warnings").find("beats") == std::string::npos);
 }
 
 TEST_CASE("regression: several lengths and several packs: every length of every pack is shown") {
-  const std::string text = render_plan(qwen_plans({1, 3, 5}, {1024, 262'144, 32'768}), Format::table);
+  const std::string text = planned(qwen_plans({1, 3, 5}, {1024, 262'144, 32'768}), Format::table);
   const std::string shorter = section(text, "Shorter requests");
   CHECK(lines_with(shorter, " 1,024  ") == 3);
   CHECK(lines_with(shorter, "32,768  ") == 3);
   CHECK(text.find("N = 3 costs fewest bytes per request of 262,144 tokens") == std::string::npos);  // N = 5 does
   CHECK(text.find("costs fewest bytes per request of 262,144 tokens") != std::string::npos);
-  CHECK(section(render_plan(qwen_plans({1, 3}), Format::table), "Shorter requests").empty());
+  CHECK(section(planned(qwen_plans({1, 3}), Format::table), "Shorter requests").empty());
 }
 
 TEST_CASE("regression: plans whose layers are forgotten are compared by the same table") {
@@ -185,7 +186,7 @@ TEST_CASE("regression: plans whose layers are forgotten are compared by the same
   const PlanSet full = make_plans(qwen35_397b(), engine, limits, packs);
   const PlanSet summary = make_plans(qwen35_397b(), engine, limits, packs, std::nullopt, PlanDetail::summary);
   for (Format format : {Format::table, Format::csv, Format::markdown})
-    CHECK(render_plan(summary, format) == render_plan(full, format));
+    CHECK(planned(summary, format) == planned(full, format));
 }
 
 TEST_CASE("golden: a wide table is folded behind its first column") {

@@ -26,6 +26,9 @@ PlanSet qwen_plans(const std::vector<std::int64_t>& packs) {
                     {.max_model_lens = {32768}}, packs);
 }
 
+Plot request_bytes_of(const PlanSet& set) { return plot_request_bytes(set, request_bytes(set)); }
+Plot concurrency_of(const PlanSet& set) { return plot_concurrency(set, concurrency_curves(set)); }
+
 /// A number of the table as its file shows it.
 double at(const Plot& plot, std::size_t row, const std::string& column) {
   const Table& table = plot.tables.front().table;
@@ -63,7 +66,7 @@ TEST_CASE("law: waste by cause adds up to the waste of the plan") {
 }
 
 TEST_CASE("golden: bytes of a request of 32,768 tokens end at the published sizes") {
-  const Plot plot = plot_request_bytes(qwen_plans({1, 3, 4}));
+  const Plot plot = request_bytes_of(qwen_plans({1, 3, 4}));
   const std::size_t last = plot.tables.front().table.rows().size() - 1;
   CHECK(at(plot, last, "request_tokens") == 32768);
   CHECK(std::abs(at(plot, last, "bytes_n1") / mib - 675.5) < 0.05);
@@ -74,7 +77,7 @@ TEST_CASE("golden: bytes of a request of 32,768 tokens end at the published size
 
 TEST_CASE("law: corners of the stairs are what the planner says at their length") {
   const PlanSet set = qwen_plans({1, 5});
-  const Plot plot = plot_request_bytes(set);
+  const Plot plot = request_bytes_of(set);
   std::size_t corners = 0;
   for (std::size_t row = 0; row < plot.tables.front().table.rows().size(); ++row) {
     const auto length = static_cast<std::int64_t>(at(plot, row, "request_tokens"));
@@ -88,7 +91,7 @@ TEST_CASE("law: corners of the stairs are what the planner says at their length"
 
 TEST_CASE("golden: requests at once are the concurrency without the null block") {
   const PlanSet set = qwen_plans({1, 5});
-  const Plot plot = plot_concurrency(set);
+  const Plot plot = concurrency_of(set);
   CHECK(at(plot, 0, "requests_at_32768") == set.plans[0].capacity[0].usable_concurrency);
   CHECK(at(plot, 1, "requests_at_32768") == set.plans[1].capacity[0].usable_concurrency);
   CHECK(plot.panels.front().series.size() == 4);  // 512, 2048, 8192 and 32768 tokens
@@ -98,8 +101,8 @@ TEST_CASE("law: pictures of plans show the values of their tables") {
   if (!has_gnuplot()) return;
   const PlanSet set = qwen_plans({1, 2, 3, 4, 5, 8, 15});
   check_drawn(plot_block_size(set));
-  check_drawn(plot_request_bytes(set));
-  check_drawn(plot_concurrency(set));
+  check_drawn(request_bytes_of(set));
+  check_drawn(concurrency_of(set));
 }
 
 TEST_CASE("edge: fifteen packs stand apart: facets side by side, a hue each where lines share a panel") {
@@ -107,7 +110,7 @@ TEST_CASE("edge: fifteen packs stand apart: facets side by side, a hue each wher
   std::vector<std::int64_t> packs;
   for (std::int64_t pack = 1; pack <= 15; ++pack) packs.push_back(pack);
   const PlanSet set = qwen_plans(packs);
-  const Plot plot = plot_request_bytes(set);
+  const Plot plot = request_bytes_of(set);
   check_drawn(plot);
   CHECK(plot.panels.size() == 16);
   for (std::size_t i = 1; i < plot.panels.size(); ++i) CHECK(plot.panels[i].title == layout_title(set.plans[i - 1]));
@@ -115,7 +118,7 @@ TEST_CASE("edge: fifteen packs stand apart: facets side by side, a hue each wher
 
 TEST_CASE("edge: one layout is not compared with itself, and a legend does not repeat its axis") {
   const PlanSet set = qwen_plans({1});
-  CHECK(plot_concurrency(set).panels.size() == 1);
+  CHECK(concurrency_of(set).panels.size() == 1);
   const Plot blocks = plot_block_size(set);
   for (const std::size_t panel : {0, 1}) CHECK_FALSE(blocks.panels[panel].series.front().in_legend);
 }
@@ -131,7 +134,7 @@ TEST_CASE("edge: one plan, a model without states and one without attention are 
     const PlanSet set = make_plans(model, engine, {.max_model_lens = {1000, 3000}}, packs);
     CAPTURE(attention);
     read_plot_svg(drawn(plot_block_size(set)));
-    read_plot_svg(drawn(plot_request_bytes(set)));
-    read_plot_svg(drawn(plot_concurrency(set)));
+    read_plot_svg(drawn(request_bytes_of(set)));
+    read_plot_svg(drawn(concurrency_of(set)));
   }
 }

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "planner/plan.h"
 #include "simulator/plan_geometry.h"
 #include "simulator/sweep.h"
 #include "tests/planner/models.h"
@@ -26,6 +27,9 @@ PlotInputs small_traffic(const std::vector<std::int64_t>& packs, std::int64_t me
   return inputs;
 }
 
+Plot hit_rate_of(const PlotInputs& inputs) { return plot_hit_rate(inputs, hit_rates(inputs)); }
+std::vector<Plot> blocks_of(const PlotInputs& inputs) { return plot_blocks_in_use(inputs, blocks_in_use(inputs)); }
+
 double number_at(const Table& table, std::size_t row, std::size_t column) {
   return std::strtod(raw_cell(table.rows().at(row).at(column)).c_str(), nullptr);
 }
@@ -34,7 +38,7 @@ double number_at(const Table& table, std::size_t row, std::size_t column) {
 
 TEST_CASE("law: hit rates are those of the simulator, at the plan's own memory in both diagrams") {
   const PlotInputs inputs = small_traffic({5, 1});
-  const Plot plot = plot_hit_rate(inputs);
+  const Plot plot = hit_rate_of(inputs);
   const SyntheticTraceSpec& trace = inputs.trace.synthetic;
   for (std::size_t i = 0; i < 2; ++i) {
     Simulation simulation(geometry_of(inputs.set.plans[i], inputs.engine));
@@ -52,7 +56,7 @@ TEST_CASE("law: hit rates are those of the simulator, at the plan's own memory i
 TEST_CASE("golden: a second copy of 979 tokens finds 528 of them again, from prompts written out") {
   PlotInputs inputs = small_traffic({4});
   inputs.trace.prompts = {{.tokens = 979, .copies = 2}};
-  const Plot plot = plot_hit_rate(inputs);
+  const Plot plot = hit_rate_of(inputs);
   CHECK(number_at(plot.tables[0].table, 0, 1) == 528);
   CHECK(number_at(plot.tables[0].table, 0, 2) == doctest::Approx(100.0 * 528 / (2 * 979)));
   CHECK(plot.caption.starts_with("a prompt written out, one at a time."));
@@ -61,14 +65,14 @@ TEST_CASE("golden: a second copy of 979 tokens finds 528 of them again, from pro
 TEST_CASE("law: pictures of simulations show the values of their tables") {
   if (!has_gnuplot()) return;
   const PlotInputs inputs = small_traffic({1, 5});
-  check_drawn(plot_hit_rate(inputs));
-  const std::vector<Plot> plots = plot_blocks_in_use(inputs);
+  check_drawn(hit_rate_of(inputs));
+  const std::vector<Plot> plots = blocks_of(inputs);
   REQUIRE(plots.size() == 2);
   for (const Plot& plot : plots) check_drawn(plot);
 }
 
 TEST_CASE("edge: memory is marked in GiB, whatever it is") {
-  const Plot plot = plot_hit_rate(small_traffic({1}, 5 * gib));
+  const Plot plot = hit_rate_of(small_traffic({1}, 5 * gib));
   const PlotAxis& memory = plot.panels[1].x;
   CHECK(memory.unit == "GiB");
   CHECK(memory.ticks == std::vector<double>{0.625, 1.25, 2.5, 5, 10, 20});
@@ -78,7 +82,7 @@ TEST_CASE("edge: memory is marked in GiB, whatever it is") {
 }
 
 TEST_CASE("edge: memory that holds no request of the trace has no hit rate") {
-  const Plot plot = plot_hit_rate(small_traffic({1}, gib));
+  const Plot plot = hit_rate_of(small_traffic({1}, gib));
   CHECK(raw_cell(plot.tables[1].table.rows()[0][1]).empty());
   CHECK_FALSE(raw_cell(plot.tables[1].table.rows()[5][1]).empty());
 }
@@ -89,13 +93,13 @@ TEST_CASE("edge: a mode without prefix caching hits nothing and is drawn all the
   inputs.engine.cache_mode = CacheMode::none;
   inputs.set = inputs.compared =
       make_plans(inputs.model, inputs.engine, inputs.limits, std::vector<std::int64_t>{1, 5});
-  const Plot plot = plot_hit_rate(inputs);
+  const Plot plot = hit_rate_of(inputs);
   CHECK(number_at(plot.tables[0].table, 0, 2) == 0);
   check_drawn(plot);
 }
 
 TEST_CASE("law: blocks held never exceed the usable ones, and captions say what is modelled") {
-  const std::vector<Plot> plots = plot_blocks_in_use(small_traffic({5}));
+  const std::vector<Plot> plots = blocks_of(small_traffic({5}));
   const Table& table = plots.at(0).tables[0].table;
   CHECK(table.rows().size() > 50);
   for (std::size_t row = 0; row < table.rows().size(); ++row)
@@ -108,5 +112,5 @@ TEST_CASE("fault: a step below the block is refused before anything waits for ev
   inputs.engine.max_num_batched_tokens = 1024;
   inputs.set = inputs.compared =
       make_plans(inputs.model, inputs.engine, inputs.limits, std::vector<std::int64_t>{1});
-  CHECK_THROWS_AS(plot_hit_rate(inputs), SpecError);
+  CHECK_THROWS_AS(hit_rate_of(inputs), SpecError);
 }

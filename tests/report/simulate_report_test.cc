@@ -4,20 +4,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include "simulator/trace_spec.h"
-
 using namespace hybridkv;
 
 namespace {
 
-SimulateReport report_of(const TraceSpec& spec, const DriverSpec& driver, bool upper_bounds = false) {
-  SimulateReport report{.trace = describe(spec), .driver = driver};
-  SweepSpec sweep{.upper_bounds = upper_bounds};
-  sweep.simulations = {{{.name = "small", .block_size_tokens = 16, .num_blocks = 400, .state_groups = 1}, driver}};
-  report.requests.resize(1);
-  sweep.simulations[0].on_record = [&](const RequestRecord& record) { report.requests[0].push_back(record); };
-  report.result = run_sweep(*open_trace(spec), sweep);
-  return report;
+SimulateAnswer answer_of(const TraceSpec& trace, const DriverSpec& driver, bool upper_bounds = false) {
+  SimulateQuestion question{.request = {.trace = trace, .driver = driver, .upper_bounds = upper_bounds}};
+  question.caches = {{.name = "small", .block_size_tokens = 16, .num_blocks = 400, .state_groups = 1}};
+  return simulate(question);
 }
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
@@ -27,7 +21,7 @@ const TraceSpec copies{.prompts = {{.tokens = 40, .copies = 2}}};
 }  // namespace
 
 TEST_CASE("golden: a short trace is listed request by request, copies stand beside their closed form") {
-  const std::string text = render_simulate(report_of(copies, {}, true), Format::table);
+  const std::string text = render_simulate(answer_of(copies, {}, true), Format::table);
   CAPTURE(text);
   CHECK(contains(text, "small      16        0      40       0   0.0 %       2  32                   ok"));
   CHECK(contains(text, "small      16        1      40      32  80.0 %       1                       ok"));
@@ -40,8 +34,8 @@ TEST_CASE("golden: a short trace is listed request by request, copies stand besi
 
 TEST_CASE("golden: a long trace is shown over time and by turn") {
   const DriverSpec driver{.kind = DriverKind::open_loop, .cost = {.per_prefill_token = 1e-5, .per_decode_step = 1e-3}};
-  const SimulateReport report = report_of({.max_requests = 300}, driver);
-  const std::string text = render_simulate(report, Format::markdown);
+  const SimulateAnswer answer = answer_of({.max_requests = 300}, driver);
+  const std::string text = render_simulate(answer, Format::markdown);
   for (const char* part :
        {"## Over time\n", "## By turn of the conversation\n", "\n| 2 | ", "## Waiting\n", "Modelled, not replayed"})
     CHECK(contains(text, part));
@@ -49,7 +43,7 @@ TEST_CASE("golden: a long trace is shown over time and by turn") {
 }
 
 TEST_CASE("golden: JSON holds the counters, the series, the turns and the requests of a short trace") {
-  const nlohmann::json json = nlohmann::json::parse(render_simulate(report_of(copies, {}), Format::json));
+  const nlohmann::json json = nlohmann::json::parse(render_simulate(answer_of(copies, {}), Format::json));
   CHECK(json.at("schema") == simulate_schema_id);
   const nlohmann::json& cache = json.at("caches").at(0);
   CHECK(cache.at("hit_tokens") == 32);
@@ -59,16 +53,16 @@ TEST_CASE("golden: JSON holds the counters, the series, the turns and the reques
   CHECK(cache.at("turns").at(0).at("requests") == 2);
   CHECK(cache.at("series").size() == 3);
   const DriverSpec open{.kind = DriverKind::open_loop, .cost = {.per_prefill_token = 1}};
-  const nlohmann::json timed = nlohmann::json::parse(render_simulate(report_of(copies, open), Format::json));
+  const nlohmann::json timed = nlohmann::json::parse(render_simulate(answer_of(copies, open), Format::json));
   CHECK(timed.at("caches").at(0).at("first_token_mean_seconds").get<double>() > 0);
 }
 
 TEST_CASE("edge: nothing that simulate says is wider than 100 columns") {
   const DriverSpec open{.kind = DriverKind::open_loop, .cost = {.per_prefill_token = 1e-5, .per_decode_step = 1e-3}};
-  SimulateReport report = report_of({.max_requests = 300}, open, true);
-  for (SimulationStats& stats : report.result.stats) stats.geometry.name = "N = 15, L = 131,072";
-  for (SimulationStats& stats : report.result.unlimited) stats.geometry.name = "N = 15, L = 131,072";
-  const std::string text = render_simulate(report, Format::table, {.width = 100});
+  SimulateAnswer answer = answer_of({.max_requests = 300}, open, true);
+  for (SimulationStats& stats : answer.result.stats) stats.geometry.name = "N = 15, L = 131,072";
+  for (SimulationStats& stats : answer.result.unlimited) stats.geometry.name = "N = 15, L = 131,072";
+  const std::string text = render_simulate(answer, Format::table, {.width = 100});
   std::size_t start = 0;
   for (std::size_t end = 0; (end = text.find('\n', start)) != std::string::npos; start = end + 1) {
     const std::string line = text.substr(start, end - start);

@@ -28,11 +28,10 @@ SweepRowSpec spec_of(SweepFormat format) {
 }  // namespace
 
 TEST_CASE("golden: a row in JSON Lines and in CSV") {
-  const CachePlan plan = plan_of_packs(4);
-  SweepPoint point{.point = 3, .reason = "", .axes = {std::string("Qwen3.5-397B-A17B"), std::int64_t{4}}, .plan = &plan,
-                   .verification = ""};
+  const SweepPoint point{.point = 3, .plan = plan_of_packs(4)};
+  const std::vector<Cell> axes{std::string("Qwen3.5-397B-A17B"), std::int64_t{4}};
   const SweepRows json_rows(spec_of(SweepFormat::jsonl));
-  const std::string line = json_rows.row(point);
+  const std::string line = json_rows.row(point, axes);
   CHECK(line.starts_with("{\"sweep\":\"" + json_rows.sweep_id() +
                          "\",\"points\":6,\"point\":3,\"status\":\"ok\",\"model\":\"Qwen3.5-397B-A17B\","
                          "\"engine.attention_pack_size\":4,\"reason\":null,\"attention_pack_size\":4,"));
@@ -47,17 +46,17 @@ TEST_CASE("golden: a row in JSON Lines and in CSV") {
 
   const SweepRows csv_rows(spec_of(SweepFormat::csv));
   CHECK(csv_rows.heading().starts_with("sweep,points,point,status,model,engine.attention_pack_size,reason,"));
-  CHECK(
-      csv_rows.row(point).starts_with(csv_rows.sweep_id() + ",6,3,ok,Qwen3.5-397B-A17B,4,,4,align,0,528,528,2162688,"));
+  CHECK(csv_rows.row(point, axes)
+            .starts_with(csv_rows.sweep_id() + ",6,3,ok,Qwen3.5-397B-A17B,4,,4,align,0,528,528,2162688,"));
 }
 
 TEST_CASE("golden: an impossible point has its reason and no numbers") {
-  const SweepPoint point{.point = 0, .status = PointStatus::impossible, .reason = "engine.memory: \"1\", too little",
-                         .axes = {std::string("x"), std::int64_t{1}}, .plan = nullptr, .verification = ""};
+  const SweepPoint point{.point = 0, .status = PointStatus::impossible, .reason = "engine.memory: \"1\", too little"};
+  const std::vector<Cell> axes{std::string("x"), std::int64_t{1}};
   const SweepRows csv_rows(spec_of(SweepFormat::csv));
-  const std::string line = csv_rows.row(point);
+  const std::string line = csv_rows.row(point, axes);
   CHECK(line.starts_with(csv_rows.sweep_id() + ",6,0,impossible,x,1,\"engine.memory: \"\"1\"\", too little\",,,"));
-  const auto row = nlohmann::json::parse(SweepRows(spec_of(SweepFormat::jsonl)).row(point));
+  const auto row = nlohmann::json::parse(SweepRows(spec_of(SweepFormat::jsonl)).row(point, axes));
   CHECK(row["reason"] == "engine.memory: \"1\", too little");
   CHECK(row["num_blocks"].is_null());
   CHECK(row.size() == csv_rows.columns().size());
@@ -84,11 +83,9 @@ TEST_CASE("law: the start of a row reads back") {
     spec.num_points = *rc::gen::inRange<std::int64_t>(1, std::int64_t{1} << 62);
     const SweepPoint point{.point = *rc::gen::inRange<std::int64_t>(0, spec.num_points),
                            .status = *rc::gen::element(PointStatus::ok, PointStatus::impossible, PointStatus::fault),
-                           .reason = *rc::gen::arbitrary<std::string>(),
-                           .axes = {*rc::gen::arbitrary<std::string>(), std::int64_t{1}}, .plan = nullptr,
-                           .verification = ""};
+                           .reason = *rc::gen::arbitrary<std::string>()};
     const SweepRows rows(spec);
-    const std::string line = rows.row(point);
+    const std::string line = rows.row(point, {*rc::gen::arbitrary<std::string>(), std::int64_t{1}});
     RC_ASSERT(line.find('\n') == line.size() - 1);
     const RowStart start{rows.sweep_id(), spec.num_points, point.point, point.status};
     RC_ASSERT(parse_row_start(line, spec.format) == start);

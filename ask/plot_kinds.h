@@ -1,12 +1,8 @@
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
-#include <vector>
-
-#include "report/plot_inputs.h"
 
 namespace hybridkv {
 
@@ -23,9 +19,5 @@ struct PlotKindInfo {
 std::span<const PlotKindInfo> all_plot_kinds();
 /// The kind of that name; nothing for any other text.
 std::optional<PlotKind> parse_plot_kind(std::string_view name);
-
-/// The plots of one kind; page maps look at the inputs until they are drawn. Throws SpecError where a variation of the
-/// scenario cannot be planned or simulated.
-std::vector<Plot> make_plots(PlotKind kind, const PlotInputs& inputs);
 
 }  // namespace hybridkv

@@ -1,8 +1,9 @@
 #pragma once
 
-#include "planner/plan.h"
-#include "report/plot.h"
-#include "simulator/simulation.h"
+#include "planner/cache_plan.h"
+#include "planner/engine_spec.h"
+#include "planner/model_spec.h"
+#include "scenarios/scenario.h"
 #include "simulator/trace_spec.h"
 
 namespace hybridkv {
@@ -18,9 +19,8 @@ struct PlotInputs {
   TraceSpec trace;
 };
 
-/// Plans to draw against the pack size where nobody said which: N that divide the packed attention layers, of those
-/// that can be planned. One plan would be a lonely point.
-PlanSet plans_of_divisors(const ModelSpec& model, const EngineSpec& engine, const LimitsSpec& limits,
-                          const PlanSet& set);
+/// The plans of a scenario as `plot` and `report` draw them; against the pack size, those of the scenario or, where it
+/// names none, the packs that divide the attention layers. Throws InputError with the place of what cannot be planned.
+PlotInputs plot_inputs(const Scenario& scenario);
 
 }  // namespace hybridkv

@@ -1,11 +1,15 @@
-#include "report/plot_inputs.h"
+#include "ask/plot_inputs.h"
 
+#include "ask/plan.h"
 #include "base/error.h"
 #include "planner/primary_attention.h"
-#include "report/plan_table.h"
 
 namespace hybridkv {
 
+namespace {
+
+/// Plans to draw against the pack size where nobody said which: N that divide the layers of the primary attention, of
+/// those that can be planned. One plan would be a lonely point.
 PlanSet plans_of_divisors(const ModelSpec& model, const EngineSpec& engine, const LimitsSpec& limits,
                           const PlanSet& set) {
   const SpecPlan* attention = primary_attention(set.plans.front());
@@ -23,6 +27,19 @@ PlanSet plans_of_divisors(const ModelSpec& model, const EngineSpec& engine, cons
     }
   }
   return compared.plans.empty() ? set : compared;
+}
+
+}  // namespace
+
+PlotInputs plot_inputs(const Scenario& scenario) {
+  PlotInputs inputs{.model = scenario.model,
+                    .engine = scenario.engine,
+                    .limits = scenario.limits,
+                    .set = plan_scenario(scenario, scenario.pack_sizes),
+                    .trace = scenario.simulate.trace};
+  inputs.compared =
+      scenario.packs_given ? inputs.set : plans_of_divisors(inputs.model, inputs.engine, inputs.limits, inputs.set);
+  return inputs;
 }
 
 }  // namespace hybridkv

@@ -7,7 +7,6 @@
 
 #include "layout/placed_layout.h"
 #include "planner/cache_plan.h"
-#include "report/table.h"
 
 namespace hybridkv {
 
@@ -31,17 +30,10 @@ struct PageStrip {
   std::vector<PagePart> parts;     ///< ascending
 };
 
-/// The page of a group in a pool: every view of the plan enumerated run by run (layout/for_each_run.h), neighbouring
-/// runs of one tensor merged, what no view addresses is padding. K and V are told apart where they lie apart; a layout
-/// that mixes them token by token gives parts that hold both.
-/// Pre: the group has a page in that pool. Throws std::logic_error where views overlap.
-PageStrip page_strip(const CachePlan& plan, std::int64_t group, std::int64_t pool);
-
 /// The pages that show a plan: in pool 0 the first group of each spec, then, where the last pack is short, that pack in
-/// its pool.
+/// its pool. Every view of the plan is enumerated run by run (layout/for_each_run.h), neighbouring runs of one tensor
+/// merged, and what no view addresses is padding. K and V are told apart where they lie apart; a layout that mixes them
+/// token by token gives parts that hold both. Throws std::logic_error where views overlap.
 std::vector<PageStrip> page_strips(const CachePlan& plan);
-
-/// One row per part: group, pool, kernel block, layer, tensor, half, begin and end byte.
-Table page_table(const CachePlan& plan);
 
 }  // namespace hybridkv

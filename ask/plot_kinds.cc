@@ -1,11 +1,4 @@
-#include "report/plot_kinds.h"
-
-#include <stdexcept>
-
-#include "report/page_map_svg.h"
-#include "report/plot_layouts.h"
-#include "report/plot_prefix.h"
-#include "report/plot_simulation.h"
+#include "ask/plot_kinds.h"
 
 namespace hybridkv {
 
@@ -30,26 +23,6 @@ std::optional<PlotKind> parse_plot_kind(std::string_view name) {
   for (const PlotKindInfo& info : kinds)
     if (info.name == name) return info.kind;
   return std::nullopt;
-}
-
-std::vector<Plot> make_plots(PlotKind kind, const PlotInputs& inputs) {
-  switch (kind) {
-    case PlotKind::block_size:
-      return {plot_block_size(inputs.compared)};
-    case PlotKind::request_bytes:
-      return {plot_request_bytes(inputs.set)};
-    case PlotKind::concurrency:
-      return {plot_concurrency(inputs.compared)};
-    case PlotKind::staircase:
-      return {plot_staircase(inputs)};
-    case PlotKind::hit_rate:
-      return {plot_hit_rate(inputs)};
-    case PlotKind::page_map:
-      return plot_page_maps(inputs.set);
-    case PlotKind::blocks_in_use:
-      return plot_blocks_in_use(inputs);
-  }
-  throw std::logic_error("unknown plot kind");
 }
 
 }  // namespace hybridkv

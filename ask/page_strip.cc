@@ -1,4 +1,4 @@
-#include "report/page_strip.h"
+#include "ask/page_strip.h"
 
 #include <algorithm>
 
@@ -72,13 +72,12 @@ std::vector<PagePart> with_padding(std::vector<PagePart> parts, std::int64_t pag
   return all;
 }
 
-}  // namespace
-
-PageStrip page_strip(const CachePlan& plan, std::int64_t group, std::int64_t page) {
+/// The page of a group in a pool. Pre: the group has one there; the views are of the plan.
+PageStrip page_strip(const CachePlan& plan, const std::vector<BoundView>& views, std::int64_t group,
+                     std::int64_t page) {
   const GroupPlan& of = plan.groups[static_cast<std::size_t>(group)];
   const LaneId lane = plan.lane_of(of, static_cast<std::size_t>(page));
   PageStrip strip{.group = group, .pool = page};
-  const std::vector<BoundView> views = bind_views(plan);
   std::vector<PagePart> parts;
   for (std::size_t i = 0; i < views.size(); ++i) {
     if (views[i].group != group || views[i].view.lane != lane || views[i].view.piece != 0) continue;
@@ -91,32 +90,26 @@ PageStrip page_strip(const CachePlan& plan, std::int64_t group, std::int64_t pag
   return strip;
 }
 
+}  // namespace
+
 std::vector<PageStrip> page_strips(const CachePlan& plan) {
+  const std::vector<BoundView> views = bind_views(plan);
   std::vector<PageStrip> strips;
   std::vector<std::int64_t> seen;
   for (std::size_t i = 0; i < plan.groups.size(); ++i) {
     const GroupPlan& group = plan.groups[i];
     if (std::find(seen.begin(), seen.end(), group.spec) != seen.end()) continue;
     seen.push_back(group.spec);
-    strips.push_back(page_strip(plan, static_cast<std::int64_t>(i), 0));
+    strips.push_back(page_strip(plan, views, static_cast<std::int64_t>(i), 0));
   }
   for (std::size_t i = 0; i < plan.groups.size(); ++i) {
     const GroupPlan& group = plan.groups[i];
     const SpecPlan& spec = plan.specs[static_cast<std::size_t>(group.spec)];
     const std::int64_t last = std::ssize(group.pages) - 1;
     if (last > 0 && std::ssize(group.pages.back()) < spec.layers_per_page)
-      strips.push_back(page_strip(plan, static_cast<std::int64_t>(i), last));
+      strips.push_back(page_strip(plan, views, static_cast<std::int64_t>(i), last));
   }
   return strips;
-}
-
-Table page_table(const CachePlan& plan) {
-  Table table({{"group"}, {"pool"}, {"kernel_block"}, {"layer"}, {"tensor"}, {"half"}, {"begin_byte"}, {"end_byte"}});
-  for (const PageStrip& strip : page_strips(plan))
-    for (const PagePart& part : strip.parts)
-      table.add_row({strip.group, strip.pool, cell_of(part.kernel_block), cell_of(part.layer), part.tensor, part.half,
-                     part.bytes.begin, part.bytes.end});
-  return table;
 }
 
 }  // namespace hybridkv

@@ -1,0 +1,76 @@
+#include "ask/forward.h"
+
+#include <algorithm>
+
+#include "ask/verify.h"
+#include "scenarios/model_library.h"
+
+namespace hybridkv {
+
+namespace {
+
+void add_tasks(std::vector<ForwardTask>& tasks, const Scenario& scenario, bool packs_chosen) {
+  for (const std::int64_t pack : verified_packs(scenario, packs_chosen)) {
+    tasks.push_back({scenario.model, scenario.engine});
+    tasks.back().engine.attention_pack_size = pack;
+  }
+}
+
+}  // namespace
+
+std::vector<ForwardTask> forward_tasks(const Scenario& scenario, bool packs_chosen) {
+  std::vector<ForwardTask> tasks;
+  add_tasks(tasks, scenario, packs_chosen);
+  return tasks;
+}
+
+ForwardTasks forward_tasks_of_all_models(bool packs_chosen, const std::function<void(ScenarioFile&)>& lay_over) {
+  ForwardTasks all;
+  for (const ShippedModel& shipped : shipped_models()) {
+    ScenarioFile file = parse_scenario("{}", "command line");
+    if (lay_over) lay_over(file);
+    apply_override(file, "model", yaml_quoted(shipped.model.name), "--model " + shipped.model.name);
+    if (!packs_chosen) apply_override(file, "engine.attention_pack_size", "[1, 3]", "--pack 1,3");
+    apply_override(file, "engine.memory", "1 TiB", "--memory 1 TiB");
+    apply_override(file, "limits.max_model_len", "1", "--max-model-len 1");
+    const Scenario scenario = read_scenario(file);
+    all.notes.insert(all.notes.end(), scenario.notes.begin(), scenario.notes.end());
+    add_tasks(all.tasks, scenario, packs_chosen);
+  }
+  return all;
+}
+
+std::vector<ForwardSpec> forward_specs(const ForwardSpec& plain, const std::vector<ForwardPlant>& faults) {
+  if (faults.empty()) return {plain};
+  std::vector<ForwardSpec> specs;
+  for (const ForwardPlant& fault : faults) {
+    ForwardSpec& spec = specs.emplace_back(plain);
+    if (const Fault* const of_layout = std::get_if<Fault>(&fault)) {
+      spec.layout_fault = *of_layout;
+      continue;
+    }
+    spec.fault = std::get<ForwardFault>(fault);
+    if (!spec.cases.empty()) continue;
+    const auto& cases = all_forward_cases();
+    const std::string_view finder = all_forward_faults()[static_cast<std::size_t>(*spec.fault)].found_by;
+    std::copy_if(cases.begin(), cases.end(), std::back_inserter(spec.cases),
+                 [&](ForwardCase one) { return to_string(one) == finder; });
+  }
+  return specs;
+}
+
+ForwardAnswer forward(const std::vector<ForwardTask>& tasks, const std::vector<ForwardSpec>& specs, Planted planted,
+                      const ForwardAnswerProgress& progress) {
+  ForwardAnswer answer;
+  for (const ForwardTask& task : tasks)
+    for (const ForwardSpec& spec : specs) {
+      const std::size_t run = answer.reports.size();
+      answer.reports.push_back(verify_forward(task.model, task.engine, spec, [&](int done, int total) {
+        if (progress) progress(task, run, done, total);
+      }));
+    }
+  answer.verdict = verdict_of(answer.reports, planted);
+  return answer;
+}
+
+}  // namespace hybridkv

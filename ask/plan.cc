@@ -1,0 +1,44 @@
+#include "ask/plan.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/error.h"
+#include "planner/plan_facts.h"
+
+namespace hybridkv {
+
+namespace {
+
+/// The largest number that was written, for what is too large for 64 bits.
+InputError located_overflow(const InputError& error, const Scenario& scenario) {
+  if (!scenario.largest) return error;
+  return error_at(scenario.largest->place, fmt::format("{}: {} is more than can be planned; {}", scenario.largest->path,
+                                                       scenario.largest->value, error.what()));
+}
+
+}  // namespace
+
+PlanSet plan_scenario(const Scenario& scenario, const std::vector<std::int64_t>& pack_sizes, PlanDetail detail) {
+  try {
+    return make_plans(scenario.model, scenario.engine, scenario.limits, pack_sizes, scenario.workspace, detail);
+  } catch (const SpecError& error) {
+    throw located(error, scenario);
+  } catch (const InputError& error) {
+    throw located_overflow(error, scenario);
+  }
+}
+
+PlanFindings findings_of(const PlanSet& set) {
+  PlanFindings findings{.packs = compare_packs(set.plans), .requests = {}};
+  for (const CachePlan& plan : set.plans) findings.requests.push_back(request_demand(plan, longest_length(set)));
+  return findings;
+}
+
+CachePlan plan_pack(const Scenario& scenario, std::size_t position, PlanDetail detail) {
+  PlanSet set = plan_scenario(scenario, {scenario.pack_sizes.at(position)}, detail);
+  return std::move(set.plans.front());
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "planner/demand.h"
+#include "planner/pack_comparison.h"
+#include "planner/plan.h"
+#include "scenarios/scenario.h"
+
+namespace hybridkv {
+
+/// Plans of the scenario for these pack sizes. A planner's refusal is thrown as InputError with the place of the value
+/// that caused it, a number too large for 64 bits with that of the largest value.
+PlanSet plan_scenario(const Scenario& scenario, const std::vector<std::int64_t>& pack_sizes,
+                      PlanDetail detail = PlanDetail::full);
+
+/// What plans of one model say together.
+struct PlanFindings {
+  PackComparison packs;
+  std::vector<Demand> requests;  ///< (plan) ids of one request of the longest length
+};
+
+/// Pre: at least one plan, a capacity in each, the same lengths in all.
+PlanFindings findings_of(const PlanSet& set);
+
+/// Of several packs the one at that position of the scenario, alone: for answers that hold one plan at a time. Throws
+/// as plan_scenario. Pre: 0 <= position < scenario.pack_sizes.size().
+CachePlan plan_pack(const Scenario& scenario, std::size_t position, PlanDetail detail = PlanDetail::full);
+
+}  // namespace hybridkv

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <variant>
+#include <vector>
+
+#include "ask/page_strip.h"
+#include "ask/plot_inputs.h"
+#include "ask/plot_kinds.h"
+#include "ask/prefix_stairs.h"
+#include "ask/replay_curves.h"
+#include "ask/request_curves.h"
+
+namespace hybridkv {
+
+/// Pages of every plan of PlotInputs::set, see page_strips.
+struct PageMaps {
+  std::vector<std::vector<PageStrip>> plans;
+};
+
+/// What one kind of plot shows beside what the plans themselves say: block_size nothing, the others one each.
+using PlotValues =
+    std::variant<std::monostate, RequestBytes, ConcurrencyCurves, std::vector<PrefixSituation>, HitRates, PageMaps,
+                 BlocksInUse>;
+
+/// Throws SpecError where a variation of the scenario cannot be planned or simulated.
+PlotValues plot_values(PlotKind kind, const PlotInputs& inputs);
+
+}  // namespace hybridkv

@@ -1,0 +1,96 @@
+#include "ask/recommend.h"
+
+#include <algorithm>
+
+#include "ask/simulate_request.h"
+#include "base/error.h"
+#include "simulator/trace_spec.h"
+
+namespace hybridkv {
+
+namespace {
+
+/// Requests of a made-up trace: enough to fill the pools, few enough for hundreds of simulations in seconds.
+constexpr std::int64_t default_requests = 2000;
+
+/// The trace of the scenario, a made-up one no longer than a search takes.
+TraceSpec searched_trace(const Scenario& scenario) {
+  TraceSpec trace = scenario.simulate.trace;
+  const bool made_up = trace.file.empty() && trace.prompts.empty();
+  if (made_up && !trace.max_requests) trace.max_requests = default_requests;
+  return trace;
+}
+
+RecommendSpec spec_of(const Scenario& scenario, const RecommendQuestion& question) {
+  RecommendSpec spec{.model = scenario.model, .engine = scenario.engine, .limits = scenario.limits};
+  if (!question.kernel_blocks.empty()) spec.engine.kernel_block_sizes = question.kernel_blocks;
+  spec.space = question.space;
+  const std::vector<std::int64_t>& lengths = spec.limits.max_model_lens;
+  spec.at_length = question.at_length.value_or(*std::max_element(lengths.begin(), lengths.end()));
+  spec.min_concurrency = question.min_concurrency;
+  spec.min_kernel_block = question.min_kernel_block;
+  spec.rule.most_given_up = question.give_up_percent / 100;
+  spec.search = question.search;
+  const SimulateRequest& request = scenario.simulate;
+  spec.driver = request.driver;
+  spec.scheduler = {request.branch_point, request.max_num_seqs, request.watermark, request.long_prefill_threshold};
+  spec.default_retention = request.retention_interval_tokens;
+  spec.default_match_unit = request.match_unit_tokens;
+  return spec;
+}
+
+/// The result with the scenario's names for what the simulator refused.
+Recommendation with_scenario_names(Recommendation result) {
+  for (ImpossibleLayout& impossible : result.impossible) impossible.refusal = scenario_error(impossible.refusal);
+  if (result.default_refused) result.default_refused = scenario_error(*result.default_refused);
+  return result;
+}
+
+std::vector<PlainPack> plain_packs(const Recommendation& result, const EngineSpec& engine) {
+  std::vector<PlainPack> plain;
+  const CacheMode mode = result.layout_of(result.candidates[result.pick]).mode;
+  for (std::size_t i = 0; i < result.candidates.size(); ++i) {
+    const Candidate& candidate = result.candidates[i];
+    const PlannedLayout& layout = result.layout_of(candidate);
+    if (layout.mode == mode && layout.block_floor == engine.block_size_tokens && !candidate.match_unit_tokens &&
+        !candidate.retention_tokens)
+      plain.push_back({i, std::nullopt});
+  }
+  const auto pack = [&](const PlainPack& one) { return result.layout_of(result.candidates[one.candidate]).pack; };
+  std::stable_sort(plain.begin(), plain.end(),
+                   [&](const PlainPack& a, const PlainPack& b) { return pack(a) < pack(b); });
+  const auto objectives = [&](std::size_t candidate) { return result.candidates[candidate].objectives; };
+  for (PlainPack& one : plain)
+    for (const PlainPack& other : plain)
+      if (dominates(objectives(other.candidate), objectives(one.candidate)) &&
+          (!one.beaten_by ||
+           objectives(other.candidate).bytes_per_request < objectives(*one.beaten_by).bytes_per_request))
+        one.beaten_by = other.candidate;
+  return plain;
+}
+
+}  // namespace
+
+RecommendAnswer recommend_scenario(const Scenario& scenario, const RecommendQuestion& question,
+                                   const std::function<void(const RecommendProgress&)>& progress) {
+  RecommendSpec spec = spec_of(scenario, question);
+  RecommendAnswer answer{.model = scenario.model.name,
+                         .engine = spec.engine,
+                         .workload = question.workload,
+                         .trace = searched_trace(scenario),
+                         .driver = spec.driver,
+                         .min_concurrency = spec.min_concurrency,
+                         .rule = spec.rule};
+  if (answer.workload.empty()) answer.workload = describe(answer.trace);
+  spec.open_trace = [&answer] { return open_trace(answer.trace); };
+  spec.on_progress = progress;
+  try {
+    answer.result = with_scenario_names(recommend(spec));
+  } catch (const SpecError& error) {
+    throw located(scenario_error(error), scenario);
+  }
+  answer.plain_packs = plain_packs(answer.result, answer.engine);
+  return answer;
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/scenario.h"
+#include "search/recommendation.h"
+
+namespace hybridkv {
+
+/// What to search beside what the scenario says.
+struct RecommendQuestion {
+  SearchSpace space;                             ///< empty lists: default_search_space
+  std::vector<std::int64_t> kernel_blocks;       ///< that the backend supports, tokens; empty: the scenario's
+  std::optional<std::int64_t> at_length;  ///< L of bytes and concurrency, tokens, >= 1; default: the longest length
+  std::optional<double> min_concurrency;         ///< requests of L tokens that must fit at once
+  std::optional<std::int64_t> min_kernel_block;  ///< smallest kernel block that is fast enough, tokens
+  double give_up_percent = 5;  ///< most of the default's concurrency that the pick may lack, 0 .. 100
+  std::optional<SearchKind> search;              ///< default: as much as takes a few seconds
+  std::string workload;                          ///< the trace in words; empty: as describe() says it
+};
+
+/// A candidate beside which only the pack differs: the pick's mode, everything else as asked.
+struct PlainPack {
+  std::size_t candidate = 0;                ///< position in Recommendation::candidates
+  std::optional<std::size_t> beaten_by;     ///< of those that beat it in all objectives the one of fewest bytes
+};
+
+/// What was searched, and what was found.
+struct RecommendAnswer {
+  std::string model;
+  EngineSpec engine;                    ///< as asked
+  std::string workload;                 ///< "prompts of 370 tokens, …": what was replayed
+  TraceSpec trace;                      ///< the same; a made-up one with its number of requests
+  DriverSpec driver;
+  std::optional<double> min_concurrency;
+  PickRule rule;
+  Recommendation result;
+  std::vector<PlainPack> plain_packs;   ///< by pack size
+};
+
+/// Searches layouts for the scenario's model under its trace. Throws InputError with the place of the value at fault,
+/// and as `recommend` where nothing meets the limits.
+RecommendAnswer recommend_scenario(const Scenario& scenario, const RecommendQuestion& question,
+                                   const std::function<void(const RecommendProgress&)>& progress = {});
+
+}  // namespace hybridkv

@@ -1,0 +1,75 @@
+#include "ask/replay_curves.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/checked.h"
+#include "base/number_text.h"
+#include "planner/demand.h"
+#include "simulator/plan_geometry.h"
+#include "simulator/sweep.h"
+
+namespace hybridkv {
+
+namespace {
+
+static_assert(memory_eighths[whole_memory] == 8);
+
+constexpr std::int64_t requests_in_flight = 64;
+constexpr std::int64_t most_series_requests = 1000;
+
+std::string trace_text(const TraceSpec& trace) {
+  if (!trace.file.empty() || !trace.prompts.empty()) return describe(trace);
+  return fmt::format(
+      "{} made-up requests (seed {}): chats, agent loops and questions over documents",
+      human_count(trace.max_requests.value_or(trace.synthetic.num_requests)), trace.synthetic.seed);
+}
+
+/// The cache with another amount of memory.
+CacheGeometry sized(const CacheGeometry& geometry, std::int64_t eighths) {
+  CacheGeometry part = geometry;
+  const auto resize = [&](std::int64_t ids) { return std::max<std::int64_t>(2, Checked(ids) * eighths / 8); };
+  part.num_blocks = resize(geometry.num_blocks);
+  for (std::int64_t& ids : part.more_arenas) ids = resize(ids);
+  return part;
+}
+
+}  // namespace
+
+HitRates hit_rates(const PlotInputs& inputs) {
+  SweepSpec sweep;
+  for (const CachePlan& plan : inputs.compared.plans) {
+    const CacheGeometry geometry = geometry_of(plan, inputs.engine);
+    for (const std::int64_t eighths : memory_eighths)
+      sweep.simulations.push_back({.geometry = sized(geometry, eighths)});
+    CacheGeometry unlimited = geometry;
+    unlimited.unlimited_pool = true;
+    sweep.simulations.push_back({.geometry = unlimited});
+  }
+  const SweepResult result = run_sweep(*open_trace(inputs.trace), sweep);
+  HitRates rates{.trace = trace_text(inputs.trace), .plans = {}};
+  auto next = result.stats.begin();
+  for (std::size_t i = 0; i < inputs.compared.plans.size(); ++i) {
+    rates.plans.push_back({{next, next + std::ssize(memory_eighths)}, next[std::ssize(memory_eighths)]});
+    next += std::ssize(memory_eighths) + 1;
+  }
+  return rates;
+}
+
+BlocksInUse blocks_in_use(const PlotInputs& inputs) {
+  TraceSpec trace = inputs.trace;
+  trace.max_requests = std::min(trace.max_requests.value_or(most_series_requests), most_series_requests);
+  BlocksInUse blocks{
+      .trace = trace_text(trace), .requests_in_flight = requests_in_flight, .plans = {}, .usable_ids = {}};
+  SweepSpec sweep;
+  for (const CachePlan& plan : inputs.set.plans) {
+    sweep.simulations.push_back({.geometry = geometry_of(plan, inputs.engine),
+                                 .driver = {.kind = DriverKind::closed_loop, .in_flight = requests_in_flight}});
+    blocks.usable_ids.push_back(usable_ids(plan).total());
+  }
+  blocks.plans = run_sweep(*open_trace(trace), sweep).stats;
+  return blocks;
+}
+
+}  // namespace hybridkv

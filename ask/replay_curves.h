@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ask/plot_inputs.h"
+#include "simulator/simulation_stats.h"
+
+namespace hybridkv {
+
+/// What the simulator measures under the inputs' trace. Deterministic: the same inputs give the same numbers. Both
+/// throw SpecError where the simulator does not model a plan or cannot run it (a step below the block in mode align).
+
+/// Memory of the hit rates, in shares of the plan's: eighths up to four times.
+inline constexpr std::int64_t memory_eighths[] = {1, 2, 4, 8, 16, 32};
+/// Of the plan's own memory: position in memory_eighths.
+inline constexpr std::size_t whole_memory = 3;
+
+/// Replays of one plan under each memory and without any bound.
+struct PlanRates {
+  std::vector<SimulationStats> by_memory;  ///< as memory_eighths
+  SimulationStats unlimited;               ///< by a pool that never evicts
+};
+
+/// Prompt tokens found again, one request at a time.
+struct HitRates {
+  std::string trace;             ///< what was replayed, in words
+  std::vector<PlanRates> plans;  ///< (plan of PlotInputs::compared)
+};
+
+HitRates hit_rates(const PlotInputs& inputs);
+
+/// Blocks in use step by step while a fixed number of requests is in flight, decode included.
+struct BlocksInUse {
+  std::string trace;
+  std::int64_t requests_in_flight = 0;
+  std::vector<SimulationStats> plans;     ///< (plan of PlotInputs::set)
+  std::vector<std::int64_t> usable_ids;   ///< (plan of PlotInputs::set), of all arenas
+};
+
+BlocksInUse blocks_in_use(const PlotInputs& inputs);
+
+}  // namespace hybridkv

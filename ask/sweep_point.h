@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ask/verdict.h"
+#include "planner/cache_plan.h"
+#include "simulator/simulation_stats.h"
+
+namespace hybridkv {
+
+/// What became of one point of a sweep.
+enum class PointStatus {
+  ok,
+  impossible,  ///< cannot be planned, verified or simulated; `reason` says why
+  fault,       ///< verification found a fault; `reason` says which
+};
+std::string_view to_string(PointStatus status);
+std::optional<PointStatus> parse_point_status(std::string_view name);
+
+/// Points by what became of them.
+struct PointCounts {
+  std::int64_t ok = 0;
+  std::int64_t impossible = 0;
+  std::int64_t fault = 0;
+  std::int64_t total() const { return ok + impossible + fault; }
+  void add(PointStatus status);
+  PointCounts& operator+=(const PointCounts& other);
+  bool operator==(const PointCounts&) const = default;
+};
+
+/// One point of a sweep with all that is known of it.
+struct SweepPoint {
+  std::int64_t point = 0;                ///< from 0, in the order of the product
+  PointStatus status = PointStatus::ok;
+  std::string reason;                    ///< one line; empty where the status is ok
+  std::optional<CachePlan> plan;         ///< of one length; unset: it could not be planned
+  bool not_asked = false;                ///< the scenario has this pack not verified
+  std::optional<Verdict> verification;   ///< unset: not verified
+  std::optional<SimulationStats> stats;  ///< unset: not simulated
+};
+
+}  // namespace hybridkv

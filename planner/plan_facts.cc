@@ -1,0 +1,36 @@
+#include "planner/plan_facts.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace hybridkv {
+
+const SpecPlan* largest_state(const CachePlan& plan) {
+  const SpecPlan* largest = nullptr;
+  for (const SpecPlan& spec : plan.specs)
+    if (spec.state && (largest == nullptr || spec.state->bytes > largest->state->bytes)) largest = &spec;
+  return largest;
+}
+
+const CapacityPlan& capacity_of(const CachePlan& plan, std::int64_t tokens) {
+  const auto found = std::find_if(plan.capacity.begin(), plan.capacity.end(),
+                                  [&](const CapacityPlan& capacity) { return capacity.max_model_len == tokens; });
+  expects(found != plan.capacity.end(), "every plan has a capacity at the compared length");
+  return *found;
+}
+
+std::int64_t longest_length(const PlanSet& set) {
+  expects(!set.plans.empty() && !set.plans.front().capacity.empty(), "a plan with a capacity");
+  std::int64_t longest = 0;
+  for (const CapacityPlan& capacity : set.plans.front().capacity) longest = std::max(longest, capacity.max_model_len);
+  return longest;
+}
+
+double over_ideal_percent(const CapacityPlan& capacity) {
+  if (capacity.ideal_bytes_per_request == 0) return 0;
+  const auto ideal = static_cast<double>(capacity.ideal_bytes_per_request);
+  return 100.0 * (static_cast<double>(capacity.bytes_per_request) - ideal) / ideal;
+}
+
+}  // namespace hybridkv

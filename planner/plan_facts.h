@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+
+#include "planner/cache_plan.h"
+
+namespace hybridkv {
+
+/// What is read off finished plans, beside their primary attention (planner/primary_attention.h).
+
+/// The largest recurrent state, which decides the page; null where the model has none.
+const SpecPlan* largest_state(const CachePlan& plan);
+
+/// What fits at one of the lengths that the plan was asked about. Pre: `tokens` is one of them.
+const CapacityPlan& capacity_of(const CachePlan& plan, std::int64_t tokens);
+
+/// Longest of the lengths that the plans were asked about. Pre: at least one plan, a capacity in each.
+std::int64_t longest_length(const PlanSet& set);
+
+/// How many percent of the ideal bytes paging adds to one request; 0 where the ideal is 0.
+double over_ideal_percent(const CapacityPlan& capacity);
+
+}  // namespace hybridkv

@@ -1,0 +1,59 @@
+#include "ask/forward.h"
+
+#include <doctest/doctest.h>
+
+#include "base/error.h"
+#include "scenarios/model_library.h"
+#include "tests/ask/asked.h"
+
+using namespace hybridkv;
+using namespace hybridkv::testing;
+
+TEST_CASE("law: every shipped model is run at N = 1 and 3, or at the packs chosen, with what else was asked") {
+  const ForwardTasks all = forward_tasks_of_all_models(false);
+  REQUIRE(all.tasks.size() == 2 * shipped_models().size());
+  for (std::size_t i = 0; i < all.tasks.size(); ++i) {
+    CHECK(all.tasks[i].model.name == shipped_models()[i / 2].model.name);
+    CHECK(all.tasks[i].engine.attention_pack_size == (i % 2 == 0 ? 1 : 3));
+  }
+  const ForwardTasks chosen = forward_tasks_of_all_models(true, [](ScenarioFile& file) {
+    apply_override(file, "engine.attention_pack_size=2");
+    apply_override(file, "engine.speculative_tokens=1");
+    apply_override(file, "engine.memory=1 MiB");  // pools are sized by what runs through them
+  });
+  REQUIRE(chosen.tasks.size() == shipped_models().size());
+  for (const ForwardTask& task : chosen.tasks) {
+    CHECK(task.engine.attention_pack_size == 2);
+    CHECK(task.engine.speculative_tokens == 1);
+    CHECK(task.engine.memory_bytes == std::int64_t{1} << 40);
+  }
+}
+
+TEST_CASE("law: a fault of the engine is planted into the case that finds it, unless cases are named") {
+  const ForwardSpec plain{.scale = 8};
+  REQUIRE(forward_specs(plain, {}).size() == 1);
+  CHECK_FALSE(forward_specs(plain, {}).front().fault.has_value());
+  const std::vector<ForwardSpec> specs = forward_specs(plain, {ForwardFault::no_recompute, Fault::lost_kv});
+  REQUIRE(specs.size() == 2);
+  CHECK(specs[0].fault == ForwardFault::no_recompute);
+  CHECK(specs[0].cases == std::vector{ForwardCase::preemption});
+  CHECK(specs[1].layout_fault == Fault::lost_kv);
+  CHECK(specs[1].cases.empty());
+  CHECK(specs[1].scale == 8);
+  const ForwardSpec named{.cases = {ForwardCase::branch}};
+  CHECK(forward_specs(named, {ForwardFault::no_recompute}).front().cases == named.cases);
+}
+
+TEST_CASE("golden: tasks of a scenario run with every spec, task by task") {
+  const std::vector<ForwardTask> tasks = forward_tasks(small_scenario("  attention_pack_size: [1, 2]\n"), false);
+  REQUIRE(tasks.size() == 2);
+  const ForwardSpec one{.modes = {CacheMode::align}, .cases = {ForwardCase::resume}};
+  std::size_t runs = 0;
+  const ForwardAnswer answer = forward(tasks, {one, one}, Planted::no_or_single,
+                                       [&](const ForwardTask&, std::size_t run, int, int) { runs = run + 1; });
+  REQUIRE(answer.reports.size() == 4);
+  CHECK(answer.reports[1].attention_pack_size == 1);
+  CHECK(answer.reports[2].attention_pack_size == 2);
+  CHECK(runs == 4);
+  CHECK(answer.verdict == Verdict::passed);
+}

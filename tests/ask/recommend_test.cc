@@ -1,0 +1,71 @@
+#include "ask/recommend.h"
+
+#include <doctest/doctest.h>
+
+#include "base/error.h"
+#include "tests/ask/asked.h"
+
+using namespace hybridkv;
+using namespace hybridkv::testing;
+
+namespace {
+
+RecommendQuestion small_question() {
+  RecommendQuestion question;
+  question.space.packs = {1, 2, 3};
+  question.space.modes = {CacheMode::align};
+  question.space.block_floors = {std::nullopt};
+  return question;
+}
+
+}  // namespace
+
+TEST_CASE("law: packs side by side differ in nothing else, and are beaten by the cheapest that beats them") {
+  const Scenario scenario = small_scenario("", "simulate: {trace: {max_requests: 50}}\n");
+  const RecommendAnswer answer = recommend_scenario(scenario, small_question());
+  const auto& candidates = answer.result.candidates;
+  CHECK(answer.workload.find("seed 1") != std::string::npos);
+  REQUIRE(answer.plain_packs.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const PlainPack& one = answer.plain_packs[i];
+    const Candidate& candidate = candidates[one.candidate];
+    CHECK(answer.result.layout_of(candidate).pack == static_cast<std::int64_t>(i) + 1);
+    CHECK_FALSE(candidate.match_unit_tokens.has_value());
+    CHECK_FALSE(candidate.retention_tokens.has_value());
+    std::optional<std::int64_t> fewest;
+    for (const PlainPack& other : answer.plain_packs)
+      if (const Objectives& better = candidates[other.candidate].objectives; dominates(better, candidate.objectives))
+        fewest = std::min(fewest.value_or(better.bytes_per_request), better.bytes_per_request);
+    CHECK(one.beaten_by.has_value() == fewest.has_value());
+    if (fewest) CHECK(candidates[*one.beaten_by].objectives.bytes_per_request == *fewest);
+  }
+}
+
+TEST_CASE("law: what the question leaves open is the scenario's") {
+  const Scenario scenario = small_scenario("", "simulate: {trace: {max_requests: 50}, driver: closed-loop}\n");
+  RecommendQuestion question = small_question();
+  const RecommendAnswer plain = recommend_scenario(scenario, question);
+  CHECK(plain.result.at_length == 4096);
+  CHECK(plain.driver == scenario.simulate.driver);
+  CHECK(plain.rule.most_given_up == doctest::Approx(0.05));
+  CHECK(plain.trace.max_requests == 50);
+  question.at_length = 1024;
+  question.give_up_percent = 10;
+  question.workload = "this trace";
+  const RecommendAnswer other = recommend_scenario(scenario, question);
+  CHECK(other.result.at_length == 1024);
+  CHECK(other.rule.most_given_up == doctest::Approx(0.1));
+  CHECK(other.workload == "this trace");
+}
+
+TEST_CASE("fault: what the simulator refuses has the scenario's name and place") {
+  const Scenario scenario = small_scenario("", "simulate: {trace: {max_requests: 50}, watermark: 2}\n");
+  try {
+    recommend_scenario(scenario, small_question());
+    FAIL("not refused");
+  } catch (const InputError& error) {
+    CAPTURE(error.what());
+    CHECK(std::string(error.what()).find("simulate.watermark") != std::string::npos);
+    CHECK(std::string(error.what()).starts_with("small.yaml:7:"));
+  }
+}

@@ -1,0 +1,37 @@
+#include "ask/simulate_request.h"
+
+#include <doctest/doctest.h>
+
+using namespace hybridkv;
+
+TEST_CASE("law: every setting of the scheduler reaches the cache, and nothing else of it changes") {
+  const CacheGeometry geometry{.name = "a", .block_size_tokens = 32, .num_blocks = 100, .state_groups = 2};
+  SimulateRequest request;
+  CHECK(with_settings(geometry, request) == geometry);
+  request.branch_point = false;
+  request.retention_interval_tokens = 320;
+  request.match_unit_tokens = 16;
+  request.max_num_seqs = 3;
+  request.watermark = 0.25;
+  request.long_prefill_threshold = 64;
+  CacheGeometry expected = geometry;
+  expected.branch_point = false;
+  expected.retention_interval_tokens = 320;
+  expected.match_unit_tokens = 16;
+  expected.max_num_seqs = 3;
+  expected.watermark = 0.25;
+  expected.long_prefill_threshold = 64;
+  CHECK(with_settings(geometry, request) == expected);
+}
+
+TEST_CASE("golden: errors of the simulator under the names of a scenario") {
+  const auto named = [](const char* path) { return scenario_error(SpecError(path, "is wrong")).path(); };
+  CHECK(named("geometry.watermark") == "simulate.watermark");
+  CHECK(named("geometry.num_blocks") == "engine.num_blocks");
+  CHECK(named("geometry.max_num_batched_tokens") == "engine.max_num_batched_tokens");
+  CHECK(named("driver.in_flight") == "simulate.in_flight");
+  CHECK(named("prompts[2].tokens") == "simulate.trace.prompts[2].tokens");
+  CHECK(named("trace.num_requests") == "simulate.trace.synthetic.num_requests");
+  CHECK(named("model.layers") == "model.layers");
+  CHECK(scenario_error(SpecError("geometry.watermark", "is wrong")).message() == "is wrong");
+}

@@ -1,0 +1,90 @@
+#include "ask/simulate.h"
+
+#include <doctest/doctest.h>
+
+#include "ask/plan.h"
+#include "base/error.h"
+#include "simulator/closed_form.h"
+#include "simulator/plan_geometry.h"
+#include "simulator/simulation.h"
+#include "tests/ask/asked.h"
+
+using namespace hybridkv;
+using namespace hybridkv::testing;
+
+TEST_CASE("law: the answer is what a simulation of the plan's cache finds by hand") {
+  const Scenario scenario = small_scenario("  attention_pack_size: [1, 3]\n",
+                                           "simulate: {trace: {max_requests: 60}, max_num_seqs: 4}\n");
+  const std::vector<CacheGeometry> caches = planned_caches(scenario);
+  REQUIRE(caches.size() == 2);
+  const SimulateAnswer answer = simulate({scenario.simulate, caches});
+  const PlanSet set = plan_scenario(scenario, scenario.pack_sizes);
+  for (std::size_t i = 0; i < 2; ++i) {
+    CacheGeometry geometry = geometry_of(set.plans[i], scenario.engine);
+    geometry.max_num_seqs = 4;
+    geometry.name = i == 0 ? "N = 1" : "N = 3";
+    CHECK(caches[i] == geometry);
+    Simulation simulation(geometry, scenario.simulate.driver);
+    const std::unique_ptr<TraceSource> trace = open_trace(scenario.simulate.trace);
+    for (TraceBatch batch; trace->next(batch);) simulation.consume(batch);
+    CHECK(answer.result.stats[i] == simulation.finish());
+    CHECK(answer.longest_requests[i] == longest_request(geometry));
+  }
+  CHECK(answer.requests.empty());  // too many to list
+}
+
+TEST_CASE("law: each of several lengths is a cache of its own") {
+  const Scenario scenario = small_scenario("", "  # no more\n");
+  Scenario two = scenario;
+  two.limits.max_model_lens = {4096, 1024};
+  const std::vector<CacheGeometry> caches = planned_caches(two);
+  REQUIRE(caches.size() == 2);
+  CHECK(caches[0].name == "N = 1, L = 4,096");
+  CHECK(caches[1].name == "N = 1, L = 1,024");
+  CHECK(caches[1].max_model_len == 1024);
+}
+
+TEST_CASE("golden: caches without a plan are the product of modes, blocks and sizes") {
+  const std::vector<CacheGeometry> caches = bare_caches({.block_sizes = {16, 32},
+                                                         .num_blocks = {100},
+                                                         .modes = {CacheMode::align, CacheMode::all},
+                                                         .state_groups = 1,
+                                                         .max_num_batched_tokens = 512},
+                                                        SimulateRequest{.watermark = 0.5});
+  REQUIRE(caches.size() == 4);
+  CHECK(caches[1].name == "32 x 100 align");
+  CHECK(caches[2].name == "16 x 100 all");
+  for (const CacheGeometry& cache : caches) {
+    CHECK(cache.max_num_batched_tokens == 512);
+    CHECK(cache.watermark == 0.5);
+  }
+  CHECK(bare_caches({.block_sizes = {16}, .num_blocks = {9}}, {}).front().name == "16 x 9 attention only");
+}
+
+TEST_CASE("golden: a short trace is listed with the checkpoints of cold prompts; a cache without hits says why") {
+  SimulateQuestion question;
+  question.request.trace.prompts = {{.tokens = 40, .copies = 2}};
+  question.caches = bare_caches({.block_sizes = {16, 64}, .num_blocks = {100}, .state_groups = 1}, question.request);
+  std::vector<std::int64_t> seen;
+  bool started = false;
+  const SimulateAnswer answer =
+      simulate(question, {.on_start = [&] { started = true; },
+                          .on_record = [&](const RequestRecord& record) { seen.push_back(record.hit_tokens); },
+                          .on_progress = {}});
+  CHECK(started);
+  CHECK(seen == std::vector<std::int64_t>{0, 32});
+  REQUIRE(answer.requests.size() == 2);
+  CHECK(answer.requests[0].at(0).cold_checkpoints == std::vector<std::int64_t>{32});
+  CHECK(answer.requests[0].at(1).cold_checkpoints.empty());  // it found something
+  CHECK_FALSE(answer.longest_repeats[0].has_value());
+  CHECK(answer.longest_repeats[1] == 39);  // never a prompt's own last token
+}
+
+TEST_CASE("fault: a cache that cannot be is refused before anything starts") {
+  SimulateQuestion question;
+  question.caches = bare_caches({.block_sizes = {16}, .num_blocks = {1}}, question.request);
+  bool started = false;
+  CHECK_THROWS_AS(simulate(question, {.on_start = [&] { started = true; }, .on_record = {}, .on_progress = {}}),
+                  SpecError);
+  CHECK_FALSE(started);
+}

@@ -1,0 +1,93 @@
+#include "ask/sweep.h"
+
+#include <doctest/doctest.h>
+
+#include "ask/simulate.h"
+#include "base/error.h"
+#include "planner/plan.h"
+#include "tests/ask/asked.h"
+
+using namespace hybridkv;
+using namespace hybridkv::testing;
+
+namespace {
+
+std::vector<SweepPoint> all_points(const ScenarioSweep& sweep, const SweepQuestion& question) {
+  std::vector<std::int64_t> points;
+  for (std::int64_t point = 0; point < sweep.num_points(); ++point) points.push_back(point);
+  return SweepWorker(sweep, question).answer(points);
+}
+
+}  // namespace
+
+TEST_CASE("law: each point is the plan of its scenario, or says why there is none") {
+  const ScenarioSweep sweep(small_file("  tensor_parallel: [1, 3]\n  attention_pack_size: [1, 2]\n"));
+  const std::vector<SweepPoint> points = all_points(sweep, {});
+  REQUIRE(points.size() == 4);
+  SweepReader reader(sweep);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Scenario& scenario = reader.at(static_cast<std::int64_t>(i));
+    CHECK(points[i].status == PointStatus::ok);
+    CHECK(points[i].plan == make_plan(scenario.model, scenario.engine, scenario.limits, {}, PlanDetail::numbers));
+    CHECK_FALSE(points[i].verification.has_value());
+    CHECK_FALSE(points[i].stats.has_value());
+  }
+  for (std::size_t i = 2; i < 4; ++i) {
+    CHECK(points[i].point == static_cast<std::int64_t>(i));
+    CHECK(points[i].status == PointStatus::impossible);
+    CHECK(points[i].reason.starts_with("engine.tensor_parallel: "));
+    CHECK(points[i].reason.find('\n') == std::string::npos);
+    CHECK_FALSE(points[i].plan.has_value());
+  }
+}
+
+TEST_CASE("law: a replayed point has the counters of simulate, whatever points it is answered with") {
+  const ScenarioSweep sweep(small_file("  attention_pack_size: [1, 2]\n",
+                                       "simulate: {trace: {max_requests: [30, 40]}, watermark: [0, 2]}\n"));
+  const SweepQuestion question{.simulate = true};
+  const std::vector<SweepPoint> points = all_points(sweep, question);
+  REQUIRE(points.size() == 8);
+  for (const SweepPoint& point : points) {
+    CAPTURE(point.point);
+    if (point.point % 2 == 1) {
+      CHECK(point.status == PointStatus::impossible);
+      CHECK(point.reason.starts_with("simulate.watermark: "));
+      continue;
+    }
+    SweepReader reader(sweep);
+    const Scenario& scenario = reader.at(point.point);
+    std::vector<CacheGeometry> caches = planned_caches(scenario);
+    caches.front().name.clear();
+    REQUIRE(point.stats.has_value());
+    CHECK(*point.stats == simulate({scenario.simulate, caches}).result.stats.front());
+    CHECK(SweepWorker(sweep, question).answer({point.point}).front().stats == point.stats);
+  }
+}
+
+TEST_CASE("golden: points that are verified passed, or were not asked for") {
+  const ScenarioSweep sweep(small_file("  attention_pack_size: [1, 2]\n", "verify: {pack_sizes: [2]}\n"));
+  const std::vector<SweepPoint> points = all_points(sweep, {.verify = true});
+  CHECK(points.at(0).not_asked);
+  CHECK_FALSE(points.at(0).verification.has_value());
+  CHECK_FALSE(points.at(1).not_asked);
+  CHECK(points.at(1).verification == Verdict::passed);
+}
+
+TEST_CASE("law: what is asked of the trace is part of a sweep's identity") {
+  const ScenarioSweep sweep(small_file());
+  CHECK(sweep_identity(sweep, {}) == sweep.identity());
+  CHECK(sweep_identity(sweep, {.verify = true}) == sweep.identity());
+  CHECK(sweep_identity(sweep, {.simulate = true}) == sweep.identity() + "\ntrace none");
+}
+
+TEST_CASE("law: the counts of points add up") {
+  PointCounts counts;
+  for (const PointStatus status : {PointStatus::ok, PointStatus::ok, PointStatus::impossible, PointStatus::fault}) {
+    counts.add(status);
+    CHECK(parse_point_status(to_string(status)) == status);
+  }
+  CHECK(counts == PointCounts{2, 1, 1});
+  counts += counts;
+  CHECK(counts.total() == 8);
+  CHECK_FALSE(parse_point_status("fine").has_value());
+}

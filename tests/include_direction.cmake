@@ -19,11 +19,12 @@ set(fuzz ${cli} fuzz)
 
 # `report` computes nothing: of the rooms that do it includes values, and what is read off them. Answers come from `ask`.
 set(report_values planner/cache_plan.h planner/group_runs.h planner/plan_facts.h planner/primary_attention.h
-  planner/uniform_pages.h simulator/simulation_stats.h attention/memory_report.h scenarios/sweep_axes.h)
+  planner/uniform_pages.h simulator/simulation_stats.h attention/backend_comparison.h attention/memory_report.h
+  scenarios/sweep_axes.h)
 # Questions that headers of `ask` bring along with their answers, asked by nobody in `report`.
 set(questions make_plan make_plans plan_scenario plan_pack findings_of compare_packs capacity_at request_demand bytes_of
   bind_views geometry_of run_sweep open_trace checkpoint_positions longest_request verify_plan verify_plans verify_scenario
-  verify_forward forward simulate recommend recommend_scenario bench_attention plot_inputs plot_values page_strips
+  verify_forward compare_backends forward simulate recommend recommend_scenario bench_attention plot_inputs plot_values page_strips
   request_bytes concurrency_curves prefix_stairs hit_rates blocks_in_use list_models listed)
 list(JOIN questions "|" question)
 

@@ -7,104 +7,121 @@ namespace hybridkv {
 
 namespace {
 
-AttentionInputs join(const AttentionTensors& tensors, const CommonAttentionMetadata& common,
-                     std::vector<bool> is_decode) {
-  return {tensors, common, std::move(is_decode)};
-}
-
-/// For backends that take every new token from the cache.
-AttentionInputs join(const AttentionTensors& tensors, const CommonAttentionMetadata& common) {
-  return join(tensors, common, std::vector<bool>(common.num_reqs));
-}
-
 class ReferenceMetadata final : public BackendMetadata {
  public:
-  ReferenceMetadata(const BackendOptions&, std::int64_t, const CommonAttentionMetadata& common)
-      : BackendMetadata(AttentionBackend::reference, common) {}
+  ReferenceMetadata(const GroupBatch& batch, const BackendOptions&)
+      : BackendMetadata(AttentionBackend::reference, batch) {}
 
  private:
-  BackendResult compute(const AttentionTensors& tensors) const override {
-    const AttentionOutput<double> exact = reference_attention(join(tensors, common()));
+  BackendResult compute(const AttentionInputs& inputs) const override {
+    const AttentionOutput<double> exact = reference_attention(inputs);
     return {{{exact.out.begin(), exact.out.end()}, {exact.lse.begin(), exact.lse.end()}}, {}};
   }
 };
 
+/// With what decodes are where the batch does not say.
+GroupBatch with_decodes(GroupBatch batch, std::int64_t threshold_tokens) {
+  if (batch.is_decode.empty()) batch.is_decode = decodes_by_length(*batch.common, threshold_tokens);
+  return batch;
+}
+
 class UnifiedMetadata final : public BackendMetadata {
  public:
-  UnifiedMetadata(const BackendOptions& options, std::int64_t, const CommonAttentionMetadata& common)
-      : BackendMetadata(AttentionBackend::unified, common),
+  UnifiedMetadata(const GroupBatch& batch, const BackendOptions& options)
+      : BackendMetadata(AttentionBackend::unified, with_decodes(batch, options.decode_threshold_tokens)),
         options_(options.unified),
-        is_decode_(decodes_by_length(common, options.decode_threshold_tokens)) {}
+        plan_(plan_unified<float>(common(), this->batch().is_decode, batch.shape.mask, options_)) {}
 
  private:
-  BackendResult compute(const AttentionTensors& tensors) const override {
-    UnifiedResult<float> result = unified_attention<float>(join(tensors, common(), is_decode_), options_);
+  BackendResult compute(const AttentionInputs& inputs) const override {
+    UnifiedResult<float> result = unified_attention<float>(inputs, plan_, options_);
     return {std::move(result.output), std::move(result.memory)};
   }
 
   UnifiedOptions options_;
-  std::vector<bool> is_decode_;
+  UnifiedPlan<float> plan_;
 };
 
 class CascadeMetadata final : public BackendMetadata {
  public:
-  CascadeMetadata(const BackendOptions& options, std::int64_t prefix_tokens, const CommonAttentionMetadata& common)
-      : BackendMetadata(AttentionBackend::cascade, common), options_{prefix_tokens, options.cascade_tile_tokens} {}
+  CascadeMetadata(const GroupBatch& batch, const BackendOptions& options)
+      : BackendMetadata(AttentionBackend::cascade, batch),
+        plan_(plan_cascade(common(), {batch.common_prefix_tokens, options.cascade_tile_tokens})) {}
 
  private:
-  BackendResult compute(const AttentionTensors& tensors) const override {
-    CascadeResult<float> result = cascade_attention<float>(join(tensors, common()), options_);
+  BackendResult compute(const AttentionInputs& inputs) const override {
+    CascadeResult<float> result = cascade_attention<float>(inputs, plan_);
     return {std::move(result.output), std::move(result.memory)};
   }
 
-  CascadeOptions options_;
+  CascadePlan plan_;
 };
 
 class PagedMetadata final : public BackendMetadata {
  public:
-  PagedMetadata(const BackendOptions& options, std::int64_t, const CommonAttentionMetadata& common)
-      : BackendMetadata(AttentionBackend::paged, common), options_(options.paged) {}
+  PagedMetadata(const GroupBatch& batch, const BackendOptions& options)
+      : BackendMetadata(AttentionBackend::paged, batch),
+        options_(options.paged),
+        plan_(plan_paged(common(), batch.shape, options_)) {}
 
  private:
-  BackendResult compute(const AttentionTensors& tensors) const override {
-    PagedResult result = paged_attention(join(tensors, common()), options_);
+  BackendResult compute(const AttentionInputs& inputs) const override {
+    PagedResult result = paged_attention(inputs, plan_, options_);
     return {std::move(result.output), std::move(result.memory)};
   }
 
   PagedOptions options_;
+  PagedPlan plan_;
 };
 
 template <class Metadata>
-class Builder final : public AttentionMetadataBuilder {
- public:
-  explicit Builder(const BackendOptions& options) : options_(options) {}
-  std::unique_ptr<const BackendMetadata> build(std::int64_t common_prefix_len,
-                                               const CommonAttentionMetadata& common) const override {
-    // The mask is the layer's, which nobody knows here: the narrowest one checks everything but early blocks.
-    check_metadata(common, {MaskKind::sliding_window, 1});
-    return std::make_unique<Metadata>(options_, common_prefix_len, common);
-  }
+std::unique_ptr<const BackendMetadata> build_as(const GroupBatch& batch, const BackendOptions& options) {
+  return std::make_unique<Metadata>(batch, options);
+}
 
- private:
-  BackendOptions options_;
+/// One line of the table of backends: how its metadata are made. What it claims is its column of `feature_table`.
+struct BackendEntry {
+  AttentionBackend backend;
+  std::unique_ptr<const BackendMetadata> (*build)(const GroupBatch& batch, const BackendOptions& options);
 };
+
+constexpr std::array backend_table{
+    BackendEntry{AttentionBackend::reference, build_as<ReferenceMetadata>},
+    BackendEntry{AttentionBackend::unified, build_as<UnifiedMetadata>},
+    BackendEntry{AttentionBackend::cascade, build_as<CascadeMetadata>},
+    BackendEntry{AttentionBackend::paged, build_as<PagedMetadata>},
+};
+static_assert(backend_table.size() == all_attention_backends.size());
 
 }  // namespace
 
-BackendResult BackendMetadata::run(const AttentionTensors& tensors) const {
-  if (const auto reason = unsupported(backend_, features_of(tensors, common_))) throw InputError(*reason);
-  return compute(tensors);
+std::optional<std::string> BackendMetadata::declines(const AttentionTensors& tensors) const {
+  return unsupported(backend_, features_of(tensors, common()));
 }
 
-std::unique_ptr<const AttentionMetadataBuilder> metadata_builder(AttentionBackend backend,
-                                                                 const BackendOptions& options) {
-  switch (backend) {
-    case AttentionBackend::reference: return std::make_unique<Builder<ReferenceMetadata>>(options);
-    case AttentionBackend::unified: return std::make_unique<Builder<UnifiedMetadata>>(options);
-    case AttentionBackend::cascade: return std::make_unique<Builder<CascadeMetadata>>(options);
-    case AttentionBackend::paged: return std::make_unique<Builder<PagedMetadata>>(options);
-  }
+BackendResult BackendMetadata::run(const AttentionTensors& tensors) const {
+  if (const auto reason = declines(tensors)) throw InputError(*reason);
+  AttentionInputs inputs{tensors, batch_.common, batch_.is_decode};
+  // Decodes matter to unified alone, which has filled them in.
+  inputs.is_decode.resize(static_cast<std::size_t>(common().num_reqs));
+  expects(inputs.shape() == batch_.shape, "a layer has the shape of the group that the batch was planned for");
+  return compute(inputs);
+}
+
+std::unique_ptr<const BackendMetadata> build_metadata(AttentionBackend backend, const GroupBatch& batch,
+                                                      const BackendOptions& options) {
+  check_metadata(*batch.common, batch.shape.mask);
+  for (const BackendEntry& entry : backend_table)
+    if (entry.backend == backend) return entry.build(batch, options);
   throw std::logic_error("a backend outside its enumeration");
+}
+
+std::vector<std::unique_ptr<const BackendMetadata>> build_metadata(std::span<const AttentionBackend> backends,
+                                                                   const GroupBatch& batch,
+                                                                   const BackendOptions& options) {
+  std::vector<std::unique_ptr<const BackendMetadata>> result;
+  for (const AttentionBackend backend : backends) result.push_back(build_metadata(backend, batch, options));
+  return result;
 }
 
 std::vector<bool> decodes_by_length(const CommonAttentionMetadata& metadata, std::int64_t threshold_tokens) {

@@ -2,10 +2,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "attention/backend_features.h"
 #include "attention/cascade.h"
+#include "attention/group_batch.h"
 #include "attention/inputs.h"
 #include "attention/memory_report.h"
 #include "attention/output.h"
@@ -28,44 +32,42 @@ struct BackendResult {
   MemoryReport memory;  ///< empty for the reference, which is not measured
 };
 
-/// A backend's own metadata: what it made of the common metadata of one batch. Built once per group and batch, run for
-/// every layer of the group. Source: FlashInfer, whose plan() is separated from run(); vLLM PR 20466.
+/// A backend's own metadata: what it made of one batch in one group of layers. Built once, run for every layer of the
+/// group. Source: FlashInfer, whose plan() is separated from run(); vLLM PR 20466.
 class BackendMetadata {
  public:
-  BackendMetadata(AttentionBackend backend, CommonAttentionMetadata common)
-      : backend_(backend), common_(std::move(common)) {}
+  BackendMetadata(AttentionBackend backend, const GroupBatch& batch) : backend_(backend), batch_(batch) {}
   virtual ~BackendMetadata() = default;
 
   AttentionBackend backend() const { return backend_; }
-  const CommonAttentionMetadata& common() const { return common_; }
+  const GroupBatch& batch() const { return batch_; }
+  const CommonAttentionMetadata& common() const { return *batch_.common; }
 
-  /// Attention of one layer. Throws InputError with the text of `unsupported` for what the backend does not do, and as
-  /// `check_inputs`.
+  /// Why the backend does not claim that layer, as `unsupported` says it; nothing where it does.
+  std::optional<std::string> declines(const AttentionTensors& tensors) const;
+
+  /// Attention of one layer. Throws InputError with the text of `declines`, and as `check_tensors`.
+  /// Pre: the layer has the shape of the group.
   BackendResult run(const AttentionTensors& tensors) const;
 
  private:
-  virtual BackendResult compute(const AttentionTensors& tensors) const = 0;
+  virtual BackendResult compute(const AttentionInputs& inputs) const = 0;
 
   AttentionBackend backend_;
-  CommonAttentionMetadata common_;
+  GroupBatch batch_;
 };
 
-/// Turns common metadata into the metadata of one backend and knows nothing else: neither model nor tensors. So
-/// whatever rewrites the common part alone (local_attention.h, microbatch.h) works with every backend.
+/// Turns the metadata of a batch into those of one backend: knows the sizes of a layer and neither model nor tensors.
+/// So whatever rewrites the common part alone (local_attention.h, microbatch.h) works with every backend.
+/// Throws InputError where the metadata contradict themselves, and for options that the backend does not take.
 /// Source: vLLM PR 20466, AttentionMetadataBuilder.
-class AttentionMetadataBuilder {
- public:
-  virtual ~AttentionMetadataBuilder() = default;
+std::unique_ptr<const BackendMetadata> build_metadata(AttentionBackend backend, const GroupBatch& batch,
+                                                      const BackendOptions& options = {});
 
-  /// `common_prefix_len`: tokens of a prefix that all requests have in common, at most those that
-  /// `common_prefix_tokens` finds; 0 = none. Only the cascade makes use of it. Throws InputError where the metadata
-  /// contradicts itself.
-  virtual std::unique_ptr<const BackendMetadata> build(std::int64_t common_prefix_len,
-                                                       const CommonAttentionMetadata& common) const = 0;
-};
-
-std::unique_ptr<const AttentionMetadataBuilder> metadata_builder(AttentionBackend backend,
-                                                                 const BackendOptions& options = {});
+/// The same for each of these backends.
+std::vector<std::unique_ptr<const BackendMetadata>> build_metadata(std::span<const AttentionBackend> backends,
+                                                                   const GroupBatch& batch,
+                                                                   const BackendOptions& options = {});
 
 /// (R), whether a request is a decode: at most `threshold_tokens` query tokens.
 /// Source: vLLM's split_decodes_and_prefills with its decode_threshold.

@@ -25,6 +25,11 @@ enum class AttentionBackend {
 inline constexpr std::array all_attention_backends{AttentionBackend::reference, AttentionBackend::unified,
                                                    AttentionBackend::cascade, AttentionBackend::paged};
 
+/// Every backend but the reference, which the others are compared with.
+inline constexpr std::array compared_attention_backends{AttentionBackend::unified, AttentionBackend::cascade,
+                                                        AttentionBackend::paged};
+static_assert(compared_attention_backends.size() + 1 == all_attention_backends.size());
+
 /// "reference", "unified", "cascade", "paged".
 std::string_view to_string(AttentionBackend backend);
 std::optional<AttentionBackend> parse_attention_backend(std::string_view name);

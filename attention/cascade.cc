@@ -18,10 +18,10 @@ namespace {
 template <class Real>
 class CascadeRun {
  public:
-  CascadeRun(const AttentionInputs& inputs, std::int64_t prefix_tokens, std::int64_t tile_tokens)
+  CascadeRun(const AttentionInputs& inputs, const CascadePlan& plan)
       : inputs_(inputs),
-        prefix_tokens_(prefix_tokens),
-        tile_tokens_(round_up(tile_tokens, inputs.metadata.block_size_tokens)),
+        prefix_tokens_(plan.common_prefix_tokens),
+        tile_tokens_(plan.tile_tokens),
         prefix_(inputs.num_tokens(), inputs.num_query_heads, inputs.head_size_v()),
         suffix_(prefix_) {
     for (std::int64_t kv_head = 0; kv_head < inputs.num_kv_heads(); ++kv_head)
@@ -29,7 +29,7 @@ class CascadeRun {
   }
 
   CascadeResult<Real> run() {
-    const CommonAttentionMetadata& metadata = inputs_.metadata;
+    const CommonAttentionMetadata& metadata = *inputs_.metadata;
     if (prefix_tokens_ > 0) add_keys(request_with_queries(), 0, prefix_tokens_, 0, inputs_.num_tokens(), prefix_);
     for (std::int64_t request = 0; request < metadata.num_reqs; ++request)
       add_keys(request, prefix_tokens_, metadata.seq_lens[request], metadata.query_start_loc[request],
@@ -44,7 +44,7 @@ class CascadeRun {
   /// Every request with query tokens has the blocks of the prefix; this is the first. Pre: there is one.
   std::int64_t request_with_queries() const {
     std::int64_t request = 0;
-    while (inputs_.metadata.query_len(request) == 0) ++request;
+    while (inputs_.metadata->query_len(request) == 0) ++request;
     return request;
   }
 
@@ -52,12 +52,12 @@ class CascadeRun {
   void add_keys(std::int64_t request, std::int64_t first_key, std::int64_t last_key, std::int64_t first_token,
                 std::int64_t num_tokens, Partial<Real>& into) {
     if (num_tokens == 0) return;
-    const std::int64_t block_size = inputs_.metadata.block_size_tokens;
+    const std::int64_t block_size = inputs_.metadata->block_size_tokens;
     for (std::int64_t start = first_key; start < last_key; start += tile_tokens_) {
       const std::int64_t keys = std::min(tile_tokens_, last_key - start);
       std::vector<VisibleBlock> blocks;
       for (std::int64_t key = start; key < start + keys; key += block_size)
-        blocks.push_back({inputs_.metadata.block(request, key / block_size),
+        blocks.push_back({inputs_.metadata->block(request, key / block_size),
                           static_cast<std::int32_t>(std::min(block_size, start + keys - key))});
       const std::int64_t bias_stride = fill_bias(request, start, keys, num_tokens);
       for (std::int64_t kv_head = 0; kv_head < inputs_.num_kv_heads(); ++kv_head) {
@@ -73,7 +73,7 @@ class CascadeRun {
   /// The bias of a tile; returns its stride from token to token, 0 where all see all of the keys. So it is for the
   /// prefix, which is past context of every token; beyond it the tokens are those of the request alone.
   std::int64_t fill_bias(std::int64_t request, std::int64_t start, std::int64_t keys, std::int64_t num_tokens) {
-    const CommonAttentionMetadata& metadata = inputs_.metadata;
+    const CommonAttentionMetadata& metadata = *inputs_.metadata;
     if (!metadata.causal || start + keys <= metadata.position(request, 0) + 1) {
       bias_.assign(keys, Real{0});
       return 0;
@@ -114,27 +114,44 @@ class CascadeRun {
   MemoryReport memory_;
 };
 
-}  // namespace
-
-template <class Real>
-CascadeResult<Real> cascade_attention(const AttentionInputs& inputs, const CascadeOptions& options) {
-  check_inputs(inputs);
+void check_mask(const AttentionInputs& inputs) {
   if (inputs.mask.kind != MaskKind::full)
     throw InputError(fmt::format("cascade attention: every token sees the whole common prefix, which a {} mask of {} "
                                  "tokens does not let it; take another backend",
                                  to_string(inputs.mask.kind), inputs.mask.window_tokens));
+}
+
+}  // namespace
+
+CascadePlan plan_cascade(const CommonAttentionMetadata& metadata, const CascadeOptions& options) {
   if (options.tile_tokens < 1)
     throw InputError(fmt::format("cascade attention: tiles of {} tokens; at least 1", options.tile_tokens));
-  const std::int64_t longest = common_prefix_tokens(inputs.metadata);
+  const std::int64_t longest = common_prefix_tokens(metadata);
   const std::int64_t prefix = options.common_prefix_tokens.value_or(longest);
-  if (prefix < 0 || prefix > longest || prefix % inputs.metadata.block_size_tokens != 0)
+  if (prefix < 0 || prefix > longest || prefix % metadata.block_size_tokens != 0)
     throw InputError(fmt::format("cascade attention: a common prefix of {} tokens; it must be a multiple of the block "
                                  "of {} tokens and at most the {} that all requests have in common",
-                                 prefix, inputs.metadata.block_size_tokens, longest));
-  return CascadeRun<Real>(inputs, prefix, options.tile_tokens).run();
+                                 prefix, metadata.block_size_tokens, longest));
+  return {prefix, round_up(options.tile_tokens, metadata.block_size_tokens)};
+}
+
+template <class Real>
+CascadeResult<Real> cascade_attention(const AttentionInputs& inputs, const CascadeOptions& options) {
+  check_inputs(inputs);
+  check_mask(inputs);
+  return CascadeRun<Real>(inputs, plan_cascade(*inputs.metadata, options)).run();
+}
+
+template <class Real>
+CascadeResult<Real> cascade_attention(const AttentionInputs& inputs, const CascadePlan& plan) {
+  check_tensors(inputs);
+  check_mask(inputs);
+  return CascadeRun<Real>(inputs, plan).run();
 }
 
 template CascadeResult<float> cascade_attention(const AttentionInputs&, const CascadeOptions&);
 template CascadeResult<double> cascade_attention(const AttentionInputs&, const CascadeOptions&);
+template CascadeResult<float> cascade_attention(const AttentionInputs&, const CascadePlan&);
+template CascadeResult<double> cascade_attention(const AttentionInputs&, const CascadePlan&);
 
 }  // namespace hybridkv

@@ -17,6 +17,16 @@ struct CascadeOptions {
   std::int64_t tile_tokens = 1024;  ///< keys converted and scored at a time, >= 1, rounded up to whole blocks
 };
 
+/// What the cascade makes of a batch, whatever layer runs. The biases of its tiles are scratch of one tile each and so
+/// made as it goes.
+struct CascadePlan {
+  std::int64_t common_prefix_tokens = 0;  ///< computed once, a multiple of the block size
+  std::int64_t tile_tokens = 0;           ///< whole blocks
+};
+/// Throws InputError for a prefix that is no multiple of the block size or longer than the common one, and for a tile
+/// below 1 token. Pre: check_metadata.
+CascadePlan plan_cascade(const CommonAttentionMetadata& metadata, const CascadeOptions& options = {});
+
 /// Result of the cascade, computed in Real.
 template <class Real>
 struct CascadeResult {
@@ -30,14 +40,20 @@ struct CascadeResult {
 /// token are merged, then the sinks, once. The keys of the prefix are read once instead of once per request. All
 /// keys come from the cache, which holds the new tokens already; decodes and prompts are treated alike.
 /// GQA, MLA and soft caps; slots that no token may see are not read.
-/// Throws InputError as `check_inputs`, for a window or chunk (the prefix would need a mask), for a prefix that is no
-/// multiple of the block size or longer than the common one, and for a tile below 1 token.
+/// Throws InputError as `check_inputs` and `plan_cascade`, and for a window or chunk (the prefix would need a mask).
 /// Source: FlashInfer's cascade inference (MultiLevelCascadeAttentionWrapper) and cascade_attention of vLLM's
 /// FlashAttention backend.
 template <class Real>
 CascadeResult<Real> cascade_attention(const AttentionInputs& inputs, const CascadeOptions& options = {});
 
+/// The same with a plan made before, which serves all layers of a group. Pre: the plan is `plan_cascade` of these
+/// metadata, which `check_metadata` accepts.
+template <class Real>
+CascadeResult<Real> cascade_attention(const AttentionInputs& inputs, const CascadePlan& plan);
+
 extern template CascadeResult<float> cascade_attention(const AttentionInputs&, const CascadeOptions&);
 extern template CascadeResult<double> cascade_attention(const AttentionInputs&, const CascadeOptions&);
+extern template CascadeResult<float> cascade_attention(const AttentionInputs&, const CascadePlan&);
+extern template CascadeResult<double> cascade_attention(const AttentionInputs&, const CascadePlan&);
 
 }  // namespace hybridkv

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "attention/attention_shape.h"
 #include "attention/kv_codec.h"
 #include "attention/metadata.h"
 #include "layout/view.h"
@@ -42,20 +44,25 @@ struct AttentionTensors {
   std::int64_t head_size_k() const { return decoded_channels(key_codec, key.layout.extent("channel")); }
   std::int64_t head_size_v() const { return decoded_channels(value_codec, value.layout.extent("channel")); }
   std::int64_t kernel_block_tokens() const { return key.layout.extent("token"); }
+  AttentionShape shape() const { return {num_query_heads, num_kv_heads(), head_size_k(), head_size_v(), mask}; }
 };
 
 /// All that a backend computes the attention of one layer and one batch from.
 /// Invariants: `check_inputs`.
 struct AttentionInputs : AttentionTensors {
-  CommonAttentionMetadata metadata;
+  /// Of the batch, one for all layers of a group and all their backends; not null.
+  std::shared_ptr<const CommonAttentionMetadata> metadata;
   /// (R), the request reads its own new tokens from the cache; false while it still processes its prompt.
   std::vector<bool> is_decode;
 
-  std::int64_t num_tokens() const { return metadata.num_actual_tokens; }
+  std::int64_t num_tokens() const { return metadata->num_actual_tokens; }
 };
 
 /// Throws InputError, with the numbers, where the tensors do not fit each other or the metadata, the kernel block
 /// does not divide the block, or the block table names a block outside the cache. Throws as `check_metadata`.
 void check_inputs(const AttentionInputs& inputs);
+
+/// All of that but `check_metadata`, which one batch needs once: what is left to check for each layer of its group.
+void check_tensors(const AttentionInputs& inputs);
 
 }  // namespace hybridkv

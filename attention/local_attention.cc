@@ -41,10 +41,10 @@ DerivedMetadata local_attention_batches(const CommonAttentionMetadata& metadata,
 
 AttentionInputs local_attention_inputs(const AttentionInputs& inputs) {
   expects(inputs.mask.kind == MaskKind::chunked_local, "the mask is chunked_local");
-  DerivedMetadata local = local_attention_batches(inputs.metadata, inputs.mask.window_tokens);
+  DerivedMetadata local = local_attention_batches(*inputs.metadata, inputs.mask.window_tokens);
   AttentionInputs result = inputs;
   result.is_decode = local.decodes_of(inputs.is_decode);
-  result.metadata = std::move(local.metadata);
+  result.metadata = std::make_shared<const CommonAttentionMetadata>(std::move(local.metadata));
   result.mask = {};
   return result;
 }

@@ -51,9 +51,10 @@ AttentionTensors slice_tensors(const AttentionTensors& tensors, std::int64_t fir
 
 AttentionInputs slice_inputs(const AttentionInputs& inputs, std::int64_t first_token, std::int64_t last_token) {
   check_inputs(inputs);
-  DerivedMetadata slice = slice_metadata(inputs.metadata, first_token, last_token, inputs.mask);
+  DerivedMetadata slice = slice_metadata(*inputs.metadata, first_token, last_token, inputs.mask);
   std::vector<bool> is_decode = slice.decodes_of(inputs.is_decode);
-  return {slice_tensors(inputs, first_token, last_token), std::move(slice.metadata), std::move(is_decode)};
+  return {slice_tensors(inputs, first_token, last_token),
+          std::make_shared<const CommonAttentionMetadata>(std::move(slice.metadata)), std::move(is_decode)};
 }
 
 }  // namespace hybridkv

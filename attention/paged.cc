@@ -65,7 +65,7 @@ struct Scratch {
 class PagedRun {
  public:
   PagedRun(const AttentionInputs& inputs, const PagedPlan& plan, const PagedOptions& options)
-      : inputs_(inputs), metadata_(inputs.metadata), plan_(plan),
+      : inputs_(inputs), metadata_(*inputs.metadata), plan_(plan),
         key_(inputs.key), value_(inputs.value), kernel_(paged_kernel(options.simd.value_or(best_simd_path()))),
         threads_(num_threads(options.threads)),
         group_(inputs.num_query_heads / inputs.num_kv_heads()), channels_k_(inputs.head_size_k()),
@@ -355,10 +355,7 @@ class PagedRun {
   std::vector<Scratch> scratch_;                              ///< per thread
 };
 
-void check_supported(const AttentionInputs& inputs, const PagedOptions& options) {
-  check_inputs(inputs);
-  if (inputs.key_codec.has_scales() || inputs.value_codec.has_scales())
-    throw InputError("paged attention: its kernels read elements without scales; take another backend");
+void check_options(const PagedOptions& options) {
   if (options.threads < 0)
     throw InputError(
         fmt::format("paged attention: {} threads; take at least 1, or 0 for one per core", options.threads));
@@ -367,21 +364,30 @@ void check_supported(const AttentionInputs& inputs, const PagedOptions& options)
                                  to_string(*options.simd), to_string(best_simd_path())));
 }
 
+void check_codecs(const AttentionInputs& inputs) {
+  if (inputs.key_codec.has_scales() || inputs.value_codec.has_scales())
+    throw InputError("paged attention: its kernels read elements without scales; take another backend");
+}
+
 }  // namespace
 
-PagedShape paged_shape(const AttentionInputs& inputs, const PagedOptions& options) {
-  return {inputs.num_query_heads, inputs.num_kv_heads(), inputs.head_size_k(), inputs.head_size_v(), inputs.mask,
-          static_cast<std::int64_t>(num_threads(options.threads))};
+PagedPlan plan_paged(const CommonAttentionMetadata& metadata, const AttentionShape& shape,
+                     const PagedOptions& options) {
+  check_options(options);
+  return plan_paged(metadata, shape, static_cast<std::int64_t>(num_threads(options.threads)));
 }
 
 PagedResult paged_attention(const AttentionInputs& inputs, const PagedOptions& options) {
-  check_supported(inputs, options);
-  const PagedPlan plan = plan_paged(inputs.metadata, paged_shape(inputs, options));
+  check_inputs(inputs);
+  check_codecs(inputs);
+  const PagedPlan plan = plan_paged(*inputs.metadata, inputs.shape(), options);
   return PagedRun(inputs, plan, options).run();
 }
 
 PagedResult paged_attention(const AttentionInputs& inputs, const PagedPlan& plan, const PagedOptions& options) {
-  check_supported(inputs, options);
+  check_tensors(inputs);
+  check_codecs(inputs);
+  check_options(options);
   return PagedRun(inputs, plan, options).run();
 }
 

@@ -34,10 +34,11 @@ struct PagedResult {
 PagedResult paged_attention(const AttentionInputs& inputs, const PagedOptions& options = {});
 
 /// The same with a plan made before; one plan serves all layers of a group that have the same shape.
-/// Pre: the plan is `plan_paged` of these metadata and this shape.
+/// Pre: the plan is `plan_paged` of these metadata, which `check_metadata` accepts, and this shape. Throws as
+/// `check_tensors`, and for a path as above.
 PagedResult paged_attention(const AttentionInputs& inputs, const PagedPlan& plan, const PagedOptions& options);
 
-/// What the plan of these inputs depends on.
-PagedShape paged_shape(const AttentionInputs& inputs, const PagedOptions& options);
+/// The plan of a batch in a group of layers. Pre: check_metadata. Throws InputError for options as above.
+PagedPlan plan_paged(const CommonAttentionMetadata& metadata, const AttentionShape& shape, const PagedOptions& options);
 
 }  // namespace hybridkv

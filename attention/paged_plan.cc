@@ -10,7 +10,7 @@ namespace hybridkv {
 namespace {
 
 /// Rows that one item keeps, as far as their queries and results stay in the second-level cache.
-std::int64_t rows_of_item(const PagedShape& shape) {
+std::int64_t rows_of_item(const AttentionShape& shape) {
   constexpr std::int64_t cache_bytes = 1 << 20, most_rows = 504, fewest_rows = 14;
   const std::int64_t row_bytes = 4 * (shape.head_size_k + shape.head_size_v);
   return std::clamp(cache_bytes / row_bytes, fewest_rows, most_rows);
@@ -21,8 +21,8 @@ constexpr std::int64_t few_rows = 32;
 
 class Planner {
  public:
-  Planner(const CommonAttentionMetadata& metadata, const PagedShape& shape)
-      : metadata_(metadata), shape_(shape), group_(shape.num_query_heads / shape.num_kv_heads),
+  Planner(const CommonAttentionMetadata& metadata, const AttentionShape& shape, std::int64_t threads)
+      : metadata_(metadata), shape_(shape), threads_(threads), group_(shape.num_query_heads / shape.num_kv_heads),
         item_tokens_(std::max<std::int64_t>(1, rows_of_item(shape) / group_)), splits_done_(metadata.num_reqs, 0) {}
 
   PagedPlan plan() {
@@ -137,7 +137,7 @@ class Planner {
   /// Gives every thread something to do where there are few, long items.
   void cut_into_splits() {
     constexpr std::int64_t items_per_thread = 4;
-    if (shape_.threads < 2 || std::ssize(plan_.items) >= items_per_thread * shape_.threads) return;
+    if (threads_ < 2 || std::ssize(plan_.items) >= items_per_thread * threads_) return;
     std::vector<PagedItem> whole;
     std::swap(whole, plan_.items);
     for (const PagedItem& item : whole) {
@@ -160,7 +160,8 @@ class Planner {
   }
 
   const CommonAttentionMetadata& metadata_;
-  const PagedShape& shape_;
+  const AttentionShape& shape_;
+  std::int64_t threads_;
   std::int64_t group_, item_tokens_;
   std::vector<std::int64_t> splits_done_;  ///< per request, by shared items
   PagedPlan plan_;
@@ -176,8 +177,8 @@ VisibleKeys visible_keys(const CommonAttentionMetadata& metadata, std::int64_t r
   return {mask.first_visible(position), last};
 }
 
-PagedPlan plan_paged(const CommonAttentionMetadata& metadata, const PagedShape& shape) {
-  return Planner(metadata, shape).plan();
+PagedPlan plan_paged(const CommonAttentionMetadata& metadata, const AttentionShape& shape, std::int64_t threads) {
+  return Planner(metadata, shape, threads).plan();
 }
 
 }  // namespace hybridkv

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "attention/attention_shape.h"
 #include "attention/metadata.h"
 #include "attention/paged_kernel.h"
 
@@ -47,13 +48,6 @@ struct PagedPlan {
   std::int64_t max_head_rows = 0;       ///< most (head, row) of one item
 };
 
-/// What the plan depends on besides the batch.
-struct PagedShape {
-  std::int64_t num_query_heads = 0, num_kv_heads = 0, head_size_k = 0, head_size_v = 0;
-  KeyMask mask;
-  std::int64_t threads = 1;
-};
-
 /// Keys that the i-th query token of a request sees: positions [first, last), empty where first >= last.
 struct VisibleKeys {
   std::int64_t first = 0, last = 0;
@@ -61,8 +55,9 @@ struct VisibleKeys {
 VisibleKeys visible_keys(const CommonAttentionMetadata& metadata, std::int64_t request, std::int64_t i,
                          const KeyMask& mask);
 
-/// Shares the batch out. Pre: check_metadata. Source of plan() apart from run(): FlashInfer; of splitting long
-/// contexts: Flash-Decoding; of taking a common prefix together: Hydragen, vLLM's cascade attention.
-PagedPlan plan_paged(const CommonAttentionMetadata& metadata, const PagedShape& shape);
+/// Shares the batch out among so many threads. Pre: check_metadata, threads >= 1. Source of plan() apart from run():
+/// FlashInfer; of splitting long contexts: Flash-Decoding; of taking a common prefix together: Hydragen, vLLM's cascade
+/// attention.
+PagedPlan plan_paged(const CommonAttentionMetadata& metadata, const AttentionShape& shape, std::int64_t threads);
 
 }  // namespace hybridkv

@@ -69,7 +69,7 @@ void attend(const float* query, const ScoreRule& rule, const std::vector<std::in
 
 AttentionOutput<double> reference_attention(const AttentionInputs& inputs, const KeyFilter& sees) {
   check_inputs(inputs);
-  const CommonAttentionMetadata& metadata = inputs.metadata;
+  const CommonAttentionMetadata& metadata = *inputs.metadata;
   const std::int64_t heads = inputs.num_query_heads, group = heads / inputs.num_kv_heads();
   AttentionOutput<double> result;
   result.out.resize(inputs.num_tokens() * heads * inputs.head_size_v());

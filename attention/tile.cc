@@ -78,7 +78,7 @@ void load_new_tokens(const AttentionInputs& inputs, std::int64_t kv_head, KeyVal
 template <class Real>
 void load_blocks(const AttentionInputs& inputs, std::int64_t kv_head, std::span<const VisibleBlock> blocks,
                  KeyValueTile<Real>& tile) {
-  const std::int64_t block_size = inputs.metadata.block_size_tokens, kernel_block = inputs.kernel_block_tokens();
+  const std::int64_t block_size = inputs.metadata->block_size_tokens, kernel_block = inputs.kernel_block_tokens();
   const auto num_blocks = static_cast<std::int64_t>(blocks.size());
   std::vector<float> key(inputs.head_size_k()), value(inputs.head_size_v());
   tile.reset(num_blocks * block_size, inputs.head_size_k(), inputs.head_size_v());

@@ -15,19 +15,21 @@ namespace hybridkv {
 
 namespace {
 
+constexpr const char* chunk_buffer = "chunk_bias_buffer";
+
 /// One run: the inputs with what every part needs of them.
 template <class Real>
 class UnifiedRun {
  public:
-  UnifiedRun(const AttentionInputs& inputs, const UnifiedOptions& options)
-      : inputs_(inputs), options_(options), blocks_(partition_blocks(inputs.metadata, inputs.is_decode, inputs.mask)) {
+  UnifiedRun(const AttentionInputs& inputs, const UnifiedPlan<Real>& plan, const UnifiedOptions& options)
+      : inputs_(inputs), metadata_(*inputs.metadata), plan_(plan), blocks_(plan.blocks), options_(options),
+        memory_(plan.memory) {
     for (std::int64_t kv_head = 0; kv_head < inputs.num_kv_heads(); ++kv_head)
       queries_.push_back(load_queries<Real>(inputs, kv_head));
   }
 
   UnifiedResult<Real> run() {
-    if (options_.causal && has_causal_part(inputs_.metadata, inputs_.is_decode))
-      add_part([this](Partial<Real>& into) { causal_part(into); });
+    if (!plan_.causal_bias.empty()) add_part([this](Partial<Real>& into) { causal_part(into); });
     if (options_.shared && !blocks_.shared.empty())
       add_part([this](Partial<Real>& into) { shared_part(into); });
     if (options_.unique && !blocks_.unique.empty())
@@ -36,7 +38,7 @@ class UnifiedRun {
     Partial<Real> total = parts_.size() > 1 ? merge_all<Real>(parts_) : std::move(parts_.front());
     merge_sinks(total, inputs_.sinks);
     report_scratch();
-    return {finish(total), std::move(blocks_), std::move(memory_)};
+    return {finish(total), blocks_, std::move(memory_)};
   }
 
  private:
@@ -50,41 +52,29 @@ class UnifiedRun {
 
   void causal_part(Partial<Real>& into) {
     const std::int64_t tokens = inputs_.num_tokens();
-    const std::vector<Real> bias = causal_bias<Real>(inputs_.metadata, inputs_.is_decode, memory_, inputs_.mask);
     for (std::int64_t kv_head = 0; kv_head < inputs_.num_kv_heads(); ++kv_head) {
       load_new_tokens(inputs_, kv_head, tile_);
       note_tile();
       for (std::int64_t first = 0; first < tokens; first += options_.slice_tokens) {
         const std::int64_t slice = std::min(options_.slice_tokens, tokens - first);
-        const std::int64_t keys = inputs_.metadata.causal ? first + slice : tokens;
-        attend(queries_[kv_head], tile_, {first, slice, keys, bias.data() + first * tokens, tokens, soft_cap()},
-               kv_head, scratch_, into);
+        const std::int64_t keys = metadata_.causal ? first + slice : tokens;
+        attend(queries_[kv_head], tile_,
+               {first, slice, keys, plan_.causal_bias.data() + first * tokens, tokens, soft_cap()}, kv_head, scratch_,
+               into);
       }
     }
   }
 
   void shared_part(Partial<Real>& into) {
-    const CommonAttentionMetadata& metadata = inputs_.metadata;
     const auto num_shared = static_cast<std::int64_t>(blocks_.shared.size());
-    if (is_chunked(options_.shared_bias, num_shared, options_.chunk_blocks)) {
-      const std::int64_t chunk = options_.chunk_blocks;
-      const BlockUsages usages =
-          block_usages(metadata, inputs_.is_decode, blocks_.shared, chunk, memory_, inputs_.mask);
-      std::vector<Real> bias = memory_.allocate_bias<Real>(
-          "chunk_bias_buffer", {inputs_.num_tokens(), chunk, metadata.block_size_tokens}, Real{0});
-      for (std::int64_t first = 0; first < num_shared; first += chunk) {
-        fill_chunk_bias<Real>(usages, first, chunk, metadata.block_size_tokens, bias);
-        shared_blocks(first, std::min(chunk, num_shared - first), bias, into);
-      }
-    } else if (options_.shared_bias == SharedBiasMode::sparse) {
-      const UsageCoordinates coordinates = usage_coordinates(metadata, inputs_.is_decode, blocks_.shared, memory_);
-      shared_blocks(0, num_shared,
-                    sparse_shared_bias<Real>(coordinates, inputs_.num_tokens(), num_shared,
-                                             metadata.block_size_tokens, memory_),
-                    into);
-    } else {
-      shared_blocks(0, num_shared,
-                    full_shared_bias<Real>(metadata, inputs_.is_decode, blocks_.shared, memory_, inputs_.mask), into);
+    const std::int64_t chunk = options_.chunk_blocks;
+    if (!is_chunked(options_.shared_bias, num_shared, chunk))
+      return shared_blocks(0, num_shared, plan_.shared_bias, into);
+    std::vector<Real> bias = MemoryReport().allocate_bias<Real>(
+        chunk_buffer, {inputs_.num_tokens(), chunk, metadata_.block_size_tokens}, Real{0});
+    for (std::int64_t first = 0; first < num_shared; first += chunk) {
+      fill_chunk_bias<Real>(plan_.usages, first, chunk, metadata_.block_size_tokens, bias);
+      shared_blocks(first, std::min(chunk, num_shared - first), bias, into);
     }
   }
 
@@ -99,18 +89,18 @@ class UnifiedRun {
       load_blocks(inputs_, kv_head, visible, tile_);
       note_tile();
       attend(queries_[kv_head], tile_,
-             {0, tokens, count * inputs_.metadata.block_size_tokens, bias.data(), bias_stride, soft_cap()}, kv_head,
+             {0, tokens, count * metadata_.block_size_tokens, bias.data(), bias_stride, soft_cap()}, kv_head,
              scratch_, into);
     }
   }
 
   void unique_part(Partial<Real>& into) {
-    const std::int64_t block_size = inputs_.metadata.block_size_tokens;
-    const std::vector<Real> bias = unique_bias<Real>(blocks_.unique, options_.unique_bias, block_size, memory_);
+    const std::int64_t block_size = metadata_.block_size_tokens;
     for (std::int64_t i = 0; i < static_cast<std::int64_t>(blocks_.unique.size()); ++i) {
       const UniqueBlock& block = blocks_.unique[i];
       const VisibleBlock visible[] = {{block.id, block.slots, block.start}};
-      const Real* row = bias.data() + unique_bias_row(blocks_.unique, options_.unique_bias, i) * block_size;
+      const Real* row =
+          plan_.unique_bias.data() + unique_bias_row(blocks_.unique, options_.unique_bias, i) * block_size;
       for (std::int64_t kv_head = 0; kv_head < inputs_.num_kv_heads(); ++kv_head) {
         load_blocks(inputs_, kv_head, visible, tile_);
         note_tile();
@@ -138,8 +128,10 @@ class UnifiedRun {
   }
 
   const AttentionInputs& inputs_;
+  const CommonAttentionMetadata& metadata_;
+  const UnifiedPlan<Real>& plan_;
+  const BlockPartition& blocks_;
   const UnifiedOptions& options_;
-  BlockPartition blocks_;
   std::vector<RowMatrix<Real>> queries_;  ///< per KV head
   std::vector<Partial<Real>> parts_;      ///< online: one that all parts merge into
   KeyValueTile<Real> tile_;
@@ -151,17 +143,52 @@ class UnifiedRun {
 }  // namespace
 
 template <class Real>
-UnifiedResult<Real> unified_attention(const AttentionInputs& inputs, const UnifiedOptions& options) {
-  check_inputs(inputs);
+UnifiedPlan<Real> plan_unified(const CommonAttentionMetadata& metadata, const std::vector<bool>& is_decode,
+                               const KeyMask& mask, const UnifiedOptions& options) {
   if (options.slice_tokens < 1 || options.chunk_blocks < 1)
     throw InputError(fmt::format("unified attention: slices of {} tokens and chunks of {} blocks; both must be at "
                                  "least 1",
                                  options.slice_tokens, options.chunk_blocks));
-  if (options.shared_bias == SharedBiasMode::sparse && inputs.mask.kind != MaskKind::full)
+  if (options.shared_bias == SharedBiasMode::sparse && mask.kind != MaskKind::full)
     throw InputError(
         "unified attention: the sparse bias lists how many slots a token sees, not from which on; take the "
         "full or chunked bias for windows and chunked local attention, or another backend");
-  return UnifiedRun<Real>(inputs, options).run();
+  UnifiedPlan<Real> plan;
+  plan.blocks = partition_blocks(metadata, is_decode, mask);
+  const std::vector<SharedBlock>& shared = plan.blocks.shared;
+  const auto num_shared = static_cast<std::int64_t>(shared.size());
+  const std::int64_t tokens = metadata.num_actual_tokens, block = metadata.block_size_tokens;
+  if (options.causal && has_causal_part(metadata, is_decode))
+    plan.causal_bias = causal_bias<Real>(metadata, is_decode, plan.memory, mask);
+  if (options.shared && num_shared > 0) {
+    if (is_chunked(options.shared_bias, num_shared, options.chunk_blocks)) {
+      plan.usages = block_usages(metadata, is_decode, shared, options.chunk_blocks, plan.memory, mask);
+      plan.memory.biases.push_back(
+          dense_allocation(chunk_buffer, {tokens, options.chunk_blocks, block}, sizeof(Real)));
+    } else if (options.shared_bias == SharedBiasMode::sparse) {
+      const UsageCoordinates coordinates = usage_coordinates(metadata, is_decode, shared, plan.memory);
+      plan.shared_bias = sparse_shared_bias<Real>(coordinates, tokens, num_shared, block, plan.memory);
+    } else {
+      plan.shared_bias = full_shared_bias<Real>(metadata, is_decode, shared, plan.memory, mask);
+    }
+  }
+  if (options.unique && !plan.blocks.unique.empty())
+    plan.unique_bias = unique_bias<Real>(plan.blocks.unique, options.unique_bias, block, plan.memory);
+  return plan;
+}
+
+template <class Real>
+UnifiedResult<Real> unified_attention(const AttentionInputs& inputs, const UnifiedOptions& options) {
+  check_inputs(inputs);
+  const UnifiedPlan<Real> plan = plan_unified<Real>(*inputs.metadata, inputs.is_decode, inputs.mask, options);
+  return UnifiedRun<Real>(inputs, plan, options).run();
+}
+
+template <class Real>
+UnifiedResult<Real> unified_attention(const AttentionInputs& inputs, const UnifiedPlan<Real>& plan,
+                                      const UnifiedOptions& options) {
+  check_tensors(inputs);
+  return UnifiedRun<Real>(inputs, plan, options).run();
 }
 
 BiasWorkload bias_workload(const CommonAttentionMetadata& metadata, const std::vector<bool>& is_decode,
@@ -182,6 +209,14 @@ BiasWorkload bias_workload(const CommonAttentionMetadata& metadata, const std::v
   return work;
 }
 
+template UnifiedPlan<float> plan_unified(const CommonAttentionMetadata&, const std::vector<bool>&, const KeyMask&,
+                                         const UnifiedOptions&);
+template UnifiedPlan<double> plan_unified(const CommonAttentionMetadata&, const std::vector<bool>&, const KeyMask&,
+                                          const UnifiedOptions&);
+template UnifiedResult<float> unified_attention(const AttentionInputs&, const UnifiedPlan<float>&,
+                                                const UnifiedOptions&);
+template UnifiedResult<double> unified_attention(const AttentionInputs&, const UnifiedPlan<double>&,
+                                                 const UnifiedOptions&);
 template UnifiedResult<float> unified_attention(const AttentionInputs&, const UnifiedOptions&);
 template UnifiedResult<double> unified_attention(const AttentionInputs&, const UnifiedOptions&);
 

@@ -29,6 +29,23 @@ struct UnifiedOptions {
   MergeMode merge = MergeMode::online;
 };
 
+/// What the algorithm makes of a batch in one group of layers before it sees a tensor, biases of type Real.
+/// (T tokens, B tokens of a block.)
+template <class Real>
+struct UnifiedPlan {
+  BlockPartition blocks;          ///< of the whole batch, whatever parts are computed
+  std::vector<Real> causal_bias;  ///< (T, T); empty where no new token sees new ones
+  std::vector<Real> shared_bias;  ///< (T, shared, B); empty in chunks, whose biases are made of the usages as it goes
+  BlockUsages usages;             ///< in chunks
+  std::vector<Real> unique_bias;  ///< (rows, B)
+  MemoryReport memory;            ///< all biases of a run, the buffer of a chunk too
+};
+/// Throws InputError for a slice or chunk below 1 and for a window or chunk with SharedBiasMode::sparse,
+/// ResourceError where a bias does not fit. Pre: check_metadata, one entry of `is_decode` per request.
+template <class Real>
+UnifiedPlan<Real> plan_unified(const CommonAttentionMetadata& metadata, const std::vector<bool>& is_decode,
+                               const KeyMask& mask, const UnifiedOptions& options = {});
+
 /// Result of the unified algorithm, computed in Real.
 template <class Real>
 struct UnifiedResult {
@@ -51,6 +68,12 @@ struct UnifiedResult {
 template <class Real>
 UnifiedResult<Real> unified_attention(const AttentionInputs& inputs, const UnifiedOptions& options = {});
 
+/// The same with a plan made before, which serves all layers of a group. Throws as `check_tensors`.
+/// Pre: the plan is `plan_unified` of these metadata, which `check_metadata` accepts, decodes, mask and options.
+template <class Real>
+UnifiedResult<Real> unified_attention(const AttentionInputs& inputs, const UnifiedPlan<Real>& plan,
+                                      const UnifiedOptions& options);
+
 /// What `bias_allocations` needs to know of a batch that runs with these options.
 BiasWorkload bias_workload(const CommonAttentionMetadata& metadata, const std::vector<bool>& is_decode,
                            const BlockPartition& blocks, const UnifiedOptions& options, std::int64_t element_bytes,
@@ -58,5 +81,13 @@ BiasWorkload bias_workload(const CommonAttentionMetadata& metadata, const std::v
 
 extern template UnifiedResult<float> unified_attention(const AttentionInputs&, const UnifiedOptions&);
 extern template UnifiedResult<double> unified_attention(const AttentionInputs&, const UnifiedOptions&);
+extern template UnifiedPlan<float> plan_unified(const CommonAttentionMetadata&, const std::vector<bool>&,
+                                                const KeyMask&, const UnifiedOptions&);
+extern template UnifiedPlan<double> plan_unified(const CommonAttentionMetadata&, const std::vector<bool>&,
+                                                 const KeyMask&, const UnifiedOptions&);
+extern template UnifiedResult<float> unified_attention(const AttentionInputs&, const UnifiedPlan<float>&,
+                                                       const UnifiedOptions&);
+extern template UnifiedResult<double> unified_attention(const AttentionInputs&, const UnifiedPlan<double>&,
+                                                        const UnifiedOptions&);
 
 }  // namespace hybridkv

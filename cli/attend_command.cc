@@ -6,6 +6,7 @@
 #include <memory>
 #include <system_error>
 
+#include "attention/backend_comparison.h"
 #include "attention/unified.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
@@ -31,10 +32,11 @@ AttendReport attend(const AttentionCase& batch, const AttendOptions& options, At
   const UnifiedResult<Real> result = unified_attention<Real>(batch.inputs, options.unified);
   write_attention_output(files, batch.inputs, result.output);
   return {.folder = options.output_folder.empty() ? options.folder : options.output_folder,
-          .requests = batch.inputs.metadata.num_reqs,
+          .requests = batch.inputs.metadata->num_reqs,
           .query_tokens = batch.inputs.num_tokens(),
           .shared_blocks = static_cast<std::int64_t>(result.blocks.shared.size()),
           .unique_blocks = static_cast<std::int64_t>(result.blocks.unique.size()),
+          .backends = compare_backends(batch.inputs, AttentionBackend::unified, result.output),
           .memory = result.memory};
 }
 

@@ -18,6 +18,7 @@ struct RecurrentWeights {
   std::vector<float> decay_log;  ///< A_log; mamba1 (channel, state), else (head)
   std::vector<float> step_bias;  ///< dt_bias; mamba1 (channel), mamba2 and gdn (head), kda (head, channel)
   std::vector<float> skip;       ///< D; mamba1 (channel), mamba2 (head)
+  bool operator==(const RecurrentWeights&) const = default;
 };
 
 /// One recurrent layer of one rank, ready to compute.
@@ -33,6 +34,7 @@ struct RecurrentWeights {
 struct RecurrentLayer {
   RecurrentSpec spec;  ///< of one rank, see on_rank
   RecurrentWeights weights;
+  bool operator==(const RecurrentLayer&) const = default;
 };
 
 /// Floats of one token's inputs. Pre: `rank_layer` is a layer of one rank.

@@ -6,7 +6,6 @@
 #include <limits>
 #include <vector>
 
-#include "attention/common_prefix.h"
 #include "attention/microbatch.h"
 #include "attention/reference.h"
 #include "attention/unified.h"
@@ -54,8 +53,7 @@ AttentionBenchResult bench_attention(const AttentionBenchSpec& spec, ResidentBud
   AttentionWorkload workload(spec.workload, budget);
   const AttentionInputs& inputs = workload.inputs();
   const std::int64_t threads = std::max<std::int64_t>(1, spec.options.paged.threads);
-  const std::int64_t prefix = spec.backend == AttentionBackend::cascade ? common_prefix_tokens(inputs.metadata) : 0;
-  const auto metadata = metadata_builder(spec.backend, spec.options)->build(prefix, inputs.metadata);
+  const auto metadata = build_metadata(spec.backend, make_group_batch(inputs.metadata, inputs.shape()), spec.options);
 
   AttentionBenchResult result;
   const BackendResult first = metadata->run(inputs);

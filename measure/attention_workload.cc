@@ -138,8 +138,8 @@ AttentionWorkload::AttentionWorkload(const AttentionWorkloadSpec& spec, Resident
       Checked(tokens) * 4 * (Checked(spec.query_heads) * spec.head_size_k + Checked(spec.kv_heads) * channels);
   const std::int64_t resident = Checked(num_blocks) * spec.block_size_tokens * slot_bytes + table_bytes + tensor_bytes;
   charge_.emplace(budget, resident, fmt::format("a batch of {} with its cache", to_string(spec.batch)));
-  inputs_.metadata = page_batch(spec, sizes);
-  const CommonAttentionMetadata& metadata = inputs_.metadata;
+  inputs_.metadata = std::make_shared<const CommonAttentionMetadata>(page_batch(spec, sizes));
+  const CommonAttentionMetadata& metadata = *inputs_.metadata;
   inputs_.is_decode = decodes_by_length(metadata, 1);
 
   pool_ = Pool(Checked(num_blocks) * how.page_bytes);
@@ -185,7 +185,7 @@ void AttentionWorkload::write_cache(const AttentionWorkloadSpec& spec) {
     std::memcpy(view.address({slot / b, slot % b, head, 0}), pattern.data() + from * element,
                 view.layout.extent("channel") * element);
   };
-  const CommonAttentionMetadata& metadata = inputs_.metadata;
+  const CommonAttentionMetadata& metadata = *inputs_.metadata;
   std::vector<bool> written(inputs_.key.layout.extent("block"));  // at least as many as blocks
   for (std::int64_t request = 0; request < metadata.num_reqs; ++request)
     for (std::int64_t column = 0; column * spec.block_size_tokens < metadata.seq_lens[request]; ++column) {

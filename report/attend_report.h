@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "attention/backend_comparison.h"
 #include "attention/memory_report.h"
 #include "report/format.h"
 
@@ -15,6 +17,7 @@ struct AttendReport {
   std::int64_t query_tokens = 0;
   std::int64_t shared_blocks = 0;  ///< cached blocks that several query tokens see
   std::int64_t unique_blocks = 0;  ///< cached blocks that one query token sees
+  std::vector<BackendComparison> backends;  ///< every other backend beside what unified computed
   MemoryReport memory;             ///< biases and scratch, as measured
 };
 

@@ -92,6 +92,47 @@ std::string conclusion(const ForwardReport& report) {
   return "Through the pages every output equals that of the same network run dense and unpaged.";
 }
 
+/// "unified, cascade, paged": those that computed something.
+std::string backends_text(const ForwardResult& result) {
+  std::string text;
+  for (const BackendWork& work : result.backends)
+    if (work.batches > 0) text += fmt::format("{}{}", text.empty() ? "" : ", ", to_string(work.backend));
+  return text;
+}
+
+double largest_difference(const ForwardResult& result) {
+  double largest = 0;
+  for (const BackendWork& work : result.backends) largest = std::max(largest, work.times_allowed);
+  return largest;
+}
+
+/// Which backends ran over how many batches of a step and layer, and how far they were from each other.
+std::string backends_sentence(std::span<const ForwardReport> reports) {
+  std::vector<BackendWork> totals;
+  double difference = 0;
+  for (const ForwardReport& report : reports)
+    for (const ForwardResult& result : report.results) {
+      difference = std::max(difference, largest_difference(result));
+      for (const BackendWork& work : result.backends) {
+        auto total = std::find_if(totals.begin(), totals.end(),
+                                  [&](const BackendWork& other) { return other.backend == work.backend; });
+        if (total == totals.end()) total = totals.insert(totals.end(), {.backend = work.backend});
+        total->add(work);
+      }
+    }
+  if (totals.empty()) return "none ran";
+  std::string all, some;
+  for (const BackendWork& work : totals) {
+    if (work.declined == 0)
+      all += fmt::format("{}{}", all.empty() ? "" : ", ", to_string(work.backend));
+    else
+      some += fmt::format("; {} on {} of {}", to_string(work.backend), human_count(work.batches),
+                          human_count(work.batches + work.declined));
+  }
+  return fmt::format("{} on every batch of a layer{}; they differ by at most {} of what rounding explains",
+                     all.empty() ? "none" : all, some, times_text(difference));
+}
+
 /// What does not apply: one line per reason with its cases, in what modes.
 Listing reasons_of(const ForwardReport& report) {
   std::vector<std::string> reasons;
@@ -144,6 +185,7 @@ void add_single(Document& document, const ForwardReport& report) {
                                      report.layers, report.scale)},
              {"plan", fmt::format("block {}, page {}", human_plural(report.block_size_tokens, "token"),
                                   human_bytes(report.page_bytes))},
+             {"backends", backends_sentence(std::span(&report, 1))},
              {"time", fmt::format("{:.1f} s", report.seconds)}}});
   for (const std::string& ratio : report.changed_ratios)
     std::get<Facts>(document.blocks.back()).entries.emplace_back("scaled", ratio);
@@ -213,6 +255,7 @@ void add_many(Document& document, std::span<const ForwardReport> reports) {
     if (!report.applies()) add_messages(document, report, ForwardStatus::does_not_apply);
     document.blocks.emplace_back(Paragraph{conclusion(report)});
   }
+  document.blocks.emplace_back(Facts{{{"backends", backends_sentence(reports)}}});
   if (all_planted) {
     const std::int64_t without = std::ssize(reports) - applying;
     document.blocks.emplace_back(Paragraph{fmt::format(
@@ -257,6 +300,8 @@ Table forward_table(std::span<const ForwardReport> reports) {
                {"max_error", "largest error"},
                {"tolerance", "allowed"},
                {"times_allowed", "error / allowed"},
+               {"backends", "backends", "", Align::left},
+               {"backend_difference", "difference of backends / allowed"},
                {"message", "message", "", Align::left}});
   for (const ForwardReport& report : reports)
     for (const ForwardResult& result : report.results)
@@ -266,7 +311,8 @@ Table forward_table(std::span<const ForwardReport> reports) {
                      machine_text(result.status),
                      result.requests, result.tokens, result.hit_tokens, result.copies, result.preemptions,
                      result.rejected, result.reused_blocks, Real{result.max_error}, Real{result.tolerance},
-                     Real{result.times_allowed()}, result.message});
+                     Real{result.times_allowed()}, backends_text(result), Real{largest_difference(result)},
+                     result.message});
   return table;
 }
 

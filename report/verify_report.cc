@@ -19,6 +19,7 @@ std::string_view status_text(CheckStatus status) {
     case CheckStatus::failed: return "FAILED";
     case CheckStatus::not_run:
     case CheckStatus::no_codec: return "not run";
+    case CheckStatus::declined: return "declined";
   }
   return "?";
 }
@@ -55,8 +56,8 @@ Table checks_table(const VerifyReport& report) {
                {"max_error", "largest", "error"},
                {"tolerance", "allowed"}});
   for (const CheckResult& check : report.checks) {
-    const bool numeric = check.tolerance > 0 && status_text(check.status) != "not run";
-    const bool ran = status_text(check.status) != "not run";
+    const bool ran = check.status == CheckStatus::passed || check.status == CheckStatus::failed;
+    const bool numeric = check.tolerance > 0 && ran;
     table.add_row({check.name, std::string(status_text(check.status)),
                    ran ? Cell(check.count) : Cell(std::monostate{}), check.unit,
                    numeric ? Cell(fmt::format("{:.1e}", check.max_error)) : Cell(std::string(ran ? "exact" : "")),
@@ -107,6 +108,12 @@ void add_run(Document& document, const VerifyReport& report) {
   for (const CheckResult& check : report.checks)
     if (check.status == CheckStatus::failed) faults.items.push_back(fmt::format("{}: {}", check.name, check.message));
   if (!faults.items.empty()) document.blocks.emplace_back(std::move(faults));
+  Listing declined;
+  for (const CheckResult& check : report.checks)
+    if (check.tolerance > 0 && !check.message.empty() &&
+        (check.status == CheckStatus::passed || check.status == CheckStatus::declined))
+      declined.items.push_back(fmt::format("{}: {}", check.name, check.message));
+  if (!declined.items.empty()) document.blocks.emplace_back(std::move(declined));
   document.blocks.emplace_back(Paragraph{conclusion(report)});
 }
 

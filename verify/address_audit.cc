@@ -132,7 +132,8 @@ void enumerate_page(const CachePlan& plan, std::span<const BoundView> views, con
       for (std::int64_t k = byte - lane.offset; k < byte - lane.offset + element; ++k) {
         if (owner[k] != nobody)
           result.fail(
-              fmt::format("{} already belongs to {}", view.place(plan, block, lane.offset + k), views[page[owner[k]]].name(plan)));
+              fmt::format("{} already belongs to {}", view.place(plan, block, lane.offset + k),
+                          views[page[owner[k]]].name(plan)));
         owner[k] = static_cast<std::int32_t>(i);
       }
     });
@@ -202,10 +203,7 @@ CheckResult audit_by_enumeration(const CachePlan& plan, std::span<const BoundVie
   std::vector<CheckResult> results(pages.size());
   parallel_for(pages.size(), [&](std::size_t i) { enumerate_page(plan, views, pages[i], results[i]); });
   CheckResult total{.unit = "elements of three pages"};
-  for (const CheckResult& result : results) {
-    total.count += result.count;
-    if (result.status == CheckStatus::failed) total.fail(result.message);
-  }
+  total.add(results);
   return total;
 }
 

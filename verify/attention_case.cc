@@ -29,7 +29,8 @@ DType tensor_dtype(const NpyHeader& array, const CaseSettings& settings) {
                                  "\"dtype\" in case.json",
                                  array.source, to_string(array.type)));
   if (!settings.dtype)
-    throw InputError(fmt::format("{}: holds {} bit patterns, but case.json names no \"dtype\" (bf16, fp16, fp8_e4m3 …)",
+    throw InputError(fmt::format("{}: holds {} bit patterns, but case.json names no \"dtype\" (bf16, fp16, "
+                                 "fp8_e4m3 …)",
                                  array.source, to_string(array.type)));
   if (element_bytes(*settings.dtype) != element_bytes(array.type))
     throw InputError(fmt::format("{}: holds {}, which are no bit patterns of {}", array.source, to_string(array.type),
@@ -192,7 +193,7 @@ AttentionCase load_attention_case(const fs::path& folder) {
   AttentionInputs& inputs = batch.inputs;
   inputs.mask = settings.mask;
   inputs.soft_cap = settings.soft_cap;
-  inputs.metadata = read_metadata(folder, headers, settings);
+  inputs.metadata = std::make_shared<const CommonAttentionMetadata>(read_metadata(folder, headers, settings));
 
   const Layout layout = row_major(std::vector<Axis>{{"block", headers.cache.shape[0], 0},
                                                     {"kv", 2, 0},
@@ -214,7 +215,7 @@ AttentionCase load_attention_case(const fs::path& folder) {
   if (headers.sinks) batch.sinks = as_floats(read_npy(folder / "sinks.npy"), settings);
   inputs.sinks = batch.sinks;
   inputs.is_decode = settings.is_decode;
-  if (inputs.is_decode.empty()) inputs.is_decode.assign(inputs.metadata.num_reqs, false);
+  if (inputs.is_decode.empty()) inputs.is_decode.assign(inputs.metadata->num_reqs, false);
   inputs.scale = settings.scale.value_or(1.0 / std::sqrt(static_cast<double>(headers.head_size())));
   check_inputs(inputs);
   return batch;

@@ -1,29 +1,34 @@
 #pragma once
 
 #include <array>
+#include <string_view>
 #include <vector>
 
-#include "attention/inputs.h"
+#include "attention/backend.h"
+#include "verify/attention_batch.h"
 #include "verify/check_result.h"
-#include "verify/traffic.h"
 
 namespace hybridkv {
 
-/// A batch of one attention layer with the tensors it borrows from.
-struct AttentionBatch {
-  std::vector<float> query;
-  std::vector<float> key_new;
-  std::vector<float> value_new;
-  AttentionInputs inputs;  ///< spans and views into the above and into the pools
+/// A backend of the table as `verify` runs it, a check of its own each.
+struct AttentionWay {
+  std::string_view check;  ///< "attention-full", …
+  AttentionBackend backend;
+  SharedBiasMode shared_bias = SharedBiasMode::full;  ///< of unified
 };
 
-/// The batch of all requests through the view of one attention layer; K and V of new tokens are those in the cache.
-/// Pre: write_kv has run, the view is one of an attention layer.
-AttentionBatch make_attention_batch(const Traffic& traffic, std::size_t view);
+/// Every backend but the reference, which they are compared with; unified with either bias.
+inline constexpr std::array attention_ways{
+    AttentionWay{"attention-full", AttentionBackend::unified, SharedBiasMode::full},
+    AttentionWay{"attention-chunked", AttentionBackend::unified, SharedBiasMode::chunked},
+    AttentionWay{"attention-cascade", AttentionBackend::cascade},
+    AttentionWay{"attention-paged", AttentionBackend::paged},
+};
 
-/// Unified attention of every attention layer through its view and under its mask against the dense float64 reference,
-/// with a full and with a chunked bias: checks "attention-full" and "attention-chunked".
-/// `count` = elements of output and log-sum-exp; `max_error` absolute. Source: vllm-gaudi PR 784.
-std::array<CheckResult, 2> check_attention(const Traffic& traffic);
+/// Every attention layer through its view and under its mask, by every backend that claims it, against the dense
+/// float64 reference: one result per way, in their order. A way that no layer of the plan is claimed for has declined;
+/// the message says how many layers were declined and why.
+/// `count` = elements of output and log-sum-exp; `max_error` absolute.
+std::vector<CheckResult> check_attention(const Traffic& traffic);
 
 }  // namespace hybridkv

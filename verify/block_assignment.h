@@ -19,8 +19,8 @@ struct BatchRequest {
 
 /// Which block ids every request holds in every group.
 struct BlockAssignment {
-  std::vector<std::vector<std::vector<std::int64_t>>> ids;  ///< [group][request][position], ids of the group's arena; of
-                                                            ///< a state in several pages those of an entry in a row
+  /// [group][request][position], ids of the group's arena; of a state in several pages those of an entry in a row
+  std::vector<std::vector<std::vector<std::int64_t>>> ids;
   std::vector<std::int64_t> ids_per_entry;                  ///< [group]
   std::vector<std::vector<std::int64_t>> guards;            ///< [arena], ids nobody holds, watched for stray writes
 

@@ -65,7 +65,8 @@ struct OperationIds {
 template <class IdsOf>
 CheckResult check_operation(const Traffic& traffic, IdsOf&& ids_of,
                             const std::function<void(const BoundView&, OperationIds)>& operate,
-                            const std::function<void(const BoundView&, OperationIds, std::span<std::byte>)>& set_own_bytes) {
+                            const std::function<void(const BoundView&, OperationIds, std::span<std::byte>)>&
+                                set_own_bytes) {
   std::vector<CheckResult> results(traffic.plan.lanes.size());
   parallel_for(results.size(), [&](std::size_t lane) {
     const OperationIds ids = ids_of(block_ops_blocks(traffic.plan, traffic.plan.lanes[lane].arena));
@@ -78,10 +79,7 @@ CheckResult check_operation(const Traffic& traffic, IdsOf&& ids_of,
     }
   });
   CheckResult total{.unit = "bytes compared"};
-  for (const CheckResult& result : results) {
-    total.count += result.count;
-    if (result.status == CheckStatus::failed) total.fail(result.message);
-  }
+  total.add(results);
   return total;
 }
 
@@ -125,7 +123,8 @@ CheckResult check_copy_one_block(const Traffic& traffic) {
   const auto ends = [](const std::vector<std::int64_t>& ids) { return OperationIds{ids.front(), ids.back()}; };
   const auto copy = [&](const BoundView& view, OperationIds ids) {
     if (is_planted(traffic, view, Fault::copy_full_page))
-      copy_page_from_offset(traffic.pools, view, ids.from, ids.target, traffic.plan.lanes[view.view.lane.index()].bytes);
+      copy_page_from_offset(traffic.pools, view, ids.from, ids.target,
+                            traffic.plan.lanes[view.view.lane.index()].bytes);
     else
       copy_block(traffic.pools, view, ids.from, ids.target);
   };

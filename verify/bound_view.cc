@@ -35,18 +35,22 @@ Layout moved(const Layout& layout, std::int64_t offset) { return Layout(layout.a
 /// The view's whole elements, and of its offset and its page what the plan has in bytes beyond them.
 Layout state_address(const CachePlan& plan, const ViewPlan& view, const Layout& whole) {
   const StateSpec& state = *plan.specs[view.spec].state;
-  const auto tensor = std::find_if(state.tensors.begin(), state.tensors.end(),
-                                   [&](const StateTensor& candidate) { return candidate.name == view.tensor; });
-  expects(tensor != state.tensors.end(), "a view of a state is one of the tensors of its spec");
   const std::int64_t element = element_bytes(view.dtype);
   const LanePlan& lane = plan.lanes[view.lane.index()];
   std::vector<Axis> axes(whole.axes().begin(), whole.axes().end());
   for (Axis& axis : axes)
     if (axis.name == AxisName("block")) axis.stride += lane.stride % element;
-  return Layout(axes, whole.offset() + (lane.offset + tensor->byte_offset) % element);
+  return Layout(axes, whole.offset() + (lane.offset + tensor_of(state, view).byte_offset) % element);
 }
 
 }  // namespace
+
+const StateTensor& tensor_of(const StateSpec& state, const ViewPlan& view) {
+  const auto found = std::find_if(state.tensors.begin(), state.tensors.end(),
+                                  [&](const StateTensor& tensor) { return tensor.name == view.tensor; });
+  expects(found != state.tensors.end(), "a view of a state is one of the tensors of its spec");
+  return *found;
+}
 
 Layout BoundView::bytes() const {
   if (element_bytes() == 1) return address;

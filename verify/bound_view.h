@@ -37,6 +37,9 @@ struct BoundView {
   std::string place(const CachePlan& plan, std::int64_t block, std::int64_t byte) const;
 };
 
+/// The tensor of a state that a view is of. Pre: it is one of its spec.
+const StateTensor& tensor_of(const StateSpec& state, const ViewPlan& view);
+
 /// All views of a plan, unharmed, in its order. A view counts in elements; where the plan puts a state, or ends a page,
 /// off a whole element, its address has the bytes that lack.
 std::vector<BoundView> bind_views(const CachePlan& plan);

@@ -1,8 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string>
-#include <vector>
 
 namespace hybridkv {
 
@@ -12,6 +13,7 @@ enum class CheckStatus {
   failed,
   not_run,  ///< an earlier failure made it unsafe or meaningless; never counts as passed
   no_codec, ///< the plan keeps bytes whose values nothing here can compute; never counts as passed
+  declined, ///< nothing of the plan is what its backend claims; shows nothing and is no fault
 };
 
 /// One named check of a verification: what it looked at, and what it found.
@@ -29,6 +31,16 @@ struct CheckResult {
   void fail(const std::string& what) {
     if (status != CheckStatus::failed) message = what;
     status = CheckStatus::failed;
+  }
+
+  /// Takes up what another part of the same check looked at and found.
+  void add(const CheckResult& part) {
+    count += part.count;
+    max_error = std::max(max_error, part.max_error);
+    if (part.status == CheckStatus::failed) fail(part.message);
+  }
+  void add(std::span<const CheckResult> parts) {
+    for (const CheckResult& part : parts) add(part);
   }
 };
 

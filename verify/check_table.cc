@@ -36,10 +36,15 @@ CheckResult states_written(CheckRun& run) {
 
 CheckResult kv_written(CheckRun& run) { return check_kv(run.traffic); }
 
-template <std::size_t mode>
+template <std::size_t way>
 CheckResult attention(CheckRun& run) {
   if (!run.attention) run.attention = check_attention(run.traffic);
-  return (*run.attention)[mode];
+  return (*run.attention)[way];
+}
+
+template <std::size_t way>
+constexpr Check attention_check() {
+  return {attention_ways[way].check, CheckStage::traffic, false, attention<way>};
 }
 
 CheckResult states_after_attention(CheckRun& run) {
@@ -74,8 +79,10 @@ constexpr std::array check_table{
     Check{"block-tables", CheckStage::addresses, false, block_tables},
     Check{"states-written", CheckStage::traffic, false, states_written},
     Check{"kv-written", CheckStage::traffic, false, kv_written},
-    Check{"attention-full", CheckStage::traffic, false, attention<0>},
-    Check{"attention-chunked", CheckStage::traffic, false, attention<1>},
+    attention_check<0>(),
+    attention_check<1>(),
+    attention_check<2>(),
+    attention_check<3>(),
     Check{"states-after-attention", CheckStage::traffic, false, states_after_attention},
     Check{"kv-after-states", CheckStage::traffic, false, kv_after_states},
     Check{"padding-untouched", CheckStage::traffic, false, padding},

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <array>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "verify/check_result.h"
 #include "verify/traffic.h"
@@ -13,7 +13,7 @@ namespace hybridkv {
 /// What one verification has at hand when a check runs.
 struct CheckRun {
   const Traffic& traffic;
-  std::optional<std::array<CheckResult, 2>> attention{};  ///< full and chunked bias come from one run over the layers
+  std::optional<std::vector<CheckResult>> attention{};  ///< of all attention_ways, from one run over the layers
 };
 
 /// What a check needs before it runs, in the order in which the checks run.

@@ -10,7 +10,7 @@ namespace {
 
 /// Slots that the batch reads from the cache; new tokens of a prompt come from the batch itself.
 std::set<std::int64_t> cached_slots(const AttentionInputs& inputs) {
-  const CommonAttentionMetadata& metadata = inputs.metadata;
+  const CommonAttentionMetadata& metadata = *inputs.metadata;
   const std::int64_t block = metadata.block_size_tokens;
   std::set<std::int64_t> slots;
   for (std::int64_t request = 0; request < metadata.num_reqs; ++request) {
@@ -45,7 +45,7 @@ ExchangedScales::ExchangedScales(const AttentionInputs& inputs) : inputs_(inputs
     };
     pairs_.emplace_back(of(slot), of(slot + 1));
   };
-  const std::int64_t block = inputs.metadata.block_size_tokens;
+  const std::int64_t block = inputs.metadata->block_size_tokens;
   for (const std::int64_t slot : slots) {
     if (slot % block % 2 != 0 || slot % block + 1 == block || !slots.contains(slot + 1)) continue;
     for (std::int64_t head = 0; head < inputs.num_kv_heads(); ++head) {

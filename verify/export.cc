@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "attention/backend.h"
 #include "attention/reference.h"
-#include "attention/unified.h"
 #include "base/convert.h"
 #include "base/file_error.h"
 #include "base/npy.h"
@@ -16,7 +17,7 @@
 #include "base/output_folder.h"
 #include "base/unfinished.h"
 #include "verify/attention_case.h"
-#include "verify/attention_check.h"
+#include "verify/attention_batch.h"
 #include "verify/cache_codec.h"
 
 namespace hybridkv {
@@ -30,7 +31,8 @@ constexpr const char* readme = R"(One folder per attention layer, each readable 
   q (T, Hq, d), k_new and v_new (T, Hkv, d) float32; kv_cache (blocks, 2, block, Hkv, d), new tokens already written,
   as float32 or as bit patterns of the "dtype" in case.json; where the pool keeps it with scales, the float32 values
   that it stands for; row i of kv_cache is block blocks.npy[i] of the pool;
-  block_table (R, max blocks) counts rows of kv_cache; out and lse are hybridkv's, *_ref_f64 the dense reference.
+  block_table (R, max blocks) counts rows of kv_cache; out and lse are hybridkv's, *_ref_f64 the dense reference;
+  out_NAME and lse_NAME are of each further backend that claims the layer, backends.json says which one declines it.
 pages/pool_J.npy holds the raw bytes of those blocks in pool J, row i = block pages/blocks.npy[i]; plan.json has the
 shape, strides and offset (in elements) of every view: row i, taken as a pool of one page, holds the layer at that
 offset with those strides.
@@ -55,7 +57,7 @@ DType file_dtype(const AttentionInputs& inputs) {
 
 /// The touched blocks of one layer, dense: (blocks, 2, block, heads, channels) of file_dtype.
 void write_cache(const fs::path& file, const AttentionInputs& inputs, const std::vector<std::int64_t>& blocks) {
-  const std::int64_t block_tokens = inputs.metadata.block_size_tokens;
+  const std::int64_t block_tokens = inputs.metadata->block_size_tokens;
   const std::int64_t kernel_tokens = inputs.kernel_block_tokens();
   const DType dtype = file_dtype(inputs);
   std::vector<float> values(inputs.head_size_k());
@@ -83,7 +85,7 @@ void write_cache(const fs::path& file, const AttentionInputs& inputs, const std:
 
 void write_lengths_and_tables(const fs::path& folder, const AttentionInputs& inputs,
                               const std::vector<std::int64_t>& blocks) {
-  const CommonAttentionMetadata& metadata = inputs.metadata;
+  const CommonAttentionMetadata& metadata = *inputs.metadata;
   std::map<std::int64_t, std::int64_t> row_of;
   for (std::size_t i = 0; i < blocks.size(); ++i) row_of[blocks[i]] = static_cast<std::int64_t>(i);
   std::vector<std::int64_t> table, query_lens, slots;
@@ -102,9 +104,36 @@ void write_lengths_and_tables(const fs::path& folder, const AttentionInputs& inp
   write_integers(folder / "blocks.npy", blocks);
 }
 
+/// What the backends made of the batch of one group.
+using PlannedGroup = std::vector<std::unique_ptr<const BackendMetadata>>;
+
+/// The output of every backend that claims the layer, that of unified without a name of its own; of the others why not.
+void write_outputs(const fs::path& folder, const AttentionInputs& inputs, const PlannedGroup& planned) {
+  const std::int64_t tokens = inputs.num_tokens(), heads = inputs.num_query_heads;
+  ordered_json backends = ordered_json::array();
+  for (const auto& metadata : planned) {
+    const std::string name(to_string(metadata->backend()));
+    const std::optional<std::string> declined = metadata->declines(inputs);
+    backends.push_back({{"name", name}, {"ran", !declined}});
+    if (declined) {
+      backends.back()["reason"] = *declined;
+      continue;
+    }
+    const AttentionOutput<float> output = metadata->run(inputs).output;
+    if (metadata->backend() == AttentionBackend::unified) {
+      write_attention_output(folder, inputs, output);
+      continue;
+    }
+    write_npy<float>(folder / fmt::format("out_{}.npy", name),
+                     std::vector<std::int64_t>{tokens, heads, inputs.head_size_v()}, output.out);
+    write_npy<float>(folder / fmt::format("lse_{}.npy", name), std::vector<std::int64_t>{tokens, heads}, output.lse);
+  }
+  write_file(folder / "backends.json", backends.dump(1) + "\n");
+}
+
 void write_layer(const Traffic& traffic, std::size_t view_index, const fs::path& folder,
-                 const std::vector<std::int64_t>& blocks) {
-  const AttentionBatch batch = make_attention_batch(traffic, view_index);
+                 const std::vector<std::int64_t>& blocks, const GroupBatch& group, const PlannedGroup& planned) {
+  const AttentionBatch batch = make_attention_batch(traffic, view_index, group);
   const AttentionInputs& inputs = batch.inputs;
   fs::create_directories(folder);
   const std::int64_t tokens = inputs.num_tokens();
@@ -122,9 +151,7 @@ void write_layer(const Traffic& traffic, std::size_t view_index, const fs::path&
                         {"mask", to_string(inputs.mask.kind)}};
   if (inputs.mask.kind != MaskKind::full) settings["window_tokens"] = inputs.mask.window_tokens;
   write_file(folder / "case.json", settings.dump(1) + "\n");
-  UnifiedOptions options;
-  options.unique_bias = UniqueBiasMode::gathered;
-  write_attention_output(folder, inputs, unified_attention<float>(inputs, options).output);
+  write_outputs(folder, inputs, planned);
   const AttentionOutput<double> reference = reference_attention(inputs);
   write_npy<double>(folder / "out_ref_f64.npy",
                     std::vector<std::int64_t>{tokens, inputs.num_query_heads, inputs.head_size_v()}, reference.out);
@@ -159,12 +186,19 @@ void write_pages(const Traffic& traffic, std::size_t arena, const fs::path& fold
 }
 
 void write_all_layers(const Traffic& traffic, const fs::path& folder) {
+  BackendOptions options;
+  options.unified.unique_bias = UniqueBiasMode::gathered;
+  const std::vector<std::optional<GroupBatch>> batches = group_batches(traffic);
+  std::vector<PlannedGroup> planned(batches.size());
+  for (std::size_t group = 0; group < batches.size(); ++group)
+    if (batches[group]) planned[group] = build_metadata(compared_attention_backends, *batches[group], options);
   for (std::size_t i = 0; i < traffic.views.size(); ++i) {
     const BoundView& view = traffic.views[i];
     const SpecPlan& spec = traffic.plan.specs[view.view.spec];
     if (!spec.attention) continue;
     write_layer(traffic, i, folder / fmt::format("{}layer_{}", spec.draft ? "draft_" : "", view.view.layer),
-                traffic.assignment.held_by(view.group));
+                traffic.assignment.held_by(view.group), *batches[static_cast<std::size_t>(view.group)],
+                planned[static_cast<std::size_t>(view.group)]);
   }
   for (std::size_t arena = 0; arena < traffic.plan.arenas.size(); ++arena)
     write_pages(traffic, arena, folder / "pages");

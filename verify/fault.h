@@ -27,6 +27,8 @@ enum class Fault {
   stale_block,       ///< attention with the full bias follows a block table with an entry taken away
   scale_exchanged,   ///< attention with the full bias reads K and V with the scales of another token, or of V and K
   lost_merge,        ///< attention in chunks never merges the blocks that several tokens share
+  stale_cascade,     ///< the cascade follows a block table with an entry taken away
+  stale_paged,       ///< the paged backend follows a block table with an entry taken away
   kv_over_state,     ///< K and V copied to a block id that holds a state
   state_over_kv,     ///< a state copied to a block id that holds K and V
   freed_block,       ///< a copy to a block that nobody holds any more

@@ -72,18 +72,31 @@ CachePlan plan_with_small_pools(const ModelSpec& model, EngineSpec engine) {
   return make_plan(model, engine, limits);
 }
 
+/// References of the networks of several plans: one object for those that compute the same, as the modes of one model
+/// do.
+class NetworkReferences {
+ public:
+  std::shared_ptr<ForwardReferences> of(ForwardNetwork network) {
+    for (const auto& known : known_)
+      if (known->network() == network) return known;
+    return known_.emplace_back(
+        std::make_shared<ForwardReferences>(std::make_shared<const ForwardNetwork>(std::move(network))));
+  }
+
+ private:
+  std::vector<std::shared_ptr<ForwardReferences>> known_;
+};
+
 /// One plan with all that its cases share.
 struct Prepared {
   CachePlan plan;
-  ForwardNetwork network;
+  std::shared_ptr<ForwardReferences> references;
   std::vector<BoundView> views;
-  std::unique_ptr<ForwardReferences> references;
 
-  Prepared(const ModelSpec& model, const EngineSpec& engine, const ForwardSpec& spec)
+  Prepared(const ModelSpec& model, const EngineSpec& engine, const ForwardSpec& spec, NetworkReferences& networks)
       : plan(plan_with_small_pools(model, engine)),
-        network(make_network(model, plan, spec.width, spec.seed)),
-        views(bind_views(plan)),
-        references(std::make_unique<ForwardReferences>(network)) {
+        references(networks.of(make_network(model, plan, spec.width, spec.seed))),
+        views(bind_views(plan)) {
     // The null block is handed out by the case, not by a view.
     if (!spec.layout_fault || spec.layout_fault == Fault::null_block_used) return;
     BlockAssignment unused;
@@ -124,7 +137,8 @@ const ForwardResult* ForwardReport::weakest_find() const {
   const ForwardResult* weakest = nullptr;
   if (!has_fault()) return weakest;
   for (const ForwardResult& result : results)
-    if (result.times_allowed() > 1 && (!weakest || result.times_allowed() < weakest->times_allowed())) weakest = &result;
+    if (result.times_allowed() > 1 && (!weakest || result.times_allowed() < weakest->times_allowed()))
+      weakest = &result;
   return weakest;
 }
 
@@ -144,19 +158,21 @@ ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, c
     std::shared_ptr<const Prepared> on;
   };
   std::vector<Task> tasks;
+  NetworkReferences networks;
   for (const CacheMode mode : spec.modes) {
-    const auto plain = std::make_shared<const Prepared>(scaled, scaled_engine(engine, mode, 0), spec);
+    const auto plain = std::make_shared<const Prepared>(scaled, scaled_engine(engine, mode, 0), spec, networks);
     std::shared_ptr<const Prepared> drafting;
     for (const ForwardCase forward_case : cases) {
       if (forward_case == ForwardCase::drafts && !drafting)
-        drafting = std::make_shared<const Prepared>(scaled, scaled_engine(engine, mode, draft_tokens), spec);
+        drafting =
+            std::make_shared<const Prepared>(scaled, scaled_engine(engine, mode, draft_tokens), spec, networks);
       tasks.push_back({forward_case, forward_case == ForwardCase::drafts ? drafting : plain});
     }
   }
   ForwardReport report{.model = model.name,
                        .attention_pack_size = engine.attention_pack_size,
                        .scale = spec.scale,
-                       .layers = static_cast<std::int64_t>(tasks.front().on->network.layers.size()),
+                       .layers = static_cast<std::int64_t>(tasks.front().on->references->network().layers.size()),
                        .page_bytes = tasks.front().on->plan.lanes.front().bytes,
                        .changed_ratios = changed_ratios(model, scaled),
                        .fault = spec.fault,
@@ -168,9 +184,10 @@ ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, c
   std::mutex reporting;
   parallel_for(tasks.size(), [&](std::size_t i) {
     const Prepared& on = *tasks[i].on;
+    const ForwardSetting setting{on.plan,       on.references->network(), *on.references,   on.views,
+                                 spec.backends, spec.fault,               spec.layout_fault};
     report.results[i] = unproven.empty()
-                            ? run_forward_case(tasks[i].forward_case, {on.plan, on.network, *on.references, on.views,
-                                                                       spec.fault, spec.layout_fault})
+                            ? run_forward_case(tasks[i].forward_case, setting)
                             : ForwardResult{.forward_case = tasks[i].forward_case,
                                             .mode = on.plan.cache_mode,
                                             .status = ForwardStatus::does_not_apply,

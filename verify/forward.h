@@ -19,6 +19,8 @@ struct ForwardSpec {
   std::uint64_t seed = 1;       ///< of weights and embeddings
   std::vector<CacheMode> modes{CacheMode::none, CacheMode::align, CacheMode::all};
   std::vector<ForwardCase> cases;           ///< empty: all
+  /// Of attention: all that claim a layer run, the network goes on with what the first of them gives.
+  std::vector<AttentionBackend> backends{compared_attention_backends.begin(), compared_attention_backends.end()};
   std::optional<ForwardFault> fault;        ///< planted on purpose into the engine
   std::optional<Fault> layout_fault;        ///< planted on purpose into the views
 };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "planner/cache_plan.h"
+#include "verify/backend_work.h"
 #include "verify/bound_view.h"
 #include "verify/fault.h"
 #include "verify/forward_fault.h"
@@ -56,10 +57,17 @@ struct ForwardResult {
   std::int64_t planted = 0;     ///< times that the planted fault of the engine took effect
   double max_error = 0;         ///< of rows of RMS one, the largest multiple of what is allowed; infinite for NaN
   double tolerance = 0;         ///< allowed there, see ForwardReference
+  std::vector<BackendWork> backends;  ///< what each backend of attention did
   std::string message;          ///< why it failed, does not apply or missed
 
   /// The largest error as a multiple of what is allowed; above 1 an output is wrong.
   double times_allowed() const { return tolerance > 0 ? max_error / tolerance : 0; }
+  /// Enters an error and what is allowed for it, where it is nearer to that than all before. `allowed` > 0.
+  void note_error(double error, double allowed) {
+    if (tolerance != 0 && error / allowed <= times_allowed()) return;
+    max_error = error;
+    tolerance = allowed;
+  }
 };
 
 /// All that a case runs on.
@@ -68,6 +76,7 @@ struct ForwardSetting {
   const ForwardNetwork& network;
   ForwardReferences& references;
   const std::vector<BoundView>& views;       ///< of the plan, a planted fault may have changed them
+  std::span<const AttentionBackend> backends;  ///< of attention, see ForwardEngine
   std::optional<ForwardFault> fault = std::nullopt;
   std::optional<Fault> layout_fault = std::nullopt;  ///< the one in the views, or an operation gone wrong
 };

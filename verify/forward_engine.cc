@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "attention/cache_write.h"
-#include "attention/unified.h"
 #include "base/convert.h"
 #include "layout/slice.h"
 #include "mamba/recurrent_forward.h"
@@ -112,13 +112,15 @@ std::vector<std::vector<BlockId>> draft_blocks(const RequestBlocks& blocks) {
 }
 
 ForwardEngine::ForwardEngine(const CachePlan& plan, const ForwardNetwork& network, std::vector<BoundView> views,
-                             std::optional<ForwardFault> fault, std::optional<Fault> layout_fault)
+                             std::span<const AttentionBackend> backends, std::optional<ForwardFault> fault,
+                             std::optional<Fault> layout_fault)
     : plan_(plan),
       network_(network),
       bound_(std::move(views)),
       fault_(fault),
       layout_fault_(layout_fault),
       pools_(plan) {
+  for (const AttentionBackend backend : backends) work_.backends.push_back({.backend = backend});
   for (std::size_t pool = 0; pool < plan.pools.size(); ++pool)
     std::memset(pools_.pool(static_cast<std::int64_t>(pool)).data(), fault ? 0 : 0xff,
                 static_cast<std::size_t>(plan.pools[pool].bytes));
@@ -225,44 +227,82 @@ void ForwardEngine::prepare_state(const LayerViews& views, const RequestBlocks& 
   zero_state(target.view());
 }
 
-void ForwardEngine::attend(const AttentionWeights& weights, const LayerViews& views,
-                           std::span<const ForwardChunk> chunks, const std::vector<float>& h, std::vector<float>& x) {
+const ForwardEngine::GroupStep& ForwardEngine::group_step(Step& step, std::int64_t group,
+                                                          const AttentionGeometry& a) const {
+  if (const auto found = step.groups.find(group); found != step.groups.end()) return found->second;
+  const AttentionShape shape{a.query_heads, a.kv_heads, a.head_size_k, a.head_size_v,
+                             key_mask(a.kind, a.window_tokens)};
+  std::vector<bool> is_decode;
+  for (const ForwardChunk& chunk : step.chunks) is_decode.push_back(chunk.is_decode);
+  const std::int64_t block = plan_.spec_of(plan_.groups[static_cast<std::size_t>(group)]).block_size_tokens;
+  auto common = std::make_shared<const CommonAttentionMetadata>(
+      metadata_of(step.chunks, static_cast<std::size_t>(kind_index_[group]), block, shape.mask));
+  GroupStep made{make_group_batch(std::move(common), shape, std::move(is_decode)), {}};
+  BackendOptions options;
+  options.unified.unique_bias = UniqueBiasMode::gathered;
+  for (const BackendWork& work : work_.backends)
+    made.planned.push_back(build_metadata(work.backend, made.batch, options));
+  return step.groups.emplace(group, std::move(made)).first->second;
+}
+
+std::vector<float> ForwardEngine::run_backends(const GroupStep& group, const AttentionTensors& tensors,
+                                               std::int64_t layer) {
+  std::optional<AttentionOutput<float>> driving;
+  AttentionBackend driver = AttentionBackend::reference;
+  for (std::size_t i = 0; i < group.planned.size(); ++i) {
+    BackendWork& work = work_.backends[i];
+    if (auto reason = group.planned[i]->declines(tensors)) {
+      if (work.declined++ == 0) work.reason = std::move(*reason);
+      continue;
+    }
+    ++work.batches;
+    AttentionOutput<float> output = group.planned[i]->run(tensors).output;
+    if (driving) {
+      work.note_difference(output, *driving, driver, layer);
+    } else {
+      driving = std::move(output);
+      driver = work.backend;
+    }
+  }
+  if (!driving) driving = build_metadata(AttentionBackend::reference, group.batch)->run(tensors).output;
+  return std::move(driving->out);
+}
+
+void ForwardEngine::attend(const ForwardLayer& layer, const LayerViews& views, Step& step, const std::vector<float>& h,
+                           std::vector<float>& x) {
+  const AttentionWeights& weights = *layer.attention;
   const AttentionGeometry& a = weights.geometry;
-  const SpecPlan& spec = plan_.specs[views.kv->view.spec];
-  const auto [key_layout, value_layout] = key_value_bytes(*views.kv, *spec.attention);
-  const std::vector<std::int64_t> positions = positions_of(chunks);
+  const auto [key_layout, value_layout] =
+      key_value_bytes(*views.kv, *plan_.specs[views.kv->view.spec].attention);
   std::vector<float> query = project(h, weights.query, network_.width);
   std::vector<float> key = project(h, weights.key, network_.width);
-  rotate_heads(query, a.query_heads, a, positions);
-  rotate_heads(key, a.kv_heads, a, positions);
+  rotate_heads(query, a.query_heads, a, step.positions);
+  rotate_heads(key, a.kv_heads, a, step.positions);
   std::vector<float> value = project(h, weights.value, network_.width);  // mla: none yet
-  AttentionInputs inputs;
-  inputs.mask = key_mask(a.kind, a.window_tokens);
-  inputs.metadata = metadata_of(chunks, kind_index_[views.kv->group], spec.block_size_tokens, inputs.mask);
-  inputs.key = pools_.tensor(*views.kv, key_layout);
-  inputs.value = pools_.tensor(*views.kv, value_layout);
-  inputs.key_codec = weights.key_codec;
-  inputs.value_codec = weights.value_codec;
-  write_tokens(inputs.key, inputs.metadata.slot_mapping, key, inputs.key_codec);
-  if (a.kind != AttentionKind::mla) write_tokens(inputs.value, inputs.metadata.slot_mapping, value, inputs.value_codec);
+  const GroupStep& group = group_step(step, views.kv->group, a);
+  const std::vector<std::int64_t>& slots = group.batch.common->slot_mapping;
+  AttentionTensors tensors;
+  tensors.mask = group.batch.shape.mask;
+  tensors.key = pools_.tensor(*views.kv, key_layout);
+  tensors.value = pools_.tensor(*views.kv, value_layout);
+  tensors.key_codec = weights.key_codec;
+  tensors.value_codec = weights.value_codec;
+  write_tokens(tensors.key, slots, key, tensors.key_codec);
+  if (a.kind != AttentionKind::mla) write_tokens(tensors.value, slots, value, tensors.value_codec);
   // What was just stored takes part in this step as it will be read back in the next one.
-  round_rows(inputs.key_codec, a.dtype, a.head_size_k, key);
-  round_rows(inputs.value_codec, a.dtype, a.head_size_v, value);
+  round_rows(tensors.key_codec, a.dtype, a.head_size_k, key);
+  round_rows(tensors.value_codec, a.dtype, a.head_size_v, value);
   if (a.kind == AttentionKind::mla) {
-    for (std::size_t token = 0; token < positions.size(); ++token)
+    for (std::size_t token = 0; token < step.positions.size(); ++token)
       value.insert(value.end(), key.begin() + static_cast<std::ptrdiff_t>(token * a.head_size_k),
                    key.begin() + static_cast<std::ptrdiff_t>(token * a.head_size_k + a.head_size_v));
   }
-  for (const ForwardChunk& chunk : chunks) inputs.is_decode.push_back(chunk.is_decode);
-  inputs.num_query_heads = a.query_heads;
-  inputs.query = query;
-  inputs.key_new = key;
-  inputs.value_new = value;
-  inputs.scale = score_scale(a);
-  UnifiedOptions options;
-  options.unique_bias = UniqueBiasMode::gathered;
-  const std::vector<float> out = unified_attention<float>(inputs, options).output.out;
-  add(x, project(out, weights.output, a.query_heads * a.head_size_v));
+  tensors.num_query_heads = a.query_heads;
+  tensors.query = query;
+  tensors.key_new = key;
+  tensors.value_new = value;
+  tensors.scale = score_scale(a);
+  add(x, project(run_backends(group, tensors, layer.number), weights.output, a.query_heads * a.head_size_v));
 }
 
 void ForwardEngine::recur(const RecurrentProjection& weights, const LayerViews& views,
@@ -300,7 +340,8 @@ void ForwardEngine::recur(const RecurrentProjection& weights, const LayerViews& 
                        : chunk.end;
         prepare_state(views, *chunk.blocks, part);
         const HeldState place =
-            state(views, entry_at(views, *chunk.blocks, state_index(plan_.cache_mode, part.end, block)), StateUse::write);
+            state(views, entry_at(views, *chunk.blocks, state_index(plan_.cache_mode, part.end, block)),
+                  StateUse::write);
         run(part.computed, part.end, [&](std::span<const float> tokens, std::span<float> results) {
           run_chunked(layer, tokens, place.view(), place.view(), scan_tokens, results);
         });
@@ -321,10 +362,11 @@ std::vector<std::vector<float>> ForwardEngine::run(std::span<const ForwardChunk>
       for (const double value : embedding(network_, (*chunk.contents)[position], position))
         x.push_back(static_cast<float>(value));
   work_.tokens += static_cast<std::int64_t>(x.size()) / network_.width;
+  Step step{chunks, positions_of(chunks), {}};
   for (const ForwardLayer& layer : network_.layers) {
     const std::vector<float> h = normalised(x, network_.width);
     const LayerViews& views = views_.at(layer.number);
-    if (layer.attention) attend(*layer.attention, views, chunks, h, x);
+    if (layer.attention) attend(layer, views, step, h, x);
     if (layer.recurrent) recur(*layer.recurrent, views, chunks, h, x);
   }
   x = normalised(x, network_.width);

@@ -2,12 +2,15 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "attention/backend.h"
 #include "mamba/state_view.h"
 #include "simulator/cache_manager.h"
+#include "verify/backend_work.h"
 #include "verify/bound_view.h"
 #include "verify/fault.h"
 #include "verify/forward_fault.h"
@@ -35,19 +38,25 @@ struct ForwardWork {
   std::int64_t state_copies = 0;         ///< running states copied behind a boundary, per layer
   std::int64_t zeroed_dirty_states = 0;  ///< fresh states that held other bytes, per layer
   std::int64_t planted = 0;              ///< times that the planted fault took effect
+  std::vector<BackendWork> backends;     ///< of attention, in their order
 };
 
 /// The tensors of an engine: pools of a plan at full size, and the network run through the plan's views, layer by layer
 /// over all requests of a step. Which blocks are whose is the CacheManager's business.
 ///
+/// The batch of a layer runs through every backend that claims it, all from one plan per step and group; the network
+/// goes on with what the first of them gives, and the others must give the same within float32.
+///
 /// All bytes begin as 0xff, NaN in every float type, so nothing passes that was read before it was written. With a
 /// fault of an engine planted they begin as zeros, so that what is found is the fault and not the bytes.
 class ForwardEngine {
  public:
-  /// `views`: of the plan, as the engine under test binds them; a planted fault may have changed them.
+  /// `views`: of the plan, as the engine under test binds them; a planted fault may have changed them. `backends`: of
+  /// attention; a layer that none of them claims is computed by the reference.
   /// Throws ResourceError where the pools cannot be reserved.
   ForwardEngine(const CachePlan& plan, const ForwardNetwork& network, std::vector<BoundView> views,
-                std::optional<ForwardFault> fault = std::nullopt, std::optional<Fault> layout_fault = std::nullopt);
+                std::span<const AttentionBackend> backends, std::optional<ForwardFault> fault = std::nullopt,
+                std::optional<Fault> layout_fault = std::nullopt);
 
   /// Copies of shared blocks, whole pages of every pool, before a step computes.
   void copy_pages(std::span<const BlockCopy> copies);
@@ -77,8 +86,22 @@ class ForwardEngine {
   void zero(const LayerViews& views, const Entry& entry);
   /// Where a request's state before the chunk lies and where that behind it goes; zeroes and copies as engines do.
   void prepare_state(const LayerViews& views, const RequestBlocks& blocks, const ForwardChunk& chunk);
-  void attend(const AttentionWeights& weights, const LayerViews& views, std::span<const ForwardChunk> chunks,
-              const std::vector<float>& normalised, std::vector<float>& x);
+  /// What the batch of a step decides for a group of attention layers.
+  struct GroupStep {
+    GroupBatch batch;
+    std::vector<std::unique_ptr<const BackendMetadata>> planned;  // in the order of work_.backends
+  };
+  /// One step: its tokens, and its batch in each group, made by the group's first layer.
+  struct Step {
+    std::span<const ForwardChunk> chunks;
+    std::vector<std::int64_t> positions;       // of all tokens
+    std::map<std::int64_t, GroupStep> groups;  // of attention
+  };
+  const GroupStep& group_step(Step& step, std::int64_t group, const AttentionGeometry& attention) const;
+  /// (token, Hq, dv) of a layer by all backends.
+  std::vector<float> run_backends(const GroupStep& group, const AttentionTensors& tensors, std::int64_t layer);
+  void attend(const ForwardLayer& layer, const LayerViews& views, Step& step, const std::vector<float>& normalised,
+              std::vector<float>& x);
   void recur(const RecurrentProjection& weights, const LayerViews& views, std::span<const ForwardChunk> chunks,
              const std::vector<float>& normalised, std::vector<float>& x);
 
@@ -93,8 +116,8 @@ class ForwardEngine {
   ForwardWork work_;
 };
 
-/// The state blocks of a request, by state table: the running one first, then the speculative ones. A state that lies in
-/// several pages has a table for each.
+/// The state blocks of a request, by state table: the running one first, then the speculative ones. A state that lies
+/// in several pages has a table for each.
 std::vector<std::vector<BlockId>> draft_blocks(const RequestBlocks& blocks);
 
 }  // namespace hybridkv

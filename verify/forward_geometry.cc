@@ -44,7 +44,8 @@ GroupCount groups_of_arena(const CacheGeometry& geometry, std::int64_t arena) {
   GroupCount count;
   for (std::int64_t group = 0; group < geometry.attention_groups; ++group)
     count.attention += geometry.attention_arena(group) == arena;
-  for (std::int64_t group = 0; group < geometry.state_groups; ++group) count.states += geometry.state_arena(group) == arena;
+  for (std::int64_t group = 0; group < geometry.state_groups; ++group)
+    count.states += geometry.state_arena(group) == arena;
   return count;
 }
 

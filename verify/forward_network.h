@@ -20,6 +20,7 @@ struct AttentionWeights {
   std::vector<float> key;     ///< (Hkv * dk, width); mla: the whole latent
   std::vector<float> value;   ///< (Hkv * dv, width); mla: empty, V is part of the latent
   std::vector<float> output;  ///< (width, Hq * dv)
+  bool operator==(const AttentionWeights&) const = default;
 };
 
 /// Weights of the recurrence of one layer.
@@ -29,6 +30,7 @@ struct RecurrentProjection {
   DType ssm_dtype = DType::fp32;   ///< of the recurrent state
   std::vector<float> input;   ///< (input_width, width)
   std::vector<float> output;  ///< (width, output_width)
+  bool operator==(const RecurrentProjection&) const = default;
 };
 
 /// One layer: what reads the cache. Both parts read the same normalised row and both are added to it (Falcon-H1).
@@ -36,6 +38,7 @@ struct ForwardLayer {
   std::int64_t number = 0;  ///< of the model; MTP layers go on counting
   std::optional<AttentionWeights> attention;
   std::optional<RecurrentProjection> recurrent;
+  bool operator==(const ForwardLayer&) const = default;
 };
 
 /// A random network with the caches of a model: embedding, layers of x + mixer(norm(x)), a last norm. Layers without a
@@ -49,6 +52,7 @@ struct ForwardNetwork {
   std::int64_t width = 0;
   std::uint64_t seed = 0;
   std::vector<ForwardLayer> layers;
+  bool operator==(const ForwardNetwork&) const = default;
 };
 
 /// Draws the weights of all cached layers of a plan on one rank. Deterministic in the seed.

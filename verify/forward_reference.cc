@@ -35,7 +35,7 @@ std::shared_ptr<const ForwardReference> ForwardReferences::of(const std::vector<
     const std::lock_guard lock(mutex_);
     if (const auto found = known_.find(contents); found != known_.end()) return found->second;
   }
-  auto reference = std::make_shared<const ForwardReference>(compute(network_, contents));
+  auto reference = std::make_shared<const ForwardReference>(compute(*network_, contents));
   const std::lock_guard lock(mutex_);
   return known_.emplace(contents, std::move(reference)).first->second;
 }

@@ -19,14 +19,15 @@ struct ForwardReference {
   double allowed = 0;
 };
 
-/// References by sequence, each computed once for all cases. Safe to use from several threads.
+/// References by sequence, each computed once for all cases and modes of a network. Safe to use from several threads.
 class ForwardReferences {
  public:
-  explicit ForwardReferences(const ForwardNetwork& network) : network_(network) {}
+  explicit ForwardReferences(std::shared_ptr<const ForwardNetwork> network) : network_(std::move(network)) {}
+  const ForwardNetwork& network() const { return *network_; }
   std::shared_ptr<const ForwardReference> of(const std::vector<std::uint64_t>& contents);
 
  private:
-  const ForwardNetwork& network_;
+  std::shared_ptr<const ForwardNetwork> network_;
   std::mutex mutex_;
   std::map<std::vector<std::uint64_t>, std::shared_ptr<const ForwardReference>> known_;
 };

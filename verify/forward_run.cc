@@ -50,10 +50,23 @@ void compare_rows(const ForwardSetting& setting, const std::vector<std::uint64_t
       result.message = fmt::format("request {}, token {}, channel {}: paged gives {:.6g}, dense {:.6g}", request,
                                    first + static_cast<std::int64_t>(i) / width, i % width, rows[i], wanted);
     }
-    if (result.tolerance == 0 || error / reference->allowed > result.times_allowed()) {
-      result.max_error = error;
-      result.tolerance = reference->allowed;
-    }
+    result.note_error(error, reference->allowed);
+  }
+}
+
+void add_work(const ForwardWork& work, ForwardResult& result) {
+  result.copies += work.page_copies + work.state_copies;
+  if (result.backends.empty())
+    for (const BackendWork& of : work.backends) result.backends.push_back({.backend = of.backend});
+  for (std::size_t i = 0; i < work.backends.size(); ++i) {
+    const BackendWork& of = work.backends[i];
+    result.backends[i].add(of);
+    if (of.message.empty()) continue;
+    // Where two backends differ one of them is wrong, whatever the network made of it.
+    result.note_error(of.times_allowed, 1);
+    if (result.status == ForwardStatus::failed) continue;
+    result.status = ForwardStatus::failed;
+    result.message = of.message;
   }
 }
 
@@ -66,7 +79,8 @@ void expect_event(bool happened, const std::string& what, ForwardResult& result)
 ForwardRun::ForwardRun(const ForwardSetting& setting, const CacheGeometry& geometry, ForwardResult& result)
     : setting_(setting),
       result_(result),
-      engine_(setting.plan, setting.network, setting.views, setting.fault, setting.layout_fault),
+      engine_(setting.plan, setting.network, setting.views, setting.backends, setting.fault,
+              setting.layout_fault),
       scheduler_(geometry, false, [&](const RequestRecord& record) { finish(record); }) {}
 
 std::int64_t ForwardRun::submit(const std::vector<ContentRun>& prompt, std::int64_t outputs,
@@ -118,7 +132,7 @@ bool ForwardRun::is_running(std::int64_t index) const {
 
 void ForwardRun::count() {
   for (const RequestRecord& record : records_) result_.hit_tokens += record.hit_tokens;
-  result_.copies = engine_.work().page_copies + engine_.work().state_copies;
+  add_work(engine_.work(), result_);
   result_.planted += engine_.work().planted;
   result_.preemptions = scheduler_.num_preemptions();
   result_.reused_blocks = 0;

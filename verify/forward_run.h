@@ -28,6 +28,9 @@ std::vector<TokenRun> runs_of(std::span<const ContentRun> prompt);
 void compare_rows(const ForwardSetting& setting, const std::vector<std::uint64_t>& contents, std::int64_t first,
                   std::span<const float> rows, std::int64_t request, ForwardResult& result);
 
+/// Adds copies and backends of an engine to what its case shows; backends that differ are a failure.
+void add_work(const ForwardWork& work, ForwardResult& result);
+
 /// What must have taken place for a case to show anything; without it the case has failed, whatever its outputs.
 void expect_event(bool happened, const std::string& what, ForwardResult& result);
 

@@ -82,8 +82,8 @@ class WindowRequest {
   std::set<std::pair<std::int64_t, BlockId>> given_back_;  // arena, id
 };
 
-/// Arenas in which a prompt of one block fits beside the long request just when its token `at` is computed next; `early`: if
-/// blocks went back one token early.
+/// Arenas in which a prompt of one block fits beside the long request just when its token `at` is computed next;
+/// `early`: if blocks went back one token early.
 CacheGeometry window_arenas(CacheGeometry geometry, std::int64_t at, bool early) {
   size_arenas(geometry, [&, all = geometry](std::int64_t arena) {
     return 2 * most_block_ids(all, arena, at + 2 * all.block_size_tokens);
@@ -106,7 +106,8 @@ CacheGeometry window_arenas(CacheGeometry geometry, std::int64_t at, bool early)
 void run_window_in(CacheGeometry geometry, const ForwardSetting& setting, ForwardResult& result) {
   const std::int64_t block = geometry.block_size_tokens;
   CacheManager cache(geometry);
-  ForwardEngine engine(setting.plan, setting.network, setting.views, setting.fault, setting.layout_fault);
+  ForwardEngine engine(setting.plan, setting.network, setting.views, setting.backends, setting.fault,
+                       setting.layout_fault);
   WindowRequest request(cache);
   const CachedPrompt prompt{{}, block};
   const ContentRun long_run{1, request.give_back() + 4}, short_run{2, block};
@@ -137,7 +138,7 @@ void run_window_in(CacheGeometry geometry, const ForwardSetting& setting, Forwar
     }
     cache.release(short_blocks);
   }
-  result.copies += engine.work().page_copies + engine.work().state_copies;
+  add_work(engine.work(), result);
   result.planted += request.given_early();
   result.reused_blocks += request.taken_again();
 }
@@ -151,7 +152,8 @@ void run_drafts(const ForwardSetting& setting, ForwardResult& result) {
   const std::int64_t length = 2 * block - 7;
   const std::vector<ContentRun> prompt{{1, length}};
   CacheManager cache(geometry);
-  ForwardEngine engine(setting.plan, setting.network, setting.views, setting.fault, setting.layout_fault);
+  ForwardEngine engine(setting.plan, setting.network, setting.views, setting.backends, setting.fault,
+                       setting.layout_fault);
   RequestBlocks blocks = cache.make_request();
   std::vector<PrefixKey> keys;
   prefix_keys(runs_of(prompt), geometry.match_unit(), keys);
@@ -201,7 +203,7 @@ void run_drafts(const ForwardSetting& setting, ForwardResult& result) {
     accepted = setting.fault == ForwardFault::wrong_accepted ? std::min(kept + 1, 1 + drafts) : kept;
   }
   result.requests = 1;
-  result.copies = engine.work().page_copies + engine.work().state_copies;
+  add_work(engine.work(), result);
   result.planted += engine.work().planted;
   expect_event(result.rejected > 0, "no draft token was rejected", result);
 }

@@ -11,13 +11,6 @@ namespace hybridkv {
 
 namespace {
 
-const StateTensor& tensor_of(const StateSpec& state, const BoundView& view) {
-  const auto found = std::find_if(state.tensors.begin(), state.tensors.end(),
-                                  [&](const StateTensor& tensor) { return tensor.name == view.view.tensor; });
-  expects(found != state.tensors.end(), "a view of a state is one of its tensors");
-  return *found;
-}
-
 /// Room for the tensors one after the other, each on a multiple of the widest element.
 std::size_t copy_bytes(const StateSpec& state) {
   std::size_t bytes = 0;
@@ -33,7 +26,7 @@ HeldState::HeldState(const PoolSet& pools, const StateSpec& state, const StateVi
   if (ids.size() > 1) copy_.resize(copy_bytes(state));
   std::size_t used = 0;
   for (const auto& [pieces, part] : {std::pair{&views.conv, &view_.conv}, std::pair{&views.ssm, &view_.ssm}})
-    if (!pieces->empty()) *part = bind(pools, tensor_of(state, *pieces->front()), *pieces, ids, used);
+    if (!pieces->empty()) *part = bind(pools, tensor_of(state, pieces->front()->view), *pieces, ids, used);
 }
 
 HeldState::HeldState(HeldState&& other) noexcept

@@ -30,9 +30,9 @@ enum class StateUse {
   write,  ///< and read
 };
 
-/// The state of one layer in one table entry, ready for a recurrence: its own tensors where it lies in one page; where it
-/// lies in several, a dense copy. One that is held to be written goes back to the pages when it dies; one that is read does
-/// not, as its pages may be written by another in the meantime.
+/// The state of one layer in one table entry, ready for a recurrence: its own tensors where it lies in one page; where
+/// it lies in several, a dense copy. One that is held to be written goes back to the pages when it dies; one that is
+/// read does not, as its pages may be written by another in the meantime.
 class HeldState {
  public:
   /// `ids`: of the entry, by piece. All of it is borrowed.

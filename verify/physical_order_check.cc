@@ -172,8 +172,7 @@ Index index_in_tensor(const StateTensor& tensor, const ViewPlan& view, const Ind
 void compare_state(const CachePlan& plan, const BoundView& view, const PagePlace& place, std::uint64_t seed,
                    CheckResult& result) {
   const StateSpec& state = *plan.specs[view.view.spec].state;
-  const auto tensor = std::find_if(state.tensors.begin(), state.tensors.end(),
-                                   [&](const StateTensor& candidate) { return candidate.name == view.view.tensor; });
+  const StateTensor& tensor = tensor_of(state, view.view);
   const LanePlan& lane = plan.lanes[view.view.lane.index()];
   Index extents;
   for (const Axis& axis : view.view.layout.axes())
@@ -182,10 +181,12 @@ void compare_state(const CachePlan& plan, const BoundView& view, const PagePlace
     for (const Index& inside : sampled_indices(extents, seed)) {
       Index index{block};
       index.insert(index.end(), inside.begin(), inside.end());
-      const std::int64_t byte = state_byte_by_rule(state, view.view.tensor, index_in_tensor(*tensor, view.view, inside));
+      const std::int64_t byte = state_byte_by_rule(state, view.view.tensor, index_in_tensor(tensor, view.view, inside));
       if (byte / lane.bytes != view.view.piece)
-        return result.fail(fmt::format("{}: this element of the state lies in page {} of its entry, the view is that of page {}",
-                                       view.place(plan, block, view.address.offset()), byte / lane.bytes, view.view.piece));
+        return result.fail(fmt::format("{}: this element of the state lies in page {} of its entry, the view is that "
+                                       "of page {}",
+                                       view.place(plan, block, view.address.offset()), byte / lane.bytes,
+                                       view.view.piece));
       compare(plan, view,
               {block, view.view.layout.at(index) * view.element_bytes(), view.byte_address(index),
                place.front + Checked(block) * lane.bytes + byte % lane.bytes},
@@ -245,10 +246,7 @@ CheckResult check_physical_order(const CachePlan& plan, std::span<const BoundVie
   });
   CheckResult total{.unit = "addresses"};
   require_all_views(plan, views, total);
-  for (const CheckResult& result : results) {
-    total.count += result.count;
-    if (result.status == CheckStatus::failed) total.fail(result.message);
-  }
+  total.add(results);
   return total;
 }
 

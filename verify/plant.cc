@@ -32,7 +32,7 @@ BoundView& first_attention(Fault fault, const CachePlan& plan, std::vector<Bound
   refuse(fault, "it has no attention layer");
 }
 
-/// Dense strides of the shape with its block axis behind the next axis, as a backend that expects (2, blocks, …) has it.
+/// Dense strides of the shape with its block axis behind the next axis, as a backend that expects (2, blocks, …) has.
 void plant_stride_order(const CachePlan& plan, std::vector<BoundView>& views) {
   BoundView& view = first_attention(Fault::stride_order, plan, views);
   std::vector<Axis> axes = axes_of(view);
@@ -285,7 +285,9 @@ void plant_fault(Fault fault, const CachePlan& plan, std::vector<BoundView>& vie
     case Fault::lost_state: return require_kind(fault, plan, false, "it has no state");
     case Fault::lost_kv:
     case Fault::stale_block:
-    case Fault::lost_merge: return require_kind(fault, plan, true, "it has no attention layer");
+    case Fault::lost_merge:
+    case Fault::stale_cascade:
+    case Fault::stale_paged: return require_kind(fault, plan, true, "it has no attention layer");
     case Fault::scale_exchanged: return require_scales(plan);
     case Fault::kv_over_state:
     case Fault::state_over_kv:

@@ -75,10 +75,7 @@ CheckResult check_views(const Traffic& traffic, bool states, std::string unit, C
     if (is_state(traffic, traffic.views[i]) == states) check(i, results[i]);
   });
   CheckResult total{.unit = std::move(unit)};
-  for (const CheckResult& result : results) {
-    total.count += result.count;
-    if (result.status == CheckStatus::failed) total.fail(result.message);
-  }
+  total.add(results);
   return total;
 }
 
@@ -114,8 +111,8 @@ HeldTokens held_tokens(const Traffic& traffic, const BoundView& view, std::size_
     const std::int64_t column = mask.first_visible(end - query) / block;
     if (ceil_div(end, block) - column <= blocks) return {column * block, end, query};
   }
-  throw InputError(fmt::format("request {}: its last token sees more of {} tokens than the {} blocks of {} tokens it has "
-                               "in group {}; give a larger limits.max_num_batched_tokens",
+  throw InputError(fmt::format("request {}: its last token sees more of {} tokens than the {} blocks of {} tokens it "
+                               "has in group {}; give a larger limits.max_num_batched_tokens",
                                request, end, blocks, block, view.group));
 }
 
@@ -151,8 +148,8 @@ void write_states(const Traffic& traffic, std::uint64_t generation) {
     const std::vector<std::int64_t> held = traffic.assignment.held_by(view.group, view.view.piece);
     const bool loses = traffic.fault == Fault::lost_state && i == first_view(traffic, true);
     for (std::int64_t block : std::span(held).first(held.size() - (loses ? 1 : 0)))
-      for_each_state_word(traffic, i, block, generation, [&](std::int64_t byte, std::int64_t bytes, std::uint64_t bits) {
-        std::memcpy(base + byte, &bits, bytes);
+      for_each_state_word(traffic, i, block, generation, [&](std::int64_t byte, std::int64_t size, std::uint64_t bits) {
+        std::memcpy(base + byte, &bits, size);
       });
   });
 }
@@ -163,8 +160,8 @@ CheckResult check_states(const Traffic& traffic, std::uint64_t generation) {
     const std::byte* base = traffic.pools.pool(view.view.pool).data();
     for (std::int64_t block : traffic.assignment.held_by(view.group, view.view.piece)) {
       result.count += view.page_bytes(block).num_elements() / view.element_bytes();
-      for_each_state_word(traffic, i, block, generation, [&](std::int64_t byte, std::int64_t bytes, std::uint64_t bits) {
-        if (std::memcmp(base + byte, &bits, bytes) != 0 && result.status == CheckStatus::passed)
+      for_each_state_word(traffic, i, block, generation, [&](std::int64_t byte, std::int64_t size, std::uint64_t bits) {
+        if (std::memcmp(base + byte, &bits, size) != 0 && result.status == CheckStatus::passed)
           result.fail(where(traffic, view, byte) + ": the state is not what was written there");
       });
     }

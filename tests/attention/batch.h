@@ -49,8 +49,16 @@ struct PagedCache {
 /// A page of 0 bytes is a page without padding, a kernel block of 0 tokens is the whole block.
 PagedCache lay_out(const Batch& batch, KvViewSpec how, std::int64_t layer = 0, const KvCodec& codec = {});
 
-/// Borrows both.
+/// Borrows the tensors of both.
 AttentionInputs inputs_of(const Batch& batch, const PagedCache& cache);
+
+/// Gives the inputs a changed copy of their metadata.
+template <class Change>
+void change_metadata(AttentionInputs& inputs, Change change) {
+  CommonAttentionMetadata metadata = *inputs.metadata;
+  change(metadata);
+  inputs.metadata = std::make_shared<const CommonAttentionMetadata>(std::move(metadata));
+}
 
 /// A float32 cache without packing, in a form that takes the head sizes.
 PagedCache lay_out_plain(const Batch& batch);

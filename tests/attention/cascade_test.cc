@@ -57,7 +57,8 @@ TEST_CASE("law: random batches equal the reference, with soft cap and sinks") {
     const PagedCache cache = lay_out_plain(batch);
     AttentionInputs inputs = inputs_of(batch, cache);
     inputs.soft_cap = *rc::gen::element(0.0, 1.5);
-    inputs.metadata.causal = *rc::gen::arbitrary<bool>();
+    const bool causal = *rc::gen::arbitrary<bool>();
+    change_metadata(inputs, [&](auto& metadata) { metadata.causal = causal; });
     const std::vector<float> sinks(batch.num_query_heads, 0.75f);
     if (*rc::gen::arbitrary<bool>()) inputs.sinks = sinks;
     const CascadeOptions options{.tile_tokens = *rc::gen::inRange<std::int64_t>(1, 60)};

@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "tests/attention/batch.h"
+
 namespace hybridkv::test {
 namespace {
 
@@ -68,7 +70,9 @@ TEST_CASE("fault: a scale one percent off and a block of nobody are seen by the 
   };
   check_row(row, 1);
   CHECK(all_wrong([](AttentionInputs& inputs) { inputs.scale *= 1.01; }));
-  CHECK(all_wrong([](AttentionInputs& inputs) { inputs.metadata.block_table[0] = 0; }));
+  CHECK(all_wrong([](AttentionInputs& inputs) {
+    change_metadata(inputs, [](auto& metadata) { metadata.block_table[0] = 0; });
+  }));
 }
 
 }  // namespace

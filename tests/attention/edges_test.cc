@@ -84,7 +84,7 @@ TEST_CASE("edge: 34 queries over 1 key: 33 rows without a key give 0 and minus i
   AttentionInputs inputs = inputs_of(batch, cache);
   for (const BackendUnderTest& how : backends_for(inputs)) {
     CAPTURE(how.name);
-    inputs.metadata.causal = true;
+    change_metadata(inputs, [](auto& metadata) { metadata.causal = true; });
     const AttentionOutput<float> output = run(how, inputs).output;
     CHECK(std::all_of(output.out.begin(), output.out.begin() + 33 * 4 * 16, [](float x) { return x == 0; }));
     CHECK(std::all_of(output.lse.begin(), output.lse.begin() + 33 * 4, [](float x) { return x == -INFINITY; }));
@@ -92,7 +92,7 @@ TEST_CASE("edge: 34 queries over 1 key: 33 rows without a key give 0 and minus i
     CHECK(std::isfinite(output.lse[33 * 4]));
     CHECK(largest_error(output, reference_attention(inputs)) <= fp32_tolerance);
     // Without the causal mask all of them see the key. The new tokens before it stand in no slot.
-    inputs.metadata.causal = false;
+    change_metadata(inputs, [](auto& metadata) { metadata.causal = false; });
     const AttentionOutput<float> both_ways = run(how, inputs).output;
     for (std::int64_t token = 0; token < 34; ++token) CHECK(is_value_of(both_ways, batch, token, slot));
   }

@@ -28,8 +28,9 @@ TEST_CASE("edge: tensors that do not fit the batch are refused with the numbers"
   refused("0 query heads", [](auto& in) { in.num_query_heads = 0; });
   refused("is_decode has 1 entries for 2 requests", [](auto& in) { in.is_decode.pop_back(); });
   refused("kernel blocks of 4 tokens, which do not divide the block of 6 tokens",
-          [](auto& in) { in.metadata.block_size_tokens = 6; });
-  refused("request 1: block 9 is outside the cache of 9 blocks", [](auto& in) { in.metadata.block_table[3] = 9; });
+          [](auto& in) { change_metadata(in, [](auto& metadata) { metadata.block_size_tokens = 6; }); });
+  refused("request 1: block 9 is outside the cache of 9 blocks",
+          [](auto& in) { change_metadata(in, [](auto& metadata) { metadata.block_table[3] = 9; }); });
 }
 
 TEST_CASE("edge: a block id counts blocks, not kernel blocks") {
@@ -38,7 +39,7 @@ TEST_CASE("edge: a block id counts blocks, not kernel blocks") {
   AttentionInputs inputs = inputs_of(batch, cache);
   CHECK(inputs.key.layout.extent("block") == 18);
   CHECK(inputs.kernel_block_tokens() == 2);
-  inputs.metadata.block_table[3] = 9;
+  change_metadata(inputs, [](auto& metadata) { metadata.block_table[3] = 9; });
   CHECK_THROWS_WITH_AS(check_inputs(inputs), doctest::Contains("block 9 is outside the cache of 9 blocks"), InputError);
 }
 

@@ -26,7 +26,7 @@ CommonAttentionMetadata batch_of(const std::vector<std::int64_t>& query_lens, co
 TEST_CASE("golden: 32 decodes behind 4096 common tokens take them together, a KV head at a time") {
   const std::vector<std::int64_t> query_lens(32, 1), seq_lens(32, 4160);
   const CommonAttentionMetadata batch = batch_of(query_lens, seq_lens, 64);
-  const PagedPlan plan = plan_paged(batch, {32, 8, 128, 128, {}, 1});
+  const PagedPlan plan = plan_paged(batch, {32, 8, 128, 128}, 1);
   REQUIRE(plan.shared_items.size() == 8);
   for (const PagedItem& item : plan.shared_items) {
     CHECK(item.last_segment - item.first_segment == 32);
@@ -43,8 +43,8 @@ TEST_CASE("golden: 32 decodes behind 4096 common tokens take them together, a KV
 
 TEST_CASE("golden: one long decode is cut into its splits when there are threads for them") {
   const CommonAttentionMetadata batch = batch_of({1}, {8192}, 0);
-  CHECK(plan_paged(batch, {8, 1, 64, 64, {}, 1}).items.size() == 1);
-  const PagedPlan plan = plan_paged(batch, {8, 1, 64, 64, {}, 2});
+  CHECK(plan_paged(batch, {8, 1, 64, 64}, 1).items.size() == 1);
+  const PagedPlan plan = plan_paged(batch, {8, 1, 64, 64}, 2);
   CHECK(plan.items.size() == 8192 / paged_split_tokens);
   CHECK(plan.merges.size() == plan.items.size());
   CHECK(plan.partial_rows == 8 * 8192 / paged_split_tokens);
@@ -63,7 +63,7 @@ TEST_CASE("law: every token meets every split of its keys once for every KV head
     const CommonAttentionMetadata batch = batch_of(query_lens, seq_lens, below(0, 40));
     KeyMask mask;
     if (*rc::gen::arbitrary<bool>()) mask = {MaskKind::sliding_window, below(1, 1500)};
-    const PagedPlan plan = plan_paged(batch, {12, 3, 64, 64, mask, below(1, 5)});
+    const PagedPlan plan = plan_paged(batch, {12, 3, 64, 64, mask}, below(1, 5));
     std::map<std::vector<std::int64_t>, int> met;
     for (const std::vector<PagedItem>* items : {&plan.shared_items, &plan.items})
       for (const PagedItem& item : *items)

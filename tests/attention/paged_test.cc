@@ -95,7 +95,7 @@ TEST_CASE("law: a token gets the same bits alone and in any batch") {
   const AttentionInputs whole = inputs_of(batch, cache);
   for (const SimdPath path : available_simd_paths()) {
     const AttentionOutput<float> together = paged_attention(whole, {1, path}).output;
-    const CommonAttentionMetadata& all = whole.metadata;
+    const CommonAttentionMetadata& all = *whole.metadata;
     const std::int64_t row = whole.num_query_heads * whole.head_size_k();
     for (std::int64_t request = 0; request < all.num_reqs; ++request)
       for (std::int64_t i = 0; i < all.query_len(request); i += 23) {
@@ -103,8 +103,9 @@ TEST_CASE("law: a token gets the same bits alone and in any batch") {
         const std::int64_t token = all.query_start_loc[request] + i, one[] = {1};
         const std::int64_t length[] = {all.position(request, i) + 1};
         const auto first = all.block_table.begin() + request * all.max_blocks_per_req;
-        alone.metadata = make_metadata(one, length, {first, first + all.max_blocks_per_req}, all.max_blocks_per_req,
-                                       all.block_size_tokens);
+        alone.metadata = std::make_shared<const CommonAttentionMetadata>(
+            make_metadata(one, length, {first, first + all.max_blocks_per_req}, all.max_blocks_per_req,
+                          all.block_size_tokens));
         alone.is_decode = {true};
         alone.query = whole.query.subspan(token * row, row);
         const std::int64_t kv_row = whole.num_kv_heads() * whole.head_size_k();

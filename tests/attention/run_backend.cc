@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "attention/common_prefix.h"
 #include "attention/simd_path.h"
 
 namespace hybridkv::test {
@@ -36,13 +35,12 @@ const std::vector<BackendUnderTest>& backends_under_test() {
 std::vector<BackendUnderTest> backends_for(const AttentionInputs& inputs) {
   std::vector<BackendUnderTest> able;
   for (const BackendUnderTest& way : backends_under_test())
-    if (!unsupported(way.backend, features_of(inputs, inputs.metadata))) able.push_back(way);
+    if (!unsupported(way.backend, features_of(inputs, *inputs.metadata))) able.push_back(way);
   return able;
 }
 
 BackendResult run(const BackendUnderTest& how, const AttentionInputs& inputs) {
-  const std::int64_t prefix = inputs.mask.kind == MaskKind::full ? common_prefix_tokens(inputs.metadata) : 0;
-  return metadata_builder(how.backend, how.options)->build(prefix, inputs.metadata)->run(inputs);
+  return build_metadata(how.backend, make_group_batch(inputs.metadata, inputs.shape()), how.options)->run(inputs);
 }
 
 }  // namespace hybridkv::test

@@ -119,7 +119,9 @@ TEST_CASE("edge: blocks beyond element 2^31 of a pool give the same bits") {
   const TensorView keys = make_view(pool.bytes(), view.dtype, key), values = make_view(pool.bytes(), view.dtype, value);
   AttentionInputs inputs = inputs_of(batch, {{}, keys, values});
   const std::int64_t shift = view.num_blocks - batch.num_blocks;
-  for (std::int64_t& block : inputs.metadata.block_table) block += shift;
+  change_metadata(inputs, [&](auto& metadata) {
+    for (std::int64_t& block : metadata.block_table) block += shift;
+  });
   std::vector<std::int64_t> slots(batch.num_slots());
   for (std::size_t slot = 0; slot < slots.size(); ++slot) slots[slot] = static_cast<std::int64_t>(slot) + shift * 16;
   CHECK(keys.layout.at({slots.back() / 4, 3, 1, 7}) > std::int64_t{1} << 31);

@@ -141,15 +141,15 @@ TEST_CASE("fault: all faults planted in turn are caught, those without a place d
   const ProgramRun packed = run_program(verify + "all --pack 2");
   CAPTURE(packed.output);
   CHECK(packed.exit_code == 0);
-  CHECK(packed.output.ends_with("\n20 of 20 caught\n"));
+  CHECK(packed.output.ends_with("\n22 of 22 caught\n"));
   CHECK(contains(packed.output, "narrow-offsets has no place in this plan and does not count: its largest element"));
   const ProgramRun both = run_program(verify + "all --pack 1,2 --format json");
   CHECK(both.exit_code == 0);
   const auto json = nlohmann::json::parse(both.output);
   std::int64_t without = 0;
   for (const auto& run : json["runs"]) without += run.contains("no_place");
-  CHECK(json["runs"].size() == 44);
-  CHECK(json["planted"] == 44 - without);
+  CHECK(json["runs"].size() == 48);
+  CHECK(json["planted"] == 48 - without);
   CHECK(json["caught"] == json["planted"]);
   const ProgramRun one = run_program(verify + "narrow-offsets --pack 2");
   CHECK(one.exit_code == 2);

@@ -21,6 +21,9 @@ TEST_CASE("law: every shipped model, scaled down, computes through its pages wha
     CAPTURE(result.dump());
     CHECK((result.at("status") == "passed" || result.at("status") == "does not apply"));
     passed += result.at("status") == "passed";
+    // The layout is proven through the backend that users run as well.
+    if (result.at("status") == "passed") CHECK(result.at("backends") == "unified, cascade, paged");
+    CHECK(result.at("backend_difference") < 0.5);
   }
   CHECK(passed >= 20 * 28);
 }
@@ -30,6 +33,7 @@ TEST_CASE("edge: a forward pass in a table, with what took place") {
   CHECK(run.exit_code == 0);
   CAPTURE(run.output);
   for (const char* part : {"Qwen3.5-397B-A17B, N = 5", "60 layers with a cache", "shared-prefix", "does not apply",
+                           "unified, cascade, paged on every batch of a layer; they differ by at most",
                            "Through the pages every output equals that of the same network run dense and unpaged."})
     CHECK(contains(run.output, part));
 }

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <set>
 
+#include "tests/verify/check_named.h"
 #include "tests/verify/plans.h"
 #include "verify/check_table.h"
 #include "verify/verify.h"
 
 using namespace hybridkv;
+using testing::check_named;
 using testing::small_plan;
 
 namespace {
@@ -19,13 +21,6 @@ VerifyReport verify_with(const CachePlan& plan, Fault fault) {
   VerifySpec spec;
   spec.fault = fault;
   return verify_plan(plan, spec);
-}
-
-const CheckResult& check_named(const VerifyReport& report, std::string_view name) {
-  const auto found = std::find_if(report.checks.begin(), report.checks.end(),
-                                  [&](const CheckResult& check) { return check.name == name; });
-  REQUIRE(found != report.checks.end());
-  return *found;
 }
 
 /// The fault is caught by that check, whose message names layer (of a guard block there is none), block and byte.

@@ -11,6 +11,7 @@
 namespace hybridkv {
 namespace {
 
+using testing::owner_of;
 using testing::small_families;
 using testing::small_hybrid;
 
@@ -46,12 +47,6 @@ ForwardReport run(const ModelSpec& model, const CacheDTypes& caches, std::option
   spec.modes = std::move(modes);
   if (only) spec.cases = {*only};
   return verify_forward(model, engine, spec);
-}
-
-ForwardCase owner_of(const ForwardFaultInfo& info) {
-  for (const ForwardCase forward_case : all_forward_cases())
-    if (to_string(forward_case) == info.found_by) return forward_case;
-  throw std::logic_error("a fault names a case");
 }
 
 /// Plants the fault in every family and every set of dtypes, and prints for each the smallest multiple of the bound.

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <stdexcept>
 #include <vector>
 
 #include "planner/model_spec.h"
+#include "verify/forward_case.h"
 
 namespace hybridkv::testing {
 
@@ -28,6 +30,13 @@ inline std::vector<RecurrentSpec> small_families() {
   return {GdnSpec{2, 4, 16, 16, 4},  Mamba2Spec{8, 8, 16, 2, 4, 16}, Mamba1Spec{32, 16, 4},
           KdaSpec{2, 16, 4, false}, KdaSpec{2, 16, 4, true},        ShortConvSpec{64, 3},
           LinearAttentionSpec{4, 16}};
+}
+
+/// The case that finds a planted fault of an engine.
+inline ForwardCase owner_of(const ForwardFaultInfo& info) {
+  for (const ForwardCase forward_case : all_forward_cases())
+    if (to_string(forward_case) == info.found_by) return forward_case;
+  throw std::logic_error("a fault names a case");
 }
 
 }  // namespace hybridkv::testing

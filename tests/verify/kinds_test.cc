@@ -6,11 +6,13 @@
 #include "attention/reference.h"
 #include "base/npy.h"
 #include "tests/scratch_folder.h"
+#include "tests/verify/check_named.h"
 #include "tests/verify/plans.h"
 #include "verify/attention_case.h"
 #include "verify/verify.h"
 
 using namespace hybridkv;
+using testing::check_named;
 
 namespace {
 
@@ -29,11 +31,6 @@ CachePlan plan_of(AttentionKind kind, std::int64_t window, CacheMode mode = Cach
   return make_plan(model, engine, LimitsSpec{.max_model_lens = {8192}});
 }
 
-const CheckResult& check_named(const VerifyReport& report, std::string_view name) {
-  return *std::find_if(report.checks.begin(), report.checks.end(),
-                       [&](const CheckResult& check) { return check.name == name; });
-}
-
 }  // namespace
 
 TEST_CASE("law: windows, chunks and latents verify under their own mask") {
@@ -45,8 +42,13 @@ TEST_CASE("law: windows, chunks and latents verify under their own mask") {
       CAPTURE(window);
       const CachePlan plan = plan_of(kind, window, mode);
       const VerifyReport report = verify_plan(plan, {});
-      for (const CheckResult& check : report.checks)
-        CHECK_MESSAGE(check.status == CheckStatus::passed, check.name, ": ", check.message);
+      CHECK(report.passed());
+      for (const CheckResult& check : report.checks) {
+        // The prefix that the cascade takes at once would need a mask.
+        const bool declines = check.name == "attention-cascade" && kind != AttentionKind::mla;
+        CHECK_MESSAGE(check.status == (declines ? CheckStatus::declined : CheckStatus::passed), check.name, ": ",
+                      check.message);
+      }
       // The first two requests reach beyond the window, so that it hides something.
       CHECK(report.requests[0].tokens > window);
       CHECK(report.requests[1].tokens > window);

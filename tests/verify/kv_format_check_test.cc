@@ -9,6 +9,7 @@
 #include "attention/reference.h"
 #include "base/npy.h"
 #include "tests/scratch_folder.h"
+#include "tests/verify/check_named.h"
 #include "tests/verify/plans.h"
 #include "verify/attention_case.h"
 #include "verify/plant.h"
@@ -16,6 +17,7 @@
 #include "verify/verify.h"
 
 using namespace hybridkv;
+using testing::check_named;
 
 namespace {
 
@@ -30,11 +32,6 @@ CachePlan plan_of(const EngineSpec& caches, bool latent = false) {
   engine.attention_pack_size = 2;
   engine.memory_bytes = std::int64_t(64) << 20;
   return make_plan(model, engine, LimitsSpec{.max_model_lens = {4096}});
-}
-
-const CheckResult& check_named(const VerifyReport& report, std::string_view name) {
-  return *std::find_if(report.checks.begin(), report.checks.end(),
-                       [&](const CheckResult& check) { return check.name == name; });
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
-#include <utility>
+#include <string>
 
 #include "base/npy.h"
 #include "tests/scratch_folder.h"
@@ -148,10 +148,11 @@ TEST_CASE("law: a network that goes on with any one backend is right, with the r
 TEST_CASE("fault: faults of the layout and of the engine are found through each backend on its own") {
   for (const AttentionBackend backend : compared_attention_backends) {
     CAPTURE(to_string(backend));
-    for (const auto& [fault, in] : {std::pair{Fault::stride_order, ForwardCase::shared_prefix},
-                                    std::pair{Fault::pack_index, ForwardCase::shared_prefix},
-                                    std::pair{Fault::null_block_used, ForwardCase::preemption}}) {
+    for (const Fault fault : {Fault::stride_order, Fault::pack_index, Fault::null_block_used}) {
       CAPTURE(to_string(fault));
+      // The null block shows where two requests hold it at once.
+      const bool needs_two = fault == Fault::null_block_used;
+      const ForwardCase in = needs_two ? ForwardCase::preemption : ForwardCase::shared_prefix;
       CHECK(forward(full, {backend}, {in}, fault).caught());
     }
     CHECK(forward(full, {backend}, {ForwardCase::copy_on_write}, {}, ForwardFault::missed_page_copy).caught());

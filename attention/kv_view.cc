@@ -2,7 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+
+#include "layout/permute.h"
+#include "layout/repeat.h"
+#include "layout/slice.h"
+#include "layout/split.h"
+#include "layout/stretch.h"
 
 namespace hybridkv {
 
@@ -32,37 +39,59 @@ bool has_kv_axis(BackendForm form) {
          form == BackendForm::kv_first_unordered;
 }
 
-bool is_kv_first(BackendForm form) {
-  return form == BackendForm::kv_first || form == BackendForm::kv_first_unordered;
-}
+/// Names of the axes of a form, as many as it has.
+struct AxisOrder {
+  std::array<AxisName, 6> names{};
+  std::size_t rank = 0;
+  AxisOrder(std::initializer_list<AxisName> axes) : rank(axes.size()) { std::copy(axes.begin(), axes.end(), names.begin()); }
+  std::span<const AxisName> span() const { return {names.data(), rank}; }
+};
 
-/// Axes of one layer inside one kernel block, in logical order, strides still open.
-std::vector<Axis> inner_axes(const KvViewSpec& spec) {
-  const Axis token{"token", spec.kernel_block_size_tokens, 0};
-  const Axis head{"head", spec.kv_heads, 0};
-  switch (spec.form) {
-    case BackendForm::mla: return {token, {"channel", spec.head_size_k, 0}};
-    case BackendForm::cpu: return {head, token, {"channel", Checked(spec.head_size_k) + spec.head_size_v, 0}};
-    case BackendForm::diff_kv: return {token, head, {"channel", Checked(spec.head_size_k) + spec.head_size_v, 0}};
-    default: return {{"kv", 2, 0}, token, head, {"channel", spec.head_size_k, 0}};
+/// Of the view of one layer, as its backend indexes it, behind the axis of the layers of the pack.
+AxisOrder logical_axes(BackendForm form) {
+  switch (form) {
+    case BackendForm::mla: return {"layer", "block", "token", "channel"};
+    case BackendForm::cpu: return {"layer", "block", "head", "token", "channel"};
+    case BackendForm::diff_kv: return {"layer", "block", "token", "head", "channel"};
+    case BackendForm::kv_first:
+    case BackendForm::kv_first_unordered: return {"layer", "kv", "block", "token", "head", "channel"};
+    default: return {"layer", "block", "kv", "token", "head", "channel"};
   }
 }
 
-/// The same axes from outermost to innermost in memory.
-std::vector<AxisName> physical_axes(BackendForm form, PhysicalOrder order) {
+/// Inside a kernel block from outermost to innermost in memory.
+AxisOrder physical_axes(BackendForm form, PhysicalOrder order) {
   const bool heads_first = order != PhysicalOrder::nhd;
   switch (form) {
-    case BackendForm::mla: return {"token", "channel"};
-    case BackendForm::cpu: return {"head", "token", "channel"};
-    case BackendForm::flex: return {"token", "kv", "head", "channel"};
-    case BackendForm::kv_first_unordered: return {"kv", "token", "head", "channel"};
+    case BackendForm::mla: return {"layer", "token", "channel"};
+    case BackendForm::cpu: return {"layer", "head", "token", "channel"};
+    case BackendForm::flex: return {"layer", "token", "kv", "head", "channel"};
+    case BackendForm::kv_first_unordered: return {"layer", "kv", "token", "head", "channel"};
     case BackendForm::diff_kv:
-      if (heads_first) return {"head", "token", "channel"};
-      return {"token", "head", "channel"};
+      if (heads_first) return {"layer", "head", "token", "channel"};
+      return {"layer", "token", "head", "channel"};
     default:
-      if (heads_first) return {"kv", "head", "token", "channel"};
-      return {"kv", "token", "head", "channel"};
+      if (order == PhysicalOrder::head_major) return {"head", "layer", "kv", "token", "channel"};
+      if (heads_first) return {"layer", "kv", "head", "token", "channel"};
+      return {"layer", "kv", "token", "head", "channel"};
   }
+}
+
+std::int64_t extent_of(AxisName axis, const KvViewSpec& spec) {
+  if (axis == AxisName("layer")) return spec.pack_size;
+  if (axis == AxisName("kv")) return 2;
+  if (axis == AxisName("token")) return spec.kernel_block_size_tokens;
+  if (axis == AxisName("head")) return spec.kv_heads;
+  const bool side_by_side = spec.form == BackendForm::cpu || spec.form == BackendForm::diff_kv;
+  return side_by_side ? Checked(spec.head_size_k) + spec.head_size_v : Checked(spec.head_size_k);
+}
+
+/// All layers of one kernel block, without padding.
+Layout dense_kernel_block(const KvViewSpec& spec) {
+  const AxisOrder order = physical_axes(spec.form, spec.order);
+  std::array<Axis, 6> axes{};
+  for (std::size_t i = 0; i < order.rank; ++i) axes[i] = {order.names[i], extent_of(order.names[i], spec)};
+  return row_major(std::span(axes.data(), order.rank));
 }
 
 void check(const KvViewSpec& spec) {
@@ -84,15 +113,16 @@ void check(const KvViewSpec& spec) {
 }
 
 /// Elements from one kernel block to the next, the padding of the page shared out over its kernel blocks.
-std::int64_t block_stride(const KvViewSpec& spec, std::int64_t layer_elements) {
+/// `dense`: elements of a kernel block.
+std::int64_t block_stride(const KvViewSpec& spec, std::int64_t dense) {
   const std::int64_t element = element_bytes(spec.dtype);
   const std::int64_t kernel_blocks = spec.block_size_tokens / spec.kernel_block_size_tokens;
-  const std::int64_t dense_bytes = Checked(spec.pack_size) * layer_elements * kernel_blocks * element;
+  const std::int64_t dense_bytes = Checked(dense) * kernel_blocks * element;
   if (spec.page_bytes < dense_bytes)
     throw SpecError("engine.attention_pack_size",
                     fmt::format("a page of {} bytes does not hold {} layers of {} bytes", spec.page_bytes,
                                 spec.pack_size, dense_bytes / spec.pack_size));
-  if (spec.page_bytes == dense_bytes) return Checked(spec.pack_size) * layer_elements;
+  if (spec.page_bytes == dense_bytes) return dense;
   const std::int64_t grain = Checked(spec.pack_size) * kernel_blocks * element;
   if (spec.page_bytes % grain != 0)
     throw SpecError(
@@ -131,54 +161,36 @@ std::optional<PhysicalOrder> parse_physical_order(std::string_view text) {
   return std::nullopt;
 }
 
-std::vector<Layout> kv_layouts(const KvViewSpec& spec) {
+Layout kv_pack_layout(const KvViewSpec& spec) {
   check(spec);
-  std::vector<Axis> axes = inner_axes(spec);
-  Checked layer_elements = 1;
-  for (const Axis& axis : axes) layer_elements *= axis.extent;
-  const std::int64_t stride = block_stride(spec, layer_elements);
-  std::int64_t layer_stride = stride / spec.pack_size;
+  const Layout dense = dense_kernel_block(spec);
+  const std::int64_t stride = block_stride(spec, dense.num_elements());
+  const std::int64_t kernel_blocks = Checked(spec.num_blocks) * (spec.block_size_tokens / spec.kernel_block_size_tokens);
+  // Padding lies behind each layer, or where the layers lie inside each head behind all of them.
+  const bool layer_outermost = dense[0].name == AxisName("layer");
+  const Layout padded = layer_outermost ? stretch(dense, "layer", stride / spec.pack_size) : dense;
+  return permute(repeat(padded, {"block", kernel_blocks, stride}), logical_axes(spec.form).span());
+}
 
-  Checked inner_stride = 1;
-  std::vector<AxisName> order = physical_axes(spec.form, spec.order);
-  for (std::size_t i = order.size(); i-- > 0;) {
-    for (Axis& axis : axes) {
-      if (axis.name != order[i]) continue;
-      axis.stride = inner_stride;
-      inner_stride *= axis.extent;
-    }
-  }
-  if (spec.order == PhysicalOrder::head_major && spec.form != BackendForm::mla) {
-    // Head, layer, K/V, token, channel: the layers of the pack lie inside each head.
-    const Checked slice = Checked(spec.kernel_block_size_tokens) * spec.head_size_k;
-    layer_stride = 2 * slice;
-    for (Axis& axis : axes) {
-      if (axis.name == AxisName("kv")) axis.stride = slice;
-      if (axis.name == AxisName("head")) axis.stride = Checked(spec.pack_size) * 2 * slice;
-    }
-  }
-
-  const std::int64_t kernel_blocks = spec.block_size_tokens / spec.kernel_block_size_tokens;
-  const Axis blocks{"block", Checked(spec.num_blocks) * kernel_blocks, stride};
-  axes.insert(axes.begin() + (is_kv_first(spec.form) ? 1 : 0), blocks);
-
+std::vector<Layout> kv_layouts(const KvViewSpec& spec) {
+  const Layout pack = kv_pack_layout(spec);
   std::vector<Layout> layers;
-  for (std::int64_t layer = 0; layer < spec.pack_size; ++layer)
-    layers.emplace_back(axes, Checked(layer) * layer_stride);
+  for (std::int64_t layer = 0; layer < spec.pack_size; ++layer) layers.push_back(slice(pack, "layer", layer));
   return layers;
 }
 
 KeyValueLayouts key_value_layouts(BackendForm form, const Layout& layer, std::int64_t head_size_k,
                                   std::int64_t head_size_v) {
-  const Axis block = layer.axis("block");
-  const Axis token = layer.axis("token");
-  const Axis head = form == BackendForm::mla ? Axis{"head", 1, 0} : layer.axis("head");
-  const std::int64_t channel_stride = layer.stride("channel");
-  std::int64_t value_offset = 0;
-  if (has_kv_axis(form)) value_offset = layer.stride("kv");
-  if (form == BackendForm::cpu || form == BackendForm::diff_kv) value_offset = head_size_k * channel_stride;
-  return {Layout({block, token, head, {"channel", head_size_k, channel_stride}}, layer.offset()),
-          Layout({block, token, head, {"channel", head_size_v, channel_stride}}, layer.offset() + value_offset)};
+  const auto part = [](const Layout& tensor, std::int64_t first, std::int64_t channels) {
+    return permute(slice(tensor, "channel", first, channels), {"block", "token", "head", "channel"});
+  };
+  if (form == BackendForm::mla) {  // one head, of which V is the front
+    const Layout latent = split(layer, "channel", "head", "channel", layer.extent("channel"));
+    return {part(latent, 0, head_size_k), part(latent, 0, head_size_v)};
+  }
+  if (has_kv_axis(form))
+    return {part(slice(layer, "kv", 0), 0, head_size_k), part(slice(layer, "kv", 1), 0, head_size_v)};
+  return {part(layer, 0, head_size_k), part(layer, head_size_k, head_size_v)};
 }
 
 }  // namespace hybridkv

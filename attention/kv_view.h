@@ -50,7 +50,8 @@ struct KvViewSpec {
   std::int64_t page_bytes = 0;                ///< P, padding included
 };
 
-/// One layout per layer of the pack, logical axes in the order of the form; "block" counts kernel blocks.
+/// The layers of the pack as one layout: (layer, then the axes of the form); "block" counts kernel blocks. Elements from
+/// the front of the page.
 ///
 /// Inside a page the layers interleave per kernel block, because one block stride must step over kernel
 /// blocks and pages alike. Padding of a page is shared out over its kernel blocks and layers.
@@ -58,6 +59,9 @@ struct KvViewSpec {
 /// small, the padded page does not divide over layers or kernel blocks (a view would leave the pool), the
 /// form needs head sizes that are equal, or has no head-major order.
 /// Source: vLLM PR 35703.
+Layout kv_pack_layout(const KvViewSpec& spec);
+
+/// The same layer by layer: one layout each, logical axes in the order of the form. Throws as kv_pack_layout.
 /// Example: paged, nhd, N = 5, B = b = 432, one head of 256, bf16: strides (1105920, 110592, 256, 256, 1),
 /// offsets 0, 221184, 442368, …
 std::vector<Layout> kv_layouts(const KvViewSpec& spec);

@@ -1,11 +1,22 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "layout/layout.h"
-#include "layout/merge.h"
 
 namespace hybridkv {
+
+/// One axis that runs through two in order, inner fastest; nothing where no single stride does that: the outer
+/// one has to step over exactly what the inner one covers, unless one of them has fewer than two positions.
+constexpr std::optional<Axis> merged_axis(AxisName name, const Axis& outer, const Axis& inner) {
+  if (outer.extent == 0 || inner.extent == 0) return Axis{name, 0, inner.stride};
+  if (outer.extent == 1) return Axis{name, inner.extent, inner.stride};
+  if (inner.extent == 1) return Axis{name, outer.extent, outer.stride};
+  // No overflow: the extents are at least 2, and inner.extent - 1 strides fit by the layout's invariant.
+  if (outer.stride - inner.stride != (inner.extent - 1) * inner.stride) return std::nullopt;
+  return Axis{name, Checked(outer.extent) * inner.extent, inner.stride};
+}
 
 /// The layout with fewest axes that has the same offsets in the same logical order: axes of extent 1 go, and
 /// neighbours merge wherever their strides allow. A merged axis keeps the name of its outermost part. A layout

@@ -101,6 +101,4 @@ Disjointness check_disjoint(std::span<const PlacedLayout> layouts, std::int64_t 
   return result;
 }
 
-Answer are_disjoint(std::span<const PlacedLayout> layouts) { return check_disjoint(layouts).answer; }
-
 }  // namespace hybridkv

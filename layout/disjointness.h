@@ -36,7 +36,4 @@ struct Disjointness {
 /// Throws InputError where a byte address does not fit 64 bits.
 Disjointness check_disjoint(std::span<const PlacedLayout> layouts, std::int64_t max_nodes = max_bounded_sum_nodes);
 
-/// The answer of `check_disjoint` alone.
-Answer are_disjoint(std::span<const PlacedLayout> layouts);
-
 }  // namespace hybridkv

@@ -2,19 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <vector>
-
 namespace hybridkv {
-
-Layout row_major(std::span<const Axis> axes, std::int64_t offset) {
-  std::vector<Axis> dense(axes.begin(), axes.end());
-  Checked stride = 1;
-  for (std::size_t i = dense.size(); i-- > 0;) {
-    dense[i].stride = stride;
-    stride *= dense[i].extent;
-  }
-  return Layout(dense, offset);
-}
 
 std::string to_string(const Layout& layout) {
   std::string shape, strides;

@@ -124,7 +124,20 @@ class Layout {
 };
 
 /// A dense layout of these axes in this logical order, the last one contiguous; strides given are ignored.
-Layout row_major(std::span<const Axis> axes, std::int64_t offset = 0);
+/// Pre: at most 8 axes.
+constexpr Layout row_major(std::span<const Axis> axes, std::int64_t offset = 0) {
+  expects(axes.size() <= Layout::max_rank, "a layout has at most 8 axes");
+  std::array<Axis, Layout::max_rank> dense{};
+  Checked stride = 1;
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    dense[i] = {axes[i].name, axes[i].extent, stride};
+    stride *= axes[i].extent;
+  }
+  return Layout(std::span(dense.data(), axes.size()), offset);
+}
+constexpr Layout row_major(std::initializer_list<Axis> axes, std::int64_t offset = 0) {
+  return row_major(std::span<const Axis>(axes.begin(), axes.size()), offset);
+}
 
 /// "(block 56, kv 2):(30720, 384) + 6144"; the offset is left out where it is 0.
 std::string to_string(const Layout& layout);

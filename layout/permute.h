@@ -1,8 +1,8 @@
 #pragma once
 
+#include <array>
 #include <initializer_list>
 #include <span>
-#include <vector>
 
 #include "layout/layout.h"
 
@@ -13,9 +13,9 @@ namespace hybridkv {
 /// Example: permute(pages, {"token", "block"}) of "(block 2, token 3):(5, 1)" is "(token 3, block 2):(1, 5)".
 constexpr Layout permute(const Layout& layout, std::span<const AxisName> order) {
   expects(order.size() == static_cast<std::size_t>(layout.rank()), "a permutation names every axis once");
-  std::vector<Axis> axes;
-  for (const AxisName& name : order) axes.push_back(layout.axis(name));
-  return Layout(axes, layout.offset());
+  std::array<Axis, Layout::max_rank> axes{};
+  for (std::size_t i = 0; i < order.size(); ++i) axes[i] = layout.axis(order[i]);
+  return Layout(std::span(axes.data(), order.size()), layout.offset());
 }
 constexpr Layout permute(const Layout& layout, std::initializer_list<AxisName> order) {
   return permute(layout, std::span<const AxisName>(order.begin(), order.size()));

@@ -87,10 +87,14 @@ struct ViewPlan {
   std::string tensor;     ///< "kv", "conv", "ssm"
   std::int64_t pool = 0;
   DType dtype = DType::fp32;
-  Layout layout;          ///< elements of `dtype` from the first byte of the pool
+  Layout bytes;           ///< (axes of the tensor) byte of the pool at which an element starts: strides are bytes
   LaneId lane;            ///< whose pieces it lies in
   std::int64_t piece = 0; ///< which of the ids of a table entry its block axis counts
   std::int64_t first_element = 0;  ///< of a tensor that lies in several pieces: its element at which this one begins
+
+  /// The same in elements of `dtype` from the first byte of the pool, as frameworks count. Pre: a whole number of them
+  /// everywhere, as make_views sees to and verify checks.
+  Layout elements() const;
   bool operator==(const ViewPlan&) const = default;
 };
 

@@ -40,13 +40,13 @@ std::vector<Axis> in_memory_order(const Layout& layout) {
 class TensorDecisions {
  public:
   TensorDecisions(const Arrangement& plan, const SpecPlan& spec, const ViewPlan& view, Derivation& derivation)
-      : plan_(plan), spec_(spec), view_(view), derivation_(derivation),
+      : plan_(plan), spec_(spec), view_(view), layout_(view.elements()), derivation_(derivation),
         of_(fmt::format("of {}, {}", view.tensor, spec_label(spec))) {}
 
   void derive_extents() {
     if (spec_.state) {  // the axes of the state itself come with its shape
       add({"block " + of_, extent("block"), "blocks"}, "block = num_blocks", {blocks()});
-      if (view_.layout.find("element") >= 0)
+      if (layout_.find("element") >= 0)
         add({"element " + of_, extent("element"), ""},
             "as many elements as the page has room for behind the offset, or are left: page " +
                 std::to_string(view_.piece) + " of an entry",
@@ -57,8 +57,8 @@ class TensorDecisions {
     const Term block{"B", spec_.block_size_tokens, "tokens"}, kernel{"b", spec_.kernel_block_size_tokens, "tokens"};
     add({"block " + of_, extent("block"), "kernel blocks"}, "block = num_blocks * B / b", {blocks(), block, kernel});
     add({"token " + of_, extent("token"), "tokens"}, "token = b", {kernel});
-    if (view_.layout.find("kv") >= 0) add({"kv " + of_, extent("kv"), ""}, "2: K and V", {});
-    if (view_.layout.find("head") >= 0)
+    if (layout_.find("kv") >= 0) add({"kv " + of_, extent("kv"), ""}, "2: K and V", {});
+    if (layout_.find("head") >= 0)
       add({"head " + of_, extent("head"), ""}, "head = KV heads", {{"KV heads", attention.kv_heads, ""}});
     const bool side_by_side = extent("channel") != attention.head_size_k;
     std::vector<Term> sizes{{"head_size_k", attention.head_size_k, ""}};
@@ -74,9 +74,9 @@ class TensorDecisions {
       inputs.push_back({"b", spec_.kernel_block_size_tokens, "tokens"});
       inputs.push_back({"B", spec_.block_size_tokens, "tokens"});
     }
-    add({"stride of block " + of_, view_.layout.stride("block"), "elements"},
+    add({"stride of block " + of_, layout_.stride("block"), "elements"},
         split ? "stride = P * b / (B * element)" : "stride = P / element", std::move(inputs));
-    const std::vector<Axis> axes = in_memory_order(view_.layout);
+    const std::vector<Axis> axes = in_memory_order(layout_);
     for (std::size_t i = 0; i < axes.size(); ++i) derive_stride(axes, i);
   }
 
@@ -85,15 +85,15 @@ class TensorDecisions {
     const std::int64_t element = element_bytes(view_.dtype);
     const std::int64_t front = plan_.lanes[view_.lane.index()].offset;
     if (spec_.state) {
-      const Term bytes{"byte offset", view_.layout.offset() * element - front, "bytes"};
-      add({"offset " + of_, view_.layout.offset() - front / element, "elements"}, "offset = byte offset / element",
+      const Term bytes{"byte offset", view_.bytes.offset() - front, "bytes"};
+      add({"offset " + of_, layout_.offset() - front / element, "elements"}, "offset = byte offset / element",
           {bytes, {"element", element, "bytes"}});
       return;
     }
-    add({"offset of the first layer " + of_, view_.layout.offset() - front / element, "elements"},
+    add({"offset of the first layer " + of_, layout_.offset() - front / element, "elements"},
         "0: the first layer begins with the page", {});
     if (next == nullptr) return;
-    const std::int64_t step = next->layout.offset() - view_.layout.offset();
+    const std::int64_t step = next->elements().offset() - layout_.offset();
     const Term result{"offset between layers " + of_, step, "elements"};
     const Term packed{"N", spec_.layers_per_page, ""};
     if (has_layers_inside_heads())
@@ -101,7 +101,7 @@ class TensorDecisions {
           {{"kv", extent("kv"), ""}, {"token", extent("token"), ""}, {"channel", extent("channel"), ""}});
     else
       add(result, "offset between layers = stride / N: layer i of a pack begins i times as far in each kernel block",
-          {{"stride", view_.layout.stride("block"), "elements"}, packed});
+          {{"stride", layout_.stride("block"), "elements"}, packed});
   }
 
  private:
@@ -131,7 +131,7 @@ class TensorDecisions {
     return spec_.attention->order == PhysicalOrder::head_major && spec_.attention->form != BackendForm::mla;
   }
 
-  std::int64_t extent(const char* axis) const { return view_.layout.extent(axis); }
+  std::int64_t extent(const char* axis) const { return layout_.extent(axis); }
   Term blocks() const {
     return {"num_blocks", plan_.arenas[plan_.lanes[view_.lane.index()].arena.index()].num_ids, "blocks"};
   }
@@ -142,6 +142,7 @@ class TensorDecisions {
   const Arrangement& plan_;
   const SpecPlan& spec_;
   const ViewPlan& view_;
+  Layout layout_;  ///< of the view, in elements
   Derivation& derivation_;
   std::string of_;  ///< "of kv, spec 1 (full_attention)"
 };

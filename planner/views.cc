@@ -5,37 +5,39 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "layout/repeat.h"
+#include "layout/scale.h"
+#include "layout/shift.h"
+#include "layout/slice.h"
 
 namespace hybridkv {
 
 namespace {
 
-/// One tensor of one page, its offset counted from the front of the lane.
+/// One tensor of one page as bytes from the front of its lane, the block axis stepping from page to page.
 struct PlacedTensor {
-  Layout layout;
+  Layout bytes;
   std::int64_t piece = 0;
   std::int64_t first_element = 0;
   const StateTensor* state = nullptr;
 };
 
-/// Of attention one per layer of a full pack.
-std::vector<PlacedTensor> attention_tensors(const Arrangement& arrangement, const GroupPlan& group) {
+/// The layers of a full pack in one layout, an axis "layer" outermost.
+PlacedTensor attention_pack(const Arrangement& arrangement, const GroupPlan& group) {
   const SpecPlan& spec = arrangement.spec_of(group);
   const AttentionGeometry& attention = *spec.attention;
-  std::vector<PlacedTensor> tensors;
-  for (Layout& layout : kv_layouts({.form = attention.form,
-                                    .order = attention.order,
-                                    .dtype = attention.dtype,
-                                    .num_blocks = arrangement.arena_of(group).num_ids,
-                                    .block_size_tokens = spec.block_size_tokens,
-                                    .kernel_block_size_tokens = spec.kernel_block_size_tokens,
-                                    .kv_heads = attention.kv_heads,
-                                    .head_size_k = attention.head_size_k,
-                                    .head_size_v = attention.head_size_v,
-                                    .pack_size = spec.layers_per_page,
-                                    .page_bytes = arrangement.page_bytes(group)}))
-    tensors.push_back({std::move(layout)});
-  return tensors;
+  const Layout elements = kv_pack_layout({.form = attention.form,
+                                          .order = attention.order,
+                                          .dtype = attention.dtype,
+                                          .num_blocks = arrangement.arena_of(group).num_ids,
+                                          .block_size_tokens = spec.block_size_tokens,
+                                          .kernel_block_size_tokens = spec.kernel_block_size_tokens,
+                                          .kv_heads = attention.kv_heads,
+                                          .head_size_k = attention.head_size_k,
+                                          .head_size_v = attention.head_size_v,
+                                          .pack_size = spec.layers_per_page,
+                                          .page_bytes = arrangement.page_bytes(group)});
+  return {scale(elements, element_bytes(attention.dtype))};
 }
 
 [[noreturn]] void refuse_element(const StateTensor& tensor, std::int64_t page) {
@@ -46,14 +48,20 @@ std::vector<PlacedTensor> attention_tensors(const Arrangement& arrangement, cons
                               page, element, tensor.name, element));
 }
 
+/// A tensor in each page of a lane, that begins so many bytes behind the front of the page.
+Layout in_pages(const Layout& elements, DType dtype, std::int64_t offset, std::int64_t num_ids, std::int64_t page) {
+  return repeat(shift(scale(elements, element_bytes(dtype)), offset), {"block", num_ids, page});
+}
+
 /// The elements of one tensor that lie in the piece-th page of a state.
-std::optional<PlacedTensor> part_of(const StateTensor& tensor, std::int64_t num_ids, std::int64_t page, std::int64_t piece) {
+std::optional<PlacedTensor> part_of(const StateTensor& tensor, std::int64_t num_ids, std::int64_t page,
+                                    std::int64_t piece) {
   const std::int64_t element = element_bytes(tensor.dtype);
   const std::int64_t begin = std::max(tensor.byte_offset, piece * page);
-  const std::int64_t end = std::min(tensor.byte_offset + tensor.layout.num_elements() * element, (piece + 1) * page);
+  const std::int64_t end = std::min(tensor.byte_offset + tensor.bytes(), (piece + 1) * page);
   if (begin >= end) return std::nullopt;
-  return PlacedTensor{Layout({{"block", num_ids, page / element}, {"element", (end - begin) / element, 1}},
-                             (begin - piece * page) / element),
+  return PlacedTensor{in_pages(row_major({{"element", (end - begin) / element}}), tensor.dtype, begin - piece * page,
+                               num_ids, page),
                       piece, (begin - tensor.byte_offset) / element, &tensor};
 }
 
@@ -62,12 +70,9 @@ std::vector<PlacedTensor> state_tensors(const Arrangement& arrangement, const Gr
   std::vector<PlacedTensor> tensors;
   const std::int64_t page = arrangement.page_bytes(group), num_ids = arrangement.arena_of(group).num_ids;
   for (const StateTensor& tensor : arrangement.spec_of(group).state->tensors) {
-    const std::int64_t element = element_bytes(tensor.dtype);
-    if (page % element != 0) refuse_element(tensor, page);
+    if (page % element_bytes(tensor.dtype) != 0) refuse_element(tensor, page);
     if (group.ids_per_entry == 1) {
-      std::vector<Axis> axes{{"block", num_ids, page / element}};
-      for (const Axis& axis : tensor.layout.axes()) axes.push_back(axis);
-      tensors.push_back({Layout(axes, tensor.byte_offset / element), 0, 0, &tensor});
+      tensors.push_back({in_pages(tensor.layout, tensor.dtype, tensor.byte_offset, num_ids, page), 0, 0, &tensor});
       continue;
     }
     for (std::int64_t piece = 0; piece < group.ids_per_entry; ++piece)
@@ -77,7 +82,8 @@ std::vector<PlacedTensor> state_tensors(const Arrangement& arrangement, const Gr
 }
 
 std::vector<PlacedTensor> tensors_of(const Arrangement& arrangement, const GroupPlan& group) {
-  return arrangement.spec_of(group).state ? state_tensors(arrangement, group) : attention_tensors(arrangement, group);
+  if (arrangement.spec_of(group).state) return state_tensors(arrangement, group);
+  return {attention_pack(arrangement, group)};
 }
 
 /// Calls visit(group, its tensors) for every group; neighbours of one spec share them.
@@ -101,22 +107,26 @@ std::vector<ViewPlan> make_views(const Arrangement& arrangement) {
       const std::vector<std::int64_t>& layers = group.pages[page];
       const LaneId lane_id = arrangement.lane_of(group, page);
       const LanePlan& lane = arrangement.lanes[lane_id.index()];
+      const auto add = [&](std::int64_t layer, const char* tensor, DType dtype, const Layout& bytes) -> ViewPlan& {
+        return views.emplace_back(ViewPlan{.spec = spec.id,
+                                           .layer = layer,
+                                           .tensor = tensor,
+                                           .pool = lane.pool.value,
+                                           .dtype = dtype,
+                                           .bytes = shift(bytes, lane.offset),
+                                           .lane = lane_id});
+      };
       // The last pack may have fewer layers than places.
-      const std::size_t count = spec.state ? tensors.size() : std::min(layers.size(), tensors.size());
-      for (std::size_t i = 0; i < count; ++i) {
-        const PlacedTensor& tensor = tensors[i];
-        const DType dtype = tensor.state ? tensor.state->dtype : spec.attention->dtype;
-        const std::int64_t before = lane.offset / element_bytes(dtype);
-        views.push_back({.spec = spec.id,
-                         .layer = tensor.state ? layers.front() : layers[i],
-                         .tensor = tensor.state ? tensor.state->name : "kv",
-                         .pool = lane.pool.value,
-                         .dtype = dtype,
-                         .layout = Layout(tensor.layout.axes(), Checked(tensor.layout.offset()) + before),
-                         .lane = lane_id,
-                         .piece = tensor.piece,
-                         .first_element = tensor.first_element});
-      }
+      if (spec.attention)
+        for (std::size_t i = 0; i < layers.size(); ++i)
+          add(layers[i], "kv", spec.attention->dtype,
+              slice(tensors.front().bytes, "layer", static_cast<std::int64_t>(i)));
+      else
+        for (const PlacedTensor& tensor : tensors) {
+          ViewPlan& view = add(layers.front(), tensor.state->name.c_str(), tensor.state->dtype, tensor.bytes);
+          view.piece = tensor.piece;
+          view.first_element = tensor.first_element;
+        }
     }
   });
   return views;

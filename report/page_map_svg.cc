@@ -90,7 +90,7 @@ class PageMapPainter {
   /// From one kernel block to the next.
   std::int64_t kernel_block_bytes(const PageStrip& strip) const {
     const ViewPlan& view = plan_.views[strip.views.front()];
-    return view.layout.stride("block") * element_bytes(view.dtype);
+    return view.bytes.stride("block");
   }
 
   std::string title() const {
@@ -361,8 +361,8 @@ class PageMapPainter {
     const ViewPlan& first = plan_.views[strip.views.front()];
     const std::int64_t element = element_bytes(view.dtype);
     const bool is_state = spec_of(strip).state.has_value();
-    const std::int64_t start = is_state ? view.layout.offset() * element : 0;
-    const Layout& layout = is_state ? view.layout : first.layout;
+    const std::int64_t start = is_state ? view.bytes.offset() : 0;
+    const Layout layout = is_state ? view.elements() : first.elements();
     std::string too_short;
     for (const Axis& axis : layout.axes()) {
       if (axis.extent == 1) continue;
@@ -377,10 +377,10 @@ class PageMapPainter {
     }
     if (strip.views.size() > 1) {
       const ViewPlan& second = plan_.views[strip.views[1]];
-      const std::int64_t offset = second.layout.offset() * element_bytes(second.dtype);
+      const std::int64_t offset = second.bytes.offset();
       dimension(scale.x(0), scale.x(offset),
                 fmt::format("offset of {}: {} = {}", is_state ? second.tensor : fmt::format("layer {}", second.layer),
-                            human_plural(second.layout.offset(), "element"), human_plural(offset, "byte")));
+                            human_plural(second.elements().offset(), "element"), human_plural(offset, "byte")));
     }
     if (too_short.empty()) return;
     y_ += row_height;
@@ -412,7 +412,7 @@ class PageMapPainter {
       y_ += row_height;
       svg_.text(
           page_margin, y_,
-          fmt::format("layer {} {} {} {}", view.layer, view.tensor, to_string(view.dtype), to_string(view.layout)),
+          fmt::format("layer {} {} {} {}", view.layer, view.tensor, to_string(view.dtype), to_string(view.elements())),
           {.size = 10, .colour = grey, .monospace = true});
     }
   }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/checked.h"
+#include "layout/scale.h"
 #include "planner/uniform_pages.h"
 #include "report/json_archive.h"
 #include "report/json_text.h"
@@ -240,7 +241,16 @@ static void fields(Archive& archive, T& view) {
   archive("tensor", view.tensor);
   archive("pool", view.pool);
   archive("dtype", view.dtype);
-  layout_fields(archive, view.layout, false);
+  Layout elements;
+  if constexpr (!Archive::reads) elements = view.elements();
+  layout_fields(archive, elements, false);
+  if constexpr (Archive::reads) {
+    try {
+      view.bytes = scale(elements, element_bytes(view.dtype));
+    } catch (const InputError& error) {  // the extent of the layout passes 64 bits
+      JsonReader::fail(archive.path(), error.what());
+    }
+  }
   archive.unless("lane", view.lane.value, view.pool);
   archive.unless_default("piece", view.piece);
   archive.unless_default("first_element", view.first_element);

@@ -247,10 +247,11 @@ Facts view_shapes(const CachePlan& plan) {
   for (const ViewPlan& view : plan.views) {
     if (std::find(seen.begin(), seen.end(), std::pair(view.spec, view.tensor)) != seen.end()) continue;
     seen.emplace_back(view.spec, view.tensor);
+    const Layout elements = view.elements();
     facts.entries.emplace_back(
         fmt::format("{} {}", spec_name(spec_of(plan, view.spec)), view.tensor),
-        fmt::format("{} in {}, strides {}", axes_text(view.layout, " x ", [](const Axis& axis) { return axis.extent; }),
-                    to_string(view.dtype), axes_text(view.layout, "; ", [](const Axis& axis) { return axis.stride; })));
+        fmt::format("{} in {}, strides {}", axes_text(elements, " x ", [](const Axis& axis) { return axis.extent; }),
+                    to_string(view.dtype), axes_text(elements, "; ", [](const Axis& axis) { return axis.stride; })));
   }
   return facts;
 }
@@ -264,13 +265,14 @@ Table views_table(const CachePlan& plan) {
                {"pools", "pools", "", Align::left}});
   struct Alike {
     const ViewPlan* first;
+    std::int64_t offset;  // elements
     std::set<std::int64_t> layers, pools;
   };
   std::vector<Alike> rows;
   std::map<std::tuple<std::int64_t, std::string, std::int64_t>, std::size_t> row_of;
   for (const ViewPlan& view : plan.views) {
-    const auto [found, is_new] = row_of.try_emplace({view.spec, view.tensor, view.layout.offset()}, rows.size());
-    if (is_new) rows.push_back({&view, {}, {}});
+    const auto [found, is_new] = row_of.try_emplace({view.spec, view.tensor, view.bytes.offset()}, rows.size());
+    if (is_new) rows.push_back({&view, view.elements().offset(), {}, {}});
     rows[found->second].layers.insert(view.layer);
     rows[found->second].pools.insert(view.pool);
   }
@@ -292,11 +294,10 @@ Table views_table(const CachePlan& plan) {
     }
     for (std::size_t row = first; row < (shortened ? first + 1 : end); ++row) {
       const ViewPlan& view = *rows[row].first;
-      const std::string offsets =
-          fmt::format("0 to {} by {}", human_count(rows[end - 1].first->layout.offset()),
-                      human_count(rows[first + 1 < end ? first + 1 : first].first->layout.offset()));
+      const std::string offsets = fmt::format("0 to {} by {}", human_count(rows[end - 1].offset),
+                                              human_count(rows[first + 1 < end ? first + 1 : first].offset));
       table.add_row({view.spec, spec_name(spec_of(plan, view.spec)), view.tensor,
-                     shortened ? Cell(offsets) : Cell(view.layout.offset()), list(rows[row].layers),
+                     shortened ? Cell(offsets) : Cell(rows[row].offset), list(rows[row].layers),
                      list(rows[row].pools)});
     }
     first = end;

@@ -6,6 +6,8 @@
 #include <map>
 #include <tuple>
 
+#include "layout/scale.h"
+#include "layout/shift.h"
 #include "layout/slice.h"
 
 namespace hybridkv {
@@ -22,25 +24,6 @@ std::map<PlaceOfLayer, std::int64_t> groups_of_layers(const CachePlan& plan) {
         groups.emplace(PlaceOfLayer{plan.groups[i].spec, plan.lane_of(plan.groups[i], page), layer},
                        static_cast<std::int64_t>(i));
   return groups;
-}
-
-Layout in_bytes(const Layout& elements, std::int64_t element_bytes) {
-  std::vector<Axis> axes(elements.axes().begin(), elements.axes().end());
-  for (Axis& axis : axes) axis.stride = Checked(axis.stride) * element_bytes;
-  return Layout(axes, Checked(elements.offset()) * element_bytes);
-}
-
-Layout moved(const Layout& layout, std::int64_t offset) { return Layout(layout.axes(), offset); }
-
-/// The view's whole elements, and of its offset and its page what the plan has in bytes beyond them.
-Layout state_address(const CachePlan& plan, const ViewPlan& view, const Layout& whole) {
-  const StateSpec& state = *plan.specs[view.spec].state;
-  const std::int64_t element = element_bytes(view.dtype);
-  const LanePlan& lane = plan.lanes[view.lane.index()];
-  std::vector<Axis> axes(whole.axes().begin(), whole.axes().end());
-  for (Axis& axis : axes)
-    if (axis.name == AxisName("block")) axis.stride += lane.stride % element;
-  return Layout(axes, whole.offset() + (lane.offset + tensor_of(state, view).byte_offset) % element);
 }
 
 }  // namespace
@@ -85,9 +68,8 @@ std::vector<BoundView> bind_views(const CachePlan& plan) {
     const auto group = groups.find({view.spec, view.lane, view.layer});
     expects(group != groups.end(), "a view of the plan belongs to a group");
     const std::int64_t kernel_blocks = spec.attention ? spec.block_size_tokens / spec.kernel_block_size_tokens : 1;
-    const Layout whole = in_bytes(view.layout, element_bytes(view.dtype));
     views.push_back({.view = view,
-                     .address = spec.state ? state_address(plan, view, whole) : whole,
+                     .address = view.bytes,
                      .group = group->second,
                      .kernel_blocks_per_page = kernel_blocks});
   }
@@ -102,17 +84,13 @@ KeyValueLayouts key_value_bytes(const BoundView& view, const AttentionGeometry& 
   const std::int64_t step = right.key.stride("channel");
   const std::int64_t between = right.value.offset() - right.key.offset();
   const bool one_row = between == attention.head_size_k * step;
-  return {moved(right.key, right.key.offset() + (one_row ? attention.head_size_v * step : between)),
-          moved(right.value, right.key.offset())};
+  return {shift(right.key, one_row ? attention.head_size_v * step : between), shift(right.value, -between)};
 }
 
 Layout in_elements(const Layout& bytes, std::int64_t element_bytes) {
-  std::vector<Axis> axes(bytes.axes().begin(), bytes.axes().end());
-  for (Axis& axis : axes) {
-    expects(axis.stride % element_bytes == 0, "strides are whole elements");
-    axis.stride /= element_bytes;
-  }
-  return Layout(axes, bytes.offset() / element_bytes);
+  const auto elements = unscale(shift(bytes, -(bytes.offset() % element_bytes)), element_bytes);
+  expects(elements.has_value(), "strides are whole elements");
+  return *elements;
 }
 
 }  // namespace hybridkv

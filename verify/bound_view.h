@@ -14,7 +14,7 @@ namespace hybridkv {
 /// Addresses are bytes, so that a tensor off its element size can be told from one on it.
 struct BoundView {
   ViewPlan view;                             ///< what the plan says; the engine addresses by `address` instead
-  Layout address;                            ///< axes of view.layout; the byte of the pool where an element starts
+  Layout address;                            ///< axes of view.bytes; the byte of the pool where an element starts
   std::int64_t group = 0;                    ///< group whose block table its block axis follows
   std::int64_t kernel_blocks_per_page = 1;   ///< positions of the block axis in one page
   bool narrow_offsets = false;               ///< element offsets wrap at 32 bits; a planted fault
@@ -40,8 +40,7 @@ struct BoundView {
 /// The tensor of a state that a view is of. Pre: it is one of its spec.
 const StateTensor& tensor_of(const StateSpec& state, const ViewPlan& view);
 
-/// All views of a plan, unharmed, in its order. A view counts in elements; where the plan puts a state, or ends a page,
-/// off a whole element, its address has the bytes that lack.
+/// All views of a plan, unharmed, in its order.
 std::vector<BoundView> bind_views(const CachePlan& plan);
 
 /// K and V of an attention view as the engine under test finds them, each (block, token, head, channel), offset and

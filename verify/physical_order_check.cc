@@ -142,11 +142,11 @@ void compare_kv(const CachePlan& plan, const BoundView& view, const PagePlace& p
           return result.fail(fmt::format("{}: its kernel blocks hold {} tokens, the plan's {}",
                                          view.place(plan, block, view.address.offset()), layout.extent("token"),
                                          kernel));
-        const Index in_plan = index_in_view(spec, view.view.layout, element);
+        const Index in_plan = index_in_view(spec, view.view.bytes, element);
         const Index in_engine{block * kernel_blocks + element.token / kernel, element.token % kernel, element.head,
                               element.channel};
         compare(plan, view,
-                {block, view.view.layout.at(in_plan) * view.element_bytes(), view.engine_byte(layout.at(in_engine)),
+                {block, view.view.bytes.at(in_plan), view.engine_byte(layout.at(in_engine)),
                  place.front + *rule},
                 [&] {
                   return fmt::format("{} of token {}, head {}, channel {}", is_value ? "V" : "K", element.token,
@@ -159,7 +159,7 @@ void compare_kv(const CachePlan& plan, const BoundView& view, const PagePlace& p
 
 /// Position of an element of a view in its tensor: its own, or in a part of it the number of the element.
 Index index_in_tensor(const StateTensor& tensor, const ViewPlan& view, const Index& inside) {
-  if (view.layout.find("element") < 0) return inside;
+  if (view.bytes.find("element") < 0) return inside;
   std::int64_t number = view.first_element + inside.front();
   Index index(tensor.layout.rank());
   for (int axis = tensor.layout.rank(); axis-- > 0;) {
@@ -175,7 +175,7 @@ void compare_state(const CachePlan& plan, const BoundView& view, const PagePlace
   const StateTensor& tensor = tensor_of(state, view.view);
   const LanePlan& lane = plan.lanes[view.view.lane.index()];
   Index extents;
-  for (const Axis& axis : view.view.layout.axes())
+  for (const Axis& axis : view.view.bytes.axes())
     if (axis.name != AxisName("block")) extents.push_back(axis.extent);
   for (const std::int64_t block : sampled_blocks(plan.arenas[lane.arena.index()].num_ids))
     for (const Index& inside : sampled_indices(extents, seed)) {
@@ -188,7 +188,7 @@ void compare_state(const CachePlan& plan, const BoundView& view, const PagePlace
                                        view.place(plan, block, view.address.offset()), byte / lane.bytes,
                                        view.view.piece));
       compare(plan, view,
-              {block, view.view.layout.at(index) * view.element_bytes(), view.byte_address(index),
+              {block, view.view.bytes.at(index), view.byte_address(index),
                place.front + Checked(block) * lane.bytes + byte % lane.bytes},
               [&] { return fmt::format("element ({}) of the state", fmt::join(inside, ", ")); }, result);
     }
@@ -207,7 +207,7 @@ void require_all_views(const CachePlan& plan, std::span<const BoundView> views, 
   std::map<std::tuple<std::int64_t, std::int64_t, std::string>, std::int64_t> elements;  // of one entry
   for (const BoundView& view : views)
     if (!view.foreign) {
-      const Layout& layout = view.view.layout;
+      const Layout& layout = view.view.bytes;
       elements[{view.view.spec, view.view.layer, view.view.tensor}] += layout.num_elements() / layout.extent("block");
     }
   const auto require = [&](const SpecPlan& spec, std::int64_t layer, const std::string& tensor,

@@ -3,7 +3,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "layout/merge.h"
+#include "layout/coalesce.h"
 #include "tests/layout/layout_cases.h"
 
 namespace hybridkv {
@@ -25,7 +25,7 @@ TEST_CASE("law: a split keeps every offset in its place, and merging undoes it")
         if (axis.extent % inner != 0) continue;
         const Layout parts = split(layout, axis.name, "outer", "inner", inner);
         if (parts.rank() != layout.rank() + 1 || offsets_of(parts) != offsets_of(layout)) return false;
-        if (merge(parts, "outer", "inner", axis.name) != layout) return false;
+        if (merged_axis(axis.name, parts.axis("outer"), parts.axis("inner")) != axis) return false;
       }
     return true;
   });

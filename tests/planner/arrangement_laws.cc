@@ -15,13 +15,13 @@ namespace hybridkv::testing {
 
 namespace {
 
-PlacedLayout placed(const ViewPlan& view) { return {view.layout, element_bytes(view.dtype), 0}; }
+PlacedLayout placed(const ViewPlan& view) { return {view.elements(), element_bytes(view.dtype), 0}; }
 
 /// The part of a view in the page of one id.
 Layout of_id(const Arrangement& plan, const ViewPlan& view, std::int64_t id) {
   const SpecPlan& spec = plan.specs[static_cast<std::size_t>(view.spec)];
   const std::int64_t steps = spec.attention ? spec.block_size_tokens / spec.kernel_block_size_tokens : 1;
-  return slice(view.layout, "block", id * steps, steps);
+  return slice(view.elements(), "block", id * steps, steps);
 }
 
 /// Position of the group that has the layer of a view in its lane.
@@ -56,7 +56,7 @@ std::string broken_lane(const Arrangement& plan) {
 std::string broken_placement(const CachePlan& plan) {
   std::map<std::tuple<std::size_t, LaneId, std::int64_t>, std::vector<PlacedLayout>> pages;
   for (const ViewPlan& view : plan.views) {
-    if (view.layout.num_elements() == 0) continue;
+    if (view.bytes.num_elements() == 0) continue;
     const LanePlan& lane = plan.lanes[view.lane.index()];
     if (lane.pool.value != view.pool) return "a placement names another pool than its lane";
     const std::int64_t ids = plan.arenas[lane.arena.index()].num_ids;

@@ -64,8 +64,8 @@ TEST_CASE("fault: every law of arrangements can be broken, and is then named") {
     CHECK(broken([](CachePlan& plan) { plan.pools[0].bytes += 4; }) == "a pool has bytes of no lane");
     CHECK(broken([](CachePlan& plan) { plan.views[0].pool += 1; }) == "a placement names another pool than its lane");
     CHECK(broken([](CachePlan& plan) {
-            Layout& layout = plan.views[0].layout;
-            layout = Layout(layout.axes(), layout.offset() + plan.lanes[0].bytes);
+            Layout& bytes = plan.views[0].bytes;
+            bytes = Layout(bytes.axes(), bytes.offset() + plan.lanes[0].bytes);
           }) == "a placement leaves the piece of its id");
     CHECK(broken([](CachePlan& plan) { plan.views.push_back(plan.views[0]); }) == "two placements share a byte");
     CHECK(broken([](CachePlan& plan) { plan.waste.per_block[0].state_padding_bytes += 1; }) ==

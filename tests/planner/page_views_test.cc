@@ -50,12 +50,12 @@ void check_attention(const json& row, const CachePlan& plan) {
   Numbers offsets;
   for (const ViewPlan& view : plan.views) {
     if (view.tensor != "kv" || view.pool != 0) continue;
-    Numbers shape = shape_of(view.layout);
+    Numbers shape = shape_of(view.elements());
     CHECK(shape.front() == 2000 * kernel_blocks);
     shape.front() = 3 * kernel_blocks;
     CHECK(shape == published["shape"].get<Numbers>());
-    CHECK(strides_of(view.layout) == published["strides"].get<Numbers>());
-    offsets.push_back(view.layout.offset());
+    CHECK(strides_of(view.elements()) == published["strides"].get<Numbers>());
+    offsets.push_back(view.elements().offset());
   }
   Numbers expected = published["storage_offsets"].get<Numbers>();
   expected.resize(offsets.size());  // a pack that is short in the model has fewer layers than slots
@@ -69,13 +69,13 @@ void check_states(const json& row, const CachePlan& plan) {
     for (const ViewPlan& view : plan.views) {
       if (view.tensor != published["state"].get<std::string>()) continue;
       ++found;
-      Numbers shape = shape_of(view.layout);
+      Numbers shape = shape_of(view.elements());
       shape.front() = 3;
       CHECK(shape == published["shape"].get<Numbers>());
-      CHECK(strides_of(view.layout) == published["strides"].get<Numbers>());
+      CHECK(strides_of(view.elements()) == published["strides"].get<Numbers>());
       CHECK(view.dtype == *parse_dtype(published["dtype"].get<std::string>()));
-      CHECK(view.layout.offset() == published["storage_offset"].get<std::int64_t>());
-      CHECK(view.layout.offset() * element_bytes(view.dtype) == published["byte_offset"].get<std::int64_t>());
+      CHECK(view.elements().offset() == published["storage_offset"].get<std::int64_t>());
+      CHECK(view.bytes.offset() == published["byte_offset"].get<std::int64_t>());
     }
     CHECK(found > 0);
   }

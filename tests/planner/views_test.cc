@@ -10,6 +10,7 @@
 #include "layout/for_each_index.h"
 #include "layout/injectivity.h"
 #include "layout/placed_layout.h"
+#include "layout/shift.h"
 #include "layout/slice.h"
 #include "tests/planner/models.h"
 #include "tests/planner/random_specs.h"
@@ -46,7 +47,7 @@ bool bytes_are_apart(const CachePlan& plan, const std::vector<ViewPlan>& page) {
   std::set<std::int64_t> taken;
   for (const ViewPlan& view : page) {
     const std::int64_t per_page = kernel_blocks_per_page(plan, view);
-    const Layout shrunken = slice(view.layout, "block", 0, pages * per_page);
+    const Layout shrunken = slice(view.elements(), "block", 0, pages * per_page);
     const int block_axis = shrunken.find("block");
     const std::int64_t element = element_bytes(view.dtype);
     bool apart = true;
@@ -69,11 +70,11 @@ TEST_CASE("law: at full size every view is injective, inside its pool, and apart
       std::vector<PlacedLayout> layouts;
       for (const ViewPlan& view : page) {
         ++views;
-        layouts.push_back(placed(view, view.layout));
+        layouts.push_back(placed(view, view.elements()));
         RC_ASSERT(contains(plan.pools[view.pool].bytes, layouts.back()));
-        RC_ASSERT(is_injective(view.layout) == Answer::yes);
+        RC_ASSERT(is_injective(view.elements()) == Answer::yes);
       }
-      RC_ASSERT(are_disjoint(layouts) == Answer::yes);
+      RC_ASSERT(check_disjoint(layouts).answer == Answer::yes);
     }
   }));
   CHECK(views > 100'000);
@@ -110,10 +111,17 @@ TEST_CASE("fault: a view moved by one element is seen by both laws") {
   for (const auto& [place, page] : views_by_page(plan)) CHECK(bytes_are_apart(plan, page));
   ViewPlan& state = plan.views[1];
   REQUIRE(state.tensor == "ssm");
-  state.layout = Layout(state.layout.axes(), state.layout.offset() - 1);
+  state.bytes = shift(state.bytes, -element_bytes(state.dtype));
   const auto pages = views_by_page(plan);
   const std::vector<ViewPlan>& page = pages.begin()->second;
   CHECK_FALSE(bytes_are_apart(plan, page));
-  CHECK(are_disjoint(std::vector<PlacedLayout>{placed(page[0], page[0].layout), placed(page[1], page[1].layout)}) ==
-        Answer::no);
+  const std::vector<PlacedLayout> both{placed(page[0], page[0].elements()), placed(page[1], page[1].elements())};
+  CHECK(check_disjoint(both).answer == Answer::no);
+}
+
+TEST_CASE("fault: a view that does not lie on whole elements has bytes, but no layout in elements") {
+  ViewPlan view{.dtype = DType::fp32, .bytes = Layout({{"block", 4, 1000}, {"token", 3, 4}}, 8)};
+  CHECK(view.elements() == Layout({{"block", 4, 250}, {"token", 3, 1}}, 2));
+  view.bytes = shift(view.bytes, 2);
+  CHECK_THROWS_AS(view.elements(), std::logic_error);
 }

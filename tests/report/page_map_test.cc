@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "layout/for_each_index.h"
+#include "layout/shift.h"
 #include "layout/slice.h"
 #include "planner/plan.h"
 #include "report/human.h"
@@ -128,7 +129,7 @@ std::vector<std::string> owners_by_element(const CachePlan& plan, std::int64_t g
   const std::int64_t kernel_blocks = spec.attention ? spec.block_size_tokens / spec.kernel_block_size_tokens : 1;
   for (const ViewPlan& view : plan.views) {
     if (!in_group(plan, view, group, pool)) continue;
-    const Layout page = slice(view.layout, "block", 0, kernel_blocks);
+    const Layout page = slice(view.elements(), "block", 0, kernel_blocks);
     const int kv = page.find("kv");
     for_each_index(page, [&](std::span<const std::int64_t> index, std::int64_t offset) {
       const std::string half = kv < 0 ? "" : index[static_cast<std::size_t>(kv)] == 0 ? "K" : "V";
@@ -312,7 +313,7 @@ TEST_CASE("fault: overlapping views make no page map") {
   PlanSet set = qwen_plans({5});
   CachePlan& plan = set.plans[0];
   for (ViewPlan& view : plan.views)
-    if (view.layer == 7) view.layout = Layout(view.layout.axes(), view.layout.offset() - 256);
+    if (view.layer == 7) view.bytes = shift(view.bytes, -256 * element_bytes(view.dtype));
   CHECK_THROWS_AS(svg_of(set, plan, 830), std::logic_error);
 }
 
@@ -321,7 +322,7 @@ TEST_CASE("fault: a shifted view is another page map") {
   PlanSet moved = set;
   CachePlan& plan = moved.plans[0];
   for (ViewPlan& view : plan.views)
-    if (view.tensor == "ssm") view.layout = Layout(view.layout.axes(), view.layout.offset() + 1);
+    if (view.tensor == "ssm") view.bytes = shift(view.bytes, element_bytes(view.dtype));
   const auto wrong = read_parts(svg_of(moved, plan, 830), "part");
   const auto right = read_parts(svg_of(set, set.plans[0], 830), "part");
   CHECK(wrong.begin()->second.size() + wrong.rbegin()->second.size() >

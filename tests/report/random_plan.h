@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "layout/scale.h"
 #include "planner/cache_plan.h"
 
 /// Plans whose every field is random, for the laws of reading and writing; they plan nothing. To be called inside a
@@ -195,8 +196,10 @@ inline CachePlan random_plan() {
   plan.waste.at_load = random_load();
   plan.waste.unallocated_bytes = random_count();
   plan.views = random_list([&] {
-    return ViewPlan{any_spec(),     random_count(), random_text(), below(plan.pools.size()),
-                    random_dtype(), Layout(random_axes(), random_count()), {below(plan.lanes.size())},
+    const DType dtype = random_dtype();
+    const std::int64_t element = element_bytes(dtype);
+    return ViewPlan{any_spec(), random_count(), random_text(), below(plan.pools.size()), dtype,
+                    scale(Layout(random_axes(), random_count() / element), element), {below(plan.lanes.size())},
                     random_count(), random_count()};
   });
   plan.workspace = random_option([] {

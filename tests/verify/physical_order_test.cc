@@ -185,23 +185,24 @@ TEST_CASE("fault: a view of the plan itself that strays from the rule is named, 
   std::vector<ViewPlan*> states;
   for (ViewPlan& view : plan.views) (view.tensor == "kv" ? attention : states).push_back(&view);
   REQUIRE(attention[0]->pool == attention[1]->pool);
-  std::swap(attention[0]->layout, attention[1]->layout);
+  std::swap(attention[0]->bytes, attention[1]->bytes);
   fails(plan, "by the rule of its order it belongs at byte");
   // Tokens and heads of one layer: two heads of sixteen channels.
   plan = right;
   for (ViewPlan& view : plan.views) {
     if (view.tensor != "kv") continue;
-    std::vector<Axis> axes(view.layout.axes().begin(), view.layout.axes().end());
-    axes[view.layout.find("token")].stride = 16;
-    axes[view.layout.find("head")].stride = 16 * view.layout.extent("token");
-    view.layout = Layout(axes, view.layout.offset());
+    std::vector<Axis> axes(view.bytes.axes().begin(), view.bytes.axes().end());
+    const std::int64_t row = 16 * element_bytes(view.dtype);
+    axes[view.bytes.find("token")].stride = row;
+    axes[view.bytes.find("head")].stride = row * view.bytes.extent("token");
+    view.bytes = Layout(axes, view.bytes.offset());
     break;
   }
   fails(plan, "of token");
-  // A state whose offset in elements forgets half of its bytes.
+  // A state whose offset forgets half of its bytes.
   plan = right;
   for (ViewPlan& view : plan.views)
-    if (view.tensor == "ssm") view.layout = Layout(view.layout.axes(), view.layout.offset() / 2);
+    if (view.tensor == "ssm") view.bytes = Layout(view.bytes.axes(), view.bytes.offset() / 2);
   fails(plan, "in the plan's view");
   // A layer without a view.
   plan = right;

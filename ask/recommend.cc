@@ -33,7 +33,7 @@ RecommendSpec spec_of(const Scenario& scenario, const RecommendQuestion& questio
   spec.search = question.search;
   const SimulateRequest& request = scenario.simulate;
   spec.driver = request.driver;
-  spec.scheduler = {request.branch_point, request.max_num_seqs, request.watermark, request.long_prefill_threshold};
+  spec.scheduler = request.scheduler;
   spec.default_retention = request.retention_interval_tokens;
   spec.default_match_unit = request.match_unit_tokens;
   return spec;

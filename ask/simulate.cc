@@ -31,7 +31,7 @@ void find_repeats(SimulateAnswer& answer, const TraceSpec& trace) {
     const bool asked = stats.hit_tokens == 0 && stats.prompt_tokens > 0 && stats.geometry.caches_prefixes();
     answer.longest_repeats.push_back(std::nullopt);
     if (!asked) continue;
-    const std::optional<std::int64_t>& limit = stats.geometry.max_model_len;
+    const std::optional<std::int64_t>& limit = stats.geometry.scheduler.max_model_len;
     if (!longest.contains(limit)) {
       TokenExactBound exact(limit);
       const std::unique_ptr<TraceSource> source = open_trace(trace);
@@ -57,7 +57,7 @@ std::vector<CacheGeometry> planned_caches(const Scenario& scenario) {
     for (const std::int64_t length : lengths) {
       geometry.name = fmt::format("N = {}", plan.attention_pack_size);
       if (lengths.size() > 1) geometry.name += fmt::format(", L = {}", human_count(length));
-      geometry.max_model_len = length;
+      geometry.scheduler.max_model_len = length;
       caches.push_back(with_settings(geometry, scenario.simulate));
     }
   }

@@ -8,12 +8,9 @@
 namespace hybridkv {
 
 CacheGeometry with_settings(CacheGeometry geometry, const SimulateRequest& request) {
-  geometry.branch_point = request.branch_point;
+  geometry.scheduler = request.scheduler.with_longest(geometry.scheduler.max_model_len);
   geometry.retention_interval_tokens = request.retention_interval_tokens;
   geometry.match_unit_tokens = request.match_unit_tokens;
-  geometry.max_num_seqs = request.max_num_seqs;
-  geometry.watermark = request.watermark;
-  geometry.long_prefill_threshold = request.long_prefill_threshold;
   return geometry;
 }
 

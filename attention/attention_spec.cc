@@ -8,17 +8,6 @@
 
 namespace hybridkv {
 
-std::string_view to_string(AttentionKind kind) {
-  switch (kind) {
-    case AttentionKind::full: return "full_attention";
-    case AttentionKind::sliding_window: return "sliding_window";
-    case AttentionKind::chunked_local: return "chunked_local";
-    case AttentionKind::mla: return "mla";
-    case AttentionKind::hidden_state: return "hidden_state";
-  }
-  return "?";
-}
-
 std::int64_t kv_heads_per_rank(const AttentionSpec& layer, std::int64_t tensor_parallel) {
   if (is_latent(layer.kind)) return 1;
   if (layer.kv_heads % tensor_parallel != 0 && tensor_parallel % layer.kv_heads != 0)

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/dtype.h"
+#include "base/named_values.h"
 
 namespace hybridkv {
 
@@ -29,8 +30,15 @@ struct AttentionSpec {
   bool operator==(const AttentionSpec&) const = default;
 };
 
-/// "full_attention", "sliding_window", "chunked_local", "mla", "hidden_state".
-std::string_view to_string(AttentionKind kind);
+inline constexpr auto attention_kind_names = std::to_array<Named<AttentionKind>>(
+    {{AttentionKind::full, "full_attention"},
+     {AttentionKind::sliding_window, "sliding_window"},
+     {AttentionKind::chunked_local, "chunked_local"},
+     {AttentionKind::mla, "mla"},
+     {AttentionKind::hidden_state, "hidden_state"}});
+inline constexpr auto all_attention_kinds = values_of(attention_kind_names);
+
+constexpr std::string_view to_string(AttentionKind value) { return name_in(attention_kind_names, value); }
 
 /// One vector per token without heads, which every rank holds whole: mla and hidden_state.
 constexpr bool is_latent(AttentionKind kind) {

@@ -11,10 +11,6 @@ namespace hybridkv {
 
 namespace {
 
-constexpr std::array<std::string_view, std::size(all_kv_formats)> names{
-    "int8_per_token_head", "fp8_per_token_head", "int4_per_token_head", "nvfp4",
-    "turboquant_3bit_nc",  "turboquant_4bit_nc", "turboquant_k8v4",     "fp8_ds_mla"};
-
 using namespace kv_format;
 
 constexpr std::int64_t norm_bytes = 2;   // fp16, of a turboquant K
@@ -32,14 +28,6 @@ HeadBytes turboquant(std::int64_t k, std::int64_t v, std::int64_t bits) {
 }
 
 }  // namespace
-
-std::string_view to_string(KvFormat format) { return names[static_cast<std::size_t>(format)]; }
-
-std::optional<KvFormat> parse_kv_format(std::string_view name) {
-  for (const KvFormat format : all_kv_formats)
-    if (to_string(format) == name) return format;
-  return std::nullopt;
-}
 
 bool is_side_by_side(KvFormat format) {
   return format == KvFormat::turboquant_3bit_nc || format == KvFormat::turboquant_4bit_nc ||

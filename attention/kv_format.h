@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "attention/attention_spec.h"
+#include "base/named_values.h"
 
 namespace hybridkv {
 
@@ -29,11 +30,17 @@ enum class KvFormat {
   fp8_ds_mla,
 };
 
-/// All formats, in the order of the enumeration.
-inline constexpr KvFormat all_kv_formats[] = {
-    KvFormat::int8_per_token_head, KvFormat::fp8_per_token_head, KvFormat::int4_per_token_head,
-    KvFormat::nvfp4,               KvFormat::turboquant_3bit_nc, KvFormat::turboquant_4bit_nc,
-    KvFormat::turboquant_k8v4,     KvFormat::fp8_ds_mla};
+/// In the order of the enumeration.
+inline constexpr auto kv_format_names = std::to_array<Named<KvFormat>>(
+    {{KvFormat::int8_per_token_head, "int8_per_token_head"},
+     {KvFormat::fp8_per_token_head, "fp8_per_token_head"},
+     {KvFormat::int4_per_token_head, "int4_per_token_head"},
+     {KvFormat::nvfp4, "nvfp4"},
+     {KvFormat::turboquant_3bit_nc, "turboquant_3bit_nc"},
+     {KvFormat::turboquant_4bit_nc, "turboquant_4bit_nc"},
+     {KvFormat::turboquant_k8v4, "turboquant_k8v4"},
+     {KvFormat::fp8_ds_mla, "fp8_ds_mla"}});
+inline constexpr auto all_kv_formats = values_of(kv_format_names);
 
 /// What the formats are made of, in bytes and channels.
 namespace kv_format {
@@ -45,8 +52,8 @@ inline constexpr std::int64_t latent_bytes = latent_channels + latent_channels /
 }  // namespace kv_format
 
 /// The name that engines use: "int8_per_token_head", …
-std::string_view to_string(KvFormat format);
-std::optional<KvFormat> parse_kv_format(std::string_view name);
+constexpr std::string_view to_string(KvFormat format) { return name_in(kv_format_names, format); }
+constexpr std::optional<KvFormat> parse_kv_format(std::string_view name) { return value_in(kv_format_names, name); }
 
 /// Bytes that one head keeps for one token; of a latent, `key` is all of it and `value` its first part.
 struct HeadBytes {

@@ -15,25 +15,6 @@ namespace hybridkv {
 
 namespace {
 
-struct FormName {
-  BackendForm form;
-  std::string_view name;
-};
-constexpr std::array<FormName, 7> form_names{{{BackendForm::paged, "paged"},
-                                              {BackendForm::flex, "flex"},
-                                              {BackendForm::cpu, "cpu"},
-                                              {BackendForm::diff_kv, "diff_kv"},
-                                              {BackendForm::kv_first, "kv_first"},
-                                              {BackendForm::kv_first_unordered, "kv_first_unordered"},
-                                              {BackendForm::mla, "mla"}}};
-
-struct OrderName {
-  PhysicalOrder order;
-  std::string_view name;
-};
-constexpr std::array<OrderName, 3> order_names{
-    {{PhysicalOrder::nhd, "nhd"}, {PhysicalOrder::hnd, "hnd"}, {PhysicalOrder::head_major, "head_major"}}};
-
 bool has_kv_axis(BackendForm form) {
   return form == BackendForm::paged || form == BackendForm::flex || form == BackendForm::kv_first ||
          form == BackendForm::kv_first_unordered;
@@ -43,7 +24,9 @@ bool has_kv_axis(BackendForm form) {
 struct AxisOrder {
   std::array<AxisName, 6> names{};
   std::size_t rank = 0;
-  AxisOrder(std::initializer_list<AxisName> axes) : rank(axes.size()) { std::copy(axes.begin(), axes.end(), names.begin()); }
+  AxisOrder(std::initializer_list<AxisName> axes) : rank(axes.size()) {
+    std::copy(axes.begin(), axes.end(), names.begin());
+  }
   std::span<const AxisName> span() const { return {names.data(), rank}; }
 };
 
@@ -137,35 +120,12 @@ std::int64_t block_stride(const KvViewSpec& spec, std::int64_t dense) {
 
 }  // namespace
 
-std::string_view to_string(BackendForm form) {
-  for (const auto& [value, name] : form_names)
-    if (value == form) return name;
-  return "?";
-}
-
-std::optional<BackendForm> parse_backend_form(std::string_view text) {
-  for (const auto& [value, name] : form_names)
-    if (name == text) return value;
-  return std::nullopt;
-}
-
-std::string_view to_string(PhysicalOrder order) {
-  for (const auto& [value, name] : order_names)
-    if (value == order) return name;
-  return "?";
-}
-
-std::optional<PhysicalOrder> parse_physical_order(std::string_view text) {
-  for (const auto& [value, name] : order_names)
-    if (name == text) return value;
-  return std::nullopt;
-}
-
 Layout kv_pack_layout(const KvViewSpec& spec) {
   check(spec);
   const Layout dense = dense_kernel_block(spec);
   const std::int64_t stride = block_stride(spec, dense.num_elements());
-  const std::int64_t kernel_blocks = Checked(spec.num_blocks) * (spec.block_size_tokens / spec.kernel_block_size_tokens);
+  const std::int64_t kernel_blocks =
+      Checked(spec.num_blocks) * (spec.block_size_tokens / spec.kernel_block_size_tokens);
   // Padding lies behind each layer, or where the layers lie inside each head behind all of them.
   const bool layer_outermost = dense[0].name == AxisName("layer");
   const Layout padded = layer_outermost ? stretch(dense, "layer", stride / spec.pack_size) : dense;

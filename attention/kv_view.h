@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "base/named_values.h"
 #include "layout/layout.h"
 
 namespace hybridkv {
@@ -28,12 +29,31 @@ enum class PhysicalOrder {
   head_major,  ///< head, then layer of the pack, then K/V: a slice per head has the same bytes under any TP
 };
 
-/// "paged", "flex", "cpu", "diff_kv", "kv_first", "kv_first_unordered", "mla".
-std::string_view to_string(BackendForm form);
-std::optional<BackendForm> parse_backend_form(std::string_view name);
-/// "nhd", "hnd", "head_major".
-std::string_view to_string(PhysicalOrder order);
-std::optional<PhysicalOrder> parse_physical_order(std::string_view name);
+inline constexpr auto backend_form_names = std::to_array<Named<BackendForm>>(
+    {{BackendForm::paged, "paged"},
+     {BackendForm::flex, "flex"},
+     {BackendForm::cpu, "cpu"},
+     {BackendForm::diff_kv, "diff_kv"},
+     {BackendForm::kv_first, "kv_first"},
+     {BackendForm::kv_first_unordered, "kv_first_unordered"},
+     {BackendForm::mla, "mla"}});
+inline constexpr auto all_backend_forms = values_of(backend_form_names);
+
+constexpr std::string_view to_string(BackendForm value) { return name_in(backend_form_names, value); }
+constexpr std::optional<BackendForm> parse_backend_form(std::string_view name) {
+  return value_in(backend_form_names, name);
+}
+
+inline constexpr auto physical_order_names = std::to_array<Named<PhysicalOrder>>(
+    {{PhysicalOrder::nhd, "nhd"},
+     {PhysicalOrder::hnd, "hnd"},
+     {PhysicalOrder::head_major, "head_major"}});
+inline constexpr auto all_physical_orders = values_of(physical_order_names);
+
+constexpr std::string_view to_string(PhysicalOrder value) { return name_in(physical_order_names, value); }
+constexpr std::optional<PhysicalOrder> parse_physical_order(std::string_view name) {
+  return value_in(physical_order_names, name);
+}
 
 /// All that the strides of the attention layers of one pack depend on, per rank.
 struct KvViewSpec {
@@ -50,8 +70,8 @@ struct KvViewSpec {
   std::int64_t page_bytes = 0;                ///< P, padding included
 };
 
-/// The layers of the pack as one layout: (layer, then the axes of the form); "block" counts kernel blocks. Elements from
-/// the front of the page.
+/// The layers of the pack as one layout: (layer, then the axes of the form); "block" counts kernel blocks. Elements
+/// from the front of the page.
 ///
 /// Inside a page the layers interleave per kernel block, because one block stride must step over kernel
 /// blocks and pages alike. Padding of a page is shared out over its kernel blocks and layers.

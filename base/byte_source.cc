@@ -59,7 +59,8 @@ class GzipFile : public ByteSource {
     // A stream that breaks off is reported as Z_BUF_ERROR together with the bytes before the break.
     if (code == Z_MEM_ERROR) throw ResourceError(fmt::format("not enough memory to decompress {}", name()));
     if (count < 0 || (count == 0 && code != Z_OK && code != Z_STREAM_END))
-      fail_to_read(name(), fmt::format("damaged gzip data: {}", code == Z_BUF_ERROR ? "the file ends too early" : message));
+      fail_to_read(name(),
+                   fmt::format("damaged gzip data: {}", code == Z_BUF_ERROR ? "the file ends too early" : message));
     return static_cast<std::size_t>(count);
   }
   double fraction() const override {
@@ -99,7 +100,8 @@ class ZstdProgram : public ByteSource {
   }
   std::size_t read(char* into, std::size_t capacity) override {
     const std::size_t count = read_some(output_, into, capacity, name());
-    if (count == 0 && process_ > 0 && wait() != 0) fail_to_read(name(), "damaged zstd data, see the message of zstd above");
+    if (count == 0 && process_ > 0 && wait() != 0)
+      fail_to_read(name(), "damaged zstd data, see the message of zstd above");
     return count;
   }
   double fraction() const override { return consumed(file_.get(), size_); }

@@ -60,7 +60,8 @@ struct SpecPlan {
   bool operator==(const SpecPlan&) const = default;
 
   SpecRole role() const;
-  /// Attention N layers a page, whose blocks and pages are sized together; hidden states follow the page that comes out.
+  /// Attention N layers a page, whose blocks and pages are sized together; hidden states follow the page that comes
+  /// out.
   bool is_packed() const { return attention && !auxiliary; }
   /// Tokens of a request of `tokens` whose K and V are still of use to a layer. Pre: attention.
   std::int64_t live_tokens(std::int64_t tokens) const;

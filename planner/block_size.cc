@@ -60,10 +60,11 @@ std::int64_t state_grid(std::optional<std::int64_t> scan_chunk, std::int64_t gra
   const std::int64_t asked = engine.mamba_block_size_tokens.value_or(grain);
   const std::int64_t grid = checked_lcm(asked, grain);
   log.add([&] {
-    return Decision{{"C", grid, "tokens"},
-                    engine.mamba_block_size_tokens ? "C = lcm(user mamba block, A)" : "C = A: a chunk ends on any block",
-                    {{engine.mamba_block_size_tokens ? "user mamba block" : "A", asked, "tokens"}, {"A", grain, "tokens"}},
-                    "separate or small pages, modelled"};
+    return Decision{
+        {"C", grid, "tokens"},
+        engine.mamba_block_size_tokens ? "C = lcm(user mamba block, A)" : "C = A: a chunk ends on any block",
+        {{engine.mamba_block_size_tokens ? "user mamba block" : "A", asked, "tokens"}, {"A", grain, "tokens"}},
+        "separate or small pages, modelled"};
   });
   return grid;
 }

@@ -20,11 +20,12 @@ struct BlockSizeInputs {
 /// The smallest block that the attention backend can address.
 std::int64_t smallest_kernel_block(const EngineSpec& engine);
 
-/// A = max(smallest kernel block the backend supports, user block size or 16). Source: vLLM HybridAttentionMambaModelConfig.
+/// A = max(smallest kernel block the backend supports, user block size or 16). Source: vLLM
+/// HybridAttentionMambaModelConfig.
 std::int64_t alignment_grain(const EngineSpec& engine, const DerivationLog& log);
 
-/// C, the grid on which states are kept where no page ties them to the block of attention: mode all lcm(user mamba block
-/// or scan chunk, A), mode align lcm(user mamba block, A) or A; in mode none A, of no meaning.
+/// C, the grid on which states are kept where no page ties them to the block of attention: mode all lcm(user mamba
+/// block or scan chunk, A), mode align lcm(user mamba block, A) or A; in mode none A, of no meaning.
 std::int64_t state_grid(std::optional<std::int64_t> scan_chunk, std::int64_t grain, const EngineSpec& engine,
                         const DerivationLog& log);
 

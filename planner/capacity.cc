@@ -63,8 +63,8 @@ double concurrency(const Demand& ids, const Demand& demand) {
 std::int64_t tokens_by_concurrency(double max_concurrency, std::int64_t max_model_len) {
   const double tokens = max_concurrency * static_cast<double>(max_model_len);
   if (tokens >= 0x1p63)
-    throw InputError(fmt::format("number too large for 64 bits: {} KV cache tokens (concurrency {} at {} tokens)", tokens,
-                                 max_concurrency, max_model_len));
+    throw InputError(fmt::format("number too large for 64 bits: {} KV cache tokens (concurrency {} at {} tokens)",
+                                 tokens, max_concurrency, max_model_len));
   return static_cast<std::int64_t>(tokens);
 }
 
@@ -101,8 +101,8 @@ std::int64_t longest_request(const Arrangement& arrangement, double requests) {
     for (std::int64_t& ids : share.ids) ids = static_cast<std::int64_t>(static_cast<double>(ids) / requests);
   Demand demand = request_demand(arrangement, 1);
   if (!demand.is_within(share)) return 0;
-  // A spec has at most the ids that all others leave at their least. Where one spec of each arena grows with the length,
-  // as it is with one kind of attention, that is the answer; else it bounds the search.
+  // A spec has at most the ids that all others leave at their least. Where one spec of each arena grows with the
+  // length, as it is with one kind of attention, that is the answer; else it bounds the search.
   std::int64_t too_long = largest_tokens;
   for (auto group = arrangement.groups.begin(); group != arrangement.groups.end();) {
     const SpecPlan& spec = arrangement.spec_of(*group);

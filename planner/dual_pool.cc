@@ -18,7 +18,8 @@ namespace {
 constexpr const char* dual_source = "dual pool, modelled; ratio: SGLang --mamba-full-memory-ratio";
 constexpr double default_ratio = 0.9;
 
-/// A page is a whole number of the elements of its state, so that every slot begins on one, and of the user's alignment.
+/// A page is a whole number of the elements of its state, so that every slot begins on one, and of the user's
+/// alignment.
 std::int64_t unit_of(const SpecPlan& spec, const EngineSpec& engine) {
   std::int64_t unit = engine.page_alignment_bytes;
   if (spec.state)
@@ -50,8 +51,8 @@ std::int64_t state_memory(const Arrangement& arrangement, const EngineSpec& engi
   return static_cast<std::int64_t>(std::floor(static_cast<double>(engine.memory_bytes) * (ratio / (1 + ratio))));
 }
 
-/// The ids of the arenas of states: those of a number of requests, or what a share of the memory holds. All of them have
-/// equally many, as every request takes equally many of each.
+/// The ids of the arenas of states: those of a number of requests, or what a share of the memory holds. All of them
+/// have equally many, as every request takes equally many of each.
 std::int64_t count_slots(const Arrangement& arrangement, std::int64_t slot_bytes, std::int64_t longest,
                          const EngineSpec& engine, const DerivationLog& log) {
   const auto state = std::find_if(arrangement.specs.begin(), arrangement.specs.end(),
@@ -137,8 +138,10 @@ void derive_only_arena(const Arrangement& arrangement, const DerivationLog& log)
                     {{"page", arrangement.page_bytes(), "bytes"}}, dual_source};
   });
   log.add([&] {
-    return Decision{{"g", static_cast<std::int64_t>(arrangement.pools.size()), "pages per group"}, "a pool for each page",
-                    {}, dual_source};
+    return Decision{{"g", static_cast<std::int64_t>(arrangement.pools.size()), "pages per group"},
+                    "a pool for each page",
+                    {},
+                    dual_source};
   });
   log.add([&] { return Decision{{"num_blocks", arena.num_ids, "blocks"}, "num_blocks = ids", {ids}, dual_source}; });
   log.add([&] {
@@ -156,7 +159,8 @@ void set_by_user(Arrangement& arrangement, std::int64_t ids) {
   for (ArenaPlan& arena : arrangement.arenas) arena.num_ids = ids;
 }
 
-/// States: one pool for all layers of a spec, the layer outermost. Tokens: a pool a page, as backends hold a tensor a layer.
+/// States: one pool for all layers of a spec, the layer outermost. Tokens: a pool a page, as backends hold a tensor a
+/// layer.
 void place_lanes(Arrangement& arrangement) {
   for (const GroupPlan& group : arrangement.groups) {
     const bool state = arrangement.spec_of(group).state.has_value();
@@ -220,9 +224,10 @@ void arrange_dual_pool(Arrangement& arrangement, std::vector<SpecPlan> specs, co
           });
         }
       if (Checked(slots) * slot_bytes > rest)
-        throw SpecError("engine.state_requests",
-                        fmt::format("{} slots take {} bytes, more than the memory of {}; give more memory or fewer requests",
-                                    slots, std::int64_t(Checked(slots) * slot_bytes), engine.memory_bytes));
+        throw SpecError(
+            "engine.state_requests",
+            fmt::format("{} slots take {} bytes, more than the memory of {}; give more memory or fewer requests", slots,
+                        std::int64_t(Checked(slots) * slot_bytes), engine.memory_bytes));
       rest -= Checked(slots) * slot_bytes;
     }
     share_tokens(arrangement, rest, longest, inputs.log);

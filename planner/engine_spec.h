@@ -9,6 +9,7 @@
 #include "attention/kv_format.h"
 #include "attention/kv_view.h"
 #include "base/dtype.h"
+#include "base/named_values.h"
 #include "planner/strategy.h"
 
 namespace hybridkv {
@@ -25,11 +26,27 @@ enum class CacheMode {
   all,    ///< a checkpoint at every block boundary
 };
 
+inline constexpr auto cache_mode_names = std::to_array<Named<CacheMode>>(
+    {{CacheMode::none, "none"},
+     {CacheMode::align, "align"},
+     {CacheMode::all, "all"}});
+inline constexpr auto all_cache_modes = values_of(cache_mode_names);
+
+constexpr std::string_view to_string(CacheMode value) { return name_in(cache_mode_names, value); }
+constexpr std::optional<CacheMode> parse_cache_mode(std::string_view name) { return value_in(cache_mode_names, name); }
+
 /// How engines turn a number of blocks into "KV cache tokens".
 enum class TokenRule {
   concurrency,  ///< int(max_concurrency * max_model_len)
   floor,        ///< num_blocks // groups * smallest block of a group (engines up to 0.20)
 };
+
+inline constexpr auto token_rule_names = std::to_array<Named<TokenRule>>(
+    {{TokenRule::concurrency, "concurrency"},
+     {TokenRule::floor, "floor"}});
+
+constexpr std::string_view to_string(TokenRule value) { return name_in(token_rule_names, value); }
+constexpr std::optional<TokenRule> parse_token_rule(std::string_view name) { return value_in(token_rule_names, name); }
 
 /// Sliding-window layers of a draft model that share the pools.
 struct DraftSpec {
@@ -44,16 +61,19 @@ struct EngineSpec {
   std::optional<DType> kv_dtype;                        ///< default: model dtype
   std::optional<KvFormat> kv_format;                    ///< a format with scales in place of kv_dtype
   std::optional<DType> conv_dtype;                      ///< default: model dtype
-  std::optional<DType> ssm_dtype;                       ///< default: the family's (kda: fp32), the model's own, else model dtype
+  std::optional<DType> ssm_dtype;                       ///< default: the family's (kda: fp32), the model's own, else
+                                                        ///< model dtype
   Strategy strategy = Strategy::packed_attention;
-  std::optional<double> state_memory_ratio;             ///< dual_pool: states take ratio / (1 + ratio) of the memory; default 0.9
+  std::optional<double> state_memory_ratio;             ///< dual_pool: states take ratio / (1 + ratio) of the memory;
+                                                        ///< default 0.9
   std::optional<std::int64_t> state_requests;           ///< dual_pool: states of so many requests instead of a ratio
   CacheMode cache_mode = CacheMode::none;
   std::int64_t attention_pack_size = 1;                 ///< N, full-attention layers per page, >= 1
   std::optional<std::int64_t> block_size_tokens;        ///< user block size: a floor and the rounding unit
   std::optional<std::int64_t> mamba_block_size_tokens;  ///< mode all: overrides the chunk of the scan
   std::int64_t kernel_alignment_tokens = 16;            ///< smallest kernel block of the backend, >= 1
-  std::vector<std::int64_t> kernel_block_sizes;         ///< supported kernel blocks; empty: any multiple of the smallest
+  std::vector<std::int64_t> kernel_block_sizes;         ///< supported kernel blocks; empty: any multiple of the
+                                                        ///< smallest
   std::int64_t page_alignment_bytes = 1;                ///< pages are padded to a multiple of it, >= 1; for transfers
   BackendForm backend_form = BackendForm::paged;        ///< of full-attention layers; mla layers always use mla
   PhysicalOrder physical_order = PhysicalOrder::nhd;
@@ -87,10 +107,5 @@ struct WorkspaceSpec {
   DType dtype = DType::bf16;
   bool operator==(const WorkspaceSpec&) const = default;
 };
-
-std::string_view to_string(CacheMode mode);
-std::optional<CacheMode> parse_cache_mode(std::string_view name);
-std::string_view to_string(TokenRule rule);
-std::optional<TokenRule> parse_token_rule(std::string_view name);
 
 }  // namespace hybridkv

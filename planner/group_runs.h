@@ -8,7 +8,8 @@
 
 namespace hybridkv {
 
-/// Neighbouring groups, or pools, that are alike but for the numbers of their layers; tables and derivations show them once.
+/// Neighbouring groups, or pools, that are alike but for the numbers of their layers; tables and derivations show them
+/// once.
 struct PlanRun {
   std::size_t first = 0;
   std::size_t count = 0;

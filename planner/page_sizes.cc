@@ -46,7 +46,8 @@ BlockSizeInputs block_inputs(std::span<const SpecPlan> specs, const ModelSpec& m
 
 std::string of_spec(const SpecPlan& spec) { return "of " + spec_label(spec); }
 
-/// B for attention, the checkpoint grid for states that are kept for prefixes; a state of mode none is the whole request.
+/// B for attention, the checkpoint grid for states that are kept for prefixes; a state of mode none is the whole
+/// request.
 void set_blocks(SizedPages& sized, const BlockSizes& blocks, const EngineSpec& engine, std::int64_t longest) {
   for (SpecPlan& spec : sized.specs) {
     if (keeps_hidden_states(spec)) continue;
@@ -150,7 +151,8 @@ Decision page_decision(const SizedPages& sized, StatePages states, const EngineS
     pages.push_back({(spec.state ? "M " : "N * block * a1 ") + of_spec(spec), spec.unpadded_page_bytes, "bytes"});
   }
   if (engine.page_alignment_bytes > 1) pages.push_back({"alignment", engine.page_alignment_bytes, "bytes"});
-  const std::string what = states == StatePages::split ? "P = the largest page of attention" : "P = the largest unpadded page";
+  const std::string what =
+      states == StatePages::split ? "P = the largest page of attention" : "P = the largest unpadded page";
   return {{"P", sized.page_bytes, "bytes"},
           what + (engine.page_alignment_bytes > 1
                       ? ", rounded up to the alignment; every other page is padded to it"
@@ -208,8 +210,8 @@ BlockSizes free_block_sizes(const ModelSpec& model, const EngineSpec& engine, co
   return blocks;
 }
 
-SizedPages size_pages(std::vector<SpecPlan> specs, const BlockSizes& blocks, StatePages states, const EngineSpec& engine,
-                      const LimitsSpec& limits, const DerivationLog& log) {
+SizedPages size_pages(std::vector<SpecPlan> specs, const BlockSizes& blocks, StatePages states,
+                      const EngineSpec& engine, const LimitsSpec& limits, const DerivationLog& log) {
   SizedPages sized{std::move(specs), 0};
   set_blocks(sized, blocks, engine, *std::max_element(limits.max_model_lens.begin(), limits.max_model_lens.end()));
   for (const SpecPlan& spec : sized.specs)

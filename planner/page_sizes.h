@@ -37,21 +37,23 @@ std::int64_t ids_per_entry(const SpecPlan& spec, std::int64_t page_bytes);
 std::int64_t uniform_block_size(std::span<const SpecPlan> specs, const ModelSpec& model, const EngineSpec& engine,
                                 const DerivationLog& log);
 
-/// B and C where no page has to hold a state: B = A, the smallest block that user and backend allow, and C by state_grid.
+/// B and C where no page has to hold a state: B = A, the smallest block that user and backend allow, and C by
+/// state_grid.
 /// Throws as state_grid.
 BlockSizes free_block_sizes(const ModelSpec& model, const EngineSpec& engine, const DerivationLog& log);
 
 /// Blocks and pages where all specs share one page size.
 ///
 /// Drafts and MTP layers take the B they find. P is the largest page; with split states that of attention. A page of
-/// attention that divides P grows to it: its block becomes as many times B as its page goes into P, which is P // (N * a1).
-/// States and attention that does not divide are padded to P. Hidden states take the largest divisor of B whose tokens fit P.
+/// attention that divides P grows to it: its block becomes as many times B as its page goes into P, which is P // (N *
+/// a1). States and attention that does not divide are padded to P. Hidden states take the largest divisor of B whose
+/// tokens fit P.
 /// Throws SpecError for hidden states that exceed a page, and as kernel_block_size.
 /// Source: vLLM HybridAttentionMambaModelConfig, unify_kv_cache_spec_page_size (states: vLLM PR 45207),
 /// get_kv_cache_groups; packs: vLLM PR 35703.
 /// Example: B = 16, a1 = 4,096 and 2,048: P = 65,536, and the second spec takes blocks of 32 tokens.
-SizedPages size_pages(std::vector<SpecPlan> specs, const BlockSizes& blocks, StatePages states, const EngineSpec& engine,
-                      const LimitsSpec& limits, const DerivationLog& log);
+SizedPages size_pages(std::vector<SpecPlan> specs, const BlockSizes& blocks, StatePages states,
+                      const EngineSpec& engine, const LimitsSpec& limits, const DerivationLog& log);
 
 /// Blocks and pages where every spec has a page of its own size: nothing grows, nothing is padded.
 /// Throws as kernel_block_size.

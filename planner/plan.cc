@@ -37,11 +37,12 @@ namespace {
                                 bytes_text(engine.memory_bytes), shortest.max_model_len, ids_text(plan, demand),
                                 ids_text(plan, all_ids(plan)), bytes_text(shortest.bytes_per_request), fitting));
   }
-  throw SpecError("engine.memory",
-                  fmt::format("{} are too little: one request of {} tokens takes {} blocks of {} bytes, so the smallest "
-                              "that works is {}, and one block more for it to finish beside the null block{}",
-                              bytes_text(engine.memory_bytes), shortest.max_model_len, shortest.blocks_per_request,
-                              plan.arenas.front().bytes_per_id, bytes_text(shortest.bytes_per_request), fitting));
+  throw SpecError(
+      "engine.memory",
+      fmt::format("{} are too little: one request of {} tokens takes {} blocks of {} bytes, so the smallest "
+                  "that works is {}, and one block more for it to finish beside the null block{}",
+                  bytes_text(engine.memory_bytes), shortest.max_model_len, shortest.blocks_per_request,
+                  plan.arenas.front().bytes_per_id, bytes_text(shortest.bytes_per_request), fitting));
 }
 
 void fill_capacity(CachePlan& plan, const EngineSpec& engine, const LimitsSpec& limits) {

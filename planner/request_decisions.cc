@@ -36,7 +36,8 @@ std::int64_t ids_of_group(const Arrangement& plan, const SpecPlan& spec, std::in
 }
 
 /// The rule of group_entries with its inputs.
-std::string entries_rule(const Arrangement& plan, const SpecPlan& spec, std::int64_t tokens, std::vector<Term>& inputs) {
+std::string entries_rule(const Arrangement& plan, const SpecPlan& spec, std::int64_t tokens,
+                         std::vector<Term>& inputs) {
   const Term length{"L", tokens, "tokens"}, block{"block", spec.block_size_tokens, "tokens"};
   if (spec.state) {
     const Term drafts{"s", plan.speculative_tokens, "tokens"};
@@ -73,7 +74,8 @@ SumRule ids_sum(const Arrangement& plan, std::int64_t tokens) {
     sum.add(numbered("groups", spec) + " * " + numbered("ids", spec),
             {{numbered("groups", spec), groups_of(plan, spec), ""},
              {numbered("ids", spec), ids_of_group(plan, spec, tokens), "blocks"}});
-  if (const std::int64_t extra = plan.extra_ids_per_request(); extra > 0) sum.add("extra ids", {{"extra ids", extra, "blocks"}});
+  if (const std::int64_t extra = plan.extra_ids_per_request(); extra > 0)
+    sum.add("extra ids", {{"extra ids", extra, "blocks"}});
   return sum;
 }
 
@@ -98,7 +100,10 @@ SumRule ideal_sum(const Arrangement& plan, std::int64_t tokens) {
 class LengthDecisions {
  public:
   LengthDecisions(const CachePlan& plan, std::int64_t tokens, Derivation& derivation)
-      : plan_(plan), tokens_(tokens), derivation_(derivation), at_(fmt::format(" at {}", human_plural(tokens, "token"))) {}
+      : plan_(plan),
+        tokens_(tokens),
+        derivation_(derivation),
+        at_(fmt::format(" at {}", human_plural(tokens, "token"))) {}
 
   void derive_ids_of_groups() {
     for (const SpecPlan& spec : plan_.specs) {
@@ -128,8 +133,8 @@ class LengthDecisions {
       bytes.add(of + " * " + each,
                 {{of, demand.ids[arena], "ids"}, {each, plan_.arenas[arena].bytes_per_id, "bytes"}});
     }
-    add({bytes_symbol, bytes_of(plan_, demand), "bytes"}, "bytes = " + bytes.text() + ", arena by arena", bytes.inputs(),
-        own_source);
+    add({bytes_symbol, bytes_of(plan_, demand), "bytes"}, "bytes = " + bytes.text() + ", arena by arena",
+        bytes.inputs(), own_source);
   }
 
   void derive_ideal(const CapacityPlan& capacity) {
@@ -138,7 +143,8 @@ class LengthDecisions {
         "ideal = " + ideal.text() + ": no paging, one state", ideal.inputs(), own_source);
     if (capacity.ideal_bytes_per_request == 0) return;
     add({"over ideal", over_ideal_percent(capacity), "%"}, "over ideal = 100 * (bytes - ideal) / ideal",
-        {{"bytes", capacity.bytes_per_request, "bytes"}, {"ideal", capacity.ideal_bytes_per_request, "bytes"}}, own_source);
+        {{"bytes", capacity.bytes_per_request, "bytes"}, {"ideal", capacity.ideal_bytes_per_request, "bytes"}},
+        own_source);
   }
 
   void derive_capacity(const CapacityPlan& capacity, TokenRule rule) {
@@ -231,8 +237,8 @@ void derive_limits_of_blocks(const CachePlan& plan, const DerivationLog& log) {
   for (const SpecPlan& spec : plan.specs)
     if (spec.state) state_ids += Checked(groups_of(plan, spec)) * ids_of_group(plan, spec, 1);
   if (state_ids > 0)
-    add({"running requests by states", plan.max_running_requests_by_states, ""}, "requests = floor(usable / ids of states)",
-        {usable, {"ids of states", state_ids, "blocks"}});
+    add({"running requests by states", plan.max_running_requests_by_states, ""},
+        "requests = floor(usable / ids of states)", {usable, {"ids of states", state_ids, "blocks"}});
   else
     add({"running requests by states", plan.max_running_requests_by_states, ""}, "0: there are no states", {});
 }
@@ -249,7 +255,8 @@ void derive_limits_of_arenas(const CachePlan& plan, const DerivationLog& log) {
     log.add([&] { return Decision{{name, value, unit}, rule, one_token, own_source}; });
   };
   add("longest request", plan.max_fitting_tokens, "tokens", "the largest L of which every arena holds one request");
-  add("running requests", plan.max_running_requests, "", "the least of floor(usable / ids of one token) over the arenas");
+  add("running requests", plan.max_running_requests, "",
+      "the least of floor(usable / ids of one token) over the arenas");
   add("running requests by states", plan.max_running_requests_by_states, "",
       "the least of floor(usable / ids of one token) over the arenas of states; 0 without any");
 }

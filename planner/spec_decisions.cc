@@ -47,8 +47,10 @@ void derive_heads(const AttentionSpec& layer, std::int64_t ranks, const SpecPlan
 void derive_page(const Arrangement& plan, const SpecPlan& spec, Derivation& derivation) {
   const std::string of = " of " + spec_label(spec);
   const auto layers = static_cast<std::int64_t>(spec.layers.size());
-  derivation.push_back({{"layers" + of, layers, ""}, "counted in the model, MTP layers and drafts as the engine adds them",
-                        {}, group_source});
+  derivation.push_back({{"layers" + of, layers, ""},
+                        "counted in the model, MTP layers and drafts as the engine adds them",
+                        {},
+                        group_source});
   derivation.push_back({{"layers a page" + of, spec.layers_per_page, ""},
                         spec.is_packed() ? "layers a page = N" : "1: only attention is packed",
                         spec.is_packed() ? std::vector<Term>{{"N", plan.attention_pack_size, ""}} : std::vector<Term>{},
@@ -123,14 +125,18 @@ void derive_pools(const Arrangement& plan, Derivation& derivation) {
   }
   for (const GroupPlan& group : plan.groups) {
     const ArenaPlan& arena = plan.arena_of(group);
-    derivation.push_back({{"bytes of a lane of " + arena.name, Checked(arena.num_ids) * plan.page_bytes(group), "bytes"},
-                          "bytes = ids * page: lane j of a pool begins j times as far",
-                          {{"ids", arena.num_ids, "ids"}, {"page", plan.page_bytes(group), "bytes"}}, own_pool_source});
+    derivation.push_back(
+        {{"bytes of a lane of " + arena.name, Checked(arena.num_ids) * plan.page_bytes(group), "bytes"},
+         "bytes = ids * page: lane j of a pool begins j times as far",
+         {{"ids", arena.num_ids, "ids"}, {"page", plan.page_bytes(group), "bytes"}},
+         own_pool_source});
     const std::int64_t lanes = plan.spec_of(group).state ? static_cast<std::int64_t>(group.pages.size()) : 1;
     const PoolPlan& pool = plan.pools[plan.lanes[group.first_lane.index()].pool.index()];
-    derivation.push_back({{"bytes of a pool of " + arena.name, pool.bytes, "bytes"}, "bytes = lanes of the pool * ids * page",
-                          {{"lanes of the pool", lanes, ""}, {"ids", arena.num_ids, "ids"},
-                           {"page", plan.page_bytes(group), "bytes"}}, own_pool_source});
+    derivation.push_back(
+        {{"bytes of a pool of " + arena.name, pool.bytes, "bytes"},
+         "bytes = lanes of the pool * ids * page",
+         {{"lanes of the pool", lanes, ""}, {"ids", arena.num_ids, "ids"}, {"page", plan.page_bytes(group), "bytes"}},
+         own_pool_source});
   }
 }
 
@@ -152,8 +158,9 @@ void derive_attention(const LayerSet& set, const EngineSpec& engine, const SpecP
   const auto& format = attention.format;
   std::vector<Term> inputs{{"KV heads per rank", attention.kv_heads, ""}, {"head_size_k", layer.head_size_k, ""}};
   if (!latent) inputs.push_back({"head_size_v", layer.head_size_v, ""});
-  std::string rule = latent ? "a1 = head_size_k * element: one latent, per token, rank and layer"
-                            : "a1 = KV heads per rank * (head_size_k + head_size_v) * element, per token, rank and layer";
+  std::string rule = latent
+                         ? "a1 = head_size_k * element: one latent, per token, rank and layer"
+                         : "a1 = KV heads per rank * (head_size_k + head_size_v) * element, per token, rank and layer";
   if (format) {
     rule = latent ? "a1 = latent: the bytes of this format, scales included, per token, rank and layer"
                   : "a1 = KV heads per rank * (K of a head + V of a head), scales included, per token, rank and layer";

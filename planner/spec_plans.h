@@ -8,9 +8,9 @@
 
 namespace hybridkv {
 
-/// Specs with everything that does not depend on the block size: what one rank keeps of each kind of layer, bytes a token
-/// or a state, pages. `derivation`: where to write down why, or nullptr. Throws SpecError for ranks that fit neither heads
-/// nor channels, and as collect_layer_sets.
+/// Specs with everything that does not depend on the block size: what one rank keeps of each kind of layer, bytes a
+/// token or a state, pages. `derivation`: where to write down why, or nullptr. Throws SpecError for ranks that fit
+/// neither heads nor channels, and as collect_layer_sets.
 std::vector<SpecPlan> make_specs(const ModelSpec& model, const EngineSpec& engine, Derivation* derivation);
 
 }  // namespace hybridkv

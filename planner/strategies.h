@@ -16,20 +16,20 @@ struct ArrangeInputs {
   const DerivationLog& log;
 };
 
-// One function a strategy, each in a file of its own. They fill in specs, groups, arenas, lanes, pools and extras; the settings
-// that demand depends on are there. All throw SpecError for what cannot be arranged.
+// One function a strategy, each in a file of its own. They fill in specs, groups, arenas, lanes, pools and extras; the
+// settings that demand depends on are there. All throw SpecError for what cannot be arranged.
 
 /// Pages of one size for all layers, N attention layers a page; B follows from the largest state.
 /// Source: vLLM HybridAttentionMambaModelConfig, get_kv_cache_groups; packs: vLLM PR 35703.
 void arrange_packed_attention(Arrangement& arrangement, std::vector<SpecPlan> specs, const ArrangeInputs& inputs);
 
-/// An arena a spec: tokens in pages of N * B * a1, states in slots of exactly M (rounded up to whole elements). States get
-/// engine.state_requests requests' slots, or ratio / (1 + ratio) of the memory; tokens the rest, shared so that a longest
-/// request needs the same part of each. Modelled; the ratio is SGLang's --mamba-full-memory-ratio.
+/// An arena a spec: tokens in pages of N * B * a1, states in slots of exactly M (rounded up to whole elements). States
+/// get engine.state_requests requests' slots, or ratio / (1 + ratio) of the memory; tokens the rest, shared so that a
+/// longest request needs the same part of each. Modelled; the ratio is SGLang's --mamba-full-memory-ratio.
 void arrange_dual_pool(Arrangement& arrangement, std::vector<SpecPlan> specs, const ArrangeInputs& inputs);
 
-/// One arena of pages of N * B * a1 with the smallest B; a state takes ceil(M / P) ids of it, which need not be adjacent.
-/// Modelled.
+/// One arena of pages of N * B * a1 with the smallest B; a state takes ceil(M / P) ids of it, which need not be
+/// adjacent. Modelled.
 void arrange_small_pages(Arrangement& arrangement, std::vector<SpecPlan> specs, const ArrangeInputs& inputs);
 
 }  // namespace hybridkv

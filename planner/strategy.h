@@ -1,8 +1,6 @@
 #pragma once
 
-#include <array>
-#include <optional>
-#include <string_view>
+#include "base/named_values.h"
 
 namespace hybridkv {
 
@@ -13,9 +11,13 @@ enum class Strategy {
   small_pages,       ///< small attention pages of one arena; a state takes as many of them as it needs
 };
 
-inline constexpr std::array all_strategies{Strategy::packed_attention, Strategy::dual_pool, Strategy::small_pages};
+inline constexpr auto strategy_names = std::to_array<Named<Strategy>>(
+    {{Strategy::packed_attention, "packed_attention"},
+     {Strategy::dual_pool, "dual_pool"},
+     {Strategy::small_pages, "small_pages"}});
+inline constexpr auto all_strategies = values_of(strategy_names);
 
-std::string_view to_string(Strategy strategy);
-std::optional<Strategy> parse_strategy(std::string_view name);
+constexpr std::string_view to_string(Strategy value) { return name_in(strategy_names, value); }
+constexpr std::optional<Strategy> parse_strategy(std::string_view name) { return value_in(strategy_names, name); }
 
 }  // namespace hybridkv

@@ -12,8 +12,8 @@ namespace hybridkv {
 std::int64_t blocks_in_memory(std::int64_t memory_bytes, std::int64_t page_bytes, std::int64_t num_pools,
                               std::int64_t extra_bytes_per_block);
 
-/// The one arena of pools of pages of one size: ids that own a page in each of them, a lane a pool. Pre: the pools and the
-/// extras are there, no arena and no lane.
+/// The one arena of pools of pages of one size: ids that own a page in each of them, a lane a pool. Pre: the pools and
+/// the extras are there, no arena and no lane.
 void set_only_arena(Arrangement& arrangement, std::int64_t page_bytes, std::int64_t num_blocks);
 
 /// Puts specs of one page size into one arena: g pools of pages, each a lane, and groups of g pages that share them.

@@ -193,8 +193,9 @@ void validate(const EngineSpec& engine) {
                     fmt::format("is above 0 and at most {}, not {}", largest_ratio, *engine.state_memory_ratio));
   if (engine.state_requests) in_range(1, largest_tokens, *engine.state_requests, "engine.state_requests");
   if (engine.strategy != Strategy::dual_pool && (engine.state_memory_ratio || engine.state_requests))
-    throw SpecError(engine.state_requests ? "engine.state_requests" : "engine.state_memory_ratio",
-                    fmt::format("splits the memory of strategy dual_pool, the strategy is {}", to_string(engine.strategy)));
+    throw SpecError(
+        engine.state_requests ? "engine.state_requests" : "engine.state_memory_ratio",
+        fmt::format("splits the memory of strategy dual_pool, the strategy is {}", to_string(engine.strategy)));
   if (engine.state_memory_ratio && engine.state_requests)
     throw SpecError("engine.state_requests", "and engine.state_memory_ratio both split the memory; give one of them");
   if (engine.draft) validate(*engine.draft, engine.backend_form);

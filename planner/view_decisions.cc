@@ -24,8 +24,8 @@ std::span<const ViewPlan> first_page(const SpecPlan& spec, std::span<const ViewP
   return {first, first + count};
 }
 
-/// Axes inside a block from the outermost to the innermost in memory. Where strides are equal one of the two has extent 1
-/// and lies inside.
+/// Axes inside a block from the outermost to the innermost in memory. Where strides are equal one of the two has extent
+/// 1 and lies inside.
 std::vector<Axis> in_memory_order(const Layout& layout) {
   std::vector<Axis> axes;
   for (const Axis& axis : layout.axes())
@@ -68,7 +68,8 @@ class TensorDecisions {
   }
 
   void derive_strides() {
-    std::vector<Term> inputs{{"P", plan_.lanes[view_.lane.index()].stride, "bytes"}, {"element", element_bytes(view_.dtype), "bytes"}};
+    std::vector<Term> inputs{{"P", plan_.lanes[view_.lane.index()].stride, "bytes"},
+                             {"element", element_bytes(view_.dtype), "bytes"}};
     const bool split = spec_.attention && spec_.kernel_block_size_tokens != spec_.block_size_tokens;
     if (split) {
       inputs.push_back({"b", spec_.kernel_block_size_tokens, "tokens"});
@@ -116,7 +117,8 @@ class TensorDecisions {
     }
     const Axis& axis = axes[at];
     if (axis.stride != inside) {
-      expects(axis.stride == inside * spec_.layers_per_page, "between two axes lies the other one's extent, or the pack");
+      expects(axis.stride == inside * spec_.layers_per_page,
+              "between two axes lies the other one's extent, or the pack");
       rule = "N * " + rule;
       inputs.insert(inputs.begin(), {"N", spec_.layers_per_page, ""});
     }

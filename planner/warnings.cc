@@ -69,10 +69,11 @@ void warn_capacity(std::vector<Warning>& warnings, const CachePlan& plan) {
                                       human_count(plan.max_fitting_tokens))});
     } else if (!plan.is_uniform()) {
       if (!fits(plan, request_demand(plan, capacity.max_model_len)))
-        warnings.push_back({"pool_at_bound",
-                            fmt::format("the pools hold exactly what one request of {} tokens needs, but id 0 of every arena "
-                                        "is nobody's: such a request stops at {} tokens and never finishes; give more memory",
-                                        human_count(capacity.max_model_len), human_count(plan.max_fitting_tokens))});
+        warnings.push_back(
+            {"pool_at_bound",
+             fmt::format("the pools hold exactly what one request of {} tokens needs, but id 0 of every arena "
+                         "is nobody's: such a request stops at {} tokens and never finishes; give more memory",
+                         human_count(capacity.max_model_len), human_count(plan.max_fitting_tokens))});
     } else if (plan.usable_blocks() < capacity.blocks_per_request) {
       warnings.push_back({"pool_at_bound",
                           fmt::format("the pools hold exactly the {} blocks that one request of {} tokens needs, but "

@@ -76,11 +76,12 @@ LoadWaste waste_at_load(const Arrangement& arrangement, std::span<const BlockWas
   if (!fits(arrangement, demand)) {
     const Demand usable = usable_ids(arrangement);
     const bool one = arrangement.is_uniform();
-    throw SpecError("limits.load_tokens",
-                    fmt::format("{} requests need {}, the pools have {}; take fewer or shorter requests, or more memory",
-                                sequence_tokens.size(),
-                                one ? fmt::format("{} block ids", demand.total()) : ids_text(arrangement, demand),
-                                one ? fmt::format("{} usable ones", usable.total()) : ids_text(arrangement, usable)));
+    throw SpecError(
+        "limits.load_tokens",
+        fmt::format("{} requests need {}, the pools have {}; take fewer or shorter requests, or more memory",
+                    sequence_tokens.size(),
+                    one ? fmt::format("{} block ids", demand.total()) : ids_text(arrangement, demand),
+                    one ? fmt::format("{} usable ones", usable.total()) : ids_text(arrangement, usable)));
   }
   // From here on no sum exceeds the bytes of the pools.
   const Checked extra_ids = arrangement.extra_ids_per_request();

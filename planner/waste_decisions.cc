@@ -36,8 +36,8 @@ class WasteDecisions {
       none("short last pack" + of, waste.short_pack_bytes, "no attention");
     } else {
       none("state padding" + of, waste.state_padding_bytes, "no state");
-      add({"attention padding" + of, waste.attention_padding_bytes, "bytes"}, "padding = pages * (" + p + " - unpadded)",
-          {pages, page, unpadded});
+      add({"attention padding" + of, waste.attention_padding_bytes, "bytes"},
+          "padding = pages * (" + p + " - unpadded)", {pages, page, unpadded});
       const Checked room = Checked(pages_of(group)) * spec.layers_per_page;
       add({"short last pack" + of, waste.short_pack_bytes, "bytes"}, "missing layers * block * a1",
           {{"missing layers", room - static_cast<std::int64_t>(group.layers().size()), ""},
@@ -69,10 +69,13 @@ class WasteDecisions {
   void derive_load() {
     const LoadWaste& load = plan_.waste.at_load;
     const auto requests = static_cast<std::int64_t>(load.sequence_tokens.size());
-    derivation_.push_back({{"running requests at the load", requests, ""}, "as asked for, or one", {}, "limits.load_tokens"});
+    derivation_.push_back(
+        {{"running requests at the load", requests, ""}, "as asked for, or one", {}, "limits.load_tokens"});
     for (std::int64_t tokens : std::set(load.sequence_tokens.begin(), load.sequence_tokens.end()))
       derivation_.push_back({{"tokens of a running request", tokens, "tokens"},
-                             "as asked for, or the longest length that the usable blocks hold", {}, "limits.load_tokens"});
+                             "as asked for, or the longest length that the usable blocks hold",
+                             {},
+                             "limits.load_tokens"});
     SumRule tokens, states, extra_states, state_padding, attention_padding, short_packs, empty_slots, dense;
     for (const SpecPlan& spec : plan_.specs) {
       const Term ids = ids_of(spec);
@@ -88,8 +91,9 @@ class WasteDecisions {
         const Term token{numbered("a1", spec), spec.bytes_per_token, "bytes"};
         const Term block{numbered("block", spec), spec.block_size_tokens, "tokens"};
         tokens.add(fmt::format("{} * {} * {}", kept.symbol, token.symbol, live.symbol), {kept, token, live});
-        dense.add(fmt::format("{} * ({} * {} - {}) * {}", kept.symbol, ids.symbol, block.symbol, live.symbol, token.symbol),
-                  {kept, ids, block, live, token});
+        dense.add(
+            fmt::format("{} * ({} * {} - {}) * {}", kept.symbol, ids.symbol, block.symbol, live.symbol, token.symbol),
+            {kept, ids, block, live, token});
       }
       add_lost(state_padding, spec, "state padding", &BlockWaste::state_padding_bytes);
       add_lost(attention_padding, spec, "attention padding", &BlockWaste::attention_padding_bytes);
@@ -154,9 +158,12 @@ class WasteDecisions {
   }
 
   void derive_total(const std::string& of, const BlockWaste& waste, std::int64_t whole) {
-    add({"lost" + of, waste.total(), "bytes"}, "lost = state padding + attention padding + short last pack + empty slots",
-        {{"state padding", waste.state_padding_bytes, "bytes"}, {"attention padding", waste.attention_padding_bytes, "bytes"},
-         {"short last pack", waste.short_pack_bytes, "bytes"}, {"empty slots", waste.empty_slot_bytes, "bytes"}});
+    add({"lost" + of, waste.total(), "bytes"},
+        "lost = state padding + attention padding + short last pack + empty slots",
+        {{"state padding", waste.state_padding_bytes, "bytes"},
+         {"attention padding", waste.attention_padding_bytes, "bytes"},
+         {"short last pack", waste.short_pack_bytes, "bytes"},
+         {"empty slots", waste.empty_slot_bytes, "bytes"}});
     if (whole > 0) share("lost" + of, waste.total(), whole);
   }
 
@@ -212,17 +219,22 @@ class WasteDecisions {
          {"extra states", load.extra_state_bytes, "bytes"}});
     add({"wasted at the load", load.wasted_bytes(), "bytes"},
         "wasted = state padding + attention padding + short packs + empty slots + tails",
-        {{"state padding", load.state_padding_bytes, "bytes"}, {"attention padding", load.attention_padding_bytes, "bytes"},
-         {"short packs", load.short_pack_bytes, "bytes"}, {"empty slots", load.empty_slot_bytes, "bytes"},
+        {{"state padding", load.state_padding_bytes, "bytes"},
+         {"attention padding", load.attention_padding_bytes, "bytes"},
+         {"short packs", load.short_pack_bytes, "bytes"},
+         {"empty slots", load.empty_slot_bytes, "bytes"},
          {"tails", load.block_tail_bytes, "bytes"}});
     const std::int64_t allocated = plan_.allocated_bytes();
     const Term memory{"memory", plan_.memory_bytes(), "bytes"};
     if (plan_.is_uniform())
-      add({"unallocated", plan_.waste.unallocated_bytes, "bytes"}, "unallocated = memory - num_blocks * bytes of a block id",
-          {memory, {"num_blocks", plan_.num_blocks(), "blocks"},
+      add({"unallocated", plan_.waste.unallocated_bytes, "bytes"},
+          "unallocated = memory - num_blocks * bytes of a block id",
+          {memory,
+           {"num_blocks", plan_.num_blocks(), "blocks"},
            {"bytes of a block id", plan_.arenas.front().bytes_per_id, "bytes"}});
     else
-      add({"unallocated", plan_.waste.unallocated_bytes, "bytes"}, "unallocated = memory - ids of every arena * bytes of one",
+      add({"unallocated", plan_.waste.unallocated_bytes, "bytes"},
+          "unallocated = memory - ids of every arena * bytes of one",
           {memory, {"ids of every arena * bytes of one", allocated, "bytes"}});
   }
 

@@ -13,26 +13,19 @@
 namespace hybridkv {
 
 template <>
-inline constexpr std::array enum_values<KvFormat> = std::to_array(all_kv_formats);
+inline constexpr auto enum_values<KvFormat> = all_kv_formats;
 template <>
-inline constexpr std::array enum_values<AttentionKind> = {AttentionKind::full, AttentionKind::sliding_window,
-                                                          AttentionKind::chunked_local, AttentionKind::mla,
-                                                          AttentionKind::hidden_state};
+inline constexpr auto enum_values<AttentionKind> = all_attention_kinds;
 template <>
-inline constexpr std::array enum_values<BackendForm> = {
-    BackendForm::paged,    BackendForm::flex,
-    BackendForm::cpu,      BackendForm::diff_kv,
-    BackendForm::kv_first, BackendForm::kv_first_unordered,
-    BackendForm::mla};
+inline constexpr auto enum_values<BackendForm> = all_backend_forms;
 template <>
-inline constexpr std::array enum_values<PhysicalOrder> = {PhysicalOrder::nhd, PhysicalOrder::hnd,
-                                                          PhysicalOrder::head_major};
+inline constexpr auto enum_values<PhysicalOrder> = all_physical_orders;
 template <>
-inline constexpr std::array enum_values<CacheMode> = {CacheMode::none, CacheMode::align, CacheMode::all};
+inline constexpr auto enum_values<CacheMode> = all_cache_modes;
 template <>
-inline constexpr std::array enum_values<DType> = std::to_array(all_dtypes);
+inline constexpr auto enum_values<DType> = all_dtypes;
 template <>
-inline constexpr std::array enum_values<Strategy> = all_strategies;
+inline constexpr auto enum_values<Strategy> = all_strategies;
 
 /// The axes of a layout from its parts, with everything Layout takes for granted checked first.
 static std::vector<Axis> checked_axes(const std::string& path, const std::vector<std::string>& names,

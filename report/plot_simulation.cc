@@ -21,7 +21,7 @@ constexpr std::size_t most_series_points = 300;  ///< more than a picture can sh
 std::string replay_notes(const SimulationStats& stats) {
   std::string notes = modelled_sentence(stats.modelled);
   if (stats.too_long > 0)
-    notes += " " + too_long_text(stats.too_long, stats.requests, *stats.geometry.max_model_len) + ".";
+    notes += " " + too_long_text(stats.too_long, stats.requests, *stats.geometry.scheduler.max_model_len) + ".";
   return notes;
 }
 

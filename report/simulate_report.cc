@@ -209,13 +209,13 @@ std::vector<std::string> warnings_of(const SimulateAnswer& answer, std::size_t c
   const CacheGeometry& g = stats.geometry;
   std::vector<std::string> sentences;
   if (stats.too_long > 0)
-    sentences.push_back(too_long_text(stats.too_long, stats.requests, *g.max_model_len) +
+    sentences.push_back(too_long_text(stats.too_long, stats.requests, *g.scheduler.max_model_len) +
                         (stats.too_long == stats.requests ? "." : "; the rates are of the others."));
   if (stats.cut_outputs > 0)
     sentences.push_back(fmt::format("{} at max_model_len ({} tokens), where the engine stops.",
                                     stats.cut_outputs == 1 ? "1 output ends"
                                                            : human_count(stats.cut_outputs) + " outputs end",
-                                    human_count(*g.max_model_len)));
+                                    human_count(*g.scheduler.max_model_len)));
   if (stats.refused + stats.stalled > 0)
     sentences.push_back(fmt::format(
         "{} not fit the pool even alone (it holds {} tokens of one); the rates are of the others.",
@@ -414,7 +414,7 @@ Table simulate_table(const SimulateAnswer& answer) {
                    g.match_unit(), stats.requests, stats.prompt_tokens, stats.hit_tokens, Real{stats.hit_rate(), 6},
                    stats.requests_with_hit, stats.pool.checkpoints_made, stats.pool.checkpoints_used,
                    stats.pool.checkpoints_evicted, stats.pool.evictions, stats.max_held_blocks,
-                   stats.max_held_state_blocks, stats.max_running, cell_of(g.max_model_len), stats.too_long,
+                   stats.max_held_state_blocks, stats.max_running, cell_of(g.scheduler.max_model_len), stats.too_long,
                    stats.cut_outputs, stats.refused, stats.stalled, stats.preemptions,
                    stats.preempted_requests, stats.reprefilled_tokens, answer.longest_requests[i],
                    stats.generated_tokens,

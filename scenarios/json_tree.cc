@@ -221,8 +221,8 @@ YamlNode parse_json(std::string_view text, SourceText source) {
   const std::string plain = without_python_constants(text);
   std::size_t taken = 0;
   JsonTreeBuilder builder(text, std::make_shared<const SourceText>(std::move(source)), &taken);
-  nlohmann::json::sax_parse(CountingIterator(plain.data(), &taken), CountingIterator(plain.data() + plain.size(), &taken),
-                  &builder);
+  nlohmann::json::sax_parse(CountingIterator(plain.data(), &taken),
+                            CountingIterator(plain.data() + plain.size(), &taken), &builder);
   return builder.take_root();
 }
 

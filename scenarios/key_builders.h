@@ -33,12 +33,4 @@ KeyInfo with_choices(KeyInfo info, std::vector<std::string> choices);
 /// The key, which sets fields of the planner's spec under other names.
 KeyInfo sets(KeyInfo info, std::vector<std::string> spec_names);
 
-/// The names of some values of an enumeration.
-template <class Enum>
-std::vector<std::string> words(std::initializer_list<Enum> values) {
-  std::vector<std::string> names;
-  for (const Enum value : values) names.emplace_back(to_string(value));
-  return names;
-}
-
 }  // namespace hybridkv

@@ -155,10 +155,16 @@ class Section {
 
   template <class Field>  // double or std::optional<double>
   Section& number(KeyInfo key, Field Spec::*field) {
+    return number_by(std::move(key), [field](Spec& spec, double value) { spec.*field = value; });
+  }
+
+  /// A number that `set(spec, value)` puts where it belongs.
+  template <class Set>
+  Section& number_by(KeyInfo key, Set set) {
     key.type = ValueType::number;
     key.sweepable = true;
-    return add(std::move(key), [field](ReadContext&, const std::string& path, const YamlNode& node, Spec& spec) {
-      spec.*field = read_number(path, node);
+    return add(std::move(key), [set](ReadContext&, const std::string& path, const YamlNode& node, Spec& spec) {
+      set(spec, read_number(path, node));
     });
   }
 
@@ -177,10 +183,16 @@ class Section {
   }
 
   Section& flag(KeyInfo key, bool Spec::*field) {
+    return flag_by(std::move(key), [field](Spec& spec, bool value) { spec.*field = value; });
+  }
+
+  /// Yes or no, which `set(spec, value)` puts where it belongs.
+  template <class Set>
+  Section& flag_by(KeyInfo key, Set set) {
     key.type = ValueType::flag;
     key.sweepable = true;
-    return add(std::move(key), [field](ReadContext&, const std::string& path, const YamlNode& node, Spec& spec) {
-      spec.*field = read_flag(path, node);
+    return add(std::move(key), [set](ReadContext&, const std::string& path, const YamlNode& node, Spec& spec) {
+      set(spec, read_flag(path, node));
     });
   }
 

@@ -9,6 +9,7 @@
 #include "planner/engine_spec.h"
 #include "planner/model_spec.h"
 #include "scenarios/source_map.h"
+#include "simulator/scheduler_settings.h"
 #include "simulator/simulation.h"
 #include "simulator/trace_spec.h"
 
@@ -29,13 +30,10 @@ struct SimulateRequest {
   DriverSpec driver{.in_flight = 64,
                     .cost = {.per_prefill_token = 5e-5, .per_decode_step = 0.02, .per_copied_state = 1e-5}};
   bool upper_bounds = false;                ///< also an unlimited pool, and token by token
-  // What only the scheduler knows of the cache; the rest is the plan's. Meaning as in CacheGeometry.
-  bool branch_point = true;
+  // The rest of the cache is the plan's. Meaning as in CacheGeometry.
+  SchedulerSettings scheduler;
   std::optional<std::int64_t> retention_interval_tokens;
   std::optional<std::int64_t> match_unit_tokens;
-  std::int64_t max_num_seqs = 256;
-  double watermark = 0;
-  std::int64_t long_prefill_threshold = 0;
   bool operator==(const SimulateRequest&) const = default;
 };
 

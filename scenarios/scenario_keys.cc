@@ -55,11 +55,10 @@ void add_dtype_keys(Section<EngineSpec>& keys) {
 }
 
 void add_strategy_keys(Section<EngineSpec>& keys) {
-  keys.choice(with_choices(key("strategy", "how layers are arranged: pages of one size with N attention layers a page, states "
-                                           "in exact slots of a pool of their own, or small pages of which a state takes as "
-                                           "many as it needs; default packed_attention"),
-                           {std::string(to_string(Strategy::packed_attention)), std::string(to_string(Strategy::dual_pool)),
-                            std::string(to_string(Strategy::small_pages))}),
+  keys.choice(with_choices(key("strategy", "how layers are arranged: pages of one size with N attention layers a page, "
+                                           "states in exact slots of a pool of their own, or small pages of which a "
+                                           "state takes as many as it needs; default packed_attention"),
+                           names_of(strategy_names)),
               &EngineSpec::strategy, parse_strategy)
       .number(key("state_memory_ratio", "strategy dual_pool: memory of states over that of tokens; default 0.9"),
               &EngineSpec::state_memory_ratio)
@@ -70,7 +69,7 @@ void add_strategy_keys(Section<EngineSpec>& keys) {
 void add_block_keys(Section<EngineSpec>& keys) {
   keys.choice(with_choices(key("cache_mode", "where recurrent states are kept for prefix caching: nowhere, where a "
                                              "scheduled chunk ends on a block boundary, at every one; default none"),
-                           words({CacheMode::none, CacheMode::align, CacheMode::all})),
+                           names_of(cache_mode_names)),
               &EngineSpec::cache_mode, parse_cache_mode);
   KeyInfo pack = count("attention_pack_size", "N, full-attention layers that share one page; a list or a range plans "
                                               "each; default 1");
@@ -80,16 +79,19 @@ void add_block_keys(Section<EngineSpec>& keys) {
     context.pack_sizes = read_integers(path, node, pack);
     spec.attention_pack_size = context.pack_sizes.front();
   });
-  keys.integer(tokens("block_size_tokens", "block size the user asks for: a floor and the rounding unit; default: "
-                                           "none"),
+  keys.integer(tokens("block_size_tokens",
+                      "block size the user asks for: a floor and the rounding unit; default: "
+                      "none"),
                &EngineSpec::block_size_tokens)
-      .integer(tokens("mamba_block_size_tokens", "cache mode all: overrides the chunk of the scan; strategies without common pages: "
-                                                 "where states are kept; default: none"),
+      .integer(tokens("mamba_block_size_tokens",
+                      "cache mode all: overrides the chunk of the scan; strategies without common pages: "
+                      "where states are kept; default: none"),
                &EngineSpec::mamba_block_size_tokens)
       .integer(tokens("kernel_alignment_tokens", "smallest kernel block of the backend; default 16"),
                &EngineSpec::kernel_alignment_tokens)
-      .integers(tokens("kernel_block_sizes", "kernel blocks the backend supports, in tokens; default: every multiple "
-                                             "of the smallest"),
+      .integers(tokens("kernel_block_sizes",
+                       "kernel blocks the backend supports, in tokens; default: every multiple "
+                       "of the smallest"),
                 &EngineSpec::kernel_block_sizes)
       .integer(amount("page_alignment_bytes", "pages are padded to a multiple of it; default 1"),
                &EngineSpec::page_alignment_bytes);
@@ -97,14 +99,15 @@ void add_block_keys(Section<EngineSpec>& keys) {
 
 /// The form mla is no choice: layers of that kind always use it, and no others can.
 void add_view_keys(Section<EngineSpec>& keys) {
+  std::vector<std::string> forms = names_of(backend_form_names);
+  std::erase(forms, to_string(BackendForm::mla));
   keys.choice(with_choices(key("backend_form", "axes by which the attention backend indexes the cache; default paged"),
-                           words({BackendForm::paged, BackendForm::flex, BackendForm::cpu, BackendForm::diff_kv,
-                                  BackendForm::kv_first, BackendForm::kv_first_unordered})),
+                           std::move(forms)),
               &EngineSpec::backend_form, parse_backend_form);
   KeyInfo order = with_choices(
       key("physical_order", "order of a page in memory: token before head, head before token, or head before layer; "
                             "default nhd"),
-      words({PhysicalOrder::nhd, PhysicalOrder::hnd, PhysicalOrder::head_major}));
+      names_of(physical_order_names));
   order.synonyms = {{"NHD", "nhd"}, {"HND", "hnd"}, {"head-major", "head_major"}};
   keys.choice(std::move(order), &EngineSpec::physical_order, parse_physical_order);
 }
@@ -126,7 +129,7 @@ void add_capacity_keys(Section<EngineSpec>& keys) {
                &EngineSpec::max_num_batched_tokens)
       .choice(with_choices(key("token_rule", "how the engine prints its KV cache tokens: from the concurrency, or "
                                              "rounded down to blocks as engines up to 0.20; default concurrency"),
-                           words({TokenRule::concurrency, TokenRule::floor})),
+                           names_of(token_rule_names)),
               &EngineSpec::token_rule, parse_token_rule)
       .check(check_engine);
 }

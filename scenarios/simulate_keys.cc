@@ -64,11 +64,10 @@ KeyInfo bound(std::string name, std::string doc, std::int64_t minimum = 1) {
 const Section<DistributionText>& distribution_keys() {
   static const Section<DistributionText> section = [] {
     Section<DistributionText> keys("a distribution", "whole numbers drawn at random");
-    using enum Distribution::Kind;
     keys.choice(with_choices(required(key("distribution", "constant (value), uniform (from .. to, both included), "
                                                           "geometric (mean, from 1 upwards) or lognormal (median, "
                                                           "sigma)")),
-                             words({constant, uniform, geometric, lognormal})),
+                             names_of(distribution_names)),
                 &DistributionText::kind, parse_distribution_kind)
         .integer(bound("value", "constant: the number", 0), &DistributionText::value)
         .integer(bound("from", "uniform: the smallest number", 0), &DistributionText::from)
@@ -219,7 +218,7 @@ const Section<TraceSpec>& trace_keys() {
     });
     keys.choice(with_choices(key("form", "mooncake (one id per 512 tokens) or qwen (one per 16); default: by the first "
                                          "request"),
-                             words({TraceForm::mooncake, TraceForm::qwen})),
+                             names_of(trace_form_names)),
                 &TraceSpec::form, parse_trace_form)
         .flag(key("skip_bad_lines", "count damaged lines of the file instead of stopping at the first; default false"),
               &TraceSpec::skip_bad_lines)
@@ -251,7 +250,7 @@ void add_driver_keys(Section<SimulateRequest>& keys) {
   KeyInfo driver = with_choices(
       key("driver", "how requests come: one_at_a_time (prefill only, as replays of engines did; the default), "
                     "closed_loop (in_flight of them) or open_loop (by timestamps)"),
-      words({DriverKind::one_at_a_time, DriverKind::closed_loop, DriverKind::open_loop}));
+      names_of(driver_kind_names));
   driver.synonyms = {{"one-at-a-time", "one_at_a_time"}, {"closed-loop", "closed_loop"}, {"open-loop", "open_loop"}};
   driver.type = ValueType::choice;
   driver.sweepable = true;
@@ -280,9 +279,9 @@ const Section<SimulateRequest>& simulate_keys() {
     add_driver_keys(keys);
     keys.flag(key("upper_bounds", "also simulate a pool that never evicts, and match token by token; default false"),
               &Request::upper_bounds)
-        .flag(key("branch_point", "cache mode align: end the first chunk where attention alone matched, so that the "
+        .flag_by(key("branch_point", "cache mode align: end the first chunk where attention alone matched, so that the "
                                   "branch point gets a checkpoint; default true"),
-              &Request::branch_point)
+              [](Request& request, bool value) { request.scheduler.branch_point = value; })
         .integer(tokens("retention_interval_tokens", "keep checkpoints at multiples of it, at the last boundary of a "
                                                      "prompt and at branch points; 0: only the latter two; default: "
                                                      "all are kept",
@@ -291,15 +290,16 @@ const Section<SimulateRequest>& simulate_keys() {
         .integer(tokens("match_unit_tokens", "find prefixes at multiples of it, a divisor of the block; default: the "
                                              "block"),
                  &Request::match_unit_tokens)
-        .integer(count("max_num_seqs", "most running requests; default 256"), &Request::max_num_seqs)
-        .number(key("watermark", "share of the pool kept free when a request is admitted beside others, below 1; "
+        .integer_by(count("max_num_seqs", "most running requests; default 256"),
+                    [](Request& request, std::int64_t value) { request.scheduler.max_num_seqs = value; })
+        .number_by(key("watermark", "share of the pool kept free when a request is admitted beside others, below 1; "
                                  "default 0"),
-                &Request::watermark)
-        .integer(sets(tokens("long_prefill_threshold_tokens", "most tokens of one prompt in a step; default 0: no "
+                [](Request& request, double value) { request.scheduler.watermark = value; })
+        .integer_by(sets(tokens("long_prefill_threshold_tokens", "most tokens of one prompt in a step; default 0: no "
                                                               "limit",
                              0),
                       {"long_prefill_threshold"}),
-                 &Request::long_prefill_threshold);
+                 [](Request& request, std::int64_t value) { request.scheduler.long_prefill_threshold = value; });
     return keys;
   }();
   return section;

@@ -91,7 +91,8 @@ void add_values(NodeAxis& axis, const YamlNode& node, const KeyInfo& key, bool i
     // "null" in a list: the default, as if the key were not there.
     axis.values.back().left_out = node.kind == YamlNode::Kind::nothing && !key.required;
   }
-  if (axis.values.size() > most_axis_values) fail_at(node.place, "{}: more than {} values", axis.axis.path, most_axis_values);
+  if (axis.values.size() > most_axis_values)
+    fail_at(node.place, "{}: more than {} values", axis.axis.path, most_axis_values);
 }
 
 NodeAxis axis_of(const std::string& path, std::vector<std::string> route, const YamlNode& node, const KeyInfo& key) {

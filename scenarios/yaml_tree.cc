@@ -231,7 +231,8 @@ YamlNode parse(std::string_view text, SourceText source) {
 }  // namespace
 
 const YamlNode* YamlNode::find(std::string_view key) const {
-  const auto found = std::find_if(entries.begin(), entries.end(), [&](const YamlEntry& e) { return e.key == key && !e.value.left_out; });
+  const auto found = std::find_if(entries.begin(), entries.end(),
+                                  [&](const YamlEntry& e) { return e.key == key && !e.value.left_out; });
   return found == entries.end() ? nullptr : &found->value;
 }
 

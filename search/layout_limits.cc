@@ -65,9 +65,10 @@ void check_limits(const RecommendSpec& spec, const std::vector<PlannedLayout>& l
   if (usable.empty())
     throw InputError(fmt::format("no layout has a kernel block of {} tokens or more; the largest is {}",
                                  *spec.min_kernel_block, largest_kernel_block));
-  const PlannedLayout& best = layouts[*std::max_element(usable.begin(), usable.end(), [&](std::size_t a, std::size_t b) {
-    return concurrency_of(spec, layouts[a]) < concurrency_of(spec, layouts[b]);
-  })];
+  const PlannedLayout& best =
+      layouts[*std::max_element(usable.begin(), usable.end(), [&](std::size_t a, std::size_t b) {
+        return concurrency_of(spec, layouts[a]) < concurrency_of(spec, layouts[b]);
+      })];
   if (concurrency_of(spec, best) < spec.min_concurrency.value_or(1)) refuse_concurrency(spec, layouts, usable, best);
 }
 

@@ -105,11 +105,7 @@ PlannedLayouts plan_layouts(const SearchSpace& space, const ModelSpec& model, co
           PlannedLayout layout{.pack = pack, .block_floor = floor, .mode = mode};
           layout.plan = make_plan(model, chosen, limits, std::nullopt, PlanDetail::numbers);
           layout.geometry = geometry_of(layout.plan, chosen);
-          layout.geometry.branch_point = scheduler.branch_point;
-          layout.geometry.max_num_seqs = scheduler.max_num_seqs;
-          layout.geometry.watermark = scheduler.watermark;
-          layout.geometry.long_prefill_threshold = scheduler.long_prefill_threshold;
-          if (scheduler.max_model_len) layout.geometry.max_model_len = scheduler.max_model_len;
+          layout.geometry.scheduler = scheduler.with_longest(layout.geometry.scheduler.max_model_len);
           validate(layout.geometry);
           require_match_unit(space, layout, chosen);
           if (!seen.emplace(pack, mode, layout.geometry.block_size_tokens, layout.plan.lanes.front().bytes).second) {

@@ -38,16 +38,6 @@ SearchSpace default_search_space(SearchSpace space, const ModelSpec& model, cons
 /// Layers of the attention spec that has most of them; at least 1.
 std::int64_t packable_layers(const ModelSpec& model, const EngineSpec& engine);
 
-/// What only the scheduler knows of a cache and no layout changes. Meaning as in CacheGeometry.
-struct SchedulerSettings {
-  bool branch_point = true;
-  std::int64_t max_num_seqs = 256;
-  double watermark = 0;
-  std::int64_t long_prefill_threshold = 0;
-  std::optional<std::int64_t> max_model_len;  ///< unset: the longest of the limits
-  bool operator==(const SchedulerSettings&) const = default;
-};
-
 /// One planned layout: what the bytes and the concurrency of candidates depend on.
 struct PlannedLayout {
   std::int64_t pack = 1;                        ///< N

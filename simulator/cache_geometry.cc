@@ -87,10 +87,11 @@ void check_chunks(const CacheGeometry& geometry) {
     throw SpecError("geometry.max_num_batched_tokens",
                     fmt::format("mode align {}: a budget of {} below the {} of {} tokens would wait for ever; take at "
                                 "least {}", cut, geometry.max_num_batched_tokens, what, step, step));
-  if (geometry.long_prefill_threshold > 0 && geometry.long_prefill_threshold < step)
+  if (geometry.scheduler.long_prefill_threshold > 0 && geometry.scheduler.long_prefill_threshold < step)
     throw SpecError("geometry.long_prefill_threshold",
                     fmt::format("mode align {}: a threshold of {} below the {} of {} tokens would wait for ever; take "
-                                "at least {}, or 0 for none", cut, geometry.long_prefill_threshold, what, step, step));
+                                "at least {}, or 0 for none",
+                                cut, geometry.scheduler.long_prefill_threshold, what, step, step));
 }
 
 }  // namespace
@@ -140,12 +141,12 @@ void validate(const CacheGeometry& geometry) {
   check_range(geometry.speculative_tokens, 0, most_blocks, "speculative_tokens");
   check_range(geometry.extra_blocks_per_request, 0, most_blocks, "extra_blocks_per_request");
   check_range(geometry.max_num_batched_tokens, 1, most_tokens, "max_num_batched_tokens");
-  check_range(geometry.long_prefill_threshold, 0, most_tokens, "long_prefill_threshold");
-  check_range(geometry.max_num_seqs, 1, most_tokens, "max_num_seqs");
-  if (!(geometry.watermark >= 0 && geometry.watermark < 1))
+  check_range(geometry.scheduler.long_prefill_threshold, 0, most_tokens, "long_prefill_threshold");
+  check_range(geometry.scheduler.max_num_seqs, 1, most_tokens, "max_num_seqs");
+  if (!(geometry.scheduler.watermark >= 0 && geometry.scheduler.watermark < 1))
     throw SpecError("geometry.watermark", fmt::format("is a share of the pool from 0 to below 1, not {}",
-                                                      geometry.watermark));
-  check_range(geometry.max_model_len.value_or(1), 1, INT64_MAX, "max_model_len");
+                                                      geometry.scheduler.watermark));
+  check_range(geometry.scheduler.max_model_len.value_or(1), 1, INT64_MAX, "max_model_len");
   check_range(geometry.retention_interval_tokens.value_or(0), 0, most_tokens, "retention_interval_tokens");
   check_match_unit(geometry);
   check_chunks(geometry);
@@ -180,8 +181,8 @@ std::vector<ModelledRule> modelled_rules(const CacheGeometry& geometry) {
   if (geometry.state_groups > 0 && geometry.speculative_tokens > 0)
     rules.push_back(ModelledRule::speculative_states);
   if (geometry.extra_blocks_per_request > 0) rules.push_back(ModelledRule::extra_blocks);
-  if (geometry.watermark > 0) rules.push_back(ModelledRule::watermark);
-  if (geometry.long_prefill_threshold > 0) rules.push_back(ModelledRule::long_prefill_threshold);
+  if (geometry.scheduler.watermark > 0) rules.push_back(ModelledRule::watermark);
+  if (geometry.scheduler.long_prefill_threshold > 0) rules.push_back(ModelledRule::long_prefill_threshold);
   if (geometry.attention_groups > 1) rules.push_back(ModelledRule::several_attention_groups);
   if (!geometry.caches_prefixes()) rules.push_back(ModelledRule::states_without_caching);
   if (geometry.num_arenas() > 1) rules.push_back(ModelledRule::several_arenas);

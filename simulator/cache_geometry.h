@@ -8,6 +8,7 @@
 
 #include "attention/key_mask.h"
 #include "planner/engine_spec.h"
+#include "simulator/scheduler_settings.h"
 
 namespace hybridkv {
 
@@ -29,13 +30,9 @@ struct CacheGeometry {
   bool drafter_drops_block = false;                 ///< a look-up drops its last matched block for the drafter
   std::int64_t extra_blocks_per_request = 0;        ///< fixed block ids of every running request, >= 0
   std::int64_t max_num_batched_tokens = 8192;       ///< token budget of one step, >= 1
-  std::int64_t long_prefill_threshold = 0;          ///< most tokens of one request in a step; 0 = no limit
-  std::int64_t max_num_seqs = 256;                  ///< most running requests, >= 1
-  double watermark = 0;                             ///< share of an arena kept free at admission beside others, [0, 1)
-  bool branch_point = true;                         ///< end the first chunk where attention alone matched
+  SchedulerSettings scheduler;
   std::optional<std::int64_t> retention_interval_tokens;  ///< R; unset keeps every checkpoint, 0 only the last
   std::optional<std::int64_t> match_unit_tokens;    ///< h, divides every block; default: no prefix ends within a block
-  std::optional<std::int64_t> max_model_len;        ///< longest sequence, prompt and output; unset: no limit
   bool unlimited_pool = false;                      ///< grow instead of evicting: an upper bound of the hits
   /// (arena 1, 2, …) Blocks of further pools, null block included, >= 2. Each has ids and a free list of its own.
   std::vector<std::int64_t> more_arenas;
@@ -88,7 +85,7 @@ struct CacheGeometry {
   bool has_state_blocks() const { return state_groups > 0 && mode != CacheMode::none; }
   /// Blocks of an arena kept free when a request is admitted beside others.
   std::int64_t watermark_blocks(std::int64_t arena = 0) const {
-    return static_cast<std::int64_t>(watermark * static_cast<double>(arena_blocks(arena)));
+    return static_cast<std::int64_t>(scheduler.watermark * static_cast<double>(arena_blocks(arena)));
   }
   bool operator==(const CacheGeometry&) const = default;
 

@@ -40,10 +40,11 @@ std::optional<std::int64_t> predicted_copy_hit(const CacheGeometry& geometry, st
   const bool align = geometry.aligns_chunks();
   if (align && prompt_tokens % block == 0) {
     std::int64_t chunk = geometry.max_num_batched_tokens;
-    if (geometry.long_prefill_threshold > 0) chunk = std::min(chunk, geometry.long_prefill_threshold);
+    if (geometry.scheduler.long_prefill_threshold > 0)
+      chunk = std::min(chunk, geometry.scheduler.long_prefill_threshold);
     if (prompt_tokens > chunk) return std::nullopt;
     // The second copy made a checkpoint at the branch point; it lies where mode all would find one.
-    if (copy > 2 && geometry.branch_point)
+    if (copy > 2 && geometry.scheduler.branch_point)
       return duplicate_hit_tokens(CacheMode::all, true, block, geometry.drafter_drops_block, prompt_tokens);
   }
   return duplicate_hit_tokens(geometry.mode, geometry.state_groups > 0, block, geometry.drafter_drops_block,

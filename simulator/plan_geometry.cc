@@ -25,7 +25,8 @@ void set_state_block(CacheGeometry& geometry, const SpecPlan& spec) {
 
 /// A window in an arena of its own holds as many blocks as a long request needs, and so bounds how many run.
 void limit_running(CacheGeometry& geometry, const ArenaPlan& arena, std::int64_t ids) {
-  geometry.max_num_seqs = std::max<std::int64_t>(1, std::min(geometry.max_num_seqs, arena.usable_ids() / ids));
+  geometry.scheduler.max_num_seqs =
+      std::max<std::int64_t>(1, std::min(geometry.scheduler.max_num_seqs, arena.usable_ids() / ids));
 }
 
 /// One number where all groups have the same block, which is the common case and the fast one.
@@ -49,7 +50,7 @@ CacheGeometry geometry_of(const CachePlan& plan, const EngineSpec& engine) {
   geometry.drafter_drops_block = drafter_drops_block(engine);
   geometry.max_num_batched_tokens = plan.max_num_batched_tokens;
   for (const CapacityPlan& capacity : plan.capacity)
-    geometry.max_model_len = std::max(geometry.max_model_len.value_or(1), capacity.max_model_len);
+    geometry.scheduler.max_model_len = std::max(geometry.scheduler.max_model_len.value_or(1), capacity.max_model_len);
   geometry.num_blocks = plan.arenas.front().num_ids;
   for (std::size_t arena = 1; arena < plan.arenas.size(); ++arena)
     geometry.more_arenas.push_back(plan.arenas[arena].num_ids);

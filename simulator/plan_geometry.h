@@ -9,9 +9,9 @@ namespace hybridkv {
 /// The cache of a plan as the simulator sees it; settings that only a scheduler knows keep their defaults.
 ///
 /// Groups with a window (a draft model's) take no part in prefix caching here: a request holds as many blocks for
-/// them as a long one needs, like the plan's per-request extras; where they have an arena of their own, it bounds how many
-/// requests run. Hidden states count as an attention group. A state that lies in several pages counts as one group a page:
-/// it is found where all of them are. The longest max_model_len of the plan is the cache's.
+/// them as a long one needs, like the plan's per-request extras; where they have an arena of their own, it bounds how
+/// many requests run. Hidden states count as an attention group. A state that lies in several pages counts as one group
+/// a page: it is found where all of them are. The longest max_model_len of the plan is the cache's.
 CacheGeometry geometry_of(const CachePlan& plan, const EngineSpec& engine);
 
 }  // namespace hybridkv

@@ -23,14 +23,15 @@ std::int64_t partial_checkpoint(const CacheGeometry& geometry, std::int64_t prom
 }
 
 std::int64_t branch_checkpoint(const CacheGeometry& geometry, std::int64_t hit, std::int64_t uncached_common) {
-  if (!geometry.branch_point || !geometry.aligns_chunks()) return 0;
+  if (!geometry.scheduler.branch_point || !geometry.aligns_chunks()) return 0;
   const std::int64_t step = geometry.checkpoint_step();
   return uncached_common < step ? 0 : (hit + uncached_common) / step * step;
 }
 
 std::int64_t next_prefill_chunk(const CacheGeometry& geometry, const PrefillPosition& at, std::int64_t budget) {
   std::int64_t tokens = std::min(at.prompt - at.start, budget);
-  if (geometry.long_prefill_threshold > 0) tokens = std::min(tokens, geometry.long_prefill_threshold);
+  if (geometry.scheduler.long_prefill_threshold > 0)
+    tokens = std::min(tokens, geometry.scheduler.long_prefill_threshold);
   std::int64_t end = at.start + tokens;
   const auto stop_at = [&](std::int64_t position) {
     if (at.start < position && position < end) end = position;

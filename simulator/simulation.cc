@@ -47,21 +47,6 @@ std::vector<ModelledRule> rules_in_play(const CacheGeometry& geometry, const Dri
 
 }  // namespace
 
-std::string_view to_string(DriverKind kind) {
-  switch (kind) {
-    case DriverKind::one_at_a_time: return "one_at_a_time";
-    case DriverKind::closed_loop: return "closed_loop";
-    case DriverKind::open_loop: return "open_loop";
-  }
-  return "?";
-}
-
-std::optional<DriverKind> parse_driver_kind(std::string_view name) {
-  for (const DriverKind kind : {DriverKind::one_at_a_time, DriverKind::closed_loop, DriverKind::open_loop})
-    if (to_string(kind) == name) return kind;
-  return std::nullopt;
-}
-
 Simulation::Simulation(const CacheGeometry& geometry, const DriverSpec& driver,
                        std::function<void(const RequestRecord&)> on_record)
     : driver_(checked(driver)),
@@ -94,7 +79,7 @@ void Simulation::consume(const TraceBatch& batch) {
 
 void Simulation::submit(const TraceRequest& request, std::span<const TokenRun> prompt) {
   ++stats_.requests;
-  const std::optional<std::int64_t>& longest = stats_.geometry.max_model_len;
+  const std::optional<std::int64_t>& longest = stats_.geometry.scheduler.max_model_len;
   if (refused_for_length(request.input_length, longest)) return turn_away(request);
   stats_.taken_prompt_tokens += request.input_length;
   count_copy(request, prompt);

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/named_values.h"
 #include "simulator/scheduler.h"
 #include "simulator/simulation_stats.h"
 #include "simulator/trace.h"
@@ -19,8 +20,15 @@ enum class DriverKind {
   closed_loop,    ///< a fixed number in flight; prefill and decode share the budget of a step
   open_loop,      ///< by the timestamps of the trace, time advancing by the cost model
 };
-std::string_view to_string(DriverKind kind);
-std::optional<DriverKind> parse_driver_kind(std::string_view name);
+inline constexpr auto driver_kind_names = std::to_array<Named<DriverKind>>(
+    {{DriverKind::one_at_a_time, "one_at_a_time"},
+     {DriverKind::closed_loop, "closed_loop"},
+     {DriverKind::open_loop, "open_loop"}});
+
+constexpr std::string_view to_string(DriverKind value) { return name_in(driver_kind_names, value); }
+constexpr std::optional<DriverKind> parse_driver_kind(std::string_view name) {
+  return value_in(driver_kind_names, name);
+}
 
 /// What a step costs, in seconds, linear in what it does.
 struct CostModel {

@@ -166,7 +166,7 @@ Consumer simulate(const CacheGeometry& geometry, const SimulationSpec& spec, boo
 void add_token_exact(std::vector<Consumer>& consumers, const SweepSpec& spec, SweepResult& result) {
   std::map<std::optional<std::int64_t>, std::vector<std::size_t>> of_length;
   for (std::size_t i = 0; i < spec.simulations.size(); ++i)
-    of_length[spec.simulations[i].geometry.max_model_len].push_back(i);
+    of_length[spec.simulations[i].geometry.scheduler.max_model_len].push_back(i);
   for (const auto& [length, caches] : of_length) {
     const auto exact = std::make_shared<TokenExactBound>(length);
     consumers.push_back({.consume = [exact](const TraceBatch& batch) { exact->consume(batch); },

@@ -154,23 +154,6 @@ void validate(const SyntheticTraceSpec& spec) {
 
 }  // namespace
 
-std::string_view to_string(Distribution::Kind kind) {
-  switch (kind) {
-    case Distribution::Kind::constant: return "constant";
-    case Distribution::Kind::uniform: return "uniform";
-    case Distribution::Kind::geometric: return "geometric";
-    case Distribution::Kind::lognormal: return "lognormal";
-  }
-  return "?";
-}
-
-std::optional<Distribution::Kind> parse_distribution_kind(std::string_view name) {
-  using enum Distribution::Kind;
-  for (const Distribution::Kind kind : {constant, uniform, geometric, lognormal})
-    if (to_string(kind) == name) return kind;
-  return std::nullopt;
-}
-
 class SyntheticTrace::Generator {
  public:
   explicit Generator(const SyntheticTraceSpec& spec)

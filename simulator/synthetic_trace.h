@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/named_values.h"
 #include "simulator/trace.h"
 
 namespace hybridkv {
@@ -25,8 +26,16 @@ struct Distribution {
   std::int64_t most = std::int64_t{1} << 40;
   bool operator==(const Distribution&) const = default;
 };
-std::string_view to_string(Distribution::Kind kind);
-std::optional<Distribution::Kind> parse_distribution_kind(std::string_view name);
+inline constexpr auto distribution_names = std::to_array<Named<Distribution::Kind>>(
+    {{Distribution::Kind::constant, "constant"},
+     {Distribution::Kind::uniform, "uniform"},
+     {Distribution::Kind::geometric, "geometric"},
+     {Distribution::Kind::lognormal, "lognormal"}});
+
+constexpr std::string_view to_string(Distribution::Kind value) { return name_in(distribution_names, value); }
+constexpr std::optional<Distribution::Kind> parse_distribution_kind(std::string_view name) {
+  return value_in(distribution_names, name);
+}
 
 /// Made-up traffic: conversations, agent loops and questions over documents, each behind a system prompt.
 ///

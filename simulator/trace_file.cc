@@ -48,14 +48,6 @@ double seconds(const element& object, double per_unit) {
 
 }  // namespace
 
-std::string_view to_string(TraceForm form) { return form == TraceForm::qwen ? "qwen" : "mooncake"; }
-
-std::optional<TraceForm> parse_trace_form(std::string_view name) {
-  for (const TraceForm form : {TraceForm::mooncake, TraceForm::qwen})
-    if (to_string(form) == name) return form;
-  return std::nullopt;
-}
-
 std::int64_t id_tokens(TraceForm form) { return form == TraceForm::qwen ? 16 : 512; }
 
 struct TraceFile::Parser {

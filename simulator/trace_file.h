@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/named_values.h"
 #include "simulator/trace.h"
 
 namespace hybridkv {
@@ -15,8 +16,13 @@ enum class TraceForm {
   mooncake,  ///< timestamp in ms, input_length, output_length, hash_ids: one id per 512 tokens
   qwen,      ///< Qwen-Bailian: timestamp in s, chat_id, parent_chat_id, turn, and one id per 16 tokens
 };
-std::string_view to_string(TraceForm form);
-std::optional<TraceForm> parse_trace_form(std::string_view name);
+inline constexpr auto trace_form_names = std::to_array<Named<TraceForm>>(
+    {{TraceForm::mooncake, "mooncake"},
+     {TraceForm::qwen, "qwen"}});
+
+constexpr std::string_view to_string(TraceForm value) { return name_in(trace_form_names, value); }
+constexpr std::optional<TraceForm> parse_trace_form(std::string_view name) { return value_in(trace_form_names, name); }
+
 /// Tokens of one content id.
 std::int64_t id_tokens(TraceForm form);
 

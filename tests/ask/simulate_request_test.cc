@@ -8,19 +8,19 @@ TEST_CASE("law: every setting of the scheduler reaches the cache, and nothing el
   const CacheGeometry geometry{.name = "a", .block_size_tokens = 32, .num_blocks = 100, .state_groups = 2};
   SimulateRequest request;
   CHECK(with_settings(geometry, request) == geometry);
-  request.branch_point = false;
+  request.scheduler.branch_point = false;
   request.retention_interval_tokens = 320;
   request.match_unit_tokens = 16;
-  request.max_num_seqs = 3;
-  request.watermark = 0.25;
-  request.long_prefill_threshold = 64;
+  request.scheduler.max_num_seqs = 3;
+  request.scheduler.watermark = 0.25;
+  request.scheduler.long_prefill_threshold = 64;
   CacheGeometry expected = geometry;
-  expected.branch_point = false;
+  expected.scheduler.branch_point = false;
   expected.retention_interval_tokens = 320;
   expected.match_unit_tokens = 16;
-  expected.max_num_seqs = 3;
-  expected.watermark = 0.25;
-  expected.long_prefill_threshold = 64;
+  expected.scheduler.max_num_seqs = 3;
+  expected.scheduler.watermark = 0.25;
+  expected.scheduler.long_prefill_threshold = 64;
   CHECK(with_settings(geometry, request) == expected);
 }
 

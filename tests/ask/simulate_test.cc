@@ -21,7 +21,7 @@ TEST_CASE("law: the answer is what a simulation of the plan's cache finds by han
   const PlanSet set = plan_scenario(scenario, scenario.pack_sizes);
   for (std::size_t i = 0; i < 2; ++i) {
     CacheGeometry geometry = geometry_of(set.plans[i], scenario.engine);
-    geometry.max_num_seqs = 4;
+    geometry.scheduler.max_num_seqs = 4;
     geometry.name = i == 0 ? "N = 1" : "N = 3";
     CHECK(caches[i] == geometry);
     Simulation simulation(geometry, scenario.simulate.driver);
@@ -41,7 +41,7 @@ TEST_CASE("law: each of several lengths is a cache of its own") {
   REQUIRE(caches.size() == 2);
   CHECK(caches[0].name == "N = 1, L = 4,096");
   CHECK(caches[1].name == "N = 1, L = 1,024");
-  CHECK(caches[1].max_model_len == 1024);
+  CHECK(caches[1].scheduler.max_model_len == 1024);
 }
 
 TEST_CASE("golden: caches without a plan are the product of modes, blocks and sizes") {
@@ -50,13 +50,13 @@ TEST_CASE("golden: caches without a plan are the product of modes, blocks and si
                                                          .modes = {CacheMode::align, CacheMode::all},
                                                          .state_groups = 1,
                                                          .max_num_batched_tokens = 512},
-                                                        SimulateRequest{.watermark = 0.5});
+                                                        SimulateRequest{.scheduler = {.watermark = 0.5}});
   REQUIRE(caches.size() == 4);
   CHECK(caches[1].name == "32 x 100 align");
   CHECK(caches[2].name == "16 x 100 all");
   for (const CacheGeometry& cache : caches) {
     CHECK(cache.max_num_batched_tokens == 512);
-    CHECK(cache.watermark == 0.5);
+    CHECK(cache.scheduler.watermark == 0.5);
   }
   CHECK(bare_caches({.block_sizes = {16}, .num_blocks = {9}}, {}).front().name == "16 x 9 attention only");
 }

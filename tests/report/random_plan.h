@@ -46,6 +46,10 @@ template <class Enum, std::size_t n>
 Enum random_of(const Enum (&values)[n]) {
   return values[*rc::gen::inRange<std::size_t>(0, n)];
 }
+template <class Enum, std::size_t n>
+Enum random_of(const std::array<Enum, n>& values) {
+  return values[*rc::gen::inRange<std::size_t>(0, n)];
+}
 inline std::string random_word(const std::vector<std::string>& words) {
   return words[*rc::gen::inRange<std::size_t>(0, words.size())];
 }

@@ -46,12 +46,12 @@ TEST_CASE("golden: every key sets its field") {
   request.trace.max_requests = 12;
   request.driver = {DriverKind::open_loop, 3, {0.5, 0.25, 2e-3}};
   request.upper_bounds = true;
-  request.branch_point = false;
+  request.scheduler.branch_point = false;
   request.retention_interval_tokens = 0;
   request.match_unit_tokens = 16;
-  request.max_num_seqs = 8;
-  request.watermark = 0.125;
-  request.long_prefill_threshold = 2048;
+  request.scheduler.max_num_seqs = 8;
+  request.scheduler.watermark = 0.125;
+  request.scheduler.long_prefill_threshold = 2048;
   CHECK(request_of("  trace: {file: folder/./trace.jsonl.zst, form: qwen, skip_bad_lines: true, max_requests: 12}\n"
                    "  driver: open-loop\n  in_flight: 3\n  upper_bounds: true\n  branch_point: false\n"
                    "  cost: {per_prefill_token: 0.5, per_decode_step: .25, per_copied_state: 2e-3}\n"

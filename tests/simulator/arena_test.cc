@@ -73,9 +73,9 @@ TEST_CASE("golden: the watermark keeps its share of every arena free") {
   CacheGeometry geometry = apart(100, 11);
   geometry.speculative_tokens = 3;
   CHECK(run(geometry, closed(3), batch_of({{{1, 3}}, {{2, 3}}}, 1)).stats.max_running == 2);
-  geometry.watermark = 0.3;
+  geometry.scheduler.watermark = 0.3;
   CHECK(run(geometry, closed(3), batch_of({{{1, 3}}, {{2, 3}}}, 1)).stats.max_running == 1);
-  geometry.watermark = 0.2;
+  geometry.scheduler.watermark = 0.2;
   CHECK(run(geometry, closed(3), batch_of({{{1, 3}}, {{2, 3}}}, 1)).stats.max_running == 2);
 }
 
@@ -285,7 +285,7 @@ TEST_CASE("edge: unusable arenas and blocks are refused with the numbers") {
   refused([](CacheGeometry& g) { g.state_block_size_tokens = 64, g.max_num_batched_tokens = 32; },
           "geometry.max_num_batched_tokens: mode align cuts chunks to whole blocks: a budget of 32 below the block of "
           "64 tokens would wait for ever; take at least 64");
-  refused([](CacheGeometry& g) { g.state_block_size_tokens = 6, g.long_prefill_threshold = 8; },
+  refused([](CacheGeometry& g) { g.state_block_size_tokens = 6, g.scheduler.long_prefill_threshold = 8; },
           "geometry.long_prefill_threshold: mode align ends chunks where every group's blocks end: a threshold of 8 "
           "below the distance of 12 tokens would wait for ever; take at least 12, or 0 for none");
 }

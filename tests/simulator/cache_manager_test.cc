@@ -147,7 +147,7 @@ TEST_CASE("law: the cache equals a slow reference that compares tokens, over 150
     CAPTURE(seed);
     Dice dice(seed + 10000);
     CacheGeometry geometry = random_geometry(dice);
-    geometry.watermark = 0.1;
+    geometry.scheduler.watermark = 0.1;
     TwinRun(geometry, seed).run();
   }
 }
@@ -157,7 +157,7 @@ TEST_CASE("law: so it does with several arenas and blocks of unequal size, over 
     CAPTURE(seed);
     Dice dice(seed + 20000);
     CacheGeometry geometry = random_arenas(dice);
-    geometry.watermark = 0.1;
+    geometry.scheduler.watermark = 0.1;
     TwinRun(geometry, seed).run();
   }
 }

@@ -58,7 +58,7 @@ class CacheRef {
   /// Tokens of the next chunk of a prompt that is computed or found up to `start`; 0 = wait. `u` is that of the
   /// look-up just made, 0 later on. Source: vLLM Scheduler, mode align.
   std::int64_t next_chunk(const Request& r, std::int64_t start, std::int64_t u, std::int64_t budget) const {
-    const std::int64_t limit = g.long_prefill_threshold > 0 ? g.long_prefill_threshold : budget;
+    const std::int64_t limit = g.scheduler.long_prefill_threshold > 0 ? g.scheduler.long_prefill_threshold : budget;
     const bool align = g.mode == CacheMode::align && g.state_groups > 0;
     std::int64_t resting = start;  // the furthest token behind which the chunk may end
     for (std::int64_t t = start + 1; t <= r.prompt && t - start <= budget && t - start <= limit; ++t) {
@@ -99,7 +99,7 @@ class CacheRef {
     need[0] += g.extra_blocks_per_request;
     if (keep_watermark)
       for (std::size_t arena = 0; arena < arenas.size(); ++arena)
-        need[arena] += static_cast<std::int64_t>(g.watermark * static_cast<double>(arenas[arena].blocks.size()));
+        need[arena] += static_cast<std::int64_t>(g.scheduler.watermark * static_cast<double>(arenas[arena].blocks.size()));
     if (!fits(need)) return false;
     r.attention = attention, r.states = states, r.hit = hit;
     r.spare.assign(g.state_groups, {});
@@ -243,7 +243,7 @@ class CacheRef {
   }
   // The last checkpoint up to which attention alone matched, where that is the distance of two or more behind the hit.
   std::int64_t branch_of(std::int64_t hit, std::int64_t u) const {
-    if (!g.branch_point || g.mode != CacheMode::align || g.state_groups == 0) return 0;
+    if (!g.scheduler.branch_point || g.mode != CacheMode::align || g.state_groups == 0) return 0;
     std::int64_t distance = 1;
     while (!is_checkpoint(distance)) ++distance;
     return u < distance ? 0 : checkpoint_before(hit + u);

@@ -85,7 +85,7 @@ TEST_CASE("law: simulated copies hit what the closed form says") {
             CacheGeometry geometry = align(4);
             geometry.mode = mode;
             geometry.drafter_drops_block = drafter;
-            geometry.branch_point = branch_point;
+            geometry.scheduler.branch_point = branch_point;
             geometry.state_groups = state_groups;
             const Run result = run(geometry, {}, copies_of({{1, prompt}}, 4));
             for (std::int64_t copy = 2; copy <= 4; ++copy) {

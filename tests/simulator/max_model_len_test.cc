@@ -13,7 +13,7 @@ namespace {
 
 CacheGeometry taking(std::optional<std::int64_t> max_model_len) {
   return {.block_size_tokens = 4, .num_blocks = 100, .state_groups = 1, .mode = CacheMode::align,
-          .max_model_len = max_model_len};
+          .scheduler = {.max_model_len = max_model_len}};
 }
 
 std::vector<RequestStatus> statuses(const Run& run) {
@@ -46,12 +46,12 @@ TEST_CASE("law: the numbers are those of the trace without the requests that are
   Dice dice(3);
   for (int i = 0; i < 100; ++i) {
     CacheGeometry geometry = random_geometry(dice);
-    geometry.max_model_len = dice.roll(8, 30);
+    geometry.scheduler.max_model_len = dice.roll(8, 30);
     const DriverSpec driver = random_driver(dice);
     const TraceBatch batch = random_batch(dice, 20, 40, 0);
     TraceBatch taken{{}, batch.runs};
     for (const TraceRequest& request : batch.requests)
-      if (request.input_length < *geometry.max_model_len) taken.requests.push_back(request);
+      if (request.input_length < *geometry.scheduler.max_model_len) taken.requests.push_back(request);
     const SimulationStats with = run(geometry, driver, batch).stats;
     const SimulationStats without = run(geometry, driver, taken).stats;
     CHECK(with.too_long == std::ssize(batch.requests) - std::ssize(taken.requests));

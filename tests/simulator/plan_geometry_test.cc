@@ -74,7 +74,7 @@ TEST_CASE("regression: hidden states with the block of all others are one more a
 TEST_CASE("edge: a cache takes requests up to the longest of its plan's lengths") {
   const EngineSpec spec = engine(CacheMode::align);
   const CachePlan plan = make_plan(testing::qwen35_397b(), spec, {.max_model_lens = {4096, 32768, 1024}});
-  CHECK(geometry_of(plan, spec).max_model_len == 32768);
+  CHECK(geometry_of(plan, spec).scheduler.max_model_len == 32768);
 }
 
 TEST_CASE("law: extra blocks of a request and auxiliary states count as in the plan") {

@@ -45,13 +45,13 @@ TEST_CASE("edge: other modes are cut by the budget and the threshold alone") {
   CacheGeometry geometry = align(4, 9);
   geometry.mode = CacheMode::all;
   CHECK(chunks(geometry, 22) == Chunks{9, 9, 4});
-  geometry.long_prefill_threshold = 7;
+  geometry.scheduler.long_prefill_threshold = 7;
   CHECK(chunks(geometry, 22) == Chunks{7, 7, 7, 1});
 }
 
 TEST_CASE("edge: mode align cuts a threshold to whole blocks as well") {
   CacheGeometry geometry = align(4, 64);
-  geometry.long_prefill_threshold = 7;
+  geometry.scheduler.long_prefill_threshold = 7;
   CHECK(chunks(geometry, 22) == Chunks{4, 4, 4, 4, 4, 2});
 }
 
@@ -76,7 +76,7 @@ TEST_CASE("edge: the first chunk ends at the branch point if attention matched a
   CHECK(chunks(align(4, 64), 22, 4, 4) == Chunks{4, 12, 2});
   CHECK(chunks(align(4, 64), 22, 0, 3) == Chunks{20, 2});
   CacheGeometry geometry = align(4, 64);
-  geometry.branch_point = false;
+  geometry.scheduler.branch_point = false;
   CHECK(chunks(geometry, 22, 4, 8) == Chunks{16, 2});
 }
 

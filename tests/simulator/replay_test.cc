@@ -86,7 +86,7 @@ TEST_CASE("golden: replay of 2000 requests, mode align, block 2096, 20000 blocks
 
 TEST_CASE("golden: replay of 2000 requests, mode align without branch points, block 272, 20000 blocks") {
   CacheGeometry geometry = replayed(272, 20000, 1, CacheMode::align);
-  geometry.branch_point = false;
+  geometry.scheduler.branch_point = false;
   check_replay(geometry, "replay_conversation_2000_align-nomarconi_bs272_pool20000_g1.csv");
 }
 

@@ -124,7 +124,7 @@ TEST_CASE("edge: running requests are served first, then waiting ones while the 
 
 TEST_CASE("edge: at most max_num_seqs requests run") {
   CacheGeometry geometry = small(40, 0);
-  geometry.max_num_seqs = 2;
+  geometry.scheduler.max_num_seqs = 2;
   const Run result = run(geometry, closed(5), batch_of({{{1, 4}}, {{2, 4}}, {{3, 4}}}, 2));
   CHECK(result.stats.max_running == 2);
   CHECK(of(result, 2).queue_seconds == 8);
@@ -134,7 +134,7 @@ TEST_CASE("edge: a watermark keeps blocks free at admission beside others only")
   // 10 usable blocks, floor(0.3 * 11) = 3 kept free. A takes 4; B needs 4 and 3 free ones of 6.
   CacheGeometry geometry = small(11, 0);
   CHECK(run(geometry, closed(2), batch_of({{{1, 16}}, {{2, 16}}}, 1)).stats.max_running == 2);
-  geometry.watermark = 0.3;
+  geometry.scheduler.watermark = 0.3;
   CHECK(run(geometry, closed(2), batch_of({{{1, 16}}, {{2, 16}}}, 1)).stats.max_running == 1);
   CHECK(run(geometry, closed(2), batch_of({{{1, 16}}, {{2, 12}}}, 1)).stats.max_running == 2);
   CHECK(run(geometry, closed(1), batch_of({{{1, 40}}}, 1)).stats.refused == 0);
@@ -198,7 +198,7 @@ TEST_CASE("edge: a long-prefill threshold shares a step's budget among prompts")
   CacheGeometry geometry = small(40, 1);
   geometry.max_num_batched_tokens = 16;
   CHECK(of(run(geometry, closed(2), batch_of({{{1, 16}}, {{2, 16}}}, 1)), 1).queue_seconds == 16);
-  geometry.long_prefill_threshold = 8;
+  geometry.scheduler.long_prefill_threshold = 8;
   const Run result = run(geometry, closed(2), batch_of({{{1, 16}}, {{2, 16}}}, 1));
   CHECK(of(result, 1).queue_seconds == 0);
   CHECK(result.stats.steps == 2);
@@ -275,7 +275,7 @@ TEST_CASE("edge: unusable settings are refused with the numbers") {
   geometry.max_num_batched_tokens = 3;
   CHECK_THROWS_WITH_AS(Simulation{geometry}, doctest::Contains("a budget of 3 below the block of 4 tokens"), SpecError);
   geometry = small(10, 1);
-  geometry.long_prefill_threshold = 2;
+  geometry.scheduler.long_prefill_threshold = 2;
   CHECK_THROWS_WITH_AS(Simulation{geometry}, doctest::Contains("a threshold of 2 below the block of 4"), SpecError);
   geometry = small(10, 1);
   geometry.match_unit_tokens = 3;

@@ -82,10 +82,10 @@ inline CacheGeometry random_geometry(Dice& dice) {
   g.drafter_drops_block = dice.chance(25);
   g.extra_blocks_per_request = dice.chance(15) ? 1 : 0;
   g.max_num_batched_tokens = g.block_size_tokens + dice.roll(0, 20);
-  g.long_prefill_threshold = dice.chance(20) ? g.block_size_tokens + dice.roll(0, 6) : 0;
-  g.max_num_seqs = dice.roll(1, 6);
-  g.watermark = dice.chance(20) ? 0.1 : 0;
-  g.branch_point = dice.chance(70);
+  g.scheduler.long_prefill_threshold = dice.chance(20) ? g.block_size_tokens + dice.roll(0, 6) : 0;
+  g.scheduler.max_num_seqs = dice.roll(1, 6);
+  g.scheduler.watermark = dice.chance(20) ? 0.1 : 0;
+  g.scheduler.branch_point = dice.chance(70);
   if (dice.chance(30)) g.retention_interval_tokens = g.block_size_tokens * dice.roll(0, 3);
   if (g.block_size_tokens % 2 == 0 && dice.chance(40)) g.match_unit_tokens = g.block_size_tokens / 2;
   if (g.block_size_tokens > 2 && dice.chance(15)) g.match_unit_tokens = 1;
@@ -110,7 +110,7 @@ inline CacheGeometry random_arenas(Dice& dice) {
   g.match_unit_tokens.reset();
   if (dice.chance(30)) g.match_unit_tokens = dice.chance(50) ? g.common_block() : 1;
   g.max_num_batched_tokens = g.checkpoint_step() + dice.roll(0, 20);
-  g.long_prefill_threshold = dice.chance(20) ? g.checkpoint_step() + dice.roll(0, 6) : 0;
+  g.scheduler.long_prefill_threshold = dice.chance(20) ? g.checkpoint_step() + dice.roll(0, 6) : 0;
   if (g.retention_interval_tokens) g.retention_interval_tokens = g.checkpoint_step() * dice.roll(0, 3);
   return g;
 }

@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/bisect.h"
 #include "base/checked.h"
 
 namespace hybridkv {
@@ -119,12 +120,7 @@ std::int64_t longest_request(const Arrangement& arrangement, double requests) {
     return demand.is_within(share);
   };
   if (holds(too_long)) return too_long;
-  std::int64_t fits = 1;
-  while (too_long - fits > 1) {
-    const std::int64_t middle = fits + (too_long - fits) / 2;
-    (holds(middle) ? fits : too_long) = middle;
-  }
-  return fits;
+  return last_that(1, too_long, holds);
 }
 
 std::int64_t running_by_states(const Arrangement& arrangement) {

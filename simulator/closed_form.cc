@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/bisect.h"
 #include "base/checked.h"
 #include "planner/prefix.h"
 #include "simulator/prefill_chunk.h"
@@ -68,12 +69,9 @@ std::int64_t longest_request(const CacheGeometry& geometry, std::int64_t arena) 
   const std::int64_t usable = geometry.arena_blocks(arena) - 1;
   const std::int64_t step = geometry.common_block();
   const std::int64_t longest = std::int64_t{1} << 40;
-  std::int64_t fits = 0, too_many = longest / step + 1;  // steps at which some group takes a block
-  while (too_many - fits > 1) {
-    const std::int64_t middle = fits + (too_many - fits) / 2;
-    (request_block_ids(geometry, middle * step, arena) <= usable ? fits : too_many) = middle;
-  }
-  return fits * step;
+  // Steps at which some group takes a block.
+  const auto holds = [&](std::int64_t steps) { return request_block_ids(geometry, steps * step, arena) <= usable; };
+  return last_that(0, longest / step + 1, holds) * step;
 }
 
 std::int64_t longest_request(const CacheGeometry& geometry) {

@@ -42,32 +42,42 @@ void set_attention_block(CacheGeometry& geometry, const CachePlan& plan) {
 
 }  // namespace
 
-CacheGeometry geometry_of(const CachePlan& plan, const EngineSpec& engine) {
+CacheGeometry arenas_of(const CachePlan& plan) {
   CacheGeometry geometry;
   geometry.attention_groups = 0;
   geometry.mode = plan.cache_mode;
   geometry.speculative_tokens = plan.speculative_tokens;
+  geometry.num_blocks = plan.arenas.front().num_ids;
+  for (std::size_t arena = 1; arena < plan.arenas.size(); ++arena)
+    geometry.more_arenas.push_back(plan.arenas[arena].num_ids);
+  return geometry;
+}
+
+void add_group(CacheGeometry& geometry, const CachePlan& plan, const GroupPlan& group) {
+  const bool state = plan.spec_of(group).state.has_value();
+  const std::int64_t count = state ? group.ids_per_entry : 1;
+  (state ? geometry.state_groups : geometry.attention_groups) += count;
+  if (plan.is_uniform()) return;
+  auto& arenas = state ? geometry.state_arenas : geometry.attention_arenas;
+  arenas.insert(arenas.end(), static_cast<std::size_t>(count), group.arena.value);
+}
+
+CacheGeometry geometry_of(const CachePlan& plan, const EngineSpec& engine) {
+  CacheGeometry geometry = arenas_of(plan);
   geometry.drafter_drops_block = drafter_drops_block(engine);
   geometry.max_num_batched_tokens = plan.max_num_batched_tokens;
   for (const CapacityPlan& capacity : plan.capacity)
     geometry.scheduler.max_model_len = std::max(geometry.scheduler.max_model_len.value_or(1), capacity.max_model_len);
-  geometry.num_blocks = plan.arenas.front().num_ids;
-  for (std::size_t arena = 1; arena < plan.arenas.size(); ++arena)
-    geometry.more_arenas.push_back(plan.arenas[arena].num_ids);
-  const bool several = !plan.is_uniform();
-  Checked extras = 0;
-  for (const ExtraPlan& extra : plan.extras) extras += extra.blocks_per_request;
+  Checked extras = plan.extra_ids_per_request();
   for (const GroupPlan& group : plan.groups) {
     const SpecPlan& spec = plan.spec_of(group);
     if (spec.state) {
-      geometry.state_groups += group.ids_per_entry;
-      if (several) geometry.state_arenas.insert(geometry.state_arenas.end(), group.ids_per_entry, group.arena.value);
+      add_group(geometry, plan, group);
       // In mode none a recurrent block is the whole request; it says nothing of the attention block.
       if (plan.cache_mode != CacheMode::none) set_state_block(geometry, spec);
     } else if (spec.attention->window_tokens == 0) {
       // Hidden states are found again block by block, as attention is.
-      ++geometry.attention_groups;
-      if (several) geometry.attention_arenas.push_back(group.arena.value);
+      add_group(geometry, plan, group);
       geometry.attention_block_sizes.push_back(spec.block_size_tokens);
     } else if (group.arena.value == 0) {
       extras += group_ids(plan, group, longest);

@@ -6,6 +6,12 @@
 
 namespace hybridkv {
 
+/// The arenas of a plan with its cache mode and speculative tokens, no group yet.
+CacheGeometry arenas_of(const CachePlan& plan);
+
+/// One group more, with its arena where there are several; of a state in several pages one group a page.
+void add_group(CacheGeometry& geometry, const CachePlan& plan, const GroupPlan& group);
+
 /// The cache of a plan as the simulator sees it; settings that only a scheduler knows keep their defaults.
 ///
 /// Groups with a window (a draft model's) take no part in prefix caching here: a request holds as many blocks for

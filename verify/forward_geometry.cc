@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "planner/primary_attention.h"
+#include "simulator/plan_geometry.h"
 
 namespace hybridkv {
 
@@ -16,26 +17,13 @@ void set_arena(CacheGeometry& geometry, std::int64_t arena, std::int64_t num_ids
 }  // namespace
 
 CacheGeometry forward_geometry(const CachePlan& plan) {
-  CacheGeometry geometry;
+  CacheGeometry geometry = arenas_of(plan);
   geometry.block_size_tokens = primary_block_tokens(plan);
-  geometry.attention_groups = geometry.state_groups = 0;
-  geometry.more_arenas.resize(plan.arenas.size() - 1);
-  for (std::size_t arena = 0; arena < plan.arenas.size(); ++arena)
-    set_arena(geometry, static_cast<std::int64_t>(arena), plan.arenas[arena].num_ids);
-  const bool several = !plan.is_uniform();
   for (const GroupPlan& group : plan.groups) {
-    const SpecPlan& spec = plan.spec_of(group);
-    if (spec.state) {
-      geometry.state_groups += group.ids_per_entry;
-      if (several) geometry.state_arenas.insert(geometry.state_arenas.end(), group.ids_per_entry, group.arena.value);
-      continue;
-    }
-    ++geometry.attention_groups;
-    if (several) geometry.attention_arenas.push_back(group.arena.value);
-    geometry.attention_masks.push_back(key_mask(spec.attention->kind, spec.attention->window_tokens));
+    add_group(geometry, plan, group);
+    const auto& attention = plan.spec_of(group).attention;
+    if (attention) geometry.attention_masks.push_back(key_mask(attention->kind, attention->window_tokens));
   }
-  geometry.mode = plan.cache_mode;
-  geometry.speculative_tokens = plan.speculative_tokens;
   geometry.max_num_batched_tokens = geometry.block_size_tokens + geometry.block_size_tokens / 2 + 1;
   return geometry;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "report/arena_table.h"
 #include "report/human.h"
 #include "report/json_text.h"
 #include "report/replay_text.h"
@@ -343,6 +344,10 @@ Document simulate_report(const SimulateAnswer& answer) {
   }
   document.blocks.emplace_back(Heading{"What the pool holds"});
   document.blocks.emplace_back(pool_table(answer));
+  if (std::optional<Table> arenas = arena_table(answer)) {
+    document.blocks.emplace_back(Heading{"Arena by arena"});
+    document.blocks.emplace_back(*std::move(arenas));
+  }
   document.blocks.emplace_back(Heading{"What becomes of the requests"});
   document.blocks.emplace_back(load_table(answer));
   if (answer.result.stats.size() == 1) {
@@ -450,6 +455,9 @@ std::string render_simulate(const SimulateAnswer& answer, Format format, const S
   json["caches"] = to_json(simulate_table(answer));
   for (std::size_t i = 0; i < answer.result.stats.size(); ++i)
     json["caches"][i]["series"] = series_json(answer.result.stats[i]);
+  for (std::size_t i = 0; i < answer.result.stats.size(); ++i)
+    if (ordered_json arenas = arenas_json(answer.result.stats[i]); !arenas.empty())
+      json["caches"][i]["arenas"] = std::move(arenas);
   for (std::size_t i = 0; i < answer.result.stats.size(); ++i)
     json["caches"][i]["turns"] = turns_json(answer.result.stats[i]);
   if (!answer.requests.empty())

@@ -19,8 +19,7 @@ set(fuzz ${cli} fuzz)
 
 # `report` computes nothing: of the rooms that do it includes values, and what is read off them. Answers come from `ask`.
 set(report_values planner/cache_plan.h planner/group_runs.h planner/plan_facts.h planner/primary_attention.h
-  planner/uniform_pages.h simulator/simulation_stats.h attention/backend_comparison.h attention/memory_report.h
-  scenarios/sweep_axes.h)
+  planner/uniform_pages.h simulator/simulation_stats.h scenarios/sweep_axes.h)
 # Questions that headers of `ask` bring along with their answers, asked by nobody in `report`.
 set(questions make_plan make_plans plan_scenario plan_pack findings_of compare_packs capacity_at request_demand bytes_of
   bind_views geometry_of run_sweep open_trace checkpoint_positions longest_request verify_plan verify_plans verify_scenario

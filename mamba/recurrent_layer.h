@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "mamba/recurrent_spec.h"
+#include "mamba/recurrent_weights.h"
 
 namespace hybridkv {
 
@@ -11,26 +11,10 @@ namespace hybridkv {
 /// Throws SpecError as `state_of`. Law: its state on one rank is that of the whole layer on `tensor_parallel` ranks.
 RecurrentSpec on_rank(const RecurrentSpec& layer, std::int64_t tensor_parallel);
 
-/// What a recurrence multiplies and adds besides its inputs. Lists that a family has no use for are empty.
-struct RecurrentWeights {
-  std::vector<float> conv;       ///< (tap, channel), the last tap weighs the newest input
-  std::vector<float> conv_bias;  ///< (channel)
-  std::vector<float> decay_log;  ///< A_log; mamba1 (channel, state), else (head)
-  std::vector<float> step_bias;  ///< dt_bias; mamba1 (channel), mamba2 and gdn (head), kda (head, channel)
-  std::vector<float> skip;       ///< D; mamba1 (channel), mamba2 (head)
-  bool operator==(const RecurrentWeights&) const = default;
-};
-
 /// One recurrent layer of one rank, ready to compute.
 ///
-/// Every family maps a flat row of inputs per token to a flat row of outputs; the projections around it belong to the
-/// network. Rows, with "|" between parts and c the channels that pass the causal convolution and silu first:
-///   mamba1      c: x (I)                               | dt (I) | B (N) | C (N)       -> y (I)
-///   mamba2      c: x (H*P), B (G*N), C (G*N)           | dt (H)                       -> y (H*P)
-///   gdn         c: q (Hk*Dk), k (Hk*Dk), v (Hv*Dv)     | b (Hv) | a (Hv)              -> o (Hv*Dv)
-///   kda         c: q (H*D), k (H*D), v (H*D)           | g (H*D) | b (H)              -> o (H*D)
-///   short_conv  B (D) | C (D) | x (D); B*x passes the convolution, without silu       -> C * conv (D)
-///   linear      q (H*D) | k (H*D) | v (H*D), each through silu                        -> o (H*D)
+/// Every family maps a flat row of inputs per token to a flat row of outputs, as the header of the family says; the
+/// projections around it belong to the network.
 struct RecurrentLayer {
   RecurrentSpec spec;  ///< of one rank, see on_rank
   RecurrentWeights weights;

@@ -2,19 +2,8 @@
 
 namespace hybridkv {
 
-namespace {
-
-constexpr std::string_view name_of(const GdnSpec&) { return "gdn"; }
-constexpr std::string_view name_of(const Mamba2Spec&) { return "mamba2"; }
-constexpr std::string_view name_of(const Mamba1Spec&) { return "mamba1"; }
-constexpr std::string_view name_of(const KdaSpec&) { return "kda"; }
-constexpr std::string_view name_of(const ShortConvSpec&) { return "short_conv"; }
-constexpr std::string_view name_of(const LinearAttentionSpec&) { return "linear"; }
-
-}  // namespace
-
 std::string_view family_name(const RecurrentSpec& layer) {
-  return std::visit([](const auto& family) { return name_of(family); }, layer);
+  return std::visit([](const auto& family) { return family_of(family).name; }, layer);
 }
 
 StateSpec state_of(const RecurrentSpec& layer, const StateContext& context) {
@@ -22,13 +11,15 @@ StateSpec state_of(const RecurrentSpec& layer, const StateContext& context) {
 }
 
 std::optional<std::int64_t> scan_chunk_tokens(const RecurrentSpec& layer) {
-  if (const auto* mamba2 = std::get_if<Mamba2Spec>(&layer)) return mamba2->chunk_size;
-  return std::nullopt;
+  return std::visit([](const auto& family) -> std::optional<std::int64_t> {
+    const auto field = family_of(family).scan_chunk;
+    if (field == nullptr) return std::nullopt;
+    return family.*field;
+  }, layer);
 }
 
 std::optional<DType> fixed_ssm_dtype(const RecurrentSpec& layer) {
-  if (std::holds_alternative<KdaSpec>(layer)) return DType::fp32;
-  return std::nullopt;
+  return std::visit([](const auto& family) { return family_of(family).ssm_dtype; }, layer);
 }
 
 }  // namespace hybridkv

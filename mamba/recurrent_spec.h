@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 
 #include "mamba/gdn.h"
@@ -14,9 +15,19 @@
 
 namespace hybridkv {
 
-/// A recurrent layer of any family. A new family is a header of its own with a spec and `state_of`,
-/// one alternative here and one name in `family_name`.
-using RecurrentSpec = std::variant<GdnSpec, Mamba2Spec, Mamba1Spec, KdaSpec, ShortConvSpec, LinearAttentionSpec>;
+template <StateFamily... Spec>
+using FamilyVariant = std::variant<Spec...>;
+
+/// A recurrent layer of any family. A new family is a header and a source of its own, with all that StateFamily asks
+/// for, and one alternative here; scenarios, plans, derivations and proofs go by this list.
+using RecurrentSpec = FamilyVariant<GdnSpec, Mamba2Spec, Mamba1Spec, KdaSpec, ShortConvSpec, LinearAttentionSpec>;
+
+/// Calls `visit` with a default spec of each family, in the order of RecurrentSpec.
+template <class Visit>
+void for_each_family(Visit visit) {
+  const auto all = [&]<class... Spec>(std::type_identity<std::variant<Spec...>>) { (visit(Spec{}), ...); };
+  all(std::type_identity<RecurrentSpec>{});
+}
 
 /// The name in scenarios and JSON: "gdn", "mamba2", "mamba1", "kda", "short_conv", "linear".
 std::string_view family_name(const RecurrentSpec& layer);
@@ -28,7 +39,7 @@ StateSpec state_of(const RecurrentSpec& layer, const StateContext& context);
 std::optional<std::int64_t> scan_chunk_tokens(const RecurrentSpec& layer);
 
 /// Element type of the recurrent tensor, where the family fixes it whatever the model's dtype: fp32 for kda. A setting
-/// of the user wins over it. Source: vLLM MambaStateDtypeCalculator.
+/// of the user wins over it.
 std::optional<DType> fixed_ssm_dtype(const RecurrentSpec& layer);
 
 }  // namespace hybridkv

@@ -1,10 +1,14 @@
 #pragma once
 
-#include "mamba/state_spec.h"
+#include "mamba/state_family.h"
 
 namespace hybridkv {
 
 /// A gated short convolution (LFM2): its state is the convolution's alone.
+///
+/// Row of a token, "|" between parts:
+///   B (D) | C (D) | x (D)  -> C * conv (D); B*x passes the convolution, without silu
+///
 /// Example: LFM2.5-1.2B at TP1 in bf16: conv (2, 2048), 8,192 bytes.
 struct ShortConvSpec {
   std::int64_t channels = 0;     ///< d, >= 1
@@ -15,5 +19,15 @@ struct ShortConvSpec {
 /// conv (K-1, d/TP). Source: vLLM MambaStateShapeCalculator.
 /// Throws SpecError("engine.tensor_parallel") where TP does not divide the channels.
 StateSpec state_of(const ShortConvSpec& layer, const StateContext& context);
+
+/// What every family brings (StateFamily).
+const FamilyTable<ShortConvSpec>& family_of(const ShortConvSpec&);
+std::vector<AxisRule> axis_rules(const ShortConvSpec& layer, const StateContext& context);
+LayerSizes sizes_of(const ShortConvSpec& layer);
+ShortConvSpec part_of_rank(ShortConvSpec layer, std::int64_t ranks);
+ShortConvSpec reduced(ShortConvSpec layer, const Reduction& reduction);
+void run_token(const ShortConvSpec& spec, const RecurrentWeights& weights, std::span<const double> input,
+               RecurrentStateRef& state, std::span<double> output);
+void run_chunk(const ShortConvSpec& spec, const RecurrentWeights& weights, const ChunkRows& rows, RunningState& state);
 
 }  // namespace hybridkv

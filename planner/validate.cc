@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "base/error.h"
@@ -62,61 +63,19 @@ void validate(const AttentionSpec& attention, const std::string& path) {
                                                        attention.head_size_v, attention.head_size_k));
 }
 
-/// Heads of one kind share those of another in equal parts, by their numbers. Refused, with the numbers nearest to what
-/// was given, where they cannot.
-void shared_evenly(std::int64_t heads, std::string_view what, std::int64_t shared, std::string_view shared_what,
-                   const std::string& path) {
-  if (heads % shared == 0) return;
-  const std::int64_t below = heads / shared * shared;
-  throw SpecError(path, fmt::format("{} {} do not divide over {} {}; take a multiple of {}: {}{}", heads, what, shared,
-                                    shared_what, shared, below > 0 ? fmt::format("{} or ", below) : "",
-                                    below + shared));
-}
-
-void validate(const GdnSpec& layer, const std::string& path) {
-  dimension(layer.key_heads, path + ".key_heads");
-  dimension(layer.value_heads, path + ".value_heads");
-  dimension(layer.key_head_dim, path + ".key_head_dim");
-  dimension(layer.value_head_dim, path + ".value_head_dim");
-  dimension(layer.conv_kernel, path + ".conv_kernel");
-  shared_evenly(layer.value_heads, "value heads", layer.key_heads, "key heads", path + ".value_heads");
-}
-
-void validate(const Mamba2Spec& layer, const std::string& path) {
-  dimension(layer.heads, path + ".heads");
-  dimension(layer.head_dim, path + ".head_dim");
-  dimension(layer.state_size, path + ".state_size");
-  dimension(layer.groups, path + ".groups");
-  dimension(layer.conv_kernel, path + ".conv_kernel");
-  tokens(layer.chunk_size, path + ".chunk_size");
-  shared_evenly(layer.heads, "heads", layer.groups, "groups of B and C", path + ".heads");
-}
-
-void validate(const Mamba1Spec& layer, const std::string& path) {
-  dimension(layer.inner_size, path + ".inner_size");
-  dimension(layer.state_size, path + ".state_size");
-  dimension(layer.conv_kernel, path + ".conv_kernel");
-}
-
-constexpr double largest_log_decay = 1000;  // e^-1000 is 0 in every format
-
-void validate(const KdaSpec& layer, const std::string& path) {
-  dimension(layer.heads, path + ".heads");
-  dimension(layer.head_dim, path + ".head_dim");
-  dimension(layer.conv_kernel, path + ".conv_kernel");
-  if (!(layer.log_decay_limit >= 0 && layer.log_decay_limit <= largest_log_decay))
-    throw SpecError(path + ".log_decay_limit", fmt::format("must be 0 (no limit) to {}, is {}", largest_log_decay,
-                                                           layer.log_decay_limit));
-}
-
-void validate(const ShortConvSpec& layer, const std::string& path) {
-  dimension(layer.channels, path + ".channels");
-  in_range(2, largest_dimension, layer.conv_kernel, path + ".conv_kernel");
-}
-
-void validate(const LinearAttentionSpec& layer, const std::string& path) {
-  dimension(layer.heads, path + ".heads");
-  dimension(layer.head_dim, path + ".head_dim");
+/// The whole numbers of a recurrent layer each for itself, then what its family asks of them together.
+void validate(const RecurrentSpec& layer, const std::string& path) {
+  std::visit([&](const auto& family) {
+    using Spec = std::decay_t<decltype(family)>;
+    const FamilyTable<Spec>& table = family_of(family);
+    for (const FamilyField<Spec>& field : table.fields) {
+      const auto* member = std::get_if<std::int64_t Spec::*>(&field.member);
+      if (member == nullptr) continue;
+      const std::int64_t largest = field.unit == FieldUnit::tokens ? largest_tokens : largest_dimension;
+      in_range(field.minimum, largest, family.**member, fmt::format("{}.{}", path, field.name));
+    }
+    if (table.check) table.check(family, path);
+  }, layer);
 }
 
 /// Only a layer that keeps one latent per token can be indexed as one.
@@ -141,14 +100,12 @@ void validate(const ModelSpec& model, const EngineSpec& engine) {
       validate(*layer.attention, path + ".attention");
       validate_form(*layer.attention, engine.backend_form);
     }
-    if (layer.recurrent)
-      std::visit([&](const auto& family) { validate(family, path + ".recurrent"); }, *layer.recurrent);
+    if (layer.recurrent) validate(*layer.recurrent, path + ".recurrent");
     caches = caches || layer.attention || layer.recurrent;
     if (found_good.size() < 8) found_good.push_back(&layer);
   }
   for (std::size_t i = 0; i < model.auxiliary.size(); ++i)
-    std::visit([&](const auto& family) { validate(family, fmt::format("model.auxiliary[{}]", i)); },
-               model.auxiliary[i]);
+    validate(model.auxiliary[i], fmt::format("model.auxiliary[{}]", i));
   in_range(0, largest_dimension, model.indexer_bytes_per_token, "model.indexer_bytes_per_token");
   in_range(0, largest_count, model.extra_blocks_per_request, "model.extra_blocks_per_request");
   if (!caches) throw SpecError("model.layers", "no layer has a cache; a plan needs one with attention or a state");

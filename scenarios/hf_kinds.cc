@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <initializer_list>
+#include <string_view>
 #include <utility>
 
+#include "mamba/recurrent_spec.h"
 #include "scenarios/key_table.h"
 #include "scenarios/model_tree.h"
 #include "scenarios/number.h"
@@ -13,15 +16,68 @@ namespace hybridkv {
 
 namespace {
 
-using Entries = std::initializer_list<std::pair<const char*, HfNumber>>;
+using Entries = std::initializer_list<std::pair<std::string_view, HfNumber>>;
 
-/// {type: TYPE, key: number, …}; the kind as a whole stands where its first number does.
-YamlNode kind_of(const char* type, Entries entries) {
-  const Place& place = entries.begin()->second.place;
+void add_number(YamlNode& kind, std::string_view key, const HfNumber& number) {
+  tree_add(kind, std::string(key), tree_scalar(std::to_string(number.value), number.place));
+}
+
+/// {type: TYPE}; the kind as a whole stands where its first number does.
+YamlNode typed_kind(std::string_view type, const Place& place) {
   YamlNode kind = tree_mapping(place);
-  tree_add(kind, "type", tree_scalar(type, place));
-  for (const auto& [key, number] : entries)
-    tree_add(kind, key, tree_scalar(std::to_string(number.value), number.place));
+  tree_add(kind, "type", tree_scalar(std::string(type), place));
+  return kind;
+}
+
+/// {type: TYPE, key: number, …}.
+YamlNode kind_of(const char* type, Entries entries) {
+  YamlNode kind = typed_kind(type, entries.begin()->second.place);
+  for (const auto& [key, number] : entries) add_number(kind, key, number);
+  return kind;
+}
+
+/// Names under which configs of this class declare the field; none where they leave it to a rule.
+template <class Spec>
+const std::vector<std::string>* published_names(const FamilyField<Spec>& field, std::string_view config) {
+  for (const PublishedNames& published : field.published)
+    if (published.config == config) return &published.names;
+  return nullptr;
+}
+
+/// The names and the explanation of one field of a family in configs of this class. Pre: they declare it.
+struct PublishedField {
+  const std::vector<std::string>& names;
+  std::string doc;
+};
+
+template <class Spec>
+PublishedField published_field(std::string_view config, std::string_view name) {
+  for (const FamilyField<Spec>& field : family_of(Spec{}).fields)
+    if (const auto* names = published_names(field, config); names && field.name == name)
+      return {*names, std::string(field.published_doc)};
+  throw std::logic_error("a published config is asked for a field that it leaves to a rule");
+}
+
+/// The number that configs of this class declare for one field of a family.
+template <class Spec>
+HfNumber declared(const HfFields& fields, std::string_view config, std::string_view name) {
+  const PublishedField field = published_field<Spec>(config, name);
+  return fields.number(field.names, field.doc);
+}
+
+/// A recurrent kind: numbers that are known already, the others as configs of this class declare them.
+template <class Spec>
+YamlNode family_kind(const HfFields& fields, std::string_view config, Entries known) {
+  std::vector<std::pair<std::string_view, HfNumber>> entries;
+  for (const FamilyField<Spec>& field : family_of(Spec{}).fields) {
+    const auto given = std::find_if(known.begin(), known.end(), [&](const auto& e) { return e.first == field.name; });
+    if (given != known.end())
+      entries.push_back(*given);
+    else if (const auto* names = published_names(field, config))
+      entries.emplace_back(field.name, fields.number(*names, std::string(field.published_doc)));
+  }
+  YamlNode kind = typed_kind(family_of(Spec{}).name, entries.front().second.place);
+  for (const auto& [key, number] : entries) add_number(kind, key, number);
   return kind;
 }
 
@@ -53,15 +109,12 @@ std::optional<HfNumber> head_dim(const HfFields& fields) { return fields.optiona
 /// Attention of heads of this size; V heads have v_head_dim channels where the config says so.
 YamlNode attention_of(const HfFields& fields, const char* type, const AttentionHeads& heads, const HfNumber& head) {
   YamlNode kind = kind_of(type, {{"query_heads", heads.query}, {"kv_heads", heads.kv}});
-  const auto add = [&](const char* key, const HfNumber& size) {
-    tree_add(kind, key, tree_scalar(std::to_string(size.value), size.place));
-  };
   const auto v = fields.optional_number({"v_head_dim"});
   if (!v || v->value == head.value) {
-    add("head_size", head);
+    add_number(kind, "head_size", head);
   } else {
-    add("head_size_k", head);
-    add("head_size_v", *v);
+    add_number(kind, "head_size_k", head);
+    add_number(kind, "head_size_v", *v);
   }
   return kind;
 }
@@ -94,7 +147,7 @@ namespace {
 YamlNode windowed_attention(const HfFields& fields, const char* type, const HfNumber& window) {
   const AttentionHeads heads = attention_heads(fields);
   YamlNode kind = attention_of(fields, type, heads, head_size(fields, heads.query, 1));
-  tree_add(kind, "window_tokens", tree_scalar(std::to_string(window.value), window.place));
+  add_number(kind, "window_tokens", window);
   return kind;
 }
 
@@ -122,14 +175,10 @@ YamlNode hf_bailing_attention(const HfFields& fields) {
 }
 
 YamlNode hf_gdn(const HfFields& fields) {
-  const HfNumber key_heads = fields.number({"linear_num_key_heads"}, "key heads of the gated delta net");
-  const HfNumber value_heads = fields.number({"linear_num_value_heads"}, "value heads of the gated delta net");
+  const HfNumber key_heads = declared<GdnSpec>(fields, "qwen3_next", "key_heads");
+  const HfNumber value_heads = declared<GdnSpec>(fields, "qwen3_next", "value_heads");
   require_multiple(value_heads, "value heads", key_heads, "key heads");
-  return kind_of("gdn", {{"key_heads", key_heads},
-                         {"value_heads", value_heads},
-                         {"key_head_dim", fields.number({"linear_key_head_dim"}, "channels of a key head")},
-                         {"value_head_dim", fields.number({"linear_value_head_dim"}, "channels of a value head")},
-                         {"conv_kernel", fields.number({"linear_conv_kernel_dim"}, "taps of the convolution")}});
+  return family_kind<GdnSpec>(fields, "qwen3_next", {{"key_heads", key_heads}, {"value_heads", value_heads}});
 }
 
 YamlNode hf_olmo_gdn(const HfFields& fields) {
@@ -153,85 +202,62 @@ std::optional<HfNumber> inner_size(const HfFields& fields, const std::vector<std
 }
 
 /// Channels of a Mamba-2 head: the declared number, which must fit the inner size, or its share of the inner size.
-HfNumber mamba2_head_dim(const HfFields& fields, const HfNumber& heads, const std::vector<std::string>& names,
+HfNumber mamba2_head_dim(const HfFields& fields, std::string_view config, const HfNumber& heads,
                          const std::vector<std::string>& expand_names) {
-  const YamlNode* declared = fields.find(names);
-  const bool automatic = !declared || (declared->quoted && declared->text == "auto");
+  const PublishedField published = published_field<Mamba2Spec>(config, "head_dim");
+  const YamlNode* found = fields.find(published.names);
+  const bool automatic = !found || (found->quoted && found->text == "auto");
   const auto inner = inner_size(fields, expand_names);
   if (!automatic) {
-    const HfNumber head = fields.number(names, "channels of one mamba head");
+    const HfNumber head = fields.number(published.names, published.doc);
     if (inner && heads.value * head.value != inner->value)
       fail_at(head.place, "{}: {} heads of {} channels are {}, but {} in line {} is {}; one of them is wrong",
               head.name, heads.value, head.value, heads.value * head.value, inner->name, inner->place.line,
               inner->value);
     return head;
   }
-  if (!inner) throw fields.missing({names.front(), "mamba_d_ssm", expand_names.front()}, "channels of one mamba head");
+  if (!inner) throw fields.missing({published.names.front(), "mamba_d_ssm", expand_names.front()}, published.doc);
   require_multiple(*inner, "channels", heads, "mamba heads");
   return number_at(inner->value / heads.value, *inner);
 }
 
-/// Names under which the numbers of a Mamba-2 layer are published.
-struct Mamba2Names {
-  std::vector<std::string> heads, head_dim, expand, state, groups, conv, chunk;
-};
-
-YamlNode mamba2_of(const HfFields& fields, const Mamba2Names& names, const HfNumber& heads, const HfNumber& head_dim) {
-  const HfNumber groups = fields.number(names.groups, "groups of the mamba layer");
+YamlNode mamba2_of(const HfFields& fields, std::string_view config, const HfNumber& heads, const HfNumber& head_dim) {
+  const HfNumber groups = declared<Mamba2Spec>(fields, config, "groups");
   require_multiple(heads, "mamba heads", groups, "groups");
-  return kind_of("mamba2", {{"heads", heads},
-                            {"head_dim", head_dim},
-                            {"state_size", fields.number(names.state, "size of the state of one channel")},
-                            {"groups", groups},
-                            {"conv_kernel", fields.number(names.conv, "taps of the convolution")},
-                            {"chunk_size", fields.number(names.chunk, "tokens of one chunk of the scan")}});
+  return family_kind<Mamba2Spec>(fields, config, {{"heads", heads}, {"head_dim", head_dim}, {"groups", groups}});
 }
 
 YamlNode mamba1_of(const HfFields& fields, const HfNumber& inner) {
-  return kind_of("mamba1", {{"inner_size", inner},
-                            {"state_size", fields.number({"mamba_d_state"}, "size of the state of one channel")},
-                            {"conv_kernel", fields.number({"mamba_d_conv"}, "taps of the convolution")}});
+  return family_kind<Mamba1Spec>(fields, "jamba", {{"inner_size", inner}});
 }
 
-YamlNode mamba2_with_inner_size(const HfFields& fields, const Mamba2Names& names) {
-  const HfNumber heads = fields.number(names.heads, "mamba heads");
-  return mamba2_of(fields, names, heads, mamba2_head_dim(fields, heads, names.head_dim, names.expand));
+YamlNode mamba2_with_inner_size(const HfFields& fields, std::string_view config,
+                                const std::vector<std::string>& expand_names) {
+  const HfNumber heads = declared<Mamba2Spec>(fields, config, "heads");
+  return mamba2_of(fields, config, heads, mamba2_head_dim(fields, config, heads, expand_names));
 }
 
 }  // namespace
 
 YamlNode hf_mamba2(const HfFields& fields) {
-  return mamba2_with_inner_size(fields, {{"mamba_n_heads"},
-                                         {"mamba_d_head"},
-                                         {"mamba_expand"},
-                                         {"mamba_d_state"},
-                                         {"mamba_n_groups"},
-                                         {"mamba_d_conv"},
-                                         {"mamba_chunk_size"}});
+  return mamba2_with_inner_size(fields, "granitemoehybrid", {"mamba_expand"});
 }
 
 YamlNode hf_zamba2_mamba2(const HfFields& fields) {
-  const Mamba2Names names{{"n_mamba_heads"},
-                          {"mamba_headdim"},
-                          {"mamba_expand", "expansion_factor"},
-                          {"mamba_d_state", "state_size"},
-                          {"mamba_ngroups"},
-                          {"mamba_d_conv", "conv_dimension"},
-                          {"chunk_size"}};
-  if (fields.find(names.heads)) return mamba2_with_inner_size(fields, names);
+  const std::vector<std::string> expand_names{"mamba_expand", "expansion_factor"};
+  if (fields.find(published_field<Mamba2Spec>("zamba2", "heads").names))
+    return mamba2_with_inner_size(fields, "zamba2", expand_names);
   // Earlier files declare the channels of a head and leave the number of heads to the inner size.
-  const auto inner = inner_size(fields, names.expand);
-  const auto head = fields.optional_number(names.head_dim);
+  const auto inner = inner_size(fields, expand_names);
+  const auto head = fields.optional_number(published_field<Mamba2Spec>("zamba2", "head_dim").names);
   if (!inner || !head) throw fields.missing({"n_mamba_heads", "mamba_headdim", "mamba_expand"}, "mamba heads");
   require_multiple(*inner, "channels", *head, "channels of a mamba head");
-  return mamba2_of(fields, names, number_at(inner->value / head->value, *inner), *head);
+  return mamba2_of(fields, "zamba2", number_at(inner->value / head->value, *inner), *head);
 }
 
 YamlNode hf_nemotron_mamba2(const HfFields& fields) {
-  const Mamba2Names names{{"mamba_num_heads"}, {"mamba_head_dim"}, {}, {"ssm_state_size"}, {"n_groups"},
-                          {"conv_kernel"},     {"chunk_size"}};
-  return mamba2_of(fields, names, fields.number(names.heads, "mamba heads"),
-                   fields.number(names.head_dim, "channels of one mamba head"));
+  const HfNumber heads = declared<Mamba2Spec>(fields, "nemotron_h", "heads");
+  return mamba2_of(fields, "nemotron_h", heads, declared<Mamba2Spec>(fields, "nemotron_h", "head_dim"));
 }
 
 YamlNode hf_mamba1(const HfFields& fields) {
@@ -247,15 +273,15 @@ YamlNode hf_plamo2_mamba1(const HfFields& fields) {
 }
 
 YamlNode hf_short_conv(const HfFields& fields) {
-  const auto declared = fields.optional_number({"conv_dim"});
-  const HfNumber channels = declared ? *declared : fields.number({"hidden_size"}, "channels of the convolution");
-  return kind_of("short_conv",
-                 {{"channels", channels}, {"conv_kernel", fields.number({"conv_L_cache"}, "taps of the convolution")}});
+  const auto conv_dim = fields.optional_number({"conv_dim"});
+  const HfNumber channels = conv_dim ? *conv_dim : fields.number({"hidden_size"}, "channels of the convolution");
+  return family_kind<ShortConvSpec>(fields, "lfm2", {{"channels", channels}});
 }
 
 YamlNode hf_linear(const HfFields& fields) {
   const HfNumber heads = fields.number({"num_attention_heads"}, "heads of linear attention");
-  return kind_of("linear", {{"heads", heads}, {"head_dim", head_size(fields, heads, 1)}});
+  return family_kind<LinearAttentionSpec>(fields, "minimax",
+                                          {{"heads", heads}, {"head_dim", head_size(fields, heads, 1)}});
 }
 
 namespace {
@@ -280,19 +306,17 @@ void add_log_decay_limit(YamlNode& kind, const HfFields& fields, const std::stri
 YamlNode hf_kda(const HfFields& fields) {
   const auto config = fields.section("linear_attn_config");
   if (!config) throw fields.missing({"linear_attn_config"}, "heads of Kimi delta attention");
-  YamlNode kind =
-      kind_of("kda", {{"heads", config->number({"num_heads"}, "heads of Kimi delta attention")},
-                      {"head_dim", config->number({"head_dim"}, "channels of one of its heads")},
-                      {"conv_kernel", config->number({"short_conv_kernel_size"}, "taps of the convolution")}});
+  YamlNode kind = family_kind<KdaSpec>(*config, "kimi_linear", {});
   add_log_decay_limit(kind, *config, "gate_lower_bound", nullptr);
   return kind;
 }
 
 YamlNode hf_bailing_recurrent(const HfFields& fields) {
-  const auto conv = fields.optional_number({"short_conv_kernel_size"});
-  if (!conv) return hf_linear(fields);
+  if (!fields.optional_number(published_field<KdaSpec>("bailing_hybrid", "conv_kernel").names))
+    return hf_linear(fields);
   const HfNumber heads = fields.number({"num_attention_heads"}, "heads of Kimi delta attention");
-  YamlNode kind = kind_of("kda", {{"heads", heads}, {"head_dim", head_size(fields, heads, 1)}, {"conv_kernel", *conv}});
+  YamlNode kind = family_kind<KdaSpec>(fields, "bailing_hybrid",
+                                       {{"heads", heads}, {"head_dim", head_size(fields, heads, 1)}});
   const YamlNode* safe = fields.find({"kda_safe_gate"});
   if (!safe || read_flag(fields.path("kda_safe_gate"), *safe))
     add_log_decay_limit(kind, fields, "kda_lower_bound", "5");

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <type_traits>
+#include <variant>
 
 #include "base/suggest.h"
 #include "scenarios/key_builders.h"
@@ -78,87 +80,37 @@ KindSection mla_kind() {
   return kind_section(type, std::move(keys), &LayerSpec::attention, start);
 }
 
-KindSection gdn_kind() {
-  const std::string type(family_name(GdnSpec{}));
-  Section<GdnSpec> keys("a kind of type " + type, "A gated delta net (Qwen3-Next, Qwen3.5, Olmo-hybrid).");
-  add_type_key(keys, type);
-  keys.integer(required(count("key_heads", "key heads Hk of the whole model")), &GdnSpec::key_heads)
-      .integer(required(count("value_heads", "value heads Hv of the whole model")), &GdnSpec::value_heads)
-      .integer(required(count("key_head_dim", "channels Dk of a key head")), &GdnSpec::key_head_dim)
-      .integer(required(count("value_head_dim", "channels Dv of a value head")), &GdnSpec::value_head_dim)
-      .integer(required(count("conv_kernel", "taps K of the convolution, of which the state keeps K - 1")),
-               &GdnSpec::conv_kernel)
-      .flag(key("doubled_beta", "true where beta is 2 * sigmoid(b), as in Olmo-hybrid; changes what is computed, no "
-                                "size; default false"),
-            &GdnSpec::doubled_beta);
-  return kind_section(type, std::move(keys), &LayerSpec::recurrent, GdnSpec{});
+/// The key of one field of a family. Its minimum is that of any count: what else the family asks of it, `validate` says
+/// of specs from wherever they come.
+template <class Spec>
+void add_family_key(Section<Spec>& keys, const FamilyField<Spec>& field) {
+  static const Spec defaults;
+  const bool must = is_required(field);
+  std::visit([&](auto member) {
+    const auto start = defaults.*member;
+    const std::string name(field.name);
+    std::string doc(field.doc);
+    if (!must) doc += fmt::format("; default {}", start);
+    if (!field.default_note.empty()) doc += fmt::format(", {}", field.default_note);
+    if constexpr (std::is_same_v<decltype(start), const bool>) {
+      keys.flag(key(name, doc), member);
+    } else if constexpr (std::is_same_v<decltype(start), const double>) {
+      keys.number(key(name, doc), member);
+    } else {
+      const KeyInfo info = field.unit == FieldUnit::tokens ? tokens(name, doc) : count(name, doc);
+      keys.integer(must ? required(info) : info, member);
+    }
+  }, field.member);
 }
 
-KindSection mamba2_kind() {
-  const std::string type(family_name(Mamba2Spec{}));
-  Section<Mamba2Spec> keys("a kind of type " + type,
-                           "A Mamba-2 layer (Nemotron-H, Granite-4-H, Bamba, Falcon-H1, Zamba2).");
+template <class Spec>
+KindSection recurrent_kind() {
+  const FamilyTable<Spec>& family = family_of(Spec{});
+  const std::string type(family.name);
+  Section<Spec> keys("a kind of type " + type, std::string(family.doc));
   add_type_key(keys, type);
-  keys.integer(required(count("heads", "heads of the whole model")), &Mamba2Spec::heads)
-      .integer(required(count("head_dim", "channels of one head")), &Mamba2Spec::head_dim)
-      .integer(required(count("state_size", "size d_state of the state of one channel")), &Mamba2Spec::state_size)
-      .integer(count("groups", "groups G that share their B and C projections; default 1"), &Mamba2Spec::groups)
-      .integer(count("conv_kernel", "taps K of the convolution, of which the state keeps K - 1; default 4"),
-               &Mamba2Spec::conv_kernel)
-      .integer(tokens("chunk_size", "tokens of one chunk of the scan, the grain of cache mode all; default 256"),
-               &Mamba2Spec::chunk_size);
-  return kind_section(type, std::move(keys), &LayerSpec::recurrent, Mamba2Spec{});
-}
-
-KindSection mamba1_kind() {
-  const std::string type(family_name(Mamba1Spec{}));
-  Section<Mamba1Spec> keys("a kind of type " + type, "A Mamba layer of the first kind (Jamba, Plamo2).");
-  add_type_key(keys, type);
-  keys.integer(required(count("inner_size", "channels d_inner after the expansion")), &Mamba1Spec::inner_size)
-      .integer(required(count("state_size", "size d_state of the state of one channel")), &Mamba1Spec::state_size)
-      .integer(count("conv_kernel", "taps K of the convolution, of which the state keeps K - 1; default 4"),
-               &Mamba1Spec::conv_kernel);
-  return kind_section(type, std::move(keys), &LayerSpec::recurrent, Mamba1Spec{});
-}
-
-KindSection kda_kind() {
-  const std::string type(family_name(KdaSpec{}));
-  Section<KdaSpec> keys("a kind of type " + type, "Kimi delta attention (Kimi-Linear); its recurrent state is fp32.");
-  add_type_key(keys, type);
-  keys.integer(required(count("heads", "heads H of the whole model")), &KdaSpec::heads)
-      .integer(required(count("head_dim", "channels D of one head, of q, k and v alike")), &KdaSpec::head_dim)
-      .integer(count("conv_kernel", "taps K of the convolution, of which the state keeps K - 1; default 4"),
-               &KdaSpec::conv_kernel)
-      .flag(key("conv_holds_drafts",
-                "true where the convolution state grows with the speculative tokens; default "
-                "false"),
-            &KdaSpec::conv_holds_drafts)
-      .number(key("log_decay_limit",
-                  "largest -log of a token's decay where the layer bounds it (5 in Ling and GLM-5.3); "
-                  "changes what is computed, no size; default 0, no limit"),
-              &KdaSpec::log_decay_limit);
-  return kind_section(type, std::move(keys), &LayerSpec::recurrent, KdaSpec{});
-}
-
-KindSection short_conv_kind() {
-  const std::string type(family_name(ShortConvSpec{}));
-  Section<ShortConvSpec> keys("a kind of type " + type, "A gated short convolution (LFM2).");
-  add_type_key(keys, type);
-  keys.integer(required(count("channels", "channels of the whole model")), &ShortConvSpec::channels)
-      .integer(count("conv_kernel", "taps K of the convolution, of which the state keeps K - 1; default 3"),
-               &ShortConvSpec::conv_kernel);
-  return kind_section(type, std::move(keys), &LayerSpec::recurrent, ShortConvSpec{});
-}
-
-KindSection linear_kind() {
-  const std::string type(family_name(LinearAttentionSpec{}));
-  Section<LinearAttentionSpec> keys("a kind of type " + type,
-                                    "Linear attention with a fixed decay per head (MiniMax-Text-01, Ling).");
-  add_type_key(keys, type);
-  keys.integer(required(count("heads", "heads H of the whole model")), &LinearAttentionSpec::heads)
-      .integer(required(count("head_dim", "channels D of one head, of q, k and v alike")),
-               &LinearAttentionSpec::head_dim);
-  return kind_section(type, std::move(keys), &LayerSpec::recurrent, LinearAttentionSpec{});
+  for (const FamilyField<Spec>& field : family.fields) add_family_key(keys, field);
+  return kind_section(type, std::move(keys), &LayerSpec::recurrent, Spec{});
 }
 
 /// A layer that caches nothing.
@@ -227,21 +179,19 @@ AttentionSpec of_kind(AttentionKind kind) {
 }
 
 const std::vector<KindSection>& kind_sections() {
-  static const std::vector<KindSection> sections = {
-      attention_kind(AttentionKind::full, "Attention over every earlier token.", nullptr),
-      attention_kind(AttentionKind::sliding_window, "Attention over the last window_tokens tokens.",
-                     "tokens it looks back on"),
-      attention_kind(AttentionKind::chunked_local, "Attention inside chunks of window_tokens tokens.",
-                     "tokens of one chunk"),
-      mla_kind(),
-      gdn_kind(),
-      mamba2_kind(),
-      mamba1_kind(),
-      kda_kind(),
-      short_conv_kind(),
-      linear_kind(),
-      none_kind(),
-  };
+  static const std::vector<KindSection> sections = [] {
+    std::vector<KindSection> all = {
+        attention_kind(AttentionKind::full, "Attention over every earlier token.", nullptr),
+        attention_kind(AttentionKind::sliding_window, "Attention over the last window_tokens tokens.",
+                       "tokens it looks back on"),
+        attention_kind(AttentionKind::chunked_local, "Attention inside chunks of window_tokens tokens.",
+                       "tokens of one chunk"),
+        mla_kind(),
+    };
+    for_each_family([&](const auto& family) { all.push_back(recurrent_kind<std::decay_t<decltype(family)>>()); });
+    all.push_back(none_kind());
+    return all;
+  }();
   return sections;
 }
 

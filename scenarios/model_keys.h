@@ -33,7 +33,7 @@ struct ModelReference {
   std::string file;
 };
 
-/// One type of layer: its keys and how they make a layer. A new family is one more of these.
+/// One type of layer: its keys and how they make a layer. Those of recurrent families follow from their fields.
 struct KindSection {
   std::string type;  ///< value of the key "type": "full_attention", "gdn", …
   const SectionInfo* info;

@@ -16,45 +16,26 @@ namespace fs = std::filesystem;
 
 /// The sizes of a spec; each key must be one that the family has.
 template <class Spec>
-RecurrentSpec spec_of(const json& sizes, std::initializer_list<std::pair<const char*, std::int64_t Spec::*>> fields) {
+RecurrentSpec spec_of(const json& sizes) {
   Spec spec;
+  const auto& fields = family_of(spec).fields;
   for (const auto& [key, value] : sizes.items()) {
-    const auto field =
-        std::find_if(fields.begin(), fields.end(), [&](const auto& known) { return key == known.first; });
-    if (field == fields.end()) throw std::runtime_error("case.json: spec." + key + " is no size of this family");
-    spec.*field->second = value.template get<std::int64_t>();
+    const std::string_view name = key;
+    const auto field = std::find_if(fields.begin(), fields.end(), [&](const auto& f) { return f.name == name; });
+    const auto* member = field == fields.end() ? nullptr : std::get_if<std::int64_t Spec::*>(&field->member);
+    if (!member) throw std::runtime_error("case.json: spec." + key + " is no size of this family");
+    spec.**member = value.template get<std::int64_t>();
   }
   return spec;
 }
 
 RecurrentSpec read_spec(const std::string& type, const json& sizes) {
-  if (type == "GdnSpec")
-    return spec_of<GdnSpec>(sizes, {{"key_heads", &GdnSpec::key_heads},
-                                    {"value_heads", &GdnSpec::value_heads},
-                                    {"key_head_dim", &GdnSpec::key_head_dim},
-                                    {"value_head_dim", &GdnSpec::value_head_dim},
-                                    {"conv_kernel", &GdnSpec::conv_kernel}});
-  if (type == "KdaSpec")
-    return spec_of<KdaSpec>(sizes, {{"heads", &KdaSpec::heads},
-                                    {"head_dim", &KdaSpec::head_dim},
-                                    {"conv_kernel", &KdaSpec::conv_kernel}});
-  if (type == "Mamba1Spec")
-    return spec_of<Mamba1Spec>(sizes, {{"inner_size", &Mamba1Spec::inner_size},
-                                       {"state_size", &Mamba1Spec::state_size},
-                                       {"conv_kernel", &Mamba1Spec::conv_kernel}});
-  if (type == "Mamba2Spec")
-    return spec_of<Mamba2Spec>(sizes, {{"heads", &Mamba2Spec::heads},
-                                       {"head_dim", &Mamba2Spec::head_dim},
-                                       {"state_size", &Mamba2Spec::state_size},
-                                       {"groups", &Mamba2Spec::groups},
-                                       {"conv_kernel", &Mamba2Spec::conv_kernel},
-                                       {"chunk_size", &Mamba2Spec::chunk_size}});
-  if (type == "ShortConvSpec")
-    return spec_of<ShortConvSpec>(sizes, {{"channels", &ShortConvSpec::channels},
-                                          {"conv_kernel", &ShortConvSpec::conv_kernel}});
-  if (type == "LinearAttentionSpec")
-    return spec_of<LinearAttentionSpec>(sizes, {{"heads", &LinearAttentionSpec::heads},
-                                                {"head_dim", &LinearAttentionSpec::head_dim}});
+  if (type == "GdnSpec") return spec_of<GdnSpec>(sizes);
+  if (type == "KdaSpec") return spec_of<KdaSpec>(sizes);
+  if (type == "Mamba1Spec") return spec_of<Mamba1Spec>(sizes);
+  if (type == "Mamba2Spec") return spec_of<Mamba2Spec>(sizes);
+  if (type == "ShortConvSpec") return spec_of<ShortConvSpec>(sizes);
+  if (type == "LinearAttentionSpec") return spec_of<LinearAttentionSpec>(sizes);
   throw std::runtime_error("case.json: unknown spec_type " + type);
 }
 

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <vector>
+
+namespace hybridkv {
+
+/// What a recurrence multiplies and adds besides its inputs. Lists that a family has no use for are empty.
+struct RecurrentWeights {
+  std::vector<float> conv;       ///< (tap, channel), the last tap weighs the newest input
+  std::vector<float> conv_bias;  ///< (channel)
+  std::vector<float> decay_log;  ///< A_log; mamba1 (channel, state), else (head)
+  std::vector<float> step_bias;  ///< dt_bias; mamba1 (channel), mamba2 and gdn (head), kda (head, channel)
+  std::vector<float> skip;       ///< D; mamba1 (channel), mamba2 (head)
+  bool operator==(const RecurrentWeights&) const = default;
+};
+
+}  // namespace hybridkv

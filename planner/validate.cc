@@ -72,7 +72,9 @@ void validate(const RecurrentSpec& layer, const std::string& path) {
       const auto* member = std::get_if<std::int64_t Spec::*>(&field.member);
       if (member == nullptr) continue;
       const std::int64_t largest = field.unit == FieldUnit::tokens ? largest_tokens : largest_dimension;
-      in_range(field.minimum, largest, family.**member, fmt::format("{}.{}", path, field.name));
+      const std::int64_t value = family.**member;
+      if (value < field.minimum || value > largest)  // a path is made only where it is read
+        in_range(field.minimum, largest, value, fmt::format("{}.{}", path, field.name));
     }
     if (table.check) table.check(family, path);
   }, layer);

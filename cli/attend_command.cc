@@ -49,7 +49,8 @@ void add_attend_command(CLI::App& app, CommandAction& action) {
                    "folder with q, k_new, v_new, kv_cache, block_table, seq_lens, query_lens .npy and case.json")
       ->type_name("")
       ->required();
-  command->add_option("--output,-o", options->question.output_folder, "folder for the results (default: DIR)")->type_name("DIR");
+  command->add_option("--output,-o", options->question.output_folder, "folder for the results (default: DIR)")
+      ->type_name("DIR");
   command->add_option("--precision", options->precision, "fp32 or fp64 arithmetic (default: fp32)")
       ->check(one_of({"fp32", "fp64"}))
       ->type_name("DTYPE");

@@ -22,7 +22,8 @@ inline void require(bool holds, const char* what) {
 void refused(const Error& error);
 
 /// Runs one thing that the program does with its input; true where it was not refused. Anything but an Error leaves
-/// this function and is a finding, as are reports of the sanitizers, a run of more than a minute, and more than 512 MiB.
+/// this function and is a finding, as are reports of the sanitizers, a run of more than a minute, and more than 512
+/// MiB.
 template <class Work>
 bool accepts(const Work& work) {
   try {

@@ -8,8 +8,8 @@
 
 namespace hybridkv {
 
-/// What each arena of the caches held: which one is full, and which one evicts. Nothing where every cache has one arena,
-/// whose numbers are those of the cache.
+/// What each arena of the caches held: which one is full, and which one evicts. Nothing where every cache has one
+/// arena, whose numbers are those of the cache.
 std::optional<Table> arena_table(const SimulateAnswer& answer);
 
 /// The same of one cache; empty where it has one arena.

@@ -78,7 +78,8 @@ class BlockPool {
   void mark_used(BlockId block);
   /// Takes the block at the front of the queue. Pre: has_room(1).
   BlockId take(BlockKind kind);
-  /// Makes a held block findable. Pre: it is held, and carries no key. `checkpoint`: count it among the checkpoints made.
+  /// Makes a held block findable. Pre: it is held, and carries no key. `checkpoint`: count it among the checkpoints
+  /// made.
   void publish(BlockId block, PrefixKey key, std::int64_t step, bool checkpoint);
   /// Gives back one hold; without any left the block returns to the queue. Pre: it is held.
   void release(BlockId block);

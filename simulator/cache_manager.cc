@@ -49,8 +49,9 @@ RequestBlocks CacheManager::make_request() const {
 void CacheManager::end_step() {
   for (const BlockCopy& copy : copied_) pools_[static_cast<std::size_t>(copy.arena)].release(copy.from);
   copied_.clear();
-  contract([&] { return std::all_of(pools_.begin(), pools_.end(), [](const BlockPool& pool) { return pool.adds_up(); }); },
-           "every block of a pool is held, free or the null block");
+  contract(
+      [&] { return std::all_of(pools_.begin(), pools_.end(), [](const BlockPool& pool) { return pool.adds_up(); }); },
+      "every block of a pool is held, free or the null block");
 }
 
 bool CacheManager::fits() {

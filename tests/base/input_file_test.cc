@@ -54,9 +54,11 @@ TEST_CASE("edge: folders, files that are not there and endless devices are refus
   CHECK_THROWS_WITH_AS(open_input(folder), ("cannot read " + folder + ": it is a directory").c_str(), InputError);
   CHECK_THROWS_WITH_AS(open_input(folder + "/none"),
                        ("cannot read " + folder + "/none: No such file or directory").c_str(), InputError);
-  CHECK_THROWS_WITH_AS(open_input("/dev/zero"),
-                       "/dev/zero delivers more than 67108864 bytes (64.00 MiB), too much to keep; save it as a file and "
-                       "name that", InputError);
+  CHECK_THROWS_WITH_AS(
+      open_input("/dev/zero"),
+      "/dev/zero delivers more than 67108864 bytes (64.00 MiB), too much to keep; save it as a file and "
+      "name that",
+      InputError);
   CHECK(content_of("/dev/null").empty());
 }
 

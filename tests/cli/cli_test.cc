@@ -81,8 +81,8 @@ TEST_CASE("edge: bad input names its place, its value and a way out, with exit c
   require_refused("plan qwen3.5-397b --set engine.tensor_parallel=two", 2, "two");
   require_refused("plan qwen3.5-397b --memory 1MiB", 2, "the smallest that works is");
   require_refused("plan qwen3.5-397b --memory 99999999999999999999GiB", 2, "99999999999999999999");
-  require_refused("plan qwen3.5-397b --pack 1 --set engine.block_size_tokens=128 --set engine.kernel_block_sizes=[96]", 2,
-                  "divides the block of 2176");
+  require_refused("plan qwen3.5-397b --pack 1 --set engine.block_size_tokens=128 --set engine.kernel_block_sizes=[96]",
+                  2, "divides the block of 2176");
   require_refused("plan qwen3.5-397b --pack 1 --set engine.page_alignment_bytes=1000000 "
                   "--set engine.kernel_block_sizes=[16]", 2, "the padded page of 3000000 bytes");
   require_refused("plan qwen3.5-397b --format xml", 2, "xml");
@@ -93,7 +93,8 @@ TEST_CASE("edge: bad input names its place, its value and a way out, with exit c
 
 TEST_CASE("edge: errors in a file show file, line and column") {
   const ScratchFolder scratch;
-  const std::string unknown = scratch.file("unknown.yaml", "model: Qwen3.5-4B\nengine:\n  memori: 1 GiB\nlimits: {max_model_len: 10}\n");
+  const std::string unknown =
+      scratch.file("unknown.yaml", "model: Qwen3.5-4B\nengine:\n  memori: 1 GiB\nlimits: {max_model_len: 10}\n");
   require_refused("plan " + unknown, 2, unknown + ":3:3");
   const std::string broken = scratch.file("broken.yaml", "model: [\n");
   require_refused("plan " + broken, 2, broken + ":");
@@ -161,10 +162,11 @@ TEST_CASE("fault: all faults planted in turn are caught, those without a place d
   require_refused(verify + "all --pack 2 --export " + folder, 2, "plant one fault at most");
 }
 
-TEST_CASE("regression: a KV format whose values nothing computes is not proven, exit code 5, and the checks are named") {
-  const ProgramRun run =
-      run_program("verify --model Qwen3.5-4B --memory 4GiB --max-model-len 4096 --set engine.kv_dtype=turboquant_4bit_nc "
-                  "--quiet");
+TEST_CASE(
+    "regression: a KV format whose values nothing computes is not proven, exit code 5, and the checks are named") {
+  const ProgramRun run = run_program(
+      "verify --model Qwen3.5-4B --memory 4GiB --max-model-len 4096 --set engine.kv_dtype=turboquant_4bit_nc "
+      "--quiet");
   CAPTURE(run.output);
   CHECK(run.exit_code == 5);
   CHECK(contains(run.output, "Not proven: attention-full and"));
@@ -179,7 +181,8 @@ TEST_CASE("regression: attention runs over KV formats with scales, and scales fr
     std::int64_t outputs = 0;
     const auto json = nlohmann::json::parse(right.output);
     for (const auto& check : json["runs"][0]["checks"])
-      if (check["name"] == "attention-full" && check["status"] == "passed") outputs += check["count"].get<std::int64_t>();
+      if (check["name"] == "attention-full" && check["status"] == "passed")
+        outputs += check["count"].get<std::int64_t>();
     CHECK(outputs > 0);
     const ProgramRun wrong = run_program(verify + "--inject scale-exchanged --kv-dtype " + format);
     CHECK(wrong.exit_code == 1);
@@ -239,15 +242,17 @@ TEST_CASE("golden: import writes a model file that plans as the config itself do
   CHECK(run_program("plan --model " + config + rest).output == shipped.output);
   fs::create_directory(scratch.path / "odd \"\\ name");
   fs::copy_file(config, scratch.path / "odd \"\\ name" / "Bamba-9B.json");
-  CHECK(run_program("plan --model '" + (scratch.path / "odd \"\\ name" / "Bamba-9B.json").string() + "'" + rest).output ==
-        shipped.output);
+  CHECK(
+      run_program("plan --model '" + (scratch.path / "odd \"\\ name" / "Bamba-9B.json").string() + "'" + rest).output ==
+      shipped.output);
 }
 
 TEST_CASE("edge: import overwrites nothing unless told to, and leaves nothing behind when it fails") {
   const ScratchFolder scratch;
   const std::string config = HYBRIDKV_TEST_DATA "/scenarios/configs/Bamba-9B.json";
   const std::string file = scratch.file("old.yaml", "old\n");
-  require_refused("import " + config + " -o " + file, 2, file + ": exists already; take another name, or --force to overwrite it");
+  require_refused("import " + config + " -o " + file, 2,
+                  file + ": exists already; take another name, or --force to overwrite it");
   CHECK(fs::file_size(file) == 4);
   CHECK(run_program("import " + config + " --force -o " + file).exit_code == 0);
   CHECK(fs::file_size(file) > 100);

@@ -67,7 +67,9 @@ void run_all(const std::vector<std::string>& commands) {
   }
 }
 
-bool needs_gnuplot(const std::string& command) { return command.starts_with("plot ") || command.starts_with("report "); }
+bool needs_gnuplot(const std::string& command) {
+  return command.starts_with("plot ") || command.starts_with("report ");
+}
 
 }  // namespace
 
@@ -97,8 +99,10 @@ TEST_CASE("golden: the README's table of strategies is what the program plans") 
       continue;
     ++rows;
     const std::string strategy = line.substr(3, line.find('`', 3) - 3);
-    const ProgramRun run = run_program("plan qwen3.5-397b --pack 1 --mode align --memory 40G --max-model-len 32k --format json "
-                                       "--set engine.strategy=" + strategy);
+    const ProgramRun run = run_program(
+        "plan qwen3.5-397b --pack 1 --mode align --memory 40G --max-model-len 32k --format json "
+        "--set engine.strategy=" +
+        strategy);
     REQUIRE(run.exit_code == 0);
     const auto plan = nlohmann::json::parse(run.output)["plans"][0];
     std::int64_t block = 0, grid = 0;

@@ -59,11 +59,11 @@ TEST_CASE("golden: on paper the report on seven packs has less than 15 pages") {
     return void(std::printf("SKIPPED: gnuplot, chromium or pdfinfo is not installed\n"));
   const ScratchFolder folder;
   REQUIRE(run_program("report qwen3.5-397b --no-verify -q -o " + folder.path.string()).exit_code == 0);
-  const std::string print = "HOME=" + folder.path.string() +
-                            " timeout 600 chromium --headless --no-sandbox --disable-gpu --print-to-pdf=" +
-                            (folder.path / "report.pdf").string() + " file://" + (folder.path / "report.html").string() +
-                            " > /dev/null 2>&1 && pdfinfo " + (folder.path / "report.pdf").string() +
-                            " | sed -n 's/^Pages: *//p' > " + (folder.path / "pages").string();
+  const std::string print =
+      "HOME=" + folder.path.string() + " timeout 600 chromium --headless --no-sandbox --disable-gpu --print-to-pdf=" +
+      (folder.path / "report.pdf").string() + " file://" + (folder.path / "report.html").string() +
+      " > /dev/null 2>&1 && pdfinfo " + (folder.path / "report.pdf").string() + " | sed -n 's/^Pages: *//p' > " +
+      (folder.path / "pages").string();
   REQUIRE(std::system(print.c_str()) == 0);
   const int pages = std::atoi(folder.content("pages").c_str());
   CHECK(pages >= 3);

@@ -120,7 +120,8 @@ TEST_CASE("golden: rows hold the numbers of plan --format csv, point by point") 
 
 TEST_CASE("golden: rows hold the numbers of simulate --format json") {
   const std::string question = "qwen3.5-397b --requests 400 --set simulate.driver=closed_loop";
-  const std::vector<json> rows = rows_of(question + " --pack 1,5 --simulate --set simulate.trace.synthetic.seed='[1, 2]'");
+  const std::vector<json> rows =
+      rows_of(question + " --pack 1,5 --simulate --set simulate.trace.synthetic.seed='[1, 2]'");
   REQUIRE(rows.size() == 4);
   for (const json& row : rows) {
     const std::string seed = row["simulate.trace.synthetic.seed"].dump();
@@ -139,8 +140,8 @@ TEST_CASE("golden: rows hold the numbers of simulate --format json") {
 }
 
 TEST_CASE("edge: every impossible point is a row with its reason") {
-  const std::vector<json> rows =
-      rows_of("qwen3.5-397b --tp 1,3,4 --memory 200MiB,40GiB --pack 1,4 --set engine.kernel_block_sizes='[[16], [100]]'");
+  const std::vector<json> rows = rows_of(
+      "qwen3.5-397b --tp 1,3,4 --memory 200MiB,40GiB --pack 1,4 --set engine.kernel_block_sizes='[[16], [100]]'");
   REQUIRE(rows.size() == 24);
   int impossible = 0;
   for (const json& row : rows) {
@@ -253,7 +254,8 @@ TEST_CASE("edge: a torn last line is cut off, wherever it is torn") {
     const fs::path file = folder.path / name;
     const std::string whole = swept(small_sweep, file);
     const std::size_t size = whole.size();
-    for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, whole.find('\n'), whole.find('\n') + 1, size / 2, size - 1, size}) {
+    for (const std::size_t bytes :
+         {std::size_t{0}, std::size_t{1}, whole.find('\n'), whole.find('\n') + 1, size / 2, size - 1, size}) {
       CAPTURE(bytes);
       fs::resize_file(file, bytes);
       CHECK(swept(small_sweep + " --resume", file) == whole);
@@ -266,8 +268,9 @@ TEST_CASE("edge: a file of another sweep, shard or program is not continued") {
   const fs::path file = folder.path / "rows.jsonl";
   const std::string whole = swept(small_sweep, file);
   const std::string to_file = " --resume -o '" + file.string() + "'";
-  const std::string other = "scenario, overrides, trace, options or program differ; --resume continues only what the same "
-                            "command began";
+  const std::string other =
+      "scenario, overrides, trace, options or program differ; --resume continues only what the same "
+      "command began";
   require_refused("sweep " + small_sweep + " --set engine.mtp_layers=1" + to_file, other);
   require_refused("sweep " + small_sweep + ",80GiB" + to_file, other);
   require_refused("sweep " + small_sweep + " --simulate" + to_file, other);
@@ -380,9 +383,10 @@ TEST_CASE("golden: a dry run counts the points of a huge sweep, a wrong value is
   require_refused("sweep qwen3.5-397b --set engine.tensor_parallel='[1, x]'",
                   "--set engine.tensor_parallel=[1, x]: engine.tensor_parallel: 'x' is not a whole number");
   const ScratchFolder folder;
-  const std::string scenario =
-      folder.file("my.yaml", "model: Qwen3.5-4B\nengine: {memory: 20 GiB, tensor_parallel: [1, 0]}\nlimits: {max_model_len: 1}\n");
+  const std::string scenario = folder.file(
+      "my.yaml", "model: Qwen3.5-4B\nengine: {memory: 20 GiB, tensor_parallel: [1, 0]}\nlimits: {max_model_len: 1}\n");
   require_refused("sweep " + scenario, "my.yaml:2:47: engine.tensor_parallel: 0 is too small");
   require_refused("sweep qwen3.5-397b --shard 3/2", "--shard 3/2: write I/N with I from 1 to N, like 2/8");
-  require_refused("sweep qwen3.5-397b -o /no/such/folder/x.csv", "-o /no/such/folder/x.csv: cannot be written: No such file");
+  require_refused("sweep qwen3.5-397b -o /no/such/folder/x.csv",
+                  "-o /no/such/folder/x.csv: cannot be written: No such file");
 }

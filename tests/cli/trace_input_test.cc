@@ -142,13 +142,15 @@ TEST_CASE("regression: prompts longer than max_model_len are refused, counted an
   CHECK(found.at("workload").at("prompt_tokens") == cache.at("prompt_tokens"));
   CHECK(found.at("workload").at("too_long_requests") == 3);
   for (const char* command : {"simulate ", "recommend "})
-    CHECK(contains(run_program(command + scenario + "--pack 3 --trace " + trace).output, "3 of 11 requests have prompts"));
+    CHECK(contains(run_program(command + scenario + "--pack 3 --trace " + trace).output,
+                   "3 of 11 requests have prompts"));
 }
 
 TEST_CASE("regression: several packs and several lengths make a row each") {
   const ProgramRun run =
       run_program("simulate qwen3.5-397b --pack 1,3 --max-model-len 1024,4096 -q --format csv --trace " + trace);
-  for (const char* name : {"\"N = 1, L = 1,024\"", "\"N = 1, L = 4,096\"", "\"N = 3, L = 1,024\"", "\"N = 3, L = 4,096\""})
+  for (const char* name :
+       {"\"N = 1, L = 1,024\"", "\"N = 1, L = 4,096\"", "\"N = 3, L = 1,024\"", "\"N = 3, L = 4,096\""})
     CHECK(contains(run.output, name));
 }
 
@@ -158,13 +160,16 @@ TEST_CASE("regression: simple traffic of many different prompts, and lists with 
   CHECK(run.exit_code == 0);
   CHECK(contains(run.output, "30,000 requests, 11,100,000 prompt tokens"));
   require_refused("simulate qwen3.5-397b --prompt-tokens 2000000000", 2, "must be 1 to 1073741824, is 2000000000");
-  require_refused("simulate --block-size 272,,528 --num-blocks 9", 2, "--block-size: value 2 of the list '272,,528' is empty");
+  require_refused("simulate --block-size 272,,528 --num-blocks 9", 2,
+                  "--block-size: value 2 of the list '272,,528' is empty");
   require_refused("simulate --block-size 272, --num-blocks 9", 2, "--block-size: value 2 of the list '272,' is empty");
-  require_refused("recommend qwen3.5-397b --match-units 16,,32", 2, "--match-units: value 2 of the list '16,,32' is empty");
+  require_refused("recommend qwen3.5-397b --match-units 16,,32", 2,
+                  "--match-units: value 2 of the list '16,,32' is empty");
   require_refused("recommend qwen3.5-397b --give-up nan", 2, "--give-up nan: is a share");
   require_refused("recommend qwen3.5-397b --min-concurrency inf", 2, "--min-concurrency inf: must be a number");
   require_refused("recommend qwen3.5-397b --packs 99", 2, "has 15 attention layers to pack; take 1 to 15");
-  require_refused("recommend qwen3.5-397b --set simulate.watermark=2", 2, "--set simulate.watermark=2: simulate.watermark:");
+  require_refused("recommend qwen3.5-397b --set simulate.watermark=2", 2,
+                  "--set simulate.watermark=2: simulate.watermark:");
 }
 
 TEST_CASE("regression: a cache that hits nothing says why, in simulate as in recommend") {

@@ -15,7 +15,8 @@ using namespace hybridkv::testing;
 namespace {
 
 CachePlan qwen(Strategy strategy, std::int64_t block = 16, std::int64_t pack = 1) {
-  EngineSpec engine{.tensor_parallel = 2, .strategy = strategy, .cache_mode = CacheMode::align, .attention_pack_size = pack};
+  EngineSpec engine{
+      .tensor_parallel = 2, .strategy = strategy, .cache_mode = CacheMode::align, .attention_pack_size = pack};
   engine.block_size_tokens = block;
   engine.memory_bytes = 40 * gib;
   return make_plan(qwen35_397b(), engine, {.max_model_lens = {32'768}});
@@ -70,7 +71,8 @@ TEST_CASE("fault: every law of arrangements can be broken, and is then named") {
     CHECK(broken([](CachePlan& plan) { plan.views.push_back(plan.views[0]); }) == "two placements share a byte");
     CHECK(broken([](CachePlan& plan) { plan.waste.per_block[0].state_padding_bytes += 1; }) ==
           "an entry of group 0 has bytes of no name");
-    CHECK(broken([](CachePlan& plan) { plan.waste.at_load.free_bytes += 1; }) == "the bytes of the pools do not add up");
+    CHECK(broken([](CachePlan& plan) { plan.waste.at_load.free_bytes += 1; }) ==
+          "the bytes of the pools do not add up");
     CHECK(broken([](CachePlan& plan) { plan.arenas[0].bytes_per_id += 1; }) == "an id has other bytes than its pieces");
   }
 }

@@ -134,12 +134,14 @@ TEST_CASE("golden: the kernel block is the block, or the largest supported size 
 }
 
 TEST_CASE("edge: a kernel block that does not divide is refused with the sizes and a way out") {
-  CHECK(refusal(528, {32, 64}) ==
-        "engine.kernel_block_sizes: none of the supported kernel blocks (32, 64) divides the block of 528 tokens; add a "
-        "size that does (528 would), or set engine.block_size_tokens to a multiple of one of them");
-  CHECK(refusal(40, {}, 16) ==
-        "engine.block_size_tokens: the block of 40 tokens is no multiple of the smallest kernel block of 16; take a user "
-        "block size that is a multiple of 16");
+  CHECK(
+      refusal(528, {32, 64}) ==
+      "engine.kernel_block_sizes: none of the supported kernel blocks (32, 64) divides the block of 528 tokens; add a "
+      "size that does (528 would), or set engine.block_size_tokens to a multiple of one of them");
+  CHECK(
+      refusal(40, {}, 16) ==
+      "engine.block_size_tokens: the block of 40 tokens is no multiple of the smallest kernel block of 16; take a user "
+      "block size that is a multiple of 16");
   EngineSpec engine{.tensor_parallel = 2, .block_size_tokens = 64, .memory_bytes = 40 * gib};
   engine.kernel_block_sizes = {32};
   CHECK(attention_of(make_plan(qwen35_397b(), engine, {.max_model_lens = {1024}}))->kernel_block_size_tokens == 32);

@@ -64,7 +64,8 @@ TEST_CASE("golden: bytes of a request against the ideal, and what one token cost
   const std::int64_t block_bytes = 15 * std::int64_t(2'146'304);
   CHECK(plan.arenas.front().bytes_per_id == block_bytes);
   CHECK(plan.capacity.front().bytes_per_request == 22 * block_bytes);
-  CHECK(plan.capacity.front().ideal_bytes_per_request == 15 * std::int64_t(1024) * 32'768 + 45 * std::int64_t(2'134'016));
+  CHECK(plan.capacity.front().ideal_bytes_per_request ==
+        15 * std::int64_t(1024) * 32'768 + 45 * std::int64_t(2'134'016));
   CHECK(plan.one_token_request_bytes == (1 + 3 * 2) * block_bytes);
   CHECK(plan.num_blocks() == 1334);
   CHECK(plan.max_running_requests == 1333 / 7);
@@ -112,8 +113,8 @@ TEST_CASE("edge: without a bound by length the longest request is the longest le
 }
 
 TEST_CASE("regression: KV cache tokens beyond 64 bits are an error") {
-  ModelSpec model = hybrid_model("states", 1, full_attention(1, 1), Mamba2Spec{.heads = 1, .head_dim = 1, .state_size = 1},
-                                 [](auto) { return false; });
+  ModelSpec model = hybrid_model("states", 1, full_attention(1, 1),
+                                 Mamba2Spec{.heads = 1, .head_dim = 1, .state_size = 1}, [](auto) { return false; });
   EngineSpec engine;
   engine.num_blocks = std::int64_t(1) << 50;
   CHECK_THROWS_WITH_AS(make_plan(model, engine, {.max_model_lens = {largest_tokens}}),
@@ -137,7 +138,9 @@ TEST_CASE("law: the longest request is that of a plain search over all lengths, 
         const auto holds = [&](std::int64_t tokens) {
           const Demand demand = request_demand(plan, tokens);
           for (std::size_t arena = 0; arena < plan.arenas.size(); ++arena)
-            if (demand.ids[arena] > static_cast<std::int64_t>(static_cast<double>(plan.arenas[arena].usable_ids()) / wanted)) return false;
+            if (demand.ids[arena] >
+                static_cast<std::int64_t>(static_cast<double>(plan.arenas[arena].usable_ids()) / wanted))
+              return false;
           return true;
         };
         std::int64_t fits = 0, too_long = largest_tokens + 1;
@@ -170,17 +173,18 @@ TEST_CASE("law: blocks and concurrency never fall as memory grows") {
 }
 
 TEST_CASE("law: pools and what is left over are the memory, less than one block id is left") {
-  CHECK(check_plans("memory is accounted for", 5'000, SpecSize::real, [](const RandomSpecs& specs, const CachePlan& plan) {
-    if (specs.engine.num_blocks) {
-      RC_ASSERT(plan.waste.unallocated_bytes == 0);
-      return;
-    }
-    std::int64_t pools = 0;
-    for (const PoolPlan& pool : plan.pools) pools += pool.bytes;
-    RC_ASSERT(pools + plan.waste.unallocated_bytes == specs.engine.memory_bytes);
-    RC_ASSERT(plan.waste.unallocated_bytes >= 0);
-    RC_ASSERT(plan.waste.unallocated_bytes < plan.arenas.front().bytes_per_id);
-  }));
+  CHECK(check_plans("memory is accounted for", 5'000, SpecSize::real,
+                    [](const RandomSpecs& specs, const CachePlan& plan) {
+                      if (specs.engine.num_blocks) {
+                        RC_ASSERT(plan.waste.unallocated_bytes == 0);
+                        return;
+                      }
+                      std::int64_t pools = 0;
+                      for (const PoolPlan& pool : plan.pools) pools += pool.bytes;
+                      RC_ASSERT(pools + plan.waste.unallocated_bytes == specs.engine.memory_bytes);
+                      RC_ASSERT(plan.waste.unallocated_bytes >= 0);
+                      RC_ASSERT(plan.waste.unallocated_bytes < plan.arenas.front().bytes_per_id);
+                    }));
 }
 
 TEST_CASE("law: paging never costs less than the ideal, a shorter request never more") {

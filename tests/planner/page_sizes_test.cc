@@ -16,7 +16,8 @@ using namespace hybridkv::testing;
 
 namespace {
 
-/// Windows and full attention in turn, `full` of them full: gpt-oss-20b and gemma-3-27b, with one layer of a draft's heads.
+/// Windows and full attention in turn, `full` of them full: gpt-oss-20b and gemma-3-27b, with one layer of a draft's
+/// heads.
 ModelSpec windowed_model(std::int64_t layers, std::int64_t every, std::int64_t kv_heads, std::int64_t head_size,
                          std::int64_t window, const AttentionSpec& draft) {
   ModelSpec model;
@@ -60,7 +61,8 @@ TEST_CASE("golden: a draft of smaller heads takes the larger block (gemma-3-27b)
   CHECK(blocks_of(grown) == Blocks{16, 16, 32});
   CHECK(grown.page_bytes() == 131'072);
   CHECK(grown.groups.size() == 63);
-  const CachePlan padded = plan_with_mtp(windowed_model(62, 6, 16, 128, 1024, full_attention(4, 96)), {.tensor_parallel = 2});
+  const CachePlan padded =
+      plan_with_mtp(windowed_model(62, 6, 16, 128, 1024, full_attention(4, 96)), {.tensor_parallel = 2});
   CHECK(blocks_of(padded) == Blocks{16, 16, 16});
   CHECK(padded.page_bytes() == 65'536);
   CHECK(padded.specs[2].unpadded_page_bytes == 12'288);

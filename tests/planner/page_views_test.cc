@@ -46,7 +46,8 @@ CachePlan plan_of(const json& row) {
 /// The published views have 3 pages, ours 2000; everything but the block axis is compared as it stands.
 void check_attention(const json& row, const CachePlan& plan) {
   const json& published = row["attn"];
-  const std::int64_t kernel_blocks = row["block_size"].get<std::int64_t>() / row["kernel_block_size"].get<std::int64_t>();
+  const std::int64_t kernel_blocks =
+      row["block_size"].get<std::int64_t>() / row["kernel_block_size"].get<std::int64_t>();
   Numbers offsets;
   for (const ViewPlan& view : plan.views) {
     if (view.tensor != "kv" || view.pool != 0) continue;

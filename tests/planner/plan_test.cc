@@ -40,7 +40,8 @@ EngineSpec deployment_of_section_6() {
 }
 
 std::int64_t groups_of(const CachePlan& plan, std::int64_t spec) {
-  return std::count_if(plan.groups.begin(), plan.groups.end(), [&](const GroupPlan& group) { return group.spec == spec; });
+  return std::count_if(plan.groups.begin(), plan.groups.end(),
+                       [&](const GroupPlan& group) { return group.spec == spec; });
 }
 
 std::optional<Term> decided(const CachePlan& plan, const std::string& symbol) {
@@ -129,10 +130,11 @@ TEST_CASE("edge: memory too small names the smallest that works") {
   EngineSpec engine = deployment_of_section_6();
   engine.memory_bytes = gib / 2;
   // ids = ceil(32768 / 2096) + 3 * 2 = 22 over 15 pools.
-  CHECK(refusal(qwen35_397b(), engine, {.max_model_lens = {32'768}}) ==
-        "engine.memory: 536870912 bytes (512.00 MiB) are too little: one request of 32768 tokens takes 22 blocks of "
-        "32194560 bytes, so the smallest that works is 708280320 bytes (675.47 MiB), and one block more for it to finish "
-        "beside the null block; the longest request that fits now is 18864 tokens");
+  CHECK(
+      refusal(qwen35_397b(), engine, {.max_model_lens = {32'768}}) ==
+      "engine.memory: 536870912 bytes (512.00 MiB) are too little: one request of 32768 tokens takes 22 blocks of "
+      "32194560 bytes, so the smallest that works is 708280320 bytes (675.47 MiB), and one block more for it to finish "
+      "beside the null block; the longest request that fits now is 18864 tokens");
   engine.memory_bytes = 1;
   CHECK(refusal(qwen35_397b(), engine, {.max_model_lens = {32'768}}).find("708280320 bytes") != std::string::npos);
   engine.memory_bytes = 708'280'319;

@@ -366,7 +366,8 @@ bool check_times(const std::string& name, int count, Property property) {
 /// Checks a law, called with the specs and their plan, on exactly `count` plans of random specs. Specs that are
 /// refused do not count; fails too where more than one in four is.
 template <class Law>
-bool check_plans(const std::string& name, int count, SpecSize size, Law law, Strategies strategies = Strategies::first) {
+bool check_plans(const std::string& name, int count, SpecSize size, Law law,
+                 Strategies strategies = Strategies::first) {
   int refused = 0;
   const bool holds = check_times(name, count, [&] {
     RandomSpecs specs = *random_specs(size);

@@ -62,9 +62,11 @@ std::vector<Case> cases() {
                                         LinearAttentionSpec{.heads = 64, .head_dim = 128},
                                         [](std::int64_t i) { return i % 8 == 7; }),
                  engine_of(CacheMode::none, 2)});
-  all.push_back({"windows", with_windows(qwen35_397b(), AttentionKind::sliding_window), engine_of(CacheMode::align, 2)});
+  all.push_back(
+      {"windows", with_windows(qwen35_397b(), AttentionKind::sliding_window), engine_of(CacheMode::align, 2)});
   all.push_back({"chunks", with_windows(falcon_h1_3b(), AttentionKind::chunked_local), engine_of(CacheMode::all, 2)});
-  all.push_back({"states alone", hybrid_model("states", 4, full_attention(1, 8), qwen_gdn(2, 2), [](auto) { return false; }),
+  all.push_back({"states alone",
+                 hybrid_model("states", 4, full_attention(1, 8), qwen_gdn(2, 2), [](auto) { return false; }),
                  engine_of(CacheMode::none, 1)});
   Case drafted{"MTP, a draft, hidden states", qwen35_27b(), engine_of(CacheMode::align, 3)};
   drafted.engine.speculative_tokens = 3;
@@ -161,8 +163,10 @@ class Lookup {
                    {"num_pages", "pages of " + label}});
     require("layers", "layers of " + label, Json(spec.layers.size()));
     if (spec.attention)
-      look_at(json["attention"], {{"query_heads", "query heads of " + label}, {"kv_heads", "KV heads of " + label},
-                                  {"head_size_k", "head_size_k of " + label}, {"head_size_v", "head_size_v of " + label},
+      look_at(json["attention"], {{"query_heads", "query heads of " + label},
+                                  {"kv_heads", "KV heads of " + label},
+                                  {"head_size_k", "head_size_k of " + label},
+                                  {"head_size_v", "head_size_v of " + label},
                                   {"window_tokens", "window of " + label}});
     if (!spec.state) return;
     look_at(json["state"], {{"bytes", "M (" + spec.kind + ")"}, {"padding_bytes", "gaps inside the state, " + label}});
@@ -213,15 +217,17 @@ class Lookup {
                         {"ids_per_entry", "ids of an entry of " + spec_label(plan_.spec_of(plan_.groups[g]))}});
         require("pages", "pages" + of, Json(group["pages"].size()));
         check_layers(plan_.groups[g], number_in_spec[plan_.groups[g].spec]++);
-        look_at(json_["waste"]["per_block"][g],
-                {{"state_padding_bytes", "state padding of a block" + of}, {"empty_slot_bytes", "empty slots of a block" + of},
-                 {"attention_padding_bytes", "attention padding of a block" + of},
-                 {"short_pack_bytes", "short last pack of a block" + of}, {"total_bytes", "lost of a block" + of}});
+        look_at(json_["waste"]["per_block"][g], {{"state_padding_bytes", "state padding of a block" + of},
+                                                 {"empty_slot_bytes", "empty slots of a block" + of},
+                                                 {"attention_padding_bytes", "attention padding of a block" + of},
+                                                 {"short_pack_bytes", "short last pack of a block" + of},
+                                                 {"total_bytes", "lost of a block" + of}});
       }
     }
   }
 
-  /// Group i of a spec takes pages i, i + groups, …, each as many layers of the spec as a page holds: by derived numbers.
+  /// Group i of a spec takes pages i, i + groups, …, each as many layers of the spec as a page holds: by derived
+  /// numbers.
   void check_layers(const GroupPlan& group, std::int64_t i) {
     const SpecPlan& spec = plan_.specs[group.spec];
     const std::string label = spec_label(spec);
@@ -236,16 +242,21 @@ class Lookup {
 
   void look_at_load() {
     const Json& load = json_["waste"]["at_load"];
-    look_at(load, {{"pool_bytes", "all pools at the load"}, {"used_bytes", "used at the load"},
-                   {"wasted_bytes", "wasted at the load"}, {"free_bytes", "blocks no request holds at the load"},
-                   {"token_bytes", "K and V of live tokens at the load"}, {"state_bytes", "running states at the load"},
+    look_at(load, {{"pool_bytes", "all pools at the load"},
+                   {"used_bytes", "used at the load"},
+                   {"wasted_bytes", "wasted at the load"},
+                   {"free_bytes", "blocks no request holds at the load"},
+                   {"token_bytes", "K and V of live tokens at the load"},
+                   {"state_bytes", "running states at the load"},
                    {"extra_state_bytes", "checkpoints and speculative states at the load"},
                    {"state_padding_bytes", "state padding at the load"},
                    {"attention_padding_bytes", "attention padding at the load"},
-                   {"short_pack_bytes", "short last packs at the load"}, {"empty_slot_bytes", "empty slots at the load"},
+                   {"short_pack_bytes", "short last packs at the load"},
+                   {"empty_slot_bytes", "empty slots at the load"},
                    {"block_tail_bytes", "tails of last blocks at the load"},
                    {"null_block_bytes", "null block at the load"}});
-    for (const Json& tokens : load["sequence_tokens"]) require("sequence_tokens", "tokens of a running request", tokens);
+    for (const Json& tokens : load["sequence_tokens"])
+      require("sequence_tokens", "tokens of a running request", tokens);
     require("unallocated_bytes", "unallocated", json_["waste"]["unallocated_bytes"]);
   }
 
@@ -292,10 +303,13 @@ class Lookup {
     if (!derived) missing_.push_back(fmt::format("{} = {} ({})", key, value.dump(), symbol));
   }
 
-  const Symbols capacity_{{"max_model_len", "length"}, {"blocks_per_request", "block ids of one request"},
+  const Symbols capacity_{{"max_model_len", "length"},
+                          {"blocks_per_request", "block ids of one request"},
                           {"bytes_per_request", "bytes of one request"},
-                          {"ideal_bytes_per_request", "ideal bytes of one request"}, {"max_concurrency", "max concurrency"},
-                          {"usable_concurrency", "usable concurrency"}, {"kv_cache_tokens", "KV cache tokens"},
+                          {"ideal_bytes_per_request", "ideal bytes of one request"},
+                          {"max_concurrency", "max concurrency"},
+                          {"usable_concurrency", "usable concurrency"},
+                          {"kv_cache_tokens", "KV cache tokens"},
                           {"kv_cache_tokens_by_concurrency", "KV cache tokens by concurrency"},
                           {"kv_cache_tokens_by_floor", "KV cache tokens by floor"}};
   const CachePlan& plan_;
@@ -348,11 +362,17 @@ std::set<std::string> written_numbers(const CachePlan& plan) {
 /// The numbers of a text; digits inside of a word ("bf16", "int32", "Qwen3.5") are part of a name.
 std::vector<std::string> numbers_of(const std::string& text) {
   std::vector<std::string> numbers;
-  const auto digit = [&](std::size_t i) { return i < text.size() && std::isdigit(static_cast<unsigned char>(text[i])) != 0; };
-  const auto letter = [&](std::size_t i) { return i < text.size() && (std::isalpha(static_cast<unsigned char>(text[i])) != 0 || text[i] == '_'); };
+  const auto digit = [&](std::size_t i) {
+    return i < text.size() && std::isdigit(static_cast<unsigned char>(text[i])) != 0;
+  };
+  const auto letter = [&](std::size_t i) {
+    return i < text.size() && (std::isalpha(static_cast<unsigned char>(text[i])) != 0 || text[i] == '_');
+  };
   for (std::size_t i = 0; i < text.size();) {
     if (letter(i)) {
-      while (letter(i) || digit(i) || (i < text.size() && (text[i] == '.' || text[i] == '-') && (digit(i + 1) || letter(i + 1)))) ++i;
+      while (letter(i) || digit(i) ||
+             (i < text.size() && (text[i] == '.' || text[i] == '-') && (digit(i + 1) || letter(i + 1))))
+        ++i;
     } else if (digit(i)) {
       std::size_t end = i;
       while (digit(end) || (end < text.size() && (text[end] == ',' || text[end] == '.') && digit(end + 1))) ++end;
@@ -394,10 +414,11 @@ TEST_CASE("fault: a number without its derivation is found, wherever it stands")
     const std::string symbol = derivation[i].result.symbol;
     std::erase_if(derivation, [&](const Decision& decision) { return decision.result.symbol == symbol; });
     // What the JSON of a plan does not hold: steps on the way, and what the printed tables add.
-    static const std::set<std::string> steps{"TP", "memory", "A", "B", "b", "C", "g", "over ideal", "bytes of a block id"};
+    static const std::set<std::string> steps{
+        "TP", "memory", "A", "B", "b", "C", "g", "over ideal", "bytes of a block id"};
     const bool of_tables = symbol.starts_with("share of ") || symbol.ends_with(" of one block of each group") ||
-                           symbol.starts_with("block ids of a group") || symbol == "block ids of a request of one token" ||
-                           symbol == "running requests at the load";
+                           symbol.starts_with("block ids of a group") ||
+                           symbol == "block ids of a request of one token" || symbol == "running requests at the load";
     CAPTURE(symbol);
     CHECK(underived(without).empty() == (steps.contains(symbol) || of_tables));
   }

@@ -73,7 +73,8 @@ inline std::vector<std::int64_t> random_counts() {
 inline DType random_dtype() { return random_of(all_dtypes); }
 
 inline std::vector<Axis> random_axes() {
-  static const std::vector<const char*> names{"block", "kv", "token", "head", "channel", "step", "x", "fifteen letters"};
+  static const std::vector<const char*> names{"block",   "kv",   "token", "head",
+                                              "channel", "step", "x",     "fifteen letters"};
   std::vector<Axis> axes;
   const auto rank = *rc::gen::inRange<std::size_t>(0, names.size() + 1);
   for (std::size_t i = 0; i < rank; ++i)
@@ -128,10 +129,11 @@ inline SpecPlan random_spec(std::size_t id) {
 inline LoadWaste random_load() {
   LoadWaste load;
   load.sequence_tokens = random_counts();
-  for (std::int64_t LoadWaste::* field :
+  for (std::int64_t LoadWaste::*field :
        {&LoadWaste::pool_bytes, &LoadWaste::token_bytes, &LoadWaste::state_bytes, &LoadWaste::extra_state_bytes,
         &LoadWaste::state_padding_bytes, &LoadWaste::attention_padding_bytes, &LoadWaste::short_pack_bytes,
-        &LoadWaste::empty_slot_bytes, &LoadWaste::block_tail_bytes, &LoadWaste::null_block_bytes, &LoadWaste::free_bytes})
+        &LoadWaste::empty_slot_bytes, &LoadWaste::block_tail_bytes, &LoadWaste::null_block_bytes,
+        &LoadWaste::free_bytes})
     load.*field = random_count();
   return load;
 }
@@ -148,7 +150,9 @@ inline CachePlan random_plan() {
   CachePlan plan;
   plan.specs = random_list([] { return SpecPlan{}; }, 1);
   for (std::size_t i = 0; i < plan.specs.size(); ++i) plan.specs[i] = random_spec(i);
-  const auto below = [](std::size_t count) { return *rc::gen::inRange<std::int64_t>(0, static_cast<std::int64_t>(count)); };
+  const auto below = [](std::size_t count) {
+    return *rc::gen::inRange<std::int64_t>(0, static_cast<std::int64_t>(count));
+  };
   const auto any_spec = [&] { return below(plan.specs.size()); };
   plan.attention_pack_size = random_count(1);
   plan.cache_mode = random_of({CacheMode::none, CacheMode::align, CacheMode::all});
@@ -157,7 +161,9 @@ inline CachePlan random_plan() {
   plan.strategy = random_of({Strategy::packed_attention, Strategy::dual_pool, Strategy::small_pages});
   plan.pools = random_list(
       [&] {
-        return PoolPlan{random_count(), random_count(), random_list([&] { return LayerRef{any_spec(), random_count()}; })};
+        return PoolPlan{random_count(), random_count(), random_list([&] {
+                          return LayerRef{any_spec(), random_count()};
+                        })};
       },
       1);
   plan.extras = random_list([] { return ExtraPlan{random_text(), small_count(), random_count()}; });
@@ -166,7 +172,8 @@ inline CachePlan random_plan() {
     std::int64_t bytes = std::ssize(plan.pools) * page;
     for (const ExtraPlan& extra : plan.extras) bytes += extra.bytes_per_block;
     plan.arenas = {{"blocks", random_count(), bytes}};
-    for (std::int64_t pool = 0; pool < std::ssize(plan.pools); ++pool) plan.lanes.push_back({{0}, {pool}, 0, page, page});
+    for (std::int64_t pool = 0; pool < std::ssize(plan.pools); ++pool)
+      plan.lanes.push_back({{0}, {pool}, 0, page, page});
   } else {
     plan.arenas = random_list([] { return ArenaPlan{random_text(), random_count(), random_count()}; }, 2);
     plan.lanes = random_list(
@@ -217,7 +224,8 @@ inline CachePlan random_plan() {
 }
 
 inline PlanSet random_plan_set() {
-  return {random_text(), random_count(1), random_word({"uniform_page", "packed_attention"}), random_list(random_plan, 1, 2)};
+  return {random_text(), random_count(1), random_word({"uniform_page", "packed_attention"}),
+          random_list(random_plan, 1, 2)};
 }
 
 }  // namespace hybridkv::testing

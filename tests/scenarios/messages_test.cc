@@ -79,8 +79,9 @@ TEST_CASE("edge: an amount of memory is expected") {
     return "bad.yaml:2:18: engine.memory: " + problem + "\n  engine: {memory: " + value + "}\n  " +
            std::string(17, ' ') + "^";
   };
-  const std::string form = " is no amount of memory; write bytes, or a number and a unit: 40GiB or 40G (powers of 1024), "
-                           "40GB (powers of 1000)";
+  const std::string form =
+      " is no amount of memory; write bytes, or a number and a unit: 40GiB or 40G (powers of 1024), "
+      "40GB (powers of 1000)";
   CHECK(message("40 Gbit") == expected("40 Gbit", "'40 Gbit'" + form));
   CHECK(message("40_000_000") ==
         expected("40_000_000", "'40_000_000' is no amount of memory; write it without separators: 40000000"));
@@ -94,10 +95,11 @@ TEST_CASE("edge: an amount of memory is expected") {
 
 TEST_CASE("edge: one of some words is expected") {
   CHECK(reading_error(engine_text("kv_dtype: fp6")) ==
-        engine_message(13, "engine.kv_dtype: 'fp6' is none of the allowed words: fp32, fp16, bf16, fp8_e4m3, fp8_e5m2, "
-                           "int8, uint8, int8_per_token_head, fp8_per_token_head, int4_per_token_head, nvfp4, "
-                           "turboquant_3bit_nc, turboquant_4bit_nc, turboquant_k8v4, fp8_ds_mla; did you mean 'fp16' or "
-                           "'fp8'?",
+        engine_message(13,
+                       "engine.kv_dtype: 'fp6' is none of the allowed words: fp32, fp16, bf16, fp8_e4m3, fp8_e5m2, "
+                       "int8, uint8, int8_per_token_head, fp8_per_token_head, int4_per_token_head, nvfp4, "
+                       "turboquant_3bit_nc, turboquant_4bit_nc, turboquant_k8v4, fp8_ds_mla; did you mean 'fp16' or "
+                       "'fp8'?",
                        "kv_dtype: fp6"));
   CHECK(reading_error(engine_text("cache_mode: Align")) ==
         engine_message(15, "engine.cache_mode: 'Align' is none of the allowed words: none, align, all; did you mean "
@@ -215,8 +217,9 @@ TEST_CASE("edge: kinds of layer that cannot be read") {
                                                  "{ab: {type: gdn}}"));
   CHECK(message("{a: {type: gnd}}") == expected(20, ".a.type: unknown type 'gnd'; did you mean 'gdn'?",
                                                 "{a: {type: gnd}}"));
-  CHECK(message("{a: {heads: 2}}") == expected(10, ".a: key 'type' is missing; types: full_attention, sliding_window, "
-                                                   "chunked_local, mla, gdn, mamba2, mamba1, kda, short_conv, linear, none",
+  CHECK(message("{a: {heads: 2}}") == expected(10,
+                                               ".a: key 'type' is missing; types: full_attention, sliding_window, "
+                                               "chunked_local, mla, gdn, mamba2, mamba1, kda, short_conv, linear, none",
                                                "{a: {heads: 2}}"));
 }
 

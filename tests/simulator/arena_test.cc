@@ -280,8 +280,9 @@ TEST_CASE("edge: unusable arenas and blocks are refused with the numbers") {
   refused([](CacheGeometry& g) { g.attention_block_sizes = {1 << 20}, g.state_block_size_tokens = (1 << 21) - 1; },
           "geometry.attention_block_sizes: blocks of 1048576 and 2097151 tokens end at the same token only behind "
           "1099511627776 tokens, so no prefix would ever be found in all groups; take blocks that divide one another");
-  refused([](CacheGeometry& g) { g.attention_block_sizes = {12}, g.state_block_size_tokens = 8, g.match_unit_tokens = 3; },
-          "geometry.match_unit_tokens: 3 does not divide the block of every group; take a divisor of 4");
+  refused(
+      [](CacheGeometry& g) { g.attention_block_sizes = {12}, g.state_block_size_tokens = 8, g.match_unit_tokens = 3; },
+      "geometry.match_unit_tokens: 3 does not divide the block of every group; take a divisor of 4");
   refused([](CacheGeometry& g) { g.state_block_size_tokens = 64, g.max_num_batched_tokens = 32; },
           "geometry.max_num_batched_tokens: mode align cuts chunks to whole blocks: a budget of 32 below the block of "
           "64 tokens would wait for ever; take at least 64");

@@ -99,7 +99,8 @@ class CacheRef {
     need[0] += g.extra_blocks_per_request;
     if (keep_watermark)
       for (std::size_t arena = 0; arena < arenas.size(); ++arena)
-        need[arena] += static_cast<std::int64_t>(g.scheduler.watermark * static_cast<double>(arenas[arena].blocks.size()));
+        need[arena] +=
+            static_cast<std::int64_t>(g.scheduler.watermark * static_cast<double>(arenas[arena].blocks.size()));
     if (!fits(need)) return false;
     r.attention = attention, r.states = states, r.hit = hit;
     r.spare.assign(g.state_groups, {});

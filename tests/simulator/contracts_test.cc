@@ -48,7 +48,8 @@ TEST_CASE("fault: every contract of a pool is found broken") {
                [](BlockPool& pool) { PoolPeek::queue(pool).push_back(3); });
 }
 
-TEST_CASE("fault: a cache finds at the end of a step that its counts do not add up, and looks for no prefix in mode none") {
+TEST_CASE(
+    "fault: a cache finds at the end of a step that its counts do not add up, and looks for no prefix in mode none") {
   if (!runs_contracts) {
     std::puts("SKIPPED: this build does not run contracts; the preset relassert does");
     return;

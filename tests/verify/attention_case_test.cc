@@ -150,7 +150,8 @@ TEST_CASE("edge: lengths that sum to more tokens than there are queries are refu
   write_npy<std::int64_t>(folder / "query_lens.npy", std::vector<std::int64_t>{4},
                           std::vector<std::int64_t>{std::int64_t{1} << 62, 4, 1, 1});
   CHECK_THROWS_WITH_AS(load_attention_case(folder),
-                       doctest::Contains("query_lens.npy: the lengths sum to 4611686018427387910 tokens, but"), InputError);
+                       doctest::Contains("query_lens.npy: the lengths sum to 4611686018427387910 tokens, but"),
+                       InputError);
 }
 
 TEST_CASE("edge: both results or neither, whatever stands in their way") {

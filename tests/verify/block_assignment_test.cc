@@ -13,7 +13,8 @@
 using namespace hybridkv;
 using testing::small_plan;
 
-TEST_CASE("law: ids are in the pool, never the null block, the highest among them, no two owners but the shared prefix") {
+TEST_CASE(
+    "law: ids are in the pool, never the null block, the highest among them, no two owners but the shared prefix") {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     const CachePlan plan = small_plan(1 + static_cast<std::int64_t>(seed % 6));
     const std::vector<BatchRequest> requests = default_requests(plan);

@@ -89,7 +89,8 @@ TEST_CASE("law: a right engine stays within the bound in every family and dtype,
     for (const RecurrentSpec& family : small_families()) {
       CAPTURE(family_name(family));
       CAPTURE(text_of(caches));
-      const ForwardReport report = run(small_hybrid(family, caches.model, window, 4), caches, {}, {}, {CacheMode::align});
+      const ForwardReport report =
+          run(small_hybrid(family, caches.model, window, 4), caches, {}, {}, {CacheMode::align});
       for (const ForwardResult& result : report.results) {
         CHECK_MESSAGE(result.status != ForwardStatus::failed, to_string(result.forward_case), " in mode ",
                       to_string(result.mode), ": ", result.message);

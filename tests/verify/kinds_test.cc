@@ -35,9 +35,9 @@ CachePlan plan_of(AttentionKind kind, std::int64_t window, CacheMode mode = Cach
 
 TEST_CASE("law: windows, chunks and latents verify under their own mask") {
   for (const CacheMode mode : {CacheMode::none, CacheMode::align, CacheMode::all})
-    for (const auto& [kind, window] : {std::pair{AttentionKind::sliding_window, 300},
-                                       std::pair{AttentionKind::sliding_window, 1000},
-                                       std::pair{AttentionKind::chunked_local, 700}, std::pair{AttentionKind::mla, 0}}) {
+    for (const auto& [kind, window] :
+         {std::pair{AttentionKind::sliding_window, 300}, std::pair{AttentionKind::sliding_window, 1000},
+          std::pair{AttentionKind::chunked_local, 700}, std::pair{AttentionKind::mla, 0}}) {
       CAPTURE(to_string(kind));
       CAPTURE(window);
       const CachePlan plan = plan_of(kind, window, mode);

@@ -74,7 +74,8 @@ TEST_CASE("fault: what can go wrong with a dual pool or small pages is found by 
       CAPTURE(to_string(strategy));
       CAPTURE(to_string(info.fault));
       const bool needs_many = info.fault == Fault::narrow_offsets;
-      const CachePlan plan = plan_of(strategy, 2, CacheMode::align, std::int64_t(needs_many ? 48 : 1) << (needs_many ? 30 : 26));
+      const CachePlan plan =
+          plan_of(strategy, 2, CacheMode::align, std::int64_t(needs_many ? 48 : 1) << (needs_many ? 30 : 26));
       VerifySpec spec;
       spec.fault = info.fault;
       try {
@@ -91,8 +92,8 @@ TEST_CASE("fault: what can go wrong with a dual pool or small pages is found by 
       }
     }
     CAPTURE(places);
-    // No format with scales; in the dual pool no padding, and nothing that attention and states share; in small pages no
-    // state whose two tensors fit a page.
+    // No format with scales; in the dual pool no padding, and nothing that attention and states share; in small pages
+    // no state whose two tensors fit a page.
     CHECK(planted + (strategy == Strategy::dual_pool ? 4 : 2) == all_faults().size());
   }
 }
@@ -100,8 +101,8 @@ TEST_CASE("fault: what can go wrong with a dual pool or small pages is found by 
 TEST_CASE("law: a network runs through a dual pool and through small pages as it runs dense") {
   for (const Strategy strategy : others)
     for (const std::int64_t pack : {1, 3}) {  // a state of three pages, and of one
-      const ForwardReport report =
-          verify_forward(small_model(), small_engine(strategy, pack, CacheMode::align, std::int64_t(64) << 20), {.scale = 1});
+      const ForwardReport report = verify_forward(
+          small_model(), small_engine(strategy, pack, CacheMode::align, std::int64_t(64) << 20), {.scale = 1});
       CAPTURE(to_string(strategy));
       CAPTURE(failures(report));
       CHECK(report.passed());

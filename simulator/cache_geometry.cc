@@ -143,6 +143,7 @@ void validate(const CacheGeometry& geometry) {
   check_range(geometry.max_num_batched_tokens, 1, most_tokens, "max_num_batched_tokens");
   check_range(geometry.scheduler.long_prefill_threshold, 0, most_tokens, "long_prefill_threshold");
   check_range(geometry.scheduler.max_num_seqs, 1, most_tokens, "max_num_seqs");
+  check_range(geometry.most_requests.value_or(1), 1, INT64_MAX, "most_requests");
   if (!(geometry.scheduler.watermark >= 0 && geometry.scheduler.watermark < 1))
     throw SpecError("geometry.watermark", fmt::format("is a share of the pool from 0 to below 1, not {}",
                                                       geometry.scheduler.watermark));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -40,7 +41,10 @@ struct CacheGeometry {
   std::vector<std::int64_t> state_arenas;           ///< (state group) arena of its blocks; empty: arena 0
   std::vector<std::int64_t> attention_block_sizes;  ///< (attention group) tokens of one of its blocks; empty: B each
   std::optional<std::int64_t> state_block_size_tokens;  ///< S, of recurrent groups: a state every S tokens; default B
+  std::optional<std::int64_t> most_requests;  ///< that arenas of windows alone have room for; unset: no such arena
 
+  /// Most requests that run: what the scheduler allows, and what there is room for whatever their length.
+  std::int64_t most_running() const { return std::min(scheduler.max_num_seqs, most_requests.value_or(INT64_MAX)); }
   std::int64_t num_arenas() const { return 1 + std::ssize(more_arenas); }
   std::int64_t arena_blocks(std::int64_t arena) const {
     return arena == 0 ? num_blocks : more_arenas[static_cast<std::size_t>(arena - 1)];

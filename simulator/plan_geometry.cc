@@ -25,8 +25,8 @@ void set_state_block(CacheGeometry& geometry, const SpecPlan& spec) {
 
 /// A window in an arena of its own holds as many blocks as a long request needs, and so bounds how many run.
 void limit_running(CacheGeometry& geometry, const ArenaPlan& arena, std::int64_t ids) {
-  geometry.scheduler.max_num_seqs =
-      std::max<std::int64_t>(1, std::min(geometry.scheduler.max_num_seqs, arena.usable_ids() / ids));
+  const std::int64_t requests = std::max<std::int64_t>(1, arena.usable_ids() / ids);
+  geometry.most_requests = std::min(geometry.most_requests.value_or(requests), requests);
 }
 
 /// One number where all groups have the same block, which is the common case and the fast one.

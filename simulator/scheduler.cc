@@ -111,7 +111,7 @@ void Scheduler::preempt_last() {
 }
 
 void Scheduler::serve_waiting(std::int64_t& budget, StepWork& work, double now) {
-  while (budget > 0 && !waiting_.empty() && num_running() < cache_.geometry().scheduler.max_num_seqs &&
+  while (budget > 0 && !waiting_.empty() && num_running() < cache_.geometry().most_running() &&
          admit_first_waiting(budget, work, now)) {
   }
 }

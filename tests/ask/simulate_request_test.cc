@@ -24,6 +24,16 @@ TEST_CASE("law: every setting of the scheduler reaches the cache, and nothing el
   CHECK(with_settings(geometry, request) == expected);
 }
 
+TEST_CASE("regression: a larger max_num_seqs makes no room in arenas of windows") {
+  CacheGeometry geometry{.name = "a", .block_size_tokens = 32, .num_blocks = 100};
+  geometry.most_requests = 5;
+  SimulateRequest request;
+  request.scheduler.max_num_seqs = 512;
+  CHECK(with_settings(geometry, request).most_running() == 5);
+  request.scheduler.max_num_seqs = 3;
+  CHECK(with_settings(geometry, request).most_running() == 3);
+}
+
 TEST_CASE("golden: errors of the simulator under the names of a scenario") {
   const auto named = [](const char* path) { return scenario_error(SpecError(path, "is wrong")).path(); };
   CHECK(named("geometry.watermark") == "simulate.watermark");

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "planner/demand.h"
 #include "planner/plan.h"
 #include "simulator/closed_form.h"
@@ -102,6 +104,27 @@ TEST_CASE("golden: a dual pool is two arenas, a state in small pages a group for
   CHECK(split.state_groups == 3 * 131);
   for (const std::int64_t tokens : {1, 4000, 32768})
     CHECK(request_block_ids(split, tokens) == request_demand(small, tokens).total());
+}
+
+TEST_CASE("law: a window in an arena of its own bounds how many requests run, whatever the scheduler allows") {
+  ModelSpec model = testing::hybrid_model("windows", 6, AttentionSpec{AttentionKind::full, 4, 2, 32, 32, 0},
+                                          GdnSpec{2, 4, 16, 16, 4}, [](std::int64_t i) { return i % 2 == 1; });
+  model.layers[1].attention->kind = AttentionKind::sliding_window;
+  model.layers[1].attention->window_tokens = 64;
+  EngineSpec spec;
+  spec.strategy = Strategy::dual_pool;
+  spec.memory_bytes = std::int64_t{64} << 20;
+  const CachePlan plan = make_plan(model, spec, {.max_model_lens = {4096}});
+  const CacheGeometry geometry = geometry_of(plan, spec);
+  validate(geometry);
+  const auto window = std::find_if(plan.groups.begin(), plan.groups.end(), [&](const GroupPlan& group) {
+    return plan.spec_of(group).role() == SpecRole::window;
+  });
+  REQUIRE(window != plan.groups.end());
+  REQUIRE(window->arena.value > 0);
+  const std::int64_t ids = group_ids(plan, *window, std::int64_t{1} << 40);
+  CHECK(geometry.most_requests == std::max<std::int64_t>(1, plan.arena_of(*window).usable_ids() / ids));
+  CHECK(geometry.scheduler == SchedulerSettings{}.with_longest(4096));
 }
 
 TEST_CASE("golden: states on a grid of their own and attention in small blocks keep their two numbers") {

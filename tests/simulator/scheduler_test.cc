@@ -130,6 +130,14 @@ TEST_CASE("edge: at most max_num_seqs requests run") {
   CHECK(of(result, 2).queue_seconds == 8);
 }
 
+TEST_CASE("edge: no more requests run than arenas of windows have room for") {
+  CacheGeometry geometry = small(40, 0);
+  geometry.most_requests = 2;
+  const Run result = run(geometry, closed(5), batch_of({{{1, 4}}, {{2, 4}}, {{3, 4}}}, 2));
+  CHECK(result.stats.max_running == 2);
+  CHECK(of(result, 2).queue_seconds == 8);
+}
+
 TEST_CASE("edge: a watermark keeps blocks free at admission beside others only") {
   // 10 usable blocks, floor(0.3 * 11) = 3 kept free. A takes 4; B needs 4 and 3 free ones of 6.
   CacheGeometry geometry = small(11, 0);

@@ -109,8 +109,8 @@ TEST_CASE("golden: a dual pool is two arenas, a state in small pages a group for
 TEST_CASE("law: a window in an arena of its own bounds how many requests run, whatever the scheduler allows") {
   ModelSpec model = testing::hybrid_model("windows", 6, AttentionSpec{AttentionKind::full, 4, 2, 32, 32, 0},
                                           GdnSpec{2, 4, 16, 16, 4}, [](std::int64_t i) { return i % 2 == 1; });
-  model.layers[1].attention->kind = AttentionKind::sliding_window;
-  model.layers[1].attention->window_tokens = 64;
+  model.layers[3].attention->kind = AttentionKind::sliding_window;
+  model.layers[3].attention->window_tokens = 64;
   EngineSpec spec;
   spec.strategy = Strategy::dual_pool;
   spec.memory_bytes = std::int64_t{64} << 20;

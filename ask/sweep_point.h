@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "ask/verdict.h"
+#include "base/named_values.h"
 #include "planner/cache_plan.h"
 #include "simulator/simulation_stats.h"
 
@@ -17,8 +18,16 @@ enum class PointStatus {
   impossible,  ///< cannot be planned, verified or simulated; `reason` says why
   fault,       ///< verification found a fault; `reason` says which
 };
-std::string_view to_string(PointStatus status);
-std::optional<PointStatus> parse_point_status(std::string_view name);
+
+inline constexpr auto point_status_names = std::to_array<Named<PointStatus>>(
+    {{PointStatus::ok, "ok"},
+     {PointStatus::impossible, "impossible"},
+     {PointStatus::fault, "fault"}});
+
+constexpr std::string_view to_string(PointStatus status) { return name_in(point_status_names, status); }
+constexpr std::optional<PointStatus> parse_point_status(std::string_view name) {
+  return value_in(point_status_names, name);
+}
 
 /// Points by what became of them.
 struct PointCounts {

@@ -11,9 +11,6 @@ namespace {
 
 constexpr bool yes = true, no = false;
 
-constexpr std::array<std::string_view, all_attention_backends.size()> backend_names{"reference", "unified", "cascade",
-                                                                                "paged"};
-
 // Columns in the order of AttentionBackend: reference, unified, cascade, paged.
 constexpr FeatureSupport table[] = {
     {AttentionFeature::causal, "causal", "a token sees no later one", {yes, yes, yes, yes}},
@@ -51,14 +48,6 @@ bool is_latent_cache(const AttentionTensors& tensors) {
 
 }  // namespace
 
-std::string_view to_string(AttentionBackend backend) { return backend_names[static_cast<std::size_t>(backend)]; }
-
-std::optional<AttentionBackend> parse_attention_backend(std::string_view name) {
-  for (const AttentionBackend backend : all_attention_backends)
-    if (to_string(backend) == name) return backend;
-  return std::nullopt;
-}
-
 std::span<const FeatureSupport> feature_table() { return table; }
 
 const FeatureSupport& feature_support(AttentionFeature feature) {
@@ -68,8 +57,9 @@ const FeatureSupport& feature_support(AttentionFeature feature) {
 }
 
 std::string feature_table_markdown() {
-  std::string text = fmt::format("| feature | meaning | {} |\n|---|---|", fmt::join(backend_names, " | "));
-  for (std::size_t i = 0; i < backend_names.size(); ++i) text += "---|";
+  std::string text =
+      fmt::format("| feature | meaning | {} |\n|---|---|", fmt::join(names_of(attention_backend_names), " | "));
+  for (std::size_t i = 0; i < all_attention_backends.size(); ++i) text += "---|";
   text += '\n';
   for (const FeatureSupport& row : table) {
     text += fmt::format("| `{}` | {} |", row.name, row.meaning);

@@ -10,6 +10,7 @@
 
 #include "attention/inputs.h"
 #include "base/dtype.h"
+#include "base/named_values.h"
 
 namespace hybridkv {
 
@@ -21,18 +22,23 @@ enum class AttentionBackend {
   paged,      ///< fused online softmax that walks the block table; paged.h
 };
 
-/// All backends, in the order of the enumeration.
-inline constexpr std::array all_attention_backends{AttentionBackend::reference, AttentionBackend::unified,
-                                                   AttentionBackend::cascade, AttentionBackend::paged};
+/// In the order of the enumeration.
+inline constexpr auto attention_backend_names = std::to_array<Named<AttentionBackend>>(
+    {{AttentionBackend::reference, "reference"},
+     {AttentionBackend::unified, "unified"},
+     {AttentionBackend::cascade, "cascade"},
+     {AttentionBackend::paged, "paged"}});
+inline constexpr auto all_attention_backends = values_of(attention_backend_names);
 
 /// Every backend but the reference, which the others are compared with.
 inline constexpr std::array compared_attention_backends{AttentionBackend::unified, AttentionBackend::cascade,
                                                         AttentionBackend::paged};
 static_assert(compared_attention_backends.size() + 1 == all_attention_backends.size());
 
-/// "reference", "unified", "cascade", "paged".
-std::string_view to_string(AttentionBackend backend);
-std::optional<AttentionBackend> parse_attention_backend(std::string_view name);
+constexpr std::string_view to_string(AttentionBackend backend) { return name_in(attention_backend_names, backend); }
+constexpr std::optional<AttentionBackend> parse_attention_backend(std::string_view name) {
+  return value_in(attention_backend_names, name);
+}
 
 /// What a layer, its cache or its batch may ask of a backend.
 enum class AttentionFeature {

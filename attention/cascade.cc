@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 #include "attention/common_prefix.h"
+#include "attention/output.h"
 #include "attention/partial.h"
 #include "attention/tile.h"
 
@@ -78,7 +78,7 @@ class CascadeRun {
       bias_.assign(keys, Real{0});
       return 0;
     }
-    bias_.assign(Checked(num_tokens) * keys, -std::numeric_limits<Real>::infinity());
+    bias_.assign(Checked(num_tokens) * keys, minus_infinity<Real>);
     for (std::int64_t i = 0; i < num_tokens; ++i) {
       const std::int64_t seen = std::clamp<std::int64_t>(metadata.position(request, i) + 1 - start, 0, keys);
       std::fill_n(bias_.begin() + i * keys, seen, Real{0});

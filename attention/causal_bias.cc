@@ -1,7 +1,8 @@
 #include "attention/causal_bias.h"
 
 #include <algorithm>
-#include <limits>
+
+#include "attention/output.h"
 
 namespace hybridkv {
 
@@ -16,7 +17,7 @@ std::vector<Real> causal_bias(const CommonAttentionMetadata& metadata, const std
                               MemoryReport& memory, const KeyMask& mask) {
   const std::int64_t tokens = metadata.num_actual_tokens;
   std::vector<Real> bias =
-      memory.allocate_bias<Real>("causal_bias", {tokens, tokens}, -std::numeric_limits<Real>::infinity());
+      memory.allocate_bias<Real>("causal_bias", {tokens, tokens}, minus_infinity<Real>);
   for (std::int64_t request = 0; request < metadata.num_reqs; ++request) {
     if (is_decode[request]) continue;
     const std::int64_t start = metadata.query_start_loc[request], length = metadata.query_len(request);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "attention/paged_kernel.h"
 #include "base/aligned.h"

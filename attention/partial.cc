@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "attention/output.h"
 #include "base/error.h"
 
 namespace hybridkv {
@@ -19,7 +20,7 @@ Real larger(Real a, Real b) {
 /// exp(m - common), 0 for a part without keys: -inf minus -inf would be NaN.
 template <class Real>
 Real scale_to(Real common, Real m) {
-  return m == -std::numeric_limits<Real>::infinity() ? Real{0} : std::exp(m - common);
+  return m == minus_infinity<Real> ? Real{0} : std::exp(m - common);
 }
 
 template <class Real>
@@ -36,7 +37,7 @@ Partial<Real>::Partial(std::int64_t tokens, std::int64_t heads, std::int64_t cha
       num_heads(heads),
       head_size(channels),
       weighted(tokens * heads * channels),
-      max(tokens * heads, -std::numeric_limits<Real>::infinity()),
+      max(tokens * heads, minus_infinity<Real>),
       sum(tokens * heads) {}
 
 template <class Real>

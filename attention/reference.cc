@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "attention/kv_codec_ref.h"
@@ -91,7 +90,7 @@ AttentionOutput<double> reference_attention(const AttentionInputs& inputs, const
           if (!sees || sees(token, position)) positions.push_back(position);
         for (std::int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
           const std::int64_t row = token * heads + head;
-          const double sink = inputs.sinks.empty() ? -std::numeric_limits<double>::infinity() : inputs.sinks[head];
+          const double sink = inputs.sinks.empty() ? minus_infinity<double> : inputs.sinks[head];
           attend(inputs.query.data() + row * inputs.head_size_k(), {inputs.scale, inputs.soft_cap, sink}, positions,
                  key, value, result.out.data() + row * inputs.head_size_v(), result.lse.data() + row);
         }

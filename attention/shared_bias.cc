@@ -1,18 +1,11 @@
 #include "attention/shared_bias.h"
 
 #include <algorithm>
-#include <limits>
 
+#include "attention/output.h"
 #include "base/error.h"
 
 namespace hybridkv {
-
-namespace {
-
-template <class Real>
-constexpr Real masked = -std::numeric_limits<Real>::infinity();
-
-}  // namespace
 
 template <class Real>
 std::vector<Real> full_shared_bias(const CommonAttentionMetadata& metadata, const std::vector<bool>& is_decode,
@@ -21,7 +14,7 @@ std::vector<Real> full_shared_bias(const CommonAttentionMetadata& metadata, cons
   const auto num_blocks = static_cast<std::int64_t>(shared.size());
   const std::int64_t block_size = metadata.block_size_tokens;
   std::vector<Real> bias = memory.allocate_bias<Real>(
-      "shared_bias", {metadata.num_actual_tokens, num_blocks, block_size}, masked<Real>);
+      "shared_bias", {metadata.num_actual_tokens, num_blocks, block_size}, minus_infinity<Real>);
   for_each_shared_usage(metadata, is_decode, shared, [&](const SharedUsage& seen) {
     const auto pair = bias.begin() + (seen.token * num_blocks + seen.column) * block_size;
     std::fill(pair + seen.start, pair + seen.usage, Real{0});
@@ -40,9 +33,9 @@ void fill_chunk_bias(const BlockUsages& usages, std::int64_t first_column, std::
     const std::int64_t first = token * usages.num_columns + first_column;
     for (std::int64_t pair = first; pair < first + num_blocks; ++pair) {
       const std::int32_t start = usages.starts.empty() ? 0 : usages.starts[pair];
-      next = std::fill_n(next, start, masked<Real>);
+      next = std::fill_n(next, start, minus_infinity<Real>);
       next = std::fill_n(next, usages.values[pair] - start, Real{0});
-      next = std::fill_n(next, block_size - usages.values[pair], masked<Real>);
+      next = std::fill_n(next, block_size - usages.values[pair], minus_infinity<Real>);
     }
   }
 }
@@ -51,7 +44,7 @@ template <class Real>
 std::vector<Real> sparse_shared_bias(const UsageCoordinates& coordinates, std::int64_t num_tokens,
                                      std::int64_t num_blocks, std::int64_t block_size, MemoryReport& memory) {
   std::vector<Real> bias =
-      memory.allocate_bias<Real>("shared_bias", {num_tokens, num_blocks, block_size}, masked<Real>);
+      memory.allocate_bias<Real>("shared_bias", {num_tokens, num_blocks, block_size}, minus_infinity<Real>);
   for (std::int64_t i = 0; i < coordinates.length; ++i) {
     const std::int64_t token = coordinates.tokens()[i];
     if (token == UsageCoordinates::padding) continue;

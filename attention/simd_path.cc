@@ -8,8 +8,6 @@ namespace hybridkv {
 
 namespace {
 
-constexpr SimdPath all_paths[] = {SimdPath::plain, SimdPath::avx2, SimdPath::avx512};
-
 #if defined(__x86_64__)
 /// Conversion of fp16 by the processor; clang's __builtin_cpu_supports knows no "f16c". That the system keeps the wide
 /// registers, which this needs too, is what "avx2" says.
@@ -20,21 +18,6 @@ bool has_f16c() {
 #endif
 
 }  // namespace
-
-std::string_view to_string(SimdPath path) {
-  switch (path) {
-    case SimdPath::plain: return "plain";
-    case SimdPath::avx2: return "avx2";
-    case SimdPath::avx512: return "avx512";
-  }
-  return "?";
-}
-
-std::optional<SimdPath> parse_simd_path(std::string_view name) {
-  for (const SimdPath path : all_paths)
-    if (to_string(path) == name) return path;
-  return std::nullopt;
-}
 
 bool is_available(SimdPath path) {
 #if defined(__x86_64__)
@@ -52,7 +35,7 @@ bool is_available(SimdPath path) {
 
 std::vector<SimdPath> available_simd_paths() {
   std::vector<SimdPath> available;
-  for (const SimdPath path : all_paths)
+  for (const SimdPath path : all_simd_paths)
     if (is_available(path)) available.push_back(path);
   return available;
 }

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/named_values.h"
+
 namespace hybridkv {
 
 /// The instruction sets a kernel exists for. Chosen at run time, so that one program runs on every x86-64.
@@ -13,9 +15,15 @@ enum class SimdPath {
   avx512,  ///< AVX-512 F, BW, DQ and VL
 };
 
-/// "plain", "avx2", "avx512".
-std::string_view to_string(SimdPath path);
-std::optional<SimdPath> parse_simd_path(std::string_view name);
+/// The slowest first.
+inline constexpr auto simd_path_names = std::to_array<Named<SimdPath>>(
+    {{SimdPath::plain, "plain"},
+     {SimdPath::avx2, "avx2"},
+     {SimdPath::avx512, "avx512"}});
+inline constexpr auto all_simd_paths = values_of(simd_path_names);
+
+constexpr std::string_view to_string(SimdPath path) { return name_in(simd_path_names, path); }
+constexpr std::optional<SimdPath> parse_simd_path(std::string_view name) { return value_in(simd_path_names, name); }
 
 /// Whether this processor (and its operating system) has the instructions.
 bool is_available(SimdPath path);

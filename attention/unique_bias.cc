@@ -1,7 +1,8 @@
 #include "attention/unique_bias.h"
 
 #include <algorithm>
-#include <limits>
+
+#include "attention/output.h"
 
 namespace hybridkv {
 
@@ -18,7 +19,7 @@ template <class Real>
 std::vector<Real> unique_bias(const std::vector<UniqueBlock>& unique, UniqueBiasMode mode, std::int64_t block_size,
                               MemoryReport& memory) {
   std::vector<Real> bias = memory.allocate_bias<Real>("unique_bias", {unique_bias_rows(unique, mode), block_size},
-                                                      -std::numeric_limits<Real>::infinity());
+                                                      minus_infinity<Real>);
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(unique.size()); ++i) {
     const auto row = bias.begin() + unique_bias_row(unique, mode, i) * block_size;
     std::fill(row + unique[i].start, row + unique[i].slots, Real{0});

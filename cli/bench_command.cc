@@ -34,14 +34,14 @@ struct BenchOptions {
   OutputOptions output;
 };
 
-/// The value of that name, or an error with what there is.
-template <class Value>
+/// The value of that name, or an error with what there is. `table`: of all names that are told.
+template <class Value, std::size_t size>
 Value named(const char* flag, const std::string& text, std::optional<Value> value,
-            const std::vector<std::string>& all) {
-  if (!value)
-    throw InputError(fmt::format("{} {}: no such value; take one of {}{}", flag, text, fmt::join(all, ", "),
-                                 did_you_mean(text, all)));
-  return *value;
+            const NamedValues<Value, size>& table) {
+  if (value) return *value;
+  const std::vector<std::string> all = names_of(table);
+  throw InputError(fmt::format("{} {}: no such value; take one of {}{}", flag, text, fmt::join(all, ", "),
+                               did_you_mean(text, all)));
 }
 
 BatchSpec batch_of(const std::string& text) {
@@ -85,11 +85,11 @@ std::vector<AttentionWorkloadSpec> layers_of(const BenchOptions& options) {
 }
 
 /// Each of these words as the value that it names.
-template <class Value>
+template <class Value, std::size_t size>
 std::vector<Value> all_named(const char* flag, const std::vector<std::string>& texts,
-                             std::optional<Value> (*parse)(std::string_view), const std::vector<std::string>& all) {
+                             std::optional<Value> (*parse)(std::string_view), const NamedValues<Value, size>& table) {
   std::vector<Value> values;
-  for (const std::string& text : texts) values.push_back(named(flag, text, parse(text), all));
+  for (const std::string& text : texts) values.push_back(named(flag, text, parse(text), table));
   return values;
 }
 
@@ -123,18 +123,15 @@ BenchQuestion question_of(const BenchOptions& options) {
                          .full_bias = options.bias == "full",
                          .min_seconds = options.min_seconds};
   if (!options.form.empty())
-    question.form = named("--form", options.form, parse_backend_form(options.form),
-                          {"paged", "flex", "cpu", "diff_kv", "kv_first", "kv_first_unordered", "mla"});
+    question.form = named("--form", options.form, parse_backend_form(options.form), backend_form_names);
   check_heads(options);
   for (const std::string& batch : options.batches) question.batches.push_back(batch_of(batch));
-  question.orders = all_named("--order", options.orders, parse_physical_order, {"nhd", "hnd", "head_major"});
-  question.dtypes = all_named("--dtype", options.dtypes, parse_dtype,
-                              {"fp32", "fp16", "bf16", "fp8_e4m3", "fp8_e5m2", "int8", "uint8"});
-  question.backends = all_named("--backend", options.backends, parse_attention_backend,
-                                {"reference", "unified", "cascade", "paged"});
+  question.orders = all_named("--order", options.orders, parse_physical_order, physical_order_names);
+  question.dtypes = all_named("--dtype", options.dtypes, parse_dtype, dtype_names);
+  question.backends = all_named("--backend", options.backends, parse_attention_backend, attention_backend_names);
   check_threads(question);
   if (!options.simd.empty())
-    question.simd = named("--simd", options.simd, parse_simd_path(options.simd), {"plain", "avx2", "avx512"});
+    question.simd = named("--simd", options.simd, parse_simd_path(options.simd), simd_path_names);
   return question;
 }
 

@@ -59,10 +59,8 @@ Style OutputOptions::style() const {
 }
 
 void add_output_options(CLI::App& command, OutputOptions& options) {
-  std::vector<std::string> formats;
-  for (Format format : all_formats) formats.emplace_back(to_string(format));
   command.add_option("--format,-f", options.format_name, "table, json, csv or markdown (default: table)")
-      ->check(one_of(formats))
+      ->check(one_of(names_of(format_names)))
       ->type_name("FORMAT");
   command.add_option("--color", options.colour, "auto (only on a terminal), always or never (default: auto)")
       ->check(one_of({"auto", "always", "never"}))

@@ -103,10 +103,8 @@ void add_plot_command(CLI::App& app, CommandAction& action) {
   command->add_option("--output,-o", options->folder, "folder for the files; made where it is missing")
       ->type_name("DIR")
       ->required();
-  std::vector<std::string> formats;
-  for (const PictureFormat format : all_picture_formats) formats.emplace_back(to_string(format));
   command->add_option("--format,-f", options->format, "svg, png or pdf (default: svg)")
-      ->check(one_of(formats))
+      ->check(one_of(names_of(picture_format_names)))
       ->type_name("FORMAT");
   command
       ->add_option("--width", options->width,

@@ -139,13 +139,6 @@ std::vector<std::string> commands_of(const RecommendOptions& options, const Reco
   return {"hybridkv plan " + shell_words(planned), simulate};
 }
 
-std::optional<SearchKind> search_of(const RecommendOptions& options) {
-  if (options.search == "exhaustive") return SearchKind::exhaustive;
-  if (options.search == "refined") return SearchKind::refined;
-  if (options.search == "pruned") return SearchKind::pruned;
-  return std::nullopt;
-}
-
 RecommendQuestion question_of(const RecommendOptions& options, const Scenario& scenario) {
   SearchSpace space = space_of(options, scenario);
   if (options.at_length && *options.at_length < 1)
@@ -163,7 +156,7 @@ RecommendQuestion question_of(const RecommendOptions& options, const Scenario& s
           .min_concurrency = options.min_concurrency,
           .min_kernel_block = options.min_kernel_block,
           .give_up_percent = options.give_up_percent,
-          .search = search_of(options),
+          .search = value_in(search_kind_names, options.search),  // "auto" names none
           .workload = workload_text(options)};
 }
 
@@ -195,15 +188,17 @@ void add_space_options(CLI::App& command, RecommendOptions& options) {
            "user block sizes to search, 0 = none (default: none, powers of two up to 8192, kernel blocks)", "LIST",
            token_count());
   add_list(command, "--modes", options.modes, "cache modes to search: none, align, all (default: all three)", "LIST",
-           one_of({"none", "align", "all"}));
+           one_of(names_of(cache_mode_names)));
   add_list(command, "--match-units", options.match_units,
            "match units to search: tokens or 'block' (default: the block and its finer divisors)", "LIST", any_text());
   add_list(command, "--retention", options.retentions,
            "retention intervals to search: tokens, 'all' or 'last' (default: all, last, every 4 blocks)", "LIST",
            any_text());
+  std::vector<std::string> searches = names_of(search_kind_names);
+  searches.insert(searches.begin(), "auto");
   command.add_option("--search", options.search,
                      "auto (as much as takes a few seconds), exhaustive, refined or pruned (default: auto)")
-      ->check(one_of({"auto", "exhaustive", "refined", "pruned"}))
+      ->check(one_of(searches))
       ->type_name("KIND");
 }
 

@@ -95,7 +95,7 @@ Question bare_question(const SimulateOptions& options) {
     const auto mode = parse_cache_mode(name);
     if (!mode)
       throw InputError(fmt::format("--mode {}: no such cache mode; take none, align or all{}", name,
-                                   did_you_mean(name, {"none", "align", "all"})));
+                                   did_you_mean(name, names_of(cache_mode_names))));
     caches.modes.push_back(*mode);
   }
   question.caches = bare_caches(caches, question.scenario.simulate);

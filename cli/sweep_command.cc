@@ -182,7 +182,7 @@ void add_sweep_options(CLI::App& command, SweepOptions& options) {
       .add_option("--output,-o", options.output, "file for the rows, written as they come (default: standard output)")
       ->type_name("FILE");
   command.add_option("--format,-f", options.format, "jsonl or csv (default: csv where FILE ends in .csv, else jsonl)")
-      ->check(one_of({"jsonl", "csv"}))
+      ->check(one_of(names_of(sweep_format_names)))
       ->type_name("FORMAT");
   command.add_flag("--resume", options.resume, "continue FILE where a killed run of the same sweep stopped");
   command.add_option("--shard", options.shard, "only every N-th point, from the I-th on; `hybridkv merge` joins them")

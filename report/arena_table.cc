@@ -33,10 +33,8 @@ void add_rows(Table& table, const SimulationStats& stats) {
   const CacheGeometry& geometry = stats.geometry;
   for (std::int64_t arena = 0; arena < geometry.num_arenas(); ++arena) {
     const ArenaStats& found = stats.arenas[static_cast<std::size_t>(arena)];
-    const std::int64_t usable = geometry.arena_blocks(arena) - 1;
     table.add_row({geometry.name, arena, holds_text(geometry, arena), geometry.arena_blocks(arena),
-                   found.max_held_blocks,
-                   Percent{100 * static_cast<double>(found.max_held_blocks) / static_cast<double>(usable), 1},
+                   found.max_held_blocks, percent_of(found.max_held_blocks, geometry.arena_blocks(arena) - 1, 1),
                    found.pool.evictions});
   }
 }

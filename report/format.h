@@ -3,6 +3,8 @@
 #include <optional>
 #include <string_view>
 
+#include "base/named_values.h"
+
 namespace hybridkv {
 
 /// What a command prints.
@@ -13,13 +15,16 @@ enum class Format {
   markdown,  ///< for documents: GitHub's tables
 };
 
-/// All formats, in the order of the enumeration.
-inline constexpr Format all_formats[] = {Format::table, Format::json, Format::csv, Format::markdown};
+/// In the order of the enumeration.
+inline constexpr auto format_names = std::to_array<Named<Format>>(
+    {{Format::table, "table"},
+     {Format::json, "json"},
+     {Format::csv, "csv"},
+     {Format::markdown, "markdown"}});
+inline constexpr auto all_formats = values_of(format_names);
 
-/// "table", "json", "csv", "markdown".
-std::string_view to_string(Format format);
-/// The format of that name; nothing for any other text.
-std::optional<Format> parse_format(std::string_view name);
+constexpr std::string_view to_string(Format format) { return name_in(format_names, format); }
+constexpr std::optional<Format> parse_format(std::string_view name) { return value_in(format_names, name); }
 
 /// How text for a terminal looks.
 struct Style {

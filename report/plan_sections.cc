@@ -32,11 +32,6 @@ Audience where_any(const CachePlan& plan, std::int64_t BlockWaste::*bytes) {
   return any ? Audience::everyone : Audience::programs;
 }
 
-Cell percent_of(std::int64_t part, std::int64_t whole) {
-  if (whole == 0) return {};
-  return Percent{100.0 * static_cast<double>(part) / static_cast<double>(whole)};
-}
-
 }  // namespace
 
 std::string state_text(const StateSpec& state) {

@@ -243,24 +243,6 @@ std::string panel_script(const Plot& plot, std::size_t number, const PictureSpec
 
 }  // namespace
 
-std::string_view to_string(PictureFormat format) {
-  switch (format) {
-    case PictureFormat::svg:
-      return "svg";
-    case PictureFormat::png:
-      return "png";
-    case PictureFormat::pdf:
-      return "pdf";
-  }
-  return "?";
-}
-
-std::optional<PictureFormat> parse_picture_format(std::string_view name) {
-  for (const PictureFormat format : all_picture_formats)
-    if (to_string(format) == name) return format;
-  return std::nullopt;
-}
-
 std::string data_file_name(const Plot& plot, std::size_t table) {
   if (plot.tables.size() == 1) return plot.name + ".tsv";
   return fmt::format("{}-{}.tsv", plot.name, plot.tables.at(table).suffix);

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/named_values.h"
 #include "report/plot.h"
 
 namespace hybridkv {
@@ -11,12 +12,17 @@ namespace hybridkv {
 /// What a picture is drawn as.
 enum class PictureFormat { svg, png, pdf };
 
-inline constexpr PictureFormat all_picture_formats[] = {PictureFormat::svg, PictureFormat::png, PictureFormat::pdf};
+/// A name is also the ending of the file.
+inline constexpr auto picture_format_names = std::to_array<Named<PictureFormat>>(
+    {{PictureFormat::svg, "svg"},
+     {PictureFormat::png, "png"},
+     {PictureFormat::pdf, "pdf"}});
+inline constexpr auto all_picture_formats = values_of(picture_format_names);
 
-/// "svg", "png", "pdf": also the ending of the file.
-std::string_view to_string(PictureFormat format);
-/// The format of that name; nothing for any other text.
-std::optional<PictureFormat> parse_picture_format(std::string_view name);
+constexpr std::string_view to_string(PictureFormat format) { return name_in(picture_format_names, format); }
+constexpr std::optional<PictureFormat> parse_picture_format(std::string_view name) {
+  return value_in(picture_format_names, name);
+}
 
 /// Width at which text has its natural size: that of a README column.
 inline constexpr int natural_picture_width = 830;

@@ -101,14 +101,6 @@ Cell verification_cell(const SweepPoint& point) {
 
 }  // namespace
 
-std::string_view to_string(SweepFormat format) { return format == SweepFormat::csv ? "csv" : "jsonl"; }
-
-std::optional<SweepFormat> parse_sweep_format(std::string_view name) {
-  for (const SweepFormat format : {SweepFormat::jsonl, SweepFormat::csv})
-    if (to_string(format) == name) return format;
-  return std::nullopt;
-}
-
 std::string to_string(const PointCounts& counts) {
   std::string text = fmt::format("{}: {} ok, {} impossible", human_plural(counts.total(), "point"),
                                  human_count(counts.ok), human_count(counts.impossible));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ask/sweep_point.h"
+#include "base/named_values.h"
 #include "report/plan_table.h"
 #include "report/table.h"
 #include "scenarios/sweep_axes.h"
@@ -18,8 +19,15 @@ enum class SweepFormat {
   jsonl,  ///< one JSON object a line
   csv,    ///< a line of column names, then one line a row, quoted as in RFC 4180
 };
-std::string_view to_string(SweepFormat format);
-std::optional<SweepFormat> parse_sweep_format(std::string_view name);
+
+inline constexpr auto sweep_format_names = std::to_array<Named<SweepFormat>>(
+    {{SweepFormat::jsonl, "jsonl"},
+     {SweepFormat::csv, "csv"}});
+
+constexpr std::string_view to_string(SweepFormat format) { return name_in(sweep_format_names, format); }
+constexpr std::optional<SweepFormat> parse_sweep_format(std::string_view name) {
+  return value_in(sweep_format_names, name);
+}
 
 /// "144 points: 96 ok, 48 impossible"; faults are told where there are any.
 std::string to_string(const PointCounts& counts);

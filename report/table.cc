@@ -160,6 +160,11 @@ Cell cell_of(const std::optional<std::int64_t>& count) {
   return std::monostate{};
 }
 
+Cell percent_of(std::int64_t part, std::int64_t whole, int digits) {
+  if (whole == 0) return std::monostate{};
+  return Percent{100.0 * static_cast<double>(part) / static_cast<double>(whole), digits};
+}
+
 void Table::add_row(std::vector<Cell> cells) {
   expects(cells.size() == columns_.size(), "a row has one cell per column");
   rows_.push_back(std::move(cells));

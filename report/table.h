@@ -52,6 +52,9 @@ using Cell = std::variant<std::monostate, bool, std::int64_t, Real, ByteCount, P
 /// The number, or an empty cell.
 Cell cell_of(const std::optional<std::int64_t>& count);
 
+/// How much of the whole the part is, or an empty cell where there is no whole.
+Cell percent_of(std::int64_t part, std::int64_t whole, int digits = Percent{}.digits);
+
 /// Rows of typed cells under named columns.
 /// Invariant, checked by add_row: every row has one cell per column.
 /// Example:

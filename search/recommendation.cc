@@ -473,25 +473,6 @@ class Search {
 
 }  // namespace
 
-std::string_view to_string(SearchKind kind) {
-  switch (kind) {
-    case SearchKind::exhaustive: return "exhaustive";
-    case SearchKind::refined: return "refined";
-    case SearchKind::pruned: return "pruned";
-  }
-  return "?";
-}
-
-std::string_view to_string(Assumption assumption) {
-  switch (assumption) {
-    case Assumption::memory: return "memory";
-    case Assumption::length: return "length";
-    case Assumption::concurrency: return "concurrency";
-    case Assumption::no_reuse: return "no_reuse";
-  }
-  return "?";
-}
-
 Recommendation recommend(const RecommendSpec& spec) { return Search(spec).run(); }
 
 }  // namespace hybridkv

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/named_values.h"
 #include "planner/plan_facts.h"
 #include "search/pareto_front.h"
 #include "search/pick.h"
@@ -25,7 +26,13 @@ enum class SearchKind {
   pruned,      ///< the same, but of the layouts only every pack in the reference's mode, and those that hold the
                ///< concurrency of the pick and that no other one of their mode beats in block, bytes and concurrency
 };
-std::string_view to_string(SearchKind kind);
+
+inline constexpr auto search_kind_names = std::to_array<Named<SearchKind>>(
+    {{SearchKind::exhaustive, "exhaustive"},
+     {SearchKind::refined, "refined"},
+     {SearchKind::pruned, "pruned"}});
+
+constexpr std::string_view to_string(SearchKind kind) { return name_in(search_kind_names, kind); }
 
 /// How far a search is.
 struct RecommendProgress {
@@ -101,7 +108,14 @@ enum class Assumption {
   concurrency,  ///< more than `value` requests at once are demanded
   no_reuse,     ///< no prompt shares anything with another
 };
-std::string_view to_string(Assumption assumption);
+
+inline constexpr auto assumption_names = std::to_array<Named<Assumption>>(
+    {{Assumption::memory, "memory"},
+     {Assumption::length, "length"},
+     {Assumption::concurrency, "concurrency"},
+     {Assumption::no_reuse, "no_reuse"}});
+
+constexpr std::string_view to_string(Assumption assumption) { return name_in(assumption_names, assumption); }
 
 /// The pick under another assumption.
 struct WhatIf {

@@ -127,7 +127,7 @@ void decode_format(KvFormat format, const std::byte* from, std::span<float> valu
 
 }  // namespace
 
-bool has_codec(KvFormat format) { return !is_side_by_side(format); }
+bool has_codec(KvFormat format) { return !is_side_by_side(format) && format != KvFormat::nvfp4_ds_mla; }
 
 std::int64_t decoded_channels(const KvCodec& codec, std::int64_t stored) {
   if (!codec.format) return stored;

@@ -21,7 +21,7 @@ namespace hybridkv {
 ///   nvfp4                value = code * scale of its 16 channels, code e2m1 (0, 0.5, 1, 1.5, 2, 3, 4, 6, sign above),
 ///                        the even channel in the lower half; scale = largest magnitude over 6, in e4m3
 ///   fp8_ds_mla           512 channels e4m3 with an fp32 scale for every 128, then 64 bf16 as they are; V is its first
-///                        512 channels
+///                        512 channels. A latent without RoPE is encoded with its 64 channels all the same
 /// Source: OCP Microscaling Formats (e2m1); vLLM's reshape_and_cache of these formats and concat_and_cache_ds_mla.
 struct KvCodec {
   std::optional<KvFormat> format;
@@ -32,7 +32,7 @@ struct KvCodec {
 };
 
 /// Whether the values of a format can be computed here. The turboquant formats rotate K by a matrix and round to a
-/// codebook that no rule of this program knows.
+/// codebook that no rule of this program knows; of nvfp4_ds_mla only the sizes are known.
 bool has_codec(KvFormat format);
 
 /// Channels of a head whose K or V takes so many stored elements (bytes, in a format). Pre: the format has a codec.

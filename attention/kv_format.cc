@@ -41,6 +41,8 @@ std::int64_t row_bytes(KvFormat format, std::int64_t channels) {
     case KvFormat::int4_per_token_head: return channels / 2 + scale_bytes;
     case KvFormat::nvfp4: return channels / 2 + channels / nvfp4_group;
     case KvFormat::fp8_ds_mla: return latent_bytes + Checked(channels - latent_channels) * 2;
+    case KvFormat::nvfp4_ds_mla:
+      return latent_channels / 2 + latent_channels / nvfp4_group + Checked(channels - latent_channels);
     default: throw std::logic_error("a format without rows of its own");
   }
 }
@@ -48,8 +50,9 @@ std::int64_t row_bytes(KvFormat format, std::int64_t channels) {
 HeadBytes head_bytes(const AttentionSpec& layer, KvFormat format) {
   const std::int64_t k = layer.head_size_k, v = layer.head_size_v;
   const bool latent = layer.kind == AttentionKind::mla;
-  if (latent != (format == KvFormat::fp8_ds_mla))
-    refuse(format, latent ? "keeps K and V of heads, but the model has mla layers; take fp8_ds_mla or an element type"
+  if (latent != keeps_latents(format))
+    refuse(format, latent ? "keeps K and V of heads, but the model has mla layers; take fp8_ds_mla, nvfp4_ds_mla or an "
+                            "element type"
                           : fmt::format("keeps latents, but the model has {} layers", to_string(layer.kind)));
   switch (format) {
     case KvFormat::int8_per_token_head:
@@ -70,10 +73,11 @@ HeadBytes head_bytes(const AttentionSpec& layer, KvFormat format) {
       return bytes;
     }
     case KvFormat::fp8_ds_mla:
-      if (v != latent_channels || k != latent_channels + rope_channels)
-        refuse(format, fmt::format("is a format of latents of {} + {} elements, these have {} + {}", latent_channels,
-                                   rope_channels, v, k - v));
-      break;
+    case KvFormat::nvfp4_ds_mla:
+      if (v != latent_channels || k > latent_channels + rope_channels)
+        refuse(format, fmt::format("is a format of latents of {} + at most {} elements, these have {} + {}",
+                                   latent_channels, rope_channels, v, k - v));
+      return {row_bytes(format, latent_channels + rope_channels), row_bytes(format, latent_channels)};
   }
   return {row_bytes(format, k), row_bytes(format, v)};
 }

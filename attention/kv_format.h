@@ -18,7 +18,9 @@ namespace hybridkv {
 /// scale
 ///                                             and zero point; side by side, rounded up to an even number of bytes
 ///   turboquant_k8v4                           K: d bytes fp8, V: d/2 bytes, 2-byte scale and zero point; side by side
-///   fp8_ds_mla                                latents of 512 + 64 alone: 512 bytes fp8, four fp32 scales, 64 bf16
+///   fp8_ds_mla                                latents of 512 alone: 512 bytes fp8, four fp32 scales, 64 bf16 for RoPE
+///   nvfp4_ds_mla                              latents of 512 alone: 256 bytes of e2m1, 32 fp8 scales, 64 fp8 for RoPE
+/// The last two have a fixed size, 656 and 352 bytes: a latent without a part for RoPE leaves that of the slot unused.
 enum class KvFormat {
   int8_per_token_head,
   fp8_per_token_head,
@@ -28,6 +30,7 @@ enum class KvFormat {
   turboquant_4bit_nc,
   turboquant_k8v4,
   fp8_ds_mla,
+  nvfp4_ds_mla,
 };
 
 /// In the order of the enumeration.
@@ -39,7 +42,8 @@ inline constexpr auto kv_format_names = std::to_array<Named<KvFormat>>(
      {KvFormat::turboquant_3bit_nc, "turboquant_3bit_nc"},
      {KvFormat::turboquant_4bit_nc, "turboquant_4bit_nc"},
      {KvFormat::turboquant_k8v4, "turboquant_k8v4"},
-     {KvFormat::fp8_ds_mla, "fp8_ds_mla"}});
+     {KvFormat::fp8_ds_mla, "fp8_ds_mla"},
+     {KvFormat::nvfp4_ds_mla, "nvfp4_ds_mla"}});
 inline constexpr auto all_kv_formats = values_of(kv_format_names);
 
 /// What the formats are made of, in bytes and channels.
@@ -47,7 +51,8 @@ namespace kv_format {
 inline constexpr std::int64_t scale_bytes = 4;  ///< fp32: of a token and head, or of latent_group channels
 inline constexpr std::int64_t nvfp4_group = 16;  ///< channels of one fp8 scale
 inline constexpr float largest_e2m1 = 6;         ///< magnitude of an element of nvfp4
-inline constexpr std::int64_t latent_channels = 512, latent_group = 128, rope_channels = 64;  ///< of fp8_ds_mla
+inline constexpr std::int64_t latent_channels = 512, rope_channels = 64;  ///< of the latent formats
+inline constexpr std::int64_t latent_group = 128;  ///< channels of one fp32 scale of fp8_ds_mla
 inline constexpr std::int64_t latent_bytes = latent_channels + latent_channels / latent_group * scale_bytes;
 }  // namespace kv_format
 
@@ -62,12 +67,19 @@ struct HeadBytes {
   bool operator==(const HeadBytes&) const = default;
 };
 
+/// One latent a token, no heads: for mla layers and no others.
+constexpr bool keeps_latents(KvFormat format) {
+  return format == KvFormat::fp8_ds_mla || format == KvFormat::nvfp4_ds_mla;
+}
+
 /// Throws SpecError("engine.kv_dtype") for a format that the kind of layer or its head sizes do not have.
 /// Example: head size 256: 520 bytes for int8_per_token_head, 264, 288 (nvfp4), 198 (turboquant_3bit_nc), 262, 388.
-/// Source: vLLM FullAttentionSpec.page_size_bytes and its quantised cache dtypes; DeepSeek-V3.2 for fp8_ds_mla.
+/// Source: vLLM FullAttentionSpec.page_size_bytes and its quantised cache dtypes; DeepSeek-V3.2 for fp8_ds_mla; the
+/// page of mla_attention.py for nvfp4_ds_mla.
 HeadBytes head_bytes(const AttentionSpec& layer, KvFormat format);
 
-/// Bytes that K or V of so many channels takes in a format that stores both alike; a latent or its front in fp8_ds_mla.
+/// Bytes that K or V of so many channels takes in a format that stores both alike; a latent or its front in a format
+/// of latents.
 /// Pre: not side by side, and the format has such heads. Throws OverflowError as Checked.
 std::int64_t row_bytes(KvFormat format, std::int64_t channels);
 

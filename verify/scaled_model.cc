@@ -27,7 +27,7 @@ struct Scale : Reduction {
     const std::int64_t queries_per_head = layer.query_heads / layer.kv_heads;
     if (layer.kind == AttentionKind::mla) {
       layer.query_heads = heads(layer.query_heads);
-      if (format == KvFormat::fp8_ds_mla) return layer;
+      if (format && keeps_latents(*format)) return layer;
       const std::int64_t rope = layer.head_size_k - layer.head_size_v;
       layer.head_size_v = channels(layer.head_size_v);
       layer.head_size_k = layer.head_size_v + (rope == 0 ? 0 : std::max<std::int64_t>(2, rope / by));

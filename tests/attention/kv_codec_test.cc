@@ -168,9 +168,9 @@ TEST_CASE("golden: a scale of the tensor divides on the way in and multiplies on
   CHECK(decoded(codec_of(KvFormat::nvfp4, 2), encoded(codec_of(KvFormat::nvfp4, 2), group, 9), 16) == group);
 }
 
-TEST_CASE("edge: the turboquant formats have a layout and no codec") {
-  for (const KvFormat format :
-       {KvFormat::turboquant_3bit_nc, KvFormat::turboquant_4bit_nc, KvFormat::turboquant_k8v4}) {
+TEST_CASE("edge: the turboquant formats and that of latents in fp4 have a layout and no codec") {
+  for (const KvFormat format : {KvFormat::turboquant_3bit_nc, KvFormat::turboquant_4bit_nc, KvFormat::turboquant_k8v4,
+                                KvFormat::nvfp4_ds_mla}) {
     CHECK(!has_codec(format));
     CHECK_THROWS_AS(decoded_channels(codec_of(format), 100), std::logic_error);
   }

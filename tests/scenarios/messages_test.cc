@@ -98,8 +98,8 @@ TEST_CASE("edge: one of some words is expected") {
         engine_message(13,
                        "engine.kv_dtype: 'fp6' is none of the allowed words: fp32, fp16, bf16, fp8_e4m3, fp8_e5m2, "
                        "int8, uint8, int8_per_token_head, fp8_per_token_head, int4_per_token_head, nvfp4, "
-                       "turboquant_3bit_nc, turboquant_4bit_nc, turboquant_k8v4, fp8_ds_mla; did you mean 'fp16' or "
-                       "'fp8'?",
+                       "turboquant_3bit_nc, turboquant_4bit_nc, turboquant_k8v4, fp8_ds_mla, nvfp4_ds_mla; did you "
+                       "mean 'fp16' or 'fp8'?",
                        "kv_dtype: fp6"));
   CHECK(reading_error(engine_text("cache_mode: Align")) ==
         engine_message(15, "engine.cache_mode: 'Align' is none of the allowed words: none, align, all; did you mean "

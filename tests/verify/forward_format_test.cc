@@ -61,6 +61,17 @@ TEST_CASE("law: a right engine stays within its bound in every format with scale
   MESSAGE("a right engine reaches" << nearest);
 }
 
+TEST_CASE("law: a latent without a part for RoPE runs in the fixed bytes of its format") {
+  ForwardSpec spec;
+  spec.scale = 1;
+  spec.modes = {CacheMode::align};
+  spec.cases = {ForwardCase::shared_prefix, ForwardCase::copy_on_write};
+  EngineSpec engine{.ssm_dtype = DType::fp32};
+  engine.kv_format = KvFormat::fp8_ds_mla;
+  const AttentionSpec latent{AttentionKind::mla, 2, 1, 512, 512, 0};
+  CHECK(verify_forward(small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::bf16, latent, 4), engine, spec).passed());
+}
+
 TEST_CASE("fault: faults of an engine and of a layout are found in every format with scales") {
   std::string margins;
   for (const EngineSpec& engine : scaled_caches()) {

@@ -21,9 +21,9 @@ using testing::check_named;
 
 namespace {
 
-CachePlan plan_of(const EngineSpec& caches, bool latent = false) {
+CachePlan plan_of(const EngineSpec& caches, std::int64_t rope = 64) {
   AttentionSpec attention{AttentionKind::full, 4, 2, 32, 32, 0};
-  if (latent) attention = {AttentionKind::mla, 4, 1, 576, 512, 0};
+  if (caches.kv_format && keeps_latents(*caches.kv_format)) attention = {AttentionKind::mla, 4, 1, 512 + rope, 512, 0};
   const ModelSpec model = testing::hybrid_model("formats", 6, attention, GdnSpec{2, 4, 16, 16, 4},
                                                 [](std::int64_t i) { return i % 3 == 1; });
   EngineSpec engine = caches;
@@ -37,8 +37,8 @@ CachePlan plan_of(const EngineSpec& caches, bool latent = false) {
 }  // namespace
 
 TEST_CASE("law: attention is run over every format with a codec, and over elements with a scale of the tensor") {
-  const auto check = [](const EngineSpec& caches, bool latent = false) {
-    const CachePlan plan = plan_of(caches, latent);
+  const auto check = [](const EngineSpec& caches, std::int64_t rope = 64) {
+    const CachePlan plan = plan_of(caches, rope);
     const VerifyReport report = verify_plan(plan, {});
     CHECK(report.passed());
     CHECK(report.first_unproven() == nullptr);
@@ -65,19 +65,20 @@ TEST_CASE("law: attention is run over every format with a codec, and over elemen
   };
   for (const KvFormat format : all_kv_formats) {
     CAPTURE(to_string(format));
-    if (has_codec(format)) check({.kv_format = format}, format == KvFormat::fp8_ds_mla);
+    if (has_codec(format)) check({.kv_format = format});
   }
   for (const DType dtype : {DType::fp8_e4m3, DType::fp8_e5m2, DType::int8}) {
     CAPTURE(to_string(dtype));
     check({.kv_dtype = dtype});
   }
+  check({.kv_format = KvFormat::fp8_ds_mla}, 0);
 }
 
 TEST_CASE("law: neighbouring scales differ by powers of two, so that one from another place shows") {
   for (const KvFormat format : all_kv_formats) {
     if (!has_codec(format)) continue;
     CAPTURE(to_string(format));
-    const CachePlan plan = plan_of({.kv_format = format}, format == KvFormat::fp8_ds_mla);
+    const CachePlan plan = plan_of({.kv_format = format});
     const std::vector<BoundView> views = bind_views(plan);
     const PoolSet pools(plan);
     const std::vector<BatchRequest> requests = default_requests(plan);
@@ -191,6 +192,6 @@ TEST_CASE("regression: unequal heads are refused for export in channels, not in 
   const testing::ScratchFolder scratch;
   VerifySpec spec;
   spec.export_folder = scratch.path / "export";
-  CHECK_THROWS_WITH_AS(verify_plan(plan_of({.kv_format = KvFormat::fp8_ds_mla}, true), spec),
+  CHECK_THROWS_WITH_AS(verify_plan(plan_of({.kv_format = KvFormat::fp8_ds_mla}), spec),
                        doctest::Contains("keep K of 576 and V of 512 channels"), InputError);
 }

@@ -18,6 +18,14 @@ void check_gdn(const GdnSpec& layer, const std::string& path) {
   check_shared_evenly(layer.value_heads, "value heads", layer.key_heads, "key heads", path + ".value_heads");
 }
 
+GdnSpec padded(GdnSpec layer, std::int64_t ranks) {
+  if (layer.key_heads % ranks == 0) return layer;  // so do the value heads, a multiple of them
+  const std::int64_t values_per_key = layer.value_heads / layer.key_heads;
+  layer.key_heads = round_up(layer.key_heads, ranks);
+  layer.value_heads = Checked(values_per_key) * layer.key_heads;
+  return layer;
+}
+
 }  // namespace
 
 const FamilyTable<GdnSpec>& family_of(const GdnSpec&) {
@@ -52,7 +60,8 @@ const FamilyTable<GdnSpec>& family_of(const GdnSpec&) {
                  {.name = "doubled_beta",
                   .doc = "true where beta is 2 * sigmoid(b), as in Olmo-hybrid; changes what is computed, no size",
                   .member = &GdnSpec::doubled_beta}},
-      .check = check_gdn};
+      .check = check_gdn,
+      .padded = padded};
   return table;
 }
 

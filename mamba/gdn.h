@@ -27,7 +27,8 @@ struct GdnSpec {
 };
 
 /// conv (K-1+s, (2*Hk*Dk + Hv*Dv)/TP), ssm (Hv/TP, Dv, Dk). Source: vLLM MambaStateShapeCalculator.
-/// Throws SpecError("engine.tensor_parallel") where TP does not divide both the key heads and the value heads.
+/// Throws SpecError("engine.tensor_parallel") where TP does not divide both the key heads and the value heads; engines
+/// that pad take key heads up to a multiple of TP and value heads in proportion.
 StateSpec state_of(const GdnSpec& layer, const StateContext& context);
 
 /// What every family brings (StateFamily).

@@ -10,6 +10,13 @@ StateSpec state_of(const RecurrentSpec& layer, const StateContext& context) {
   return std::visit([&](const auto& family) { return state_of(family, context); }, layer);
 }
 
+RecurrentSpec with_padded_heads(const RecurrentSpec& layer, std::int64_t tensor_parallel) {
+  return std::visit([&](const auto& family) -> RecurrentSpec {
+    const auto padded = family_of(family).padded;
+    return padded == nullptr ? family : padded(family, tensor_parallel);
+  }, layer);
+}
+
 std::optional<std::int64_t> scan_chunk_tokens(const RecurrentSpec& layer) {
   return std::visit([](const auto& family) -> std::optional<std::int64_t> {
     const auto field = family_of(family).scan_chunk;

@@ -35,6 +35,10 @@ std::string_view family_name(const RecurrentSpec& layer);
 /// The state one layer keeps per rank and sequence position. Throws SpecError as the family's own.
 StateSpec state_of(const RecurrentSpec& layer, const StateContext& context);
 
+/// The layer with as many heads more as let the ranks share them, where engines pad the heads of its family (gdn), else
+/// the layer itself. Source: SGLang adjust_tp_num_heads_if_necessary.
+RecurrentSpec with_padded_heads(const RecurrentSpec& layer, std::int64_t tensor_parallel);
+
 /// Tokens of one chunk of the family's parallel scan, where the family fixes it; grain of cache mode "all".
 std::optional<std::int64_t> scan_chunk_tokens(const RecurrentSpec& layer);
 

@@ -17,11 +17,11 @@ constexpr const char* block_source = "vLLM HybridAttentionMambaModelConfig; pack
 /// C, mode all: every multiple of B is a checkpoint, so B is a multiple of the chunk of the scan.
 std::int64_t checkpoint_unit(std::optional<std::int64_t> scan_chunk, std::int64_t grain, const EngineSpec& engine,
                              const DerivationLog& log) {
-  const std::int64_t chunk = engine.mamba_block_size_tokens.value_or(scan_chunk.value_or(1));
+  const std::int64_t chunk = engine.mamba_block_size_tokens.value_or(scan_chunk.value_or(default_scan_chunk_tokens));
   const std::int64_t unit = checked_lcm(chunk, grain);
   const char* chunk_name = engine.mamba_block_size_tokens ? "user mamba block"
                            : scan_chunk                   ? "scan chunk"
-                                                          : "scan chunk (the family fixes none)";
+                                                          : "scan chunk (the default: the family names none)";
   log.add([&] {
     return Decision{{"C", unit, "tokens"},
                     "C = lcm(scan chunk or user mamba block, A)",

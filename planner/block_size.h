@@ -9,12 +9,16 @@
 
 namespace hybridkv {
 
+/// Tokens of a scan chunk of families that name none, in mode all. Source: vLLM ModelConfig.get_mamba_chunk_size.
+inline constexpr std::int64_t default_scan_chunk_tokens = 2048;
+
 /// What the block size depends on.
 struct BlockSizeInputs {
   std::int64_t state_bytes = 0;      ///< M, the largest state of the model; 0 without recurrent layers
   std::int64_t bytes_per_token = 0;  ///< a1, the largest of the model's attention layers; 0 without attention
   std::int64_t pack_size = 1;        ///< N
-  std::optional<std::int64_t> scan_chunk_tokens;  ///< mode all: the family's chunk, lcm where layers differ
+  std::optional<std::int64_t> scan_chunk_tokens;  ///< mode all: the family's chunk, lcm where layers differ; empty
+                                                  ///< where no layer names one: default_scan_chunk_tokens
 };
 
 /// The smallest block that the attention backend can address.

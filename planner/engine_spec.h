@@ -48,16 +48,17 @@ inline constexpr auto token_rule_names = std::to_array<Named<TokenRule>>(
 constexpr std::string_view to_string(TokenRule value) { return name_in(token_rule_names, value); }
 constexpr std::optional<TokenRule> parse_token_rule(std::string_view name) { return value_in(token_rule_names, name); }
 
-/// Sliding-window layers of a draft model that share the pools.
+/// Layers of a draft model that share the pools, in groups of their own.
 struct DraftSpec {
   std::int64_t layers = 0;  ///< >= 1
-  AttentionSpec attention;  ///< kind sliding_window
+  AttentionSpec attention;  ///< kind full or sliding_window
   bool operator==(const DraftSpec&) const = default;
 };
 
 /// What the user asks of the serving engine. Defaults are those of a deployment without any flag.
 struct EngineSpec {
   std::int64_t tensor_parallel = 1;                     ///< ranks, >= 1
+  bool pad_heads = false;                               ///< heads that ranks cannot share are padded until they can
   std::optional<DType> kv_dtype;                        ///< default: model dtype
   std::optional<KvFormat> kv_format;                    ///< a format with scales in place of kv_dtype
   std::optional<DType> conv_dtype;                      ///< default: model dtype
@@ -69,6 +70,8 @@ struct EngineSpec {
   std::optional<std::int64_t> state_requests;           ///< dual_pool: states of so many requests instead of a ratio
   CacheMode cache_mode = CacheMode::none;
   std::int64_t attention_pack_size = 1;                 ///< N, full-attention layers per page, >= 1
+  std::optional<std::int64_t> layers_per_group;         ///< g, pages (packs, where N > 1) of a group; default: by the
+                                                        ///< engine's rule; strategies with common pages alone
   std::optional<std::int64_t> block_size_tokens;        ///< user block size: a floor and the rounding unit
   std::optional<std::int64_t> mamba_block_size_tokens;  ///< mode all: overrides the chunk of the scan
   std::int64_t kernel_alignment_tokens = 16;            ///< smallest kernel block of the backend, >= 1

@@ -9,7 +9,20 @@
 
 namespace hybridkv {
 
-std::int64_t pages_per_group(std::span<const SpecPlan> specs, const DerivationLog& log) {
+namespace {
+
+/// Pages of the widest group where no group may have more than `pages`: groups of a spec are filled alike.
+std::int64_t widest_group(std::span<const SpecPlan> specs, std::int64_t pages) {
+  std::int64_t widest = 0;
+  for (const SpecPlan& spec : specs)
+    if (!spec.auxiliary) widest = std::max(widest, ceil_div(spec.num_pages, ceil_div(spec.num_pages, pages)));
+  return widest;
+}
+
+}  // namespace
+
+std::int64_t pages_per_group(std::span<const SpecPlan> specs, std::optional<std::int64_t> asked,
+                             const DerivationLog& log) {
   std::int64_t fewest = specs.front().num_pages;
   std::int64_t most = fewest;
   for (const SpecPlan& spec : specs) {
@@ -17,17 +30,22 @@ std::int64_t pages_per_group(std::span<const SpecPlan> specs, const DerivationLo
     fewest = std::min(fewest, spec.num_pages);
     most = std::max(most, spec.num_pages);
   }
+  if (asked)
+    if (const std::int64_t widest = widest_group(specs, *asked); widest < *asked)
+      throw SpecError("engine.layers_per_group",
+                      fmt::format("no kind of layer fills a group of {} pages (layers, or packs of them): the widest "
+                                  "would have {}, and a pool would hold nothing; take {}", *asked, widest, widest));
   // most < 1.5 * fewest, in integers.
-  const std::int64_t pages = Checked(2) * most < Checked(3) * fewest ? most : fewest;
+  const std::int64_t pages = asked.value_or(Checked(2) * most < Checked(3) * fewest ? most : fewest);
   log.add([&] {
     std::vector<Term> inputs;
     for (const SpecPlan& spec : specs)
       if (!spec.auxiliary)
         inputs.push_back({fmt::format("pages of spec {} ({})", spec.id, spec.kind), spec.num_pages, ""});
     return Decision{{"g", pages, "pages per group"},
-                    "g = n_max if n_max < 1.5 * n_min else n_min",
+                    asked ? "as set by the user" : "g = n_max if n_max < 1.5 * n_min else n_min",
                     std::move(inputs),
-                    "vLLM get_kv_cache_groups"};
+                    asked ? "engine.layers_per_group" : "vLLM get_kv_cache_groups"};
   });
   return pages;
 }

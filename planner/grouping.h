@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -10,8 +11,11 @@
 namespace hybridkv {
 
 /// g, the pages per group and so the number of pools: the most pages of any spec where that is less than 1.5 times
-/// the fewest, else the fewest; auxiliary specs do not count. Source: vLLM get_kv_cache_groups.
-std::int64_t pages_per_group(std::span<const SpecPlan> specs, const DerivationLog& log);
+/// the fewest, else the fewest; auxiliary specs do not count. `asked` (engine.layers_per_group) overrides the rule.
+/// Throws SpecError where no spec would fill such a group, so that a pool would hold nothing. Source: vLLM
+/// get_kv_cache_groups.
+std::int64_t pages_per_group(std::span<const SpecPlan> specs, std::optional<std::int64_t> asked,
+                             const DerivationLog& log);
 
 /// The layers of pages first, first + n, first + 2n, … of a spec.
 std::vector<std::vector<std::int64_t>> every_nth_page(const SpecPlan& spec, std::int64_t first, std::int64_t n);

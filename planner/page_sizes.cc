@@ -16,13 +16,18 @@ namespace {
 constexpr const char* block_rule_source = "vLLM HybridAttentionMambaModelConfig";
 constexpr const char* unify_source = "vLLM unify_kv_cache_spec_page_size; states: vLLM PR 45207";
 
-/// The chunk that every scan of the model can start on: the least common multiple of the layers' own.
+/// The chunk that every scan of the model can start on: the least common multiple of the layers' own, empty where none
+/// names one.
 std::optional<std::int64_t> model_scan_chunk(const ModelSpec& model) {
-  std::optional<std::int64_t> common;
-  for (const LayerSpec& layer : model.layers)
-    if (layer.recurrent)
-      if (const auto chunk = scan_chunk_tokens(*layer.recurrent)) common = checked_lcm(common.value_or(1), *chunk);
-  return common;
+  std::int64_t common = 1;
+  bool named = false;
+  for (const LayerSpec& layer : model.layers) {
+    if (!layer.recurrent) continue;
+    const std::optional<std::int64_t> chunk = scan_chunk_tokens(*layer.recurrent);
+    named = named || chunk;
+    common = checked_lcm(common, chunk.value_or(default_scan_chunk_tokens));
+  }
+  return named ? std::optional(common) : std::nullopt;
 }
 
 bool keeps_hidden_states(const SpecPlan& spec) { return spec.attention && spec.auxiliary; }

@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "planner/layer_specs.h"
+#include "planner/padded_heads.h"
 #include "planner/spec_decisions.h"
 #include "planner/state_decisions.h"
 
@@ -52,20 +53,30 @@ SpecPlan attention_spec(const LayerSet& set, const ModelSpec& model, const Engin
   return spec;
 }
 
+SpecPlan spec_of(const LayerSet& set, const ModelSpec& model, const EngineSpec& engine) {
+  try {
+    return set.recurrent ? recurrent_spec(set, state_context(*set.recurrent, model, engine))
+                         : attention_spec(set, model, engine);
+  } catch (const SpecError& refusal) {
+    throw offer_padding(refusal, set, engine);
+  }
+}
+
 }  // namespace
 
 std::vector<SpecPlan> make_specs(const ModelSpec& model, const EngineSpec& engine, Derivation* derivation) {
   std::vector<SpecPlan> specs;
-  for (const LayerSet& set : collect_layer_sets(model, engine)) {
-    const std::optional<StateContext> context =
-        set.recurrent ? std::optional(state_context(*set.recurrent, model, engine)) : std::nullopt;
-    SpecPlan spec = context ? recurrent_spec(set, *context) : attention_spec(set, model, engine);
+  for (const LayerSet& of_model : collect_layer_sets(model, engine)) {
+    const LayerSet set = engine.pad_heads ? with_padded_heads(of_model, engine.tensor_parallel) : of_model;
+    SpecPlan spec = spec_of(set, model, engine);
     spec.id = static_cast<std::int64_t>(specs.size());
     spec.kind = set.kind();
     spec.draft = set.draft;
     spec.auxiliary = set.auxiliary;
     spec.layers = set.layers;
-    if (derivation != nullptr && context) derive_state(*set.recurrent, *context, spec, *derivation);
+    if (derivation != nullptr) derive_padding(of_model, set, engine.tensor_parallel, spec_label(spec), *derivation);
+    if (derivation != nullptr && set.recurrent)
+      derive_state(*set.recurrent, state_context(*set.recurrent, model, engine), spec, *derivation);
     if (derivation != nullptr && set.attention) derive_attention(set, engine, spec, *derivation);
     specs.push_back(std::move(spec));
   }

@@ -81,7 +81,7 @@ void share_pools(Arrangement& arrangement, SizedPages sized, const ModelSpec& mo
                  const DerivationLog& log) {
   const std::int64_t page = sized.page_bytes;
   arrangement.specs = std::move(sized.specs);
-  const std::int64_t num_pools = pages_per_group(arrangement.specs, log);
+  const std::int64_t num_pools = pages_per_group(arrangement.specs, engine.layers_per_group, log);
   arrangement.groups = make_groups(arrangement.specs, num_pools, page, log);
   arrangement.extras = make_extras(arrangement.specs, model, log);
   const std::int64_t num_blocks = count_blocks(page, num_pools, arrangement.extra_bytes_per_id(), engine, log);

@@ -120,9 +120,9 @@ void validate(const ModelSpec& model, const EngineSpec& engine) {
 void validate(const DraftSpec& draft, BackendForm form) {
   in_range(1, largest_count, draft.layers, "engine.draft.layers");
   validate(draft.attention, "engine.draft.attention");
-  if (draft.attention.kind != AttentionKind::sliding_window)
-    throw SpecError("engine.draft.attention", fmt::format("the layers of a draft have a sliding window, these are {}",
-                                                          to_string(draft.attention.kind)));
+  if (draft.attention.kind != AttentionKind::sliding_window && draft.attention.kind != AttentionKind::full)
+    throw SpecError("engine.draft.attention", fmt::format("the layers of a draft have full attention or a sliding "
+                                                          "window, these are {}", to_string(draft.attention.kind)));
   validate_form(draft.attention, form);
 }
 
@@ -135,6 +135,11 @@ void validate(const EngineSpec& engine) {
   in_range(0, largest_dimension, engine.hidden_state_size, "engine.hidden_state_size");
   dimension(engine.tensor_parallel, "engine.tensor_parallel");
   in_range(1, largest_count, engine.attention_pack_size, "engine.attention_pack_size");
+  if (engine.layers_per_group) in_range(1, largest_count, *engine.layers_per_group, "engine.layers_per_group");
+  if (engine.layers_per_group && engine.strategy == Strategy::dual_pool)
+    throw SpecError("engine.layers_per_group",
+                    fmt::format("is {}, but strategy dual_pool makes one group of all layers of a kind; leave it out, "
+                                "or take another engine.strategy", *engine.layers_per_group));
   tokens(engine.block_size_tokens, "engine.block_size_tokens");
   tokens(engine.mamba_block_size_tokens, "engine.mamba_block_size_tokens");
   tokens(engine.kernel_alignment_tokens, "engine.kernel_alignment_tokens");

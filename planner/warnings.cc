@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/number_text.h"
+#include "mamba/recurrent_spec.h"
 #include "planner/demand.h"
 
 namespace hybridkv {
@@ -85,6 +86,17 @@ void warn_capacity(std::vector<Warning>& warnings, const CachePlan& plan) {
   }
 }
 
+/// What is planned all the same: another engine may run it.
+void warn_refused_mode(std::vector<Warning>& warnings, const CachePlan& plan) {
+  if (plan.cache_mode != CacheMode::all) return;
+  const std::string_view refused = family_name(GdnSpec{});
+  if (std::none_of(plan.specs.begin(), plan.specs.end(), [&](const SpecPlan& spec) { return spec.kind == refused; }))
+    return;
+  warnings.push_back({"mode_refused",
+                      fmt::format("engines refuse to start models with {} layers in mode all; take mode align or none",
+                                  refused)});
+}
+
 void warn_short_packs(std::vector<Warning>& warnings, const CachePlan& plan) {
   for (const SpecPlan& spec : plan.specs) {
     const auto layers = static_cast<std::int64_t>(spec.layers.size());
@@ -107,6 +119,7 @@ std::vector<Warning> plan_warnings(const CachePlan& plan, const LimitsSpec& limi
   warn_block_exceeds_prompts(warnings, plan, limits);
   warn_knife_edge(warnings, plan, limits);
   warn_budget_below_block(warnings, plan);
+  warn_refused_mode(warnings, plan);
   warn_capacity(warnings, plan);
   warn_short_packs(warnings, plan);
   return warnings;

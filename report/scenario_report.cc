@@ -148,11 +148,13 @@ Table inputs_table(const PlotInputs& planned) {
   add("model.dtype", std::string(to_string(model.dtype)));
   add("model.ssm_dtype", dtype_text(model.ssm_dtype, "as the model"));
   add("engine.tensor_parallel", human_count(engine.tensor_parallel));
+  if (engine.pad_heads) add("engine.pad_heads", "true");
   add("engine.kv_dtype", dtype_text(engine.kv_dtype, "as the model"));
   add("engine.conv_dtype", dtype_text(engine.conv_dtype, "as the model"));
   add("engine.ssm_dtype", dtype_text(engine.ssm_dtype, "as the model says"));
   add("engine.cache_mode", std::string(to_string(engine.cache_mode)));
   add("engine.attention_pack_size", list_text(packs, "1"));
+  if (engine.layers_per_group) add("engine.layers_per_group", human_count(*engine.layers_per_group));
   add("engine.block_size_tokens", count_text(engine.block_size_tokens, "none asked for"));
   add("engine.mamba_block_size_tokens", count_text(engine.mamba_block_size_tokens, "none asked for"));
   add("engine.kernel_alignment_tokens", human_count(engine.kernel_alignment_tokens));
@@ -162,7 +164,10 @@ Table inputs_table(const PlotInputs& planned) {
   add("engine.physical_order", std::string(to_string(engine.physical_order)));
   add("engine.speculative_tokens", human_count(engine.speculative_tokens));
   add("engine.mtp_layers", human_count(engine.mtp_layers));
-  add("engine.draft", engine.draft ? human_plural(engine.draft->layers, "sliding-window layer") : "none");
+  const bool windowed = engine.draft && engine.draft->attention.window_tokens > 0;
+  add("engine.draft",
+      engine.draft ? human_plural(engine.draft->layers, windowed ? "sliding-window layer" : "full-attention layer")
+                   : "none");
   add("engine.memory", exact_bytes(engine.memory_bytes));
   add("engine.num_blocks", count_text(engine.num_blocks, "from memory"));
   add("engine.max_num_batched_tokens", human_count(engine.max_num_batched_tokens));

@@ -12,7 +12,12 @@ namespace {
 const Section<AttentionSpec>& draft_attention_keys() {
   static const Section<AttentionSpec> section = [] {
     Section<AttentionSpec> keys("engine.draft.attention", "shape of one of its layers");
-    add_attention_keys(keys, "tokens it looks back on");
+    add_attention_keys(keys, nullptr);
+    keys.integer_by(tokens("window_tokens", "tokens it looks back on; default: all of them, full attention"),
+                    [](AttentionSpec& spec, std::int64_t window) {
+                      spec.kind = AttentionKind::sliding_window;
+                      spec.window_tokens = window;
+                    });
     return keys;
   }();
   return section;
@@ -20,11 +25,11 @@ const Section<AttentionSpec>& draft_attention_keys() {
 
 const Section<DraftSpec>& draft_keys() {
   static const Section<DraftSpec> section = [] {
-    Section<DraftSpec> keys("engine.draft", "a draft model with sliding-window layers that share the pools; default: "
-                                            "none");
+    Section<DraftSpec> keys("engine.draft", "a draft model whose layers share the pools, in groups of their own; "
+                                            "default: none");
     keys.integer(required(count("layers", "number of layers of the draft model")), &DraftSpec::layers);
     keys.section(required(key("attention", "")), &DraftSpec::attention, draft_attention_keys(),
-                 of_kind(AttentionKind::sliding_window));
+                 of_kind(AttentionKind::full));
     return keys;
   }();
   return section;
@@ -79,7 +84,10 @@ void add_block_keys(Section<EngineSpec>& keys) {
     context.pack_sizes = read_integers(path, node, pack);
     spec.attention_pack_size = context.pack_sizes.front();
   });
-  keys.integer(tokens("block_size_tokens",
+  keys.integer(count("layers_per_group", "layers of a group, or packs where several share a page; default: by the "
+                                         "engine's rule, from the fewest and the most layers of a kind"),
+               &EngineSpec::layers_per_group)
+      .integer(tokens("block_size_tokens",
                       "block size the user asks for: a floor and the rounding unit; default: "
                       "none"),
                &EngineSpec::block_size_tokens)
@@ -139,7 +147,10 @@ const Section<EngineSpec>& engine_keys() {
     Section<EngineSpec> keys("engine", "what is asked of the serving engine; defaults are those of a deployment "
                                        "without any flag");
     keys.integer(count("tensor_parallel", "ranks that split heads and channels; default 1"),
-                 &EngineSpec::tensor_parallel);
+                 &EngineSpec::tensor_parallel)
+        .flag(key("pad_heads", "true where the engine pads heads that ranks cannot share: KV and key heads to a "
+                               "multiple of the ranks, the heads that read them in proportion; default false"),
+              &EngineSpec::pad_heads);
     add_strategy_keys(keys);
     add_dtype_keys(keys);
     add_block_keys(keys);

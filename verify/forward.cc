@@ -44,18 +44,26 @@ std::string why_unproven(const ModelSpec& model, const EngineSpec& engine) {
   return "";
 }
 
+bool names_scan_chunk(const ModelSpec& model) {
+  return std::any_of(model.layers.begin(), model.layers.end(), [](const LayerSpec& layer) {
+    return layer.recurrent && scan_chunk_tokens(*layer.recurrent);
+  });
+}
+
 /// The engine of the plan with what a single rank and a small model leave of it.
-EngineSpec scaled_engine(const EngineSpec& engine, CacheMode mode, std::int64_t speculative_tokens) {
+EngineSpec scaled_engine(const ModelSpec& model, const EngineSpec& engine, CacheMode mode,
+                         std::int64_t speculative_tokens) {
   EngineSpec scaled = engine;
   scaled.tensor_parallel = 1;
   scaled.cache_mode = mode;
   scaled.speculative_tokens = speculative_tokens;
   scaled.draft.reset();
+  if (engine.draft) scaled.layers_per_group.reset();  // may be more than the layers that are left
   scaled.hidden_state_size = 0;
   scaled.block_size_tokens.reset();
   scaled.mamba_block_size_tokens.reset();
-  // The cases count in blocks, at each of which a state is kept.
-  if (engine.strategy != Strategy::packed_attention) scaled.mamba_block_size_tokens = 16;
+  // The cases count in blocks, at each of which a state is kept; small ones where no scan asks for its own.
+  if (engine.strategy != Strategy::packed_attention || !names_scan_chunk(model)) scaled.mamba_block_size_tokens = 16;
   scaled.state_memory_ratio.reset();
   scaled.state_requests.reset();
   scaled.kernel_alignment_tokens = 16;
@@ -145,7 +153,7 @@ const ForwardResult* ForwardReport::weakest_find() const {
 ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, const ForwardSpec& spec,
                              const ForwardProgress& progress) {
   check_spec(spec);
-  validate(model, scaled_engine(engine, engine.cache_mode, 0), {.max_model_lens = {1}});
+  validate(model, scaled_engine(model, engine, engine.cache_mode, 0), {.max_model_lens = {1}});
   check_format(model, engine);
   const std::string unproven = why_unproven(model, engine);
   const auto start = std::chrono::steady_clock::now();
@@ -160,12 +168,12 @@ ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, c
   std::vector<Task> tasks;
   NetworkReferences networks;
   for (const CacheMode mode : spec.modes) {
-    const auto plain = std::make_shared<const Prepared>(scaled, scaled_engine(engine, mode, 0), spec, networks);
+    const auto plain = std::make_shared<const Prepared>(scaled, scaled_engine(scaled, engine, mode, 0), spec, networks);
     std::shared_ptr<const Prepared> drafting;
     for (const ForwardCase forward_case : cases) {
       if (forward_case == ForwardCase::drafts && !drafting)
         drafting =
-            std::make_shared<const Prepared>(scaled, scaled_engine(engine, mode, draft_tokens), spec, networks);
+            std::make_shared<const Prepared>(scaled, scaled_engine(scaled, engine, mode, draft_tokens), spec, networks);
       tasks.push_back({forward_case, forward_case == ForwardCase::drafts ? drafting : plain});
     }
   }

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <utility>
+
 #include "base/error.h"
 
 namespace hybridkv {
@@ -55,6 +57,36 @@ TEST_CASE("edge: ranks that fit no heads are refused with the divisors") {
                        SpecError);
   six.head_size_k = std::int64_t{1} << 61;
   CHECK_THROWS_WITH_AS(kv_bytes_per_token(six, 1, DType::bf16), doctest::Contains("too large for 64 bits"), InputError);
+}
+
+TEST_CASE("golden: heads are padded up to a multiple of the ranks, query heads in proportion") {
+  AttentionSpec layer{.query_heads = 14, .kv_heads = 2, .head_size_k = 64, .head_size_v = 64};
+  const auto heads = [&](std::int64_t ranks) {
+    const AttentionSpec padded = with_padded_heads(layer, ranks);
+    return std::pair{padded.query_heads, padded.kv_heads};
+  };
+  CHECK(heads(3) == std::pair<std::int64_t, std::int64_t>{21, 3});
+  CHECK(heads(4) == std::pair<std::int64_t, std::int64_t>{28, 4});  // 2 KV heads fit 4 ranks, 14 query heads do not
+  CHECK(heads(2) == std::pair<std::int64_t, std::int64_t>{14, 2});
+  CHECK(with_padded_heads(latent, 48).query_heads == 96);
+  CHECK(with_padded_heads(latent, 48).kv_heads == 1);
+}
+
+TEST_CASE("law: padded heads are shared by any ranks, and nothing is padded that is shared as it is") {
+  for (std::int64_t kv_heads = 1; kv_heads <= 16; ++kv_heads)
+    for (std::int64_t ratio = 0; ratio <= 4; ++ratio)
+      for (std::int64_t ranks = 1; ranks <= 24; ++ranks) {
+        const AttentionSpec layer{.query_heads = ratio * kv_heads, .kv_heads = kv_heads, .head_size_k = 8,
+                                  .head_size_v = 8};
+        const AttentionSpec padded = with_padded_heads(layer, ranks);
+        CHECK_NOTHROW(kv_heads_per_rank(padded, ranks));
+        CHECK_NOTHROW(query_heads_per_rank(padded, ranks));
+        CHECK(padded.query_heads == ratio * padded.kv_heads);
+        CHECK(padded.kv_heads >= kv_heads);
+        CHECK(padded.kv_heads < kv_heads + ranks);
+        const bool shared = (kv_heads % ranks == 0 || ranks % kv_heads == 0) && layer.query_heads % ranks == 0;
+        CHECK((padded == layer) == (shared || padded.kv_heads == kv_heads));
+      }
 }
 
 TEST_CASE("golden: names of the kinds") {

@@ -27,6 +27,18 @@ TEST_CASE("edge: only kda fixes the dtype of its recurrent tensor") {
   CHECK(fixed_ssm_dtype(GdnSpec{}) == std::nullopt);
 }
 
+TEST_CASE("golden: key heads of gdn are padded up to a multiple of the ranks, value heads in proportion") {
+  const auto padded = [](std::int64_t ranks) { return with_padded_heads(GdnSpec{16, 48, 128, 128, 4}, ranks); };
+  CHECK(padded(3) == RecurrentSpec(GdnSpec{18, 54, 128, 128, 4}));
+  CHECK(padded(32) == RecurrentSpec(GdnSpec{32, 96, 128, 128, 4}));
+  CHECK(padded(16) == RecurrentSpec(GdnSpec{16, 48, 128, 128, 4}));
+  const StateContext context{3, 0, DType::bf16, DType::fp32};
+  CHECK(state_of(padded(3), context).tensors[1].layout.extent("head") == 18);
+  // No engine pads the heads of the others.
+  const RecurrentSpec kda = KdaSpec{.heads = 32, .head_dim = 128};
+  CHECK(with_padded_heads(kda, 3) == kda);
+}
+
 TEST_CASE("edge: only mamba2 fixes the chunk of its scan") {
   CHECK(scan_chunk_tokens(Mamba2Spec{128, 64, 128, 1, 4, 128}) == 128);
   CHECK(scan_chunk_tokens(GdnSpec{16, 64, 128, 128, 4}) == std::nullopt);

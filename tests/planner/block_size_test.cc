@@ -91,8 +91,12 @@ TEST_CASE("golden: mode all rounds to the chunk of the scan, packs included") {
   CHECK(block_of(granite, user) == 800);
   user.block_size_tokens = 48;  // C = lcm(100, 48) = 1200
   CHECK(block_of(granite, user) == 1200);
-  // gdn fixes no chunk: C = A, and M / a1 is exactly 2084.
-  CHECK(block_of({.state_bytes = qwen_state, .bytes_per_token = 1024}, all) == 2096);
+  // gdn names no chunk: C = lcm(2048, 16), and M / a1 is exactly 2084.
+  CHECK(block_of({.state_bytes = qwen_state, .bytes_per_token = 1024}, all) == 4096);
+  CHECK(block_of({.state_bytes = qwen_state, .bytes_per_token = 1024, .pack_size = 2}, all) == 2048);
+  EngineSpec own = all;
+  own.mamba_block_size_tokens = 1;  // what the user sets wins over the default too
+  CHECK(block_of({.state_bytes = qwen_state, .bytes_per_token = 1024}, own) == 2096);
 }
 
 TEST_CASE("golden: a state smaller than the page only pads (LFM2: block 16, padding 300 %)") {
@@ -123,6 +127,20 @@ TEST_CASE("regression: layers with different scan chunks get a common multiple")
   model.layers = {{full_attention(1, 8), std::nullopt}, {std::nullopt, fine}, {std::nullopt, coarse}};
   const EngineSpec engine{.cache_mode = CacheMode::all, .memory_bytes = gib};
   CHECK(attention_of(make_plan(model, engine, {.max_model_lens = {1024}}))->block_size_tokens == 768);
+}
+
+TEST_CASE("golden: a layer that names no scan chunk counts as 2048 beside those that do, and explain says so") {
+  const Mamba2Spec odd{.heads = 2, .head_dim = 8, .state_size = 8, .chunk_size = 96};
+  ModelSpec model;
+  model.layers = {{full_attention(1, 8), std::nullopt}, {std::nullopt, odd}, {std::nullopt, qwen_gdn(1, 1)}};
+  const EngineSpec engine{.cache_mode = CacheMode::all, .memory_bytes = gib};
+  CHECK(attention_of(make_plan(model, engine, {.max_model_lens = {1024}}))->block_size_tokens == 6144);  // lcm
+  model.layers.erase(model.layers.begin() + 1);
+  const CachePlan plan = make_plan(model, engine, {.max_model_lens = {1024}});
+  const auto unit = std::find_if(plan.derivation.begin(), plan.derivation.end(),
+                                 [](const Decision& decision) { return decision.result.symbol == "C"; });
+  REQUIRE(unit != plan.derivation.end());
+  CHECK(unit->inputs.front() == Term{"scan chunk (the default: the family names none)", std::int64_t{2048}, "tokens"});
 }
 
 TEST_CASE("golden: the kernel block is the block, or the largest supported size that divides it") {
@@ -173,6 +191,7 @@ TEST_CASE("law: the block never grows with the pack") {
     engine.kernel_alignment_tokens = 1;
     engine.page_alignment_bytes = 1;
     engine.num_blocks = 1'000'000;
+    engine.layers_per_group.reset();  // that many packs there may not be
     for (engine.attention_pack_size = 1; engine.attention_pack_size <= 16; ++engine.attention_pack_size) {
       const std::int64_t block = attention_of(make_plan(specs.model, engine, specs.limits))->block_size_tokens;
       RC_ASSERT(block <= last);

@@ -17,11 +17,11 @@ namespace {
 
 using Layers = std::vector<std::int64_t>;
 
-std::int64_t pages_per_group_of(const Layers& pages) {
+std::int64_t pages_per_group_of(const Layers& pages, std::optional<std::int64_t> asked = {}) {
   std::vector<SpecPlan> specs(pages.size());
   for (std::size_t i = 0; i < pages.size(); ++i) specs[i].num_pages = pages[i];
   Derivation derivation;
-  return pages_per_group(specs, derivation);
+  return pages_per_group(specs, asked, derivation);
 }
 
 /// The planner's input of a spec whose layers are 0, 1, 2, …
@@ -57,6 +57,36 @@ TEST_CASE("golden: pages per group, the most where less than 1.5 times the fewes
   CHECK(pages_per_group_of({5, 7}) == 7);
   CHECK(pages_per_group_of({7, 5}) == 7);
   CHECK(pages_per_group_of({8}) == 8);
+}
+
+TEST_CASE("golden: engine.layers_per_group overrides the rule, as far as some group is filled") {
+  CHECK(pages_per_group_of({16, 48}, 24) == 24);
+  CHECK(pages_per_group_of({16, 48}, 48) == 48);
+  CHECK(pages_per_group_of({16, 48}, 1) == 1);
+  CHECK_THROWS_WITH_AS(pages_per_group_of({16, 48}, 49),
+                       "engine.layers_per_group: no kind of layer fills a group of 49 pages (layers, or packs of "
+                       "them): the widest would have 48, and a pool would hold nothing; take 48",
+                       SpecError);
+  CHECK_THROWS_WITH_AS(pages_per_group_of({5, 6}, 4), doctest::Contains("the widest would have 3"), SpecError);
+  CHECK(pages_per_group_of({5, 6}, 3) == 3);
+  // 48 gdn and 16 attention layers in groups of 12: 4 and 2 of them, the second of attention 4 layers short of 12.
+  EngineSpec engine = generous({.cache_mode = CacheMode::align});
+  engine.layers_per_group = 12;
+  const CachePlan plan = make_plan(qwen35_27b(), engine, {.max_model_lens = {8192}});
+  CHECK(plan.pools.size() == 12);
+  REQUIRE(plan.groups.size() == 6);
+  CHECK(plan.groups[0].layers().size() == 12);
+  CHECK(plan.groups[5].layers().size() == 8);
+  CHECK(plan.groups[5].padding_slots == 4);
+  // Packs of 4: 4 pages of attention; a group of 2 of them.
+  engine.attention_pack_size = 4;
+  engine.layers_per_group = 2;
+  CHECK(make_plan(qwen35_27b(), engine, {.max_model_lens = {8192}}).groups.size() == 26);
+  engine.strategy = Strategy::dual_pool;
+  CHECK_THROWS_WITH_AS(make_plan(qwen35_27b(), engine, {.max_model_lens = {8192}}),
+                       "engine.layers_per_group: is 2, but strategy dual_pool makes one group of all layers of a kind; "
+                       "leave it out, or take another engine.strategy",
+                       SpecError);
 }
 
 TEST_CASE("golden: one MTP layer makes 17 layers per group of the 27B") {

@@ -77,6 +77,11 @@ TEST_CASE("golden: drafts come last and count from 0, even where the model has t
   CHECK(!sets[0].draft);
   CHECK(sets[1].draft);
   CHECK(sets[1].layers == Layers{0, 1});
+  model.layers = {{full_attention(2, 8), std::nullopt}};
+  const std::vector<LayerSet> full = collect_layer_sets(model, {.draft = DraftSpec{3, full_attention(2, 8)}});
+  REQUIRE(full.size() == 2);
+  CHECK(full[1].draft);
+  CHECK(full[1].layers == Layers{0, 1, 2});
 }
 
 TEST_CASE("edge: MTP layers of a model without full attention are refused") {

@@ -16,17 +16,17 @@ using namespace hybridkv::testing;
 
 namespace {
 
-/// Windows and full attention in turn, `full` of them full: gpt-oss-20b and gemma-3-27b, with one layer of a draft's
-/// heads.
+/// Windows and full attention in turn, every so many-th of them full: gpt-oss-20b and gemma-3-27b, where needed with
+/// the heads of a draft's MTP layer.
 ModelSpec windowed_model(std::int64_t layers, std::int64_t every, std::int64_t kv_heads, std::int64_t head_size,
-                         std::int64_t window, const AttentionSpec& draft) {
+                         std::int64_t window, const std::optional<AttentionSpec>& mtp) {
   ModelSpec model;
   model.name = "windows";
   for (std::int64_t i = 0; i < layers; ++i)
     model.layers.push_back({i % every == every - 1 ? full_attention(kv_heads, head_size)
                                                    : sliding_attention(kv_heads, head_size, window),
                             std::nullopt});
-  model.mtp = draft;
+  model.mtp = mtp;
   return model;
 }
 
@@ -79,6 +79,45 @@ TEST_CASE("golden: B follows from the model, the page from the largest draft, an
   CHECK(plan.pools.size() == 1);
   CHECK(plan.groups.size() == 61);
   CHECK(plan.capacity.front().blocks_per_request == 361);  // 45 * (2 + 3) + 15 * ceil(32768 / 4256) + 16
+}
+
+TEST_CASE("golden: a draft of full attention is a group of its own, of the page that its heads ask for") {
+  struct Row {
+    const char* what;
+    ModelSpec model;
+    std::int64_t tensor_parallel;
+    DraftSpec draft;
+    Blocks blocks;
+    std::size_t pools, groups;
+    std::int64_t page_bytes, num_blocks, ids;
+  };
+  const ModelSpec gpt_oss = windowed_model(24, 2, 8, 64, 128, {}), gemma = windowed_model(62, 6, 16, 128, 1024, {});
+  const DraftSpec eagle{1, full_attention(8, 128)}, odd{2, full_attention(4, 96)};
+  const Row rows[] = {
+      {"gpt-oss-20b", gpt_oss, 1, eagle, {32, 32, 16}, 1, 25, 65'536, 163'840, 20'540},
+      {"gemma-3-27b", gemma, 1, eagle, {16, 16, 32}, 1, 63, 131'072, 81'920, 78'132},
+      {"gemma-3-27b TP2", gemma, 2, odd, {16, 16, 16}, 2, 32, 65'536, 81'920, 40'602},
+      {"Qwen3.5-397B", qwen35_397b(), 1, eagle, {2128, 4256, 2128}, 1, 61, 8'716'288, 1'231, 361},
+      {"Qwen3.5-397B, a page that does not divide", qwen35_397b(), 1, odd, {2128, 2128, 2128}, 2, 32, 4'358'144, 1'231,
+       259},
+      {"Qwen3.5-27B", qwen35_27b(), 1, eagle, {800, 800, 800}, 1, 65, 3'276'800, 3'276, 937}};
+  for (const Row& row : rows) {
+    CAPTURE(row.what);
+    EngineSpec engine{.tensor_parallel = row.tensor_parallel, .cache_mode = CacheMode::align, .speculative_tokens = 3};
+    engine.draft = row.draft;
+    engine.memory_bytes = 10 * gib;
+    engine.max_num_batched_tokens = 16'384;  // what 0.33 keeps in flight
+    const CachePlan plan = make_plan(row.model, engine, {.max_model_lens = {32'768}});
+    CHECK(blocks_of(plan) == row.blocks);
+    CHECK(plan.pools.size() == row.pools);
+    CHECK(plan.groups.size() == row.groups);
+    CHECK(plan.page_bytes() == row.page_bytes);
+    CHECK(plan.num_blocks() == row.num_blocks);
+    CHECK(plan.capacity.front().blocks_per_request == row.ids);
+    CHECK(plan.specs.back().draft);
+    CHECK(plan.spec_of(plan.groups.back()).draft);
+    CHECK(plan.groups.back().layers().size() == static_cast<std::size_t>(row.draft.layers));
+  }
 }
 
 TEST_CASE("regression: attention of unequal heads in one model is no longer padded, and costs what it must") {

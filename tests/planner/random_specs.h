@@ -217,7 +217,13 @@ inline RandomSpecs draw(SpecSize size) {
   });
   if (has_main && one_in(4)) engine.mtp_layers = between(1, 3);
   if (one_in(6)) engine.draft = DraftSpec{between(1, 8), windowed(size, engine, AttentionKind::sliding_window)};
+  if (engine.draft && one_in(3)) {
+    engine.draft->attention.kind = AttentionKind::full;
+    engine.draft->attention.window_tokens = 0;
+  }
+  if (one_in(8)) engine.layers_per_group = between(1, 4);  // may be more than any group would have
   if (one_in(40)) engine.tensor_parallel = between(1, 16);  // may fit neither heads nor channels
+  engine.pad_heads = one_in(4);
   choose_memory(specs, size);
   return specs;
 }
@@ -259,6 +265,9 @@ inline std::vector<std::string> features(const RandomSpecs& specs) {
   const EngineSpec& engine = specs.engine;
   add(engine.mtp_layers > 0, "MTP");
   add(engine.draft.has_value(), "draft");
+  add(engine.draft && engine.draft->attention.kind == AttentionKind::full, "draft of full attention");
+  add(engine.layers_per_group.has_value(), "layers per group");
+  add(engine.pad_heads, "heads may be padded");
   add(engine.speculative_tokens > 0, "speculation");
   add(engine.tensor_parallel > 1, "TP > 1");
   add(engine.attention_pack_size > 1, "N > 1");
@@ -325,6 +334,8 @@ inline std::ostream& operator<<(std::ostream& os, const RandomSpecs& specs) {
   os << " mode=" << to_string(engine.cache_mode) << " form=" << to_string(engine.backend_form)
      << " order=" << to_string(engine.physical_order) << " rule=" << to_string(engine.token_rule);
   number("N", engine.attention_pack_size);
+  number("g", engine.layers_per_group);
+  number("pad_heads", engine.pad_heads);
   number("block", engine.block_size_tokens);
   number("mamba_block", engine.mamba_block_size_tokens);
   number("alignment", engine.kernel_alignment_tokens);

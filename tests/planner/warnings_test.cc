@@ -58,6 +58,15 @@ TEST_CASE("edge: a step below the block is told, one of exactly a block is not")
   CHECK(warned(make_plan(qwen35_397b(), engine, {.max_model_lens = {32'768}}), "budget_below_block").empty());
 }
 
+TEST_CASE("edge: mode all of a model with gdn layers is planned, and told that engines refuse it") {
+  const LimitsSpec limits{.max_model_lens = {32'768}};
+  CHECK(warned(make_plan(qwen35_397b(), qwen_engine(CacheMode::all), limits), "mode_refused") ==
+        "engines refuse to start models with gdn layers in mode all; take mode align or none");
+  for (const CacheMode mode : {CacheMode::none, CacheMode::align})
+    CHECK(warned(make_plan(qwen35_397b(), qwen_engine(mode), limits), "mode_refused").empty());
+  CHECK(warned(make_plan(granite_h_small(), qwen_engine(CacheMode::all), limits), "mode_refused").empty());
+}
+
 TEST_CASE("golden: without a longest prompt the longest sequence counts") {
   const LimitsSpec limits{.max_model_lens = {512, 1024}};
   CHECK(warned(make_plan(qwen35_397b(), qwen_engine(CacheMode::all), limits), "block_exceeds_prompts")

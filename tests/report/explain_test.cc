@@ -74,6 +74,13 @@ std::vector<Case> cases() {
   drafted.engine.draft = DraftSpec{5, sliding_attention(2, 256, 2048)};
   drafted.engine.hidden_state_size = 5120;
   all.push_back(drafted);
+  Case padded{"padded heads, a draft of full attention, groups as asked", qwen35_27b(),
+              engine_of(CacheMode::align, 1, 3)};
+  padded.engine.pad_heads = true;
+  padded.engine.layers_per_group = 12;
+  padded.engine.speculative_tokens = 3;
+  padded.engine.draft = DraftSpec{2, full_attention(8, 128, 32)};
+  all.push_back(padded);
   for (const Strategy strategy : {Strategy::dual_pool, Strategy::small_pages}) {
     all.push_back({std::string(to_string(strategy)), qwen35_397b(), engine_of(CacheMode::all, 2, 2)});
     all.back().engine.strategy = strategy;

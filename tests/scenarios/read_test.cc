@@ -70,6 +70,7 @@ TEST_CASE("golden: every key of the engine sets its field") {
       "  attention_pack_size: 3, block_size_tokens: 256, mamba_block_size_tokens: 512, kernel_alignment_tokens: 32,\n"
       "  kernel_block_sizes: [16, 64], backend_form: kv_first, physical_order: HND, speculative_tokens: 1,\n"
       "  mtp_layers: 4, num_blocks: 50, max_num_batched_tokens: 2048, token_rule: floor,\n"
+      "  pad_heads: true, layers_per_group: 6,\n"
       "  draft: {layers: 5, attention: {query_heads: 8, kv_heads: 4, head_size_k: 64, head_size_v: 32,\n"
       "                                 window_tokens: 2048}}}\n");
   const AttentionSpec window{AttentionKind::sliding_window, 8, 4, 64, 32, 2048};
@@ -92,11 +93,22 @@ TEST_CASE("golden: every key of the engine sets its field") {
   engine.num_blocks = 50;
   engine.max_num_batched_tokens = 2048;
   engine.token_rule = TokenRule::floor;
+  engine.pad_heads = true;
+  engine.layers_per_group = 6;
   CHECK(scenario.engine == engine);
   CHECK(scenario.pack_sizes == std::vector<std::int64_t>{3});
   CHECK(scenario.limits == LimitsSpec{{8192, 1, 2, 3}, 5, {7}});
   CHECK(scenario.verify == VerifyRequest{{3, 4}, 9, 1 << 20, {2}});
   CHECK(scenario.name == "all");
+}
+
+TEST_CASE("golden: the attention of a draft is full unless it has a window") {
+  const std::string draft = "name: d\nmodel: Qwen3.5-4B\nlimits: {max_model_len: 8192}\n"
+                            "engine: {memory: 1 GiB, draft: {layers: 1, attention: {query_heads: 16, kv_heads: 8, ";
+  CHECK(read_text_as_scenario(draft + "head_size: 128}}}\n").engine.draft ==
+        DraftSpec{1, AttentionSpec{AttentionKind::full, 16, 8, 128, 128, 0}});
+  CHECK(read_text_as_scenario(draft + "head_size: 128, window_tokens: 2k}}}\n").engine.draft ==
+        DraftSpec{1, AttentionSpec{AttentionKind::sliding_window, 16, 8, 128, 128, 2048}});
 }
 
 TEST_CASE("golden: a model written out") {

@@ -213,8 +213,8 @@ TEST_CASE("edge: limits that nothing meets say what would") {
   spec.engine.memory_bytes -= 1;
   CHECK_THROWS_AS(recommend(spec), InputError);
   spec.min_concurrency.reset();
-  spec.min_kernel_block = 4096;
-  CHECK_THROWS_WITH_AS(recommend(spec), doctest::Contains("the largest is 2096"), InputError);
+  spec.min_kernel_block = 8192;
+  CHECK_THROWS_WITH_AS(recommend(spec), doctest::Contains("the largest is 4096"), InputError);
 }
 
 TEST_CASE("edge: nothing to replay, and a fixed number of blocks") {

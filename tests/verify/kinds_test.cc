@@ -25,6 +25,7 @@ CachePlan plan_of(AttentionKind kind, std::int64_t window, CacheMode mode = Cach
                                                 [](std::int64_t i) { return i % 3 == 1; });
   EngineSpec engine;
   engine.cache_mode = mode;
+  if (mode == CacheMode::all) engine.mamba_block_size_tokens = 16;  // blocks below the window, as in the other modes
   engine.ssm_dtype = DType::fp32;
   engine.max_num_batched_tokens = 512;
   engine.memory_bytes = std::int64_t(64) << 20;
@@ -54,6 +55,24 @@ TEST_CASE("law: windows, chunks and latents verify under their own mask") {
       CHECK(report.requests[1].tokens > window);
       CHECK(check_named(report, "attention-full").count > 0);
     }
+}
+
+TEST_CASE("law: drafts of full attention, padded heads and groups as wide as the user asks verify") {
+  const ModelSpec model = testing::hybrid_model("wide", 9, AttentionSpec{AttentionKind::full, 6, 2, 16, 16, 0},
+                                                GdnSpec{2, 4, 16, 16, 4}, [](std::int64_t i) { return i % 3 == 1; });
+  for (const std::int64_t draft_heads : {2, 3, 8}) {
+    EngineSpec engine{.tensor_parallel = 4, .pad_heads = true, .ssm_dtype = DType::fp32,
+                      .cache_mode = CacheMode::align, .layers_per_group = 2};
+    engine.draft = DraftSpec{1, AttentionSpec{AttentionKind::full, 2 * draft_heads, draft_heads, 16, 16, 0}};
+    engine.speculative_tokens = 2;
+    engine.memory_bytes = std::int64_t(64) << 20;
+    const CachePlan plan = make_plan(model, engine, LimitsSpec{.max_model_lens = {8192}});
+    CHECK(plan.pools.size() == 2);
+    CHECK(plan.groups.back().padding_slots == 1);
+    const VerifyReport report = verify_plan(plan, {});
+    CHECK(report.passed());
+    CHECK(check_named(report, "attention-full").count > 0);
+  }
 }
 
 TEST_CASE("law: an exported window is read back with its mask and gives the same output") {

@@ -103,17 +103,18 @@ void AttentionManager::take_out_passed(RequestBlocks& request, std::int64_t comp
   for (std::size_t group = 0; group < groups_.size(); ++group) {
     std::vector<BlockId>& table = request.attention[group];
     const std::int64_t passed = geometry_.attention_masks[group].first_visible(computed) / groups_[group].block;
+    BlockId last = null_block_id;  // of those given back together
     for (std::int64_t i = std::min(passed, std::ssize(table)); i > 0 && table[i - 1] != null_block_id; --i)
-      visit(*groups_[group].pool, std::exchange(table[i - 1], null_block_id));
+      visit(*groups_[group].pool, std::exchange(table[i - 1], null_block_id), last);
   }
 }
 
 void AttentionManager::give_back_passed(RequestBlocks& request, std::int64_t computed) {
-  take_out_passed(request, computed, [](BlockPool& pool, BlockId block) { pool.release(block); });
+  take_out_passed(request, computed, [](BlockPool& pool, BlockId block, BlockId& last) { pool.release(block, last); });
 }
 
 void AttentionManager::skip_passed(RequestBlocks& request, std::int64_t computed) const {
-  take_out_passed(request, computed, [](BlockPool&, BlockId) {});
+  take_out_passed(request, computed, [](BlockPool&, BlockId, BlockId&) {});
 }
 
 void AttentionManager::add_first(const RequestBlocks& request, std::int64_t hit, std::int64_t tokens,
@@ -133,7 +134,8 @@ bool AttentionManager::add_next(const RequestBlocks& request, std::int64_t token
   bool any = false;
   for (const Alike& alike : alike_) {
     const std::int64_t kept = std::ssize(request.attention[alike.first]) - (shares_tail(request, alike.block) ? 1 : 0);
-    const std::int64_t blocks = ceil_div(tokens, alike.block) - kept;
+    // Rows that a drafter's tokens were given and did not fill are kept.
+    const std::int64_t blocks = std::max<std::int64_t>(0, ceil_div(tokens, alike.block) - kept);
     demand[alike.arena] += alike.groups * blocks;
     any = any || blocks > 0;
   }
@@ -153,7 +155,8 @@ void AttentionManager::grow(RequestBlocks& request, std::int64_t tokens, std::ve
     const Group& own = groups_[group];
     auto& table = request.attention[group];
     if (shares_tail(request, own.block)) {
-      copied.push_back({table.back(), own.pool->take(BlockKind::attention), own.arena});
+      copied.push_back({table.back(), own.pool->take(BlockKind::attention), own.arena, table.back(),
+                        static_cast<std::int64_t>(group)});
       table.back() = copied.back().to;
     }
     const auto blocks = static_cast<std::size_t>(ceil_div(tokens, own.block));
@@ -190,8 +193,9 @@ void AttentionManager::release(const RequestBlocks& request) {
   for (std::size_t group = 0; group < groups_.size(); ++group) {
     BlockPool& pool = *groups_[group].pool;
     const auto& table = request.attention[group];
+    BlockId last = null_block_id;
     for (auto block = table.rbegin(); block != table.rend(); ++block)
-      if (*block != null_block_id) pool.release(*block);
+      if (*block != null_block_id) pool.release(*block, last);
   }
 }
 

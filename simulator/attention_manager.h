@@ -17,6 +17,13 @@ namespace hybridkv {
 /// there.
 class AttentionManager {
  public:
+  /// What a group looks like from here.
+  struct Group {
+    std::int64_t block;  ///< tokens
+    std::int64_t units;  ///< match units of a block
+    std::int64_t arena;
+    BlockPool* pool;     ///< of that arena
+  };
   /// Both outlive the manager. `pools`: by arena.
   AttentionManager(const CacheGeometry& geometry, std::span<BlockPool> pools);
 
@@ -58,14 +65,9 @@ class AttentionManager {
 
   /// Keys of the attention groups.
   const GroupKeys& group_keys() const { return group_keys_; }
+  std::span<const Group> groups() const { return groups_; }
 
  private:
-  struct Group {
-    std::int64_t block;  // tokens
-    std::int64_t units;  // match units of a block
-    std::int64_t arena;
-    BlockPool* pool;     // of that arena
-  };
   // Groups with one block and one arena: their tables are of one length.
   struct Alike {
     std::int64_t block, arena, groups;
@@ -77,7 +79,8 @@ class AttentionManager {
   bool append_found(std::span<const PrefixKey> keys, std::int64_t from, std::int64_t to, RequestBlocks& request);
   // The same of one block a group, the first tokens of which have that key. Pre: equal_blocks_.
   bool append_row(PrefixKey key, RequestBlocks& request);
-  // Calls visit(pool, block) for every such block, the latest of a group first, and leaves the null block in its place.
+  // Calls visit(pool, block, last) for every such block, the latest of a group first, and leaves the null block in its
+  // place; `last` begins as the null block in every group.
   template <class Visit>
   void take_out_passed(RequestBlocks& request, std::int64_t computed, Visit&& visit) const;
 

@@ -1,5 +1,7 @@
 #include "simulator/block_pool.h"
 
+#include <utility>
+
 #include "base/contract.h"
 
 namespace hybridkv {
@@ -17,13 +19,20 @@ PoolStats& PoolStats::operator+=(const PoolStats& other) {
   return *this;
 }
 
-BlockPool::BlockPool(std::int64_t num_blocks, bool unlimited)
-    : blocks_(static_cast<std::size_t>(num_blocks)), queue_(num_blocks), index_(num_blocks), unlimited_(unlimited) {
+BlockPool::BlockPool(std::int64_t num_blocks, bool unlimited) : BlockPool(num_blocks, unlimited, Rules{}) {}
+
+BlockPool::BlockPool(std::int64_t num_blocks, bool unlimited, const Rules& rules)
+    : blocks_(static_cast<std::size_t>(num_blocks)),
+      queue_(num_blocks),
+      index_(num_blocks),
+      unlimited_(unlimited),
+      releases_in_order_(rules.releases_in_order) {
   expects(num_blocks >= 2, "a pool has a null block and at least one other");
+  if (rules.tail_keys) tails_.emplace(num_blocks);
 }
 
 void BlockPool::hold(BlockId block) {
-  contract([&] { return has(block) && index_.key(block) != 0; }, "a block that is held by a hit carries a key");
+  contract([&] { return has(block) && is_findable(block); }, "a block that is held by a hit carries a key");
   Block& held = blocks_[block];
   if (held.references++ > 0) return;
   queue_.remove(block);
@@ -40,13 +49,14 @@ void BlockPool::mark_used(BlockId block) {
 }
 
 BlockId BlockPool::take(BlockKind kind) {
-  if (unlimited_ && (queue_.size() == 0 || index_.key(queue_.front()) != 0)) {
+  if (unlimited_ && (queue_.size() == 0 || is_findable(queue_.front()))) {
     blocks_.push_back({});
     index_.add_block();
+    if (tails_) tails_->add_block();
     queue_.push_front(queue_.add_block());
   }
   const BlockId block = queue_.pop_front();
-  if (index_.key(block) != 0) drop_key(block);
+  if (is_findable(block)) drop_key(block);
   blocks_[block] = {.references = 1, .kind = kind};
   ++held_[static_cast<std::size_t>(kind)];
   ++stats_.allocations;
@@ -55,7 +65,8 @@ BlockId BlockPool::take(BlockKind kind) {
 
 void BlockPool::drop_key(BlockId block) {
   const Block& lost = blocks_[block];
-  index_.erase(block);
+  if (index_.key(block) != 0) index_.erase(block);
+  if (tail_key(block) != 0) tails_->erase(block);
   --findable_[static_cast<std::size_t>(lost.kind)];
   ++stats_.evictions;
   if (lost.checkpoint) {
@@ -68,25 +79,53 @@ void BlockPool::publish(BlockId block, PrefixKey key, std::int64_t step, bool ch
   contract([&] { return has(block) && references(block) > 0; }, "a block that is published is held");
   Block& published = blocks_[block];
   expects(index_.key(block) == 0, "a block is published once");
+  if (!is_findable(block)) ++findable_[static_cast<std::size_t>(published.kind)];
   index_.insert(key, block);
   published.published_step = step;
   published.checkpoint = checkpoint;
   published.used = false;
-  ++findable_[static_cast<std::size_t>(published.kind)];
   ++stats_.publications;
   if (checkpoint) ++stats_.checkpoints_made;
 }
 
-void BlockPool::release(BlockId block) {
+void BlockPool::publish_tail(BlockId block, PrefixKey key, std::int64_t step) {
+  contract([&] { return has(block) && references(block) > 0 && tails_; }, "a block whose tail is published is held");
+  Block& published = blocks_[block];
+  if (!is_findable(block)) {
+    ++findable_[static_cast<std::size_t>(published.kind)];
+    published.published_step = step;
+  }
+  if (tail_key(block) != 0) tails_->erase(block);
+  tails_->insert(key, block);
+  ++stats_.publications;
+}
+
+void BlockPool::move_key(BlockId from, BlockId to, std::int64_t step) {
+  contract([&] { return has(from) && has(to) && key(from) != 0 && !is_findable(to); },
+           "a key moves to a block without one");
+  Block& old = blocks_[from];
+  Block& moved = blocks_[to];
+  const PrefixKey key = index_.key(from);
+  index_.erase(from);
+  index_.insert(key, to);
+  moved.published_step = step;
+  moved.checkpoint = std::exchange(old.checkpoint, false);
+  moved.used = std::exchange(old.used, false);
+  --findable_[static_cast<std::size_t>(old.kind)];
+  ++findable_[static_cast<std::size_t>(moved.kind)];
+}
+
+void BlockPool::release(BlockId block, BlockId& last) {
   contract([&] { return has(block) && references(block) > 0; }, "a block that is given back is held");
   Block& released = blocks_[block];
   ++stats_.releases;
   if (--released.references > 0) return;
   --held_[static_cast<std::size_t>(released.kind)];
-  if (index_.key(block) != 0) {
+  if (is_findable(block)) {
     queue_.push_back(block);
   } else {
-    queue_.push_front(block);
+    queue_.insert_after(last, block);
+    if (releases_in_order_) last = block;
   }
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "simulator/block_id.h"
@@ -41,10 +42,18 @@ struct PoolStats {
 /// Rules (vLLM BlockPool): free blocks queue in least-recently-used order; a block without a key goes to the
 /// front of the queue, one with a key to its end; taking a block for new use drops its key; a hit takes a block
 /// out of the queue; several blocks may carry one key, a look-up gives the oldest. Block 0 is never handed out.
+/// In 0.33 blocks without a key that are given back together keep their order at the front, and a block may carry a
+/// second key, that of a prompt's tail which ends inside it.
 class BlockPool {
  public:
+  /// How the pool of a release differs from that of June 2026.
+  struct Rules {
+    bool releases_in_order = false;  ///< blocks without a key given back together keep their order
+    bool tail_keys = false;          ///< blocks may carry a tail's key too
+  };
   /// `num_blocks` >= 2 counts the null block. An unlimited pool grows instead of dropping a key.
   explicit BlockPool(std::int64_t num_blocks, bool unlimited = false);
+  BlockPool(std::int64_t num_blocks, bool unlimited, const Rules& rules);
 
   std::int64_t num_blocks() const { return static_cast<std::int64_t>(blocks_.size()); }
   std::int64_t num_free() const { return queue_.size(); }
@@ -63,6 +72,10 @@ class BlockPool {
   std::int64_t references(BlockId block) const { return blocks_[block].references; }
   BlockKind kind(BlockId block) const { return blocks_[block].kind; }
   PrefixKey key(BlockId block) const { return index_.key(block); }
+  /// Key of the tail that ends inside the block, 0 = none.
+  PrefixKey tail_key(BlockId block) const { return tails_ ? tails_->key(block) : 0; }
+  /// Can the block be found?
+  bool is_findable(BlockId block) const { return key(block) != 0 || tail_key(block) != 0; }
   /// Step in which the block was published.
   std::int64_t published_step(BlockId block) const { return blocks_[block].published_step; }
 
@@ -70,6 +83,13 @@ class BlockPool {
   BlockId find(PrefixKey key) {
     ++stats_.lookups;
     return index_.find(key);
+  }
+
+  /// Oldest block in which a tail with that key ends, or the null block.
+  BlockId find_tail(PrefixKey key) {
+    if (!tails_) return null_block_id;
+    ++stats_.lookups;
+    return tails_->find(key);
   }
 
   /// Holds a block that was found. Pre: it carries a key.
@@ -81,8 +101,19 @@ class BlockPool {
   /// Makes a held block findable. Pre: it is held, and carries no key. `checkpoint`: count it among the checkpoints
   /// made.
   void publish(BlockId block, PrefixKey key, std::int64_t step, bool checkpoint);
+  /// Makes a held block findable by the tail that ends inside it; one that was so already becomes the youngest of its
+  /// key. Pre: it is held, the pool has tail keys.
+  void publish_tail(BlockId block, PrefixKey key, std::int64_t step);
+  /// The key of one held block goes over to another, which is then the youngest of that key. Pre: only the first has
+  /// one.
+  void move_key(BlockId from, BlockId to, std::int64_t step);
   /// Gives back one hold; without any left the block returns to the queue. Pre: it is held.
-  void release(BlockId block);
+  void release(BlockId block) {
+    BlockId last = null_block_id;
+    release(block, last);
+  }
+  /// The same of several blocks given back together; `last` begins as the null block and is the pool's.
+  void release(BlockId block, BlockId& last);
 
  private:
   friend struct PoolPeek;
@@ -101,7 +132,9 @@ class BlockPool {
   std::vector<Block> blocks_;
   FreeQueue queue_;
   HashIndex index_;
+  std::optional<HashIndex> tails_;  // where blocks may carry a second key
   bool unlimited_;
+  bool releases_in_order_;
   std::array<std::int64_t, 3> held_{};      // by kind
   std::array<std::int64_t, 3> findable_{};  // by kind
   PoolStats stats_;

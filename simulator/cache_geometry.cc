@@ -77,7 +77,7 @@ void check_match_unit(const CacheGeometry& geometry) {
 }
 
 void check_chunks(const CacheGeometry& geometry) {
-  if (!geometry.aligns_chunks()) return;
+  if (!geometry.aligns_chunks() || geometry.rules.is_vllm_0_33()) return;
   const std::int64_t step = geometry.checkpoint_step();
   const std::string cut = step == geometry.state_block()
                               ? "cuts chunks to whole blocks"
@@ -92,6 +92,37 @@ void check_chunks(const CacheGeometry& geometry) {
                     fmt::format("mode align {}: a threshold of {} below the {} of {} tokens would wait for ever; take "
                                 "at least {}, or 0 for none",
                                 cut, geometry.scheduler.long_prefill_threshold, what, step, step));
+}
+
+void check_rules_of_0_33(const CacheGeometry& geometry) {
+  const PrefixRules& rules = geometry.rules;
+  check_range(rules.lookahead_tokens, 0, most_tokens, "lookahead_tokens");
+  check_range(rules.checkpoint_blocks, 0, 1, "checkpoint_blocks");
+  check_range(rules.checkpoint_alignment, 1, most_tokens, "checkpoint_alignment");
+  check_range(rules.in_flight_tokens.value_or(1), 1, most_tokens, "in_flight_tokens");
+  if (!rules.attention_drafters.empty() && std::ssize(rules.attention_drafters) != geometry.attention_groups)
+    throw SpecError("geometry.attention_drafters",
+                    fmt::format("{} values for {} attention groups; give one for each, or none",
+                                rules.attention_drafters.size(), geometry.attention_groups));
+  if (rules.lookahead_tokens > 0 && geometry.speculative_tokens == 0)
+    throw SpecError("geometry.lookahead_tokens",
+                    "keys look ahead for a drafter, and there is none without speculative_tokens; take 0");
+  if (rules.lookahead_tokens > 0 && geometry.drafter_drops_block)
+    throw SpecError("geometry.lookahead_tokens",
+                    "keys that look ahead are there so that no block is dropped for the drafter; take 0, or do not "
+                    "let the drafter drop one");
+  if (geometry.state_groups > 0 && geometry.mode == CacheMode::all)
+    throw SpecError("geometry.mode", "vllm-0.33 has no cache mode all; take align, or none");
+  for (const KeyMask& mask : geometry.attention_masks)
+    if (mask.kind == MaskKind::chunked_local)
+      throw SpecError("geometry.attention_masks",
+                      "prefixes of chunked attention are not simulated with the rules of vllm-0.33; take those of "
+                      "vllm-2026-06");
+  const std::int64_t interval = geometry.retention_interval_tokens.value_or(0), segment = geometry.common_multiple();
+  if (interval % segment != 0)
+    throw SpecError("geometry.retention_interval_tokens",
+                    fmt::format("vllm-0.33 keeps states at multiples of {} tokens, where all groups' blocks end, and "
+                                "{} is none; take {}, or 0", segment, interval, (interval / segment + 1) * segment));
 }
 
 }  // namespace
@@ -110,6 +141,15 @@ std::int64_t CacheGeometry::attention_grain() const { return joined(1, *this, tr
 std::int64_t CacheGeometry::common_multiple() const { return joined(1, *this, true, true, lcm_of); }
 
 bool CacheGeometry::has_unequal_blocks() const { return common_multiple() > common_block(); }
+
+bool CacheGeometry::has_fine_hits() const {
+  if (!aligns_chunks() || state_block() <= match_unit()) return false;
+  for (std::size_t group = 0; group < attention_masks.size(); ++group)
+    if (attention_masks[group].kind != MaskKind::full &&
+        attention_block(static_cast<std::int64_t>(group)) != match_unit())
+      return false;
+  return true;
+}
 
 std::int64_t CacheGeometry::attention_step() const {
   return has_partial_tails() ? match_unit() : attention_grain();
@@ -151,6 +191,7 @@ void validate(const CacheGeometry& geometry) {
   check_range(geometry.retention_interval_tokens.value_or(0), 0, most_tokens, "retention_interval_tokens");
   check_match_unit(geometry);
   check_chunks(geometry);
+  if (geometry.rules.is_vllm_0_33()) check_rules_of_0_33(geometry);
 }
 
 std::string_view to_string(ModelledRule rule) {
@@ -169,23 +210,49 @@ std::string_view to_string(ModelledRule rule) {
     case ModelledRule::states_without_caching: return "states in mode none";
     case ModelledRule::several_arenas: return "several arenas";
     case ModelledRule::unequal_blocks: return "blocks of unequal size";
+    case ModelledRule::several_drafter_modules: return "drafter of several modules";
+    case ModelledRule::drafter_windows: return "windows of a drafter";
+    case ModelledRule::several_windows: return "several kinds of windows";
   }
   return "?";
 }
 
-std::vector<ModelledRule> modelled_rules(const CacheGeometry& geometry) {
-  std::vector<ModelledRule> rules;
+namespace {
+
+/// What the records of vLLM 0.33 leave open; they have no arenas and no extras of ours.
+void add_modelled_of_0_33(const CacheGeometry& geometry, std::vector<ModelledRule>& rules) {
+  if (geometry.rules.lookahead_tokens > 1) rules.push_back(ModelledRule::several_drafter_modules);
+  std::int64_t windows = 0, drafter_windows = 0;
+  for (std::size_t group = 0; group < geometry.attention_masks.size(); ++group) {
+    if (geometry.attention_masks[group].kind == MaskKind::full) continue;
+    ++windows;
+    drafter_windows += geometry.drafter_drops_block && geometry.rules.drafts(group);
+  }
+  if (drafter_windows > 0) rules.push_back(ModelledRule::drafter_windows);
+  if (windows > 1 || (windows > 0 && geometry.state_groups > 0)) rules.push_back(ModelledRule::several_windows);
+  if (geometry.attention_groups - windows > 1) rules.push_back(ModelledRule::several_attention_groups);
+}
+
+void add_modelled_of_june(const CacheGeometry& geometry, std::vector<ModelledRule>& rules) {
   if (geometry.drafter_drops_block) rules.push_back(ModelledRule::drafter);
   if (geometry.state_groups > 0 && geometry.retention_interval_tokens)
     rules.push_back(ModelledRule::retention_interval);
   if (geometry.has_partial_tails()) rules.push_back(ModelledRule::match_unit);
   if (geometry.state_groups > 0 && geometry.speculative_tokens > 0)
     rules.push_back(ModelledRule::speculative_states);
+}
+
+}  // namespace
+
+std::vector<ModelledRule> modelled_rules(const CacheGeometry& geometry) {
+  const bool june = !geometry.rules.is_vllm_0_33();
+  std::vector<ModelledRule> rules;
+  june ? add_modelled_of_june(geometry, rules) : add_modelled_of_0_33(geometry, rules);
   if (geometry.extra_blocks_per_request > 0) rules.push_back(ModelledRule::extra_blocks);
   if (geometry.scheduler.watermark > 0) rules.push_back(ModelledRule::watermark);
   if (geometry.scheduler.long_prefill_threshold > 0) rules.push_back(ModelledRule::long_prefill_threshold);
-  if (geometry.attention_groups > 1) rules.push_back(ModelledRule::several_attention_groups);
-  if (!geometry.caches_prefixes()) rules.push_back(ModelledRule::states_without_caching);
+  if (june && geometry.attention_groups > 1) rules.push_back(ModelledRule::several_attention_groups);
+  if (june && !geometry.caches_prefixes()) rules.push_back(ModelledRule::states_without_caching);
   if (geometry.num_arenas() > 1) rules.push_back(ModelledRule::several_arenas);
   if (geometry.has_unequal_blocks()) rules.push_back(ModelledRule::unequal_blocks);
   return rules;

@@ -9,6 +9,7 @@
 
 #include "attention/key_mask.h"
 #include "planner/engine_spec.h"
+#include "simulator/prefix_rules.h"
 #include "simulator/scheduler_settings.h"
 
 namespace hybridkv {
@@ -42,6 +43,7 @@ struct CacheGeometry {
   std::vector<std::int64_t> attention_block_sizes;  ///< (attention group) tokens of one of its blocks; empty: B each
   std::optional<std::int64_t> state_block_size_tokens;  ///< S, of recurrent groups: a state every S tokens; default B
   std::optional<std::int64_t> most_requests;  ///< that arenas of windows alone have room for; unset: no such arena
+  PrefixRules rules;                          ///< whose prefix cache and scheduler it is
 
   /// Most requests that run: what the scheduler allows, and what there is room for whatever their length.
   std::int64_t most_running() const { return std::min(scheduler.max_num_seqs, most_requests.value_or(INT64_MAX)); }
@@ -60,17 +62,21 @@ struct CacheGeometry {
 
   /// Tokens at which keys are made: h, or the largest number that divides the block of every group.
   std::int64_t match_unit() const {
-    if (match_unit_tokens) return *match_unit_tokens;
+    if (match_unit_tokens && !has_one_group_of_0_33()) return *match_unit_tokens;
     return one_block() ? block_size_tokens : common_block();
   }
   /// The largest number that divides the block of every group; B where all have the same.
   std::int64_t common_block() const;
   /// A: the smallest number that the block of every attention group divides; 1 without any.
   std::int64_t attention_grain() const;
+  /// The smallest number that the block of every group divides.
+  std::int64_t common_multiple() const;
   /// Do two groups differ in their block?
   bool has_unequal_blocks() const;
-  /// May a prefix end within a block? Only where a match unit was asked for that is not the block of every group.
+  /// May a prefix end within a block? Only where a match unit was asked for that is not the block of every group; in
+  /// 0.33 where it is below the states' block and all windows have it as their block.
   bool has_partial_tails() const {
+    if (rules.is_vllm_0_33()) return has_fine_hits();
     if (!match_unit_tokens) return false;
     return one_block() ? *match_unit_tokens != block_size_tokens : *match_unit_tokens != common_multiple();
   }
@@ -98,7 +104,8 @@ struct CacheGeometry {
     return values.empty() ? otherwise : values[static_cast<std::size_t>(group)];
   }
   bool one_block() const { return attention_block_sizes.empty() && !state_block_size_tokens; }
-  std::int64_t common_multiple() const;
+  bool has_one_group_of_0_33() const { return rules.is_vllm_0_33() && attention_groups + state_groups == 1; }
+  bool has_fine_hits() const;
   std::int64_t own_checkpoint_step() const;
 };
 
@@ -129,6 +136,9 @@ enum class ModelledRule {
   states_without_caching,  ///< mode none with recurrent groups
   several_arenas,
   unequal_blocks,          ///< groups with blocks of their own size
+  several_drafter_modules, ///< 0.33: keys that look more than one token ahead
+  drafter_windows,         ///< 0.33: windows in a drafter's group
+  several_windows,         ///< 0.33: groups of different windows, or windows beside states
 };
 std::string_view to_string(ModelledRule rule);
 

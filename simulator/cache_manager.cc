@@ -15,10 +15,15 @@ namespace {
 
 // Of one block in the pool's arrays: record 16, links 8, node 16, two to four slots of 8.
 constexpr std::int64_t most_bytes_per_block = 72;
+// Of the keys of tails: node 16, two to four slots of 8.
+constexpr std::int64_t most_bytes_per_tail = 48;
 
 std::vector<BlockPool> make_pools(const CacheGeometry& geometry) {
   validate(geometry);
-  const std::int64_t needed = geometry.total_blocks() * most_bytes_per_block;
+  const BlockPool::Rules rules{.releases_in_order = geometry.rules.is_vllm_0_33(),
+                               .tail_keys = geometry.rules.is_vllm_0_33() && geometry.has_partial_tails()};
+  const std::int64_t needed =
+      geometry.total_blocks() * (most_bytes_per_block + (rules.tail_keys ? most_bytes_per_tail : 0));
   const std::int64_t memory = std::int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
   if (needed > memory)
     throw ResourceError(fmt::format("simulating {} blocks takes {} MiB of memory, this machine has {} MiB; simulate "
@@ -26,7 +31,7 @@ std::vector<BlockPool> make_pools(const CacheGeometry& geometry) {
   std::vector<BlockPool> pools;
   pools.reserve(static_cast<std::size_t>(geometry.num_arenas()));
   for (std::int64_t arena = 0; arena < geometry.num_arenas(); ++arena)
-    pools.emplace_back(geometry.arena_blocks(arena), geometry.unlimited_pool);
+    pools.emplace_back(geometry.arena_blocks(arena), geometry.unlimited_pool, rules);
   return pools;
 }
 
@@ -37,6 +42,7 @@ CacheManager::CacheManager(const CacheGeometry& geometry)
       pools_(make_pools(geometry)),
       attention_(geometry_, pools_),
       states_(geometry_, pools_),
+      rules_033_(geometry.rules.is_vllm_0_33() ? std::make_unique<Rules033>(geometry_, attention_, states_) : nullptr),
       demand_(pools_.size()) {}
 
 RequestBlocks CacheManager::make_request() const {
@@ -47,7 +53,15 @@ RequestBlocks CacheManager::make_request() const {
 }
 
 void CacheManager::end_step() {
-  for (const BlockCopy& copy : copied_) pools_[static_cast<std::size_t>(copy.arena)].release(copy.from);
+  // Group by group, attention first, in each in the order of the requests.
+  if (rules_033_)
+    std::stable_sort(copied_.begin(), copied_.end(), [&](const BlockCopy& a, const BlockCopy& b) {
+      const auto kind = [&](const BlockCopy& copy) {
+        return pools_[static_cast<std::size_t>(copy.arena)].kind(copy.to);
+      };
+      return std::pair(kind(a), a.group) < std::pair(kind(b), b.group);
+    });
+  for (const BlockCopy& copy : copied_) pools_[static_cast<std::size_t>(copy.arena)].release(copy.let_go);
   copied_.clear();
   contract(
       [&] { return std::all_of(pools_.begin(), pools_.end(), [](const BlockPool& pool) { return pool.adds_up(); }); },
@@ -62,6 +76,7 @@ bool CacheManager::fits() {
 }
 
 PrefixHit CacheManager::look_up(RequestBlocks& request, const CachedPrompt& prompt) {
+  if (rules_033_) return look_up_033(request, prompt);
   request.clear();
   if (!geometry_.caches_prefixes()) return {};
   const std::int64_t limit = prompt.tokens - 1;
@@ -79,6 +94,10 @@ PrefixHit CacheManager::look_up(RequestBlocks& request, const CachedPrompt& prom
 
 bool CacheManager::admit(RequestBlocks& request, const CachedPrompt& prompt, const PrefixHit& hit,
                          std::int64_t chunk, bool keep_watermark) {
+  if (rules_033_)
+    return admit_033(request, prompt,
+                       {hit.tokens, hit.tokens + chunk, prompt.prompt, prompt.tokens, junction(geometry_, hit)},
+                       keep_watermark);
   if (states_.made_in_step(request, step_)) return false;
   for (std::size_t arena = 0; arena < pools_.size(); ++arena)
     demand_[arena] = keep_watermark ? geometry_.watermark_blocks(static_cast<std::int64_t>(arena)) : std::int64_t{0};
@@ -101,6 +120,8 @@ bool CacheManager::admit(RequestBlocks& request, const CachedPrompt& prompt, con
 
 bool CacheManager::advance(RequestBlocks& request, const CachedPrompt& prompt, std::int64_t computed,
                            std::int64_t chunk, std::int64_t branch) {
+  if (rules_033_)
+    return advance_033(request, prompt, {computed, computed + chunk, prompt.prompt, prompt.tokens, branch});
   states_.drop_passed(request, computed);
   attention_.give_back_passed(request, computed);
   const bool takes_attention = attention_.add_next(request, computed + chunk, demand_);

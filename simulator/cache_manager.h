@@ -1,30 +1,29 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "simulator/attention_manager.h"
+#include "simulator/attention_publisher.h"
 #include "simulator/block_pool.h"
 #include "simulator/cache_geometry.h"
 #include "simulator/chain_hash.h"
+#include "simulator/prefix_lookup.h"
+#include "simulator/prefix_positions.h"
 #include "simulator/request_blocks.h"
+#include "simulator/state_columns.h"
 #include "simulator/state_manager.h"
 
 namespace hybridkv {
-
-/// What a look-up found for one prompt.
-struct PrefixHit {
-  std::int64_t tokens = 0;           ///< found in every group
-  std::int64_t uncached_common = 0;  ///< u: further tokens that attention alone matched
-  bool operator==(const PrefixHit&) const = default;
-};
 
 /// One prompt as the cache sees it.
 struct CachedPrompt {
   std::span<const PrefixKey> keys;  ///< chain hash at every match unit, as far as content is known; nothing behind
                                     ///< that is published
-  std::int64_t tokens = 0;          ///< n: what is to be prefilled
+  std::int64_t tokens = 0;          ///< what is to be prefilled: the prompt, after a preemption with what it generated
+  std::int64_t prompt = 0;          ///< n: tokens of the prompt itself; read by the rules of vLLM 0.33
 };
 
 /// All groups of one cache over the pools of its arenas: joint look-up, admission, growth, publication and release. A
@@ -50,7 +49,10 @@ class CacheManager {
     return evictions;
   }
 
-  void begin_step() { ++step_; }
+  void begin_step() {
+    ++step_;
+    if (rules_033_) rules_033_->columns.begin_step();
+  }
   /// Lets go of the blocks that were copied in this step.
   void end_step();
 
@@ -68,9 +70,15 @@ class CacheManager {
 
   /// Drops passed states, gives back blocks behind windows and takes the blocks of the next `chunk` tokens. False where
   /// a pool has too few.
-  /// `branch`: tokens of the request's branch point, 0 = none.
+  /// `branch`: tokens of the request's branch point, in vLLM 0.33 of its junction, 0 = none.
   bool advance(RequestBlocks& request, const CachedPrompt& prompt, std::int64_t computed, std::int64_t chunk,
                std::int64_t branch);
+
+  /// vLLM 0.33, once the token behind `computed` tokens was sampled: publishes what only now has a key.
+  void publish_sampled(RequestBlocks& request, const CachedPrompt& prompt, std::int64_t computed, std::int64_t branch);
+
+  /// Where vLLM 0.33 keeps prefixes; nullptr with the rules of June 2026.
+  const PrefixPositions* positions() const { return rules_033_ ? &rules_033_->positions : nullptr; }
 
   /// Gives back the attention blocks that no token from `computed` on sees; `advance` begins with it.
   void give_back_passed(RequestBlocks& request, std::int64_t computed) {
@@ -88,6 +96,33 @@ class CacheManager {
  private:
   friend struct CachePeek;
 
+  // The rules of vLLM 0.33, beside what both releases share.
+  struct Rules033 {
+    Rules033(const CacheGeometry& geometry, const AttentionManager& attention, StateManager& states)
+        : positions(geometry),
+          lookup(geometry, positions, attention, states),
+          publisher(geometry, positions, attention),
+          columns(geometry, positions, states) {}
+    PrefixPositions positions;
+    PrefixLookup lookup;
+    AttentionPublisher publisher;
+    StateColumns columns;
+  };
+
+  // The same operations in vLLM 0.33.
+  PrefixHit look_up_033(RequestBlocks& request, const CachedPrompt& prompt);
+  bool admit_033(RequestBlocks& request, const CachedPrompt& prompt, const ComputedChunk& chunk,
+                   bool keep_watermark);
+  bool advance_033(RequestBlocks& request, const CachedPrompt& prompt, const ComputedChunk& chunk);
+  void add_first_033(const RequestBlocks& request, const ComputedChunk& chunk, std::int64_t slots,
+                       bool keep_watermark);
+  // Less what windows never hold of a whole sequence.
+  void cap_windows(const ComputedChunk& chunk);
+  void grow_033(RequestBlocks& request, const ComputedChunk& chunk, bool first);
+  void publish_033(RequestBlocks& request, const CachedPrompt& prompt, ComputedChunk chunk);
+  // Tokens that attention has room for behind a chunk: those of a drafter too, up to the longest sequence.
+  std::int64_t slots(std::int64_t end) const;
+
   void grow(RequestBlocks& request, std::int64_t end, bool first_chunk);
   void publish(RequestBlocks& request, const CachedPrompt& prompt, std::int64_t end, std::int64_t branch);
 
@@ -98,6 +133,7 @@ class CacheManager {
   std::vector<BlockPool> pools_;  // (arena)
   AttentionManager attention_;
   StateManager states_;
+  std::unique_ptr<Rules033> rules_033_;  // with the rules of vLLM 0.33
   std::vector<BlockCopy> copied_;  // of this step; the sources are held until it ends
   std::vector<std::int64_t> demand_;  // (arena) blocks wanted by the request under way, else 0
   std::int64_t step_ = 0;

@@ -49,6 +49,8 @@ constexpr PrefixKey prefix_key(std::uint64_t chain, std::int64_t tokens) {
 
 /// The chain hash of a prompt at every multiple of `unit` tokens: keys[i] stands for (i + 1) * unit tokens.
 /// Pre: unit >= 1. Replaces the content of `keys`. Example: runs ending at 512 and 700, unit 300 -> keys of 300, 600.
-void prefix_keys(std::span<const TokenRun> runs, std::int64_t unit, std::vector<PrefixKey>& keys);
+/// With `lookahead` tokens a key stands for so many tokens more, and is there only where the prompt has them.
+void prefix_keys(std::span<const TokenRun> runs, std::int64_t unit, std::vector<PrefixKey>& keys,
+                 std::int64_t lookahead = 0);
 
 }  // namespace hybridkv

@@ -30,7 +30,9 @@ class FreeQueue {
     remove(block);
     return block;
   }
-  void push_front(BlockId block) { insert_between(null_block_id, block, links_[null_block_id].next); }
+  void push_front(BlockId block) { insert_after(null_block_id, block); }
+  /// Behind another block of the queue; behind the null block is the front.
+  void insert_after(BlockId before, BlockId block) { insert_between(before, block, links_[before].next); }
   void push_back(BlockId block) { insert_between(links_[null_block_id].previous, block, null_block_id); }
 
   /// Pre: contains(block).

@@ -19,6 +19,7 @@ class Checker {
   explicit Checker(const Scheduler& scheduler)
       : scheduler_(scheduler),
         geometry_(scheduler.cache().geometry()),
+        positions_(scheduler.cache().positions()),
         pools_(scheduler.cache().pools()) {
     for (const BlockPool& pool : pools_) holds_.emplace_back(static_cast<std::size_t>(pool.num_blocks()));
   }
@@ -28,7 +29,7 @@ class Checker {
     for (const auto& request : CachePeek::waiting(scheduler_))
       require(block_count(request->blocks) == 0, "waiting request {} holds blocks", request->record.index);
     for (const BlockCopy& copy : CachePeek::copied(scheduler_))
-      hold({static_cast<std::size_t>(copy.arena), copy.from}, -1);
+      hold({static_cast<std::size_t>(copy.arena), copy.let_go}, -1);
     for (std::size_t arena = 0; arena < pools_.size(); ++arena) {
       if (pools_.size() > 1) where_ = fmt::format("arena {}: ", arena);
       check_references(pools_[arena], holds_[arena]);
@@ -113,18 +114,31 @@ class Checker {
       const auto& table = request.blocks.attention[group];
       const std::int64_t block = geometry_.attention_block(static_cast<std::int64_t>(group));
       const std::int64_t units = block / geometry_.match_unit();
-      require(std::ssize(table) == ceil_div(tokens, block), "request {} has {} attention blocks for {} tokens", id,
-              table.size(), tokens);
+      // In 0.33 a drafter's tokens have room too, and rows of theirs that were not filled are kept.
+      const std::int64_t blocks = ceil_div(tokens, block);
+      require(positions_ ? std::ssize(table) >= blocks : std::ssize(table) == blocks,
+              "request {} has {} attention blocks for {} tokens", id, table.size(), tokens);
       if (!geometry_.caches_prefixes()) continue;
-      for (std::int64_t i = 0; i < std::min(tokens / block, std::ssize(table)); ++i) {
+      for (std::int64_t i = 0; i < std::min(published_tokens(request, tokens) / block, std::ssize(table)); ++i) {
         const Place at = attention_place(group, table[static_cast<std::size_t>(i)]);
-        if (!is_block(at)) continue;
+        if (!is_block(at) || (positions_ && key(at) == 0 && is_windowed(group))) continue;
         const PrefixKey wanted = CachePeek::attention(scheduler_).group_keys()(
             request.keys[static_cast<std::size_t>((i + 1) * units - 1)], group);
         require(key(at) == wanted,
                 "attention block {} of request {} is not published under its prefix", i, id);
       }
     }
+  }
+
+  bool is_windowed(std::size_t group) const {
+    return !geometry_.attention_masks.empty() && geometry_.attention_masks[group].kind != MaskKind::full;
+  }
+  // Tokens whose full attention blocks have keys: in 0.33 those of whole segments, as far as keys look ahead.
+  std::int64_t published_tokens(const ActiveRequest& request, std::int64_t tokens) const {
+    if (!positions_) return tokens;
+    const std::int64_t known = std::min({tokens, request.known_tokens,
+                                         std::ssize(request.keys) * geometry_.match_unit()});
+    return known / positions_->hit_step() * positions_->hit_step();
   }
 
   void check_states(const ActiveRequest& request, std::int64_t tokens) {
@@ -134,10 +148,11 @@ class Checker {
     const std::int64_t running = geometry_.mode == CacheMode::none ? 0 : ceil_div(tokens, geometry_.state_block()) - 1;
     for (std::size_t group = 0; group < tables.size(); ++group) {
       const StateTable& table = tables[group];
-      require(table.running_index() == running, "request {} lacks its running state in group {}", id, group);
+      require(positions_ ? table.running_index() >= running : table.running_index() == running, "request {} lacks its running state in group {}", id, group);
       require(std::ssize(table.spare) == geometry_.speculative_tokens, "request {} holds {} speculative states", id,
               table.spare.size());
-      require(geometry_.mode == CacheMode::all || table.live.size() <= (geometry_.mode == CacheMode::align ? 2 : 1),
+      const std::size_t most = geometry_.mode == CacheMode::none ? 1 : positions_ ? 3 : 2;
+      require(geometry_.mode == CacheMode::all || table.live.size() <= most,
               "request {} holds {} states in group {}", id, table.live.size(), group);
       require(table.live.size() == tables.front().live.size(), "states of request {} differ between groups", id);
       for (std::size_t i = 0; i < std::min(table.live.size(), tables.front().live.size()); ++i)
@@ -155,8 +170,10 @@ class Checker {
     if (published == 0) return;
     const std::int64_t units = geometry_.state_block() / geometry_.match_unit();
     bool own = false;
-    for (std::int64_t unit = entry.index * units; unit < (entry.index + 1) * units && unit < std::ssize(request.keys);
-         ++unit)
+    // In 0.33 an exported state stands in the column before the running one, whatever its own would be.
+    const std::int64_t off = positions_ ? 1 : 0;
+    for (std::int64_t unit = std::max<std::int64_t>(0, entry.index - off) * units;
+         unit < std::min((entry.index + 1 + off) * units, std::ssize(request.keys)); ++unit)
       own = own || published == CachePeek::states(scheduler_).group_keys()(
                                     request.keys[static_cast<std::size_t>(unit)], group);
     require(own, "state {} of request {} is not published under its prefix", entry.index, id);
@@ -167,7 +184,7 @@ class Checker {
     for (BlockId block = 1; block < holds.size(); ++block) {
       require(pool.references(block) == holds[block], "block {} counts {} references and has {}", block,
               pool.references(block), holds[block]);
-      require(holds[block] < 2 || pool.key(block) != 0, "block {} is shared and not published", block);
+      require(holds[block] < 2 || pool.is_findable(block), "block {} is shared and not published", block);
     }
   }
 
@@ -187,8 +204,8 @@ class Checker {
       if (at == null_block_id) break;
       queued[at] = true;
       ++count;
-      require(!key_seen || pool.key(at) != 0, "block {} without a key queues behind one with a key", at);
-      key_seen = key_seen || pool.key(at) != 0;
+      require(!key_seen || pool.is_findable(at), "block {} without a key queues behind one with a key", at);
+      key_seen = key_seen || pool.is_findable(at);
     } while (true);
     require(count == pool.num_free(), "the free queue counts {} blocks and has {}", pool.num_free(), count);
     for (BlockId block = 1; block < static_cast<std::size_t>(pool.num_blocks()); ++block) {
@@ -200,15 +217,21 @@ class Checker {
   }
 
   void check_index(const BlockPool& pool) {
-    const HashIndex& index = PoolPeek::index(pool);
+    check_index(pool, PoolPeek::index(pool), PoolPeek::slots(pool), true);
+    if (const auto& tails = PoolPeek::tails(pool)) check_index(pool, *tails, PoolPeek::slots_of(*tails), false);
+  }
+
+  // `dated`: were the blocks of a key published in the order of their steps? Those of a tail are entered anew later.
+  template <class Slots>
+  void check_index(const BlockPool& pool, const HashIndex& index, const Slots& slots, bool dated) {
     std::map<PrefixKey, std::vector<BlockId>> by_key;
     for (BlockId block = 1; block < static_cast<std::size_t>(pool.num_blocks()); ++block)
-      if (pool.key(block) != 0) by_key[pool.key(block)].push_back(block);
+      if (index.key(block) != 0) by_key[index.key(block)].push_back(block);
     std::size_t keyed = 0;
     for (const auto& [key, blocks] : by_key) {
       keyed += blocks.size();
       std::vector<BlockId> found = index.all(key);
-      require(std::is_sorted(found.begin(), found.end(), [&](BlockId a, BlockId b) {
+      require(!dated || std::is_sorted(found.begin(), found.end(), [&](BlockId a, BlockId b) {
         return pool.published_step(a) < pool.published_step(b);
       }), "the blocks of key {:x} are not found oldest first", key);
       std::sort(found.begin(), found.end());
@@ -216,7 +239,6 @@ class Checker {
     }
     require(static_cast<std::size_t>(index.size()) == keyed, "the index counts {} blocks, {} carry a key",
             index.size(), keyed);
-    const auto& slots = PoolPeek::slots(pool);
     const auto filled = std::count_if(slots.begin(), slots.end(),
                                       [](const auto& slot) { return slot.oldest != null_block_id; });
     require(static_cast<std::size_t>(filled) == by_key.size(), "the index has {} slots for {} keys", filled,
@@ -229,7 +251,7 @@ class Checker {
       for (BlockId block = 1; block < static_cast<std::size_t>(pool.num_blocks()); ++block) {
         if (pool.kind(block) != kind) continue;
         held += pool.is_free(block) ? 0 : 1;
-        findable += pool.key(block) != 0 ? 1 : 0;
+        findable += pool.is_findable(block) ? 1 : 0;
       }
       require(held == pool.num_held(kind), "{} blocks of kind {} are held, counted {}", held,
               static_cast<int>(kind), pool.num_held(kind));
@@ -240,6 +262,7 @@ class Checker {
 
   const Scheduler& scheduler_;
   const CacheGeometry& geometry_;
+  const PrefixPositions* positions_;                  // nullptr with the rules of June 2026
   std::span<const BlockPool> pools_;              // (arena)
   std::vector<std::vector<std::int64_t>> holds_;  // (arena, blocks), found in the tables
   std::string where_;                             // the arena being checked, where there are several

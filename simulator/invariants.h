@@ -14,7 +14,8 @@ namespace hybridkv {
 /// key, oldest first; the null block is neither held, queued nor published; no request holds a block twice, and two
 /// requests share only published blocks; tables are as long as their tokens; every recurrent group holds the running
 /// state and the same checkpoints; published keys are those of the request's content; the counters of held and findable
-/// blocks agree.
+/// blocks agree. In vLLM 0.33 a block is found by a tail's key too, a window's only where it is kept, and a state that
+/// was exported under another column's prefix.
 std::vector<std::string> find_violations(const Scheduler& scheduler);
 
 /// Opens the insides of a pool, for find_violations and for tests that plant a fault.
@@ -25,6 +26,8 @@ struct PoolPeek {
   static auto& index(auto& pool) { return pool.index_; }
   static auto& nodes(auto& pool) { return pool.index_.nodes_; }
   static auto& slots(auto& pool) { return pool.index_.slots_; }
+  static auto& tails(auto& pool) { return pool.tails_; }
+  static auto& slots_of(auto& index) { return index.slots_; }
   static auto& held(auto& pool) { return pool.held_; }
   static auto& findable(auto& pool) { return pool.findable_; }
 };

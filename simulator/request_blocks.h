@@ -15,8 +15,9 @@ struct StateEntry {
 };
 
 /// Recurrent block table of one request and group, without its null entries.
-/// Invariant (check_invariants): indices ascend; the last entry is the running state; a running request in mode
-/// align holds at most two entries, the second last being the state two crossings back that is about to go.
+/// Invariant (find_violations): indices ascend; the last entry is the running state; a running request in mode
+/// align holds at most two entries, the second last being the state two crossings back that is about to go; in vLLM
+/// 0.33 one more, a state exported inside the last chunk.
 struct StateTable {
   std::vector<StateEntry> live;
   std::vector<BlockId> spare;  ///< (s) speculative blocks, next one to become the running state first
@@ -34,9 +35,11 @@ struct StateTable {
 
 /// A block whose content the engine copies, whole page by whole page, before it computes the step.
 struct BlockCopy {
-  BlockId from = null_block_id;  ///< shared, held until the step ends
-  BlockId to = null_block_id;    ///< fresh, the request's own
+  BlockId from = null_block_id;  ///< shared
+  BlockId to = null_block_id;    ///< fresh
   std::int64_t arena = 0;        ///< of both
+  BlockId let_go = null_block_id;///< of the two the one that nobody's table holds: its hold ends with the step
+  std::int64_t group = 0;        ///< of its kind
   bool operator==(const BlockCopy&) const = default;
 };
 
@@ -51,12 +54,13 @@ struct RequestBlocks {
   /// Attention blocks that end behind so many tokens are copied before they are written again; 0 = none.
   std::int64_t shared_tail_tokens = 0;
   bool state_tail_shared = false;               ///< the running state is copied before it is written again
+  std::int64_t exported_tokens = 0;             ///< of the state that the chunk under way exports, 0 = none (vLLM 0.33)
 
   void clear() {
     for (auto& table : attention) table.clear();
     for (StateTable& table : states) table.live.clear(), table.spare.clear();
     extras.clear();
-    published_attention = published_states = partial_tokens = shared_tail_tokens = 0;
+    published_attention = published_states = partial_tokens = shared_tail_tokens = exported_tokens = 0;
     state_tail_shared = false;
   }
 };

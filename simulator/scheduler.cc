@@ -9,7 +9,11 @@ namespace hybridkv {
 
 Scheduler::Scheduler(const CacheGeometry& geometry, bool prefill_only,
                      std::function<void(const RequestRecord&)> on_end)
-    : cache_(geometry), unit_(geometry.match_unit()), prefill_only_(prefill_only), on_end_(std::move(on_end)) {}
+    : cache_(geometry),
+      unit_(geometry.match_unit()),
+      prefill_only_(prefill_only),
+      on_end_(std::move(on_end)),
+      lookahead_(geometry.rules.is_vllm_0_33() ? geometry.rules.lookahead_tokens : 0) {}
 
 std::unique_ptr<ActiveRequest> Scheduler::fresh_request() {
   if (ended_.empty()) {
@@ -30,17 +34,18 @@ void Scheduler::submit(const TraceRequest& traced, std::span<const TokenRun> pro
                      .input_length = traced.input_length,
                      .output_length = traced.output_length,
                      .arrival_seconds = traced.arrival_seconds};
-  prefix_keys(prompt, unit_, request->keys);
+  prefix_keys(prompt, unit_, request->keys, lookahead_);
   request->generated_chain = extend_chain(prompt.back().chain, ~static_cast<std::uint64_t>(traced.index),
                                           traced.input_length);
   request->known_tokens = request->prefill_tokens = traced.input_length;
   request->computed_tokens = request->scheduled_tokens = request->branch_tokens = request->lost_tokens = 0;
   request->admitted_before = false;
+  request->stuck_at = {-1, -1};
   waiting_.push_back(std::move(request));
 }
 
-void Scheduler::extend_keys(ActiveRequest& request) const {
-  for (auto units = static_cast<std::int64_t>(request.keys.size()) + 1; units * unit_ <= request.known_tokens; ++units)
+void Scheduler::extend_keys(ActiveRequest& request, std::int64_t tokens) const {
+  for (auto units = static_cast<std::int64_t>(request.keys.size()) + 1; units * unit_ + lookahead_ <= tokens; ++units)
     request.keys.push_back(prefix_key(request.generated_chain, units * unit_));
 }
 
@@ -50,6 +55,7 @@ StepWork Scheduler::schedule(double now) {
   const std::int64_t copied_before = cache_.copied_states();
   std::int64_t budget = cache_.geometry().max_num_batched_tokens;
   for (const auto& request : running_) request->scheduled_tokens = 0;
+  served_running_ = served_inside_prompt_ = false;
   if (serve_running(budget, work, now)) serve_waiting(budget, work, now);
   work.copied_states = cache_.copied_states() - copied_before;
   return work;
@@ -63,20 +69,23 @@ void Scheduler::count(const ActiveRequest& request, StepWork& work) const {
   }
 }
 
+std::int64_t Scheduler::next_chunk(const ActiveRequest& request, std::int64_t start, const PrefixHit& hit,
+                                   std::int64_t budget) const {
+  if (cache_.positions()) return next_chunk_033(request, start, request.branch_tokens, budget);
+  return next_prefill_chunk(cache_.geometry(), {start, request.prefill_tokens, hit.uncached_common}, budget);
+}
+
 bool Scheduler::serve_running(std::int64_t& budget, StepWork& work, double now) {
   const std::int64_t preemptions_before = preemptions_;
   for (std::size_t i = 0; i < running_.size() && budget > 0; ++i) {
     ActiveRequest& request = *running_[i];
-    const std::int64_t chunk =
-        request.prefilling()
-            ? next_prefill_chunk(cache_.geometry(), {request.computed_tokens, request.prefill_tokens, 0}, budget)
-            : 1;
+    const std::int64_t chunk = request.prefilling() ? next_chunk(request, request.computed_tokens, {}, budget) : 1;
     if (chunk == 0) continue;
     const std::int64_t evictions_before = cache_.evictions();
     bool fits = false;
     while (!(fits = cache_.advance(request.blocks, prompt_of(request), request.computed_tokens, chunk,
                                    request.branch_tokens))) {
-      if (running_.size() == 1) {
+      if (running_.size() == 1 && is_stalled(request)) {
         // The whole cache is too small for this one request: an engine would preempt and prefill it for ever.
         std::unique_ptr<ActiveRequest> stalled = std::move(running_.back());
         running_.pop_back();
@@ -90,6 +99,8 @@ bool Scheduler::serve_running(std::int64_t& budget, StepWork& work, double now) 
     }
     if (!fits) break;
     request.scheduled_tokens = chunk;
+    served_running_ = true;
+    served_inside_prompt_ = served_inside_prompt_ || request.computed_tokens < request.record.input_length;
     request.record.evictions += cache_.evictions() - evictions_before;
     if (request.prefilling() && request.record.preemptions == 0) ++request.record.num_chunks;
     budget -= chunk;
@@ -119,25 +130,22 @@ void Scheduler::serve_waiting(std::int64_t& budget, StepWork& work, double now) 
 bool Scheduler::admit_first_waiting(std::int64_t& budget, StepWork& work, double now) {
   ActiveRequest& request = *waiting_.front();
   const PrefixHit hit = cache_.look_up(request.blocks, prompt_of(request));
-  const std::int64_t chunk = next_prefill_chunk(
-      cache_.geometry(), {hit.tokens, request.prefill_tokens, hit.uncached_common}, budget);
+  const std::int64_t chunk = cache_.positions() ? first_chunk_033(request, hit, budget)
+                                                : next_chunk(request, hit.tokens, hit, budget);
   if (chunk == 0) {
     request.blocks.clear();
-    return false;
+    // Alone it has the whole budget, and never a larger one.
+    return running_.empty() && end_unserved(work, now);
   }
   const std::int64_t evictions_before = cache_.evictions();
   if (!cache_.admit(request.blocks, prompt_of(request), hit, chunk, !running_.empty())) {
     request.blocks.clear();
-    if (!running_.empty()) return false;
     // Nobody else will ever give back a block.
-    std::unique_ptr<ActiveRequest> refused = std::move(waiting_.front());
-    waiting_.pop_front();
-    const RequestStatus status = refused->admitted_before ? RequestStatus::stalled : RequestStatus::refused;
-    end(std::move(refused), status, now);
-    ++work.ended;
-    return true;
+    return running_.empty() && end_unserved(work, now);
   }
-  request.branch_tokens = branch_checkpoint(cache_.geometry(), hit.tokens, hit.uncached_common);
+  request.branch_tokens = cache_.positions()
+                              ? junction(cache_.geometry(), hit)
+                              : branch_checkpoint(cache_.geometry(), hit.tokens, hit.uncached_common);
   request.computed_tokens = hit.tokens;
   request.scheduled_tokens = chunk;
   request.record.evictions += cache_.evictions() - evictions_before;
@@ -157,12 +165,23 @@ bool Scheduler::admit_first_waiting(std::int64_t& budget, StepWork& work, double
   return true;
 }
 
+bool Scheduler::end_unserved(StepWork& work, double now) {
+  std::unique_ptr<ActiveRequest> unserved = std::move(waiting_.front());
+  waiting_.pop_front();
+  const RequestStatus status = unserved->admitted_before ? RequestStatus::stalled : RequestStatus::refused;
+  end(std::move(unserved), status, now);
+  ++work.ended;
+  return true;
+}
+
 void Scheduler::complete(double now) {
   cache_.end_step();
   std::size_t kept = 0;
   for (std::size_t i = 0; i < running_.size(); ++i) {
     ActiveRequest& request = *running_[i];
-    request.computed_tokens += std::exchange(request.scheduled_tokens, 0);
+    // Rows beyond what is known were a drafter's, and none of its tokens is ever right.
+    request.computed_tokens =
+        std::min(request.computed_tokens + std::exchange(request.scheduled_tokens, 0), request.known_tokens);
     bool finished = false;
     if (request.computed_tokens == request.known_tokens) {
       // Everything known is computed: the step yields one more token.
@@ -171,7 +190,12 @@ void Scheduler::complete(double now) {
       if (request.record.generated < wanted) {
         ++request.record.generated;
         ++request.known_tokens;
-        extend_keys(request);
+        extend_keys(request, request.known_tokens);
+      }
+      if (cache_.positions()) {
+        // The token just sampled is known also to those who want none.
+        extend_keys(request, request.computed_tokens + 1);
+        cache_.publish_sampled(request.blocks, prompt_of(request), request.computed_tokens, request.branch_tokens);
       }
       finished = request.record.generated >= wanted;
     }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "simulator/cache_manager.h"
@@ -23,9 +24,11 @@ struct ActiveRequest {
   std::int64_t prefill_tokens = 0;    ///< what is to be prefilled: the prompt, after a preemption with its output
   std::int64_t computed_tokens = 0;
   std::int64_t scheduled_tokens = 0;  ///< of the step under way
-  std::int64_t branch_tokens = 0;     ///< its branch point, 0 = none
+  std::int64_t branch_tokens = 0;     ///< its branch point, in vLLM 0.33 its junction, 0 = none
   std::int64_t lost_tokens = 0;       ///< computed before its last preemption
   bool admitted_before = false;
+  /// Tokens known and computed when it last gave way though nobody else ran (vLLM 0.33).
+  std::pair<std::int64_t, std::int64_t> stuck_at = {-1, -1};
   bool prefilling() const { return computed_tokens < prefill_tokens; }
 };
 
@@ -43,6 +46,9 @@ struct StepWork {
 /// Running requests are served first, in the order of admission, then waiting ones while the budget lasts. A running
 /// request that finds too few blocks preempts the one admitted last, which waits at the front of the queue to be
 /// prefilled again with what it had generated; nobody is admitted in a step that preempted. Deterministic.
+///
+/// In vLLM 0.33 a request that runs alone may preempt itself too, and is stalled once that brings it no further; one
+/// that is admitted with a single token left gets the rows of its drafter's tokens besides.
 class Scheduler {
  public:
   /// `prefill_only`: a request ends with its prompt. The record of every request that ended goes to `on_end`.
@@ -71,9 +77,22 @@ class Scheduler {
   friend struct CachePeek;
 
   CachedPrompt prompt_of(const ActiveRequest& request) const {
-    return {request.keys, request.prefill_tokens};
+    return {request.keys, cache_.positions() ? request.known_tokens : request.prefill_tokens,
+            request.record.input_length};
   }
-  void extend_keys(ActiveRequest& request) const;
+  // Keys of all that `tokens` tokens make known, those generated included.
+  void extend_keys(ActiveRequest& request, std::int64_t tokens) const;
+  // Tokens to compute next of a request that is computed or found up to `start`; 0 = wait.
+  std::int64_t next_chunk(const ActiveRequest& request, std::int64_t start, const PrefixHit& hit,
+                          std::int64_t budget) const;
+  std::int64_t next_chunk_033(const ActiveRequest& request, std::int64_t start, std::int64_t junction,
+                                std::int64_t budget) const;
+  // The same at admission, with the rows of a drafter's tokens.
+  std::int64_t first_chunk_033(const ActiveRequest& request, const PrefixHit& hit, std::int64_t budget) const;
+  // Does a request that runs alone and lacks blocks stay where it is, however often it starts anew?
+  bool is_stalled(ActiveRequest& request) const;
+  // Ends the first waiting request, which nobody will ever give a block; true.
+  bool end_unserved(StepWork& work, double now);
   bool serve_running(std::int64_t& budget, StepWork& work, double now);
   void serve_waiting(std::int64_t& budget, StepWork& work, double now);
   bool admit_first_waiting(std::int64_t& budget, StepWork& work, double now);
@@ -90,6 +109,9 @@ class Scheduler {
   std::deque<std::unique_ptr<ActiveRequest>> waiting_;
   std::vector<std::unique_ptr<ActiveRequest>> ended_;  // kept for reuse
   std::int64_t preemptions_ = 0;
+  std::int64_t lookahead_;           // tokens that keys look ahead
+  bool served_running_ = false;      // of the step under way: was a running request scheduled,
+  bool served_inside_prompt_ = false;// and one inside its prompt
 };
 
 }  // namespace hybridkv

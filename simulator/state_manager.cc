@@ -79,8 +79,9 @@ void StateManager::hold(const RequestBlocks& request) {
 void StateManager::release(const RequestBlocks& request) {
   for (std::size_t group = 0; group < request.states.size(); ++group) {
     const StateTable& table = request.states[group];
-    for (std::size_t i = table.spare.size(); i > 0; --i) pool(group).release(table.spare[i - 1]);
-    for (std::size_t i = table.live.size(); i > 0; --i) pool(group).release(table.live[i - 1].block);
+    BlockId last = null_block_id;
+    for (std::size_t i = table.spare.size(); i > 0; --i) pool(group).release(table.spare[i - 1], last);
+    for (std::size_t i = table.live.size(); i > 0; --i) pool(group).release(table.live[i - 1].block, last);
   }
 }
 
@@ -109,7 +110,8 @@ void StateManager::drop_passed(RequestBlocks& request, std::int64_t computed) {
     StateTable& table = request.states[group];
     std::size_t passed = 0;
     while (passed < table.live.size() && table.live[passed].index < running) ++passed;
-    for (std::size_t i = passed; i > 0; --i) pool(group).release(table.live[i - 1].block);
+    BlockId last = null_block_id;
+    for (std::size_t i = passed; i > 0; --i) pool(group).release(table.live[i - 1].block, last);
     table.live.erase(table.live.begin(), table.live.begin() + static_cast<std::ptrdiff_t>(passed));
   }
 }
@@ -124,7 +126,8 @@ std::int64_t StateManager::grow(RequestBlocks& request, std::int64_t tokens, boo
     BlockPool& own = pool(group);
     if (request.state_tail_shared) {
       copied.push_back({table.live.back().block, own.take(BlockKind::state),
-                        static_cast<std::int64_t>(arenas_[group])});
+                        static_cast<std::int64_t>(arenas_[group]), table.live.back().block,
+                        static_cast<std::int64_t>(group)});
       table.live.back().block = copied.back().to;
       ++copies;
     }

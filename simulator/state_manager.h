@@ -63,6 +63,9 @@ class StateManager {
 
   /// Keys of the recurrent groups.
   const GroupKeys& group_keys() const { return group_keys_; }
+  std::size_t num_groups() const { return arenas_.size(); }
+  std::size_t arena(std::size_t group) const { return arenas_[group]; }
+  BlockPool& pool(std::size_t group) const { return pools_[arenas_[group]]; }
 
  private:
   bool retained(std::int64_t tokens, const Retention& retention) const;
@@ -71,7 +74,6 @@ class StateManager {
   // Of every group, for chunks as above.
   std::int64_t needed_first(std::int64_t hit, std::int64_t tokens) const;
   std::int64_t needed_next(const RequestBlocks& request, std::int64_t tokens) const;
-  BlockPool& pool(std::size_t group) const { return pools_[arenas_[group]]; }
 
   const CacheGeometry& geometry_;
   std::span<BlockPool> pools_;             // (arena)

@@ -26,15 +26,22 @@ inline std::ostream& operator<<(std::ostream& out, const ReplayRow& row) {
              << row.uncached_common << ',' << row.evictions << ',' << row.status;
 }
 
-/// The rows of a CSV file in tests/data/simulator.
-inline std::vector<ReplayRow> expected_rows(const std::string& file) {
-  std::ifstream in(HYBRIDKV_TEST_DATA "/simulator/" + file);
+/// The next line of a file, whichever system's line ends it has; false at the end.
+inline bool next_line(std::istream& in, std::string& line) {
+  if (!std::getline(in, line)) return false;
+  if (!line.empty() && line.back() == '\r') line.pop_back();
+  return true;
+}
+
+/// The rows of a CSV file.
+inline std::vector<ReplayRow> rows_of_file(const std::string& path) {
+  std::ifstream in(path);
   REQUIRE(in.is_open());
   std::string line;
-  std::getline(in, line);
+  REQUIRE(next_line(in, line));
   REQUIRE(line == "idx,input_length,hit_tokens,num_chunks,num_uncached_common_prefix_tokens,evictions,status");
   std::vector<ReplayRow> rows;
-  while (std::getline(in, line)) {
+  while (next_line(in, line)) {
     ReplayRow row;
     char comma = 0;
     std::istringstream fields(line);
@@ -43,6 +50,11 @@ inline std::vector<ReplayRow> expected_rows(const std::string& file) {
     rows.push_back(row);
   }
   return rows;
+}
+
+/// The rows of a CSV file in tests/data/simulator.
+inline std::vector<ReplayRow> expected_rows(const std::string& file) {
+  return rows_of_file(HYBRIDKV_TEST_DATA "/simulator/" + file);
 }
 
 /// What a simulation makes of a trace, request by request.

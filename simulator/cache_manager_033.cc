@@ -1,0 +1,111 @@
+// The operations of a cache with the rules of vLLM 0.33 (KVCacheManager.allocate_slots and around it).
+#include <algorithm>
+
+#include "base/checked.h"
+#include "simulator/cache_manager.h"
+
+namespace hybridkv {
+
+std::int64_t CacheManager::slots(std::int64_t end) const {
+  return std::min(end + geometry_.speculative_tokens,
+                  std::max(end, geometry_.scheduler.max_model_len.value_or(INT64_MAX)));
+}
+
+PrefixHit CacheManager::look_up_033(RequestBlocks& request, const CachedPrompt& prompt) {
+  request.clear();
+  if (!geometry_.caches_prefixes()) return {};
+  const PrefixHit hit = rules_033_->lookup.look_up(request, prompt.keys, prompt.tokens - 1);
+  attention_.skip_passed(request, hit.tokens);
+  return hit;
+}
+
+void CacheManager::add_first_033(const RequestBlocks& request, const ComputedChunk& chunk, std::int64_t slots,
+                                   bool keep_watermark) {
+  for (std::size_t arena = 0; arena < pools_.size(); ++arena)
+    demand_[arena] = keep_watermark ? geometry_.watermark_blocks(static_cast<std::int64_t>(arena)) : std::int64_t{0};
+  demand_.front() += geometry_.extra_blocks_per_request;
+  attention_.add_first(request, chunk.start, slots, demand_);
+  if (geometry_.aligns_chunks())
+    rules_033_->columns.add_demand(request, chunk, true, demand_);
+  else
+    states_.add_first(request, chunk.start, chunk.end, demand_);
+}
+
+void CacheManager::cap_windows(const ComputedChunk& chunk) {
+  const std::int64_t in_flight = geometry_.rules.in_flight_tokens.value_or(geometry_.max_num_batched_tokens);
+  const std::int64_t longest = geometry_.scheduler.max_model_len.value_or(INT64_MAX);
+  const std::int64_t lag = std::max<std::int64_t>(0, geometry_.rules.lookahead_tokens - 1);
+  for (std::size_t group = 0; group < geometry_.attention_masks.size(); ++group) {
+    const KeyMask& mask = geometry_.attention_masks[group];
+    if (mask.kind == MaskKind::full) continue;
+    const AttentionManager::Group& own = attention_.groups()[group];
+    const std::int64_t most =
+        ceil_div(std::min(mask.window_tokens - 1 + lag + in_flight, longest), own.block) + 1;
+    const std::int64_t all = ceil_div(chunk.end, own.block), found = chunk.start / own.block;
+    const std::int64_t taken = std::max<std::int64_t>(0, std::min(all, most) - found);
+    demand_[static_cast<std::size_t>(own.arena)] -= all - found - taken;
+  }
+}
+
+bool CacheManager::admit_033(RequestBlocks& request, const CachedPrompt& prompt, const ComputedChunk& chunk,
+                               bool keep_watermark) {
+  if (rules_033_->columns.made_in_step(request)) return false;
+  // The whole sequence as if computed in one chunk, without a drafter's tokens; then the chunk with them.
+  ComputedChunk whole = chunk;
+  whole.end = std::max(chunk.start, std::min(prompt.tokens, geometry_.scheduler.max_model_len.value_or(INT64_MAX)));
+  add_first_033(request, whole, whole.end, keep_watermark);
+  cap_windows(whole);
+  if (!fits()) return false;
+  add_first_033(request, chunk, slots(chunk.end), keep_watermark);
+  if (!fits()) return false;
+
+  attention_.hold(request);
+  states_.hold(request);
+  request.published_attention = request.shared_tail_tokens = chunk.start;
+  grow_033(request, chunk, true);
+  for (std::int64_t i = 0; i < geometry_.extra_blocks_per_request; ++i)
+    request.extras.push_back(pools_.front().take(BlockKind::extra));
+  publish_033(request, prompt, chunk);
+  return true;
+}
+
+bool CacheManager::advance_033(RequestBlocks& request, const CachedPrompt& prompt, const ComputedChunk& chunk) {
+  attention_.give_back_passed(request, chunk.start);
+  states_.drop_passed(request, chunk.start);
+  request.exported_tokens = 0;
+  const bool takes_attention = attention_.add_next(request, slots(chunk.end), demand_);
+  const bool takes_states =
+      geometry_.aligns_chunks() && rules_033_->columns.add_demand(request, chunk, false, demand_);
+  if (takes_attention || takes_states) {
+    if (!fits()) return false;
+    grow_033(request, chunk, false);
+  }
+  publish_033(request, prompt, chunk);
+  return true;
+}
+
+void CacheManager::grow_033(RequestBlocks& request, const ComputedChunk& chunk, bool first) {
+  const std::size_t sources = copied_.size();
+  attention_.grow(request, slots(chunk.end), copied_);
+  copied_attention_ += static_cast<std::int64_t>(copied_.size() - sources);
+  copied_states_ += geometry_.aligns_chunks() ? rules_033_->columns.grow(request, chunk, first, step_, copied_)
+                                              : states_.grow(request, chunk.end, first, copied_);
+}
+
+void CacheManager::publish_033(RequestBlocks& request, const CachedPrompt& prompt, ComputedChunk chunk) {
+  if (!geometry_.caches_prefixes()) return;
+  // Rows of a drafter's tokens hold nothing that is known.
+  chunk.end = std::min(chunk.end, prompt.tokens);
+  rules_033_->publisher.publish(request, prompt.keys, chunk, step_);
+  if (geometry_.aligns_chunks()) rules_033_->columns.publish(request, prompt.keys, chunk, step_);
+}
+
+void CacheManager::publish_sampled(RequestBlocks& request, const CachedPrompt& prompt, std::int64_t computed,
+                                   std::int64_t branch) {
+  if (!rules_033_ || geometry_.speculative_tokens == 0 || !geometry_.caches_prefixes()) return;
+  const ComputedChunk chunk{computed, computed, prompt.prompt, prompt.tokens, branch};
+  rules_033_->publisher.publish(request, prompt.keys, chunk, step_);
+  if (geometry_.aligns_chunks()) rules_033_->columns.publish_sampled(request, prompt.keys, chunk, step_);
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "simulator/attention_manager.h"
+#include "simulator/cache_geometry.h"
+#include "simulator/prefix_positions.h"
+#include "simulator/request_blocks.h"
+#include "simulator/state_manager.h"
+
+namespace hybridkv {
+
+/// What a look-up found for one prompt.
+struct PrefixHit {
+  std::int64_t tokens = 0;           ///< found in every group
+  std::int64_t uncached_common = 0;  ///< u: further tokens that one kind of group alone matched
+  bool operator==(const PrefixHit&) const = default;
+};
+
+/// Where the kind of groups that matched most stopped, if it matched more than the others; 0 = none. It is kept like a
+/// prompt's end, since a second prompt has reached it.
+inline std::int64_t junction(const CacheGeometry& geometry, const PrefixHit& hit) {
+  return geometry.scheduler.branch_point && hit.uncached_common > 0 ? hit.tokens + hit.uncached_common : 0;
+}
+
+/// The joint look-up of vLLM 0.33 (KVCacheCoordinator): every kind of group shortens the hit until all agree.
+///
+/// Full attention: the leftmost run of full blocks, where hits are fine then the longest tail that ends inside the next
+/// block. Windows: the rightmost multiple of S before which v = ceil((w-1)/B) blocks are found, or all from the start.
+/// States: the rightmost one. A drafter's group looks one unit further and drops one unit. A block or state counts only
+/// if all groups of its kind hold it.
+class PrefixLookup {
+ public:
+  /// All outlive the look-up.
+  PrefixLookup(const CacheGeometry& geometry, const PrefixPositions& positions, const AttentionManager& attention,
+               const StateManager& states);
+
+  /// Longest hit of at most `limit` tokens. Writes the found blocks into `request` without holding them.
+  PrefixHit look_up(RequestBlocks& request, std::span<const PrefixKey> keys, std::int64_t limit) const;
+
+ private:
+  // Attention groups that are found together: they have the same block, mask and drafter.
+  struct Kind {
+    std::vector<std::size_t> groups;
+    std::int64_t block = 0;
+    std::int64_t units = 0;   // match units of a block
+    std::int64_t window = 0;  // v, blocks before a hit; 0 = sees everything
+    bool windowed = false;
+    bool drops = false;
+  };
+
+  bool append(const Kind& kind, PrefixKey key, bool tail, RequestBlocks& request) const;
+  std::int64_t match_full(const Kind& kind, std::span<const PrefixKey> keys, std::int64_t limit,
+                          RequestBlocks& request) const;
+  std::int64_t match_window(const Kind& kind, std::span<const PrefixKey> keys, std::int64_t limit,
+                            RequestBlocks& request) const;
+  std::int64_t match_states(std::span<const PrefixKey> keys, std::int64_t limit, RequestBlocks& request) const;
+  // Tokens that a drafter's group looks further than the limit.
+  std::int64_t margin(const Kind& kind) const;
+
+  const PrefixPositions& positions_;
+  const AttentionManager& attention_;
+  const StateManager& states_;
+  std::vector<Kind> kinds_;  // full attention first
+  bool has_one_group_;
+};
+
+}  // namespace hybridkv

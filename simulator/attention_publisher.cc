@@ -19,11 +19,7 @@ void AttentionPublisher::publish(RequestBlocks& request, std::span<const PrefixK
     const bool drops = geometry_.drafter_drops_block && geometry_.rules.drafts(group);
     const KeyMask mask = geometry_.attention_masks.empty() ? KeyMask{} : geometry_.attention_masks[group];
     const std::int64_t window = mask.kind == MaskKind::full ? 0 : ceil_div(mask.window_tokens - 1, own.block);
-    std::int64_t end = known;
-    if (!positions_.fine()) {
-      const std::int64_t segment = positions_.segment();
-      end = std::min(end, chunk.end / segment * segment + (drops ? own.block : 0));
-    }
+    const std::int64_t end = std::min(known, positions_.published_end(chunk.end, own.block, drops));
     const std::vector<BlockId>& table = request.attention[group];
     const auto key_at = [&](std::int64_t units) {
       return attention_.group_keys()(keys[static_cast<std::size_t>(units - 1)], group);
@@ -39,7 +35,8 @@ void AttentionPublisher::publish(RequestBlocks& request, std::span<const PrefixK
       if (const PrefixKey tail = own.pool->tail_key(block); tail != 0) own.pool->publish_tail(block, tail, step);
     }
   }
-  request.published_attention = std::max(request.published_attention, known);
+  request.published_attention =
+      std::max(request.published_attention, std::min(known, positions_.published_end(chunk.end, 1, false)));
   const std::int64_t tail = positions_.attention_tail(chunk.prompt);
   if (tail > request.partial_tokens && tail <= known) publish_tail(request, keys, tail, step);
 }

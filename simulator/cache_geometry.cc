@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "base/checked.h"
 #include "base/error.h"
 
 namespace hybridkv {
@@ -142,12 +143,17 @@ std::int64_t CacheGeometry::common_multiple() const { return joined(1, *this, tr
 
 bool CacheGeometry::has_unequal_blocks() const { return common_multiple() > common_block(); }
 
+std::int64_t CacheGeometry::window_blocks(std::int64_t group, std::int64_t tokens) const {
+  const std::int64_t seen = attention_masks[static_cast<std::size_t>(group)].window_tokens - 1 +
+                            std::max<std::int64_t>(0, rules.lookahead_tokens - 1) +
+                            rules.in_flight_tokens.value_or(max_num_batched_tokens);
+  return ceil_div(std::min(seen, tokens), attention_block(group)) + 1;
+}
+
 bool CacheGeometry::has_fine_hits() const {
   if (!aligns_chunks() || state_block() <= match_unit()) return false;
-  for (std::size_t group = 0; group < attention_masks.size(); ++group)
-    if (attention_masks[group].kind != MaskKind::full &&
-        attention_block(static_cast<std::int64_t>(group)) != match_unit())
-      return false;
+  for (std::int64_t group = 0; group < attention_groups; ++group)
+    if (is_windowed(group) && attention_block(group) != match_unit()) return false;
   return true;
 }
 
@@ -210,6 +216,7 @@ std::string_view to_string(ModelledRule rule) {
     case ModelledRule::states_without_caching: return "states in mode none";
     case ModelledRule::several_arenas: return "several arenas";
     case ModelledRule::unequal_blocks: return "blocks of unequal size";
+    case ModelledRule::draft_tokens: return "accepted draft tokens";
     case ModelledRule::several_drafter_modules: return "drafter of several modules";
     case ModelledRule::drafter_windows: return "windows of a drafter";
     case ModelledRule::several_windows: return "several kinds of windows";
@@ -223,10 +230,10 @@ namespace {
 void add_modelled_of_0_33(const CacheGeometry& geometry, std::vector<ModelledRule>& rules) {
   if (geometry.rules.lookahead_tokens > 1) rules.push_back(ModelledRule::several_drafter_modules);
   std::int64_t windows = 0, drafter_windows = 0;
-  for (std::size_t group = 0; group < geometry.attention_masks.size(); ++group) {
-    if (geometry.attention_masks[group].kind == MaskKind::full) continue;
+  for (std::int64_t group = 0; group < geometry.attention_groups; ++group) {
+    if (!geometry.is_windowed(group)) continue;
     ++windows;
-    drafter_windows += geometry.drafter_drops_block && geometry.rules.drafts(group);
+    drafter_windows += geometry.drafter_drops_block && geometry.rules.drafts(static_cast<std::size_t>(group));
   }
   if (drafter_windows > 0) rules.push_back(ModelledRule::drafter_windows);
   if (windows > 1 || (windows > 0 && geometry.state_groups > 0)) rules.push_back(ModelledRule::several_windows);

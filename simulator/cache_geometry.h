@@ -80,6 +80,12 @@ struct CacheGeometry {
     if (!match_unit_tokens) return false;
     return one_block() ? *match_unit_tokens != block_size_tokens : *match_unit_tokens != common_multiple();
   }
+  bool is_windowed(std::int64_t group) const {
+    return !attention_masks.empty() && attention_masks[static_cast<std::size_t>(group)].kind != MaskKind::full;
+  }
+  /// Blocks that a request of at most `tokens` tokens holds of a window at a time: those that the tokens in flight see,
+  /// and one more since they need not begin with a block. Source: vLLM SlidingWindowSpec.
+  std::int64_t window_blocks(std::int64_t group, std::int64_t tokens) const;
   /// Tokens between two lengths at which the attention groups can be found together: A, with partial tails h.
   std::int64_t attention_step() const;
   /// Tokens between two lengths at which a request may resume from its states: whole blocks of every group, or h.
@@ -136,6 +142,7 @@ enum class ModelledRule {
   states_without_caching,  ///< mode none with recurrent groups
   several_arenas,
   unequal_blocks,          ///< groups with blocks of their own size
+  draft_tokens,            ///< 0.33: tokens that a drafter proposed
   several_drafter_modules, ///< 0.33: keys that look more than one token ahead
   drafter_windows,         ///< 0.33: windows in a drafter's group
   several_windows,         ///< 0.33: groups of different windows, or windows beside states

@@ -32,15 +32,11 @@ void CacheManager::add_first_033(const RequestBlocks& request, const ComputedChu
 }
 
 void CacheManager::cap_windows(const ComputedChunk& chunk) {
-  const std::int64_t in_flight = geometry_.rules.in_flight_tokens.value_or(geometry_.max_num_batched_tokens);
   const std::int64_t longest = geometry_.scheduler.max_model_len.value_or(INT64_MAX);
-  const std::int64_t lag = std::max<std::int64_t>(0, geometry_.rules.lookahead_tokens - 1);
-  for (std::size_t group = 0; group < geometry_.attention_masks.size(); ++group) {
-    const KeyMask& mask = geometry_.attention_masks[group];
-    if (mask.kind == MaskKind::full) continue;
-    const AttentionManager::Group& own = attention_.groups()[group];
-    const std::int64_t most =
-        ceil_div(std::min(mask.window_tokens - 1 + lag + in_flight, longest), own.block) + 1;
+  for (std::int64_t group = 0; group < geometry_.attention_groups; ++group) {
+    if (!geometry_.is_windowed(group)) continue;
+    const AttentionManager::Group& own = attention_.groups()[static_cast<std::size_t>(group)];
+    const std::int64_t most = geometry_.window_blocks(group, longest);
     const std::int64_t all = ceil_div(chunk.end, own.block), found = chunk.start / own.block;
     const std::int64_t taken = std::max<std::int64_t>(0, std::min(all, most) - found);
     demand_[static_cast<std::size_t>(own.arena)] -= all - found - taken;
@@ -62,6 +58,7 @@ bool CacheManager::admit_033(RequestBlocks& request, const CachedPrompt& prompt,
   attention_.hold(request);
   states_.hold(request);
   request.published_attention = request.shared_tail_tokens = chunk.start;
+  request.published_states = chunk.start / geometry_.state_block();
   grow_033(request, chunk, true);
   for (std::int64_t i = 0; i < geometry_.extra_blocks_per_request; ++i)
     request.extras.push_back(pools_.front().take(BlockKind::extra));
@@ -105,7 +102,7 @@ void CacheManager::publish_sampled(RequestBlocks& request, const CachedPrompt& p
   if (!rules_033_ || geometry_.speculative_tokens == 0 || !geometry_.caches_prefixes()) return;
   const ComputedChunk chunk{computed, computed, prompt.prompt, prompt.tokens, branch};
   rules_033_->publisher.publish(request, prompt.keys, chunk, step_);
-  if (geometry_.aligns_chunks()) rules_033_->columns.publish_sampled(request, prompt.keys, chunk, step_);
+  if (geometry_.aligns_chunks()) rules_033_->columns.publish_boundaries(request, prompt.keys, chunk, step_);
 }
 
 }  // namespace hybridkv

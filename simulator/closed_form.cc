@@ -6,12 +6,50 @@
 #include "base/checked.h"
 #include "planner/prefix.h"
 #include "simulator/prefill_chunk.h"
+#include "simulator/prefix_positions.h"
 
 namespace hybridkv {
+
+namespace {
+
+/// The same with the rules of vLLM 0.33: states at kept boundaries and tails, and those exported inside chunks.
+std::vector<std::int64_t> checkpoint_positions_033(const CacheGeometry& geometry, std::int64_t prompt) {
+  const PrefixPositions positions(geometry);
+  std::vector<std::int64_t> kept;
+  // The token behind the prompt is known when the prompt is computed.
+  const auto keep = [&](std::int64_t at) {
+    if (at > 0 && at + geometry.rules.lookahead_tokens <= prompt + 1) kept.push_back(at);
+  };
+  for (ComputedChunk chunk{.prompt = prompt, .tokens = prompt}; chunk.start < prompt; chunk.start = chunk.end) {
+    chunk.end = std::min(prompt, chunk.start + geometry.max_num_batched_tokens);
+    chunk.end = cut_chunk(positions, chunk, geometry.max_num_batched_tokens);
+    if (chunk.end == chunk.start) break;
+    const std::int64_t exported = positions.exported_at(chunk);
+    if (exported > 0 && positions.keeps_exported(exported, chunk)) keep(exported);
+    const bool inside = exported == 0 && positions.keeps_inside(chunk.end, prompt, 0);
+    if (inside || (chunk.end % positions.block() == 0 && positions.keeps_boundary(chunk.end, prompt, 0)))
+      keep(chunk.end);
+  }
+  return kept;
+}
+
+/// What a copy hits at most with the rules of vLLM 0.33: the last state or block that leaves it a token to compute.
+std::optional<std::int64_t> predicted_copy_hit_033(const CacheGeometry& geometry, std::int64_t prompt) {
+  if (!geometry.caches_prefixes()) return 0;
+  if (geometry.has_partial_tails() || geometry.has_unequal_blocks()) return std::nullopt;
+  const PrefixPositions positions(geometry);
+  if (!geometry.drafter_drops_block) return positions.last(prompt, positions.segment());
+  // Alone, attention looks no further than the last token but one.
+  const bool alone = geometry.attention_groups + geometry.state_groups == 1;
+  return positions.last(alone ? prompt - 1 : prompt, positions.segment());
+}
+
+}  // namespace
 
 std::vector<std::int64_t> checkpoint_positions(const CacheGeometry& geometry, std::int64_t prompt_tokens) {
   std::vector<std::int64_t> positions;
   if (geometry.state_groups == 0 || !geometry.caches_prefixes()) return positions;
+  if (geometry.rules.is_vllm_0_33()) return checkpoint_positions_033(geometry, prompt_tokens);
   const std::int64_t block = geometry.state_block();
   const std::int64_t partial = partial_checkpoint(geometry, prompt_tokens);
   std::int64_t start = 0;
@@ -31,6 +69,7 @@ std::vector<std::int64_t> checkpoint_positions(const CacheGeometry& geometry, st
 
 std::optional<std::int64_t> predicted_copy_hit(const CacheGeometry& geometry, std::int64_t prompt_tokens,
                                                std::int64_t copy) {
+  if (geometry.rules.is_vllm_0_33()) return predicted_copy_hit_033(geometry, prompt_tokens);
   if (geometry.has_partial_tails()) return std::nullopt;
   const std::int64_t block = geometry.state_groups > 0 ? geometry.checkpoint_step() : geometry.attention_grain();
   // A drafter drops what attention matched last; where that is less than the way back to a checkpoint there is no
@@ -55,9 +94,12 @@ std::optional<std::int64_t> predicted_copy_hit(const CacheGeometry& geometry, st
 std::int64_t request_block_ids(const CacheGeometry& geometry, std::int64_t tokens, std::int64_t arena) {
   Checked ids = arena == 0 ? geometry.extra_blocks_per_request : 0;
   for (std::int64_t group = 0; group < geometry.attention_groups; ++group)
-    if (geometry.attention_arena(group) == arena) ids += ceil_div(tokens, geometry.attention_block(group));
+    if (geometry.attention_arena(group) == arena)
+      ids += geometry.rules.is_vllm_0_33() && geometry.is_windowed(group)
+                 ? geometry.window_blocks(group, tokens)
+                 : ceil_div(tokens, geometry.attention_block(group));
   Checked states = Checked(geometry.speculative_tokens) + 1;
-  if (geometry.mode == CacheMode::align) states += 1;
+  if (geometry.mode == CacheMode::align) states += 1 + geometry.rules.checkpoint_blocks;
   if (geometry.mode == CacheMode::all)
     states = Checked(geometry.speculative_tokens) + ceil_div(tokens, geometry.state_block());
   for (std::int64_t group = 0; group < geometry.state_groups; ++group)

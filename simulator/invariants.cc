@@ -121,7 +121,8 @@ class Checker {
       if (!geometry_.caches_prefixes()) continue;
       for (std::int64_t i = 0; i < std::min(published_tokens(request, tokens) / block, std::ssize(table)); ++i) {
         const Place at = attention_place(group, table[static_cast<std::size_t>(i)]);
-        if (!is_block(at) || (positions_ && key(at) == 0 && is_windowed(group))) continue;
+        const bool kept = !positions_ || !geometry_.is_windowed(static_cast<std::int64_t>(group)) || key(at) != 0;
+        if (!is_block(at) || !kept) continue;
         const PrefixKey wanted = CachePeek::attention(scheduler_).group_keys()(
             request.keys[static_cast<std::size_t>((i + 1) * units - 1)], group);
         require(key(at) == wanted,
@@ -130,9 +131,6 @@ class Checker {
     }
   }
 
-  bool is_windowed(std::size_t group) const {
-    return !geometry_.attention_masks.empty() && geometry_.attention_masks[group].kind != MaskKind::full;
-  }
   // Tokens whose full attention blocks have keys: in 0.33 those of whole segments, as far as keys look ahead.
   std::int64_t published_tokens(const ActiveRequest& request, std::int64_t tokens) const {
     if (!positions_) return tokens;
@@ -148,7 +146,8 @@ class Checker {
     const std::int64_t running = geometry_.mode == CacheMode::none ? 0 : ceil_div(tokens, geometry_.state_block()) - 1;
     for (std::size_t group = 0; group < tables.size(); ++group) {
       const StateTable& table = tables[group];
-      require(positions_ ? table.running_index() >= running : table.running_index() == running, "request {} lacks its running state in group {}", id, group);
+      require(positions_ ? table.running_index() >= running : table.running_index() == running,
+              "request {} lacks its running state in group {}", id, group);
       require(std::ssize(table.spare) == geometry_.speculative_tokens, "request {} holds {} speculative states", id,
               table.spare.size());
       const std::size_t most = geometry_.mode == CacheMode::none ? 1 : positions_ ? 3 : 2;

@@ -46,6 +46,15 @@ class PrefixPositions {
   /// Where the attention tail of a prompt ends; 0 = it has none.
   std::int64_t attention_tail(std::int64_t prompt) const;
 
+  /// Up to where groups with blocks of `block` tokens publish what is computed up to `end`: where hits are not fine,
+  /// whole segments, and of a drafter's group one block more.
+  std::int64_t published_end(std::int64_t end, std::int64_t block, bool drafter) const {
+    if (fine_) return end;
+    return std::min(end, end / segment_ * segment_ + (drafter && drops_ ? block : 0));
+  }
+  /// Are the recurrent groups those of a drafter that drops?
+  bool state_drafters() const { return state_drafters_; }
+
   /// Where a junction cuts a chunk that passes it: at a whole number of blocks from the start, or opted in there.
   std::int64_t junction_stop(const ComputedChunk& chunk) const;
   /// Is the state kept that a chunk left at a multiple of B?

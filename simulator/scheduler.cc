@@ -100,7 +100,7 @@ bool Scheduler::serve_running(std::int64_t& budget, StepWork& work, double now) 
     if (!fits) break;
     request.scheduled_tokens = chunk;
     served_running_ = true;
-    served_inside_prompt_ = served_inside_prompt_ || request.computed_tokens < request.record.input_length;
+    served_inside_prompt_ = served_inside_prompt_ || request.prefilling();
     request.record.evictions += cache_.evictions() - evictions_before;
     if (request.prefilling() && request.record.preemptions == 0) ++request.record.num_chunks;
     budget -= chunk;

@@ -107,22 +107,36 @@ bool StateColumns::publish_at(RequestBlocks& request, std::span<const PrefixKey>
 void StateColumns::publish(RequestBlocks& request, std::span<const PrefixKey> keys, const ComputedChunk& chunk,
                            std::int64_t step) {
   if (request.states.empty()) return;
-  const std::int64_t block = positions_.block();
+  publish_boundaries(request, keys, chunk, step);
   const std::int64_t exported = request.exported_tokens;
-  if (exported > 0 && positions_.keeps_exported(exported, chunk))
-    publish_at(request, keys, exported, request.states.front().running_index() - 1, step);
-  const bool inside = exported == 0 && positions_.keeps_inside(chunk.end, chunk.prompt, chunk.junction);
-  const bool boundary = chunk.end % block == 0;
-  if (!inside && !(boundary && positions_.keeps_boundary(chunk.end, chunk.prompt, chunk.junction))) return;
-  const bool published = publish_at(request, keys, chunk.end, ceil_div(chunk.end, block) - 1, step);
-  if (published && !boundary) request.state_tail_shared = true;
+  if (exported > 0) {
+    if (positions_.keeps_exported(exported, chunk))
+      publish_at(request, keys, exported, request.states.front().running_index() - 1, step);
+    return;
+  }
+  if (chunk.end % positions_.block() == 0) return;
+  if (!positions_.keeps_inside(chunk.end, chunk.prompt, chunk.junction)) return;
+  const std::int64_t column = chunk.end / positions_.block();
+  if (!publish_at(request, keys, chunk.end, column, step)) return;
+  request.state_tail_shared = true;
+  request.published_states = column;
 }
 
-void StateColumns::publish_sampled(RequestBlocks& request, std::span<const PrefixKey> keys, const ComputedChunk& chunk,
-                                   std::int64_t step) {
+void StateColumns::publish_boundaries(RequestBlocks& request, std::span<const PrefixKey> keys,
+                                      const ComputedChunk& chunk, std::int64_t step) {
+  if (request.states.empty()) return;
   const std::int64_t block = positions_.block();
-  if (chunk.end % block == 0 && positions_.keeps_boundary(chunk.end, chunk.prompt, chunk.junction))
-    publish_at(request, keys, chunk.end, chunk.end / block - 1, step);
+  const std::int64_t known = std::min(positions_.published_end(chunk.end, block, positions_.state_drafters()),
+                                      std::ssize(keys) * positions_.unit());
+  const std::int64_t reserved = request.exported_tokens > 0 ? request.states.front().running_index() - 1 : -1;
+  for (std::size_t i = 0; i < request.states.front().live.size(); ++i) {
+    const std::int64_t column = request.states.front().live[i].index, at = (column + 1) * block;
+    if (column < request.published_states || at > known || column == reserved) continue;
+    if (positions_.keeps_boundary(at, chunk.prompt, chunk.junction) ||
+        (reserved < 0 && at == chunk.end && positions_.keeps_inside(at, chunk.prompt, chunk.junction)))
+      publish_at(request, keys, at, column, step);
+  }
+  request.published_states = std::max(request.published_states, known / block);
 }
 
 }  // namespace hybridkv

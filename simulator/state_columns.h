@@ -40,9 +40,11 @@ class StateColumns {
   /// Publishes what the chunk leaves behind, as far as keys are known.
   void publish(RequestBlocks& request, std::span<const PrefixKey> keys, const ComputedChunk& chunk, std::int64_t step);
 
-  /// The same once the token behind `chunk.end` is known, for keys that look ahead.
-  void publish_sampled(RequestBlocks& request, std::span<const PrefixKey> keys, const ComputedChunk& chunk,
-                       std::int64_t step);
+  /// The part of it at multiples of B; again once the token behind `chunk.end` is known, for keys that look ahead.
+  /// As in the engine every column with a block counts: so the one in which a chunk with an exported state starts
+  /// inside a block is entered under its boundary, though what it holds is the state of that start.
+  void publish_boundaries(RequestBlocks& request, std::span<const PrefixKey> keys, const ComputedChunk& chunk,
+                          std::int64_t step);
 
  private:
   std::int64_t exported_at(const RequestBlocks& request, const ComputedChunk& chunk) const;

@@ -6,13 +6,23 @@ namespace hybridkv {
 
 Arrangement arrange(std::vector<SpecPlan> specs, const ArrangeInputs& inputs) {
   Arrangement arrangement;
+  const ReleaseRules& rules = rules_of(inputs.engine.release);
+  arrangement.release = inputs.engine.release;
   arrangement.strategy = inputs.engine.strategy;
   arrangement.attention_pack_size = inputs.engine.attention_pack_size;
   arrangement.cache_mode = inputs.engine.cache_mode;
   arrangement.speculative_tokens = inputs.engine.speculative_tokens;
   arrangement.max_num_batched_tokens = inputs.engine.max_num_batched_tokens;
+  arrangement.concurrent_batches = inputs.engine.concurrent_batches.value_or(rules.concurrent_batches);
+  arrangement.decode_context_parallel = inputs.engine.decode_context_parallel;
   switch (inputs.engine.strategy) {
-    case Strategy::packed_attention: arrange_packed_attention(arrangement, std::move(specs), inputs); break;
+    case Strategy::packed_attention:
+      // Packs are in no release: they stay in pools of their own, with the blocks of the release.
+      if (rules.one_allocation && inputs.engine.attention_pack_size == 1)
+        arrange_one_allocation(arrangement, std::move(specs), inputs);
+      else
+        arrange_packed_attention(arrangement, std::move(specs), inputs);
+      break;
     case Strategy::dual_pool: arrange_dual_pool(arrangement, std::move(specs), inputs); break;
     case Strategy::small_pages: arrange_small_pages(arrangement, std::move(specs), inputs); break;
   }

@@ -26,21 +26,30 @@ std::int64_t Arrangement::entry_page_bytes(const GroupPlan& group) const {
 }
 
 std::int64_t Arrangement::entry_bytes(const GroupPlan& group) const {
-  return Checked(static_cast<std::int64_t>(group.pages.size()) + group.padding_slots) * entry_page_bytes(group);
+  return Checked(static_cast<std::int64_t>(group.pages.size()) + group.padding_slots) * entry_page_bytes(group) +
+         group.hole_bytes;
+}
+
+bool Arrangement::is_uniform() const {
+  if (arenas.size() != 1) return false;
+  if (!cache_order) return lanes.size() == pools.size();
+  return std::all_of(groups.begin(), groups.end(), [&](const GroupPlan& group) {
+    return !group.shares_table && page_bytes(group) == page_bytes(groups.front());
+  });
 }
 
 std::int64_t Arrangement::page_bytes() const {
   expects(is_uniform(), "pages of one size need one arena");
-  return lanes.front().bytes;
+  return page_bytes(groups.front());
 }
 
 std::int64_t Arrangement::num_blocks() const {
-  expects(is_uniform(), "blocks are the ids of the only arena");
+  expects(arenas.size() == 1, "blocks are the ids of the only arena");
   return arenas.front().num_ids;
 }
 
 std::int64_t Arrangement::usable_blocks() const {
-  expects(is_uniform(), "blocks are the ids of the only arena");
+  expects(arenas.size() == 1, "blocks are the ids of the only arena");
   return arenas.front().usable_ids();
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attention/attention_spec.h"
+#include "attention/cache_order.h"
 #include "attention/kv_format.h"
 #include "attention/kv_view.h"
 #include "base/dtype.h"
@@ -55,6 +56,7 @@ struct SpecPlan {
   std::int64_t unpadded_page_bytes = 0;       ///< N * B * a1, or M
   double padding_percent = 0;                 ///< 100 (P - unpadded) / unpadded
   std::int64_t bytes_per_token = 0;           ///< a1, of one layer; 0 for recurrent layers
+  std::int64_t checkpoint_blocks = 0;         ///< c, blocks of a request and group for a state that a chunk exports
   std::optional<AttentionGeometry> attention;
   std::optional<StateSpec> state;
   bool operator==(const SpecPlan&) const = default;
@@ -74,7 +76,14 @@ using ArenaId = StrongId<struct ArenaTag>;  ///< position in Arrangement::arenas
 using LaneId = StrongId<struct LaneTag>;    ///< position in Arrangement::lanes
 using PoolId = StrongId<struct PoolTag>;    ///< position in Arrangement::pools
 
-/// Layers that share one block table; its ids are those of one arena.
+/// Pages of a group inside the pieces of one lane: page j has the bytes [first + j * bytes, + bytes) of a piece.
+struct PagesInLane {
+  std::int64_t first = 0;
+  std::int64_t bytes = 0;  ///< of a page
+  bool operator==(const PagesInLane&) const = default;
+};
+
+/// Layers of one spec that share one block table; its ids are those of one arena.
 struct GroupPlan {
   std::int64_t spec = 0;                          ///< SpecPlan::id
   std::vector<std::vector<std::int64_t>> pages;   ///< per slot, the layers of that page in pack order
@@ -82,6 +91,11 @@ struct GroupPlan {
   ArenaId arena;
   LaneId first_lane;                              ///< lane of page 0; page j lies in the j-th lane from there
   std::int64_t ids_per_entry = 1;                 ///< ids of a table entry: several where a state lies in small pages
+  bool shares_table = false;                      ///< its table and ids are those of the group before it
+  std::int64_t lanes_per_page = 1;                ///< lanes over which a page is spread: one a head where heads are
+                                                  ///< outside the blocks
+  std::optional<PagesInLane> in_lane;             ///< set: all pages lie side by side in the pieces of the first lane
+  std::int64_t hole_bytes = 0;                    ///< of an id, that no page of the table uses; counted with the first
   bool operator==(const GroupPlan&) const = default;
 
   /// All layers of the group in pool order.
@@ -139,11 +153,15 @@ struct ExtraPlan {
 /// All that a strategy decides: who shares tables, ids and bytes. What a workload does with it (capacity, prefixes,
 /// waste) is derived from it alone.
 struct Arrangement {
+  Release release = Release::vllm_2026_06;
   Strategy strategy = Strategy::packed_attention;
+  std::optional<CacheOrder> cache_order;    ///< of the one allocation; unset: pools with the block outermost
   std::int64_t attention_pack_size = 1;     ///< N
   CacheMode cache_mode = CacheMode::none;
   std::int64_t speculative_tokens = 0;      ///< s
-  std::int64_t max_num_batched_tokens = 0;  ///< tokens of one step; bounds what a sliding window holds
+  std::int64_t max_num_batched_tokens = 0;  ///< tokens of one step
+  std::int64_t concurrent_batches = 1;      ///< steps in flight; with their tokens they bound what a window holds
+  std::int64_t decode_context_parallel = 1; ///< ranks over which the tokens of full attention are spread
   std::vector<SpecPlan> specs;
   std::vector<GroupPlan> groups;
   std::vector<ArenaPlan> arenas;
@@ -156,16 +174,24 @@ struct Arrangement {
   const ArenaPlan& arena_of(const GroupPlan& group) const { return arenas[group.arena.index()]; }
   /// Lane of one page of a group.
   LaneId lane_of(const GroupPlan& group, std::size_t page) const {
-    return {group.first_lane.value + static_cast<std::int64_t>(page)};
+    if (group.in_lane) return group.first_lane;
+    return {group.first_lane.value + static_cast<std::int64_t>(page) * group.lanes_per_page};
   }
-  /// Bytes of a piece of the lanes that a group's ids own.
-  std::int64_t page_bytes(const GroupPlan& group) const { return lanes[group.first_lane.index()].bytes; }
+  /// Bytes of a page of a group: of the piece of its lane, of its part of it, or of all pieces over which it is spread.
+  std::int64_t page_bytes(const GroupPlan& group) const {
+    if (group.in_lane) return group.in_lane->bytes;
+    return lanes[group.first_lane.index()].bytes * group.lanes_per_page;
+  }
+  /// Bytes from the front of the piece of its lane at which a page begins.
+  std::int64_t offset_in_piece(const GroupPlan& group, std::size_t page) const {
+    return group.in_lane ? group.in_lane->first + static_cast<std::int64_t>(page) * group.in_lane->bytes : 0;
+  }
   /// What a page of one table entry of a group has room for: that of all its ids.
   std::int64_t entry_page_bytes(const GroupPlan& group) const;
   /// Bytes of one table entry of a group, in the lanes that it leaves empty too.
   std::int64_t entry_bytes(const GroupPlan& group) const;
-  /// All groups take the same ids, and every lane is a pool of pages of one size.
-  bool is_uniform() const { return arenas.size() == 1 && lanes.size() == pools.size(); }
+  /// All groups take the same ids, whose pages have one size.
+  bool is_uniform() const;
   /// P, the piece of every lane. Pre: is_uniform.
   std::int64_t page_bytes() const;
   /// Ids of the one arena, null block included. Pre: is_uniform.

@@ -12,6 +12,12 @@ namespace hybridkv {
 namespace {
 
 constexpr std::int64_t default_block_tokens = 16;
+
+std::string with_declaration(const DeclaredBlocks& blocks) {
+  constexpr const char* rule = "vLLM HybridAttentionMambaModelConfig";
+  return blocks.source.empty() ? rule : fmt::format("{}; kernel blocks: {}", rule, blocks.source);
+}
+
 constexpr const char* block_source = "vLLM HybridAttentionMambaModelConfig; packs: vLLM PR 35703";
 
 /// C, mode all: every multiple of B is a checkpoint, so B is a multiple of the chunk of the scan.
@@ -33,22 +39,61 @@ std::int64_t checkpoint_unit(std::optional<std::int64_t> scan_chunk, std::int64_
 
 }  // namespace
 
-std::int64_t smallest_kernel_block(const EngineSpec& engine) {
-  if (engine.kernel_block_sizes.empty()) return engine.kernel_alignment_tokens;
-  return std::max(engine.kernel_alignment_tokens,
-                  *std::min_element(engine.kernel_block_sizes.begin(), engine.kernel_block_sizes.end()));
+std::int64_t exported_at(const RecurrentSpec& layer, const EngineSpec& engine) {
+  if (!std::holds_alternative<GdnSpec>(layer)) return 1;
+  const std::int64_t declared = engine.backend_profile ? facts_of(*engine.backend_profile).gdn_checkpoint_tokens : 1;
+  return engine.checkpoint_alignment_tokens.value_or(declared);
 }
 
-std::int64_t alignment_grain(const EngineSpec& engine, const DerivationLog& log) {
-  const std::int64_t kernel = smallest_kernel_block(engine);
+DeclaredBlocks declared_blocks(const EngineSpec& engine, bool latent) {
+  DeclaredBlocks blocks;
+  if (engine.backend_profile) {
+    const ProfileFacts& facts = facts_of(*engine.backend_profile);
+    const KernelBlocks& declared = latent ? facts.latents : facts.attention;
+    blocks = {declared.smallest, declared.listed, facts.backend};
+  }
+  if (engine.kernel_alignment_tokens) {
+    blocks = {*engine.kernel_alignment_tokens, {}, "engine.kernel_alignment_tokens"};
+  }
+  if (!engine.kernel_block_sizes.empty()) {
+    blocks.listed = engine.kernel_block_sizes;
+    blocks.source = "engine.kernel_block_sizes";
+  }
+  if (!blocks.listed.empty())
+    blocks.smallest = std::max(engine.kernel_alignment_tokens.value_or(1),
+                               *std::min_element(blocks.listed.begin(), blocks.listed.end()));
+  return blocks;
+}
+
+std::int64_t checkpoint_tokens(const ModelSpec& model, const EngineSpec& engine) {
+  if (!rules_of(engine.release).aligns_to_checkpoints || engine.cache_mode != CacheMode::align) return 1;
+  std::int64_t common = 1;
+  for (const LayerSpec& layer : model.layers) {
+    if (!layer.recurrent) continue;
+    const std::int64_t of_layer = exported_at(*layer.recurrent, engine);
+    if (of_layer == 1) return 1;
+    common = checked_lcm(common, of_layer);
+  }
+  return common;
+}
+
+std::int64_t alignment_grain(const EngineSpec& engine, const BlockSizeInputs& inputs, const DerivationLog& log) {
+  const DeclaredBlocks kernel = declared_blocks(engine, inputs.latent);
   const std::int64_t user = engine.block_size_tokens.value_or(default_block_tokens);
-  const std::int64_t grain = std::max(kernel, user);
+  const std::int64_t latent = inputs.latent && inputs.state_bytes > 0 ? rules_of(engine.release).latent_hybrid_grain : 1;
+  const std::int64_t floor = std::max({kernel.smallest, user, latent});
+  const std::int64_t grain = checked_lcm(floor, inputs.checkpoint_tokens);
   log.add([&] {
-    return Decision{{"A", grain, "tokens"},
-                    "A = max(smallest kernel block, user block size or 16)",
-                    {{"smallest kernel block", kernel, "tokens"},
-                     {engine.block_size_tokens ? "user block size" : "default block size", user, "tokens"}},
-                    "vLLM HybridAttentionMambaModelConfig"};
+    std::vector<Term> terms{{"smallest kernel block", kernel.smallest, "tokens"},
+                            {engine.block_size_tokens ? "user block size" : "default block size", user, "tokens"}};
+    std::string rule = "max(smallest kernel block, user block size or 16";
+    if (latent > 1) rule += ", grain of latents", terms.push_back({"grain of latents", latent, "tokens"});
+    rule += ")";
+    if (inputs.checkpoint_tokens > 1) {
+      rule = "lcm(" + rule + ", k), as the scans export states at multiples of k";
+      terms.push_back({"k", inputs.checkpoint_tokens, "tokens"});
+    }
+    return Decision{{"A", grain, "tokens"}, "A = " + rule, std::move(terms), with_declaration(kernel)};
   });
   return grain;
 }
@@ -70,7 +115,7 @@ std::int64_t state_grid(std::optional<std::int64_t> scan_chunk, std::int64_t gra
 }
 
 std::int64_t attention_block_size(const BlockSizeInputs& inputs, const EngineSpec& engine, const DerivationLog& log) {
-  const std::int64_t grain = alignment_grain(engine, log);
+  const std::int64_t grain = alignment_grain(engine, inputs, log);
   const auto decide = [&](std::int64_t block, std::string rule, std::vector<Term> terms) {
     log.add([&] {
       return Decision{{"B", block, "tokens"}, std::move(rule), std::move(terms), block_source};
@@ -92,40 +137,49 @@ std::int64_t attention_block_size(const BlockSizeInputs& inputs, const EngineSpe
   if (every_boundary)
     return decide(round_up(ceil_div(inputs.state_bytes, page_per_token), unit), "B = C * ceil(ceil(M / (N * a1)) / C)",
                   terms);
-  return decide(Checked(unit) * ceil_div(inputs.state_bytes, Checked(unit) * page_per_token),
-                "B = A * ceil(M / (A * N * a1))", terms);
+  const std::int64_t block = Checked(unit) * ceil_div(inputs.state_bytes, Checked(unit) * page_per_token);
+  const std::int64_t kernel = declared_blocks(engine, inputs.latent).smallest;
+  if (!rules_of(engine.release).aligns_to_checkpoints || block % kernel == 0)
+    return decide(block, "B = A * ceil(M / (A * N * a1))", terms);
+  std::vector<Term> with_kernel = terms;
+  with_kernel.push_back({"smallest kernel block", kernel, "tokens"});
+  return decide(round_up(block, kernel),
+                "B = smallest kernel block * ceil(A * ceil(M / (A * N * a1)) / smallest kernel block)",
+                std::move(with_kernel));
 }
 
-std::int64_t kernel_block_size(std::int64_t block_size_tokens, const EngineSpec& engine, const DerivationLog& log) {
-  if (engine.kernel_block_sizes.empty()) {
-    if (block_size_tokens % engine.kernel_alignment_tokens != 0)
+std::int64_t kernel_block_size(std::int64_t block_size_tokens, bool latent, const EngineSpec& engine,
+                               const DerivationLog& log) {
+  const DeclaredBlocks declared = declared_blocks(engine, latent);
+  if (declared.listed.empty()) {
+    if (block_size_tokens % declared.smallest != 0)
       throw SpecError("engine.block_size_tokens",
                       fmt::format("the block of {} tokens is no multiple of the smallest kernel block of {}; take a "
                                   "user block size that is a multiple of {}",
-                                  block_size_tokens, engine.kernel_alignment_tokens, engine.kernel_alignment_tokens));
+                                  block_size_tokens, declared.smallest, declared.smallest));
     log.add([&] {
       return Decision{{"b", block_size_tokens, "tokens"},
                       "b = B: the backend supports every multiple of its smallest kernel block",
                       {{"B", block_size_tokens, "tokens"},
-                       {"smallest kernel block", engine.kernel_alignment_tokens, "tokens"}},
-                      "vLLM HybridAttentionMambaModelConfig"};
+                       {"smallest kernel block", declared.smallest, "tokens"}},
+                      with_declaration(declared)};
     });
     return block_size_tokens;
   }
   std::int64_t best = 0;
-  for (std::int64_t size : engine.kernel_block_sizes)
+  for (std::int64_t size : declared.listed)
     if (block_size_tokens % size == 0) best = std::max(best, size);
   if (best == 0)
     throw SpecError("engine.kernel_block_sizes",
                     fmt::format("none of the supported kernel blocks ({}) divides the block of {} tokens; add a size "
                                 "that does ({} would), or set engine.block_size_tokens to a multiple of one of them",
-                                fmt::join(engine.kernel_block_sizes, ", "), block_size_tokens, block_size_tokens));
+                                fmt::join(declared.listed, ", "), block_size_tokens, block_size_tokens));
   log.add([&] {
     return Decision{{"b", best, "tokens"},
                     "b = the largest supported kernel block that divides B",
                     {{"B", block_size_tokens, "tokens"},
-                     {"supported", fmt::format("{}", fmt::join(engine.kernel_block_sizes, ", ")), "tokens"}},
-                    "vLLM HybridAttentionMambaModelConfig"};
+                     {"supported", fmt::format("{}", fmt::join(declared.listed, ", ")), "tokens"}},
+                    with_declaration(declared)};
   });
   return best;
 }

@@ -109,7 +109,9 @@ std::int64_t longest_request(const Arrangement& arrangement, double requests) {
     const SpecPlan& spec = arrangement.spec_of(*group);
     const std::size_t arena = group->arena.index();
     Checked ids_of_entries = 0;  // one of each group; the groups of a spec stand together
-    for (; group != arrangement.groups.end() && group->spec == spec.id; ++group) ids_of_entries += group->ids_per_entry;
+    for (; group != arrangement.groups.end() && group->spec == spec.id; ++group)
+      if (!group->shares_table) ids_of_entries += group->ids_per_entry;
+    if (ids_of_entries == 0) continue;  // it has the entries of the group before it
     const Checked entries =
         Checked(group_entries(arrangement, spec, 1)) + (share.ids[arena] - demand.ids[arena]) / ids_of_entries;
     too_long = std::min(too_long, longest_in_entries(arrangement, spec, entries));
@@ -126,7 +128,8 @@ std::int64_t longest_request(const Arrangement& arrangement, double requests) {
 std::int64_t running_by_states(const Arrangement& arrangement) {
   Demand demand = no_demand(arrangement);
   for (const GroupPlan& group : arrangement.groups)
-    if (arrangement.spec_of(group).state) demand.ids[group.arena.index()] += group_ids(arrangement, group, 1);
+    if (arrangement.spec_of(group).state && !group.shares_table)
+      demand.ids[group.arena.index()] += group_ids(arrangement, group, 1);
   return demand.total() == 0 ? 0 : running_requests(arrangement, demand);
 }
 

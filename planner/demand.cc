@@ -14,15 +14,16 @@ namespace {
 std::int64_t recurrent_entries(const Arrangement& arrangement, const SpecPlan& spec, std::int64_t tokens) {
   switch (arrangement.cache_mode) {
     case CacheMode::none: return Checked(1) + arrangement.speculative_tokens;
-    case CacheMode::align: return Checked(2) + arrangement.speculative_tokens;
+    case CacheMode::align: return Checked(2) + arrangement.speculative_tokens + spec.checkpoint_blocks;
     case CacheMode::all: return Checked(ceil_div(tokens, spec.block_size_tokens)) + arrangement.speculative_tokens;
   }
   throw std::logic_error("unknown cache mode");
 }
 
-/// Tokens that a layer with a window reads or writes in one step.
+/// Tokens that a layer with a window reads or writes in the steps in flight.
 std::int64_t live_in_step(const Arrangement& arrangement, const SpecPlan& spec) {
-  const Checked reach = Checked(spec.attention->window_tokens) + arrangement.max_num_batched_tokens;
+  const Checked reach = Checked(spec.attention->window_tokens) +
+                        Checked(arrangement.max_num_batched_tokens) * arrangement.concurrent_batches;
   return spec.attention->kind == AttentionKind::sliding_window ? reach - 1 : reach;
 }
 
@@ -69,7 +70,8 @@ std::int64_t group_entries(const Arrangement& arrangement, const SpecPlan& spec,
   switch (spec.attention->kind) {
     case AttentionKind::full:
     case AttentionKind::hidden_state:
-    case AttentionKind::mla: return ceil_div(tokens, spec.block_size_tokens);
+    case AttentionKind::mla:
+      return ceil_div(ceil_div(tokens, arrangement.decode_context_parallel), spec.block_size_tokens);
     case AttentionKind::sliding_window:
       return ceil_div(std::min(live_in_step(arrangement, spec), tokens), spec.block_size_tokens) + 1;
     case AttentionKind::chunked_local:
@@ -88,7 +90,9 @@ std::int64_t longest_in_entries(const Arrangement& arrangement, const SpecPlan& 
     if (entries >= group_entries(arrangement, spec, largest_tokens)) return largest_tokens;
     return tokens_of(spec.attention->kind == AttentionKind::sliding_window ? entries - 1 : entries, spec);
   }
-  return tokens_of(entries, spec);
+  const std::int64_t ranks = arrangement.decode_context_parallel;
+  const std::int64_t tokens = tokens_of(entries, spec);
+  return tokens > largest_tokens / ranks ? largest_tokens : tokens * ranks;
 }
 
 std::int64_t group_ids(const Arrangement& arrangement, const GroupPlan& group, std::int64_t tokens) {
@@ -108,6 +112,7 @@ Demand load_demand(const Arrangement& arrangement, std::span<const std::int64_t>
 void add_request(const Arrangement& arrangement, std::int64_t tokens, Demand& demand) {
   std::int64_t spec = -1, ids = 0;  // the groups of a spec stand together and need the same
   for (const GroupPlan& group : arrangement.groups) {
+    if (group.shares_table) continue;
     if (group.spec != spec) {
       spec = group.spec;
       ids = group_ids(arrangement, group, tokens);
@@ -123,7 +128,8 @@ bool fits(const Arrangement& arrangement, const Demand& demand) {
 }
 
 bool fits_as_engines_check(const Arrangement& arrangement, const Demand& demand) {
-  return demand.is_within(all_ids(arrangement));
+  const bool reserves = rules_of(arrangement.release).reserves_null_block;
+  return demand.is_within(reserves ? usable_ids(arrangement) : all_ids(arrangement));
 }
 
 std::int64_t bytes_of(const Arrangement& arrangement, const Demand& demand) {

@@ -6,10 +6,13 @@
 #include <vector>
 
 #include "attention/attention_spec.h"
+#include "attention/cache_order.h"
 #include "attention/kv_format.h"
 #include "attention/kv_view.h"
 #include "base/dtype.h"
 #include "base/named_values.h"
+#include "planner/backend_profile.h"
+#include "planner/release.h"
 #include "planner/strategy.h"
 
 namespace hybridkv {
@@ -57,8 +60,14 @@ struct DraftSpec {
 
 /// What the user asks of the serving engine. Defaults are those of a deployment without any flag.
 struct EngineSpec {
+  Release release = Release::vllm_2026_06;              ///< whose rules
+  std::optional<BackendProfile> backend_profile;        ///< what backends declare where nothing below says it
   std::int64_t tensor_parallel = 1;                     ///< ranks, >= 1
   bool pad_heads = false;                               ///< heads that ranks cannot share are padded until they can
+  std::int64_t pipeline_parallel = 1;                   ///< stages, >= 1; from 0.33 on
+  std::int64_t pipeline_rank = 0;                       ///< the stage that is planned
+  std::vector<std::int64_t> pipeline_layers;            ///< layers of each stage; default: as even as engines do it
+  std::int64_t decode_context_parallel = 1;             ///< ranks that share the tokens of a block; from 0.33 on
   std::optional<DType> kv_dtype;                        ///< default: model dtype
   std::optional<KvFormat> kv_format;                    ///< a format with scales in place of kv_dtype
   std::optional<DType> conv_dtype;                      ///< default: model dtype
@@ -74,12 +83,18 @@ struct EngineSpec {
                                                         ///< engine's rule; strategies with common pages alone
   std::optional<std::int64_t> block_size_tokens;        ///< user block size: a floor and the rounding unit
   std::optional<std::int64_t> mamba_block_size_tokens;  ///< mode all: overrides the chunk of the scan
-  std::int64_t kernel_alignment_tokens = 16;            ///< smallest kernel block of the backend, >= 1
-  std::vector<std::int64_t> kernel_block_sizes;         ///< supported kernel blocks; empty: any multiple of the
-                                                        ///< smallest
+  std::optional<std::int64_t> kernel_alignment_tokens;  ///< smallest kernel block of the backend, >= 1; default: the
+                                                        ///< profile's, else 16
+  std::vector<std::int64_t> kernel_block_sizes;         ///< supported kernel blocks; empty: the profile's, else any
+                                                        ///< multiple of the smallest
+  std::optional<std::int64_t> checkpoint_alignment_tokens;  ///< k, tokens at which gdn scans export states; default: the
+                                                        ///< profile's
+  std::optional<std::int64_t> checkpoint_blocks;        ///< c, blocks of a request for an exported state; default: the
+                                                        ///< family's
   std::int64_t page_alignment_bytes = 1;                ///< pages are padded to a multiple of it, >= 1; for transfers
   BackendForm backend_form = BackendForm::paged;        ///< of full-attention layers; mla layers always use mla
   PhysicalOrder physical_order = PhysicalOrder::nhd;
+  std::optional<CacheOrder> cache_order;                ///< of the one allocation; default: the profile's first
   std::int64_t speculative_tokens = 0;                  ///< s, >= 0
   std::int64_t mtp_layers = 0;                          ///< layers that join the full-attention layers, >= 0
   std::optional<DraftSpec> draft;
@@ -88,6 +103,9 @@ struct EngineSpec {
   std::int64_t memory_bytes = 0;                        ///< for all pools together, >= 1
   std::optional<std::int64_t> num_blocks;               ///< overrides what memory_bytes gives
   std::int64_t max_num_batched_tokens = 8192;           ///< tokens of one step, >= 1
+  std::optional<std::int64_t> concurrent_batches;       ///< steps in flight together; default: the release's
+  std::optional<std::int64_t> prefix_match_unit_tokens; ///< tokens of a chain hash; default: by the groups' blocks
+  bool hybrid_manager = true;                           ///< false: layers with a window keep every token; from 0.33 on
   TokenRule token_rule = TokenRule::concurrency;
   bool operator==(const EngineSpec&) const = default;
 };

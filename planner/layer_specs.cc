@@ -9,9 +9,10 @@ namespace hybridkv {
 namespace {
 
 void add_layer(std::vector<LayerSet>& sets, std::int64_t layer, const std::optional<AttentionSpec>& attention,
-               const std::optional<RecurrentSpec>& recurrent, bool draft) {
+               const std::optional<RecurrentSpec>& recurrent, bool draft, bool drafts_join = false) {
   auto same = std::find_if(sets.begin(), sets.end(), [&](const LayerSet& set) {
-    return set.attention == attention && set.recurrent == recurrent && set.draft == draft && !set.auxiliary;
+    return set.attention == attention && set.recurrent == recurrent && (drafts_join || set.draft == draft) &&
+           !set.auxiliary;
   });
   if (same == sets.end()) same = sets.insert(sets.end(), LayerSet{attention, recurrent, draft, false, {}});
   same->layers.push_back(layer);
@@ -29,13 +30,28 @@ AttentionSpec mtp_attention(const ModelSpec& model) {
                                            "or set mtp_layers to 0");
 }
 
-}  // namespace
-
-std::string LayerSet::kind() const {
-  return std::string(attention ? to_string(attention->kind) : family_name(*recurrent));
+/// Without a manager of several kinds of layers those with a window keep every token, as full attention does.
+void forget_windows(std::vector<LayerSet>& sets) {
+  std::vector<LayerSet> merged;
+  for (LayerSet& set : sets) {
+    if (set.attention && set.attention->window_tokens > 0) {
+      set.attention->kind = AttentionKind::full;
+      set.attention->window_tokens = 0;
+    }
+    const auto same = std::find_if(merged.begin(), merged.end(), [&](const LayerSet& other) {
+      return other.attention == set.attention && other.recurrent == set.recurrent && !other.auxiliary &&
+             !set.auxiliary;
+    });
+    if (same == merged.end())
+      merged.push_back(std::move(set));
+    else
+      same->layers.insert(same->layers.end(), set.layers.begin(), set.layers.end());
+  }
+  for (LayerSet& set : merged) std::sort(set.layers.begin(), set.layers.end());
+  sets = std::move(merged);
 }
 
-std::vector<LayerSet> collect_layer_sets(const ModelSpec& model, const EngineSpec& engine) {
+std::vector<LayerSet> all_layer_sets(const ModelSpec& model, const EngineSpec& engine) {
   std::vector<LayerSet> sets;
   std::int64_t number = 0;
   for (const LayerSpec& layer : model.layers) {
@@ -45,15 +61,29 @@ std::vector<LayerSet> collect_layer_sets(const ModelSpec& model, const EngineSpe
   }
   for (std::int64_t i = 0; i < engine.mtp_layers; ++i)
     add_layer(sets, number++, mtp_attention(model), std::nullopt, false);
-  if (engine.draft)
+  if (engine.draft) {
+    const bool join = rules_of(engine.release).drafts_join;
     for (std::int64_t i = 0; i < engine.draft->layers; ++i)
-      add_layer(sets, i, engine.draft->attention, std::nullopt, true);
+      add_layer(sets, join ? number++ : i, engine.draft->attention, std::nullopt, true, join);
+  }
   for (const RecurrentSpec& layer : model.auxiliary) sets.push_back({std::nullopt, layer, false, true, {number++}});
   if (engine.hidden_state_size > 0) {
     const AttentionSpec layer{.kind = AttentionKind::hidden_state, .kv_heads = 1,
                               .head_size_k = engine.hidden_state_size, .head_size_v = engine.hidden_state_size};
     sets.push_back({layer, std::nullopt, false, true, {number++}});
   }
+  return sets;
+}
+
+}  // namespace
+
+std::string LayerSet::kind() const {
+  return std::string(attention ? to_string(attention->kind) : family_name(*recurrent));
+}
+
+std::vector<LayerSet> collect_layer_sets(const ModelSpec& model, const EngineSpec& engine) {
+  std::vector<LayerSet> sets = all_layer_sets(model, engine);
+  if (!engine.hybrid_manager) forget_windows(sets);
   return sets;
 }
 

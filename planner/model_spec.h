@@ -28,6 +28,7 @@ struct ModelSpec {
   std::optional<AttentionSpec> mtp;    ///< attention of one multi-token-prediction layer; default: the first full one
   /// Recurrent layers outside the pattern, each a group of its own that takes no part in sizing the groups.
   std::vector<RecurrentSpec> auxiliary;
+  bool kda_exports_states = false;     ///< its kda layers can run the flash kernel, which exports states inside a chunk
   std::int64_t indexer_bytes_per_token = 0;  ///< of each layer with full attention, outside the page (sparse attention)
   std::int64_t extra_blocks_per_request = 0;  ///< block ids of a request beside its tokens and states: a ring, a tail
   bool operator==(const ModelSpec&) const = default;

@@ -36,12 +36,14 @@ BlockSizeInputs block_inputs(std::span<const SpecPlan> specs, const ModelSpec& m
   BlockSizeInputs inputs;
   inputs.pack_size = engine.attention_pack_size;
   inputs.scan_chunk_tokens = model_scan_chunk(model);
+  inputs.checkpoint_tokens = checkpoint_tokens(model, engine);
   const auto num_layers = static_cast<std::int64_t>(model.layers.size());
   std::int64_t of_helpers = 0;  // drafts and MTP layers of their own kind
   for (const SpecPlan& spec : specs) {
     if (spec.auxiliary) continue;
     if (spec.state) inputs.state_bytes = std::max(inputs.state_bytes, spec.state->bytes);
     const bool own = !spec.draft && spec.layers.front() < num_layers;
+    inputs.latent = inputs.latent || (own && spec.attention && spec.attention->kind == AttentionKind::mla);
     std::int64_t& largest = own ? inputs.bytes_per_token : of_helpers;
     largest = std::max(largest, spec.bytes_per_token);
   }
@@ -89,11 +91,12 @@ void set_kernel_blocks(SizedPages& sized, std::int64_t block, const EngineSpec& 
     if (spec.state) {
       spec.kernel_block_size_tokens = spec.block_size_tokens;
     } else if (spec.is_packed() && spec.block_size_tokens == block) {
-      if (!of_block) of_block = kernel_block_size(block, engine, log);
+      if (!of_block) of_block = kernel_block_size(block, is_latent(spec.attention->kind), engine, log);
       spec.kernel_block_size_tokens = *of_block;
     } else if (spec.is_packed()) {
       Derivation grown;
-      spec.kernel_block_size_tokens = kernel_block_size(spec.block_size_tokens, engine, grown);
+      spec.kernel_block_size_tokens =
+          kernel_block_size(spec.block_size_tokens, is_latent(spec.attention->kind), engine, grown);
       grown.front().result.symbol = "kernel block " + of_spec(spec);
       log.add([&] { return grown.front(); });
     }
@@ -206,7 +209,7 @@ std::int64_t uniform_block_size(std::span<const SpecPlan> specs, const ModelSpec
 
 BlockSizes free_block_sizes(const ModelSpec& model, const EngineSpec& engine, const DerivationLog& log) {
   BlockSizes blocks;
-  blocks.attention = alignment_grain(engine, log);
+  blocks.attention = alignment_grain(engine, {}, log);
   log.add([&] {
     return Decision{{"B", blocks.attention, "tokens"}, "B = A: no page has to hold a state",
                     {{"A", blocks.attention, "tokens"}}, "separate or small pages, modelled"};

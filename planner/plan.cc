@@ -11,6 +11,7 @@
 #include "planner/pack_comparison.h"
 #include "planner/prefix.h"
 #include "planner/request_decisions.h"
+#include "planner/slot_decisions.h"
 #include "planner/spec_decisions.h"
 #include "planner/spec_plans.h"
 #include "planner/validate.h"
@@ -57,7 +58,8 @@ void fill_capacity(CachePlan& plan, const EngineSpec& engine, const LimitsSpec& 
       plan.capacity.begin(), plan.capacity.end(),
       [](const CapacityPlan& a, const CapacityPlan& b) { return a.blocks_per_request < b.blocks_per_request; });
   // A number of blocks that the user insists on is taken as it is, as engines do; what does not fit is a warning.
-  if (!shortest->fits && !engine.num_blocks) refuse_memory(plan, engine, *shortest);
+  const bool takes_any_number = engine.num_blocks && !rules_of(plan.release).reserves_null_block;
+  if (!shortest->fits && !takes_any_number) refuse_memory(plan, engine, *shortest);
 }
 
 WastePlan waste_of(const Arrangement& arrangement, std::int64_t max_fitting_tokens, const EngineSpec& engine,
@@ -80,6 +82,17 @@ void forget_layers(CachePlan& plan) {
   for (PoolPlan& pool : plan.pools) pool.shared_by = {};
 }
 
+/// Engines with one allocation plan first and make views later: what they refuse then is a plan without views.
+std::vector<ViewPlan> views_of(CachePlan& plan) {
+  if (!plan.cache_order) return make_views(plan);
+  try {
+    return make_views(plan);
+  } catch (const SpecError& error) {
+    plan.view_error = error.what();
+    return {};
+  }
+}
+
 }  // namespace
 
 CachePlan make_plan(const ModelSpec& model, const EngineSpec& engine, const LimitsSpec& limits,
@@ -98,11 +111,16 @@ CachePlan make_plan(const ModelSpec& model, const EngineSpec& engine, const Limi
   plan.waste = waste_of(plan, plan.max_fitting_tokens, engine, limits);
   if (derives) derive_waste(plan, derivation);
   if (derives) {
-    plan.views = make_views(plan);
-    derive_views(plan, plan.views, derivation);
+    plan.views = views_of(plan);
+    if (plan.cache_order)
+      derive_slot_views(plan, plan.views, derivation);
+    else
+      derive_views(plan, plan.views, derivation);
     if (detail == PlanDetail::derived) plan.views = {};
-  } else {
+  } else if (!plan.cache_order) {
     check_views(plan);
+  } else {
+    views_of(plan);
   }
   if (workspace) plan.workspace = workspace_bytes(*workspace, log);
   plan.derivation = std::move(derivation);

@@ -1,6 +1,7 @@
 #include "planner/spec_plans.h"
 
 #include "base/checked.h"
+#include "planner/block_size.h"
 #include "planner/layer_specs.h"
 #include "planner/padded_heads.h"
 #include "planner/spec_decisions.h"
@@ -16,10 +17,22 @@ StateContext state_context(const RecurrentSpec& layer, const ModelSpec& model, c
           engine.ssm_dtype.value_or(fixed_ssm_dtype(layer).value_or(by_model))};
 }
 
-SpecPlan recurrent_spec(const LayerSet& set, const StateContext& context) {
+/// c: a scan that can stop inside a chunk exports the state there into a block of its own.
+std::int64_t checkpoint_blocks(const RecurrentSpec& layer, const ModelSpec& model, const EngineSpec& engine) {
+  if (!rules_of(engine.release).counts_checkpoint_blocks || engine.cache_mode != CacheMode::align) return 0;
+  if (std::holds_alternative<Mamba2Spec>(layer)) return 1;
+  if (std::holds_alternative<ShortConvSpec>(layer)) return 0;
+  const bool flash_kda = std::holds_alternative<KdaSpec>(layer) && model.kda_exports_states &&
+                         engine.backend_profile && facts_of(*engine.backend_profile).flash_kda;
+  return engine.checkpoint_blocks.value_or(flash_kda || exported_at(layer, engine) > 1 ? 1 : 0);
+}
+
+SpecPlan recurrent_spec(const LayerSet& set, const StateContext& context, const ModelSpec& model,
+                        const EngineSpec& engine) {
   SpecPlan spec;
   spec.state = state_of(*set.recurrent, context);
   spec.unpadded_page_bytes = spec.state->bytes;
+  spec.checkpoint_blocks = checkpoint_blocks(*set.recurrent, model, engine);
   spec.num_pages = static_cast<std::int64_t>(set.layers.size());
   return spec;
 }
@@ -55,7 +68,7 @@ SpecPlan attention_spec(const LayerSet& set, const ModelSpec& model, const Engin
 
 SpecPlan spec_of(const LayerSet& set, const ModelSpec& model, const EngineSpec& engine) {
   try {
-    return set.recurrent ? recurrent_spec(set, state_context(*set.recurrent, model, engine))
+    return set.recurrent ? recurrent_spec(set, state_context(*set.recurrent, model, engine), model, engine)
                          : attention_spec(set, model, engine);
   } catch (const SpecError& refusal) {
     throw offer_padding(refusal, set, engine);
@@ -67,7 +80,9 @@ SpecPlan spec_of(const LayerSet& set, const ModelSpec& model, const EngineSpec& 
 std::vector<SpecPlan> make_specs(const ModelSpec& model, const EngineSpec& engine, Derivation* derivation) {
   std::vector<SpecPlan> specs;
   for (const LayerSet& of_model : collect_layer_sets(model, engine)) {
-    const LayerSet set = engine.pad_heads ? with_padded_heads(of_model, engine.tensor_parallel) : of_model;
+    LayerSet set = engine.pad_heads ? with_padded_heads(of_model, engine.tensor_parallel) : of_model;
+    if (KdaSpec* kda = set.recurrent ? std::get_if<KdaSpec>(&*set.recurrent) : nullptr)
+      kda->conv_holds_drafts = kda->conv_holds_drafts || rules_of(engine.release).kda_holds_drafts;
     SpecPlan spec = spec_of(set, model, engine);
     spec.id = static_cast<std::int64_t>(specs.size());
     spec.kind = set.kind();

@@ -23,6 +23,11 @@ struct ArrangeInputs {
 /// Source: vLLM HybridAttentionMambaModelConfig, get_kv_cache_groups; packs: vLLM PR 35703.
 void arrange_packed_attention(Arrangement& arrangement, std::vector<SpecPlan> specs, const ArrangeInputs& inputs);
 
+/// One allocation of W bytes a block for all layers, in one of six orders; N = 1. Pages of one size, B following from
+/// the largest state; where the bytes of a block lie together pages of several sizes may share it. A stage of a
+/// pipeline keeps its own layers of every group. Source: vLLM 0.33 get_kv_cache_groups, get_kv_cache_config.
+void arrange_one_allocation(Arrangement& arrangement, std::vector<SpecPlan> specs, const ArrangeInputs& inputs);
+
 /// An arena a spec: tokens in pages of N * B * a1, states in slots of exactly M (rounded up to whole elements). States
 /// get engine.state_requests requests' slots, or ratio / (1 + ratio) of the memory; tokens the rest, shared so that a
 /// longest request needs the same part of each. Modelled; the ratio is SGLang's --mamba-full-memory-ratio.

@@ -126,6 +126,69 @@ void validate(const DraftSpec& draft, BackendForm form) {
   validate_form(draft.attention, form);
 }
 
+/// What only some releases have.
+void validate_release(const EngineSpec& engine) {
+  const ReleaseRules& rules = rules_of(engine.release);
+  if (engine.cache_mode == CacheMode::all && !rules.has_mode_all)
+    throw SpecError("engine.cache_mode", fmt::format("{} has no mode all; take align or none", rules.title));
+  if (rules.one_allocation) {
+    if (engine.physical_order == PhysicalOrder::head_major)
+      throw SpecError("engine.physical_order",
+                      fmt::format("{} has no head_major; BHLNC keeps the heads outside the layers, where the layers have "
+                                  "equal shapes", rules.title));
+    return;
+  }
+  const std::optional<CacheOrder> same = engine.physical_order == PhysicalOrder::nhd   ? std::optional(CacheOrder::lbnhc)
+                                         : engine.physical_order == PhysicalOrder::hnd ? std::optional(CacheOrder::lbhnc)
+                                                                                       : std::nullopt;
+  if (engine.cache_order && engine.cache_order != same)
+    throw SpecError("engine.physical_order",
+                    fmt::format("{} is an order of one allocation, which {} does not have; take nhd, hnd or head_major, "
+                                "or engine.release vllm-0.33", to_string(*engine.cache_order), rules.title));
+  const auto begins_later = [&](bool set, const char* path) {
+    if (set) throw SpecError(path, fmt::format("is not planned for {}; set engine.release to vllm-0.33", rules.title));
+  };
+  begins_later(engine.pipeline_parallel > 1, "engine.pipeline_parallel");
+  begins_later(engine.decode_context_parallel > 1, "engine.decode_context_parallel");
+  begins_later(!engine.hybrid_manager, "engine.hybrid_manager");
+  begins_later(engine.checkpoint_alignment_tokens.has_value(), "engine.checkpoint_alignment_tokens");
+  begins_later(engine.checkpoint_blocks.has_value(), "engine.checkpoint_blocks");
+  begins_later(engine.prefix_match_unit_tokens.has_value(), "engine.prefix_match_unit_tokens");
+}
+
+void validate_parallel(const ModelSpec& model, const EngineSpec& engine) {
+  const auto layers = static_cast<std::int64_t>(model.layers.size());
+  in_range(1, largest_dimension, engine.pipeline_parallel, "engine.pipeline_parallel");
+  if (engine.pipeline_parallel > layers)
+    throw SpecError("engine.pipeline_parallel", fmt::format("{} stages for {} layers; take at most as many",
+                                                            engine.pipeline_parallel, layers));
+  if (engine.pipeline_rank < 0 || engine.pipeline_rank >= engine.pipeline_parallel)
+    throw SpecError("engine.pipeline_rank", fmt::format("is {}, the stages are 0 to {}", engine.pipeline_rank,
+                                                        engine.pipeline_parallel - 1));
+  if (!engine.pipeline_layers.empty()) {
+    Checked sum = 0;
+    for (const std::int64_t of_stage : engine.pipeline_layers) {
+      in_range(1, largest_count, of_stage, "engine.pipeline_layers");
+      sum += of_stage;
+    }
+    if (std::ssize(engine.pipeline_layers) != engine.pipeline_parallel || sum != layers)
+      throw SpecError("engine.pipeline_layers",
+                      fmt::format("{} stages of {} layers together; the model has {} layers, engine.pipeline_parallel is "
+                                  "{}", engine.pipeline_layers.size(), std::int64_t(sum), layers,
+                                  engine.pipeline_parallel));
+  }
+  in_range(1, largest_dimension, engine.decode_context_parallel, "engine.decode_context_parallel");
+  if (engine.tensor_parallel % engine.decode_context_parallel != 0)
+    throw SpecError("engine.decode_context_parallel",
+                    fmt::format("{} ranks do not divide the {} of tensor_parallel; take a divisor",
+                                engine.decode_context_parallel, engine.tensor_parallel));
+  if (engine.decode_context_parallel > 1 && engine.hybrid_manager)
+    for (const LayerSpec& layer : model.layers)
+      if (layer.attention && layer.attention->window_tokens > 0)
+        throw SpecError("engine.decode_context_parallel",
+                        "layers with a window do not spread their tokens over ranks; set it to 1");
+}
+
 constexpr double largest_ratio = 1e6;
 
 void validate(const EngineSpec& engine) {
@@ -163,6 +226,11 @@ void validate(const EngineSpec& engine) {
   if (engine.state_memory_ratio && engine.state_requests)
     throw SpecError("engine.state_requests", "and engine.state_memory_ratio both split the memory; give one of them");
   if (engine.draft) validate(*engine.draft, engine.backend_form);
+  if (engine.concurrent_batches) in_range(1, largest_count, *engine.concurrent_batches, "engine.concurrent_batches");
+  tokens(engine.checkpoint_alignment_tokens, "engine.checkpoint_alignment_tokens");
+  if (engine.checkpoint_blocks) in_range(0, 1, *engine.checkpoint_blocks, "engine.checkpoint_blocks");
+  tokens(engine.prefix_match_unit_tokens, "engine.prefix_match_unit_tokens");
+  validate_release(engine);
 }
 
 void validate(const LimitsSpec& limits) {
@@ -180,6 +248,7 @@ void validate(const ModelSpec& model, const EngineSpec& engine, const LimitsSpec
   validate(engine);
   validate(limits);
   validate(model, engine);
+  validate_parallel(model, engine);
 }
 
 void validate(const WorkspaceSpec& batch) {

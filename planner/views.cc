@@ -9,6 +9,8 @@
 #include "layout/scale.h"
 #include "layout/shift.h"
 #include "layout/slice.h"
+#include "layout/split.h"
+#include "planner/allocated_tensors.h"
 
 namespace hybridkv {
 
@@ -22,8 +24,17 @@ struct PlacedTensor {
   const StateTensor* state = nullptr;
 };
 
+/// The layers of a group of one allocation in one layout: (layer, block, head, token, channel).
+PlacedTensor slots_of_layers(const Arrangement& arrangement, const GroupPlan& group) {
+  const SpecPlan& spec = arrangement.spec_of(group);
+  const std::int64_t element = element_bytes(spec.attention->dtype);
+  const Layout bytes = layers_in_allocation(arrangement, group, spec.kernel_block_size_tokens);
+  return {slice(split(bytes, "byte", "channel", "byte", element), "byte", 0)};
+}
+
 /// The layers of a full pack in one layout, an axis "layer" outermost.
 PlacedTensor attention_pack(const Arrangement& arrangement, const GroupPlan& group) {
+  if (arrangement.cache_order) return slots_of_layers(arrangement, group);
   const SpecPlan& spec = arrangement.spec_of(group);
   const AttentionGeometry& attention = *spec.attention;
   const Layout elements = kv_pack_layout({.form = attention.form,
@@ -49,8 +60,8 @@ PlacedTensor attention_pack(const Arrangement& arrangement, const GroupPlan& gro
 }
 
 /// A tensor in each page of a lane, that begins so many bytes behind the front of the page.
-Layout in_pages(const Layout& elements, DType dtype, std::int64_t offset, std::int64_t num_ids, std::int64_t page) {
-  return repeat(shift(scale(elements, element_bytes(dtype)), offset), {"block", num_ids, page});
+Layout in_pages(const Layout& elements, DType dtype, std::int64_t offset, std::int64_t num_ids, std::int64_t stride) {
+  return repeat(shift(scale(elements, element_bytes(dtype)), offset), {"block", num_ids, stride});
 }
 
 /// The elements of one tensor that lie in the piece-th page of a state.
@@ -69,10 +80,12 @@ std::optional<PlacedTensor> part_of(const StateTensor& tensor, std::int64_t num_
 std::vector<PlacedTensor> state_tensors(const Arrangement& arrangement, const GroupPlan& group) {
   std::vector<PlacedTensor> tensors;
   const std::int64_t page = arrangement.page_bytes(group), num_ids = arrangement.arena_of(group).num_ids;
+  const std::int64_t stride = arrangement.lanes[group.first_lane.index()].stride;
   for (const StateTensor& tensor : arrangement.spec_of(group).state->tensors) {
     if (page % element_bytes(tensor.dtype) != 0) refuse_element(tensor, page);
+    if (stride % element_bytes(tensor.dtype) != 0) refuse_element(tensor, stride);
     if (group.ids_per_entry == 1) {
-      tensors.push_back({in_pages(tensor.layout, tensor.dtype, tensor.byte_offset, num_ids, page), 0, 0, &tensor});
+      tensors.push_back({in_pages(tensor.layout, tensor.dtype, tensor.byte_offset, num_ids, stride), 0, 0, &tensor});
       continue;
     }
     for (std::int64_t piece = 0; piece < group.ids_per_entry; ++piece)
@@ -92,7 +105,10 @@ void for_each_group(const Arrangement& arrangement, Visit&& visit) {
   std::vector<PlacedTensor> tensors;
   for (std::size_t i = 0; i < arrangement.groups.size(); ++i) {
     const GroupPlan& group = arrangement.groups[i];
-    if (i == 0 || arrangement.groups[i - 1].spec != group.spec) tensors = tensors_of(arrangement, group);
+    // Of one allocation the strides depend on how many layers the group has.
+    const bool as_before = i > 0 && arrangement.groups[i - 1].spec == group.spec &&
+                           (!arrangement.cache_order || arrangement.groups[i - 1].pages.size() == group.pages.size());
+    if (!as_before) tensors = tensors_of(arrangement, group);
     visit(group, tensors);
   }
 }
@@ -103,24 +119,29 @@ std::vector<ViewPlan> make_views(const Arrangement& arrangement) {
   std::vector<ViewPlan> views;
   for_each_group(arrangement, [&](const GroupPlan& group, const std::vector<PlacedTensor>& tensors) {
     const SpecPlan& spec = arrangement.spec_of(group);
+    // In one allocation the layout of the layers begins with the first; else each page has a lane of its own.
+    const bool together = arrangement.cache_order && spec.attention;
     for (std::size_t page = 0; page < group.pages.size(); ++page) {
       const std::vector<std::int64_t>& layers = group.pages[page];
       const LaneId lane_id = arrangement.lane_of(group, page);
       const LanePlan& lane = arrangement.lanes[lane_id.index()];
+      const std::size_t first = together ? 0 : page;
+      const std::int64_t front = Checked(arrangement.lanes[arrangement.lane_of(group, first).index()].offset) +
+                                 arrangement.offset_in_piece(group, first);
       const auto add = [&](std::int64_t layer, const char* tensor, DType dtype, const Layout& bytes) -> ViewPlan& {
         return views.emplace_back(ViewPlan{.spec = spec.id,
                                            .layer = layer,
                                            .tensor = tensor,
                                            .pool = lane.pool.value,
                                            .dtype = dtype,
-                                           .bytes = shift(bytes, lane.offset),
+                                           .bytes = shift(bytes, front),
                                            .lane = lane_id});
       };
       // The last pack may have fewer layers than places.
       if (spec.attention)
         for (std::size_t i = 0; i < layers.size(); ++i)
           add(layers[i], "kv", spec.attention->dtype,
-              slice(tensors.front().bytes, "layer", static_cast<std::int64_t>(i)));
+              slice(tensors.front().bytes, "layer", static_cast<std::int64_t>(together ? page : i)));
       else
         for (const PlacedTensor& tensor : tensors) {
           ViewPlan& view = add(layers.front(), tensor.state->name.c_str(), tensor.state->dtype, tensor.bytes);

@@ -51,7 +51,7 @@ std::vector<BlockWaste> waste_per_block(const Arrangement& arrangement) {
     const std::int64_t room = arrangement.entry_page_bytes(group);
     BlockWaste waste;
     waste.group = static_cast<std::int64_t>(index);
-    waste.empty_slot_bytes = Checked(group.padding_slots) * room;
+    waste.empty_slot_bytes = Checked(group.padding_slots) * room + group.hole_bytes;
     for (const auto& page : group.pages) {
       const std::int64_t page_padding = room - spec.unpadded_page_bytes;
       if (spec.state) {

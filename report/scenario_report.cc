@@ -157,7 +157,7 @@ Table inputs_table(const PlotInputs& planned) {
   if (engine.layers_per_group) add("engine.layers_per_group", human_count(*engine.layers_per_group));
   add("engine.block_size_tokens", count_text(engine.block_size_tokens, "none asked for"));
   add("engine.mamba_block_size_tokens", count_text(engine.mamba_block_size_tokens, "none asked for"));
-  add("engine.kernel_alignment_tokens", human_count(engine.kernel_alignment_tokens));
+  add("engine.kernel_alignment_tokens", human_count(engine.kernel_alignment_tokens.value_or(16)));
   add("engine.kernel_block_sizes", list_text(engine.kernel_block_sizes, "every multiple of the smallest"));
   add("engine.page_alignment_bytes", human_count(engine.page_alignment_bytes));
   add("engine.backend_form", std::string(to_string(engine.backend_form)));

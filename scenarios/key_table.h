@@ -94,7 +94,7 @@ template <class Spec>
 class Section {
  public:
   using Reader = std::function<void(ReadContext&, const std::string& path, const YamlNode&, Spec&)>;
-  using Check = std::function<void(const std::string& path, const YamlNode&, const Spec&)>;
+  using Check = std::function<void(const std::string& path, const YamlNode&, Spec&)>;
 
   Section(std::string name, std::string doc) : info_{std::move(name), std::move(doc), {}} {}
 
@@ -107,7 +107,7 @@ class Section {
     return *this;
   }
 
-  /// Runs after all keys have been read: what no key can check alone.
+  /// Runs after all keys have been read: what no key can check alone, and defaults that depend on other keys.
   Section& check(Check check) {
     check_ = std::move(check);
     return *this;

@@ -35,10 +35,48 @@ const Section<DraftSpec>& draft_keys() {
   return section;
 }
 
-void check_engine(const std::string& path, const YamlNode& node, const EngineSpec&) {
+/// The defaults of a release, where nothing is said; H100 is what most deployments have.
+void set_release_defaults(const YamlNode& node, EngineSpec& engine) {
+  const ReleaseRules& rules = rules_of(engine.release);
+  if (rules.caches_by_default && !node.find("cache_mode")) engine.cache_mode = CacheMode::align;
+  if (rules.one_allocation && !engine.backend_profile) engine.backend_profile = BackendProfile::sm90;
+}
+
+void check_engine(const std::string& path, const YamlNode& node, EngineSpec& engine) {
+  set_release_defaults(node, engine);
   if (!node.find("memory") && !node.find("num_blocks"))
     throw error_at(node.key_place, path + ": key 'memory' is missing (or num_blocks): how much all pools may take, "
                                           "like 40 GiB");
+}
+
+void add_release_keys(Section<EngineSpec>& keys) {
+  keys.choice(with_choices(key("release", "the engine whose rules the plan follows; default vllm-2026-06, that of the "
+                                          "packs"),
+                           names_of(release_names)),
+              &EngineSpec::release, parse_release)
+      .choice(with_choices(key("backend_profile", "what the attention and state backends of a machine declare: kernel "
+                                                  "blocks, orders, checkpoints; default: sm90 from vllm-0.33 on, else "
+                                                  "none"),
+                           names_of(backend_profile_names)),
+              &EngineSpec::backend_profile, parse_backend_profile)
+      .integer(tokens("checkpoint_alignment_tokens",
+                      "from vllm-0.33 on: tokens at multiples of which gdn scans export states; 1: they export none; "
+                      "default: the profile's"),
+               &EngineSpec::checkpoint_alignment_tokens)
+      .integer(count("checkpoint_blocks", "from vllm-0.33 on: blocks of a request and group for a state that a chunk "
+                                          "exports, of gdn and kda layers; default: as their kernels do", 0),
+               &EngineSpec::checkpoint_blocks);
+}
+
+void add_parallel_keys(Section<EngineSpec>& keys) {
+  keys.integer(count("pipeline_parallel", "from vllm-0.33 on: stages of a pipeline; default 1"),
+               &EngineSpec::pipeline_parallel)
+      .integer(count("pipeline_rank", "the stage that is planned, from 0 on; default 0", 0),
+               &EngineSpec::pipeline_rank)
+      .integers(amount("pipeline_layers", "layers of each stage; default: as even as the engine makes them"),
+                &EngineSpec::pipeline_layers)
+      .integer(count("decode_context_parallel", "from vllm-0.33 on: ranks that share the tokens of a block; default 1"),
+               &EngineSpec::decode_context_parallel);
 }
 
 void add_dtype_keys(Section<EngineSpec>& keys) {
@@ -95,11 +133,11 @@ void add_block_keys(Section<EngineSpec>& keys) {
                       "cache mode all: overrides the chunk of the scan; strategies without common pages: "
                       "where states are kept; default: none"),
                &EngineSpec::mamba_block_size_tokens)
-      .integer(tokens("kernel_alignment_tokens", "smallest kernel block of the backend; default 16"),
+      .integer(tokens("kernel_alignment_tokens", "smallest kernel block of the backend; default: the profile's, else 16"),
                &EngineSpec::kernel_alignment_tokens)
       .integers(tokens("kernel_block_sizes",
-                       "kernel blocks the backend supports, in tokens; default: every multiple "
-                       "of the smallest"),
+                       "kernel blocks the backend supports, in tokens; default: the profile's, "
+                       "else every multiple of the smallest"),
                 &EngineSpec::kernel_block_sizes)
       .integer(amount("page_alignment_bytes", "pages are padded to a multiple of it; default 1"),
                &EngineSpec::page_alignment_bytes);
@@ -112,12 +150,22 @@ void add_view_keys(Section<EngineSpec>& keys) {
   keys.choice(with_choices(key("backend_form", "axes by which the attention backend indexes the cache; default paged"),
                            std::move(forms)),
               &EngineSpec::backend_form, parse_backend_form);
+  std::vector<std::string> orders = names_of(physical_order_names);
+  for (const CacheOrder order : all_cache_orders) orders.emplace_back(to_string(order));
   KeyInfo order = with_choices(
       key("physical_order", "order of a page in memory: token before head, head before token, or head before layer; "
-                            "default nhd"),
-      names_of(physical_order_names));
+                            "from vllm-0.33 on one of six of the whole allocation, where nhd is LBNHC and hnd LBHNC; "
+                            "default nhd, from vllm-0.33 on the profile's first"),
+      std::move(orders));
   order.synonyms = {{"NHD", "nhd"}, {"HND", "hnd"}, {"head-major", "head_major"}};
-  keys.choice(std::move(order), &EngineSpec::physical_order, parse_physical_order);
+  keys.add(order, [order](ReadContext&, const std::string& path, const YamlNode& node, EngineSpec& spec) {
+    const std::string name = read_choice(path, node, order);
+    spec.cache_order = parse_cache_order(name);
+    if (spec.cache_order) return;
+    spec.physical_order = parse_physical_order(name).value();
+    if (spec.physical_order == PhysicalOrder::nhd) spec.cache_order = CacheOrder::lbnhc;
+    if (spec.physical_order == PhysicalOrder::hnd) spec.cache_order = CacheOrder::lbhnc;
+  });
 }
 
 void add_capacity_keys(Section<EngineSpec>& keys) {
@@ -135,6 +183,14 @@ void add_capacity_keys(Section<EngineSpec>& keys) {
                &EngineSpec::num_blocks)
       .integer(tokens("max_num_batched_tokens", "most tokens of one step; default 8192"),
                &EngineSpec::max_num_batched_tokens)
+      .integer(count("concurrent_batches", "steps in flight together, whose tokens a window holds; default 1, from "
+                                           "vllm-0.33 on 2: scheduling is asynchronous"),
+               &EngineSpec::concurrent_batches)
+      .integer(tokens("prefix_match_unit_tokens", "from vllm-0.33 on: tokens of a chain hash; default: what the blocks "
+                                                  "of the groups have in common"),
+               &EngineSpec::prefix_match_unit_tokens)
+      .flag(key("hybrid_manager", "false: layers with a window keep every token; from vllm-0.33 on; default true"),
+            &EngineSpec::hybrid_manager)
       .choice(with_choices(key("token_rule", "how the engine prints its KV cache tokens: from the concurrency, or "
                                              "rounded down to blocks as engines up to 0.20; default concurrency"),
                            names_of(token_rule_names)),
@@ -146,11 +202,13 @@ const Section<EngineSpec>& engine_keys() {
   static const Section<EngineSpec> section = [] {
     Section<EngineSpec> keys("engine", "what is asked of the serving engine; defaults are those of a deployment "
                                        "without any flag");
+    add_release_keys(keys);
     keys.integer(count("tensor_parallel", "ranks that split heads and channels; default 1"),
                  &EngineSpec::tensor_parallel)
         .flag(key("pad_heads", "true where the engine pads heads that ranks cannot share: KV and key heads to a "
                                "multiple of the ranks, the heads that read them in proportion; default false"),
               &EngineSpec::pad_heads);
+    add_parallel_keys(keys);
     add_strategy_keys(keys);
     add_dtype_keys(keys);
     add_block_keys(keys);

@@ -134,7 +134,7 @@ std::vector<std::optional<std::int64_t>> match_units_of(const SearchSpace& space
       if (unit > 0 && unit < block && block % unit == 0) finer.insert(unit);
     }
   } else {
-    const std::int64_t grain = smallest_kernel_block(engine);
+    const std::int64_t grain = declared_blocks(engine, false).smallest;
     const std::int64_t grains = block % grain == 0 ? block / grain : 1;
     for (std::int64_t divisor = 1; divisor * divisor <= grains; ++divisor)
       if (grains % divisor == 0) finer.insert({divisor * grain, grains / divisor * grain});

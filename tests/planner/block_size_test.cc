@@ -24,7 +24,7 @@ std::int64_t kernel_block_of(std::int64_t block, std::vector<std::int64_t> sizes
   engine.kernel_block_sizes = std::move(sizes);
   engine.kernel_alignment_tokens = alignment;
   Derivation derivation;
-  return kernel_block_size(block, engine, derivation);
+  return kernel_block_size(block, false, engine, derivation);
 }
 
 std::string refusal(std::int64_t block, std::vector<std::int64_t> sizes, std::int64_t alignment = 16) {
@@ -55,13 +55,13 @@ TEST_CASE("golden: a user block size is a floor and the rounding unit") {
 
 TEST_CASE("golden: the grain is the larger of kernel block and user block") {
   Derivation derivation;
-  CHECK(alignment_grain({}, derivation) == 16);
-  CHECK(alignment_grain({.block_size_tokens = 48}, derivation) == 48);
-  CHECK(alignment_grain({.block_size_tokens = 8}, derivation) == 16);
-  CHECK(alignment_grain({.kernel_alignment_tokens = 64}, derivation) == 64);   // XPU
-  CHECK(alignment_grain({.kernel_alignment_tokens = 128}, derivation) == 128); // CPU, newer MLA
-  CHECK(alignment_grain({.block_size_tokens = 8, .kernel_alignment_tokens = 1}, derivation) == 8);
-  CHECK(alignment_grain({.kernel_block_sizes = {64, 32}}, derivation) == 32);
+  CHECK(alignment_grain({}, {}, derivation) == 16);
+  CHECK(alignment_grain({.block_size_tokens = 48}, {}, derivation) == 48);
+  CHECK(alignment_grain({.block_size_tokens = 8}, {}, derivation) == 16);
+  CHECK(alignment_grain({.kernel_alignment_tokens = 64}, {}, derivation) == 64);   // XPU
+  CHECK(alignment_grain({.kernel_alignment_tokens = 128}, {}, derivation) == 128); // CPU, newer MLA
+  CHECK(alignment_grain({.block_size_tokens = 8, .kernel_alignment_tokens = 1}, {}, derivation) == 8);
+  CHECK(alignment_grain({.kernel_block_sizes = {64, 32}}, {}, derivation) == 32);
   const BlockSizeInputs inputs{.state_bytes = qwen_state, .bytes_per_token = 1024};
   CHECK(block_of(inputs, {.kernel_alignment_tokens = 128}) == 2176);  // 128 * ceil(16.28)
 }
@@ -170,7 +170,7 @@ TEST_CASE("edge: a kernel block that does not divide is refused with the sizes a
 TEST_CASE("law: the page holds the state, the block is a multiple of grain and kernel block") {
   CHECK(check_plans("page and block", 5'000, SpecSize::real, [](const RandomSpecs& specs, const CachePlan& plan) {
     Derivation derivation;
-    const std::int64_t grain = alignment_grain(specs.engine, derivation);
+    const std::int64_t grain = alignment_grain(specs.engine, {}, derivation);
     for (const SpecPlan& spec : plan.specs) {
       RC_ASSERT(plan.page_bytes() >= spec.unpadded_page_bytes);
       if (!spec.attention) continue;

@@ -123,7 +123,7 @@ inline void choose_blocks(EngineSpec& engine, SpecSize size) {
     engine.kernel_alignment_tokens = pick(Sizes{1, 8, 32, 64, 128});
   if (tiny || one_in(4))
     engine.block_size_tokens =
-        !tiny && one_in(4) ? between(1, 300) : engine.kernel_alignment_tokens * between(1, tiny ? 3 : 16);
+        !tiny && one_in(4) ? between(1, 300) : engine.kernel_alignment_tokens.value_or(16) * between(1, tiny ? 3 : 16);
   if (one_in(3))
     engine.kernel_block_sizes = tiny ? pick(std::vector<Sizes>{{1}, {2, 1}, {1, 2, 4}, {3, 1}})
                                      : pick(std::vector<Sizes>{{16}, {16, 32, 64}, {64, 128}, {48, 16}, {128}});
@@ -276,7 +276,7 @@ inline std::vector<std::string> features(const RandomSpecs& specs) {
   add(true, "form " + std::string(to_string(engine.backend_form)));
   add(true, "order " + std::string(to_string(engine.physical_order)));
   add(!engine.kernel_block_sizes.empty(), "kernel block list");
-  add(engine.kernel_alignment_tokens != 16, "grain of the backend");
+  add(engine.kernel_alignment_tokens.value_or(16) != 16, "grain of the backend");
   add(engine.page_alignment_bytes != 1, "aligned pages");
   add(engine.block_size_tokens.has_value(), "user block");
   add(engine.mamba_block_size_tokens.has_value(), "user mamba block");
@@ -338,7 +338,7 @@ inline std::ostream& operator<<(std::ostream& os, const RandomSpecs& specs) {
   number("pad_heads", engine.pad_heads);
   number("block", engine.block_size_tokens);
   number("mamba_block", engine.mamba_block_size_tokens);
-  number("alignment", engine.kernel_alignment_tokens);
+  number("alignment", engine.kernel_alignment_tokens.value_or(16));
   number("page_alignment", engine.page_alignment_bytes);
   list("kernel_block", engine.kernel_block_sizes);
   number("s", engine.speculative_tokens);

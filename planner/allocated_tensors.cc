@@ -1,0 +1,38 @@
+#include "planner/allocated_tensors.h"
+
+#include "attention/cache_layout.h"
+#include "base/checked.h"
+#include "planner/cache_orders.h"
+
+namespace hybridkv {
+
+Layout layers_in_allocation(const Arrangement& arrangement, const GroupPlan& group, std::int64_t kernel_tokens) {
+  const SpecPlan& spec = arrangement.spec_of(group);
+  const CacheSlots slots = cache_slots(spec);
+  return cache_layout({.order = *arrangement.cache_order,
+                       .layers = static_cast<std::int64_t>(group.pages.size()),
+                       .blocks = arrangement.arena_of(group).num_ids,
+                       .heads = slots.heads,
+                       .tokens = spec.state ? 1 : spec.block_size_tokens,
+                       .content_bytes = slots.content_bytes,
+                       .page_bytes = arrangement.page_bytes(group),
+                       .block_bytes = arrangement.lanes[group.first_lane.index()].stride,
+                       .kernel_tokens = kernel_tokens});
+}
+
+std::vector<AllocatedTensor> allocated_tensors(const Arrangement& arrangement) {
+  expects(arrangement.cache_order.has_value(), "tensors of one allocation");
+  std::vector<AllocatedTensor> tensors;
+  for (const GroupPlan& group : arrangement.groups) {
+    if (group.pages.empty()) continue;
+    const SpecPlan& spec = arrangement.spec_of(group);
+    const Layout layers = layers_in_allocation(arrangement, group, spec.state ? 1 : spec.block_size_tokens);
+    tensors.push_back({group.layers(), layers.stride("layer"), layers.stride("block"),
+                       Checked(arrangement.lanes[group.first_lane.index()].offset) +
+                           arrangement.offset_in_piece(group, 0),
+                       arrangement.pool_bytes()});
+  }
+  return tensors;
+}
+
+}  // namespace hybridkv

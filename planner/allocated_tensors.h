@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "planner/cache_plan.h"
+
+namespace hybridkv {
+
+/// Layers of one spec of one group as the engine places them in its one allocation: layer i of block b begins at
+/// offset + i * layer_stride + b * block_stride.
+struct AllocatedTensor {
+  std::vector<std::int64_t> layers;
+  std::int64_t layer_stride = 0;  ///< bytes
+  std::int64_t block_stride = 0;  ///< bytes from one id to the next, before kernels split blocks
+  std::int64_t offset_bytes = 0;  ///< of the first layer, from the front of the allocation
+  std::int64_t size_bytes = 0;    ///< of the allocation
+  bool operator==(const AllocatedTensor&) const = default;
+};
+
+/// The layers of a group as one layout: (layer, block, head, token, byte), bytes from the first layer's front, blocks of
+/// so many tokens. Pre: arrangement.cache_order is set. Throws as cache_layout.
+Layout layers_in_allocation(const Arrangement& arrangement, const GroupPlan& group, std::int64_t kernel_tokens);
+
+/// One for each group. Pre: arrangement.cache_order is set. Source: vLLM 0.33 KVCacheTensor.
+std::vector<AllocatedTensor> allocated_tensors(const Arrangement& arrangement);
+
+}  // namespace hybridkv

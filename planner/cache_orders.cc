@@ -1,0 +1,76 @@
+#include "planner/cache_orders.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/checked.h"
+#include "base/error.h"
+
+namespace hybridkv {
+
+namespace {
+
+using enum CacheOrder;
+constexpr std::array any_backend{lbnhc, lbhnc, blnhc, blhnc, bhlnc, lhbnc};
+
+std::vector<std::string_view> names(std::span<const CacheOrder> orders) {
+  std::vector<std::string_view> texts;
+  for (const CacheOrder order : orders) texts.push_back(to_string(order));
+  return texts;
+}
+
+bool is_among(std::span<const CacheOrder> orders, CacheOrder order) {
+  return std::find(orders.begin(), orders.end(), order) != orders.end();
+}
+
+}  // namespace
+
+CacheSlots cache_slots(const SpecPlan& spec) {
+  if (spec.state) return {1, spec.state->bytes};
+  const AttentionGeometry& attention = *spec.attention;
+  const std::int64_t slots_per_head = attention.format == KvFormat::nvfp4 ? 2 : 1;
+  const std::int64_t heads = Checked(attention.kv_heads) * slots_per_head;
+  return {heads, spec.bytes_per_token / heads};
+}
+
+std::vector<CacheOrder> possible_orders(std::span<const SpecPlan> specs) {
+  const CacheSlots first = cache_slots(specs.front());
+  const bool uniform = std::all_of(specs.begin(), specs.end(), [&](const SpecPlan& spec) {
+    return spec.attention && !spec.auxiliary && cache_slots(spec).heads == first.heads &&
+           spec.block_size_tokens == specs.front().block_size_tokens &&
+           spec.bytes_per_token == specs.front().bytes_per_token;
+  });
+  if (uniform) return {any_backend.begin(), any_backend.end()};
+  return {lbnhc, lbhnc, blnhc, blhnc};
+}
+
+CacheOrder choose_order(std::span<const SpecPlan> specs, const EngineSpec& engine, const DerivationLog& log) {
+  const std::vector<CacheOrder> possible = possible_orders(specs);
+  const std::span<const CacheOrder> read =
+      engine.backend_profile ? facts_of(*engine.backend_profile).orders : std::span<const CacheOrder>(any_backend);
+  std::vector<CacheOrder> valid;
+  for (const CacheOrder order : read)
+    if (is_among(possible, order)) valid.push_back(order);
+  if (valid.empty())
+    throw SpecError("engine.backend_profile",
+                    fmt::format("its attention reads {}, layers of different shapes can lie in {}; take another profile",
+                                fmt::join(names(read), ", "), fmt::join(names(possible), ", ")));
+  if (engine.cache_order && !is_among(valid, *engine.cache_order))
+    throw SpecError("engine.physical_order",
+                    fmt::format("{} is no order for these layers and their backends; valid: {}",
+                                to_string(*engine.cache_order), fmt::join(names(valid), ", ")));
+  const CacheOrder chosen = engine.cache_order.value_or(valid.front());
+  log.add([&] {
+    return Decision{{"order", std::string(to_string(chosen)), ""},
+                    engine.cache_order ? "as set: one of those that layers and backends have"
+                                       : "the first of the backend's orders that the layers have",
+                    {{"valid", fmt::format("{}", fmt::join(names(valid), ", ")), ""}},
+                    "vLLM 0.33 KVCacheLayout"};
+  });
+  return chosen;
+}
+
+}  // namespace hybridkv

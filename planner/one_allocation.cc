@@ -1,0 +1,342 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "base/checked.h"
+#include "planner/block_size.h"
+#include "planner/cache_orders.h"
+#include "planner/extras.h"
+#include "planner/grouping.h"
+#include "planner/layer_tables.h"
+#include "planner/page_sizes.h"
+#include "planner/strategies.h"
+
+namespace hybridkv {
+
+namespace {
+
+constexpr const char* bytes_source = "vLLM 0.33 get_kv_cache_config";
+constexpr const char* group_source = "vLLM 0.33 get_kv_cache_groups";
+
+/// How pages of the specs go together.
+enum class PageKind {
+  uniform,  ///< one size for all
+  dense,    ///< attention of one kind alone, one table, pages as they are
+  mixed,    ///< pages as they are, side by side in a block
+};
+
+/// All attention of one kind and window, whose pages may differ: they need one table.
+bool is_one_kind(std::span<const SpecPlan> specs) {
+  return std::all_of(specs.begin(), specs.end(), [&](const SpecPlan& spec) {
+    return spec.attention && !spec.auxiliary && spec.block_size_tokens == specs.front().block_size_tokens &&
+           spec.attention->window_tokens == specs.front().attention->window_tokens;
+  });
+}
+
+/// Pages of all specs where nothing grows: states are padded to the largest page that a block of the model's own
+/// attention makes.
+PageBytes own_pages(std::span<const SpecPlan> specs, std::int64_t block) {
+  std::int64_t padded = 0;
+  for (const SpecPlan& spec : specs)
+    if (!spec.auxiliary && (spec.state || !spec.draft))
+      padded = std::max(padded, spec.state ? spec.state->bytes : std::int64_t(Checked(block) * spec.bytes_per_token));
+  PageBytes pages;
+  for (const SpecPlan& spec : specs)
+    pages.push_back(spec.state ? padded : std::int64_t(Checked(spec.block_size_tokens) * spec.bytes_per_token));
+  return pages;
+}
+
+bool are_equal(const PageBytes& pages) {
+  return std::all_of(pages.begin(), pages.end(), [&](std::int64_t page) { return page == pages.front(); });
+}
+
+/// A latent that does not divide the page of the others cannot be padded.
+void require_paddable(std::span<const SpecPlan> specs, std::int64_t page) {
+  for (const SpecPlan& spec : specs)
+    if (spec.attention && !spec.auxiliary && spec.attention->kind == AttentionKind::mla &&
+        spec.unpadded_page_bytes != page)
+      throw SpecError("engine.physical_order",
+                      fmt::format("a page of {} of {} bytes does not go into the page of {} bytes a whole number of "
+                                  "times, and latents are not padded; take an order with the blocks outermost, like "
+                                  "BLNHC, or no draft with larger pages",
+                                  spec_label(spec), spec.unpadded_page_bytes, page));
+}
+
+/// The stage of each layer of the model; what the engine adds is on the last.
+class Stages {
+ public:
+  Stages(const ModelSpec& model, const EngineSpec& engine) {
+    const auto layers = static_cast<std::int64_t>(model.layers.size());
+    std::vector<std::int64_t> sizes = engine.pipeline_layers;
+    if (sizes.empty()) sizes = layers_of_stages(layers, engine.pipeline_parallel);
+    std::int64_t end = 0;
+    for (const std::int64_t size : sizes) ends_.push_back(end += size);
+    ends_.back() = std::numeric_limits<std::int64_t>::max();
+  }
+  std::int64_t count() const { return static_cast<std::int64_t>(ends_.size()); }
+  /// Is the layer on this stage?
+  bool holds(std::int64_t stage, std::int64_t layer) const {
+    const std::int64_t begin = stage == 0 ? 0 : ends_[static_cast<std::size_t>(stage - 1)];
+    return layer >= begin && layer < ends_[static_cast<std::size_t>(stage)];
+  }
+  LayerTable of_stage(std::int64_t stage, const LayerTable& table) const {
+    LayerTable kept = table;
+    for (TablePart& part : kept) std::erase_if(part.layers, [&](std::int64_t layer) { return !holds(stage, layer); });
+    std::erase_if(kept, [](const TablePart& part) { return part.layers.empty(); });
+    return kept;
+  }
+
+ private:
+  std::vector<std::int64_t> ends_;
+};
+
+/// What pages and tables are, before anything is counted.
+struct Shape {
+  PageKind kind = PageKind::uniform;
+  CacheOrder order = CacheOrder::lbnhc;
+  PageBytes pages;                  ///< by spec
+  std::vector<LayerTable> tables;   ///< over all stages
+  std::int64_t alignment_bytes = 1; ///< of W
+};
+
+/// W: bytes of a block on one stage.
+std::int64_t block_bytes(const Shape& shape, const Stages& stages, std::int64_t stage) {
+  std::int64_t widest = 0;
+  for (const LayerTable& table : shape.tables)
+    widest = std::max(widest, table_bytes(stages.of_stage(stage, table), shape.pages));
+  return round_up(widest, shape.alignment_bytes);
+}
+
+/// Backends with kernel blocks of fixed sizes step over blocks in pages of one of them.
+std::int64_t stride_alignment(std::span<const SpecPlan> specs, CacheOrder order, const EngineSpec& engine) {
+  std::int64_t alignment = 1;
+  if (!is_block_outermost(order)) return alignment;
+  for (const SpecPlan& spec : specs)
+    if (spec.attention && !spec.auxiliary &&
+        !declared_blocks(engine, is_latent(spec.attention->kind)).listed.empty())
+      alignment = checked_lcm(alignment, Checked(spec.kernel_block_size_tokens) * spec.bytes_per_token);
+  return alignment;
+}
+
+void set_padding(std::vector<SpecPlan>& specs, const PageBytes& pages, const DerivationLog& log) {
+  for (SpecPlan& spec : specs) {
+    const std::int64_t page = pages[static_cast<std::size_t>(spec.id)];
+    spec.padding_percent = 100.0 * static_cast<double>(page - spec.unpadded_page_bytes) /
+                           static_cast<double>(spec.unpadded_page_bytes);
+    log.add([&] {
+      return Decision{{"padding of " + spec_label(spec), spec.padding_percent, "%"},
+                      "padding = 100 * (page - unpadded) / unpadded",
+                      {{"page", page, "bytes"}, {"unpadded", spec.unpadded_page_bytes, "bytes"}}, group_source};
+    });
+  }
+}
+
+Shape shape_of(std::vector<SpecPlan>& specs, const ArrangeInputs& inputs) {
+  const EngineSpec& engine = inputs.engine;
+  const std::int64_t block = uniform_block_size(specs, inputs.model, engine, inputs.log);
+  const BlockSizes blocks{block, block};
+  Shape shape;
+  std::vector<SpecPlan> own = size_own_pages(specs, blocks, engine, inputs.limits, DerivationLog());
+  shape.pages = own_pages(own, block);
+  shape.order = choose_order(own, engine, inputs.log);
+  const bool differ = !are_equal(shape.pages);
+  shape.kind = !differ                             ? PageKind::uniform
+               : is_one_kind(own)                  ? PageKind::dense
+               : is_block_outermost(shape.order)   ? PageKind::mixed
+                                                   : PageKind::uniform;
+  if (shape.kind == PageKind::uniform) {
+    SizedPages sized = size_pages(std::move(specs), blocks, StatePages::padded, engine, inputs.limits, inputs.log);
+    specs = std::move(sized.specs);
+    require_paddable(specs, sized.page_bytes);
+    shape.pages.assign(specs.size(), sized.page_bytes);
+    shape.tables = is_one_kind(specs) ? single_table(specs)
+                                      : uniform_tables(specs, pages_per_group(specs, engine.layers_per_group, inputs.log));
+  } else {
+    specs = size_own_pages(std::move(specs), blocks, engine, inputs.limits, inputs.log);
+    set_padding(specs, shape.pages, inputs.log);
+    shape.tables = shape.kind == PageKind::dense ? single_table(specs) : mixed_tables(specs, shape.pages);
+  }
+  shape.alignment_bytes = stride_alignment(specs, shape.order, engine);
+  return shape;
+}
+
+/// The ids that memory, or the user, gives: as many as the stage with the widest blocks has room for.
+std::int64_t count_blocks(const Shape& shape, const Stages& stages, std::int64_t extra_bytes,
+                          const EngineSpec& engine, const DerivationLog& log) {
+  std::int64_t widest = 0;
+  for (std::int64_t stage = 0; stage < stages.count(); ++stage)
+    widest = std::max(widest, block_bytes(shape, stages, stage));
+  const std::int64_t bytes = Checked(widest) + extra_bytes;
+  if (engine.num_blocks) {
+    if (const std::int64_t most = std::numeric_limits<std::int64_t>::max() / bytes; *engine.num_blocks > most)
+      throw SpecError("engine.num_blocks", fmt::format("{} blocks of {} bytes are too large for 64 bits; at most {}",
+                                                       *engine.num_blocks, bytes, most));
+    log.add([&] {
+      return Decision{{"num_blocks", *engine.num_blocks, "blocks"}, "as set by the user", {}, "engine.num_blocks"};
+    });
+    return *engine.num_blocks;
+  }
+  const std::int64_t num_blocks = engine.memory_bytes / bytes;
+  log.add([&] {
+    return Decision{{"num_blocks", num_blocks, "blocks"},
+                    stages.count() > 1 ? "num_blocks = floor(memory / W), W of the stage that has the widest blocks"
+                                       : "num_blocks = floor(memory / W)",
+                    {{"memory", engine.memory_bytes, "bytes"}, {"W", bytes, "bytes"}},
+                    bytes_source};
+  });
+  return num_blocks;
+}
+
+/// Groups, lanes and the one pool of a stage.
+class Placement {
+ public:
+  Placement(Arrangement& arrangement, const Shape& shape, const std::vector<LayerTable>& tables,
+            std::int64_t block_bytes, std::int64_t num_blocks)
+      : arrangement_(arrangement),
+        shape_(shape),
+        tables_(tables),
+        block_bytes_(block_bytes),
+        num_blocks_(num_blocks) {}
+
+  void place() {
+    arrangement_.pools.push_back({Checked(num_blocks_) * block_bytes_, 0, {}});
+    if (shape_.kind == PageKind::uniform && !needs_whole_blocks())
+      place_slots();
+    else if (is_block_outermost(shape_.order))
+      place_blocks();
+    else
+      place_layers();
+    arrangement_.pools.front().page_bytes = arrangement_.page_bytes(arrangement_.groups.front());
+  }
+
+ private:
+  /// One lane for whole blocks, where a page is no run of bytes, or the slots do not fill the block.
+  bool needs_whole_blocks() const {
+    return is_block_outermost(shape_.order) &&
+           (shape_.order == CacheOrder::bhlnc || block_bytes_ % shape_.pages.front() != 0);
+  }
+  std::int64_t page_of(const TablePart& part) const { return shape_.pages[static_cast<std::size_t>(part.spec)]; }
+
+  GroupPlan& add_group(const TablePart& part) {
+    GroupPlan group{.spec = part.spec};
+    for (const std::int64_t layer : part.layers) {
+      group.pages.push_back({layer});
+      arrangement_.pools.front().shared_by.push_back({part.spec, layer});
+    }
+    return arrangement_.groups.emplace_back(std::move(group));
+  }
+  void add_lane(std::int64_t offset, std::int64_t stride, std::int64_t bytes) {
+    arrangement_.lanes.push_back({{0}, {0}, offset, stride, bytes});
+  }
+
+  /// A lane a slot, or one a slot and head: every table uses the first of them.
+  void place_slots() {
+    const std::int64_t page = shape_.pages.front(), slots = block_bytes_ / page;
+    std::int64_t heads = 1;
+    if (shape_.order == CacheOrder::lhbnc) heads = cache_slots(arrangement_.specs.front()).heads;
+    for (const LayerTable& table : tables_) {
+      std::int64_t used = 0;
+      for (const TablePart& part : table) {
+        GroupPlan& group = add_group(part);
+        group.first_lane = {used * heads};
+        group.lanes_per_page = heads;
+        group.shares_table = used > 0;
+        used += static_cast<std::int64_t>(part.layers.size());
+      }
+      if (!table.empty()) first_of(table).padding_slots = slots - used;
+    }
+    const bool blocks_outermost = is_block_outermost(shape_.order);
+    for (std::int64_t lane = 0; lane < slots * heads; ++lane)
+      if (blocks_outermost)
+        add_lane(lane * page, block_bytes_, page);
+      else
+        add_lane(Checked(lane) * num_blocks_ * (page / heads), page / heads, page / heads);
+  }
+
+  /// One lane of whole blocks, in which the pages of a table lie side by side.
+  void place_blocks() {
+    add_lane(0, block_bytes_, block_bytes_);
+    for (const LayerTable& table : tables_) {
+      Checked used = 0;
+      for (const TablePart& part : table) {
+        GroupPlan& group = add_group(part);
+        group.shares_table = used > 0;
+        group.in_lane = PagesInLane{used, page_of(part)};
+        used += Checked(static_cast<std::int64_t>(part.layers.size())) * page_of(part);
+      }
+      if (!table.empty()) first_of(table).hole_bytes = block_bytes_ - used;
+    }
+  }
+
+  /// A lane a layer of the only table, spec by spec.
+  void place_layers() {
+    Checked offset = 0;
+    for (const LayerTable& table : tables_)
+      for (const TablePart& part : table) {
+        GroupPlan& group = add_group(part);
+        group.shares_table = arrangement_.groups.size() > 1;
+        group.first_lane = {static_cast<std::int64_t>(arrangement_.lanes.size())};
+        for (std::size_t layer = 0; layer < part.layers.size(); ++layer) {
+          add_lane(offset, page_of(part), page_of(part));
+          offset += Checked(num_blocks_) * page_of(part);
+        }
+      }
+  }
+
+  GroupPlan& first_of(const LayerTable& table) { return *(arrangement_.groups.end() - std::ssize(table)); }
+
+  Arrangement& arrangement_;
+  const Shape& shape_;
+  const std::vector<LayerTable>& tables_;
+  const std::int64_t block_bytes_;
+  const std::int64_t num_blocks_;
+};
+
+/// The specs keep the layers of their stage.
+void keep_stage(std::vector<SpecPlan>& specs, const Stages& stages, std::int64_t stage) {
+  for (SpecPlan& spec : specs) {
+    std::erase_if(spec.layers, [&](std::int64_t layer) { return !stages.holds(stage, layer); });
+    spec.num_pages = static_cast<std::int64_t>(spec.layers.size());
+  }
+}
+
+}  // namespace
+
+void arrange_one_allocation(Arrangement& arrangement, std::vector<SpecPlan> specs, const ArrangeInputs& inputs) {
+  const EngineSpec& engine = inputs.engine;
+  const Shape shape = shape_of(specs, inputs);
+  const Stages stages(inputs.model, engine);
+  arrangement.cache_order = shape.order;
+  arrangement.extras = make_extras(specs, inputs.model, inputs.log);
+  const std::int64_t bytes = block_bytes(shape, stages, engine.pipeline_rank);
+  inputs.log.add([&] {
+    std::vector<Term> terms;
+    std::set<std::int64_t> sizes;
+    for (const LayerTable& table : shape.tables)
+      sizes.insert(table_bytes(stages.of_stage(engine.pipeline_rank, table), shape.pages));
+    for (const std::int64_t size : sizes) terms.push_back({"pages of a table", size, "bytes"});
+    if (shape.alignment_bytes > 1) terms.push_back({"alignment", shape.alignment_bytes, "bytes"});
+    return Decision{{"W", bytes, "bytes"},
+                    shape.alignment_bytes > 1
+                        ? "W = the pages of the widest table, rounded up to the alignment: all tables lie over each other"
+                        : "W = the pages of the widest table: all tables lie over each other",
+                    std::move(terms), bytes_source};
+  });
+  const std::int64_t num_blocks =
+      count_blocks(shape, stages, arrangement.extra_bytes_per_id(), engine, inputs.log);
+  inputs.log.add([&] {
+    return Decision{{"usable blocks", std::max<std::int64_t>(0, num_blocks - 1), "blocks"},
+                    "usable = num_blocks - 1: block 0 is the null block",
+                    {{"num_blocks", num_blocks, "blocks"}}, group_source};
+  });
+  std::vector<LayerTable> tables;
+  for (const LayerTable& table : shape.tables) tables.push_back(stages.of_stage(engine.pipeline_rank, table));
+  keep_stage(specs, stages, engine.pipeline_rank);
+  arrangement.specs = std::move(specs);
+  Placement(arrangement, shape, tables, bytes, num_blocks).place();
+  arrangement.arenas.push_back({"blocks", num_blocks, Checked(bytes) + arrangement.extra_bytes_per_id()});
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,15 @@
+#include "planner/release.h"
+
+#include <stdexcept>
+
+namespace hybridkv {
+
+const ReleaseRules& rules_of(Release release) {
+  switch (release) {
+    case Release::vllm_2026_06: return rules_of_vllm_2026_06;
+    case Release::vllm_0_33: return rules_of_vllm_0_33;
+  }
+  throw std::logic_error("a release outside its enumeration");
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/named_values.h"
+
+namespace hybridkv {
+
+/// An engine at a version, whose rules a plan follows.
+enum class Release {
+  vllm_2026_06,  ///< vLLM's main branch of June 2026; packs: PR 35703
+  vllm_0_33,     ///< vLLM 0.33.0
+};
+
+inline constexpr auto release_names = std::to_array<Named<Release>>(
+    {{Release::vllm_2026_06, "vllm-2026-06"},
+     {Release::vllm_0_33, "vllm-0.33"}});
+inline constexpr auto all_releases = values_of(release_names);
+
+constexpr std::string_view to_string(Release value) { return name_in(release_names, value); }
+constexpr std::optional<Release> parse_release(std::string_view name) { return value_in(release_names, name); }
+
+/// Where releases differ. A file a release (planner/release_*.cc) fills it in and says where each rule comes from.
+struct ReleaseRules {
+  std::string_view title;                 ///< for the header of every output
+  bool has_mode_all = true;               ///< states may be kept at every block boundary
+  bool caches_by_default = false;         ///< hybrid models cache prefixes, in mode align, unless told not to
+  bool one_allocation = false;            ///< all layers in one allocation in one of six orders; else a pool a slot
+  bool drafts_join = false;               ///< layers of a draft that are shaped as the model's own are grouped with them
+  bool aligns_to_checkpoints = false;     ///< mode align: blocks are multiples of what the scan can export
+  bool counts_checkpoint_blocks = false;  ///< mode align: a request holds a block for the state that a chunk exports
+  bool kda_holds_drafts = false;          ///< convolutions of all kda layers keep rows of drafts, as others do
+  bool reserves_null_block = false;       ///< the fit check of the start leaves the null block out
+  std::int64_t latent_hybrid_grain = 1;   ///< A of models with states and latents is at least this, in tokens
+  std::int64_t concurrent_batches = 1;    ///< steps whose tokens are in flight together
+  std::optional<std::int64_t> retention_tokens;  ///< kept states lie so far apart, 0: only the last; unset: all are kept
+};
+
+/// The rules of a release.
+const ReleaseRules& rules_of(Release release);
+
+extern const ReleaseRules rules_of_vllm_2026_06;
+extern const ReleaseRules rules_of_vllm_0_33;
+
+}  // namespace hybridkv

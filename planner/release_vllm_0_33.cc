@@ -1,0 +1,22 @@
+#include "planner/release.h"
+
+namespace hybridkv {
+
+/// vLLM 0.33.0, by running its own functions: modes none and align, align where prefixes are cached, which they are by
+/// default; blocks are multiples of what a scan can export as a checkpoint, and a request holds a block for it; one
+/// allocation in one of six orders; the null block is reserved before a request is said to fit; asynchronous scheduling
+/// has two steps in flight; only the last state of a prompt is kept.
+const ReleaseRules rules_of_vllm_0_33 = {.title = "vLLM 0.33.0",
+                                         .has_mode_all = false,
+                                         .caches_by_default = true,
+                                         .one_allocation = true,
+                                         .drafts_join = true,
+                                         .aligns_to_checkpoints = true,
+                                         .counts_checkpoint_blocks = true,
+                                         .kda_holds_drafts = true,
+                                         .reserves_null_block = true,
+                                         .latent_hybrid_grain = 128,
+                                         .concurrent_batches = 2,
+                                         .retention_tokens = 0};
+
+}  // namespace hybridkv

@@ -17,6 +17,12 @@ RecurrentSpec with_padded_heads(const RecurrentSpec& layer, std::int64_t tensor_
   }, layer);
 }
 
+void hold_drafts(RecurrentSpec& layer) {
+  std::visit([](auto& family) {
+    if constexpr (requires { family.conv_holds_drafts; }) family.conv_holds_drafts = true;
+  }, layer);
+}
+
 std::optional<std::int64_t> scan_chunk_tokens(const RecurrentSpec& layer) {
   return std::visit([](const auto& family) -> std::optional<std::int64_t> {
     const auto field = family_of(family).scan_chunk;

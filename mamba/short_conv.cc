@@ -23,12 +23,13 @@ const FamilyTable<ShortConvSpec>& family_of(const ShortConvSpec&) {
 
 StateSpec state_of(const ShortConvSpec& layer, const StateContext& context) {
   const Axis channels{"channel", share_of_rank(layer.channels, "channels", "short_conv", context), 0};
-  return place_state_tensors(
-      {{"conv", context.conv_dtype, Layout({{"step", layer.conv_kernel - 1, 0}, channels}), 0}});
+  const std::int64_t drafts = layer.conv_holds_drafts ? context.speculative_tokens : 0;
+  const std::int64_t steps = Checked(layer.conv_kernel) - 1 + drafts;
+  return place_state_tensors({{"conv", context.conv_dtype, Layout({{"step", steps, 0}, channels}), 0}});
 }
 
 std::vector<AxisRule> axis_rules(const ShortConvSpec& layer, const StateContext& context) {
-  return {conv_steps_rule(layer.conv_kernel, context, false),
+  return {conv_steps_rule(layer.conv_kernel, context, layer.conv_holds_drafts),
           split_axis_rule("conv", "channel", "channels", layer.channels, context)};
 }
 
@@ -36,7 +37,8 @@ LayerSizes sizes_of(const ShortConvSpec& layer) {
   return {.input = 3 * layer.channels,
           .output = layer.channels,
           .conv_channels = layer.channels,
-          .conv_taps = layer.conv_kernel};
+          .conv_taps = layer.conv_kernel,
+          .conv_holds_drafts = layer.conv_holds_drafts};
 }
 
 ShortConvSpec part_of_rank(ShortConvSpec layer, std::int64_t ranks) {

@@ -13,10 +13,11 @@ namespace hybridkv {
 struct ShortConvSpec {
   std::int64_t channels = 0;     ///< d, >= 1
   std::int64_t conv_kernel = 3;  ///< K, >= 2: one tap alone would need no state
+  bool conv_holds_drafts = false;  ///< the state keeps rows of draft tokens too; an engine's choice, not the model's
   bool operator==(const ShortConvSpec&) const = default;
 };
 
-/// conv (K-1, d/TP). Source: vLLM MambaStateShapeCalculator.
+/// conv (K-1, d/TP), with rows of drafts (K-1+s, d/TP). Source: vLLM MambaStateShapeCalculator.
 /// Throws SpecError("engine.tensor_parallel") where TP does not divide the channels.
 StateSpec state_of(const ShortConvSpec& layer, const StateContext& context);
 

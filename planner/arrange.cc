@@ -8,6 +8,7 @@ Arrangement arrange(std::vector<SpecPlan> specs, const ArrangeInputs& inputs) {
   Arrangement arrangement;
   const ReleaseRules& rules = rules_of(inputs.engine.release);
   arrangement.release = inputs.engine.release;
+  arrangement.backend_profile = inputs.engine.backend_profile;
   arrangement.strategy = inputs.engine.strategy;
   arrangement.attention_pack_size = inputs.engine.attention_pack_size;
   arrangement.cache_mode = inputs.engine.cache_mode;

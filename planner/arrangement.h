@@ -155,6 +155,7 @@ struct ExtraPlan {
 struct Arrangement {
   Release release = Release::vllm_2026_06;
   Strategy strategy = Strategy::packed_attention;
+  std::optional<BackendProfile> backend_profile;
   std::optional<CacheOrder> cache_order;    ///< of the one allocation; unset: pools with the block outermost
   std::int64_t attention_pack_size = 1;     ///< N
   CacheMode cache_mode = CacheMode::none;

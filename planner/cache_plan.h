@@ -7,6 +7,7 @@
 
 #include "layout/layout.h"
 #include "planner/arrangement.h"
+#include "planner/demand.h"
 #include "planner/derivation.h"
 
 namespace hybridkv {
@@ -20,6 +21,7 @@ struct CapacityPlan {
   bool fits = false;                         ///< num_blocks >= blocks_per_request, as engines check
   double max_concurrency = 0;                ///< num_blocks / blocks_per_request, as engines print it
   double usable_concurrency = 0;             ///< the same without the null block
+  IdsByCause ids_by_cause;                   ///< what the block ids of one request are for
   std::int64_t kv_cache_tokens = 0;          ///< by the engine's token_rule
   std::int64_t kv_cache_tokens_by_concurrency = 0;
   std::int64_t kv_cache_tokens_by_floor = 0;
@@ -34,6 +36,9 @@ struct PrefixPlan {
   std::optional<std::int64_t> min_cacheable_prefix_tokens;  ///< shortest shared prefix that can ever hit
   std::int64_t duplicate_misses_up_to_tokens = 0;  ///< a second copy of a prompt this long or shorter hits nothing
   std::optional<std::int64_t> duplicate_misses_multiples_of_tokens;  ///< and one whose length is a multiple of this
+  std::int64_t scheduler_block_tokens = 0;  ///< S, lcm of the groups' blocks; 0 in releases without chain hashes of h
+  std::int64_t hash_block_tokens = 0;       ///< h, tokens of a chain hash
+  std::string match_error;  ///< why the engine takes no such match unit though its planning passes; empty: it does
   bool operator==(const PrefixPlan&) const = default;
 };
 

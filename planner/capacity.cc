@@ -77,6 +77,7 @@ CapacityPlan capacity_at(const Arrangement& arrangement, std::int64_t max_model_
   capacity.max_model_len = max_model_len;
   capacity.blocks_per_request = demand.total();
   capacity.bytes_per_request = bytes_of(arrangement, demand);
+  capacity.ids_by_cause = ids_by_cause(arrangement, max_model_len);
   capacity.ideal_bytes_per_request = ideal_request_bytes(arrangement, max_model_len);
   capacity.fits = fits_as_engines_check(arrangement, demand);
   capacity.max_concurrency = concurrency(all_ids(arrangement), demand);

@@ -99,6 +99,35 @@ std::int64_t group_ids(const Arrangement& arrangement, const GroupPlan& group, s
   return Checked(group_entries(arrangement, arrangement.spec_of(group), tokens)) * group.ids_per_entry;
 }
 
+IdsByCause ids_by_cause(const Arrangement& arrangement, std::int64_t tokens) {
+  IdsByCause causes;
+  for (const GroupPlan& group : arrangement.groups) {
+    if (group.shares_table) continue;
+    const SpecPlan& spec = arrangement.spec_of(group);
+    const Checked ids = group_ids(arrangement, group, tokens);
+    if (!spec.state) {
+      const std::int64_t window = spec.attention->window_tokens;
+      Checked kept = ids;
+      if (window > 0) {
+        const bool slides = spec.attention->kind == AttentionKind::sliding_window;
+        const std::int64_t live = std::min(slides ? window - 1 : window, tokens);
+        kept = Checked(ceil_div(live, spec.block_size_tokens) + (slides ? 1 : 0)) * group.ids_per_entry;
+      }
+      causes.tokens = Checked(causes.tokens) + kept;
+      causes.in_flight_window = Checked(causes.in_flight_window) + (ids - kept);
+      continue;
+    }
+    const Checked speculative = Checked(arrangement.speculative_tokens) * group.ids_per_entry;
+    const Checked checkpoints =
+        arrangement.cache_mode == CacheMode::align ? Checked(spec.checkpoint_blocks) * group.ids_per_entry : Checked(0);
+    causes.speculative = Checked(causes.speculative) + speculative;
+    causes.checkpoints = Checked(causes.checkpoints) + checkpoints;
+    causes.states = Checked(causes.states) + (ids - speculative - checkpoints);
+  }
+  causes.other = arrangement.extra_ids_per_request();
+  return causes;
+}
+
 Demand request_demand(const Arrangement& arrangement, std::int64_t tokens) {
   return load_demand(arrangement, {&tokens, 1});
 }

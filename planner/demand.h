@@ -42,6 +42,18 @@ std::int64_t longest_in_entries(const Arrangement& arrangement, const SpecPlan& 
 /// Ids of these entries: ids_per_entry times as many.
 std::int64_t group_ids(const Arrangement& arrangement, const GroupPlan& group, std::int64_t tokens);
 
+/// Ids of one request by what they are for; the sum of all is request_demand's.
+struct IdsByCause {
+  std::int64_t tokens = 0;            ///< K and V of its tokens, of a window those that it looks back on
+  std::int64_t states = 0;            ///< running states and the checkpoints of boundaries
+  std::int64_t speculative = 0;       ///< states after draft tokens
+  std::int64_t checkpoints = 0;       ///< states exported inside a chunk
+  std::int64_t in_flight_window = 0;  ///< tokens of steps in flight, which layers with a window have to keep
+  std::int64_t other = 0;             ///< what the model asks for beside them: a ring, a tail
+  bool operator==(const IdsByCause&) const = default;
+};
+IdsByCause ids_by_cause(const Arrangement& arrangement, std::int64_t tokens);
+
 /// Ids of one request over all groups, with the extras of a request in arena 0.
 Demand request_demand(const Arrangement& arrangement, std::int64_t tokens);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "planner/match_units.h"
 
 namespace hybridkv {
 
@@ -22,7 +23,56 @@ std::int64_t duplicate_hit_tokens(CacheMode mode, bool has_recurrent, std::int64
   return std::max<std::int64_t>(0, blocks - (drops_block ? 1 : 0)) * block_tokens;
 }
 
+namespace {
+
+/// Prefixes where the last state of a prompt lies before its last token, and hashes may be finer than blocks.
+PrefixPlan with_match_units(const Arrangement& arrangement, const EngineSpec& engine, const DerivationLog& log) {
+  const MatchUnits units = match_units(arrangement, engine);
+  PrefixPlan prefix;
+  prefix.scheduler_block_tokens = units.scheduler_block;
+  prefix.hash_block_tokens = units.hash_block;
+  prefix.match_error = units.error;
+  prefix.match_unit_tokens = units.hit();
+  const bool has_states = std::any_of(arrangement.specs.begin(), arrangement.specs.end(),
+                                      [](const SpecPlan& spec) { return spec.state.has_value(); });
+  prefix.cacheable = !(has_states && arrangement.cache_mode == CacheMode::none);
+  constexpr const char* source = "vLLM 0.33 HybridKVCacheCoordinator";
+  log.add([&] {
+    return Decision{{"S", units.scheduler_block, "tokens"}, "S = lcm of the groups' blocks", {}, source};
+  });
+  log.add([&] {
+    return Decision{{"h", units.hash_block, "tokens"},
+                    engine.prefix_match_unit_tokens && units.error.empty()
+                        ? "as set by the user: a divisor of every block"
+                        : "what the blocks of the groups have in common; S where there is one group, or no caching",
+                    {}, source};
+  });
+  log.add([&] {
+    return Decision{{"match unit", prefix.match_unit_tokens, "tokens"},
+                    units.fine ? "h: a state's block is longer, and all other groups can be cut there" : "S",
+                    {{"S", units.scheduler_block, "tokens"}, {"h", units.hash_block, "tokens"}}, source};
+  });
+  if (!prefix.cacheable) {
+    log.add([&] {
+      return Decision{{"second copies hit nothing up to", std::int64_t{0}, "tokens"},
+                      "0 stands for none: nothing is ever found in mode none with states", {}, source};
+    });
+    return prefix;
+  }
+  prefix.min_cacheable_prefix_tokens = prefix.duplicate_misses_up_to_tokens = prefix.match_unit_tokens;
+  for (const char* what : {"smallest prefix that can hit", "second copies hit nothing up to"})
+    log.add([&] {
+      return Decision{{what, prefix.match_unit_tokens, "tokens"},
+                      "match unit: the last state that is kept lies before the last token of a prompt",
+                      {{"match unit", prefix.match_unit_tokens, "tokens"}}, source};
+    });
+  return prefix;
+}
+
+}  // namespace
+
 PrefixPlan prefix_granularity(const Arrangement& arrangement, const EngineSpec& engine, const DerivationLog& log) {
+  if (rules_of(arrangement.release).one_allocation) return with_match_units(arrangement, engine, log);
   PrefixPlan prefix;
   std::int64_t unit = 1;
   bool has_recurrent = false;

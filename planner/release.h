@@ -31,7 +31,7 @@ struct ReleaseRules {
   bool drafts_join = false;               ///< layers of a draft that are shaped as the model's own are grouped with them
   bool aligns_to_checkpoints = false;     ///< mode align: blocks are multiples of what the scan can export
   bool counts_checkpoint_blocks = false;  ///< mode align: a request holds a block for the state that a chunk exports
-  bool kda_holds_drafts = false;          ///< convolutions of all kda layers keep rows of drafts, as others do
+  bool convs_hold_drafts = false;         ///< convolutions of all families keep rows of drafts, kda and short ones too
   bool reserves_null_block = false;       ///< the fit check of the start leaves the null block out
   std::int64_t latent_hybrid_grain = 1;   ///< A of models with states and latents is at least this, in tokens
   std::int64_t concurrent_batches = 1;    ///< steps whose tokens are in flight together

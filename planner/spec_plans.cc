@@ -81,8 +81,7 @@ std::vector<SpecPlan> make_specs(const ModelSpec& model, const EngineSpec& engin
   std::vector<SpecPlan> specs;
   for (const LayerSet& of_model : collect_layer_sets(model, engine)) {
     LayerSet set = engine.pad_heads ? with_padded_heads(of_model, engine.tensor_parallel) : of_model;
-    if (KdaSpec* kda = set.recurrent ? std::get_if<KdaSpec>(&*set.recurrent) : nullptr)
-      kda->conv_holds_drafts = kda->conv_holds_drafts || rules_of(engine.release).kda_holds_drafts;
+    if (set.recurrent && rules_of(engine.release).convs_hold_drafts) hold_drafts(*set.recurrent);
     SpecPlan spec = spec_of(set, model, engine);
     spec.id = static_cast<std::int64_t>(specs.size());
     spec.kind = set.kind();

@@ -133,7 +133,8 @@ void add_block_keys(Section<EngineSpec>& keys) {
                       "cache mode all: overrides the chunk of the scan; strategies without common pages: "
                       "where states are kept; default: none"),
                &EngineSpec::mamba_block_size_tokens)
-      .integer(tokens("kernel_alignment_tokens", "smallest kernel block of the backend; default: the profile's, else 16"),
+      .integer(tokens("kernel_alignment_tokens",
+                      "smallest kernel block of the backend; default: the profile's, else 16"),
                &EngineSpec::kernel_alignment_tokens)
       .integers(tokens("kernel_block_sizes",
                        "kernel blocks the backend supports, in tokens; default: the profile's, "

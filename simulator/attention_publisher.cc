@@ -14,12 +14,15 @@ void AttentionPublisher::publish(RequestBlocks& request, std::span<const PrefixK
                                  std::int64_t step) const {
   const std::int64_t unit = positions_.unit();
   const std::int64_t known = std::min(chunk.end, std::ssize(keys) * unit);
+  // What a drafter of several modules may still compute anew.
+  const std::int64_t lag = std::max<std::int64_t>(0, geometry_.rules.lookahead_tokens - 1);
   for (std::size_t group = 0; group < attention_.groups().size(); ++group) {
     const AttentionManager::Group& own = attention_.groups()[group];
     const bool drops = geometry_.drafter_drops_block && geometry_.rules.drafts(group);
     const KeyMask mask = geometry_.attention_masks.empty() ? KeyMask{} : geometry_.attention_masks[group];
     const std::int64_t window = mask.kind == MaskKind::full ? 0 : ceil_div(mask.window_tokens - 1, own.block);
-    const std::int64_t end = std::min(known, positions_.published_end(chunk.end, own.block, drops));
+    const std::int64_t computed = geometry_.rules.drafts(group) ? chunk.end - lag : chunk.end;
+    const std::int64_t end = std::min({known, computed, positions_.published_end(chunk.end, own.block, drops)});
     const std::vector<BlockId>& table = request.attention[group];
     const auto key_at = [&](std::int64_t units) {
       return attention_.group_keys()(keys[static_cast<std::size_t>(units - 1)], group);
@@ -36,9 +39,9 @@ void AttentionPublisher::publish(RequestBlocks& request, std::span<const PrefixK
     }
   }
   request.published_attention =
-      std::max(request.published_attention, std::min(known, positions_.published_end(chunk.end, 1, false)));
+      std::max(request.published_attention, std::min(known, positions_.published_end(chunk.end, 1, false)) - lag);
   const std::int64_t tail = positions_.attention_tail(chunk.prompt);
-  if (tail > request.partial_tokens && tail <= known) publish_tail(request, keys, tail, step);
+  if (tail > request.partial_tokens && tail <= known - lag) publish_tail(request, keys, tail, step);
 }
 
 void AttentionPublisher::publish_tail(RequestBlocks& request, std::span<const PrefixKey> keys, std::int64_t tail,

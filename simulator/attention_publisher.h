@@ -14,7 +14,8 @@ namespace hybridkv {
 ///
 /// Every full block; of a window those that a hit at a kept boundary needs; where hits are fine also the tail of the
 /// prompt, whose block is not copied: it gets a second key when it is full. Where hits are not fine and groups differ,
-/// nothing behind the last multiple of S, one block more for a drafter's group.
+/// nothing behind the last multiple of S, one block more for a drafter's group. Keys that look l > 1 tokens ahead are
+/// those of a drafter of several modules, whose groups publish l - 1 tokens later.
 class AttentionPublisher {
  public:
   /// All outlive the publisher.

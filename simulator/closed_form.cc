@@ -112,7 +112,11 @@ std::int64_t longest_request(const CacheGeometry& geometry, std::int64_t arena) 
   const std::int64_t step = geometry.common_block();
   const std::int64_t longest = std::int64_t{1} << 40;
   // Steps at which some group takes a block.
-  const auto holds = [&](std::int64_t steps) { return request_block_ids(geometry, steps * step, arena) <= usable; };
+  // In 0.33 a chunk takes room for a drafter's tokens too.
+  const std::int64_t drafted = geometry.rules.is_vllm_0_33() ? geometry.speculative_tokens : 0;
+  const auto holds = [&](std::int64_t steps) {
+    return request_block_ids(geometry, steps * step + drafted, arena) <= usable;
+  };
   return last_that(0, longest / step + 1, holds) * step;
 }
 

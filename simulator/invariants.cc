@@ -134,8 +134,9 @@ class Checker {
   // Tokens whose full attention blocks have keys: in 0.33 those of whole segments, as far as keys look ahead.
   std::int64_t published_tokens(const ActiveRequest& request, std::int64_t tokens) const {
     if (!positions_) return tokens;
-    const std::int64_t known = std::min({tokens, request.known_tokens,
-                                         std::ssize(request.keys) * geometry_.match_unit()});
+    const std::int64_t lag = std::max<std::int64_t>(0, geometry_.rules.lookahead_tokens - 1);
+    const std::int64_t known = std::max<std::int64_t>(
+        0, std::min({tokens, request.known_tokens, std::ssize(request.keys) * geometry_.match_unit()}) - lag);
     return known / positions_->hit_step() * positions_->hit_step();
   }
 
@@ -170,9 +171,8 @@ class Checker {
     const std::int64_t units = geometry_.state_block() / geometry_.match_unit();
     bool own = false;
     // In 0.33 an exported state stands in the column before the running one, whatever its own would be.
-    const std::int64_t off = positions_ ? 1 : 0;
-    for (std::int64_t unit = std::max<std::int64_t>(0, entry.index - off) * units;
-         unit < std::min((entry.index + 1 + off) * units, std::ssize(request.keys)); ++unit)
+    const std::int64_t from = positions_ ? 0 : entry.index, to = positions_ ? entry.index + 2 : entry.index + 1;
+    for (std::int64_t unit = from * units; unit < std::min(to * units, std::ssize(request.keys)); ++unit)
       own = own || published == CachePeek::states(scheduler_).group_keys()(
                                     request.keys[static_cast<std::size_t>(unit)], group);
     require(own, "state {} of request {} is not published under its prefix", entry.index, id);

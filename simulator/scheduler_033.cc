@@ -12,6 +12,9 @@ std::int64_t Scheduler::next_chunk_033(const ActiveRequest& request, std::int64_
   std::int64_t tokens = std::min(request.known_tokens - start, budget);
   // A request that is alone gets all of the budget.
   if (threshold > 0 && num_in_flight() > 1) tokens = std::min(tokens, threshold);
+  // A drafter of several modules computes its last tokens in one go.
+  const std::int64_t rest = request.known_tokens - start - tokens, modules = geometry.rules.lookahead_tokens;
+  if (0 < rest && rest < modules && tokens > modules - rest) tokens -= modules - rest;
   if (!geometry.aligns_chunks()) return tokens;
   const std::int64_t most =
       threshold > 0 ? std::min(geometry.max_num_batched_tokens, threshold) : geometry.max_num_batched_tokens;

@@ -72,6 +72,56 @@ TEST_CASE("edge: a shared block stays held until its last holder leaves") {
   CHECK_THROWS_AS((pool.hold(block), pool.publish(block, 6, 1, false)), std::logic_error);
 }
 
+TEST_CASE("edge: in 0.33 blocks without a key that are given back together keep their order at the front") {
+  BlockPool pool(6, false, {.releases_in_order = true});
+  for (int i = 0; i < 4; ++i) pool.take(BlockKind::attention);
+  pool.publish(2, 22, 1, false);
+  BlockId last = null_block_id;
+  for (const BlockId block : {4, 3, 2}) pool.release(block, last);
+  CHECK(queue_of(pool) == std::vector<BlockId>{4, 3, 5, 2});
+  pool.release(1);
+  CHECK(queue_of(pool) == std::vector<BlockId>{1, 4, 3, 5, 2});
+}
+
+TEST_CASE("edge: a block with a tail's key is found by it, queues last and loses both keys at once") {
+  BlockPool pool(4, false, {.tail_keys = true});
+  for (int i = 0; i < 3; ++i) pool.take(BlockKind::attention);
+  pool.publish_tail(1, 11, 1);
+  CHECK(pool.num_findable(BlockKind::attention) == 1);
+  pool.publish(1, 12, 2, false);
+  CHECK(pool.num_findable(BlockKind::attention) == 1);
+  CHECK(pool.find_tail(11) == 1);
+  CHECK(pool.find(12) == 1);
+  CHECK(pool.find(11) == null_block_id);
+  pool.publish_tail(2, 11, 2);
+  // The oldest block of a tail is found; one that is entered anew is the youngest.
+  CHECK(pool.find_tail(11) == 1);
+  pool.publish_tail(1, 11, 3);
+  CHECK(pool.find_tail(11) == 2);
+  for (const BlockId block : {2, 3, 1}) pool.release(block);
+  CHECK(queue_of(pool) == std::vector<BlockId>{3, 2, 1});
+  for (int i = 0; i < 3; ++i) pool.take(BlockKind::state);
+  CHECK(pool.stats().evictions == 2);
+  CHECK(pool.find_tail(11) == null_block_id);
+  CHECK(pool.find(12) == null_block_id);
+  CHECK(pool.num_findable(BlockKind::attention) == 0);
+}
+
+TEST_CASE("edge: a key that moves makes its new block the youngest, and the checkpoint goes along") {
+  BlockPool pool(5);
+  for (int i = 0; i < 4; ++i) pool.take(BlockKind::state);
+  pool.publish(1, 7, 1, true);
+  pool.publish(2, 7, 1, false);
+  pool.move_key(1, 3, 2);
+  CHECK(pool.key(1) == 0);
+  CHECK(pool.find(7) == 2);
+  CHECK(pool.published_step(3) == 2);
+  CHECK(pool.num_findable(BlockKind::state) == 2);
+  pool.release(3);
+  pool.take(BlockKind::state);
+  CHECK(pool.stats().checkpoints_evicted == 1);
+}
+
 TEST_CASE("edge: an unlimited pool grows instead of dropping a key") {
   BlockPool pool(2, true);
   for (PrefixKey key = 1; key <= 100; ++key) {

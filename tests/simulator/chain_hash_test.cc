@@ -21,6 +21,22 @@ TEST_CASE("edge: keys stand at every multiple of the unit, whatever the runs") {
   CHECK(keys.empty());
 }
 
+TEST_CASE("edge: keys that look ahead tell apart what comes behind, and are there once it is known") {
+  const TraceBatch batch = batch_of({{{1, 8}, {2, 4}}, {{1, 8}, {3, 4}}});
+  std::vector<PrefixKey> first, second;
+  prefix_keys(batch.prompt(batch.requests[0]), 4, first);
+  prefix_keys(batch.prompt(batch.requests[1]), 4, second);
+  CHECK((first[1] == second[1] && first[2] != second[2]));
+  prefix_keys(batch.prompt(batch.requests[0]), 4, first, 1);
+  prefix_keys(batch.prompt(batch.requests[1]), 4, second, 1);
+  REQUIRE(first.size() == 2);
+  CHECK((first[0] == second[0] && first[1] != second[1]));
+  prefix_keys(batch.prompt(batch.requests[0]), 4, first, 5);
+  CHECK(first.size() == 1);
+  prefix_keys(batch.prompt(batch.requests[0]), 4, first, 13);
+  CHECK(first.empty());
+}
+
 TEST_CASE("edge: a prompt cut inside an id shares every prefix up to the cut, and none behind it") {
   const TraceBatch batch = batch_of({{{1, 8}, {2, 8}}, {{1, 8}, {2, 3}, {9, 5}}, {{1, 7}, {2, 9}}});
   std::vector<PrefixKey> whole, cut, moved;

@@ -66,11 +66,26 @@ void check_workloads(CacheGeometry (&random)(Dice&)) {
   CHECK(std::min({hits, preemptions, copies, evictions, refused, stalled, checkpoints}) > 100);
 }
 
+/// The same with the rules of vLLM 0.33: blocks of unequal size in several arenas, exports, drafters, narrow budgets.
+CacheGeometry random_arenas_033(Dice& dice) {
+  CacheGeometry g = random_arenas(dice);
+  g.rules.engine = EngineRules::vllm_0_33;
+  if (g.mode == CacheMode::all) g.mode = CacheMode::align;
+  if (g.retention_interval_tokens) g.retention_interval_tokens = g.common_multiple() * dice.roll(0, 3);
+  g.rules.checkpoint_blocks = dice.roll(0, 1);
+  if (g.speculative_tokens > 0 && !g.drafter_drops_block && dice.chance(70))
+    g.rules.lookahead_tokens = dice.chance(80) ? 1 : g.speculative_tokens;
+  g.max_num_batched_tokens = dice.roll(1 + g.speculative_tokens, 30);
+  return g;
+}
+
 }  // namespace
 
 TEST_CASE("law: the cache is sound after every step of 1500 random workloads") { check_workloads(random_geometry); }
 
 TEST_CASE("law: so it is with several arenas and blocks of unequal size") { check_workloads(random_arenas); }
+
+TEST_CASE("law: and so it is with the rules of vLLM 0.33") { check_workloads(random_arenas_033); }
 
 TEST_CASE("law: the same requests give the same numbers however they are cut into batches") {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {

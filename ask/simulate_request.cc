@@ -9,8 +9,9 @@ namespace hybridkv {
 
 CacheGeometry with_settings(CacheGeometry geometry, const SimulateRequest& request) {
   geometry.scheduler = request.scheduler.with_longest(geometry.scheduler.max_model_len);
-  geometry.retention_interval_tokens = request.retention_interval_tokens;
-  geometry.match_unit_tokens = request.match_unit_tokens;
+  if (request.retention_interval_tokens) geometry.retention_interval_tokens = request.retention_interval_tokens;
+  if (request.keeps_all_checkpoints) geometry.retention_interval_tokens.reset();
+  if (request.match_unit_tokens) geometry.match_unit_tokens = request.match_unit_tokens;
   return geometry;
 }
 

@@ -95,6 +95,7 @@ struct GroupPlan {
   std::int64_t lanes_per_page = 1;                ///< lanes over which a page is spread: one a head where heads are
                                                   ///< outside the blocks
   std::optional<PagesInLane> in_lane;             ///< set: all pages lie side by side in the pieces of the first lane
+  bool drafts = false;                            ///< holds layers of a drafter: MTP layers or those of a draft model
   std::int64_t hole_bytes = 0;                    ///< of an id, that no page of the table uses; counted with the first
   bool operator==(const GroupPlan&) const = default;
 

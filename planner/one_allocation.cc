@@ -302,6 +302,14 @@ void keep_stage(std::vector<SpecPlan>& specs, const Stages& stages, std::int64_t
   }
 }
 
+/// Layers that the engine adds to those of the model, other than auxiliary ones, propose tokens.
+void mark_drafters(Arrangement& arrangement, const ModelSpec& model, const EngineSpec& engine) {
+  const auto first = static_cast<std::int64_t>(model.layers.size());
+  const std::int64_t last = first + engine.mtp_layers + (engine.draft ? engine.draft->layers : 0);
+  for (GroupPlan& group : arrangement.groups)
+    for (const std::int64_t layer : group.layers()) group.drafts = group.drafts || (layer >= first && layer < last);
+}
+
 }  // namespace
 
 void arrange_one_allocation(Arrangement& arrangement, std::vector<SpecPlan> specs, const ArrangeInputs& inputs) {
@@ -336,6 +344,7 @@ void arrange_one_allocation(Arrangement& arrangement, std::vector<SpecPlan> spec
   keep_stage(specs, stages, engine.pipeline_rank);
   arrangement.specs = std::move(specs);
   Placement(arrangement, shape, tables, bytes, num_blocks).place();
+  mark_drafters(arrangement, inputs.model, engine);
   arrangement.arenas.push_back({"blocks", num_blocks, Checked(bytes) + arrangement.extra_bytes_per_id()});
 }
 

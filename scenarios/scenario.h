@@ -33,6 +33,7 @@ struct SimulateRequest {
   // The rest of the cache is the plan's. Meaning as in CacheGeometry.
   SchedulerSettings scheduler;
   std::optional<std::int64_t> retention_interval_tokens;
+  bool keeps_all_checkpoints = false;       ///< whatever the release's default interval
   std::optional<std::int64_t> match_unit_tokens;
   bool operator==(const SimulateRequest&) const = default;
 };

@@ -284,9 +284,12 @@ const Section<SimulateRequest>& simulate_keys() {
               [](Request& request, bool value) { request.scheduler.branch_point = value; })
         .integer(tokens("retention_interval_tokens", "keep checkpoints at multiples of it, at the last boundary of a "
                                                      "prompt and at branch points; 0: only the latter two; default: "
-                                                     "all are kept",
+                                                     "all are kept, from vllm-0.33 on 0",
                         0),
                  &Request::retention_interval_tokens)
+        .flag(key("keep_all_checkpoints", "keep every checkpoint, where the release keeps only the last of a prompt; "
+                                          "default false"),
+              &Request::keeps_all_checkpoints)
         .integer(tokens("match_unit_tokens", "find prefixes at multiples of it, a divisor of the block; default: the "
                                              "block"),
                  &Request::match_unit_tokens)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "attention/key_mask.h"
 #include "base/checked.h"
 #include "base/error.h"
 #include "planner/demand.h"
@@ -62,7 +63,76 @@ void add_group(CacheGeometry& geometry, const CachePlan& plan, const GroupPlan& 
   arenas.insert(arenas.end(), static_cast<std::size_t>(count), group.arena.value);
 }
 
+namespace {
+
+/// Tokens between the start of a chunk and a state that it exports are a multiple of it.
+/// Source: vLLM 0.33, declarations of the state backends.
+std::int64_t export_alignment(const CachePlan& plan, const EngineSpec& engine) {
+  constexpr std::int64_t of_kda = 16, of_gdn_with_unit = 64;
+  std::int64_t alignment = 1;
+  for (const SpecPlan& spec : plan.specs) {
+    if (!spec.state || spec.checkpoint_blocks == 0) continue;
+    std::int64_t of_spec = 1;
+    if (spec.kind == "kda") of_spec = of_kda;
+    if (spec.kind == "gdn")
+      of_spec = engine.prefix_match_unit_tokens ? checked_lcm(*engine.prefix_match_unit_tokens, of_gdn_with_unit)
+                                                : spec.block_size_tokens;
+    alignment = checked_lcm(alignment, of_spec);
+  }
+  return alignment;
+}
+
+/// A cache of a release with chain hashes: every table with its block, its window and whether a drafter reads it.
+CacheGeometry geometry_of_tables(const CachePlan& plan, const EngineSpec& engine) {
+  const ReleaseRules& rules = rules_of(plan.release);
+  CacheGeometry geometry = arenas_of(plan);
+  geometry.rules.engine = plan.release;
+  geometry.max_num_batched_tokens = plan.max_num_batched_tokens;
+  geometry.rules.in_flight_tokens = Checked(plan.max_num_batched_tokens) * plan.concurrent_batches;
+  geometry.retention_interval_tokens = rules.retention_tokens;
+  if (plan.prefix.match_error.empty()) geometry.match_unit_tokens = engine.prefix_match_unit_tokens;
+  const bool drafter = engine.speculative_tokens > 0 && (engine.mtp_layers > 0 || engine.draft);
+  if (drafter) geometry.rules.lookahead_tokens = engine.mtp_layers > 1 ? engine.speculative_tokens : 1;
+  geometry.rules.checkpoint_alignment = export_alignment(plan, engine);
+  std::vector<KeyMask> masks;
+  std::vector<bool> drafters;
+  bool windows = false, marked = false;
+  for (const GroupPlan& group : plan.groups) {
+    const SpecPlan& spec = plan.spec_of(group);
+    if (group.shares_table) {
+      if (!spec.state) drafters.back() = drafters.back() || group.drafts;
+      marked = marked || group.drafts;
+      continue;
+    }
+    add_group(geometry, plan, group);
+    marked = marked || group.drafts;
+    if (spec.state) {
+      geometry.rules.checkpoint_blocks = std::max(geometry.rules.checkpoint_blocks, spec.checkpoint_blocks);
+      if (plan.cache_mode != CacheMode::none) set_state_block(geometry, spec);
+      continue;
+    }
+    masks.push_back(key_mask(spec.attention->kind, spec.attention->window_tokens));
+    drafters.push_back(group.drafts);
+    windows = windows || spec.attention->window_tokens > 0;
+    geometry.attention_block_sizes.push_back(Checked(spec.block_size_tokens) * plan.decode_context_parallel);
+  }
+  if (windows) geometry.attention_masks = std::move(masks);
+  if (marked) geometry.rules.attention_drafters = std::move(drafters);
+  geometry.rules.state_drafters = drafter && !marked;
+  geometry.extra_blocks_per_request = plan.extra_ids_per_request();
+  set_attention_block(geometry, plan);
+  return geometry;
+}
+
+}  // namespace
+
 CacheGeometry geometry_of(const CachePlan& plan, const EngineSpec& engine) {
+  if (plan.cache_order) {
+    CacheGeometry geometry = geometry_of_tables(plan, engine);
+    for (const CapacityPlan& capacity : plan.capacity)
+      geometry.scheduler.max_model_len = std::max(geometry.scheduler.max_model_len.value_or(1), capacity.max_model_len);
+    return geometry;
+  }
   CacheGeometry geometry = arenas_of(plan);
   geometry.drafter_drops_block = drafter_drops_block(engine);
   geometry.max_num_batched_tokens = plan.max_num_batched_tokens;

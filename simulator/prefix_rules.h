@@ -1,35 +1,20 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
-#include <string_view>
 #include <vector>
 
-#include "base/named_values.h"
+#include "planner/release.h"
 
 namespace hybridkv {
-
-/// Whose prefix cache and scheduler a cache is simulated with.
-enum class EngineRules {
-  vllm_2026_06,  ///< vLLM's main branch of June 2026 and PR 35703
-  vllm_0_33,     ///< vLLM 0.33.0
-};
-inline constexpr auto engine_rules_names = std::to_array<Named<EngineRules>>(
-    {{EngineRules::vllm_2026_06, "vllm-2026-06"}, {EngineRules::vllm_0_33, "vllm-0.33"}});
-
-constexpr std::string_view to_string(EngineRules value) { return name_in(engine_rules_names, value); }
-constexpr std::optional<EngineRules> parse_engine_rules(std::string_view name) {
-  return value_in(engine_rules_names, name);
-}
 
 /// The rules of a release and what it needs to know of a model beyond CacheGeometry. The default is June 2026, which
 /// reads none of the other fields. Source: vLLM 0.33 KVCacheManager, SingleTypeKVCacheManager and Scheduler.
 ///
-/// Example: Qwen3.5-397B with MTP on an H100: `{.engine = EngineRules::vllm_0_33, .lookahead_tokens = 1,
+/// Example: Qwen3.5-397B with MTP on an H100: `{.engine = Release::vllm_0_33, .lookahead_tokens = 1,
 /// .checkpoint_blocks = 1, .checkpoint_alignment = 2112}`, and in the geometry R = 0 and s = 1.
 struct PrefixRules {
-  EngineRules engine = EngineRules::vllm_2026_06;
+  Release engine = Release::vllm_2026_06;
   /// l: tokens behind a prefix that its key covers too, so that a drafter needs no block dropped; 0 without a drafter,
   /// with DFlash or DSpark, and where the drafter drops a block (CacheGeometry::drafter_drops_block).
   std::int64_t lookahead_tokens = 0;
@@ -47,7 +32,7 @@ struct PrefixRules {
   /// F: tokens in flight at most, which bound the blocks of a window; unset: the budget of one step.
   std::optional<std::int64_t> in_flight_tokens;
 
-  bool is_vllm_0_33() const { return engine == EngineRules::vllm_0_33; }
+  bool is_vllm_0_33() const { return engine == Release::vllm_0_33; }
   bool drafts(std::size_t attention_group) const {
     return attention_drafters.empty() || attention_drafters[attention_group];
   }

@@ -1,0 +1,179 @@
+#include "planner/release.h"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "planner/backend_profile.h"
+#include "planner/block_size.h"
+#include "planner/plan.h"
+#include "tests/planner/models.h"
+
+using namespace hybridkv;
+
+namespace {
+
+EngineSpec engine_0_33(BackendProfile profile = BackendProfile::sm90) {
+  return {.release = Release::vllm_0_33,
+          .backend_profile = profile,
+          .tensor_parallel = 2,
+          .cache_mode = CacheMode::align,
+          .memory_bytes = 40 * testing::gib};
+}
+
+const LimitsSpec at_32k{.max_model_lens = {32'768}};
+
+std::string path_of_refusal(const EngineSpec& engine, const ModelSpec& model = testing::qwen35_397b()) {
+  try {
+    make_plan(model, engine, at_32k);
+  } catch (const SpecError& error) {
+    return error.path();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("golden: one question under two releases, as the issue has it") {
+  EngineSpec june = engine_0_33();
+  june.release = Release::vllm_2026_06;
+  june.backend_profile.reset();
+  const CachePlan before = make_plan(testing::qwen35_397b(), june, at_32k);
+  const CachePlan after = make_plan(testing::qwen35_397b(), engine_0_33(), at_32k);
+  CHECK(before.specs.front().block_size_tokens == 2096);
+  CHECK(after.specs.front().block_size_tokens == 2112);
+  CHECK(before.capacity.front().blocks_per_request == 22);
+  CHECK(after.capacity.front().blocks_per_request == 25);
+  CHECK(before.capacity.front().kv_cache_tokens == 1'986'932);
+  CHECK(after.capacity.front().kv_cache_tokens == 1'734'082);
+  CHECK(after.pools.size() == 1);
+  CHECK(before.pools.size() == 15);
+}
+
+TEST_CASE("golden: ids of a request by what they are for add up, and each follows its cause") {
+  EngineSpec engine = engine_0_33();
+  engine.speculative_tokens = 2;
+  engine.mtp_layers = 1;
+  const CachePlan plan = make_plan(testing::qwen35_397b(), engine, at_32k);
+  const IdsByCause causes = plan.capacity.front().ids_by_cause;
+  CHECK(causes == IdsByCause{.tokens = 16, .states = 6, .speculative = 6, .checkpoints = 3});
+  CHECK(plan.capacity.front().blocks_per_request == 16 + 6 + 6 + 3);
+  // A window of 128 beside 16,384 tokens in flight: 9 blocks are its own.
+  ModelSpec windowed;
+  AttentionSpec window = testing::sliding_attention(8, 64, 128);
+  windowed.layers = {{window, std::nullopt}, {testing::full_attention(8, 64), std::nullopt}};
+  const CachePlan of_windows = make_plan(windowed, engine_0_33(), at_32k);
+  CHECK(of_windows.capacity.front().ids_by_cause ==
+        IdsByCause{.tokens = 2048 + 9, .in_flight_window = (127 + 16'384 + 15) / 16 + 1 - 9});
+}
+
+TEST_CASE("edge: the null block is reserved before a request fits") {
+  EngineSpec engine = engine_0_33();
+  engine.num_blocks = 25;
+  CHECK(path_of_refusal(engine) == "engine.memory");
+  engine.num_blocks = 26;
+  CHECK(path_of_refusal(engine) == "accepted");
+  engine.release = Release::vllm_2026_06;
+  engine.backend_profile.reset();
+  engine.num_blocks.reset();
+  engine.memory_bytes = 22 * 15 * std::int64_t{2'146'304};
+  CHECK(path_of_refusal(engine) == "accepted");
+  engine.memory_bytes -= 1;
+  CHECK(path_of_refusal(engine) == "engine.memory");
+}
+
+TEST_CASE("edge: what a release does not have is refused with its key") {
+  EngineSpec engine = engine_0_33();
+  engine.cache_mode = CacheMode::all;
+  CHECK(path_of_refusal(engine) == "engine.cache_mode");
+  engine = engine_0_33();
+  engine.physical_order = PhysicalOrder::head_major;
+  CHECK(path_of_refusal(engine) == "engine.physical_order");
+  engine = engine_0_33();
+  engine.cache_order = CacheOrder::bhlnc;
+  CHECK(path_of_refusal(engine) == "engine.physical_order");
+  engine = engine_0_33(BackendProfile::sm100_flashinfer);
+  engine.cache_order = CacheOrder::lbnhc;
+  CHECK(path_of_refusal(engine) == "engine.physical_order");
+  engine = engine_0_33();
+  engine.pipeline_parallel = 2, engine.pipeline_rank = 2;
+  CHECK(path_of_refusal(engine) == "engine.pipeline_rank");
+  engine.pipeline_rank = 1, engine.pipeline_layers = {30, 31};
+  CHECK(path_of_refusal(engine) == "engine.pipeline_layers");
+  engine.pipeline_layers = {16, 44};
+  CHECK(path_of_refusal(engine) == "accepted");
+  engine = engine_0_33();
+  engine.decode_context_parallel = 3;
+  CHECK(path_of_refusal(engine) == "engine.decode_context_parallel");
+  EngineSpec june{.tensor_parallel = 2, .memory_bytes = 40 * testing::gib};
+  june.cache_order = CacheOrder::blnhc;
+  CHECK(path_of_refusal(june) == "engine.physical_order");
+  june.cache_order.reset();
+  june.pipeline_parallel = 2;
+  CHECK(path_of_refusal(june) == "engine.pipeline_parallel");
+  june.pipeline_parallel = 1;
+  june.hybrid_manager = false;
+  CHECK(path_of_refusal(june) == "engine.hybrid_manager");
+}
+
+TEST_CASE("golden: what a profile declares decides blocks, and every value of it can be overridden") {
+  const auto block = [](EngineSpec engine) {
+    return make_plan(testing::qwen35_397b(), engine, at_32k).specs.front().block_size_tokens;
+  };
+  CHECK(block(engine_0_33(BackendProfile::sm80)) == 2096);
+  CHECK(block(engine_0_33(BackendProfile::sm90)) == 2112);
+  CHECK(block(engine_0_33(BackendProfile::sm100_fa4)) == 2176);
+  EngineSpec engine = engine_0_33();
+  engine.checkpoint_alignment_tokens = 1;
+  CHECK(block(engine) == 2096);
+  engine = engine_0_33(BackendProfile::sm80);
+  engine.kernel_alignment_tokens = 128;
+  CHECK(block(engine) == 2176);
+  engine = engine_0_33(BackendProfile::sm80);
+  engine.checkpoint_blocks = 1;
+  CHECK(make_plan(testing::qwen35_397b(), engine, at_32k).capacity.front().blocks_per_request == 25);
+}
+
+TEST_CASE("golden: latents take the grain that their backend declares, in June too") {
+  EngineSpec engine{.tensor_parallel = 16, .num_blocks = 82};
+  const auto grain_source = [&] {
+    const CachePlan plan = make_plan(testing::kimi_k3(), engine, {.max_model_lens = {1024}});
+    for (const Decision& decision : plan.derivation)
+      if (decision.result.symbol == "A") return fmt::format("{}: {}", std::get<std::int64_t>(decision.result.value), decision.source);
+    return std::string("no grain");
+  };
+  CHECK(grain_source() == "16: vLLM HybridAttentionMambaModelConfig");
+  engine.backend_profile = BackendProfile::flashmla;
+  CHECK(grain_source() == "64: vLLM HybridAttentionMambaModelConfig; kernel blocks: FlashMLA");
+  engine.backend_profile = BackendProfile::cutlass_mla;
+  CHECK(grain_source() == "128: vLLM HybridAttentionMambaModelConfig; kernel blocks: CUTLASS MLA");
+}
+
+TEST_CASE("golden: a stage holds its own layers of every group, and all stages have as many blocks") {
+  EngineSpec engine = engine_0_33(BackendProfile::sm80);
+  engine.pipeline_parallel = 2;
+  engine.pipeline_layers = {16, 44};
+  std::int64_t layers = 0, blocks = -1;
+  for (engine.pipeline_rank = 0; engine.pipeline_rank < 2; ++engine.pipeline_rank) {
+    const CachePlan plan = make_plan(testing::qwen35_397b(), engine, at_32k);
+    for (const GroupPlan& group : plan.groups) layers += std::ssize(group.layers());
+    CHECK((blocks == -1 || blocks == plan.num_blocks()));
+    blocks = plan.num_blocks();
+  }
+  CHECK(layers == 60);
+}
+
+TEST_CASE("golden: match units of groups with blocks of their own size, of one group, and of the user") {
+  EngineSpec engine = engine_0_33(BackendProfile::sm80);
+  engine.prefix_match_unit_tokens = 16;
+  const PrefixPlan fine = make_plan(testing::qwen35_397b(), engine, at_32k).prefix;
+  CHECK(fine.scheduler_block_tokens == 2096);
+  CHECK(fine.hash_block_tokens == 16);
+  CHECK(fine.match_unit_tokens == 16);
+  engine.prefix_match_unit_tokens = 24;
+  const PrefixPlan refused = make_plan(testing::qwen35_397b(), engine, at_32k).prefix;
+  CHECK(refused.match_error.find("24 does not divide the block of 2096 tokens") != std::string::npos);
+  engine.prefix_match_unit_tokens = 8;
+  ModelSpec dense;
+  dense.layers.assign(2, {testing::full_attention(8, 128), std::nullopt});
+  CHECK(make_plan(dense, engine, at_32k).prefix.match_unit_tokens == 16);
+}

@@ -68,7 +68,7 @@ TEST_CASE("golden: layers that come in pairs of two sizes are spread evenly, and
 
 TEST_CASE("golden: windows count as states where no layers come in pairs") {
   const std::vector<SpecPlan> specs{spec_of_layers(0, 3, 128), spec_of_layers(1, 7), spec_of_layers(2, 1)};
-  CHECK(sizes_of(mixed_tables(specs, {400, 100, 50})) == Sizes{{3}, {7, 1}});
+  CHECK(sizes_of(mixed_tables(specs, {200, 100, 50})) == Sizes{{3}, {7, 1}});
   CHECK(sizes_of(mixed_tables(specs, {800, 100, 50})) == Sizes{{1}, {1}, {1}, {7, 1}});
 }
 

@@ -69,7 +69,7 @@ void check_workloads(CacheGeometry (&random)(Dice&)) {
 /// The same with the rules of vLLM 0.33: blocks of unequal size in several arenas, exports, drafters, narrow budgets.
 CacheGeometry random_arenas_033(Dice& dice) {
   CacheGeometry g = random_arenas(dice);
-  g.rules.engine = EngineRules::vllm_0_33;
+  g.rules.engine = Release::vllm_0_33;
   if (g.mode == CacheMode::all) g.mode = CacheMode::align;
   if (g.retention_interval_tokens) g.retention_interval_tokens = g.common_multiple() * dice.roll(0, 3);
   g.rules.checkpoint_blocks = dice.roll(0, 1);

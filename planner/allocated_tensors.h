@@ -18,8 +18,8 @@ struct AllocatedTensor {
   bool operator==(const AllocatedTensor&) const = default;
 };
 
-/// The layers of a group as one layout: (layer, block, head, token, byte), bytes from the first layer's front, blocks of
-/// so many tokens. Pre: arrangement.cache_order is set. Throws as cache_layout.
+/// The layers of a group as one layout: (layer, block, head, token, byte), bytes from the first layer's front, blocks
+/// of so many tokens. Pre: arrangement.cache_order is set. Throws as cache_layout.
 Layout layers_in_allocation(const Arrangement& arrangement, const GroupPlan& group, std::int64_t kernel_tokens);
 
 /// One for each group. Pre: arrangement.cache_order is set. Source: vLLM 0.33 KVCacheTensor.

@@ -29,7 +29,8 @@ const ProfileFacts sm100_flashinfer_facts{
 const ProfileFacts sm100_fa4_facts{"FlashAttention 4", {128, blocks_of_128}, {128, blocks_of_128}, exports_at_64, false,
                                    any_order};
 const ProfileFacts flashmla_facts{"FlashMLA", multiples_of_16, {64, blocks_of_64}, exports_at_64, true, any_order};
-const ProfileFacts cutlass_mla_facts{"CUTLASS MLA", multiples_of_16, {128, blocks_of_128}, exports_at_64, true, any_order};
+const ProfileFacts cutlass_mla_facts{
+    "CUTLASS MLA", multiples_of_16, {128, blocks_of_128}, exports_at_64, true, any_order};
 const ProfileFacts cpu_facts{"CPU attention", {32, {}}, {32, {}}, 1, false, of_cpu};
 const ProfileFacts rocm_facts{"ROCm unified attention", {64, {}}, {64, {}}, 1, false, of_rocm};
 

@@ -80,7 +80,8 @@ std::int64_t checkpoint_tokens(const ModelSpec& model, const EngineSpec& engine)
 std::int64_t alignment_grain(const EngineSpec& engine, const BlockSizeInputs& inputs, const DerivationLog& log) {
   const DeclaredBlocks kernel = declared_blocks(engine, inputs.latent);
   const std::int64_t user = engine.block_size_tokens.value_or(default_block_tokens);
-  const std::int64_t latent = inputs.latent && inputs.state_bytes > 0 ? rules_of(engine.release).latent_hybrid_grain : 1;
+  const bool is_latent_hybrid = inputs.latent && inputs.state_bytes > 0;
+  const std::int64_t latent = is_latent_hybrid ? rules_of(engine.release).latent_hybrid_grain : 1;
   const std::int64_t floor = std::max({kernel.smallest, user, latent});
   const std::int64_t grain = checked_lcm(floor, inputs.checkpoint_tokens);
   log.add([&] {

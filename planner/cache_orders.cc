@@ -56,7 +56,8 @@ CacheOrder choose_order(std::span<const SpecPlan> specs, const EngineSpec& engin
     if (is_among(possible, order)) valid.push_back(order);
   if (valid.empty())
     throw SpecError("engine.backend_profile",
-                    fmt::format("its attention reads {}, layers of different shapes can lie in {}; take another profile",
+                    fmt::format("its attention reads {}, layers of different shapes can lie in {}; take another "
+                                "profile",
                                 fmt::join(names(read), ", "), fmt::join(names(possible), ", ")));
   if (engine.cache_order && !is_among(valid, *engine.cache_order))
     throw SpecError("engine.physical_order",

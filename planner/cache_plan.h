@@ -130,7 +130,7 @@ struct CachePlan : Arrangement {
   PrefixPlan prefix;
   WastePlan waste;
   std::vector<ViewPlan> views;
-  std::string view_error;                ///< why the engine makes no views though its planning passes; empty: it makes them
+  std::string view_error;                ///< why the engine makes no views though its planning passes; empty: it does
   std::optional<WorkspacePlan> workspace;
   Derivation derivation;
   std::vector<Warning> warnings;

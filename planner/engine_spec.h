@@ -87,8 +87,8 @@ struct EngineSpec {
                                                         ///< profile's, else 16
   std::vector<std::int64_t> kernel_block_sizes;         ///< supported kernel blocks; empty: the profile's, else any
                                                         ///< multiple of the smallest
-  std::optional<std::int64_t> checkpoint_alignment_tokens;  ///< k, tokens at which gdn scans export states; default: the
-                                                        ///< profile's
+  std::optional<std::int64_t> checkpoint_alignment_tokens;  ///< k, tokens at which gdn scans export states; default:
+                                                        ///< the profile's
   std::optional<std::int64_t> checkpoint_blocks;        ///< c, blocks of a request for an exported state; default: the
                                                         ///< family's
   std::int64_t page_alignment_bytes = 1;                ///< pages are padded to a multiple of it, >= 1; for transfers

@@ -32,8 +32,8 @@ std::vector<LayerTable> single_table(std::span<const SpecPlan> specs);
 ///
 /// Specs of one kind and block make a bucket: full attention and latents are one kind, windows of one size another,
 /// states a third, auxiliary layers each their own. A bucket is balanced where it has equally many layers of each page
-/// size; x of them. With a balanced bucket of several sizes, r is the number from its x to the largest x that leaves the
-/// fewest places empty (sum of -x mod r over balanced buckets; of equals the larger): a balanced bucket makes
+/// size; x of them. With a balanced bucket of several sizes, r is the number from its x to the largest x that leaves
+/// the fewest places empty (sum of -x mod r over balanced buckets; of equals the larger): a balanced bucket makes
 /// ceil(x / r) tables, any other one. States (and windows where there is no r) then get as many more as they need to be
 /// no wider than the widest of the others. Table i takes layers i, i + tables, … of each size.
 /// Source: vLLM 0.33 get_kv_cache_groups.

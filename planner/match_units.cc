@@ -15,7 +15,7 @@ MatchUnits match_units(const Arrangement& arrangement, const EngineSpec& engine)
   for (const GroupPlan& group : arrangement.groups) {
     if (group.shares_table) continue;
     const SpecPlan& spec = arrangement.spec_of(group);
-    const std::int64_t span = spec.attention ? Checked(spec.block_size_tokens) * ranks : Checked(spec.block_size_tokens);
+    const std::int64_t span = Checked(spec.block_size_tokens) * (spec.attention ? ranks : 1);
     units.scheduler_block = checked_lcm(units.scheduler_block, span);
     common = std::gcd(common, span);
     ++tables;

@@ -151,8 +151,10 @@ Shape shape_of(std::vector<SpecPlan>& specs, const ArrangeInputs& inputs) {
     specs = std::move(sized.specs);
     require_paddable(specs, sized.page_bytes);
     shape.pages.assign(specs.size(), sized.page_bytes);
-    shape.tables = is_one_kind(specs) ? single_table(specs)
-                                      : uniform_tables(specs, pages_per_group(specs, engine.layers_per_group, inputs.log));
+    if (is_one_kind(specs))
+      shape.tables = single_table(specs);
+    else
+      shape.tables = uniform_tables(specs, pages_per_group(specs, engine.layers_per_group, inputs.log));
   } else {
     specs = size_own_pages(std::move(specs), blocks, engine, inputs.limits, inputs.log);
     set_padding(specs, shape.pages, inputs.log);
@@ -328,7 +330,7 @@ void arrange_one_allocation(Arrangement& arrangement, std::vector<SpecPlan> spec
     if (shape.alignment_bytes > 1) terms.push_back({"alignment", shape.alignment_bytes, "bytes"});
     return Decision{{"W", bytes, "bytes"},
                     shape.alignment_bytes > 1
-                        ? "W = the pages of the widest table, rounded up to the alignment: all tables lie over each other"
+                        ? "W = the pages of the widest table, rounded up to the alignment: tables lie over each other"
                         : "W = the pages of the widest table: all tables lie over each other",
                     std::move(terms), bytes_source};
   });

@@ -28,14 +28,14 @@ struct ReleaseRules {
   bool has_mode_all = true;               ///< states may be kept at every block boundary
   bool caches_by_default = false;         ///< hybrid models cache prefixes, in mode align, unless told not to
   bool one_allocation = false;            ///< all layers in one allocation in one of six orders; else a pool a slot
-  bool drafts_join = false;               ///< layers of a draft that are shaped as the model's own are grouped with them
+  bool drafts_join = false;               ///< layers of a draft shaped as the model's own are grouped with them
   bool aligns_to_checkpoints = false;     ///< mode align: blocks are multiples of what the scan can export
   bool counts_checkpoint_blocks = false;  ///< mode align: a request holds a block for the state that a chunk exports
   bool convs_hold_drafts = false;         ///< convolutions of all families keep rows of drafts, kda and short ones too
   bool reserves_null_block = false;       ///< the fit check of the start leaves the null block out
   std::int64_t latent_hybrid_grain = 1;   ///< A of models with states and latents is at least this, in tokens
   std::int64_t concurrent_batches = 1;    ///< steps whose tokens are in flight together
-  std::optional<std::int64_t> retention_tokens;  ///< kept states lie so far apart, 0: only the last; unset: all are kept
+  std::optional<std::int64_t> retention_tokens;  ///< kept states lie so far apart, 0: only the last; unset: all stay
 };
 
 /// The rules of a release.

@@ -134,17 +134,17 @@ void validate_release(const EngineSpec& engine) {
   if (rules.one_allocation) {
     if (engine.physical_order == PhysicalOrder::head_major)
       throw SpecError("engine.physical_order",
-                      fmt::format("{} has no head_major; BHLNC keeps the heads outside the layers, where the layers have "
-                                  "equal shapes", rules.title));
+                      fmt::format("{} has no head_major; BHLNC keeps the heads outside the layers, where the layers "
+                                  "have equal shapes", rules.title));
     return;
   }
-  const std::optional<CacheOrder> same = engine.physical_order == PhysicalOrder::nhd   ? std::optional(CacheOrder::lbnhc)
-                                         : engine.physical_order == PhysicalOrder::hnd ? std::optional(CacheOrder::lbhnc)
-                                                                                       : std::nullopt;
+  std::optional<CacheOrder> same;
+  if (engine.physical_order == PhysicalOrder::nhd) same = CacheOrder::lbnhc;
+  if (engine.physical_order == PhysicalOrder::hnd) same = CacheOrder::lbhnc;
   if (engine.cache_order && engine.cache_order != same)
     throw SpecError("engine.physical_order",
-                    fmt::format("{} is an order of one allocation, which {} does not have; take nhd, hnd or head_major, "
-                                "or engine.release vllm-0.33", to_string(*engine.cache_order), rules.title));
+                    fmt::format("{} is an order of one allocation, which {} does not have; take nhd, hnd or "
+                                "head_major, or engine.release vllm-0.33", to_string(*engine.cache_order), rules.title));
   const auto begins_later = [&](bool set, const char* path) {
     if (set) throw SpecError(path, fmt::format("is not planned for {}; set engine.release to vllm-0.33", rules.title));
   };
@@ -173,8 +173,8 @@ void validate_parallel(const ModelSpec& model, const EngineSpec& engine) {
     }
     if (std::ssize(engine.pipeline_layers) != engine.pipeline_parallel || sum != layers)
       throw SpecError("engine.pipeline_layers",
-                      fmt::format("{} stages of {} layers together; the model has {} layers, engine.pipeline_parallel is "
-                                  "{}", engine.pipeline_layers.size(), std::int64_t(sum), layers,
+                      fmt::format("{} stages of {} layers together; the model has {} layers, engine.pipeline_parallel "
+                                  "is {}", engine.pipeline_layers.size(), std::int64_t(sum), layers,
                                   engine.pipeline_parallel));
   }
   in_range(1, largest_dimension, engine.decode_context_parallel, "engine.decode_context_parallel");

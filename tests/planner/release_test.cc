@@ -138,7 +138,8 @@ TEST_CASE("golden: latents take the grain that their backend declares, in June t
   const auto grain_source = [&] {
     const CachePlan plan = make_plan(testing::kimi_k3(), engine, {.max_model_lens = {1024}});
     for (const Decision& decision : plan.derivation)
-      if (decision.result.symbol == "A") return fmt::format("{}: {}", std::get<std::int64_t>(decision.result.value), decision.source);
+      if (decision.result.symbol == "A")
+        return fmt::format("{}: {}", std::get<std::int64_t>(decision.result.value), decision.source);
     return std::string("no grain");
   };
   CHECK(grain_source() == "16: vLLM HybridAttentionMambaModelConfig");

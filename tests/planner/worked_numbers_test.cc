@@ -92,7 +92,8 @@ EngineSpec engine_of_row(const std::vector<std::string>& row) {
     engine.max_num_batched_tokens = std::stoll(profile.substr(at + 10));
     engine.concurrent_batches = 1;
   }
-  if (const auto at = model.find("s="); at != std::string::npos) engine.speculative_tokens = std::stoll(model.substr(at + 2));
+  if (const auto at = model.find("s="); at != std::string::npos)
+    engine.speculative_tokens = std::stoll(model.substr(at + 2));
   if (profile.find("MTP") != std::string::npos) engine.mtp_layers = 1;
   if (const auto at = model.find("('"); at != std::string::npos) {
     const auto parts = split_at(model.substr(at + 1, model.find(')') - at - 1), ",");
@@ -135,7 +136,8 @@ void check_row(const std::vector<std::string>& row, const CachePlan& plan, bool 
   const std::vector<std::string> strides = split_at(row[16], "/");
   bool found = false;
   for (const AllocatedTensor& tensor : allocated_tensors(plan))
-    found = found || (tensor.layer_stride == whole_number(strides[0]) && tensor.block_stride == whole_number(strides[1]));
+    found = found || (tensor.layer_stride == whole_number(strides[0]) &&
+                      tensor.block_stride == whole_number(strides[1]));
   CHECK(found);
 }
 
@@ -210,7 +212,8 @@ TEST_CASE("golden: layers that padding of groups costs, as 0.33 warns") {
     std::int64_t empty = 0;
     for (const GroupPlan& group : plan.groups) empty += group.padding_slots;
     const auto layers = std::ssize(plan.specs.front().layers);
-    return fmt::format("{} of {}: {:.2f} %", empty, layers, 100.0 * static_cast<double>(empty) / static_cast<double>(layers));
+    const double percent = 100.0 * static_cast<double>(empty) / static_cast<double>(layers);
+    return fmt::format("{} of {}: {:.2f} %", empty, layers, percent);
   };
   CHECK(padding("Qwen3.5-397B-A17B") == "0 of 45: 0.00 %");
   CHECK(padding("Nemotron-3-Nano-30B-A3B") == "1 of 23: 4.35 %");

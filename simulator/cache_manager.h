@@ -111,11 +111,10 @@ class CacheManager {
 
   // The same operations in vLLM 0.33.
   PrefixHit look_up_033(RequestBlocks& request, const CachedPrompt& prompt);
-  bool admit_033(RequestBlocks& request, const CachedPrompt& prompt, const ComputedChunk& chunk,
-                   bool keep_watermark);
+  bool admit_033(RequestBlocks& request, const CachedPrompt& prompt, const ComputedChunk& chunk, bool keep_watermark);
   bool advance_033(RequestBlocks& request, const CachedPrompt& prompt, const ComputedChunk& chunk);
   void add_first_033(const RequestBlocks& request, const ComputedChunk& chunk, std::int64_t slots,
-                       bool keep_watermark);
+                     bool keep_watermark);
   // Less what windows never hold of a whole sequence.
   void cap_windows(const ComputedChunk& chunk);
   void grow_033(RequestBlocks& request, const ComputedChunk& chunk, bool first);

@@ -20,7 +20,7 @@ PrefixHit CacheManager::look_up_033(RequestBlocks& request, const CachedPrompt& 
 }
 
 void CacheManager::add_first_033(const RequestBlocks& request, const ComputedChunk& chunk, std::int64_t slots,
-                                   bool keep_watermark) {
+                                 bool keep_watermark) {
   for (std::size_t arena = 0; arena < pools_.size(); ++arena)
     demand_[arena] = keep_watermark ? geometry_.watermark_blocks(static_cast<std::int64_t>(arena)) : std::int64_t{0};
   demand_.front() += geometry_.extra_blocks_per_request;
@@ -44,7 +44,7 @@ void CacheManager::cap_windows(const ComputedChunk& chunk) {
 }
 
 bool CacheManager::admit_033(RequestBlocks& request, const CachedPrompt& prompt, const ComputedChunk& chunk,
-                               bool keep_watermark) {
+                             bool keep_watermark) {
   if (rules_033_->columns.made_in_step(request)) return false;
   // The whole sequence as if computed in one chunk, without a drafter's tokens; then the chunk with them.
   ComputedChunk whole = chunk;

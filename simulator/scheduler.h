@@ -85,8 +85,9 @@ class Scheduler {
   // Tokens to compute next of a request that is computed or found up to `start`; 0 = wait.
   std::int64_t next_chunk(const ActiveRequest& request, std::int64_t start, const PrefixHit& hit,
                           std::int64_t budget) const;
-  std::int64_t next_chunk_033(const ActiveRequest& request, std::int64_t start, std::int64_t junction,
-                                std::int64_t budget) const;
+  // `shared`: its junction, 0 = none.
+  std::int64_t next_chunk_033(const ActiveRequest& request, std::int64_t start, std::int64_t shared,
+                              std::int64_t budget) const;
   // The same at admission, with the rows of a drafter's tokens.
   std::int64_t first_chunk_033(const ActiveRequest& request, const PrefixHit& hit, std::int64_t budget) const;
   // Does a request that runs alone and lacks blocks stay where it is, however often it starts anew?

@@ -5,8 +5,8 @@
 
 namespace hybridkv {
 
-std::int64_t Scheduler::next_chunk_033(const ActiveRequest& request, std::int64_t start, std::int64_t junction,
-                                         std::int64_t budget) const {
+std::int64_t Scheduler::next_chunk_033(const ActiveRequest& request, std::int64_t start, std::int64_t shared,
+                                       std::int64_t budget) const {
   const CacheGeometry& geometry = cache_.geometry();
   const std::int64_t threshold = geometry.scheduler.long_prefill_threshold;
   std::int64_t tokens = std::min(request.known_tokens - start, budget);
@@ -19,12 +19,12 @@ std::int64_t Scheduler::next_chunk_033(const ActiveRequest& request, std::int64_
   const std::int64_t most =
       threshold > 0 ? std::min(geometry.max_num_batched_tokens, threshold) : geometry.max_num_batched_tokens;
   return cut_chunk(*cache_.positions(),
-                   {start, start + tokens, request.record.input_length, request.known_tokens, junction}, most) -
+                   {start, start + tokens, request.record.input_length, request.known_tokens, shared}, most) -
          start;
 }
 
 std::int64_t Scheduler::first_chunk_033(const ActiveRequest& request, const PrefixHit& hit,
-                                          std::int64_t budget) const {
+                                        std::int64_t budget) const {
   const CacheGeometry& geometry = cache_.geometry();
   const std::int64_t shared = junction(geometry, hit), rows = 1 + geometry.speculative_tokens;
   const bool padded = rows > 1 && request.known_tokens - hit.tokens == 1 && !served_inside_prompt_ &&

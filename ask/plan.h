@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "ask/release_glance.h"
 #include "planner/demand.h"
 #include "planner/pack_comparison.h"
 #include "planner/plan.h"
@@ -19,10 +21,14 @@ PlanSet plan_scenario(const Scenario& scenario, const std::vector<std::int64_t>&
 struct PlanFindings {
   PackComparison packs;
   std::vector<Demand> requests;  ///< (plan) ids of one request of the longest length
+  std::optional<ReleaseGlance> vllm_0_33;  ///< what it would print instead
 };
 
 /// Pre: at least one plan, a capacity in each, the same lengths in all.
 PlanFindings findings_of(const PlanSet& set);
+
+/// The same with what vLLM 0.33 would print for the scenario of these plans.
+PlanFindings findings_of(const PlanSet& set, const Scenario& scenario);
 
 /// Of several packs the one at that position of the scenario, alone: for answers that hold one plan at a time. Throws
 /// as plan_scenario. Pre: 0 <= position < scenario.pack_sizes.size().

@@ -35,20 +35,20 @@ void add_planning_command(CLI::App& app, CommandAction& action, const char* name
   });
 }
 
-std::string rendered(const PlanSet& set, const OutputOptions& output) {
-  return render_plan(set, findings_of(set), output.format(), output.style());
+std::string rendered(const Scenario& scenario, const PlanSet& set, const OutputOptions& output) {
+  return render_plan(set, findings_of(set, scenario), output.format(), output.style());
 }
 
 /// One plan in full. Of several, people compare numbers, so that nobody keeps the views of a thousand plans; JSON has
 /// all of it, plan by plan: the first round finds what is refused and compares, before anything is written.
 void print_plans(const Scenario& scenario, const OutputOptions& output) {
   if (scenario.pack_sizes.size() == 1) {
-    write_output(rendered(plan_scenario(scenario, scenario.pack_sizes), output));
+    write_output(rendered(scenario, plan_scenario(scenario, scenario.pack_sizes), output));
     return;
   }
   const PlanSet compared = plan_scenario(scenario, scenario.pack_sizes, PlanDetail::summary);
   if (output.format() != Format::json) {
-    write_output(rendered(compared, output));
+    write_output(rendered(scenario, compared, output));
     return;
   }
   write_json(

@@ -96,7 +96,7 @@ int run_report(const ReportOptions& options) {
   const Scenario scenario = read_scenario(options.scenario);
   ScenarioReportInputs report;
   report.planned = plot_inputs(scenario);
-  report.findings = findings_of(report.planned.set);
+  report.findings = findings_of(report.planned.set, scenario);
   report.commands = commands(options);
   const fs::path folder = options.folder;
   const OutputFolder made(folder);

@@ -19,6 +19,7 @@
 #include "report/forward_report.h"
 #include "report/json_text.h"
 #include "report/plan_json.h"
+#include "report/rules_text.h"
 #include "report/verify_report.h"
 
 namespace hybridkv {
@@ -166,7 +167,8 @@ int run_verify(const VerifyOptions& options) {
   }
   // Where addresses are wrong nothing was written, so there is nothing to export.
   if (exports && answer.reports.front().resident_bytes > 0) write_plan(answer.plans, options.export_folder);
-  write_output(render_verify(answer.plans.model, answer.reports, options.output.format(), options.output.style()));
+  write_output(render_verify({answer.plans.model, rules_text(scenario.engine)}, answer.reports,
+                             options.output.format(), options.output.style()));
   return exit_code_of(answer.verdict);
 }
 

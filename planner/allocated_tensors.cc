@@ -20,18 +20,19 @@ Layout layers_in_allocation(const Arrangement& arrangement, const GroupPlan& gro
                        .kernel_tokens = kernel_tokens});
 }
 
+AllocatedTensor allocated_tensor(const Arrangement& arrangement, const GroupPlan& group) {
+  expects(arrangement.cache_order && !group.pages.empty(), "tensors of one allocation, of a group that has layers");
+  const SpecPlan& spec = arrangement.spec_of(group);
+  const Layout layers = layers_in_allocation(arrangement, group, spec.state ? 1 : spec.block_size_tokens);
+  return {group.layers(), layers.stride("layer"), layers.stride("block"),
+          Checked(arrangement.lanes[group.first_lane.index()].offset) + arrangement.offset_in_piece(group, 0),
+          arrangement.pool_bytes()};
+}
+
 std::vector<AllocatedTensor> allocated_tensors(const Arrangement& arrangement) {
-  expects(arrangement.cache_order.has_value(), "tensors of one allocation");
   std::vector<AllocatedTensor> tensors;
-  for (const GroupPlan& group : arrangement.groups) {
-    if (group.pages.empty()) continue;
-    const SpecPlan& spec = arrangement.spec_of(group);
-    const Layout layers = layers_in_allocation(arrangement, group, spec.state ? 1 : spec.block_size_tokens);
-    tensors.push_back({group.layers(), layers.stride("layer"), layers.stride("block"),
-                       Checked(arrangement.lanes[group.first_lane.index()].offset) +
-                           arrangement.offset_in_piece(group, 0),
-                       arrangement.pool_bytes()});
-  }
+  for (const GroupPlan& group : arrangement.groups)
+    if (!group.pages.empty()) tensors.push_back(allocated_tensor(arrangement, group));
   return tensors;
 }
 

@@ -22,7 +22,10 @@ struct AllocatedTensor {
 /// of so many tokens. Pre: arrangement.cache_order is set. Throws as cache_layout.
 Layout layers_in_allocation(const Arrangement& arrangement, const GroupPlan& group, std::int64_t kernel_tokens);
 
-/// One for each group. Pre: arrangement.cache_order is set. Source: vLLM 0.33 KVCacheTensor.
+/// Pre: arrangement.cache_order is set, the group has layers. Source: vLLM 0.33 KVCacheTensor.
+AllocatedTensor allocated_tensor(const Arrangement& arrangement, const GroupPlan& group);
+
+/// One for each group that has layers. Pre: arrangement.cache_order is set.
 std::vector<AllocatedTensor> allocated_tensors(const Arrangement& arrangement);
 
 }  // namespace hybridkv

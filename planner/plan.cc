@@ -9,6 +9,7 @@
 #include "planner/arrange.h"
 #include "planner/capacity.h"
 #include "planner/pack_comparison.h"
+#include "planner/plan_facts.h"
 #include "planner/prefix.h"
 #include "planner/request_decisions.h"
 #include "planner/slot_decisions.h"
@@ -30,7 +31,7 @@ namespace {
   const std::int64_t longest = plan.max_fitting_tokens;
   const std::string fitting =
       longest > 0 ? fmt::format("; the longest request that fits now is {} tokens", longest) : std::string();
-  if (!plan.is_uniform()) {
+  if (!counts_blocks(plan)) {
     const Demand demand = request_demand(plan, shortest.max_model_len);
     throw SpecError("engine.memory",
                     fmt::format("{} are too little: one request of {} tokens takes {}, and there are {}; all of it "
@@ -38,12 +39,17 @@ namespace {
                                 bytes_text(engine.memory_bytes), shortest.max_model_len, ids_text(plan, demand),
                                 ids_text(plan, all_ids(plan)), bytes_text(shortest.bytes_per_request), fitting));
   }
-  throw SpecError(
-      "engine.memory",
-      fmt::format("{} are too little: one request of {} tokens takes {} blocks of {} bytes, so the smallest "
-                  "that works is {}, and one block more for it to finish beside the null block{}",
-                  bytes_text(engine.memory_bytes), shortest.max_model_len, shortest.blocks_per_request,
-                  plan.arenas.front().bytes_per_id, bytes_text(shortest.bytes_per_request), fitting));
+  const std::int64_t block = plan.arenas.front().bytes_per_id;
+  const std::string smallest =
+      rules_of(plan.release).reserves_null_block
+          ? fmt::format("with the null block the smallest that works is {}",
+                        bytes_text(Checked(shortest.bytes_per_request) + block))
+          : fmt::format("so the smallest that works is {}, and one block more for it to finish beside the null block",
+                        bytes_text(shortest.bytes_per_request));
+  throw SpecError("engine.memory",
+                  fmt::format("{} are too little: one request of {} tokens takes {} blocks of {} bytes, {}{}",
+                              bytes_text(engine.memory_bytes), shortest.max_model_len, shortest.blocks_per_request,
+                              block, smallest, fitting));
 }
 
 void fill_capacity(CachePlan& plan, const EngineSpec& engine, const LimitsSpec& limits) {

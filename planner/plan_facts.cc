@@ -13,6 +13,10 @@ const SpecPlan* largest_state(const CachePlan& plan) {
   return largest;
 }
 
+bool counts_blocks(const Arrangement& arrangement) {
+  return arrangement.cache_order.has_value() || arrangement.is_uniform();
+}
+
 const CapacityPlan& capacity_of(const CachePlan& plan, std::int64_t tokens) {
   const auto found = std::find_if(plan.capacity.begin(), plan.capacity.end(),
                                   [&](const CapacityPlan& capacity) { return capacity.max_model_len == tokens; });

@@ -11,6 +11,9 @@ namespace hybridkv {
 /// The largest recurrent state, which decides the page; null where the model has none.
 const SpecPlan* largest_state(const CachePlan& plan);
 
+/// Are all ids blocks, of pages of one size in every pool or of one allocation? Else arenas have ids of their own.
+bool counts_blocks(const Arrangement& arrangement);
+
 /// What fits at one of the lengths that the plan was asked about. Pre: `tokens` is one of them.
 const CapacityPlan& capacity_of(const CachePlan& plan, std::int64_t tokens);
 

@@ -18,9 +18,10 @@ namespace {
 constexpr const char* capacity_source = "vLLM max_memory_usage_bytes, get_max_concurrency_for_kv_cache_config";
 constexpr const char* own_source = "arithmetic of this plan";
 
+/// Groups of the spec that take ids; the others use those of the group before them.
 std::int64_t groups_of(const Arrangement& plan, const SpecPlan& spec) {
   return std::count_if(plan.groups.begin(), plan.groups.end(),
-                       [&](const GroupPlan& group) { return group.spec == spec.id; });
+                       [&](const GroupPlan& group) { return group.spec == spec.id && !group.shares_table; });
 }
 
 std::int64_t layers_of(const SpecPlan& spec) { return static_cast<std::int64_t>(spec.layers.size()); }
@@ -44,16 +45,30 @@ std::string entries_rule(const Arrangement& plan, const SpecPlan& spec, std::int
     inputs = plan.cache_mode == CacheMode::all ? std::vector<Term>{length, block, drafts} : std::vector<Term>{drafts};
     switch (plan.cache_mode) {
       case CacheMode::none: return "ids = 1 + s: one running state, mode none";
-      case CacheMode::align: return "ids = 2 + s: the running state and the checkpoint before it, mode align";
+      case CacheMode::align:
+        if (spec.checkpoint_blocks == 0)
+          return "ids = 2 + s: the running state and the checkpoint before it, mode align";
+        inputs.push_back({"c", spec.checkpoint_blocks, "blocks"});
+        return "ids = 2 + s + c: the running state, the checkpoint before it and one that a chunk exports, mode align";
       case CacheMode::all: return "ids = ceil(L / block) + s: a checkpoint at every boundary, mode all";
     }
   }
   inputs = {length, block};
-  if (spec.attention->window_tokens == 0) return "ids = ceil(L / block)";
+  if (spec.attention->window_tokens == 0) {
+    if (plan.decode_context_parallel == 1) return "ids = ceil(L / block)";
+    inputs.push_back({"DCP", plan.decode_context_parallel, ""});
+    return "ids = ceil(ceil(L / DCP) / block)";
+  }
   inputs.push_back({"window", spec.attention->window_tokens, "tokens"});
   inputs.push_back({"batch", plan.max_num_batched_tokens, "tokens"});
-  return spec.attention->kind == AttentionKind::sliding_window ? "ids = ceil(min(window - 1 + batch, L) / block) + 1"
-                                                               : "ids = ceil(min(window + batch, L) / block)";
+  std::string live = "batch";
+  if (plan.concurrent_batches > 1) {
+    inputs.push_back({"batches in flight", plan.concurrent_batches, ""});
+    live += " * batches in flight";
+  }
+  return spec.attention->kind == AttentionKind::sliding_window
+             ? fmt::format("ids = ceil(min(window - 1 + {}, L) / block) + 1", live)
+             : fmt::format("ids = ceil(min(window + {}, L) / block)", live);
 }
 
 /// The rule of group_ids with its inputs.
@@ -68,12 +83,16 @@ std::string ids_rule(const Arrangement& plan, const SpecPlan& spec, std::int64_t
 
 std::string numbered(const char* what, const SpecPlan& spec) { return fmt::format("{} {}", what, spec.id); }
 
+/// The ids of all groups of a spec.
+void add_ids(SumRule& sum, const Arrangement& plan, const SpecPlan& spec, std::int64_t tokens) {
+  sum.add(numbered("groups", spec) + " * " + numbered("ids", spec),
+          {{numbered("groups", spec), groups_of(plan, spec), ""},
+           {numbered("ids", spec), ids_of_group(plan, spec, tokens), "blocks"}});
+}
+
 SumRule ids_sum(const Arrangement& plan, std::int64_t tokens) {
   SumRule sum;
-  for (const SpecPlan& spec : plan.specs)
-    sum.add(numbered("groups", spec) + " * " + numbered("ids", spec),
-            {{numbered("groups", spec), groups_of(plan, spec), ""},
-             {numbered("ids", spec), ids_of_group(plan, spec, tokens), "blocks"}});
+  for (const SpecPlan& spec : plan.specs) add_ids(sum, plan, spec, tokens);
   if (const std::int64_t extra = plan.extra_ids_per_request(); extra > 0)
     sum.add("extra ids", {{"extra ids", extra, "blocks"}});
   return sum;
@@ -121,7 +140,7 @@ class LengthDecisions {
     std::vector<Term> inputs = ids.inputs();
     inputs.insert(inputs.begin(), {"L", tokens_, "tokens"});
     add({ids_symbol, demand.total(), "blocks"}, "ids = " + ids.text(), std::move(inputs));
-    if (plan_.is_uniform()) {
+    if (counts_blocks(plan_)) {
       const std::int64_t each = plan_.arenas.front().bytes_per_id;
       add({bytes_symbol, bytes_of(plan_, demand), "bytes"}, "bytes = ids * bytes of a block id",
           {{"ids", demand.total(), "blocks"}, {"bytes of a block id", each, "bytes"}}, own_source);
@@ -137,6 +156,32 @@ class LengthDecisions {
         bytes.inputs(), own_source);
   }
 
+  /// What the ids are for; a cause without any is left out.
+  void derive_causes(const IdsByCause& causes) {
+    SumRule tokens, states, speculative, checkpoints;
+    const Term drafts{"s", plan_.speculative_tokens, "tokens"};
+    for (const SpecPlan& spec : plan_.specs) {
+      if (groups_of(plan_, spec) == 0) continue;
+      add_ids(spec.state ? states : tokens, plan_, spec, tokens_);
+      if (!spec.state) continue;
+      Term entries{numbered("groups", spec), groups_of(plan_, spec), ""};
+      if (const std::int64_t each = group_of(plan_, spec).ids_per_entry; each > 1)
+        entries = {numbered("ids of an entry of all groups", spec), Checked(groups_of(plan_, spec)) * each, "ids"};
+      if (plan_.speculative_tokens > 0) speculative.add(entries.symbol + " * s", {entries, drafts});
+      if (spec.checkpoint_blocks > 0)
+        checkpoints.add(entries.symbol + " * " + numbered("c", spec),
+                        {entries, {numbered("c", spec), spec.checkpoint_blocks, "blocks"}});
+    }
+    add_cause("speculative states", causes.speculative, speculative.text(), speculative.inputs());
+    add_cause("exported checkpoints", causes.checkpoints, checkpoints.text(), checkpoints.inputs());
+    add_cause("tokens in flight of windows", causes.in_flight_window,
+              "what windows take beyond the ids of the window itself: the tokens of the steps in flight", {});
+    add_less("tokens", causes.tokens, tokens, {{"in flight", causes.in_flight_window, "blocks"}});
+    add_less("states", causes.states, states,
+             {{"speculative", causes.speculative, "blocks"}, {"exported", causes.checkpoints, "blocks"}});
+    add_cause("what the model has beside", causes.other, "extra ids", {{"extra ids", causes.other, "blocks"}});
+  }
+
   void derive_ideal(const CapacityPlan& capacity) {
     const SumRule ideal = ideal_sum(plan_, tokens_);
     add({"ideal bytes of one request", capacity.ideal_bytes_per_request, "bytes"},
@@ -149,7 +194,7 @@ class LengthDecisions {
 
   void derive_capacity(const CapacityPlan& capacity, TokenRule rule) {
     const Term length{"L", tokens_, "tokens"};
-    if (plan_.is_uniform())
+    if (counts_blocks(plan_))
       derive_concurrency_of_blocks(capacity);
     else
       derive_concurrency_of_arenas(capacity);
@@ -163,6 +208,21 @@ class LengthDecisions {
   }
 
  private:
+  void add_cause(const char* cause, std::int64_t ids, std::string rule, std::vector<Term> inputs) {
+    if (ids > 0) add({fmt::format("ids for {}{}", cause, at_), ids, "blocks"}, std::move(rule), std::move(inputs));
+  }
+  /// The ids of groups without those of other causes.
+  void add_less(const char* cause, std::int64_t ids, const SumRule& all, const std::vector<Term>& others) {
+    std::string rule = all.text();
+    std::vector<Term> inputs = all.inputs();
+    for (const Term& other : others) {
+      if (std::get<std::int64_t>(other.value) == 0) continue;
+      rule += " - " + other.symbol;
+      inputs.push_back(other);
+    }
+    add_cause(cause, ids, std::move(rule), std::move(inputs));
+  }
+
   void derive_concurrency_of_blocks(const CapacityPlan& capacity) {
     const Term ids{"ids", capacity.blocks_per_request, "blocks"};
     add({"max concurrency", capacity.max_concurrency, ""},
@@ -193,7 +253,7 @@ class LengthDecisions {
   }
 
   void derive_floor(const CapacityPlan& capacity) {
-    if (!plan_.is_uniform()) {
+    if (!counts_blocks(plan_)) {
       add({"KV cache tokens by floor", capacity.kv_cache_tokens_by_floor, "tokens"},
           "tokens = ids * block of the arena of tokens that gives fewest", {}, own_source);
       return;
@@ -269,13 +329,14 @@ void derive_requests(const CachePlan& plan, TokenRule rule, Derivation& derivati
     LengthDecisions decisions(plan, capacity.max_model_len, derivation);
     decisions.derive_ids_of_groups();
     decisions.derive_request("block ids of one request", "bytes of one request");
+    decisions.derive_causes(capacity.ids_by_cause);
     decisions.derive_ideal(capacity);
     decisions.derive_capacity(capacity, rule);
   }
   LengthDecisions one(plan, 1, derivation);
   one.derive_ids_of_groups();
   one.derive_request("block ids of a request of one token", "bytes of a request of one token");
-  if (plan.is_uniform())
+  if (counts_blocks(plan))
     derive_limits_of_blocks(plan, derivation);
   else
     derive_limits_of_arenas(plan, derivation);

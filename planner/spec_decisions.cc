@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
 #include "base/checked.h"
 #include "planner/group_runs.h"
 #include "planner/sum_rule.h"
@@ -14,6 +17,7 @@ constexpr const char* attention_source = "vLLM FullAttentionSpec.page_size_bytes
 constexpr const char* page_source = "vLLM HybridAttentionMambaModelConfig";
 constexpr const char* group_source = "vLLM get_kv_cache_groups";
 constexpr const char* own_pool_source = "dual pool, modelled";
+constexpr const char* allocation_source = "vLLM 0.33 get_kv_cache_config";
 
 Decision given(std::string symbol, std::int64_t value, std::string unit, const char* key) {
   return {{std::move(symbol), value, std::move(unit)}, "as set, or the default", {}, key};
@@ -44,7 +48,21 @@ void derive_heads(const AttentionSpec& layer, std::int64_t ranks, const SpecPlan
                         attention.window_tokens > 0 ? "as the model has it" : "0: there is none", {}, "model"});
 }
 
+/// c, in releases that count it.
+void derive_checkpoint(const Arrangement& plan, const SpecPlan& spec, Derivation& derivation) {
+  if (!spec.state || plan.cache_mode != CacheMode::align || !rules_of(plan.release).counts_checkpoint_blocks) return;
+  derivation.push_back({{"checkpoint blocks of " + spec_label(spec), spec.checkpoint_blocks, "blocks"},
+                        spec.checkpoint_blocks > 0
+                            ? "1: the scan exports a state inside a chunk, into a block of its own"
+                            : "0: the scan exports no state inside a chunk",
+                        plan.backend_profile
+                            ? std::vector<Term>{{"profile", std::string(to_string(*plan.backend_profile)), ""}}
+                            : std::vector<Term>{},
+                        "vLLM 0.33 MambaSpec; what scans export: engine.backend_profile, engine.checkpoint_blocks"});
+}
+
 void derive_page(const Arrangement& plan, const SpecPlan& spec, Derivation& derivation) {
+  derive_checkpoint(plan, spec, derivation);
   const std::string of = " of " + spec_label(spec);
   const auto layers = static_cast<std::int64_t>(spec.layers.size());
   derivation.push_back({{"layers" + of, layers, ""},
@@ -68,21 +86,71 @@ void derive_page(const Arrangement& plan, const SpecPlan& spec, Derivation& deri
                           "vLLM PR 35703"});
 }
 
+/// Where the pages of a group lie in an id, beside a lane a page.
+void derive_place(const Arrangement& plan, const GroupPlan& group, const std::string& of, Derivation& derivation) {
+  const auto add = [&](const char* what, std::int64_t value, const char* unit, const char* rule,
+                       std::vector<Term> inputs) {
+    derivation.push_back({{what + of, value, unit}, rule, std::move(inputs), allocation_source});
+  };
+  if (group.lanes_per_page > 1)
+    add("lanes a page", group.lanes_per_page, "", "one a head: heads are outside the blocks", {});
+  if (group.in_lane) {
+    add("first byte in a block", group.in_lane->first, "bytes",
+        group.in_lane->first == 0 ? "0: its table begins with it" : "the pages of the table that lie before it", {});
+    add("page", group.in_lane->bytes, "bytes", "page = the page of its spec", {{"the page of its spec",
+                                                                               group.in_lane->bytes, "bytes"}});
+  }
+  if (group.hole_bytes > 0) {
+    const std::int64_t block = plan.lanes[group.first_lane.index()].bytes;
+    add("hole", group.hole_bytes, "bytes", "hole = W - pages of the table",
+        {{"W", block, "bytes"}, {"pages of the table", block - group.hole_bytes, "bytes"}});
+  }
+}
+
+/// How many groups of one allocation have layers of a spec.
+void derive_tables(const Arrangement& plan, const SpecPlan& spec, Derivation& derivation) {
+  std::int64_t groups = 0, widest = 0;
+  for (const GroupPlan& group : plan.groups) {
+    if (group.spec != spec.id) continue;
+    ++groups;
+    widest = std::max(widest, static_cast<std::int64_t>(group.pages.size()) + group.padding_slots);
+  }
+  const Term result{"groups of " + spec_label(spec), groups, ""};
+  if (plan.is_uniform() && widest > 0 && ceil_div(spec.num_pages, widest) == groups)
+    derivation.push_back({result, "groups = ceil(pages / g)",
+                          {{"pages", spec.num_pages, ""}, {"g", widest, ""}}, group_source});
+  else
+    derivation.push_back({result,
+                          "as many tables as layers of one kind, block and window fall into, so that their pages fill "
+                          "a block; over the layers of all stages",
+                          {}, group_source});
+}
+
 void derive_run(const Arrangement& plan, const PlanRun& run, Derivation& derivation) {
   const GroupPlan& group = plan.groups[run.first];
   const SpecPlan& spec = plan.specs[static_cast<std::size_t>(group.spec)];
-  std::size_t first_of_spec = run.first, groups = 0;
-  while (first_of_spec > 0 && plan.groups[first_of_spec - 1].spec == group.spec) --first_of_spec;
-  for (const GroupPlan& other : plan.groups) groups += other.spec == group.spec ? 1 : 0;
+  std::int64_t before = 0, groups = 0;
+  for (std::size_t other = 0; other < plan.groups.size(); ++other) {
+    if (plan.groups[other].spec != group.spec) continue;
+    before += other < run.first ? 1 : 0;
+    ++groups;
+  }
   const std::string of = fmt::format(" of group{} {}", run.count > 1 ? "s" : "", run.numbers());
   const auto pages = static_cast<std::int64_t>(group.pages.size());
-  derivation.push_back({{"pages" + of, pages, ""},
-                        "pages of a group = ceil((pages - i) / groups): group i of a spec takes pages i, i + groups, …",
-                        {{"pages", spec.num_pages, ""}, {"i", static_cast<std::int64_t>(run.first - first_of_spec), ""},
-                         {"groups", static_cast<std::int64_t>(groups), ""}},
-                        group_source});
+  if (pages == ceil_div(spec.num_pages - before, groups))
+    derivation.push_back(
+        {{"pages" + of, pages, ""},
+         "pages of a group = ceil((pages - i) / groups): group i of a spec takes pages i, i + groups, …",
+         {{"pages", spec.num_pages, ""}, {"i", before, ""}, {"groups", groups, ""}},
+         group_source});
+  else
+    derivation.push_back({{"pages" + of, pages, ""},
+                          "the pages of the group that are on this stage: groups are made of the layers of all stages",
+                          {},
+                          group_source});
   derivation.push_back({{"empty slots" + of, group.padding_slots, ""}, "empty slots = g - pages",
                         {{"g", pages + group.padding_slots, "pools"}, {"pages", pages, ""}}, group_source});
+  derive_place(plan, group, of, derivation);
 }
 
 /// What an id costs in all lanes of its arena and beside them.
@@ -91,7 +159,9 @@ void derive_id(const Arrangement& plan, std::size_t number, const std::string& s
   for (const LanePlan& lane : plan.lanes)
     if (lane.arena.index() == number) ++lanes, page = lane.bytes;
   SumRule id;
-  if (plan.is_uniform())
+  if (plan.cache_order)
+    id.add("W", {{"W", plan.arenas[number].bytes_per_id - plan.extra_bytes_per_id(), "bytes"}});
+  else if (plan.is_uniform())
     id.add("g * P", {{"g", lanes, "pools"}, {"P", page, "bytes"}});
   else
     id.add("lanes * page", {{"lanes", lanes, ""}, {"page", page, "bytes"}});
@@ -102,7 +172,29 @@ void derive_id(const Arrangement& plan, std::size_t number, const std::string& s
     id.add(beside, {{beside, extra.bytes_per_block, "bytes"}});
   }
   derivation.push_back({{symbol, plan.arenas[number].bytes_per_id, "bytes"}, "bytes = " + id.text(), id.inputs(),
-                        plan.is_uniform() ? group_source : own_pool_source});
+                        plan.cache_order ? allocation_source : plan.is_uniform() ? group_source : own_pool_source});
+}
+
+/// The one allocation, and its pages where they differ.
+void derive_allocation(const Arrangement& plan, Derivation& derivation) {
+  derive_id(plan, 0, "bytes of a block id", derivation);
+  const std::int64_t block = plan.arenas.front().bytes_per_id - plan.extra_bytes_per_id();
+  derivation.push_back({{"bytes of a pool", plan.pool_bytes(), "bytes"}, "bytes = num_blocks * W",
+                        {{"num_blocks", plan.num_blocks(), "blocks"}, {"W", block, "bytes"}}, allocation_source});
+  if (plan.is_uniform()) return;
+  std::set<std::int64_t> told;
+  for (const GroupPlan& group : plan.groups) {
+    if (!told.insert(group.spec).second) continue;
+    const SpecPlan& spec = plan.spec_of(group);
+    const std::int64_t page = plan.page_bytes(group);
+    derivation.push_back({{"page of " + spec_label(spec), page, "bytes"},
+                          page == spec.unpadded_page_bytes
+                              ? "page = unpadded: pages of all sizes lie side by side"
+                              : "page = the largest page of a block of the model's own attention, to which states are "
+                                "padded",
+                          {{"unpadded", spec.unpadded_page_bytes, "bytes"}},
+                          group_source});
+  }
 }
 
 void derive_pools(const Arrangement& plan, Derivation& derivation) {
@@ -110,6 +202,7 @@ void derive_pools(const Arrangement& plan, Derivation& derivation) {
     if (extra.blocks_per_request > 0)
       derivation.push_back({{extra.what, extra.blocks_per_request, "blocks"}, "as the model has it", {},
                             "model.extra_blocks_per_request"});
+  if (plan.cache_order) return derive_allocation(plan, derivation);
   if (plan.is_uniform()) {
     derive_id(plan, 0, "bytes of a block id", derivation);
     const Term page{"P", plan.page_bytes(), "bytes"};
@@ -147,6 +240,18 @@ void derive_settings(const EngineSpec& engine, Derivation& derivation) {
   derivation.push_back(given("N", engine.attention_pack_size, "", "engine.attention_pack_size"));
   derivation.push_back(given("s", engine.speculative_tokens, "tokens", "engine.speculative_tokens"));
   derivation.push_back(given("batch", engine.max_num_batched_tokens, "tokens", "engine.max_num_batched_tokens"));
+  if (engine.backend_profile)
+    derivation.push_back({{"profile", std::string(to_string(*engine.backend_profile)), ""},
+                          fmt::format("what the backends of this profile declare ({}): kernel blocks, orders, exported "
+                                      "states", facts_of(*engine.backend_profile).backend),
+                          {}, "engine.backend_profile"});
+  const ReleaseRules& rules = rules_of(engine.release);
+  if (const std::int64_t batches = engine.concurrent_batches.value_or(rules.concurrent_batches); batches != 1)
+    derivation.push_back({{"batches in flight", batches, ""},
+                          "as set, or what the release has: steps whose tokens are in flight together", {},
+                          fmt::format("engine.concurrent_batches; {}", rules.title)});
+  if (engine.decode_context_parallel != 1)
+    derivation.push_back(given("DCP", engine.decode_context_parallel, "", "engine.decode_context_parallel"));
   if (!engine.num_blocks) derivation.push_back(given("memory", engine.memory_bytes, "bytes", "engine.memory"));
 }
 
@@ -176,6 +281,8 @@ void derive_attention(const LayerSet& set, const EngineSpec& engine, const SpecP
 
 void derive_pages(const Arrangement& plan, Derivation& derivation) {
   for (const SpecPlan& spec : plan.specs) derive_page(plan, spec, derivation);
+  if (plan.cache_order)
+    for (const SpecPlan& spec : plan.specs) derive_tables(plan, spec, derivation);
   for (const PlanRun& run : group_runs(plan)) derive_run(plan, run, derivation);
   derive_pools(plan, derivation);
 }

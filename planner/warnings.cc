@@ -7,10 +7,22 @@
 #include "base/number_text.h"
 #include "mamba/recurrent_spec.h"
 #include "planner/demand.h"
+#include "planner/plan_facts.h"
 
 namespace hybridkv {
 
 namespace {
+
+/// What the engine plans, and refuses when it starts.
+void warn_refused_later(std::vector<Warning>& warnings, const CachePlan& plan) {
+  const std::string_view engine = rules_of(plan.release).title;
+  if (!plan.view_error.empty())
+    warnings.push_back({"views_refused",
+                        fmt::format("{} plans this and then refuses to make its views: {}", engine, plan.view_error)});
+  if (!plan.prefix.match_error.empty())
+    warnings.push_back({"match_unit_refused", fmt::format("{} plans this and then refuses its match unit: {}", engine,
+                                                          plan.prefix.match_error)});
+}
 
 void warn_block_exceeds_prompts(std::vector<Warning>& warnings, const CachePlan& plan, const LimitsSpec& limits) {
   if (!plan.prefix.cacheable) return;
@@ -20,9 +32,12 @@ void warn_block_exceeds_prompts(std::vector<Warning>& warnings, const CachePlan&
   warnings.push_back(
       {"block_exceeds_prompts",
        fmt::format("prefix caching can never hit: the {} is {} tokens, and a prompt must be longer than {} tokens to "
-                   "match a whole block; a larger attention_pack_size makes the block smaller",
+                   "match a whole block; {}",
                    limits.longest_prompt_tokens ? "longest prompt" : "longest sequence", human_count(longest),
-                   human_count(plan.prefix.duplicate_misses_up_to_tokens))});
+                   human_count(plan.prefix.duplicate_misses_up_to_tokens),
+                   plan.prefix.hash_block_tokens > 0
+                       ? "an engine.prefix_match_unit_tokens that divides the block makes hits shorter"
+                       : "a larger attention_pack_size makes the block smaller")});
 }
 
 /// In mode align a prompt that ends on a block boundary leaves its only state past what a copy of it may match.
@@ -39,8 +54,9 @@ void warn_knife_edge(std::vector<Warning>& warnings, const CachePlan& plan, cons
                                   human_count(longest / *multiples - dropped))});
 }
 
+/// Of releases that never advance inside a block.
 void warn_budget_below_block(std::vector<Warning>& warnings, const CachePlan& plan) {
-  if (plan.cache_mode != CacheMode::align) return;
+  if (plan.cache_mode != CacheMode::align || plan.release != Release::vllm_2026_06) return;
   for (const SpecPlan& spec : plan.specs) {
     if (!spec.state || plan.max_num_batched_tokens >= spec.block_size_tokens) continue;
     warnings.push_back({"budget_below_block",
@@ -54,7 +70,7 @@ void warn_budget_below_block(std::vector<Warning>& warnings, const CachePlan& pl
 
 /// "24 blocks, the pools have 20", arena by arena where there are several.
 std::string needs_text(const CachePlan& plan, const CapacityPlan& capacity) {
-  if (plan.is_uniform())
+  if (counts_blocks(plan))
     return fmt::format("{} blocks, the pools have {}", human_count(capacity.blocks_per_request),
                        human_count(plan.num_blocks()));
   return fmt::format("{}, the pools have {}", ids_text(plan, request_demand(plan, capacity.max_model_len)),
@@ -68,7 +84,7 @@ void warn_capacity(std::vector<Warning>& warnings, const CachePlan& plan) {
                           fmt::format("one request of {} tokens needs {}; the longest that fits is {} tokens",
                                       human_count(capacity.max_model_len), needs_text(plan, capacity),
                                       human_count(plan.max_fitting_tokens))});
-    } else if (!plan.is_uniform()) {
+    } else if (!counts_blocks(plan)) {
       if (!fits(plan, request_demand(plan, capacity.max_model_len)))
         warnings.push_back(
             {"pool_at_bound",
@@ -116,6 +132,7 @@ void warn_short_packs(std::vector<Warning>& warnings, const CachePlan& plan) {
 
 std::vector<Warning> plan_warnings(const CachePlan& plan, const LimitsSpec& limits) {
   std::vector<Warning> warnings;
+  warn_refused_later(warnings, plan);
   warn_block_exceeds_prompts(warnings, plan, limits);
   warn_knife_edge(warnings, plan, limits);
   warn_budget_below_block(warnings, plan);

@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "planner/demand.h"
 #include "planner/group_runs.h"
+#include "planner/plan_facts.h"
 #include "planner/sum_rule.h"
 
 namespace hybridkv {
@@ -43,8 +44,10 @@ class WasteDecisions {
           {{"missing layers", room - static_cast<std::int64_t>(group.layers().size()), ""},
            {"block", spec.block_size_tokens, "tokens"}, {"a1", spec.bytes_per_token, "bytes"}});
     }
-    add({"empty slots" + of, waste.empty_slot_bytes, "bytes"}, "empty slots * " + p,
-        {{"empty slots", group.padding_slots, ""}, page});
+    std::vector<Term> empty{{"empty slots", group.padding_slots, ""}, page};
+    if (group.hole_bytes > 0) empty.push_back({"hole", group.hole_bytes, "bytes"});
+    add({"empty slots" + of, waste.empty_slot_bytes, "bytes"},
+        "empty slots * " + p + (group.hole_bytes > 0 ? " + hole" : ""), std::move(empty));
     derive_total(of, waste, plan_.entry_bytes(group));
   }
 
@@ -116,7 +119,7 @@ class WasteDecisions {
     const Demand used = load_demand(plan_, load.sequence_tokens);
     for (std::size_t arena = 0; arena < plan_.arenas.size(); ++arena) {
       const ArenaPlan& of = plan_.arenas[arena];
-      const bool only = plan_.is_uniform();
+      const bool only = counts_blocks(plan_);
       const Term every{only ? "num_blocks" : symbol("ids", arena), of.num_ids, "blocks"};
       const Term usable{only ? "usable" : symbol("usable", arena), of.usable_ids(), "blocks"};
       const Term held{only ? "ids" : symbol("held", arena), used.ids[arena], "blocks"};
@@ -143,6 +146,11 @@ class WasteDecisions {
     std::int64_t page = 0;
     for (const LanePlan& lane : plan_.lanes)
       if (lane.arena.index() == arena) lanes += 1, page = lane.bytes;
+    if (plan_.cache_order) {
+      inputs.push_back({"W", plan_.arenas.front().bytes_per_id - plan_.extra_bytes_per_id(), "bytes"});
+      sum.add(ids.empty() ? "W" : ids + " * W", std::move(inputs));
+      return;
+    }
     const bool only = plan_.is_uniform();
     inputs.push_back({only ? "g" : symbol("lanes", arena), lanes, "pools"});
     inputs.push_back({only ? "P" : symbol("page", arena), page, "bytes"});
@@ -226,7 +234,7 @@ class WasteDecisions {
          {"tails", load.block_tail_bytes, "bytes"}});
     const std::int64_t allocated = plan_.allocated_bytes();
     const Term memory{"memory", plan_.memory_bytes(), "bytes"};
-    if (plan_.is_uniform())
+    if (counts_blocks(plan_))
       add({"unallocated", plan_.waste.unallocated_bytes, "bytes"},
           "unallocated = memory - num_blocks * bytes of a block id",
           {memory,

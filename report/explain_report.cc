@@ -12,6 +12,7 @@
 #include "report/human.h"
 #include "report/json_text.h"
 #include "report/plan_json.h"
+#include "report/rules_text.h"
 #include "report/table.h"
 
 namespace hybridkv {
@@ -97,7 +98,9 @@ nlohmann::ordered_json plan_json(const CachePlan& plan) {
     }
     steps.push_back(std::move(step));
   }
-  return {{"attention_pack_size", plan.attention_pack_size}, {"derivation", std::move(steps)}};
+  return {{"release", to_string(plan.release)},
+          {"attention_pack_size", plan.attention_pack_size},
+          {"derivation", std::move(steps)}};
 }
 
 /// One row per decision.
@@ -129,9 +132,11 @@ std::string plan_text(const ExplainSource& source, std::size_t i, Format format,
     return i == 0 ? csv : csv.substr(csv.find('\n') + 1);
   }
   Document document;
-  if (i == 0)
+  if (i == 0) {
     document.blocks.emplace_back(Heading{
         fmt::format("{}, tensor parallel {}: where the numbers come from", source.model, source.tensor_parallel), 1});
+    document.blocks.emplace_back(Facts{{{"rules", rules_text(plan.release, plan.backend_profile)}}});
+  }
   document.blocks.emplace_back(Heading{fmt::format("N = {}: {} a page", plan.attention_pack_size,
                                                    human_plural(plan.attention_pack_size, "attention layer"))});
   std::vector<Block> steps = explain_steps(plan).blocks;

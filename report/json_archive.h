@@ -66,6 +66,11 @@ class JsonWriter {
   void derived(const char* name, Function value) {
     object[name] = encode(value());
   }
+  /// The same of a number that not every object has: left out where the function gives none.
+  template <class Function>
+  void derived_if_any(const char* name, Function value) {
+    if (const auto held = value()) object[name] = encode(*held);
+  }
 
   template <class T>
   static nlohmann::ordered_json encode(const T& value) {
@@ -138,6 +143,15 @@ class JsonReader {
         fail(path_of(name),
              fmt::format("is {}, but {} follows from the rest", short_text(*found), short_text(expected)));
     });
+  }
+  template <class Function>
+  void derived_if_any(const char* name, Function value) {
+    if (object_.contains(name))
+      derived(name, [value = std::move(value)] { return value(); });
+    else
+      checks_.push_back([this, name, value = std::move(value)] {
+        if (value()) fail(path_of(name), "missing");
+      });
   }
   /// To be called after the last field.
   void finish() const {

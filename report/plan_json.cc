@@ -6,9 +6,12 @@
 
 #include "base/checked.h"
 #include "layout/scale.h"
+#include "planner/allocated_tensors.h"
 #include "planner/uniform_pages.h"
+#include "report/arena_json.h"
 #include "report/json_archive.h"
 #include "report/json_text.h"
+#include "report/plan_references.h"
 
 namespace hybridkv {
 
@@ -26,6 +29,12 @@ template <>
 inline constexpr auto enum_values<DType> = all_dtypes;
 template <>
 inline constexpr auto enum_values<Strategy> = all_strategies;
+template <>
+inline constexpr auto enum_values<Release> = all_releases;
+template <>
+inline constexpr auto enum_values<BackendProfile> = all_backend_profiles;
+template <>
+inline constexpr auto enum_values<CacheOrder> = all_cache_orders;
 
 /// The axes of a layout from its parts, with everything Layout takes for granted checked first.
 static std::vector<Axis> checked_axes(const std::string& path, const std::vector<std::string>& names,
@@ -119,7 +128,14 @@ static void fields(Archive& archive, T& spec) {
   archive.unless_default("auxiliary", spec.auxiliary);
   archive("layers_per_page", spec.layers_per_page);
   archive("num_pages", spec.num_pages);
+  archive.unless_default("checkpoint_blocks", spec.checkpoint_blocks);
   archive.unless_default("attention", spec.attention);
+}
+
+template <class Archive, Is<PagesInLane> T>
+static void fields(Archive& archive, T& pages) {
+  archive("offset_bytes", pages.first);
+  archive("bytes", pages.bytes);
 }
 
 template <class Archive, Is<GroupPlan> T>
@@ -131,13 +147,20 @@ static void fields(Archive& archive, T& group) {
   archive.unless_default("arena", group.arena.value);
   archive.unless_default("first_lane", group.first_lane.value);
   archive.unless("ids_per_entry", group.ids_per_entry, 1);
+  archive.unless_default("shares_table", group.shares_table);
+  archive.unless("lanes_per_page", group.lanes_per_page, 1);
+  archive.unless_default("in_lane", group.in_lane);
+  archive.unless_default("drafts", group.drafts);
+  archive.unless_default("hole_bytes", group.hole_bytes);
 }
 
-template <class Archive, Is<ArenaPlan> T>
-static void fields(Archive& archive, T& arena) {
-  archive("name", arena.name);
-  archive("num_ids", arena.num_ids);
-  archive("bytes_per_id", arena.bytes_per_id);
+template <class Archive, Is<AllocatedTensor> T>
+static void fields(Archive& archive, T& tensor) {
+  archive("layers", tensor.layers);
+  archive("layer_stride", tensor.layer_stride);
+  archive("block_stride", tensor.block_stride);
+  archive("offset_bytes", tensor.offset_bytes);
+  archive("size_bytes", tensor.size_bytes);
 }
 
 template <class Archive, Is<LanePlan> T>
@@ -169,6 +192,16 @@ static void fields(Archive& archive, T& extra) {
   archive.unless_default("blocks_per_request", extra.blocks_per_request);
 }
 
+template <class Archive, Is<IdsByCause> T>
+static void fields(Archive& archive, T& ids) {
+  archive("tokens", ids.tokens);
+  archive("states", ids.states);
+  archive("speculative", ids.speculative);
+  archive("checkpoints", ids.checkpoints);
+  archive("in_flight_window", ids.in_flight_window);
+  archive("other", ids.other);
+}
+
 template <class Archive, Is<CapacityPlan> T>
 static void fields(Archive& archive, T& capacity) {
   archive("max_model_len", capacity.max_model_len);
@@ -179,6 +212,7 @@ static void fields(Archive& archive, T& capacity) {
   archive("kv_cache_tokens", capacity.kv_cache_tokens);
   archive("fits", capacity.fits);
   archive("usable_concurrency", capacity.usable_concurrency);
+  archive("ids_by_cause", capacity.ids_by_cause);
   archive("kv_cache_tokens_by_concurrency", capacity.kv_cache_tokens_by_concurrency);
   archive("kv_cache_tokens_by_floor", capacity.kv_cache_tokens_by_floor);
 }
@@ -190,6 +224,9 @@ static void fields(Archive& archive, T& prefix) {
   archive("cacheable", prefix.cacheable);
   archive("duplicate_misses_up_to_tokens", prefix.duplicate_misses_up_to_tokens);
   archive("duplicate_misses_multiples_of_tokens", prefix.duplicate_misses_multiples_of_tokens);
+  archive.unless_default("scheduler_block_tokens", prefix.scheduler_block_tokens);
+  archive.unless_default("hash_block_tokens", prefix.hash_block_tokens);
+  archive.unless_default("match_error", prefix.match_error);
 }
 
 template <class Archive, Is<BlockWaste> T>
@@ -244,6 +281,12 @@ static void fields(Archive& archive, T& view) {
       JsonReader::fail(archive.path(), error.what());
     }
   }
+  archive.derived("strides_bytes", [&view] {
+    std::vector<std::int64_t> strides;
+    for (const Axis& axis : view.bytes.axes()) strides.push_back(axis.stride);
+    return strides;
+  });
+  archive.derived("offset_bytes", [&view] { return view.bytes.offset(); });
   archive.unless("lane", view.lane.value, view.pool);
   archive.unless_default("piece", view.piece);
   archive.unless_default("first_element", view.first_element);
@@ -304,29 +347,57 @@ static bool is_plain(const Arrangement& arrangement) {
   return plain.arenas == arrangement.arenas && plain.lanes == arrangement.lanes;
 }
 
+/// Who has which ids and bytes. Written in full; a reader takes page and number of blocks alone where they say all.
+template <class Archive, Is<CachePlan> T>
+static void fields_of_ids(Archive& archive, T& plan) {
+  using Number = std::optional<std::int64_t>;
+  const bool plain = archive.omits("arenas", false);
+  std::int64_t page_bytes = 0, num_blocks = 0;
+  if (plain)
+    archive("page_bytes", page_bytes);
+  else
+    archive.derived_if_any("page_bytes", [&plan] { return plan.is_uniform() ? Number(plan.page_bytes()) : Number(); });
+  archive("groups", plan.groups);
+  archive("pools", plan.pools);
+  archive("extras", plan.extras);
+  if constexpr (Archive::reads) {
+    if (plain) {
+      archive("num_blocks", num_blocks);
+      set_plain(plan, page_bytes, num_blocks);
+    }
+  }
+  const auto of_only_arena = [&](const char* name, auto number) {
+    archive.derived_if_any(name, [&plan, number] {
+      return plan.arenas.size() == 1 ? Number(number(plan.arenas.front())) : Number();
+    });
+  };
+  if (!plain) of_only_arena("num_blocks", [](const ArenaPlan& arena) { return arena.num_ids; });
+  of_only_arena("usable_blocks", [](const ArenaPlan& arena) { return arena.usable_ids(); });
+  if (plain) return;
+  of_only_arena("bytes_per_block", [](const ArenaPlan& arena) { return arena.bytes_per_id; });
+  std::vector<ArenaWithLanes> arenas;
+  if constexpr (!Archive::reads) arenas = arenas_of(plan);
+  archive("arenas", arenas);
+  if constexpr (Archive::reads) set_arenas(plan, arenas, archive.path_of("arenas"));
+  archive.derived_if_any("lanes", [&plan] {
+    return is_plain(plan) || plan.cache_order ? std::nullopt : std::optional(plan.lanes);
+  });
+}
+
 template <class Archive, Is<CachePlan> T>
 static void fields(Archive& archive, T& plan) {
+  archive("release", plan.release);
+  archive.unless_default("backend_profile", plan.backend_profile);
   archive("attention_pack_size", plan.attention_pack_size);
   archive("cache_mode", plan.cache_mode);
   archive("speculative_tokens", plan.speculative_tokens);
   archive("max_num_batched_tokens", plan.max_num_batched_tokens);
+  archive.unless("concurrent_batches", plan.concurrent_batches, 1);
+  archive.unless("decode_context_parallel", plan.decode_context_parallel, 1);
   archive.unless("strategy", plan.strategy, Strategy::packed_attention);
   archive("specs", plan.specs);
-  const bool plain = archive.omits("arenas", is_plain(plan));
-  std::int64_t page_bytes = 0, num_blocks = 0;
-  if (plain && !Archive::reads) page_bytes = plan.page_bytes(), num_blocks = plan.num_blocks();
-  if (plain) archive("page_bytes", page_bytes);
-  archive("groups", plan.groups);
-  archive("pools", plan.pools);
-  archive("extras", plan.extras);
-  if (plain) {
-    archive("num_blocks", num_blocks);
-    archive.derived("usable_blocks", [num_blocks] { return std::max<std::int64_t>(0, num_blocks - 1); });
-    if constexpr (Archive::reads) set_plain(plan, page_bytes, num_blocks);
-  } else {
-    archive("arenas", plan.arenas);
-    archive("lanes", plan.lanes);
-  }
+  archive.unless_default("physical_order", plan.cache_order);
+  fields_of_ids(archive, plan);
   archive("capacity", plan.capacity);
   archive("max_fitting_tokens", plan.max_fitting_tokens);
   archive("max_running_requests", plan.max_running_requests);
@@ -334,10 +405,15 @@ static void fields(Archive& archive, T& plan) {
   archive("one_token_request_bytes", plan.one_token_request_bytes);
   archive("prefix", plan.prefix);
   archive("waste", plan.waste);
+  archive.derived_if_any("tensors", [&plan] {
+    return plan.cache_order ? std::optional(allocated_tensors(plan)) : std::nullopt;
+  });
   archive("views", plan.views);
+  archive.unless_default("view_error", plan.view_error);
   archive("workspace", plan.workspace);
   archive("warnings", plan.warnings);
   archive("derivation", plan.derivation);
+  if constexpr (Archive::reads) check_references(plan, archive.path());  // before what is derived follows them
 }
 
 template <class Archive, Is<PlanSet> T>
@@ -347,47 +423,6 @@ static void fields(Archive& archive, T& set) {
   archive("tensor_parallel", set.tensor_parallel);
   archive("strategy", set.strategy);
   archive("plans", set.plans);
-}
-
-/// What the types alone do not say: there is a capacity, every spec, group and pool that is referred to exists (a
-/// reader may index by them), and a spec is of one kind.
-static void check_plan(const CachePlan& plan, const std::string& path) {
-  if (plan.capacity.empty()) JsonReader::fail(path + ".capacity", "needs at least one length");
-  const auto check = [&](const std::string& where, std::int64_t index, std::size_t count, const char* what) {
-    if (index < 0 || static_cast<std::size_t>(index) >= count)
-      JsonReader::fail(path + where, fmt::format("is {}, but the plan has {} {}", index, count, what));
-  };
-  for (std::size_t i = 0; i < plan.specs.size(); ++i) {
-    const SpecPlan& spec = plan.specs[i];
-    if (spec.id != static_cast<std::int64_t>(i))
-      JsonReader::fail(fmt::format("{}.specs[{}].id", path, i),
-                       fmt::format("is {}, but must be the position", spec.id));
-    if (spec.attention.has_value() == spec.state.has_value())
-      JsonReader::fail(fmt::format("{}.specs[{}]", path, i), "must have either attention or state");
-  }
-  for (std::size_t i = 0; i < plan.groups.size(); ++i) {
-    const GroupPlan& group = plan.groups[i];
-    check(fmt::format(".groups[{}].spec", i), group.spec, plan.specs.size(), "specs");
-    check(fmt::format(".groups[{}].arena", i), group.arena.value, plan.arenas.size(), "arenas");
-    check(fmt::format(".groups[{}].first_lane", i), group.first_lane.value, plan.lanes.size(), "lanes");
-    if (group.ids_per_entry < 1)
-      JsonReader::fail(fmt::format("{}.groups[{}].ids_per_entry", path, i), "must be at least 1");
-  }
-  for (std::size_t i = 0; i < plan.lanes.size(); ++i) {
-    check(fmt::format(".lanes[{}].arena", i), plan.lanes[i].arena.value, plan.arenas.size(), "arenas");
-    check(fmt::format(".lanes[{}].pool", i), plan.lanes[i].pool.value, plan.pools.size(), "pools");
-  }
-  for (std::size_t i = 0; i < plan.pools.size(); ++i)
-    for (std::size_t j = 0; j < plan.pools[i].shared_by.size(); ++j)
-      check(fmt::format(".pools[{}].shared_by[{}].spec", i, j), plan.pools[i].shared_by[j].spec, plan.specs.size(),
-            "specs");
-  for (std::size_t i = 0; i < plan.waste.per_block.size(); ++i)
-    check(fmt::format(".waste.per_block[{}].group", i), plan.waste.per_block[i].group, plan.groups.size(), "groups");
-  for (std::size_t i = 0; i < plan.views.size(); ++i) {
-    check(fmt::format(".views[{}].spec", i), plan.views[i].spec, plan.specs.size(), "specs");
-    check(fmt::format(".views[{}].pool", i), plan.views[i].pool, plan.pools.size(), "pools");
-    check(fmt::format(".views[{}].lane", i), plan.views[i].lane.value, plan.lanes.size(), "lanes");
-  }
 }
 
 nlohmann::ordered_json to_json(const PlanSet& plans) { return JsonWriter::encode(plans); }
@@ -412,7 +447,6 @@ PlanSet plan_set_from_json(const nlohmann::ordered_json& json) {
   fields(reader, set);
   reader.finish();
   if (set.plans.empty()) JsonReader::fail("plans", "needs at least one plan");
-  for (std::size_t i = 0; i < set.plans.size(); ++i) check_plan(set.plans[i], fmt::format("plans[{}]", i));
   return set;
 }
 

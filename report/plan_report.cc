@@ -7,12 +7,14 @@
 #include <map>
 
 #include "base/error.h"
+#include "planner/plan_facts.h"
 #include "planner/primary_attention.h"
 #include "report/human.h"
 #include "report/json_text.h"
 #include "report/plan_json.h"
 #include "report/plan_sections.h"
 #include "report/plan_table.h"
+#include "report/rules_text.h"
 #include "report/warning_summary.h"
 
 namespace hybridkv {
@@ -48,10 +50,17 @@ std::string mode_text(const CachePlan& plan) {
 }
 
 /// What people have to know of an arrangement that is not the engine's; empty for that one.
-std::string strategy_text(const CachePlan& plan) {
+std::string strategy_text(const PlanSet& set) {
   constexpr const char* modelled = "modelled: no run of an engine covers it";
+  const CachePlan& plan = set.plans.front();
   switch (plan.strategy) {
-    case Strategy::packed_attention: return {};
+    case Strategy::packed_attention: {
+      const bool packs = std::any_of(set.plans.begin(), set.plans.end(),
+                                     [](const CachePlan& one) { return one.attention_pack_size > 1; });
+      if (!packs || !rules_of(plan.release).one_allocation) return {};
+      return "packed_attention: N > 1 is modelled: in no release; the blocks are those of this one, the pools those of "
+             "PR 35703";
+    }
     case Strategy::dual_pool:
       return fmt::format("dual_pool: states in exact slots of a pool of their own, tokens in pages of others; {}",
                          modelled);
@@ -75,13 +84,16 @@ std::string memory_text(const PlanSet& set) {
 }
 
 /// What all plans of a set have in common.
-Facts model_facts(const PlanSet& set) {
+Facts model_facts(const PlanSet& set, const PlanFindings& findings) {
   Facts facts;
+  const CachePlan& first = set.plans.front();
+  facts.entries.emplace_back("rules", rules_text(first.release, first.backend_profile));
+  if (findings.vllm_0_33) facts.entries.emplace_back("vLLM 0.33", glance_text(*findings.vllm_0_33));
   for (const SpecPlan& spec : set.plans.front().specs)
     if (spec.attention) facts.entries.emplace_back("attention", attention_text(spec));
   for (const SpecPlan& spec : set.plans.front().specs)
     if (spec.state) facts.entries.emplace_back("recurrent", recurrent_text(spec));
-  if (const std::string strategy = strategy_text(set.plans.front()); !strategy.empty())
+  if (const std::string strategy = strategy_text(set); !strategy.empty())
     facts.entries.emplace_back("strategy", strategy);
   facts.entries.emplace_back("caching", mode_text(set.plans.front()));
   facts.entries.emplace_back("memory", memory_text(set));
@@ -135,17 +147,47 @@ void add_workspace(Document& document, const CachePlan& plan) {
   if (plan.workspace) add_section(document, "Bias memory", workspace_facts(plan));
 }
 
-/// "15 layers in 4 packs of 4, the last of 3".
-std::string packs_text(const SpecPlan& spec) {
+/// "15 layers in 4 packs of 4, the last of 3"; of one allocation, which has no packs, "15 layers".
+std::string packs_text(const SpecPlan& spec, bool packs) {
   const auto layers = static_cast<std::int64_t>(spec.layers.size());
+  if (!packs) return human_plural(layers, "layer");
   std::string text = fmt::format("{} in {} of {}", human_plural(layers, "layer"), human_plural(spec.num_pages, "pack"),
                                  spec.layers_per_page);
   if (const std::int64_t rest = layers % spec.layers_per_page; rest != 0) text += fmt::format(", the last of {}", rest);
   return text;
 }
 
+/// "25: 16 of tokens, 6 of states, 3 of states that chunks export"; what there is none of is left out.
+std::string causes_text(const CapacityPlan& capacity) {
+  const IdsByCause& ids = capacity.ids_by_cause;
+  std::string text;
+  const auto add = [&](std::int64_t count, const char* what) {
+    if (count > 0) text += fmt::format("{}{} of {}", text.empty() ? "" : ", ", human_count(count), what);
+  };
+  add(ids.tokens, "tokens");
+  add(ids.states, "states");
+  add(ids.speculative, "states after draft tokens");
+  add(ids.checkpoints, "states that chunks export");
+  add(ids.in_flight_window, "tokens in flight, which windows keep");
+  add(ids.other, "what the model has beside them");
+  return fmt::format("{}: {}", human_count(capacity.blocks_per_request), text);
+}
+
+/// The one allocation of all layers.
+std::vector<std::pair<std::string, std::string>> allocation_facts(const CachePlan& plan) {
+  const CacheOrder order = *plan.cache_order;
+  return {{"order", fmt::format("{}: {}", to_string(order),
+                                is_block_outermost(order) ? "the layers of a block lie together"
+                                                          : "a layer holds all its blocks")},
+          {"allocation",
+           fmt::format("one of {}: {} blocks of W = {}, of which {} are usable: block 0 is the null block",
+                       human_bytes(plan.pool_bytes()), human_count(plan.num_blocks()),
+                       exact_bytes(plan.arenas.front().bytes_per_id), human_count(plan.usable_blocks()))}};
+}
+
 /// What the ids of each arena own.
 std::vector<std::pair<std::string, std::string>> pool_facts(const CachePlan& plan) {
+  if (plan.cache_order) return allocation_facts(plan);
   if (plan.is_uniform())
     return {
         {"pools", fmt::format("{} of {} pages each, of which {} are usable: page 0 is the null block",
@@ -166,7 +208,7 @@ std::vector<std::pair<std::string, std::string>> pool_facts(const CachePlan& pla
 
 /// "22 block ids", arena by arena where there are several.
 std::string request_ids_text(const CachePlan& plan, const Demand& demand) {
-  if (plan.is_uniform()) return human_count(demand.total()) + " block ids";
+  if (counts_blocks(plan)) return human_count(demand.total()) + " block ids";
   return ids_text(plan, demand);
 }
 
@@ -178,7 +220,7 @@ Facts plan_facts(const CachePlan& plan, std::int64_t length, const Demand& reque
     facts.entries.emplace_back("block", fmt::format("{} tokens, kernel block {}; {}",
                                                     human_count(attention->block_size_tokens),
                                                     human_count(attention->kernel_block_size_tokens),
-                                                    packs_text(*attention)));
+                                                    packs_text(*attention, !plan.cache_order)));
   std::string page = exact_bytes(plan.page_bytes(primary_group(plan)));
   if (const SpecPlan* state = largest_state(plan))
     page += fmt::format(", {} padding of the state", human_percent(state->padding_percent));
@@ -189,6 +231,7 @@ Facts plan_facts(const CachePlan& plan, std::int64_t length, const Demand& reque
                              human_count(length), request_ids_text(plan, request),
                              human_bytes(capacity.bytes_per_request), human_percent(over_ideal_percent(capacity)),
                              human_bytes(capacity.ideal_bytes_per_request)));
+  if (rules_of(plan.release).counts_checkpoint_blocks) facts.entries.emplace_back("ids", causes_text(capacity));
   facts.entries.emplace_back(
       "capacity", fmt::format("{} such requests as engines print it, {} without the null block; {} KV cache tokens",
                               human_real(capacity.max_concurrency), human_real(capacity.usable_concurrency),
@@ -214,10 +257,14 @@ void add_details(Document& document, const CachePlan& plan) {
   add_section(document, "Prefix cache", Listing{prefix_sentences(plan)});
   add_section(document, "Specs", specs_table(plan));
   add_section(document, "Groups", groups_table(plan));
-  add_section(document, "Pools", pools_table(plan));
+  if (plan.cache_order)
+    add_section(document, "Tensors of the allocation", tensors_table(plan));
+  else
+    add_section(document, "Pools", pools_table(plan));
   add_section(document, "Bytes lost in each block id, whatever it holds", block_waste_table(plan));
   add_section(document, "Where the bytes of the pools go", load_waste_table(plan));
   document.blocks.emplace_back(Paragraph{load_sentence(plan)});
+  if (!plan.view_error.empty()) return;  // a warning says why
   add_section(document, "Views: extents and strides in elements", view_shapes(plan));
   document.blocks.emplace_back(views_table(plan));
 }
@@ -245,7 +292,8 @@ Table shorter_lengths_table(const PlanSet& set, std::int64_t longest) {
 
 std::string title_of(const PlanSet& set) {
   std::string title = fmt::format("{}, tensor parallel {}", set.model, set.tensor_parallel);
-  if (set.plans.size() == 1 && primary_attention(set.plans.front()) != nullptr)
+  const bool packs = set.plans.size() == 1 && !set.plans.front().cache_order;
+  if (packs && primary_attention(set.plans.front()) != nullptr)
     title += fmt::format(", {} a page", human_plural(set.plans.front().attention_pack_size, "attention layer"));
   return title;
 }
@@ -267,7 +315,7 @@ Document plan_report(const PlanSet& set, const PlanFindings& findings) {
   expects(!set.plans.empty(), "a report has at least one plan");
   Document document;
   document.blocks.emplace_back(Heading{title_of(set), 1});
-  document.blocks.emplace_back(model_facts(set));
+  document.blocks.emplace_back(model_facts(set, findings));
   const bool single = set.plans.size() == 1;
   if (single)
     document.blocks.emplace_back(plan_facts(set.plans.front(), longest_length(set), findings.requests.front()));

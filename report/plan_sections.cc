@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "planner/allocated_tensors.h"
 #include "planner/group_runs.h"
 #include "report/human.h"
 #include "report/plan_table.h"
@@ -66,6 +67,24 @@ Table specs_table(const CachePlan& plan) {
     table.add_row({spec.id, spec_name(spec), static_cast<std::int64_t>(spec.layers.size()), short_list(spec.layers),
                    spec.block_size_tokens, spec.kernel_block_size_tokens, spec.layers_per_page, cell_of(token_bytes),
                    cell_of(state_bytes), spec.unpadded_page_bytes, Percent{spec.padding_percent}});
+  }
+  return table;
+}
+
+Table tensors_table(const CachePlan& plan) {
+  Table table({{"groups", "groups", "", Align::left},
+               {"kind", "kind", "", Align::left},
+               {"num_layers", "layers", "of each"},
+               {"layer_stride", "layer stride", "bytes"},
+               {"block_stride", "block stride", "bytes"},
+               {"offset_bytes", "offset", "bytes"},
+               {"layers", "layers of the first", "", Align::left}});
+  for (const PlanRun& run : group_runs(plan)) {
+    const GroupPlan& group = plan.groups[run.first];
+    if (group.pages.empty()) continue;
+    const AllocatedTensor tensor = allocated_tensor(plan, group);
+    table.add_row({run.numbers(), spec_name(spec_of(plan, group.spec)), static_cast<std::int64_t>(tensor.layers.size()),
+                   tensor.layer_stride, tensor.block_stride, tensor.offset_bytes, human_list(tensor.layers)});
   }
   return table;
 }
@@ -148,6 +167,12 @@ std::vector<std::string> prefix_sentences(const CachePlan& plan) {
                             "matched",
                             human_count(*prefix.duplicate_misses_multiples_of_tokens));
   sentences.push_back(sentence + ".");
+  if (prefix.hash_block_tokens > 0 && prefix.hash_block_tokens != prefix.scheduler_block_tokens)
+    sentences.push_back(fmt::format("Chain hashes cover {} tokens each, the blocks of all groups meet every {}.",
+                                    human_count(prefix.hash_block_tokens), human_count(prefix.scheduler_block_tokens)));
+  if (largest_state(plan) != nullptr && rules_of(plan.release).retention_tokens == 0)
+    sentences.push_back("Of a prompt the last state alone is kept (retention 0): what two prompts share before they "
+                        "part is found by the third.");
   return sentences;
 }
 
@@ -271,7 +296,12 @@ Table views_table(const CachePlan& plan) {
     rows[found->second].layers.insert(view.layer);
     rows[found->second].pools.insert(view.pool);
   }
-  constexpr std::size_t most_rows = 16;  // of one tensor
+  // Of one allocation every layer begins elsewhere: the tensors of a spec one after the other, a row for all layers.
+  if (plan.cache_order)
+    std::stable_sort(rows.begin(), rows.end(), [](const Alike& a, const Alike& b) {
+      return std::tie(a.first->spec, a.first->tensor) < std::tie(b.first->spec, b.first->tensor);
+    });
+  const std::size_t most_rows = plan.cache_order ? 3 : 16;  // of one tensor; layers of one allocation all differ
   const auto list = [](const std::set<std::int64_t>& values) {
     return human_list(std::vector<std::int64_t>(values.begin(), values.end()));
   };
@@ -289,8 +319,9 @@ Table views_table(const CachePlan& plan) {
     }
     for (std::size_t row = first; row < (shortened ? first + 1 : end); ++row) {
       const ViewPlan& view = *rows[row].first;
-      const std::string offsets = fmt::format("0 to {} by {}", human_count(rows[end - 1].offset),
-                                              human_count(rows[first + 1 < end ? first + 1 : first].offset));
+      const std::string offsets =
+          fmt::format("{} to {} by {}", human_count(rows[first].offset), human_count(rows[end - 1].offset),
+                      human_count(rows[first + 1 < end ? first + 1 : first].offset - rows[first].offset));
       table.add_row({view.spec, spec_name(spec_of(plan, view.spec)), view.tensor,
                      shortened ? Cell(offsets) : Cell(rows[row].offset), list(rows[row].layers),
                      list(rows[row].pools)});

@@ -21,6 +21,10 @@ Table groups_table(const CachePlan& plan);
 /// One row per run of pools that are alike but for their layers, one column per spec: the layers that share the first.
 Table pools_table(const CachePlan& plan);
 
+/// What the engine allocates, one row per run of groups that lie alike: layers, strides and offset in bytes. Pre: the
+/// plan is one allocation.
+Table tensors_table(const CachePlan& plan);
+
 /// One row per length that was asked about.
 Table capacity_table(const CachePlan& plan);
 

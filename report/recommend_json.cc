@@ -60,6 +60,7 @@ std::string recommend_json(const RecommendReport& report) {
   ordered_json json;
   json["schema"] = recommend_schema_id;
   json["model"] = report.model;
+  json["release"] = to_string(report.engine.release);
   json["tensor_parallel"] = report.engine.tensor_parallel;
   json["memory_bytes"] = report.engine.memory_bytes;
   json["at_length"] = result.at_length;

@@ -11,6 +11,7 @@
 #include "report/plan_table.h"
 #include "report/recommend_json.h"
 #include "report/replay_text.h"
+#include "report/rules_text.h"
 
 namespace hybridkv {
 
@@ -83,6 +84,7 @@ Facts question_facts(const RecommendReport& report) {
   const Recommendation& result = report.result;
   const WorkloadFacts& workload = result.workload;
   Facts facts;
+  facts.entries.emplace_back("rules", rules_text(report.engine.release, report.engine.backend_profile));
   facts.entries.emplace_back("memory", human_bytes(report.engine.memory_bytes) + " on each rank");
   facts.entries.emplace_back(
       "workload", fmt::format("{}: {}, {} prompt tokens, {} of which repeat the start of an earlier prompt",

@@ -9,6 +9,7 @@
 #include "report/explain_report.h"
 #include "report/human.h"
 #include "report/plan_report.h"
+#include "report/rules_text.h"
 #include "report/verify_report.h"
 
 namespace hybridkv {
@@ -65,7 +66,9 @@ void add_verification(Document& document, const ScenarioReportInputs& inputs) {
     document.blocks.emplace_back(Paragraph{inputs.why_not_verified});
     return;
   }
-  append(document, repeatable(verify_report(inputs.planned.set.model, inputs.verified)), 1);
+  append(document, repeatable(verify_report({inputs.planned.set.model, rules_text(inputs.planned.engine)},
+                                            inputs.verified)),
+         1);
 }
 
 void add_pictures(Document& document, const char* title, const std::vector<Picture>& pictures) {
@@ -101,6 +104,12 @@ void add_plan(Document& document, const PlanSet& set, const CachePlan& plan, con
   append(document, explain_steps(single.plans.front()), 0);
   document.blocks.emplace_back(
       Paragraph{fmt::format("Everything else is derived as for N = {}.", pick.attention_pack_size)});
+}
+
+/// Of one allocation the order that was asked for, else of a page.
+std::string order_text(const EngineSpec& engine) {
+  if (!rules_of(engine.release).one_allocation) return std::string(to_string(engine.physical_order));
+  return engine.cache_order ? std::string(to_string(*engine.cache_order)) : "the first that backends and layers have";
 }
 
 /// The pick as it is; the other packs where the reader opens them, and not on paper.
@@ -147,8 +156,17 @@ Table inputs_table(const PlotInputs& planned) {
   add("model.layers", layers_text(model));
   add("model.dtype", std::string(to_string(model.dtype)));
   add("model.ssm_dtype", dtype_text(model.ssm_dtype, "as the model"));
+  add("engine.release", std::string(to_string(engine.release)));
+  if (engine.backend_profile) add("engine.backend_profile", std::string(to_string(*engine.backend_profile)));
   add("engine.tensor_parallel", human_count(engine.tensor_parallel));
   if (engine.pad_heads) add("engine.pad_heads", "true");
+  if (engine.pipeline_parallel > 1) {
+    add("engine.pipeline_parallel", human_count(engine.pipeline_parallel));
+    add("engine.pipeline_rank", human_count(engine.pipeline_rank));
+    add("engine.pipeline_layers", list_text(engine.pipeline_layers, "as even as the engine makes them"));
+  }
+  if (engine.decode_context_parallel > 1)
+    add("engine.decode_context_parallel", human_count(engine.decode_context_parallel));
   add("engine.kv_dtype", dtype_text(engine.kv_dtype, "as the model"));
   add("engine.conv_dtype", dtype_text(engine.conv_dtype, "as the model"));
   add("engine.ssm_dtype", dtype_text(engine.ssm_dtype, "as the model says"));
@@ -157,11 +175,19 @@ Table inputs_table(const PlotInputs& planned) {
   if (engine.layers_per_group) add("engine.layers_per_group", human_count(*engine.layers_per_group));
   add("engine.block_size_tokens", count_text(engine.block_size_tokens, "none asked for"));
   add("engine.mamba_block_size_tokens", count_text(engine.mamba_block_size_tokens, "none asked for"));
-  add("engine.kernel_alignment_tokens", human_count(engine.kernel_alignment_tokens.value_or(16)));
-  add("engine.kernel_block_sizes", list_text(engine.kernel_block_sizes, "every multiple of the smallest"));
+  if (engine.backend_profile) {
+    add("engine.kernel_alignment_tokens", count_text(engine.kernel_alignment_tokens, "as the profile declares"));
+    add("engine.kernel_block_sizes", list_text(engine.kernel_block_sizes, "as the profile declares"));
+  } else {
+    add("engine.kernel_alignment_tokens", human_count(engine.kernel_alignment_tokens.value_or(16)));
+    add("engine.kernel_block_sizes", list_text(engine.kernel_block_sizes, "every multiple of the smallest"));
+  }
+  if (engine.checkpoint_alignment_tokens)
+    add("engine.checkpoint_alignment_tokens", human_count(*engine.checkpoint_alignment_tokens));
+  if (engine.checkpoint_blocks) add("engine.checkpoint_blocks", human_count(*engine.checkpoint_blocks));
   add("engine.page_alignment_bytes", human_count(engine.page_alignment_bytes));
   add("engine.backend_form", std::string(to_string(engine.backend_form)));
-  add("engine.physical_order", std::string(to_string(engine.physical_order)));
+  add("engine.physical_order", order_text(engine));
   add("engine.speculative_tokens", human_count(engine.speculative_tokens));
   add("engine.mtp_layers", human_count(engine.mtp_layers));
   const bool windowed = engine.draft && engine.draft->attention.window_tokens > 0;
@@ -171,6 +197,12 @@ Table inputs_table(const PlotInputs& planned) {
   add("engine.memory", exact_bytes(engine.memory_bytes));
   add("engine.num_blocks", count_text(engine.num_blocks, "from memory"));
   add("engine.max_num_batched_tokens", human_count(engine.max_num_batched_tokens));
+  const ReleaseRules& rules = rules_of(engine.release);
+  if (const std::int64_t batches = engine.concurrent_batches.value_or(rules.concurrent_batches); batches > 1)
+    add("engine.concurrent_batches", human_count(batches));
+  if (engine.prefix_match_unit_tokens)
+    add("engine.prefix_match_unit_tokens", human_count(*engine.prefix_match_unit_tokens));
+  if (!engine.hybrid_manager) add("engine.hybrid_manager", "false");
   add("engine.token_rule", std::string(to_string(engine.token_rule)));
   add("limits.max_model_len", list_text(limits.max_model_lens, "none"));
   add("limits.longest_prompt_tokens", count_text(limits.longest_prompt_tokens, "unknown"));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "planner/release.h"
 #include "report/arena_table.h"
 #include "report/human.h"
 #include "report/json_text.h"
@@ -325,6 +326,17 @@ ordered_json requests_json(const std::vector<ListedRequest>& requests) {
   return list;
 }
 
+/// Whose prefix caches and schedulers these are.
+std::string rules_of_caches(const SimulateAnswer& answer) {
+  std::vector<std::string_view> titles;
+  for (const SimulationStats& stats : answer.result.stats) {
+    const std::string_view name = to_string(stats.geometry.rules.engine);
+    const std::string_view title = rules_of(parse_release(name).value()).title;
+    if (std::find(titles.begin(), titles.end(), title) == titles.end()) titles.push_back(title);
+  }
+  return fmt::format("{}", fmt::join(titles, "; "));
+}
+
 }  // namespace
 
 Document simulate_report(const SimulateAnswer& answer) {
@@ -333,6 +345,8 @@ Document simulate_report(const SimulateAnswer& answer) {
   Facts facts{{{"trace", fmt::format("{}, {} prompt tokens", human_plural(answer.result.requests, "request"),
                                      human_count(answer.result.prompt_tokens))},
                {"driver", driver_text(answer.driver)}}};
+  if (!answer.result.stats.empty())
+    facts.entries.emplace(facts.entries.begin(), "rules", rules_of_caches(answer));
   if (answer.bad_lines > 0) facts.entries.emplace_back("skipped", human_plural(answer.bad_lines, "damaged line"));
   document.blocks.emplace_back(std::move(facts));
   document.blocks.emplace_back(Heading{"What is found again"});

@@ -191,10 +191,11 @@ ordered_json run_json(const VerifyReport& report) {
 
 }  // namespace
 
-Document verify_report(const std::string& model, std::span<const VerifyReport> reports) {
+Document verify_report(const VerifiedPlans& plans, std::span<const VerifyReport> reports) {
   expects(!reports.empty(), "a report has at least one run");
   Document document;
-  document.blocks.emplace_back(Heading{model + ": verification on real tensors", 1});
+  document.blocks.emplace_back(Heading{plans.model + ": verification on real tensors", 1});
+  document.blocks.emplace_back(Facts{{{"rules", plans.rules}}});
   const bool all_planted = std::all_of(reports.begin(), reports.end(),
                                        [](const VerifyReport& report) { return report.fault.has_value(); });
   if (all_planted && reports.size() > 1)
@@ -227,17 +228,18 @@ Table verify_table(std::span<const VerifyReport> reports) {
   return table;
 }
 
-std::string render_verify(const std::string& model, std::span<const VerifyReport> reports, Format format,
+std::string render_verify(const VerifiedPlans& plans, std::span<const VerifyReport> reports, Format format,
                           const Style& style) {
   switch (format) {
-    case Format::table: return render_text(verify_report(model, reports), style);
-    case Format::markdown: return render_markdown(verify_report(model, reports));
+    case Format::table: return render_text(verify_report(plans, reports), style);
+    case Format::markdown: return render_markdown(verify_report(plans, reports));
     case Format::csv: return render_csv(verify_table(reports));
     case Format::json: break;
   }
   ordered_json json;
   json["schema"] = verify_schema_id;
-  json["model"] = model;
+  json["model"] = plans.model;
+  json["rules"] = plans.rules;
   if (const auto [planted, caught] = count_caught(reports); planted > 0) {
     json["planted"] = planted;
     json["caught"] = caught;

@@ -108,3 +108,54 @@ TEST_CASE("golden: packs that another beats carry a warning") {
     if (!warned(plan, "dominated_pack").empty()) beaten.push_back(plan.attention_pack_size);
   CHECK(beaten == std::vector<std::int64_t>{1, 2, 4, 5, 8});
 }
+
+namespace {
+
+EngineSpec engine_0_33(BackendProfile profile) {
+  EngineSpec engine = qwen_engine(CacheMode::align);
+  engine.release = Release::vllm_0_33;
+  engine.backend_profile = profile;
+  return engine;
+}
+
+}  // namespace
+
+TEST_CASE("golden: views that the engine refuses after planning are told, and the plan has none") {
+  EngineSpec engine = engine_0_33(BackendProfile::sm100_flashinfer);  // kernel blocks of 64 in blocks of 2,112
+  engine.cache_order = CacheOrder::blhnc;
+  const CachePlan plan = make_plan(qwen35_397b(), engine, {.max_model_lens = {32'768}});
+  CHECK(plan.views.empty());
+  CHECK(warned(plan, "views_refused")
+            .starts_with("vLLM 0.33.0 plans this and then refuses to make its views: BLHNC does not keep blocks"));
+  engine.cache_order = CacheOrder::lbhnc;
+  CHECK(warned(make_plan(qwen35_397b(), engine, {.max_model_lens = {32'768}}), "views_refused").empty());
+}
+
+TEST_CASE("golden: a match unit that divides no block is told") {
+  EngineSpec engine = engine_0_33(BackendProfile::sm90);
+  engine.prefix_match_unit_tokens = 100;
+  CHECK(warned(make_plan(qwen35_397b(), engine, {.max_model_lens = {32'768}}), "match_unit_refused") ==
+        "vLLM 0.33.0 plans this and then refuses its match unit: engine.prefix_match_unit_tokens: 100 does not divide "
+        "the block of 2112 tokens of a group whose prefixes are cached; take a divisor of 2112");
+  engine.prefix_match_unit_tokens = 64;
+  CHECK(warned(make_plan(qwen35_397b(), engine, {.max_model_lens = {32'768}}), "match_unit_refused").empty());
+}
+
+TEST_CASE("edge: vLLM 0.33 takes steps below a block, and shortens hits by the match unit, not by packs") {
+  EngineSpec engine = engine_0_33(BackendProfile::sm90);
+  engine.max_num_batched_tokens = 400;
+  const CachePlan plan = make_plan(qwen35_397b(), engine, {.max_model_lens = {32'768}, .longest_prompt_tokens = 2000});
+  CHECK(warned(plan, "budget_below_block").empty());
+  CHECK(warned(plan, "block_exceeds_prompts")
+            .ends_with("an engine.prefix_match_unit_tokens that divides the block makes hits shorter"));
+}
+
+TEST_CASE("edge: memory for a request without its null block is refused, with the memory that works") {
+  EngineSpec engine = engine_0_33(BackendProfile::sm90);
+  const std::int64_t block = std::int64_t(15) * 2'162'688;
+  engine.memory_bytes = 25 * block;  // a request of 32,768 tokens takes 25 ids
+  CHECK_THROWS_WITH_AS(make_plan(qwen35_397b(), engine, {.max_model_lens = {32'768}}),
+                       doctest::Contains("with the null block the smallest that works is"), SpecError);
+  engine.memory_bytes = 26 * block;
+  CHECK(make_plan(qwen35_397b(), engine, {.max_model_lens = {32'768}}).capacity.front().fits);
+}

@@ -57,8 +57,8 @@ class Validator {
     } else if (name == "items") {
       if (value.is_array())
         for (std::size_t i = 0; i < value.size(); ++i) check(rule, value[i], path + "/" + std::to_string(i));
-    } else if (name == "oneOf") {
-      one_of(rule, value, path);
+    } else if (name == "oneOf" || name == "anyOf") {
+      alternatives(rule, value, path, name == "anyOf");
     } else {
       object_keyword(name, rule, schema, value, path);
     }
@@ -84,14 +84,15 @@ class Validator {
     }
   }
 
-  void one_of(const Json& rule, const Json& value, const std::string& path) {
+  void alternatives(const Json& rule, const Json& value, const std::string& path, bool several) {
     std::size_t matches = 0;
     for (const Json& alternative : rule) {
       Validator branch(root_);
       branch.check(alternative, value, path);
       matches += branch.violations.empty() ? 1 : 0;
     }
-    if (matches != 1) fail(path, "fits " + std::to_string(matches) + " of the alternatives " + rule.dump());
+    if (matches == 0 || (matches > 1 && !several))
+      fail(path, "fits " + std::to_string(matches) + " of the alternatives " + rule.dump());
   }
 
   const Json& root_;

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "planner/allocated_tensors.h"
 #include "planner/plan.h"
 #include "report/json_text.h"
 #include "tests/planner/models.h"
@@ -31,10 +32,11 @@ constexpr int num_fields() {
     return sizeof...(Fields);
 }
 // A field that is new in the plan is also new in report/plan_json.cc, report/plan.schema.json and random_plan.h.
-static_assert(num_fields<PlanSet>() == 4 && num_fields<CachePlan>() == 12 && num_fields<SpecPlan>() == 14);
-static_assert(num_fields<Arrangement>() == 11 && num_fields<ArenaPlan>() == 3 && num_fields<LanePlan>() == 5);
-static_assert(num_fields<GroupPlan>() == 6 && num_fields<PoolPlan>() == 3 && num_fields<LayerRef>() == 2);
-static_assert(num_fields<ExtraPlan>() == 3 && num_fields<CapacityPlan>() == 10 && num_fields<PrefixPlan>() == 5);
+static_assert(num_fields<PlanSet>() == 4 && num_fields<CachePlan>() == 13 && num_fields<SpecPlan>() == 15);
+static_assert(num_fields<Arrangement>() == 16 && num_fields<ArenaPlan>() == 3 && num_fields<LanePlan>() == 5);
+static_assert(num_fields<GroupPlan>() == 11 && num_fields<PoolPlan>() == 3 && num_fields<LayerRef>() == 2);
+static_assert(num_fields<ExtraPlan>() == 3 && num_fields<CapacityPlan>() == 11 && num_fields<PrefixPlan>() == 8);
+static_assert(num_fields<IdsByCause>() == 6 && num_fields<PagesInLane>() == 2 && num_fields<AllocatedTensor>() == 5);
 static_assert(num_fields<BlockWaste>() == 5 && num_fields<LoadWaste>() == 12 && num_fields<WastePlan>() == 3);
 static_assert(num_fields<ViewPlan>() == 9 && num_fields<WorkspacePlan>() == 4 && num_fields<WorkspaceSpec>() == 5);
 static_assert(num_fields<AttentionGeometry>() == 10 && num_fields<StateSpec>() == 3 && num_fields<StateTensor>() == 4);
@@ -79,6 +81,89 @@ TEST_CASE("law: real plans read back are the plans") {
   }
 }
 
+/// Plans of one allocation, whose lanes are one a slot, one a head, one of whole blocks and one a layer.
+static std::vector<PlanSet> one_allocations() {
+  std::vector<PlanSet> sets;
+  const std::int64_t packs[] = {1};
+  const LimitsSpec limits{.max_model_lens = {8192, 32768}};
+  for (const CacheOrder order : all_cache_orders) {
+    EngineSpec engine{.release = Release::vllm_0_33, .tensor_parallel = 2, .cache_mode = CacheMode::align,
+                      .cache_order = order, .memory_bytes = 40 * testing::gib};
+    const bool spreads_heads = order == CacheOrder::lhbnc || order == CacheOrder::bhlnc;
+    const ModelSpec dense = testing::hybrid_model("dense", 12, testing::full_attention(8, 128, 32), GdnSpec{},
+                                                  [](std::int64_t) { return true; });
+    sets.push_back(make_plans(dense, engine, limits, packs));
+    if (spreads_heads) continue;
+    sets.push_back(make_plans(testing::qwen35_397b(), engine, limits, packs));
+    engine.backend_profile = BackendProfile::sm90;
+    engine.speculative_tokens = 1;
+    engine.draft = DraftSpec{1, testing::full_attention(8, 128, 32)};
+    sets.push_back(make_plans(testing::qwen35_397b(), engine, limits, packs));
+  }
+  return sets;
+}
+
+TEST_CASE("law: plans of one allocation read back are the plans") {
+  for (const PlanSet& set : one_allocations()) {
+    CAPTURE(to_string(*set.plans.front().cache_order));
+    CHECK(read(to_json(set)) == set);
+  }
+}
+
+TEST_CASE("law: an id of an arena has the bytes of its lanes, and every layer of a tensor lies in the allocation") {
+  for (const PlanSet& set : one_allocations()) {
+    const Json plan = to_json(set)["plans"][0];
+    CAPTURE(plan["physical_order"]);
+    CHECK(plan["release"] == "vllm-0.33");
+    CHECK(plan["num_blocks"] == plan["arenas"][0]["num_ids"]);
+    CHECK(plan["usable_blocks"] == plan["arenas"][0]["usable_ids"]);
+    std::int64_t bytes = 0;
+    for (const Json& lane : plan["arenas"][0]["lanes"]) bytes += lane["bytes"].get<std::int64_t>();
+    CHECK(plan["bytes_per_block"] == bytes);
+    const std::int64_t blocks = plan["num_blocks"];
+    for (const Json& tensor : plan["tensors"]) {
+      CHECK(tensor["size_bytes"] == blocks * bytes);
+      const std::int64_t layers = std::ssize(tensor["layers"]);
+      CHECK(tensor["offset_bytes"].get<std::int64_t>() + (layers - 1) * tensor["layer_stride"].get<std::int64_t>() +
+                (blocks - 1) * tensor["block_stride"].get<std::int64_t>() <
+            blocks * bytes);
+    }
+    for (const Json& capacity : plan["capacity"]) {
+      std::int64_t ids = 0;
+      for (const auto& cause : capacity["ids_by_cause"].items()) ids += cause.value().get<std::int64_t>();
+      CHECK(capacity["blocks_per_request"] == ids);
+    }
+  }
+}
+
+TEST_CASE("golden: the tensors of Qwen3.5-397B under vLLM 0.33, layers outermost and blocks outermost") {
+  const std::int64_t packs[] = {1};
+  EngineSpec engine{.release = Release::vllm_0_33, .backend_profile = BackendProfile::sm90, .tensor_parallel = 2,
+                    .cache_mode = CacheMode::align, .memory_bytes = 40 * testing::gib};
+  const auto plan_in = [&](CacheOrder order) {
+    engine.cache_order = order;
+    return Json(to_json(make_plans(testing::qwen35_397b(), engine, {.max_model_lens = {32768}}, packs))["plans"][0]);
+  };
+  const Json layers = plan_in(CacheOrder::lbnhc), blocks = plan_in(CacheOrder::blnhc);
+  CHECK(layers["bytes_per_block"] == 32'440'320);  // 15 pages of 2,112 tokens
+  CHECK(layers["num_blocks"] == 1323);
+  CHECK(layers["tensors"][0]["layer_stride"] == std::int64_t(1323) * 2'162'688);
+  CHECK(layers["tensors"][0]["block_stride"] == 2'162'688);
+  CHECK(blocks["tensors"][0]["layer_stride"] == 2'162'688);
+  CHECK(blocks["tensors"][0]["block_stride"] == 32'440'320);
+  CHECK(layers["capacity"][0]["ids_by_cause"].dump() ==
+        R"({"tokens":16,"states":6,"speculative":0,"checkpoints":3,"in_flight_window":0,"other":0})");
+}
+
+TEST_CASE("edge: a plan of equal pages is read from page and number of blocks alone") {
+  const std::int64_t packs[] = {2};
+  const PlanSet set = testing::tiny_plans(packs);
+  Json json = to_json(set);
+  json["plans"][0].erase("arenas");
+  json["plans"][0].erase("bytes_per_block");
+  CHECK(plan_set_from_json(json) == set);
+}
+
 TEST_CASE("fault: every value of the JSON counts") {
   CHECK(rc::check("a changed leaf is refused or read as another plan", [] {
     const PlanSet set = testing::random_plan_set();
@@ -117,6 +202,12 @@ TEST_CASE("golden: the names of the issue, in their order") {
   CHECK(keys(json) == "schema model tensor_parallel strategy plans");
   CHECK(json["schema"] == "hybridkv-plan/1");
   const Json& plan = json["plans"][0];
+  CHECK(keys(plan) ==
+        "release attention_pack_size cache_mode speculative_tokens max_num_batched_tokens specs page_bytes groups "
+        "pools extras num_blocks usable_blocks bytes_per_block arenas capacity max_fitting_tokens max_running_requests "
+        "max_running_requests_by_states one_token_request_bytes prefix waste views workspace warnings derivation");
+  CHECK(keys(plan["arenas"][0]) == "id name num_ids usable_ids bytes_per_id lanes");
+  CHECK(keys(plan["arenas"][0]["lanes"][0]) == "pool offset_bytes stride_bytes bytes");
   CHECK(keys(plan["specs"][0]) ==
         "id kind layers block_size_tokens kernel_block_size_tokens state unpadded_page_bytes padding_percent draft "
         "layers_per_page num_pages");
@@ -128,7 +219,8 @@ TEST_CASE("golden: the names of the issue, in their order") {
   CHECK(keys(plan["capacity"][0]).starts_with("max_model_len blocks_per_request bytes_per_request "
                                               "ideal_bytes_per_request max_concurrency kv_cache_tokens"));
   CHECK(keys(plan["prefix"]).starts_with("match_unit_tokens min_cacheable_prefix_tokens"));
-  CHECK(keys(plan["views"][0]) == "spec layer tensor pool dtype axes shape strides offset");
+  CHECK(keys(plan["views"][0]) == "spec layer tensor pool dtype axes shape strides offset strides_bytes "
+                                       "offset_bytes");
   CHECK(plan["groups"][1]["layers"] == Json({2}));
   CHECK(plan["waste"]["at_load"]["used_bytes"].get<std::int64_t>() +
             plan["waste"]["at_load"]["wasted_bytes"].get<std::int64_t>() +
@@ -171,10 +263,12 @@ TEST_CASE("edge: what is no plan is refused with its place") {
   CHECK(error_of(Json::array()) == R"(no plan this version reads: its "schema" must be "hybridkv-plan/1")");
   CHECK(with("/schema", "hybridkv-plan/2") == R"(no plan this version reads: its "schema" must be "hybridkv-plan/1")");
   CHECK(with("/plans", Json::array()) == "plans: needs at least one plan");
-  CHECK(with("/plans/0/num_blocks", "85") == R"(plans[0].num_blocks: must be a 64-bit integer, is "85")");
-  CHECK(with("/plans/0/num_blocks", 85.5) == "plans[0].num_blocks: must be a 64-bit integer, is 85.5");
-  CHECK(with("/plans/0/num_blocks", std::numeric_limits<std::uint64_t>::max()) ==
-        "plans[0].num_blocks: must be a 64-bit integer, is 18446744073709551615");
+  CHECK(with("/plans/0/num_blocks", "85") == R"(plans[0].num_blocks: is "85", but 85 follows from the rest)");
+  const char* ids = "/plans/0/arenas/0/num_ids";
+  CHECK(with(ids, "85") == R"(plans[0].arenas[0].num_ids: must be a 64-bit integer, is "85")");
+  CHECK(with(ids, 85.5) == "plans[0].arenas[0].num_ids: must be a 64-bit integer, is 85.5");
+  CHECK(with(ids, std::numeric_limits<std::uint64_t>::max()) ==
+        "plans[0].arenas[0].num_ids: must be a 64-bit integer, is 18446744073709551615");
   CHECK(with("/plans/0/cache_mode", "some") == R"(plans[0].cache_mode: must be one of none, align, all, is "some")");
   CHECK(with("/plans/0/capacity/0/fits", 1) == "plans[0].capacity[0].fits: must be true or false, is 1");
   CHECK(with("/plans/0/groups/1/layers", {3}) == "plans[0].groups[1].layers: is [3], but [2] follows from the rest");
@@ -183,6 +277,11 @@ TEST_CASE("edge: what is no plan is refused with its place") {
   CHECK(with("/plans/0/specs/1/id", 0) == "plans[0].specs[1].id: is 0, but must be the position");
   CHECK(with("/plans/0/prefix/colour", 1).starts_with("plans[0].prefix.colour: unknown key; allowed here: match_unit"));
   CHECK(with("/plans/0/capacity", Json::array()) == "plans[0].capacity: needs at least one length");
+  CHECK(with("/plans/0/arenas/0/id", 1) == "plans[0].arenas[0].id: is 1, but must be the position");
+  CHECK(with("/plans/0/arenas/0/lanes/1/pool", 7) == "plans[0].lanes[1].pool: is 7, but the plan has 2 pools");
+  CHECK(with("/plans/0/usable_blocks", 85) == "plans[0].usable_blocks: is 85, but 84 follows from the rest");
+  CHECK(with("/plans/0/bytes_per_block", 1) == "plans[0].bytes_per_block: is 1, but 12288 follows from the rest");
+  CHECK(with("/plans/0/release", "vllm") == R"(plans[0].release: must be one of vllm-2026-06, vllm-0.33, is "vllm")");
   CHECK(with("/plans/0/pools/0", Json()) == "plans[0].pools[0]: must be an object, is null");
 }
 
@@ -216,6 +315,9 @@ TEST_CASE("edge: a missing key is named") {
   json = to_json(testing::tiny_plans(packs));
   json["plans"][0]["groups"][0].erase("layers");
   CHECK(error_of(json) == "plans[0].groups[0].layers: missing");
+  json = to_json(testing::tiny_plans(packs));
+  json["plans"][0].erase("bytes_per_block");
+  CHECK(error_of(json) == "plans[0].bytes_per_block: missing");
 }
 
 TEST_CASE("fault: a plan with a number that is none is never written") {

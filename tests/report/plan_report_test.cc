@@ -90,7 +90,8 @@ TEST_CASE("law: explain writes plan by plan, in every format what it writes of e
     for (const std::int64_t pack : packs) {
       const std::string alone = explained(qwen_plans({pack}), format);
       // The title, and in csv the header, stand once.
-      const std::size_t begin = joined.empty() ? 0 : alone.find(format == Format::csv ? "\n" : "\n\n") + 1;
+      const std::size_t title = format == Format::csv ? alone.find("\n") : alone.find("\n\n", alone.find("rules"));
+      const std::size_t begin = joined.empty() ? 0 : title + 1;
       if (format == Format::json) plans.push_back(nlohmann::ordered_json::parse(alone)["plans"][0]);
       else joined += alone.substr(begin);
     }
@@ -195,4 +196,45 @@ TEST_CASE("golden: a wide table is folded behind its first column") {
   CHECK(render_text(table, {.width = 20}) ==
         "name  first  second\n----  -----  ------\nx         1       2\n\nname  third\n----  -----\nx         3\n");
   CHECK(render_text(table, {.width = 40}).find("\n\n") == std::string::npos);
+}
+
+namespace {
+
+PlanSet plans_of_0_33(BackendProfile profile, std::optional<CacheOrder> order, std::optional<DraftSpec> draft = {}) {
+  const EngineSpec engine{.release = Release::vllm_0_33, .backend_profile = profile, .tensor_parallel = 2,
+                          .cache_mode = CacheMode::align, .cache_order = order,
+                          .speculative_tokens = draft ? 1 : 0, .draft = draft, .memory_bytes = 40 * gib};
+  const std::int64_t packs[] = {1};
+  return make_plans(qwen35_397b(), engine, {.max_model_lens = {32'768}}, packs);
+}
+
+}  // namespace
+
+TEST_CASE("golden: a plan of one allocation says its order, W, its ids by cause and its tensors") {
+  const std::string text = planned(plans_of_0_33(BackendProfile::sm90, CacheOrder::lbnhc), Format::table);
+  CAPTURE(text);
+  CHECK(text.find("rules      vLLM 0.33.0, backends of sm90 (FlashAttention)") != std::string::npos);
+  CHECK(text.find("LBNHC: a layer holds all its blocks") != std::string::npos);
+  CHECK(text.find("1,323 blocks of W = 32,440,320 bytes") != std::string::npos);
+  CHECK(text.find("25: 16 of tokens, 6 of states, 3 of states that chunks export") != std::string::npos);
+  CHECK(text.find("hits floor((n - 1) / 2112) * 2112 tokens: nothing up to n =\n  2,112.") != std::string::npos);
+  CHECK(lines_with(text, "pages each") == 0);
+  CHECK(section(text, "Pools").empty());
+  CHECK(text.find("2,861,236,224") != std::string::npos);  // layer stride: 1,323 pages of 2,162,688 bytes
+}
+
+TEST_CASE("golden: refused views stand among the warnings, and no view is shown") {
+  const std::string text = planned(plans_of_0_33(BackendProfile::sm100_flashinfer, CacheOrder::blhnc), Format::table);
+  CHECK(text.find("refuses to make its views") != std::string::npos);
+  CHECK(text.find("Views: extents and strides") == std::string::npos);
+}
+
+TEST_CASE("law: no line of plans of one allocation is wider than 100 columns") {
+  for (const CacheOrder order : {CacheOrder::lbnhc, CacheOrder::blnhc})
+    for (const bool drafts : {false, true}) {
+      const auto draft = drafts ? std::optional(DraftSpec{1, full_attention(8, 128, 32)}) : std::nullopt;
+      const PlanSet set = plans_of_0_33(BackendProfile::sm90, order, draft);
+      CHECK(widest_line(planned(set, Format::table)) <= 100);
+      CHECK(widest_line(explained(set, Format::table)) <= 100);
+    }
 }

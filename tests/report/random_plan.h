@@ -2,6 +2,7 @@
 
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -9,7 +10,8 @@
 #include <vector>
 
 #include "layout/scale.h"
-#include "planner/cache_plan.h"
+#include "planner/plan.h"
+#include "tests/report/sample_plan.h"
 
 /// Plans whose every field is random, for the laws of reading and writing; they plan nothing. To be called inside a
 /// rapidcheck property.
@@ -117,6 +119,7 @@ inline SpecPlan random_spec(std::size_t id) {
   spec.kernel_block_size_tokens = random_count();
   spec.unpadded_page_bytes = random_count();
   spec.padding_percent = random_real();
+  spec.checkpoint_blocks = random_count();
   if (random_flag()) {
     spec.attention = random_attention();
     spec.bytes_per_token = random_count(1);
@@ -146,53 +149,104 @@ inline Term random_term() {
   return term;
 }
 
-inline CachePlan random_plan() {
-  CachePlan plan;
+/// Below `count`.
+inline std::int64_t random_index(std::size_t count) {
+  return *rc::gen::inRange<std::int64_t>(0, static_cast<std::int64_t>(count));
+}
+
+/// What a page and a number of blocks say alone.
+inline void set_equal_pages(Arrangement& plan) {
+  const std::int64_t page = small_count();
+  std::int64_t bytes = std::ssize(plan.pools) * page;
+  for (const ExtraPlan& extra : plan.extras) bytes += extra.bytes_per_block;
+  plan.arenas = {{"blocks", random_count(), bytes}};
+  for (std::int64_t pool = 0; pool < std::ssize(plan.pools); ++pool)
+    plan.lanes.push_back({{0}, {pool}, 0, page, page});
+}
+
+inline void set_arenas_apart(Arrangement& plan) {
+  plan.arenas = random_list([] { return ArenaPlan{random_text(), random_count(), random_count()}; }, 2);
+  plan.lanes = random_list(
+      [&] {
+        return LanePlan{{random_index(plan.arenas.size())}, {random_index(plan.pools.size())}, random_count(),
+                        random_count(), random_count()};
+      },
+      1);
+  std::stable_sort(plan.lanes.begin(), plan.lanes.end(),
+                   [](const LanePlan& a, const LanePlan& b) { return a.arena.value < b.arena.value; });
+}
+
+inline GroupPlan random_group(const Arrangement& plan) {
+  return {random_index(plan.specs.size()),
+          random_list(random_counts),
+          random_count(),
+          {random_index(plan.arenas.size())},
+          {random_index(plan.lanes.size())},
+          random_count(1),
+          random_flag(),
+          *rc::gen::inRange<std::int64_t>(1, 4),
+          random_option([] { return PagesInLane{random_count(), random_count()}; }),
+          random_flag(),
+          random_count()};
+}
+
+/// Pools, in which nothing agrees with anything.
+inline Arrangement random_pools() {
+  Arrangement plan;
+  plan.release = random_of(all_releases);
+  plan.backend_profile = random_option([] { return random_of(all_backend_profiles); });
   plan.specs = random_list([] { return SpecPlan{}; }, 1);
   for (std::size_t i = 0; i < plan.specs.size(); ++i) plan.specs[i] = random_spec(i);
-  const auto below = [](std::size_t count) {
-    return *rc::gen::inRange<std::int64_t>(0, static_cast<std::int64_t>(count));
-  };
-  const auto any_spec = [&] { return below(plan.specs.size()); };
   plan.attention_pack_size = random_count(1);
   plan.cache_mode = random_of({CacheMode::none, CacheMode::align, CacheMode::all});
   plan.speculative_tokens = random_count();
   plan.max_num_batched_tokens = random_count();
+  plan.concurrent_batches = random_count(1);
+  plan.decode_context_parallel = random_count(1);
   plan.strategy = random_of({Strategy::packed_attention, Strategy::dual_pool, Strategy::small_pages});
   plan.pools = random_list(
       [&] {
         return PoolPlan{random_count(), random_count(), random_list([&] {
-                          return LayerRef{any_spec(), random_count()};
+                          return LayerRef{random_index(plan.specs.size()), random_count()};
                         })};
       },
       1);
   plan.extras = random_list([] { return ExtraPlan{random_text(), small_count(), random_count()}; });
-  if (random_flag()) {  // what a page and a number of blocks say alone
-    const std::int64_t page = small_count();
-    std::int64_t bytes = std::ssize(plan.pools) * page;
-    for (const ExtraPlan& extra : plan.extras) bytes += extra.bytes_per_block;
-    plan.arenas = {{"blocks", random_count(), bytes}};
-    for (std::int64_t pool = 0; pool < std::ssize(plan.pools); ++pool)
-      plan.lanes.push_back({{0}, {pool}, 0, page, page});
+  if (random_flag())
+    set_equal_pages(plan);
+  else
+    set_arenas_apart(plan);
+  plan.groups = random_list([&] { return random_group(plan); }, 1);
+  return plan;
+}
+
+/// One allocation, whose tensors follow from the rest: a real one.
+inline Arrangement random_one_allocation() {
+  EngineSpec engine{.release = Release::vllm_0_33, .memory_bytes = 1 << 22};
+  engine.backend_profile = random_option([] { return random_of({BackendProfile::sm80, BackendProfile::sm90}); });
+  ModelSpec model = tiny_model();
+  if (random_flag()) {
+    engine.cache_order = random_of({CacheOrder::lbhnc, CacheOrder::lbnhc, CacheOrder::blhnc, CacheOrder::blnhc});
+    engine.cache_mode = random_of({CacheMode::none, CacheMode::align});
   } else {
-    plan.arenas = random_list([] { return ArenaPlan{random_text(), random_count(), random_count()}; }, 2);
-    plan.lanes = random_list(
-        [&] {
-          return LanePlan{{below(plan.arenas.size())}, {below(plan.pools.size())}, random_count(), random_count(),
-                          random_count()};
-        },
-        1);
+    model = hybrid_model("dense", 3, full_attention(2, 16, 4), GdnSpec{}, [](std::int64_t) { return true; });
+    engine.cache_order = random_of(all_cache_orders);
   }
-  plan.groups = random_list(
-      [&] {
-        return GroupPlan{any_spec(), random_list(random_counts), random_count(), {below(plan.arenas.size())},
-                         {below(plan.lanes.size())}, random_count(1)};
-      },
-      1);
+  return make_plan(model, engine, {.max_model_lens = {1000}});
+}
+
+inline IdsByCause random_ids() {
+  return {random_count(), random_count(), random_count(), random_count(), random_count(), random_count()};
+}
+
+inline CachePlan random_plan() {
+  CachePlan plan{*rc::gen::inRange(0, 4) == 0 ? random_one_allocation() : random_pools()};
+  const auto any_spec = [&] { return random_index(plan.specs.size()); };
   plan.capacity = random_list(
       [] {
         return CapacityPlan{random_count(1), random_count(), random_count(), random_count(), random_flag(),
-                            random_real(),   random_real(),  random_count(), random_count(), random_count()};
+                            random_real(),   random_real(),  random_ids(),   random_count(), random_count(),
+                            random_count()};
       },
       1);
   plan.max_fitting_tokens = random_count();
@@ -200,19 +254,20 @@ inline CachePlan random_plan() {
   plan.max_running_requests_by_states = random_count();
   plan.one_token_request_bytes = random_count();
   plan.prefix = {random_flag(), random_count(), random_option([] { return random_count(1); }), random_count(),
-                 random_option([] { return random_count(1); })};
+                 random_option([] { return random_count(1); }), random_count(), random_count(), random_text()};
   plan.waste.per_block = random_list([&] {
-    return BlockWaste{below(plan.groups.size()), random_count(), random_count(), random_count(), random_count()};
+    return BlockWaste{random_index(plan.groups.size()), random_count(), random_count(), random_count(), random_count()};
   });
   plan.waste.at_load = random_load();
   plan.waste.unallocated_bytes = random_count();
   plan.views = random_list([&] {
     const DType dtype = random_dtype();
     const std::int64_t element = element_bytes(dtype);
-    return ViewPlan{any_spec(), random_count(), random_text(), below(plan.pools.size()), dtype,
-                    scale(Layout(random_axes(), random_count() / element), element), {below(plan.lanes.size())},
+    return ViewPlan{any_spec(), random_count(), random_text(), random_index(plan.pools.size()), dtype,
+                    scale(Layout(random_axes(), random_count() / element), element), {random_index(plan.lanes.size())},
                     random_count(), random_count()};
   });
+  plan.view_error = random_text();
   plan.workspace = random_option([] {
     return WorkspacePlan{{random_count(1), random_count(1), random_count(1), random_count(1), random_dtype()},
                          random_count(), random_count(), random_count()};

@@ -13,7 +13,7 @@ VerifyReport planted(Fault fault, CheckStatus status, std::string no_place = "")
 }
 
 std::string text_of(const std::vector<VerifyReport>& reports) {
-  return render_verify("model", reports, Format::table, {});
+  return render_verify({"model", "rules of a test"}, reports, Format::table, {});
 }
 
 }  // namespace
@@ -40,12 +40,12 @@ TEST_CASE("law: of several planted faults the last line counts those caught of t
 TEST_CASE("law: csv and json name what had no place, and json counts") {
   const std::vector<VerifyReport> reports{planted(Fault::lost_state, CheckStatus::failed),
                                           planted(Fault::narrow_offsets, CheckStatus::passed, "its offsets are small")};
-  const std::string csv = render_verify("model", reports, Format::csv);
+  const std::string csv = render_verify({"model", "rules of a test"}, reports, Format::csv);
   CHECK(csv.find("narrow-offsets,address-audit-sampled,no place,") != std::string::npos);
-  const std::string json = render_verify("model", reports, Format::json);
+  const std::string json = render_verify({"model", "rules of a test"}, reports, Format::json);
   CHECK(json.find("\"planted\": 1") != std::string::npos);
   CHECK(json.find("\"caught\": 1") != std::string::npos);
   CHECK(json.find("\"no_place\": \"its offsets are small\"") != std::string::npos);
   const std::vector<VerifyReport> plain{VerifyReport{}};
-  CHECK(render_verify("model", plain, Format::json).find("planted") == std::string::npos);
+  CHECK(render_verify({"model", "rules of a test"}, plain, Format::json).find("planted") == std::string::npos);
 }

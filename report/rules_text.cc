@@ -1,0 +1,35 @@
+#include "report/rules_text.h"
+
+#include <fmt/format.h>
+
+#include "report/human.h"
+
+namespace hybridkv {
+
+std::string rules_text(Release release, std::optional<BackendProfile> profile) {
+  std::string text(rules_of(release).title);
+  if (profile) text += fmt::format(", backends of {} ({})", to_string(*profile), facts_of(*profile).backend);
+  return text;
+}
+
+std::string rules_text(const EngineSpec& engine) {
+  std::string text = rules_text(engine.release, engine.backend_profile);
+  if (engine.attention_pack_size > 1 && rules_of(engine.release).one_allocation)
+    text += fmt::format("; N = {}: modelled, in no release", human_count(engine.attention_pack_size));
+  return text;
+}
+
+std::string glance_text(const ReleaseGlance& glance) {
+  if (!glance.refusal.empty()) return "would refuse: " + glance.refusal;
+  const CapacityPlan& capacity = glance.capacity;
+  std::string text =
+      fmt::format("would print blocks of {} tokens, {} requests of {} tokens at once and {} KV cache tokens, {} a "
+                  "request",
+                  human_count(glance.block_tokens), human_real(capacity.max_concurrency),
+                  human_count(capacity.max_model_len), human_count(capacity.kv_cache_tokens),
+                  human_plural(capacity.blocks_per_request, "block id"));
+  if (glance.mode) text += fmt::format("; mode {}", to_string(*glance.mode));
+  return text + fmt::format("{} profile {}", glance.mode ? "," : ";", to_string(glance.profile));
+}
+
+}  // namespace hybridkv

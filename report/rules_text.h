@@ -1,0 +1,20 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "ask/release_glance.h"
+#include "planner/engine_spec.h"
+
+namespace hybridkv {
+
+/// Whose rules these are, for the header of every output: "vLLM 0.33.0, backends of sm90 (FlashAttention)".
+std::string rules_text(Release release, std::optional<BackendProfile> profile);
+
+/// The same of what was asked, with a word where it is in no release: packs of N > 1.
+std::string rules_text(const EngineSpec& engine);
+
+/// "would print blocks of 2,112 tokens, …", or "would refuse: …".
+std::string glance_text(const ReleaseGlance& glance);
+
+}  // namespace hybridkv

@@ -1,0 +1,49 @@
+// What vLLM 0.33 would print instead.
+#include "ask/release_glance.h"
+
+#include <doctest/doctest.h>
+
+#include "ask/plan.h"
+#include "scenarios/read.h"
+
+using namespace hybridkv;
+
+namespace {
+
+Scenario qwen(const std::string& engine) {
+  const std::string model = "model: Qwen3.5-397B-A17B\nengine:\n  memory: 40 GiB\n  tensor_parallel: 2\n";
+  return read_scenario(parse_scenario(model + engine + "limits:\n  max_model_len: [8192, 32768]\n", "qwen.yaml"));
+}
+
+}  // namespace
+
+TEST_CASE("golden: Qwen3.5-397B under vLLM 0.33, from a scenario of June 2026") {
+  const ReleaseGlance glance = glance_at_vllm_0_33(qwen("  attention_pack_size: 5\n")).value();
+  CHECK(glance.refusal.empty());
+  CHECK(glance.block_tokens == 2112);
+  CHECK(glance.mode == CacheMode::align);  // its default, as the scenario says nothing
+  CHECK(glance.profile == BackendProfile::sm90);
+  CHECK(glance.capacity.max_model_len == 32'768);
+  CHECK(glance.capacity.blocks_per_request == 25);
+  CHECK(glance.capacity.max_concurrency == doctest::Approx(52.92));
+  CHECK(glance.capacity.kv_cache_tokens == 1'734'082);
+}
+
+TEST_CASE("law: what the scenario says is kept") {
+  CHECK(glance_at_vllm_0_33(qwen("  cache_mode: none\n"))->mode == CacheMode::none);
+  CHECK(glance_at_vllm_0_33(qwen("  backend_profile: sm80\n"))->profile == BackendProfile::sm80);
+  const Scenario dual = qwen("  strategy: dual_pool\n  state_memory_ratio: 0.5\n");
+  CHECK(glance_at_vllm_0_33(dual)->capacity.blocks_per_request == 25);
+}
+
+TEST_CASE("edge: what vLLM 0.33 refuses is told, and of its own plans there is no glance") {
+  CHECK(glance_at_vllm_0_33(qwen("  cache_mode: all\n"))->refusal ==
+        "engine.cache_mode: vLLM 0.33.0 has no mode all; take align or none");
+  CHECK(!glance_at_vllm_0_33(qwen("  release: vllm-0.33\n")));
+}
+
+TEST_CASE("law: the glance is the plan of the same scenario by that release") {
+  const Scenario june = qwen("  cache_mode: align\n"), later = qwen("  release: vllm-0.33\n");
+  const PlanSet set = plan_scenario(later, later.pack_sizes);
+  CHECK(findings_of(set, june).vllm_0_33->capacity == set.plans.front().capacity.back());
+}

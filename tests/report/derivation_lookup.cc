@@ -1,0 +1,346 @@
+#include "tests/report/derivation_lookup.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <optional>
+#include <set>
+
+#include "planner/group_runs.h"
+#include "planner/plan_facts.h"
+#include "report/human.h"
+#include "report/plan_json.h"
+
+namespace hybridkv::testing {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Reads the numbers of a plan's JSON beside its derivation.
+class Lookup {
+ public:
+  explicit Lookup(const PlanSet& set) : plan_(set.plans.front()), json_(to_json(set)["plans"][0]) {
+    for (const Decision& decision : plan_.derivation)
+      if (!std::holds_alternative<std::string>(decision.result.value))
+        values_[decision.result.symbol].push_back(decision.result.value);
+    for (const char* key : {"specs", "groups", "pools", "extras", "arenas", "lanes", "capacity", "prefix", "waste",
+                            "tensors", "views", "workspace"})
+      parts_.insert(key);
+  }
+
+  /// What is wrong: numbers without a derivation, or with another value.
+  std::vector<std::string> missing() {
+    // Ids of an only arena that is none of blocks are derived under the arena's name.
+    if (!counts_blocks(plan_)) parts_.insert({"num_blocks", "usable_blocks", "bytes_per_block"});
+    for (const auto& [key, value] : json_.items())
+      if (!parts_.contains(key) && value.is_number()) require(key, plain(key), value);
+    for (std::size_t i = 0; i < plan_.specs.size(); ++i) look_at_spec(json_["specs"][i], plan_.specs[i]);
+    look_at_groups();
+    look_at_pools();
+    for (const Json& extra : json_["extras"])
+      look_at(extra, {{"bytes_per_block", "bytes beside each block: " + extra["what"].get<std::string>()},
+                      {"blocks_per_request", extra["what"].get<std::string>()}});
+    for (std::size_t i = 0; i < plan_.capacity.size(); ++i) {
+      look_at(json_["capacity"][i], capacity_, i);
+      look_at_causes(json_["capacity"][i]);
+    }
+    look_at(json_["prefix"], {{"match_unit_tokens", "match unit"},
+                              {"min_cacheable_prefix_tokens", "smallest prefix that can hit"},
+                              {"duplicate_misses_up_to_tokens", "second copies hit nothing up to"},
+                              {"duplicate_misses_multiples_of_tokens", "second copies hit nothing at multiples of"},
+                              {"scheduler_block_tokens", "S"},
+                              {"hash_block_tokens", "h"}});
+    look_at_load();
+    for (std::size_t i = 0; i < plan_.views.size(); ++i) look_at_view(json_["views"][i], plan_.views[i]);
+    look_at(json_["workspace"], {{"full_bias_bytes", "full bias"}, {"chunked_bias_bytes", "chunked bias"},
+                                 {"block_usage_bytes", "block usages"}});
+    return missing_;
+  }
+
+ private:
+  using Symbols = std::map<std::string, std::string>;
+
+  static std::string plain(const std::string& key) {
+    static const Symbols symbols{{"attention_pack_size", "N"}, {"speculative_tokens", "s"},
+                                 {"max_num_batched_tokens", "batch"}, {"page_bytes", "P"}, {"num_blocks", "num_blocks"},
+                                 {"usable_blocks", "usable blocks"}, {"bytes_per_block", "bytes of a block id"},
+                                 {"concurrent_batches", "batches in flight"}, {"decode_context_parallel", "DCP"},
+                                 {"max_fitting_tokens", "longest request"},
+                                 {"max_running_requests", "running requests"},
+                                 {"max_running_requests_by_states", "running requests by states"},
+                                 {"one_token_request_bytes", "bytes of a request of one token"}};
+    const auto found = symbols.find(key);
+    return found == symbols.end() ? "" : found->second;
+  }
+
+  /// Every number of the object stands under its symbol, the `nth` decision of that name; identities are no quantities.
+  void look_at(const Json& object, const Symbols& symbols, std::optional<std::size_t> nth = std::nullopt) {
+    for (const auto& [key, value] : object.items()) {
+      if (!value.is_number() || key == "id" || key == "group" || key == "spec" || key == "layer" || key == "pool" ||
+          key == "arena" || key == "first_lane" || key == "lane")
+        continue;
+      const auto found = symbols.find(key);
+      require(key, found == symbols.end() ? "" : found->second, value, nth);
+    }
+  }
+
+  void look_at_spec(const Json& json, const SpecPlan& spec) {
+    const std::string label = spec_label(spec);
+    look_at(json, {{"block_size_tokens", "block of " + label}, {"kernel_block_size_tokens", "kernel block of " + label},
+                   {"bytes_per_token", "a1 (" + spec.kind + ")"}, {"unpadded_page_bytes", "unpadded page of " + label},
+                   {"padding_percent", "padding of " + label}, {"layers_per_page", "layers a page of " + label},
+                   {"num_pages", "pages of " + label}, {"checkpoint_blocks", "checkpoint blocks of " + label}});
+    require("layers", "layers of " + label, Json(spec.layers.size()));
+    if (spec.attention)
+      look_at(json["attention"], {{"query_heads", "query heads of " + label},
+                                  {"kv_heads", "KV heads of " + label},
+                                  {"head_size_k", "head_size_k of " + label},
+                                  {"head_size_v", "head_size_v of " + label},
+                                  {"window_tokens", "window of " + label}});
+    if (!spec.state) return;
+    look_at(json["state"], {{"bytes", "M (" + spec.kind + ")"}, {"padding_bytes", "gaps inside the state, " + label}});
+    for (const Json& tensor : json["state"]["tensors"]) {
+      const std::string of = " of " + tensor["name"].get<std::string>() + ", " + label;
+      look_at(tensor, {{"byte_offset", "byte offset" + of}});
+      for (std::size_t i = 0; i < tensor["shape"].size(); ++i)
+        require("shape", tensor["axes"][i].get<std::string>() + of, tensor["shape"][i]);
+    }
+  }
+
+  /// The causes of one length; none of a cause is nothing to derive.
+  void look_at_causes(const Json& capacity) {
+    static const Symbols causes{{"tokens", "tokens"}, {"states", "states"}, {"speculative", "speculative states"},
+                                {"checkpoints", "exported checkpoints"},
+                                {"in_flight_window", "tokens in flight of windows"},
+                                {"other", "what the model has beside"}};
+    const std::string at = " at " + human_plural(capacity["max_model_len"].get<std::int64_t>(), "token");
+    for (const auto& [cause, ids] : capacity["ids_by_cause"].items())
+      if (ids != 0) require(cause, "ids for " + causes.at(cause) + at, ids);
+  }
+
+  /// "of groups 1-3", as derivations call the groups that are alike with this one.
+  std::string of_run(std::size_t group) const {
+    for (const PlanRun& run : group_runs(plan_))
+      if (group >= run.first && group < run.first + run.count)
+        return fmt::format(" of group{} {}", run.count > 1 ? "s" : "", run.numbers());
+    return "";
+  }
+
+  /// Lanes and tensors of one allocation: a page of a group begins so many layer strides behind the first.
+  void look_at_allocation() {
+    const Json& lanes = json_["arenas"][0]["lanes"];
+    std::size_t tensor = 0;
+    for (std::size_t g = 0; g < plan_.groups.size(); ++g) {
+      const GroupPlan& group = plan_.groups[g];
+      if (group.pages.empty()) continue;
+      const std::string of = of_run(g);
+      look_at(json_["tensors"][tensor++], {{"layer_stride", "layer stride" + of}, {"block_stride", "block stride" + of},
+                                           {"offset_bytes", "offset" + of}, {"size_bytes", "bytes of a pool"}});
+      for (std::size_t page = 0; page < group.pages.size(); ++page) {
+        const Json& lane = lanes[plan_.lane_of(group, page).index()];
+        require("stride_bytes", group.in_lane ? "W" : "block stride" + of, lane["stride_bytes"]);
+        require("bytes", group.in_lane ? "W" : "bytes of a piece" + of, lane["bytes"]);
+        const std::int64_t offset =
+            group.in_lane ? 0
+                          : whole("offset" + of) + static_cast<std::int64_t>(page) * whole("layer stride" + of);
+        if (lane["offset_bytes"] != offset) missing_.push_back(fmt::format("offset of lane {} of group {}", page, g));
+      }
+      if (group.in_lane)
+        look_at(json_["groups"][g]["in_lane"],
+                {{"offset_bytes", "first byte in a block" + of}, {"bytes", "page" + of}});
+    }
+  }
+
+  void look_at_pools() {
+    for (const Json& arena : json_["arenas"]) {
+      const std::string of = counts_blocks(plan_) ? "" : " of " + arena["name"].get<std::string>();
+      look_at(arena, {{"num_ids", of.empty() ? "num_blocks" : "ids" + of},
+                      {"usable_ids", of.empty() ? "usable blocks" : "usable ids" + of},
+                      {"bytes_per_id", of.empty() ? "bytes of a block id" : "bytes of an id" + of}});
+    }
+    if (plan_.cache_order) {
+      look_at(json_["pools"][0],
+              {{"bytes", "bytes of a pool"},
+               {"page_bytes", plan_.is_uniform() ? "P" : "page of " + spec_label(plan_.spec_of(plan_.groups[0]))}});
+      return look_at_allocation();
+    }
+    for (const Json& pool : json_["pools"]) {
+      if (plan_.is_uniform()) {
+        look_at(pool, {{"bytes", "bytes of a pool"}, {"page_bytes", "P"}});
+        continue;
+      }
+      const std::int64_t spec = pool["shared_by"][0]["spec"];
+      for (const GroupPlan& group : plan_.groups)
+        if (group.spec == spec)
+          look_at(pool, {{"bytes", "bytes of a pool of " + plan_.arena_of(group).name},
+                         {"page_bytes", "page of " + spec_label(plan_.specs[spec])}});
+    }
+    if (plan_.is_uniform()) {
+      for (const Json& lane : json_["arenas"][0]["lanes"]) {
+        require("stride_bytes", "P", lane["stride_bytes"]);
+        require("bytes", "P", lane["bytes"]);
+      }
+      return;
+    }
+    for (const GroupPlan& group : plan_.groups)
+      for (std::size_t page = 0; page < group.pages.size(); ++page) {
+        const Json& lane = json_["lanes"][plan_.lane_of(group, page).index()];
+        const std::string own = "page of " + spec_label(plan_.spec_of(group));
+        require("stride", own, lane["stride"]);
+        require("bytes", own, lane["bytes"]);
+        const bool behind = plan_.spec_of(group).state.has_value();
+        const std::int64_t step = behind ? whole("bytes of a lane of " + plan_.arena_of(group).name) : 0;
+        if (lane["offset"] != static_cast<std::int64_t>(page) * step) missing_.push_back("offset of a lane");
+      }
+  }
+
+  void look_at_groups() {
+    std::map<std::int64_t, std::int64_t> number_in_spec;
+    for (const PlanRun& run : group_runs(plan_)) {
+      const std::string of = fmt::format(" of group{} {}", run.count > 1 ? "s" : "", run.numbers());
+      for (std::size_t g = run.first; g < run.first + run.count; ++g) {
+        const Json& group = json_["groups"][g];
+        look_at(group, {{"padding_slots", "empty slots" + of},
+                        {"lanes_per_page", "lanes a page" + of},
+                        {"hole_bytes", "hole" + of},
+                        {"ids_per_entry", "ids of an entry of " + spec_label(plan_.spec_of(plan_.groups[g]))}});
+        require("pages", "pages" + of, Json(group["pages"].size()));
+        check_layers(plan_.groups[g], number_in_spec[plan_.groups[g].spec]++);
+        look_at(json_["waste"]["per_block"][g], {{"state_padding_bytes", "state padding of a block" + of},
+                                                 {"empty_slot_bytes", "empty slots of a block" + of},
+                                                 {"attention_padding_bytes", "attention padding of a block" + of},
+                                                 {"short_pack_bytes", "short last pack of a block" + of},
+                                                 {"total_bytes", "lost of a block" + of}});
+      }
+    }
+  }
+
+  /// Group i of a spec takes pages i, i + groups, …, each as many layers of the spec as a page holds: by derived
+  /// numbers.
+  void check_layers(const GroupPlan& group, std::int64_t i) {
+    const SpecPlan& spec = plan_.specs[group.spec];
+    const std::string label = spec_label(spec);
+    const std::int64_t groups = whole("groups of " + label), packed = whole("layers a page of " + label);
+    if (groups < 1 || packed < 1) return;  // told already
+    std::vector<std::vector<std::int64_t>> pages;
+    for (std::int64_t page = i; page * packed < std::ssize(spec.layers); page += groups)
+      pages.emplace_back(spec.layers.begin() + page * packed,
+                         spec.layers.begin() + std::min((page + 1) * packed, std::ssize(spec.layers)));
+    if (pages != group.pages) missing_.push_back(fmt::format("the layers of group {} of {}", i, label));
+  }
+
+  void look_at_load() {
+    const Json& load = json_["waste"]["at_load"];
+    look_at(load, {{"pool_bytes", "all pools at the load"},
+                   {"used_bytes", "used at the load"},
+                   {"wasted_bytes", "wasted at the load"},
+                   {"free_bytes", "blocks no request holds at the load"},
+                   {"token_bytes", "K and V of live tokens at the load"},
+                   {"state_bytes", "running states at the load"},
+                   {"extra_state_bytes", "checkpoints and speculative states at the load"},
+                   {"state_padding_bytes", "state padding at the load"},
+                   {"attention_padding_bytes", "attention padding at the load"},
+                   {"short_pack_bytes", "short last packs at the load"},
+                   {"empty_slot_bytes", "empty slots at the load"},
+                   {"block_tail_bytes", "tails of last blocks at the load"},
+                   {"null_block_bytes", "null block at the load"}});
+    for (const Json& tokens : load["sequence_tokens"])
+      require("sequence_tokens", "tokens of a running request", tokens);
+    require("unallocated_bytes", "unallocated", json_["waste"]["unallocated_bytes"]);
+  }
+
+  /// The group of a layer, and which of its pages it has.
+  std::pair<std::size_t, std::size_t> place_of(const ViewPlan& view) const {
+    for (std::size_t g = 0; g < plan_.groups.size(); ++g)
+      for (std::size_t page = 0; page < plan_.groups[g].pages.size(); ++page)
+        if (plan_.groups[g].spec == view.spec && plan_.groups[g].pages[page].front() == view.layer) return {g, page};
+    return {0, 0};
+  }
+
+  void look_at_slots(const Json& json, const ViewPlan& view) {
+    const SpecPlan& spec = plan_.specs[view.spec];
+    const auto [group, page] = place_of(view);
+    const std::string of = of_run(group), tensor = " of " + view.tensor + of;
+    for (std::size_t i = 0; i < json["shape"].size(); ++i) {
+      const std::string axis = json["axes"][i];
+      require("shape", axis + tensor, json["shape"][i]);
+      require("strides", "stride of " + axis + tensor, json["strides"][i]);
+    }
+    const std::int64_t inside = spec.state ? whole("byte offset of " + view.tensor + ", " + spec_label(spec)) : 0;
+    if (json["offset_bytes"] !=
+        whole("offset" + of) + static_cast<std::int64_t>(page) * whole("layer stride" + of) + inside)
+      missing_.push_back("offset" + tensor);
+  }
+
+  void look_at_view(const Json& json, const ViewPlan& view) {
+    const std::int64_t element = element_bytes(view.dtype);  // bytes are elements times their size
+    for (std::size_t i = 0; i < json["strides"].size(); ++i)
+      if (json["strides_bytes"][i] != json["strides"][i].get<std::int64_t>() * element)
+        missing_.push_back("strides_bytes of " + view.tensor);
+    if (json["offset_bytes"] != json["offset"].get<std::int64_t>() * element)
+      missing_.push_back("offset_bytes of " + view.tensor);
+    if (plan_.cache_order) return look_at_slots(json, view);
+    const SpecPlan& spec = plan_.specs[view.spec];
+    const std::string of = " of " + view.tensor + ", " + spec_label(spec);
+    for (std::size_t i = 0; i < json["shape"].size(); ++i) {
+      const std::string axis = json["axes"][i];
+      require("shape", axis + of, json["shape"][i]);
+      require("strides", "stride of " + axis + of, json["strides"][i]);
+    }
+    const std::int64_t front = plan_.lanes[view.lane.index()].offset / element_bytes(view.dtype);
+    if (spec.state) {
+      require("offset", "offset" + of, Json(json["offset"].get<std::int64_t>() - front));
+      return;
+    }
+    const auto at = std::find(spec.layers.begin(), spec.layers.end(), view.layer) - spec.layers.begin();
+    const std::int64_t position = at % spec.layers_per_page;
+    const std::int64_t step = position == 0 ? 0 : whole("offset between layers" + of);
+    if (json["offset"] != whole("offset of the first layer" + of) + position * step)
+      missing_.push_back("offset" + of);
+  }
+
+  std::int64_t whole(const std::string& symbol) {
+    const auto found = values_.find(symbol);
+    if (found != values_.end()) return std::get<std::int64_t>(found->second.front());
+    missing_.push_back("no derivation of " + symbol);
+    return -1;
+  }
+
+  void require(const std::string& key, const std::string& symbol, const Json& value,
+               std::optional<std::size_t> nth = std::nullopt) {
+    const auto found = values_.find(symbol);
+    bool derived = false;
+    if (found != values_.end())
+      for (std::size_t i = 0; i < found->second.size(); ++i) {
+        if (nth && i != *nth) continue;
+        const auto same = [&](const auto& held) {
+          if constexpr (std::is_arithmetic_v<std::decay_t<decltype(held)>>) return value == Json(held);
+          return false;
+        };
+        derived = derived || std::visit(same, found->second[i]);
+      }
+    if (!derived) missing_.push_back(fmt::format("{} = {} ({})", key, value.dump(), symbol));
+  }
+
+  const Symbols capacity_{{"max_model_len", "length"},
+                          {"blocks_per_request", "block ids of one request"},
+                          {"bytes_per_request", "bytes of one request"},
+                          {"ideal_bytes_per_request", "ideal bytes of one request"},
+                          {"max_concurrency", "max concurrency"},
+                          {"usable_concurrency", "usable concurrency"},
+                          {"kv_cache_tokens", "KV cache tokens"},
+                          {"kv_cache_tokens_by_concurrency", "KV cache tokens by concurrency"},
+                          {"kv_cache_tokens_by_floor", "KV cache tokens by floor"}};
+  const CachePlan& plan_;
+  Json json_;
+  std::map<std::string, std::vector<std::variant<std::int64_t, double, std::string>>> values_;
+  std::set<std::string> parts_;
+  std::vector<std::string> missing_;
+};
+
+}  // namespace
+
+std::vector<std::string> underived(const PlanSet& set) { return Lookup(set).missing(); }
+
+}  // namespace hybridkv::testing

@@ -35,6 +35,8 @@ RecommendSpec spec_of(const Scenario& scenario, const RecommendQuestion& questio
   spec.driver = request.driver;
   spec.scheduler = request.scheduler;
   spec.default_retention = request.retention_interval_tokens;
+  if (!spec.default_retention && !request.keeps_all_checkpoints)
+    spec.default_retention = rules_of(spec.engine.release).retention_tokens;
   spec.default_match_unit = request.match_unit_tokens;
   return spec;
 }

@@ -305,7 +305,9 @@ std::vector<EngineSetting> engine_settings(const Recommendation& result, const C
                         fmt::format("--prefix-cache-retention-interval {}", *candidate.retention_tokens)});
   } else if (recurrent) {
     // An interval of one block keeps every checkpoint, also in versions whose default is to keep only the last.
-    settings.push_back({"simulate.retention_interval_tokens", "all (unset)",
+    const bool unset_keeps_all = !rules_of(layout.plan.release).retention_tokens;
+    settings.push_back({"simulate.retention_interval_tokens",
+                        unset_keeps_all ? "all (unset)" : std::to_string(block_tokens(layout)),
                         fmt::format("--prefix-cache-retention-interval {}", block_tokens(layout))});
   }
   return settings;

@@ -19,6 +19,8 @@ RecurrentSpec with_padded_heads(const RecurrentSpec& layer, std::int64_t tensor_
 
 void hold_drafts(RecurrentSpec& layer) {
   std::visit([](auto& family) {
+    if constexpr (requires { family.replicated; })
+      if (family.replicated) return;
     if constexpr (requires { family.conv_holds_drafts; }) family.conv_holds_drafts = true;
   }, layer);
 }

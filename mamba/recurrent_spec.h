@@ -39,7 +39,8 @@ StateSpec state_of(const RecurrentSpec& layer, const StateContext& context);
 /// the layer itself. Source: SGLang adjust_tp_num_heads_if_necessary.
 RecurrentSpec with_padded_heads(const RecurrentSpec& layer, std::int64_t tensor_parallel);
 
-/// Lets the convolution of the layer keep rows of draft tokens, whatever its family does by itself. Source: vLLM 0.33.
+/// Lets the convolution of the layer keep rows of draft tokens, whatever its family does by itself; not one that every
+/// rank keeps whole, which has none. Source: vLLM 0.33.
 void hold_drafts(RecurrentSpec& layer);
 
 /// Tokens of one chunk of the family's parallel scan, where the family fixes it; grain of cache mode "all".

@@ -1,5 +1,7 @@
 #include "mamba/short_conv.h"
 
+#include <utility>
+
 #include "mamba/causal_conv.h"
 #include "mamba/chunk_rows.h"
 #include "mamba/reduction.h"
@@ -17,20 +19,26 @@ const FamilyTable<ShortConvSpec>& family_of(const ShortConvSpec&) {
                   .member = &ShortConvSpec::conv_kernel,
                   .minimum = 2,
                   .published_doc = "taps of the convolution",
-                  .published = {{"lfm2", {"conv_L_cache"}}}}}};
+                  .published = {{"lfm2", {"conv_L_cache"}}}},
+                 {.name = "replicated",
+                  .doc = "true where every rank keeps all channels, as in Qwen3.8-Flash-Next",
+                  .member = &ShortConvSpec::replicated}}};
   return table;
 }
 
 StateSpec state_of(const ShortConvSpec& layer, const StateContext& context) {
-  const Axis channels{"channel", share_of_rank(layer.channels, "channels", "short_conv", context), 0};
+  const std::int64_t kept =
+      layer.replicated ? layer.channels : share_of_rank(layer.channels, "channels", "short_conv", context);
+  const Axis channels{"channel", kept, 0};
   const std::int64_t drafts = layer.conv_holds_drafts ? context.speculative_tokens : 0;
   const std::int64_t steps = Checked(layer.conv_kernel) - 1 + drafts;
   return place_state_tensors({{"conv", context.conv_dtype, Layout({{"step", steps, 0}, channels}), 0}});
 }
 
 std::vector<AxisRule> axis_rules(const ShortConvSpec& layer, const StateContext& context) {
-  return {conv_steps_rule(layer.conv_kernel, context, layer.conv_holds_drafts),
-          split_axis_rule("conv", "channel", "channels", layer.channels, context)};
+  AxisRule channels = split_axis_rule("conv", "channel", "channels", layer.channels, context);
+  if (layer.replicated) channels = {"conv", "channel", "channels, whole on every rank", {{"channels", layer.channels}}};
+  return {conv_steps_rule(layer.conv_kernel, context, layer.conv_holds_drafts), std::move(channels)};
 }
 
 LayerSizes sizes_of(const ShortConvSpec& layer) {
@@ -42,7 +50,7 @@ LayerSizes sizes_of(const ShortConvSpec& layer) {
 }
 
 ShortConvSpec part_of_rank(ShortConvSpec layer, std::int64_t ranks) {
-  layer.channels /= ranks;
+  if (!layer.replicated) layer.channels /= ranks;
   return layer;
 }
 

@@ -64,7 +64,9 @@ TEST_CASE("law: all ranks together hold the whole recurrent tensor, and at least
       RC_ASSERT(part.tensors.size() == all.tensors.size());
       // Only the convolution of replicated groups is held more than once.
       const auto* mamba2 = std::get_if<Mamba2Spec>(&layer);
-      const bool replicated = mamba2 && mamba2->groups % split.tensor_parallel != 0;
+      const auto* short_conv = std::get_if<ShortConvSpec>(&layer);
+      const bool replicated = (mamba2 && mamba2->groups % split.tensor_parallel != 0) ||
+                              (short_conv && short_conv->replicated);
       for (std::size_t i = 0; i < all.tensors.size(); ++i) {
         const std::int64_t held = part.tensors[i].bytes() * split.tensor_parallel;
         if (replicated && all.tensors[i].name == "conv")

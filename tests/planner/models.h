@@ -155,10 +155,10 @@ inline ModelSpec glm_flash() {
   return model;
 }
 
-/// One short convolution of its own, whose width is unknown but smaller than a gdn state, an indexer and a ring.
+/// One short convolution of its own, whole on every rank, an indexer and a ring.
 inline ModelSpec qwen38_flash_next() {
   ModelSpec model = qwen_hybrid("Qwen3.8-Flash-Next", 48, full_attention(2, 256), qwen_gdn(16, 48));
-  model.auxiliary = {ShortConvSpec{.channels = 2048, .conv_kernel = 4}};
+  model.auxiliary = {ShortConvSpec{.channels = 10'240, .conv_kernel = 10, .replicated = true}};
   model.indexer_bytes_per_token = 64;
   model.extra_blocks_per_request = 1;
   return model;

@@ -2,55 +2,25 @@
 
 #include <doctest/doctest.h>
 
-#include <fstream>
 #include <map>
-#include <sstream>
 
+#include "csv_rows.h"
 #include "mamba/recurrent_spec.h"
 #include "scenario_text.h"
-#include "test_paths.h"
 
 namespace hybridkv::test {
 
 namespace {
 
-using Row = std::map<std::string, std::string>;
-
-std::vector<std::string> cells_of(const std::string& line) {
-  std::vector<std::string> cells(1);
-  for (const char c : line) {
-    if (c == ',')
-      cells.emplace_back();
-    else
-      cells.back() += c;
-  }
-  return cells;
-}
-
-/// Rows of a file of tests/data/scenarios by column; no cell holds a comma.
-std::vector<Row> rows_of(const std::string& name) {
-  std::ifstream file(std::string(HYBRIDKV_TEST_DATA "/scenarios/") + name);
-  std::string line;
-  std::getline(file, line);
-  const std::vector<std::string> columns = cells_of(line);
-  std::vector<Row> rows;
-  while (std::getline(file, line)) {
-    const std::vector<std::string> cells = cells_of(line);
-    REQUIRE(cells.size() == columns.size());
-    rows.emplace_back();
-    for (std::size_t i = 0; i < columns.size(); ++i) rows.back()[columns[i]] = cells[i];
-  }
-  return rows;
-}
-
 ModelSpec model_named(const std::string& name) {
   return read_text_as_scenario("model: " + name + "\nengine: {memory: 1}\nlimits: {max_model_len: 1}\n").model;
 }
 
-std::string positions_of_attention(const ModelSpec& model) {
+std::string positions_of_attention(const ModelSpec& model, bool windows = true) {
   std::string text;
   for (std::size_t i = 0; i < model.layers.size(); ++i)
-    if (model.layers[i].attention) text += (text.empty() ? "" : " ") + std::to_string(i);
+    if (const auto& layer = model.layers[i].attention; layer && (windows || layer->window_tokens == 0))
+      text += (text.empty() ? "" : " ") + std::to_string(i);
   return text;
 }
 
@@ -112,7 +82,34 @@ TEST_CASE("golden: every shipped model has the layers of the architecture table"
     if (model.layer_order_verified) CHECK(positions_of_attention(model) == row.at("attention_positions"));
     ++seen[find_shipped_model(model.name)->file];
   }
+  for (const Row& row : rows_of("attention_architectures.csv")) ++seen[find_shipped_model(row.at("model"))->file];
   CHECK(seen.size() == shipped_models().size());
+}
+
+TEST_CASE("golden: every shipped model of attention alone has the layers and heads of its table") {
+  for (const Row& row : rows_of("attention_architectures.csv")) {
+    CAPTURE(row.at("model"));
+    const ModelSpec model = model_named(row.at("model"));
+    const auto number = [&](const char* column) { return std::stoll(row.at(column)); };
+    CHECK(model.name == row.at("model"));
+    CHECK(model.dtype == DType::bf16);
+    CHECK(std::ssize(model.layers) == number("layers"));
+    CHECK(model.layer_order_verified);
+    CHECK(positions_of_attention(model, false) == row.at("full_positions"));
+    for (const LayerSpec& layer : model.layers) {
+      REQUIRE(layer.attention);
+      CHECK(!layer.recurrent);
+      const bool full = layer.attention->kind == AttentionKind::full;
+      if (!full) CHECK(layer.attention->kind == AttentionKind::sliding_window);
+      const AttentionSpec expected{.kind = layer.attention->kind,
+                                   .query_heads = number("query_heads"),
+                                   .kv_heads = number(full ? "full_kv_heads" : "window_kv_heads"),
+                                   .head_size_k = number(full ? "full_head_size" : "window_head_size"),
+                                   .head_size_v = number(full ? "full_head_size" : "window_head_size"),
+                                   .window_tokens = full ? 0 : number("window_tokens")};
+      CHECK(*layer.attention == expected);
+    }
+  }
 }
 
 TEST_CASE("golden: every shipped model has the heads and states of the architecture table") {
@@ -183,6 +180,10 @@ TEST_CASE("edge: names are found in upper and lower case, aliases keep their own
   CHECK(model_named("QWEN3.5-397b-a17b").name == "Qwen3.5-397B-A17B");
   CHECK(model_named("qwen3.8-27B").name == "Qwen3.8-27B");
   CHECK(find_shipped_model("Qwen3.6-27B") == find_shipped_model("Qwen3.5-27B"));
+  CHECK(find_shipped_model("Qwen3.8-27B") != find_shipped_model("Qwen3.5-27B"));
+  CHECK(model_named("nvidia/NVIDIA-Nemotron-3-Super-120B-A12B").name == "NVIDIA-Nemotron-3-Super-120B-A12B");
+  CHECK(model_named("google/gemma-3-27b-it").name == "gemma-3-27b-it");
+  CHECK(model_named("openai/gpt-oss-20B").name == "gpt-oss-20b");
   CHECK(find_shipped_model("Qwen3.5-27") == nullptr);
 }
 

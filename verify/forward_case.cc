@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, cases.size()> case_names{
 constexpr std::int64_t longest_window_run = 2048;
 
 /// Ids of an arena in which one of two requests of nearly two blocks loses its blocks when both go on to their third;
-/// nothing where what windows give back is always enough, or nothing is taken any more.
+/// nothing where what windows give back is always enough, or nothing is taken any more. Pre: no state_block_size_tokens.
 std::optional<std::int64_t> preempting_ids(const CacheGeometry& geometry, std::int64_t arena) {
   const std::int64_t block = geometry.block_size_tokens;
   const GroupCount groups = groups_of_arena(geometry, arena);
@@ -32,7 +32,8 @@ std::optional<std::int64_t> preempting_ids(const CacheGeometry& geometry, std::i
     std::int64_t blocks = 0;
     for (std::int64_t group = 0; group < std::ssize(geometry.attention_masks); ++group)
       if (geometry.attention_arena(group) == arena)
-        blocks += geometry.attention_masks[static_cast<std::size_t>(group)].first_visible(computed) / block;
+        blocks += geometry.attention_masks[static_cast<std::size_t>(group)].first_visible(computed) /
+                  geometry.attention_block(group);
     return blocks;
   };
   const std::int64_t taken = groups.attention + (geometry.mode == CacheMode::none ? 0 : groups.states);
@@ -40,7 +41,10 @@ std::optional<std::int64_t> preempting_ids(const CacheGeometry& geometry, std::i
   // Both fit with one state each, and one of them can go on.
   const std::int64_t spare = std::max<std::int64_t>(0, taken - given_back - passed(2 * block - 1));
   if (groups.attention == 0 || spare + 2 * given_back >= 2 * taken) return std::nullopt;
-  return 2 * (2 * groups.attention + groups.states) + spare;
+  std::int64_t held = groups.states;
+  for (std::int64_t group = 0; group < geometry.attention_groups; ++group)
+    if (geometry.attention_arena(group) == arena) held += 2 * block / geometry.attention_block(group);
+  return 2 * held + spare;
 }
 
 bool can_preempt(const CacheGeometry& geometry) {
@@ -104,7 +108,7 @@ void run_branch(const ForwardSetting& setting, ForwardResult& result) {
 void run_copy_on_write(const ForwardSetting& setting, ForwardResult& result) {
   CacheGeometry geometry = forward_geometry(setting.plan);
   const std::int64_t block = geometry.block_size_tokens;
-  geometry.match_unit_tokens = block / 2;
+  geometry.match_unit_tokens = geometry.common_block() / 2;
   ForwardRun run(setting, geometry, result);
   const std::int64_t shared = block + block / 2;
   run.submit({{1, shared + 3}}, 2);
@@ -180,6 +184,8 @@ std::string reason_not_to_run(ForwardCase forward_case, const CacheGeometry& geo
   if (forward_case == ForwardCase::fresh_blocks && geometry.state_groups == 0) return "the model keeps no state";
   if (forward_case == ForwardCase::preemption && geometry.attention_groups == 0)
     return "without attention a request never needs more blocks";
+  if (forward_case == ForwardCase::preemption && geometry.state_block_size_tokens)
+    return "states are kept more often than the blocks of all attention end, and no pool is sized for that here";
   if (forward_case == ForwardCase::preemption && !can_preempt(geometry))
     return "behind its windows a request gives back as many blocks as it takes";
   if (forward_case != ForwardCase::window) return "";

@@ -18,12 +18,22 @@ void set_arena(CacheGeometry& geometry, std::int64_t arena, std::int64_t num_ids
 
 CacheGeometry forward_geometry(const CachePlan& plan) {
   CacheGeometry geometry = arenas_of(plan);
-  geometry.block_size_tokens = primary_block_tokens(plan);
+  std::int64_t block = primary_block_tokens(plan);
   for (const GroupPlan& group : plan.groups) {
     add_group(geometry, plan, group);
-    const auto& attention = plan.spec_of(group).attention;
-    if (attention) geometry.attention_masks.push_back(key_mask(attention->kind, attention->window_tokens));
+    const SpecPlan& spec = plan.spec_of(group);
+    if (!spec.attention) continue;
+    geometry.attention_masks.push_back(key_mask(spec.attention->kind, spec.attention->window_tokens));
+    geometry.attention_block_sizes.push_back(spec.block_size_tokens);
+    block = checked_lcm(block, spec.block_size_tokens);
   }
+  geometry.block_size_tokens = block;
+  for (const SpecPlan& spec : plan.specs)
+    if (spec.state && !spec.auxiliary && plan.cache_mode != CacheMode::none && spec.block_size_tokens != block)
+      geometry.state_block_size_tokens = spec.block_size_tokens;
+  const auto& sizes = geometry.attention_block_sizes;
+  if (std::all_of(sizes.begin(), sizes.end(), [&](std::int64_t size) { return size == block; }))
+    geometry.attention_block_sizes.clear();
   geometry.max_num_batched_tokens = geometry.block_size_tokens + geometry.block_size_tokens / 2 + 1;
   return geometry;
 }
@@ -38,9 +48,11 @@ GroupCount groups_of_arena(const CacheGeometry& geometry, std::int64_t arena) {
 }
 
 std::int64_t most_block_ids(const CacheGeometry& geometry, std::int64_t arena, std::int64_t tokens) {
-  const Checked blocks = ceil_div(tokens, geometry.block_size_tokens);
-  const GroupCount groups = groups_of_arena(geometry, arena);
-  return groups.attention * blocks + groups.states * (blocks + 2 + geometry.speculative_tokens);
+  Checked ids = groups_of_arena(geometry, arena).states *
+                (Checked(ceil_div(tokens, geometry.state_block())) + 2 + geometry.speculative_tokens);
+  for (std::int64_t group = 0; group < geometry.attention_groups; ++group)
+    if (geometry.attention_arena(group) == arena) ids += ceil_div(tokens, geometry.attention_block(group));
+  return ids;
 }
 
 void size_arenas(CacheGeometry& geometry, const std::function<std::int64_t(std::int64_t arena)>& ids_of) {
@@ -48,9 +60,10 @@ void size_arenas(CacheGeometry& geometry, const std::function<std::int64_t(std::
 }
 
 std::int64_t first_give_back(const CacheGeometry& geometry) {
-  const std::int64_t block = geometry.block_size_tokens;
   Checked latest = 0;
-  for (const KeyMask& mask : geometry.attention_masks) {
+  for (std::int64_t group = 0; group < std::ssize(geometry.attention_masks); ++group) {
+    const KeyMask& mask = geometry.attention_masks[static_cast<std::size_t>(group)];
+    const std::int64_t block = geometry.attention_block(group);
     if (mask.kind == MaskKind::sliding_window)
       latest = std::max<std::int64_t>(latest, Checked(block) + mask.window_tokens - 1);
     if (mask.kind == MaskKind::chunked_local)

@@ -49,7 +49,10 @@ inline rc::Gen<RecurrentSpec> any_recurrent_spec() {
       case 1: return Mamba2Spec{heads, size(9), size(9), *rc::gen::element<std::int64_t>(1, 2, 3, 8), size(5), 256};
       case 2: return Mamba1Spec{heads * size(4), size(9), size(5)};
       case 3: return KdaSpec{heads, size(9), size(5), *rc::gen::arbitrary<bool>()};
-      case 4: return ShortConvSpec{heads * size(4), 1 + size(4), *rc::gen::arbitrary<bool>(), *rc::gen::arbitrary<bool>()};
+      case 4: {
+        const auto drafts = *rc::gen::arbitrary<bool>(), replicated = *rc::gen::arbitrary<bool>();
+        return ShortConvSpec{heads * size(4), 1 + size(4), drafts, replicated};
+      }
       default: return LinearAttentionSpec{heads, size(9)};
     }
   });

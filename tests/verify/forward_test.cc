@@ -82,6 +82,28 @@ TEST_CASE("law: every kind of attention, both kinds in one layer, several specs,
   }
 }
 
+TEST_CASE("regression: attention of unequal heads, whose groups have blocks of their own, beside windows and states") {
+  const RecurrentSpec recurrent = GdnSpec{2, 4, 16, 16, 4};
+  for (const AttentionKind kind : {AttentionKind::full, AttentionKind::sliding_window, AttentionKind::chunked_local})
+    for (const std::int64_t heads : {1, 4, 6}) {  // of 2 in the others: blocks of twice, half and a third of theirs
+      CAPTURE(to_string(kind));
+      CAPTURE(heads);
+      ModelSpec hybrid = small_hybrid(recurrent, DType::fp32);
+      const AttentionSpec other{kind, 12, heads, 16, 16, kind == AttentionKind::full ? 0 : 40};
+      hybrid.layers[3].attention = hybrid.layers[7].attention = other;
+      ModelSpec alone = hybrid;
+      for (LayerSpec& layer : alone.layers) layer.recurrent.reset();
+      for (const std::int64_t pack : {1, 2}) {
+        check_passed(run(alone, pack));
+        const ForwardReport report = run(hybrid, pack);
+        check_passed(report);
+        for (const ForwardResult& result : report.results)
+          if (result.forward_case == ForwardCase::copy_on_write && result.mode == CacheMode::align)
+            CHECK(result.status == ForwardStatus::passed);
+      }
+    }
+}
+
 TEST_CASE("edge: what takes place is counted, and a mode without prefixes says so") {
   const ForwardReport report = run(small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::fp32), 2);
   REQUIRE(report.results.size() == 3 * all_forward_cases().size());

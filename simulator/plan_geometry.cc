@@ -97,6 +97,8 @@ CacheGeometry geometry_of_tables(const CachePlan& plan, const EngineSpec& engine
   std::vector<KeyMask> masks;
   std::vector<bool> drafters;
   bool windows = false, marked = false;
+  // A state is exported only where every recurrent group can.
+  std::optional<std::int64_t> least_checkpoint_blocks;
   for (const GroupPlan& group : plan.groups) {
     const SpecPlan& spec = plan.spec_of(group);
     if (group.shares_table) {
@@ -107,7 +109,7 @@ CacheGeometry geometry_of_tables(const CachePlan& plan, const EngineSpec& engine
     add_group(geometry, plan, group);
     marked = marked || group.drafts;
     if (spec.state) {
-      geometry.rules.checkpoint_blocks = std::max(geometry.rules.checkpoint_blocks, spec.checkpoint_blocks);
+      least_checkpoint_blocks = std::min(least_checkpoint_blocks.value_or(1), spec.checkpoint_blocks);
       if (plan.cache_mode != CacheMode::none) set_state_block(geometry, spec);
       continue;
     }
@@ -118,6 +120,7 @@ CacheGeometry geometry_of_tables(const CachePlan& plan, const EngineSpec& engine
   }
   if (windows) geometry.attention_masks = std::move(masks);
   if (marked) geometry.rules.attention_drafters = std::move(drafters);
+  geometry.rules.checkpoint_blocks = least_checkpoint_blocks.value_or(0);
   geometry.rules.state_drafters = drafter && !marked;
   geometry.extra_blocks_per_request = plan.extra_ids_per_request();
   set_attention_block(geometry, plan);

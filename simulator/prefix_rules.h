@@ -18,7 +18,7 @@ struct PrefixRules {
   /// l: tokens behind a prefix that its key covers too, so that a drafter needs no block dropped; 0 without a drafter,
   /// with DFlash or DSpark, and where the drafter drops a block (CacheGeometry::drafter_drops_block).
   std::int64_t lookahead_tokens = 0;
-  /// c: blocks of each recurrent group for a state exported inside a chunk, 0 or 1.
+  /// c: blocks of each recurrent group for a state exported inside a chunk, 0 or 1; 0 where one group cannot export.
   std::int64_t checkpoint_blocks = 0;
   /// Tokens from the start of a chunk to an exported state are a multiple of it, >= 1: 1 for mamba2, 16 for kda, for
   /// gdn the block, or lcm(h, 64) with a match unit of the user's.

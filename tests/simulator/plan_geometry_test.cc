@@ -137,3 +137,19 @@ TEST_CASE("golden: states on a grid of their own and attention in small blocks k
   CHECK(geometry.block_size_tokens == 16);
   CHECK(geometry.state_block_size_tokens == 256);
 }
+
+TEST_CASE("edge: a plan of 0.33 exports states only where every recurrent group can") {
+  EngineSpec spec = engine(CacheMode::align);
+  spec.tensor_parallel = 1;
+  spec.release = Release::vllm_0_33;
+  ModelSpec model = testing::hybrid_model("two kinds", 8, AttentionSpec{AttentionKind::full, 4, 2, 32, 32, 0},
+                                          Mamba2Spec{8, 32, 32, 1, 4}, [](std::int64_t i) { return i % 4 == 3; });
+  const auto checkpoint_blocks = [&] {
+    const CacheGeometry geometry = geometry_of(make_plan(model, spec, {.max_model_lens = {4096}}), spec);
+    validate(geometry);
+    return geometry.rules.checkpoint_blocks;
+  };
+  CHECK(checkpoint_blocks() == 1);
+  for (const std::size_t layer : {0, 4}) model.layers[layer].recurrent = ShortConvSpec{64, 3};
+  CHECK(checkpoint_blocks() == 0);
+}

@@ -181,12 +181,16 @@ void lay_over(ScenarioFile& file, const ScenarioOptions& options, std::span<cons
 }  // namespace
 
 void add_scenario_options(CLI::App& command, ScenarioOptions& options) {
-  options.command = &command;
   command
       .add_option("SCENARIO", options.scenario,
                   "scenario file, - for standard input, the name of one that comes with hybridkv (qwen3.5-397b, "
                   "example), or a model as --model takes it")
       ->type_name("");
+  add_scenario_flags(command, options);
+}
+
+void add_scenario_flags(CLI::App& command, ScenarioOptions& options) {
+  options.command = &command;
   command.add_option("--set", options.overrides, "override a scenario value; may be repeated")
       ->type_name("KEY=VALUE")
       ->take_all()
@@ -217,6 +221,15 @@ void add_scenario_options(CLI::App& command, ScenarioOptions& options) {
       ->type_name("DTYPE");
   command.add_option("--ssm-dtype", options.ssm_dtype, "element type of recurrent states (default: the model's)")
       ->type_name("DTYPE");
+}
+
+FlagValue varied_values(const std::string& flag, const std::string& assignment) {
+  const std::string shown = flag + " " + assignment;
+  const std::size_t equals = assignment.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == assignment.size())
+    throw InputError(shown + ": write KEY=VALUE,VALUE, like engine.tensor_parallel=1,2");
+  const std::string key = assignment.substr(0, equals), values = assignment.substr(equals + 1);
+  return {key, key == "model" ? model_values(values) : list_value(shown, values), shown};
 }
 
 std::vector<std::pair<std::string, std::string>> given_flags(const ScenarioOptions& options) {

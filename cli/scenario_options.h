@@ -40,6 +40,12 @@ void add_scenario_options(CLI::App& command, ScenarioOptions& options);
 /// The flags that stand for one key of the scenario each and were given, with what was given.
 std::vector<std::pair<std::string, std::string>> given_flags(const ScenarioOptions& options);
 
+/// The flags of add_scenario_options without SCENARIO, for commands that take several.
+void add_scenario_flags(CLI::App& command, ScenarioOptions& options);
+
+/// "KEY=V1,V2" of a flag as the key and the YAML list it means. Throws InputError where it is no such assignment.
+FlagValue varied_values(const std::string& flag, const std::string& assignment);
+
 /// The scenario file with the flags laid over it, its values not read yet. Throws InputError with the place of what is
 /// wrong, and where a plan cannot do without something that was not given, with all of it and a command that has it.
 ScenarioFile scenario_file(const ScenarioOptions& options);

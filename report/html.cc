@@ -114,7 +114,7 @@ class HtmlWriter {
     }
     std::string body;
     for (std::size_t row = 0; row < table.rows().size(); ++row)
-      body += fmt::format("<tr{}>{}</tr>\n", row == table.marked_row() ? " class=\"marked\"" : "",
+      body += fmt::format("<tr{}>{}</tr>\n", table.is_marked(row) ? " class=\"marked\"" : "",
                           cells(table, table.rows()[row]));
     const std::string foot =
         table.footer() ? fmt::format("<tfoot><tr>{}</tr></tfoot>\n", cells(table, *table.footer())) : std::string();

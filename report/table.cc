@@ -88,7 +88,7 @@ std::vector<std::vector<TextColumn>> folded(const std::vector<TextColumn>& colum
 std::string part_text(const std::vector<TextColumn>& columns, const Table& table, const Style& style) {
   const bool subtitles =
       std::any_of(columns.begin(), columns.end(), [](const TextColumn& column) { return !column.subtitle.empty(); });
-  const std::string margin = table.marked_row() ? "  " : "";
+  const std::string margin = table.has_marks() ? "  " : "";
   std::string rule;
   for (const TextColumn& column : columns) rule += (rule.empty() ? "" : "  ") + std::string(column.width, '-');
 
@@ -97,7 +97,7 @@ std::string part_text(const std::vector<TextColumn>& columns, const Table& table
   text += margin + dim(rule, style) + "\n";
   for (std::size_t row = 0; row < table.rows().size(); ++row) {
     const std::string line = text_line(columns, [&](const TextColumn& c) { return c.cells[row]; });
-    text += row == table.marked_row() ? green("* " + line, style) + "\n" : margin + line + "\n";
+    text += table.is_marked(row) ? green("* " + line, style) + "\n" : margin + line + "\n";
   }
   if (table.footer()) {
     text += margin + dim(rule, style) + "\n";
@@ -177,7 +177,7 @@ void Table::set_footer(std::vector<Cell> cells) {
 
 void Table::mark_row(std::size_t row) {
   expects(row < rows_.size(), "a marked row exists");
-  marked_row_ = row;
+  marked_rows_.insert(row);
 }
 
 std::string human_cell(const Cell& cell) {
@@ -210,7 +210,7 @@ std::string csv_cell(const Cell& cell) {
 std::string render_text(const Table& table, const Style& style) {
   std::vector<TextColumn> columns;
   for (std::size_t position : columns_for(Audience::people, table)) columns.push_back(text_column(table, position));
-  const std::size_t margin = table.marked_row() ? 2 : 0;
+  const std::size_t margin = table.has_marks() ? 2 : 0;
   const auto width = static_cast<std::size_t>(std::max(style.width, 20));
   std::string text;
   for (const std::vector<TextColumn>& part : folded(columns, width > margin ? width - margin : 0))
@@ -238,7 +238,7 @@ std::string render_markdown(const Table& table) {
   };
   std::string text = markdown_line(titles) + markdown_line(rules);
   for (std::size_t row = 0; row < table.rows().size(); ++row)
-    text += line_of(table.rows()[row], row == table.marked_row());
+    text += line_of(table.rows()[row], table.is_marked(row));
   if (table.footer()) text += line_of(*table.footer(), true);
   return text;
 }

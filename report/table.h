@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -68,19 +69,20 @@ class Table {
   void add_row(std::vector<Cell> cells);
   /// A last row of sums, set apart; for people only, programs sum for themselves. Pre: one cell per column.
   void set_footer(std::vector<Cell> cells);
-  /// Points the reader to one row: "*" before it, bold in Markdown, coloured in colour. Pre: the row exists.
+  /// Points the reader to a row: "*" before it, bold in Markdown, coloured in colour. Pre: the row exists.
   void mark_row(std::size_t row);
 
   const std::vector<Column>& columns() const { return columns_; }
   const std::vector<std::vector<Cell>>& rows() const { return rows_; }
   const std::optional<std::vector<Cell>>& footer() const { return footer_; }
-  std::optional<std::size_t> marked_row() const { return marked_row_; }
+  bool has_marks() const { return !marked_rows_.empty(); }
+  bool is_marked(std::size_t row) const { return marked_rows_.contains(row); }
 
  private:
   std::vector<Column> columns_;
   std::vector<std::vector<Cell>> rows_;
   std::optional<std::vector<Cell>> footer_;
-  std::optional<std::size_t> marked_row_;
+  std::set<std::size_t> marked_rows_;
 };
 
 /// A cell as people read it. Source of the number formats: report/human.h.

@@ -273,6 +273,14 @@ std::vector<SweepAxis> sweep_axes(const ScenarioFile& file) {
   return axes;
 }
 
+ScenarioFile with_values(const ScenarioFile& file, const std::vector<AxisChoice>& choices) {
+  ScenarioFile chosen = file;
+  for (NodeAxis& axis : node_axes(file))
+    for (const AxisChoice& choice : choices)
+      if (choice.path == axis.axis.path) *node_at(chosen.root, axis.route) = std::move(axis.values.at(choice.value));
+  return chosen;
+}
+
 ScenarioSweep::ScenarioSweep(const ScenarioFile& file) : parts_(std::make_unique<Parts>()) {
   parts_->first = file;
   parts_->axes = node_axes(file);

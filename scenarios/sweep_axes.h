@@ -26,6 +26,16 @@ struct SweepAxis {
 /// Throws InputError: an empty list, a value twice, a range that cannot be read, more than 10,000 values.
 std::vector<SweepAxis> sweep_axes(const ScenarioFile& file);
 
+/// One of the values of an axis.
+struct AxisChoice {
+  std::string path;       ///< SweepAxis::path
+  std::size_t value = 0;  ///< position in SweepAxis::values
+};
+
+/// The file with the chosen value in place of the several, and its places: for few points, which are read as any
+/// scenario is. What is not chosen stays as it is. Pre: the choices are of sweep_axes(file). Throws as sweep_axes.
+ScenarioFile with_values(const ScenarioFile& file, const std::vector<AxisChoice>& choices);
+
 class SweepReader;
 
 /// All points of a scenario file whose values may be lists and ranges: the product of its axes, of which the first

@@ -49,6 +49,8 @@ void require_printed(const std::string& path, std::size_t count) {
 
 }  // namespace
 
+TEST_CASE("golden: the commands of docs/compare.md print what it shows") { require_printed("docs/compare.md", 2); }
+
 TEST_CASE("golden: the commands of docs/simulator.md print what it shows") { require_printed("docs/simulator.md", 4); }
 
 TEST_CASE("golden: the commands of docs/recommend.md print what it shows") { require_printed("docs/recommend.md", 2); }

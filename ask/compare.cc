@@ -1,0 +1,134 @@
+#include "ask/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "ask/compare_rows.h"
+#include "ask/plan.h"
+#include "base/error.h"
+#include "planner/plan_facts.h"
+
+namespace hybridkv {
+
+namespace {
+
+/// An error with an excerpt of the file has more than one line; the first says it all.
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+/// The plans of a comparison; unset where a setting is refused.
+struct Planned {
+  std::vector<std::optional<PlanSet>> sets;  // of one plan each
+  std::vector<InputError> refusals;
+
+  std::optional<PlannedSetting> at(std::size_t i, const std::vector<CompareSetting>& settings) const {
+    if (!sets[i]) return std::nullopt;
+    const CachePlan& plan = sets[i]->plans.front();
+    return PlannedSetting{settings[i].scenario, plan, capacity_of(plan, longest_length(*sets[i]))};
+  }
+};
+
+Planned plan_all(const std::vector<CompareSetting>& settings, Comparison& comparison) {
+  Planned planned;
+  for (const CompareSetting& setting : settings) {
+    ComparedSetting& answer = comparison.settings.emplace_back();
+    answer.name = setting.name;
+    answer.scenario = setting.scenario.name;
+    answer.overrides = setting.overrides;
+    std::optional<PlanSet>& set = planned.sets.emplace_back();
+    try {
+      set = plan_scenario(setting.scenario, setting.scenario.pack_sizes, PlanDetail::derived);
+    } catch (const InputError& error) {
+      answer.refused = first_line(error.what());
+      planned.refusals.push_back(error);
+      continue;
+    }
+    const CachePlan& plan = set->plans.front();
+    for (const std::string& error : {plan.prefix.match_error, plan.view_error})
+      if (!error.empty()) answer.start_errors.push_back(error);
+  }
+  return planned;
+}
+
+[[noreturn]] void refuse_all(const Comparison& comparison, const std::vector<InputError>& refusals) {
+  const auto& settings = comparison.settings;
+  const bool alike = std::all_of(settings.begin(), settings.end(), [&](const ComparedSetting& setting) {
+    return setting.refused == settings.front().refused;
+  });
+  if (alike) throw refusals.front();
+  std::string text = "every setting is refused:";
+  for (const ComparedSetting& setting : settings) text += fmt::format("\n  {}: {}", setting.name, setting.refused);
+  throw InputError(text);
+}
+
+/// The row of which those that are parts are parts.
+std::size_t total_row() {
+  const auto rows = compare_rows();
+  const auto total =
+      std::find_if(rows.begin(), rows.end(), [](const CompareRow& row) { return row.name == "blocks_per_request"; });
+  expects(total != rows.end(), "there is a row of all ids");
+  return static_cast<std::size_t>(total - rows.begin());
+}
+
+/// Settings that were made, not derived, name their key.
+ComparedRule rule_of_key(const CompareRow& row, const std::vector<ComparedValue>& values) {
+  ComparedRule rule{row.name, row.unit, values, {}, {}, {}};
+  for (const ComparedValue& value : values) {
+    const bool set = !std::holds_alternative<std::monostate>(value);
+    rule.rules.emplace_back(set ? "as set, or the default" : "");
+    rule.sources.emplace_back(set ? row.key : "");
+  }
+  return rule;
+}
+
+}  // namespace
+
+std::size_t Comparison::num_refused() const {
+  return static_cast<std::size_t>(std::count_if(
+      settings.begin(), settings.end(), [](const ComparedSetting& setting) { return !setting.refused.empty(); }));
+}
+
+Comparison compare(const std::vector<CompareSetting>& settings) {
+  expects(!settings.empty(), "there are settings to compare");
+  Comparison comparison;
+  const Planned planned = plan_all(settings, comparison);
+  if (comparison.num_refused() == settings.size()) refuse_all(comparison, planned.refusals);
+
+  std::vector<ComparedDerivation> derivations;
+  std::vector<bool> refused;
+  for (std::size_t i = 0; i < settings.size(); ++i) {
+    const auto setting = planned.at(i, settings);
+    refused.push_back(!setting);
+    derivations.push_back(setting ? ComparedDerivation{&setting->plan.derivation, setting->capacity.max_model_len}
+                                  : ComparedDerivation{});
+  }
+  std::vector<RowSymbols> symbols;
+  for (const CompareRow& row : compare_rows()) {
+    ComparedRow& answer = comparison.rows.emplace_back();
+    answer.name = row.name;
+    answer.title = row.title;
+    answer.unit = row.unit;
+    RowSymbols& of_row = symbols.emplace_back();
+    of_row.is_part = row.is_part;
+    for (std::size_t i = 0; i < settings.size(); ++i) {
+      const auto setting = planned.at(i, settings);
+      answer.values.push_back(setting ? row.value(*setting) : ComparedValue());
+      of_row.symbols.push_back(setting && row.symbol ? row.symbol(*setting) : std::string());
+    }
+    answer.differs = values_differ(answer.values, refused);
+  }
+  const RowRules rules(std::move(derivations), std::move(symbols));
+  for (std::size_t i = 0; i < comparison.rows.size(); ++i) {
+    ComparedRow& row = comparison.rows[i];
+    if (!row.differs) continue;
+    row.rules = rules.of_row(i);
+    const CompareRow& asked = compare_rows()[i];
+    // Of ids for one cause, where every group takes the same: the groups.
+    if (row.rules.empty() && asked.is_part) row.rules = rules.of_row(total_row());
+    if (row.rules.empty() && !asked.key.empty()) row.rules.push_back(rule_of_key(asked, row.values));
+  }
+  return comparison;
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,111 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "ask/compare.h"
+#include "base/error.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/output.h"
+#include "cli/scenario_options.h"
+#include "report/compare_report.h"
+
+namespace hybridkv {
+
+namespace {
+
+struct CompareOptions {
+  std::vector<std::string> scenarios;
+  ScenarioOptions scenario;
+  OutputOptions output;
+  std::vector<std::string> vary;
+  std::string engines;
+};
+
+/// The keys that the flags of this command vary.
+std::vector<FlagValue> varied_keys(const CompareOptions& options) {
+  std::vector<FlagValue> varied;
+  const auto add = [&](FlagValue value) {
+    const auto same = std::find_if(varied.begin(), varied.end(),
+                                   [&](const FlagValue& known) { return known.key == value.key; });
+    if (same != varied.end())
+      throw InputError(fmt::format("{}: {} gives values of {} already; write all of them in one list", value.shown,
+                                   same->shown, value.key));
+    varied.push_back(std::move(value));
+  };
+  if (!options.engines.empty()) {
+    FlagValue releases = varied_values("--engine", "engine.release=" + options.engines);
+    releases.shown = "--engine " + options.engines;
+    add(std::move(releases));
+  }
+  for (const std::string& assignment : options.vary) add(varied_values("--vary", assignment));
+  return varied;
+}
+
+std::vector<ScenarioFile> files_of(const CompareOptions& options, const std::vector<FlagValue>& varied) {
+  std::vector<std::string> names = options.scenarios;
+  if (names.empty()) names.emplace_back();  // built from the flags alone
+  std::vector<ScenarioFile> files;
+  for (const std::string& name : names) {
+    ScenarioOptions one = options.scenario;
+    one.scenario = name;
+    one.flags.insert(one.flags.end(), varied.begin(), varied.end());
+    files.push_back(scenario_file(one));
+  }
+  return files;
+}
+
+int run_compare_command(const CompareOptions& options) {
+  const std::vector<FlagValue> varied = varied_keys(options);
+  std::vector<std::string> keys;
+  for (const FlagValue& value : varied) keys.push_back(value.key);
+  const std::vector<CompareSetting> settings = compare_settings(files_of(options, varied), keys);
+  std::vector<std::string> notes;
+  for (const CompareSetting& setting : settings)
+    for (const std::string& note : setting.scenario.notes)
+      if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+  show_notes(notes);
+  write_output(render_compare(compare(settings), options.output.format(), options.output.style()));
+  return exit_fine;
+}
+
+}  // namespace
+
+void add_compare_command(CLI::App& app, CommandAction& action) {
+  CLI::App* command = app.add_subcommand(
+      "compare", "Put two to six settings side by side, with the rule that makes each difference");
+  const auto options = std::make_shared<CompareOptions>();
+  command
+      ->add_option("SCENARIO", options->scenarios,
+                   "scenario files, - for standard input, names of those that come with hybridkv (qwen3.5-397b, "
+                   "example), or models as --model takes them")
+      ->type_name("");
+  command
+      ->add_option("--vary", options->vary,
+                   "one setting for each of these values; may be repeated: every combination")
+      ->type_name("KEY=VALUES")
+      ->take_all()
+      ->allow_extra_args(false);
+  add_scenario_flags(*command, options->scenario);
+  if (command->get_option_no_throw("--engine") == nullptr)
+    command->add_option("--engine", options->engines, "engine.release, a list: vllm-2026-06,vllm-0.33")
+        ->type_name("LIST");
+  add_output_options(*command, options->output);
+  command->footer(
+      "Values: 1,2,4 or 1..4 or '[null, 256]', where null is the default. Lists in a\n"
+      "scenario, of --pack and of all other flags make settings too; --set holds for\n"
+      "all. Several lengths are one question, compared at the longest.\n"
+      "What differs is marked with *. A setting that is refused is a column that says\n"
+      "so; only where all are refused the exit code is 2.\n"
+      "\nExamples:\n"
+      "  hybridkv compare qwen3.5-397b --pack 1 --engine vllm-2026-06,vllm-0.33\n"
+      "  hybridkv compare qwen3.5-397b --pack 1,3,5,15\n"
+      "  hybridkv compare --model Qwen3.5-4B,Qwen3.5-9B --memory 40G \\\n"
+      "      --max-model-len 32k\n"
+      "  hybridkv compare qwen3.5-397b --pack 3 --vary engine.kv_dtype=bf16,fp8\n"
+      "  hybridkv compare example my.yaml --format json | jq '.rows[].name'");
+  command->callback([options, &action] { action = [options] { return run_compare_command(*options); }; });
+}
+
+}  // namespace hybridkv

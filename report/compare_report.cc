@@ -1,0 +1,245 @@
+#include "report/compare_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/document.h"
+#include "report/human.h"
+#include "report/json_text.h"
+
+namespace hybridkv {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Cell cell_of_value(const ComparedValue& value, const std::string& unit) {
+  if (const auto* real = std::get_if<double>(&value)) return unit == "%" ? Cell(Percent{*real}) : Cell(Real{*real});
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag;
+  if (const auto* count = std::get_if<std::int64_t>(&value)) return *count;
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  return std::monostate();
+}
+
+/// "16 | 64 tokens", in the order of the settings; "-" where one has none.
+std::string values_text(const std::vector<ComparedValue>& values, const std::string& unit) {
+  std::string text;
+  for (const ComparedValue& value : values) {
+    const std::string one = human_cell(cell_of_value(value, unit));
+    text += (text.empty() ? "" : " | ") + (one.empty() ? "-" : one);
+  }
+  return unit.empty() || unit == "%" ? text : text + " " + unit;
+}
+
+/// A rule, and the settings that go by it; all that are planned: no names.
+struct RuleText {
+  std::string rule;
+  std::string sources;  // each once
+  std::string settings;
+};
+
+std::vector<RuleText> texts_of(const ComparedRule& rule, const std::vector<ComparedSetting>& settings) {
+  std::vector<RuleText> texts;
+  bool is_partial = false;
+  for (std::size_t i = 0; i < rule.rules.size(); ++i) {
+    is_partial = is_partial || (rule.rules[i].empty() && settings[i].refused.empty());
+    if (rule.rules[i].empty()) continue;
+    auto same = std::find_if(texts.begin(), texts.end(),
+                             [&](const RuleText& known) { return known.rule == rule.rules[i]; });
+    if (same == texts.end()) same = texts.insert(texts.end(), {rule.rules[i], {}, {}});
+    same->settings += (same->settings.empty() ? "" : ", ") + settings[i].name;
+    const std::string source = (same->sources.empty() ? "" : " | ") + rule.sources[i];
+    if ((" | " + same->sources + " | ").find(" | " + rule.sources[i] + " | ") == std::string::npos)
+      same->sources += source;
+  }
+  if (texts.size() == 1 && !is_partial) texts.front().settings.clear();
+  return texts;
+}
+
+std::string inputs_text(const ComparedRule& rule) {
+  std::string text;
+  for (const ComparedInput& input : rule.inputs)
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", input.symbol, values_text(input.values, input.unit));
+  return text;
+}
+
+/// The rule of the row, then those behind its inputs, which begin with what they decide.
+void add_rule(Facts& facts, const ComparedRule& rule, const std::vector<ComparedSetting>& settings, bool of_row) {
+  const std::vector<RuleText> texts = texts_of(rule, settings);
+  const bool one_source = std::all_of(texts.begin(), texts.end(),
+                                      [&](const RuleText& text) { return text.sources == texts.front().sources; });
+  for (const RuleText& text : texts) {
+    const std::string of = of_row ? std::string() : rule.symbol + (text.settings.empty() ? ": " : ", ");
+    const std::string in = text.settings.empty() ? std::string() : fmt::format("in {}: ", text.settings);
+    facts.entries.emplace_back(of_row ? "rule" : "where", of + in + text.rule);
+    if (!one_source) facts.entries.emplace_back("source", text.sources);
+  }
+  if (!rule.inputs.empty()) facts.entries.emplace_back("with", inputs_text(rule));
+  if (one_source) facts.entries.emplace_back("source", texts.front().sources);
+}
+
+Facts facts_of(const ComparedRow& row, const std::vector<ComparedSetting>& settings) {
+  Facts facts;
+  for (const ComparedRule& rule : row.rules) add_rule(facts, rule, settings, &rule == &row.rules.front());
+  return facts;
+}
+
+/// All rules of a row in one text, for a cell.
+std::string rules_text(const ComparedRow& row, const std::vector<ComparedSetting>& settings) {
+  std::string text;
+  for (const auto& [label, words] : facts_of(row, settings).entries)
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", label, words);
+  return text;
+}
+
+bool is_nothing(const ComparedRow& row) {
+  return std::all_of(row.values.begin(), row.values.end(), [](const ComparedValue& value) {
+    return std::holds_alternative<std::monostate>(value) || value == ComparedValue(std::int64_t{0});
+  });
+}
+
+/// What programs get of a row, and people of those that say something.
+Table table_of(const Comparison& comparison, bool all_rows) {
+  std::vector<Column> columns{{"name", "name", "", Align::left, Audience::programs},
+                              {"title", "what", "", Align::left, Audience::people},
+                              {"unit", "unit", "", Align::left}};
+  for (const ComparedSetting& setting : comparison.settings)
+    columns.push_back({setting.name, setting.name, setting.refused.empty() ? "" : "refused"});
+  columns.push_back({"differs", "differs", "", Align::left, Audience::programs});
+  columns.push_back({"rules", "rules", "", Align::left, Audience::programs});
+  Table table(std::move(columns));
+  for (const ComparedRow& row : comparison.rows) {
+    if (!all_rows && is_nothing(row)) continue;
+    std::vector<Cell> cells{row.name, row.title, row.unit};
+    for (const ComparedValue& value : row.values) cells.push_back(cell_of_value(value, row.unit));
+    cells.emplace_back(row.differs);
+    cells.emplace_back(rules_text(row, comparison.settings));
+    table.add_row(std::move(cells));
+    if (row.differs) table.mark_row(table.rows().size() - 1);
+  }
+  return table;
+}
+
+/// What all settings are of: "Qwen3.5-397B-A17B at 32,768 tokens", as far as they agree.
+std::string title_of(const Comparison& comparison) {
+  std::string title = human_plural(std::ssize(comparison.settings), "setting");
+  const auto agreed = [&](const char* name) -> std::string {
+    for (const ComparedRow& row : comparison.rows) {
+      if (row.name != name || row.differs) continue;
+      for (const ComparedValue& value : row.values)
+        if (const std::string text = human_cell(cell_of_value(value, row.unit)); !text.empty()) return text;
+    }
+    return {};
+  };
+  if (const std::string model = agreed("model"); !model.empty()) title += " of " + model;
+  if (const std::string length = agreed("max_model_len"); !length.empty()) title += " at " + length + " tokens";
+  return title;
+}
+
+Listing refusals_of(const Comparison& comparison) {
+  Listing listing{{}, true};
+  for (const ComparedSetting& setting : comparison.settings) {
+    if (!setting.refused.empty())
+      listing.items.push_back(fmt::format("{} is refused: {}", setting.name, setting.refused));
+    for (const std::string& error : setting.start_errors)
+      listing.items.push_back(
+          fmt::format("{} is planned, but the engine refuses it at its start: {}", setting.name, error));
+  }
+  return listing;
+}
+
+Document compare_document(const Comparison& comparison) {
+  Document document;
+  document.blocks.emplace_back(Heading{title_of(comparison), 1});
+  document.blocks.emplace_back(table_of(comparison, false));
+  if (Listing refusals = refusals_of(comparison); !refusals.items.empty())
+    document.blocks.emplace_back(std::move(refusals));
+  const auto differing = std::count_if(comparison.rows.begin(), comparison.rows.end(),
+                                       [](const ComparedRow& row) { return row.differs; });
+  if (differing == 0) {
+    document.blocks.emplace_back(Paragraph{"Nothing differs."});
+    return document;
+  }
+  document.blocks.emplace_back(Heading{"What makes the marked rows differ"});
+  for (const ComparedRow& row : comparison.rows) {
+    if (!row.differs) continue;
+    const std::string title = row.title.starts_with("- ") ? "ids " + row.title.substr(2) : row.title;
+    document.blocks.emplace_back(Heading{fmt::format("{}: {}", title, values_text(row.values, row.unit)), 3});
+    if (Facts facts = facts_of(row, comparison.settings); !facts.entries.empty())
+      document.blocks.emplace_back(std::move(facts));
+  }
+  return document;
+}
+
+Json json_of(const ComparedValue& value) {
+  return std::visit(
+      [](const auto& plain) -> Json {
+        if constexpr (std::is_same_v<std::decay_t<decltype(plain)>, std::monostate>) return nullptr;
+        else return plain;
+      },
+      value);
+}
+
+Json json_of(const std::vector<ComparedValue>& values) {
+  Json list = Json::array();
+  for (const ComparedValue& value : values) list.push_back(json_of(value));
+  return list;
+}
+
+/// An empty text is one that a setting does not have.
+Json json_of(const std::vector<std::string>& texts) {
+  Json list = Json::array();
+  for (const std::string& text : texts) list.push_back(text.empty() ? Json(nullptr) : Json(text));
+  return list;
+}
+
+Json json_of(const ComparedRule& rule) {
+  Json inputs = Json::array();
+  for (const ComparedInput& input : rule.inputs)
+    inputs.push_back({{"symbol", input.symbol}, {"unit", input.unit}, {"values", json_of(input.values)}});
+  return {{"symbol", rule.symbol},          {"unit", rule.unit},
+          {"values", json_of(rule.values)}, {"rules", json_of(rule.rules)},
+          {"sources", json_of(rule.sources)}, {"inputs", std::move(inputs)}};
+}
+
+Json json_of(const ComparedSetting& setting) {
+  Json overrides = Json::object();
+  for (const auto& [key, value] : setting.overrides) overrides[key] = value.empty() ? Json(nullptr) : Json(value);
+  return {{"name", setting.name},
+          {"scenario", setting.scenario},
+          {"overrides", std::move(overrides)},
+          {"refused", setting.refused.empty() ? Json(nullptr) : Json(setting.refused)},
+          {"start_errors", Json(setting.start_errors)}};
+}
+
+Json json_of(const Comparison& comparison) {
+  Json settings = Json::array(), rows = Json::array();
+  for (const ComparedSetting& setting : comparison.settings) settings.push_back(json_of(setting));
+  for (const ComparedRow& row : comparison.rows) {
+    Json rules = Json::array();
+    for (const ComparedRule& rule : row.rules) rules.push_back(json_of(rule));
+    rows.push_back({{"name", row.name},
+                    {"unit", row.unit},
+                    {"values", json_of(row.values)},
+                    {"differs", row.differs},
+                    {"rules", std::move(rules)}});
+  }
+  return {{"schema", compare_schema_id}, {"settings", std::move(settings)}, {"rows", std::move(rows)}};
+}
+
+}  // namespace
+
+Table compare_table(const Comparison& comparison) { return table_of(comparison, true); }
+
+std::string render_compare(const Comparison& comparison, Format format, const Style& style) {
+  switch (format) {
+    case Format::json: return json_text(json_of(comparison));
+    case Format::csv: return render_csv(compare_table(comparison));
+    case Format::markdown: return render_markdown(compare_document(comparison));
+    case Format::table: break;
+  }
+  return render_text(compare_document(comparison), style);
+}
+
+}  // namespace hybridkv

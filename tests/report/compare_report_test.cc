@@ -1,0 +1,122 @@
+#include "report/compare_report.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "report/text.h"
+
+using namespace hybridkv;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+/// Three settings, of which the last is refused: blocks that differ by their grain, and groups that do not differ.
+Comparison sample() {
+  Comparison comparison;
+  comparison.settings = {{"old", "a", {{"engine.release", "old"}}, "", {}},
+                         {"new", "a", {{"engine.release", "new"}}, "", {"no view"}},
+                         {"none", "a", {{"engine.release", ""}}, "a.yaml:1: it has no mode all", {}}};
+  const ComparedValue nothing;
+  using I = std::int64_t;
+  ComparedRow block{"block_size_tokens", "block", "tokens", {I{2096}, I{2112}, nothing}, true, {}};
+  block.rules.push_back({"B", "tokens", block.values, {"B = A * n", "B = A * n", ""}, {"rules", "rules", ""},
+                         {{"A", "tokens", {I{16}, I{64}, nothing}}}});
+  block.rules.push_back({"A", "tokens", {I{16}, I{64}, nothing}, {"A = 16", "A = lcm(16, k)", ""}, {"june", "0.33", ""},
+                         {{"k", "tokens", {nothing, I{64}, nothing}}}});
+  comparison.rows.push_back(block);
+  comparison.rows.push_back({"groups", "groups", "", {I{4}, I{4}, nothing}, false, {}});
+  comparison.rows.push_back({"ids_for_drafts", "- for states of drafts", "ids", {I{0}, I{0}, nothing}, false, {}});
+  comparison.rows.push_back({"padding_percent", "padding", "%", {0.5758157, 1.34357, nothing}, true, {}});
+  return comparison;
+}
+
+}  // namespace
+
+TEST_CASE("golden: a comparison as people read it") {
+  CHECK(render_compare(sample(), Format::table) ==
+        "3 settings\n"
+        "\n"
+        "  what     unit       old     new     none\n"
+        "                                   refused\n"
+        "  -------  ------  ------  ------  -------\n"
+        "* block    tokens   2,096   2,112\n"
+        "  groups                4       4\n"
+        "* padding  %       0.58 %  1.34 %\n"
+        "\n"
+        "! new is planned, but the engine refuses it at its start: no view\n"
+        "! none is refused: a.yaml:1: it has no mode all\n"
+        "\n"
+        "What makes the marked rows differ\n"
+        "block: 2,096 | 2,112 | - tokens\n"
+        "  rule    B = A * n\n"
+        "  with    A = 16 | 64 | - tokens\n"
+        "  source  rules\n"
+        "  where   A, in old: A = 16\n"
+        "  source  june\n"
+        "  where   A, in new: A = lcm(16, k)\n"
+        "  source  0.33\n"
+        "  with    k = - | 64 | - tokens\n"
+        "\n"
+        "padding: 0.58 % | 1.34 % | -\n");
+}
+
+TEST_CASE("edge: what differs is marked without colour, and coloured only where that is asked for") {
+  const std::string plain = render_compare(sample(), Format::table, {.colour = false});
+  CHECK(plain.find('\x1b') == std::string::npos);
+  CHECK(plain.find("\n* block ") != std::string::npos);
+  const std::string coloured = render_compare(sample(), Format::table, {.colour = true});
+  CHECK(coloured.find("\x1b[32m* block ") != std::string::npos);
+  CHECK(coloured.find("\x1b[32m* padding ") != std::string::npos);
+  CHECK(coloured.find("\x1b[32m* groups") == std::string::npos);
+  const std::string markdown = render_compare(sample(), Format::markdown);
+  CHECK(markdown.find("| **block** | **tokens** | **2,096** | **2,112** |  |\n") != std::string::npos);
+  CHECK(markdown.find("| groups |  | 4 | 4 |  |\n") != std::string::npos);
+}
+
+TEST_CASE("golden: the JSON of a comparison") {
+  const Json json = Json::parse(render_compare(sample(), Format::json));
+  CHECK(json["schema"] == "hybridkv-compare/1");
+  CHECK(json["settings"][1] == Json::parse(R"({"name": "new", "scenario": "a", "overrides": {"engine.release": "new"},
+                                               "refused": null, "start_errors": ["no view"]})"));
+  CHECK(json["settings"][2]["refused"] == "a.yaml:1: it has no mode all");
+  CHECK(json["settings"][2]["overrides"]["engine.release"] == nullptr);
+  CHECK(json["rows"].size() == 4);
+  CHECK(json["rows"][0] == Json::parse(R"json({"name": "block_size_tokens", "unit": "tokens",
+    "values": [2096, 2112, null],
+    "differs": true, "rules": [
+      {"symbol": "B", "unit": "tokens", "values": [2096, 2112, null], "rules": ["B = A * n", "B = A * n", null],
+       "sources": ["rules", "rules", null], "inputs": [{"symbol": "A", "unit": "tokens", "values": [16, 64, null]}]},
+      {"symbol": "A", "unit": "tokens", "values": [16, 64, null], "rules": ["A = 16", "A = lcm(16, k)", null],
+       "sources": ["june", "0.33", null],
+       "inputs": [{"symbol": "k", "unit": "tokens", "values": [null, 64, null]}]}]})json"));
+  CHECK(json["rows"][1] ==
+        Json::parse(R"({"name": "groups", "unit": "", "values": [4, 4, null], "differs": false, "rules": []})"));
+  CHECK(json["rows"][3]["values"][0] == 0.5758157);
+}
+
+TEST_CASE("golden: the CSV of a comparison has all rows and their rules") {
+  const std::string csv = render_compare(sample(), Format::csv);
+  CHECK(csv.starts_with("name,unit,old,new,none,differs,rules\n"
+                        "block_size_tokens,tokens,2096,2112,,true,\"rule: B = A * n; with: A = 16 | 64 | - tokens; "));
+  CHECK(csv.find("\nids_for_drafts,ids,0,0,,false,\n") != std::string::npos);
+  CHECK(std::count(csv.begin(), csv.end(), '\n') == 5);
+}
+
+TEST_CASE("edge: settings that are equal are said to be") {
+  Comparison comparison = sample();
+  comparison.settings.resize(1);
+  comparison.rows.resize(2);
+  for (ComparedRow& row : comparison.rows) row = {row.name, row.title, row.unit, {std::int64_t{4}}, false, {}};
+  const std::string text = render_compare(comparison, Format::table);
+  CHECK(text.ends_with("\n\nNothing differs.\n"));
+  CHECK(text.find('*') == std::string::npos);
+}
+
+TEST_CASE("edge: a table of many settings is folded, sentences are wrapped") {
+  Comparison comparison = sample();
+  for (ComparedSetting& setting : comparison.settings) setting.name = std::string(30, 'n') + setting.name;
+  std::istringstream lines(render_compare(comparison, Format::table, {.width = 80}));
+  for (std::string line; std::getline(lines, line);) CHECK_MESSAGE(display_width(line) <= 80, line);
+}

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "layout/permute.h"
 #include "layout/repeat.h"
 #include "layout/stretch.h"
@@ -14,18 +16,29 @@ constexpr const char* order_key = "engine.physical_order";
 
 bool spreads_heads(CacheOrder order) { return order == CacheOrder::lhbnc || order == CacheOrder::bhlnc; }
 
-void check_kernel_blocks(const CacheTensorSpec& spec, std::int64_t block_stride) {
+/// In the order in which the engine does.
+void check_kernel_blocks(const CacheTensorSpec& spec) {
   if (spec.kernel_tokens < 1 || spec.tokens % spec.kernel_tokens != 0)
     throw SpecError("engine.kernel_block_sizes",
                     fmt::format("a kernel block of {} tokens does not divide the block of {} tokens",
                                 spec.kernel_tokens, spec.tokens));
-  if (spec.kernel_tokens == spec.tokens) return;
-  const std::int64_t dense = Checked(spec.heads) * spec.tokens * spec.content_bytes;
-  if (spec.page_bytes != dense)
+  const std::int64_t dense = spec.dense_page_bytes();
+  if (spec.padded_page_bytes && spec.kernel_tokens != spec.tokens)
     throw SpecError("engine.kernel_block_sizes",
                     fmt::format("the padded page of {} bytes ({} used) is not split into kernel blocks of {} tokens; "
                                 "use a kernel block equal to the block ({} tokens)",
-                                spec.page_bytes, dense, spec.kernel_tokens, spec.tokens));
+                                *spec.padded_page_bytes, dense, spec.kernel_tokens, spec.tokens));
+  if (spec.padded_page_bytes && spec.heads > 1 && spreads_heads(spec.order))
+    throw SpecError(order_key,
+                    fmt::format("{} keeps no padding behind the heads of a page of {} bytes ({} used); take LBNHC, LBHNC, "
+                                "BLNHC or BLHNC",
+                                to_string(spec.order), *spec.padded_page_bytes, dense));
+}
+
+/// Blocks are split where they are dense pages, one behind the other.
+void check_split(const CacheTensorSpec& spec, std::int64_t block_stride) {
+  if (spec.kernel_tokens == spec.tokens) return;
+  const std::int64_t dense = spec.dense_page_bytes();
   if (block_stride != dense)
     throw SpecError(order_key,
                     fmt::format("{} does not keep blocks as dense pages one behind the other (from one to the next are "
@@ -41,13 +54,15 @@ void check_kernel_blocks(const CacheTensorSpec& spec, std::int64_t block_stride)
                                 spec.heads, std::int64_t(Checked(spec.tokens) * spec.content_bytes), spec.kernel_tokens));
 }
 
+/// What a head takes of a page where heads are outside the layers or the blocks: of one head all of it, padding too.
+std::int64_t head_bytes(const CacheTensorSpec& spec) { return spec.page_bytes() / spec.heads; }
+
 /// Bytes from one block to the next, before any is split.
 std::int64_t block_stride_of(const CacheTensorSpec& spec) {
   switch (spec.order) {
     case CacheOrder::lbhnc:
-    case CacheOrder::lbnhc: return spec.page_bytes;
-    case CacheOrder::lhbnc:
-      return spec.heads == 1 ? spec.page_bytes : std::int64_t(Checked(spec.tokens) * spec.content_bytes);
+    case CacheOrder::lbnhc: return spec.page_bytes();
+    case CacheOrder::lhbnc: return head_bytes(spec);
     case CacheOrder::blhnc:
     case CacheOrder::blnhc:
     case CacheOrder::bhlnc: return spec.block_bytes;
@@ -65,32 +80,28 @@ Layout dense_page(const CacheTensorSpec& spec) {
 }  // namespace
 
 Layout cache_layout(const CacheTensorSpec& spec) {
-  const std::int64_t dense = Checked(spec.heads) * spec.tokens * spec.content_bytes;
-  expects(spec.page_bytes >= dense, "a page holds its heads and tokens");
-  if (spreads_heads(spec.order) && spec.heads > 1 && spec.page_bytes != dense)
-    throw SpecError(order_key,
-                    fmt::format("{} keeps no padding behind the heads of a page of {} bytes ({} used); take LBNHC, LBHNC, "
-                                "BLNHC or BLHNC",
-                                to_string(spec.order), spec.page_bytes, dense));
+  const std::int64_t page_bytes = spec.page_bytes();
+  expects(page_bytes >= spec.dense_page_bytes(), "a page holds its heads and tokens");
+  check_kernel_blocks(spec);
   const std::int64_t whole_stride = block_stride_of(spec);
-  check_kernel_blocks(spec, whole_stride);
+  check_split(spec, whole_stride);
   const std::int64_t parts = spec.tokens / spec.kernel_tokens;
   const std::int64_t stride = whole_stride / parts, blocks = Checked(spec.blocks) * parts;
-  const std::int64_t of_head = Checked(spec.kernel_tokens) * spec.content_bytes;  // bytes of its tokens
+  const std::int64_t stepped = std::max<std::int64_t>(spec.blocks, 1);  // also where there are none
   Layout page = dense_page(spec);
-  std::int64_t layer_stride = spec.page_bytes;
+  std::int64_t layer_stride = page_bytes;
   switch (spec.order) {
     case CacheOrder::lbhnc:
-    case CacheOrder::lbnhc: layer_stride = Checked(spec.blocks) * spec.page_bytes; break;
+    case CacheOrder::lbnhc: layer_stride = Checked(spec.blocks) * page_bytes; break;
     case CacheOrder::lhbnc:
-      if (spec.heads > 1) page = stretch(page, "head", Checked(blocks) * of_head);
-      layer_stride = Checked(spec.blocks) * spec.page_bytes;
+      page = stretch(page, "head", Checked(stepped) * head_bytes(spec));
+      layer_stride = Checked(spec.blocks) * page_bytes;
       break;
     case CacheOrder::blhnc:
     case CacheOrder::blnhc: break;
     case CacheOrder::bhlnc:
-      if (spec.heads > 1) page = stretch(page, "head", Checked(spec.layers) * of_head);
-      if (spec.page_bytes == dense) layer_stride = of_head;
+      page = stretch(page, "head", Checked(spec.layers) * head_bytes(spec));
+      layer_stride = head_bytes(spec);
       break;
   }
   const Layout all = repeat(repeat(page, {"block", blocks, stride}), {"layer", spec.layers, layer_stride});

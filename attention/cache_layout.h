@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "attention/cache_order.h"
+#include "base/checked.h"
 #include "layout/layout.h"
 
 namespace hybridkv {
@@ -15,9 +17,12 @@ struct CacheTensorSpec {
   std::int64_t heads = 1;          ///< H, slots of a token; of a latent and of a state 1
   std::int64_t tokens = 1;         ///< N, of a block; of a state 1
   std::int64_t content_bytes = 0;  ///< C, of one head and token: K then V; of a state all of it
-  std::int64_t page_bytes = 0;     ///< H * N * C and its padding
+  std::optional<std::int64_t> padded_page_bytes;  ///< set where padding was declared, be it of no bytes; else H * N * C
   std::int64_t block_bytes = 0;    ///< W, from a block to the next where the bytes of a block lie together
   std::int64_t kernel_tokens = 1;  ///< n, tokens of a kernel block; divides N
+
+  std::int64_t dense_page_bytes() const { return Checked(heads) * tokens * content_bytes; }
+  std::int64_t page_bytes() const { return padded_page_bytes.value_or(dense_page_bytes()); }
 };
 
 /// The layers as one layout, (layer, block, head, token, byte): "block" counts kernel blocks of n tokens. Bytes from

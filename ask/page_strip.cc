@@ -31,10 +31,16 @@ std::vector<ByteExtent> bytes_of(const Layout& layout) {
   return merged;
 }
 
-/// The parts of one view in its page, kernel block by kernel block.
-void add_parts(std::vector<PagePart>& parts, const BoundView& bound, std::int64_t front) {
+/// The view in the page of id 0, counted from its front, heads that lie apart one behind the other.
+Layout in_page(const BoundView& bound, const PageStrip& strip, std::int64_t page_bytes) {
   const Layout in_pool = bound.page_bytes(0);
-  const Layout page(in_pool.axes(), in_pool.offset() - front);
+  std::vector<Axis> axes(in_pool.axes().begin(), in_pool.axes().end());
+  if (strip.runs > 1) axes[static_cast<std::size_t>(in_pool.find("head"))].stride = page_bytes / strip.runs;
+  return Layout(axes, in_pool.offset() - strip.front);
+}
+
+/// The parts of one view in its page, kernel block by kernel block.
+void add_parts(std::vector<PagePart>& parts, const BoundView& bound, const Layout& page) {
   const bool split = bound.kernel_blocks_per_page > 1;
   for (std::int64_t kernel = 0; kernel < bound.kernel_blocks_per_page; ++kernel) {
     const Layout block = slice(page, "block", kernel);
@@ -77,13 +83,20 @@ PageStrip page_strip(const CachePlan& plan, const std::vector<BoundView>& views,
                      std::int64_t page) {
   const GroupPlan& of = plan.groups[static_cast<std::size_t>(group)];
   const LaneId lane = plan.lane_of(of, static_cast<std::size_t>(page));
-  PageStrip strip{.group = group, .pool = page};
+  PageStrip strip{.group = group,
+                  .pool = page,
+                  .front = plan.lanes[lane.index()].offset + plan.offset_in_piece(of, static_cast<std::size_t>(page)),
+                  .runs = of.lanes_per_page};
   std::vector<PagePart> parts;
   for (std::size_t i = 0; i < views.size(); ++i) {
-    if (views[i].group != group || views[i].view.lane != lane || views[i].view.piece != 0) continue;
+    if (views[i].group != group || views[i].page != page || views[i].view.piece != 0) continue;
     strip.views.push_back(i);
     strip.kernel_blocks = views[i].kernel_blocks_per_page;
-    add_parts(parts, views[i], plan.lanes[lane.index()].offset);
+    if (plan.cache_order == CacheOrder::bhlnc) {
+      strip.front = views[i].view.bytes.offset();
+      strip.runs = views[i].view.bytes.extent("head");
+    }
+    add_parts(parts, views[i], in_page(views[i], strip, plan.page_bytes(of)));
   }
   expects(!strip.views.empty(), "the group has a page in that pool");
   strip.parts = with_padding(std::move(parts), plan.page_bytes(of));
@@ -93,6 +106,7 @@ PageStrip page_strip(const CachePlan& plan, const std::vector<BoundView>& views,
 }  // namespace
 
 std::vector<PageStrip> page_strips(const CachePlan& plan) {
+  require_views(plan);
   const std::vector<BoundView> views = bind_views(plan);
   std::vector<PageStrip> strips;
   std::vector<std::int64_t> seen;

@@ -25,6 +25,9 @@ struct PagePart {
 struct PageStrip {
   std::int64_t group = 0;  ///< position in CachePlan::groups
   std::int64_t pool = 0;
+  std::int64_t front = 0;          ///< byte of its pool at which the page of id 0 begins
+  std::int64_t runs = 1;           ///< in which it lies: one a head where heads are outside layers or blocks; drawn as
+                                   ///< one behind the other
   std::int64_t kernel_blocks = 1;  ///< of an attention page
   std::vector<std::size_t> views;  ///< positions in CachePlan::views, in the order of the layers
   std::vector<PagePart> parts;     ///< ascending
@@ -33,7 +36,8 @@ struct PageStrip {
 /// The pages that show a plan: in pool 0 the first group of each spec, then, where the last pack is short, that pack in
 /// its pool. Every view of the plan is enumerated run by run (layout/for_each_run.h), neighbouring runs of one tensor
 /// merged, and what no view addresses is padding. K and V are told apart where they lie apart; a layout that mixes them
-/// token by token gives parts that hold both. Throws std::logic_error where views overlap.
+/// token by token gives parts that hold both. Throws InputError where the engine makes no views, std::logic_error where
+/// views overlap.
 std::vector<PageStrip> page_strips(const CachePlan& plan);
 
 }  // namespace hybridkv

@@ -34,7 +34,8 @@ struct AxisOrder {
 AxisOrder logical_axes(BackendForm form) {
   switch (form) {
     case BackendForm::mla: return {"layer", "block", "token", "channel"};
-    case BackendForm::cpu: return {"layer", "block", "head", "token", "channel"};
+    case BackendForm::cpu:
+    case BackendForm::slots: return {"layer", "block", "head", "token", "channel"};
     case BackendForm::diff_kv: return {"layer", "block", "token", "head", "channel"};
     case BackendForm::kv_first:
     case BackendForm::kv_first_unordered: return {"layer", "kv", "block", "token", "head", "channel"};
@@ -51,6 +52,7 @@ AxisOrder physical_axes(BackendForm form, PhysicalOrder order) {
     case BackendForm::flex: return {"layer", "token", "kv", "head", "channel"};
     case BackendForm::kv_first_unordered: return {"layer", "kv", "token", "head", "channel"};
     case BackendForm::diff_kv:
+    case BackendForm::slots:
       if (heads_first) return {"layer", "head", "token", "channel"};
       return {"layer", "token", "head", "channel"};
     default:
@@ -65,7 +67,7 @@ std::int64_t extent_of(AxisName axis, const KvViewSpec& spec) {
   if (axis == AxisName("kv")) return 2;
   if (axis == AxisName("token")) return spec.kernel_block_size_tokens;
   if (axis == AxisName("head")) return spec.kv_heads;
-  const bool side_by_side = spec.form == BackendForm::cpu || spec.form == BackendForm::diff_kv;
+  const bool side_by_side = spec.form != BackendForm::mla && !has_kv_axis(spec.form);
   return side_by_side ? Checked(spec.head_size_k) + spec.head_size_v : Checked(spec.head_size_k);
 }
 
@@ -145,11 +147,17 @@ KeyValueLayouts key_value_layouts(BackendForm form, const Layout& layer, std::in
     return permute(slice(tensor, "channel", first, channels), {"block", "token", "head", "channel"});
   };
   if (form == BackendForm::mla) {  // one head, of which V is the front
-    const Layout latent = split(layer, "channel", "head", "channel", layer.extent("channel"));
+    const Layout latent =
+        layer.find("head") >= 0 ? layer : split(layer, "channel", "head", "channel", layer.extent("channel"));
     return {part(latent, 0, head_size_k), part(latent, 0, head_size_v)};
   }
   if (has_kv_axis(form))
     return {part(slice(layer, "kv", 0), 0, head_size_k), part(slice(layer, "kv", 1), 0, head_size_v)};
+  if (form == BackendForm::slots && layer.extent("channel") < Checked(head_size_k) + head_size_v) {
+    const std::int64_t heads = layer.extent("head") / 2;
+    return {part(slice(layer, "head", 0, heads), 0, head_size_k),
+            part(slice(layer, "head", heads, heads), 0, head_size_v)};
+  }
   return {part(layer, 0, head_size_k), part(layer, head_size_k, head_size_v)};
 }
 

@@ -19,7 +19,9 @@ enum class BackendForm {
   diff_kv,             ///< (block, token, head, channel of K then V); K and V may differ in size
   kv_first,            ///< (kv, block, token, head, channel); physically like paged
   kv_first_unordered,  ///< kv_first of a backend without an order of its own: always NHD
-  mla,                 ///< (block, token, channel): one latent per token
+  mla,                 ///< (block, token, channel): one latent per token; of one allocation with a head of extent 1
+  slots,               ///< (block, head, token, channel of K then V), of an order of one allocation (cache_layout.h);
+                       ///< where K and V have slots of their own, those of V follow those of K
 };
 
 /// Order of a page in memory, outermost first; the block axis is outermost in all of them.
@@ -36,7 +38,8 @@ inline constexpr auto backend_form_names = std::to_array<Named<BackendForm>>(
      {BackendForm::diff_kv, "diff_kv"},
      {BackendForm::kv_first, "kv_first"},
      {BackendForm::kv_first_unordered, "kv_first_unordered"},
-     {BackendForm::mla, "mla"}});
+     {BackendForm::mla, "mla"},
+     {BackendForm::slots, "slots"}});
 inline constexpr auto all_backend_forms = values_of(backend_form_names);
 
 constexpr std::string_view to_string(BackendForm value) { return name_in(backend_form_names, value); }

@@ -26,7 +26,7 @@ std::int64_t groups_of(const Arrangement& plan, const SpecPlan& spec) {
 
 std::int64_t layers_of(const SpecPlan& spec) { return static_cast<std::int64_t>(spec.layers.size()); }
 
-/// A group of the spec; all of them need the same.
+/// A group of the spec; all of them need the same. Pre: it has one, as where it has layers on this stage.
 const GroupPlan& group_of(const Arrangement& plan, const SpecPlan& spec) {
   return *std::find_if(plan.groups.begin(), plan.groups.end(),
                        [&](const GroupPlan& group) { return group.spec == spec.id; });
@@ -92,7 +92,8 @@ void add_ids(SumRule& sum, const Arrangement& plan, const SpecPlan& spec, std::i
 
 SumRule ids_sum(const Arrangement& plan, std::int64_t tokens) {
   SumRule sum;
-  for (const SpecPlan& spec : plan.specs) add_ids(sum, plan, spec, tokens);
+  for (const SpecPlan& spec : plan.specs)
+    if (groups_of(plan, spec) > 0) add_ids(sum, plan, spec, tokens);
   if (const std::int64_t extra = plan.extra_ids_per_request(); extra > 0)
     sum.add("extra ids", {{"extra ids", extra, "blocks"}});
   return sum;
@@ -126,6 +127,7 @@ class LengthDecisions {
 
   void derive_ids_of_groups() {
     for (const SpecPlan& spec : plan_.specs) {
+      if (groups_of(plan_, spec) == 0) continue;
       std::vector<Term> inputs;
       std::string rule = ids_rule(plan_, spec, tokens_, inputs);
       add({fmt::format("block ids of a group of {}{}", spec_label(spec), at_), ids_of_group(plan_, spec, tokens_),
@@ -162,7 +164,7 @@ class LengthDecisions {
     const Term drafts{"s", plan_.speculative_tokens, "tokens"};
     for (const SpecPlan& spec : plan_.specs) {
       if (groups_of(plan_, spec) == 0) continue;
-      add_ids(spec.state ? states : tokens, plan_, spec, tokens_);
+      if (groups_of(plan_, spec) > 0) add_ids(spec.state ? states : tokens, plan_, spec, tokens_);
       if (!spec.state) continue;
       Term entries{numbered("groups", spec), groups_of(plan_, spec), ""};
       if (const std::int64_t each = group_of(plan_, spec).ids_per_entry; each > 1)
@@ -295,7 +297,7 @@ void derive_limits_of_blocks(const CachePlan& plan, const DerivationLog& log) {
       {usable, {"ids of one token", request_demand(plan, 1).total(), "blocks"}});
   Checked state_ids = 0;
   for (const SpecPlan& spec : plan.specs)
-    if (spec.state) state_ids += Checked(groups_of(plan, spec)) * ids_of_group(plan, spec, 1);
+    if (spec.state && groups_of(plan, spec) > 0) state_ids += Checked(groups_of(plan, spec)) * ids_of_group(plan, spec, 1);
   if (state_ids > 0)
     add({"running requests by states", plan.max_running_requests_by_states, ""},
         "requests = floor(usable / ids of states)", {usable, {"ids of states", state_ids, "blocks"}});

@@ -154,6 +154,7 @@ class TensorDecisions {
 void derive_views(const CachePlan& plan, std::span<const ViewPlan> views, Derivation& derivation) {
   for (const SpecPlan& spec : plan.specs) {
     const std::span<const ViewPlan> page = first_page(spec, views);
+    if (page.empty()) continue;  // its layers are on another stage of the pipeline
     const std::size_t tensors = spec.state ? page.size() : 1;
     for (std::size_t i = 0; i < tensors; ++i) {
       // A state in several pages: the first of each tensor, the one behind it and the last stand for all.

@@ -24,11 +24,22 @@ struct PlacedTensor {
   const StateTensor* state = nullptr;
 };
 
+/// Byte of its pool at which the first page of a group begins.
+std::int64_t front_of(const Arrangement& arrangement, const GroupPlan& group) {
+  return Checked(arrangement.lanes[group.first_lane.index()].offset) + arrangement.offset_in_piece(group, 0);
+}
+
 /// The layers of a group of one allocation in one layout: (layer, block, head, token, channel).
 PlacedTensor slots_of_layers(const Arrangement& arrangement, const GroupPlan& group) {
   const SpecPlan& spec = arrangement.spec_of(group);
   const std::int64_t element = element_bytes(spec.attention->dtype);
   const Layout bytes = layers_in_allocation(arrangement, group, spec.kernel_block_size_tokens);
+  for (const std::int64_t step : {bytes.stride("layer"), bytes.stride("block"), front_of(arrangement, group)})
+    if (step % element != 0)
+      throw SpecError("engine.kv_dtype",
+                      fmt::format("a page of {} begins {} bytes behind another, no whole number of its {}-byte "
+                                  "elements; take pages that are multiples of {} bytes",
+                                  spec_label(spec), step, element, element));
   return {slice(split(bytes, "byte", "channel", "byte", element), "byte", 0)};
 }
 
@@ -84,6 +95,8 @@ std::vector<PlacedTensor> state_tensors(const Arrangement& arrangement, const Gr
   for (const StateTensor& tensor : arrangement.spec_of(group).state->tensors) {
     if (page % element_bytes(tensor.dtype) != 0) refuse_element(tensor, page);
     if (stride % element_bytes(tensor.dtype) != 0) refuse_element(tensor, stride);
+    if (const std::int64_t front = front_of(arrangement, group); front % element_bytes(tensor.dtype) != 0)
+      refuse_element(tensor, front);
     if (group.ids_per_entry == 1) {
       tensors.push_back({in_pages(tensor.layout, tensor.dtype, tensor.byte_offset, num_ids, stride), 0, 0, &tensor});
       continue;

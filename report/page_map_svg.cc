@@ -108,7 +108,12 @@ class PageMapPainter {
     svg_.text(page_margin, 28, title(), {.size = 17});
     svg_.text(
         page_margin, 48,
-        plan_.is_uniform()
+        plan_.cache_order
+            ? fmt::format("A page of each kind of group of one allocation in order {}, {} blocks of {} bytes. A block "
+                          "id belongs to one group at a time, which sees the same bytes in its own way.",
+                          to_string(*plan_.cache_order), human_count(plan_.arenas.front().num_ids),
+                          human_count(plan_.arenas.front().bytes_per_id))
+        : plan_.is_uniform()
             ? fmt::format(
                   "One of the {} pages of pool 0, {} bytes. A block id belongs to one group at a time, which sees "
                   "the same bytes in its own way.",
@@ -133,6 +138,9 @@ class PageMapPainter {
     if (spec.attention) text += fmt::format("; block {} tokens", human_count(spec.block_size_tokens));
     if (strip.kernel_blocks > 1)
       text += fmt::format(" = {} kernel blocks of {}", strip.kernel_blocks, human_count(spec.kernel_block_size_tokens));
+    if (strip.runs > 1)
+      text += fmt::format("; in {} runs of {} bytes, one a head", strip.runs,
+                          human_count(page_bytes(strip) / strip.runs));
     return text;
   }
 
@@ -361,7 +369,7 @@ class PageMapPainter {
     const ViewPlan& first = plan_.views[strip.views.front()];
     const std::int64_t element = element_bytes(view.dtype);
     const bool is_state = spec_of(strip).state.has_value();
-    const std::int64_t start = is_state ? view.bytes.offset() : 0;
+    const std::int64_t start = is_state ? view.bytes.offset() - strip.front : 0;
     const Layout layout = is_state ? view.elements() : first.elements();
     std::string too_short;
     for (const Axis& axis : layout.axes()) {
@@ -369,7 +377,8 @@ class PageMapPainter {
       const std::int64_t from = axis.name == AxisName("block") ? 0 : start;
       const std::string label = fmt::format("{} stride {} = {}", axis.name.view(), human_plural(axis.stride, "element"),
                                             human_plural(axis.stride * element, "byte"));
-      if (axis.name == AxisName("channel") || from + axis.stride * element > scale.bytes().end ||
+      const bool apart = strip.runs > 1 && axis.name == AxisName("head");  // drawn nearer than they lie
+      if (axis.name == AxisName("channel") || apart || from + axis.stride * element > scale.bytes().end ||
           scale.x(from + axis.stride * element) - scale.x(from) < 12)
         too_short += (too_short.empty() ? "" : "; ") + label;
       else
@@ -377,10 +386,11 @@ class PageMapPainter {
     }
     if (strip.views.size() > 1) {
       const ViewPlan& second = plan_.views[strip.views[1]];
-      const std::int64_t offset = second.bytes.offset();
+      const std::int64_t offset = second.bytes.offset() - strip.front;
       dimension(scale.x(0), scale.x(offset),
                 fmt::format("offset of {}: {} = {}", is_state ? second.tensor : fmt::format("layer {}", second.layer),
-                            human_plural(second.elements().offset(), "element"), human_plural(offset, "byte")));
+                            human_plural(offset / element_bytes(second.dtype), "element"),
+                            human_plural(offset, "byte")));
     }
     if (too_short.empty()) return;
     y_ += row_height;

@@ -144,10 +144,12 @@ void add_block_keys(Section<EngineSpec>& keys) {
                &EngineSpec::page_alignment_bytes);
 }
 
-/// The form mla is no choice: layers of that kind always use it, and no others can.
+/// Two forms are no choice: mla, which layers of that kind always use and no others can, and slots, which all others
+/// use in the releases with one allocation and in no other.
 void add_view_keys(Section<EngineSpec>& keys) {
   std::vector<std::string> forms = names_of(backend_form_names);
   std::erase(forms, to_string(BackendForm::mla));
+  std::erase(forms, to_string(BackendForm::slots));
   keys.choice(with_choices(key("backend_form", "axes by which the attention backend indexes the cache; default paged"),
                            std::move(forms)),
               &EngineSpec::backend_form, parse_backend_form);

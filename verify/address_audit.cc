@@ -21,11 +21,14 @@ namespace {
 
 constexpr std::int64_t shrunken_pages = 3;
 
-/// Views by the page they share: same group, same lane, same piece of an entry.
-std::vector<std::vector<std::size_t>> views_by_page(std::span<const BoundView> views) {
-  std::map<std::tuple<std::int64_t, LaneId, std::int64_t>, std::vector<std::size_t>> pages;
-  for (std::size_t i = 0; i < views.size(); ++i)
-    pages[{views[i].group, views[i].view.lane, views[i].view.piece}].push_back(i);
+/// Views by the page they share: same block table, same bytes of its ids, same piece of an entry.
+std::vector<std::vector<std::size_t>> views_by_page(const CachePlan& plan, std::span<const BoundView> views) {
+  using Page = std::tuple<std::int64_t, LaneId, std::int64_t, std::int64_t>;  // table, lane, byte, piece
+  std::map<Page, std::vector<std::size_t>> pages;
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    const ViewPlan& view = views[i].view;
+    pages[{views[i].table, view.lane, page_region(plan, views[i], view.lane).offset, view.piece}].push_back(i);
+  }
   std::vector<std::vector<std::size_t>> lists;
   for (auto& [key, list] : pages) lists.push_back(std::move(list));
   return lists;
@@ -64,10 +67,14 @@ std::int64_t block_axis_position(const BoundView& view) { return view.address.fi
 void check_pages(const CachePlan& plan, const BoundView& view, CheckResult& result) {
   const LanePlan& lane = lane_of(plan, view);
   const std::int64_t step = view.address.stride("block");
-  const ByteExtent extent = byte_extent({view.page_bytes(0), 1, 0});
-  if (extent.end > lane.begin(0) + lane.bytes || extent.begin < lane.begin(0))
-    result.fail(fmt::format("{}: the view's part of block 0 ends at byte {}, its page at {}",
-                            view.place(plan, 0, extent.end - 1), extent.end, lane.begin(0) + lane.bytes));
+  for (std::int64_t i = 0; i < view.lanes; ++i) {
+    const LaneId number{view.view.lane.value + i};
+    const PageRegion region = page_region(plan, view, number);
+    const ByteExtent extent = byte_extent({view.page_bytes(number, 0), 1, 0});
+    if (extent.end > region.begin(0) + region.bytes || extent.begin < region.begin(0))
+      result.fail(fmt::format("{}: the view's part of block 0 ends at byte {}, its page at {}",
+                              view.place(plan, 0, extent.end - 1), extent.end, region.begin(0) + region.bytes));
+  }
   if (Checked(step) * view.kernel_blocks_per_page != lane.stride)
     result.fail(fmt::format("{}: {} kernel blocks of {} bytes step {} bytes a page instead of {}",
                             view.place(plan, 1, byte_extent(view.placed()).begin + step * view.kernel_blocks_per_page),
@@ -112,12 +119,16 @@ Layout shrunken(const BoundView& view, std::int64_t pages) {
 /// Visits every element of the views of one page in a shrunken pool and marks its bytes.
 void enumerate_page(const CachePlan& plan, std::span<const BoundView> views, const std::vector<std::size_t>& page,
                     CheckResult& result) {
-  const LanePlan& lane = lane_of(plan, views[page.front()]);
+  const BoundView& any = views[page.front()];
+  std::vector<PageRegion> regions;  // by lane
+  for (std::int64_t i = 0; i < any.lanes; ++i)
+    regions.push_back(page_region(plan, any, {any.view.lane.value + i}));
   const std::int64_t pages = std::min(shrunken_pages, num_ids(plan, views[page.front()]));
   // Places in the list of the page, which is never longer than one of 32 bits: 64 would double what a page takes.
   constexpr std::int32_t nobody = -1;
   expects(std::in_range<std::int32_t>(page.size()), "a page counts its views in 32 bits");
-  std::vector<std::int32_t> owner(pages * lane.stride, nobody);
+  const std::int64_t bytes = regions.front().bytes;  // every lane of a page has as many
+  std::vector<std::int32_t> owner(Checked(any.lanes) * pages * bytes, nobody);
   for (std::size_t i = 0; i < page.size(); ++i) {
     const BoundView& view = views[page[i]];
     const int block_axis = static_cast<int>(block_axis_position(view));
@@ -125,14 +136,17 @@ void enumerate_page(const CachePlan& plan, std::span<const BoundView> views, con
     for_each_index(shrunken(view, pages), [&](std::span<const std::int64_t> index, std::int64_t byte) {
       ++result.count;
       const std::int64_t block = index[block_axis] / view.kernel_blocks_per_page;
-      if (byte < lane.begin(block) || byte + element > lane.begin(block) + lane.bytes) {
+      const std::int64_t lane = view.lane_of(index).value - view.view.lane.value;
+      const std::int64_t begin = regions[lane].begin(block);
+      if (byte < begin || byte + element > begin + bytes) {
         result.fail(fmt::format("{} lies outside its page", view.place(plan, block, byte)));
         return;
       }
-      for (std::int64_t k = byte - lane.offset; k < byte - lane.offset + element; ++k) {
+      const std::int64_t first = (lane * pages + block) * bytes + (byte - begin);
+      for (std::int64_t k = first; k < first + element; ++k) {
         if (owner[k] != nobody)
           result.fail(
-              fmt::format("{} already belongs to {}", view.place(plan, block, lane.offset + k),
+              fmt::format("{} already belongs to {}", view.place(plan, block, byte + (k - first)),
                           views[page[owner[k]]].name(plan)));
         owner[k] = static_cast<std::int32_t>(i);
       }
@@ -176,8 +190,8 @@ void sample_block(const CachePlan& plan, std::span<const BoundView> views, std::
                               view.place(plan, block, byte), exact_address(view, index)));
       return;
     }
-    const LanePlan& lane = lane_of(plan, view);
-    if (byte < lane.begin(block) || byte + view.element_bytes() > lane.begin(block) + lane.bytes) {
+    const PageRegion region = page_region(plan, view, view.lane_of(index));
+    if (byte < region.begin(block) || byte + view.element_bytes() > region.begin(block) + region.bytes) {
       result.fail(fmt::format("{} lies outside its page", view.place(plan, block, byte)));
       return;
     }
@@ -193,13 +207,13 @@ CheckResult audit_by_intervals(const CachePlan& plan, std::span<const BoundView>
     check_pages(plan, view, result);
     result.count = Checked(result.count) + view.address.num_elements();
   }
-  for (const auto& page : views_by_page(views)) check_no_overlap(plan, views, page, result);
+  for (const auto& page : views_by_page(plan, views)) check_no_overlap(plan, views, page, result);
   check_lanes(plan, result);
   return result;
 }
 
 CheckResult audit_by_enumeration(const CachePlan& plan, std::span<const BoundView> views) {
-  const auto pages = views_by_page(views);
+  const auto pages = views_by_page(plan, views);
   std::vector<CheckResult> results(pages.size());
   parallel_for(pages.size(), [&](std::size_t i) { enumerate_page(plan, views, pages[i], results[i]); });
   CheckResult total{.unit = "elements of three pages"};
@@ -223,7 +237,7 @@ CheckResult audit_by_samples(const CachePlan& plan, std::span<const BoundView> v
   for (std::size_t i = 1; i < samples.size(); ++i) {
     const Sample& a = samples[i - 1];
     const Sample& b = samples[i];
-    if (a.pool != b.pool || a.byte != b.byte || a.view == b.view || views[a.view].group != views[b.view].group ||
+    if (a.pool != b.pool || a.byte != b.byte || a.view == b.view || views[a.view].table != views[b.view].table ||
         views[a.view].view.piece != views[b.view].view.piece)
       continue;
     const LanePlan& lane = lane_of(plan, views[a.view]);
@@ -254,6 +268,12 @@ CheckResult audit_block_tables(const CachePlan& plan, const BlockAssignment& ass
   CheckResult result{.unit = "block ids"};
   std::map<std::pair<ArenaId, std::int64_t>, std::size_t> owner_group;
   for (std::size_t group = 0; group < assignment.ids.size(); ++group) {
+    if (plan.groups[group].shares_table) {
+      if (assignment.ids[group] != assignment.ids[group - 1])
+        result.fail(fmt::format("group {}: its block table is not that of group {}, which it shares", group,
+                                group - 1));
+      continue;
+    }
     std::map<std::int64_t, std::size_t> holder;
     for (std::size_t request = 0; request < assignment.ids[group].size(); ++request) {
       for (std::size_t position = 0; position < assignment.ids[group][request].size(); ++position) {

@@ -61,6 +61,10 @@ BlockAssignment assign_blocks(const CachePlan& plan, std::span<const BatchReques
   std::int64_t longest = 0;
   for (const GroupPlan& group : plan.groups) {
     assignment.ids_per_entry.push_back(group.ids_per_entry);
+    if (group.shares_table) {
+      assignment.ids.emplace_back();
+      continue;
+    }
     auto& tables = assignment.ids.emplace_back();
     for (const BatchRequest& request : requests) {
       const std::int64_t count = group_ids(plan, group, request.tokens);
@@ -91,11 +95,13 @@ BlockAssignment assign_blocks(const CachePlan& plan, std::span<const BatchReques
       if (!held.contains(id)) guards.push_back(id);
   }
   for (std::size_t group = 0; group < plan.groups.size(); ++group)
-    if (shares_first_block(plan.specs[plan.groups[group].spec], requests)) {
+    if (!plan.groups[group].shares_table && shares_first_block(plan.specs[plan.groups[group].spec], requests)) {
       std::int64_t& first = assignment.ids[group][0].front();
       std::int64_t& second = assignment.ids[group][1].front();
       first = second = std::max(first, second);  // the higher one, so that the highest id of the arena stays in use
     }
+  for (std::size_t group = 1; group < plan.groups.size(); ++group)
+    if (plan.groups[group].shares_table) assignment.ids[group] = assignment.ids[group - 1];
   return assignment;
 }
 

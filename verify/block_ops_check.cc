@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 
 #include "base/parallel.h"
@@ -14,45 +15,37 @@ namespace hybridkv {
 
 namespace {
 
-/// Sets the view's own bytes of the target block to what they must be afterwards; `page` holds that block's canary.
-using SetOwnBytes = std::function<void(const BoundView& view, std::span<std::byte> page)>;
+/// Sets the bytes of the target block that the view owns in a lane to what they must be afterwards. `source`: canary of
+/// the block that is copied; `page`: canary of the target block.
+using SetOwnBytes = std::function<void(const BoundView& view, LaneId lane, std::span<const std::byte> source,
+                                       std::span<std::byte> page)>;
 
-/// Runs of the view's own bytes, counted from the front of a page.
+/// Runs of the bytes that a view owns in a lane, counted from the front of its piece.
 template <class Visit>
-void for_each_own_run(const Traffic& traffic, const BoundView& view, Visit&& visit) {
-  const std::int64_t front = traffic.plan.lanes[view.view.lane.index()].offset;
-  for_each_run(view.page_bytes(0), [&](std::int64_t begin, std::int64_t bytes) { visit(begin - front, bytes); });
+void for_each_own_run(const Traffic& traffic, const BoundView& view, LaneId lane, Visit&& visit) {
+  const std::int64_t front = traffic.plan.lanes[lane.index()].offset;
+  for_each_run(view.page_bytes(lane, 0), [&](std::int64_t begin, std::int64_t bytes) { visit(begin - front, bytes); });
 }
 
-void fill(const Traffic& traffic, LaneId number) {
-  const LanePlan& lane = traffic.plan.lanes[number.index()];
-  for (std::int64_t block : block_ops_blocks(traffic.plan, lane.arena))
-    fill_canary(traffic.pools.piece(number, block), lane.pool.value, lane.begin(block));
-}
+/// What one id owns of a lane, and its canary.
+struct WatchedPiece {
+  LaneId lane;
+  std::int64_t block = 0;
+  std::vector<std::byte> canary;
+};
 
-/// Compares all watched pages of the view's lane with their canary, but for its own bytes of the target block.
-void compare(const Traffic& traffic, const BoundView& view, std::int64_t target, const SetOwnBytes& set_own_bytes,
-             CheckResult& result) {
-  const LanePlan& lane = traffic.plan.lanes[view.view.lane.index()];
-  const std::int64_t pool = view.view.pool;
-  std::vector<std::byte> expected(lane.bytes);
-  for (std::int64_t block : block_ops_blocks(traffic.plan, lane.arena)) {
-    const std::int64_t first = lane.begin(block);
-    fill_canary(expected, pool, first);
-    if (block == target) set_own_bytes(view, expected);
-    const std::span<const std::byte> page = traffic.pools.piece(view.view.lane, block);
-    result.count += lane.bytes;
-    const auto [wrong, right] = std::mismatch(page.begin(), page.end(), expected.begin());
-    if (wrong == page.end() || result.status == CheckStatus::failed) continue;
-    const std::int64_t byte = wrong - page.begin();
-    bool own = false;
-    if (block == target)
-      for_each_own_run(traffic, view, [&](std::int64_t begin, std::int64_t bytes) {
-        own = own || (byte >= begin && byte < begin + bytes);
-      });
-    result.fail(fmt::format("{} of block {}, pool {}: byte {} of block {} {}", view.name(traffic.plan), target, pool,
-                            first + byte, block, own ? "was not reached" : "was touched but belongs to somebody else"));
+/// The watched blocks of so many lanes.
+std::vector<WatchedPiece> watch(const Traffic& traffic, LaneId first, std::int64_t lanes) {
+  std::vector<WatchedPiece> watched;
+  for (std::int64_t i = 0; i < lanes; ++i) {
+    const LaneId number{first.value + i};
+    const LanePlan& lane = traffic.plan.lanes[number.index()];
+    for (const std::int64_t block : block_ops_blocks(traffic.plan, lane.arena)) {
+      WatchedPiece& piece = watched.emplace_back(WatchedPiece{number, block, std::vector<std::byte>(lane.bytes)});
+      fill_canary(piece.canary, lane.pool.value, lane.begin(block));
+    }
   }
+  return watched;
 }
 
 /// The ids between which an operation runs, in the arena of the view.
@@ -61,21 +54,57 @@ struct OperationIds {
   std::int64_t target = 0;
 };
 
+/// Compares all watched pieces that the view reaches with their canary, but for its own bytes of the target block.
+void compare(const Traffic& traffic, const BoundView& view, std::span<const WatchedPiece> watched, OperationIds ids,
+             const SetOwnBytes& set_own_bytes, CheckResult& result) {
+  std::vector<std::byte> own_canary;
+  for (const WatchedPiece& piece : watched) {
+    if (!view.reaches(piece.lane)) continue;
+    std::span<const std::byte> expected = piece.canary;
+    if (piece.block == ids.target) {
+      const auto source = std::find_if(watched.begin(), watched.end(), [&](const WatchedPiece& other) {
+        return other.lane == piece.lane && other.block == ids.from;
+      });
+      own_canary = piece.canary;
+      set_own_bytes(view, piece.lane, source == watched.end() ? std::span<const std::byte>() : source->canary,
+                    own_canary);
+      expected = own_canary;
+    }
+    const std::span<const std::byte> page = traffic.pools.piece(piece.lane, piece.block);
+    result.count += std::ssize(page);
+    if (std::memcmp(page.data(), expected.data(), page.size()) == 0 || result.status == CheckStatus::failed) continue;
+    const std::int64_t byte = std::mismatch(page.begin(), page.end(), expected.begin()).first - page.begin();
+    bool own = false;
+    if (piece.block == ids.target)
+      for_each_own_run(traffic, view, piece.lane, [&](std::int64_t begin, std::int64_t bytes) {
+        own = own || (byte >= begin && byte < begin + bytes);
+      });
+    result.fail(fmt::format("{} of block {}, pool {}: byte {} of block {} {}", view.name(traffic.plan), ids.target,
+                            view.view.pool, traffic.plan.lanes[piece.lane.index()].begin(piece.block) + byte,
+                            piece.block, own ? "was not reached" : "was touched but belongs to somebody else"));
+  }
+}
+
 /// Applies `operate` to every view in turn and compares. Views of one lane are done one after the other.
 template <class IdsOf>
 CheckResult check_operation(const Traffic& traffic, IdsOf&& ids_of,
                             const std::function<void(const BoundView&, OperationIds)>& operate,
-                            const std::function<void(const BoundView&, OperationIds, std::span<std::byte>)>&
-                                set_own_bytes) {
+                            const SetOwnBytes& set_own_bytes) {
   std::vector<CheckResult> results(traffic.plan.lanes.size());
   parallel_for(results.size(), [&](std::size_t lane) {
+    std::int64_t lanes = 0;  // over which pages that begin in this one are spread
+    for (const BoundView& view : traffic.views)
+      if (view.view.lane.index() == lane) lanes = std::max(lanes, view.lanes);
+    if (lanes == 0) return;
+    const LaneId number{static_cast<std::int64_t>(lane)};
+    const std::vector<WatchedPiece> watched = watch(traffic, number, lanes);
     const OperationIds ids = ids_of(block_ops_blocks(traffic.plan, traffic.plan.lanes[lane].arena));
     for (const BoundView& view : traffic.views) {
-      if (view.view.lane.index() != lane) continue;
-      fill(traffic, view.view.lane);
+      if (view.view.lane != number) continue;
+      for (const WatchedPiece& piece : watched)
+        std::ranges::copy(piece.canary, traffic.pools.piece(piece.lane, piece.block).begin());
       operate(view, ids);
-      compare(traffic, view, ids.target,
-              [&](const BoundView& own, std::span<std::byte> page) { set_own_bytes(own, ids, page); }, results[lane]);
+      compare(traffic, view, watched, ids, set_own_bytes, results[lane]);
     }
   });
   CheckResult total{.unit = "bytes compared"};
@@ -108,11 +137,13 @@ CheckResult check_zero_one_block(const Traffic& traffic) {
     else
       zero_block(traffic.pools, view, ids.target);
   };
-  return check_operation(traffic, middle, zero, [&](const BoundView& view, OperationIds, std::span<std::byte> page) {
-    for_each_own_run(traffic, view, [&](std::int64_t begin, std::int64_t bytes) {
-      std::fill_n(page.begin() + begin, bytes, std::byte{0});
-    });
-  });
+  return check_operation(traffic, middle, zero,
+                         [&](const BoundView& view, LaneId lane, std::span<const std::byte>,
+                             std::span<std::byte> page) {
+                           for_each_own_run(traffic, view, lane, [&](std::int64_t begin, std::int64_t bytes) {
+                             std::fill_n(page.begin() + begin, bytes, std::byte{0});
+                           });
+                         });
 }
 
 CheckResult check_copy_one_block(const Traffic& traffic) {
@@ -129,11 +160,9 @@ CheckResult check_copy_one_block(const Traffic& traffic) {
       copy_block(traffic.pools, view, ids.from, ids.target);
   };
   return check_operation(traffic, ends, copy,
-                         [&](const BoundView& view, OperationIds ids, std::span<std::byte> page) {
-                           const LanePlan& lane = traffic.plan.lanes[view.view.lane.index()];
-                           std::vector<std::byte> source(page.size());
-                           fill_canary(source, lane.pool.value, lane.begin(ids.from));
-                           for_each_own_run(traffic, view, [&](std::int64_t begin, std::int64_t bytes) {
+                         [&](const BoundView& view, LaneId lane, std::span<const std::byte> source,
+                             std::span<std::byte> page) {
+                           for_each_own_run(traffic, view, lane, [&](std::int64_t begin, std::int64_t bytes) {
                              std::copy_n(source.begin() + begin, bytes, page.begin() + begin);
                            });
                          });

@@ -16,14 +16,26 @@ namespace {
 
 using PlaceOfLayer = std::tuple<std::int64_t, LaneId, std::int64_t>;  // spec, lane, layer
 
-std::map<PlaceOfLayer, std::int64_t> groups_of_layers(const CachePlan& plan) {
-  std::map<PlaceOfLayer, std::int64_t> groups;
-  for (std::size_t i = 0; i < plan.groups.size(); ++i)
-    for (std::size_t page = 0; page < plan.groups[i].pages.size(); ++page)
-      for (std::int64_t layer : plan.groups[i].pages[page])
-        groups.emplace(PlaceOfLayer{plan.groups[i].spec, plan.lane_of(plan.groups[i], page), layer},
-                       static_cast<std::int64_t>(i));
-  return groups;
+struct PageOfGroup {
+  std::int64_t group = 0;
+  std::int64_t page = 0;
+  std::int64_t table = 0;
+};
+
+std::map<PlaceOfLayer, PageOfGroup> pages_of_layers(const CachePlan& plan) {
+  std::map<PlaceOfLayer, PageOfGroup> pages;
+  PageOfGroup at;
+  for (std::size_t i = 0; i < plan.groups.size(); ++i) {
+    const GroupPlan& group = plan.groups[i];
+    at.group = static_cast<std::int64_t>(i);
+    if (!group.shares_table) at.table = at.group;
+    for (std::size_t page = 0; page < group.pages.size(); ++page) {
+      at.page = static_cast<std::int64_t>(page);
+      for (std::int64_t layer : group.pages[page])
+        pages.emplace(PlaceOfLayer{group.spec, plan.lane_of(group, page), layer}, at);
+    }
+  }
+  return pages;
 }
 
 }  // namespace
@@ -46,6 +58,15 @@ Layout BoundView::page_bytes(std::int64_t block) const {
   return slice(bytes(), "block", block * kernel_blocks_per_page, kernel_blocks_per_page);
 }
 
+Layout BoundView::page_bytes(LaneId lane, std::int64_t block) const {
+  const Layout of_block = page_bytes(block);
+  return lanes == 1 ? of_block : slice(of_block, "head", lane.value - view.lane.value, 1);
+}
+
+LaneId BoundView::lane_of(std::span<const std::int64_t> index) const {
+  return lanes == 1 ? view.lane : LaneId{view.lane.value + index[static_cast<std::size_t>(address.find("head"))]};
+}
+
 std::int64_t BoundView::engine_byte(std::int64_t byte) const {
   if (!narrow_offsets) return byte;
   const std::int64_t element = element_bytes();
@@ -60,17 +81,33 @@ std::string BoundView::place(const CachePlan& plan, std::int64_t block, std::int
   return fmt::format("{}, pool {}, block {}, byte {}", name(plan), view.pool, block, byte);
 }
 
+PageRegion page_region(const CachePlan& plan, const BoundView& view, LaneId lane) {
+  const LanePlan& of = plan.lanes[lane.index()];
+  const GroupPlan& group = plan.groups[static_cast<std::size_t>(view.group)];
+  if (!group.in_lane || plan.cache_order == CacheOrder::bhlnc) return {of.offset, of.stride, of.bytes};
+  return {Checked(of.offset) + plan.offset_in_piece(group, static_cast<std::size_t>(view.page)), of.stride,
+          group.in_lane->bytes};
+}
+
+void require_views(const CachePlan& plan) {
+  if (!plan.view_error.empty())
+    throw InputError("the engine plans this cache, but makes no views of it: " + plan.view_error);
+}
+
 std::vector<BoundView> bind_views(const CachePlan& plan) {
-  const std::map<PlaceOfLayer, std::int64_t> groups = groups_of_layers(plan);
+  const std::map<PlaceOfLayer, PageOfGroup> pages = pages_of_layers(plan);
   std::vector<BoundView> views;
   for (const ViewPlan& view : plan.views) {
     const SpecPlan& spec = plan.specs[view.spec];
-    const auto group = groups.find({view.spec, view.lane, view.layer});
-    expects(group != groups.end(), "a view of the plan belongs to a group");
+    const auto page = pages.find({view.spec, view.lane, view.layer});
+    expects(page != pages.end(), "a view of the plan belongs to a group");
     const std::int64_t kernel_blocks = spec.attention ? spec.block_size_tokens / spec.kernel_block_size_tokens : 1;
     views.push_back({.view = view,
                      .address = view.bytes,
-                     .group = group->second,
+                     .group = page->second.group,
+                     .page = page->second.page,
+                     .table = page->second.table,
+                     .lanes = plan.groups[static_cast<std::size_t>(page->second.group)].lanes_per_page,
                      .kernel_blocks_per_page = kernel_blocks});
   }
   return views;

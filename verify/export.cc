@@ -170,6 +170,7 @@ void write_pages(const Traffic& traffic, std::size_t arena, const fs::path& fold
   }
   if (blocks.empty()) return;
   std::sort(blocks.begin(), blocks.end());
+  blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());  // groups may share a block table
   fs::create_directories(folder);
   write_integers(folder / (plan.is_uniform() ? "blocks.npy" : fmt::format("blocks_{}.npy", arena)), blocks);
   for (std::size_t i = 0; i < plan.lanes.size(); ++i) {
@@ -180,7 +181,10 @@ void write_pages(const Traffic& traffic, std::size_t arena, const fs::path& fold
       const std::span<const std::byte> page = traffic.pools.piece({static_cast<std::int64_t>(i)}, block);
       bytes.insert(bytes.end(), page.begin(), page.end());
     }
-    write_npy(folder / fmt::format("pool_{}.npy", lane.pool.value), NpyType::uint8,
+    // A pool has a file of its name where it has one lane.
+    const bool alone = plan.lanes.size() == plan.pools.size();
+    write_npy(folder / (alone ? fmt::format("pool_{}.npy", lane.pool.value) : fmt::format("lane_{}.npy", i)),
+              NpyType::uint8,
               std::vector<std::int64_t>{static_cast<std::int64_t>(blocks.size()), lane.bytes}, bytes);
   }
 }

@@ -66,6 +66,9 @@ EngineSpec scaled_engine(const ModelSpec& model, const EngineSpec& engine, Cache
   if (engine.strategy != Strategy::packed_attention || !names_scan_chunk(model)) scaled.mamba_block_size_tokens = 16;
   scaled.state_memory_ratio.reset();
   scaled.state_requests.reset();
+  scaled.pipeline_parallel = 1;  // one network runs, whole
+  scaled.pipeline_rank = 0;
+  scaled.pipeline_layers.clear();
   scaled.kernel_alignment_tokens = 16;
   scaled.kernel_block_sizes.clear();
   scaled.page_alignment_bytes = 1;
@@ -168,6 +171,8 @@ ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, c
   std::vector<Task> tasks;
   NetworkReferences networks;
   for (const CacheMode mode : spec.modes) {
+    // Of several modes those that the release has; alone, one that it has not is refused by the planner.
+    if (mode == CacheMode::all && spec.modes.size() > 1 && !rules_of(engine.release).has_mode_all) continue;
     const auto plain = std::make_shared<const Prepared>(scaled, scaled_engine(scaled, engine, mode, 0), spec, networks);
     std::shared_ptr<const Prepared> drafting;
     for (const ForwardCase forward_case : cases) {

@@ -17,6 +17,7 @@ struct ForwardSpec {
   std::int64_t scale = 16;      ///< divides head counts and head sizes, see scaled_model; 1 = as they are
   std::int64_t width = 32;      ///< channels between layers, >= 1
   std::uint64_t seed = 1;       ///< of weights and embeddings
+  /// Those of them run that the release has.
   std::vector<CacheMode> modes{CacheMode::none, CacheMode::align, CacheMode::all};
   std::vector<ForwardCase> cases;           ///< empty: all
   /// Of attention: all that claim a layer run, the network goes on with what the first of them gives.

@@ -7,15 +7,15 @@
 
 namespace hybridkv {
 
-PageMap::PageMap(const CachePlan& plan, std::span<const BoundView> views, std::int64_t group, LaneId lane,
+PageMap::PageMap(const CachePlan& plan, std::span<const BoundView> views, std::int64_t table, LaneId lane,
                  std::int64_t piece)
     : owners_(plan.lanes[lane.index()].bytes, nobody) {
   const std::int64_t front = plan.lanes[lane.index()].offset;
   expects(std::in_range<std::int32_t>(views.size()), "a page map counts views in 32 bits");
   for (std::size_t i = 0; i < views.size(); ++i) {
     const BoundView& view = views[i];
-    if (view.group != group || view.view.lane != lane || view.view.piece != piece || view.foreign) continue;
-    for_each_run(view.page_bytes(0), [&](std::int64_t first, std::int64_t bytes) {
+    if (view.table != table || !view.reaches(lane) || view.view.piece != piece || view.foreign) continue;
+    for_each_run(view.page_bytes(lane, 0), [&](std::int64_t first, std::int64_t bytes) {
       std::fill_n(owners_.begin() + (first - front), bytes, static_cast<std::int32_t>(i));
     });
   }

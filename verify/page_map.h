@@ -8,14 +8,14 @@
 
 namespace hybridkv {
 
-/// Which view owns each byte of what an id of one group owns in one lane; the same for every id.
+/// Which view owns each byte of what an id of one block table owns in one lane; the same for every id.
 class PageMap {
  public:
   static constexpr std::int32_t nobody = -1;
 
-  /// From the views of the plan that belong to the group and the lane, of ids that hold one piece of an entry.
+  /// From the views of the plan that belong to the table and reach the lane, of ids that hold one piece of an entry.
   /// Pre: the views passed the address audit.
-  PageMap(const CachePlan& plan, std::span<const BoundView> views, std::int64_t group, LaneId lane, std::int64_t piece);
+  PageMap(const CachePlan& plan, std::span<const BoundView> views, std::int64_t table, LaneId lane, std::int64_t piece);
 
   /// Position in the list of views of the owner of each byte, or `nobody` for padding.
   std::span<const std::int32_t> owners() const { return owners_; }

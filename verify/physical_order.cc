@@ -73,6 +73,31 @@ void place_in_own_pools(const CachePlan& plan, const SpecPlan& spec, std::int64_
     place.pool += page;
 }
 
+std::int64_t position_of(const std::vector<std::int64_t>& layers, std::int64_t layer) {
+  return std::find(layers.begin(), layers.end(), layer) - layers.begin();
+}
+
+/// Layers go round the groups of their spec, from the one that has the first of them.
+PagePlace page_in_allocation(const CachePlan& plan, const SpecPlan& spec, const std::vector<std::int64_t>& groups,
+                             std::int64_t number) {
+  const auto num_groups = static_cast<std::int64_t>(groups.size());
+  std::int64_t first = 0;
+  for (std::int64_t i = 0; i < num_groups; ++i)
+    if (const auto layers = plan.groups[groups[i]].layers();
+        position_of(layers, spec.layers.front()) < std::ssize(layers))
+      first = i;
+  PagePlace place{groups[(first + number) % num_groups], 0, 0, number / num_groups};
+  Checked before = 0;  // bytes of the pages of a block that groups of the same table have before it
+  for (std::int64_t i = place.group; plan.groups[i].shares_table;) {
+    --i;
+    before += Checked(static_cast<std::int64_t>(plan.groups[i].pages.size())) * plan.page_bytes(plan.groups[i]);
+  }
+  const bool layers_outermost = plan.cache_order == CacheOrder::lbhnc || plan.cache_order == CacheOrder::lbnhc ||
+                                plan.cache_order == CacheOrder::lhbnc;
+  place.front = before * (layers_outermost ? plan.arena_of(plan.groups[place.group]).num_ids : 1);
+  return place;
+}
+
 }  // namespace
 
 PagePlace page_by_rule(const CachePlan& plan, const SpecPlan& spec, std::int64_t layer) {
@@ -82,6 +107,7 @@ PagePlace page_by_rule(const CachePlan& plan, const SpecPlan& spec, std::int64_t
   const auto at = std::lower_bound(spec.layers.begin(), spec.layers.end(), layer);
   expects(at != spec.layers.end() && *at == layer && !groups.empty(), "a layer belongs to its spec, a spec to a group");
   const std::int64_t number = at - spec.layers.begin();
+  if (plan.cache_order) return page_in_allocation(plan, spec, groups, number);
   const std::int64_t page = number / spec.layers_per_page;
   const auto num_groups = static_cast<std::int64_t>(groups.size());
   PagePlace place{groups[page % num_groups], page / num_groups, 0, number % spec.layers_per_page};
@@ -109,6 +135,55 @@ std::optional<std::int64_t> kv_byte_by_rule(const KvViewSpec& spec, std::int64_t
     number = number * digit.base + digit.value;
   }
   return byte + number * element_bytes(spec.dtype);
+}
+
+CacheFacts cache_facts(const CachePlan& plan, const SpecPlan& spec, const GroupPlan& group) {
+  CacheFacts facts{.order = *plan.cache_order,
+                   .layers = static_cast<std::int64_t>(group.pages.size()),
+                   .blocks = plan.arena_of(group).num_ids,
+                   .page_bytes = plan.page_bytes(group)};
+  facts.block_bytes = plan.pool_bytes() / facts.blocks;
+  if (spec.state) {
+    facts.content_bytes = facts.page_bytes;
+    return facts;
+  }
+  const AttentionGeometry& attention = *spec.attention;
+  facts.tokens = spec.block_size_tokens;
+  facts.kernel_tokens = spec.kernel_block_size_tokens;
+  std::int64_t channels = attention.head_size_k;
+  if (!is_latent(attention.kind)) {
+    facts.heads = attention.kv_heads;
+    if (attention.format == KvFormat::nvfp4)
+      facts.heads *= 2;
+    else
+      channels += attention.head_size_v;
+  }
+  facts.content_bytes = channels * element_bytes(attention.dtype);
+  return facts;
+}
+
+std::int64_t cache_byte_by_rule(const CacheFacts& facts, const CacheByte& at) {
+  const Checked c = facts.content_bytes, heads = facts.heads, kernel = facts.kernel_tokens;
+  const std::int64_t small = at.token / facts.kernel_tokens, token = at.token % facts.kernel_tokens;
+  const Checked of_head = Checked(facts.tokens) * facts.content_bytes;
+  const Checked heads_first = small * heads * kernel * c + at.head * kernel * c + token * c;
+  const Checked tokens_first = small * heads * kernel * c + token * heads * c + at.head * c;
+  const Checked by_layer = at.layer * Checked(facts.blocks) * facts.page_bytes + at.block * Checked(facts.page_bytes);
+  const Checked by_block = at.block * Checked(facts.block_bytes) + at.layer * Checked(facts.page_bytes);
+  switch (facts.order) {
+    case CacheOrder::lbhnc: return by_layer + heads_first + at.byte;
+    case CacheOrder::lbnhc: return by_layer + tokens_first + at.byte;
+    case CacheOrder::blhnc: return by_block + heads_first + at.byte;
+    case CacheOrder::blnhc: return by_block + tokens_first + at.byte;
+    case CacheOrder::lhbnc:
+      if (facts.heads == 1) return by_layer + heads_first + at.byte;
+      return (at.layer * heads + at.head) * facts.blocks * of_head + at.block * of_head + at.token * c + at.byte;
+    case CacheOrder::bhlnc:
+      if (facts.heads == 1) return by_block + heads_first + at.byte;
+      return at.block * Checked(facts.block_bytes) + (at.head * Checked(facts.layers) + at.layer) * of_head +
+             at.token * c + at.byte;
+  }
+  throw std::logic_error("an order outside its enumeration");
 }
 
 std::int64_t state_byte_by_rule(const StateSpec& state, std::string_view tensor, std::span<const std::int64_t> index) {

@@ -69,7 +69,10 @@ std::set<std::int64_t> sampled_blocks(std::int64_t num_blocks) {
 /// Position of K or V in a view of the plan, by the names of its axes.
 Index index_in_view(const SpecPlan& spec, const Layout& layout, const KvElement& element) {
   const std::int64_t kernel = spec.kernel_block_size_tokens;
-  const bool one_row = layout.find("kv") < 0 && !is_latent(spec.attention->kind);
+  const AttentionGeometry& attention = *spec.attention;
+  const bool one_row = layout.find("kv") < 0 && !is_latent(attention.kind) &&
+                       layout.extent("channel") == attention.head_size_k + attention.head_size_v;
+  const bool own_slots = attention.form == BackendForm::slots && !one_row;
   Index index;
   for (const Axis& axis : layout.axes()) {
     if (axis.name == AxisName("block"))
@@ -79,11 +82,25 @@ Index index_in_view(const SpecPlan& spec, const Layout& layout, const KvElement&
     else if (axis.name == AxisName("token"))
       index.push_back(element.token % kernel);
     else if (axis.name == AxisName("head"))
-      index.push_back(element.head);
+      index.push_back(element.head + (own_slots && element.is_value ? attention.kv_heads : 0));
     else
-      index.push_back(element.channel + (one_row && element.is_value ? spec.attention->head_size_k : 0));
+      index.push_back(element.channel + (one_row && element.is_value ? attention.head_size_k : 0));
   }
   return index;
+}
+
+/// The same by the rules of one allocation, from the front of the group's first layer.
+std::int64_t kv_byte_in_allocation(const SpecPlan& spec, const CacheFacts& facts, std::int64_t layer,
+                                   const KvElement& element) {
+  const AttentionGeometry& attention = *spec.attention;
+  CacheByte at{layer, element.block, element.head, element.token, element.channel * element_bytes(attention.dtype)};
+  if (element.is_value && !is_latent(attention.kind)) {
+    if (attention.format == KvFormat::nvfp4)
+      at.head += attention.kv_heads;
+    else
+      at.byte += attention.head_size_k * element_bytes(attention.dtype);
+  }
+  return cache_byte_by_rule(facts, at);
 }
 
 /// What one element is compared by.
@@ -124,6 +141,8 @@ void compare_kv(const CachePlan& plan, const BoundView& view, const PagePlace& p
                          .pack_size = spec.layers_per_page,
                          .page_bytes = lane.bytes};
   const KeyValueLayouts engine = key_value_bytes(view, attention);
+  std::optional<CacheFacts> in_allocation;
+  if (plan.cache_order) in_allocation = cache_facts(plan, spec, plan.groups[place.group]);
   const std::int64_t kernel = spec.kernel_block_size_tokens, kernel_blocks = spec.block_size_tokens / kernel;
   for (const bool is_value : {false, true}) {
     const std::int64_t channels = is_value ? facts.head_size_v : facts.head_size_k;
@@ -132,7 +151,9 @@ void compare_kv(const CachePlan& plan, const BoundView& view, const PagePlace& p
     for (const std::int64_t block : sampled_blocks(num_ids))
       for (const Index& index : inside) {
         const KvElement element{block, index[0], index[1], index[2], is_value};
-        const auto rule = kv_byte_by_rule(facts, place.position, element);
+        const auto rule = in_allocation
+                              ? std::optional(kv_byte_in_allocation(spec, *in_allocation, place.position, element))
+                              : kv_byte_by_rule(facts, place.position, element);
         if (!rule)
           return result.fail(fmt::format("{}: no rule puts form {} in order {} on this page",
                                          view.place(plan, block, view.address.offset()), to_string(attention.form),
@@ -171,7 +192,8 @@ Index index_in_tensor(const StateTensor& tensor, const ViewPlan& view, const Ind
 
 void compare_state(const CachePlan& plan, const BoundView& view, const PagePlace& place, std::uint64_t seed,
                    CheckResult& result) {
-  const StateSpec& state = *plan.specs[view.view.spec].state;
+  const SpecPlan& spec = plan.specs[view.view.spec];
+  const StateSpec& state = *spec.state;
   const StateTensor& tensor = tensor_of(state, view.view);
   const LanePlan& lane = plan.lanes[view.view.lane.index()];
   Index extents;
@@ -187,9 +209,11 @@ void compare_state(const CachePlan& plan, const BoundView& view, const PagePlace
                                        "of page {}",
                                        view.place(plan, block, view.address.offset()), byte / lane.bytes,
                                        view.view.piece));
-      compare(plan, view,
-              {block, view.view.bytes.at(index), view.byte_address(index),
-               place.front + Checked(block) * lane.bytes + byte % lane.bytes},
+      const Checked in_pool = plan.cache_order
+                                  ? Checked(cache_byte_by_rule(cache_facts(plan, spec, plan.groups[place.group]),
+                                                               {place.position, block, 0, 0, byte}))
+                                  : Checked(block) * lane.bytes + byte % lane.bytes;
+      compare(plan, view, {block, view.view.bytes.at(index), view.byte_address(index), place.front + in_pool},
               [&] { return fmt::format("element ({}) of the state", fmt::join(inside, ", ")); }, result);
     }
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "layout/cosize.h"
+#include "planner/views.h"
 #include "verify/cache_codec.h"
 #include "verify/stray_copy.h"
 
@@ -32,24 +33,32 @@ BoundView& first_attention(Fault fault, const CachePlan& plan, std::vector<Bound
   refuse(fault, "it has no attention layer");
 }
 
-/// Dense strides of the shape with its block axis behind the next axis, as a backend that expects (2, blocks, …) has.
-void plant_stride_order(const CachePlan& plan, std::vector<BoundView>& views) {
-  BoundView& view = first_attention(Fault::stride_order, plan, views);
+/// Dense strides of the shape of a view with its block axis behind that other one.
+Layout with_blocks_behind(const BoundView& view, AxisName outermost) {
   std::vector<Axis> axes = axes_of(view);
-  const int block = view.address.find("block");
-  const auto outer = std::find_if(axes.begin(), axes.end(), [](const Axis& axis) {
-    return axis.name != AxisName("block") && axis.extent > 1;
-  });
-  if (outer == axes.end()) refuse(Fault::stride_order, "no axis but the block axis has more than one position");
   Checked inner = view.element_bytes();
   for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
-    if (axis->name == outer->name || axis->name == AxisName("block")) continue;
+    if (axis->name == outermost || axis->name == AxisName("block")) continue;
     axis->stride = inner;
     inner *= axis->extent;
   }
-  axes[block].stride = inner;
-  outer->stride = inner * axes[block].extent;
-  view.address = Layout(axes, view.address.offset());
+  Axis& block = axes[static_cast<std::size_t>(view.address.find("block"))];
+  block.stride = inner;
+  axes[static_cast<std::size_t>(view.address.find(outermost))].stride = inner * block.extent;
+  return Layout(axes, view.address.offset());
+}
+
+/// Of the first axis that makes it another view: as a backend has that expects (2, blocks, …).
+void plant_stride_order(const CachePlan& plan, std::vector<BoundView>& views) {
+  BoundView& view = first_attention(Fault::stride_order, plan, views);
+  for (const Axis& axis : view.address.axes()) {
+    if (axis.name == AxisName("block") || axis.extent == 1) continue;
+    const Layout wrong = with_blocks_behind(view, axis.name);
+    if (wrong == view.address) continue;
+    view.address = wrong;
+    return;
+  }
+  refuse(Fault::stride_order, "no axis but the block axis has more than one position");
 }
 
 void plant_padded_split(const CachePlan& plan, std::vector<BoundView>& views) {
@@ -78,6 +87,7 @@ void plant_pack_index(const CachePlan& plan, std::vector<BoundView>& views) {
           continue;
         views[j].view.pool = views[i].view.pool;
         views[j].view.lane = views[i].view.lane;
+        views[j].page = views[i].page;
         views[j].address = views[i].address;
         return;
       }
@@ -133,17 +143,18 @@ void plant_padding_reused(const CachePlan& plan, std::vector<BoundView>& views) 
     const std::int64_t element = view.element_bytes();
     if (!spec.state) continue;
     const LanePlan& lane = plan.lanes[view.view.lane.index()];
+    const PageRegion page = page_region(plan, view, view.view.lane);
     const std::int64_t last_piece = plan.groups[view.group].ids_per_entry - 1;
     if (view.view.piece != last_piece) continue;
-    const std::int64_t first = ceil_div(spec.state->bytes - last_piece * lane.bytes, element);
-    const std::int64_t room = lane.bytes / element - first;
+    const std::int64_t first = ceil_div(spec.state->bytes - last_piece * page.bytes, element);
+    const std::int64_t room = page.bytes / element - first;
     if (room < 1) continue;
     BoundView intruder = view;
     intruder.foreign = true;
     intruder.view.layer = spec.layers.back() == view.view.layer ? spec.layers.front() : spec.layers.back();
     intruder.address =
-        Layout({{"block", plan.arenas[lane.arena.index()].num_ids, lane.stride}, {"element", room, element}},
-               lane.offset + first * element);
+        Layout({{"block", plan.arenas[lane.arena.index()].num_ids, page.stride}, {"element", room, element}},
+               page.offset + first * element);
     views.push_back(intruder);
     return;
   }
@@ -155,8 +166,7 @@ bool has_kv(const CachePlan& plan, const BoundView& view) {
 }
 
 std::int64_t position_in_pack(const CachePlan& plan, const BoundView& view) {
-  const GroupPlan& group = plan.groups[view.group];
-  const auto& pack = group.pages[view.view.lane.value - group.first_lane.value];
+  const auto& pack = plan.groups[view.group].pages[static_cast<std::size_t>(view.page)];
   return std::find(pack.begin(), pack.end(), view.view.layer) - pack.begin();
 }
 
@@ -183,8 +193,35 @@ Layout with_tokens_and_heads_exchanged(const CachePlan& plan, const BoundView& v
   return Layout(axes, Checked(position_in_pack(plan, view)) * region);
 }
 
+/// What a backend takes for an order of one allocation: tokens and heads in each other's place, or the heads of a layer
+/// together.
+CacheOrder mistaken(CacheOrder order) {
+  switch (order) {
+    case CacheOrder::lbhnc: return CacheOrder::lbnhc;
+    case CacheOrder::blhnc: return CacheOrder::blnhc;
+    case CacheOrder::blnhc:
+    case CacheOrder::bhlnc: return CacheOrder::blhnc;
+    default: return CacheOrder::lbhnc;
+  }
+}
+
+/// All layers of the first spec that lie elsewhere in the order that theirs is mistaken for.
+void plant_order_exchanged_in_allocation(const CachePlan& plan, std::vector<BoundView>& views) {
+  Arrangement other = plan;
+  other.cache_order = mistaken(*plan.cache_order);
+  const std::vector<ViewPlan> others = make_views(other);
+  std::optional<std::int64_t> spec;
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    if (!has_kv(plan, views[i]) || others[i].bytes == views[i].address) continue;
+    if (!spec) spec = views[i].view.spec;
+    if (views[i].view.spec == *spec) views[i].address = others[i].bytes;
+  }
+  if (!spec) refuse(Fault::order_exchanged, "no attention layer lies elsewhere in another order");
+}
+
 /// All layers of the first spec whose pages have more than one order.
 void plant_order_exchanged(const CachePlan& plan, std::vector<BoundView>& views) {
+  if (plan.cache_order) return plant_order_exchanged_in_allocation(plan, views);
   std::optional<std::int64_t> spec;
   for (BoundView& view : views) {
     if (!has_kv(plan, view) || view.address.extent("token") == 1 || view.address.extent("head") == 1) continue;
@@ -198,12 +235,17 @@ void plant_order_exchanged(const CachePlan& plan, std::vector<BoundView>& views)
 void plant_pack_reversed(const CachePlan& plan, std::vector<BoundView>& views) {
   std::map<std::pair<std::int64_t, std::int64_t>, std::vector<BoundView*>> packs;
   for (BoundView& view : views)
-    if (is_attention(plan, view)) packs[{view.group, view.view.lane.value}].push_back(&view);
+    if (is_attention(plan, view)) packs[{view.group, plan.cache_order ? 0 : view.view.lane.value}].push_back(&view);
   bool planted = false;
   for (auto& [page, pack] : packs) {
     planted = planted || pack.size() > 1;
-    for (std::size_t i = 0; i < pack.size() / 2; ++i) std::swap(pack[i]->address, pack[pack.size() - 1 - i]->address);
+    for (std::size_t i = 0; i < pack.size() / 2; ++i) {
+      std::swap(pack[i]->address, pack[pack.size() - 1 - i]->address);
+      std::swap(pack[i]->view.lane, pack[pack.size() - 1 - i]->view.lane);
+      std::swap(pack[i]->page, pack[pack.size() - 1 - i]->page);
+    }
   }
+  if (!planted && plan.cache_order) refuse(Fault::pack_reversed, "no group has two attention layers");
   if (!planted) refuse(Fault::pack_reversed, "no page holds two attention layers; try a larger --pack");
 }
 
@@ -227,10 +269,10 @@ void plant_states_exchanged(const CachePlan& plan, std::vector<BoundView>& views
     const StateTensor& first = state->tensors.front();
     if (!spec) {
       behind = round_up(state->tensors.back().bytes(), element_bytes(first.dtype));
-      if (Checked(behind) + first.bytes() > plan.lanes[view.view.lane.index()].bytes) continue;
+      if (Checked(behind) + first.bytes() > page_region(plan, view, view.view.lane).bytes) continue;
       spec = view.view.spec;
     }
-    const std::int64_t front = plan.lanes[view.view.lane.index()].offset;
+    const std::int64_t front = page_region(plan, view, view.view.lane).offset;
     view.address = Layout(axes_of(view), front + (view.view.tensor == first.name ? behind : 0));
   }
   if (!spec) refuse(Fault::states_exchanged, "no state has two tensors that fit its page in either order");

@@ -96,7 +96,10 @@ void spread_magnitudes(std::uint64_t key, std::span<float> values) {
 }
 
 std::string where(const Traffic& traffic, const BoundView& view, std::int64_t byte) {
-  const LanePlan& lane = traffic.plan.lanes[view.view.lane.index()];
+  LaneId number = view.view.lane;  // the last of its lanes that begins before the byte
+  while (number.value + 1 < view.view.lane.value + view.lanes && traffic.plan.lanes[number.index() + 1].offset <= byte)
+    ++number.value;
+  const LanePlan& lane = traffic.plan.lanes[number.index()];
   return view.place(traffic.plan, (byte - lane.offset) / lane.stride, byte);
 }
 

@@ -28,13 +28,30 @@ void for_each_lane(const Traffic& traffic, Visit&& visit) {
   });
 }
 
-/// Compares what nobody's view covers in the ids of one piece of a group's entries.
+/// The first layer of the page of a block table behind whose tensors in a lane a byte of id 0 lies; -1: of none.
+std::int64_t layer_before(const Traffic& traffic, std::size_t table, LaneId lane, std::int64_t piece,
+                          std::int64_t byte) {
+  std::int64_t layer = -1, nearest = -1;
+  for (const BoundView& view : traffic.views) {
+    if (view.foreign || view.table != static_cast<std::int64_t>(table) || view.view.piece != piece ||
+        !view.reaches(lane))
+      continue;
+    const std::int64_t begin = view.page_bytes(lane, 0).offset();
+    if (begin <= byte && begin > nearest) {
+      nearest = begin;
+      const GroupPlan& group = traffic.plan.groups[static_cast<std::size_t>(view.group)];
+      layer = group.pages[static_cast<std::size_t>(view.page)].front();
+    }
+  }
+  return layer;
+}
+
+/// Compares what nobody's view covers in the ids of one piece of the entries of a block table.
 void check_padding_of(const Traffic& traffic, std::size_t group, LaneId lane_id, std::int64_t piece,
                       CheckResult& result) {
   const CachePlan& plan = traffic.plan;
   const LanePlan& lane = plan.lanes[lane_id.index()];
   const PageMap map(plan, traffic.views, static_cast<std::int64_t>(group), lane_id, piece);
-  const auto page_number = static_cast<std::size_t>(lane_id.value - plan.groups[group].first_lane.value);
   for (std::int64_t id : traffic.assignment.held_by(group, piece)) {
     const std::span<const std::byte> page = traffic.pools.piece(lane_id, id);
     const std::int64_t first = lane.begin(id);
@@ -44,9 +61,7 @@ void check_padding_of(const Traffic& traffic, std::size_t group, LaneId lane_id,
       const std::int64_t byte = first + static_cast<std::int64_t>(k);
       if (page[k] != canary_byte(lane.pool.value, byte) && result.status == CheckStatus::passed)
         result.fail(fmt::format("padding of layer {}'s page, pool {}, block {}, byte {}: somebody wrote there",
-                                page_number < plan.groups[group].pages.size()
-                                    ? plan.groups[group].pages[page_number].front()
-                                    : -1,
+                                layer_before(traffic, group, lane_id, piece, byte - id * lane.stride),
                                 lane.pool.value, id, byte));
     }
   }
@@ -72,6 +87,7 @@ CheckResult check_padding(const Traffic& traffic) {
   std::vector<CheckResult> results(traffic.plan.groups.size() * num_lanes);
   parallel_for(results.size(), [&](std::size_t i) {
     const std::size_t group = i / num_lanes;
+    if (traffic.plan.groups[group].shares_table) return;
     const LaneId lane{static_cast<std::int64_t>(i % num_lanes)};
     if (traffic.plan.lanes[lane.index()].arena != traffic.plan.groups[group].arena) return;
     for (std::int64_t piece = 0; piece < traffic.plan.groups[group].ids_per_entry; ++piece)

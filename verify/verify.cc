@@ -176,6 +176,7 @@ std::vector<BatchRequest> default_requests(const CachePlan& plan) {
 
 VerifyReport verify_plan(const CachePlan& plan, const VerifySpec& spec, const VerifyProgress& progress) {
   const auto start = std::chrono::steady_clock::now();
+  require_views(plan);
   VerifyReport report;
   report.attention_pack_size = plan.attention_pack_size;
   report.requests = spec.requests.empty() ? default_requests(plan) : spec.requests;

@@ -24,15 +24,46 @@ Layout of_id(const Arrangement& plan, const ViewPlan& view, std::int64_t id) {
   return slice(view.elements(), "block", id * steps, steps);
 }
 
-/// Position of the group that has the layer of a view in its lane.
-std::size_t group_of(const Arrangement& plan, const ViewPlan& view) {
+/// What a view may touch: pages of a table that lie apart lie in places of their own.
+struct PlaceOfView {
+  std::size_t table = 0;  ///< the first group that shares it
+  std::size_t group = 0;
+  std::size_t page = 0;
+};
+
+/// The page that has the layer of a view in its lane.
+PlaceOfView place_of(const Arrangement& plan, const ViewPlan& view) {
+  PlaceOfView place;
   for (std::size_t i = 0; i < plan.groups.size(); ++i) {
     const GroupPlan& group = plan.groups[i];
-    const auto page = static_cast<std::size_t>(view.lane.value - group.first_lane.value);
-    if (group.spec != view.spec || view.lane < group.first_lane || page >= group.pages.size()) continue;
-    if (std::find(group.pages[page].begin(), group.pages[page].end(), view.layer) != group.pages[page].end()) return i;
+    if (!group.shares_table) place.table = i;
+    if (group.spec != view.spec) continue;
+    for (std::size_t page = 0; page < group.pages.size(); ++page) {
+      const std::vector<std::int64_t>& layers = group.pages[page];
+      if (plan.lane_of(group, page) != view.lane || std::find(layers.begin(), layers.end(), view.layer) == layers.end())
+        continue;
+      place.group = i, place.page = page;
+      return place;
+    }
   }
-  return plan.groups.size();
+  place.group = plan.groups.size();
+  return place;
+}
+
+/// Does the part of a view in the page of an id lie in the pieces of that id, and in its own part of them?
+bool stays_in_its_page(const CachePlan& plan, const ViewPlan& view, const PlaceOfView& place, std::int64_t id) {
+  const GroupPlan& group = plan.groups[place.group];
+  const Layout page = of_id(plan, view, id);
+  for (std::int64_t i = 0; i < group.lanes_per_page; ++i) {
+    const Layout part = group.lanes_per_page == 1 ? page : slice(page, "head", i, 1);
+    const LanePlan& lane = plan.lanes[view.lane.index() + static_cast<std::size_t>(i)];
+    // Pages of BHLNC lie in between each other; any others side by side.
+    const bool apart = group.in_lane && plan.cache_order != CacheOrder::bhlnc;
+    const std::int64_t first = lane.begin(id) + (apart ? plan.offset_in_piece(group, place.page) : 0);
+    const ByteExtent extent = byte_extent({part, element_bytes(view.dtype), 0});
+    if (extent.begin < first || extent.end > first + (apart ? group.in_lane->bytes : lane.bytes)) return false;
+  }
+  return true;
 }
 
 std::string broken_lane(const Arrangement& plan) {
@@ -54,19 +85,23 @@ std::string broken_lane(const Arrangement& plan) {
 }
 
 std::string broken_placement(const CachePlan& plan) {
-  std::map<std::tuple<std::size_t, LaneId, std::int64_t>, std::vector<PlacedLayout>> pages;
+  using Page = std::tuple<std::size_t, LaneId, std::int64_t, std::int64_t>;  // table, lane, byte, piece
+  std::map<Page, std::vector<PlacedLayout>> pages;
   for (const ViewPlan& view : plan.views) {
     if (view.bytes.num_elements() == 0) continue;
     const LanePlan& lane = plan.lanes[view.lane.index()];
     if (lane.pool.value != view.pool) return "a placement names another pool than its lane";
     const std::int64_t ids = plan.arenas[lane.arena.index()].num_ids;
+    const PlaceOfView place = place_of(plan, view);
+    if (place.group == plan.groups.size()) return "a placement is of no page";
     for (const std::int64_t id : {std::int64_t(0), ids / 2, ids - 1}) {
       if (ids == 0) break;
-      const ByteExtent extent = byte_extent({of_id(plan, view, id), element_bytes(view.dtype), 0});
-      if (extent.begin < lane.begin(id) || extent.end > lane.begin(id) + lane.bytes)
-        return "a placement leaves the piece of its id";
+      if (!stays_in_its_page(plan, view, place, id)) return "a placement leaves the piece of its id";
     }
-    pages[{group_of(plan, view), view.lane, view.piece}].push_back(placed(view));
+    const GroupPlan& group = plan.groups[place.group];
+    // Pages that were found to stay in places of their own need not be compared with each other.
+    const std::int64_t first = plan.cache_order == CacheOrder::bhlnc ? 0 : plan.offset_in_piece(group, place.page);
+    pages[{place.table, view.lane, first, view.piece}].push_back(placed(view));
   }
   for (const auto& [page, views] : pages)
     if (check_disjoint(views).answer != Answer::yes) return "two placements share a byte";
@@ -84,15 +119,38 @@ std::int64_t placed_bytes(const CachePlan& plan, const GroupPlan& group) {
   return bytes;
 }
 
+/// Two pages of a table that share a byte of the pieces of a lane.
+std::string broken_table(const CachePlan& plan) {
+  std::vector<std::pair<LaneId, ByteExtent>> taken;
+  for (const GroupPlan& group : plan.groups) {
+    if (!group.shares_table) taken.clear();
+    for (std::size_t page = 0; page < group.pages.size(); ++page)
+      for (std::int64_t i = 0; i < group.lanes_per_page; ++i) {
+        const LaneId lane{plan.lane_of(group, page).value + i};
+        const std::int64_t first = plan.offset_in_piece(group, page);
+        const std::int64_t bytes = group.in_lane ? group.in_lane->bytes : plan.lanes[lane.index()].bytes;
+        if (first + bytes > plan.lanes[lane.index()].bytes) return "a page leaves the piece of its lane";
+        for (const auto& [other, extent] : taken)
+          if (other == lane && first < extent.end && extent.begin < first + bytes) return "two pages of a table meet";
+        taken.emplace_back(lane, ByteExtent{first, first + bytes});
+      }
+  }
+  return "";
+}
+
 std::string broken_sum(const CachePlan& plan) {
+  std::int64_t named = 0;  // bytes of an entry of the table, by the groups that share it
   for (const BlockWaste& waste : plan.waste.per_block) {
     const GroupPlan& group = plan.groups[static_cast<std::size_t>(waste.group)];
     if (plan.arena_of(group).num_ids == 0) continue;
-    std::int64_t lanes = 0;
-    for (const LanePlan& lane : plan.lanes) lanes += lane.arena == group.arena;
-    const std::int64_t entry = lanes * plan.page_bytes(group) * group.ids_per_entry;
-    if (placed_bytes(plan, group) + waste.total() != entry)
-      return fmt::format("an entry of group {} has bytes of no name", waste.group);
+    if (!group.shares_table) named = 0;
+    named += placed_bytes(plan, group) + waste.total();
+    const std::size_t next = static_cast<std::size_t>(waste.group) + 1;
+    if (next < plan.groups.size() && plan.groups[next].shares_table) continue;
+    std::int64_t entry = 0;
+    for (const LanePlan& lane : plan.lanes)
+      if (lane.arena == group.arena) entry += lane.bytes * group.ids_per_entry;
+    if (named != entry) return fmt::format("an entry of group {} has bytes of no name", waste.group);
   }
   const LoadWaste& load = plan.waste.at_load;
   if (load.used_bytes() + load.wasted_bytes() + load.null_block_bytes + load.free_bytes != plan.pool_bytes())
@@ -110,7 +168,7 @@ std::string broken_sum(const CachePlan& plan) {
 }  // namespace
 
 std::string broken_law(const CachePlan& plan) {
-  for (const auto& broken : {broken_lane(plan), broken_placement(plan), broken_sum(plan)})
+  for (const auto& broken : {broken_lane(plan), broken_table(plan), broken_placement(plan), broken_sum(plan)})
     if (!broken.empty()) return broken;
   return "";
 }

@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <map>
+
 #include "planner/demand.h"
 #include "planner/plan.h"
 #include "tests/planner/arrangement_laws.h"
@@ -22,7 +25,89 @@ CachePlan qwen(Strategy strategy, std::int64_t block = 16, std::int64_t pack = 1
   return make_plan(qwen35_397b(), engine, {.max_model_lens = {32'768}});
 }
 
+/// A hybrid and a draft of other pages in one allocation.
+CachePlan qwen_in_order(CacheOrder order) {
+  EngineSpec engine{.release = Release::vllm_0_33, .tensor_parallel = 2, .cache_mode = CacheMode::align};
+  engine.cache_order = order;
+  engine.memory_bytes = 40 * gib;
+  engine.draft = DraftSpec{2, full_attention(8, 128)};
+  return make_plan(qwen35_397b(), engine, {.max_model_lens = {32'768}});
+}
+
+/// The laws of arrangements on plans of one allocation, and how many were met in each order.
+bool check_allocations(int count, SpecSize size, std::map<CacheOrder, int>& met, int& spread, int& shared) {
+  return check_plans("one allocation", count, size, [&](const RandomSpecs&, const CachePlan& plan) {
+    if (!plan.view_error.empty()) return;  // the engine makes no views of it
+    ++met[*plan.cache_order];
+    for (const GroupPlan& group : plan.groups) {
+      spread += group.lanes_per_page > 1;
+      shared += group.shares_table && group.in_lane;
+    }
+    RC_ASSERT(broken_law(plan) == "");
+  }, Strategies::one_allocation);
+}
+
 }  // namespace
+
+TEST_CASE("law: every plan of one allocation keeps the laws, in all six orders and on stages of a pipeline") {
+  for (const SpecSize size : {SpecSize::real, SpecSize::tiny}) {
+    std::map<CacheOrder, int> met;
+    int spread = 0, shared = 0;
+    CHECK(check_allocations(4'000, size, met, spread, shared));
+    for (const CacheOrder order : all_cache_orders) {
+      CAPTURE(to_string(order));
+      CHECK(met[order] > 30);
+    }
+    CHECK(spread > 10);
+    CHECK(shared > 30);
+  }
+}
+
+TEST_CASE("fault: the laws can be broken in one allocation too") {
+  const CachePlan good = qwen_in_order(CacheOrder::blnhc);
+  REQUIRE(broken_law(good) == "");
+  const auto broken = [&](auto change) {
+    CachePlan plan = good;
+    change(plan);
+    return broken_law(plan);
+  };
+  const auto sharing = [](CachePlan& plan) -> GroupPlan& {
+    return *std::find_if(plan.groups.begin(), plan.groups.end(), [](const GroupPlan& g) { return g.shares_table; });
+  };
+  CHECK(broken([&](CachePlan& plan) { sharing(plan).in_lane->first -= 1; }) == "two pages of a table meet");
+  CHECK(broken([&](CachePlan& plan) { sharing(plan).in_lane->first += plan.lanes[0].bytes; }) ==
+        "a page leaves the piece of its lane");
+  CHECK(broken([](CachePlan& plan) { plan.lanes[0].stride -= 1; }) == "pieces of one lane share a byte");
+  CHECK(broken([](CachePlan& plan) { plan.pools[0].bytes += 4; }) == "a pool has bytes of no lane");
+  CHECK(broken([](CachePlan& plan) {  // inside the piece of its id, but in the page of another layer
+          for (ViewPlan& view : plan.views)
+            if (plan.specs[static_cast<std::size_t>(view.spec)].attention) {
+              view.bytes = Layout(view.bytes.axes(), view.bytes.offset() + 64);
+              return;
+            }
+        }) == "a placement leaves the piece of its id");
+  CHECK(broken([](CachePlan& plan) { plan.views.push_back(plan.views[0]); }) == "two placements share a byte");
+  CHECK(broken([](CachePlan& plan) { plan.waste.per_block[0].empty_slot_bytes += 1; }) ==
+        "an entry of group 0 has bytes of no name");
+  const CachePlan spread = [] {
+    EngineSpec engine{.release = Release::vllm_0_33};
+    engine.cache_order = CacheOrder::lhbnc;
+    engine.memory_bytes = gib;
+    ModelSpec model{.name = "uniform"};
+    for (int i = 0; i < 3; ++i) model.layers.push_back({full_attention(8, 128), std::nullopt});
+    return make_plan(model, engine, {.max_model_lens = {1024}});
+  }();
+  REQUIRE(broken_law(spread) == "");
+  CachePlan wrong = spread;
+  wrong.groups[0].lanes_per_page = 7;  // of eight heads: the next page begins in the last lane of this one
+  CHECK(broken_law(wrong) != "");
+  wrong = spread;
+  std::vector<Axis> axes(wrong.views[0].bytes.axes().begin(), wrong.views[0].bytes.axes().end());
+  for (Axis& axis : axes)
+    if (axis.name == AxisName("head")) axis.stride -= 2;
+  wrong.views[0].bytes = Layout(axes, wrong.views[0].bytes.offset());
+  CHECK(broken_law(wrong) == "a placement leaves the piece of its id");
+}
 
 TEST_CASE("law: every arrangement keeps the laws, at the size of deployments") {
   CHECK(check_plans("arrangements", 6'000, SpecSize::real, [](const RandomSpecs&, const CachePlan& plan) {

@@ -32,8 +32,9 @@ enum class SpecSize {
 };
 
 enum class Strategies {
-  first,  ///< the default alone
+  first,           ///< the default alone
   all,
+  one_allocation,  ///< of vLLM 0.33: six orders, backends, stages of a pipeline
 };
 
 namespace random_detail {
@@ -193,6 +194,33 @@ inline void choose_strategy(EngineSpec& engine) {
   else if (one_in(4)) engine.state_requests = between(1, 20);
 }
 
+/// What the release with one allocation knows, in an order that most layers can lie in.
+inline void choose_order(RandomSpecs& specs) {
+  EngineSpec& engine = specs.engine;
+  engine.release = Release::vllm_0_33;
+  engine.attention_pack_size = 1;
+  engine.mamba_block_size_tokens.reset();
+  if (one_in(2)) engine.kernel_block_sizes.clear();
+  if (engine.cache_mode == CacheMode::all) engine.cache_mode = CacheMode::align;
+  const std::optional<AttentionSpec>& first = specs.model.layers.front().attention;
+  const bool differs = std::any_of(specs.model.layers.begin(), specs.model.layers.end(), [&](const LayerSpec& layer) {
+    if (layer.recurrent || !first) return true;
+    return layer.attention && (layer.attention->kv_heads != first->kv_heads ||
+                               layer.attention->head_size_k != first->head_size_k);
+  });
+  const std::vector of_hybrids{CacheOrder::lbhnc, CacheOrder::lbnhc, CacheOrder::blhnc, CacheOrder::blnhc};
+  const std::vector all(all_cache_orders.begin(), all_cache_orders.end());
+  if (!one_in(6)) engine.cache_order = pick(differs || engine.draft ? of_hybrids : all);
+  if (one_in(6)) {
+    engine.cache_order.reset();
+    engine.backend_profile = pick(std::vector(all_backend_profiles.begin(), all_backend_profiles.end()));
+  }
+  if (one_in(4)) {
+    engine.pipeline_parallel = between(1, std::min<std::int64_t>(3, std::ssize(specs.model.layers)));
+    engine.pipeline_rank = between(0, engine.pipeline_parallel - 1);
+  }
+}
+
 inline RandomSpecs draw(SpecSize size) {
   RandomSpecs specs;
   EngineSpec& engine = specs.engine;
@@ -341,6 +369,11 @@ inline std::ostream& operator<<(std::ostream& os, const RandomSpecs& specs) {
   number("alignment", engine.kernel_alignment_tokens.value_or(16));
   number("page_alignment", engine.page_alignment_bytes);
   list("kernel_block", engine.kernel_block_sizes);
+  os << " release=" << to_string(engine.release);
+  if (engine.cache_order) os << " cache_order=" << to_string(*engine.cache_order);
+  if (engine.backend_profile) os << " profile=" << to_string(*engine.backend_profile);
+  number("pp", engine.pipeline_parallel);
+  number("pp_rank", engine.pipeline_rank);
   number("s", engine.speculative_tokens);
   number("mtp", engine.mtp_layers);
   if (engine.draft) testing::operator<<(os << " draft=" << engine.draft->layers << " x ", engine.draft->attention);
@@ -383,6 +416,7 @@ bool check_plans(const std::string& name, int count, SpecSize size, Law law,
   const bool holds = check_times(name, count, [&] {
     RandomSpecs specs = *random_specs(size);
     if (strategies == Strategies::all) random_detail::choose_strategy(specs.engine);
+    if (strategies == Strategies::one_allocation) random_detail::choose_order(specs);
     std::optional<CachePlan> plan;
     try {
       plan = plan_of(specs);

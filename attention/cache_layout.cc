@@ -30,8 +30,8 @@ void check_kernel_blocks(const CacheTensorSpec& spec) {
                                 *spec.padded_page_bytes, dense, spec.kernel_tokens, spec.tokens));
   if (spec.padded_page_bytes && spec.heads > 1 && spreads_heads(spec.order))
     throw SpecError(order_key,
-                    fmt::format("{} keeps no padding behind the heads of a page of {} bytes ({} used); take LBNHC, LBHNC, "
-                                "BLNHC or BLHNC",
+                    fmt::format("{} keeps no padding behind the heads of a page of {} bytes ({} used); take LBNHC, "
+                                "LBHNC, BLNHC or BLHNC",
                                 to_string(spec.order), *spec.padded_page_bytes, dense));
 }
 
@@ -48,10 +48,11 @@ void check_split(const CacheTensorSpec& spec, std::int64_t block_stride) {
                                 spec.kernel_tokens, spec.kernel_tokens));
   if (spec.order == CacheOrder::bhlnc && spec.layers == 1 && spec.heads > 1)
     throw SpecError(order_key,
-                    fmt::format("BHLNC with one layer and {} heads: the engine splits the blocks, but steps from head to "
-                                "head as over whole blocks ({} bytes), so that its view leaves the pool; take a block of "
-                                "{} tokens, or another order",
-                                spec.heads, std::int64_t(Checked(spec.tokens) * spec.content_bytes), spec.kernel_tokens));
+                    fmt::format("BHLNC with one layer and {} heads: the engine splits the blocks, but steps from head "
+                                "to head as over whole blocks ({} bytes), so that its view leaves the pool; take a block "
+                                "of {} tokens, or another order",
+                                spec.heads, std::int64_t(Checked(spec.tokens) * spec.content_bytes),
+                                spec.kernel_tokens));
 }
 
 /// What a head takes of a page where heads are outside the layers or the blocks: of one head all of it, padding too.

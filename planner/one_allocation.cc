@@ -345,8 +345,8 @@ void arrange_one_allocation(Arrangement& arrangement, std::vector<SpecPlan> spec
   for (const LayerTable& table : shape.tables) tables.push_back(stages.of_stage(engine.pipeline_rank, table));
   if (std::all_of(tables.begin(), tables.end(), [](const LayerTable& table) { return table.empty(); }))
     throw SpecError("engine.pipeline_rank",
-                    fmt::format("stage {} of {} has no layer with a cache; plan another, or give engine.pipeline_layers "
-                                "that share them out",
+                    fmt::format("stage {} of {} has no layer with a cache; plan another, or give "
+                                "engine.pipeline_layers that share them out",
                                 engine.pipeline_rank, engine.pipeline_parallel));
   keep_stage(specs, stages, engine.pipeline_rank);
   for (SpecPlan& spec : specs)  // there is no axis of K and V: whatever the backend, heads are slots

@@ -297,7 +297,8 @@ void derive_limits_of_blocks(const CachePlan& plan, const DerivationLog& log) {
       {usable, {"ids of one token", request_demand(plan, 1).total(), "blocks"}});
   Checked state_ids = 0;
   for (const SpecPlan& spec : plan.specs)
-    if (spec.state && groups_of(plan, spec) > 0) state_ids += Checked(groups_of(plan, spec)) * ids_of_group(plan, spec, 1);
+    if (spec.state && groups_of(plan, spec) > 0)
+      state_ids += Checked(groups_of(plan, spec)) * ids_of_group(plan, spec, 1);
   if (state_ids > 0)
     add({"running requests by states", plan.max_running_requests_by_states, ""},
         "requests = floor(usable / ids of states)", {usable, {"ids of states", state_ids, "blocks"}});

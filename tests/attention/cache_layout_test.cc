@@ -143,8 +143,8 @@ TEST_CASE("golden: all 1,072 results of vLLM 0.33, views equal and refusals refu
 TEST_CASE("edge: BHLNC with one layer, several heads and split blocks is the engine's own hole, and is named") {
   CHECK_THROWS_WITH_AS(cache_layout(small),
                        "engine.physical_order: BHLNC with one layer and 2 heads: the engine splits the blocks, but "
-                       "steps from head to head as over whole blocks (24 bytes), so that its view leaves the pool; take "
-                       "a block of 2 tokens, or another order",
+                       "steps from head to head as over whole blocks (24 bytes), so that its view leaves the pool; "
+                       "take a block of 2 tokens, or another order",
                        SpecError);
   // What the engine would make: the last element of its view lies behind the allocation.
   const Layout engine({{"block", 6, 24}, {"head", 2, 24}, {"token", 2, 6}, {"byte", 6, 1}});

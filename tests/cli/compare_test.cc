@@ -89,7 +89,8 @@ TEST_CASE("edge: seven settings, one, and a flag that varies twice") {
   require_refused("compare qwen3.5-397b", "these are 7 settings: engine.attention_pack_size has 7 values");
   require_refused("compare qwen3.5-397b --pack 1", "nothing to compare: that is one setting");
   require_refused("compare", "nothing to plan");
-  require_refused(releases + " --vary engine.release=vllm-0.33,vllm-2026-06", "gives values of engine.release already");
+  require_refused("compare qwen3.5-397b --pack 1 --vary engine.tensor_parallel=1,2 --vary engine.tensor_parallel=4",
+                  "gives values of engine.tensor_parallel already");
   require_refused("compare qwen3.5-397b --pack 1 --vary engine.tensor_parallel", "write KEY=VALUE,VALUE");
   require_refused("compare qwen3.5-397b --pack 1 --vary engine.tensor_parallel=1,,2", "of the list '1,,2' is empty");
 }

@@ -42,6 +42,14 @@ PlanFindings findings_of(const PlanSet& set, const Scenario& scenario) {
   return findings;
 }
 
+CachePlan plan_fitting_or_not(const ModelSpec& model, const EngineSpec& engine, std::int64_t max_model_len,
+                              PlanDetail detail) {
+  // Refused is only a pool that is too small for every length.
+  CachePlan plan = make_plan(model, engine, {.max_model_lens = {1, max_model_len}}, std::nullopt, detail);
+  plan.capacity.erase(plan.capacity.begin());
+  return plan;
+}
+
 CachePlan plan_pack(const Scenario& scenario, std::size_t position, PlanDetail detail) {
   PlanSet set = plan_scenario(scenario, {scenario.pack_sizes.at(position)}, detail);
   return std::move(set.plans.front());

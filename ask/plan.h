@@ -30,6 +30,11 @@ PlanFindings findings_of(const PlanSet& set);
 /// The same with what vLLM 0.33 would print for the scenario of these plans.
 PlanFindings findings_of(const PlanSet& set, const Scenario& scenario);
 
+/// The plan at one length, whether or not a request of it fits: its only capacity says so. For questions whose answer a
+/// pool that is too small is. Throws SpecError as make_plan. Pre: the pool has room for a request of one token.
+CachePlan plan_fitting_or_not(const ModelSpec& model, const EngineSpec& engine, std::int64_t max_model_len,
+                              PlanDetail detail = PlanDetail::numbers);
+
 /// Of several packs the one at that position of the scenario, alone: for answers that hold one plan at a time. Throws
 /// as plan_scenario. Pre: 0 <= position < scenario.pack_sizes.size().
 CachePlan plan_pack(const Scenario& scenario, std::size_t position, PlanDetail detail = PlanDetail::full);

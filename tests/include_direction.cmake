@@ -24,7 +24,8 @@ set(report_values planner/cache_plan.h planner/group_runs.h planner/plan_facts.h
 set(questions make_plan make_plans plan_scenario plan_pack findings_of compare_packs capacity_at request_demand bytes_of
   bind_views geometry_of run_sweep open_trace checkpoint_positions longest_request verify_plan verify_plans verify_scenario
   verify_forward compare_backends forward simulate recommend recommend_scenario bench_attention plot_inputs plot_values page_strips
-  request_bytes concurrency_curves prefix_stairs hit_rates blocks_in_use list_models listed)
+  request_bytes concurrency_curves prefix_stairs hit_rates blocks_in_use list_models listed doctor
+  read_startup_log check_settings possible_settings)
 list(JOIN questions "|" question)
 
 set(wrong "")

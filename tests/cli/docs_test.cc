@@ -43,7 +43,7 @@ void require_printed(const std::string& path, std::size_t count) {
   CHECK(examples.size() == count);
   for (const Example& example : examples) {
     CAPTURE(example.arguments);
-    CHECK(run_program(example.arguments).output == example.output);
+    CHECK(run_program(example.arguments, "cd '" HYBRIDKV_SOURCE_DIR "' &&").output == example.output);
   }
 }
 
@@ -54,6 +54,8 @@ TEST_CASE("golden: the commands of docs/compare.md print what it shows") { requi
 TEST_CASE("golden: the commands of docs/simulator.md print what it shows") { require_printed("docs/simulator.md", 4); }
 
 TEST_CASE("golden: the commands of docs/recommend.md print what it shows") { require_printed("docs/recommend.md", 2); }
+
+TEST_CASE("golden: the commands of docs/doctor.md print what it shows") { require_printed("docs/doctor.md", 1); }
 
 TEST_CASE("fault: a document that shows something else is found") {
   std::istringstream document("```console\n$ hybridkv --version\nhybridkv 0.0.0\n```\n");

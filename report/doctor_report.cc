@@ -1,0 +1,222 @@
+#include "report/doctor_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "planner/plan_facts.h"
+#include "report/document.h"
+#include "report/human.h"
+#include "report/json_text.h"
+
+namespace hybridkv {
+
+namespace {
+
+bool is_whole(const std::string& text) {
+  constexpr std::size_t most_digits = 18;
+  return !text.empty() && text.size() <= most_digits &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// A value of a log: a count where it is one.
+Cell cell_of_text(const std::string& text) {
+  if (text.empty()) return std::monostate{};
+  return is_whole(text) ? Cell(std::int64_t{std::stoll(text)}) : Cell(text);
+}
+
+/// The same for programs: a number where it is one.
+nlohmann::ordered_json json_value(const std::string& text) {
+  if (text.empty()) return nullptr;
+  if (is_whole(text)) return std::stoll(text);
+  const bool is_real = text.find_first_not_of("0123456789.") == std::string::npos &&
+                       std::count(text.begin(), text.end(), '.') == 1 && text.front() != '.' && text.back() != '.';
+  return is_real ? nlohmann::ordered_json(std::stod(text)) : nlohmann::ordered_json(text);
+}
+
+const char* title_of(LogKey key) {
+  switch (key) {
+    case LogKey::block_size: return "attention block, tokens";
+    case LogKey::padding_percent: return "padding of states, %";
+    case LogKey::memory_gib: return "available memory, GiB";
+    case LogKey::num_blocks: return "GPU blocks";
+    case LogKey::state_blocks: return "state blocks";
+    case LogKey::kv_cache_tokens: return "KV cache, tokens";
+    case LogKey::concurrency: return "concurrency, requests";
+    default: return "";
+  }
+}
+
+Table figure_table(const DoctorAnswer& answer) {
+  using enum Audience;
+  Table table({{"name", "name", "", Align::left, programs},
+               {"figure", "figure", "", Align::left, people},
+               {"line", "line"},
+               {"printed", "printed"},
+               {"planned", "by the rules"},
+               {"explained", "to the digit", "", Align::left}});
+  for (const FigureCheck& figure : answer.explained.figures)
+    table.add_row({std::string(to_string(figure.key)), std::string(title_of(figure.key)),
+                   answer.found.find(figure.key)->line, cell_of_text(figure.printed), cell_of_text(figure.planned),
+                   figure.explained});
+  return table;
+}
+
+/// "vllm-0.33, sm90: engine.cache_mode align, ...".
+std::string settings_text(const std::vector<Assignment>& settings) {
+  std::vector<std::string> words;
+  for (const auto& [key, value] : settings) {
+    const std::string name = key.substr(key.find('.') + 1);
+    words.push_back(name == "release" || name == "backend_profile" ? value : name + " " + value);
+  }
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+std::string result_text(const DoctorAnswer& answer) {
+  const Explanation& explained = answer.explained;
+  const auto count = std::count_if(explained.figures.begin(), explained.figures.end(),
+                                   [](const FigureCheck& figure) { return figure.explained; });
+  const std::string rules = settings_text(explained.settings);
+  if (!explained.is_complete())
+    return fmt::format("RESULT: {} of {} figures of {} explained, best by {}", count,
+                       explained.figures.size(), explained.model, rules);
+  return fmt::format("RESULT: {} of {} explained to the digit by {}",
+                     explained.figures.size() == 1 ? "the one figure"
+                                                   : fmt::format("all {} figures", explained.figures.size()),
+                     explained.model, rules);
+}
+
+Facts found_facts(const StartupLog& log) {
+  Facts facts;
+  for (const LogKey key : all_log_keys) {
+    const auto& value = log.find(key);
+    if (!value || std::find(log_figures.begin(), log_figures.end(), key) != log_figures.end()) continue;
+    facts.entries.emplace_back(std::string(to_string(key)),
+                               fmt::format("{} (line {})", human_cell(cell_of_text(value->text)), value->line));
+  }
+  return facts;
+}
+
+std::string causes_text(const IdsByCause& causes) {
+  std::vector<std::string> parts;
+  const auto add = [&](std::int64_t ids, const char* what) {
+    if (ids > 0) parts.push_back(fmt::format("{} for {}", human_count(ids), what));
+  };
+  add(causes.tokens, "tokens");
+  add(causes.states, "states");
+  add(causes.speculative, "drafts");
+  add(causes.checkpoints, "exported checkpoints");
+  add(causes.in_flight_window, "tokens in flight");
+  add(causes.other, "what the model keeps beside them");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+Facts cost_facts(const Explanation& explained) {
+  Facts facts;
+  const CachePlan& plan = explained.plan;
+  if (const SpecPlan* const state = largest_state(plan))
+    facts.entries.emplace_back("state", fmt::format("{} bytes, padded by {}", human_count(state->state->bytes),
+                                                    human_percent(state->padding_percent)));
+  facts.entries.emplace_back("block", fmt::format("{} bytes in all layers; one is the null block, which nobody gets",
+                                                  human_count(plan.arenas.front().bytes_per_id)));
+  if (explained.length == 0) return facts;
+  const CapacityPlan& capacity = plan.capacity.front();
+  facts.entries.emplace_back(fmt::format("request of {} tokens", human_count(capacity.max_model_len)),
+                             fmt::format("{} blocks: {}; {} more bytes than without pages",
+                                         human_count(capacity.blocks_per_request), causes_text(capacity.ids_by_cause),
+                                         human_percent(over_ideal_percent(capacity), 1)));
+  return facts;
+}
+
+Table better_table(const std::vector<BetterSetting>& better) {
+  using enum Audience;
+  Table table({{"what", "try", "", Align::left},
+               {"max_concurrency", "concurrency"},
+               {"kv_cache_tokens", "KV cache", "tokens"},
+               {"block_size_tokens", "block", "tokens"},
+               {"gives_up", "gives up", "", Align::left},
+               {"command", "command", "", Align::left, programs}});
+  for (const BetterSetting& one : better)
+    table.add_row({one.what, Real{one.concurrency}, one.kv_cache_tokens, one.block_size_tokens, one.gives_up,
+                   one.command});
+  return table;
+}
+
+Document document_of(const DoctorAnswer& answer) {
+  Document document;
+  const auto add = [&](Block block) { document.blocks.push_back(std::move(block)); };
+  add(Paragraph{result_text(answer)});
+  add(figure_table(answer));
+  if (!answer.contradictions.empty()) add(Listing{answer.contradictions, true});
+  std::vector<std::string> notes;
+  if (!answer.explained.assumed.empty())
+    notes.push_back(fmt::format("The log does not say it, but its figures ask for it: {}",
+                                fmt::join(answer.explained.assumed, ", ")));
+  if (!answer.explained.also.empty())
+    notes.push_back(fmt::format("These explain as much: {}", fmt::join(answer.explained.also, "; ")));
+  if (answer.explained.length == 0)
+    notes.emplace_back("The log does not say the longest length, so tokens and concurrency are not computed: "
+                       "--max-model-len gives it");
+  if (!notes.empty()) add(Listing{notes});
+  add(Heading{"Found"});
+  add(found_facts(answer.found));
+  add(Heading{"What it costs"});
+  add(cost_facts(answer.explained));
+  if (answer.better.empty()) return document;
+  add(Heading{"In the same memory"});
+  add(better_table(answer.better));
+  Code commands;
+  for (const BetterSetting& one : answer.better) commands.lines.push_back(one.command);
+  add(std::move(commands));
+  return document;
+}
+
+nlohmann::ordered_json json_of(const DoctorAnswer& answer) {
+  nlohmann::ordered_json json{{"schema", "hybridkv-doctor/1"}};
+  nlohmann::ordered_json& found = json["found"] = nlohmann::ordered_json::object();
+  for (const LogKey key : all_log_keys)
+    if (const auto& value = answer.found.find(key)) {
+      const bool is_text = key == LogKey::version || key == LogKey::model;
+      found[std::string(to_string(key))] = is_text ? nlohmann::ordered_json(value->text) : json_value(value->text);
+    }
+  const Explanation& from = answer.explained;
+  nlohmann::ordered_json& explained = json["explained"];
+  nlohmann::ordered_json settings = nlohmann::ordered_json::object();
+  explained["model"] = from.model;
+  explained["release"] = nullptr;
+  explained["backend_profile"] = nullptr;
+  for (const auto& [key, value] : from.settings) {
+    const std::string name = key.substr(key.find('.') + 1);
+    if (name == "release" || name == "backend_profile") explained[name] = value;
+    else settings[name] = json_value(value);
+  }
+  explained["all_figures"] = from.is_complete();
+  explained["settings"] = std::move(settings);
+  explained["assumed"] = from.assumed;
+  explained["also"] = from.also;
+  explained["num_blocks"] = from.num_blocks ? nlohmann::ordered_json(*from.num_blocks) : nullptr;
+  explained["figures"] = nlohmann::ordered_json::array();
+  for (const FigureCheck& figure : from.figures)
+    explained["figures"].push_back({{"name", to_string(figure.key)},
+                                    {"printed", json_value(figure.printed)},
+                                    {"planned", json_value(figure.planned)},
+                                    {"explained", figure.explained}});
+  json["contradictions"] = answer.contradictions;
+  json["try"] = to_json(better_table(answer.better));
+  return json;
+}
+
+}  // namespace
+
+std::string render_doctor(const DoctorAnswer& answer, Format format, const Style& style) {
+  switch (format) {
+    case Format::json: return json_text(json_of(answer));
+    case Format::csv: return render_csv(figure_table(answer));
+    case Format::markdown: return render_markdown(document_of(answer));
+    case Format::table: break;
+  }
+  return render_text(document_of(answer), style);
+}
+
+}  // namespace hybridkv

@@ -46,8 +46,8 @@ constexpr bool is_latent(AttentionKind kind) {
 }
 
 /// The layer with as many heads more as let the ranks share them: KV heads up to a multiple of TP, query heads in
-/// proportion; of a latent query heads alone. The layer itself where nothing has to be padded, as where TP is a multiple
-/// of the KV heads. Source: SGLang adjust_config_with_unaligned_cpu_tp.
+/// proportion; of a latent query heads alone. The layer itself where nothing has to be padded, as where TP is a
+/// multiple of the KV heads. Source: SGLang adjust_config_with_unaligned_cpu_tp.
 /// Example: 14 query heads on 2 KV heads, TP 3: 21 on 3.
 AttentionSpec with_padded_heads(AttentionSpec layer, std::int64_t tensor_parallel);
 

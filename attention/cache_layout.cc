@@ -49,8 +49,8 @@ void check_split(const CacheTensorSpec& spec, std::int64_t block_stride) {
   if (spec.order == CacheOrder::bhlnc && spec.layers == 1 && spec.heads > 1)
     throw SpecError(order_key,
                     fmt::format("BHLNC with one layer and {} heads: the engine splits the blocks, but steps from head "
-                                "to head as over whole blocks ({} bytes), so that its view leaves the pool; take a block "
-                                "of {} tokens, or another order",
+                                "to head as over whole blocks ({} bytes), so that its view leaves the pool; take a "
+                                "block of {} tokens, or another order",
                                 spec.heads, std::int64_t(Checked(spec.tokens) * spec.content_bytes),
                                 spec.kernel_tokens));
 }

@@ -17,8 +17,8 @@ struct MatchUnits {
 };
 
 /// With one table h is S; with several the user's unit, else what their blocks have in common; without prefix caching
-/// S. Hits are fine where the block of some state is longer than h and every other group is of full attention, of latents,
-/// of states, or has blocks of h. Attention of d ranks that share its tokens spans d times its block.
+/// S. Hits are fine where the block of some state is longer than h and every other group is of full attention, of
+/// latents, of states, or has blocks of h. Attention of d ranks that share its tokens spans d times its block.
 /// Source: vLLM 0.33 HybridKVCacheCoordinator.
 MatchUnits match_units(const Arrangement& arrangement, const EngineSpec& engine);
 

@@ -144,7 +144,8 @@ void validate_release(const EngineSpec& engine) {
   if (engine.cache_order && engine.cache_order != same)
     throw SpecError("engine.physical_order",
                     fmt::format("{} is an order of one allocation, which {} does not have; take nhd, hnd or "
-                                "head_major, or engine.release vllm-0.33", to_string(*engine.cache_order), rules.title));
+                                "head_major, or engine.release vllm-0.33",
+                                to_string(*engine.cache_order), rules.title));
   const auto begins_later = [&](bool set, const char* path) {
     if (set) throw SpecError(path, fmt::format("is not planned for {}; set engine.release to vllm-0.33", rules.title));
   };

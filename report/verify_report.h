@@ -29,7 +29,8 @@ Table verify_table(std::span<const VerifyReport> reports);
 
 /// `verify --format FORMAT`: verify_report as text or Markdown, verify_table as csv, and as json {schema, model,
 /// rules, planted and caught (counts, with faults alone), runs: [{attention_pack_size, fault, no_place (where it has
-/// none), passed, requests[], checks[], reserved_bytes, resident_bytes, peak_process_bytes, max_element_offset, seconds}]}.
+/// none), passed, requests[], checks[], reserved_bytes, resident_bytes, peak_process_bytes, max_element_offset,
+/// seconds}]}.
 std::string render_verify(const VerifiedPlans& plans, std::span<const VerifyReport> reports, Format format,
                           const Style& style = {});
 

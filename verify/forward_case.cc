@@ -24,7 +24,8 @@ constexpr std::array<std::string_view, cases.size()> case_names{
 constexpr std::int64_t longest_window_run = 2048;
 
 /// Ids of an arena in which one of two requests of nearly two blocks loses its blocks when both go on to their third;
-/// nothing where what windows give back is always enough, or nothing is taken any more. Pre: no state_block_size_tokens.
+/// nothing where what windows give back is always enough, or nothing is taken any more. Pre: no
+/// state_block_size_tokens.
 std::optional<std::int64_t> preempting_ids(const CacheGeometry& geometry, std::int64_t arena) {
   const std::int64_t block = geometry.block_size_tokens;
   const GroupCount groups = groups_of_arena(geometry, arena);

@@ -112,7 +112,8 @@ class Twins {
       }
     }
     const std::vector<BlockId> queue = PoolPeek::queue(fast_.cache().pool()).in_order();
-    if (when != "scheduling" && !std::equal(queue.begin(), queue.end(), slow_.pool.queue.begin(), slow_.pool.queue.end()))
+    const auto& slow_queue = slow_.pool.queue;
+    if (when != "scheduling" && !std::equal(queue.begin(), queue.end(), slow_queue.begin(), slow_queue.end()))
       return at("the free queue");
     return "";
   }

@@ -266,11 +266,11 @@ TEST_CASE("edge: what a cache with the rules of 0.33 refuses, with a way out") {
   refuses([](CacheGeometry& g) { g.mode = CacheMode::all; },
           "geometry.mode: vllm-0.33 has no cache mode all; take align, or none");
   refuses([](CacheGeometry& g) { g.retention_interval_tokens = 6; },
-          "geometry.retention_interval_tokens: vllm-0.33 keeps states at multiples of 4 tokens, where all groups' blocks "
-          "end, and 6 is none; take 8, or 0");
+          "geometry.retention_interval_tokens: vllm-0.33 keeps states at multiples of 4 tokens, where all groups' "
+          "blocks end, and 6 is none; take 8, or 0");
   refuses([](CacheGeometry& g) { g.rules.lookahead_tokens = 1; },
-          "geometry.lookahead_tokens: keys look ahead for a drafter, and there is none without speculative_tokens; take "
-          "0");
+          "geometry.lookahead_tokens: keys look ahead for a drafter, and there is none without speculative_tokens; "
+          "take 0");
   refuses([](CacheGeometry& g) { g.speculative_tokens = g.rules.lookahead_tokens = 1, g.drafter_drops_block = true; },
           "geometry.lookahead_tokens: keys that look ahead are there so that no block is dropped for the drafter; take "
           "0, or do not let the drafter drop one");

@@ -40,12 +40,28 @@ void add_corners(std::set<std::int64_t>& lengths, std::int64_t at, std::int64_t 
     if (near >= 1 && near <= most) lengths.insert(near);
 }
 
-/// In mode align a prompt that ends on a block boundary is an edge of its own: nothing of it hits.
+/// Tokens from one stair to the next.
+std::int64_t stair_tokens(const CacheGeometry& geometry) {
+  return geometry.rules.is_vllm_0_33() && geometry.has_partial_tails() ? geometry.match_unit()
+                                                                       : geometry.block_size_tokens;
+}
+
+/// In mode align a prompt that ends on a block boundary is an edge of its own: nothing of it hits. From vLLM 0.33 on
+/// the last state lies before the last token.
+bool has_knife_edges(const CacheGeometry& geometry) {
+  return geometry.aligns_chunks() && !geometry.rules.is_vllm_0_33();
+}
+
 bool is_knife_edge(const CacheGeometry& geometry, std::int64_t length) {
-  return geometry.aligns_chunks() && length % geometry.block_size_tokens == 0;
+  return has_knife_edges(geometry) && length % geometry.block_size_tokens == 0;
 }
 
 std::int64_t copy_hit(const CacheGeometry& geometry, std::int64_t length) {
+  if (geometry.rules.is_vllm_0_33()) {
+    const std::int64_t step = stair_tokens(geometry);
+    const std::int64_t found = geometry.caches_prefixes() ? (length - 1) / step * step : 0;
+    return predicted_copy_hit(geometry, length, 2).value_or(found);
+  }
   return duplicate_hit_tokens(geometry.mode, geometry.state_groups > 0, geometry.block_size_tokens,
                               geometry.drafter_drops_block, length);
 }
@@ -65,17 +81,17 @@ PrefixSituation copies(const PlotInputs& inputs, CacheMode mode) {
   const std::int64_t most = shown_tokens(all);
   std::set<std::int64_t> lengths{1, most};
   for (const PlannedStairs& layout : all)
-    for (std::int64_t at = layout.geometry.block_size_tokens; at <= most; at += layout.geometry.block_size_tokens)
+    for (std::int64_t at = stair_tokens(layout.geometry); at <= most; at += stair_tokens(layout.geometry))
       add_corners(lengths, at, most);
   PrefixSituation situation{
       .mode = mode, .is_copy = true, .most_tokens = most, .lengths = {lengths.begin(), lengths.end()}};
   for (const auto& [pack, block, geometry] : all) {
-    LayoutStairs& stairs = situation.layouts.emplace_back(LayoutStairs{pack, block, geometry.aligns_chunks(), {}, {}});
+    LayoutStairs& stairs = situation.layouts.emplace_back(LayoutStairs{pack, block, has_knife_edges(geometry), {}, {}});
     for (const std::int64_t length : lengths) {
       std::optional<std::int64_t> hit, edge;
       // Between its own corners a line needs no points.
-      const std::int64_t beside = length % geometry.block_size_tokens;
-      const bool corner = length == 1 || length == most || beside <= 1 || beside == geometry.block_size_tokens - 1;
+      const std::int64_t step = stair_tokens(geometry), beside = length % step;
+      const bool corner = length == 1 || length == most || beside <= 1 || beside == step - 1;
       if (corner) (is_knife_edge(geometry, length) ? edge : hit) = copy_hit(geometry, length);
       stairs.hits.push_back(hit);
       stairs.hits_on_boundary.push_back(edge);
@@ -113,7 +129,8 @@ PrefixSituation shared_starts(const PlotInputs& inputs, CacheMode mode, std::int
 }  // namespace
 
 bool can_prefill(const CacheGeometry& geometry) {
-  return !geometry.aligns_chunks() || geometry.max_num_batched_tokens >= geometry.block_size_tokens;
+  return !geometry.aligns_chunks() || geometry.rules.is_vllm_0_33() ||
+         geometry.max_num_batched_tokens >= geometry.block_size_tokens;
 }
 
 std::int64_t shared_prefix_hit(const CacheGeometry& geometry, std::int64_t cached_tokens, std::int64_t shared_tokens) {
@@ -132,7 +149,7 @@ std::vector<PrefixSituation> prefix_stairs(const PlotInputs& inputs) {
   if (largest_state(inputs.set.plans.front()) == nullptr) return {copies(inputs, inputs.engine.cache_mode)};
   std::vector<PrefixSituation> situations;
   situations.push_back(copies(inputs, CacheMode::align));
-  situations.push_back(copies(inputs, CacheMode::all));
+  if (rules_of(inputs.engine.release).has_mode_all) situations.push_back(copies(inputs, CacheMode::all));
   situations.push_back(shared_starts(inputs, CacheMode::align, longest_length(inputs.set)));
   return situations;
 }

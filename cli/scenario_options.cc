@@ -30,6 +30,8 @@ struct FlagKey {
 };
 constexpr FlagKey flag_keys[] = {
     {"--model", "model", &ScenarioOptions::model},
+    {"--engine", "engine.release", &ScenarioOptions::release},
+    {"--backend-profile", "engine.backend_profile", &ScenarioOptions::backend_profile},
     {"--pack", "engine.attention_pack_size", &ScenarioOptions::pack},
     {"--tp", "engine.tensor_parallel", &ScenarioOptions::tensor_parallel},
     {"--memory", "engine.memory", &ScenarioOptions::memory},
@@ -200,6 +202,16 @@ void add_scenario_flags(CLI::App& command, ScenarioOptions& options) {
                   "model by name (see `hybridkv models`) or file: a model file, a published config.json or its folder, "
                   "- for standard input")
       ->type_name("NAME");
+  command
+      .add_option("--engine", options.release,
+                  fmt::format("release whose rules the plan follows: {} (default: the scenario's, else {})",
+                              fmt::join(names_of(release_names), " or "), to_string(EngineSpec{}.release)))
+      ->type_name("RELEASE");
+  command
+      .add_option("--backend-profile", options.backend_profile,
+                  fmt::format("what the backends of a machine declare: {} (default: sm90 from vllm-0.33 on)",
+                              fmt::join(names_of(backend_profile_names), ", ")))
+      ->type_name("NAME");
   command.add_option("--pack", options.pack, "attention layers per page, a list or a range: 1,2,4 or 1..16")
       ->type_name("LIST");
   command.add_option("--tp", options.tensor_parallel, "tensor parallel ranks")->type_name("RANKS");
@@ -213,7 +225,8 @@ void add_scenario_flags(CLI::App& command, ScenarioOptions& options) {
       ->type_name("TOKENS");
   command
       .add_option("--mode", options.cache_mode,
-                  "where states are kept for prefix caching: none, align or all (default: the scenario's, else none)")
+                  "where states are kept for prefix caching: none, align or all (default: the scenario's, else none; "
+                  "from vllm-0.33 on align)")
       ->type_name("MODE");
   command
       .add_option("--kv-dtype", options.kv_dtype,

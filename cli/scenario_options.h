@@ -23,6 +23,8 @@ struct ScenarioOptions {
   std::string scenario;                ///< name of a shipped one, a file, or a model; empty: built from the flags alone
   std::vector<std::string> overrides;  ///< --set KEY=VALUE
   std::string model;
+  std::string release;
+  std::string backend_profile;
   std::string pack;
   std::string tensor_parallel;
   std::string memory;
@@ -33,8 +35,8 @@ struct ScenarioOptions {
   std::vector<FlagValue> flags;        ///< of the command itself; they win over everything else
 };
 
-/// Adds SCENARIO, --set, --model, --pack, --tp, --memory, --max-model-len, --mode, --kv-dtype and --ssm-dtype to a
-/// command.
+/// Adds SCENARIO, --set, --model, --engine, --backend-profile, --pack, --tp, --memory, --max-model-len, --mode,
+/// --kv-dtype and --ssm-dtype to a command.
 void add_scenario_options(CLI::App& command, ScenarioOptions& options);
 
 /// The flags that stand for one key of the scenario each and were given, with what was given.

@@ -84,6 +84,15 @@ std::int64_t alignment_grain(const EngineSpec& engine, const BlockSizeInputs& in
   const std::int64_t latent = is_latent_hybrid ? rules_of(engine.release).latent_hybrid_grain : 1;
   const std::int64_t floor = std::max({kernel.smallest, user, latent});
   const std::int64_t grain = checked_lcm(floor, inputs.checkpoint_tokens);
+  if (inputs.checkpoint_tokens > 1)
+    log.add([&] {
+      return Decision{{"k", inputs.checkpoint_tokens, "tokens"},
+                      "the lcm of the multiples of tokens at which the scans of all layers export states",
+                      {},
+                      engine.checkpoint_alignment_tokens || !engine.backend_profile
+                          ? "engine.checkpoint_alignment_tokens"
+                          : fmt::format("scans of profile {}", to_string(*engine.backend_profile))};
+    });
   log.add([&] {
     std::vector<Term> terms{{"smallest kernel block", kernel.smallest, "tokens"},
                             {engine.block_size_tokens ? "user block size" : "default block size", user, "tokens"}};

@@ -8,6 +8,7 @@
 
 #include "base/bisect.h"
 #include "base/checked.h"
+#include "planner/rank_tokens.h"
 
 namespace hybridkv {
 
@@ -20,7 +21,7 @@ std::int64_t ideal_request_bytes(const Arrangement& arrangement, std::int64_t to
     if (spec.state) {
       bytes += Checked(layers) * spec.state->bytes;
     } else {
-      bytes += Checked(layers) * spec.live_tokens(tokens) * spec.bytes_per_token;
+      bytes += Checked(layers) * live_tokens_on_rank(arrangement, spec, tokens) * spec.bytes_per_token;
     }
   }
   return bytes;

@@ -9,6 +9,7 @@
 #include "planner/capacity.h"
 #include "planner/demand.h"
 #include "planner/plan_facts.h"
+#include "planner/rank_tokens.h"
 #include "planner/sum_rule.h"
 
 namespace hybridkv {
@@ -107,9 +108,10 @@ SumRule ideal_sum(const Arrangement& plan, std::int64_t tokens) {
       sum.add(layers.symbol + " * " + numbered("M", spec), {layers, {numbered("M", spec), spec.state->bytes, "bytes"}});
       continue;
     }
-    const bool cut = spec.live_tokens(tokens) < tokens;
-    const Term live = cut ? Term{numbered("window", spec), spec.live_tokens(tokens), "tokens"}
-                          : Term{"L", tokens, "tokens"};
+    const std::int64_t kept = live_tokens_on_rank(plan, spec, tokens);
+    const Term live = kept == tokens                      ? Term{"L", tokens, "tokens"}
+                      : spec.attention->window_tokens > 0 ? Term{numbered("window", spec), kept, "tokens"}
+                                                          : Term{numbered("tokens of the rank", spec), kept, "tokens"};
     sum.add(layers.symbol + " * " + numbered("a1", spec) + " * " + live.symbol,
             {layers, {numbered("a1", spec), spec.bytes_per_token, "bytes"}, live});
   }

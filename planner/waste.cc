@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "planner/rank_tokens.h"
 
 namespace hybridkv {
 
@@ -36,7 +37,7 @@ void add_group(LoadWaste& waste, const Arrangement& arrangement, const BlockWast
     waste.extra_state_bytes += (ids - 1) * dense;
     return;
   }
-  const std::int64_t live = Checked(dense / spec.block_size_tokens) * spec.live_tokens(tokens);
+  const std::int64_t live = Checked(dense / spec.block_size_tokens) * live_tokens_on_rank(arrangement, spec, tokens);
   waste.token_bytes += live;
   waste.block_tail_bytes += ids * dense - live;
 }

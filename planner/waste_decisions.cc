@@ -9,6 +9,7 @@
 #include "planner/demand.h"
 #include "planner/group_runs.h"
 #include "planner/plan_facts.h"
+#include "planner/rank_tokens.h"
 #include "planner/sum_rule.h"
 
 namespace hybridkv {
@@ -206,7 +207,7 @@ class WasteDecisions {
 
   std::int64_t live_tokens(const SpecPlan& spec) const {
     Checked live = 0;
-    for (std::int64_t tokens : plan_.waste.at_load.sequence_tokens) live += spec.live_tokens(tokens);
+    for (std::int64_t tokens : plan_.waste.at_load.sequence_tokens) live += live_tokens_on_rank(plan_, spec, tokens);
     return live;
   }
 

@@ -6,7 +6,7 @@
 
 namespace hybridkv {
 
-std::vector<ArenaWithLanes> arenas_of(const Arrangement& arrangement) {
+std::vector<ArenaWithLanes> arenas_with_lanes(const Arrangement& arrangement) {
   std::vector<ArenaWithLanes> arenas;
   for (const ArenaPlan& arena : arrangement.arenas) arenas.push_back({std::ssize(arenas), arena, {}});
   std::int64_t last = 0;

@@ -38,9 +38,9 @@ void fields(Archive& archive, T& of) {
 }
 
 /// The arenas of an arrangement with their lanes. Pre: lanes stand in the order of their arenas.
-std::vector<ArenaWithLanes> arenas_of(const Arrangement& arrangement);
+std::vector<ArenaWithLanes> arenas_with_lanes(const Arrangement& arrangement);
 
-/// Arenas and lanes as arenas_of gave them. Throws InputError with the path of an id that is not the position.
+/// Arenas and lanes as arenas_with_lanes gave them. Throws InputError with the path of an id that is not the position.
 void set_arenas(Arrangement& arrangement, const std::vector<ArenaWithLanes>& arenas, const std::string& path);
 
 }  // namespace hybridkv

@@ -7,6 +7,7 @@
 #include "report/document.h"
 #include "report/json_text.h"
 #include "report/plan_table.h"
+#include "report/rules_text.h"
 
 namespace hybridkv {
 
@@ -66,10 +67,12 @@ Facts alias_facts(std::span<const ListedModel> models) {
 Document models_document(std::span<const ListedModel> models) {
   Document document;
   document.blocks.emplace_back(models_table(models));
+  const EngineSpec plain;
   document.blocks.emplace_back(Paragraph{
-      "On one rank, without any flag: a1 is what a token costs in one layer of attention, M one state of one "
-      "recurrent layer (the largest), block and padding those of the uniform page, N = 1. What is not verified "
-      "could not be confirmed in the published config; csv and json name all of it, and every source."});
+      "On one rank, without any flag, by the rules of " + rules_text(plain.release, plain.backend_profile) +
+      ": a1 is what a token costs in one layer of attention, M one state of one recurrent layer (the largest), block and "
+      "padding those of the uniform page, N = 1. What is not verified could not be confirmed in the published config; "
+      "csv and json name all of it, and every source."});
   Facts aliases = alias_facts(models);
   if (!aliases.entries.empty()) document.blocks.emplace_back(std::move(aliases));
   return document;

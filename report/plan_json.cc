@@ -376,7 +376,7 @@ static void fields_of_ids(Archive& archive, T& plan) {
   if (plain) return;
   of_only_arena("bytes_per_block", [](const ArenaPlan& arena) { return arena.bytes_per_id; });
   std::vector<ArenaWithLanes> arenas;
-  if constexpr (!Archive::reads) arenas = arenas_of(plan);
+  if constexpr (!Archive::reads) arenas = arenas_with_lanes(plan);
   archive("arenas", arenas);
   if constexpr (Archive::reads) set_arenas(plan, arenas, archive.path_of("arenas"));
   archive.derived_if_any("lanes", [&plan] {

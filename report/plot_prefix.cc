@@ -83,6 +83,10 @@ Plot plot_staircase(const PlotInputs& inputs, const std::vector<PrefixSituation>
   plot.caption =
       only_one
           ? "A prompt is sent a second time: attention alone finds every whole block before its last token."
+      : !rules_of(inputs.engine.release).has_mode_all
+          ? "Left, a prompt is sent a second time: the last state that is kept lies before its last token, which is "
+            "never matched. Right, only the first tokens of a long cached prompt are shared: its last state alone is "
+            "kept. Grey: all that is shared."
           : "Left and middle, a prompt is sent a second time. Its last token is never matched; mode align keeps one "
             "state, at the last block boundary, so a prompt that ends on one hits nothing (marks on the axis). Right, "
             "only the first tokens of a long cached prompt are shared: mode align finds no more than the states that "

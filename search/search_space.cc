@@ -74,7 +74,8 @@ SearchSpace default_search_space(SearchSpace space, const ModelSpec& model, cons
   if (space.modes.empty()) {
     space.modes = {engine.cache_mode};
     for (const CacheMode mode : {CacheMode::align, CacheMode::all, CacheMode::none})
-      if (mode != engine.cache_mode) space.modes.push_back(mode);
+      if (mode != engine.cache_mode && (mode != CacheMode::all || rules_of(engine.release).has_mode_all))
+        space.modes.push_back(mode);
   }
   if (space.retentions.empty() && space.retention_blocks.empty()) {
     space.retentions = {std::nullopt, 0};

@@ -4,6 +4,8 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
 
 #include "planner/plan.h"
 #include "simulator/simulation.h"
@@ -83,4 +85,30 @@ TEST_CASE("golden: situations of a model with states, corners only: copies in al
   CHECK(hit_at(situations[0], 529) == 528);
   CHECK(situations[1].layouts.front().block_size_tokens == 2048);  // the chunk of a scan that names none
   CHECK(hit_at(situations[1], 4096) == 2048);
+}
+
+TEST_CASE("golden: by vLLM 0.33 there is no mode all, and a copy that ends on a boundary hits the blocks before it") {
+  PlotInputs inputs{.model = qwen35_397b(), .limits = {.max_model_lens = {32768}}};
+  inputs.engine = {.release = Release::vllm_0_33, .backend_profile = BackendProfile::sm90, .tensor_parallel = 2,
+                   .cache_mode = CacheMode::align, .memory_bytes = 40 * gib};
+  const auto hits = [&] {
+    inputs.set = make_plans(inputs.model, inputs.engine, inputs.limits, std::vector<std::int64_t>{1});
+    const std::vector<PrefixSituation> situations = prefix_stairs(inputs);
+    REQUIRE(situations.size() == 2);
+    CHECK((situations[0].is_copy && situations[0].mode == CacheMode::align));
+    CHECK_FALSE(situations[1].is_copy);
+    std::map<std::int64_t, std::optional<std::int64_t>> at;
+    for (std::size_t i = 0; i < situations[0].lengths.size(); ++i)
+      at[situations[0].lengths[i]] = situations[0].layouts.front().hits[i];
+    return at;
+  };
+  auto at = hits();
+  CHECK(at.at(2112) == 0);
+  CHECK(at.at(2113) == 2112);
+  CHECK(at.at(2 * 2112) == 2112);  // in June nothing
+  inputs.engine.prefix_match_unit_tokens = 64;
+  at = hits();
+  CHECK(at.at(64) == 0);
+  CHECK(at.at(65) == 64);
+  CHECK(at.at(2112) == 2112 - 64);
 }

@@ -57,6 +57,8 @@ TEST_CASE("golden: the commands of docs/recommend.md print what it shows") { req
 
 TEST_CASE("golden: the commands of docs/doctor.md print what it shows") { require_printed("docs/doctor.md", 1); }
 
+TEST_CASE("golden: the commands of docs/releases.md print what it shows") { require_printed("docs/releases.md", 2); }
+
 TEST_CASE("fault: a document that shows something else is found") {
   std::istringstream document("```console\n$ hybridkv --version\nhybridkv 0.0.0\n```\n");
   const std::vector<Example> examples = examples_of(document);

@@ -175,3 +175,17 @@ TEST_CASE("law: one request fewer uses less and leaves more") {
     RC_ASSERT(accounted(less) == less.pool_bytes);
   }));
 }
+
+TEST_CASE("regression: ranks that share the tokens of attention keep their part of them") {
+  EngineSpec engine{.release = Release::vllm_0_33, .backend_profile = BackendProfile::sm90, .tensor_parallel = 4,
+                    .decode_context_parallel = 2, .cache_mode = CacheMode::align, .memory_bytes = 40 * gib};
+  const CachePlan shared = make_plan(qwen35_397b(), engine, {.max_model_lens = {32'768}});
+  engine.decode_context_parallel = 1;
+  const CachePlan whole = make_plan(qwen35_397b(), engine, {.max_model_lens = {32'768}});
+  const LoadWaste& load = shared.waste.at_load;
+  CHECK(load.token_bytes == whole.waste.at_load.token_bytes / 2);
+  CHECK(load.block_tail_bytes >= 0);
+  CHECK(accounted(load) == load.pool_bytes);
+  const std::int64_t saved = 15 * 1024 * std::int64_t(16'384);  // K and V of half the tokens in 15 layers
+  CHECK(whole.capacity.front().ideal_bytes_per_request - shared.capacity.front().ideal_bytes_per_request == saved);
+}

@@ -66,10 +66,11 @@ void add_allocations(std::vector<Case>& all) {
     Case& drafted = add("a draft of other pages", qwen35_397b(), order, CacheMode::align);
     drafted.engine.speculative_tokens = 1;
     drafted.engine.draft = DraftSpec{1, full_attention(8, 128, 32)};
-    Case& staged = add("the second of two stages, a match unit", qwen35_27b(), order,
+    Case& staged = add("the second of two stages, ranks that share tokens, a match unit", qwen35_27b(), order,
                        CacheMode::align);
     staged.engine.pipeline_parallel = 2;
     staged.engine.pipeline_rank = 1;
+    staged.engine.decode_context_parallel = 2;
     staged.engine.prefix_match_unit_tokens = 64;
   }
   Case& split = add("kernel blocks", dense, CacheOrder::lbhnc, CacheMode::align);

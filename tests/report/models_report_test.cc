@@ -43,10 +43,10 @@ TEST_CASE("golden: the list of models for people, worked by hand") {
         "small           1 full + 1 gdn     32    176      16  190.91 %\n"
         "attention-only  1 full             32             16            layer order +1\n"
         "\n"
-        "On one rank, without any flag: a1 is what a token costs in one layer of attention, M one state of\n"
-        "one recurrent layer (the largest), block and padding those of the uniform page, N = 1. What is not\n"
-        "verified could not be confirmed in the published config; csv and json name all of it, and every\n"
-        "source.\n"
+        "On one rank, without any flag, by the rules of vLLM main of June 2026 with PR 35703: a1 is what a\n"
+        "token costs in one layer of attention, M one state of one recurrent layer (the largest), block and\n"
+        "padding those of the uniform page, N = 1. What is not verified could not be confirmed in the\n"
+        "published config; csv and json name all of it, and every source.\n"
         "\n"
         "  attention-only  also other, another\n");
 }

@@ -338,3 +338,34 @@ TEST_CASE("edge: equal plans give equal bytes, width only scales, names are esca
   const std::string wide = svg_of(set, set.plans[0], 1660);
   CHECK(wide.substr(wide.find("viewBox")) == svg.substr(svg.find("viewBox")));
 }
+
+namespace {
+
+CachePlan plan_of_0_33(CacheOrder order, BackendProfile profile, const ModelSpec& model, bool drafts) {
+  EngineSpec engine{.release = Release::vllm_0_33, .backend_profile = profile, .tensor_parallel = 2,
+                    .cache_mode = CacheMode::align, .cache_order = order, .memory_bytes = 40 * gib};
+  if (drafts) engine.draft = DraftSpec{1, full_attention(8, 128, 32)};
+  return make_plan(model, engine, {.max_model_lens = {32'768}});
+}
+
+}  // namespace
+
+TEST_CASE("law: pages of one allocation are whole, wherever they lie in a block") {
+  for (const CacheOrder order : {CacheOrder::lbhnc, CacheOrder::lbnhc, CacheOrder::blhnc, CacheOrder::blnhc})
+    for (const bool drafts : {false, true}) {
+      CAPTURE(to_string(order));
+      CAPTURE(drafts);
+      const CachePlan plan = plan_of_0_33(order, BackendProfile::sm90, qwen35_397b(), drafts);
+      const std::vector<PageStrip> strips = page_strips(plan);
+      CHECK(strips.size() == plan.specs.size());
+      for (const PageStrip& strip : strips) {
+        CHECK(strip.parts.front().bytes.begin == 0);
+        CHECK(strip.parts.back().bytes.end == plan.page_bytes(plan.groups[static_cast<std::size_t>(strip.group)]));
+      }
+    }
+}
+
+TEST_CASE("edge: of views that the engine refuses there is no page map") {
+  const CachePlan refused = plan_of_0_33(CacheOrder::blhnc, BackendProfile::sm100_flashinfer, qwen35_397b(), false);
+  CHECK_THROWS_AS(page_strips(refused), InputError);
+}

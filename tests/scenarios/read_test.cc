@@ -70,7 +70,10 @@ TEST_CASE("golden: every key of the engine sets its field") {
       "  attention_pack_size: 3, block_size_tokens: 256, mamba_block_size_tokens: 512, kernel_alignment_tokens: 32,\n"
       "  kernel_block_sizes: [16, 64], backend_form: kv_first, physical_order: HND, speculative_tokens: 1,\n"
       "  mtp_layers: 4, num_blocks: 50, max_num_batched_tokens: 2048, token_rule: floor,\n"
-      "  pad_heads: true, layers_per_group: 6,\n"
+      "  pad_heads: true, layers_per_group: 6, release: vllm-0.33, backend_profile: sm100-fa4,\n"
+      "  checkpoint_alignment_tokens: 128, checkpoint_blocks: 0, pipeline_parallel: 3, pipeline_rank: 2,\n"
+      "  pipeline_layers: [9, 10, 11], decode_context_parallel: 2, concurrent_batches: 4,\n"
+      "  prefix_match_unit_tokens: 64, hybrid_manager: false,\n"
       "  draft: {layers: 5, attention: {query_heads: 8, kv_heads: 4, head_size_k: 64, head_size_v: 32,\n"
       "                                 window_tokens: 2048}}}\n");
   const AttentionSpec window{AttentionKind::sliding_window, 8, 4, 64, 32, 2048};
@@ -95,6 +98,18 @@ TEST_CASE("golden: every key of the engine sets its field") {
   engine.token_rule = TokenRule::floor;
   engine.pad_heads = true;
   engine.layers_per_group = 6;
+  engine.release = Release::vllm_0_33;
+  engine.backend_profile = BackendProfile::sm100_fa4;
+  engine.cache_order = CacheOrder::lbhnc;  // HND
+  engine.checkpoint_alignment_tokens = 128;
+  engine.checkpoint_blocks = 0;
+  engine.pipeline_parallel = 3;
+  engine.pipeline_rank = 2;
+  engine.pipeline_layers = {9, 10, 11};
+  engine.decode_context_parallel = 2;
+  engine.concurrent_batches = 4;
+  engine.prefix_match_unit_tokens = 64;
+  engine.hybrid_manager = false;
   CHECK(scenario.engine == engine);
   CHECK(scenario.pack_sizes == std::vector<std::int64_t>{3});
   CHECK(scenario.limits == LimitsSpec{{8192, 1, 2, 3}, 5, {7}});

@@ -20,7 +20,6 @@ struct CompareOptions {
   ScenarioOptions scenario;
   OutputOptions output;
   std::vector<std::string> vary;
-  std::string engines;
 };
 
 /// The keys that the flags of this command vary.
@@ -34,9 +33,9 @@ std::vector<FlagValue> varied_keys(const CompareOptions& options) {
                                    same->shown, value.key));
     varied.push_back(std::move(value));
   };
-  if (!options.engines.empty()) {
-    FlagValue releases = varied_values("--engine", "engine.release=" + options.engines);
-    releases.shown = "--engine " + options.engines;
+  if (const std::string& engines = options.scenario.release; !engines.empty()) {
+    FlagValue releases = varied_values("--engine", "engine.release=" + engines);
+    releases.shown = "--engine " + engines;
     add(std::move(releases));
   }
   for (const std::string& assignment : options.vary) add(varied_values("--vary", assignment));
@@ -88,9 +87,6 @@ void add_compare_command(CLI::App& app, CommandAction& action) {
       ->take_all()
       ->allow_extra_args(false);
   add_scenario_flags(*command, options->scenario);
-  if (command->get_option_no_throw("--engine") == nullptr)
-    command->add_option("--engine", options->engines, "engine.release, a list: vllm-2026-06,vllm-0.33")
-        ->type_name("LIST");
   add_output_options(*command, options->output);
   command->footer(
       "Values: 1,2,4 or 1..4 or '[null, 256]', where null is the default. Lists in a\n"

@@ -75,9 +75,11 @@ int run_plot(PlotOptions options) {
       try {
         for (Plot& plot : make_plots(kinds[i], inputs, plot_values(kinds[i], inputs)))
           plots.push_back(std::move(plot));
-      } catch (const SpecError& error) {
+      } catch (const InputError& error) {
         // Who asks for everything gets what there is.
-        if (!options.kinds.empty()) throw located(error, scenario);
+        const auto* const of_value = dynamic_cast<const SpecError*>(&error);
+        if (!options.kinds.empty() && of_value != nullptr) throw located(*of_value, scenario);
+        if (!options.kinds.empty()) throw;
         write_message(fmt::format("hybridkv: {} is left out: {}",
                                   all_plot_kinds()[static_cast<std::size_t>(kinds[i])].name, error.what()));
       }

@@ -50,7 +50,7 @@ ReportPlots plots_of(const PlotInputs& inputs, Progress& progress) {
       const bool of_packs = !made.empty() && made.front().pack.has_value();
       auto& list = of_packs ? plots.of_packs : plots.of_all;
       list.insert(list.end(), std::make_move_iterator(made.begin()), std::make_move_iterator(made.end()));
-    } catch (const SpecError& error) {
+    } catch (const InputError& error) {
       write_message(fmt::format("hybridkv: {} is left out: {}", info.name, error.what()));
     }
   }

@@ -161,6 +161,7 @@ void add_view_keys(Section<EngineSpec>& keys) {
                             "default nhd, from vllm-0.33 on the profile's first"),
       std::move(orders));
   order.type = ValueType::choice;
+  order.sweepable = true;
   order.synonyms = {{"NHD", "nhd"}, {"HND", "hnd"}, {"head-major", "head_major"}};
   keys.add(order, [order](ReadContext&, const std::string& path, const YamlNode& node, EngineSpec& spec) {
     const std::string name = read_choice(path, node, order);

@@ -272,7 +272,8 @@ TEST_CASE("edge: a published name with suffixes finds its model, and what was as
   CHECK(contains(run.output, "hybridkv: Qwen3.5-4B-FP8 is planned with the layers of Qwen3.5-4B; FP8 is taken"));
   CHECK(contains(run_program("sweep --quiet --model Qwen3.5-4B-FP8,Qwen3.5-9B" + rest).output, "FP8 is taken for the"));
   CHECK(contains(run_program("models Qwen/Qwen3.5-4B-FP8").output, "Qwen3.5-4B "));
-  require_refused("plan --model Qwen/Qwen3.5-6B-FP8" + rest, "and no such file; did you mean 'Qwen3.5-2B' or 'Qwen3.5-4B'");
+  require_refused("plan --model Qwen/Qwen3.5-6B-FP8" + rest,
+                  "and no such file; did you mean 'Qwen3.5-2B' or 'Qwen3.5-4B'");
 }
 
 TEST_CASE("edge: a config without a dtype asks for the flag, which gives it; unused fields are said") {

@@ -126,7 +126,8 @@ TEST_CASE("golden: views that the engine refuses after planning are told, and th
   const CachePlan plan = make_plan(qwen35_397b(), engine, {.max_model_lens = {32'768}});
   CHECK(plan.views.empty());
   CHECK(warned(plan, "views_refused")
-            .starts_with("vLLM 0.33.0 plans this and then refuses to make its views: engine.physical_order: BLHNC does not"));
+            .starts_with("vLLM 0.33.0 plans this and then refuses to make its views: engine.physical_order: BLHNC does "
+                         "not"));
   engine.cache_order = CacheOrder::lbhnc;
   CHECK(warned(make_plan(qwen35_397b(), engine, {.max_model_lens = {32'768}}), "views_refused").empty());
 }

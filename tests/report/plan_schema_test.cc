@@ -129,7 +129,7 @@ TEST_CASE("law: the schema lists every name the code can write") {
     CHECK(plan_schema().at(json::json_pointer(pointer)).size() == count);
   };
   each(AttentionKind::full, "/$defs/attention/properties/kind/enum", 5);
-  each(BackendForm::paged, "/$defs/attention/properties/form/enum", 7);
+  each(BackendForm::paged, "/$defs/attention/properties/form/enum", 8);
   each(PhysicalOrder::nhd, "/$defs/attention/properties/order/enum", 3);
   each(CacheMode::none, "/$defs/plan/properties/cache_mode/enum", 3);
   for (AttentionKind kind : {AttentionKind::full, AttentionKind::sliding_window, AttentionKind::chunked_local,

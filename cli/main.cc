@@ -76,6 +76,7 @@ int main(int argc, char** argv) {
   add_sweep_command(app, action);
   add_merge_command(app, action);
   add_recommend_command(app, action);
+  add_boot_command(app, action);
   add_doctor_command(app, action);
   add_models_command(app, action);
   add_import_command(app, action);

@@ -69,6 +69,7 @@ constexpr EngineFlag engine_flags[] = {
     {"--enable-prefix-caching", "--mode align"},
     {"--no-enable-prefix-caching", "--mode none"},
     {"--kv-cache-memory-bytes", "--memory SIZE"},
+    {"--gpu-memory-utilization", "--utilization SHARE"},
     {"--gpu-memory-utilization", "--memory SIZE, of the pools alone"},
     {"--block-size", "--set engine.block_size_tokens=TOKENS"},
     {"--max-num-batched-tokens", "--set engine.max_num_batched_tokens=TOKENS"},

@@ -26,7 +26,8 @@ set(questions make_plan make_plans plan_scenario plan_pack findings_of compare_p
   bind_views choose_order possible_orders layers_in_allocation geometry_of run_sweep open_trace checkpoint_positions longest_request verify_plan verify_plans verify_scenario
   verify_forward compare_backends forward simulate recommend recommend_scenario bench_attention plot_inputs plot_values page_strips
   request_bytes concurrency_curves prefix_stairs hit_rates blocks_in_use list_models listed doctor
-  read_startup_log check_settings possible_settings)
+  read_startup_log check_settings possible_settings boot
+  memory_budget find_gpu)
 list(JOIN questions "|" question)
 
 set(wrong "")

@@ -1,0 +1,272 @@
+#include "ask/boot.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ask/asked_key.h"
+#include "ask/plan.h"
+#include "base/error.h"
+#include "base/number_text.h"
+#include "planner/plan_facts.h"
+#include "planner/primary_attention.h"
+
+namespace hybridkv {
+
+namespace {
+
+constexpr const char* boot_default = "boot";  ///< where values stand that nobody wrote
+constexpr std::int64_t smallest_block_line = 16;  ///< the block that no line announces: the engine's own default
+
+std::string printed_gib(std::int64_t bytes) {
+  return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / static_cast<double>(std::int64_t{1} << 30));
+}
+
+/// The question with everything decided.
+struct EngineStart {
+  Scenario scenario;
+  std::optional<MemoryBudget> budget;
+  std::int64_t length = 0;
+  std::int64_t max_num_seqs = 0;
+};
+
+EngineStart start_of_engine(const BootQuestion& question) {
+  EngineStart start;
+  ScenarioFile file = question.file;
+  const auto set = [&](const char* key, const std::string& value) {
+    if (!is_asked(file, "engine", key)) apply_override(file, fmt::format("engine.{}", key), value, boot_default);
+  };
+  set("release", std::string(to_string(Release::vllm_0_33)));
+  if (question.gpu) {
+    const Gpu& gpu = *question.gpu->gpu;
+    start.budget =
+        memory_budget(gpu, question.gpu->utilization, question.gpu->weights_bytes, question.gpu->beside_bytes);
+    if (parse_release(file.root.find("engine")->find("release")->text) == Release::vllm_0_33)
+      set("backend_profile", std::string(to_string(gpu.profile)));
+    set("max_num_batched_tokens", std::to_string(gpu.max_num_batched_tokens));
+    apply_override(file, "engine.memory", std::to_string(std::max<std::int64_t>(1, start.budget->available_bytes)),
+                   boot_default);
+  }
+  start.scenario = read_scenario(file);
+  const LimitsSpec& limits = start.scenario.limits;
+  start.length = *std::max_element(limits.max_model_lens.begin(), limits.max_model_lens.end());
+  if (question.max_num_seqs) start.max_num_seqs = *question.max_num_seqs;
+  else if (is_asked(file, "simulate", "max_num_seqs") || !question.gpu)
+    start.max_num_seqs = start.scenario.simulate.scheduler.max_num_seqs;
+  else start.max_num_seqs = question.gpu->gpu->max_num_seqs;
+  return start;
+}
+
+/// The plan with as many blocks as the memory gives, whether or not the longest request fits; nothing where not even
+/// the shortest does.
+std::optional<CachePlan> boot_plan(const Scenario& scenario, std::int64_t length) {
+  try {
+    return plan_fitting_or_not(scenario.model, scenario.engine, length);
+  } catch (const SpecError& error) {
+    if (error.path() == "engine.memory") return std::nullopt;
+    throw located(error, scenario);
+  }
+}
+
+/// The lines of the log. Source: vLLM 0.33 (interface.py, kv_cache_utils.py, gpu_worker.py).
+std::vector<std::string> boot_lines(const CachePlan& plan, const EngineSpec& engine) {
+  std::vector<std::string> lines;
+  const SpecPlan* const attention = primary_attention(plan);
+  const SpecPlan* const state = largest_state(plan);
+  if (attention && state && attention->block_size_tokens > engine.block_size_tokens.value_or(smallest_block_line))
+    lines.push_back(fmt::format("Setting attention block size to {} tokens to ensure that attention page size is >= "
+                                "mamba page size.", attention->block_size_tokens));
+  if (state && state->padding_percent > 0)
+    lines.push_back(fmt::format("Padding mamba page size by {:.2f}% to ensure that mamba page size and attention page "
+                                "size are exactly equal.", state->padding_percent));
+  if (!engine.num_blocks) lines.push_back("Available KV cache memory: " + printed_gib(engine.memory_bytes));
+  const CapacityPlan& capacity = plan.capacity.front();
+  if (capacity.fits)
+    lines.push_back(fmt::format("GPU KV cache size: {} tokens, Maximum concurrency for {} tokens per request: {:.2f}x",
+                                human_count(capacity.kv_cache_tokens), human_count(capacity.max_model_len),
+                                capacity.max_concurrency));
+  return lines;
+}
+
+/// What is not derived, and by how much it was off where a start is published.
+std::vector<std::string> estimates_of(const BootAnswer& answer, const BootQuestion& question,
+                                      const Scenario& scenario) {
+  std::vector<std::string> estimates;
+  if (answer.budget && answer.budget->beside_is_estimated) {
+    std::string text = fmt::format("estimated, not derived: {} beside weights and cache; on published starts that was",
+                                   printed_gib(estimated_beside_bytes));
+    for (const PublishedStart& start : published_starts())
+      text += fmt::format("{} {:.2f} GiB too {} ({})", &start == &published_starts().front() ? "" : " and",
+                          std::abs(start.error_gib()), start.error_gib() < 0 ? "little" : "much", start.what);
+    estimates.push_back(text + "; --beside or --available-memory says it exactly");
+  }
+  if (answer.budget && !question.enforce_eager)
+    estimates.emplace_back("graph memory is part of that; engines since 0.21 set it aside before they size the cache, "
+                           "those before it capture graphs in what --utilization leaves free");
+  if (!question.printed_memory || !answer.plan) return estimates;
+  // Printed GiB have two decimals.
+  constexpr std::int64_t half_of_last_digit = (std::int64_t{1} << 30) / 200;
+  std::vector<std::int64_t> blocks;
+  for (const std::int64_t sign : {-1, 1}) {
+    Scenario other = scenario;
+    other.engine.memory_bytes = *question.printed_memory + sign * half_of_last_digit;
+    if (const auto plan = other.engine.memory_bytes > 0 ? boot_plan(other, answer.length) : std::nullopt)
+      blocks.push_back(plan->arenas.front().num_ids);
+  }
+  if (blocks.size() == 2 && blocks.front() != blocks.back())
+    estimates.push_back(fmt::format("engines round the memory to 0.01 GiB as they print it: the blocks may be {} to {}",
+                                    human_count(blocks.front()), human_count(blocks.back())));
+  return estimates;
+}
+
+void check_start(BootAnswer& answer, const BootQuestion& question) {
+  if (answer.budget && answer.budget->available_bytes <= 0) {
+    answer.failures.push_back(
+        {"memory", fmt::format("no memory is left for the cache: {} of {} may be taken, weights need {} and the rest "
+                               "about {}", printed_gib(answer.budget->requested_bytes),
+                               printed_gib(answer.budget->gpu->total_bytes), printed_gib(answer.budget->weights_bytes),
+                               printed_gib(answer.budget->beside_bytes))});
+    return;
+  }
+  if (!answer.plan) {
+    answer.failures.push_back({"memory", fmt::format("{} hold not even a request of one token",
+                                                     printed_gib(answer.memory_bytes))});
+    return;
+  }
+  const CachePlan& plan = *answer.plan;
+  const CapacityPlan& capacity = plan.capacity.front();
+  if (!capacity.fits)
+    answer.failures.push_back(
+        {"longest_request",
+         fmt::format("one request of {} tokens needs {} blocks, {}; there are {}, of which {} can be had: the longest "
+                     "that fits has {} tokens", human_count(answer.length), human_count(capacity.blocks_per_request),
+                     printed_gib(capacity.bytes_per_request), human_count(all_ids(plan).total()),
+                     human_count(usable_ids(plan).total()), human_count(plan.max_fitting_tokens))});
+  if (answer.state_blocks > 0 && !question.enforce_eager && answer.max_num_seqs > answer.state_blocks)
+    answer.failures.push_back(
+        {"running_requests",
+         fmt::format("max_num_seqs ({}) exceeds available Mamba cache blocks ({}): each running request takes one at "
+                     "least, and graphs are captured for all of them", answer.max_num_seqs, answer.state_blocks)});
+}
+
+void warn_of_boot(BootAnswer& answer) {
+  if (!answer.plan) return;
+  const CachePlan& plan = *answer.plan;
+  const CapacityPlan& capacity = plan.capacity.front();
+  if (plan.speculative_tokens > 0 && capacity.fits) {
+    const Demand with_drafts = request_demand(plan, answer.length + plan.speculative_tokens);
+    if (!fits(plan, with_drafts))
+      answer.warnings.push_back(fmt::format(
+          "a request of {} tokens is admitted with {} blocks, but with its {} drafts it needs {} of the {} that can be "
+          "had: it preempts itself for ever", human_count(answer.length), human_count(capacity.blocks_per_request),
+          plan.speculative_tokens, human_count(with_drafts.total()), human_count(usable_ids(plan).total())));
+  }
+  if (answer.boots() && answer.max_num_seqs > plan.max_running_requests)
+    answer.warnings.push_back(
+        fmt::format("up to {} requests are admitted, but only {} of one token and {} of {} tokens can run at once: the "
+                    "others wait or are preempted", human_count(answer.max_num_seqs),
+                    human_count(plan.max_running_requests), static_cast<std::int64_t>(capacity.usable_concurrency),
+                    human_count(answer.length)));
+}
+
+BootAnswer boot_answer(const BootQuestion& question) {
+  const EngineStart start = start_of_engine(question);
+  BootAnswer answer;
+  answer.model = start.scenario.model.name;
+  answer.release = start.scenario.engine.release;
+  answer.backend_profile = start.scenario.engine.backend_profile;
+  answer.budget = start.budget;
+  answer.memory_bytes = start.scenario.engine.memory_bytes;
+  answer.length = start.length;
+  answer.max_num_seqs = start.max_num_seqs;
+  if (!start.budget || start.budget->available_bytes > 0) answer.plan = boot_plan(start.scenario, start.length);
+  if (answer.plan) {
+    if (largest_state(*answer.plan)) answer.state_blocks = usable_ids(*answer.plan).total();
+    answer.lines = boot_lines(*answer.plan, start.scenario.engine);
+  }
+  answer.estimates = estimates_of(answer, question, start.scenario);
+  check_start(answer, question);
+  warn_of_boot(answer);
+  return answer;
+}
+
+/// Flags that change a question, the key each stands for, and what that means.
+struct BootChange {
+  std::vector<std::pair<TypedFlag, std::string>> flags;  ///< key empty: no key of the scenario
+  std::string what;
+};
+
+BootQuestion with_change(BootQuestion question, const BootChange& change) {
+  for (const auto& [flag, key] : change.flags) {
+    if (!key.empty()) apply_override(question.file, key, flag.second, flag.first + " " + flag.second);
+    if (flag.first == "--max-num-seqs") question.max_num_seqs = std::stoll(flag.second);
+    if (flag.first == "--utilization") question.gpu->utilization = std::stod(flag.second);
+    std::erase_if(question.typed, [&](const TypedFlag& typed) { return typed.first == flag.first; });
+    question.typed.push_back(flag);
+  }
+  return question;
+}
+
+std::string boot_command_of(const BootQuestion& question) {
+  std::string command = "hybridkv boot";
+  if (!question.scenario_word.empty()) command += " " + question.scenario_word;
+  for (const auto& [flag, value] : question.typed) command += " " + flag + (value.empty() ? "" : " " + value);
+  return command;
+}
+
+/// What may help, the least first. Lengths and counts are those that the plan itself gives.
+std::vector<BootChange> boot_changes_for(const BootQuestion& question, const BootAnswer& answer) {
+  std::vector<BootChange> changes;
+  const auto flag = [](const char* name, const std::string& value, const char* key) {
+    return std::pair(TypedFlag{name, value}, std::string(key));
+  };
+  const bool too_many = answer.state_blocks > 0 && answer.max_num_seqs > answer.state_blocks && !question.enforce_eager;
+  const auto seqs = flag("--max-num-seqs", std::to_string(answer.state_blocks), "");
+  const auto with_seqs = [&](BootChange change) {
+    if (too_many && answer.state_blocks > 0) change.flags.push_back(seqs);
+    return change;
+  };
+  const bool too_long = answer.plan && (!answer.plan->capacity.front().fits || !answer.warnings.empty());
+  if (too_many) changes.push_back({{seqs}, fmt::format("at most {} running requests", answer.state_blocks)});
+  if (too_long && answer.plan->max_fitting_tokens > answer.plan->speculative_tokens) {
+    // Drafts take their tokens too.
+    const std::int64_t length =
+        std::min(answer.length, answer.plan->max_fitting_tokens) - answer.plan->speculative_tokens;
+    changes.push_back(with_seqs({{flag("--max-model-len", std::to_string(length), "limits.max_model_len")},
+                                 fmt::format("at most {} tokens a request", human_count(length))}));
+  }
+  if (question.gpu)
+    for (const char* share : {"0.92", "0.95", "0.97"})
+      if (std::stod(share) > question.gpu->utilization)
+        changes.push_back({{flag("--utilization", share, "")}, fmt::format("{} of the GPU", share)});
+  if (!answer.plan) return changes;
+  const SpecPlan* const attention = primary_attention(*answer.plan);
+  if (attention && !attention->attention->format && element_bytes(attention->attention->dtype) > 1)
+    changes.push_back(with_seqs({{flag("--kv-dtype", "fp8_e4m3", "engine.kv_dtype")}, "K and V in fp8"}));
+  if (answer.plan->cache_mode != CacheMode::none)
+    changes.push_back(with_seqs({{flag("--mode", "none", "engine.cache_mode")}, "no prefix caching"}));
+  return changes;
+}
+
+}  // namespace
+
+BootAnswer boot(const BootQuestion& question) {
+  BootAnswer answer = boot_answer(question);
+  if (answer.boots() && answer.warnings.empty()) return answer;
+  constexpr std::size_t most_tries = 3;
+  for (const BootChange& change : boot_changes_for(question, answer)) {
+    if (answer.tries.size() == most_tries) break;
+    try {
+      const BootQuestion other = with_change(question, change);
+      const BootAnswer tried = boot_answer(other);
+      const bool is_better = !answer.boots() || tried.warnings.size() < answer.warnings.size();
+      if (tried.boots() && is_better) answer.tries.push_back({boot_command_of(other), change.what});
+    } catch (const InputError&) {  // not for this model
+    }
+  }
+  return answer;
+}
+
+}  // namespace hybridkv

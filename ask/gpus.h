@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "planner/backend_profile.h"
+
+namespace hybridkv {
+
+/// A GPU as engines find it.
+struct Gpu {
+  std::string_view name;
+  std::int64_t total_bytes = 0;  ///< as the driver reports it, less than what is sold
+  BackendProfile profile = BackendProfile::sm80;
+  std::int64_t max_num_seqs = 0;            ///< of a server without any flag
+  std::int64_t max_num_batched_tokens = 0;  ///< the same, tokens
+};
+
+/// All that are known.
+std::span<const Gpu> known_gpus();
+
+/// The GPU of this name; upper and lower case, spaces and hyphens do not count, nor "NVIDIA" or "RTX" before it. Throws
+/// InputError with the closest names for any other.
+const Gpu& find_gpu(const std::string& name);
+
+}  // namespace hybridkv

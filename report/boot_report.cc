@@ -1,0 +1,142 @@
+#include "report/boot_report.h"
+
+#include <fmt/format.h>
+
+#include "planner/plan_facts.h"
+#include "planner/primary_attention.h"
+#include "report/document.h"
+#include "report/human.h"
+#include "report/json_text.h"
+
+namespace hybridkv {
+
+namespace {
+
+std::string rules_text_of(const BootAnswer& answer) {
+  return fmt::format("{}{}", to_string(answer.release),
+                     answer.backend_profile ? fmt::format(", {}", to_string(*answer.backend_profile)) : "");
+}
+
+std::string result_of(const BootAnswer& answer) {
+  if (answer.boots())
+    return fmt::format("RESULT: {} boots by the rules of {}", answer.model, rules_text_of(answer));
+  return fmt::format("RESULT: {} does not boot by the rules of {}: {}", answer.model, rules_text_of(answer),
+                     answer.failures.front().message);
+}
+
+/// What the start comes to, one row a figure.
+Table boot_figures(const BootAnswer& answer) {
+  Table table({{"name", "figure", "", Align::left}, {"value", "value"}});
+  table.add_row({std::string("max_model_len"), answer.length});
+  table.add_row({std::string("max_num_seqs"), answer.max_num_seqs});
+  table.add_row({std::string("memory_bytes"), answer.memory_bytes});
+  if (!answer.plan) return table;
+  const CachePlan& plan = *answer.plan;
+  const CapacityPlan& capacity = plan.capacity.front();
+  table.add_row({std::string("block_size_tokens"), primary_block_tokens(plan)});
+  if (const SpecPlan* const state = largest_state(plan))
+    table.add_row({std::string("padding_percent"), Real{state->padding_percent}});
+  table.add_row({std::string("bytes_per_block"), plan.arenas.front().bytes_per_id});
+  table.add_row({std::string("num_blocks"), plan.arenas.front().num_ids});
+  if (answer.state_blocks > 0) table.add_row({std::string("state_blocks"), answer.state_blocks});
+  table.add_row({std::string("blocks_per_request"), capacity.blocks_per_request});
+  table.add_row({std::string("max_concurrency"), Real{capacity.max_concurrency}});
+  table.add_row({std::string("kv_cache_tokens"), capacity.kv_cache_tokens});
+  table.add_row({std::string("max_fitting_tokens"), plan.max_fitting_tokens});
+  table.add_row({std::string("max_running_requests"), plan.max_running_requests});
+  return table;
+}
+
+Facts budget_facts(const MemoryBudget& budget) {
+  Facts facts;
+  const auto add = [&](const char* name, std::int64_t bytes, const std::string& remark) {
+    facts.entries.emplace_back(name, fmt::format("{} bytes, {}{}", human_count(bytes), human_bytes(bytes), remark));
+  };
+  add(std::string(budget.gpu->name).c_str(), budget.gpu->total_bytes, " as detected");
+  add("may be taken", budget.requested_bytes, fmt::format(", {} of it", budget.utilization));
+  add("weights", budget.weights_bytes, " on one rank, as given");
+  add("beside them", budget.beside_bytes,
+      budget.beside_is_estimated ? ": activations, graphs and the rest, ESTIMATED" : " as given");
+  facts.entries.emplace_back("for the cache", fmt::format("{} bytes, {:.2f} GiB", human_count(budget.available_bytes),
+                                                          static_cast<double>(budget.available_bytes) / (1 << 30)));
+  return facts;
+}
+
+Document boot_document(const BootAnswer& answer) {
+  Document document;
+  const auto add = [&](Block block) { document.blocks.push_back(std::move(block)); };
+  add(Paragraph{result_of(answer)});
+  if (answer.failures.size() > 1) {
+    Listing then{.items = {}, .warning = true};
+    for (std::size_t i = 1; i < answer.failures.size(); ++i) then.items.push_back("then " + answer.failures[i].message);
+    add(then);
+  }
+  if (!answer.warnings.empty()) add(Listing{answer.warnings, true});
+  if (!answer.tries.empty()) {
+    Code commands;
+    for (const BootTry& one : answer.tries) commands.lines.push_back(one.command);
+    add(Paragraph{"These start:"});
+    add(std::move(commands));
+  }
+  if (!answer.lines.empty()) {
+    add(Heading{"The engine prints"});
+    add(Code{answer.lines});
+  }
+  add(Heading{"Figures"});
+  add(boot_figures(answer));
+  if (answer.budget) {
+    add(Heading{"Memory of a GPU"});
+    add(budget_facts(*answer.budget));
+  }
+  if (!answer.estimates.empty()) add(Listing{answer.estimates});
+  return document;
+}
+
+nlohmann::ordered_json json_of(const BootAnswer& answer) {
+  nlohmann::ordered_json json{{"schema", "hybridkv-boot/1"},
+                              {"result", answer.boots() ? "boots" : "does_not_boot"},
+                              {"model", answer.model},
+                              {"release", to_string(answer.release)},
+                              {"backend_profile", nullptr},
+                              {"gpu", nullptr}};
+  if (answer.backend_profile) json["backend_profile"] = to_string(*answer.backend_profile);
+  if (answer.budget) {
+    const MemoryBudget& budget = *answer.budget;
+    json["gpu"] = {{"name", budget.gpu->name},
+                   {"total_bytes", budget.gpu->total_bytes},
+                   {"utilization", budget.utilization},
+                   {"requested_bytes", budget.requested_bytes},
+                   {"weights_bytes", budget.weights_bytes},
+                   {"beside_bytes", budget.beside_bytes},
+                   {"beside_is_estimated", budget.beside_is_estimated},
+                   {"available_bytes", budget.available_bytes}};
+  }
+  nlohmann::ordered_json& figures = json["figures"] = nlohmann::ordered_json::object();
+  for (const nlohmann::ordered_json& row : to_json(boot_figures(answer)))
+    figures[row["name"].get<std::string>()] = row["value"];
+  json["lines"] = answer.lines;
+  json["fails_first"] = nullptr;
+  if (!answer.boots()) json["fails_first"] = answer.failures.front().code;
+  json["failures"] = nlohmann::ordered_json::array();
+  for (const BootFailure& failure : answer.failures)
+    json["failures"].push_back({{"code", failure.code}, {"message", failure.message}});
+  json["warnings"] = answer.warnings;
+  json["estimates"] = answer.estimates;
+  json["try"] = nlohmann::ordered_json::array();
+  for (const BootTry& one : answer.tries) json["try"].push_back({{"what", one.what}, {"command", one.command}});
+  return json;
+}
+
+}  // namespace
+
+std::string render_boot(const BootAnswer& answer, Format format, const Style& style) {
+  switch (format) {
+    case Format::json: return json_text(json_of(answer));
+    case Format::csv: return render_csv(boot_figures(answer));
+    case Format::markdown: return render_markdown(boot_document(answer));
+    case Format::table: break;
+  }
+  return render_text(boot_document(answer), style);
+}
+
+}  // namespace hybridkv

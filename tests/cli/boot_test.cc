@@ -1,0 +1,91 @@
+// `hybridkv boot`: what it says, what it refuses, and commands to try that start.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/cli/require_refused.h"
+
+using namespace hybridkv::testing;
+
+namespace {
+
+const std::string published_failure = "boot --model Qwen3.8-Flash-Next --tp 2 --available-memory 12.20 "
+                                      "--max-model-len 262144 --max-num-seqs 1024";
+
+nlohmann::json json_of(const std::string& arguments) {
+  const ProgramRun run = run_program(arguments + " --format json");
+  CAPTURE(arguments);
+  CAPTURE(run.output);
+  REQUIRE(run.exit_code == 0);
+  return nlohmann::json::parse(run.output);
+}
+
+/// Every command to try starts.
+void require_tries(const nlohmann::json& answer) {
+  REQUIRE_FALSE(answer["try"].empty());
+  for (const nlohmann::json& one : answer["try"]) {
+    const std::string command = one["command"].get<std::string>();
+    REQUIRE(command.starts_with("hybridkv boot"));
+    CHECK(json_of(command.substr(std::string("hybridkv ").size()))["result"] == "boots");
+  }
+}
+
+}  // namespace
+
+TEST_CASE("golden: the JSON of a start, and of the published failure") {
+  const nlohmann::json boots =
+      json_of("boot --model Qwen3.5-397B-A17B --tp 2 --max-model-len 32k --available-memory 40GiB");
+  CHECK(boots["schema"] == "hybridkv-boot/1");
+  CHECK(boots["result"] == "boots");
+  CHECK(boots["release"] == "vllm-0.33");
+  CHECK(boots["backend_profile"] == "sm90");
+  CHECK(boots["figures"]["num_blocks"] == 1323);
+  CHECK(boots["figures"]["kv_cache_tokens"] == 1734082);
+  CHECK(boots["fails_first"].is_null());
+  CHECK(boots["lines"].size() == 4);
+  CHECK(boots["estimates"][0].get<std::string>().find("the blocks may be 1,323 to 1,324") != std::string::npos);
+  const nlohmann::json fails = json_of(published_failure);
+  CHECK(fails["result"] == "does_not_boot");
+  CHECK(fails["fails_first"] == "running_requests");
+  CHECK(fails["figures"]["state_blocks"] == 626);
+  require_tries(fails);
+}
+
+TEST_CASE("law: what boot says to try starts, whatever fails") {
+  require_tries(json_of("boot --model Qwen3.5-4B --max-model-len 256k --memory 1GiB"));
+  require_tries(json_of("boot qwen3.5-397b --set engine.memory=2GiB --max-model-len 1M"));
+  require_tries(json_of("boot --model Qwen3.5-27B --max-model-len 128k --gpu H100 --weights 51.5GiB"));
+}
+
+TEST_CASE("golden: every format, and the engine of June") {
+  for (const char* format : {"table", "markdown", "csv"})
+    CHECK(run_program(published_failure + " --format " + format).exit_code == 0);
+  CHECK(contains(run_program(published_failure).output, "RESULT: Qwen3.8-Flash-Next does not boot"));
+  const nlohmann::json june = json_of("boot --model Qwen3.5-397B-A17B --tp 2 --mode align --max-model-len 32k "
+                                      "--available-memory 40GiB --engine vllm-2026-06");
+  CHECK(june["figures"]["block_size_tokens"] == 2096);
+  CHECK(june["figures"]["kv_cache_tokens"] == 1986932);
+}
+
+TEST_CASE("edge: what boot cannot answer is refused with a way out") {
+  const std::string model = "boot --model Qwen3.5-27B --max-model-len 32k ";
+  require_refused(model + "--gpu H10 --weights 27GiB", "did you mean 'H100'?");
+  require_refused(model + "--gpu H100", "--gpu needs --weights SIZE");
+  require_refused(model + "--gpu H100 --weights 27GiB --available-memory 40GiB", "leave one of them out");
+  require_refused(model + "--gpu H100 --weights heavy", "write it like 26.5GiB");
+  require_refused(model + "--gpu H100 --weights 27GiB --utilization 90", "is no share of the GPU");
+  require_refused(model + "--weights 27GiB", "belongs to --gpu NAME");
+  require_refused(model + "--available-memory 40GiB --engine vllm-0.34", "vllm-0.33");
+  require_refused(model + "--available-memory 40GiB --max-num-seqs 0", "--max-num-seqs");
+  require_refused(model, "--memory");
+  require_refused("boot", "nothing to plan");
+  require_refused("boost", "did you mean 'boot'?");
+}
+
+TEST_CASE("edge: a scenario on standard input") {
+  const std::string scenario = "'model: Qwen3.5-4B\nengine: {memory: 20 GiB}\nlimits: {max_model_len: 32768}\n'";
+  const ProgramRun run = run_shell("printf " + scenario + " | \"$HYBRIDKV\" boot -");
+  CHECK(run.exit_code == 0);
+  CHECK(contains(run.output, "RESULT: Qwen3.5-4B boots by the rules of vllm-0.33, sm90"));
+}

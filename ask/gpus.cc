@@ -45,8 +45,8 @@ const Gpu& find_gpu(const std::string& name) {
   if (found != gpus.end()) return *found;
   std::vector<std::string> names;
   for (const Gpu& gpu : gpus) names.emplace_back(gpu.name);
-  throw InputError(fmt::format("--gpu {}: its memory is not known; any other GPU goes by --available-memory, as the engine "
-                               "prints it{}", name, suggestion(name, names, "known:")));
+  throw InputError(fmt::format("--gpu {}: its memory is not known; any other GPU goes by --available-memory, as the "
+                               "engine prints it{}", name, suggestion(name, names, "known:")));
 }
 
 }  // namespace hybridkv

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds everything and runs all tests. `./test.sh dev` does it under the sanitizers,
-# `./test.sh relassert` with the contracts of inner loops, `./test.sh clang` with clang. Folders behind it: only their
-# tests (`./test.sh relassert simulator verify`).
+# Installs what is missing, builds everything and runs all tests. `./test.sh dev` does it under the sanitizers and with
+# the contracts of inner loops, `./test.sh relassert` with the contracts alone, `./test.sh clang` with clang. Folders
+# behind it: only their tests (`./test.sh relassert simulator verify`).
 set -euo pipefail
 cd "$(dirname "$0")"
 preset="${1:-release}"

@@ -9,7 +9,7 @@
 
 namespace hybridkv {
 
-/// Whether this build runs the contracts of inner loops: CMake's HYBRIDKV_CONTRACTS, preset `relassert`.
+/// Whether this build runs the contracts of inner loops: CMake's HYBRIDKV_CONTRACTS, presets `dev`, `relassert`.
 inline constexpr bool runs_contracts = HYBRIDKV_CONTRACTS != 0;
 
 /// What must hold inside of a room, where asking costs more than a release build should pay: once a block, a look-up or

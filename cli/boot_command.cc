@@ -1,9 +1,11 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <limits>
 #include <memory>
 
 #include "ask/boot.h"
+#include "ask/gpus.h"
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
@@ -112,7 +114,9 @@ void add_memory_options(CLI::App& command, BootOptions& options) {
       .add_option("--available-memory", options.available,
                   "memory of the cache on one rank as the engine prints it: \"40.00 GiB\"")
       ->type_name("SIZE");
-  command.add_option("--gpu", options.gpu, "in its place a GPU: H100, A100-PCIe, L4, RTX-4090, RTX-A6000")
+  std::vector<std::string_view> gpus;
+  for (const Gpu& gpu : known_gpus()) gpus.push_back(gpu.name);
+  command.add_option("--gpu", options.gpu, fmt::format("in its place a GPU: {}", fmt::join(gpus, ", ")))
       ->type_name("NAME");
   command.add_option("--utilization", options.utilization, "share of the GPU that may be taken (default: 0.9)")
       ->type_name("SHARE");

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "base/checked.h"
 #include "planner/demand.h"
 #include "planner/extras.h"
 #include "planner/grouping.h"
+#include "planner/id_count.h"
 #include "planner/page_sizes.h"
 #include "planner/strategies.h"
 
@@ -153,9 +153,7 @@ void derive_only_arena(const Arrangement& arrangement, const DerivationLog& log)
 void set_by_user(Arrangement& arrangement, std::int64_t ids) {
   Checked bytes = 0;
   for (const ArenaPlan& arena : arrangement.arenas) bytes += arena.bytes_per_id;
-  if (const std::int64_t most = std::numeric_limits<std::int64_t>::max() / std::int64_t(bytes); ids > most)
-    throw SpecError("engine.num_blocks", fmt::format("{} ids of {} bytes are too large for 64 bits; at most {}", ids,
-                                                     std::int64_t(bytes), most));
+  require_addressable(ids, bytes, "ids");
   for (ArenaPlan& arena : arrangement.arenas) arena.num_ids = ids;
 }
 
@@ -195,8 +193,7 @@ void arrange_dual_pool(Arrangement& arrangement, std::vector<SpecPlan> specs, co
   first.bytes_per_id = Checked(first.bytes_per_id) + arrangement.extra_bytes_per_id();
   for (SpecPlan& spec : arrangement.specs) {
     const std::int64_t page = page_of(spec, engine);
-    spec.padding_percent = 100.0 * static_cast<double>(page - spec.unpadded_page_bytes) /
-                           static_cast<double>(spec.unpadded_page_bytes);
+    spec.padding_percent = padding_percent(page, spec.unpadded_page_bytes);
   }
   for (const GroupPlan& group : arrangement.groups) derive_spec(arrangement, group, engine, inputs.log);
   if (engine.num_blocks) {

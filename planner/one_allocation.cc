@@ -9,6 +9,7 @@
 #include "planner/cache_orders.h"
 #include "planner/extras.h"
 #include "planner/grouping.h"
+#include "planner/id_count.h"
 #include "planner/layer_tables.h"
 #include "planner/page_sizes.h"
 #include "planner/strategies.h"
@@ -123,8 +124,7 @@ std::int64_t stride_alignment(std::span<const SpecPlan> specs, CacheOrder order,
 void set_padding(std::vector<SpecPlan>& specs, const PageBytes& pages, const DerivationLog& log) {
   for (SpecPlan& spec : specs) {
     const std::int64_t page = pages[static_cast<std::size_t>(spec.id)];
-    spec.padding_percent = 100.0 * static_cast<double>(page - spec.unpadded_page_bytes) /
-                           static_cast<double>(spec.unpadded_page_bytes);
+    spec.padding_percent = padding_percent(page, spec.unpadded_page_bytes);
     log.add([&] {
       return Decision{{"padding of " + spec_label(spec), spec.padding_percent, "%"},
                       "padding = 100 * (page - unpadded) / unpadded",
@@ -172,9 +172,7 @@ std::int64_t count_blocks(const Shape& shape, const Stages& stages, std::int64_t
     widest = std::max(widest, block_bytes(shape, stages, stage));
   const std::int64_t bytes = Checked(widest) + extra_bytes;
   if (engine.num_blocks) {
-    if (const std::int64_t most = std::numeric_limits<std::int64_t>::max() / bytes; *engine.num_blocks > most)
-      throw SpecError("engine.num_blocks", fmt::format("{} blocks of {} bytes are too large for 64 bits; at most {}",
-                                                       *engine.num_blocks, bytes, most));
+    require_addressable(*engine.num_blocks, bytes, "blocks");
     log.add([&] {
       return Decision{{"num_blocks", *engine.num_blocks, "blocks"}, "as set by the user", {}, "engine.num_blocks"};
     });
@@ -336,11 +334,7 @@ void arrange_one_allocation(Arrangement& arrangement, std::vector<SpecPlan> spec
   });
   const std::int64_t num_blocks =
       count_blocks(shape, stages, arrangement.extra_bytes_per_id(), engine, inputs.log);
-  inputs.log.add([&] {
-    return Decision{{"usable blocks", std::max<std::int64_t>(0, num_blocks - 1), "blocks"},
-                    "usable = num_blocks - 1: block 0 is the null block",
-                    {{"num_blocks", num_blocks, "blocks"}}, group_source};
-  });
+  derive_usable_blocks(num_blocks, group_source, inputs.log);
   std::vector<LayerTable> tables;
   for (const LayerTable& table : shape.tables) tables.push_back(stages.of_stage(engine.pipeline_rank, table));
   if (std::all_of(tables.begin(), tables.end(), [](const LayerTable& table) { return table.empty(); }))

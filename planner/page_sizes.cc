@@ -178,8 +178,7 @@ void set_padding(SizedPages& sized, const DerivationLog& log) {
   for (SpecPlan& spec : sized.specs) {
     const std::int64_t ids = ids_per_entry(spec, sized.page_bytes);
     const std::int64_t room = Checked(ids) * sized.page_bytes;
-    spec.padding_percent =
-        100.0 * static_cast<double>(room - spec.unpadded_page_bytes) / static_cast<double>(spec.unpadded_page_bytes);
+    spec.padding_percent = padding_percent(room, spec.unpadded_page_bytes);
     log.add([&] {
       std::vector<Term> inputs{{"P", sized.page_bytes, "bytes"}, {"unpadded", spec.unpadded_page_bytes, "bytes"}};
       if (ids > 1) inputs.insert(inputs.begin(), {"ids of an entry", ids, ""});
@@ -192,6 +191,10 @@ void set_padding(SizedPages& sized, const DerivationLog& log) {
 }
 
 }  // namespace
+
+double padding_percent(std::int64_t room_bytes, std::int64_t unpadded_bytes) {
+  return 100.0 * static_cast<double>(room_bytes - unpadded_bytes) / static_cast<double>(unpadded_bytes);
+}
 
 std::int64_t ids_per_entry(const SpecPlan& spec, std::int64_t page_bytes) {
   return ceil_div(spec.unpadded_page_bytes, page_bytes);

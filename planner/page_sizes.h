@@ -28,6 +28,9 @@ struct SizedPages {
   std::int64_t page_bytes = 0;  ///< P
 };
 
+/// How many percent of its bytes a page is larger than what lies in it: 100 (room - unpadded) / unpadded.
+double padding_percent(std::int64_t room_bytes, std::int64_t unpadded_bytes);
+
 /// Ids of pages of P bytes that one table entry takes: as many as its unpadded page fills or begins.
 std::int64_t ids_per_entry(const SpecPlan& spec, std::int64_t page_bytes);
 

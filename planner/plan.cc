@@ -89,13 +89,13 @@ void forget_layers(CachePlan& plan) {
 }
 
 /// Engines with one allocation plan first and make views later: what they refuse then is a plan without views.
-std::vector<ViewPlan> views_of(CachePlan& plan) {
-  if (!plan.cache_order) return make_views(plan);
+template <class MakeViews>
+void with_views(CachePlan& plan, MakeViews make) {
+  if (!plan.cache_order) return make();
   try {
-    return make_views(plan);
+    make();
   } catch (const SpecError& error) {
     plan.view_error = error.what();
-    return {};
   }
 }
 
@@ -117,16 +117,14 @@ CachePlan make_plan(const ModelSpec& model, const EngineSpec& engine, const Limi
   plan.waste = waste_of(plan, plan.max_fitting_tokens, engine, limits);
   if (derives) derive_waste(plan, derivation);
   if (derives) {
-    plan.views = views_of(plan);
+    with_views(plan, [&] { plan.views = make_views(plan); });
     if (plan.cache_order)
       derive_slot_views(plan, plan.views, derivation);
     else
       derive_views(plan, plan.views, derivation);
     if (detail == PlanDetail::derived) plan.views = {};
-  } else if (!plan.cache_order) {
-    check_views(plan);
   } else {
-    views_of(plan);
+    with_views(plan, [&] { check_views(plan); });
   }
   if (workspace) plan.workspace = workspace_bytes(*workspace, log);
   plan.derivation = std::move(derivation);

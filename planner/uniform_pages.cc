@@ -1,13 +1,9 @@
 #include "planner/uniform_pages.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <limits>
-
 #include "base/checked.h"
 #include "planner/extras.h"
 #include "planner/grouping.h"
+#include "planner/id_count.h"
 
 namespace hybridkv {
 
@@ -25,10 +21,7 @@ std::int64_t count_blocks(std::int64_t page_bytes, std::int64_t num_pools, std::
   if (engine.num_blocks) {
     num_blocks = *engine.num_blocks;
     const std::int64_t block_bytes = block_bytes_of(num_pools, page_bytes, extra_bytes);
-    const std::int64_t most = std::numeric_limits<std::int64_t>::max() / block_bytes;
-    if (num_blocks > most)
-      throw SpecError("engine.num_blocks", fmt::format("{} blocks of {} bytes are too large for 64 bits; at most {}",
-                                                       num_blocks, block_bytes, most));
+    require_addressable(num_blocks, block_bytes, "blocks");
     log.add([&] {
       return Decision{{"num_blocks", num_blocks, "blocks"}, "as set by the user", {}, "engine.num_blocks"};
     });
@@ -51,12 +44,7 @@ std::int64_t count_blocks(std::int64_t page_bytes, std::int64_t num_pools, std::
                       "vLLM get_kv_cache_groups"};
     });
   }
-  log.add([&] {
-    return Decision{{"usable blocks", std::max<std::int64_t>(0, num_blocks - 1), "blocks"},
-                    "usable = num_blocks - 1: block 0 is the null block",
-                    {{"num_blocks", num_blocks, "blocks"}},
-                    "vLLM get_kv_cache_groups"};
-  });
+  derive_usable_blocks(num_blocks, "vLLM get_kv_cache_groups", log);
   return num_blocks;
 }
 

@@ -7,3 +7,10 @@ foreach(test IN LISTS attention_tests_TESTS)
     set_tests_properties("${test}" PROPERTIES TIMEOUT 900)
   endif()
 endforeach()
+
+# Minutes in one test, all in what other tests run at a smaller size: the presets with sanitizers leave them out.
+foreach(test IN LISTS cli_tests_TESTS)
+  if(test MATCHES "^cli: *golden: the commands of the README |^cli: *law: every shipped model, scaled down, ")
+    set_tests_properties("${test}" PROPERTIES LABELS "whole commands")
+  endif()
+endforeach()

@@ -27,22 +27,22 @@ struct KnownLog {
   std::size_t figures;
 };
 const std::vector<KnownLog> known_logs{
-    {"row-3.log", "Qwen3.5-4B", "vllm-2026-06", "none", 5},
-    {"row-9.log", "Qwen3.5-27B", "vllm-2026-06", "none", 2},
-    {"row-45.log", "Qwen3.6-35B-A3B", "vllm-2026-06", "align", 4},
-    {"row-54.log", "Qwen3.5-122B-A10B", "vllm-2026-06", "align", 2},
-    {"row-57.log", "Qwen3-Next-80B-A3B", "vllm-2026-06", "none", 3},
-    {"row-61.log", "Nemotron-3-Nano-4B", "vllm-2026-06", "none", 5},
-    {"row-70.log", "Nemotron-3-Ultra-550B-A55B", "vllm-2026-06", "none", 6},
-    {"row-74.log", "Falcon-H1-3B", "vllm-2026-06", "none", 5},
-    {"row-93.log", "GLM-5.3-Flash", "vllm-2026-06", "align", 5},
-    {"row-105.log", "Qwen3.5-27B", "vllm-2026-06", "align", 4},
-    {"vllm-0.33-sm80.log", "Qwen3.5-397B-A17B", "vllm-0.33", "align", 5},
-    {"vllm-0.33-sm90.log", "Qwen3.5-397B-A17B", "vllm-0.33", "align", 5},
-    {"vllm-0.33-sm100-fa4.log", "Qwen3.5-397B-A17B", "vllm-0.33", "align", 5},
-    {"vllm-0.33-caching-off.log", "Qwen3.5-397B-A17B", "vllm-0.33", "none", 5},
-    {"vllm-0.33-nemotron.log", "Nemotron-3-Nano-30B-A3B", "vllm-0.33", "align", 5},
-    {"vllm-0.33-mtp.log", "Qwen3.5-397B-A17B", "vllm-0.33", "align", 5},
+    {"row-3.txt", "Qwen3.5-4B", "vllm-2026-06", "none", 5},
+    {"row-9.txt", "Qwen3.5-27B", "vllm-2026-06", "none", 2},
+    {"row-45.txt", "Qwen3.6-35B-A3B", "vllm-2026-06", "align", 4},
+    {"row-54.txt", "Qwen3.5-122B-A10B", "vllm-2026-06", "align", 2},
+    {"row-57.txt", "Qwen3-Next-80B-A3B", "vllm-2026-06", "none", 3},
+    {"row-61.txt", "Nemotron-3-Nano-4B", "vllm-2026-06", "none", 5},
+    {"row-70.txt", "Nemotron-3-Ultra-550B-A55B", "vllm-2026-06", "none", 6},
+    {"row-74.txt", "Falcon-H1-3B", "vllm-2026-06", "none", 5},
+    {"row-93.txt", "GLM-5.3-Flash", "vllm-2026-06", "align", 5},
+    {"row-105.txt", "Qwen3.5-27B", "vllm-2026-06", "align", 4},
+    {"vllm-0.33-sm80.txt", "Qwen3.5-397B-A17B", "vllm-0.33", "align", 5},
+    {"vllm-0.33-sm90.txt", "Qwen3.5-397B-A17B", "vllm-0.33", "align", 5},
+    {"vllm-0.33-sm100-fa4.txt", "Qwen3.5-397B-A17B", "vllm-0.33", "align", 5},
+    {"vllm-0.33-caching-off.txt", "Qwen3.5-397B-A17B", "vllm-0.33", "none", 5},
+    {"vllm-0.33-nemotron.txt", "Nemotron-3-Nano-30B-A3B", "vllm-0.33", "align", 5},
+    {"vllm-0.33-mtp.txt", "Qwen3.5-397B-A17B", "vllm-0.33", "align", 5},
 };
 
 std::string text_of(const std::string& file) {
@@ -139,7 +139,7 @@ TEST_CASE("fault: one figure changed is named, in every log and figure") {
 }
 
 TEST_CASE("golden: of five figures the one that was changed is named alone") {
-  const std::string text = text_of("vllm-0.33-sm90.log");
+  const std::string text = text_of("vllm-0.33-sm90.txt");
   for (const LogKey key : {LogKey::block_size, LogKey::padding_percent, LogKey::kv_cache_tokens, LogKey::concurrency}) {
     const DoctorAnswer answer = answer_of(with_figure_changed(text, log_of(text), key));
     REQUIRE(answer.contradictions.size() == 1);
@@ -154,11 +154,11 @@ TEST_CASE("law: settings that do better hold more requests in no more memory") {
     for (const BetterSetting& better : answer.better)
       CHECK(better.concurrency > answer.explained.plan.capacity.front().max_concurrency);
   }
-  CHECK_FALSE(answer_of(text_of("vllm-0.33-sm90.log")).better.empty());
+  CHECK_FALSE(answer_of(text_of("vllm-0.33-sm90.txt")).better.empty());
 }
 
 TEST_CASE("edge: what the user says wins over the log") {
-  const std::string text = text_of("vllm-0.33-sm90.log");
+  const std::string text = text_of("vllm-0.33-sm90.txt");
   const DoctorAnswer june = answer_of(text, "{engine: {release: vllm-2026-06}}");
   CHECK(june.explained.plan.release == Release::vllm_2026_06);
   CHECK_FALSE(june.explained.is_complete());

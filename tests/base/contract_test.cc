@@ -15,7 +15,7 @@ TEST_CASE("edge: a contract is asked where the build runs contracts, and nowhere
 TEST_CASE("fault: a broken contract is a bug, said in words") {
   if (!runs_contracts) {
     contract([] { return false; }, "nothing");
-    std::puts("SKIPPED: this build does not run contracts; the preset relassert does");
+    std::puts("SKIPPED: this build does not run contracts; the presets dev and relassert do");
     return;
   }
   CHECK_THROWS_WITH_AS(contract([] { return false; }, "a block is held once"),

@@ -19,15 +19,15 @@ const std::string logs = HYBRIDKV_TEST_DATA "/doctor/";
 TEST_CASE("golden: doctor on a pipe says the same as on a file, in every format") {
   for (const char* format : {"table", "markdown", "csv", "json"}) {
     const std::string flags = std::string(" --format ") + format;
-    const ProgramRun file = run_program("doctor " + logs + "vllm-0.33-sm90.log" + flags);
+    const ProgramRun file = run_program("doctor " + logs + "vllm-0.33-sm90.txt" + flags);
     CHECK(file.exit_code == 0);
-    CHECK(run_program("doctor -" + flags + " < " + logs + "vllm-0.33-sm90.log").output == file.output);
-    CHECK(run_shell("cat " + logs + "vllm-0.33-sm90.log | \"$HYBRIDKV\" doctor -" + flags).output == file.output);
+    CHECK(run_program("doctor -" + flags + " < " + logs + "vllm-0.33-sm90.txt").output == file.output);
+    CHECK(run_shell("cat " + logs + "vllm-0.33-sm90.txt | \"$HYBRIDKV\" doctor -" + flags).output == file.output);
   }
 }
 
 TEST_CASE("golden: the JSON of doctor") {
-  const ProgramRun run = run_program("doctor " + logs + "vllm-0.33-sm90.log --format json");
+  const ProgramRun run = run_program("doctor " + logs + "vllm-0.33-sm90.txt --format json");
   const nlohmann::json json = nlohmann::json::parse(run.output);
   CHECK(json["schema"] == "hybridkv-doctor/1");
   CHECK(json["found"]["version"] == "0.33.0");
@@ -46,8 +46,9 @@ TEST_CASE("golden: the JSON of doctor") {
 }
 
 TEST_CASE("law: every command that doctor says to try is one, and holds what it promises") {
-  const ProgramRun run = run_program("doctor " + logs + "vllm-0.33-sm90.log --format json");
-  for (const nlohmann::json& one : nlohmann::json::parse(run.output)["try"]) {
+  const ProgramRun run = run_program("doctor " + logs + "vllm-0.33-sm90.txt --format json");
+  const nlohmann::json json = nlohmann::json::parse(run.output);
+  for (const nlohmann::json& one : json["try"]) {
     const std::string command = one["command"].get<std::string>();
     REQUIRE(command.starts_with("hybridkv "));
     CAPTURE(command);

@@ -45,7 +45,7 @@ void add_files(const ScratchFolder& scratch) {
   fs::copy_file(samples / "sample-hybrid" / "config.json", scratch.path / "config.json");
   fs::copy_file(samples / "trace.jsonl", scratch.path / "trace.jsonl");
   fs::copy(fs::path(HYBRIDKV_TEST_DATA) / "attention" / "vllm_mixed_small", scratch.path / "case");
-  fs::copy_file(samples / "server.log", scratch.path / "server.log");
+  fs::copy_file(samples / "server.txt", scratch.path / "server.log");
   fs::create_directory(scratch.path / "results");
   scratch.file("my.yaml", "model: Qwen3.5-4B\n"
                           "engine: {memory: 40G, tensor_parallel: [1, 2]}\nlimits: {max_model_len: 32k}\n");

@@ -31,7 +31,7 @@ void check_broken(const char* what, const std::function<void(BlockPool&)>& break
 
 TEST_CASE("fault: every contract of a pool is found broken") {
   if (!runs_contracts) {
-    std::puts("SKIPPED: this build does not run contracts; the preset relassert does");
+    std::puts("SKIPPED: this build does not run contracts; the presets dev and relassert do");
     return;
   }
   check_broken("a block that is held by a hit carries a key", [](BlockPool& pool) { pool.hold(2); });
@@ -51,7 +51,7 @@ TEST_CASE("fault: every contract of a pool is found broken") {
 TEST_CASE(
     "fault: a cache finds at the end of a step that its counts do not add up, and looks for no prefix in mode none") {
   if (!runs_contracts) {
-    std::puts("SKIPPED: this build does not run contracts; the preset relassert does");
+    std::puts("SKIPPED: this build does not run contracts; the presets dev and relassert do");
     return;
   }
   CacheGeometry geometry{.block_size_tokens = 4, .num_blocks = 8, .attention_groups = 1, .state_groups = 1};

@@ -16,6 +16,7 @@ enum class AttentionKind {
   chunked_local,   ///< the tokens of its own chunk of `window_tokens`
   mla,             ///< every earlier token, through one shared latent per token
   hidden_state,    ///< no attention: an auxiliary layer that caches one vector per token, as a latent without heads
+  indexer,         ///< no attention: what sparse attention keeps of every token to choose by, in the table of its layer
 };
 
 /// One attention layer of a model, before any split over ranks.
@@ -35,14 +36,15 @@ inline constexpr auto attention_kind_names = std::to_array<Named<AttentionKind>>
      {AttentionKind::sliding_window, "sliding_window"},
      {AttentionKind::chunked_local, "chunked_local"},
      {AttentionKind::mla, "mla"},
-     {AttentionKind::hidden_state, "hidden_state"}});
+     {AttentionKind::hidden_state, "hidden_state"},
+     {AttentionKind::indexer, "indexer"}});
 inline constexpr auto all_attention_kinds = values_of(attention_kind_names);
 
 constexpr std::string_view to_string(AttentionKind value) { return name_in(attention_kind_names, value); }
 
-/// One vector per token without heads, which every rank holds whole: mla and hidden_state.
+/// One vector per token without heads, which every rank holds whole: mla, hidden_state and indexer.
 constexpr bool is_latent(AttentionKind kind) {
-  return kind == AttentionKind::mla || kind == AttentionKind::hidden_state;
+  return kind == AttentionKind::mla || kind == AttentionKind::hidden_state || kind == AttentionKind::indexer;
 }
 
 /// The layer with as many heads more as let the ranks share them: KV heads up to a multiple of TP, query heads in

@@ -19,7 +19,7 @@ Arrangement arrange(std::vector<SpecPlan> specs, const ArrangeInputs& inputs) {
   switch (inputs.engine.strategy) {
     case Strategy::packed_attention:
       // Packs are in no release: they stay in pools of their own, with the blocks of the release.
-      if (rules.one_allocation && inputs.engine.attention_pack_size == 1)
+      if (has_one_allocation(inputs.engine))
         arrange_one_allocation(arrangement, std::move(specs), inputs);
       else
         arrange_packed_attention(arrangement, std::move(specs), inputs);

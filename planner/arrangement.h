@@ -38,7 +38,7 @@ enum class SpecRole {
   window,     ///< of the model, over the last tokens or those of a chunk
   state,      ///< of its recurrent layers
   draft,      ///< the layers of a draft model
-  auxiliary,  ///< a layer beside the model's own, of hidden states or recurrent: a group of its own
+  auxiliary,  ///< a layer beside the model's own: of hidden states, recurrent, an indexer or a ring
 };
 
 /// Layers that cache the same thing in the same way.
@@ -47,7 +47,7 @@ struct SpecPlan {
   std::int64_t id = 0;                        ///< position in CachePlan::specs
   std::string kind;                           ///< "full_attention", "gdn", "mamba2", "sliding_window", …
   bool draft = false;                         ///< layers of a draft model, numbered from 0 in a list of their own
-  bool auxiliary = false;                     ///< one layer that is a group of its own and does not size the groups
+  bool auxiliary = false;                     ///< beside the model's own layers: does not size the groups
   std::vector<std::int64_t> layers;           ///< layer numbers in the model, ascending; MTP layers go on counting
   std::int64_t layers_per_page = 1;           ///< N for attention, 1 for recurrent layers
   std::int64_t num_pages = 0;                 ///< packs or recurrent layers: ceil(layers / layers_per_page)
@@ -56,6 +56,7 @@ struct SpecPlan {
   std::int64_t unpadded_page_bytes = 0;       ///< N * B * a1, or M
   double padding_percent = 0;                 ///< 100 (P - unpadded) / unpadded
   std::int64_t bytes_per_token = 0;           ///< a1, of one layer; 0 for recurrent layers
+  std::int64_t ring_tokens = 0;               ///< > 0: a ring of so many tokens, one id of every request
   std::int64_t checkpoint_blocks = 0;         ///< c, blocks of a request and group for a state that a chunk exports
   std::optional<AttentionGeometry> attention;
   std::optional<StateSpec> state;
@@ -65,6 +66,8 @@ struct SpecPlan {
   /// Attention N layers a page, whose blocks and pages are sized together; hidden states follow the page that comes
   /// out.
   bool is_packed() const { return attention && !auxiliary; }
+  /// What an indexer keeps of each token, in the blocks and the table of its attention.
+  bool is_indexer() const { return attention && attention->kind == AttentionKind::indexer; }
   /// Tokens of a request of `tokens` whose K and V are still of use to a layer. Pre: attention.
   std::int64_t live_tokens(std::int64_t tokens) const;
 };
@@ -201,7 +204,7 @@ struct Arrangement {
   /// The same without the null block. Pre: is_uniform.
   std::int64_t usable_blocks() const;
   /// The multiples of tokens at which a request can go on from what groups of this spec keep: those of a block. 0: at
-  /// none, as states of mode none are kept for no prefix.
+  /// none, as states of mode none are kept for no prefix. Pre: no ring, which takes no part in it.
   std::int64_t grain_tokens(const SpecPlan& spec) const;
   /// Ids of arena 0 that every request takes beside its groups'.
   std::int64_t extra_ids_per_request() const;

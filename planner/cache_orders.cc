@@ -44,16 +44,28 @@ std::vector<CacheOrder> possible_orders(std::span<const SpecPlan> specs) {
            spec.bytes_per_token == specs.front().bytes_per_token;
   });
   if (uniform) return {any_backend.begin(), any_backend.end()};
+  const bool beside = std::any_of(specs.begin(), specs.end(), [](const SpecPlan& spec) {
+    return spec.is_indexer() || spec.ring_tokens > 0;
+  });
+  if (beside) return {blnhc, blhnc};
   return {lbnhc, lbhnc, blnhc, blhnc};
 }
 
-CacheOrder choose_order(std::span<const SpecPlan> specs, const EngineSpec& engine, const DerivationLog& log) {
+CacheOrder choose_order(std::span<const SpecPlan> specs, const ModelSpec& model, const EngineSpec& engine,
+                        const DerivationLog& log) {
   const std::vector<CacheOrder> possible = possible_orders(specs);
   const std::span<const CacheOrder> read =
       engine.backend_profile ? facts_of(*engine.backend_profile).orders : std::span<const CacheOrder>(any_backend);
+  const std::span<const CacheOrder> of_model = model.cache_orders.empty() ? read : model.cache_orders;
   std::vector<CacheOrder> valid;
-  for (const CacheOrder order : read)
-    if (is_among(possible, order)) valid.push_back(order);
+  for (const CacheOrder order : of_model)
+    if (is_among(possible, order) && is_among(read, order)) valid.push_back(order);
+  if (valid.empty() && !model.cache_orders.empty())
+    throw SpecError("engine.backend_profile",
+                    fmt::format("the model's attention reads {}, the profile's {}, its layers can lie in {}; take "
+                                "another profile, or none",
+                                fmt::join(names(of_model), ", "), fmt::join(names(read), ", "),
+                                fmt::join(names(possible), ", ")));
   if (valid.empty())
     throw SpecError("engine.backend_profile",
                     fmt::format("its attention reads {}, layers of different shapes can lie in {}; take another "
@@ -67,7 +79,8 @@ CacheOrder choose_order(std::span<const SpecPlan> specs, const EngineSpec& engin
   log.add([&] {
     return Decision{{"order", std::string(to_string(chosen)), ""},
                     engine.cache_order ? "as set: one of those that layers and backends have"
-                                       : "the first of the backend's orders that the layers have",
+                    : model.cache_orders.empty() ? "the first of the backend's orders that the layers have"
+                                                 : "the first of the orders that the model's attention reads",
                     {{"valid", fmt::format("{}", fmt::join(names(valid), ", ")), ""}},
                     "vLLM 0.33 KVCacheLayout"};
   });

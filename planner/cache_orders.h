@@ -8,6 +8,7 @@
 #include "planner/arrangement.h"
 #include "planner/derivation.h"
 #include "planner/engine_spec.h"
+#include "planner/model_spec.h"
 
 namespace hybridkv {
 
@@ -19,11 +20,14 @@ struct CacheSlots {
 CacheSlots cache_slots(const SpecPlan& spec);
 
 /// Orders in which these layers can lie: all six where they have equal heads, tokens and pages, else those without
-/// heads outside blocks or layers. Source: vLLM 0.33 KVCacheLayout.
+/// heads outside blocks or layers, and beside indexers and rings those with the bytes of a block together. Source: vLLM
+/// 0.33 KVCacheLayout.
 std::vector<CacheOrder> possible_orders(std::span<const SpecPlan> specs);
 
-/// The order that was asked for, else the first that the backends prefer. Pre: blocks are set.
+/// The order that was asked for, else the first that the model's own attention, or the backends, prefer. Pre: blocks
+/// are set.
 /// Throws SpecError("engine.physical_order") for one that layers or backends do not have.
-CacheOrder choose_order(std::span<const SpecPlan> specs, const EngineSpec& engine, const DerivationLog& log);
+CacheOrder choose_order(std::span<const SpecPlan> specs, const ModelSpec& model, const EngineSpec& engine,
+                        const DerivationLog& log);
 
 }  // namespace hybridkv

@@ -12,6 +12,7 @@ namespace hybridkv {
 namespace {
 
 std::int64_t recurrent_entries(const Arrangement& arrangement, const SpecPlan& spec, std::int64_t tokens) {
+  if (spec.ring_tokens > 0) return 1;
   switch (arrangement.cache_mode) {
     case CacheMode::none: return Checked(1) + arrangement.speculative_tokens;
     case CacheMode::align: return Checked(2) + arrangement.speculative_tokens + spec.checkpoint_blocks;
@@ -70,6 +71,7 @@ std::int64_t group_entries(const Arrangement& arrangement, const SpecPlan& spec,
   switch (spec.attention->kind) {
     case AttentionKind::full:
     case AttentionKind::hidden_state:
+    case AttentionKind::indexer:
     case AttentionKind::mla:
       return ceil_div(ceil_div(tokens, arrangement.decode_context_parallel), spec.block_size_tokens);
     case AttentionKind::sliding_window:
@@ -82,7 +84,8 @@ std::int64_t group_entries(const Arrangement& arrangement, const SpecPlan& spec,
 
 std::int64_t longest_in_entries(const Arrangement& arrangement, const SpecPlan& spec, std::int64_t entries) {
   if (spec.state) {
-    if (arrangement.cache_mode == CacheMode::all) return tokens_of(entries - arrangement.speculative_tokens, spec);
+    if (arrangement.cache_mode == CacheMode::all && spec.ring_tokens == 0)
+      return tokens_of(entries - arrangement.speculative_tokens, spec);
     return entries < recurrent_entries(arrangement, spec, 1) ? 0 : largest_tokens;
   }
   if (spec.attention->window_tokens > 0) {
@@ -117,6 +120,10 @@ IdsByCause ids_by_cause(const Arrangement& arrangement, std::int64_t tokens) {
       causes.in_flight_window = Checked(causes.in_flight_window) + (ids - kept);
       continue;
     }
+    if (spec.ring_tokens > 0) {
+      causes.other = Checked(causes.other) + ids;
+      continue;
+    }
     const Checked speculative = Checked(arrangement.speculative_tokens) * group.ids_per_entry;
     const Checked checkpoints =
         arrangement.cache_mode == CacheMode::align ? Checked(spec.checkpoint_blocks) * group.ids_per_entry : Checked(0);
@@ -124,7 +131,7 @@ IdsByCause ids_by_cause(const Arrangement& arrangement, std::int64_t tokens) {
     causes.checkpoints = Checked(causes.checkpoints) + checkpoints;
     causes.states = Checked(causes.states) + (ids - speculative - checkpoints);
   }
-  causes.other = arrangement.extra_ids_per_request();
+  causes.other = Checked(causes.other) + arrangement.extra_ids_per_request();
   return causes;
 }
 

@@ -110,6 +110,12 @@ struct EngineSpec {
   bool operator==(const EngineSpec&) const = default;
 };
 
+/// Are all layers in one allocation, in one of six orders? Packs and other strategies are in no release with one.
+inline bool has_one_allocation(const EngineSpec& engine) {
+  return rules_of(engine.release).one_allocation && engine.strategy == Strategy::packed_attention &&
+         engine.attention_pack_size == 1;
+}
+
 /// The lengths a plan is asked about.
 struct LimitsSpec {
   std::vector<std::int64_t> max_model_lens;             ///< tokens, each >= 1; capacity is given for each

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/checked.h"
 #include "planner/sum_rule.h"
 
@@ -9,7 +11,10 @@ namespace hybridkv {
 
 std::vector<ExtraPlan> make_extras(std::span<const SpecPlan> specs, const ModelSpec& model, const DerivationLog& log) {
   std::vector<ExtraPlan> extras;
-  if (model.indexer_bytes_per_token > 0) {
+  const auto is_there = [&](auto is) { return std::any_of(specs.begin(), specs.end(), is); };
+  const bool has_indexers = is_there([](const SpecPlan& spec) { return spec.is_indexer(); });
+  const bool has_rings = is_there([](const SpecPlan& spec) { return spec.ring_tokens > 0; });
+  if (model.indexer_bytes_per_token > 0 && !has_indexers) {
     Checked bytes = 0;
     SumRule sum;
     for (const SpecPlan& spec : specs) {
@@ -26,7 +31,7 @@ std::vector<ExtraPlan> make_extras(std::span<const SpecPlan> specs, const ModelS
                       sum.inputs(), "model.indexer_bytes_per_token"};
     });
   }
-  if (model.extra_blocks_per_request > 0)
+  if (model.extra_blocks_per_request > 0 && !has_rings)
     extras.push_back({"blocks of each request beside its tokens and states", 0, model.extra_blocks_per_request});
   return extras;
 }

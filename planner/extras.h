@@ -9,7 +9,8 @@
 
 namespace hybridkv {
 
-/// What lies beside the pages, and block ids beside tokens and states, as the model declares them.
+/// What lies beside the pages, and block ids beside tokens and states, as the model declares them; without what the
+/// specs have as layers.
 std::vector<ExtraPlan> make_extras(std::span<const SpecPlan> specs, const ModelSpec& model, const DerivationLog& log);
 
 }  // namespace hybridkv

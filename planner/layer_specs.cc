@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
 #include "base/error.h"
 
 namespace hybridkv {
@@ -51,6 +52,30 @@ void forget_windows(std::vector<LayerSet>& sets) {
   sets = std::move(merged);
 }
 
+/// The indexers and the rings of the layers that see every token of the model.
+void add_sparse_layers(std::vector<LayerSet>& sets, const ModelSpec& model, const EngineSpec& engine) {
+  const auto is_sparse = [](const LayerSet& set) {
+    return set.attention && !set.draft && !set.auxiliary && set.attention->window_tokens == 0;
+  };
+  LayerSet rings{.auxiliary = true, .ring = RingSpec{0, model.ring_bytes_per_token}};
+  for (const LayerSet& set : sets)
+    if (is_sparse(set)) rings.layers.insert(rings.layers.end(), set.layers.begin(), set.layers.end());
+  if (model.indexer_bytes_per_token > 0)
+    for (std::size_t i = sets.size(); i-- > 0;) {
+      if (!is_sparse(sets[i])) continue;
+      const AttentionSpec row{.kind = AttentionKind::indexer, .kv_heads = 1,
+                              .head_size_k = model.indexer_bytes_per_token,
+                              .head_size_v = model.indexer_bytes_per_token};
+      sets.insert(sets.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                  {.attention = row, .auxiliary = true, .layers = sets[i].layers});
+    }
+  if (model.ring_tokens == 0 || rings.layers.empty()) return;
+  // It turns by as many tokens as it holds, and drafts must not overwrite the ones that count.
+  rings.ring->tokens = round_up(Checked(model.ring_tokens) + engine.speculative_tokens, model.ring_tokens);
+  std::sort(rings.layers.begin(), rings.layers.end());
+  sets.push_back(std::move(rings));
+}
+
 std::vector<LayerSet> all_layer_sets(const ModelSpec& model, const EngineSpec& engine) {
   std::vector<LayerSet> sets;
   std::int64_t number = 0;
@@ -78,12 +103,14 @@ std::vector<LayerSet> all_layer_sets(const ModelSpec& model, const EngineSpec& e
 }  // namespace
 
 std::string LayerSet::kind() const {
+  if (ring) return "ring";
   return std::string(attention ? to_string(attention->kind) : family_name(*recurrent));
 }
 
 std::vector<LayerSet> collect_layer_sets(const ModelSpec& model, const EngineSpec& engine) {
   std::vector<LayerSet> sets = all_layer_sets(model, engine);
   if (!engine.hybrid_manager) forget_windows(sets);
+  if (has_one_allocation(engine)) add_sparse_layers(sets, model, engine);
   return sets;
 }
 

@@ -24,7 +24,8 @@ struct Bucket {
 };
 
 bool share_tables(const SpecPlan& a, const SpecPlan& b) {
-  if (a.auxiliary || b.auxiliary || a.state.has_value() != b.state.has_value()) return false;
+  const auto is_alone = [](const SpecPlan& spec) { return spec.auxiliary && !spec.is_indexer(); };
+  if (is_alone(a) || is_alone(b) || a.state.has_value() != b.state.has_value()) return false;
   if (a.block_size_tokens != b.block_size_tokens) return false;
   if (a.state) return a.checkpoint_blocks == b.checkpoint_blocks;
   return a.attention->window_tokens == b.attention->window_tokens &&

@@ -15,6 +15,7 @@ MatchUnits match_units(const Arrangement& arrangement, const EngineSpec& engine)
   for (const GroupPlan& group : arrangement.groups) {
     if (group.shares_table) continue;
     const SpecPlan& spec = arrangement.spec_of(group);
+    if (spec.ring_tokens > 0) continue;  // is found again at no prefix
     const std::int64_t span = Checked(spec.block_size_tokens) * (spec.attention ? ranks : 1);
     units.scheduler_block = checked_lcm(units.scheduler_block, span);
     common = std::gcd(common, span);
@@ -31,6 +32,7 @@ MatchUnits match_units(const Arrangement& arrangement, const EngineSpec& engine)
   units.hash_block = indivisible > 0 ? common : engine.prefix_match_unit_tokens.value_or(common);
   bool longer = false, others = true;
   for (const SpecPlan& spec : arrangement.specs) {
+    if (spec.ring_tokens > 0) continue;
     if (spec.state)
       longer = longer || Checked(spec.block_size_tokens) * ranks > units.hash_block;
     else if (spec.attention->window_tokens > 0)

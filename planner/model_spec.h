@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "attention/attention_spec.h"
+#include "attention/cache_order.h"
 #include "base/dtype.h"
 #include "mamba/recurrent_spec.h"
 
@@ -31,6 +32,10 @@ struct ModelSpec {
   bool kda_exports_states = false;     ///< its kda layers can run the flash kernel, which exports states inside a chunk
   std::int64_t indexer_bytes_per_token = 0;  ///< of each layer with full attention, outside the page (sparse attention)
   std::int64_t extra_blocks_per_request = 0;  ///< block ids of a request beside its tokens and states: a ring, a tail
+  std::int64_t ring_tokens = 0;  ///< that such a ring holds, without drafts; 0: its size is not known
+  std::int64_t ring_bytes_per_token = 0;  ///< of each layer with full attention
+  /// Orders of one allocation that its attention reads, the first preferred; empty: those of the backend.
+  std::vector<CacheOrder> cache_orders;
   bool operator==(const ModelSpec&) const = default;
 };
 

@@ -37,15 +37,21 @@ bool is_one_kind(std::span<const SpecPlan> specs) {
 }
 
 /// Pages of all specs where nothing grows: states are padded to the largest page that a block of the model's own
-/// attention makes.
+/// attention makes; where the largest state is such a page, nothing was padded, and smaller states keep their own.
 PageBytes own_pages(std::span<const SpecPlan> specs, std::int64_t block) {
-  std::int64_t padded = 0;
-  for (const SpecPlan& spec : specs)
-    if (!spec.auxiliary && (spec.state || !spec.draft))
-      padded = std::max(padded, spec.state ? spec.state->bytes : std::int64_t(Checked(block) * spec.bytes_per_token));
+  std::int64_t largest_state = 0, padded = 0;
+  for (const SpecPlan& spec : specs) {
+    if (spec.auxiliary) continue;
+    if (spec.state) largest_state = std::max(largest_state, spec.state->bytes);
+    if (spec.attention && !spec.draft) padded = std::max(padded, std::int64_t(Checked(block) * spec.bytes_per_token));
+  }
+  const bool pads = padded > largest_state;
   PageBytes pages;
   for (const SpecPlan& spec : specs)
-    pages.push_back(spec.state ? padded : std::int64_t(Checked(spec.block_size_tokens) * spec.bytes_per_token));
+    if (spec.attention)
+      pages.push_back(Checked(spec.block_size_tokens) * spec.bytes_per_token);
+    else
+      pages.push_back(pads && spec.ring_tokens == 0 ? padded : spec.state->bytes);
   return pages;
 }
 
@@ -140,7 +146,7 @@ Shape shape_of(std::vector<SpecPlan>& specs, const ArrangeInputs& inputs) {
   Shape shape;
   std::vector<SpecPlan> own = size_own_pages(specs, blocks, engine, inputs.limits, DerivationLog());
   shape.pages = own_pages(own, block);
-  shape.order = choose_order(own, engine, inputs.log);
+  shape.order = choose_order(own, inputs.model, engine, inputs.log);
   const bool differ = !are_equal(shape.pages);
   shape.kind = !differ                             ? PageKind::uniform
                : is_one_kind(own)                  ? PageKind::dense

@@ -59,7 +59,10 @@ void set_blocks(SizedPages& sized, const BlockSizes& blocks, const EngineSpec& e
   for (SpecPlan& spec : sized.specs) {
     if (keeps_hidden_states(spec)) continue;
     const bool whole_sequence = spec.state && engine.cache_mode == CacheMode::none;
-    spec.block_size_tokens = whole_sequence ? longest : spec.state ? blocks.state : blocks.attention;
+    spec.block_size_tokens = spec.ring_tokens > 0 ? spec.ring_tokens
+                             : whole_sequence     ? longest
+                             : spec.state         ? blocks.state
+                                                  : blocks.attention;
     if (spec.attention)
       spec.unpadded_page_bytes = Checked(spec.layers_per_page) * spec.block_size_tokens * spec.bytes_per_token;
   }
@@ -125,6 +128,7 @@ void size_auxiliary(SpecPlan& spec, std::int64_t block, std::int64_t page_bytes,
 void derive_plain_blocks(const SizedPages& sized, const BlockSizes& blocks, const EngineSpec& engine,
                          const DerivationLog& log) {
   for (const SpecPlan& spec : sized.specs) {
+    if (spec.ring_tokens > 0) continue;
     const bool whole_sequence = spec.state && engine.cache_mode == CacheMode::none;
     const bool plain = whole_sequence || spec.state || (spec.is_packed() && spec.block_size_tokens == blocks.attention);
     const bool own_grid = spec.state && !whole_sequence && blocks.state != blocks.attention;
@@ -249,7 +253,8 @@ std::vector<SpecPlan> size_own_pages(std::vector<SpecPlan> specs, const BlockSiz
       spec.unpadded_page_bytes = Checked(spec.block_size_tokens) * spec.bytes_per_token;
       log.add([&] {
         return Decision{{"block " + of_spec(spec), spec.block_size_tokens, "tokens"}, "block = B",
-                        {{"B", blocks.attention, "tokens"}}, "dual pool, modelled"};
+                        {{"B", blocks.attention, "tokens"}},
+                        spec.is_indexer() ? "vLLM 0.33 get_kv_cache_groups" : "dual pool, modelled"};
       });
     }
   derive_plain_blocks(sized, blocks, engine, log);

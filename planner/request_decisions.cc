@@ -41,6 +41,7 @@ std::int64_t ids_of_group(const Arrangement& plan, const SpecPlan& spec, std::in
 std::string entries_rule(const Arrangement& plan, const SpecPlan& spec, std::int64_t tokens,
                          std::vector<Term>& inputs) {
   const Term length{"L", tokens, "tokens"}, block{"block", spec.block_size_tokens, "tokens"};
+  if (spec.ring_tokens > 0) return "ids = 1: a ring, whatever the length";
   if (spec.state) {
     const Term drafts{"s", plan.speculative_tokens, "tokens"};
     inputs = plan.cache_mode == CacheMode::all ? std::vector<Term>{length, block, drafts} : std::vector<Term>{drafts};
@@ -162,12 +163,12 @@ class LengthDecisions {
 
   /// What the ids are for; a cause without any is left out.
   void derive_causes(const IdsByCause& causes) {
-    SumRule tokens, states, speculative, checkpoints;
+    SumRule tokens, states, speculative, checkpoints, other;
     const Term drafts{"s", plan_.speculative_tokens, "tokens"};
     for (const SpecPlan& spec : plan_.specs) {
       if (groups_of(plan_, spec) == 0) continue;
-      if (groups_of(plan_, spec) > 0) add_ids(spec.state ? states : tokens, plan_, spec, tokens_);
-      if (!spec.state) continue;
+      add_ids(spec.ring_tokens > 0 ? other : spec.state ? states : tokens, plan_, spec, tokens_);
+      if (!spec.state || spec.ring_tokens > 0) continue;
       Term entries{numbered("groups", spec), groups_of(plan_, spec), ""};
       if (const std::int64_t each = group_of(plan_, spec).ids_per_entry; each > 1)
         entries = {numbered("ids of an entry of all groups", spec), Checked(groups_of(plan_, spec)) * each, "ids"};
@@ -183,7 +184,9 @@ class LengthDecisions {
     add_less("tokens", causes.tokens, tokens, {{"in flight", causes.in_flight_window, "blocks"}});
     add_less("states", causes.states, states,
              {{"speculative", causes.speculative, "blocks"}, {"exported", causes.checkpoints, "blocks"}});
-    add_cause("what the model has beside", causes.other, "extra ids", {{"extra ids", causes.other, "blocks"}});
+    if (const std::int64_t extra = plan_.extra_ids_per_request(); extra > 0)
+      other.add("extra ids", {{"extra ids", extra, "blocks"}});
+    add_cause("what the model has beside", causes.other, other.text(), other.inputs());
   }
 
   void derive_ideal(const CapacityPlan& capacity) {

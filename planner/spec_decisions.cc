@@ -279,6 +279,26 @@ void derive_attention(const LayerSet& set, const EngineSpec& engine, const SpecP
                         std::move(inputs), attention_source});
 }
 
+void derive_ring(const ModelSpec& model, const EngineSpec& engine, const SpecPlan& spec, Derivation& derivation) {
+  const std::string label = spec_label(spec);
+  const Term tokens{"tokens", spec.ring_tokens, "tokens"}, bytes{"bytes", model.ring_bytes_per_token, "bytes"};
+  const auto add = [&](std::string symbol, std::int64_t value, const char* unit, const char* rule,
+                       std::vector<Term> inputs) {
+    derivation.push_back({{std::move(symbol), value, unit}, rule, std::move(inputs), "vLLM 0.33 CircularBufferSpec"});
+  };
+  derivation.push_back({{"tokens of " + label, spec.ring_tokens, "tokens"},
+                        "tokens = the ring's + s, rounded up to a multiple of the ring's",
+                        {{"the ring's", model.ring_tokens, "tokens"}, {"s", engine.speculative_tokens, "tokens"}},
+                        "vLLM 0.33 CircularBufferSpec; the rounding from sizes 4 and 8 with s = 0, 1 and 3"});
+  add("block of " + label, spec.ring_tokens, "tokens", "block = tokens: the ring is one block", {tokens});
+  add("kernel block of " + label, spec.ring_tokens, "tokens", "kernel block = tokens: no kernel splits it", {tokens});
+  add("token of ring, " + label, spec.ring_tokens, "", "token = tokens", {tokens});
+  add("byte of ring, " + label, model.ring_bytes_per_token, "", "byte = bytes", {bytes});
+  add(fmt::format("M ({})", spec.kind), spec.unpadded_page_bytes, "bytes", "M = tokens * bytes", {tokens, bytes});
+  add("byte offset of ring, " + label, 0, "bytes", "0: the only tensor begins with the page", {});
+  add("gaps inside the state, " + label, 0, "bytes", "0: the only tensor fills the page", {});
+}
+
 void derive_pages(const Arrangement& plan, Derivation& derivation) {
   for (const SpecPlan& spec : plan.specs) derive_page(plan, spec, derivation);
   if (plan.cache_order)

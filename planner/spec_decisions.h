@@ -14,6 +14,9 @@ void derive_settings(const EngineSpec& engine, Derivation& derivation);
 /// Source: vLLM FullAttentionSpec.page_size_bytes.
 void derive_attention(const LayerSet& set, const EngineSpec& engine, const SpecPlan& spec, Derivation& derivation);
 
+/// Writes down how many tokens a ring holds. Pre: `spec` is one.
+void derive_ring(const ModelSpec& model, const EngineSpec& engine, const SpecPlan& spec, Derivation& derivation);
+
 /// Writes down how many pages the layers of each spec fill, block, kernel block and page of each, how the pages fall
 /// into groups and what an id costs in all lanes of its arena.
 void derive_pages(const Arrangement& arrangement, Derivation& derivation);

@@ -1,5 +1,7 @@
 #include "planner/spec_plans.h"
 
+#include <algorithm>
+
 #include "base/checked.h"
 #include "planner/block_size.h"
 #include "planner/layer_specs.h"
@@ -37,12 +39,23 @@ SpecPlan recurrent_spec(const LayerSet& set, const StateContext& context, const 
   return spec;
 }
 
+/// A ring is bytes, as a state is, but of a fixed number of tokens.
+SpecPlan ring_spec(const LayerSet& set) {
+  SpecPlan spec;
+  spec.ring_tokens = set.ring->tokens;
+  spec.state = place_state_tensors(
+      {{"ring", DType::uint8, Layout({{"token", set.ring->tokens, 0}, {"byte", set.ring->bytes_per_token, 0}}), 0}});
+  spec.unpadded_page_bytes = spec.state->bytes;
+  spec.num_pages = static_cast<std::int64_t>(set.layers.size());
+  return spec;
+}
+
 SpecPlan attention_spec(const LayerSet& set, const ModelSpec& model, const EngineSpec& engine) {
   const AttentionSpec& layer = *set.attention;
-  const bool hidden = layer.kind == AttentionKind::hidden_state;
-  const std::optional<KvFormat> format = hidden ? std::nullopt : engine.kv_format;
+  const bool hidden = layer.kind == AttentionKind::hidden_state, indexer = layer.kind == AttentionKind::indexer;
+  const std::optional<KvFormat> format = hidden || indexer ? std::nullopt : engine.kv_format;
   const HeadBytes bytes = format ? head_bytes(layer, *format) : HeadBytes{};
-  const DType dtype = format ? DType::uint8 : hidden ? model.dtype : engine.kv_dtype.value_or(model.dtype);
+  const DType dtype = format || indexer ? DType::uint8 : hidden ? model.dtype : engine.kv_dtype.value_or(model.dtype);
   const bool latent = is_latent(layer.kind);
   const BackendForm form = latent                               ? BackendForm::mla
                            : format && is_side_by_side(*format) ? BackendForm::diff_kv
@@ -68,6 +81,7 @@ SpecPlan attention_spec(const LayerSet& set, const ModelSpec& model, const Engin
 
 SpecPlan spec_of(const LayerSet& set, const ModelSpec& model, const EngineSpec& engine) {
   try {
+    if (set.ring) return ring_spec(set);
     return set.recurrent ? recurrent_spec(set, state_context(*set.recurrent, model, engine), model, engine)
                          : attention_spec(set, model, engine);
   } catch (const SpecError& refusal) {
@@ -88,12 +102,20 @@ std::vector<SpecPlan> make_specs(const ModelSpec& model, const EngineSpec& engin
     spec.draft = set.draft;
     spec.auxiliary = set.auxiliary;
     spec.layers = set.layers;
-    if (derivation != nullptr) derive_padding(of_model, set, engine.tensor_parallel, spec_label(spec), *derivation);
+    if (derivation != nullptr && !set.ring)
+      derive_padding(of_model, set, engine.tensor_parallel, spec_label(spec), *derivation);
     if (derivation != nullptr && set.recurrent)
       derive_state(*set.recurrent, state_context(*set.recurrent, model, engine), spec, *derivation);
+    if (derivation != nullptr && set.ring) derive_ring(model, engine, spec, *derivation);
     if (derivation != nullptr && set.attention) derive_attention(set, engine, spec, *derivation);
     specs.push_back(std::move(spec));
   }
+  // A layer beside the pattern goes on from where those of the pattern do.
+  std::int64_t exported = 0;
+  for (const SpecPlan& spec : specs)
+    if (!spec.auxiliary) exported = std::max(exported, spec.checkpoint_blocks);
+  for (SpecPlan& spec : specs)
+    if (spec.auxiliary && spec.state && spec.ring_tokens == 0) spec.checkpoint_blocks = exported;
   return specs;
 }
 

@@ -110,6 +110,8 @@ void validate(const ModelSpec& model, const EngineSpec& engine) {
     validate(model.auxiliary[i], fmt::format("model.auxiliary[{}]", i));
   in_range(0, largest_dimension, model.indexer_bytes_per_token, "model.indexer_bytes_per_token");
   in_range(0, largest_count, model.extra_blocks_per_request, "model.extra_blocks_per_request");
+  in_range(0, largest_dimension, model.ring_tokens, "model.ring_tokens");
+  in_range(model.ring_tokens > 0 ? 1 : 0, largest_dimension, model.ring_bytes_per_token, "model.ring_bytes_per_token");
   if (!caches) throw SpecError("model.layers", "no layer has a cache; a plan needs one with attention or a state");
   if (model.mtp) {
     validate(*model.mtp, "model.mtp");

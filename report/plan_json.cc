@@ -129,6 +129,7 @@ static void fields(Archive& archive, T& spec) {
   archive("layers_per_page", spec.layers_per_page);
   archive("num_pages", spec.num_pages);
   archive.unless_default("checkpoint_blocks", spec.checkpoint_blocks);
+  archive.unless_default("ring_tokens", spec.ring_tokens);
   archive.unless_default("attention", spec.attention);
 }
 

@@ -28,6 +28,8 @@ std::string attention_text(const SpecPlan& spec) {
     text += fmt::format("one vector of {}", attention.head_size_k);
   else if (attention.kind == AttentionKind::mla)
     text += fmt::format("one latent of {}", attention.head_size_k);
+  else if (spec.is_indexer())
+    text += fmt::format("one row of {}", attention.head_size_k);
   else
     text += fmt::format("{} (K {} + V {})", human_plural(attention.kv_heads, "KV head"), attention.head_size_k,
                         attention.head_size_v);
@@ -35,6 +37,12 @@ std::string attention_text(const SpecPlan& spec) {
   const std::string_view format = attention.format ? to_string(*attention.format) : to_string(attention.dtype);
   return text + fmt::format("{}, {}: {} bytes a token and layer", attention.format ? " bytes" : "", format,
                             human_count(spec.bytes_per_token));
+}
+
+std::string ring_text(const SpecPlan& spec) {
+  return fmt::format("{} layers, {} of {} bytes: {} bytes a request and layer", spec.layers.size(),
+                     human_plural(spec.ring_tokens, "token"), human_count(spec.state->bytes / spec.ring_tokens),
+                     human_count(spec.state->bytes));
 }
 
 std::string recurrent_text(const SpecPlan& spec) {
@@ -92,7 +100,10 @@ Facts model_facts(const PlanSet& set, const PlanFindings& findings) {
   for (const SpecPlan& spec : set.plans.front().specs)
     if (spec.attention) facts.entries.emplace_back("attention", attention_text(spec));
   for (const SpecPlan& spec : set.plans.front().specs)
-    if (spec.state) facts.entries.emplace_back("recurrent", recurrent_text(spec));
+    if (spec.ring_tokens > 0)
+      facts.entries.emplace_back("ring", ring_text(spec));
+    else if (spec.state)
+      facts.entries.emplace_back("recurrent", recurrent_text(spec));
   if (const std::string strategy = strategy_text(set); !strategy.empty())
     facts.entries.emplace_back("strategy", strategy);
   facts.entries.emplace_back("caching", mode_text(set.plans.front()));

@@ -239,7 +239,19 @@ const Section<ModelText>& model_keys() {
                  &ModelText::indexer_bytes_per_token)
         .integer(count("extra_blocks_per_request", "block ids of a request beside its tokens and states, for a ring or "
                                                    "a tail; default 0", 0),
-                 &ModelText::extra_blocks_per_request);
+                 &ModelText::extra_blocks_per_request)
+        .flag(key("kda_exports_states", "true where its kda layers can run the flash kernel, which exports states "
+                                        "inside a chunk; default false"),
+              &ModelText::kda_exports_states)
+        .integer(count("ring_tokens", "tokens that the ring of a layer of full attention holds, without drafts: from "
+                                      "vllm-0.33 on a group of its own in place of extra_blocks_per_request; default "
+                                      "0, not known", 0),
+                 &ModelText::ring_tokens)
+        .integer(count("ring_bytes_per_token", "bytes of a token in that ring; default 0", 0),
+                 &ModelText::ring_bytes_per_token)
+        .texts(key("physical_orders", "orders of one allocation that the model's own attention reads, the first "
+                                      "preferred; default: those of the backend"),
+               &ModelText::physical_orders);
     return keys;
   }();
   return section;

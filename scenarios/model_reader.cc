@@ -1,6 +1,7 @@
 #include "scenarios/model_reader.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 
@@ -154,6 +155,15 @@ ModelFile read_model_mapping(ReadContext& context, const std::string& path, cons
   expand_layers(context, path, *node.find("layers"), text, model);
   model.indexer_bytes_per_token = text.indexer_bytes_per_token;
   model.extra_blocks_per_request = text.extra_blocks_per_request;
+  model.kda_exports_states = text.kda_exports_states;
+  model.ring_tokens = text.ring_tokens;
+  model.ring_bytes_per_token = text.ring_bytes_per_token;
+  for (const std::string& order : text.physical_orders)
+    if (const auto parsed = parse_cache_order(order))
+      model.cache_orders.push_back(*parsed);
+    else
+      throw SpecError(path + ".physical_orders", fmt::format("{} is no order of one allocation; take {}", order,
+                                                             fmt::join(names_of(cache_order_names), ", ")));
   if (const YamlNode* auxiliary = node.find("auxiliary")) model.auxiliary = auxiliary_layers(path, *auxiliary, text);
   if (const YamlNode* mtp = node.find("mtp")) {
     model.mtp = mtp_attention(path, *mtp, text);

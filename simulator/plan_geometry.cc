@@ -99,11 +99,16 @@ CacheGeometry geometry_of_tables(const CachePlan& plan, const EngineSpec& engine
   bool windows = false, marked = false;
   // A state is exported only where every recurrent group can.
   std::optional<std::int64_t> least_checkpoint_blocks;
+  Checked extras = plan.extra_ids_per_request();
   for (const GroupPlan& group : plan.groups) {
     const SpecPlan& spec = plan.spec_of(group);
     if (group.shares_table) {
       if (!spec.state) drafters.back() = drafters.back() || group.drafts;
       marked = marked || group.drafts;
+      continue;
+    }
+    if (spec.ring_tokens > 0) {
+      extras += group_ids(plan, group, longest);
       continue;
     }
     add_group(geometry, plan, group);
@@ -122,7 +127,7 @@ CacheGeometry geometry_of_tables(const CachePlan& plan, const EngineSpec& engine
   if (marked) geometry.rules.attention_drafters = std::move(drafters);
   geometry.rules.checkpoint_blocks = least_checkpoint_blocks.value_or(0);
   geometry.rules.state_drafters = drafter && !marked;
-  geometry.extra_blocks_per_request = plan.extra_ids_per_request();
+  geometry.extra_blocks_per_request = extras;
   set_attention_block(geometry, plan);
   return geometry;
 }

@@ -176,7 +176,7 @@ std::vector<CheckResult> check_attention(const Traffic& traffic) {
   std::vector<CheckResult> totals;
   for (const std::vector<CheckResult>& way : results) totals.push_back(total_of(way));
   for (const SpecPlan& spec : traffic.plan.specs)
-    if (spec.attention && !has_values(*spec.attention))
+    if (spec.attention && spec.attention->format && !has_values(*spec.attention))
       for (CheckResult& total : totals) {
         if (total.status != CheckStatus::passed) continue;
         total.status = CheckStatus::no_codec;

@@ -25,6 +25,9 @@ KvCodec cache_codec(const AttentionGeometry& attention, float reach) {
   return {.format = attention.format, .scale = largest > 0 ? reach / largest : 1};
 }
 
-bool has_values(const AttentionGeometry& attention) { return !attention.format || has_codec(*attention.format); }
+bool has_values(const AttentionGeometry& attention) {
+  if (attention.kind == AttentionKind::indexer) return false;
+  return !attention.format || has_codec(*attention.format);
+}
 
 }  // namespace hybridkv

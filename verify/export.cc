@@ -199,7 +199,7 @@ void write_all_layers(const Traffic& traffic, const fs::path& folder) {
   for (std::size_t i = 0; i < traffic.views.size(); ++i) {
     const BoundView& view = traffic.views[i];
     const SpecPlan& spec = traffic.plan.specs[view.view.spec];
-    if (!spec.attention) continue;
+    if (!spec.attention || spec.is_indexer()) continue;
     write_layer(traffic, i, folder / fmt::format("{}layer_{}", spec.draft ? "draft_" : "", view.view.layer),
                 traffic.assignment.held_by(view.group), *batches[static_cast<std::size_t>(view.group)],
                 planned[static_cast<std::size_t>(view.group)]);
@@ -222,7 +222,7 @@ void check_export_folder(const fs::path& folder) {
 
 void export_batches(const Traffic& traffic, const fs::path& folder) {
   for (const SpecPlan& spec : traffic.plan.specs) {
-    if (!spec.attention) continue;
+    if (!spec.attention || spec.is_indexer()) continue;
     if (!has_values(*spec.attention))
       throw InputError(fmt::format("--export: values of {} are not computed here; export with another engine.kv_dtype",
                                    to_string(*spec.attention->format)));

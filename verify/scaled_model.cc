@@ -51,9 +51,10 @@ struct Scale : Reduction {
 
 ModelSpec scaled_model(const ModelSpec& model, std::int64_t scale, std::optional<KvFormat> format) {
   expects(scale >= 1, "a scale divides");
-  if (scale == 1) return model;
-  const Scale scaled{{scale}, format};
   ModelSpec result = model;
+  result.indexer_bytes_per_token = result.ring_tokens = result.ring_bytes_per_token = 0;  // no network computes them
+  if (scale == 1) return result;
+  const Scale scaled{{scale}, format};
   for (LayerSpec& layer : result.layers) {
     if (layer.attention) layer.attention = scaled(*layer.attention);
     if (layer.recurrent) layer.recurrent = scaled(*layer.recurrent);

@@ -90,7 +90,8 @@ class Lookup {
     look_at(json, {{"block_size_tokens", "block of " + label}, {"kernel_block_size_tokens", "kernel block of " + label},
                    {"bytes_per_token", "a1 (" + spec.kind + ")"}, {"unpadded_page_bytes", "unpadded page of " + label},
                    {"padding_percent", "padding of " + label}, {"layers_per_page", "layers a page of " + label},
-                   {"num_pages", "pages of " + label}, {"checkpoint_blocks", "checkpoint blocks of " + label}});
+                   {"num_pages", "pages of " + label}, {"checkpoint_blocks", "checkpoint blocks of " + label},
+                   {"ring_tokens", "tokens of " + label}});
     require("layers", "layers of " + label, Json(spec.layers.size()));
     if (spec.attention)
       look_at(json["attention"], {{"query_heads", "query heads of " + label},

@@ -62,7 +62,11 @@ void add_allocations(std::vector<Case>& all) {
     }
     add("windows", with_windows(qwen35_397b(), AttentionKind::sliding_window), order, CacheMode::align);
     add("chunks", with_windows(falcon_h1_3b(), AttentionKind::chunked_local), order, CacheMode::align);
-    add("mla, indexer, ring", glm_flash(), order, CacheMode::align);
+    if (order == CacheOrder::blnhc || order == CacheOrder::blhnc) {
+      Case& sparse = add("mla, indexer, ring", glm_flash(), order, CacheMode::align);
+      sparse.model.ring_tokens = 4;
+      sparse.model.ring_bytes_per_token = 512;
+    }
     Case& drafted = add("a draft of other pages", qwen35_397b(), order, CacheMode::align);
     drafted.engine.speculative_tokens = 1;
     drafted.engine.draft = DraftSpec{1, full_attention(8, 128, 32)};

@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include "planner/layer_specs.h"
 #include "planner/plan.h"
 #include "report/json_text.h"
 #include "report/plan_json.h"
@@ -128,13 +129,12 @@ TEST_CASE("law: the schema lists every name the code can write") {
     CHECK(to_string(static_cast<Enum>(count)) == "?");
     CHECK(plan_schema().at(json::json_pointer(pointer)).size() == count);
   };
-  each(AttentionKind::full, "/$defs/attention/properties/kind/enum", 5);
+  each(AttentionKind::full, "/$defs/attention/properties/kind/enum", all_attention_kinds.size());
   each(BackendForm::paged, "/$defs/attention/properties/form/enum", 8);
   each(PhysicalOrder::nhd, "/$defs/attention/properties/order/enum", 3);
   each(CacheMode::none, "/$defs/plan/properties/cache_mode/enum", 3);
-  for (AttentionKind kind : {AttentionKind::full, AttentionKind::sliding_window, AttentionKind::chunked_local,
-                             AttentionKind::mla, AttentionKind::hidden_state})
-    CHECK(lists("/$defs/kind/enum", to_string(kind)));
+  for (AttentionKind kind : all_attention_kinds) CHECK(lists("/$defs/kind/enum", to_string(kind)));
+  CHECK(lists("/$defs/kind/enum", LayerSet{.ring = RingSpec{}}.kind()));
   for (const RecurrentSpec& family :
        {RecurrentSpec(GdnSpec{}), RecurrentSpec(Mamba2Spec{}), RecurrentSpec(Mamba1Spec{}), RecurrentSpec(KdaSpec{}),
         RecurrentSpec(ShortConvSpec{}), RecurrentSpec(LinearAttentionSpec{})})

@@ -120,6 +120,7 @@ inline SpecPlan random_spec(std::size_t id) {
   spec.unpadded_page_bytes = random_count();
   spec.padding_percent = random_real();
   spec.checkpoint_blocks = random_count();
+  spec.ring_tokens = random_count();
   if (random_flag()) {
     spec.attention = random_attention();
     spec.bytes_per_token = random_count(1);

@@ -207,8 +207,8 @@ Scenario read_simulate_section(const ScenarioFile& file) {
 Scenario read_scenario(const ScenarioFile& file) {
   for (const SweepAxis& axis : sweep_axes(file))
     if (!axis.one_question)
-      throw error_at(axis.place,
-                     axis.path + ": several values make a sweep (`hybridkv sweep`); one value is expected here");
+      throw error_at(axis.place, axis.path + ": several values make a sweep (`hybridkv sweep`), or a table side by "
+                                             "side (`hybridkv compare`); one value is expected here");
   return read_values(file);
 }
 

@@ -150,8 +150,8 @@ TEST_CASE("edge: a list where a list is one value") {
                            "out",
                        "kernel_block_sizes: []"));
   CHECK(reading_error(engine_text("kernel_block_sizes: [[16]]")) ==
-        engine_message(23, "engine.kernel_block_sizes: several values make a sweep (`hybridkv sweep`); one value is "
-                           "expected here",
+        engine_message(23, "engine.kernel_block_sizes: several values make a sweep (`hybridkv sweep`), or a "
+                           "table side by side (`hybridkv compare`); one value is expected here",
                        "kernel_block_sizes: [[16]]"));
 }
 

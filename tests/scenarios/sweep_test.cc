@@ -240,8 +240,8 @@ TEST_CASE("regression: the identity of a sweep is that of its numbers, however t
 
 TEST_CASE("edge: one scenario is asked for and a sweep is given") {
   CHECK(error_of([] { read_text_as_scenario(engine_text("tensor_parallel: [1, 2]")); }) ==
-        "bad.yaml:4:20: engine.tensor_parallel: several values make a sweep (`hybridkv sweep`); one value is "
-        "expected here\n"
+        "bad.yaml:4:20: engine.tensor_parallel: several values make a sweep (`hybridkv sweep`), or a table side "
+        "by side (`hybridkv compare`); one value is expected here\n"
         "    tensor_parallel: [1, 2]\n"
         "                     ^");
 }

@@ -21,6 +21,9 @@ class FreeQueue {
 
   std::int64_t size() const { return size_; }
   BlockId front() const { return links_[null_block_id].next; }
+  /// Neighbours of a block in the queue, the null block at its ends.
+  BlockId next(BlockId block) const { return links_[block].next; }
+  BlockId previous(BlockId block) const { return links_[block].previous; }
   bool contains(BlockId block) const { return links_[block].next != outside; }
 
   /// Pre: not empty.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "simulator/generated_content.h"
 #include "simulator/prefill_chunk.h"
 
 namespace hybridkv {
@@ -35,8 +36,7 @@ void Scheduler::submit(const TraceRequest& traced, std::span<const TokenRun> pro
                      .output_length = traced.output_length,
                      .arrival_seconds = traced.arrival_seconds};
   prefix_keys(prompt, unit_, request->keys, lookahead_);
-  request->generated_chain = extend_chain(prompt.back().chain, ~static_cast<std::uint64_t>(traced.index),
-                                          traced.input_length);
+  request->generated_chain = generated_content(prompt.back().chain, traced.index, traced.input_length);
   request->known_tokens = request->prefill_tokens = traced.input_length;
   request->computed_tokens = request->scheduled_tokens = request->branch_tokens = request->lost_tokens = 0;
   request->admitted_before = false;

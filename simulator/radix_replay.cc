@@ -232,15 +232,12 @@ void RadixReplay::track(std::int64_t tokens) {
 }
 
 void RadixReplay::finish() {
-  switch (settings_.strategy) {
-    case RadixStrategy::attention_only: insert(request_.computed_tokens, 0); break;
-    case RadixStrategy::no_buffer:
-      if (insert(request_.computed_tokens, request_.active).took_state) request_.active = 0;
-      break;
-    case RadixStrategy::extra_buffer:
-    case RadixStrategy::extra_buffer_lazy:
-      if (request_.tracked_tokens > 0 && insert(request_.tracked_tokens, request_.tracking.back()).took_state)
-        request_.tracking.pop_back();
+  if (!settings_.has_states()) {
+    insert(request_.computed_tokens, 0);
+  } else if (!settings_.has_tracking()) {
+    if (insert(request_.computed_tokens, request_.active).took_state) request_.active = 0;
+  } else if (request_.tracked_tokens > 0 && insert(request_.tracked_tokens, request_.tracking.back()).took_state) {
+    request_.tracking.pop_back();
   }
 }
 

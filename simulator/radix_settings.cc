@@ -17,13 +17,13 @@ void RadixSettings::check() const {
   };
   constexpr std::int64_t most_states = std::int64_t{1} << 31;
   require(page >= 1, "page", fmt::format("must be at least 1, is {}", page));
-  require(page == 1 || strategy != RadixStrategy::no_buffer, "page",
+  require(strategy != RadixStrategy::automatic, "strategy", "must be chosen: no_buffer, extra_buffer or extra_buffer_lazy");
+  require(page == 1 || !has_states() || strategy != RadixStrategy::no_buffer, "page",
           fmt::format("no_buffer keeps states at any token and needs page 1, not {}; take extra_buffer", page));
   require(token_slots >= page, "token_slots",
           fmt::format("must hold a page of {} tokens at least, is {}", page, token_slots));
-  require(!has_states() || state_slots >= 1, "state_slots", fmt::format("must be at least 1, is {}", state_slots));
-  require(has_states() || state_slots == 0, "state_slots",
-          fmt::format("must be 0 where no layer is recurrent, is {}", state_slots));
+  require(state_slots >= 0, "state_slots",
+          fmt::format("must be at least 1, or 0 where no layer is recurrent, is {}", state_slots));
   require(state_slots < most_states, "state_slots", fmt::format("must be below 2^31, is {}", state_slots));
   require(!numbers_pages || token_slots / page < most_states, "token_slots",
           fmt::format("must make less than 2^31 pages of {} tokens, is {}", page, token_slots));

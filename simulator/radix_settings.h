@@ -1,30 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string_view>
-
-#include "base/named_values.h"
+#include "planner/token_state_split.h"
 
 namespace hybridkv {
-
-/// Which states the tree of a dual pool keeps (SGLang 0.5.23 `--mamba-radix-cache-strategy`).
-enum class RadixStrategy {
-  attention_only,     ///< no recurrent layers: a hit needs KV alone
-  no_buffer,          ///< the request's own state at each chunk's end and at its last token
-  extra_buffer,       ///< states on a grid, taken to tracking slots beside the active one
-  extra_buffer_lazy,  ///< the same with one tracking slot, a second only while a state is taken in decode
-};
-inline constexpr auto radix_strategy_names = std::to_array<Named<RadixStrategy>>(
-    {{RadixStrategy::attention_only, "attention_only"},
-     {RadixStrategy::no_buffer, "no_buffer"},
-     {RadixStrategy::extra_buffer, "extra_buffer"},
-     {RadixStrategy::extra_buffer_lazy, "extra_buffer_lazy"}});
-
-constexpr std::string_view to_string(RadixStrategy value) { return name_in(radix_strategy_names, value); }
-constexpr std::optional<RadixStrategy> parse_radix_strategy(std::string_view name) {
-  return value_in(radix_strategy_names, name);
-}
 
 /// All that the hits and evictions of a dual pool with a radix tree depend on (SGLang 0.5.23). Tokens and slots are
 /// those of one rank.
@@ -32,12 +11,12 @@ constexpr std::optional<RadixStrategy> parse_radix_strategy(std::string_view nam
 /// Example: 210 state slots beside 1,477,030 token slots, page 1, chunks of 2048 tokens: Qwen3.5-397B on 40 GiB.
 struct RadixSettings {
   std::int64_t token_slots = 0;           ///< without the dummy page, >= page
-  std::int64_t state_slots = 0;           ///< K, without the dummy; 0 with attention alone
+  std::int64_t state_slots = 0;           ///< K, without the dummy; 0: no layer is recurrent, a hit needs KV alone
   std::int64_t page = 1;                  ///< tokens; 1 with no_buffer
   std::int64_t chunk_tokens = 8192;       ///< `--chunked-prefill-size`, whole pages
   std::int64_t model_chunk = 64;          ///< c, tokens of a chunk of the model's scan
   std::int64_t track_interval = 256;      ///< `--mamba-track-interval`, tokens
-  RadixStrategy strategy = RadixStrategy::extra_buffer;
+  RadixStrategy strategy = RadixStrategy::extra_buffer;  ///< not automatic; of states, where there are any
   bool overlap = true;                    ///< overlap scheduling: one tracking slot more
   std::int64_t max_states_per_path = -1;  ///< `--mamba-max-states-per-path`, >= 1 or -1: no limit
   bool skip_decode_lock = false;          ///< SGLANG_OPT_MAMBA_SKIP_DECODE_LOCK: a state is not locked during decode
@@ -45,10 +24,8 @@ struct RadixSettings {
   bool numbers_pages = false;             ///< pages have numbers, for checks and real tensors
   bool operator==(const RadixSettings&) const = default;
 
-  bool has_states() const { return strategy != RadixStrategy::attention_only; }
-  bool has_tracking() const {
-    return strategy == RadixStrategy::extra_buffer || strategy == RadixStrategy::extra_buffer_lazy;
-  }
+  bool has_states() const { return state_slots != 0; }
+  bool has_tracking() const { return has_states() && strategy != RadixStrategy::no_buffer; }
   /// States of the tracking slots that a request holds all the time.
   std::int64_t tracking_slots() const {
     return has_tracking() ? (overlap && strategy == RadixStrategy::extra_buffer ? 2 : 1) : 0;

@@ -35,7 +35,6 @@ RadixSettings large_qwen(std::int64_t page, std::int64_t chunk) {
 
 TEST_CASE("golden: SGLang replays 2000 requests, attention only, page 16") {
   RadixSettings settings = large_qwen(16, 8192);
-  settings.strategy = RadixStrategy::attention_only;
   settings.state_slots = 0;
   check_radix_replay(settings, "radix_replay_plain_p16_c8192_397B.csv");
 }

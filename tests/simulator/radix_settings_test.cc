@@ -49,8 +49,8 @@ TEST_CASE("edge: settings that cannot be used are refused by name") {
   refused("page", [](RadixSettings& s) { s.page = 0; });
   refused("page", [](RadixSettings& s) { s.page = 16, s.strategy = RadixStrategy::no_buffer; });
   refused("token_slots", [](RadixSettings& s) { s.token_slots = 0; });
-  refused("state_slots", [](RadixSettings& s) { s.state_slots = 0; });
-  refused("state_slots", [](RadixSettings& s) { s.strategy = RadixStrategy::attention_only; });
+  refused("strategy", [](RadixSettings& s) { s.strategy = RadixStrategy::automatic; });
+  refused("state_slots", [](RadixSettings& s) { s.state_slots = -1; });
   refused("state_slots", [](RadixSettings& s) { s.state_slots = std::int64_t{1} << 40; });
   refused("token_slots", [](RadixSettings& s) { s.token_slots = std::int64_t{1} << 40, s.numbers_pages = true; });
   refused("chunk_tokens", [](RadixSettings& s) { s.page = 64, s.chunk_tokens = 100, s.track_interval = 64; });

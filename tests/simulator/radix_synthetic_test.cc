@@ -42,9 +42,8 @@ struct SyntheticRow {
 
   RadixSettings settings() const {
     RadixSettings settings{.token_slots = 1'000'000, .state_slots = 1000};
-    if (fields[1] == "plain") settings.strategy = RadixStrategy::attention_only;
+    if (fields[1] == "plain") settings.state_slots = 0;
     else settings.strategy = parse_radix_strategy(fields[1]).value();
-    if (!settings.has_states()) settings.state_slots = 0;
     settings.overlap = settings.strategy != RadixStrategy::no_buffer;
     settings.page = number(2);
     settings.chunk_tokens = number(3);

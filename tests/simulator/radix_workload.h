@@ -8,11 +8,12 @@ namespace hybridkv::testing {
 /// Tiny pools with every rule switched on now and then.
 inline RadixSettings random_radix_settings(Dice& dice) {
   RadixSettings s;
-  s.strategy = std::vector{RadixStrategy::attention_only, RadixStrategy::no_buffer, RadixStrategy::extra_buffer,
-                           RadixStrategy::extra_buffer, RadixStrategy::extra_buffer_lazy}[dice.roll(0, 4)];
+  const bool has_states = dice.chance(80);
+  s.strategy = std::vector{RadixStrategy::no_buffer, RadixStrategy::extra_buffer, RadixStrategy::extra_buffer,
+                           RadixStrategy::extra_buffer_lazy}[dice.roll(0, 3)];
   s.page = s.strategy == RadixStrategy::no_buffer || dice.chance(40) ? 1 : dice.roll(2, 4);
   s.token_slots = dice.roll(20, 140);
-  s.state_slots = s.has_states() ? dice.roll(2, 9) : 0;
+  s.state_slots = has_states ? dice.roll(2, 9) : 0;
   s.chunk_tokens = s.page * dice.roll(1, 12);
   s.model_chunk = dice.roll(1, 4);
   s.track_interval = s.page * dice.roll(1, 4);

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "simulator/radix_replay.h"
+
+namespace hybridkv {
+
+/// What a replay through a dual pool with a radix tree found out. Tokens are those of one rank's pool.
+struct RadixStats {
+  std::string name;                        ///< of the cache, as reports call it
+  RadixSettings settings;
+  std::int64_t requests = 0;               ///< of the trace, however they ended
+  std::int64_t refused = 0;                ///< RequestStatus::refused
+  std::int64_t too_long = 0;               ///< RequestStatus::too_long
+  std::int64_t prompt_tokens = 0;          ///< of the requests that ended ok, as all that follows
+  std::int64_t hit_tokens = 0;             ///< with KV and state
+  std::int64_t requests_with_hit = 0;
+  std::int64_t kv_match_tokens = 0;        ///< that KV alone matched, the hits among them
+  std::int64_t requests_with_branch = 0;   ///< that took a state where KV alone matched
+  std::int64_t prefill_chunks = 0;
+  std::int64_t generated_tokens = 0;
+  std::int64_t states_made = 0;            ///< that the tree kept
+  std::int64_t evicted_tokens = 0;
+  std::int64_t evicted_states = 0;
+  std::int64_t most_tree_tokens = 0;       ///< in the tree after any request
+  std::int64_t most_tree_states = 0;
+  std::int64_t free_tokens = 0;            ///< after the last request
+  std::int64_t free_states = 0;
+
+  void add(const RadixRecord& record);
+  /// Share of prompt tokens found, 0 .. 1.
+  double hit_rate() const { return rate(hit_tokens); }
+  /// The same by KV alone.
+  double kv_match_rate() const { return rate(kv_match_tokens); }
+  bool operator==(const RadixStats&) const = default;
+
+ private:
+  double rate(std::int64_t tokens) const {
+    return prompt_tokens == 0 ? 0 : static_cast<double>(tokens) / static_cast<double>(prompt_tokens);
+  }
+};
+
+}  // namespace hybridkv

@@ -104,10 +104,9 @@ bool RadixReplay::admit() {
 }
 
 std::int64_t RadixReplay::chunk_end() const {
-  const std::int64_t start = request_.computed_tokens, prompt = request_.prompt_tokens, budget = settings_.chunk_tokens;
-  if (!record_.chunks.empty()) return start + std::min(prompt - start, budget);
-  if (round_up(prompt - start, settings_.page) <= budget) return prompt;
-  return start + budget - (start + budget) % settings_.page;
+  // Hits and budgets are whole pages, so the engine's rounding of the first chunk changes nothing.
+  const std::int64_t rest = request_.prompt_tokens - request_.computed_tokens;
+  return request_.computed_tokens + std::min(rest, settings_.chunk_tokens);
 }
 
 bool RadixReplay::take_states() {
@@ -138,14 +137,14 @@ bool RadixReplay::take_pages(std::int64_t end) {
 }
 
 std::int64_t RadixReplay::tracked_in(std::int64_t start, std::int64_t end) const {
-  if (settings_.strategy == RadixStrategy::no_buffer) return end;
-  if (!settings_.has_tracking() || end - start < grid_) return 0;
+  if (!settings_.has_tracking()) return end;
+  if (end - start < grid_) return 0;
   const std::int64_t tracked = end - (end - start) % grid_;
-  const std::int64_t branch = record_.branch_tokens, model_chunk = settings_.model_chunk;
-  // A state inside of one of the model's chunks comes from the forward's own intermediate states up to there.
-  const bool inside = (end - start) / model_chunk * model_chunk != tracked - start;
-  const bool at_branch = branch > start && branch < (inside ? tracked + 1 : end) &&
-                         (branch - start) % settings_.state_chunk() == 0;
+  // The engine's further bound, which asks whether the chunk ends inside of one of the model's, excludes nothing: where
+  // both the branch and its distance from the start (whole pages) are multiples of C, the start is one of G, and no
+  // multiple of G lies behind the last.
+  const std::int64_t branch = record_.branch_tokens;
+  const bool at_branch = branch > start && branch < end && (branch - start) % settings_.state_chunk() == 0;
   return at_branch ? branch : tracked;
 }
 
@@ -162,16 +161,15 @@ bool RadixReplay::prefill() {
 }
 
 bool RadixReplay::keep_chunk() {
+  if (request_.tracked_tokens == 0) return true;
   StateSlot donated = 0;
   if (settings_.has_states()) {
-    if (request_.tracked_tokens == 0) return true;
     // The request goes on with its own slots: the tree is given a copy.
     if (tree_.free_states().size() == 0) tree_.evict_states(1);
     if (tree_.free_states().size() == 0) return false;
     donated = tree_.free_states().pop_front();
   }
-  const RadixInsertion kept =
-      insert(settings_.has_states() ? request_.tracked_tokens : request_.computed_tokens, donated);
+  const RadixInsertion kept = insert(request_.tracked_tokens, donated);
   if (donated != 0 && !kept.took_state) tree_.free_states().push_back(donated);
   request_.tracked_tokens = 0;
   const RadixNodeId before = request_.node;
@@ -232,12 +230,11 @@ void RadixReplay::track(std::int64_t tokens) {
 }
 
 void RadixReplay::finish() {
-  if (!settings_.has_states()) {
-    insert(request_.computed_tokens, 0);
-  } else if (!settings_.has_tracking()) {
-    if (insert(request_.computed_tokens, request_.active).took_state) request_.active = 0;
-  } else if (request_.tracked_tokens > 0 && insert(request_.tracked_tokens, request_.tracking.back()).took_state) {
-    request_.tracking.pop_back();
+  if (settings_.has_tracking()) {
+    if (request_.tracked_tokens > 0 && insert(request_.tracked_tokens, request_.tracking.back()).took_state)
+      request_.tracking.pop_back();
+  } else if (insert(request_.computed_tokens, request_.active).took_state) {
+    request_.active = 0;
   }
 }
 

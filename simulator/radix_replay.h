@@ -53,7 +53,7 @@ struct RadixRequest {
   PageRows rows;                      ///< of its own pages, where pages have numbers
   StateSlot active = 0;               ///< its running state
   std::vector<StateSlot> tracking;    ///< the states to be kept go here first
-  std::int64_t tracked_tokens = 0;    ///< position of the state last taken that no insertion used yet, 0 = none
+  std::int64_t tracked_tokens = 0;    ///< what the tree is to know next: to the state last taken, 0 = nothing new
 };
 
 /// Requests of a trace one at a time through a dual pool with a radix tree, in the order of actions of SGLang 0.5.23.
@@ -84,7 +84,7 @@ class RadixReplay {
   std::int64_t chunk_end() const;
   bool take_states();
   bool take_pages(std::int64_t end);
-  // Where the state of the chunk [start, end) is taken, 0 = nowhere.
+  // How far the tree is to know the chunk [start, end): where its state is taken, 0 = nowhere; without states its end.
   std::int64_t tracked_in(std::int64_t start, std::int64_t end) const;
   bool prefill();
   bool keep_chunk();

@@ -17,7 +17,10 @@ void RadixSettings::check() const {
   };
   constexpr std::int64_t most_states = std::int64_t{1} << 31;
   require(page >= 1, "page", fmt::format("must be at least 1, is {}", page));
-  require(strategy != RadixStrategy::automatic, "strategy", "must be chosen: no_buffer, extra_buffer or extra_buffer_lazy");
+  require(strategy != RadixStrategy::automatic, "strategy",
+          "must be chosen: no_buffer, extra_buffer or extra_buffer_lazy");
+  require(!has_tracking() || strategy != RadixStrategy::extra_buffer_lazy || overlap, "strategy",
+          "extra_buffer_lazy needs overlap scheduling; take extra_buffer");
   require(page == 1 || !has_states() || strategy != RadixStrategy::no_buffer, "page",
           fmt::format("no_buffer keeps states at any token and needs page 1, not {}; take extra_buffer", page));
   require(token_slots >= page, "token_slots",

@@ -203,7 +203,7 @@ RadixInsertion RadixTree::insert(std::span<const TokenRun> prompt, std::int64_t 
     done.took_state = true;
   }
   by_state_.push_back(done.node);
-  if (settings_.max_states_per_path >= 0) trim_path(done.node);
+  if (done.took_state && settings_.max_states_per_path >= 0) trim_path(done.node);
   return done;
 }
 

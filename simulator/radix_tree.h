@@ -63,7 +63,7 @@ class RadixTree {
     std::int64_t state_slots = 0;       ///< beside the dummy; 0 without states
     std::int64_t page = 1;              ///< tokens
     bool has_states = true;             ///< without, a hit needs KV alone
-    std::int64_t max_states_per_path = -1;  ///< from the root to an inserted node, -1: no limit
+    std::int64_t max_states_per_path = -1;  ///< from the root to a node that takes one; -1: no limit
     bool numbers_pages = false;         ///< pages have numbers, else they are only counted
   };
   explicit RadixTree(const Settings& settings);
@@ -146,10 +146,11 @@ class RadixTree {
   void use_now(RadixNodeId id);
   // A node that lost its last child joins the leaves by its last use; the search starts behind a leaf near there.
   void join_leaves(RadixNodeId id, RadixNodeId after);
+  // Drops the shallowest states above a node that took one, beyond the limit of a path: not those of forks, nor locked.
+  void trim_path(RadixNodeId tail);
   // Removes a leaf with all it has; returns the parent if that became a leaf, else the root.
   RadixNodeId remove_leaf(RadixNodeId id);
   void drop_state(RadixNodeId id);
-  void trim_path(RadixNodeId tail);
   std::int64_t size(const Node& node) const { return node.end - node.start; }
 
   Settings settings_;

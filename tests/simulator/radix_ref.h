@@ -186,9 +186,10 @@ class RadixRef {
     const bool took = !end->state;
     end->state = true;
     to_mru(end);
-    record.states_made += took ? 1 : 0;
+    if (!took) return false;
+    ++record.states_made;
     trim(end);
-    return took;
+    return true;
   }
 
   void trim(Node* tail) {
@@ -281,7 +282,7 @@ inline bool RadixRef::prefill(Request& r, RadixRecord& record) {
     r.computed = e;
     record.chunks.push_back(e - p);
     r.tracked = 0;
-    if (s.strategy == RadixStrategy::no_buffer) r.tracked = e;
+    if (!s.has_tracking()) r.tracked = e;
     if (s.has_tracking() && e - p >= G) {
       r.tracked = p + (e - p) / G * G;
       const std::int64_t branch = record.branch_tokens;

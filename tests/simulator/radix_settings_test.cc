@@ -22,15 +22,16 @@ TEST_CASE("golden: grids of states are those of SGLang 0.5.23") {
 }
 
 TEST_CASE("golden: tracking slots by strategy") {
-  RadixSettings settings;
+  RadixSettings settings{.state_slots = 4};
   CHECK(settings.tracking_slots() == 2);
   settings.overlap = false;
   CHECK(settings.tracking_slots() == 1);
-  settings = {.strategy = RadixStrategy::extra_buffer_lazy};
+  settings = {.state_slots = 4, .strategy = RadixStrategy::extra_buffer_lazy};
   CHECK(settings.tracking_slots() == 1);
-  settings = {.strategy = RadixStrategy::no_buffer};
+  settings = {.state_slots = 4, .strategy = RadixStrategy::no_buffer};
   CHECK(settings.tracking_slots() == 0);
-  CHECK(parse_radix_strategy("extra_buffer_lazy") == RadixStrategy::extra_buffer_lazy);
+  settings = {.state_slots = 0};
+  CHECK(settings.tracking_slots() == 0);
 }
 
 TEST_CASE("edge: settings that cannot be used are refused by name") {
@@ -50,6 +51,7 @@ TEST_CASE("edge: settings that cannot be used are refused by name") {
   refused("page", [](RadixSettings& s) { s.page = 16, s.strategy = RadixStrategy::no_buffer; });
   refused("token_slots", [](RadixSettings& s) { s.token_slots = 0; });
   refused("strategy", [](RadixSettings& s) { s.strategy = RadixStrategy::automatic; });
+  refused("strategy", [](RadixSettings& s) { s.strategy = RadixStrategy::extra_buffer_lazy, s.overlap = false; });
   refused("state_slots", [](RadixSettings& s) { s.state_slots = -1; });
   refused("state_slots", [](RadixSettings& s) { s.state_slots = std::int64_t{1} << 40; });
   refused("token_slots", [](RadixSettings& s) { s.token_slots = std::int64_t{1} << 40, s.numbers_pages = true; });

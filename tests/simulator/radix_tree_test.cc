@@ -173,6 +173,19 @@ TEST_CASE("law: the shallowest states of a path beyond its limit go, forks stay"
   CHECK(grown.tree.num_tokens() == 45);
 }
 
+TEST_CASE("law: a path is trimmed when a node takes a state, not when one that has it is inserted again") {
+  GrownTree grown({.token_slots = 100, .state_slots = 8, .max_states_per_path = 1});
+  grown.insert({{1, 10}});
+  grown.insert({{1, 10}, {2, 5}}, false);
+  grown.insert({{1, 10}, {3, 5}});
+  CHECK(grown.tree.state_positions() == std::vector<std::int64_t>{10, 15});  // a fork at 10
+  grown.tree.evict_tokens(1);                                                // no more
+  grown.insert({{1, 10}, {3, 5}});
+  CHECK(grown.tree.state_positions() == std::vector<std::int64_t>{10, 15});
+  grown.insert({{1, 10}, {3, 5}, {4, 5}});
+  CHECK(grown.tree.state_positions() == std::vector<std::int64_t>{20});
+}
+
 TEST_CASE("law: prompts of many runs are told apart at any token") {
   // Five runs of 7 tokens; another prompt leaves it at every token in turn.
   PromptSegments prompt;

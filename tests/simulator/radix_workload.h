@@ -17,7 +17,7 @@ inline RadixSettings random_radix_settings(Dice& dice) {
   s.chunk_tokens = s.page * dice.roll(1, 12);
   s.model_chunk = dice.roll(1, 4);
   s.track_interval = s.page * dice.roll(1, 4);
-  s.overlap = dice.chance(60);
+  s.overlap = s.strategy == RadixStrategy::extra_buffer_lazy || dice.chance(60);
   s.max_states_per_path = dice.chance(30) ? dice.roll(1, 3) : -1;
   s.skip_decode_lock = dice.chance(30);
   s.decodes = dice.chance(60);

@@ -47,6 +47,7 @@ RadixReplay::RadixReplay(const RadixSettings& settings)
 
 const RadixRecord& RadixReplay::run(const TraceRequest& request, std::span<const TokenRun> content) {
   const RadixEvictions before = tree_.evictions();
+  const std::int64_t used_before = tree_.num_used_states(), trimmed_before = tree_.num_trimmed_states();
   start(request, content);
   if (!admit()) {
     record_.status = RequestStatus::refused;
@@ -58,6 +59,9 @@ const RadixRecord& RadixReplay::run(const TraceRequest& request, std::span<const
   release();
   record_.evicted_tokens = tree_.evictions().tokens - before.tokens;
   record_.evicted_states = tree_.evictions().states - before.states;
+  record_.evicted_unused_states = tree_.evictions().unused_states - before.unused_states;
+  record_.states_used = tree_.num_used_states() - used_before;
+  record_.states_trimmed = tree_.num_trimmed_states() - trimmed_before;
   record_.free_tokens = tree_.token_pool().free_tokens();
   record_.free_states = tree_.free_states().size();
   record_.tree_tokens = tree_.num_tokens();

@@ -25,6 +25,9 @@ struct RadixRecord {
   std::int64_t evicted_tokens = 0;       ///< to make room for it
   std::int64_t evicted_states = 0;       ///< to make room for it; not those that the limit of a path dropped
   std::int64_t states_made = 0;          ///< that the tree kept
+  std::int64_t states_used = 0;          ///< hit by it that nobody had hit before, 0 or 1
+  std::int64_t states_trimmed = 0;       ///< that the limit of a path dropped
+  std::int64_t evicted_unused_states = 0;///< of the states evicted, never hit before
   std::int64_t free_tokens = 0;          ///< afterwards
   std::int64_t free_states = 0;
   std::int64_t tree_tokens = 0;

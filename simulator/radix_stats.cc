@@ -8,8 +8,12 @@ void RadixStats::add(const RadixRecord& record) {
   ++requests;
   refused += record.status == RequestStatus::refused ? 1 : 0;
   too_long += record.status == RequestStatus::too_long ? 1 : 0;
+  states_made += record.states_made;
+  states_used += record.states_used;
+  states_trimmed += record.states_trimmed;
   evicted_tokens += record.evicted_tokens;
   evicted_states += record.evicted_states;
+  evicted_unused_states += record.evicted_unused_states;
   if (record.status == RequestStatus::too_long) return;
   most_tree_tokens = std::max(most_tree_tokens, record.tree_tokens);
   most_tree_states = std::max(most_tree_states, record.tree_states);
@@ -23,7 +27,6 @@ void RadixStats::add(const RadixRecord& record) {
   requests_with_branch += record.branch_tokens > 0 ? 1 : 0;
   prefill_chunks += static_cast<std::int64_t>(record.chunks.size());
   generated_tokens += record.generated;
-  states_made += record.states_made;
 }
 
 }  // namespace hybridkv

@@ -1,6 +1,7 @@
 #include "simulator/radix_tree.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/contract.h"
 
@@ -158,6 +159,7 @@ RadixMatch RadixTree::match(std::span<const TokenRun> prompt, std::int64_t limit
   if (found.node != radix_root && settings_.has_states) {
     by_state_.remove(found.node);
     by_state_.push_back(found.node);
+    if (!std::exchange(nodes_[found.node].state_used, true)) ++used_states_;
   }
   path_.clear();
   for (RadixNodeId id = found.node; id != radix_root; id = nodes_[id].parent) path_.push_back(id);
@@ -200,6 +202,7 @@ RadixInsertion RadixTree::insert(std::span<const TokenRun> prompt, std::int64_t 
     by_state_.remove(done.node);
   } else {
     end.state = offered;
+    end.state_used = false;
     done.took_state = true;
   }
   by_state_.push_back(done.node);
@@ -237,6 +240,12 @@ void RadixTree::drop_state(RadixNodeId id) {
   nodes_[id].state = 0;
 }
 
+void RadixTree::evict_state(RadixNodeId id) {
+  ++evictions_.states;
+  if (!nodes_[id].state_used) ++evictions_.unused_states;
+  drop_state(id);
+}
+
 void RadixTree::join_leaves(RadixNodeId id, RadixNodeId after) {
   const std::int64_t used = nodes_[id].used;
   while (after != radix_root && nodes_[after].used > used) after = leaves_.previous(after);
@@ -248,10 +257,7 @@ RadixNodeId RadixTree::remove_leaf(RadixNodeId id) {
   const Node& leaf = nodes_[id];
   contract([&] { return leaf.children == 0 && leaf.locks == 0 && leaf.state_locks == 0; },
            "a leaf is removed that nobody locks");
-  if (leaf.state != 0) {
-    drop_state(id);
-    ++evictions_.states;
-  }
+  if (leaf.state != 0) evict_state(id);
   const RadixNodeId before = leaves_.previous(id);
   leaves_.remove(id);
   tokens_ -= size(leaf);
@@ -294,8 +300,7 @@ void RadixTree::evict_states(std::int64_t states) {
       if (node.children == 0 && node.locks == 0) {
         remove_leaf(id);
       } else {
-        drop_state(id);
-        ++evictions_.states;
+        evict_state(id);
       }
     }
     id = next;
@@ -311,6 +316,7 @@ void RadixTree::trim_path(RadixNodeId tail) {
     const Node& node = nodes_[*id];
     if (*id == tail || node.state_locks > 0 || node.children != 1) continue;
     drop_state(*id);
+    ++trimmed_states_;
     --excess;
   }
 }

@@ -45,6 +45,7 @@ struct RadixEvictions {
   std::int64_t tokens = 0;
   std::int64_t states = 0;  ///< with their nodes or alone; not those that the limit of a path dropped
   std::int64_t nodes = 0;   ///< whole, with their tokens
+  std::int64_t unused_states = 0;  ///< of the states, never hit before
   bool operator==(const RadixEvictions&) const = default;
 };
 
@@ -78,6 +79,8 @@ class RadixTree {
   std::int64_t num_nodes() const { return index_.size(); }         ///< without the root
   std::int64_t evictable_tokens() const { return evictable_tokens_; }  ///< in nodes that nobody locks
   const RadixEvictions& evictions() const { return evictions_; }
+  std::int64_t num_used_states() const { return used_states_; }        ///< so far, hit at least once
+  std::int64_t num_trimmed_states() const { return trimmed_states_; }  ///< so far, dropped by the limit of a path
   std::int64_t num_splits() const { return splits_; }
   bool has_state(RadixNodeId node) const { return nodes_[node].state != 0; }
   std::int64_t end_of(RadixNodeId node) const { return nodes_[node].end; }
@@ -121,6 +124,7 @@ class RadixTree {
     std::uint32_t children = 0;
     std::uint32_t locks = 0, state_locks = 0;
     StateSlot state = 0;
+    bool state_used = false;                 // hit at least once
   };
 
   // A walk from the root along a prompt.
@@ -151,6 +155,7 @@ class RadixTree {
   // Removes a leaf with all it has; returns the parent if that became a leaf, else the root.
   RadixNodeId remove_leaf(RadixNodeId id);
   void drop_state(RadixNodeId id);
+  void evict_state(RadixNodeId id);
   std::int64_t size(const Node& node) const { return node.end - node.start; }
 
   Settings settings_;
@@ -168,6 +173,8 @@ class RadixTree {
   std::int64_t tokens_ = 0;
   std::int64_t evictable_tokens_ = 0;
   std::int64_t splits_ = 0;
+  std::int64_t used_states_ = 0;
+  std::int64_t trimmed_states_ = 0;
   RadixEvictions evictions_;
 };
 

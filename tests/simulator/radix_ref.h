@@ -25,7 +25,7 @@ class RadixRef {
   /// `tokens`: prompt of n tokens, and at least what it generates.
   RadixRecord run(std::int64_t index, const Tokens& tokens, std::int64_t n, std::int64_t output) {
     RadixRecord record{.index = index, .input_length = n};
-    evicted_tokens = evicted_states = 0;
+    evicted_tokens = evicted_states = evicted_unused = 0;
     Request r{.tokens = tokens, .n = n, .output = s.decodes ? std::max<std::int64_t>(1, output) : 1};
     record.status = serve(r, record);
     for (std::int64_t i = 0; i < r.private_pages; ++i) free_tokens += s.page;
@@ -33,6 +33,7 @@ class RadixRef {
     set_lock(r.node, r.state_locked, -1);
     record.evicted_tokens = evicted_tokens;
     record.evicted_states = evicted_states;
+    record.evicted_unused_states = evicted_unused;
     record.free_tokens = free_tokens;
     record.free_states = free_states;
     for (Node* node : all_nodes()) record.tree_tokens += std::ssize(node->key);
@@ -47,7 +48,7 @@ class RadixRef {
     std::map<Tokens, std::unique_ptr<Node>> children;  // by first page
     double time = 0;
     int locks = 0, state_locks = 0;
-    bool state = false;
+    bool state = false, hit = false;  // the state was hit
     std::int64_t depth() const { return std::ssize(key) + (parent ? parent->depth() : 0); }
   };
   struct Request {
@@ -133,6 +134,7 @@ class RadixRef {
       lru.remove(leaf);
       ++free_states;
       ++evicted_states;
+      if (!leaf->hit) ++evicted_unused;
     }
     free_tokens += std::ssize(leaf->key);
     evicted_tokens += std::ssize(leaf->key);
@@ -161,6 +163,7 @@ class RadixRef {
       node->state = false;
       ++free_states;
       ++evicted_states;
+      if (!node->hit) ++evicted_unused;
     }
   }
 
@@ -187,26 +190,31 @@ class RadixRef {
     end->state = true;
     to_mru(end);
     if (!took) return false;
+    end->hit = false;
     ++record.states_made;
-    trim(end);
+    record.states_trimmed += trim(end);
     return true;
   }
 
-  void trim(Node* tail) {
-    if (s.max_states_per_path < 0) return;
+  // Number of states dropped.
+  std::int64_t trim(Node* tail) {
+    if (s.max_states_per_path < 0) return 0;
+    std::int64_t dropped = 0;
     std::vector<Node*> path;  // deepest first
     for (Node* at = tail; at != &root; at = at->parent)
       if (at->state) path.push_back(at);
     std::int64_t excess = std::ssize(path) - s.max_states_per_path;
     std::reverse(path.begin(), path.end());
     for (Node* node : path) {
-      if (excess <= 0) return;
+      if (excess <= 0) break;
       if (node == tail || node->state_locks > 0 || node->children.size() != 1) continue;
       lru.remove(node);
       node->state = false;
       ++free_states;
+      ++dropped;
       --excess;
     }
+    return dropped;
   }
 
   RequestStatus serve(Request& r, RadixRecord& record);
@@ -220,7 +228,7 @@ class RadixRef {
   std::list<Node*> lru;
   double counter = 1;
   std::int64_t free_tokens, free_states;
-  std::int64_t evicted_tokens = 0, evicted_states = 0;
+  std::int64_t evicted_tokens = 0, evicted_states = 0, evicted_unused = 0;
 };
 
 inline RequestStatus RadixRef::serve(Request& r, RadixRecord& record) {
@@ -232,7 +240,11 @@ inline RequestStatus RadixRef::serve(Request& r, RadixRecord& record) {
   record.hit_tokens = r.computed = r.held = hit ? hit->depth() : 0;
   double time = tick();
   for (Node* at = hit; at && at != &root; at = at->parent, time -= 1e-5) at->time = time;
-  if (hit && s.has_states()) to_mru(hit);
+  if (hit && s.has_states()) {
+    to_mru(hit);
+    record.states_used = hit->hit ? 0 : 1;
+    hit->hit = true;
+  }
   const std::int64_t branch = record.kv_match_tokens / grid() * grid();
   if (s.has_states() && branch > record.hit_tokens) record.branch_tokens = branch;
   move_lock(r, hit);

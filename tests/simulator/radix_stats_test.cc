@@ -4,16 +4,17 @@
 
 using namespace hybridkv;
 
-TEST_CASE("law: sums are of requests that ended ok, evictions of all that were taken in") {
+TEST_CASE("law: sums are of requests that ended ok, states and evictions of all that were taken in") {
   RadixStats stats;
   CHECK(stats.hit_rate() == 0);
   stats.add({.input_length = 1000, .hit_tokens = 640, .kv_match_tokens = 900, .branch_tokens = 896,
              .chunks = {256, 104}, .generated = 1, .evicted_tokens = 7, .evicted_states = 2, .states_made = 3,
-             .free_tokens = 50, .free_states = 5, .tree_tokens = 900, .tree_states = 9});
+             .states_used = 1, .states_trimmed = 1, .evicted_unused_states = 1, .free_tokens = 50, .free_states = 5,
+             .tree_tokens = 900, .tree_states = 9});
   stats.add({.input_length = 100, .chunks = {100}, .generated = 1, .evicted_tokens = 1, .states_made = 1,
              .free_tokens = 40, .free_states = 4, .tree_tokens = 800, .tree_states = 11});
   stats.add({.input_length = 5000, .hit_tokens = 64, .kv_match_tokens = 64, .evicted_tokens = 30, .evicted_states = 1,
-             .free_tokens = 60, .free_states = 6, .tree_tokens = 700, .tree_states = 8,
+             .states_used = 1, .free_tokens = 60, .free_states = 6, .tree_tokens = 700, .tree_states = 8,
              .status = RequestStatus::refused});
   stats.add({.input_length = 9000, .free_tokens = 1, .free_states = 1, .status = RequestStatus::too_long});
   RadixStats expected;
@@ -28,6 +29,9 @@ TEST_CASE("law: sums are of requests that ended ok, evictions of all that were t
   expected.prefill_chunks = 3;
   expected.generated_tokens = 2;
   expected.states_made = 4;
+  expected.states_used = 2;
+  expected.states_trimmed = 1;
+  expected.evicted_unused_states = 1;
   expected.evicted_tokens = 38;
   expected.evicted_states = 3;
   expected.most_tree_tokens = 900;

@@ -99,7 +99,7 @@ TEST_CASE("law: leaves are evicted whole, least recently used first, with their 
   grown.insert({{3, 10}});
   grown.match({{1, 10}});
   grown.tree.evict_tokens(1);
-  CHECK(grown.tree.evictions() == RadixEvictions{10, 1, 1});
+  CHECK(grown.tree.evictions() == RadixEvictions{10, 1, 1, 1});
   CHECK(grown.match({{2, 10}}).kv_tokens == 0);
   CHECK(grown.match({{1, 10}}).hit_tokens == 10);
 }
@@ -113,7 +113,7 @@ TEST_CASE("law: a parent whose last child went is a leaf by the time of its own 
   grown.tree.evict_tokens(15);
   CHECK(grown.tree.num_tokens() == 10);
   CHECK(grown.match({{4, 10}}).hit_tokens == 10);
-  CHECK(grown.tree.evictions() == RadixEvictions{20, 2, 3});
+  CHECK(grown.tree.evictions() == RadixEvictions{20, 2, 3, 2});
 }
 
 TEST_CASE("law: evicting a state inside the tree leaves its KV, at a leaf both go") {
@@ -169,8 +169,23 @@ TEST_CASE("law: the shallowest states of a path beyond its limit go, forks stay"
   grown.insert({{1, 20}, {2, 5}});  // a fork at 20
   grown.insert({{1, 40}});
   CHECK(grown.tree.state_positions() == std::vector<std::int64_t>{20, 25, 40});
+  CHECK(grown.tree.num_trimmed_states() == 2);
   CHECK(grown.tree.evictions() == RadixEvictions{});
   CHECK(grown.tree.num_tokens() == 45);
+}
+
+TEST_CASE("law: states are counted that were hit at least once, and among the evicted those that never were") {
+  GrownTree grown = small_tree();
+  grown.insert({{1, 10}});
+  grown.insert({{2, 10}});
+  grown.match({{2, 10}, {3, 1}});
+  grown.match({{2, 10}, {4, 1}});
+  CHECK(grown.tree.num_used_states() == 1);
+  grown.tree.evict_states(2);
+  CHECK(grown.tree.evictions() == RadixEvictions{20, 2, 2, 1});
+  grown.insert({{2, 10}});  // a state of its own, not hit yet
+  grown.match({{2, 10}, {3, 1}});
+  CHECK(grown.tree.num_used_states() == 2);
 }
 
 TEST_CASE("law: a path is trimmed when a node takes a state, not when one that has it is inserted again") {

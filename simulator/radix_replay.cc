@@ -100,6 +100,7 @@ bool RadixReplay::admit() {
     if (tree_.free_states().size() == 0) tree_.evict_states(1);
     if (tree_.free_states().size() == 0) return false;
     request_.active = tree_.free_states().pop_front();
+    copy_state(tree_.state_of(match.node), request_.active);
     acted();
   }
   const std::int64_t reckoned =
@@ -158,6 +159,8 @@ bool RadixReplay::prefill() {
     if (!take_states() || !take_pages(end)) return false;
     record_.chunks.push_back(end - start);
     request_.tracked_tokens = tracked_in(start, end);
+    const bool tracks = settings_.has_tracking() && request_.tracked_tokens > 0;
+    forward({start, end, tracks ? request_.tracked_tokens : 0, tracks ? request_.tracking.back() : 0});
     const bool ends_request = end == request_.prompt_tokens && request_.output_tokens == 1;
     if (!ends_request && !keep_chunk()) return false;
   }
@@ -172,6 +175,7 @@ bool RadixReplay::keep_chunk() {
     if (tree_.free_states().size() == 0) tree_.evict_states(1);
     if (tree_.free_states().size() == 0) return false;
     donated = tree_.free_states().pop_front();
+    copy_state(settings_.has_tracking() ? request_.tracking.back() : request_.active, donated);
   }
   const RadixInsertion kept = insert(request_.tracked_tokens, donated);
   if (donated != 0 && !kept.took_state) tree_.free_states().push_back(donated);
@@ -192,9 +196,12 @@ bool RadixReplay::decode() {
     request_.locks_state = false;
   }
   while (request_.computed_tokens < end) {
-    const std::int64_t next = request_.computed_tokens + decode_grid_ - request_.computed_tokens % decode_grid_;
+    const std::int64_t start = request_.computed_tokens;
+    const std::int64_t next = start + decode_grid_ - start % decode_grid_;
     if (!decode_to(std::min(next, end))) return false;
-    if (next <= end) track(next);
+    const StateSlot slot = next <= end ? next_tracking_slot() : 0;
+    if (slot != 0) request_.tracked_tokens = next;
+    forward({start, request_.computed_tokens, slot == 0 ? 0 : next, slot});
   }
   record_.generated = settings_.decodes ? request_.output_tokens : 0;
   return true;
@@ -221,16 +228,21 @@ bool RadixReplay::decode_to(std::int64_t tokens) {
   return true;
 }
 
-void RadixReplay::track(std::int64_t tokens) {
-  if (!settings_.has_tracking()) return;
+StateSlot RadixReplay::next_tracking_slot() {
+  if (!settings_.has_tracking()) return 0;
   if (settings_.strategy == RadixStrategy::extra_buffer_lazy) {
     // The second slot is taken for this step alone, and without one nothing is kept.
     FreeQueue& free = tree_.free_states();
-    if (free.size() == 0) return;
+    if (free.size() == 0) return 0;
     free.push_back(std::exchange(request_.tracking.front(), free.pop_front()));
     acted();
   }
-  request_.tracked_tokens = tokens;
+  std::swap(request_.tracking.front(), request_.tracking.back());
+  return request_.tracking.back();
+}
+
+void RadixReplay::forward(const RadixForward& computed) {
+  if (on_forward) on_forward(computed);
 }
 
 void RadixReplay::finish() {

@@ -55,8 +55,16 @@ struct RadixRequest {
   std::int64_t own_pages = 0;
   PageRows rows;                      ///< of its own pages, where pages have numbers
   StateSlot active = 0;               ///< its running state
-  std::vector<StateSlot> tracking;    ///< the states to be kept go here first
+  std::vector<StateSlot> tracking;    ///< the states to be kept go here first, in turn; the last one was written last
   std::int64_t tracked_tokens = 0;    ///< what the tree is to know next: to the state last taken, 0 = nothing new
+};
+
+/// What a model computes for a request at once, once its pages and slots are taken: a chunk of the prompt, or a stretch
+/// of the decode.
+struct RadixForward {
+  std::int64_t start = 0, end = 0;  ///< tokens; the state of `start` is in the active slot, that of `end` goes there
+  std::int64_t kept_tokens = 0;     ///< where on the way a state is taken to a tracking slot, start < .. <= end; 0 = none
+  StateSlot kept_slot = 0;          ///< that slot
 };
 
 /// Requests of a trace one at a time through a dual pool with a radix tree, in the order of actions of SGLang 0.5.23.
@@ -78,6 +86,9 @@ class RadixReplay {
   const RadixRequest& request() const { return request_; }
   /// Where set, called after every action that changes what is held.
   std::function<void()> after_action;
+  /// Where set, called where an engine computes, and where it copies a state from slot to slot.
+  std::function<void(const RadixForward&)> on_forward;
+  std::function<void(StateSlot from, StateSlot to)> on_state_copy;
 
  private:
   friend struct RadixPeek;
@@ -93,7 +104,12 @@ class RadixReplay {
   bool keep_chunk();
   bool decode();
   bool decode_to(std::int64_t tokens);
-  void track(std::int64_t tokens);
+  // Tracking slot for a state of the decode, 0 = none.
+  StateSlot next_tracking_slot();
+  void forward(const RadixForward& computed);
+  void copy_state(StateSlot from, StateSlot to) const {
+    if (on_state_copy) on_state_copy(from, to);
+  }
   void finish();
   RadixInsertion insert(std::int64_t tokens, StateSlot offered);
   void lock(RadixNodeId node);

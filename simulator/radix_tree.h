@@ -82,7 +82,8 @@ class RadixTree {
   std::int64_t num_used_states() const { return used_states_; }        ///< so far, hit at least once
   std::int64_t num_trimmed_states() const { return trimmed_states_; }  ///< so far, dropped by the limit of a path
   std::int64_t num_splits() const { return splits_; }
-  bool has_state(RadixNodeId node) const { return nodes_[node].state != 0; }
+  bool has_state(RadixNodeId node) const { return state_of(node) != 0; }
+  StateSlot state_of(RadixNodeId node) const { return nodes_[node].state; }
   std::int64_t end_of(RadixNodeId node) const { return nodes_[node].end; }
 
   /// The longest prefix of the first `limit` tokens of a prompt. A node matched in part is split. The hit's state

@@ -63,8 +63,8 @@ struct RadixRequest {
 /// of the decode.
 struct RadixForward {
   std::int64_t start = 0, end = 0;  ///< tokens; the state of `start` is in the active slot, that of `end` goes there
-  std::int64_t kept_tokens = 0;     ///< where on the way a state is taken to a tracking slot, start < .. <= end; 0 = none
-  StateSlot kept_slot = 0;          ///< that slot
+  std::int64_t kept_tokens = 0;     ///< where on the way a state is taken, start < .. <= end; 0 = nowhere
+  StateSlot kept_slot = 0;          ///< the tracking slot that it is taken to
 };
 
 /// Requests of a trace one at a time through a dual pool with a radix tree, in the order of actions of SGLang 0.5.23.

@@ -35,7 +35,7 @@ EngineSpec by_vllm_0_33(const Scenario& scenario) {
 }  // namespace
 
 std::optional<ReleaseGlance> glance_at_vllm_0_33(const Scenario& scenario) {
-  if (scenario.engine.release == Release::vllm_0_33) return std::nullopt;
+  if (scenario.engine.release != Release::vllm_2026_06) return std::nullopt;
   ReleaseGlance glance;
   try {
     const EngineSpec engine = by_vllm_0_33(scenario);

@@ -25,6 +25,14 @@ void hold_drafts(RecurrentSpec& layer) {
   }, layer);
 }
 
+void extend_groups(RecurrentSpec& layer, std::int64_t tensor_parallel) {
+  const auto extend = [&](std::int64_t& groups) {
+    if (groups % tensor_parallel != 0) groups = tensor_parallel;
+  };
+  if (auto* mamba2 = std::get_if<Mamba2Spec>(&layer)) extend(mamba2->groups);
+  if (auto* gdn = std::get_if<GdnSpec>(&layer)) extend(gdn->key_heads);
+}
+
 std::optional<std::int64_t> scan_chunk_tokens(const RecurrentSpec& layer) {
   return std::visit([](const auto& family) -> std::optional<std::int64_t> {
     const auto field = family_of(family).scan_chunk;

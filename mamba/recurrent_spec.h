@@ -43,6 +43,11 @@ RecurrentSpec with_padded_heads(const RecurrentSpec& layer, std::int64_t tensor_
 /// rank keeps whole, which has none. Source: vLLM 0.33.
 void hold_drafts(RecurrentSpec& layer);
 
+/// Gives the layer as many groups of B and C (mamba2) or key heads (gdn) as there are ranks, where these do not divide
+/// them, whether that is more or fewer. Source: SGLang 0.5.23 Mamba2StateShape.
+/// Example: granite-4.0-h-small, one group, TP 4: four, conv channels (8192 + 2 * 4 * 128) / 4 = 2304.
+void extend_groups(RecurrentSpec& layer, std::int64_t tensor_parallel);
+
 /// Tokens of one chunk of the family's parallel scan, where the family fixes it; grain of cache mode "all".
 std::optional<std::int64_t> scan_chunk_tokens(const RecurrentSpec& layer);
 

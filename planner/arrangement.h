@@ -13,6 +13,7 @@
 #include "base/strong_id.h"
 #include "mamba/state_spec.h"
 #include "planner/engine_spec.h"
+#include "planner/radix_pools.h"
 #include "planner/strategy.h"
 
 namespace hybridkv {
@@ -173,6 +174,7 @@ struct Arrangement {
   std::vector<LanePlan> lanes;
   std::vector<PoolPlan> pools;
   std::vector<ExtraPlan> extras;
+  std::optional<RadixPools> radix;          ///< of releases with radix pools
   bool operator==(const Arrangement&) const = default;
 
   const SpecPlan& spec_of(const GroupPlan& group) const { return specs[static_cast<std::size_t>(group.spec)]; }
@@ -210,6 +212,11 @@ struct Arrangement {
   std::int64_t extra_ids_per_request() const;
   /// Bytes beside the pages of each id of arena 0.
   std::int64_t extra_bytes_per_id() const;
+  /// Bytes that the memory gives to neither pools nor extras, less those of pools that it is not asked for; 0 but for
+  /// radix pools.
+  std::int64_t beside_budget_bytes() const {
+    return radix ? Checked(radix->outside_bytes()) - radix->unbudgeted_bytes() : Checked(0);
+  }
   /// Bytes of all pools.
   std::int64_t pool_bytes() const;
   /// The same with what lies beside the pages.

@@ -160,6 +160,13 @@ std::int64_t attention_block_size(const BlockSizeInputs& inputs, const EngineSpe
 
 std::int64_t kernel_block_size(std::int64_t block_size_tokens, bool latent, const EngineSpec& engine,
                                const DerivationLog& log) {
+  if (rules_of(engine.release).radix_pools) {
+    log.add([&] {
+      return Decision{{"b", block_size_tokens, "tokens"}, "b = B: kernels go by the pages of the pool",
+                      {{"B", block_size_tokens, "tokens"}}, std::string(rules_of(engine.release).title)};
+    });
+    return block_size_tokens;
+  }
   const DeclaredBlocks declared = declared_blocks(engine, latent);
   if (declared.listed.empty()) {
     if (block_size_tokens % declared.smallest != 0)

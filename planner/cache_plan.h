@@ -136,8 +136,11 @@ struct CachePlan : Arrangement {
   std::vector<Warning> warnings;
   bool operator==(const CachePlan&) const = default;
 
-  /// What the pools, the extras and the unallocated rest take together.
-  std::int64_t memory_bytes() const { return Checked(allocated_bytes()) + waste.unallocated_bytes; }
+  /// What the pools, the extras and the unallocated rest take together; of radix pools with what lies beside them, and
+  /// without what their split does not count.
+  std::int64_t memory_bytes() const {
+    return Checked(allocated_bytes()) + beside_budget_bytes() + waste.unallocated_bytes;
+  }
 };
 
 /// Plans of one model and parallel split for several pack sizes.

@@ -81,12 +81,15 @@ CapacityPlan capacity_at(const Arrangement& arrangement, std::int64_t max_model_
   capacity.ids_by_cause = ids_by_cause(arrangement, max_model_len);
   capacity.ideal_bytes_per_request = ideal_request_bytes(arrangement, max_model_len);
   capacity.fits = fits_as_engines_check(arrangement, demand);
-  capacity.max_concurrency = concurrency(all_ids(arrangement), demand);
   capacity.usable_concurrency = concurrency(usable_ids(arrangement), demand);
+  // An engine with radix pools prints its slots without the dummies.
+  capacity.max_concurrency =
+      arrangement.radix ? capacity.usable_concurrency : concurrency(all_ids(arrangement), demand);
   capacity.kv_cache_tokens_by_concurrency = tokens_by_concurrency(capacity.max_concurrency, max_model_len);
   capacity.kv_cache_tokens_by_floor = tokens_by_floor(arrangement, max_model_len);
   capacity.kv_cache_tokens =
       rule == TokenRule::floor ? capacity.kv_cache_tokens_by_floor : capacity.kv_cache_tokens_by_concurrency;
+  if (arrangement.radix) capacity.kv_cache_tokens = arrangement.radix->split.token_slots;
   return capacity;
 }
 

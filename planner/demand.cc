@@ -12,6 +12,7 @@ namespace hybridkv {
 namespace {
 
 std::int64_t recurrent_entries(const Arrangement& arrangement, const SpecPlan& spec, std::int64_t tokens) {
+  if (arrangement.radix) return arrangement.radix->split.slots_per_request;
   if (spec.ring_tokens > 0) return 1;
   switch (arrangement.cache_mode) {
     case CacheMode::none: return Checked(1) + arrangement.speculative_tokens;
@@ -124,7 +125,9 @@ IdsByCause ids_by_cause(const Arrangement& arrangement, std::int64_t tokens) {
       causes.other = Checked(causes.other) + ids;
       continue;
     }
-    const Checked speculative = Checked(arrangement.speculative_tokens) * group.ids_per_entry;
+    // Radix pools keep the states of draft steps outside their slots.
+    const Checked speculative =
+        arrangement.radix ? Checked(0) : Checked(arrangement.speculative_tokens) * group.ids_per_entry;
     const Checked checkpoints =
         arrangement.cache_mode == CacheMode::align ? Checked(spec.checkpoint_blocks) * group.ids_per_entry : Checked(0);
     causes.speculative = Checked(causes.speculative) + speculative;

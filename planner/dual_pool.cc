@@ -9,6 +9,8 @@
 #include "planner/grouping.h"
 #include "planner/id_count.h"
 #include "planner/page_sizes.h"
+#include "planner/radix_split.h"
+#include "planner/split_decisions.h"
 #include "planner/strategies.h"
 
 namespace hybridkv {
@@ -157,6 +159,33 @@ void set_by_user(Arrangement& arrangement, std::int64_t ids) {
   for (ArenaPlan& arena : arrangement.arenas) arena.num_ids = ids;
 }
 
+/// The slots and pages of an engine that splits its memory by rules of its own; id 0 is the dummy of either.
+void take_split(Arrangement& arrangement, const BlockSizes& blocks, const ArrangeInputs& inputs) {
+  arrangement.radix = make_radix_pools(arrangement.specs, blocks, inputs);
+  const RadixPools& radix = *arrangement.radix;
+  const std::int64_t pages = radix.split.token_slots / radix.page_tokens;
+  derive_printed(arrangement, inputs.log);
+  for (const GroupPlan& group : arrangement.groups) {
+    ArenaPlan& arena = arrangement.arenas[group.arena.index()];
+    const bool state = arrangement.spec_of(group).state.has_value();
+    arena.num_ids = (state ? radix.split.state_slots : pages) + 1;
+    inputs.log.add([&] {
+      return Decision{{"ids of " + arena.name, arena.num_ids, "ids"},
+                      state ? "ids = K + 1: slot 0 is a dummy" : "ids = tokens / page + 1: page 0 is a dummy",
+                      state ? std::vector<Term>{{"K", radix.split.state_slots, "slots"}}
+                            : std::vector<Term>{{"tokens", radix.split.token_slots, "tokens"},
+                                                {"page", radix.page_tokens, "tokens"}},
+                      "SGLang 0.5.23, run"};
+    });
+    inputs.log.add([&] {
+      return Decision{{"bytes of all ids of " + arena.name, Checked(arena.num_ids) * arena.bytes_per_id, "bytes"},
+                      "bytes = ids * bytes of an id",
+                      {{"ids", arena.num_ids, "ids"}, {"bytes of an id", arena.bytes_per_id, "bytes"}},
+                      "SGLang 0.5.23, run"};
+    });
+  }
+}
+
 /// States: one pool for all layers of a spec, the layer outermost. Tokens: a pool a page, as backends hold a tensor a
 /// layer.
 void place_lanes(Arrangement& arrangement) {
@@ -180,7 +209,9 @@ void place_lanes(Arrangement& arrangement) {
 
 void arrange_dual_pool(Arrangement& arrangement, std::vector<SpecPlan> specs, const ArrangeInputs& inputs) {
   const EngineSpec& engine = inputs.engine;
-  const BlockSizes blocks = free_block_sizes(inputs.model, engine, inputs.log);
+  const bool radix = rules_of(engine.release).radix_pools;
+  const BlockSizes blocks = radix ? radix_block_sizes(inputs.model, engine, inputs.log)
+                                  : free_block_sizes(inputs.model, engine, inputs.log);
   arrangement.specs = size_own_pages(std::move(specs), blocks, engine, inputs.limits, inputs.log);
   arrangement.extras = make_extras(arrangement.specs, inputs.model, inputs.log);
   for (const bool states : {false, true}) {
@@ -196,7 +227,9 @@ void arrange_dual_pool(Arrangement& arrangement, std::vector<SpecPlan> specs, co
     spec.padding_percent = padding_percent(page, spec.unpadded_page_bytes);
   }
   for (const GroupPlan& group : arrangement.groups) derive_spec(arrangement, group, engine, inputs.log);
-  if (engine.num_blocks) {
+  if (radix) {
+    take_split(arrangement, blocks, inputs);
+  } else if (engine.num_blocks) {
     set_by_user(arrangement, *engine.num_blocks);
     for (const ArenaPlan& arena : arrangement.arenas)
       inputs.log.add([&] {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <type_traits>
 #include <variant>
 
@@ -9,16 +10,45 @@ namespace hybridkv {
 
 namespace {
 
-constexpr const char* padding_source = "engine.pad_heads; SGLang adjust_config_with_unaligned_cpu_tp";
+/// What changes numbers of heads before ranks share them.
+struct HeadRule {
+  const char* what;  ///< how decisions call the new number
+  const char* rule;
+  const char* source;
+};
+constexpr HeadRule head_padding{"padded",
+                                "KV or key heads up to a multiple of TP, the heads that share them in proportion",
+                                "engine.pad_heads; SGLang adjust_config_with_unaligned_cpu_tp"};
+constexpr HeadRule head_counting{"counted",
+                                 "as many as ranks, where these do not divide them; of KV heads a rank has "
+                                 "max(1, KV heads // TP), query heads that nobody can share are left out",
+                                 "SGLang 0.5.23, run"};
 
-/// The decision about one number of heads, where it grew.
-void derive_count(std::string_view name, std::int64_t count, std::int64_t padded, std::int64_t ranks,
-                  const std::string& label, Derivation& derivation) {
-  if (count == padded) return;
-  derivation.push_back({{fmt::format("padded {} of {}", name, label), padded, ""},
-                        "KV or key heads up to a multiple of TP, the heads that share them in proportion",
-                        {{std::string(name), count, ""}, {"TP", ranks, ""}},
-                        padding_source});
+/// The decision about one number of heads, where it changed.
+void derive_count(const HeadRule& rule, std::string_view name, std::int64_t before, std::int64_t after,
+                  std::int64_t ranks, const std::string& label, Derivation& derivation) {
+  if (before == after) return;
+  derivation.push_back({{fmt::format("{} {} of {}", rule.what, name, label), after, ""},
+                        rule.rule,
+                        {{std::string(name), before, ""}, {"TP", ranks, ""}},
+                        rule.source});
+}
+
+void derive_counts(const HeadRule& rule, const LayerSet& before, const LayerSet& after, std::int64_t ranks,
+                   const std::string& label, Derivation& derivation) {
+  if (before.attention) {
+    derive_count(rule, "KV heads", before.attention->kv_heads, after.attention->kv_heads, ranks, label, derivation);
+    derive_count(rule, "query heads", before.attention->query_heads, after.attention->query_heads, ranks, label,
+                 derivation);
+    return;
+  }
+  std::visit([&](const auto& layer) {
+    using Spec = std::decay_t<decltype(layer)>;
+    for (const FamilyField<Spec>& field : family_of(layer).fields)
+      if (const auto* member = std::get_if<std::int64_t Spec::*>(&field.member))
+        derive_count(rule, field.name, layer.**member, std::get<Spec>(*after.recurrent).**member, ranks, label,
+                     derivation);
+  }, *before.recurrent);
 }
 
 }  // namespace
@@ -31,19 +61,22 @@ LayerSet with_padded_heads(LayerSet set, std::int64_t tensor_parallel) {
 
 void derive_padding(const LayerSet& set, const LayerSet& padded, std::int64_t tensor_parallel, const std::string& label,
                     Derivation& derivation) {
-  if (set.attention) {
-    derive_count("KV heads", set.attention->kv_heads, padded.attention->kv_heads, tensor_parallel, label, derivation);
-    derive_count("query heads", set.attention->query_heads, padded.attention->query_heads, tensor_parallel, label,
-                 derivation);
-    return;
-  }
-  std::visit([&](const auto& layer) {
-    using Spec = std::decay_t<decltype(layer)>;
-    for (const FamilyField<Spec>& field : family_of(layer).fields)
-      if (const auto* member = std::get_if<std::int64_t Spec::*>(&field.member))
-        derive_count(field.name, layer.**member, std::get<Spec>(*padded.recurrent).**member, tensor_parallel, label,
-                     derivation);
-  }, *set.recurrent);
+  derive_counts(head_padding, set, padded, tensor_parallel, label, derivation);
+}
+
+LayerSet with_counted_heads(LayerSet set, std::int64_t tensor_parallel) {
+  if (set.recurrent) extend_groups(*set.recurrent, tensor_parallel);
+  if (!set.attention || is_latent(set.attention->kind)) return set;
+  AttentionSpec& layer = *set.attention;
+  const bool shared = layer.kv_heads % tensor_parallel == 0 || tensor_parallel % layer.kv_heads == 0;
+  if (!shared) layer.kv_heads = std::max<std::int64_t>(1, layer.kv_heads / tensor_parallel) * tensor_parallel;
+  if (layer.query_heads % tensor_parallel != 0) layer.query_heads = 0;
+  return set;
+}
+
+void derive_counted_heads(const LayerSet& set, const LayerSet& counted, std::int64_t tensor_parallel,
+                          const std::string& label, Derivation& derivation) {
+  derive_counts(head_counting, set, counted, tensor_parallel, label, derivation);
 }
 
 SpecError offer_padding(const SpecError& refusal, const LayerSet& set, const EngineSpec& engine) {

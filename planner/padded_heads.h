@@ -15,6 +15,16 @@ LayerSet with_padded_heads(LayerSet set, std::int64_t tensor_parallel);
 void derive_padding(const LayerSet& set, const LayerSet& padded, std::int64_t tensor_parallel, const std::string& label,
                     Derivation& derivation);
 
+/// A set as an engine with radix pools counts its heads where ranks cannot share them, whatever comes of it: groups of
+/// B and C and key heads of gdn as many as ranks, KV heads so that a rank has max(1, KV heads // TP), query heads, on
+/// which no cache depends, left out. Its pools are sized so, before it refuses to load such a model.
+/// Source: SGLang 0.5.23, run.
+LayerSet with_counted_heads(LayerSet set, std::int64_t tensor_parallel);
+
+/// Says of every number of heads that is counted otherwise why it is.
+void derive_counted_heads(const LayerSet& set, const LayerSet& counted, std::int64_t tensor_parallel,
+                          const std::string& label, Derivation& derivation);
+
 /// The refusal of ranks that cannot share the heads of a set, with engine.pad_heads as a way out where that helps.
 SpecError offer_padding(const SpecError& refusal, const LayerSet& set, const EngineSpec& engine);
 

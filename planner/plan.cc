@@ -64,7 +64,8 @@ void fill_capacity(CachePlan& plan, const EngineSpec& engine, const LimitsSpec& 
       plan.capacity.begin(), plan.capacity.end(),
       [](const CapacityPlan& a, const CapacityPlan& b) { return a.blocks_per_request < b.blocks_per_request; });
   // A number of blocks that the user insists on is taken as it is, as engines do; what does not fit is a warning.
-  const bool takes_any_number = engine.num_blocks && !rules_of(plan.release).reserves_null_block;
+  // So is a context longer than the token slots of an engine with radix pools, which starts all the same.
+  const bool takes_any_number = plan.radix || (engine.num_blocks && !rules_of(plan.release).reserves_null_block);
   if (!shortest->fits && !takes_any_number) refuse_memory(plan, engine, *shortest);
 }
 
@@ -78,8 +79,34 @@ WastePlan waste_of(const Arrangement& arrangement, std::int64_t max_fitting_toke
     load = {std::min(longest, max_fitting_tokens)};
   }
   waste.at_load = waste_at_load(arrangement, waste.per_block, load);
-  if (!engine.num_blocks) waste.unallocated_bytes = engine.memory_bytes - Checked(arrangement.allocated_bytes());
+  if (!engine.num_blocks)
+    waste.unallocated_bytes =
+        engine.memory_bytes - (Checked(arrangement.allocated_bytes()) + arrangement.beside_budget_bytes());
   return waste;
+}
+
+/// The arithmetic that releases share is written down in the words of vLLM's functions; of radix pools it is another
+/// engine's.
+void name_engine(Derivation& derivation, const ReleaseRules& rules) {
+  for (Decision& decision : derivation)
+    if (decision.source.starts_with("vLLM") || decision.source.starts_with("dual pool"))
+      decision.source = fmt::format("{}, run", rules.title);
+}
+
+/// An engine with radix pools sizes them for ranks that cannot share the heads, and then does not load the model.
+void warn_unshared_heads(std::vector<Warning>& warnings, const ModelSpec& model, const EngineSpec& engine) {
+  if (!rules_of(engine.release).radix_pools || engine.pad_heads) return;
+  const std::int64_t ranks = engine.tensor_parallel;
+  for (const LayerSpec& layer : model.layers) {
+    if (!layer.attention || layer.attention->kind == AttentionKind::mla) continue;
+    const std::int64_t queries = layer.attention->query_heads, keys = layer.attention->kv_heads;
+    if (queries % ranks == 0 && (keys % ranks == 0 || ranks % keys == 0)) continue;
+    warnings.push_back({"heads_not_shared",
+                        fmt::format("{} sizes its pools for {} ranks, which cannot share {} query heads and {} KV "
+                                    "heads, and does not load such a model; take a divisor of both",
+                                    rules_of(engine.release).title, ranks, queries, keys)});
+    return;
+  }
 }
 
 /// Which layers lie where, which takes most of the memory of a plan of many layers.
@@ -127,8 +154,10 @@ CachePlan make_plan(const ModelSpec& model, const EngineSpec& engine, const Limi
     with_views(plan, [&] { check_views(plan); });
   }
   if (workspace) plan.workspace = workspace_bytes(*workspace, log);
+  if (plan.radix) name_engine(derivation, rules_of(plan.release));
   plan.derivation = std::move(derivation);
   plan.warnings = plan_warnings(plan, limits);
+  warn_unshared_heads(plan.warnings, model, engine);
   if (detail == PlanDetail::summary) forget_layers(plan);
   return plan;
 }

@@ -1,8 +1,11 @@
 #include "planner/plan_facts.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "base/checked.h"
 #include "base/error.h"
+#include "mamba/recurrent_spec.h"
 
 namespace hybridkv {
 
@@ -15,6 +18,25 @@ const SpecPlan* largest_state(const CachePlan& plan) {
 
 bool counts_blocks(const Arrangement& arrangement) {
   return arrangement.cache_order.has_value() || arrangement.is_uniform();
+}
+
+std::int64_t slot_tensor_bytes(const Arrangement& arrangement, std::string_view name) {
+  const Checked slots = Checked(arrangement.radix->split.state_slots) + 1;
+  Checked bytes = 0;
+  for (const SpecPlan& spec : arrangement.specs) {
+    if (!spec.state) continue;
+    for (const StateTensor& tensor : spec.state->tensors)
+      if (tensor.name == name) bytes += slots * tensor.bytes() * std::ssize(spec.layers);
+  }
+  return bytes;
+}
+
+double printed_gigabytes(std::int64_t bytes) { return std::round(static_cast<double>(bytes) / 0x1p30 * 100) / 100; }
+
+bool has_read_rings(const Arrangement& arrangement) {
+  return arrangement.radix && arrangement.radix->split.ring_bytes > 0 &&
+         std::any_of(arrangement.specs.begin(), arrangement.specs.end(),
+                     [](const SpecPlan& spec) { return spec.kind == family_name(KdaSpec{}); });
 }
 
 const CapacityPlan& capacity_of(const CachePlan& plan, std::int64_t tokens) {

@@ -69,9 +69,52 @@ PrefixPlan with_match_units(const Arrangement& arrangement, const EngineSpec& en
   return prefix;
 }
 
+/// Prefixes of a radix tree: a request goes on from the deepest node with K, V and a state. With tracking slots those
+/// of prompts lie on a grid, so that a prompt which ends on it leaves its only state past what a copy may match;
+/// without them they lie where a chunk ends, so that a copy hits nothing but where an earlier chunk ended.
+PrefixPlan with_radix_tree(const Arrangement& arrangement, const DerivationLog& log) {
+  const RadixPools& radix = *arrangement.radix;
+  constexpr const char* source = "SGLang 0.5.23, run";
+  const bool on_grid = radix.strategy != RadixStrategy::no_buffer;
+  PrefixPlan prefix;
+  prefix.cacheable = arrangement.cache_mode != CacheMode::none;
+  prefix.match_unit_tokens = prefix.cacheable ? radix.checkpoint_tokens : radix.page_tokens;
+  log.add([&] {
+    return Decision{{"match unit", prefix.match_unit_tokens, "tokens"},
+                    !prefix.cacheable ? "the page: nothing is kept for prefixes"
+                    : on_grid         ? "match unit = G"
+                                      : "1: states lie where chunks and requests end",
+                    {}, source};
+  });
+  if (prefix.cacheable) {
+    prefix.min_cacheable_prefix_tokens = prefix.match_unit_tokens;
+    prefix.duplicate_misses_up_to_tokens = on_grid ? prefix.match_unit_tokens : arrangement.max_num_batched_tokens;
+    if (on_grid) prefix.duplicate_misses_multiples_of_tokens = prefix.match_unit_tokens;
+    log.add([&] {
+      return Decision{{"smallest prefix that can hit", prefix.match_unit_tokens, "tokens"}, "match unit: one of them",
+                      {{"match unit", prefix.match_unit_tokens, "tokens"}}, source};
+    });
+  }
+  log.add([&] {
+    return Decision{{"second copies hit nothing up to", prefix.duplicate_misses_up_to_tokens, "tokens"},
+                    !prefix.cacheable ? "0 stands for none: nothing is ever found without a tree"
+                    : on_grid         ? "match unit: the last token of a prompt is never matched"
+                                      : "a chunk: the only state lies at the end of a prompt, past what may be matched",
+                    {}, source};
+  });
+  if (prefix.duplicate_misses_multiples_of_tokens)
+    log.add([&] {
+      return Decision{{"second copies hit nothing at multiples of", prefix.match_unit_tokens, "tokens"},
+                      "match unit: the only state then lies past what may be matched; a third copy hits one unit less",
+                      {{"match unit", prefix.match_unit_tokens, "tokens"}}, source};
+    });
+  return prefix;
+}
+
 }  // namespace
 
 PrefixPlan prefix_granularity(const Arrangement& arrangement, const EngineSpec& engine, const DerivationLog& log) {
+  if (arrangement.radix) return with_radix_tree(arrangement, log);
   if (rules_of(arrangement.release).one_allocation) return with_match_units(arrangement, engine, log);
   PrefixPlan prefix;
   std::int64_t unit = 1;

@@ -8,6 +8,7 @@ const ReleaseRules& rules_of(Release release) {
   switch (release) {
     case Release::vllm_2026_06: return rules_of_vllm_2026_06;
     case Release::vllm_0_33: return rules_of_vllm_0_33;
+    case Release::sglang_0_5_23: return rules_of_sglang_0_5_23;
   }
   throw std::logic_error("a release outside its enumeration");
 }

@@ -12,11 +12,13 @@ namespace hybridkv {
 enum class Release {
   vllm_2026_06,  ///< vLLM's main branch of June 2026; packs: PR 35703
   vllm_0_33,     ///< vLLM 0.33.0
+  sglang_0_5_23, ///< SGLang 0.5.23
 };
 
 inline constexpr auto release_names = std::to_array<Named<Release>>(
     {{Release::vllm_2026_06, "vllm-2026-06"},
-     {Release::vllm_0_33, "vllm-0.33"}});
+     {Release::vllm_0_33, "vllm-0.33"},
+     {Release::sglang_0_5_23, "sglang-0.5.23"}});
 inline constexpr auto all_releases = values_of(release_names);
 
 constexpr std::string_view to_string(Release value) { return name_in(release_names, value); }
@@ -32,6 +34,7 @@ struct ReleaseRules {
   bool aligns_to_checkpoints = false;     ///< mode align: blocks are multiples of what the scan can export
   bool counts_checkpoint_blocks = false;  ///< mode align: a request holds a block for the state that a chunk exports
   bool convs_hold_drafts = false;         ///< convolutions of all families keep rows of drafts, kda and short ones too
+  bool radix_pools = false;               ///< a pool of tokens, one of state slots, a radix tree over both; else blocks
   bool reserves_null_block = false;       ///< the fit check of the start leaves the null block out
   std::int64_t latent_hybrid_grain = 1;   ///< A of models with states and latents is at least this, in tokens
   std::int64_t concurrent_batches = 1;    ///< steps whose tokens are in flight together
@@ -43,5 +46,6 @@ const ReleaseRules& rules_of(Release release);
 
 extern const ReleaseRules rules_of_vllm_2026_06;
 extern const ReleaseRules rules_of_vllm_0_33;
+extern const ReleaseRules rules_of_sglang_0_5_23;
 
 }  // namespace hybridkv

@@ -42,6 +42,10 @@ std::string entries_rule(const Arrangement& plan, const SpecPlan& spec, std::int
                          std::vector<Term>& inputs) {
   const Term length{"L", tokens, "tokens"}, block{"block", spec.block_size_tokens, "tokens"};
   if (spec.ring_tokens > 0) return "ids = 1: a ring, whatever the length";
+  if (spec.state && plan.radix) {
+    inputs = {{"S", plan.radix->split.slots_per_request, "slots"}};
+    return "ids = S: the running state, tracking slots and what the locks of the tree keep";
+  }
   if (spec.state) {
     const Term drafts{"s", plan.speculative_tokens, "tokens"};
     inputs = plan.cache_mode == CacheMode::all ? std::vector<Term>{length, block, drafts} : std::vector<Term>{drafts};
@@ -172,7 +176,7 @@ class LengthDecisions {
       Term entries{numbered("groups", spec), groups_of(plan_, spec), ""};
       if (const std::int64_t each = group_of(plan_, spec).ids_per_entry; each > 1)
         entries = {numbered("ids of an entry of all groups", spec), Checked(groups_of(plan_, spec)) * each, "ids"};
-      if (plan_.speculative_tokens > 0) speculative.add(entries.symbol + " * s", {entries, drafts});
+      if (plan_.speculative_tokens > 0 && !plan_.radix) speculative.add(entries.symbol + " * s", {entries, drafts});
       if (spec.checkpoint_blocks > 0)
         checkpoints.add(entries.symbol + " * " + numbered("c", spec),
                         {entries, {numbered("c", spec), spec.checkpoint_blocks, "blocks"}});
@@ -208,6 +212,9 @@ class LengthDecisions {
     add({"KV cache tokens by concurrency", capacity.kv_cache_tokens_by_concurrency, "tokens"},
         "tokens = int(max_concurrency * L)", {{"max_concurrency", capacity.max_concurrency, ""}, length});
     derive_floor(capacity);
+    if (plan_.radix)
+      return add({"KV cache tokens", capacity.kv_cache_tokens, "tokens"}, "tokens = token slots, as engines print it",
+                 {{"token slots", plan_.radix->split.token_slots, "tokens"}});
     const bool floors = rule == TokenRule::floor;
     add({"KV cache tokens", capacity.kv_cache_tokens, "tokens"},
         floors ? "tokens = by floor, as engine.token_rule says" : "tokens = by concurrency, as engine.token_rule says",
@@ -254,7 +261,11 @@ class LengthDecisions {
       add({name, value, ""}, fmt::format("the least of {}: the scarcest arena decides", rule), std::move(inputs),
           own_source);
     };
-    least("max concurrency", capacity.max_concurrency, "ids", [](const ArenaPlan& arena) { return arena.num_ids; });
+    if (plan_.radix)
+      least("max concurrency", capacity.max_concurrency, "usable",
+            [](const ArenaPlan& arena) { return arena.usable_ids(); });
+    else
+      least("max concurrency", capacity.max_concurrency, "ids", [](const ArenaPlan& arena) { return arena.num_ids; });
     least("usable concurrency", capacity.usable_concurrency, "usable",
           [](const ArenaPlan& arena) { return arena.usable_ids(); });
   }

@@ -14,6 +14,10 @@ namespace hybridkv {
 namespace {
 
 StateContext state_context(const RecurrentSpec& layer, const ModelSpec& model, const EngineSpec& engine) {
+  // Whatever the model's dtype is; states of draft steps lie outside the slots. KDA does not read the model's key.
+  if (rules_of(engine.release).radix_pools)
+    return {engine.tensor_parallel, 0, engine.conv_dtype.value_or(DType::bf16),
+            engine.ssm_dtype.value_or(fixed_ssm_dtype(layer).value_or(model.ssm_dtype.value_or(DType::fp32)))};
   const DType by_model = model.ssm_dtype.value_or(model.dtype);
   return {engine.tensor_parallel, engine.speculative_tokens, engine.conv_dtype.value_or(model.dtype),
           engine.ssm_dtype.value_or(fixed_ssm_dtype(layer).value_or(by_model))};
@@ -29,10 +33,19 @@ std::int64_t checkpoint_blocks(const RecurrentSpec& layer, const ModelSpec& mode
   return engine.checkpoint_blocks.value_or(flash_kda || exported_at(layer, engine) > 1 ? 1 : 0);
 }
 
+/// Convolutions with the channel outside the step, as an engine with radix pools keeps all but those of kda.
+void put_channels_outside(StateSpec& state, const RecurrentSpec& layer) {
+  StateTensor& conv = state.tensors.front();
+  if (std::holds_alternative<KdaSpec>(layer) || conv.layout.find("channel") < 0) return;
+  conv.layout = Layout({{"channel", conv.layout.extent("channel"), 0}, {"step", conv.layout.extent("step"), 0}});
+  state = place_state_tensors(std::move(state.tensors));
+}
+
 SpecPlan recurrent_spec(const LayerSet& set, const StateContext& context, const ModelSpec& model,
                         const EngineSpec& engine) {
   SpecPlan spec;
   spec.state = state_of(*set.recurrent, context);
+  if (rules_of(engine.release).radix_pools) put_channels_outside(*spec.state, *set.recurrent);
   spec.unpadded_page_bytes = spec.state->bytes;
   spec.checkpoint_blocks = checkpoint_blocks(*set.recurrent, model, engine);
   spec.num_pages = static_cast<std::int64_t>(set.layers.size());
@@ -94,8 +107,10 @@ SpecPlan spec_of(const LayerSet& set, const ModelSpec& model, const EngineSpec& 
 std::vector<SpecPlan> make_specs(const ModelSpec& model, const EngineSpec& engine, Derivation* derivation) {
   std::vector<SpecPlan> specs;
   for (const LayerSet& of_model : collect_layer_sets(model, engine)) {
-    LayerSet set = engine.pad_heads ? with_padded_heads(of_model, engine.tensor_parallel) : of_model;
-    if (set.recurrent && rules_of(engine.release).convs_hold_drafts) hold_drafts(*set.recurrent);
+    LayerSet padded = engine.pad_heads ? with_padded_heads(of_model, engine.tensor_parallel) : of_model;
+    if (padded.recurrent && rules_of(engine.release).convs_hold_drafts) hold_drafts(*padded.recurrent);
+    const bool counts = rules_of(engine.release).radix_pools;
+    const LayerSet set = counts ? with_counted_heads(padded, engine.tensor_parallel) : padded;
     SpecPlan spec = spec_of(set, model, engine);
     spec.id = static_cast<std::int64_t>(specs.size());
     spec.kind = set.kind();
@@ -103,7 +118,9 @@ std::vector<SpecPlan> make_specs(const ModelSpec& model, const EngineSpec& engin
     spec.auxiliary = set.auxiliary;
     spec.layers = set.layers;
     if (derivation != nullptr && !set.ring)
-      derive_padding(of_model, set, engine.tensor_parallel, spec_label(spec), *derivation);
+      derive_padding(of_model, padded, engine.tensor_parallel, spec_label(spec), *derivation);
+    if (derivation != nullptr && counts)
+      derive_counted_heads(padded, set, engine.tensor_parallel, spec_label(spec), *derivation);
     if (derivation != nullptr && set.recurrent)
       derive_state(*set.recurrent, state_context(*set.recurrent, model, engine), spec, *derivation);
     if (derivation != nullptr && set.ring) derive_ring(model, engine, spec, *derivation);

@@ -62,8 +62,8 @@ std::int64_t slots_by_ratio(const SplitInputs& inputs, std::int64_t drafts, std:
 
 [[noreturn]] void refuse_slots(std::int64_t slots, const SplitInputs& inputs) {
   throw SpecError("engine.memory",
-                  fmt::format("{:.2f} GiB give {} state slots of {} bytes, and the engine starts with one at least; give "
-                              "more memory, a larger mamba_full_memory_ratio, fewer max_running_requests or fewer "
+                  fmt::format("{:.2f} GiB give {} state slots of {} bytes, and the engine starts with one at least; "
+                              "give more memory, a larger state_memory_ratio, fewer max_running_requests or fewer "
                               "draft tokens", inputs.memory_gib, slots, inputs.slot_bytes));
 }
 
@@ -136,7 +136,7 @@ TokenStateSplit split_memory(const SplitInputs& inputs) {
   if (split.max_running <= 0)
     throw SpecError("engine.memory",
                     fmt::format("{:.2f} GiB let no request run: {} state slots at {} a request, {} token slots; give "
-                                "more memory, or another mamba_full_memory_ratio", inputs.memory_gib,
+                                "more memory, or another state_memory_ratio", inputs.memory_gib,
                                 split.state_slots, inputs.slots_per_request, split.token_slots));
   return split;
 }

@@ -13,7 +13,7 @@ namespace hybridkv {
 enum class RadixStrategy {
   automatic,          ///< extra_buffer where the engine can have it, else no_buffer
   no_buffer,          ///< the running state is given to the tree where a chunk or a request ends; pages of one token
-  extra_buffer,       ///< two tracking slots a request, which take the states at multiples of a grid; one without overlap
+  extra_buffer,       ///< two tracking slots a request for states at multiples of a grid; one without overlap
   extra_buffer_lazy,  ///< one tracking slot, and a second for the step on a boundary alone
 };
 
@@ -73,6 +73,13 @@ enum class SlotCount {
   requests,       ///< max_running_requests, where nothing is kept for prefixes
   ratio,          ///< a share of the memory
 };
+
+inline constexpr auto slot_count_names = std::to_array<Named<SlotCount>>(
+    {{SlotCount::explicit_size, "size"},
+     {SlotCount::requests, "requests"},
+     {SlotCount::ratio, "ratio"}});
+
+constexpr std::string_view to_string(SlotCount value) { return name_in(slot_count_names, value); }
 
 /// The memory of one rank as an engine with two pools splits it.
 struct TokenStateSplit {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "planner/radix_split.h"
 
 namespace hybridkv {
 
@@ -252,6 +253,7 @@ void validate(const ModelSpec& model, const EngineSpec& engine, const LimitsSpec
   validate(limits);
   validate(model, engine);
   validate_parallel(model, engine);
+  validate_radix_engine(model, engine);
 }
 
 void validate(const WorkspaceSpec& batch) {

@@ -241,6 +241,13 @@ class WasteDecisions {
           {memory,
            {"num_blocks", plan_.num_blocks(), "blocks"},
            {"bytes of a block id", plan_.arenas.front().bytes_per_id, "bytes"}});
+    else if (plan_.radix)
+      add({"unallocated", plan_.waste.unallocated_bytes, "bytes"},
+          "unallocated = memory - ids of every arena * bytes of one - states of draft steps and rings + the dummy "
+          "page, which is in no budget",
+          {memory, {"ids of every arena * bytes of one", allocated, "bytes"},
+           {"states of draft steps and rings", plan_.radix->outside_bytes(), "bytes"},
+           {"the dummy page", plan_.radix->unbudgeted_bytes(), "bytes"}});
     else
       add({"unallocated", plan_.waste.unallocated_bytes, "bytes"},
           "unallocated = memory - ids of every arena * bytes of one",

@@ -12,6 +12,7 @@
 #include "report/json_archive.h"
 #include "report/json_text.h"
 #include "report/plan_references.h"
+#include "report/radix_json.h"
 
 namespace hybridkv {
 
@@ -399,6 +400,7 @@ static void fields(Archive& archive, T& plan) {
   archive("specs", plan.specs);
   archive.unless_default("physical_order", plan.cache_order);
   fields_of_ids(archive, plan);
+  archive.unless_default("radix", plan.radix);
   archive("capacity", plan.capacity);
   archive("max_fitting_tokens", plan.max_fitting_tokens);
   archive("max_running_requests", plan.max_running_requests);

@@ -14,6 +14,7 @@
 #include "report/plan_json.h"
 #include "report/plan_sections.h"
 #include "report/plan_table.h"
+#include "report/radix_facts.h"
 #include "report/rules_text.h"
 #include "report/warning_summary.h"
 
@@ -51,7 +52,7 @@ std::string recurrent_text(const SpecPlan& spec) {
 }
 
 std::string mode_text(const CachePlan& plan) {
-  std::string text = fmt::format("mode {}", to_string(plan.cache_mode));
+  std::string text = plan.radix ? radix_text(plan) : fmt::format("mode {}", to_string(plan.cache_mode));
   if (plan.speculative_tokens > 0)
     text += fmt::format(", {}", human_plural(plan.speculative_tokens, "speculative token"));
   return text;
@@ -70,6 +71,10 @@ std::string strategy_text(const PlanSet& set) {
              "PR 35703";
     }
     case Strategy::dual_pool:
+      if (plan.radix)
+        return fmt::format("dual_pool: state slots in a pool of their own, tokens in pages of another, as {} splits "
+                           "them; drawn with K and V of a page, and conv and ssm of a slot, side by side, which it "
+                           "keeps in tensors of their own", rules_of(plan.release).title);
       return fmt::format("dual_pool: states in exact slots of a pool of their own, tokens in pages of others; {}",
                          modelled);
     case Strategy::small_pages: {
@@ -243,7 +248,10 @@ Facts plan_facts(const CachePlan& plan, std::int64_t length, const Demand& reque
                              human_bytes(capacity.bytes_per_request), human_percent(over_ideal_percent(capacity)),
                              human_bytes(capacity.ideal_bytes_per_request)));
   if (rules_of(plan.release).counts_checkpoint_blocks) facts.entries.emplace_back("ids", causes_text(capacity));
-  facts.entries.emplace_back(
+  if (plan.radix)
+    for (auto& fact : radix_facts(plan, capacity)) facts.entries.push_back(std::move(fact));
+  else
+    facts.entries.emplace_back(
       "capacity", fmt::format("{} such requests as engines print it, {} without the null block; {} KV cache tokens",
                               human_real(capacity.max_concurrency), human_real(capacity.usable_concurrency),
                               human_count(capacity.kv_cache_tokens)));

@@ -153,6 +153,13 @@ std::vector<std::string> prefix_sentences(const CachePlan& plan) {
   if (prefix.min_cacheable_prefix_tokens)
     sentences.push_back(fmt::format("The shortest shared prefix that can hit is {} tokens.",
                                     human_count(*prefix.min_cacheable_prefix_tokens)));
+  if (plan.radix && plan.radix->strategy == RadixStrategy::no_buffer) {
+    const std::int64_t chunk = prefix.duplicate_misses_up_to_tokens;
+    sentences.push_back(fmt::format("States lie where chunks of {} tokens and requests end: a second copy of a prompt "
+                                    "of n tokens hits floor((n - 1) / {}) * {} tokens, a turn of a chat all before it.",
+                                    human_count(chunk), chunk, chunk));
+    return sentences;
+  }
   // A drafter drops the last matched blocks, so that the first prompts beyond one block hit nothing either.
   const std::int64_t dropped = std::max<std::int64_t>(0, prefix.duplicate_misses_up_to_tokens / unit - 1);
   const bool aligned = prefix.duplicate_misses_multiples_of_tokens.has_value();

@@ -40,6 +40,7 @@ void set_release_defaults(const YamlNode& node, EngineSpec& engine) {
   const ReleaseRules& rules = rules_of(engine.release);
   if (rules.caches_by_default && !node.find("cache_mode")) engine.cache_mode = CacheMode::align;
   if (rules.one_allocation && !engine.backend_profile) engine.backend_profile = BackendProfile::sm90;
+  if (rules.radix_pools && !node.find("strategy")) engine.strategy = Strategy::dual_pool;
 }
 
 void check_engine(const std::string& path, const YamlNode& node, EngineSpec& engine) {
@@ -100,13 +101,53 @@ void add_dtype_keys(Section<EngineSpec>& keys) {
 void add_strategy_keys(Section<EngineSpec>& keys) {
   keys.choice(with_choices(key("strategy", "how layers are arranged: pages of one size with N attention layers a page, "
                                            "states in exact slots of a pool of their own, or small pages of which a "
-                                           "state takes as many as it needs; default packed_attention"),
+                                           "state takes as many as it needs; default packed_attention, of sglang "
+                                           "dual_pool"),
                            names_of(strategy_names)),
               &EngineSpec::strategy, parse_strategy)
-      .number(key("state_memory_ratio", "strategy dual_pool: memory of states over that of tokens; default 0.9"),
+      .number(key("state_memory_ratio", "strategy dual_pool: memory of states over that of tokens (sglang: "
+                                        "--mamba-full-memory-ratio); default 0.9"),
               &EngineSpec::state_memory_ratio)
       .integer(amount("state_requests", "strategy dual_pool: states of so many requests instead of a ratio"),
                &EngineSpec::state_requests);
+}
+
+/// What engines with a pool of tokens, one of state slots and a radix tree are told, by the names of their flags.
+void add_radix_keys(Section<EngineSpec>& keys) {
+  const auto flag = [&](const char* name, const char* doc, std::optional<bool> EngineSpec::*field) {
+    keys.flag_by(key(name, doc), [field](EngineSpec& spec, bool value) { spec.*field = value; });
+  };
+  keys.choice(with_choices(key("mamba_radix_cache_strategy",
+                               "sglang: which states are kept beside the running one; default auto, extra_buffer where "
+                               "the engine can have it"),
+                           names_of(radix_strategy_names)),
+              &EngineSpec::mamba_radix_cache_strategy, parse_radix_strategy);
+  flag("overlap_schedule", "sglang: the next step is prepared while one runs; default true",
+       &EngineSpec::overlap_schedule);
+  flag("skip_decode_lock", "sglang: the tree's state is not locked while its request decodes "
+                           "(SGLANG_OPT_MAMBA_SKIP_DECODE_LOCK); default false",
+       &EngineSpec::skip_decode_lock);
+  flag("unified_memory", "sglang: one elastic buffer for tokens and states; its rules are read; default false",
+       &EngineSpec::unified_memory);
+  flag("linear_replayssm_spec", "sglang: with draft tokens the inputs of gdn and kda layers are kept instead of a "
+                                "state for each; default false",
+       &EngineSpec::linear_replayssm_spec);
+  keys.integer(tokens("page_size", "sglang: tokens of a page; default 1"), &EngineSpec::page_size)
+      .integer(tokens("mamba_track_interval",
+                      "sglang: tokens between states that are kept while decoding; default 256"),
+               &EngineSpec::mamba_track_interval)
+      .integer(amount("max_mamba_cache_size", "sglang: state slots over all attention ranks; default: by "
+                                              "state_memory_ratio"),
+               &EngineSpec::max_mamba_cache_size)
+      .integer(amount("max_running_requests", "sglang: requests at once over all attention ranks; speculation needs "
+                                              "it; default: by the pools"),
+               &EngineSpec::max_running_requests)
+      .integer(amount("max_total_tokens", "sglang: at most so many token slots; default: what the memory holds"),
+               &EngineSpec::max_total_tokens)
+      .integer(count("attention_data_parallel",
+                     "sglang: attention ranks that share requests, each with pools of its own; tensor_parallel counts "
+                     "the ranks that share heads; default 1"),
+               &EngineSpec::attention_data_parallel);
 }
 
 void add_block_keys(Section<EngineSpec>& keys) {
@@ -215,6 +256,7 @@ const Section<EngineSpec>& engine_keys() {
               &EngineSpec::pad_heads);
     add_parallel_keys(keys);
     add_strategy_keys(keys);
+    add_radix_keys(keys);
     add_dtype_keys(keys);
     add_block_keys(keys);
     add_view_keys(keys);

@@ -135,6 +135,10 @@ CacheGeometry geometry_of_tables(const CachePlan& plan, const EngineSpec& engine
 }  // namespace
 
 CacheGeometry geometry_of(const CachePlan& plan, const EngineSpec& engine) {
+  if (plan.radix)
+    throw SpecError("engine.release",
+                    fmt::format("{} is planned here, not replayed: it finds prefixes in a radix tree, not by blocks; "
+                                "take vllm-0.33 or vllm-2026-06 to replay requests", rules_of(plan.release).title));
   if (plan.cache_order) {
     CacheGeometry geometry = geometry_of_tables(plan, engine);
     for (const CapacityPlan& capacity : plan.capacity)

@@ -105,7 +105,8 @@ TEST_CASE("golden: default splits, best ratios and idle bytes of the worked numb
   for (const json& row : rows) {
     const RadixStrategy strategy = parse_radix_strategy(row["strategy"].get<std::string>()).value();
     SplitInputs inputs{.memory_gib = 40, .slot_bytes = row["slot_bytes"], .token_bytes = row["cell"],
-                       .slots_per_request = slots_per_request({.strategy = strategy}), .context_tokens = context_tokens};
+                       .slots_per_request = slots_per_request({.strategy = strategy}),
+                       .context_tokens = context_tokens};
     const TokenStateSplit split = split_memory(inputs);
     CHECK(split.slots_per_request == row["S"].get<std::int64_t>());
     CHECK(rounded(static_cast<double>(inputs.slot_bytes) / static_cast<double>(inputs.token_bytes), 2) ==

@@ -25,7 +25,7 @@ class Lookup {
       if (!std::holds_alternative<std::string>(decision.result.value))
         values_[decision.result.symbol].push_back(decision.result.value);
     for (const char* key : {"specs", "groups", "pools", "extras", "arenas", "lanes", "capacity", "prefix", "waste",
-                            "tensors", "views", "workspace"})
+                            "radix", "tensors", "views", "workspace"})
       parts_.insert(key);
   }
 
@@ -52,6 +52,7 @@ class Lookup {
                               {"scheduler_block_tokens", "S"},
                               {"hash_block_tokens", "h"}});
     look_at_load();
+    if (plan_.radix) look_at_radix(json_["radix"]);
     for (std::size_t i = 0; i < plan_.views.size(); ++i) look_at_view(json_["views"][i], plan_.views[i]);
     look_at(json_["workspace"], {{"full_bias_bytes", "full bias"}, {"chunked_bias_bytes", "chunked bias"},
                                  {"block_usage_bytes", "block usages"}});
@@ -249,6 +250,28 @@ class Lookup {
     for (const Json& tokens : load["sequence_tokens"])
       require("sequence_tokens", "tokens of a running request", tokens);
     require("unallocated_bytes", "unallocated", json_["waste"]["unallocated_bytes"]);
+  }
+
+  void look_at_radix(const Json& radix) {
+    look_at(radix, {{"page_tokens", "B"}, {"slot_bytes", "bytes of a slot"}, {"token_bytes", "bytes of a token"},
+                    {"checkpoint_tokens", "G"}, {"decode_tokens", "I"}});
+    look_at(radix["split"], {{"slots_per_request", "S"}, {"state_slots", "K"}, {"token_slots", "token slots"},
+                             {"max_running", "running requests of the engine"},
+                             {"draft_requests", "requests with states of draft steps"},
+                             {"draft_state_bytes", "states of draft steps"}, {"ring_bytes", "rings of ReplaySSM"},
+                             {"token_memory_bytes", "memory of tokens"}});
+    if (radix.contains("unified"))
+      look_at(radix["unified"], {{"token_part_bytes", "part of tokens in the elastic buffer"},
+                                 {"total_bytes", "elastic buffer"}, {"state_in_tokens", "tokens that a state costs"},
+                                 {"largest_tokens", "token slots without states"},
+                                 {"largest_states", "state slots without tokens"}});
+    for (const Json& advice : radix["advice"]) {
+      const std::string at = fmt::format(" at {} tokens", advice["tokens"].get<std::int64_t>());
+      look_at(advice, {{"tokens", "length of the advice"}, {"balanced_ratio", "balanced ratio" + at},
+                       {"best_ratio", "best ratio" + at}, {"best_state_slots", "state slots at the best ratio" + at},
+                       {"best_token_slots", "token slots at the best ratio" + at}, {"running_now", "requests now" + at},
+                       {"running_best", "requests at the best ratio" + at}, {"idle_percent", "idle memory" + at}});
+    }
   }
 
   /// The group of a layer, and which of its pages it has.

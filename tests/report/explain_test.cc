@@ -82,6 +82,36 @@ void add_allocations(std::vector<Case>& all) {
   split.engine.block_size_tokens = 128;
 }
 
+void add_radix_pools(std::vector<Case>& all) {
+  const auto add = [&](const char* name, const ModelSpec& model) -> EngineSpec& {
+    all.push_back({name, model, engine_of(CacheMode::align, 1, 2)});
+    all.back().engine.release = Release::sglang_0_5_23;
+    all.back().engine.strategy = Strategy::dual_pool;
+    return all.back().engine;
+  };
+  EngineSpec& elastic = add("radix pools, elastic, pages", qwen35_397b());
+  elastic.unified_memory = true;
+  elastic.page_size = 64;
+  elastic.max_total_tokens = 300'000;
+  EngineSpec& drafted = add("radix pools, drafts", qwen35_397b());
+  drafted.speculative_tokens = 4;
+  drafted.mtp_layers = 1;
+  drafted.max_running_requests = 48;
+  for (const ModelSpec& model : {qwen35_27b(), kimi_k3()}) {
+    EngineSpec& replayed = add("radix pools, rings", model);
+    replayed.speculative_tokens = 4;
+    replayed.max_running_requests = 48;
+    replayed.linear_replayssm_spec = true;
+  }
+  add("radix pools, no buffer", granite_h_small()).mamba_radix_cache_strategy = RadixStrategy::no_buffer;
+  EngineSpec& sized = add("radix pools by size", lfm25());
+  sized.max_mamba_cache_size = 300;
+  sized.attention_data_parallel = 2;
+  EngineSpec& plain = add("radix pools without a tree", falcon_h1_3b());
+  plain.cache_mode = CacheMode::none;
+  plain.max_running_requests = 12;
+}
+
 std::vector<Case> cases() {
   std::vector<Case> all;
   for (CacheMode mode : {CacheMode::none, CacheMode::align, CacheMode::all})
@@ -124,6 +154,7 @@ std::vector<Case> cases() {
     all.back().engine.strategy = strategy;
     all.back().engine.mamba_block_size_tokens = 256;
   }
+  add_radix_pools(all);
   add_allocations(all);
   Case split{"kernel blocks, head-major, two loads", granite_h_small(), engine_of(CacheMode::align, 2, 2)};
   split.engine.kernel_block_sizes = {16, 32};
@@ -184,6 +215,7 @@ std::set<std::string> written_numbers(const CachePlan& plan) {
       }
     } else if (const auto* real = std::get_if<double>(&term.value)) {
       numbers.insert(human_real(*real));
+      numbers.insert(human_real(*real, 4));
     }
   };
   for (const Decision& decision : plan.derivation) {

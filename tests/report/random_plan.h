@@ -191,6 +191,21 @@ inline GroupPlan random_group(const Arrangement& plan) {
           random_count()};
 }
 
+inline RadixPools random_radix() {
+  const TokenStateSplit split{random_of({SlotCount::explicit_size, SlotCount::requests, SlotCount::ratio}),
+                              random_count(), random_count(), random_count(), random_count(), random_count(),
+                              random_count(), random_count(), random_count()};
+  return {random_of({RadixStrategy::no_buffer, RadixStrategy::extra_buffer_lazy}),
+          random_count(), random_count(), random_count(), random_count(), random_count(), split,
+          random_option([] {
+            return UnifiedPool{random_count(), random_count(), random_count(), random_count(), random_count()};
+          }),
+          random_list([] {
+            return LengthAdvice{random_count(), random_real(), random_real(), random_count(), random_count(),
+                                random_count(), random_count(), random_real()};
+          })};
+}
+
 /// Pools, in which nothing agrees with anything.
 inline Arrangement random_pools() {
   Arrangement plan;
@@ -218,6 +233,7 @@ inline Arrangement random_pools() {
   else
     set_arenas_apart(plan);
   plan.groups = random_list([&] { return random_group(plan); }, 1);
+  plan.radix = random_option(random_radix);
   return plan;
 }
 

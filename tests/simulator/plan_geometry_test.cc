@@ -153,3 +153,14 @@ TEST_CASE("edge: a plan of 0.33 exports states only where every recurrent group 
   for (const std::size_t layer : {0, 4}) model.layers[layer].recurrent = ShortConvSpec{64, 3};
   CHECK(checkpoint_blocks() == 0);
 }
+
+TEST_CASE("edge: pools under a radix tree are no blocks, and their release is refused with a way out") {
+  EngineSpec spec = engine(CacheMode::align);
+  spec.release = Release::sglang_0_5_23;
+  spec.strategy = Strategy::dual_pool;
+  const CachePlan plan = make_plan(testing::qwen35_397b(), spec, {.max_model_lens = {32768}});
+  CHECK_THROWS_WITH_AS(geometry_of(plan, spec),
+                       "engine.release: SGLang 0.5.23 is planned here, not replayed: it finds prefixes in a radix "
+                       "tree, not by blocks; take vllm-0.33 or vllm-2026-06 to replay requests",
+                       SpecError);
+}

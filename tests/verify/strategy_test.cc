@@ -66,6 +66,25 @@ TEST_CASE("law: a dual pool and small pages pass every check of verify, in every
       }
 }
 
+TEST_CASE("law: the pools of SGLang 0.5.23 pass every check of verify, with dummies, pages and each strategy") {
+  for (const std::int64_t page : {1, 16})
+    for (const RadixStrategy strategy :
+         {RadixStrategy::automatic, RadixStrategy::no_buffer, RadixStrategy::extra_buffer_lazy}) {
+      if (strategy == RadixStrategy::no_buffer && page > 1) continue;
+      EngineSpec engine = small_engine(Strategy::dual_pool, 1, CacheMode::align, std::int64_t(1) << 22);
+      engine.release = Release::sglang_0_5_23;
+      engine.page_size = page;
+      engine.mamba_radix_cache_strategy = strategy;
+      const CachePlan plan = make_plan(small_model(), engine, {.max_model_lens = {256}});
+      CHECK(plan.arenas[0].usable_ids() == plan.radix->split.token_slots / page);
+      CHECK(plan.arenas[1].usable_ids() == plan.radix->split.state_slots);
+      const VerifyReport report = verify_plan(plan, {});
+      CAPTURE(to_string(strategy));
+      CAPTURE(failures(report));
+      CHECK(report.passed());
+    }
+}
+
 TEST_CASE("fault: what can go wrong with a dual pool or small pages is found by the check that owns it") {
   for (const Strategy strategy : others) {
     std::size_t planted = 0;

@@ -1,0 +1,249 @@
+#include "planner/radix_split.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/checked.h"
+#include "planner/replay_ring.h"
+#include "planner/split_decisions.h"
+
+namespace hybridkv {
+
+namespace {
+
+constexpr std::int64_t default_chunk_tokens = 64, default_track_interval = 256;
+constexpr const char* ran = "SGLang 0.5.23, run";
+
+std::int64_t page_of(const EngineSpec& engine) { return engine.page_size.value_or(1); }
+bool keeps_prefixes(const EngineSpec& engine) { return engine.cache_mode != CacheMode::none; }
+
+/// Keys of an engine with radix pools that are set.
+std::vector<const char*> radix_keys(const EngineSpec& engine) {
+  std::vector<const char*> keys;
+  const auto add = [&](bool set, const char* key) {
+    if (set) keys.push_back(key);
+  };
+  add(engine.mamba_radix_cache_strategy.has_value(), "engine.mamba_radix_cache_strategy");
+  add(engine.overlap_schedule.has_value(), "engine.overlap_schedule");
+  add(engine.skip_decode_lock.has_value(), "engine.skip_decode_lock");
+  add(engine.page_size.has_value(), "engine.page_size");
+  add(engine.mamba_track_interval.has_value(), "engine.mamba_track_interval");
+  add(engine.max_mamba_cache_size.has_value(), "engine.max_mamba_cache_size");
+  add(engine.max_running_requests.has_value(), "engine.max_running_requests");
+  add(engine.max_total_tokens.has_value(), "engine.max_total_tokens");
+  add(engine.attention_data_parallel.has_value(), "engine.attention_data_parallel");
+  add(engine.unified_memory.has_value(), "engine.unified_memory");
+  add(engine.linear_replayssm_spec.has_value(), "engine.linear_replayssm_spec");
+  return keys;
+}
+
+/// Keys of engines with blocks, which say nothing to one with radix pools.
+void refuse_block_keys(const EngineSpec& engine) {
+  const auto refuse = [&](bool set, const char* key, const char* instead) {
+    if (set)
+      throw SpecError(key, fmt::format("{} has no such setting; {}", rules_of(engine.release).title, instead));
+  };
+  refuse(engine.strategy != Strategy::dual_pool, "engine.strategy", "its strategy is dual_pool");
+  refuse(engine.attention_pack_size != 1, "engine.attention_pack_size", "each layer has tensors of its own: 1");
+  refuse(engine.block_size_tokens.has_value(), "engine.block_size_tokens", "take engine.page_size");
+  refuse(engine.mamba_block_size_tokens.has_value(), "engine.mamba_block_size_tokens",
+         "its grid follows from the scan, the page and engine.mamba_track_interval");
+  refuse(engine.kernel_alignment_tokens.has_value(), "engine.kernel_alignment_tokens", "take engine.page_size");
+  refuse(!engine.kernel_block_sizes.empty(), "engine.kernel_block_sizes", "take engine.page_size");
+  refuse(engine.page_alignment_bytes != 1, "engine.page_alignment_bytes", "its slots are not aligned");
+  refuse(engine.backend_profile.has_value(), "engine.backend_profile", "leave it out");
+  refuse(engine.concurrent_batches.has_value(), "engine.concurrent_batches", "take engine.overlap_schedule");
+  refuse(engine.state_requests.has_value(), "engine.state_requests", "take engine.max_mamba_cache_size");
+  refuse(engine.num_blocks.has_value(), "engine.num_blocks",
+         "take engine.max_mamba_cache_size and engine.max_total_tokens");
+  refuse(engine.kv_format.has_value(), "engine.kv_dtype", "K and V have an element type");
+  refuse(engine.draft.has_value(), "engine.draft",
+         "a draft costs as much a layer as the model's own attention; take engine.mtp_layers");
+  refuse(engine.hidden_state_size != 0, "engine.hidden_state_size", "leave it out");
+  refuse(engine.token_rule != TokenRule::concurrency, "engine.token_rule", "it prints token slots");
+}
+
+void refuse_layers(const ModelSpec& model, const EngineSpec& engine) {
+  const std::string_view title = rules_of(engine.release).title;
+  bool attention = false, states = false, mamba1 = false;
+  for (const LayerSpec& layer : model.layers) {
+    attention = attention || layer.attention.has_value();
+    states = states || layer.recurrent.has_value();
+    if (layer.attention && layer.attention->window_tokens > 0)
+      throw SpecError("engine.release",
+                      fmt::format("pools of {} for layers with a window are not planned: their rules are read, not "
+                                  "run; take another release", title));
+    mamba1 = mamba1 || (layer.recurrent && std::holds_alternative<Mamba1Spec>(*layer.recurrent));
+  }
+  if (!attention || !states)
+    throw SpecError("engine.release",
+                    fmt::format("{} is planned for models with attention and recurrent layers; {} has no {}", title,
+                                model.name, attention ? "recurrent ones" : "attention"));
+  if (mamba1)
+    throw SpecError("engine.release", fmt::format("{} runs no model with attention and mamba1 layers (Jamba, Plamo2); "
+                                                  "take another release", title));
+  if (!model.auxiliary.empty() || model.indexer_bytes_per_token > 0 || model.extra_blocks_per_request > 0)
+    throw SpecError("engine.release",
+                    fmt::format("{} is not planned for {}, which caches more than K, V and the states of its layers; "
+                                "take another release", title, model.name));
+}
+
+void refuse_numbers(const EngineSpec& engine) {
+  const auto at_least_one = [](const std::optional<std::int64_t>& value, const char* key) {
+    if (value && (*value < 1 || *value > largest_tokens))
+      throw SpecError(key, fmt::format("is {}; allowed: 1 to {}", *value, largest_tokens));
+  };
+  at_least_one(engine.page_size, "engine.page_size");
+  at_least_one(engine.mamba_track_interval, "engine.mamba_track_interval");
+  at_least_one(engine.max_mamba_cache_size, "engine.max_mamba_cache_size");
+  at_least_one(engine.max_running_requests, "engine.max_running_requests");
+  at_least_one(engine.max_total_tokens, "engine.max_total_tokens");
+  at_least_one(engine.attention_data_parallel, "engine.attention_data_parallel");
+  const std::int64_t page = page_of(engine), interval = engine.mamba_track_interval.value_or(default_track_interval);
+  if (!keeps_prefixes(engine)) return;
+  if (radix_strategy(engine) == RadixStrategy::no_buffer) {
+    if (page != 1)
+      throw SpecError("engine.page_size", fmt::format("no_buffer needs pages of one token, not {}; take 1 or another "
+                                                      "engine.mamba_radix_cache_strategy", page));
+    return;
+  }
+  if (interval % page != 0 || interval < engine.speculative_tokens)
+    throw SpecError("engine.mamba_track_interval",
+                    fmt::format("is {}; it must be a multiple of the page of {} tokens and no less than the {} draft "
+                                "tokens of a step", interval, page, engine.speculative_tokens));
+}
+
+void refuse_replay(const EngineSpec& engine) {
+  if (!engine.linear_replayssm_spec.value_or(false)) return;
+  if (engine.speculative_tokens == 0)
+    throw SpecError("engine.linear_replayssm_spec",
+                    "replaces the states of draft steps, and there are no draft tokens; set "
+                    "engine.speculative_tokens, or leave it out");
+  if (engine.speculative_tokens > replayed_tokens)
+    throw SpecError("engine.linear_replayssm_spec",
+                    fmt::format("keeps the inputs of {} tokens, too few for {} draft tokens; take fewer drafts",
+                                replayed_tokens, engine.speculative_tokens));
+}
+
+/// The rows of all layers, where each has one.
+std::optional<ReplayRing> ring_of(std::span<const SpecPlan> specs, const ArrangeInputs& inputs) {
+  if (!inputs.engine.linear_replayssm_spec.value_or(false)) return std::nullopt;
+  std::optional<ReplayRing> all;
+  for (const SpecPlan& spec : specs) {
+    if (!spec.state) continue;
+    RecurrentSpec layer = *inputs.model.layers[static_cast<std::size_t>(spec.layers.front())].recurrent;
+    extend_groups(layer, inputs.engine.tensor_parallel);
+    const std::optional<ReplayRing> ring =
+        replay_ring(layer, std::ssize(spec.layers),
+                    {.tensor_parallel = inputs.engine.tensor_parallel,
+                     .conv_dtype = spec.state->tensors.front().dtype});
+    if (!ring) return std::nullopt;
+    all = ReplayRing{Checked(all.value_or(ReplayRing{}).row_bytes) + ring->row_bytes, ring->in_slots};
+  }
+  return all;
+}
+
+SlotHolding holding_of(const EngineSpec& engine) {
+  return {.radix_cache = keeps_prefixes(engine),
+          .strategy = radix_strategy(engine),
+          .overlap_schedule = engine.overlap_schedule.value_or(true),
+          .skip_decode_lock = engine.skip_decode_lock.value_or(false)};
+}
+
+SplitInputs split_inputs(const RadixPools& pools, const std::optional<ReplayRing>& ring, const ArrangeInputs& inputs) {
+  const EngineSpec& engine = inputs.engine;
+  const auto& lengths = inputs.limits.max_model_lens;
+  return {.memory_gib = static_cast<double>(engine.memory_bytes) / 0x1p30,
+          .slot_bytes = pools.slot_bytes,
+          .token_bytes = pools.token_bytes,
+          .page_tokens = pools.page_tokens,
+          .slots_per_request = slots_per_request(holding_of(engine)),
+          .full_memory_ratio = engine.state_memory_ratio.value_or(0.9),
+          .max_mamba_cache_size = engine.max_mamba_cache_size,
+          .max_running_requests = engine.max_running_requests,
+          .max_total_tokens = engine.max_total_tokens,
+          .attention_data_parallel = engine.attention_data_parallel.value_or(1),
+          .radix_cache = keeps_prefixes(engine),
+          .draft_tokens = engine.speculative_tokens,
+          .replay = ring,
+          .context_tokens = *std::max_element(lengths.begin(), lengths.end())};
+}
+
+}  // namespace
+
+void validate_radix_engine(const ModelSpec& model, const EngineSpec& engine) {
+  if (!rules_of(engine.release).radix_pools) {
+    const std::vector<const char*> keys = radix_keys(engine);
+    if (keys.empty()) return;
+    throw SpecError(keys.front(), fmt::format("{} has no such setting; set engine.release to sglang-0.5.23, or leave "
+                                              "it out", rules_of(engine.release).title));
+  }
+  refuse_block_keys(engine);
+  refuse_layers(model, engine);
+  refuse_numbers(engine);
+  refuse_replay(engine);
+}
+
+RadixStrategy radix_strategy(const EngineSpec& engine) {
+  const RadixStrategy asked = engine.mamba_radix_cache_strategy.value_or(RadixStrategy::automatic);
+  if (asked != RadixStrategy::automatic) return asked;
+  const bool tracks = engine.overlap_schedule.value_or(true) || page_of(engine) > 1;
+  return tracks ? RadixStrategy::extra_buffer : RadixStrategy::no_buffer;
+}
+
+BlockSizes radix_block_sizes(const ModelSpec& model, const EngineSpec& engine, const DerivationLog& log) {
+  BlockSizes blocks;
+  blocks.attention = page_of(engine);
+  log.add([&] {
+    return Decision{{"B", blocks.attention, "tokens"}, "B = the page, 1 unless set", {}, "engine.page_size"};
+  });
+  std::int64_t chunk = 0;
+  for (const LayerSpec& layer : model.layers)
+    if (layer.recurrent) chunk = std::max(chunk, scan_chunk_tokens(*layer.recurrent).value_or(default_chunk_tokens));
+  const bool tracks = radix_strategy(engine) != RadixStrategy::no_buffer;
+  blocks.state = tracks ? checked_lcm(std::max(chunk, blocks.attention), blocks.attention) : 1;
+  log.add([&] {
+    return Decision{{"G", blocks.state, "tokens"},
+                    tracks ? "G = lcm(max(chunk of the scan or 64, page), page): the grid of the states of prompts"
+                           : "1: states are kept where a chunk or a request ends",
+                    {{"chunk of the scan", chunk, "tokens"}, {"page", blocks.attention, "tokens"}}, ran};
+  });
+  return blocks;
+}
+
+RadixPools make_radix_pools(std::span<const SpecPlan> specs, const BlockSizes& blocks, const ArrangeInputs& inputs) {
+  RadixPools pools;
+  pools.strategy = radix_strategy(inputs.engine);
+  pools.page_tokens = blocks.attention;
+  pools.checkpoint_tokens = blocks.state;
+  pools.decode_tokens = pools.strategy == RadixStrategy::no_buffer
+                            ? 1
+                            : checked_lcm(blocks.state,
+                                          inputs.engine.mamba_track_interval.value_or(default_track_interval));
+  for (const SpecPlan& spec : specs) {
+    const Checked layers = std::ssize(spec.layers);
+    if (spec.state)
+      pools.slot_bytes = Checked(pools.slot_bytes) + layers * spec.state->bytes;
+    else
+      pools.token_bytes = Checked(pools.token_bytes) + layers * spec.bytes_per_token;
+  }
+  const SplitInputs split = split_inputs(pools, ring_of(specs, inputs), inputs);
+  pools.split = split_memory(split);
+  if (inputs.engine.unified_memory.value_or(false)) pools.unified = unified_pool(split, pools.split);
+  for (const std::int64_t tokens : inputs.limits.max_model_lens)
+    if (const auto advice = advise_ratio(split, pools.split, tokens))
+      pools.advice.push_back({tokens, advice->balanced_ratio, advice->best_ratio, advice->best.state_slots,
+                              advice->best.token_slots, advice->running_now, advice->running_best,
+                              advice->idle_percent});
+  inputs.log.add([&] {
+    return Decision{{"I", pools.decode_tokens, "tokens"},
+                    pools.decode_tokens > 1 ? "I = lcm(G, mamba_track_interval or 256): while decoding"
+                                            : "1: states are kept where a request ends",
+                    {{"G", blocks.state, "tokens"}}, ran};
+  });
+  derive_split(pools, split, inputs);
+  return pools;
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <span>
+
+#include "planner/page_sizes.h"
+#include "planner/radix_pools.h"
+#include "planner/strategies.h"
+
+namespace hybridkv {
+
+/// Refuses what an engine with radix pools does not have, or what of it is not planned, and its keys for all others.
+/// Throws SpecError with the key. Source: SGLang 0.5.23.
+void validate_radix_engine(const ModelSpec& model, const EngineSpec& engine);
+
+/// The strategy that the engine takes: as set; automatic is extra_buffer where steps overlap or pages have several
+/// tokens, else no_buffer. Which models the engine counts as able to is not known in full: all are taken to be.
+RadixStrategy radix_strategy(const EngineSpec& engine);
+
+/// Pages of the user's size, and G, the grid on which states of prompts are kept: the lcm of the page and of the larger
+/// of page and scan chunk, which is 64 where a layer names none; no_buffer keeps them where a chunk ends, grid 1.
+/// Source: SGLang 0.5.23.
+BlockSizes radix_block_sizes(const ModelSpec& model, const EngineSpec& engine, const DerivationLog& log);
+
+/// The two pools of these specs. Throws as split_memory. Source: SGLang 0.5.23.
+RadixPools make_radix_pools(std::span<const SpecPlan> specs, const BlockSizes& blocks, const ArrangeInputs& inputs);
+
+}  // namespace hybridkv

@@ -100,7 +100,7 @@ void refuse_numbers(const EngineSpec& engine) {
   at_least_one(engine.max_running_requests, "engine.max_running_requests");
   at_least_one(engine.max_total_tokens, "engine.max_total_tokens");
   at_least_one(engine.attention_data_parallel, "engine.attention_data_parallel");
-  const std::int64_t page = page_of(engine), interval = engine.mamba_track_interval.value_or(default_track_interval);
+  const std::int64_t page = page_of(engine), interval = track_interval(engine);
   if (!keeps_prefixes(engine)) return;
   if (radix_strategy(engine) == RadixStrategy::no_buffer) {
     if (page != 1)
@@ -192,15 +192,24 @@ RadixStrategy radix_strategy(const EngineSpec& engine) {
   return tracks ? RadixStrategy::extra_buffer : RadixStrategy::no_buffer;
 }
 
+std::int64_t radix_scan_chunk(const ModelSpec& model) {
+  std::int64_t chunk = 0;
+  for (const LayerSpec& layer : model.layers)
+    if (layer.recurrent) chunk = std::max(chunk, scan_chunk_tokens(*layer.recurrent).value_or(default_chunk_tokens));
+  return chunk;
+}
+
+std::int64_t track_interval(const EngineSpec& engine) {
+  return engine.mamba_track_interval.value_or(default_track_interval);
+}
+
 BlockSizes radix_block_sizes(const ModelSpec& model, const EngineSpec& engine, const DerivationLog& log) {
   BlockSizes blocks;
   blocks.attention = page_of(engine);
   log.add([&] {
     return Decision{{"B", blocks.attention, "tokens"}, "B = the page, 1 unless set", {}, "engine.page_size"};
   });
-  std::int64_t chunk = 0;
-  for (const LayerSpec& layer : model.layers)
-    if (layer.recurrent) chunk = std::max(chunk, scan_chunk_tokens(*layer.recurrent).value_or(default_chunk_tokens));
+  const std::int64_t chunk = radix_scan_chunk(model);
   const bool tracks = radix_strategy(engine) != RadixStrategy::no_buffer;
   blocks.state = tracks ? checked_lcm(std::max(chunk, blocks.attention), blocks.attention) : 1;
   log.add([&] {
@@ -219,8 +228,7 @@ RadixPools make_radix_pools(std::span<const SpecPlan> specs, const BlockSizes& b
   pools.checkpoint_tokens = blocks.state;
   pools.decode_tokens = pools.strategy == RadixStrategy::no_buffer
                             ? 1
-                            : checked_lcm(blocks.state,
-                                          inputs.engine.mamba_track_interval.value_or(default_track_interval));
+                            : checked_lcm(blocks.state, track_interval(inputs.engine));
   for (const SpecPlan& spec : specs) {
     const Checked layers = std::ssize(spec.layers);
     if (spec.state)

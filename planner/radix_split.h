@@ -16,6 +16,13 @@ void validate_radix_engine(const ModelSpec& model, const EngineSpec& engine);
 /// tokens, else no_buffer. Which models the engine counts as able to is not known in full: all are taken to be.
 RadixStrategy radix_strategy(const EngineSpec& engine);
 
+/// Tokens of a chunk of the model's scans, the longest of its layers'; 64 of a layer that names none. Source: SGLang
+/// 0.5.23 mamba_chunk_size.
+std::int64_t radix_scan_chunk(const ModelSpec& model);
+
+/// Tokens between the states that are kept while decoding, as set or 256.
+std::int64_t track_interval(const EngineSpec& engine);
+
 /// Pages of the user's size, and G, the grid on which states of prompts are kept: the lcm of the page and of the larger
 /// of page and scan chunk, which is 64 where a layer names none; no_buffer keeps them where a chunk ends, grid 1.
 /// Source: SGLang 0.5.23.

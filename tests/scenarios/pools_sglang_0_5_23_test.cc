@@ -97,6 +97,7 @@ void check_pools(const CachePlan& plan, std::int64_t memory) {
   CHECK(plan.memory_bytes() == memory);
   CHECK(plan.waste.unallocated_bytes >= 0);
   CHECK(plan.capacity.front().kv_cache_tokens == split.token_slots);
+  CHECK(plan.capacity.front().ids_by_cause.states == split.slots_per_request);
   REQUIRE(plan.arenas.size() == 2);
   CHECK(plan.arenas[0].num_ids == split.token_slots / plan.radix->page_tokens + 1);
   CHECK(plan.arenas[0].bytes_per_id == plan.radix->page_tokens * plan.radix->token_bytes);

@@ -185,8 +185,8 @@ class SplitDecisions {
     add({"fewer requests" + at, 100.0 * static_cast<double>(advice.running_best - advice.running_now) /
                                     static_cast<double>(advice.running_best), "%"},
         "fewer = 100 * (best - now) / best", {{"best", advice.running_best, ""}, now}, advice_source);
-    add({"idle memory" + at, advice.idle_percent, "%"}, "idle = 100 * (X - now * (S * M + L * cell)) / X",
-        {memory(), now, held(), slot(), length, cell()}, advice_source);
+    add({"idle memory" + at, advice.idle_percent, "%"}, "idle = 100 * (X - beside - now * (S * M + L * cell)) / X",
+        {memory(), {"beside", pools_.outside_bytes(), "bytes"}, now, held(), slot(), length, cell()}, advice_source);
   }
 
   void add(Term result, std::string rule, std::vector<Term> inputs, const char* source = run_source) const {

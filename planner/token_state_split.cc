@@ -239,7 +239,8 @@ std::optional<RatioAdvice> advise_ratio(const SplitInputs& inputs, const TokenSt
   const double request = static_cast<double>(Checked(split.slots_per_request) * inputs.slot_bytes +
                                              Checked(tokens) * inputs.token_bytes);
   const double memory = inputs.memory_gib * gib;
-  advice.idle_percent = 100 * (memory - static_cast<double>(advice.running_now) * request) / memory;
+  const auto beside = static_cast<double>(Checked(split.draft_state_bytes) + split.ring_bytes);
+  advice.idle_percent = 100 * (memory - beside - static_cast<double>(advice.running_now) * request) / memory;
   return advice;
 }
 

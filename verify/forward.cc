@@ -156,6 +156,11 @@ const ForwardResult* ForwardReport::weakest_find() const {
 ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, const ForwardSpec& spec,
                              const ForwardProgress& progress) {
   check_spec(spec);
+  if (rules_of(engine.release).radix_pools)
+    throw SpecError("engine.release",
+                    fmt::format("no network runs through the pools of {} here: its requests go through a radix tree, "
+                                "not block tables; verify without --forward proves its plan",
+                                rules_of(engine.release).title));
   validate(model, scaled_engine(model, engine, engine.cache_mode, 0), {.max_model_lens = {1}});
   check_format(model, engine);
   const std::string unproven = why_unproven(model, engine);

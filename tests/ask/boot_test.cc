@@ -148,3 +148,9 @@ TEST_CASE("edge: a GPU that is not known") {
   CHECK(&find_gpu("RTX 4090") == &find_gpu("4090"));
   CHECK(&find_gpu("A6000") == &find_gpu("rtx-a6000"));
 }
+
+TEST_CASE("edge: how an engine with a radix tree starts is not told in the words of another") {
+  CHECK_THROWS_WITH_AS(
+      boot(question_of("Qwen3.5-4B", "release: sglang-0.5.23, memory: 40 GiB", 2048)),
+      doctest::Contains("how SGLang 0.5.23 starts is not known here beyond its pools"), InputError);
+}

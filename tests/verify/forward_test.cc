@@ -238,5 +238,14 @@ TEST_CASE("edge: a format that the model's own heads do not fit, and a scale bel
                        SpecError);
 }
 
+TEST_CASE("edge: requests under a radix tree go through no block tables, and are refused by the release") {
+  EngineSpec engine;
+  engine.release = Release::sglang_0_5_23;
+  engine.strategy = Strategy::dual_pool;
+  CHECK_THROWS_WITH_AS(verify_forward(small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::bf16), engine, {}),
+                       doctest::Contains("engine.release: no network runs through the pools of SGLang 0.5.23"),
+                       SpecError);
+}
+
 }  // namespace
 }  // namespace hybridkv

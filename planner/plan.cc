@@ -56,6 +56,7 @@ void fill_capacity(CachePlan& plan, const EngineSpec& engine, const LimitsSpec& 
   plan.max_fitting_tokens = longest_request(plan);
   const Demand one_token = request_demand(plan, 1);
   plan.max_running_requests = running_requests(plan, one_token);
+  if (plan.radix) plan.max_running_requests = std::min(plan.max_running_requests, plan.radix->split.max_running);
   plan.max_running_requests_by_states = running_by_states(plan);
   plan.one_token_request_bytes = bytes_of(plan, one_token);
   for (std::int64_t tokens : limits.max_model_lens)

@@ -335,7 +335,8 @@ void derive_limits_of_arenas(const CachePlan& plan, const DerivationLog& log) {
   };
   add("longest request", plan.max_fitting_tokens, "tokens", "the largest L of which every arena holds one request");
   add("running requests", plan.max_running_requests, "",
-      "the least of floor(usable / ids of one token) over the arenas");
+      plan.radix ? "the least of floor(usable / ids of one token) over the arenas, and what the engine runs at most"
+                 : "the least of floor(usable / ids of one token) over the arenas");
   add("running requests by states", plan.max_running_requests_by_states, "",
       "the least of floor(usable / ids of one token) over the arenas of states; 0 without any");
 }

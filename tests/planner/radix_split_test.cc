@@ -108,6 +108,15 @@ TEST_CASE("law: element types are the engine's own: bf16 convolutions, fp32 stat
   CHECK(types(engine) == std::pair(DType::fp32, DType::fp16));
 }
 
+TEST_CASE("edge: no more requests run than the engine is told, or starts with") {
+  EngineSpec engine = sglang();
+  engine.max_running_requests = 16;
+  CHECK(plan_of(engine).max_running_requests == 16);
+  engine.attention_data_parallel = 4;
+  CHECK(plan_of(engine).max_running_requests == 4);
+  CHECK(plan_of(engine).max_running_requests_by_states == 42);
+}
+
 TEST_CASE("law: every detail of a plan has the same pools") {
   const LimitsSpec limits{.max_model_lens = {2'048, 32'768}};
   const CachePlan full = make_plan(testing::qwen35_397b(), sglang(), limits);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <span>
+
 #include "base/checked.h"
 #include "planner/plan_facts.h"
 

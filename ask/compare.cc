@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "ask/compare_replay.h"
 #include "ask/compare_rows.h"
 #include "ask/plan.h"
 #include "base/error.h"
@@ -82,6 +83,39 @@ ComparedRule rule_of_key(const CompareRow& row, const std::vector<ComparedValue>
   return rule;
 }
 
+/// What a trace finds in the caches of the settings.
+void add_replay(Comparison& comparison, const std::vector<CompareSetting>& settings, const std::vector<bool>& refused,
+                const CompareReplay& replay) {
+  std::vector<bool> planned = refused;
+  planned.flip();
+  const auto replayed = replay_settings(settings, planned, replay.on_progress);
+  const auto add = [&](const char* name, const char* title, const char* unit, auto value) {
+    ComparedRow& row = comparison.rows.emplace_back(ComparedRow{name, title, unit, {}, false, {}});
+    for (const auto& one : replayed) row.values.push_back(one ? ComparedValue(value(*one)) : ComparedValue());
+    row.differs = values_differ(row.values, refused);
+  };
+  using One = ReplayedSetting;
+  const auto percent = [](std::int64_t part, const One& one) {
+    return one.prompt_tokens == 0 ? 0.0 : 100 * static_cast<double>(part) / static_cast<double>(one.prompt_tokens);
+  };
+  add("replayed_requests", "requests replayed", "", [](const One& one) { return one.requests; });
+  add("replay_refused", "- refused", "", [](const One& one) { return one.refused; });
+  add("prompt_tokens", "prompt tokens", "tokens", [](const One& one) { return one.prompt_tokens; });
+  add("hit_tokens", "found again", "tokens", [](const One& one) { return one.hit_tokens; });
+  add("hit_rate_percent", "- of the prompts", "%", [&](const One& one) { return percent(one.hit_tokens, one); });
+  add("requests_with_hit", "- by requests", "", [](const One& one) { return one.requests_with_hit; });
+  add("kv_match_percent", "- by attention alone", "%", [&](const One& one) {
+    return percent(one.kv_match_tokens, one);
+  });
+  add("token_exact_percent", "- by an ideal cache", "%", [&](const One& one) {
+    return percent(one.token_exact_hit_tokens, one);
+  });
+  add("prefilled_tokens", "prefilled", "tokens", [](const One& one) { return one.prefilled_tokens(); });
+  add("checkpoints_made", "states kept", "", [](const One& one) { return one.checkpoints_made; });
+  add("checkpoints_used", "- used", "", [](const One& one) { return one.checkpoints_used; });
+  add("checkpoints_evicted", "- evicted", "", [](const One& one) { return one.checkpoints_evicted; });
+}
+
 }  // namespace
 
 std::size_t Comparison::num_refused() const {
@@ -89,7 +123,7 @@ std::size_t Comparison::num_refused() const {
       settings.begin(), settings.end(), [](const ComparedSetting& setting) { return !setting.refused.empty(); }));
 }
 
-Comparison compare(const std::vector<CompareSetting>& settings) {
+Comparison compare(const std::vector<CompareSetting>& settings, const CompareReplay& replay) {
   expects(!settings.empty(), "there are settings to compare");
   Comparison comparison;
   const Planned planned = plan_all(settings, comparison);
@@ -128,6 +162,7 @@ Comparison compare(const std::vector<CompareSetting>& settings) {
     if (row.rules.empty() && asked.is_part) row.rules = rules.of_row(total_row());
     if (row.rules.empty() && !asked.key.empty()) row.rules.push_back(rule_of_key(asked, row.values));
   }
+  if (replay.wanted) add_replay(comparison, settings, refused, replay);
   return comparison;
 }
 

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "ask/compare_rules.h"
 #include "ask/compare_settings.h"
+#include "simulator/sweep.h"
 
 namespace hybridkv {
 
@@ -31,13 +33,19 @@ struct ComparedRow {
 /// Settings side by side at the longest length of each.
 struct Comparison {
   std::vector<ComparedSetting> settings;
-  std::vector<ComparedRow> rows;  ///< of compare_rows, in their order
+  std::vector<ComparedRow> rows;  ///< of compare_rows, in their order; of a replay, where there was one
 
   std::size_t num_refused() const;
 };
 
-/// Plans every setting and says where they differ, and by which rule.
+/// Whether the traces of the settings are replayed too, and who looks on.
+struct CompareReplay {
+  bool wanted = false;
+  std::function<void(const SweepProgress&)> on_progress;
+};
+
+/// Plans every setting and says where they differ, and by which rule; rows of replays follow without rules.
 /// Throws InputError where all are refused: the refusal where it is one and the same, else all of them.
-Comparison compare(const std::vector<CompareSetting>& settings);
+Comparison compare(const std::vector<CompareSetting>& settings, const CompareReplay& replay = {});
 
 }  // namespace hybridkv

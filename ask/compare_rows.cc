@@ -171,6 +171,8 @@ std::vector<CompareRow> request_rows() {
       {"ids_for_extras", "- beside them", "ids", "", ids_for(&IdsByCause::other), {}},
       {"bytes_per_request", "bytes of a request", "bytes", "", of_capacity(&CapacityPlan::bytes_per_request),
        always("bytes of one request")},
+      {"ideal_bytes_per_request", "- ideally", "bytes", "", of_capacity(&CapacityPlan::ideal_bytes_per_request),
+       always("ideal bytes of one request")},
       {"over_ideal_percent", "over ideal", "%", "",
        [](const Setting& s) { return ComparedValue(over_ideal_percent(s.capacity)); }, always("over ideal")},
       {"max_concurrency", "concurrency, printed", "", "", of_capacity(&CapacityPlan::max_concurrency),

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>
@@ -7,8 +8,12 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
+#include "cli/help_format.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "cli/scenario_options.h"
+#include "cli/trace_options.h"
+#include "planner/release.h"
 #include "report/compare_report.h"
 
 namespace hybridkv {
@@ -20,7 +25,15 @@ struct CompareOptions {
   ScenarioOptions scenario;
   OutputOptions output;
   std::vector<std::string> vary;
+  SimpleTraffic traffic;
+  bool brief = false;
 };
+
+/// The replay's flags are keys of the section simulate.
+bool asks_for_replay(const CompareOptions& options) {
+  return std::any_of(options.scenario.flags.begin(), options.scenario.flags.end(),
+                     [](const FlagValue& flag) { return flag.key.starts_with("simulate."); });
+}
 
 /// The keys that the flags of this command vary.
 std::vector<FlagValue> varied_keys(const CompareOptions& options) {
@@ -34,7 +47,8 @@ std::vector<FlagValue> varied_keys(const CompareOptions& options) {
     varied.push_back(std::move(value));
   };
   if (const std::string& engines = options.scenario.release; !engines.empty()) {
-    FlagValue releases = varied_values("--engine", "engine.release=" + engines);
+    const std::string all = fmt::format("{}", fmt::join(names_of(release_names), ","));
+    FlagValue releases = varied_values("--engine", "engine.release=" + (engines == "all" ? all : engines));
     releases.shown = "--engine " + engines;
     add(std::move(releases));
   }
@@ -65,7 +79,17 @@ int run_compare_command(const CompareOptions& options) {
     for (const std::string& note : setting.scenario.notes)
       if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
   show_notes(notes);
-  write_output(render_compare(compare(settings), options.output.format(), options.output.style()));
+  for (const CompareSetting& setting : settings)
+    if (asks_for_replay(options) && setting.scenario.simulate.trace.file == "-")
+      throw InputError("--trace -: standard input can be read once, and every setting replays the trace; give a file");
+  Progress progress(options.output.quiet);
+  CompareReplay replay{.wanted = asks_for_replay(options)};
+  replay.on_progress = [&](const SweepProgress& at) {
+    progress.update("replay", fmt::format("per cent of the trace, {} requests", at.requests),
+                    static_cast<int>(100 * at.fraction), 100);
+  };
+  write_output(render_compare(compare(settings, replay), options.output.format(), options.output.style(),
+                              options.brief ? CompareRules::hidden : CompareRules::shown));
   return exit_fine;
 }
 
@@ -87,21 +111,37 @@ void add_compare_command(CLI::App& app, CommandAction& action) {
       ->take_all()
       ->allow_extra_args(false);
   add_scenario_flags(*command, options->scenario);
+  command->add_option("--engines", options->scenario.release, "--engine with a list of releases, or all of them: all")
+      ->excludes("--engine")
+      ->type_name("LIST");
+  const std::size_t first = command->get_options().size();
+  add_trace_options(*command, options->scenario, options->traffic);
+  add_key(*command, options->scenario, "--requests", "simulate.trace.max_requests", "N",
+          "only the first ones (default: all, of a made-up trace 10000, of simple traffic 300)");
+  group_since(*command, first, "One trace through every setting");
+  command->add_flag("--brief", options->brief, "the table alone, without the rules that make it differ");
   add_output_options(*command, options->output);
   command->footer(
       "Values: 1,2,4 or 1..4 or '[null, 256]', where null is the default. Lists in a\n"
       "scenario, of --pack and of all other flags make settings too; --set holds for\n"
-      "all. Several lengths are one question, compared at the longest.\n"
+      "all. Several lengths are one question, compared at the longest. With a trace,\n"
+      "or --requests of a made-up one, every setting replays it.\n"
       "What differs is marked with *. A setting that is refused is a column that says\n"
       "so; only where all are refused the exit code is 2.\n"
       "\nExamples:\n"
       "  hybridkv compare qwen3.5-397b --pack 1 --engine vllm-2026-06,vllm-0.33\n"
+      "  hybridkv compare qwen3.5-397b --pack 1 --engines all --trace trace.jsonl\n"
       "  hybridkv compare qwen3.5-397b --pack 1,3,5,15\n"
       "  hybridkv compare --model Qwen3.5-4B,Qwen3.5-9B --memory 40G \\\n"
       "      --max-model-len 32k\n"
       "  hybridkv compare qwen3.5-397b --pack 3 --vary engine.kv_dtype=bf16,fp8\n"
       "  hybridkv compare example my.yaml --format json | jq '.rows[].name'");
-  command->callback([options, &action] { action = [options] { return run_compare_command(*options); }; });
+  command->callback([options, &action] {
+    action = [options] {
+      apply_simple_traffic(options->scenario, options->traffic);
+      return run_compare_command(*options);
+    };
+  });
 }
 
 }  // namespace hybridkv

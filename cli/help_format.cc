@@ -73,6 +73,11 @@ std::string options(const CLI::App& app) {
 
 }  // namespace
 
+void group_since(CLI::App& command, std::size_t first, const char* heading) {
+  const std::vector<CLI::Option*> all = command.get_options();
+  for (std::size_t i = first; i < all.size(); ++i) all[i]->group(heading);
+}
+
 std::string help_entry(const std::string& name, const std::string& text) {
   // The explanation begins in a line of its own where the name is long.
   std::string line = "  " + name;

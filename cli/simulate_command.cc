@@ -11,11 +11,14 @@
 #include "base/suggest.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
+#include "cli/help_format.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/radix_options.h"
 #include "cli/scenario_options.h"
 #include "cli/trace_options.h"
 #include "cli/values.h"
+#include "report/radix_report.h"
 #include "report/simulate_report.h"
 
 namespace hybridkv {
@@ -31,17 +34,26 @@ struct SimulateOptions {
   std::vector<std::int64_t> num_blocks;
   std::optional<std::int64_t> attention_groups;
   std::optional<std::int64_t> state_groups;
-  // For both.
+  RadixOptions radix;
+  // For all.
   std::optional<std::int64_t> max_batched_tokens;
   std::string per_request;
 };
 
-bool is_bare(const SimulateOptions& options) { return !options.block_sizes.empty() || !options.num_blocks.empty(); }
+bool has_blocks(const SimulateOptions& options) {
+  return !options.block_sizes.empty() || !options.num_blocks.empty();
+}
+
+/// The flag that describes a cache without a plan; null where a scenario is planned.
+const char* bare_flag_given(const SimulateOptions& options) {
+  return has_blocks(options) ? "--block-size" : is_given(options.radix) ? "--token-slots" : nullptr;
+}
 
 /// What to replay, and where its values stand.
 struct Question {
   Scenario scenario;
   std::vector<CacheGeometry> caches;
+  std::vector<RadixCache> radix;  // caches of the other kind; then there are none of the first
 };
 
 /// The flag of a cache without a plan that stands for a field of its geometry; null for the keys of `simulate`.
@@ -58,24 +70,27 @@ const char* bare_flag(std::string_view field) {
 
 /// The simulator's error with the place of the scenario's value, or with the flag.
 InputError explained(const SpecError& error, const SimulateOptions& options, const Scenario& scenario) {
-  constexpr std::string_view prefix = "geometry.";
-  const bool of_geometry = error.path().starts_with(prefix);
-  const char* const flag = of_geometry ? bare_flag(std::string_view(error.path()).substr(prefix.size())) : nullptr;
-  if (flag && is_bare(options)) return InputError(fmt::format("{}: {}", flag, error.message()));
+  constexpr std::string_view geometry = "geometry.", radix = "radix.";
+  const std::string_view path = error.path();
+  const char* const flag = path.starts_with(geometry) ? bare_flag(path.substr(geometry.size()))
+                           : path.starts_with(radix)  ? radix_flag(path.substr(radix.size()))
+                                                      : nullptr;
+  if (flag && bare_flag_given(options)) return InputError(fmt::format("{}: {}", flag, error.message()));
   return located(scenario_error(error), scenario);
 }
 
 void refuse_scenario_flags(const SimulateOptions& options) {
   const ScenarioOptions& scenario = options.scenario;
+  const char* const bare = bare_flag_given(options);
   if (!scenario.scenario.empty() || !scenario.model.empty())
-    throw InputError("--block-size describes a cache without a plan; leave out the scenario and --model");
+    throw InputError(fmt::format("{} describes a cache without a plan; leave out the scenario and --model", bare));
   for (const auto& [flag, value] : given_flags(scenario))
-    if (flag != "--mode")
-      throw InputError(fmt::format("{} belongs to a plan, --block-size to a cache without one", flag));
+    if (flag != "--mode" || !has_blocks(options))
+      throw InputError(fmt::format("{} belongs to a plan, {} to a cache without one", flag, bare));
   for (const std::string& assignment : scenario.overrides)
     if (!assignment.starts_with("simulate."))
-      throw InputError(fmt::format("--set {}: --block-size describes a cache without a plan, which takes only keys of "
-                                   "simulate", assignment));
+      throw InputError(fmt::format("--set {}: {} describes a cache without a plan, which takes only keys of simulate",
+                                   assignment, bare));
 }
 
 /// The product of the listed sizes and modes.
@@ -88,7 +103,7 @@ Question bare_question(const SimulateOptions& options) {
                     .attention_groups = options.attention_groups.value_or(1),
                     .state_groups = options.state_groups.value_or(0),
                     .max_num_batched_tokens = options.max_batched_tokens};
-  Question question{read_simulate_section(options.scenario), {}};
+  Question question{read_simulate_section(options.scenario), {}, {}};
   const std::string& typed = options.scenario.cache_mode;
   if (!typed.empty()) caches.modes.clear();
   for (const std::string& name : typed.empty() ? std::vector<std::string>{} : split_list("--mode", typed)) {
@@ -99,6 +114,15 @@ Question bare_question(const SimulateOptions& options) {
     caches.modes.push_back(*mode);
   }
   question.caches = bare_caches(caches, question.scenario.simulate);
+  return question;
+}
+
+/// The product of the listed slots.
+Question radix_question(const SimulateOptions& options) {
+  refuse_scenario_flags(options);
+  Question question{read_simulate_section(options.scenario), {}, {}};
+  question.radix = described_radix_caches(options.radix, options.max_batched_tokens,
+                                          question.scenario.simulate.scheduler.max_model_len);
   return question;
 }
 
@@ -114,8 +138,11 @@ Question planned_question(const SimulateOptions& options) {
   if (options.max_batched_tokens)
     with_budget.flags.push_back({"engine.max_num_batched_tokens", std::to_string(*options.max_batched_tokens),
                                  fmt::format("--max-batched-tokens {}", *options.max_batched_tokens)});
-  Question question{read_scenario(with_budget), {}};
-  question.caches = planned_caches(question.scenario);
+  Question question{read_scenario(with_budget), {}, {}};
+  if (rules_of(question.scenario.engine.release).radix_pools)
+    question.radix = planned_radix_caches(question.scenario);
+  else
+    question.caches = planned_caches(question.scenario);
   return question;
 }
 
@@ -126,17 +153,20 @@ std::vector<std::string> inputs_of(const Scenario& scenario) {
   return files;
 }
 
-SimulateAnswer answer_of(const SimulateOptions& options, const Question& question) {
+/// The answer of a replay, with the rows of its first cache written to the file that was asked for.
+template <class Record, class Watch, class Replay>
+auto answer_of(const SimulateOptions& options, const Question& question, std::string_view header,
+               const std::function<std::string(const Record&)>& row, Replay&& replay) {
   std::optional<OutputFile> rows;
   Progress progress(options.output.quiet);
-  SimulateWatch watch;
+  Watch watch;
   if (!options.per_request.empty()) {
     watch.on_start = [&] {
       refuse_overwriting(options.per_request, inputs_of(question.scenario));
       rows.emplace(options.per_request);
-      rows->append(fmt::format("{}\n", request_csv_header));
+      rows->append(fmt::format("{}\n", header));
     };
-    watch.on_record = [&rows](const RequestRecord& record) { rows->append(request_csv_row(record) + "\n"); };
+    watch.on_record = [&](const Record& record) { rows->append(row(record) + "\n"); };
   }
   watch.on_progress = [&](const SweepProgress& at) {
     progress.update("simulate",
@@ -144,28 +174,47 @@ SimulateAnswer answer_of(const SimulateOptions& options, const Question& questio
                                 at.requests_per_second()),
                     static_cast<int>(100 * at.fraction), 100);
   };
-  SimulateAnswer answer = simulate({question.scenario.simulate, question.caches}, watch);
+  auto answer = replay(watch);
   if (rows) rows->finish();
   return answer;
 }
 
+std::string replay_of(const SimulateOptions& options, const Question& question) {
+  const SimulateRequest& request = question.scenario.simulate;
+  const Format format = options.output.format();
+  if (question.radix.empty())
+    return render_simulate(
+        answer_of<RequestRecord, SimulateWatch>(options, question, request_csv_header, request_csv_row,
+                                                [&](const SimulateWatch& watch) {
+                                                  return simulate({request, question.caches}, watch);
+                                                }),
+        format, options.output.style());
+  const bool has_states = question.radix.front().settings.has_states();
+  return render_radix(
+      answer_of<RadixRecord, RadixWatch>(
+          options, question, radix_csv_header,
+          [&](const RadixRecord& record) { return radix_csv_row(record, has_states); },
+          [&](const RadixWatch& watch) { return simulate_radix(request, question.radix, watch); }),
+      format, options.output.style());
+}
+
 int run_simulate(const SimulateOptions& options) {
-  const Question question = is_bare(options) ? bare_question(options) : planned_question(options);
-  if (!options.per_request.empty() && question.caches.size() > 1)
+  if (is_given(options.radix) && (has_blocks(options) || options.attention_groups || options.state_groups))
+    throw InputError("--token-slots describes a dual pool with a radix tree, --block-size and the groups a pool of "
+                     "blocks; give one of them");
+  const Question question = has_blocks(options)       ? bare_question(options)
+                            : is_given(options.radix) ? radix_question(options)
+                                                      : planned_question(options);
+  if (const std::size_t caches = question.caches.size() + question.radix.size();
+      !options.per_request.empty() && caches > 1)
     throw InputError(fmt::format("--per-request writes the requests of one cache, here are {}; choose one, say with "
-                                 "--pack", question.caches.size()));
+                                 "--pack", caches));
   try {
-    write_output(render_simulate(answer_of(options, question), options.output.format(), options.output.style()));
+    write_output(replay_of(options, question));
   } catch (const SpecError& error) {
     throw explained(error, options, question.scenario);
   }
   return exit_fine;
-}
-
-/// Puts the options that were added since `first` under a heading of their own in the help.
-void group_since(CLI::App& command, std::size_t first, const char* heading) {
-  const std::vector<CLI::Option*> all = command.get_options();
-  for (std::size_t i = first; i < all.size(); ++i) all[i]->group(heading);
 }
 
 void add_bare_options(CLI::App& command, SimulateOptions& options) {
@@ -220,6 +269,9 @@ void add_simulate_command(CLI::App& app, CommandAction& action) {
     group_since(*command, first, heading);
   };
   add_group("A cache without a plan, in place of a scenario", add_bare_options);
+  add_group("A dual pool with a radix tree without a plan", [](CLI::App& with, SimulateOptions& to) {
+    add_radix_options(with, to.radix);
+  });
   add_group("Scheduler", add_scheduler_options);
   add_group("Trace", add_replay_options);
   add_group("Driver", [](CLI::App& with, SimulateOptions& to) { add_driver_options(with, to.scenario); });
@@ -237,6 +289,7 @@ void add_simulate_command(CLI::App& app, CommandAction& action) {
       "      --state-groups 1 --trace trace.jsonl\n"
       "  hybridkv simulate --block-size 528 --num-blocks 20000 --state-groups 1 \\\n"
       "      --per-request requests.csv\n"
+      "  hybridkv simulate --token-slots 1477030 --state-slots 210 --trace trace.jsonl\n"
       "\n"
       "Without a plan --mode takes a list, and align is the default. Published results\n"
       "as scenarios: prefix-copies, prefix-second-copies, prefix-block-boundary,\n"

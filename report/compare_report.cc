@@ -149,12 +149,13 @@ Listing refusals_of(const Comparison& comparison) {
   return listing;
 }
 
-Document compare_document(const Comparison& comparison) {
+Document compare_document(const Comparison& comparison, CompareRules rules) {
   Document document;
   document.blocks.emplace_back(Heading{title_of(comparison), 1});
   document.blocks.emplace_back(table_of(comparison, false));
   if (Listing refusals = refusals_of(comparison); !refusals.items.empty())
     document.blocks.emplace_back(std::move(refusals));
+  if (rules == CompareRules::hidden) return document;
   const auto differing = std::count_if(comparison.rows.begin(), comparison.rows.end(),
                                        [](const ComparedRow& row) { return row.differs; });
   if (differing == 0) {
@@ -232,14 +233,14 @@ Json json_of(const Comparison& comparison) {
 
 Table compare_table(const Comparison& comparison) { return table_of(comparison, true); }
 
-std::string render_compare(const Comparison& comparison, Format format, const Style& style) {
+std::string render_compare(const Comparison& comparison, Format format, const Style& style, CompareRules rules) {
   switch (format) {
     case Format::json: return json_text(json_of(comparison));
     case Format::csv: return render_csv(compare_table(comparison));
-    case Format::markdown: return render_markdown(compare_document(comparison));
+    case Format::markdown: return render_markdown(compare_document(comparison, rules));
     case Format::table: break;
   }
-  return render_text(compare_document(comparison), style);
+  return render_text(compare_document(comparison, rules), style);
 }
 
 }  // namespace hybridkv

@@ -11,6 +11,9 @@ namespace hybridkv {
 /// Identifies the JSON of `compare`.
 inline constexpr const char* compare_schema_id = "hybridkv-compare/1";
 
+/// Do people see the rules behind what differs?
+enum class CompareRules { shown, hidden };
+
 /// A row per number, a column per setting; rows that differ are marked. People see no row that is empty or 0 in all
 /// settings; programs get all rows, with whether they differ and the rules in one text.
 Table compare_table(const Comparison& comparison);
@@ -19,6 +22,7 @@ Table compare_table(const Comparison& comparison);
 /// it. As json {schema, settings: [{name, scenario, overrides, refused, start_errors}], rows: [{name, unit, values,
 /// differs, rules: [{symbol, unit, values, rules, sources, inputs: [{symbol, unit, values}]}]}]}, where lists of
 /// values, rules and sources have one item a setting, null where it has none; as csv the table alone.
-std::string render_compare(const Comparison& comparison, Format format, const Style& style = {});
+std::string render_compare(const Comparison& comparison, Format format, const Style& style = {},
+                           CompareRules rules = CompareRules::shown);
 
 }  // namespace hybridkv

@@ -1,0 +1,78 @@
+#include "ask/compare_replay.h"
+
+#include "ask/simulate.h"
+#include "ask/simulate_radix.h"
+#include "ask/simulate_request.h"
+#include "base/error.h"
+#include "planner/release.h"
+
+namespace hybridkv {
+
+namespace {
+
+using OnProgress = std::function<void(const SweepProgress&)>;
+
+/// Settings are compared at the longest length, whose cache is the last that is planned.
+template <class Caches>
+Caches only_last(Caches caches) {
+  caches.erase(caches.begin(), caches.end() - 1);
+  return caches;
+}
+
+ReplayedSetting replay_tree(const Scenario& scenario, const SimulateRequest& request, const OnProgress& on_progress) {
+  const RadixAnswer answer =
+      simulate_radix(request, only_last(planned_radix_caches(scenario)), {.on_progress = on_progress});
+  const RadixStats& stats = answer.stats.front();
+  return {.requests = stats.requests - stats.refused - stats.too_long,
+          .prompt_tokens = stats.prompt_tokens,
+          .hit_tokens = stats.hit_tokens,
+          .requests_with_hit = stats.requests_with_hit,
+          .kv_match_tokens = stats.kv_match_tokens,
+          .checkpoints_made = stats.states_made,
+          .checkpoints_used = stats.states_used,
+          .checkpoints_evicted = stats.evicted_states,
+          .refused = stats.refused + stats.too_long,
+          .token_exact_hit_tokens = answer.token_exact_hit_tokens.front()};
+}
+
+ReplayedSetting replay_blocks(const Scenario& scenario, const SimulateRequest& request,
+                              const OnProgress& on_progress) {
+  const SimulateAnswer answer =
+      simulate({request, only_last(planned_caches(scenario))}, {.on_progress = on_progress});
+  const SimulationStats& stats = answer.result.stats.front();
+  const std::int64_t refused = stats.refused + stats.stalled + stats.too_long;
+  return {.requests = stats.requests - refused,
+          .prompt_tokens = stats.prompt_tokens,
+          .hit_tokens = stats.hit_tokens,
+          .requests_with_hit = stats.requests_with_hit,
+          .kv_match_tokens = stats.hit_tokens + stats.uncached_common_tokens,
+          .checkpoints_made = stats.pool.checkpoints_made,
+          .checkpoints_used = stats.pool.checkpoints_used,
+          .checkpoints_evicted = stats.pool.checkpoints_evicted,
+          .refused = refused,
+          .token_exact_hit_tokens = answer.result.token_exact_hit_tokens.front()};
+}
+
+}  // namespace
+
+std::vector<std::optional<ReplayedSetting>> replay_settings(const std::vector<CompareSetting>& settings,
+                                                            const std::vector<bool>& planned,
+                                                            const OnProgress& on_progress) {
+  std::vector<std::optional<ReplayedSetting>> replayed;
+  for (std::size_t i = 0; i < settings.size(); ++i) {
+    replayed.emplace_back();
+    if (!planned[i]) continue;
+    const Scenario& scenario = settings[i].scenario;
+    SimulateRequest request = scenario.simulate;
+    request.upper_bounds = true;
+    try {
+      replayed.back() = rules_of(scenario.engine.release).radix_pools ? replay_tree(scenario, request, on_progress)
+                                                                      : replay_blocks(scenario, request, on_progress);
+    } catch (const SpecError& error) {
+      throw located(scenario_error(error), scenario);
+    }
+  }
+  return replayed;
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "ask/compare_settings.h"
+#include "simulator/sweep.h"
+
+namespace hybridkv {
+
+/// What a trace finds in the cache of one setting, whatever its engine's index is. Tokens are those of requests that
+/// ended ok.
+struct ReplayedSetting {
+  std::int64_t requests = 0;           ///< that ended ok
+  std::int64_t prompt_tokens = 0;
+  std::int64_t hit_tokens = 0;
+  std::int64_t requests_with_hit = 0;
+  std::int64_t kv_match_tokens = 0;    ///< that attention alone matched, the hits among them
+  std::int64_t checkpoints_made = 0;   ///< states kept to be found
+  std::int64_t checkpoints_used = 0;   ///< of those, hit at least once
+  std::int64_t checkpoints_evicted = 0;
+  std::int64_t refused = 0;            ///< however: too long, or larger than the pool
+  std::int64_t token_exact_hit_tokens = 0;  ///< by any prefix in endless memory: no layout can find more
+
+  /// Computed though nothing was new to a cache that finds any prefix.
+  std::int64_t prefilled_tokens() const { return prompt_tokens - hit_tokens; }
+};
+
+/// Replays the trace of each setting, section simulate, through the cache that it plans; nothing where `planned` is
+/// false. Throws InputError as `simulate` does.
+std::vector<std::optional<ReplayedSetting>> replay_settings(
+    const std::vector<CompareSetting>& settings, const std::vector<bool>& planned,
+    const std::function<void(const SweepProgress&)>& on_progress = {});
+
+}  // namespace hybridkv

@@ -1,0 +1,66 @@
+#include "ask/compare_replay.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "ask/compare.h"
+#include "ask/simulate.h"
+#include "ask/simulate_radix.h"
+#include "tests/ask/asked.h"
+
+using namespace hybridkv;
+using namespace hybridkv::testing;
+
+namespace {
+
+std::vector<CompareSetting> every_engine(const char* memory) {
+  ScenarioFile file = parse_scenario(
+      "model: Qwen3.5-4B\nengine: {release: [vllm-2026-06, vllm-0.33, sglang-0.5.23], cache_mode: align}\n"
+      "limits: {max_model_len: 32768}\nsimulate: {trace: {max_requests: 300}}\n", "asked.yaml");
+  apply_override(file, std::string("engine.memory=") + memory);
+  return compare_settings({file}, {"engine.release"});
+}
+
+const ComparedRow& row_of(const Comparison& comparison, const std::string& name) {
+  const auto found = std::find_if(comparison.rows.begin(), comparison.rows.end(),
+                                  [&](const ComparedRow& row) { return row.name == name; });
+  REQUIRE(found != comparison.rows.end());
+  return *found;
+}
+
+}  // namespace
+
+TEST_CASE("law: a replay beside others finds what it finds alone, in every engine") {
+  const std::vector<CompareSetting> settings = every_engine("4GiB");
+  REQUIRE(settings.size() == 3);
+  const Comparison comparison = compare(settings, {.wanted = true});
+  const ComparedRow& hits = row_of(comparison, "hit_tokens");
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Scenario& scenario = settings[i].scenario;
+    const SimulateAnswer alone = simulate({scenario.simulate, planned_caches(scenario)});
+    CHECK(hits.values[i] == ComparedValue(alone.result.stats.front().hit_tokens));
+    CHECK(row_of(comparison, "checkpoints_made").values[i] ==
+          ComparedValue(alone.result.stats.front().pool.checkpoints_made));
+  }
+  const Scenario& radix = settings[2].scenario;
+  const RadixAnswer alone = simulate_radix(radix.simulate, planned_radix_caches(radix));
+  CHECK(hits.values[2] == ComparedValue(alone.stats.front().hit_tokens));
+  CHECK(row_of(comparison, "checkpoints_made").values[2] == ComparedValue(alone.stats.front().states_made));
+  CHECK(hits.differs);
+  for (const ComparedValue& rate : row_of(comparison, "hit_rate_percent").values)
+    for (const ComparedValue& best : row_of(comparison, "token_exact_percent").values)
+      CHECK(std::get<double>(rate) <= std::get<double>(best));
+}
+
+TEST_CASE("edge: nothing is replayed unless it is asked for, and not where a setting is refused") {
+  const Comparison quiet = compare(every_engine("4GiB"));
+  CHECK(std::none_of(quiet.rows.begin(), quiet.rows.end(),
+                     [](const ComparedRow& row) { return row.name == "hit_tokens"; }));
+  std::vector<CompareSetting> settings = every_engine("4GiB");
+  settings[0].scenario.engine.memory_bytes = 1;
+  const Comparison comparison = compare(settings, {.wanted = true});
+  REQUIRE_FALSE(comparison.settings[0].refused.empty());
+  CHECK(row_of(comparison, "hit_tokens").values[0] == ComparedValue());
+  CHECK(row_of(comparison, "hit_tokens").values[1] != ComparedValue());
+}

@@ -1,0 +1,78 @@
+// `simulate` through a dual pool with a radix tree, from outside.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/require_refused.h"
+#include "tests/cli/run_program.h"
+#include "tests/scratch_folder.h"
+
+using namespace hybridkv;
+using testing::contains;
+using testing::ProgramRun;
+using testing::require_refused;
+using testing::run_program;
+using testing::ScratchFolder;
+using testing::text_of;
+
+namespace {
+
+const std::string pool = "simulate --token-slots 100000 --state-slots 50 ";
+
+}  // namespace
+
+TEST_CASE("golden: a dual pool without a plan, for people, programs and request by request") {
+  const std::string copies = pool + "--prompt-tokens 1000 --requests 3 ";
+  const ProgramRun text = run_program(copies);
+  CHECK(text.exit_code == 0);
+  CHECK(contains(text.output, "SGLang 0.5.23"));
+  CHECK(contains(text.output, "extra_buffer: a state at most every 64 tokens of a prefill"));
+  CHECK(contains(text.output, "64.00 %"));
+  const nlohmann::json json = nlohmann::json::parse(run_program(copies + "--format json").output);
+  CHECK(json["schema"] == "hybridkv-simulate/1");
+  CHECK(json["release"] == "sglang-0.5.23");
+  CHECK(json["caches"][0]["hit_tokens"] == 1920);
+  CHECK(json["caches"][0]["per_request"][1]["hit_tokens"] == 960);
+  CHECK(json["caches"][0]["per_request"][1]["chunk_sizes"] == "40");
+  const ScratchFolder scratch;
+  const std::string rows = (scratch.path / "rows.csv").string();
+  CHECK(run_program(copies + "--per-request '" + rows + "'").exit_code == 0);
+  CHECK(text_of(rows).starts_with("idx,input_length,hit_tokens,full_kv_match,branch_at,num_chunks,chunk_sizes,"
+                                  "evicted_tokens,evicted_states,free_tokens_after,free_states_after,tree_tokens,"
+                                  "tree_states,status\n0,1000,0,0,"));
+}
+
+TEST_CASE("law: lists make caches, and settings change what is found") {
+  const auto hits = [](const std::string& flags) {
+    const ProgramRun run = run_program("simulate --requests 400 --format json " + flags);
+    CAPTURE(run.output);
+    REQUIRE(run.exit_code == 0);
+    std::vector<std::int64_t> all;
+    const nlohmann::json json = nlohmann::json::parse(run.output);
+    for (const nlohmann::json& cache : json["caches"])
+      all.push_back(cache["hit_tokens"].get<std::int64_t>());
+    return all;
+  };
+  const std::vector<std::int64_t> sizes = hits("--token-slots 50000,1000000 --state-slots 20,400");
+  REQUIRE(sizes.size() == 4);
+  CHECK(sizes[0] < sizes[3]);
+  const std::int64_t attention = hits("--token-slots 1000000").front();
+  CHECK(attention > sizes[3]);  // KV alone finds more than what also needs a state
+  CHECK(hits("--token-slots 1000000 --state-slots 400 --radix-strategy no_buffer").front() != sizes[3]);
+  CHECK(hits("--token-slots 1000000 --state-slots 400 --states-per-path 1").front() < sizes[3]);
+}
+
+TEST_CASE("edge: what a dual pool cannot be is refused under the name of its flag") {
+  require_refused("simulate --state-slots 5", "give both");
+  require_refused(pool + "--block-size 16 --num-blocks 10", "give one of them");
+  require_refused(pool + "--state-groups 2", "give one of them");
+  require_refused(pool + "--pack 2", "--pack belongs to a plan");
+  require_refused(pool + "qwen3.5-397b", "leave out the scenario");
+  require_refused(pool + "--mode align", "belongs to a plan");
+  require_refused("simulate --token-slots 0 --state-slots 5", "--token-slots");
+  require_refused(pool + "--page-size 16 --radix-strategy no_buffer", "--page-size");
+  require_refused(pool + "--track-interval 0", "--track-interval");
+  require_refused(pool + "--radix-strategy extra_bufer", "did you mean 'extra_buffer'");
+  require_refused(pool + "--driver closed-loop --in-flight 4", "one request at a time");
+  require_refused(pool + "--token-slots 200 --page-size 64 --per-request x.csv --token-slots 1,2", "here are");
+}

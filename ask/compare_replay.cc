@@ -23,7 +23,7 @@ ReplayedSetting replay_tree(const Scenario& scenario, const SimulateRequest& req
   const RadixAnswer answer =
       simulate_radix(request, only_last(planned_radix_caches(scenario)), {.on_progress = on_progress});
   const RadixStats& stats = answer.stats.front();
-  return {.requests = stats.requests - stats.refused - stats.too_long,
+  return {.requests = stats.ended(),
           .prompt_tokens = stats.prompt_tokens,
           .hit_tokens = stats.hit_tokens,
           .requests_with_hit = stats.requests_with_hit,
@@ -31,7 +31,7 @@ ReplayedSetting replay_tree(const Scenario& scenario, const SimulateRequest& req
           .checkpoints_made = stats.states_made,
           .checkpoints_used = stats.states_used,
           .checkpoints_evicted = stats.evicted_states,
-          .refused = stats.refused + stats.too_long,
+          .refused = stats.requests - stats.ended(),
           .token_exact_hit_tokens = answer.token_exact_hit_tokens.front()};
 }
 

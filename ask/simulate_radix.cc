@@ -69,7 +69,8 @@ RadixAnswer simulate_radix(const SimulateRequest& request, std::vector<RadixCach
     cache.settings.decodes = answer.decodes;
     replayed.push_back(std::make_unique<Replayed>(
         Replayed{RadixReplay(cache.settings), TokenExactBound(cache.max_model_len), cache.max_model_len}));
-    answer.stats.push_back({.name = cache.name, .settings = cache.settings});
+    answer.stats.push_back(
+        {.name = cache.name, .settings = cache.settings, .max_model_len = cache.max_model_len});
   }
   const std::unique_ptr<TraceSource> trace = open_trace(request.trace);
   if (watch.on_start) watch.on_start();

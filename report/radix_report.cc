@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "planner/release.h"
 #include "report/human.h"
 #include "report/json_text.h"
+#include "report/replay_text.h"
 #include "report/simulate_report.h"
 
 namespace hybridkv {
@@ -40,12 +43,12 @@ Table tree_table(const RadixAnswer& answer) {
                {"evicted_unused_states", "", "unused"},
                {"evicted_tokens", "tokens", "evicted"},
                {"requests_with_branch", "states at", "branches"},
-               {"refused", "refused"},
+               {"refused", "refused", "or stalled"},
                {"too_long", "refused as", "too long"}});
   for (const RadixStats& stats : answer.stats)
     table.add_row({stats.name, stats.most_tree_tokens, stats.most_tree_states, stats.states_made, stats.states_used,
                    stats.evicted_states, stats.evicted_unused_states, stats.evicted_tokens,
-                   stats.requests_with_branch, stats.refused, stats.too_long});
+                   stats.requests_with_branch, stats.refused + stats.stalled, stats.too_long});
   return table;
 }
 
@@ -77,6 +80,40 @@ Table bounds_table(const RadixAnswer& answer) {
   return table;
 }
 
+/// What a reader of the rates should know first.
+Listing warnings(const RadixAnswer& answer) {
+  Listing listing{.warning = true};
+  for (const RadixStats& stats : answer.stats) {
+    if (stats.too_long > 0)
+      listing.items.push_back(fmt::format("{}: {}; the rates are of the others.", stats.name,
+                                          too_long_text(stats.too_long, stats.requests, *stats.max_model_len)));
+    if (const std::int64_t large = stats.refused + stats.stalled; large > 0)
+      listing.items.push_back(fmt::format("{}: {} not fit the pools of {} tokens and {} states even alone; the rates "
+                                          "are of the others.", stats.name,
+                                          large == 1 ? "1 request does" : human_count(large) + " requests do",
+                                          human_count(stats.settings.token_slots),
+                                          human_count(stats.settings.state_slots)));
+  }
+  return listing;
+}
+
+/// Which rules in play no record of the engine covers.
+std::string modelled_text(const RadixAnswer& answer) {
+  std::vector<std::string> rules;
+  const auto add = [&](bool in_play, const char* rule) {
+    if (in_play && std::find(rules.begin(), rules.end(), rule) == rules.end()) rules.emplace_back(rule);
+  };
+  for (const RadixStats& stats : answer.stats) {
+    const RadixSettings& s = stats.settings;
+    add(stats.refused + stats.stalled > 0, "requests that do not fit");
+    add(answer.decodes && s.page > 1, "evictions in a decode with larger pages");
+    add(answer.decodes && s.strategy == RadixStrategy::extra_buffer_lazy, "a lazy strategy without a free slot");
+    add(answer.decodes && s.skip_decode_lock, "states that are not locked during decode");
+  }
+  if (rules.empty()) return "All of this follows rules that were checked against a real engine, request by request.";
+  return fmt::format("Modelled, not replayed from a real engine: {}.", fmt::join(rules, ", "));
+}
+
 /// Whose tree it is, and what the pools of the first cache follow.
 Facts facts_of(const RadixAnswer& answer) {
   const RadixSettings& first = answer.stats.front().settings;
@@ -104,6 +141,7 @@ Document radix_report(const RadixAnswer& answer) {
   document.blocks.emplace_back(facts_of(answer));
   document.blocks.emplace_back(Heading{"What is found again"});
   document.blocks.emplace_back(hits_table(answer));
+  if (Listing warned = warnings(answer); !warned.items.empty()) document.blocks.emplace_back(std::move(warned));
   if (!answer.listed.empty()) {
     document.blocks.emplace_back(Heading{"Request by request"});
     document.blocks.emplace_back(requests_table(answer));
@@ -116,6 +154,7 @@ Document radix_report(const RadixAnswer& answer) {
     document.blocks.emplace_back(Paragraph{"Token by token: a cache that keeps everything and finds any prefix. No "
                                            "layout can hit more."});
   }
+  document.blocks.emplace_back(Paragraph{modelled_text(answer)});
   return document;
 }
 
@@ -132,7 +171,8 @@ Table radix_table(const RadixAnswer& answer) {
                {"evicted_states", "evicted states"}, {"evicted_unused_states", "states evicted unused"},
                {"most_tree_tokens", "most tokens of the tree"},
                {"most_tree_states", "most states of the tree"}, {"free_tokens", "free tokens at the end"},
-               {"free_states", "free states at the end"}, {"too_long", "refused as too long"}, {"refused", "refused"},
+               {"free_states", "free states at the end"}, {"too_long", "refused as too long"},
+               {"refused", "refused"}, {"stalled", "stalled"},
                {"token_exact_hit_tokens", "token by token"}});
   for (std::size_t i = 0; i < answer.stats.size(); ++i) {
     const RadixStats& stats = answer.stats[i];
@@ -143,7 +183,7 @@ Table radix_table(const RadixAnswer& answer) {
                    stats.requests_with_branch, stats.prefill_chunks, stats.generated_tokens, stats.states_made,
                    stats.states_used, stats.states_trimmed, stats.evicted_tokens, stats.evicted_states,
                    stats.evicted_unused_states, stats.most_tree_tokens, stats.most_tree_states,
-                   stats.free_tokens, stats.free_states, stats.too_long, stats.refused,
+                   stats.free_tokens, stats.free_states, stats.too_long, stats.refused, stats.stalled,
                    answer.token_exact_hit_tokens.empty() ? Cell(std::monostate{})
                                                          : Cell(answer.token_exact_hit_tokens[i])});
   }

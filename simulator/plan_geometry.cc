@@ -137,8 +137,9 @@ CacheGeometry geometry_of_tables(const CachePlan& plan, const EngineSpec& engine
 CacheGeometry geometry_of(const CachePlan& plan, const EngineSpec& engine) {
   if (plan.radix)
     throw SpecError("engine.release",
-                    fmt::format("{} is planned here, not replayed: it finds prefixes in a radix tree, not by blocks; "
-                                "take vllm-0.33 or vllm-2026-06 to replay requests", rules_of(plan.release).title));
+                    fmt::format("{} finds prefixes in a radix tree, which `hybridkv simulate` and `hybridkv compare` "
+                                "replay; here take vllm-0.33 or vllm-2026-06, which have blocks",
+                                rules_of(plan.release).title));
   if (plan.cache_order) {
     CacheGeometry geometry = geometry_of_tables(plan, engine);
     for (const CapacityPlan& capacity : plan.capacity)

@@ -8,6 +8,7 @@ void RadixStats::add(const RadixRecord& record) {
   ++requests;
   refused += record.status == RequestStatus::refused ? 1 : 0;
   too_long += record.status == RequestStatus::too_long ? 1 : 0;
+  stalled += record.status == RequestStatus::stalled ? 1 : 0;
   states_made += record.states_made;
   states_used += record.states_used;
   states_trimmed += record.states_trimmed;

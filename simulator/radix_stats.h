@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "simulator/radix_replay.h"
@@ -11,9 +12,11 @@ namespace hybridkv {
 struct RadixStats {
   std::string name;                        ///< of the cache, as reports call it
   RadixSettings settings;
+  std::optional<std::int64_t> max_model_len;///< longer prompts are refused; unset: no limit
   std::int64_t requests = 0;               ///< of the trace, however they ended
   std::int64_t refused = 0;                ///< RequestStatus::refused
   std::int64_t too_long = 0;               ///< RequestStatus::too_long
+  std::int64_t stalled = 0;                ///< RequestStatus::stalled
   std::int64_t prompt_tokens = 0;          ///< of the requests that ended ok, as hits and chunks
   std::int64_t hit_tokens = 0;             ///< with KV and state
   std::int64_t requests_with_hit = 0;
@@ -33,6 +36,8 @@ struct RadixStats {
   std::int64_t free_states = 0;
 
   void add(const RadixRecord& record);
+  /// Requests that ended ok.
+  std::int64_t ended() const { return requests - refused - too_long - stalled; }
   /// Share of prompt tokens found, 0 .. 1.
   double hit_rate() const { return rate(hit_tokens); }
   /// The same by KV alone.

@@ -58,6 +58,7 @@ TEST_CASE("law: the answer is what a replay finds by hand, cache by cache, with 
   for (TraceBatch batch; trace->next(batch);)
     for (const TraceRequest& one : batch.requests) stats.add(by_hand.run(one, batch.prompt(one)));
   CHECK(answer.stats[1] == stats);
+  CHECK(answer.stats[0].max_model_len == 5000);
   CHECK(answer.stats[0].too_long > 0);
   CHECK(answer.stats[0].hit_tokens < answer.stats[1].hit_tokens);
   CHECK(answer.token_exact_hit_tokens[1] > answer.stats[1].hit_tokens);

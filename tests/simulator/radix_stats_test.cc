@@ -17,8 +17,12 @@ TEST_CASE("law: sums are of requests that ended ok, states and evictions of all 
              .states_used = 1, .free_tokens = 60, .free_states = 6, .tree_tokens = 700, .tree_states = 8,
              .status = RequestStatus::refused});
   stats.add({.input_length = 9000, .free_tokens = 1, .free_states = 1, .status = RequestStatus::too_long});
+  stats.add({.input_length = 700, .hit_tokens = 64, .kv_match_tokens = 64, .evicted_tokens = 2, .free_tokens = 60,
+             .free_states = 6, .tree_tokens = 700, .tree_states = 8, .status = RequestStatus::stalled});
+  CHECK(stats.ended() == 2);
   RadixStats expected;
-  expected.requests = 4;
+  expected.requests = 5;
+  expected.stalled = 1;
   expected.refused = 1;
   expected.too_long = 1;
   expected.prompt_tokens = 1100;
@@ -32,7 +36,7 @@ TEST_CASE("law: sums are of requests that ended ok, states and evictions of all 
   expected.states_used = 2;
   expected.states_trimmed = 1;
   expected.evicted_unused_states = 1;
-  expected.evicted_tokens = 38;
+  expected.evicted_tokens = 40;
   expected.evicted_states = 3;
   expected.most_tree_tokens = 900;
   expected.most_tree_states = 11;

@@ -1,0 +1,60 @@
+#include "report/radix_report.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+using namespace hybridkv;
+
+namespace {
+
+RadixAnswer one_cache() {
+  RadixAnswer answer{.trace = "some prompts", .requests = 10, .prompt_tokens = 5000};
+  answer.stats.push_back({.name = "small", .settings = {.token_slots = 1000, .state_slots = 7}, .requests = 10,
+                          .prompt_tokens = 5000, .hit_tokens = 1250, .requests_with_hit = 3});
+  answer.stats.front().max_model_len = 4096;
+  return answer;
+}
+
+std::string text_of(const RadixAnswer& answer) { return render_radix(answer, Format::table, {.width = 1000}); }
+
+bool has(const RadixAnswer& answer, const std::string& words) {
+  return text_of(answer).find(words) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("golden: a replay through a tree in its four forms") {
+  const RadixAnswer answer = one_cache();
+  CHECK(has(answer, "small  1,000      7       1   1,250  25.00 %            3   0.00 %"));
+  CHECK(has(answer, "All of this follows rules that were checked against a real engine"));
+  CHECK(render_radix(answer, Format::markdown).starts_with("# Replay of some prompts"));
+  CHECK(render_radix(answer, Format::csv).find("\nsmall,extra_buffer,1000,7,1,8192,64,256,10,5000,1250,0.25,3,") !=
+        std::string::npos);
+  const nlohmann::json json = nlohmann::json::parse(render_radix(answer, Format::json));
+  CHECK(json["caches"][0]["hit_rate"] == 0.25);
+  CHECK(json["caches"][0]["token_exact_hit_tokens"] == nullptr);
+}
+
+TEST_CASE("edge: requests that were not served are named, and make a rule that is modelled") {
+  RadixAnswer answer = one_cache();
+  answer.stats.front().too_long = 2;
+  answer.stats.front().refused = 1;
+  CHECK(has(answer, "small: 2 of 10 requests have prompts of max_model_len (4,096 tokens) or more and are refused"));
+  CHECK(has(answer, "small: 1 request does not fit the pools of 1,000 tokens and 7 states even alone"));
+  CHECK(has(answer, "Modelled, not replayed from a real engine: requests that do not fit."));
+  answer.stats.front().stalled = 2;
+  CHECK(has(answer, "small: 3 requests do not fit"));
+}
+
+TEST_CASE("edge: what no record covers is said where it is in play") {
+  RadixAnswer answer = one_cache();
+  RadixSettings& settings = answer.stats.front().settings;
+  settings.page = 64;
+  settings.skip_decode_lock = true;
+  settings.strategy = RadixStrategy::extra_buffer_lazy;
+  CHECK_FALSE(has(answer, "Modelled"));  // prefill alone
+  answer.decodes = true;
+  CHECK(has(answer, "Modelled, not replayed from a real engine: evictions in a decode with larger pages, a lazy "
+                    "strategy without a free slot, states that are not locked during decode."));
+}

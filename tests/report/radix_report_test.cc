@@ -26,7 +26,8 @@ bool has(const RadixAnswer& answer, const std::string& words) {
 
 TEST_CASE("golden: a replay through a tree in its four forms") {
   const RadixAnswer answer = one_cache();
-  CHECK(has(answer, "small  1,000      7       1   1,250  25.00 %            3   0.00 %"));
+  CAPTURE(text_of(answer));
+  CHECK(has(answer, "small  1,000      7       1   1,250  25.00 %           3  0.00 %"));
   CHECK(has(answer, "All of this follows rules that were checked against a real engine"));
   CHECK(render_radix(answer, Format::markdown).starts_with("# Replay of some prompts"));
   CHECK(render_radix(answer, Format::csv).find("\nsmall,extra_buffer,1000,7,1,8192,64,256,10,5000,1250,0.25,3,") !=

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <map>
 #include <memory>
 
 #include "ask/plan.h"
@@ -19,7 +20,6 @@ namespace {
 /// One cache while the trace runs through it.
 struct Replayed {
   RadixReplay replay;
-  TokenExactBound exact;
   std::optional<std::int64_t> max_model_len;
 };
 
@@ -65,10 +65,12 @@ RadixAnswer simulate_radix(const SimulateRequest& request, std::vector<RadixCach
   using Clock = std::chrono::steady_clock;
   RadixAnswer answer{.trace = describe(request.trace), .decodes = decodes(request.driver)};
   std::vector<std::unique_ptr<Replayed>> replayed;
+  std::map<std::optional<std::int64_t>, TokenExactBound> exact;  // one for all caches that take the same prompts
   for (RadixCache& cache : caches) {
     cache.settings.decodes = answer.decodes;
     replayed.push_back(std::make_unique<Replayed>(
-        Replayed{RadixReplay(cache.settings), TokenExactBound(cache.max_model_len), cache.max_model_len}));
+        Replayed{RadixReplay(cache.settings), cache.max_model_len}));
+    if (request.upper_bounds) exact.try_emplace(cache.max_model_len, cache.max_model_len);
     answer.stats.push_back(
         {.name = cache.name, .settings = cache.settings, .max_model_len = cache.max_model_len});
   }
@@ -89,14 +91,15 @@ RadixAnswer simulate_radix(const SimulateRequest& request, std::vector<RadixCach
         if (std::ssize(answer.listed[i]) <= most_listed_requests) answer.listed[i].push_back(record);
         if (i == 0 && watch.on_record) watch.on_record(record);
       }
-      if (request.upper_bounds) cache.exact.consume(batch);
     }
+    for (auto& [length, bound] : exact) bound.consume(batch);
     if (watch.on_progress)
       watch.on_progress({answer.requests, trace->progress().fraction,
                          std::chrono::duration<double>(Clock::now() - started).count()});
   }
   if (request.upper_bounds)
-    for (const auto& cache : replayed) answer.token_exact_hit_tokens.push_back(cache->exact.hit_tokens());
+    for (const auto& cache : replayed)
+      answer.token_exact_hit_tokens.push_back(exact.at(cache->max_model_len).hit_tokens());
   if (const auto* file = dynamic_cast<const TraceFile*>(trace.get())) answer.bad_lines = file->bad_lines();
   if (answer.requests > most_listed_requests) answer.listed.clear();
   return answer;

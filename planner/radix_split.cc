@@ -209,6 +209,14 @@ std::int64_t track_interval(const EngineSpec& engine) {
   return engine.mamba_track_interval.value_or(default_track_interval);
 }
 
+std::int64_t radix_checkpoint_grid(std::int64_t scan_chunk, std::int64_t page_tokens) {
+  return checked_lcm(std::max(scan_chunk, page_tokens), page_tokens);
+}
+
+std::int64_t radix_decode_grid(std::int64_t checkpoint_grid, std::int64_t track_interval) {
+  return checked_lcm(checkpoint_grid, track_interval);
+}
+
 BlockSizes radix_block_sizes(const ModelSpec& model, const EngineSpec& engine, const DerivationLog& log) {
   BlockSizes blocks;
   blocks.attention = page_of(engine);
@@ -217,7 +225,7 @@ BlockSizes radix_block_sizes(const ModelSpec& model, const EngineSpec& engine, c
   });
   const std::int64_t chunk = radix_scan_chunk(model);
   const bool tracks = radix_strategy(engine) != RadixStrategy::no_buffer;
-  blocks.state = tracks ? checked_lcm(std::max(chunk, blocks.attention), blocks.attention) : 1;
+  blocks.state = tracks ? radix_checkpoint_grid(chunk, blocks.attention) : 1;
   log.add([&] {
     return Decision{{"G", blocks.state, "tokens"},
                     tracks ? "G = lcm(max(chunk of the scan or 64, page), page): the grid of the states of prompts"
@@ -234,7 +242,7 @@ RadixPools make_radix_pools(std::span<const SpecPlan> specs, const BlockSizes& b
   pools.checkpoint_tokens = blocks.state;
   pools.decode_tokens = pools.strategy == RadixStrategy::no_buffer
                             ? 1
-                            : checked_lcm(blocks.state, track_interval(inputs.engine));
+                            : radix_decode_grid(blocks.state, track_interval(inputs.engine));
   for (const SpecPlan& spec : specs) {
     const Checked layers = std::ssize(spec.layers);
     if (spec.state)

@@ -23,6 +23,13 @@ std::int64_t radix_scan_chunk(const ModelSpec& model);
 /// Tokens between the states that are kept while decoding, as set or 256.
 std::int64_t track_interval(const EngineSpec& engine);
 
+/// G, the grid on which states of prompts are kept: the lcm of the page and of the larger of page and scan chunk.
+/// Source: SGLang 0.5.23.
+std::int64_t radix_checkpoint_grid(std::int64_t scan_chunk, std::int64_t page_tokens);
+
+/// I, the grid of the states of a decode: lcm(G, track interval). Source: SGLang 0.5.23.
+std::int64_t radix_decode_grid(std::int64_t checkpoint_grid, std::int64_t track_interval);
+
 /// Pages of the user's size, and G, the grid on which states of prompts are kept: the lcm of the page and of the larger
 /// of page and scan chunk, which is 64 where a layer names none; no_buffer keeps them where a chunk ends, grid 1.
 /// Source: SGLang 0.5.23.

@@ -110,8 +110,7 @@ std::string modelled_text(const RadixAnswer& answer) {
     add(answer.decodes && s.strategy == RadixStrategy::extra_buffer_lazy, "a lazy strategy without a free slot");
     add(answer.decodes && s.skip_decode_lock, "states that are not locked during decode");
   }
-  if (rules.empty()) return "All of this follows rules that were checked against a real engine, request by request.";
-  return fmt::format("Modelled, not replayed from a real engine: {}.", fmt::join(rules, ", "));
+  return modelled_names_sentence(rules);
 }
 
 /// Whose tree it is, and what the pools of the first cache follow.
@@ -151,8 +150,7 @@ Document radix_report(const RadixAnswer& answer) {
   if (!answer.token_exact_hit_tokens.empty()) {
     document.blocks.emplace_back(Heading{"Upper bounds"});
     document.blocks.emplace_back(bounds_table(answer));
-    document.blocks.emplace_back(Paragraph{"Token by token: a cache that keeps everything and finds any prefix. No "
-                                           "layout can hit more."});
+    document.blocks.emplace_back(Paragraph{token_exact_text});
   }
   document.blocks.emplace_back(Paragraph{modelled_text(answer)});
   return document;

@@ -28,8 +28,12 @@ std::string shortest_hit_text(const CacheGeometry& geometry) {
 std::string modelled_sentence(std::span<const ModelledRule> rules) {
   std::set<std::string> names;
   for (const ModelledRule rule : rules) names.emplace(to_string(rule));
-  if (names.empty()) return "All of this follows rules that were checked against a real engine, request by request.";
-  return fmt::format("Modelled, not replayed from a real engine: {}.", fmt::join(names, ", "));
+  return modelled_names_sentence(std::vector<std::string>(names.begin(), names.end()));
+}
+
+std::string modelled_names_sentence(std::span<const std::string> rules) {
+  if (rules.empty()) return "All of this follows rules that were checked against a real engine, request by request.";
+  return fmt::format("Modelled, not replayed from a real engine: {}.", fmt::join(rules, ", "));
 }
 
 std::string too_long_text(std::int64_t too_long, std::int64_t requests, std::int64_t max_model_len) {

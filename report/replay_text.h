@@ -13,6 +13,12 @@ namespace hybridkv {
 
 /// Which of the rules used no replay of a real engine covers; where all are covered, that they are.
 std::string modelled_sentence(std::span<const ModelledRule> rules);
+/// The same of rules by name, in this order.
+std::string modelled_names_sentence(std::span<const std::string> rules);
+
+/// What hits token by token mean.
+inline constexpr const char* token_exact_text =
+    "Token by token: a cache that keeps everything and finds any prefix. No layout can hit more.";
 
 /// "3 of 20 requests have prompts of max_model_len (32,768 tokens) or more and are refused, as the engine refuses
 /// them". No full stop. Pre: too_long > 0.

@@ -391,8 +391,7 @@ Document simulate_report(const SimulateAnswer& answer) {
   if (!answer.result.unlimited.empty()) {
     document.blocks.emplace_back(Heading{"Upper bounds"});
     document.blocks.emplace_back(bounds_table(answer));
-    document.blocks.emplace_back(Paragraph{"Token by token: a cache that keeps everything and finds any prefix. No "
-                                           "layout can hit more."});
+    document.blocks.emplace_back(Paragraph{token_exact_text});
   }
   document.blocks.emplace_back(Paragraph{all_modelled(answer)});
   return document;

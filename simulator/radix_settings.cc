@@ -2,14 +2,14 @@
 
 #include <fmt/format.h>
 
-#include "base/checked.h"
 #include "base/error.h"
+#include "planner/radix_split.h"
 
 namespace hybridkv {
 
-std::int64_t RadixSettings::checkpoint_grid() const { return checked_lcm(state_chunk(), page); }
+std::int64_t RadixSettings::checkpoint_grid() const { return radix_checkpoint_grid(model_chunk, page); }
 
-std::int64_t RadixSettings::decode_grid() const { return checked_lcm(checkpoint_grid(), track_interval); }
+std::int64_t RadixSettings::decode_grid() const { return radix_decode_grid(checkpoint_grid(), track_interval); }
 
 void RadixSettings::check() const {
   const auto require = [](bool holds, const char* field, const std::string& message) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "planner/evidence.h"
 #include "planner/plan_facts.h"
 #include "planner/primary_attention.h"
 
@@ -105,6 +106,8 @@ std::vector<CompareRow> settings_rows() {
       {"model", "model", "", "model", [](const Setting& s) { return ComparedValue(s.scenario.model.name); }, {}},
       {"release", "release", "", "engine.release",
        [](const Setting& s) { return ComparedValue(std::string(to_string(s.plan.release))); }, {}},
+      {"evidence", "rules", "", "engine.release",
+       [](const Setting& s) { return ComparedValue(std::string(to_string(evidence_of(s.plan)))); }, {}},
       {"backend_profile", "backend profile", "", "engine.backend_profile",
        [](const Setting& s) {
          const auto& profile = s.plan.backend_profile;

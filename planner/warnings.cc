@@ -13,6 +13,16 @@ namespace hybridkv {
 
 namespace {
 
+/// What no run of the engine confirms.
+void warn_read(std::vector<Warning>& warnings, const CachePlan& plan) {
+  const ReleaseRules& rules = rules_of(plan.release);
+  if (!rules.is_read) return;
+  warnings.push_back({"rules_read", fmt::format("the rules of {} were read, not run: no number here was compared with "
+                                                "the engine's own", rules.title)});
+  for (const std::string_view assumption : rules.assumptions)
+    warnings.push_back({"assumption", fmt::format("assumed of {}: {}", rules.title, assumption)});
+}
+
 /// What the engine plans, and refuses when it starts.
 void warn_refused_later(std::vector<Warning>& warnings, const CachePlan& plan) {
   const std::string_view engine = rules_of(plan.release).title;
@@ -132,6 +142,7 @@ void warn_short_packs(std::vector<Warning>& warnings, const CachePlan& plan) {
 
 std::vector<Warning> plan_warnings(const CachePlan& plan, const LimitsSpec& limits) {
   std::vector<Warning> warnings;
+  warn_read(warnings, plan);
   warn_refused_later(warnings, plan);
   warn_block_exceeds_prompts(warnings, plan, limits);
   warn_knife_edge(warnings, plan, limits);

@@ -7,7 +7,9 @@
 namespace hybridkv {
 
 std::string rules_text(Release release, std::optional<BackendProfile> profile) {
-  std::string text(rules_of(release).title);
+  const ReleaseRules& rules = rules_of(release);
+  std::string text(rules.title);
+  if (rules.is_read) text += "; read, not run";
   if (profile) text += fmt::format(", backends of {} ({})", to_string(*profile), facts_of(*profile).backend);
   return text;
 }

@@ -8,7 +8,8 @@
 
 namespace hybridkv {
 
-/// Whose rules these are, for the header of every output: "vLLM 0.33.0, backends of sm90 (FlashAttention)".
+/// Whose rules these are, for the header of every output: "vLLM 0.33.0, backends of sm90 (FlashAttention)";
+/// a release whose rules were only read says so.
 std::string rules_text(Release release, std::optional<BackendProfile> profile);
 
 /// The same of what was asked, with a word where it is in no release: packs of N > 1.

@@ -40,7 +40,7 @@ void set_release_defaults(const YamlNode& node, EngineSpec& engine) {
   const ReleaseRules& rules = rules_of(engine.release);
   if (rules.caches_by_default && !node.find("cache_mode")) engine.cache_mode = CacheMode::align;
   if (rules.one_allocation && !engine.backend_profile) engine.backend_profile = BackendProfile::sm90;
-  if (rules.radix_pools && !node.find("strategy")) engine.strategy = Strategy::dual_pool;
+  if (!node.find("strategy")) engine.strategy = rules.strategy;
 }
 
 void check_engine(const std::string& path, const YamlNode& node, EngineSpec& engine) {

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "base/named_values.h"
+#include "planner/arrangement.h"
+
+namespace hybridkv {
+
+/// How it is known that an engine arranges memory like this.
+enum class Evidence {
+  run,      ///< results of the engine's own functions agree
+  modelled, ///< ours: an arrangement that the release does not make
+  read,     ///< from the engine's source and papers; no run confirms it
+};
+
+inline constexpr auto evidence_names = std::to_array<Named<Evidence>>(
+    {{Evidence::run, "run"},
+     {Evidence::modelled, "modelled"},
+     {Evidence::read, "read"}});
+
+constexpr std::string_view to_string(Evidence value) { return name_in(evidence_names, value); }
+
+/// Of a release that was read all is; of others what it does not arrange itself is modelled: another strategy, and
+/// packs of several layers where it has one allocation.
+Evidence evidence_of(const Arrangement& arrangement);
+
+}  // namespace hybridkv

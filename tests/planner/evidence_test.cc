@@ -1,0 +1,40 @@
+#include "planner/evidence.h"
+
+#include <doctest/doctest.h>
+
+#include "planner/plan.h"
+#include "tests/planner/models.h"
+
+using namespace hybridkv;
+
+namespace {
+
+Evidence evidence_of_plan(const EngineSpec& engine) {
+  return evidence_of(make_plan(testing::qwen35_397b(), engine, {.max_model_lens = {32'768}}));
+}
+
+}  // namespace
+
+TEST_CASE("rule: what the engine arranges itself was run, other strategies and packs beside one allocation are ours") {
+  EngineSpec engine{.tensor_parallel = 2, .cache_mode = CacheMode::align, .memory_bytes = 40 * testing::gib};
+  CHECK(evidence_of_plan(engine) == Evidence::run);
+  engine.attention_pack_size = 3;
+  CHECK(evidence_of_plan(engine) == Evidence::run);  // PR 35703
+  engine.release = Release::vllm_0_33;
+  CHECK(evidence_of_plan(engine) == Evidence::modelled);
+  engine.attention_pack_size = 1;
+  CHECK(evidence_of_plan(engine) == Evidence::run);
+  engine.strategy = Strategy::small_pages;
+  CHECK(evidence_of_plan(engine) == Evidence::modelled);
+  engine.release = Release::sglang_0_5_23;
+  engine.strategy = Strategy::dual_pool;
+  CHECK(evidence_of_plan(engine) == Evidence::run);
+}
+
+TEST_CASE("rule: releases that were run assume nothing") {
+  for (const Release release : all_releases) {
+    const ReleaseRules& rules = rules_of(release);
+    CAPTURE(rules.title);
+    CHECK((rules.is_read || rules.assumptions.empty()));
+  }
+}

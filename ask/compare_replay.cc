@@ -55,6 +55,15 @@ ReplayedSetting replay_blocks(const Scenario& scenario, const SimulateRequest& r
 
 }  // namespace
 
+bool has_block_index(Release release) { return !rules_of(release).radix_pools; }
+
+ReplayedSetting replay_setting(const Scenario& scenario, const OnProgress& on_progress) {
+  SimulateRequest request = scenario.simulate;
+  request.upper_bounds = true;
+  return has_block_index(scenario.engine.release) ? replay_blocks(scenario, request, on_progress)
+                                                  : replay_tree(scenario, request, on_progress);
+}
+
 std::vector<std::optional<ReplayedSetting>> replay_settings(const std::vector<CompareSetting>& settings,
                                                             const std::vector<bool>& planned,
                                                             const OnProgress& on_progress) {
@@ -63,11 +72,8 @@ std::vector<std::optional<ReplayedSetting>> replay_settings(const std::vector<Co
     replayed.emplace_back();
     if (!planned[i]) continue;
     const Scenario& scenario = settings[i].scenario;
-    SimulateRequest request = scenario.simulate;
-    request.upper_bounds = true;
     try {
-      replayed.back() = rules_of(scenario.engine.release).radix_pools ? replay_tree(scenario, request, on_progress)
-                                                                      : replay_blocks(scenario, request, on_progress);
+      replayed.back() = replay_setting(scenario, on_progress);
     } catch (const SpecError& error) {
       throw located(scenario_error(error), scenario);
     }

@@ -24,9 +24,21 @@ struct ReplayedSetting {
   std::int64_t refused = 0;            ///< however: too long, or larger than the pool
   std::int64_t token_exact_hit_tokens = 0;  ///< by any prefix in endless memory: no layout can find more
 
+  /// Share of the prompt tokens that were found; 0 without any.
+  double hit_rate() const {
+    return prompt_tokens > 0 ? static_cast<double>(hit_tokens) / static_cast<double>(prompt_tokens) : 0;
+  }
   /// Computed though nothing was new to a cache that finds any prefix.
   std::int64_t prefilled_tokens() const { return prompt_tokens - hit_tokens; }
 };
+
+/// Is the cache of this release one of blocks, as the simulator replays many at a time? Else it has an index of its own.
+bool has_block_index(Release release);
+
+/// Replays the trace of a scenario, section simulate, through the cache that it plans at its longest length.
+/// Throws SpecError and InputError as `simulate` does.
+ReplayedSetting replay_setting(const Scenario& scenario,
+                               const std::function<void(const SweepProgress&)>& on_progress = {});
 
 /// Replays the trace of each setting, section simulate, through the cache that it plans; nothing where `planned` is
 /// false. Throws InputError as `simulate` does.

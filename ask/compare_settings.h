@@ -12,7 +12,7 @@ namespace hybridkv {
 
 /// How many settings one table holds.
 inline constexpr std::size_t fewest_settings = 2;
-inline constexpr std::size_t most_settings = 6;
+inline constexpr std::size_t most_settings = 8;
 
 /// One of the settings that are compared.
 struct CompareSetting {

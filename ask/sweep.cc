@@ -52,6 +52,10 @@ void plan(AskedPoint& point, const Scenario& scenario, const SweepQuestion& ques
   const PlanDetail detail = question.verify ? PlanDetail::full : PlanDetail::numbers;
   point.answer.plan = make_plan(scenario.model, scenario.engine, scenario.limits, scenario.workspace, detail);
   if (!question.simulate) return;
+  if (!has_block_index(scenario.engine.release)) {
+    point.answer.replayed = replay_setting(scenario);
+    return;
+  }
   point.trace = scenario.simulate.trace;
   const CacheGeometry geometry = with_settings(geometry_of(*point.answer.plan, scenario.engine), scenario.simulate);
   validate(geometry);

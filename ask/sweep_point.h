@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "ask/compare_replay.h"
 #include "ask/verdict.h"
 #include "base/named_values.h"
 #include "planner/cache_plan.h"
@@ -48,7 +49,8 @@ struct SweepPoint {
   std::optional<CachePlan> plan;         ///< of one length; unset: it could not be planned
   bool not_asked = false;                ///< the scenario has this pack not verified
   std::optional<Verdict> verification;   ///< unset: not verified
-  std::optional<SimulationStats> stats;  ///< unset: not simulated
+  std::optional<SimulationStats> stats;  ///< unset: not simulated, or its cache is not one of blocks
+  std::optional<ReplayedSetting> replayed;  ///< of a cache that is not one of blocks
 };
 
 }  // namespace hybridkv

@@ -7,6 +7,7 @@
 #include "ask/compare.h"
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/engines.h"
 #include "cli/exit_codes.h"
 #include "cli/help_format.h"
 #include "cli/output.h"
@@ -47,11 +48,11 @@ std::vector<FlagValue> varied_keys(const CompareOptions& options) {
     varied.push_back(std::move(value));
   };
   if (const std::string& engines = options.scenario.release; !engines.empty()) {
-    const std::string all = fmt::format("{}", fmt::join(names_of(release_names), ","));
-    FlagValue releases = varied_values("--engine", "engine.release=" + (engines == "all" ? all : engines));
+    FlagValue releases = varied_values("--engine", "engine.release=" + engines);
     releases.shown = "--engine " + engines;
     add(std::move(releases));
   }
+  if (!options.scenario.engines.empty()) add(varied_releases(options.scenario.engines));
   for (const std::string& assignment : options.vary) add(varied_values("--vary", assignment));
   return varied;
 }
@@ -97,7 +98,7 @@ int run_compare_command(const CompareOptions& options) {
 
 void add_compare_command(CLI::App& app, CommandAction& action) {
   CLI::App* command = app.add_subcommand(
-      "compare", "Put two to six settings side by side, with the rule that makes each difference");
+      "compare", "Put two to eight settings side by side, with the rule that makes each difference");
   const auto options = std::make_shared<CompareOptions>();
   command
       ->add_option("SCENARIO", options->scenarios,
@@ -111,9 +112,7 @@ void add_compare_command(CLI::App& app, CommandAction& action) {
       ->take_all()
       ->allow_extra_args(false);
   add_scenario_flags(*command, options->scenario);
-  command->add_option("--engines", options->scenario.release, "--engine with a list of releases, or all of them: all")
-      ->excludes("--engine")
-      ->type_name("LIST");
+  add_engines_option(*command, options->scenario);
   const std::size_t first = command->get_options().size();
   add_trace_options(*command, options->scenario, options->traffic);
   add_key(*command, options->scenario, "--requests", "simulate.trace.max_requests", "N",

@@ -1,7 +1,9 @@
+#include <functional>
 #include <memory>
 
 #include "ask/plan.h"
 #include "cli/commands.h"
+#include "cli/engines.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"
 #include "cli/scenario_options.h"
@@ -18,18 +20,30 @@ struct PlanOptions {
   OutputOptions output;
 };
 
-/// `plan` and `explain` ask the same question; `answer(scenario, output)` makes the plans it needs and prints them.
+/// Takes a text piece by piece.
+using Write = std::function<void(const std::string&)>;
+
+/// `plan` and `explain` ask the same question; `answer(scenario, output, write)` makes the plans it needs and writes
+/// them: to standard output as they come, of several engines to a text of each.
 template <class Answer>
 void add_planning_command(CLI::App& app, CommandAction& action, const char* name, const char* description,
                           const char* examples, Answer answer) {
   CLI::App* command = app.add_subcommand(name, description);
   const auto options = std::make_shared<PlanOptions>();
   add_scenario_options(*command, options->scenario);
+  add_engines_option(*command, options->scenario);
   add_output_options(*command, options->output);
   command->footer(examples);
   command->callback([options, &action, answer] {
     action = [options, answer] {
-      answer(read_scenario(options->scenario), options->output);
+      if (options->scenario.engines.empty())
+        answer(read_scenario(options->scenario), options->output, write_output);
+      else
+        write_answers(options->scenario, options->output, [&](const ScenarioOptions& one) {
+          std::string text;
+          answer(read_scenario(one), options->output, [&](const std::string& piece) { text += piece; });
+          return text;
+        });
       return exit_fine;
     };
   });
@@ -41,14 +55,14 @@ std::string rendered(const Scenario& scenario, const PlanSet& set, const OutputO
 
 /// One plan in full. Of several, people compare numbers, so that nobody keeps the views of a thousand plans; JSON has
 /// all of it, plan by plan: the first round finds what is refused and compares, before anything is written.
-void print_plans(const Scenario& scenario, const OutputOptions& output) {
+void print_plans(const Scenario& scenario, const OutputOptions& output, const Write& write) {
   if (scenario.pack_sizes.size() == 1) {
-    write_output(rendered(scenario, plan_scenario(scenario, scenario.pack_sizes), output));
+    write(rendered(scenario, plan_scenario(scenario, scenario.pack_sizes), output));
     return;
   }
   const PlanSet compared = plan_scenario(scenario, scenario.pack_sizes, PlanDetail::summary);
   if (output.format() != Format::json) {
-    write_output(rendered(scenario, compared, output));
+    write(rendered(scenario, compared, output));
     return;
   }
   write_json(
@@ -58,15 +72,15 @@ void print_plans(const Scenario& scenario, const OutputOptions& output) {
         plan.warnings = compared.plans[i].warnings;  // what the others have to say of it included
         return plan;
       },
-      write_output);
+      write);
 }
 
-void print_derivations(const Scenario& scenario, const OutputOptions& output) {
+void print_derivations(const Scenario& scenario, const OutputOptions& output, const Write& write) {
   // All are checked before anything is written.
   const PlanSet checked = plan_scenario(scenario, scenario.pack_sizes, PlanDetail::summary);
   const auto plan_at = [&](std::size_t i) { return plan_pack(scenario, i, PlanDetail::derived); };
   const ExplainSource source{checked.model, checked.tensor_parallel, checked.plans.size(), plan_at};
-  write_explain(source, output.format(), output.style(), write_output);
+  write_explain(source, output.format(), output.style(), write);
 }
 
 }  // namespace
@@ -77,6 +91,7 @@ void add_plan_command(CLI::App& app, CommandAction& action) {
                        "Examples:\n"
                        "  hybridkv plan qwen3.5-397b\n"
                        "  hybridkv plan qwen3.5-397b --pack 5 --mode all\n"
+                       "  hybridkv plan qwen3.5-397b --pack 1 --engines vllm-0.33,sglang-0.5.23\n"
                        "  hybridkv plan --model Nemotron-3-Nano-30B-A3B --memory 20GiB \\\n"
                        "      --max-model-len 128k --pack 1..6\n"
                        "  hybridkv plan --model Qwen/Qwen3.5-4B-FP8 --kv-dtype fp8 --mode align \\\n"

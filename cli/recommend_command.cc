@@ -7,6 +7,7 @@
 #include "ask/recommend.h"
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/engines.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -160,7 +161,7 @@ RecommendQuestion question_of(const RecommendOptions& options, const Scenario& s
           .workload = workload_text(options)};
 }
 
-int run_recommend(const RecommendOptions& options) {
+std::string recommended(const RecommendOptions& options) {
   const Scenario scenario = read_scenario(options.scenario);
   const RecommendQuestion question = question_of(options, scenario);
   RecommendReport report;
@@ -177,7 +178,15 @@ int run_recommend(const RecommendOptions& options) {
   };
   report.commands = commands(result.pick);
   if (result.unpacked_pick) report.unpacked_commands = commands(*result.unpacked_pick);
-  write_output(render_recommend(report, options.output.format(), options.output.style()));
+  return render_recommend(report, options.output.format(), options.output.style());
+}
+
+int run_recommend(const RecommendOptions& options) {
+  write_answers(options.scenario, options.output, [&](const ScenarioOptions& one) {
+    RecommendOptions under = options;
+    under.scenario = one;
+    return recommended(under);
+  });
   return exit_fine;
 }
 
@@ -226,6 +235,7 @@ void add_recommend_command(CLI::App& app, CommandAction& action) {
       "recommend", "Search packs, block sizes, modes, match units and retention; show the Pareto front and one pick");
   const auto options = std::make_shared<RecommendOptions>();
   add_scenario_options(*command, options->scenario);
+  add_engines_option(*command, options->scenario);
   add_space_options(*command, *options);
   add_limit_options(*command, *options);
   add_trace_options(*command, options->scenario, options->traffic);

@@ -24,6 +24,7 @@ struct ScenarioOptions {
   std::vector<std::string> overrides;  ///< --set KEY=VALUE
   std::string model;
   std::string release;
+  std::string engines;                 ///< a list of releases, of commands that answer for each
   std::string backend_profile;
   std::string pack;
   std::string tensor_parallel;

@@ -10,6 +10,7 @@
 #include "base/output_file.h"
 #include "base/suggest.h"
 #include "cli/commands.h"
+#include "cli/engines.h"
 #include "cli/exit_codes.h"
 #include "cli/help_format.h"
 #include "cli/output.h"
@@ -198,7 +199,7 @@ std::string replay_of(const SimulateOptions& options, const Question& question) 
       format, options.output.style());
 }
 
-int run_simulate(const SimulateOptions& options) {
+std::string answer_of(const SimulateOptions& options) {
   if (is_given(options.radix) && (has_blocks(options) || options.attention_groups || options.state_groups))
     throw InputError("--token-slots describes a dual pool with a radix tree, --block-size and the groups a pool of "
                      "blocks; give one of them");
@@ -210,10 +211,20 @@ int run_simulate(const SimulateOptions& options) {
     throw InputError(fmt::format("--per-request writes the requests of one cache, here are {}; choose one, say with "
                                  "--pack", caches));
   try {
-    write_output(replay_of(options, question));
+    return replay_of(options, question);
   } catch (const SpecError& error) {
     throw explained(error, options, question.scenario);
   }
+}
+
+int run_simulate(const SimulateOptions& options) {
+  if (!options.scenario.engines.empty() && !options.per_request.empty())
+    throw InputError("--per-request writes the requests of one cache; choose one release with --engine");
+  write_answers(options.scenario, options.output, [&](const ScenarioOptions& one) {
+    SimulateOptions under = options;
+    under.scenario = one;
+    return answer_of(under);
+  });
   return exit_fine;
 }
 
@@ -263,6 +274,7 @@ void add_simulate_command(CLI::App& app, CommandAction& action) {
       app.add_subcommand("simulate", "Replay a request trace: how much of the traffic hits, how many requests fit");
   const auto options = std::make_shared<SimulateOptions>();
   add_scenario_options(*command, options->scenario);
+  add_engines_option(*command, options->scenario);
   const auto add_group = [&](const char* heading, void (*add)(CLI::App&, SimulateOptions&)) {
     const std::size_t first = command->get_options().size();
     add(*command, *options);
@@ -284,6 +296,7 @@ void add_simulate_command(CLI::App& app, CommandAction& action) {
       "  hybridkv simulate qwen3.5-397b --pack 1,3,5\n"
       "  hybridkv simulate qwen3.5-397b --pack 5 --trace trace.jsonl --upper-bounds\n"
       "  hybridkv simulate qwen3.5-397b --pack 8 --prompt-tokens 370\n"
+      "  hybridkv simulate qwen3.5-397b --pack 1 --engines vllm-0.33,sglang-0.5.23\n"
       "  hybridkv simulate qwen3.5-397b --pack 3 --driver closed-loop --in-flight 32\n"
       "  hybridkv simulate --block-size 272,528,1056 --num-blocks 20000 \\\n"
       "      --state-groups 1 --trace trace.jsonl\n"

@@ -9,6 +9,7 @@
 #include "base/ordered_work.h"
 #include "base/output_file.h"
 #include "cli/commands.h"
+#include "cli/engines.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -148,6 +149,7 @@ PointCounts sweep_shard(const SweepOptions& options, const ScenarioSweep& sweep,
 
 int run_sweep_command(SweepOptions options) {
   apply_simple_traffic(options.scenario, options.traffic);
+  if (!options.scenario.engines.empty()) options.scenario.flags.push_back(varied_releases(options.scenario.engines));
   const Shard shard = parse_shard(options.shard);
   if (options.output == "-") options.output.clear();
   if (options.resume && options.output.empty()) throw InputError("--resume continues a file; name it with -o FILE");
@@ -208,6 +210,7 @@ void add_sweep_command(CLI::App& app, CommandAction& action) {
       "sweep", "Plan, verify and simulate every combination of values: each scenario value may be a list or a range");
   const auto options = std::make_shared<SweepOptions>();
   add_scenario_options(*command, options->scenario);
+  add_engines_option(*command, options->scenario);
   add_sweep_options(*command, *options);
   command->footer(
       "Values: [1, 2, 4], 1..16, 16..256 step 16, 16G..80G step 16G, and lists of\n"
@@ -221,6 +224,7 @@ void add_sweep_command(CLI::App& app, CommandAction& action) {
       "  hybridkv sweep example --mode none,align,all --model Qwen3.5-4B,Qwen3.5-9B\n"
       "  hybridkv sweep qwen3.5-397b --simulate --requests 200 -o hits.jsonl \\\n"
       "      --set simulate.retention_interval_tokens='[null, 0, 8448]'\n"
+      "  hybridkv sweep qwen3.5-397b --simulate --engines all --memory 20G,40G,80G\n"
       "  hybridkv sweep my.yaml -o rows.jsonl --resume       # go on after a kill\n"
       "  hybridkv sweep my.yaml --shard 2/8 -o rows-2.jsonl  # second of eight machines");
   command->callback([options, &action] { action = [options] { return run_sweep_command(*options); }; });

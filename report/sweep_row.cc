@@ -37,33 +37,47 @@ std::string json_value(const Cell& cell) {
   return number.empty() ? "null" : number;
 }
 
+constexpr std::string_view hit_rate_column = "hit_rate";
+
 /// One column with what it takes from a replay.
 struct ReplayColumn {
-  const char* name;
+  std::string_view name;
   Cell (*cell)(const SimulationStats&);
+  /// The same of a cache that is not one of blocks; null where it has no such thing.
+  std::int64_t ReplayedSetting::*replayed = nullptr;
 };
 
 constexpr std::array<ReplayColumn, 19> replay_columns{{
-    {"requests", [](const SimulationStats& s) { return Cell(s.requests); }},
-    {"prompt_tokens", [](const SimulationStats& s) { return Cell(s.prompt_tokens); }},
-    {"hit_tokens", [](const SimulationStats& s) { return Cell(s.hit_tokens); }},
-    {"hit_rate", [](const SimulationStats& s) { return Cell(Real{s.hit_rate()}); }},
-    {"requests_with_hit", [](const SimulationStats& s) { return Cell(s.requests_with_hit); }},
-    {"checkpoints_made", [](const SimulationStats& s) { return Cell(s.pool.checkpoints_made); }},
-    {"checkpoints_used", [](const SimulationStats& s) { return Cell(s.pool.checkpoints_used); }},
-    {"checkpoints_evicted", [](const SimulationStats& s) { return Cell(s.pool.checkpoints_evicted); }},
+    {"requests", [](const SimulationStats& s) { return Cell(s.requests); }, &ReplayedSetting::requests},
+    {"prompt_tokens", [](const SimulationStats& s) { return Cell(s.prompt_tokens); }, &ReplayedSetting::prompt_tokens},
+    {"hit_tokens", [](const SimulationStats& s) { return Cell(s.hit_tokens); }, &ReplayedSetting::hit_tokens},
+    {hit_rate_column, [](const SimulationStats& s) { return Cell(Real{s.hit_rate()}); }},
+    {"requests_with_hit", [](const SimulationStats& s) { return Cell(s.requests_with_hit); }, &ReplayedSetting::requests_with_hit},
+    {"checkpoints_made", [](const SimulationStats& s) { return Cell(s.pool.checkpoints_made); },
+     &ReplayedSetting::checkpoints_made},
+    {"checkpoints_used", [](const SimulationStats& s) { return Cell(s.pool.checkpoints_used); },
+     &ReplayedSetting::checkpoints_used},
+    {"checkpoints_evicted", [](const SimulationStats& s) { return Cell(s.pool.checkpoints_evicted); },
+     &ReplayedSetting::checkpoints_evicted},
     {"evictions", [](const SimulationStats& s) { return Cell(s.pool.evictions); }},
     {"max_held_blocks", [](const SimulationStats& s) { return Cell(s.max_held_blocks); }},
     {"max_held_state_blocks", [](const SimulationStats& s) { return Cell(s.max_held_state_blocks); }},
     {"max_running", [](const SimulationStats& s) { return Cell(s.max_running); }},
     {"too_long", [](const SimulationStats& s) { return Cell(s.too_long); }},
     {"cut_outputs", [](const SimulationStats& s) { return Cell(s.cut_outputs); }},
-    {"refused", [](const SimulationStats& s) { return Cell(s.refused); }},
+    {"refused", [](const SimulationStats& s) { return Cell(s.refused); }, &ReplayedSetting::refused},
     {"stalled", [](const SimulationStats& s) { return Cell(s.stalled); }},
     {"preemptions", [](const SimulationStats& s) { return Cell(s.preemptions); }},
     {"reprefilled_tokens", [](const SimulationStats& s) { return Cell(s.reprefilled_tokens); }},
     {"seconds", [](const SimulationStats& s) { return Cell(Real{s.seconds}); }},
 }};
+
+Cell replay_cell(const SweepPoint& point, const ReplayColumn& column) {
+  if (point.stats) return column.cell(*point.stats);
+  if (!point.replayed) return {};
+  if (column.name == hit_rate_column) return Real{point.replayed->hit_rate()};
+  return column.replayed != nullptr ? Cell((*point.replayed).*column.replayed) : Cell();
+}
 
 std::string warning_codes(const CachePlan& plan) {
   std::string codes;
@@ -162,7 +176,7 @@ std::vector<Cell> SweepRows::cells(const SweepPoint& point, const std::vector<Ce
   cells.push_back(plan ? Cell(warning_codes(*plan)) : Cell());
   if (spec_.verified) cells.push_back(verification_cell(point));
   if (spec_.simulated)
-    for (const ReplayColumn& column : replay_columns) cells.push_back(point.stats ? column.cell(*point.stats) : Cell());
+    for (const ReplayColumn& column : replay_columns) cells.push_back(replay_cell(point, column));
   return cells;
 }
 

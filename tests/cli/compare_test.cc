@@ -85,8 +85,8 @@ TEST_CASE("golden: two models, and six settings") {
   CHECK(compared("compare qwen3.5-397b --pack 1,2 --max-model-len 8k,32k")["settings"].size() == 2);
 }
 
-TEST_CASE("edge: seven settings, one, and a flag that varies twice") {
-  require_refused("compare qwen3.5-397b", "these are 7 settings: engine.attention_pack_size has 7 values");
+TEST_CASE("edge: nine settings, one, and a flag that varies twice") {
+  require_refused("compare qwen3.5-397b --pack 1..9", "these are 9 settings: engine.attention_pack_size has 9 values");
   require_refused("compare qwen3.5-397b --pack 1", "nothing to compare: that is one setting");
   require_refused("compare", "nothing to plan");
   require_refused("compare qwen3.5-397b --pack 1 --vary engine.tensor_parallel=1,2 --vary engine.tensor_parallel=4",

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cli/output.h"
+#include "cli/scenario_options.h"
+
+namespace hybridkv {
+
+/// Adds --engines LIST, several releases in place of the one of --engine. Pre: --engine is there.
+void add_engines_option(CLI::App& command, ScenarioOptions& options);
+
+/// The releases of a list "a,b", all of them for "all". Throws InputError for one that does not exist.
+std::vector<std::string> engine_names(const std::string& list);
+
+/// The same as the key and the YAML list that they are, for commands that vary keys.
+FlagValue varied_releases(const std::string& list);
+
+/// What a command writes to standard output: its answer, or under each release of --engines its answer. A release that
+/// refuses the question says so in its place. `answer`: the rendered text for a release, given the options with it.
+/// Throws InputError where --engines cannot be followed, and where all refuse: the refusal where it is one and the same,
+/// else all of them.
+void write_answers(const ScenarioOptions& options, const OutputOptions& output,
+                   const std::function<std::string(const ScenarioOptions&)>& answer);
+
+}  // namespace hybridkv

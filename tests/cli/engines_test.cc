@@ -1,0 +1,81 @@
+// `--engines` from outside: what each engine says is what the command says under it alone.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/cli/require_refused.h"
+#include "tests/cli/run_program.h"
+
+using namespace hybridkv;
+using testing::ProgramRun;
+using testing::require_refused;
+using testing::run_program;
+using nlohmann::json;
+
+namespace {
+
+constexpr const char* two = " --engines vllm-0.33,sglang-0.5.23";
+
+std::string output_of(const std::string& arguments) {
+  const ProgramRun run = run_program(arguments);
+  CAPTURE(arguments);
+  CAPTURE(run.output);
+  REQUIRE(run.exit_code == 0);
+  return run.output;
+}
+
+}  // namespace
+
+TEST_CASE("law: under --engines each engine answers as under --engine") {
+  for (const std::string command : {"plan qwen3.5-397b --pack 1", "explain qwen3.5-397b --pack 1",
+                                    "simulate qwen3.5-397b --pack 1 --requests 50 -q"}) {
+    CAPTURE(command);
+    const json both = json::parse(output_of(command + two + " --format json"));
+    REQUIRE(both["engines"].size() == 2);
+    for (const json& one : both["engines"]) {
+      const std::string alone = output_of(command + " --format json --engine " + one["release"].get<std::string>());
+      CHECK(one["answer"] == json::parse(alone));
+    }
+  }
+}
+
+TEST_CASE("law: a sweep has a point for each engine, whatever its cache index is") {
+  const std::string sweep = "sweep qwen3.5-397b --pack 1 --simulate --requests 50 -q";
+  const std::string rows = output_of(sweep + two);
+  const std::size_t end = rows.find('\n');
+  const json blocks = json::parse(rows.substr(0, end)), tree = json::parse(rows.substr(end + 1));
+  CHECK(blocks["engine.release"] == "vllm-0.33");
+  CHECK(tree["engine.release"] == "sglang-0.5.23");
+  const json simulated = json::parse(
+      output_of("simulate qwen3.5-397b --pack 1 --requests 50 -q --format json --engine sglang-0.5.23"));
+  const json& cache = simulated["caches"][0];
+  for (const char* const figure : {"prompt_tokens", "hit_tokens", "hit_rate", "requests_with_hit"}) {
+    CAPTURE(figure);
+    CHECK(tree[figure] == cache[figure]);
+    CHECK(blocks[figure] != tree["status"]);
+  }
+  CHECK(tree["checkpoints_made"] == cache["states_made"]);
+  CHECK(tree["checkpoints_evicted"] == cache["evicted_states"]);
+  CHECK(tree["max_held_blocks"].is_null());  // it has none
+  CHECK(blocks["max_held_blocks"].is_number());
+}
+
+TEST_CASE("edge: one engine that refuses leaves the others their answers") {
+  const json both = json::parse(
+      output_of("plan qwen3.5-397b --pack 1 --set engine.page_size=16 --format json" + std::string(two)));
+  REQUIRE(both["engines"].size() == 2);
+  CHECK(both["engines"][0].contains("refused"));
+  CHECK(both["engines"][1].contains("answer"));
+}
+
+TEST_CASE("fault: lists of engines that cannot be followed") {
+  require_refused("plan qwen3.5-397b --engines vllm-0.33,sglang", "did you mean 'sglang-0.5.23'");
+  require_refused("plan qwen3.5-397b --engines vllm-0.33,,sglang-0.5.23", "--engines");
+  require_refused("plan - --engines all", "standard input can be read once");
+  require_refused("simulate qwen3.5-397b --pack 1 --engines all --trace -", "standard input can be read once");
+  require_refused("simulate qwen3.5-397b --pack 1 --engines all --per-request /tmp/none.csv", "choose one release");
+  require_refused("plan qwen3.5-397b --engines all --engine vllm-0.33", "--engine");
+  require_refused("plan qwen3.5-397b --engine vllm-0.33,sglang-0.5.23", "or --engines, where each answers");
+  require_refused("plan qwen3.5-397b --engines vllm-0.33,sglang-0.5.23 --memory 1M", "no engine answers:");
+}

@@ -1,8 +1,11 @@
 #include "ask/compare_rows.h"
 
 #include <algorithm>
+#include <cmath>
 #include <initializer_list>
 
+#include "base/checked.h"
+#include "planner/demand.h"
 #include "planner/evidence.h"
 #include "planner/plan_facts.h"
 #include "planner/primary_attention.h"
@@ -101,6 +104,13 @@ std::string ids_of_window(const Setting& setting) {
   return ids_of_group(setting, leading_spec(setting.plan));
 }
 
+/// What is left of the ids that requests can get when as many of them run as fit: where there are several arenas, what
+/// one has to spare while another is full.
+std::int64_t idle_bytes_when_full(const CachePlan& plan, const CapacityPlan& capacity) {
+  const auto requests = static_cast<std::int64_t>(std::floor(capacity.usable_concurrency));
+  return Checked(bytes_of(plan, usable_ids(plan))) - Checked(requests) * capacity.bytes_per_request;
+}
+
 std::vector<CompareRow> settings_rows() {
   return {
       {"model", "model", "", "model", [](const Setting& s) { return ComparedValue(s.scenario.model.name); }, {}},
@@ -182,12 +192,21 @@ std::vector<CompareRow> request_rows() {
        always("max concurrency")},
       {"usable_concurrency", "concurrency, usable", "", "", of_capacity(&CapacityPlan::usable_concurrency),
        always("usable concurrency")},
+      {"ideal_concurrency", "- ideally", "", "",
+       [](const Setting& s) {
+         return ComparedValue(static_cast<double>(s.plan.memory_bytes()) /
+                              static_cast<double>(s.capacity.ideal_bytes_per_request));
+       },
+       always("ideal bytes of one request"), true},
       {"kv_cache_tokens", "KV cache tokens", "tokens", "", of_capacity(&CapacityPlan::kv_cache_tokens),
        always("KV cache tokens")},
   };
 }
 
 std::vector<CompareRow> limit_rows() {
+  const auto lost = [](std::int64_t LoadWaste::*bytes) {
+    return [bytes](const Setting& s) { return ComparedValue(s.plan.waste.at_load.*bytes); };
+  };
   const auto at_load = [](std::int64_t (*bytes)(const LoadWaste&)) {
     return [bytes](const Setting& s) { return ComparedValue(bytes(s.plan.waste.at_load)); };
   };
@@ -208,6 +227,21 @@ std::vector<CompareRow> limit_rows() {
        at_load([](const LoadWaste& load) { return load.used_bytes(); }), always("used at the load")},
       {"wasted_bytes_at_load", "wasted at load", "bytes", "",
        at_load([](const LoadWaste& load) { return load.wasted_bytes(); }), always("wasted at the load")},
+      {"state_padding_bytes_at_load", "- by state padding", "bytes", "", lost(&LoadWaste::state_padding_bytes),
+       always("state padding at the load")},
+      {"attention_padding_bytes_at_load", "- by KV padding", "bytes", "",
+       lost(&LoadWaste::attention_padding_bytes), always("attention padding at the load")},
+      {"tail_bytes_at_load", "- by tails of blocks", "bytes", "", lost(&LoadWaste::block_tail_bytes),
+       always("tails of last blocks at the load")},
+      {"empty_slot_bytes_at_load", "- by empty slots", "bytes", "", lost(&LoadWaste::empty_slot_bytes),
+       always("empty slots at the load")},
+      {"short_pack_bytes_at_load", "- by short packs", "bytes", "", lost(&LoadWaste::short_pack_bytes),
+       always("short packs at the load")},
+      {"idle_bytes_when_full", "idle when full", "bytes", "",
+       [](const Setting& s) { return ComparedValue(idle_bytes_when_full(s.plan, s.capacity)); },
+       always("usable concurrency"), true},
+      {"null_block_bytes", "reserved", "bytes", "", lost(&LoadWaste::null_block_bytes),
+       always("null block at the load")},
       {"unallocated_bytes", "unallocated", "bytes", "",
        [](const Setting& s) { return ComparedValue(s.plan.waste.unallocated_bytes); }, always("unallocated")},
   };

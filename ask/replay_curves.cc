@@ -19,13 +19,6 @@ static_assert(memory_eighths[whole_memory] == 8);
 constexpr std::int64_t requests_in_flight = 64;
 constexpr std::int64_t most_series_requests = 1000;
 
-std::string trace_text(const TraceSpec& trace) {
-  if (!trace.file.empty() || !trace.prompts.empty()) return describe(trace);
-  return fmt::format(
-      "{} made-up requests (seed {}): chats, agent loops and questions over documents",
-      human_count(trace.max_requests.value_or(trace.synthetic.num_requests)), trace.synthetic.seed);
-}
-
 /// The cache with another amount of memory.
 CacheGeometry sized(const CacheGeometry& geometry, std::int64_t eighths) {
   CacheGeometry part = geometry;
@@ -36,6 +29,13 @@ CacheGeometry sized(const CacheGeometry& geometry, std::int64_t eighths) {
 }
 
 }  // namespace
+
+std::string trace_text(const TraceSpec& trace) {
+  if (!trace.file.empty() || !trace.prompts.empty()) return describe(trace);
+  return fmt::format(
+      "{} made-up requests (seed {}): chats, agent loops and questions over documents",
+      human_count(trace.max_requests.value_or(trace.synthetic.num_requests)), trace.synthetic.seed);
+}
 
 HitRates hit_rates(const PlotInputs& inputs) {
   SweepSpec sweep;

@@ -31,6 +31,9 @@ struct HitRates {
 
 HitRates hit_rates(const PlotInputs& inputs);
 
+/// A trace as captions call it: "10,000 made-up requests (seed 1): …".
+std::string trace_text(const TraceSpec& trace);
+
 /// Blocks in use step by step while a fixed number of requests is in flight, decode included.
 struct BlocksInUse {
   std::string trace;

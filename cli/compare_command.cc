@@ -75,11 +75,7 @@ int run_compare_command(const CompareOptions& options) {
   std::vector<std::string> keys;
   for (const FlagValue& value : varied) keys.push_back(value.key);
   const std::vector<CompareSetting> settings = compare_settings(files_of(options, varied), keys);
-  std::vector<std::string> notes;
-  for (const CompareSetting& setting : settings)
-    for (const std::string& note : setting.scenario.notes)
-      if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
-  show_notes(notes);
+  show_notes(settings);
   for (const CompareSetting& setting : settings)
     if (asks_for_replay(options) && setting.scenario.simulate.trace.file == "-")
       throw InputError("--trace -: standard input can be read once, and every setting replays the trace; give a file");

@@ -56,6 +56,23 @@ FlagValue varied_releases(const std::string& list) {
   return {"engine.release", fmt::format("[{}]", fmt::join(engine_names(list), ", ")), "--engines " + list};
 }
 
+std::vector<CompareSetting> engine_settings(const ScenarioOptions& options) {
+  ScenarioOptions varied = options;
+  const FlagValue releases = varied_releases(options.engines);
+  varied.flags.push_back(releases);
+  std::vector<CompareSetting> settings = compare_settings({scenario_file(varied)}, {releases.key});
+  show_notes(settings);
+  return settings;
+}
+
+void show_notes(const std::vector<CompareSetting>& settings) {
+  std::vector<std::string> notes;
+  for (const CompareSetting& setting : settings)
+    for (const std::string& note : setting.scenario.notes)
+      if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+  show_notes(notes);
+}
+
 void write_answers(const ScenarioOptions& options, const OutputOptions& output,
                    const std::function<std::string(const ScenarioOptions&)>& answer) {
   if (options.engines.empty()) {

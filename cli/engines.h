@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ask/compare_settings.h"
 #include "cli/output.h"
 #include "cli/scenario_options.h"
 
@@ -18,6 +19,12 @@ std::vector<std::string> engine_names(const std::string& list);
 
 /// The same as the key and the YAML list that they are, for commands that vary keys.
 FlagValue varied_releases(const std::string& list);
+
+/// The scenario under each release of --engines. Throws InputError as compare_settings.
+std::vector<CompareSetting> engine_settings(const ScenarioOptions& options);
+
+/// Says on standard error what was assumed of the models of these settings, each once.
+void show_notes(const std::vector<CompareSetting>& settings);
 
 /// What a command writes to standard output: its answer, or under each release of --engines its answer. A release that
 /// refuses the question says so in its place. `answer`: the rendered text for a release, given the options with it.

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <memory>
 
+#include "ask/engine_curves.h"
 #include "ask/plot_values.h"
 #include "base/error.h"
 #include "base/output_folder.h"
 #include "base/printable.h"
 #include "base/suggest.h"
 #include "cli/commands.h"
+#include "cli/engines.h"
 #include "cli/exit_codes.h"
 #include "cli/help_format.h"
 #include "cli/output.h"
@@ -17,6 +19,7 @@
 #include "cli/scenario_options.h"
 #include "cli/values.h"
 #include "report/make_plots.h"
+#include "report/plot_engines.h"
 #include "report/plot_files.h"
 
 namespace hybridkv {
@@ -36,6 +39,8 @@ std::vector<PlotKind> kinds_of(const std::vector<std::string>& names) {
   std::vector<PlotKind> kinds;
   for (const std::string& name : names) {
     const auto kind = parse_plot_kind(name);
+    if (parse_engine_plot_kind(name))
+      throw InputError(fmt::format("plot {}: shows engines beside each other; name them: --engines all", name));
     if (!kind) {
       std::vector<std::string> known;
       for (const PlotKindInfo& info : all_plot_kinds()) known.emplace_back(info.name);
@@ -53,38 +58,60 @@ std::string kind_list() {
   std::string text = "Kinds (default: all of them):\n";
   for (const PlotKindInfo& info : all_plot_kinds())
     text += help_entry(std::string(info.name), std::string(info.description));
+  text += "\nWith --engines, which takes one --pack (default: both):\n";
+  text += help_entry(std::string(to_string(EnginePlotKind::request)), "bytes of one request in every layout, to scale");
+  text += help_entry(std::string(to_string(EnginePlotKind::hit_rate)),
+                     "hit rate over memory, a curve an engine, with the bound above");
   return text;
 }
 
-int run_plot(PlotOptions options) {
-  // Without a scenario the first word is a kind already.
-  if (parse_plot_kind(options.scenario.scenario)) {
-    options.kinds.insert(options.kinds.begin(), options.scenario.scenario);
-    options.scenario.scenario.clear();
+/// The plots of several engines: of these kinds, or all that there are.
+std::vector<Plot> engine_plots(const PlotOptions& options) {
+  const std::vector<std::string> known = names_of(engine_plot_kind_names);
+  std::vector<EnginePlotKind> kinds;
+  for (const std::string& name : options.kinds) {
+    const auto kind = parse_engine_plot_kind(name);
+    if (!kind)
+      throw InputError(fmt::format("plot {}: no kind of several engines; with --engines take {}{}", name,
+                                   fmt::join(known, " or "), did_you_mean(name, known)));
+    if (std::find(kinds.begin(), kinds.end(), *kind) == kinds.end()) kinds.push_back(*kind);
   }
-  const std::vector<PlotKind> kinds = kinds_of(options.kinds);
-  const Scenario scenario = read_scenario(options.scenario);
-  const PlotInputs inputs = plot_inputs(scenario);
-  const OutputFolder folder(options.folder);
+  if (kinds.empty()) kinds.assign(all_engine_plot_kinds.begin(), all_engine_plot_kinds.end());
+  const std::vector<CompareSetting> settings = engine_settings(options.scenario);
+  Progress progress(options.quiet);
   std::vector<Plot> plots;
-  {
-    Progress progress(options.quiet);
-    for (std::size_t i = 0; i < kinds.size(); ++i) {
-      progress.update("plot", all_plot_kinds()[static_cast<std::size_t>(kinds[i])].name, static_cast<int>(i),
-                      static_cast<int>(kinds.size()));
-      try {
-        for (Plot& plot : make_plots(kinds[i], inputs, plot_values(kinds[i], inputs)))
-          plots.push_back(std::move(plot));
-      } catch (const InputError& error) {
-        // Who asks for everything gets what there is.
-        const auto* const of_value = dynamic_cast<const SpecError*>(&error);
-        if (!options.kinds.empty() && of_value != nullptr) throw located(*of_value, scenario);
-        if (!options.kinds.empty()) throw;
-        write_message(fmt::format("hybridkv: {} is left out: {}",
-                                  all_plot_kinds()[static_cast<std::size_t>(kinds[i])].name, error.what()));
-      }
+  for (const EnginePlotKind kind : kinds) {
+    if (kind == EnginePlotKind::request)
+      plots.push_back(plot_engine_requests(engine_requests(settings)));
+    else
+      plots.push_back(plot_engine_rates(engine_rates(
+          settings, [&](int done, int total) { progress.update("plot", to_string(kind), done, total); })));
+  }
+  return plots;
+}
+
+std::vector<Plot> scenario_plots(const PlotOptions& options, const std::vector<PlotKind>& kinds,
+                                 const Scenario& scenario, const PlotInputs& inputs) {
+  std::vector<Plot> plots;
+  Progress progress(options.quiet);
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    progress.update("plot", all_plot_kinds()[static_cast<std::size_t>(kinds[i])].name, static_cast<int>(i),
+                    static_cast<int>(kinds.size()));
+    try {
+      for (Plot& plot : make_plots(kinds[i], inputs, plot_values(kinds[i], inputs))) plots.push_back(std::move(plot));
+    } catch (const InputError& error) {
+      // Who asks for everything gets what there is.
+      const auto* const of_value = dynamic_cast<const SpecError*>(&error);
+      if (!options.kinds.empty() && of_value != nullptr) throw located(*of_value, scenario);
+      if (!options.kinds.empty()) throw;
+      write_message(fmt::format("hybridkv: {} is left out: {}",
+                                all_plot_kinds()[static_cast<std::size_t>(kinds[i])].name, error.what()));
     }
   }
+  return plots;
+}
+
+int draw(const PlotOptions& options, const std::vector<Plot>& plots) {
   const PictureSpec picture{*parse_picture_format(options.format), options.width};
   std::string listing;
   const DrawnPlots drawn = draw_plots(plots, picture, options.folder);
@@ -94,6 +121,23 @@ int run_plot(PlotOptions options) {
   return exit_fine;
 }
 
+int run_plot(PlotOptions options) {
+  // Without a scenario the first word is a kind already.
+  if (parse_plot_kind(options.scenario.scenario) || parse_engine_plot_kind(options.scenario.scenario)) {
+    options.kinds.insert(options.kinds.begin(), options.scenario.scenario);
+    options.scenario.scenario.clear();
+  }
+  if (!options.scenario.engines.empty()) {
+    const OutputFolder folder(options.folder);
+    return draw(options, engine_plots(options));
+  }
+  const std::vector<PlotKind> kinds = kinds_of(options.kinds);
+  const Scenario scenario = read_scenario(options.scenario);
+  const PlotInputs inputs = plot_inputs(scenario);
+  const OutputFolder folder(options.folder);
+  return draw(options, scenario_plots(options, kinds, scenario, inputs));
+}
+
 }  // namespace
 
 void add_plot_command(CLI::App& app, CommandAction& action) {
@@ -101,6 +145,7 @@ void add_plot_command(CLI::App& app, CommandAction& action) {
       app.add_subcommand("plot", "Draw what a plan says: data, a gnuplot script and a picture of each kind");
   const auto options = std::make_shared<PlotOptions>();
   add_scenario_options(*command, options->scenario);
+  add_engines_option(*command, options->scenario);
   command->add_option("KIND", options->kinds, "what to draw; see below")->type_name("");
   command->add_option("--output,-o", options->folder, "folder for the files; made where it is missing")
       ->type_name("DIR")
@@ -120,6 +165,7 @@ void add_plot_command(CLI::App& app, CommandAction& action) {
       "  hybridkv plot qwen3.5-397b -o plots\n"
       "  hybridkv plot qwen3.5-397b block-size concurrency --pack 1..16 -o plots\n"
       "  hybridkv plot qwen3.5-397b page-map --format png --width 1660 -o plots\n"
+      "  hybridkv plot qwen3.5-397b --pack 1 --engines all -o plots\n"
       "  hybridkv plot --model Qwen3.5-4B --memory 12GiB --max-model-len 32k -o plots");
   command->callback([options, &action] { action = [options] { return run_plot(*options); }; });
 }

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <memory>
 
+#include "ask/compare.h"
+#include "ask/engine_curves.h"
 #include "ask/plan.h"
 #include "ask/plot_values.h"
 #include "ask/verify.h"
@@ -12,12 +14,15 @@
 #include "base/output_folder.h"
 #include "base/printable.h"
 #include "cli/commands.h"
+#include "cli/engines.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
+#include "report/engines_report.h"
 #include "report/html.h"
 #include "report/make_plots.h"
+#include "report/plot_engines.h"
 #include "report/plot_files.h"
 #include "report/scenario_report.h"
 
@@ -85,6 +90,45 @@ void verify(ScenarioReportInputs& report, const Scenario& scenario, const Report
   }
 }
 
+/// Writes both forms of a page. Throws ProgramError where pictures are `missing`, after that.
+void write_pages(const Document& document, OutputFile& html, OutputFile& markdown, const std::string& missing) {
+  html.append(render_html(document));
+  markdown.append(render_markdown(document));
+  html.complete();
+  markdown.complete();
+  html.finish();
+  markdown.finish();
+  write_output(fmt::format("{}\n{}\n", printable(html.path().string()), printable(markdown.path().string())));
+  if (!missing.empty()) throw ProgramError(missing + "; the report is written without these pictures");
+}
+
+/// The page of several engines: compared, with the trace replayed, and drawn beside each other.
+int run_engines_report(const ReportOptions& options) {
+  const std::vector<CompareSetting> settings = engine_settings(options.scenario);
+  const fs::path folder = options.folder;
+  const OutputFolder made(folder);
+  OutputFile html(folder / "report.html"), markdown(folder / "report.md");
+  EnginesReportInputs report;
+  std::string missing;
+  {
+    Progress progress(options.quiet);
+    const auto at = [&](int done, int total) { progress.update("report", "engines", done, total); };
+    report.comparison = compare(settings, {.wanted = true, .on_progress = {}});
+    std::vector<Plot> plots{plot_engine_requests(engine_requests(settings))};
+    try {
+      plots.push_back(plot_engine_rates(engine_rates(settings, at)));
+    } catch (const InputError& error) {
+      write_message(fmt::format("hybridkv: {} is left out: {}", to_string(EnginePlotKind::hit_rate), error.what()));
+    }
+    report.pictures = draw(plots, folder, missing);
+  }
+  const std::string words = shell_words(options.scenario) + " --engines " + shell_word(options.scenario.engines);
+  report.commands = {"hybridkv report " + words + " -o report", "hybridkv compare " + words,
+                     "hybridkv plot " + words + " -o plots"};
+  write_pages(engines_report(report), html, markdown, missing);
+  return exit_fine;
+}
+
 std::vector<std::string> commands(const ReportOptions& options) {
   const std::string scenario = shell_words(options.scenario);
   return {"hybridkv report " + scenario + " -o report" + (options.no_verify ? " --no-verify" : ""),
@@ -111,15 +155,7 @@ int run_report(const ReportOptions& options) {
       report.pack_pictures.push_back({*plots.of_packs[i].pack, of_packs[i]});
     report.pictures = draw(plots.of_all, folder, missing);
   }
-  const Document document = scenario_report(report);
-  html.append(render_html(document));
-  markdown.append(render_markdown(document));
-  html.complete();
-  markdown.complete();
-  html.finish();
-  markdown.finish();
-  write_output(fmt::format("{}\n{}\n", printable(html.path().string()), printable(markdown.path().string())));
-  if (!missing.empty()) throw ProgramError(missing + "; the report is written without these pictures");
+  write_pages(scenario_report(report), html, markdown, missing);
   return exit_code_of(verdict_of(report.verified));
 }
 
@@ -131,6 +167,7 @@ void add_report_command(CLI::App& app, CommandAction& action) {
       "One page of HTML, and the same in Markdown: plan, derivation, plots, verification, warnings, commands");
   const auto options = std::make_shared<ReportOptions>();
   add_scenario_options(*command, options->scenario);
+  add_engines_option(*command, options->scenario);
   command
       ->add_option("--output,-o", options->folder,
                    "folder for report.html, report.md and plots/; made where it is missing")
@@ -139,11 +176,18 @@ void add_report_command(CLI::App& app, CommandAction& action) {
   command->add_flag("--no-verify", options->no_verify, "do not verify on real tensors, which takes memory and seconds");
   command->add_flag("--quiet,-q", options->quiet, "no progress on standard error");
   command->footer(
+      "With --engines: engines beside each other in tables and pictures, the trace of\n"
+      "the scenario replayed through each.\n"
       "The HTML page holds its pictures and needs neither network nor scripts.\n"
       "\nExamples:\n"
       "  hybridkv report qwen3.5-397b -o report\n"
+      "  hybridkv report qwen3.5-397b --pack 1 --engines all -o report\n"
       "  hybridkv report my.yaml --pack 4,5 -o report --no-verify");
-  command->callback([options, &action] { action = [options] { return run_report(*options); }; });
+  command->callback([options, &action] {
+    action = [options] {
+      return options->scenario.engines.empty() ? run_report(*options) : run_engines_report(*options);
+    };
+  });
 }
 
 }  // namespace hybridkv

@@ -149,30 +149,6 @@ Listing refusals_of(const Comparison& comparison) {
   return listing;
 }
 
-Document compare_document(const Comparison& comparison, CompareRules rules) {
-  Document document;
-  document.blocks.emplace_back(Heading{title_of(comparison), 1});
-  document.blocks.emplace_back(table_of(comparison, false));
-  if (Listing refusals = refusals_of(comparison); !refusals.items.empty())
-    document.blocks.emplace_back(std::move(refusals));
-  if (rules == CompareRules::hidden) return document;
-  const auto differing = std::count_if(comparison.rows.begin(), comparison.rows.end(),
-                                       [](const ComparedRow& row) { return row.differs; });
-  if (differing == 0) {
-    document.blocks.emplace_back(Paragraph{"Nothing differs."});
-    return document;
-  }
-  document.blocks.emplace_back(Heading{"What makes the marked rows differ"});
-  for (const ComparedRow& row : comparison.rows) {
-    if (!row.differs) continue;
-    const std::string title = row.title.starts_with("- ") ? "ids " + row.title.substr(2) : row.title;
-    document.blocks.emplace_back(Heading{fmt::format("{}: {}", title, values_text(row.values, row.unit)), 3});
-    if (Facts facts = facts_of(row, comparison.settings); !facts.entries.empty())
-      document.blocks.emplace_back(std::move(facts));
-  }
-  return document;
-}
-
 Json json_of(const ComparedValue& value) {
   return std::visit(
       [](const auto& plain) -> Json {
@@ -232,6 +208,30 @@ Json json_of(const Comparison& comparison) {
 }  // namespace
 
 Table compare_table(const Comparison& comparison) { return table_of(comparison, true); }
+
+Document compare_document(const Comparison& comparison, CompareRules rules) {
+  Document document;
+  document.blocks.emplace_back(Heading{title_of(comparison), 1});
+  document.blocks.emplace_back(table_of(comparison, false));
+  if (Listing refusals = refusals_of(comparison); !refusals.items.empty())
+    document.blocks.emplace_back(std::move(refusals));
+  if (rules == CompareRules::hidden) return document;
+  const auto differing = std::count_if(comparison.rows.begin(), comparison.rows.end(),
+                                       [](const ComparedRow& row) { return row.differs; });
+  if (differing == 0) {
+    document.blocks.emplace_back(Paragraph{"Nothing differs."});
+    return document;
+  }
+  document.blocks.emplace_back(Heading{"What makes the marked rows differ"});
+  for (const ComparedRow& row : comparison.rows) {
+    if (!row.differs) continue;
+    const std::string title = row.title.starts_with("- ") ? "ids " + row.title.substr(2) : row.title;
+    document.blocks.emplace_back(Heading{fmt::format("{}: {}", title, values_text(row.values, row.unit)), 3});
+    if (Facts facts = facts_of(row, comparison.settings); !facts.entries.empty())
+      document.blocks.emplace_back(std::move(facts));
+  }
+  return document;
+}
 
 std::string render_compare(const Comparison& comparison, Format format, const Style& style, CompareRules rules) {
   switch (format) {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "ask/compare.h"
+#include "report/document.h"
 #include "report/format.h"
 #include "report/table.h"
 
@@ -17,6 +18,9 @@ enum class CompareRules { shown, hidden };
 /// A row per number, a column per setting; rows that differ are marked. People see no row that is empty or 0 in all
 /// settings; programs get all rows, with whether they differ and the rules in one text.
 Table compare_table(const Comparison& comparison);
+
+/// For people: the table, why settings are refused, and where wanted for each row that differs the rules that make it.
+Document compare_document(const Comparison& comparison, CompareRules rules);
 
 /// `compare --format FORMAT`: the table, why settings are refused, and for each row that differs the rules that make
 /// it. As json {schema, settings: [{name, scenario, overrides, refused, start_errors}], rows: [{name, unit, values,

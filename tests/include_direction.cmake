@@ -18,14 +18,14 @@ set(cli ${report} cli)
 set(fuzz ${cli} fuzz)
 
 # `report` computes nothing: of the rooms that do it includes values, and what is read off them. Answers come from `ask`.
-set(report_values planner/allocated_tensors.h planner/arrangement.h planner/cache_orders.h planner/cache_plan.h
+set(report_values planner/allocated_tensors.h planner/evidence.h planner/arrangement.h planner/cache_orders.h planner/cache_plan.h
   planner/engine_spec.h planner/group_runs.h planner/plan_facts.h planner/primary_attention.h planner/release.h
   planner/uniform_pages.h simulator/simulation_stats.h scenarios/sweep_axes.h)
 # Questions that headers of `ask` bring along with their answers, asked by nobody in `report`.
 set(questions make_plan make_plans plan_scenario plan_pack findings_of compare_packs capacity_at request_demand bytes_of
   bind_views choose_order possible_orders layers_in_allocation geometry_of run_sweep open_trace checkpoint_positions longest_request verify_plan verify_plans verify_scenario
   verify_forward compare_backends forward simulate recommend recommend_scenario bench_attention plot_inputs plot_values page_strips
-  request_bytes concurrency_curves prefix_stairs hit_rates blocks_in_use list_models listed doctor
+  request_bytes concurrency_curves prefix_stairs hit_rates blocks_in_use engine_requests engine_rates list_models listed doctor
   read_startup_log check_settings possible_settings boot
   memory_budget find_gpu)
 list(JOIN questions "|" question)

@@ -6,10 +6,12 @@
 
 #include "tests/cli/require_refused.h"
 #include "tests/cli/run_program.h"
+#include "tests/scratch_folder.h"
 
 using namespace hybridkv;
 using testing::ProgramRun;
 using testing::require_refused;
+using testing::ScratchFolder;
 using testing::run_program;
 using nlohmann::json;
 
@@ -78,4 +80,26 @@ TEST_CASE("fault: lists of engines that cannot be followed") {
   require_refused("plan qwen3.5-397b --engines all --engine vllm-0.33", "--engine");
   require_refused("plan qwen3.5-397b --engine vllm-0.33,sglang-0.5.23", "or --engines, where each answers");
   require_refused("plan qwen3.5-397b --engines vllm-0.33,sglang-0.5.23 --memory 1M", "no engine answers:");
+}
+
+TEST_CASE("rule: engines are drawn and reported beside each other, other kinds are not mixed in") {
+  const ScratchFolder scratch;
+  const std::string plots = (scratch.path / "plots").string(), report = (scratch.path / "report").string();
+  const ProgramRun drawn =
+      run_program("plot qwen3.5-397b engine-request --pack 1 -q -o " + plots + std::string(two));
+  CAPTURE(drawn.output);
+  CHECK(drawn.exit_code == 0);
+  CHECK(drawn.output == plots + "/engine-request.tsv\n" + plots + "/engine-request.svg\n");
+  require_refused("plot qwen3.5-397b engine-request -o " + plots, "--engines all");
+  require_refused("plot qwen3.5-397b page-map -o " + plots + two,
+                  "with --engines take engine-request or engine-hit-rate");
+  const ProgramRun page = run_program("report qwen3.5-397b --pack 1 -q -o " + report + std::string(two));
+  CAPTURE(page.output);
+  REQUIRE((page.exit_code == 0 || page.exit_code == 4));  // 4: no gnuplot here
+  const std::string text = testing::text_of(report + "/report.md");
+  for (const char* const said : {"One request in every layout", "983,470,080", "811,008,000", "found again",
+                                 "hybridkv compare qwen3.5-397b --pack 1 --engines vllm-0.33,sglang-0.5.23"}) {
+    CAPTURE(said);
+    CHECK(text.find(said) != std::string::npos);
+  }
 }

@@ -1,0 +1,106 @@
+#include "ask/engine_curves.h"
+
+#include <algorithm>
+
+#include "ask/compare_replay.h"
+#include "ask/replay_curves.h"
+#include "ask/simulate_request.h"
+#include "base/checked.h"
+#include "base/error.h"
+#include "planner/plan.h"
+#include "scenarios/read.h"
+
+namespace hybridkv {
+
+namespace {
+
+/// An error with an excerpt of the file has more than one line; the first says it all.
+std::string first_line(const InputError& error) {
+  const std::string text = error.what();
+  return text.substr(0, text.find('\n'));
+}
+
+/// One request of the longest length, and nothing else.
+LimitsSpec one_request(const LimitsSpec& limits) {
+  return {.max_model_lens = {*std::max_element(limits.max_model_lens.begin(), limits.max_model_lens.end())},
+          .longest_prompt_tokens = limits.longest_prompt_tokens,
+          .load_tokens = {}};
+}
+
+CachePlan planned(const Scenario& scenario) {
+  return make_plan(scenario.model, scenario.engine, one_request(scenario.limits), scenario.workspace,
+                   PlanDetail::numbers);
+}
+
+/// How its arrangement is known; where it cannot be planned there is no curve to doubt.
+Evidence evidence_at(const Scenario& scenario) {
+  try {
+    return evidence_of(planned(scenario));
+  } catch (const SpecError&) {
+    return Evidence::run;
+  }
+}
+
+/// The rate of one engine under one memory; nothing where it says nothing of hits.
+std::optional<double> found_share(Scenario scenario, std::int64_t memory_bytes, double& token_exact) {
+  scenario.engine.memory_bytes = memory_bytes;
+  try {
+    planned(scenario);  // an error in the trace is no gap of a curve
+    const ReplayedSetting replayed = replay_setting(scenario);
+    if (replayed.requests == 0) return std::nullopt;
+    const auto exact = static_cast<double>(replayed.token_exact_hit_tokens);
+    token_exact = std::max(token_exact, exact / static_cast<double>(replayed.prompt_tokens));
+    return replayed.hit_rate();
+  } catch (const SpecError&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+EngineRequests engine_requests(const std::vector<CompareSetting>& settings) {
+  EngineRequests requests{.model = settings.front().scenario.model.name};
+  for (const CompareSetting& setting : settings) {
+    EngineRequest& engine = requests.engines.emplace_back(EngineRequest{.name = setting.name});
+    try {
+      const CachePlan plan = planned(setting.scenario);
+      const CapacityPlan& capacity = plan.capacity.front();
+      engine.evidence = evidence_of(plan);
+      engine.parts = plan.waste.at_load;
+      engine.bytes = capacity.bytes_per_request;
+      requests.tokens = capacity.max_model_len;
+      requests.ideal_bytes = capacity.ideal_bytes_per_request;
+    } catch (const SpecError& error) {
+      engine.refused = first_line(located(error, setting.scenario));
+    }
+  }
+  return requests;
+}
+
+EngineRates engine_rates(const std::vector<CompareSetting>& settings,
+                         const std::function<void(int done, int total)>& on_progress) {
+  const Scenario& first = settings.front().scenario;
+  for (const CompareSetting& setting : settings)
+    if (setting.scenario.engine.num_blocks)
+      throw InputError("engine.num_blocks stands for the memory, over which hit rates are drawn; give engine.memory");
+  EngineRates rates{.model = first.model.name, .trace = trace_text(first.simulate.trace)};
+  for (const std::int64_t eighths : memory_eighths)
+    rates.memory_bytes.push_back(Checked(first.engine.memory_bytes) * eighths / 8);
+  const int total = static_cast<int>(settings.size() * rates.memory_bytes.size());
+  int done = 0;
+  bool any = false;
+  for (const CompareSetting& setting : settings) {
+    rates.names.push_back(setting.name);
+    std::vector<std::optional<double>>& found = rates.found.emplace_back();
+    for (const std::int64_t memory : rates.memory_bytes) {
+      if (on_progress) on_progress(done++, total);
+      found.push_back(found_share(setting.scenario, memory, rates.token_exact));
+      any = any || found.back().has_value();
+    }
+    rates.evidence.push_back(evidence_at(setting.scenario));
+  }
+  if (!any) throw InputError("no engine can be replayed in any of these memories; give more engine.memory");
+  return rates;
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ask/compare.h"
+#include "report/document.h"
+
+namespace hybridkv {
+
+/// All that a report on one question under several engines tells.
+struct EnginesReportInputs {
+  Comparison comparison;              ///< with the rows of a replay
+  std::vector<Picture> pictures;      ///< of the engines beside each other
+  std::vector<std::string> commands;  ///< to repeat everything, ready for a shell
+};
+
+/// The report: the pictures, the table of all numbers with what is refused, the rules that make them differ, and the
+/// commands.
+Document engines_report(const EnginesReportInputs& inputs);
+
+}  // namespace hybridkv

@@ -28,8 +28,8 @@ void show_notes(const std::vector<CompareSetting>& settings);
 
 /// What a command writes to standard output: its answer, or under each release of --engines its answer. A release that
 /// refuses the question says so in its place. `answer`: the rendered text for a release, given the options with it.
-/// Throws InputError where --engines cannot be followed, and where all refuse: the refusal where it is one and the same,
-/// else all of them.
+/// Throws InputError where --engines cannot be followed, and where all refuse: the refusal where it is one and the
+/// same, else all of them.
 void write_answers(const ScenarioOptions& options, const OutputOptions& output,
                    const std::function<std::string(const ScenarioOptions&)>& answer);
 

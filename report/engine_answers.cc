@@ -58,8 +58,8 @@ std::string render_engine_answers(const std::vector<EngineAnswer>& answers, Form
   for (const EngineAnswer& answer : answers) {
     Document document{{Heading{"Under " + answer.release, 1}}};
     if (!answer.refused.empty()) document.blocks.emplace_back(Listing{{"refused: " + answer.refused}, true});
-    text += (text.empty() ? "" : "\n") +
-            (format == Format::markdown ? render_markdown(document) : render_text(document, style)) + "\n" + answer.text;
+    const std::string head = format == Format::markdown ? render_markdown(document) : render_text(document, style);
+    text += (text.empty() ? "" : "\n") + head + "\n" + answer.text;
   }
   return text;
 }

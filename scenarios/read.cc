@@ -209,7 +209,7 @@ Scenario read_scenario(const ScenarioFile& file) {
     if (!axis.one_question)
       throw error_at(axis.place, axis.path + ": several values make a sweep (`hybridkv sweep`), or a table side by "
                                              "side (`hybridkv compare`); one value is expected here" +
-                                            (axis.path == "engine.release" ? ", or --engines, where each answers" : ""));
+                                         (axis.path == "engine.release" ? ", or --engines, where each answers" : ""));
   return read_values(file);
 }
 

@@ -13,7 +13,8 @@ std::vector<CompareSetting> settings_of(const std::string& memory) {
   return compare_settings({parse_scenario(
       "model: Qwen3.5-4B\nengine: {release: [vllm-0.33, sglang-0.5.23], " + memory +
           "}\nlimits: {max_model_len: 16k}\n"
-          "simulate:\n  trace:\n    prompts: [{tokens: 3000}, {tokens: 3000, shared_tokens: 2000, variants: 6, copies: 2}]\n",
+          "simulate:\n  trace:\n"
+          "    prompts: [{tokens: 3000}, {tokens: 3000, shared_tokens: 2000, variants: 6, copies: 2}]\n",
       "test")});
 }
 

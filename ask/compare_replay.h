@@ -32,7 +32,8 @@ struct ReplayedSetting {
   std::int64_t prefilled_tokens() const { return prompt_tokens - hit_tokens; }
 };
 
-/// Is the cache of this release one of blocks, as the simulator replays many at a time? Else it has an index of its own.
+/// Is the cache of this release one of blocks, of which the simulator replays many at a time? Else it has an index of
+/// its own.
 bool has_block_index(Release release);
 
 /// Replays the trace of a scenario, section simulate, through the cache that it plans at its longest length.

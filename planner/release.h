@@ -31,8 +31,8 @@ struct ReleaseRules {
   std::string_view title;                 ///< for the header of every output
   Strategy strategy = Strategy::packed_attention;   ///< how it arranges, unless another is asked for
   bool is_read = false;                   ///< its rules are from its source and papers: no run of it confirms a number
-  std::span<const std::string_view> assumptions;    ///< of a release that was read: what is not known exactly; sentences
-                                                    ///< without a full stop
+  /// Of a release that was read: what is not known exactly; sentences without a full stop.
+  std::span<const std::string_view> assumptions;
   bool has_mode_all = true;               ///< states may be kept at every block boundary
   bool caches_by_default = false;         ///< hybrid models cache prefixes, in mode align, unless told not to
   bool one_allocation = false;            ///< all layers in one allocation in one of six orders; else a pool a slot

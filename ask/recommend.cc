@@ -1,5 +1,7 @@
 #include "ask/recommend.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "ask/simulate_request.h"
@@ -71,6 +73,23 @@ std::vector<PlainPack> plain_packs(const Recommendation& result, const EngineSpe
   return plain;
 }
 
+ServedPick served_pick(const Recommendation& result, const Candidate& candidate, const RecommendSpec& spec) {
+  const PlannedLayout& layout = result.layout_of(candidate);
+  const EngineSpec engine = engine_with(spec.engine, layout.pack, layout.block_floor, layout.mode);
+  ServedPick pick{block_settings(layout, candidate.match_unit_tokens, candidate.retention_tokens), {}};
+  pick.serve = serve_command({spec.model, engine, spec.limits, spec.scheduler, layout.plan, pick.settings});
+  return pick;
+}
+
+/// A release of which rules of memory alone are known has no settings to search.
+void refuse_read_release(Release release) {
+  const ReleaseRules& rules = rules_of(release);
+  if (!rules.is_read) return;
+  throw SpecError("engine.release",
+                  fmt::format("of {} the rules of memory are read, and no settings are searched; `hybridkv compare "
+                              "--engines all` shows it beside the others", rules.title));
+}
+
 }  // namespace
 
 RecommendAnswer recommend_scenario(const Scenario& scenario, const RecommendQuestion& question,
@@ -87,11 +106,16 @@ RecommendAnswer recommend_scenario(const Scenario& scenario, const RecommendQues
   spec.open_trace = [&answer] { return open_trace(answer.trace); };
   spec.on_progress = progress;
   try {
+    refuse_read_release(spec.engine.release);
     answer.result = with_scenario_names(recommend(spec));
   } catch (const SpecError& error) {
     throw located(scenario_error(error), scenario);
   }
   answer.plain_packs = plain_packs(answer.result, answer.engine);
+  const std::vector<Candidate>& candidates = answer.result.candidates;
+  answer.pick = served_pick(answer.result, candidates[answer.result.pick], spec);
+  if (answer.result.unpacked_pick)
+    answer.unpacked_pick = served_pick(answer.result, candidates[*answer.result.unpacked_pick], spec);
   return answer;
 }
 

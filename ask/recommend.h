@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ask/serve_command.h"
 #include "scenarios/scenario.h"
 #include "search/recommendation.h"
 
@@ -30,6 +31,12 @@ struct PlainPack {
   std::optional<std::size_t> beaten_by;     ///< of those that beat it in all objectives the one of fewest bytes
 };
 
+/// A candidate as its engine is told it.
+struct ServedPick {
+  std::vector<EngineSetting> settings;  ///< all of its choices
+  ServeCommand serve;
+};
+
 /// What was searched, and what was found.
 struct RecommendAnswer {
   std::string model;
@@ -41,6 +48,8 @@ struct RecommendAnswer {
   PickRule rule;
   Recommendation result;
   std::vector<PlainPack> plain_packs;   ///< by pack size
+  ServedPick pick;
+  std::optional<ServedPick> unpacked_pick;  ///< where Recommendation::unpacked_pick is
 };
 
 /// Searches layouts for the scenario's model under its trace. Throws InputError with the place of the value at fault,

@@ -7,6 +7,7 @@
 #include "ask/boot.h"
 #include "ask/gpus.h"
 #include "base/error.h"
+#include "base/shell_word.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"

@@ -6,6 +6,7 @@
 
 #include "ask/recommend.h"
 #include "base/error.h"
+#include "base/shell_word.h"
 #include "cli/commands.h"
 #include "cli/engines.h"
 #include "cli/exit_codes.h"

@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/shell_word.h"
 #include "cli/values.h"
 #include "report/text.h"
 #include "scenarios/model_library.h"
@@ -277,15 +278,6 @@ Scenario read_simulate_section(const ScenarioOptions& options) {
   ScenarioFile file = parse_scenario("{}", "command line");
   lay_over(file, options, {});
   return read_simulate_section(file);
-}
-
-std::string shell_word(const std::string& text) {
-  const bool plain = !text.empty() && text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                                             "0123456789_-+=.,:/@%") == std::string::npos;
-  if (plain) return text;
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
 }
 
 std::string shell_words(const ScenarioOptions& options) {

@@ -66,9 +66,6 @@ void show_notes(const std::vector<std::string>& notes);
 /// Scenario::simulate alone, from the overrides and flags, for a cache that is described without a plan.
 Scenario read_simulate_section(const ScenarioOptions& options);
 
-/// The word as a shell reads it back, in quotes only where it needs them.
-std::string shell_word(const std::string& text);
-
 /// The words after a command that name this scenario again, quoted for a shell: "qwen3.5-397b --pack 4".
 std::string shell_words(const ScenarioOptions& options);
 

@@ -165,7 +165,7 @@ SplitInputs split_inputs(const RadixPools& pools, const std::optional<ReplayRing
           .token_bytes = pools.token_bytes,
           .page_tokens = pools.page_tokens,
           .slots_per_request = slots_per_request(holding_of(engine)),
-          .full_memory_ratio = engine.state_memory_ratio.value_or(0.9),
+          .full_memory_ratio = memory_ratio(engine),
           .max_mamba_cache_size = engine.max_mamba_cache_size,
           .max_running_requests = engine.max_running_requests,
           .max_total_tokens = engine.max_total_tokens,
@@ -208,6 +208,8 @@ std::int64_t radix_scan_chunk(const ModelSpec& model) {
 std::int64_t track_interval(const EngineSpec& engine) {
   return engine.mamba_track_interval.value_or(default_track_interval);
 }
+
+double memory_ratio(const EngineSpec& engine) { return engine.state_memory_ratio.value_or(0.9); }
 
 std::int64_t radix_checkpoint_grid(std::int64_t scan_chunk, std::int64_t page_tokens) {
   return checked_lcm(std::max(scan_chunk, page_tokens), page_tokens);

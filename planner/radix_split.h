@@ -23,6 +23,9 @@ std::int64_t radix_scan_chunk(const ModelSpec& model);
 /// Tokens between the states that are kept while decoding, as set or 256.
 std::int64_t track_interval(const EngineSpec& engine);
 
+/// R, memory of states over that of tokens, as set or 0.9. Source: SGLang 0.5.23 --mamba-full-memory-ratio.
+double memory_ratio(const EngineSpec& engine);
+
 /// G, the grid on which states of prompts are kept: the lcm of the page and of the larger of page and scan chunk.
 /// Source: SGLang 0.5.23.
 std::int64_t radix_checkpoint_grid(std::int64_t scan_chunk, std::int64_t page_tokens);

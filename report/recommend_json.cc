@@ -45,11 +45,15 @@ ordered_json search_json(const Recommendation& result) {
           {"impossible", impossible}};
 }
 
-ordered_json settings_json(const Recommendation& result, std::size_t candidate) {
+ordered_json settings_json(const std::vector<EngineSetting>& chosen) {
   ordered_json settings = ordered_json::array();
-  for (const EngineSetting& setting : engine_settings(result, result.candidates[candidate]))
+  for (const EngineSetting& setting : chosen)
     settings.push_back({{"key", setting.key}, {"value", setting.value}, {"flag", setting.flag}});
   return settings;
+}
+
+ordered_json serve_json(const ServeCommand& serve) {
+  return {{"command", serve.command}, {"beside", serve.beside}};
 }
 
 }  // namespace
@@ -80,8 +84,12 @@ std::string recommend_json(const RecommendReport& report) {
   json["pick"] = result.pick;
   json["pick_without_packing"] = result.unpacked_pick ? ordered_json(*result.unpacked_pick) : ordered_json();
   json["front"] = result.front;
-  json["settings"] = settings_json(result, result.pick);
-  if (result.unpacked_pick) json["settings_without_packing"] = settings_json(result, *result.unpacked_pick);
+  json["settings"] = settings_json(report.pick.settings);
+  json["serve"] = serve_json(report.pick.serve);
+  if (report.unpacked_pick) {
+    json["settings_without_packing"] = settings_json(report.unpacked_pick->settings);
+    json["serve_without_packing"] = serve_json(report.unpacked_pick->serve);
+  }
   json["reasons"] = {{"never_hits", reasons.never_hits}, {"gains", reasons.gains},     {"costs", reasons.costs},
                      {"choice", reasons.choice},         {"unpacked", reasons.unpacked}, {"packs", reasons.packs},
                      {"changes", reasons.changes}};

@@ -136,11 +136,11 @@ Facts pick_facts(const Recommendation& result, const Candidate& pick) {
   return facts;
 }
 
-Table settings_table(const Recommendation& result, const Candidate& candidate) {
+Table settings_table(const std::vector<EngineSetting>& settings) {
   Table table({{"key", "scenario key", "", Align::left},
                {"value", "value", "", Align::left},
                {"flag", "vLLM", "", Align::left}});
-  for (const EngineSetting& setting : engine_settings(result, candidate))
+  for (const EngineSetting& setting : settings)
     table.add_row({setting.key, setting.value,
                    setting.flag.empty() ? std::string("no flag") : setting.flag});
   return table;
@@ -248,13 +248,20 @@ void add_listing(Document& document, const char* title, const std::vector<std::s
   document.blocks.emplace_back(Listing{items, warning});
 }
 
+/// The engine's own command line, and what it does not say.
+void add_serve(Document& document, const ServeCommand& serve) {
+  if (!serve.command.empty()) document.blocks.emplace_back(Code{{serve.command}});
+  if (!serve.beside.empty()) document.blocks.emplace_back(Listing{serve.beside});
+}
+
 /// The best that engines run today beside a pick that needs packing.
 void add_unpacked(Document& document, const RecommendReport& report, const RecommendReasons& reasons) {
   add_listing(document, "Best without packing (N = 1), for engines as they are released", reasons.unpacked);
   if (!report.result.unpacked_pick) return;
   const Candidate& candidate = report.result.candidates[*report.result.unpacked_pick];
   document.blocks.emplace_back(pick_facts(report.result, candidate));
-  document.blocks.emplace_back(settings_table(report.result, candidate));
+  document.blocks.emplace_back(settings_table(report.unpacked_pick->settings));
+  add_serve(document, report.unpacked_pick->serve);
 }
 
 /// Combinations that cannot run, each reason once.
@@ -280,39 +287,6 @@ std::vector<std::string> impossible_sentences(const Recommendation& result) {
 
 }  // namespace
 
-std::vector<EngineSetting> engine_settings(const Recommendation& result, const Candidate& candidate) {
-  const PlannedLayout& layout = result.layout_of(candidate);
-  const bool recurrent = layout.geometry.state_groups > 0;
-  std::vector<EngineSetting> settings;
-  settings.push_back({"engine.attention_pack_size", std::to_string(layout.pack),
-                      layout.pack > 1 ? fmt::format("--attn-pack-size {}", layout.pack) : ""});
-  if (recurrent) {
-    const std::string mode(to_string(layout.mode));
-    settings.push_back({"engine.cache_mode", mode,
-                        layout.mode == CacheMode::none
-                            ? "--no-enable-prefix-caching"
-                            : fmt::format("--enable-prefix-caching --mamba-cache-mode {}", mode)});
-  }
-  if (layout.block_floor)
-    settings.push_back({"engine.block_size_tokens", std::to_string(*layout.block_floor),
-                        fmt::format("--block-size {}", *layout.block_floor)});
-  if (!layout.geometry.caches_prefixes()) return settings;
-  if (candidate.match_unit_tokens)
-    settings.push_back({"simulate.match_unit_tokens", std::to_string(*candidate.match_unit_tokens),
-                        fmt::format("--prefix-match-unit {}", *candidate.match_unit_tokens)});
-  if (candidate.retention_tokens) {
-    settings.push_back({"simulate.retention_interval_tokens", std::to_string(*candidate.retention_tokens),
-                        fmt::format("--prefix-cache-retention-interval {}", *candidate.retention_tokens)});
-  } else if (recurrent) {
-    // An interval of one block keeps every checkpoint, also in versions whose default is to keep only the last.
-    const bool unset_keeps_all = !rules_of(layout.plan.release).retention_tokens;
-    settings.push_back({"simulate.retention_interval_tokens",
-                        unset_keeps_all ? "all (unset)" : std::to_string(block_tokens(layout)),
-                        fmt::format("--prefix-cache-retention-interval {}", block_tokens(layout))});
-  }
-  return settings;
-}
-
 Document recommend_report(const RecommendReport& report) {
   const RecommendReasons reasons = recommend_reasons(report);
   Document document;
@@ -323,7 +297,8 @@ Document recommend_report(const RecommendReport& report) {
   document.blocks.emplace_back(Heading{"Pick"});
   const Candidate& pick = report.result.candidates[report.result.pick];
   document.blocks.emplace_back(pick_facts(report.result, pick));
-  document.blocks.emplace_back(settings_table(report.result, pick));
+  document.blocks.emplace_back(settings_table(report.pick.settings));
+  add_serve(document, report.pick.serve);
   add_listing(document, "What it gains over the default", reasons.gains);
   add_listing(document, "What it costs", reasons.costs);
   add_unpacked(document, report, reasons);

@@ -18,16 +18,6 @@ struct RecommendReport : RecommendAnswer {
   std::vector<std::string> unpacked_commands;  ///< of the pick without packing, where there is one
 };
 
-/// One choice of the pick as users type it.
-struct EngineSetting {
-  std::string key;    ///< of a scenario: "engine.attention_pack_size"
-  std::string value;  ///< in a scenario: "5"
-  std::string flag;   ///< of vLLM: "--attn-pack-size 5"; empty: the engine's own default
-};
-
-/// All choices of a candidate.
-std::vector<EngineSetting> engine_settings(const Recommendation& result, const Candidate& candidate);
-
 /// Why the pick is the pick, one sentence each: what it gains over the default, what it costs, how it was chosen.
 struct RecommendReasons {
   std::vector<std::string> never_hits;  ///< that the default finds nothing on this workload, and what would

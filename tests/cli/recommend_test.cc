@@ -131,6 +131,23 @@ TEST_CASE("edge: limits, lists and traffic that cannot be, each with its exit co
   require_refused("recommend qwen3.5-397b --set engine.num_blocks=500", 2, "no common limit");
 }
 
+TEST_CASE("golden: the engine's own command line stands beside the settings, in every form") {
+  const std::string small = "recommend qwen3.5-397b --packs 1,3 --modes align --match-units block --retention all "
+                            "--block-sizes 0 --requests 100 ";
+  const json result = json_of(small);
+  CHECK(result["serve"]["command"] ==
+        "vllm serve Qwen/Qwen3.5-397B-A17B --tensor-parallel-size 2 --max-model-len 32768 --attn-pack-size 3 "
+        "--enable-prefix-caching --mamba-cache-mode align --prefix-cache-retention-interval 704 "
+        "--kv-cache-memory-bytes 42949672960 --kv-cache-dtype bfloat16 --mamba-ssm-cache-dtype float32 "
+        "--max-num-batched-tokens 8192");
+  CHECK(contains(result["serve"]["beside"].dump(), "PR 35703"));
+  CHECK(contains(result["serve_without_packing"]["command"].dump(), "--prefix-cache-retention-interval 2096 "));
+  CHECK(result["serve_without_packing"]["beside"].empty());
+  const std::string text = run_program(small).output;
+  CHECK(contains(text, "  vllm serve Qwen/Qwen3.5-397B-A17B --tensor-parallel-size 2 --max-model-len 32768 \\\n"));
+  CHECK(contains(text, "- --attn-pack-size is of vLLM PR 35703 and in no release"));
+}
+
 TEST_CASE("edge: help has examples, every format works, csv has a row per candidate") {
   CHECK(contains(run_program("recommend --help").output, "hybridkv recommend qwen3.5-397b --prompt-tokens 370"));
   const std::string small = "recommend qwen3.5-397b --packs 1,3,4,5 --modes align --requests 100";

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "planner/cache_plan.h"
+#include "planner/model_spec.h"
+#include "search/search_space.h"
+#include "simulator/scheduler_settings.h"
+
+namespace hybridkv {
+
+/// One choice as users type it.
+struct EngineSetting {
+  std::string key;    ///< of a scenario: "engine.attention_pack_size"
+  std::string value;  ///< in a scenario: "5"
+  std::string flag;   ///< of the engine: "--attn-pack-size 5"; empty: the engine's own default
+};
+
+/// How the engine itself is started with what was planned.
+struct ServeCommand {
+  std::string command;              ///< one line for a shell; empty: no engine runs it
+  std::vector<std::string> beside;  ///< what no flag says, a sentence each
+  bool operator==(const ServeCommand&) const = default;
+};
+
+/// What a command line has to say.
+struct Served {
+  const ModelSpec& model;
+  const EngineSpec& engine;             ///< every choice made, as it was planned
+  const LimitsSpec& limits;
+  const SchedulerSettings& scheduler;
+  const CachePlan& plan;                ///< of that engine
+  std::vector<EngineSetting> settings;  ///< what was chosen; their flags go into the command line as they are
+};
+
+/// The command line of the release's engine. Flags are named as that release names them.
+/// Sources: engine arguments of vLLM 0.33 and its documentation; server_args of SGLang 0.5.23; the repository of a
+/// model is that of its ModelSpec::source.
+ServeCommand serve_command(const Served& served);
+
+/// The choices of a layout with blocks, and the flags of vLLM for them.
+std::vector<EngineSetting> block_settings(const PlannedLayout& layout, std::optional<std::int64_t> match_unit_tokens,
+                                          std::optional<std::int64_t> retention_tokens);
+
+/// The choices of an engine with radix pools, and the flags of SGLang for them.
+std::vector<EngineSetting> radix_settings(const EngineSpec& engine);
+
+/// Words of a command line, each quoted where a shell needs it.
+class CommandLine {
+ public:
+  explicit CommandLine(std::string start) : text_(std::move(start)) {}
+  /// Words that are written for a shell already; nothing where there are none.
+  CommandLine& add(const std::string& words);
+  CommandLine& add(const std::string& flag, const std::string& value);
+  CommandLine& add(const std::string& flag, std::int64_t value) { return add(flag, std::to_string(value)); }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+/// Adds what has to be said of the model: its repository, or that its name stands for one.
+void add_model(CommandLine& line, const std::string& flag, const ModelSpec& model, std::vector<std::string>& beside);
+
+/// Element types as engines name them: "bfloat16", "float32", "fp8_e4m3"; the scenario's name of any other.
+std::string engine_name(DType dtype);
+
+/// The longest of the lengths asked about, tokens.
+std::int64_t served_length(const LimitsSpec& limits);
+
+// An engine a file.
+ServeCommand serve_vllm(const Served& served);
+ServeCommand serve_sglang(const Served& served);
+
+}  // namespace hybridkv

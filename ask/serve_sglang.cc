@@ -1,0 +1,108 @@
+#include <fmt/format.h>
+
+#include "ask/serve_command.h"
+#include "base/bytes_text.h"
+#include "planner/radix_split.h"
+
+namespace hybridkv {
+
+namespace {
+
+/// What the engine reads from its environment, before the command.
+std::string environment(const EngineSpec& engine) {
+  std::string words;
+  if (engine.skip_decode_lock.value_or(false)) words += "SGLANG_OPT_MAMBA_SKIP_DECODE_LOCK=1 ";
+  if (engine.conv_dtype) words += fmt::format("SGLANG_MAMBA_CONV_DTYPE={} ", engine_name(*engine.conv_dtype));
+  return words;
+}
+
+void add_sglang_ranks(CommandLine& line, const EngineSpec& engine) {
+  const std::int64_t sharing = engine.attention_data_parallel.value_or(1);
+  line.add("--tp-size", engine.tensor_parallel * sharing);  // of both, each at most 2^20
+  if (sharing > 1) line.add("--dp-size", sharing).add("--enable-dp-attention");
+}
+
+void add_sglang_limits(CommandLine& line, const EngineSpec& engine) {
+  line.add("--chunked-prefill-size", engine.max_num_batched_tokens);
+  if (engine.max_running_requests) line.add("--max-running-requests", *engine.max_running_requests);
+  if (engine.max_total_tokens) line.add("--max-total-tokens", *engine.max_total_tokens);
+  if (!engine.overlap_schedule.value_or(true)) line.add("--disable-overlap-schedule");
+  if (engine.unified_memory.value_or(false)) line.add("--enable-unified-memory");
+}
+
+void add_sglang_types(CommandLine& line, const EngineSpec& engine, const ModelSpec& model) {
+  if (engine.kv_dtype) line.add("--kv-cache-dtype", engine_name(*engine.kv_dtype));
+  if (const auto dtype = engine.ssm_dtype ? engine.ssm_dtype : model.ssm_dtype)
+    line.add("--mamba-ssm-dtype", engine_name(*dtype));
+}
+
+void add_sglang_drafts(CommandLine& line, const EngineSpec& engine) {
+  const std::int64_t drafts = engine.speculative_tokens;
+  if (drafts == 0) return;
+  if (engine.mtp_layers == 0) line.add("--speculative-algorithm", "NGRAM");
+  else line.add("--speculative-algorithm", "NEXTN").add("--speculative-num-steps", drafts - 1)
+           .add("--speculative-eagle-topk", 1);
+  line.add("--speculative-num-draft-tokens", drafts);
+  if (engine.linear_replayssm_spec.value_or(false)) line.add("--enable-linear-replayssm-spec");
+}
+
+void say_what_sglang_lacks(const Served& served, std::vector<std::string>& beside) {
+  const TokenStateSplit& split = served.plan.radix->split;
+  beside.push_back(fmt::format(
+      "No flag gives the memory: what --mem-fraction-static leaves beside the weights is split, and hybridkv does not "
+      "know the weights. With the {} a rank that were planned the engine prints max_mamba_cache_size {} and "
+      "max_total_num_tokens {}: set --mem-fraction-static until it does.",
+      bytes_text(served.engine.memory_bytes), split.state_slots, split.token_slots));
+  if (served.engine.cache_mode == CacheMode::none) return;
+  if (served.plan.radix->strategy == RadixStrategy::no_buffer)
+    beside.push_back("no_buffer switches overlap scheduling off.");
+  else
+    beside.push_back(fmt::format("{} is for models on SGLang's own list, with --linear-attn-backend triton; which "
+                                 "models those are is not known here in full.",
+                                 to_string(served.plan.radix->strategy)));
+}
+
+}  // namespace
+
+std::vector<EngineSetting> radix_settings(const EngineSpec& engine) {
+  std::vector<EngineSetting> settings;
+  const bool keeps = engine.cache_mode != CacheMode::none;
+  settings.push_back({"engine.cache_mode", std::string(to_string(engine.cache_mode)),
+                      keeps ? "" : "--disable-radix-cache"});
+  if (keeps) {
+    const std::string strategy(to_string(radix_strategy(engine)));
+    settings.push_back({"engine.mamba_radix_cache_strategy", strategy, "--mamba-radix-cache-strategy " + strategy});
+  }
+  if (engine.max_mamba_cache_size) {
+    settings.push_back({"engine.max_mamba_cache_size", std::to_string(*engine.max_mamba_cache_size),
+                        fmt::format("--max-mamba-cache-size {}", *engine.max_mamba_cache_size)});
+  } else {
+    const double ratio = memory_ratio(engine);
+    settings.push_back({"engine.state_memory_ratio", fmt::format("{}", ratio),
+                        fmt::format("--mamba-full-memory-ratio {}", ratio)});
+  }
+  const std::int64_t page = engine.page_size.value_or(1);
+  settings.push_back({"engine.page_size", std::to_string(page), fmt::format("--page-size {}", page)});
+  if (keeps && radix_strategy(engine) != RadixStrategy::no_buffer)
+    settings.push_back({"engine.mamba_track_interval", std::to_string(track_interval(engine)),
+                        fmt::format("--mamba-track-interval {}", track_interval(engine))});
+  return settings;
+}
+
+ServeCommand serve_sglang(const Served& served) {
+  const EngineSpec& engine = served.engine;
+  ServeCommand serve;
+  CommandLine line(environment(engine) + "python -m sglang.launch_server");
+  add_model(line, "--model-path", served.model, serve.beside);
+  add_sglang_ranks(line, engine);
+  line.add("--context-length", served_length(served.limits));
+  for (const EngineSetting& setting : served.settings) line.add(setting.flag);
+  add_sglang_limits(line, engine);
+  add_sglang_types(line, engine, served.model);
+  add_sglang_drafts(line, engine);
+  say_what_sglang_lacks(served, serve.beside);
+  serve.command = line.text();
+  return serve;
+}
+
+}  // namespace hybridkv

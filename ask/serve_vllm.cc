@@ -1,0 +1,123 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "ask/serve_command.h"
+
+namespace hybridkv {
+
+namespace {
+
+void add_vllm_ranks(CommandLine& line, const EngineSpec& engine) {
+  line.add("--tensor-parallel-size", engine.tensor_parallel);
+  if (engine.pipeline_parallel > 1) line.add("--pipeline-parallel-size", engine.pipeline_parallel);
+  if (engine.decode_context_parallel > 1) line.add("--decode-context-parallel-size", engine.decode_context_parallel);
+}
+
+void add_vllm_types(CommandLine& line, const Served& served) {
+  const EngineSpec& engine = served.engine;
+  if (engine.kv_format) line.add("--kv-cache-dtype", std::string(to_string(*engine.kv_format)));
+  else if (engine.kv_dtype) line.add("--kv-cache-dtype", engine_name(*engine.kv_dtype));
+  if (engine.conv_dtype) line.add("--mamba-cache-dtype", engine_name(*engine.conv_dtype));
+  // Said also where it is the model's own: engines take it from a config.json that need not have it.
+  if (const auto dtype = engine.ssm_dtype ? engine.ssm_dtype : served.model.ssm_dtype)
+    line.add("--mamba-ssm-cache-dtype", engine_name(*dtype));
+}
+
+void add_vllm_drafts(CommandLine& line, const EngineSpec& engine, std::vector<std::string>& beside) {
+  if (engine.speculative_tokens == 0) return;
+  const char* const method = engine.mtp_layers > 0 ? "mtp" : engine.draft ? "eagle" : "ngram";
+  line.add("--speculative-config",
+           fmt::format(R"({{"method":"{}","num_speculative_tokens":{}}})", method, engine.speculative_tokens));
+  if (engine.draft) beside.push_back("The model of the drafts goes into --speculative-config as its key model.");
+}
+
+/// What of the scenario no flag of the engine says.
+void say_what_vllm_lacks(const EngineSpec& engine, std::vector<std::string>& beside) {
+  if (engine.attention_pack_size > 1)
+    beside.push_back("--attn-pack-size is of vLLM PR 35703 and in no release: without it there is one attention "
+                     "layer a page.");
+  std::vector<const char*> keys;
+  const auto add = [&](bool set, const char* key) {
+    if (set) keys.push_back(key);
+  };
+  add(engine.backend_profile.has_value(), "engine.backend_profile");
+  add(!engine.kernel_block_sizes.empty(), "engine.kernel_block_sizes");
+  add(engine.kernel_alignment_tokens.has_value(), "engine.kernel_alignment_tokens");
+  add(engine.page_alignment_bytes != 1, "engine.page_alignment_bytes");
+  add(engine.checkpoint_alignment_tokens.has_value(), "engine.checkpoint_alignment_tokens");
+  add(engine.checkpoint_blocks.has_value(), "engine.checkpoint_blocks");
+  add(engine.layers_per_group.has_value(), "engine.layers_per_group");
+  add(engine.concurrent_batches.has_value(), "engine.concurrent_batches");
+  add(!engine.pipeline_layers.empty(), "engine.pipeline_layers");
+  add(engine.pad_heads, "engine.pad_heads");
+  add(engine.hidden_state_size != 0, "engine.hidden_state_size");
+  if (!keys.empty())
+    beside.push_back(fmt::format("No flag says {}: {} from the machine, its backends and the build.",
+                                 fmt::join(keys, ", "), keys.size() == 1 ? "it follows" : "they follow"));
+}
+
+std::string mode_flag(CacheMode mode, Release release) {
+  if (mode == CacheMode::none) return "--no-enable-prefix-caching";
+  // Where caching is the default the option of the mode is deprecated; caching selects align.
+  if (rules_of(release).caches_by_default) return "--enable-prefix-caching";
+  return fmt::format("--enable-prefix-caching --mamba-cache-mode {}", to_string(mode));
+}
+
+}  // namespace
+
+std::vector<EngineSetting> block_settings(const PlannedLayout& layout, std::optional<std::int64_t> match_unit_tokens,
+                                          std::optional<std::int64_t> retention_tokens) {
+  const bool recurrent = layout.geometry.state_groups > 0;
+  std::vector<EngineSetting> settings;
+  settings.push_back({"engine.attention_pack_size", std::to_string(layout.pack),
+                      layout.pack > 1 ? fmt::format("--attn-pack-size {}", layout.pack) : ""});
+  if (recurrent)
+    settings.push_back({"engine.cache_mode", std::string(to_string(layout.mode)),
+                        mode_flag(layout.mode, layout.plan.release)});
+  if (layout.block_floor)
+    settings.push_back({"engine.block_size_tokens", std::to_string(*layout.block_floor),
+                        fmt::format("--block-size {}", *layout.block_floor)});
+  if (!layout.geometry.caches_prefixes()) return settings;
+  if (match_unit_tokens)
+    settings.push_back({"simulate.match_unit_tokens", std::to_string(*match_unit_tokens),
+                        fmt::format("--prefix-match-unit {}", *match_unit_tokens)});
+  if (retention_tokens) {
+    settings.push_back({"simulate.retention_interval_tokens", std::to_string(*retention_tokens),
+                        fmt::format("--prefix-cache-retention-interval {}", *retention_tokens)});
+  } else if (recurrent) {
+    // An interval of one block keeps every checkpoint, also in versions whose default is to keep only the last.
+    const bool unset_keeps_all = !rules_of(layout.plan.release).retention_tokens;
+    settings.push_back({"simulate.retention_interval_tokens",
+                        unset_keeps_all ? "all (unset)" : std::to_string(block_tokens(layout)),
+                        fmt::format("--prefix-cache-retention-interval {}", block_tokens(layout))});
+  }
+  return settings;
+}
+
+ServeCommand serve_vllm(const Served& served) {
+  const EngineSpec& engine = served.engine;
+  ServeCommand serve;
+  const bool has_order = engine.cache_order && has_one_allocation(engine);
+  CommandLine line(has_order ? fmt::format("VLLM_KV_CACHE_LAYOUT={} vllm", to_string(*engine.cache_order)) : "vllm");
+  add_model(line, "serve", served.model, serve.beside);
+  add_vllm_ranks(line, engine);
+  line.add("--max-model-len", served_length(served.limits));
+  for (const EngineSetting& setting : served.settings) line.add(setting.flag);
+  if (engine.mamba_block_size_tokens) line.add("--mamba-block-size", *engine.mamba_block_size_tokens);
+  if (engine.num_blocks) line.add("--num-gpu-blocks-override", *engine.num_blocks);
+  else line.add("--kv-cache-memory-bytes", engine.memory_bytes);
+  add_vllm_types(line, served);
+  line.add("--max-num-batched-tokens", engine.max_num_batched_tokens);
+  const SchedulerSettings defaults;
+  if (served.scheduler.max_num_seqs != defaults.max_num_seqs)
+    line.add("--max-num-seqs", served.scheduler.max_num_seqs);
+  if (served.scheduler.long_prefill_threshold != defaults.long_prefill_threshold)
+    line.add("--long-prefill-token-threshold", served.scheduler.long_prefill_threshold);
+  if (!engine.hybrid_manager) line.add("--disable-hybrid-kv-cache-manager");
+  add_vllm_drafts(line, engine, serve.beside);
+  say_what_vllm_lacks(engine, serve.beside);
+  serve.command = line.text();
+  return serve;
+}
+
+}  // namespace hybridkv

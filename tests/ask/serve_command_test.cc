@@ -1,0 +1,129 @@
+#include "ask/serve_command.h"
+
+#include <doctest/doctest.h>
+
+#include "ask/plan.h"
+#include "ask/recommend.h"
+#include "base/error.h"
+#include "base/shell_word.h"
+#include "tests/ask/asked.h"
+
+using namespace hybridkv;
+using namespace hybridkv::testing;
+
+namespace {
+
+/// Of a whole scenario as it is planned, without choices of a search.
+ServeCommand serve_of(const std::string& text) {
+  const Scenario scenario = read_scenario(parse_scenario(text, "served.yaml"));
+  const PlanSet set = plan_scenario(scenario, {1});
+  return serve_command({scenario.model, scenario.engine, scenario.limits, scenario.simulate.scheduler,
+                        set.plans.front(),
+                        set.plans.front().radix ? radix_settings(scenario.engine) : std::vector<EngineSetting>{}});
+}
+
+std::string scenario_of(const std::string& model, const std::string& engine) {
+  return "model: " + model + "\nengine:\n  memory: 40 GiB\n" + engine + "limits:\n  max_model_len: [32768, 8192]\n";
+}
+
+bool says(const ServeCommand& serve, const std::string& part) {
+  for (const std::string& sentence : serve.beside)
+    if (sentence.find(part) != std::string::npos) return true;
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("golden: the command line of vLLM") {
+  const ServeCommand plain = serve_of(scenario_of("Qwen3.5-397B-A17B", "  tensor_parallel: 2\n"));
+  CHECK(plain.command == "vllm serve Qwen/Qwen3.5-397B-A17B --tensor-parallel-size 2 --max-model-len 32768 "
+                         "--kv-cache-memory-bytes 42949672960 --mamba-ssm-cache-dtype float32 "
+                         "--max-num-batched-tokens 8192");
+  CHECK(plain.beside.empty());
+  const ServeCommand more = serve_of(scenario_of(
+      "Qwen3.5-397B-A17B", "  release: vllm-0.33\n  tensor_parallel: 2\n  pipeline_parallel: 3\n  kv_dtype: fp8\n"
+                           "  ssm_dtype: bf16\n  cache_order: BLHNC\n  speculative_tokens: 3\n  mtp_layers: 1\n"
+                           "  max_num_batched_tokens: 4096\n"));
+  CHECK(more.command ==
+        "VLLM_KV_CACHE_LAYOUT=BLHNC vllm serve Qwen/Qwen3.5-397B-A17B --tensor-parallel-size 2 "
+        "--pipeline-parallel-size 3 --max-model-len 32768 --kv-cache-memory-bytes 42949672960 "
+        "--kv-cache-dtype fp8_e4m3 --mamba-ssm-cache-dtype bfloat16 --max-num-batched-tokens 4096 "
+        "--speculative-config '{\"method\":\"mtp\",\"num_speculative_tokens\":3}'");
+  const ServeCommand blocks =
+      serve_of(scenario_of("Qwen3.5-27B", "  num_blocks: 500\n  kernel_block_sizes: [16, 64]\n"));
+  CHECK(blocks.command.find("--num-gpu-blocks-override 500") != std::string::npos);
+  CHECK(blocks.command.find("memory-bytes") == std::string::npos);
+  CHECK(says(blocks, "No flag says engine.kernel_block_sizes"));
+}
+
+TEST_CASE("golden: the command line of SGLang, and that no flag gives its memory") {
+  const ServeCommand plain =
+      serve_of(scenario_of("Qwen3.5-397B-A17B", "  release: sglang-0.5.23\n  tensor_parallel: 2\n"));
+  CHECK(plain.command ==
+        "python -m sglang.launch_server --model-path Qwen/Qwen3.5-397B-A17B --tp-size 2 --context-length 32768 "
+        "--mamba-radix-cache-strategy extra_buffer --mamba-full-memory-ratio 0.9 --page-size 1 "
+        "--mamba-track-interval 256 --chunked-prefill-size 8192 --mamba-ssm-dtype float32");
+  CHECK(says(plain, "max_mamba_cache_size 210 and max_total_num_tokens 1477030"));
+  CHECK(says(plain, "--mem-fraction-static"));
+  const ServeCommand more = serve_of(scenario_of(
+      "Qwen3.5-397B-A17B", "  release: sglang-0.5.23\n  tensor_parallel: 2\n  attention_data_parallel: 2\n"
+                           "  max_mamba_cache_size: 400\n  max_running_requests: 64\n  skip_decode_lock: true\n"
+                           "  conv_dtype: fp16\n  speculative_tokens: 4\n  mtp_layers: 1\n"
+                           "  linear_replayssm_spec: true\n  page_size: 64\n  kv_dtype: fp8\n"));
+  CHECK(more.command ==
+        "SGLANG_OPT_MAMBA_SKIP_DECODE_LOCK=1 SGLANG_MAMBA_CONV_DTYPE=float16 python -m sglang.launch_server "
+        "--model-path Qwen/Qwen3.5-397B-A17B --tp-size 4 --dp-size 2 --enable-dp-attention --context-length 32768 "
+        "--mamba-radix-cache-strategy extra_buffer --max-mamba-cache-size 400 --page-size 64 "
+        "--mamba-track-interval 256 --chunked-prefill-size 8192 --max-running-requests 64 --kv-cache-dtype fp8_e4m3 "
+        "--mamba-ssm-dtype float32 --speculative-algorithm NEXTN --speculative-num-steps 3 --speculative-eagle-topk 1 "
+        "--speculative-num-draft-tokens 4 --enable-linear-replayssm-spec");
+  const ServeCommand off = serve_of(
+      scenario_of("Qwen3.5-397B-A17B", "  release: sglang-0.5.23\n  tensor_parallel: 2\n  cache_mode: none\n"));
+  CHECK(off.command.find("--disable-radix-cache") != std::string::npos);
+  CHECK(off.command.find("strategy") == std::string::npos);
+}
+
+TEST_CASE("edge: what no engine runs has no command line, a model of another's shapes no repository") {
+  const ServeCommand dual = serve_of(scenario_of("Qwen3.5-397B-A17B", "  strategy: dual_pool\n"));
+  CHECK(dual.command.empty());
+  CHECK(says(dual, "No engine runs it"));
+  // Its shapes are those of Qwen3.5-27B, whose config.json is the source.
+  const ServeCommand alias = serve_of(scenario_of("Qwen3.6-27B", ""));
+  CHECK(alias.command.starts_with("vllm serve Qwen3.6-27B --tensor"));
+  CHECK(says(alias, "Qwen3.6-27B stands for the folder or the repository"));
+  const ServeCommand own = serve_of(scenario_of(
+      "{name: my model, dtype: bf16, kinds: {a: {type: full_attention, query_heads: 8, kv_heads: 2, head_size: 64}}, "
+      "layers: a4}", ""));
+  CHECK(own.command.starts_with("vllm serve 'my model' --tensor"));
+}
+
+TEST_CASE("law: the flags of a pick are in its command line, in what it is told and in the settings alike") {
+  const Scenario scenario = small_scenario("", "simulate: {trace: {max_requests: 50}}\n");
+  RecommendQuestion question;
+  question.space.packs = {1, 3};
+  question.space.modes = {CacheMode::align};
+  const RecommendAnswer answer = recommend_scenario(scenario, question);
+  REQUIRE(answer.pick.settings.size() >= 2);
+  for (const EngineSetting& setting : answer.pick.settings)
+    CHECK(answer.pick.serve.command.find(setting.flag) != std::string::npos);
+  CHECK(answer.unpacked_pick.has_value() == answer.result.unpacked_pick.has_value());
+  if (answer.unpacked_pick) CHECK(answer.unpacked_pick->serve.command.find("--attn-pack-size") == std::string::npos);
+  const bool packs = answer.result.layout_of(answer.result.candidates[answer.result.pick]).pack > 1;
+  CHECK(says(answer.pick.serve, "PR 35703") == packs);
+}
+
+TEST_CASE("law: releases whose rules are read are refused with what shows them") {
+  for (const Release release : all_releases) {
+    if (!rules_of(release).is_read) continue;
+    Scenario scenario = small_scenario("", "simulate: {trace: {max_requests: 5}}\n");
+    scenario.engine.release = release;
+    CHECK_THROWS_WITH_AS(recommend_scenario(scenario, {}), doctest::Contains("hybridkv compare --engines"), InputError);
+  }
+}
+
+TEST_CASE("edge: words of a shell") {
+  CHECK(shell_word("a-b_c=1,2") == "a-b_c=1,2");
+  CHECK(shell_word("") == "''");
+  CHECK(shell_word("a b") == "'a b'");
+  CHECK(shell_word("it's") == "'it'\\''s'");
+}

@@ -23,15 +23,14 @@ TraceSpec searched_trace(const Scenario& scenario) {
   return trace;
 }
 
-RecommendSpec spec_of(const Scenario& scenario, const RecommendQuestion& question) {
+RecommendSpec spec_of(const Scenario& scenario, const RecommendQuestion& question, const RecommendBasics& basics) {
   RecommendSpec spec{.model = scenario.model, .engine = scenario.engine, .limits = scenario.limits};
   if (!question.kernel_blocks.empty()) spec.engine.kernel_block_sizes = question.kernel_blocks;
   spec.space = question.space;
-  const std::vector<std::int64_t>& lengths = spec.limits.max_model_lens;
-  spec.at_length = question.at_length.value_or(*std::max_element(lengths.begin(), lengths.end()));
-  spec.min_concurrency = question.min_concurrency;
+  spec.at_length = weighed_length(scenario, question);
+  spec.min_concurrency = basics.min_concurrency;
   spec.min_kernel_block = question.min_kernel_block;
-  spec.rule.most_given_up = question.give_up_percent / 100;
+  spec.rule = basics.rule;
   spec.search = question.search;
   const SimulateRequest& request = scenario.simulate;
   spec.driver = request.driver;
@@ -92,17 +91,29 @@ void refuse_read_release(Release release) {
 
 }  // namespace
 
+RecommendBasics basics_of(const Scenario& scenario, const WeighQuestion& question) {
+  RecommendBasics basics;
+  basics.model = scenario.model.name;
+  basics.engine = scenario.engine;
+  basics.trace = searched_trace(scenario);
+  basics.workload = question.workload.empty() ? describe(basics.trace) : question.workload;
+  basics.driver = scenario.simulate.driver;
+  basics.min_concurrency = question.min_concurrency;
+  basics.rule.most_given_up = question.give_up_percent / 100;
+  return basics;
+}
+
+std::int64_t weighed_length(const Scenario& scenario, const WeighQuestion& question) {
+  const std::vector<std::int64_t>& lengths = scenario.limits.max_model_lens;
+  return question.at_length.value_or(*std::max_element(lengths.begin(), lengths.end()));
+}
+
 RecommendAnswer recommend_scenario(const Scenario& scenario, const RecommendQuestion& question,
                                    const std::function<void(const RecommendProgress&)>& progress) {
-  RecommendSpec spec = spec_of(scenario, question);
-  RecommendAnswer answer{.model = scenario.model.name,
-                         .engine = spec.engine,
-                         .workload = question.workload,
-                         .trace = searched_trace(scenario),
-                         .driver = spec.driver,
-                         .min_concurrency = spec.min_concurrency,
-                         .rule = spec.rule};
-  if (answer.workload.empty()) answer.workload = describe(answer.trace);
+  RecommendAnswer answer;
+  static_cast<RecommendBasics&>(answer) = basics_of(scenario, question);
+  RecommendSpec spec = spec_of(scenario, question, answer);
+  answer.engine = spec.engine;
   spec.open_trace = [&answer] { return open_trace(answer.trace); };
   spec.on_progress = progress;
   try {

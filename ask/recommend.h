@@ -13,16 +13,20 @@
 
 namespace hybridkv {
 
-/// What to search beside what the scenario says.
-struct RecommendQuestion {
+/// How candidates are weighed, beside what the scenario says.
+struct WeighQuestion {
+  std::optional<std::int64_t> at_length;  ///< L of bytes and concurrency, tokens, >= 1; default: the longest length
+  std::optional<double> min_concurrency;  ///< requests of L tokens that must fit at once
+  double give_up_percent = 5;  ///< most of the default's concurrency that the pick may lack, 0 .. 100
+  std::string workload;        ///< the trace in words; empty: as describe() says it
+};
+
+/// What to search under an engine with blocks.
+struct RecommendQuestion : WeighQuestion {
   SearchSpace space;                             ///< empty lists: default_search_space
   std::vector<std::int64_t> kernel_blocks;       ///< that the backend supports, tokens; empty: the scenario's
-  std::optional<std::int64_t> at_length;  ///< L of bytes and concurrency, tokens, >= 1; default: the longest length
-  std::optional<double> min_concurrency;         ///< requests of L tokens that must fit at once
   std::optional<std::int64_t> min_kernel_block;  ///< smallest kernel block that is fast enough, tokens
-  double give_up_percent = 5;  ///< most of the default's concurrency that the pick may lack, 0 .. 100
   std::optional<SearchKind> search;              ///< default: as much as takes a few seconds
-  std::string workload;                          ///< the trace in words; empty: as describe() says it
 };
 
 /// A candidate beside which only the pack differs: the pick's mode, everything else as asked.
@@ -37,8 +41,8 @@ struct ServedPick {
   ServeCommand serve;
 };
 
-/// What was searched, and what was found.
-struct RecommendAnswer {
+/// What was asked and is told, whatever the engine.
+struct RecommendBasics {
   std::string model;
   EngineSpec engine;                    ///< as asked
   std::string workload;                 ///< "prompts of 370 tokens, …": what was replayed
@@ -46,11 +50,21 @@ struct RecommendAnswer {
   DriverSpec driver;
   std::optional<double> min_concurrency;
   PickRule rule;
+  ServedPick pick;
+};
+
+/// What was searched, and what was found.
+struct RecommendAnswer : RecommendBasics {
   Recommendation result;
   std::vector<PlainPack> plain_packs;   ///< by pack size
-  ServedPick pick;
   std::optional<ServedPick> unpacked_pick;  ///< where Recommendation::unpacked_pick is
 };
+
+/// What is asked of every engine; the trace of a made-up workload is no longer than a search takes.
+RecommendBasics basics_of(const Scenario& scenario, const WeighQuestion& question);
+
+/// L: as asked, or the longest length.
+std::int64_t weighed_length(const Scenario& scenario, const WeighQuestion& question);
 
 /// Searches layouts for the scenario's model under its trace. Throws InputError with the place of the value at fault,
 /// and as `recommend` where nothing meets the limits.

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include "ask/serve_command.h"
-#include "base/bytes_text.h"
 #include "planner/radix_split.h"
 
 namespace hybridkv {
@@ -50,9 +49,9 @@ void say_what_sglang_lacks(const Served& served, std::vector<std::string>& besid
   const TokenStateSplit& split = served.plan.radix->split;
   beside.push_back(fmt::format(
       "No flag gives the memory: what --mem-fraction-static leaves beside the weights is split, and hybridkv does not "
-      "know the weights. With the {} a rank that were planned the engine prints max_mamba_cache_size {} and "
+      "know the weights. With the {:.5g} GiB a rank that were planned the engine prints max_mamba_cache_size {} and "
       "max_total_num_tokens {}: set --mem-fraction-static until it does.",
-      bytes_text(served.engine.memory_bytes), split.state_slots, split.token_slots));
+      static_cast<double>(served.engine.memory_bytes) / 0x1p30, split.state_slots, split.token_slots));
   if (served.engine.cache_mode == CacheMode::none) return;
   if (served.plan.radix->strategy == RadixStrategy::no_buffer)
     beside.push_back("no_buffer switches overlap scheduling off.");

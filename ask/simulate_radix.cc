@@ -23,13 +23,6 @@ struct Replayed {
   std::optional<std::int64_t> max_model_len;
 };
 
-bool decodes(const DriverSpec& driver) {
-  if (driver.kind == DriverKind::one_at_a_time) return false;
-  if (driver.kind == DriverKind::closed_loop && driver.in_flight == 1) return true;
-  throw SpecError("simulate.driver", "a radix tree is replayed one request at a time, as the engine's own results were "
-                                     "made: take one_at_a_time for prompts alone, or closed_loop with in_flight 1");
-}
-
 RadixRecord turned_away(const TraceRequest& request, const RadixReplay& replay) {
   RadixRecord record{.index = request.index, .input_length = request.input_length};
   record.free_tokens = replay.tree().token_pool().free_tokens();
@@ -41,6 +34,13 @@ RadixRecord turned_away(const TraceRequest& request, const RadixReplay& replay) 
 }
 
 }  // namespace
+
+bool replay_decodes(const DriverSpec& driver) {
+  if (driver.kind == DriverKind::one_at_a_time) return false;
+  if (driver.kind == DriverKind::closed_loop && driver.in_flight == 1) return true;
+  throw SpecError("simulate.driver", "a radix tree is replayed one request at a time, as the engine's own results were "
+                                     "made: take one_at_a_time for prompts alone, or closed_loop with in_flight 1");
+}
 
 std::vector<RadixCache> planned_radix_caches(const Scenario& scenario) {
   const EngineSpec& engine = scenario.engine;
@@ -63,7 +63,7 @@ std::vector<RadixCache> planned_radix_caches(const Scenario& scenario) {
 
 RadixAnswer simulate_radix(const SimulateRequest& request, std::vector<RadixCache> caches, const RadixWatch& watch) {
   using Clock = std::chrono::steady_clock;
-  RadixAnswer answer{.trace = describe(request.trace), .decodes = decodes(request.driver)};
+  RadixAnswer answer{.trace = describe(request.trace), .decodes = replay_decodes(request.driver)};
   std::vector<std::unique_ptr<Replayed>> replayed;
   std::map<std::optional<std::int64_t>, TokenExactBound> exact;  // one for all caches that take the same prompts
   for (RadixCache& cache : caches) {

@@ -38,6 +38,10 @@ struct RadixWatch {
   std::function<void(const SweepProgress&)> on_progress;  ///< after every batch of the trace
 };
 
+/// Do requests generate their output under this driver? Throws SpecError("simulate.driver") for one that no tree is
+/// replayed by.
+bool replay_decodes(const DriverSpec& driver);
+
 /// The caches of the scenario's plan, one for each length, as another length refuses other prompts. Throws InputError
 /// with the place of what cannot be planned, and where nothing is kept for prefixes. Pre: the release has radix pools.
 std::vector<RadixCache> planned_radix_caches(const Scenario& scenario);

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "ask/recommend.h"
+#include "ask/recommend_radix.h"
 #include "base/error.h"
 #include "base/shell_word.h"
 #include "cli/commands.h"
@@ -15,6 +16,7 @@
 #include "cli/scenario_options.h"
 #include "cli/trace_options.h"
 #include "cli/values.h"
+#include "report/recommend_radix_report.h"
 #include "report/recommend_report.h"
 #include "scenarios/number.h"
 
@@ -24,6 +26,8 @@ namespace {
 
 /// Far beyond any engine.
 constexpr double most_requests = 1e15;
+
+using Watch = std::function<void(const RecommendProgress&)>;
 
 struct RecommendOptions {
   ScenarioOptions scenario;
@@ -35,6 +39,11 @@ struct RecommendOptions {
   std::vector<std::string> match_units;
   std::vector<std::string> retentions;
   std::string search = "auto";
+  // Space of engines with radix pools; modes are of both.
+  std::vector<std::string> strategies;
+  std::vector<std::string> ratios;
+  std::vector<std::int64_t> page_sizes;
+  std::vector<std::int64_t> track_intervals;
   // Limits.
   std::optional<std::int64_t> at_length;
   std::optional<double> min_concurrency;
@@ -67,6 +76,62 @@ SearchSpace space_of(const RecommendOptions& options, const Scenario& scenario) 
     if (interval == "all") space.retentions.emplace_back(std::nullopt);
     else space.retentions.emplace_back(interval == "last" ? 0 : tokens_of(interval, "--retention", "'all', 'last'"));
   }
+  return space;
+}
+
+/// Flags of the space of engines with blocks that were given.
+std::vector<std::string> block_flags(const RecommendOptions& options) {
+  std::vector<std::string> flags;
+  const auto add = [&](bool given, const char* flag) {
+    if (given) flags.emplace_back(flag);
+  };
+  const bool all = std::find(options.modes.begin(), options.modes.end(), "all") != options.modes.end();
+  add(!options.scenario.pack.empty() && options.scenario.pack != "1", "--packs");
+  add(!options.block_sizes.empty(), "--block-sizes");
+  add(all, "--modes all");
+  add(!options.match_units.empty(), "--match-units");
+  add(!options.retentions.empty(), "--retention");
+  add(!options.kernel_blocks.empty(), "--kernel-blocks");
+  add(options.min_kernel_block.has_value(), "--min-kernel-block");
+  add(options.search != "auto" && options.search != to_string(SearchKind::exhaustive), "--search");
+  return flags;
+}
+
+/// Flags of the space of engines with radix pools that were given.
+std::vector<std::string> radix_flags(const RecommendOptions& options) {
+  std::vector<std::string> flags;
+  const auto add = [&](bool given, const char* flag) {
+    if (given) flags.emplace_back(flag);
+  };
+  add(!options.strategies.empty(), "--strategies");
+  add(!options.ratios.empty(), "--ratios");
+  add(!options.page_sizes.empty(), "--page-sizes");
+  add(!options.track_intervals.empty(), "--track-intervals");
+  return flags;
+}
+
+/// Flags of the space of other engines say nothing to this one.
+void refuse_flags(const std::vector<std::string>& flags, Release release) {
+  if (flags.empty()) return;
+  const ReleaseRules& rules = rules_of(release);
+  throw InputError(fmt::format(
+      "{}: {} has no such settings to search; {}", fmt::join(flags, ", "), rules.title,
+      rules.radix_pools ? "its space is --modes none,align, --strategies, --ratios, --page-sizes, "
+                          "--track-intervals, and is searched whole"
+                        : "its space is --packs, --block-sizes, --modes, --match-units, --retention"));
+}
+
+RadixSpace radix_space_of(const RecommendOptions& options) {
+  RadixSpace space;
+  for (const std::string& name : options.modes) space.modes.push_back(parse_cache_mode(name).value());
+  for (const std::string& name : options.strategies) space.strategies.push_back(parse_radix_strategy(name).value());
+  for (const std::string& text : options.ratios) {
+    const ParsedReal ratio = parse_real(text);
+    if (!ratio.problem.empty()) throw InputError(fmt::format("--ratios {}: is no number; take one like 0.9", text));
+    space.ratios.push_back(ratio.value);
+  }
+  space.page_sizes = options.page_sizes;
+  space.track_intervals = options.track_intervals;
   return space;
 }
 
@@ -126,23 +191,47 @@ std::string replay_words(const RecommendOptions& options, const TraceSpec& trace
 }
 
 /// The commands that plan a candidate, and replay the workload through it.
-std::vector<std::string> commands_of(const RecommendOptions& options, const Recommendation& result,
-                                     const Candidate& candidate, const TraceSpec& trace,
+std::vector<std::string> commands_of(const RecommendOptions& options, const SearchResult& result,
+                                     ScenarioOptions planned, const TraceSpec& trace,
                                      const std::vector<std::int64_t>& lengths) {
-  ScenarioOptions planned = options_of(options, result, candidate);
   ScenarioOptions replayed = planned;
   const bool alone = lengths.size() == 1 && lengths.front() == result.at_length;
   if (!alone) planned.max_model_len = lengths_text(lengths, result.at_length);
   // Requests are refused by the longest length, whatever length is compared.
   if (lengths.size() > 1) replayed.max_model_len = std::to_string(result.max_model_len);
-  std::string simulate = "hybridkv simulate " + shell_words(replayed) + replay_words(options, trace);
-  if (candidate.match_unit_tokens) simulate += fmt::format(" --match-unit {}", *candidate.match_unit_tokens);
-  if (candidate.retention_tokens) simulate += fmt::format(" --retention {}", *candidate.retention_tokens);
-  return {"hybridkv plan " + shell_words(planned), simulate};
+  return {"hybridkv plan " + shell_words(planned),
+          "hybridkv simulate " + shell_words(replayed) + replay_words(options, trace)};
 }
 
-RecommendQuestion question_of(const RecommendOptions& options, const Scenario& scenario) {
-  SearchSpace space = space_of(options, scenario);
+/// The same of a candidate of an engine with blocks.
+std::vector<std::string> block_commands(const RecommendOptions& options, const Recommendation& result,
+                                        const Candidate& candidate, const TraceSpec& trace,
+                                        const std::vector<std::int64_t>& lengths) {
+  std::vector<std::string> commands =
+      commands_of(options, result, options_of(options, result, candidate), trace, lengths);
+  if (candidate.match_unit_tokens) commands.back() += fmt::format(" --match-unit {}", *candidate.match_unit_tokens);
+  if (candidate.retention_tokens) commands.back() += fmt::format(" --retention {}", *candidate.retention_tokens);
+  return commands;
+}
+
+/// The scenario options that plan what was picked under an engine with radix pools.
+ScenarioOptions options_of(const RecommendOptions& options, const RadixRecommendAnswer& answer) {
+  ScenarioOptions chosen = options.scenario;
+  chosen.pack = "1";
+  const std::vector<EngineSetting> asked = radix_settings(answer.engine);
+  for (const EngineSetting& setting : answer.pick.settings) {
+    const bool same = std::any_of(asked.begin(), asked.end(), [&](const EngineSetting& other) {
+      return other.key == setting.key && other.value == setting.value;
+    });
+    if (same) continue;
+    if (setting.key == "engine.cache_mode") chosen.cache_mode = setting.value;
+    else chosen.overrides.push_back(setting.key + "=" + setting.value);
+  }
+  return chosen;
+}
+
+/// How candidates are weighed, whatever the engine.
+void weigh(const RecommendOptions& options, WeighQuestion& question) {
   if (options.at_length && *options.at_length < 1)
     throw InputError(fmt::format("--at-length {}: must be at least 1 token", *options.at_length));
   // Comparisons that are false for nan.
@@ -152,34 +241,61 @@ RecommendQuestion question_of(const RecommendOptions& options, const Scenario& s
   if (!(options.give_up_percent >= 0 && options.give_up_percent <= 100))
     throw InputError(fmt::format("--give-up {}: is a share of the default's concurrency, 0 to 100 percent",
                                  options.give_up_percent));
-  return {.space = std::move(space),
-          .kernel_blocks = options.kernel_blocks,
-          .at_length = options.at_length,
-          .min_concurrency = options.min_concurrency,
-          .min_kernel_block = options.min_kernel_block,
-          .give_up_percent = options.give_up_percent,
-          .search = value_in(search_kind_names, options.search),  // "auto" names none
-          .workload = workload_text(options)};
+  question.at_length = options.at_length;
+  question.min_concurrency = options.min_concurrency;
+  question.give_up_percent = options.give_up_percent;
+  question.workload = workload_text(options);
 }
 
-std::string recommended(const RecommendOptions& options) {
-  const Scenario scenario = read_scenario(options.scenario);
-  const RecommendQuestion question = question_of(options, scenario);
+RecommendQuestion block_question(const RecommendOptions& options, const Scenario& scenario) {
+  refuse_flags(radix_flags(options), scenario.engine.release);
+  RecommendQuestion question;
+  question.space = space_of(options, scenario);
+  weigh(options, question);
+  question.kernel_blocks = options.kernel_blocks;
+  question.min_kernel_block = options.min_kernel_block;
+  question.search = value_in(search_kind_names, options.search);  // "auto" names none
+  return question;
+}
+
+RadixQuestion radix_question(const RecommendOptions& options, const Scenario& scenario) {
+  refuse_flags(block_flags(options), scenario.engine.release);
+  RadixQuestion question;
+  question.space = radix_space_of(options);
+  weigh(options, question);
+  return question;
+}
+
+std::string recommended_blocks(const RecommendOptions& options, const Scenario& scenario, const Watch& watch) {
+  const RecommendQuestion question = block_question(options, scenario);
   RecommendReport report;
-  {
-    Progress progress(options.output.quiet);
-    static_cast<RecommendAnswer&>(report) =
-        recommend_scenario(scenario, question, [&](const RecommendProgress& at) {
-          progress.update("recommend", at.what, static_cast<int>(at.done), static_cast<int>(at.total));
-        });
-  }
+  static_cast<RecommendAnswer&>(report) = recommend_scenario(scenario, question, watch);
   const Recommendation& result = report.result;
   const auto commands = [&](std::size_t at) {
-    return commands_of(options, result, result.candidates[at], report.trace, scenario.limits.max_model_lens);
+    return block_commands(options, result, result.candidates[at], report.trace, scenario.limits.max_model_lens);
   };
   report.commands = commands(result.pick);
   if (result.unpacked_pick) report.unpacked_commands = commands(*result.unpacked_pick);
   return render_recommend(report, options.output.format(), options.output.style());
+}
+
+std::string recommended_radix(const RecommendOptions& options, const Scenario& scenario, const Watch& watch) {
+  const RadixQuestion question = radix_question(options, scenario);
+  RadixRecommendReport report;
+  static_cast<RadixRecommendAnswer&>(report) = recommend_radix_scenario(scenario, question, watch);
+  report.commands = commands_of(options, report.result, options_of(options, report), report.trace,
+                                scenario.limits.max_model_lens);
+  return render_recommend_radix(report, options.output.format(), options.output.style());
+}
+
+std::string recommended(const RecommendOptions& options) {
+  const Scenario scenario = read_scenario(options.scenario);
+  Progress progress(options.output.quiet);
+  const Watch watch = [&](const RecommendProgress& at) {
+    progress.update("recommend", at.what, static_cast<int>(at.done), static_cast<int>(at.total));
+  };
+  return rules_of(scenario.engine.release).radix_pools ? recommended_radix(options, scenario, watch)
+                                                       : recommended_blocks(options, scenario, watch);
 }
 
 int run_recommend(const RecommendOptions& options) {
@@ -204,6 +320,18 @@ void add_space_options(CLI::App& command, RecommendOptions& options) {
   add_list(command, "--retention", options.retentions,
            "retention intervals to search: tokens, 'all' or 'last' (default: all, last, every 4 blocks)", "LIST",
            any_text());
+  std::vector<std::string> strategies = names_of(radix_strategy_names);
+  std::erase(strategies, to_string(RadixStrategy::automatic));
+  add_list(command, "--strategies", options.strategies,
+           "sglang: strategies of states to search (default: all that the engine has)", "LIST", one_of(strategies));
+  add_list(command, "--ratios", options.ratios,
+           "sglang: memory of states over that of tokens to search (default: the engine's, the best for the length, a "
+           "few around it)", "LIST", any_text());
+  add_list(command, "--page-sizes", options.page_sizes, "sglang: pages to search (default: 1 and 64)", "LIST",
+           token_count());
+  add_list(command, "--track-intervals", options.track_intervals,
+           "sglang: intervals of a decode's states to search (default: the engine's; with --driver closed-loop 64 to "
+           "1024)", "LIST", token_count());
   std::vector<std::string> searches = names_of(search_kind_names);
   searches.insert(searches.begin(), "auto");
   command.add_option("--search", options.search,

@@ -7,20 +7,12 @@
 #include "report/human.h"
 #include "report/plan_table.h"
 #include "report/recommend_report.h"
+#include "report/recommend_text.h"
 #include "report/replay_text.h"
 
 namespace hybridkv {
 
 namespace {
-
-double percent_change(double from, double to) { return from == 0 ? 0 : 100 * (to - from) / from; }
-
-/// "(-24.3 %)", "(+1.2 %)"; nothing where the numbers are equal.
-std::string change_text(double from, double to) {
-  if (from == to || from == 0) return "";
-  const double percent = percent_change(from, to);
-  return fmt::format(" ({}{})", percent > 0 ? "+" : "", human_percent(percent, 1));
-}
 
 std::string short_settings(const Recommendation& result, const Candidate& candidate) {
   const PlannedLayout& layout = result.layout_of(candidate);
@@ -51,19 +43,19 @@ class Reasons {
       reasons_.gains.push_back(
           "The default is the pick: nothing in the space is worth a change of settings by the rule below.");
     } else {
-      compare(*default_);
+      compare_candidates(pick_, *default_, result_, reasons_.gains, reasons_.costs);
     }
     costs();
     unpacked();
     choice();
     packs();
-    for (const WhatIf& what_if : result_.what_ifs) reasons_.changes.push_back(what_if_text(what_if));
+    for (const WhatIf& what_if : result_.what_ifs)
+      reasons_.changes.push_back(what_if_sentence(
+          what_if, result_, what_if.pick ? short_settings(result_, result_.candidates[*what_if.pick]) : ""));
     return std::move(reasons_);
   }
 
  private:
-  std::string hit_rate_text(const Candidate& candidate) const { return human_percent(100 * candidate.hit_rate()); }
-
   void never_hits() {
     if (default_ == nullptr || default_->hit_tokens > 0) return;
     const PlannedLayout& layout = result_.layout_of(*default_);
@@ -89,7 +81,7 @@ class Reasons {
   std::string hits_text(const Candidate& candidate) const {
     return fmt::format("{}: {} of {} prompt tokens hit ({})", short_settings(result_, candidate),
                        human_count(candidate.hit_tokens), human_count(result_.workload.prompt_tokens),
-                       hit_rate_text(candidate));
+                       human_percent(100 * candidate.hit_rate()));
   }
 
   std::string what_would_hit(const PlannedLayout& of_default) const {
@@ -115,40 +107,6 @@ class Reasons {
     return fmt::format("What would, with the fewest changes: {}.", fmt::join(ways, "; "));
   }
 
-  /// What of a candidate is computed again against another one, and how much of the prompts hits.
-  std::string tokens_against(const Candidate& candidate, const Candidate& other) const {
-    const Objectives& a = candidate.objectives;
-    const Objectives& b = other.objectives;
-    return fmt::format(
-        "{} prompt tokens computed again instead of {}{}; {} of the prompt tokens hit instead of {}, of at most {}",
-        human_count(a.reprefilled_tokens), human_count(b.reprefilled_tokens),
-        change_text(static_cast<double>(b.reprefilled_tokens), static_cast<double>(a.reprefilled_tokens)),
-        hit_rate_text(candidate), hit_rate_text(other), best_rate_text());
-  }
-
-  std::string memory_against(const Candidate& candidate, const Candidate& other) const {
-    const Objectives& a = candidate.objectives;
-    const Objectives& b = other.objectives;
-    return fmt::format("{} for a request of {} tokens instead of {}{}: {} at once instead of {}",
-                       human_bytes(a.bytes_per_request), human_count(result_.at_length),
-                       human_bytes(b.bytes_per_request),
-                       change_text(static_cast<double>(b.bytes_per_request), static_cast<double>(a.bytes_per_request)),
-                       human_real(a.concurrency), human_real(b.concurrency));
-  }
-
-  void compare(const Candidate& other) {
-    const Objectives& p = pick_.objectives;
-    const Objectives& d = other.objectives;
-    const auto add = [&](bool better, bool worse, const std::string& text) {
-      if (better) reasons_.gains.push_back(text + ".");
-      if (worse) reasons_.costs.push_back(text + ".");
-    };
-    add(p.reprefilled_tokens < d.reprefilled_tokens, p.reprefilled_tokens > d.reprefilled_tokens,
-        tokens_against(pick_, other));
-    add(p.bytes_per_request < d.bytes_per_request, p.bytes_per_request > d.bytes_per_request,
-        memory_against(pick_, other));
-  }
-
   /// The best that needs no packing, against a pick that does.
   void unpacked() {
     if (result_.layout_of(pick_).pack == 1) return;
@@ -160,13 +118,8 @@ class Reasons {
       return;
     }
     const Candidate& best = result_.candidates[*result_.unpacked_pick];
-    reasons_.unpacked.push_back("Against the pick: " + tokens_against(best, pick_) + ".");
-    reasons_.unpacked.push_back("Against the pick: " + memory_against(best, pick_) + ".");
-  }
-
-  std::string best_rate_text() const {
-    const auto prompt = static_cast<double>(result_.workload.prompt_tokens);
-    return human_percent(100 * static_cast<double>(result_.workload.repeated_tokens) / prompt);
+    reasons_.unpacked.push_back("Against the pick: " + tokens_against(best, pick_, result_.workload) + ".");
+    reasons_.unpacked.push_back("Against the pick: " + memory_against(best, pick_, result_.at_length) + ".");
   }
 
   void costs() {
@@ -196,23 +149,11 @@ class Reasons {
     const auto kept = std::count_if(result_.front.begin(), result_.front.end(), [&](std::size_t at) {
       return result_.candidates[at].objectives.concurrency >= result_.least_concurrency;
     });
-    std::string in_question = fmt::format("In question: {} of the {} on the Pareto front", kept, result_.front.size());
-    if (report_.min_concurrency)
-      in_question += fmt::format(", which hold the {} requests demanded", human_real(*report_.min_concurrency));
-    else if (result_.reference_candidate)
-      in_question += fmt::format(", which hold at least {} requests at once, {} of the {} of {}",
-                                 human_real(result_.least_concurrency),
-                                 human_percent(100 * (1 - report_.rule.most_given_up), 0),
-                                 human_real(result_.candidates[*result_.reference_candidate].objectives.concurrency),
-                                 result_.reference_candidate == result_.default_candidate ? "the default"
-                                                                                          : "N = 1 in mode align");
-    if (kept == 0) in_question += "; as none does, the one that holds most";
-    reasons_.choice.push_back(in_question + ".");
-    const std::string alike = human_percent(100 * report_.rule.alike, 1);
-    reasons_.choice.push_back(fmt::format(
-        "Of these, those that re-prefill at most {} of all prompt tokens more than the best; of these, those within {} "
-        "of the fewest bytes a request; of these, the one that changes fewest settings, then the one of fewest bytes.",
-        alike, alike));
+    const std::optional<std::size_t>& reference = result_.reference_candidate;
+    reasons_.choice = choice_sentences(
+        report_, result_, kept,
+        reference ? std::optional(result_.candidates[*reference].objectives.concurrency) : std::nullopt,
+        reference == result_.default_candidate ? "the default" : "N = 1 in mode align");
   }
 
   /// The candidate of that pack with the pick's mode and nothing else changed.
@@ -287,36 +228,6 @@ class Reasons {
       else if (even.objectives.bytes_per_request < odd.objectives.bytes_per_request)
         text += "; less waste";
     }
-    return text + ".";
-  }
-
-  std::string assumption_text(const WhatIf& what_if) const {
-    const auto whole = static_cast<std::int64_t>(what_if.value);
-    switch (what_if.assumption) {
-      case Assumption::memory: return fmt::format("With {} of memory", human_bytes(whole));
-      case Assumption::length: return fmt::format("For requests of {} tokens", human_count(whole));
-      case Assumption::concurrency:
-        return fmt::format("If more than {} requests must fit at once", human_real(what_if.value));
-      case Assumption::no_reuse: return "If no prompt shared anything with another";
-    }
-    return "?";
-  }
-
-  std::string what_if_text(const WhatIf& what_if) const {
-    const std::string assumption = assumption_text(what_if);
-    if (!what_if.pick) return assumption + " nothing in the space meets the limits.";
-    if (*what_if.pick == result_.pick) return assumption + " the pick stays.";
-    std::string text = fmt::format("{} the pick changes to {}: ", assumption,
-                                   short_settings(result_, result_.candidates[*what_if.pick]));
-    text += fmt::format("{} a request, {} at once", human_bytes(what_if.objectives.bytes_per_request),
-                        human_real(what_if.objectives.concurrency));
-    if (what_if.assumption != Assumption::no_reuse)
-      text += fmt::format(", {} tokens re-prefilled", human_count(what_if.objectives.reprefilled_tokens));
-    const Objectives& stated = what_if.stated_pick;
-    text += fmt::format("; this pick would have {}, {}", human_bytes(stated.bytes_per_request),
-                        human_real(stated.concurrency));
-    if (what_if.assumption != Assumption::no_reuse)
-      text += fmt::format(", {} tokens", human_count(stated.reprefilled_tokens));
     return text + ".";
   }
 

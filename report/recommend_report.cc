@@ -10,14 +10,12 @@
 #include "report/human.h"
 #include "report/plan_table.h"
 #include "report/recommend_json.h"
+#include "report/recommend_text.h"
 #include "report/replay_text.h"
-#include "report/rules_text.h"
 
 namespace hybridkv {
 
 namespace {
-
-constexpr std::size_t most_shown_rows = 24;
 
 std::string retention_text(const Candidate& candidate) {
   if (!candidate.retention_tokens) return "all";
@@ -73,33 +71,9 @@ std::string search_text(const Recommendation& result) {
   return "?";
 }
 
-std::string driver_sentence(const DriverSpec& driver) {
-  if (driver.kind == DriverKind::closed_loop)
-    return fmt::format("{} in flight, prefill and decode", human_plural(driver.in_flight, "request"));
-  if (driver.kind == DriverKind::open_loop) return "by the timestamps of the trace, prefill and decode";
-  return "one request at a time, prefill only";
-}
-
 Facts question_facts(const RecommendReport& report) {
   const Recommendation& result = report.result;
-  const WorkloadFacts& workload = result.workload;
-  Facts facts;
-  facts.entries.emplace_back("rules", rules_text(report.engine.release, report.engine.backend_profile));
-  facts.entries.emplace_back("memory", human_bytes(report.engine.memory_bytes) + " on each rank");
-  facts.entries.emplace_back(
-      "workload", fmt::format("{}: {}, {} prompt tokens, {} of which repeat the start of an earlier prompt",
-                              report.workload, human_plural(workload.requests, "request"),
-                              human_count(workload.prompt_tokens), human_count(workload.repeated_tokens)));
-  if (workload.too_long_requests > 0)
-    facts.entries.emplace_back("too long", too_long_text(workload.too_long_requests, workload.requests,
-                                                         result.max_model_len) + "; all figures are of the others");
-  facts.entries.emplace_back("driver", driver_sentence(report.driver));
-  facts.entries.emplace_back("requests", fmt::format("bytes and concurrency of requests of {} tokens{}",
-                                                     human_count(result.at_length),
-                                                     report.min_concurrency
-                                                         ? fmt::format(", at least {} at once",
-                                                                       human_real(*report.min_concurrency))
-                                                         : ""));
+  Facts facts = asked_facts(report, result);
   facts.entries.emplace_back("packs", human_list(result.space.packs));
   facts.entries.emplace_back("block sizes", floors_text(result.space));
   facts.entries.emplace_back("modes", modes_text(result.space));
@@ -130,20 +104,8 @@ Facts pick_facts(const Recommendation& result, const Candidate& pick) {
                                                     human_bytes(capacity.bytes_per_request),
                                                     human_real(capacity.usable_concurrency),
                                                     human_real(capacity.max_concurrency)));
-  facts.entries.emplace_back(
-      "prefix", fmt::format("{} of the prompt tokens hit, {} are computed again",
-                            human_percent(100 * pick.hit_rate()), human_count(pick.objectives.reprefilled_tokens)));
+  facts.entries.emplace_back("prefix", prefix_text(pick));
   return facts;
-}
-
-Table settings_table(const std::vector<EngineSetting>& settings) {
-  Table table({{"key", "scenario key", "", Align::left},
-               {"value", "value", "", Align::left},
-               {"flag", "vLLM", "", Align::left}});
-  for (const EngineSetting& setting : settings)
-    table.add_row({setting.key, setting.value,
-                   setting.flag.empty() ? std::string("no flag") : setting.flag});
-  return table;
 }
 
 Table front_table() {
@@ -170,47 +132,21 @@ void add_to_front(Table& table, const Recommendation& result, const Candidate& c
 }
 
 /// The positions of the front to show: all, or evenly spaced ones with both ends and the pick.
-std::vector<std::size_t> shown_of_front(const Recommendation& result) {
-  const std::vector<std::size_t>& front = result.front;
-  if (front.size() <= most_shown_rows) return front;
-  std::vector<std::size_t> shown;
-  const std::size_t steps = most_shown_rows - 1;
-  for (std::size_t i = 0; i < front.size(); ++i) {
-    const bool on_grid = (i * steps) % (front.size() - 1) < steps || i == front.size() - 1;
-    if (on_grid || front[i] == result.pick || front[i] == result.default_candidate) shown.push_back(front[i]);
-  }
-  return shown;
-}
-
 void add_front(Document& document, const RecommendReport& report) {
   const Recommendation& result = report.result;
   document.blocks.emplace_back(Heading{"Pareto front"});
   Table table = front_table();
   const std::vector<std::size_t> shown = shown_of_front(result);
   for (const std::size_t at : shown) {
-    const bool is_default = result.default_candidate == at;
-    add_to_front(table, result, result.candidates[at],
-                 at == result.pick ? (is_default ? "pick, default" : "pick") : (is_default ? "default" : ""));
+    add_to_front(table, result, result.candidates[at], front_note(result, at));
     if (at == result.pick) table.mark_row(table.rows().size() - 1);
   }
-  const bool default_beaten = result.default_candidate && !result.candidates[*result.default_candidate].on_front;
-  if (default_beaten) {
-    const Candidate& beaten = result.candidates[*result.default_candidate];
-    add_to_front(table, result, beaten,
-                 !beaten.meets_limits ? "default, limits" : !beaten.in_space ? "default, other" : "default, beaten");
-  }
+  const Candidate* beaten = result.default_candidate ? &result.candidates[*result.default_candidate] : nullptr;
+  if (beaten != nullptr && beaten->on_front) beaten = nullptr;
+  if (beaten != nullptr) add_to_front(table, result, *beaten, beaten_note(*beaten));
   document.blocks.emplace_back(std::move(table));
-  std::string note =
-      "Computed again: prompt tokens that an earlier prompt began with and that did not hit. At once: requests that "
-      "fit, without the null block. No candidate that was simulated is as good as one of these in all three and "
-      "better in one; of equal ones the one with the fewest changes is shown.";
-  if (default_beaten && !result.candidates[*result.default_candidate].meets_limits)
-    note += " The default does not meet the limits.";
-  else if (default_beaten && !result.candidates[*result.default_candidate].in_space)
-    note += " The default is no part of the space searched.";
-  if (shown.size() < result.front.size())
-    note += fmt::format(" {} of {} are shown; --format csv gives all.", shown.size(), result.front.size());
-  document.blocks.emplace_back(Paragraph{note});
+  document.blocks.emplace_back(Paragraph{front_sentences(result, beaten, shown.size(),
+                                                         "requests that fit, without the null block")});
 }
 
 void add_packs(Document& document, const RecommendReport& report, const RecommendReasons& reasons) {
@@ -242,26 +178,13 @@ void add_packs(Document& document, const RecommendReport& report, const Recommen
   document.blocks.emplace_back(Listing{reasons.packs});
 }
 
-void add_listing(Document& document, const char* title, const std::vector<std::string>& items, bool warning = false) {
-  if (items.empty()) return;
-  document.blocks.emplace_back(Heading{title});
-  document.blocks.emplace_back(Listing{items, warning});
-}
-
-/// The engine's own command line, and what it does not say.
-void add_serve(Document& document, const ServeCommand& serve) {
-  if (!serve.command.empty()) document.blocks.emplace_back(Code{{serve.command}});
-  if (!serve.beside.empty()) document.blocks.emplace_back(Listing{serve.beside});
-}
-
 /// The best that engines run today beside a pick that needs packing.
 void add_unpacked(Document& document, const RecommendReport& report, const RecommendReasons& reasons) {
   add_listing(document, "Best without packing (N = 1), for engines as they are released", reasons.unpacked);
   if (!report.result.unpacked_pick) return;
   const Candidate& candidate = report.result.candidates[*report.result.unpacked_pick];
   document.blocks.emplace_back(pick_facts(report.result, candidate));
-  document.blocks.emplace_back(settings_table(report.unpacked_pick->settings));
-  add_serve(document, report.unpacked_pick->serve);
+  add_served(document, *report.unpacked_pick, "vLLM");
 }
 
 /// Combinations that cannot run, each reason once.
@@ -297,8 +220,7 @@ Document recommend_report(const RecommendReport& report) {
   document.blocks.emplace_back(Heading{"Pick"});
   const Candidate& pick = report.result.candidates[report.result.pick];
   document.blocks.emplace_back(pick_facts(report.result, pick));
-  document.blocks.emplace_back(settings_table(report.pick.settings));
-  add_serve(document, report.pick.serve);
+  add_served(document, report.pick, "vLLM");
   add_listing(document, "What it gains over the default", reasons.gains);
   add_listing(document, "What it costs", reasons.costs);
   add_unpacked(document, report, reasons);

@@ -13,32 +13,12 @@
 #include "search/candidate_choice.h"
 #include "search/candidate_runs.h"
 #include "search/layout_limits.h"
-#include "simulator/token_exact_bound.h"
 
 namespace hybridkv {
 
 namespace {
 
 constexpr std::int64_t most_memory_bytes = std::int64_t{1} << 60;  // asked about unasked
-
-WorkloadFacts read_workload(TraceSource& trace, std::int64_t max_model_len) {
-  WorkloadFacts facts;
-  TokenExactBound exact(max_model_len);
-  for (TraceBatch batch; trace.next(batch);) {
-    exact.consume(batch);
-    facts.requests += std::ssize(batch.requests);
-    for (const TraceRequest& request : batch.requests) {
-      if (refused_for_length(request.input_length, max_model_len))
-        ++facts.too_long_requests;
-      else
-        facts.longest_prompt_tokens = std::max(facts.longest_prompt_tokens, request.input_length);
-    }
-  }
-  facts.prompt_tokens = exact.prompt_tokens();
-  facts.repeated_tokens = exact.hit_tokens();
-  facts.longest_repeat_tokens = exact.longest_hit();
-  return facts;
-}
 
 /// One search; run() is its order.
 class Search {
@@ -60,7 +40,7 @@ class Search {
     plan_all();
     check_layouts();
     choose_candidates();
-    sort_candidates(result_.candidates);
+    sort_candidates();
     drop_unserving(result_.candidates);
     find_front();
     consider_other_assumptions();
@@ -77,13 +57,7 @@ class Search {
     result_.max_model_len = *std::max_element(spec_.limits.max_model_lens.begin(), spec_.limits.max_model_lens.end());
     result_.workload = hybridkv::read_workload(*spec_.open_trace(), result_.max_model_len);
     scheduler_.max_model_len = result_.max_model_len;
-    const WorkloadFacts& workload = result_.workload;
-    if (workload.requests == 0) throw InputError("the workload has no requests; nothing can be recommended");
-    if (workload.too_long_requests == workload.requests)
-      throw SpecError("limits.max_model_len",
-                      fmt::format("{} tokens: an engine refuses all {} requests of the workload, whose prompts are at "
-                                  "least that long; nothing can be recommended",
-                                  result_.max_model_len, workload.requests));
+    pick_limits_ = {spec_.rule, spec_.min_concurrency, result_.workload.prompt_tokens};
   }
 
   // Layouts
@@ -182,11 +156,9 @@ class Search {
     return capacity_of(result_.layouts[layout].plan, spec_.at_length).usable_concurrency;
   }
 
-  bool holds_enough(double concurrency) const { return concurrency >= spec_.min_concurrency.value_or(1); }
-
   bool meets_limits(std::size_t layout) const {
     const PlannedLayout& planned = result_.layouts[layout];
-    return holds_enough(concurrency_of(layout)) &&
+    return pick_limits_.holds_enough(concurrency_of(layout)) &&
            kernel_block_of(planned.plan) >= spec_.min_kernel_block.value_or(1);
   }
 
@@ -204,7 +176,10 @@ class Search {
                          std::optional<std::int64_t> unit) const {
     const PlannedLayout& planned = result_.layouts[layout];
     const CapacityPlan& capacity = capacity_of(planned.plan, spec_.at_length);
-    Candidate candidate{.layout = layout, .retention_tokens = retention, .match_unit_tokens = unit};
+    Candidate candidate;
+    candidate.layout = layout;
+    candidate.retention_tokens = retention;
+    candidate.match_unit_tokens = unit;
     const bool floor_changed = planned.block_floor != spec_.engine.block_size_tokens;
     candidate.settings_changed = (planned.pack != 1) + floor_changed + (planned.mode != spec_.engine.cache_mode) +
                                  (retention != spec_.default_retention) + (unit != default_unit_);
@@ -260,7 +235,7 @@ class Search {
     const bool plain = planned.block_floor == spec_.engine.block_size_tokens;
     const CacheMode mode = reference_layout_ ? result_.layouts[*reference_layout_].mode : spec_.engine.cache_mode;
     if (plain && planned.mode == mode) return false;
-    return concurrency_of(layout) < least_of(reference_layout_ ? concurrency_of(*reference_layout_) : 0) ||
+    return concurrency_of(layout) < pick_limits_.least_of(reference_layout_ ? concurrency_of(*reference_layout_) : 0) ||
            beaten_by_plan(layout);
   }
 
@@ -337,26 +312,14 @@ class Search {
 
   // Front and pick
 
-  /// The concurrency that a pick has to hold beside a reference of that concurrency.
-  double least_of(double reference) const {
-    return spec_.min_concurrency.value_or((1 - spec_.rule.most_given_up) * reference);
-  }
-
-  double least_concurrency(const std::vector<Candidate>& candidates) const {
-    return least_of(result_.reference_candidate ? candidates[*result_.reference_candidate].objectives.concurrency : 0);
-  }
-
-  /// Position of the pick among candidates, from their front. Pre: one is eligible.
-  std::size_t pick_from(const std::vector<Candidate>& candidates, double least) const {
-    return pick_from(candidates, front_of(candidates), least);
-  }
-
-  /// Position of the pick among those of a front. Pre: it is not empty.
-  std::size_t pick_from(const std::vector<Candidate>& candidates, const std::vector<std::size_t>& front,
-                        double least) const {
-    std::vector<PickPoint> points;
-    for (const std::size_t at : front) points.push_back({candidates[at].objectives, candidates[at].settings_changed});
-    return front[pick_of(points, least, result_.workload.prompt_tokens, spec_.rule)];
+  void sort_candidates() {
+    const auto key = [](const Candidate& candidate) {
+      return std::tuple(candidate.settings_changed, candidate.layout, candidate.match_unit_tokens.has_value(),
+                        -candidate.match_unit_tokens.value_or(0), candidate.retention_tokens.has_value(),
+                        candidate.retention_tokens.value_or(0));
+    };
+    std::stable_sort(result_.candidates.begin(), result_.candidates.end(),
+                     [&](const Candidate& a, const Candidate& b) { return key(a) < key(b); });
   }
 
   void find_front() {
@@ -365,17 +328,11 @@ class Search {
       if (reference_layout_ == result_.candidates[i].layout) result_.reference_candidate = i;
     }
     if (!result_.reference_candidate) result_.reference_candidate = result_.default_candidate;
-    result_.front = front_of(result_.candidates);
-    for (const std::size_t at : result_.front) result_.candidates[at].on_front = true;
-    result_.least_concurrency = least_concurrency(result_.candidates);
-    result_.pick = pick_from(result_.candidates, result_.front, result_.least_concurrency);
+    choose_pick(result_, result_.candidates, pick_limits_);
     const std::vector<std::size_t> unpacked =
         front_of(result_.candidates, [&](const Candidate& candidate) { return is_unpacked(candidate); });
     if (!unpacked.empty() && !is_unpacked(result_.candidates[result_.pick]))
-      result_.unpacked_pick = pick_from(result_.candidates, unpacked, result_.least_concurrency);
-    std::stable_sort(result_.front.begin(), result_.front.end(), [&](std::size_t a, std::size_t b) {
-      return result_.candidates[a].objectives.reprefilled_tokens < result_.candidates[b].objectives.reprefilled_tokens;
-    });
+      result_.unpacked_pick = pick_from(result_.candidates, unpacked, result_.least_concurrency, pick_limits_);
   }
 
   // Other assumptions
@@ -385,19 +342,7 @@ class Search {
     if (spec_.engine.memory_bytes <= most_memory_bytes / 2) consider_memory(spec_.engine.memory_bytes * 2);
     if (spec_.at_length >= 4) consider_length(spec_.at_length / 4);
     if (spec_.at_length <= largest_tokens / 4) consider_length(spec_.at_length * 4);
-    consider_concurrency();
-    consider_no_reuse();
-  }
-
-  /// Adds the pick among candidates whose objectives were changed; they keep their positions.
-  void add_what_if(Assumption assumption, double value, const std::vector<Candidate>& changed, double least) {
-    WhatIf what_if{.assumption = assumption, .value = value};
-    if (std::any_of(changed.begin(), changed.end(), eligible)) {
-      what_if.pick = pick_from(changed, least);
-      what_if.objectives = changed[*what_if.pick].objectives;
-      what_if.stated_pick = changed[result_.pick].objectives;
-    }
-    result_.what_ifs.push_back(what_if);
+    add_plain_what_ifs(result_, result_.candidates, pick_limits_);
   }
 
   /// The candidates of the front, the default and the reference in other memory, planned and simulated again.
@@ -424,14 +369,15 @@ class Search {
       layouts[candidate.layout] = std::move(planned.layouts.front());
       const CapacityPlan& capacity = capacity_of(layouts[candidate.layout].plan, spec_.at_length);
       candidate.objectives.concurrency = capacity.usable_concurrency;
-      candidate.meets_limits = candidate.meets_limits && holds_enough(capacity.usable_concurrency);
+      candidate.meets_limits = candidate.meets_limits && pick_limits_.holds_enough(capacity.usable_concurrency);
       again.push_back(candidate);
       positions.push_back(i);
     }
     simulate_candidates(spec_, result_.workload, layouts, "other memory", again);
     for (std::size_t i = 0; i < again.size(); ++i) changed[positions[i]] = again[i];
     drop_unserving(changed);
-    add_what_if(Assumption::memory, static_cast<double>(memory_bytes), changed, least_concurrency(changed));
+    add_what_if(result_, Assumption::memory, static_cast<double>(memory_bytes), changed,
+                least_concurrency(result_, changed, pick_limits_), pick_limits_);
   }
 
   void consider_length(std::int64_t tokens) {
@@ -441,27 +387,15 @@ class Search {
           capacity_at(result_.layout_of(candidate).plan, tokens, spec_.engine.token_rule);
       candidate.objectives.bytes_per_request = capacity.bytes_per_request;
       candidate.objectives.concurrency = capacity.usable_concurrency;
-      candidate.meets_limits = candidate.meets_limits && holds_enough(capacity.usable_concurrency);
+      candidate.meets_limits = candidate.meets_limits && pick_limits_.holds_enough(capacity.usable_concurrency);
     }
-    add_what_if(Assumption::length, static_cast<double>(tokens), changed, least_concurrency(changed));
-  }
-
-  void consider_concurrency() {
-    const double most = result_.candidates[result_.pick].objectives.concurrency;
-    std::vector<Candidate> changed = result_.candidates;
-    for (Candidate& candidate : changed)
-      candidate.meets_limits = candidate.meets_limits && candidate.objectives.concurrency > most;
-    add_what_if(Assumption::concurrency, most, changed, most);
-  }
-
-  void consider_no_reuse() {
-    std::vector<Candidate> changed = result_.candidates;
-    for (Candidate& candidate : changed) candidate.objectives.reprefilled_tokens = 0;
-    add_what_if(Assumption::no_reuse, 0, changed, least_concurrency(changed));
+    add_what_if(result_, Assumption::length, static_cast<double>(tokens), changed,
+                least_concurrency(result_, changed, pick_limits_), pick_limits_);
   }
 
   const RecommendSpec& spec_;
   SchedulerSettings scheduler_;
+  PickLimits pick_limits_;
   std::optional<std::int64_t> default_unit_;  // of the default, unset where it is the block
   Recommendation result_;
   LimitsSpec limits_;

@@ -10,8 +10,8 @@
 
 #include "base/named_values.h"
 #include "planner/plan_facts.h"
-#include "search/pareto_front.h"
 #include "search/pick.h"
+#include "search/search_result.h"
 #include "search/search_space.h"
 #include "simulator/simulation.h"
 #include "simulator/trace.h"
@@ -63,95 +63,31 @@ struct RecommendSpec {
   std::function<void(const RecommendProgress&)> on_progress;
 };
 
-/// What the workload is, whatever the layout.
-struct WorkloadFacts {
-  std::int64_t requests = 0;         ///< all of them
-  std::int64_t too_long_requests = 0;  ///< of those, refused for max_model_len; the rest counts without them
-  std::int64_t prompt_tokens = 0;
-  std::int64_t longest_prompt_tokens = 0;
-  std::int64_t longest_repeat_tokens = 0;  ///< most that one prompt shares with an earlier one
-  std::int64_t repeated_tokens = 0;  ///< that an earlier prompt began with: what no layout can hit more of
-  bool operator==(const WorkloadFacts&) const = default;
-};
-
 /// One combination with what the workload makes of it.
-struct Candidate {
+struct Candidate : WeighedCandidate {  // changed settings: pack, floor, mode, retention and match unit
   std::size_t layout = 0;                        ///< position in Recommendation::layouts
   std::optional<std::int64_t> retention_tokens;  ///< unset: every checkpoint is kept
   std::optional<std::int64_t> match_unit_tokens; ///< unset: the block
-  std::int64_t settings_changed = 0;             ///< of pack, floor, mode, retention and match unit against the default
-  bool in_space = true;                          ///< false: only there as the default
-  bool meets_limits = true;                      ///< concurrency, kernel block, and as many requests served as any
-  bool on_front = false;
-  Objectives objectives;
   // From the simulator, as `simulate` reports them.
-  std::int64_t prompt_tokens = 0;                ///< of the requests served
-  std::int64_t hit_tokens = 0;
   std::int64_t uncached_common_tokens = 0;       ///< that attention alone matched
-  std::int64_t requests_with_hit = 0;
-  std::int64_t unserved_requests = 0;            ///< refused or stalled
   std::int64_t preemptions = 0;
   std::int64_t evictions = 0;
   std::int64_t copied_states = 0;
   std::vector<ModelledRule> modelled;
-  /// Share of the prompt tokens served that hit, 0 .. 1.
-  double hit_rate() const {
-    return prompt_tokens == 0 ? 0 : static_cast<double>(hit_tokens) / static_cast<double>(prompt_tokens);
-  }
   bool operator==(const Candidate&) const = default;
 };
 
-/// What is assumed other than stated.
-enum class Assumption {
-  memory,       ///< `value` bytes
-  length,       ///< requests of `value` tokens
-  concurrency,  ///< more than `value` requests at once are demanded
-  no_reuse,     ///< no prompt shares anything with another
-};
-
-inline constexpr auto assumption_names = std::to_array<Named<Assumption>>(
-    {{Assumption::memory, "memory"},
-     {Assumption::length, "length"},
-     {Assumption::concurrency, "concurrency"},
-     {Assumption::no_reuse, "no_reuse"}});
-
-constexpr std::string_view to_string(Assumption assumption) { return name_in(assumption_names, assumption); }
-
-/// The pick under another assumption.
-struct WhatIf {
-  Assumption assumption = Assumption::memory;
-  double value = 0;
-  std::optional<std::size_t> pick;  ///< position in candidates; nothing where none meets the limits
-  Objectives objectives;            ///< of that pick under the assumption
-  Objectives stated_pick;           ///< of the stated pick under the assumption
-};
-
-/// The result of a search.
-struct Recommendation {
-  WorkloadFacts workload;
-  std::int64_t at_length = 0;
-  std::int64_t max_model_len = 0;   ///< the longest; requests with a prompt of as many tokens are refused
-  double least_concurrency = 0;     ///< that the pick had to hold: min_concurrency, or nearly the reference's
+/// The result of a search of layouts with blocks. The default: N = 1, everything else as the engine has it.
+struct Recommendation : SearchResult {
   SearchSpace space;                ///< as filled
   SearchKind search = SearchKind::exhaustive;
-  std::int64_t combinations = 0;    ///< of layouts, match units and retention intervals that can run
-  std::int64_t simulations = 0;     ///< for the candidates; other assumptions took more
   std::vector<PlannedLayout> layouts;
   std::int64_t planned_layouts = 0; ///< packs * floors * modes
   std::int64_t merged_layouts = 0;  ///< the same block as another one
   std::vector<ImpossibleLayout> impossible;
   std::vector<Candidate> candidates;              ///< by settings_changed, then in the order of the space
-  std::optional<std::size_t> default_candidate;   ///< N = 1, everything else as the engine has it; nothing where it
-                                                  ///< cannot run
-  std::optional<SpecError> default_refused;       ///< why not
-  /// Whose concurrency the pick may not fall far below: the default, or, where that keeps no states, the same in mode
-  /// align, if it was searched; nothing where neither runs.
-  std::optional<std::size_t> reference_candidate;
-  std::vector<std::size_t> front;                 ///< positions in candidates, ascending in re-prefilled tokens
-  std::size_t pick = 0;
   std::optional<std::size_t> unpacked_pick;       ///< the pick among N = 1, which engines run without packing; nothing
                                                   ///< where that is the pick, or none can be picked
-  std::vector<WhatIf> what_ifs;
 
   const PlannedLayout& layout_of(const Candidate& candidate) const { return layouts[candidate.layout]; }
   /// What its plan says of requests of `at_length` tokens.

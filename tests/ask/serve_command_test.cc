@@ -42,7 +42,7 @@ TEST_CASE("golden: the command line of vLLM") {
   CHECK(plain.beside.empty());
   const ServeCommand more = serve_of(scenario_of(
       "Qwen3.5-397B-A17B", "  release: vllm-0.33\n  tensor_parallel: 2\n  pipeline_parallel: 3\n  kv_dtype: fp8\n"
-                           "  ssm_dtype: bf16\n  cache_order: BLHNC\n  speculative_tokens: 3\n  mtp_layers: 1\n"
+                           "  ssm_dtype: bf16\n  physical_order: BLHNC\n  speculative_tokens: 3\n  mtp_layers: 1\n"
                            "  max_num_batched_tokens: 4096\n"));
   CHECK(more.command ==
         "VLLM_KV_CACHE_LAYOUT=BLHNC vllm serve Qwen/Qwen3.5-397B-A17B --tensor-parallel-size 2 "
@@ -110,6 +110,20 @@ TEST_CASE("law: the flags of a pick are in its command line, in what it is told 
   if (answer.unpacked_pick) CHECK(answer.unpacked_pick->serve.command.find("--attn-pack-size") == std::string::npos);
   const bool packs = answer.result.layout_of(answer.result.candidates[answer.result.pick]).pack > 1;
   CHECK(says(answer.pick.serve, "PR 35703") == packs);
+}
+
+TEST_CASE("edge: where caching is the default the option of the mode, which is deprecated, is not named") {
+  RecommendQuestion question;
+  question.space.packs = {1};
+  question.space.modes = {CacheMode::align};
+  for (const char* release : {"vllm-0.33", "vllm-2026-06"}) {
+    const Scenario scenario = small_scenario(std::string("  release: ") + release + "\n",
+                                             "simulate: {trace: {max_requests: 50}}\n");
+    const std::string command = recommend_scenario(scenario, question).pick.serve.command;
+    CAPTURE(command);
+    CHECK(command.find(" --enable-prefix-caching ") != std::string::npos);
+    CHECK((command.find("--mamba-cache-mode align") != std::string::npos) == (std::string(release) != "vllm-0.33"));
+  }
 }
 
 TEST_CASE("law: releases whose rules are read are refused with what shows them") {

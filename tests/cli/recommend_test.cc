@@ -148,6 +148,55 @@ TEST_CASE("golden: the engine's own command line stands beside the settings, in 
   CHECK(contains(text, "- --attn-pack-size is of vLLM PR 35703 and in no release"));
 }
 
+TEST_CASE("golden: under SGLang the pick's numbers are those that plan and simulate print") {
+  for (const std::string arguments :
+       {"qwen3.5-397b --engine sglang-0.5.23 --requests 300",
+        "qwen3.5-397b --engine sglang-0.5.23 --requests 60 --driver closed-loop --in-flight 1 --memory 12GiB",
+        "qwen3.5-397b --engine sglang-0.5.23 --prompt-tokens 5000 --min-concurrency 60 --at-length 8192",
+        "--model Nemotron-3-Nano-30B-A3B --engine sglang-0.5.23 --memory 20GiB --max-model-len 32k,8k "
+        "--requests 100"}) {
+    CAPTURE(arguments);
+    const json result = json_of("recommend " + arguments);
+    const json& pick = result["candidates"][result["pick"].get<std::size_t>()];
+    CHECK(result["schema"] == "hybridkv-recommend/1");
+    CHECK(contains(result["serve"]["command"].dump(), "python -m sglang.launch_server --model-path "));
+    for (const json& setting : result["settings"])
+      CHECK(contains(result["serve"]["command"].dump(), setting["flag"].get<std::string>()));
+    const json plan = json_of(arguments_of(result["commands"][0]))["plans"][0];
+    for (const json& capacity : plan["capacity"])
+      if (capacity["max_model_len"] == result["at_length"])
+        CHECK(pick["bytes_per_request"] == capacity["bytes_per_request"]);
+    const json simulated = json_of(arguments_of(result["commands"][1]) + " --upper-bounds")["caches"][0];
+    CHECK(pick["hit_tokens"] == simulated["hit_tokens"]);
+    CHECK(pick["state_slots"] == simulated["state_slots"]);
+    CHECK(pick["token_slots"] == simulated["token_slots"]);
+    CHECK(pick["reprefilled_tokens"].get<std::int64_t>() ==
+          simulated["token_exact_hit_tokens"].get<std::int64_t>() - simulated["hit_tokens"].get<std::int64_t>());
+  }
+}
+
+TEST_CASE("edge: flags of another engine's space are refused at once, and every form is written under SGLang") {
+  const std::string sglang = "recommend qwen3.5-397b --engine sglang-0.5.23 --requests 50 ";
+  require_refused(sglang + "--packs 1..3 --modes all --match-units 16 --retention all --block-sizes 64", 2,
+                  "--packs, --block-sizes, --modes all, --match-units, --retention: SGLang 0.5.23 has no such");
+  require_refused(sglang + "--search refined --kernel-blocks 64", 2, "--kernel-blocks, --search: SGLang 0.5.23 has no");
+  require_refused("recommend qwen3.5-397b --strategies no_buffer --ratios 1 --page-sizes 1 --track-intervals 64", 2,
+                  "--strategies, --ratios, --page-sizes, --track-intervals: vLLM main of June 2026");
+  require_refused(sglang + "--ratios much", 2, "--ratios much: is no number");
+  require_refused(sglang + "--ratios 0", 2, "engine.state_memory_ratio: is above 0");
+  require_refused(sglang + "--strategies lazy", 2, "'lazy' is not allowed");
+  require_refused(sglang + "--driver closed-loop --in-flight 4", 2, "one request at a time");
+  const json result = json_of(sglang + "--packs 1 --modes align --strategies extra_buffer,no_buffer --ratios 0.5,0.9 "
+                                       "--page-sizes 1");
+  CHECK(result["candidates"].size() == 4);
+  const std::string csv = run_program(sglang + "--format csv").output;
+  CHECK(csv.starts_with("cache_mode,strategy,state_memory_ratio,"));
+  const std::string markdown = run_program(sglang + "--format markdown").output;
+  CHECK(contains(markdown, "## Pareto front"));
+  CHECK(contains(markdown, "--mamba-full-memory-ratio"));
+  CHECK(run_program(sglang).output == run_program(sglang).output);
+}
+
 TEST_CASE("edge: help has examples, every format works, csv has a row per candidate") {
   CHECK(contains(run_program("recommend --help").output, "hybridkv recommend qwen3.5-397b --prompt-tokens 370"));
   const std::string small = "recommend qwen3.5-397b --packs 1,3,4,5 --modes align --requests 100";

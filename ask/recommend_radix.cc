@@ -1,0 +1,34 @@
+#include "ask/recommend_radix.h"
+
+#include "ask/simulate_radix.h"
+#include "ask/simulate_request.h"
+#include "base/error.h"
+#include "simulator/trace_spec.h"
+
+namespace hybridkv {
+
+RadixRecommendAnswer recommend_radix_scenario(const Scenario& scenario, const RadixQuestion& question,
+                                              const std::function<void(const RecommendProgress&)>& progress) {
+  RadixRecommendAnswer answer;
+  static_cast<RecommendBasics&>(answer) = basics_of(scenario, question);
+  try {
+    RadixRecommendSpec spec{.model = scenario.model, .engine = scenario.engine, .limits = scenario.limits,
+                            .space = question.space, .at_length = weighed_length(scenario, question),
+                            .min_concurrency = answer.min_concurrency, .rule = answer.rule,
+                            .decodes = replay_decodes(answer.driver)};
+    spec.open_trace = [&answer] { return open_trace(answer.trace); };
+    spec.on_progress = progress;
+    answer.result = recommend_radix(spec);
+  } catch (const SpecError& error) {
+    throw located(scenario_error(error), scenario);
+  }
+  for (const RadixCandidate& candidate : answer.result.candidates)
+    answer.settings.push_back(radix_settings(candidate.engine));
+  const RadixCandidate& pick = answer.result.candidates[answer.result.pick];
+  answer.pick.settings = answer.settings[answer.result.pick];
+  answer.pick.serve = serve_command({scenario.model, pick.engine, scenario.limits, scenario.simulate.scheduler,
+                                     pick.plan, answer.pick.settings});
+  return answer;
+}
+
+}  // namespace hybridkv

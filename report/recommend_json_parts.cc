@@ -1,0 +1,72 @@
+#include "report/recommend_json_parts.h"
+
+#include "report/recommend_report.h"
+
+namespace hybridkv {
+
+using nlohmann::ordered_json;
+
+namespace {
+
+ordered_json objectives_json(const Objectives& objectives) {
+  return {{"reprefilled_tokens", objectives.reprefilled_tokens},
+          {"bytes_per_request", objectives.bytes_per_request},
+          {"concurrency", objectives.concurrency}};
+}
+
+}  // namespace
+
+ordered_json asked_json(const RecommendBasics& basics, const SearchResult& result) {
+  ordered_json json;
+  json["schema"] = recommend_schema_id;
+  json["model"] = basics.model;
+  json["release"] = to_string(basics.engine.release);
+  json["tensor_parallel"] = basics.engine.tensor_parallel;
+  json["memory_bytes"] = basics.engine.memory_bytes;
+  json["at_length"] = result.at_length;
+  json["max_model_len"] = result.max_model_len;
+  json["min_concurrency"] = basics.min_concurrency ? ordered_json(*basics.min_concurrency) : ordered_json();
+  json["workload"] = {{"what", basics.workload},
+                      {"driver", to_string(basics.driver.kind)},
+                      {"requests", result.workload.requests},
+                      {"too_long_requests", result.workload.too_long_requests},
+                      {"prompt_tokens", result.workload.prompt_tokens},
+                      {"longest_prompt_tokens", result.workload.longest_prompt_tokens},
+                      {"repeated_tokens", result.workload.repeated_tokens}};
+  return json;
+}
+
+void add_picked_json(ordered_json& json, const SearchResult& result) {
+  json["least_concurrency"] = result.least_concurrency;
+  json["default"] = result.default_candidate ? ordered_json(*result.default_candidate) : ordered_json();
+  json["default_refused"] = result.default_refused ? result.default_refused->what() : "";
+  json["pick"] = result.pick;
+}
+
+ordered_json what_ifs_json(const SearchResult& result) {
+  ordered_json list = ordered_json::array();
+  for (const WhatIf& what_if : result.what_ifs) {
+    ordered_json json{{"assumption", to_string(what_if.assumption)}, {"value", what_if.value}, {"pick", nullptr}};
+    if (what_if.pick) {
+      json["pick"] = *what_if.pick;
+      json["same_pick"] = *what_if.pick == result.pick;
+      json["objectives"] = objectives_json(what_if.objectives);
+      json["objectives_of_stated_pick"] = objectives_json(what_if.stated_pick);
+    }
+    list.push_back(json);
+  }
+  return list;
+}
+
+ordered_json settings_json(const std::vector<EngineSetting>& chosen) {
+  ordered_json settings = ordered_json::array();
+  for (const EngineSetting& setting : chosen)
+    settings.push_back({{"key", setting.key}, {"value", setting.value}, {"flag", setting.flag}});
+  return settings;
+}
+
+ordered_json serve_json(const ServeCommand& serve) {
+  return {{"command", serve.command}, {"beside", serve.beside}};
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,197 @@
+#include "search/radix_recommendation.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "planner/plan.h"
+#include "planner/radix_split.h"
+#include "simulator/cache_geometry.h"
+#include "simulator/plan_radix.h"
+#include "simulator/radix_replay.h"
+#include "simulator/trace_spec.h"
+#include "tests/planner/models.h"
+#include "tests/planner/random_specs.h"
+
+using namespace hybridkv;
+using namespace hybridkv::testing;
+
+namespace {
+
+/// Qwen3.5-397B-A17B on two ranks with 40 GiB: a state is 96,030,720 bytes, a token 15,360.
+RadixRecommendSpec qwen_397b(const TraceSpec& trace) {
+  RadixRecommendSpec spec;
+  spec.model = qwen_hybrid("Qwen3.5-397B-A17B", 60, full_attention(2, 256), qwen_gdn(16, 64));
+  spec.engine = {.release = Release::sglang_0_5_23, .tensor_parallel = 2, .strategy = Strategy::dual_pool,
+                 .cache_mode = CacheMode::align, .memory_bytes = std::int64_t{40} << 30};
+  spec.limits.max_model_lens = {32768};
+  spec.at_length = 32768;
+  spec.open_trace = [trace] { return open_trace(trace); };
+  return spec;
+}
+
+const RadixCandidate& pick_of(const RadixRecommendation& result) { return result.candidates[result.pick]; }
+
+bool may_be_picked(const RadixCandidate& candidate) { return candidate.in_space && candidate.meets_limits; }
+
+/// Is no candidate better than the pick by the rule of docs/recommend.md, written out plainly?
+void require_best(const RadixRecommendation& result, const PickRule& rule) {
+  std::vector<const RadixCandidate*> kept;
+  for (const std::size_t at : result.front) kept.push_back(&result.candidates[at]);
+  const auto keep = [&](auto wanted) { std::erase_if(kept, [&](const RadixCandidate* one) { return !wanted(*one); }); };
+  double most = 0;
+  for (const RadixCandidate* one : kept) most = std::max(most, one->objectives.concurrency);
+  keep([&](const RadixCandidate& one) {
+    return one.objectives.concurrency >= std::min(most, result.least_concurrency);
+  });
+  double tokens = 1e300, bytes = 1e300;
+  for (const RadixCandidate* one : kept) tokens = std::min(tokens, double(one->objectives.reprefilled_tokens));
+  keep([&](const RadixCandidate& one) {
+    return double(one.objectives.reprefilled_tokens) <= tokens + rule.alike * double(result.workload.prompt_tokens);
+  });
+  for (const RadixCandidate* one : kept) bytes = std::min(bytes, double(one->objectives.bytes_per_request));
+  keep([&](const RadixCandidate& one) {
+    return double(one.objectives.bytes_per_request) <= bytes + rule.alike * bytes;
+  });
+  const RadixCandidate& pick = pick_of(result);
+  RC_ASSERT(std::find(kept.begin(), kept.end(), &pick) != kept.end());
+  for (const RadixCandidate* one : kept) RC_ASSERT(pick.settings_changed <= one->settings_changed);
+}
+
+}  // namespace
+
+TEST_CASE("golden: copies of a prompt of 1000 tokens pick the lazy strategy where most run, checked by hand") {
+  const RadixRecommendSpec spec = qwen_397b({.prompts = {{.tokens = 1000, .copies = 20}}});
+  const RadixRecommendation result = recommend_radix(spec);
+  REQUIRE(result.default_candidate);
+  // Copies hit floor(1000 / 64) * 64 = 960 of the 999 tokens that can: 19 * 39 are computed again.
+  const Objectives& of_default = result.candidates[*result.default_candidate].objectives;
+  CHECK(of_default == Objectives{19 * 39, 5 * 96'030'720 + 32768 * 15'360, 42});  // 210 // 5
+  // S = 4 has the same hits in fewer bytes. 48 requests take 192 slots, one for the dummy and 1,572,864 tokens,
+  // 42.69 GB of 42.95; 49 would take 43.58. At the default's ratio 45 run, 1,477,030 // 32,768, which 48 beat.
+  CHECK(radix_strategy(pick_of(result).engine) == RadixStrategy::extra_buffer_lazy);
+  CHECK(pick_of(result).objectives == Objectives{19 * 39, 4 * 96'030'720 + 32768 * 15'360, 48});
+  CHECK(pick_of(result).settings_changed == 2);
+  CHECK(result.least_concurrency == doctest::Approx(0.95 * 42));
+  CHECK(result.workload.repeated_tokens == 19 * 999);
+  for (const RadixCandidate& candidate : result.candidates) {
+    const bool hits = candidate.plan.cache_mode != CacheMode::none &&
+                      radix_strategy(candidate.engine) != RadixStrategy::no_buffer;
+    CHECK(candidate.hit_tokens == (hits ? 19 * 960 : 0));  // no_buffer has its only state at 1000, past the limit
+  }
+}
+
+TEST_CASE("golden: where more requests must run another ratio is picked, the best that there is at most") {
+  RadixRecommendSpec spec = qwen_397b({.prompts = {{.tokens = 1000, .copies = 20}}});
+  spec.space.strategies = {RadixStrategy::extra_buffer};
+  spec.space.modes = {CacheMode::align};
+  spec.min_concurrency = 43;  // the plan says that ratio 0.9349 lets 43 run instead of 42
+  const RadixRecommendation result = recommend_radix(spec);
+  CHECK(pick_of(result).objectives.concurrency == 43);
+  CHECK(pick_of(result).engine.state_memory_ratio == doctest::Approx(0.9349).epsilon(0.001));
+  CHECK_FALSE(result.candidates[*result.default_candidate].meets_limits);
+  spec.min_concurrency = 44;
+  CHECK_THROWS_WITH_AS(recommend_radix(spec),
+                       doctest::Contains("no setting runs 44 requests of 32768 tokens at once in"), InputError);
+  CHECK_THROWS_WITH_AS(recommend_radix(spec), doctest::Contains("the most is 43 (mode align"), InputError);
+}
+
+TEST_CASE("edge: no more requests count than the engine runs, whatever the pools hold") {
+  RadixRecommendSpec spec = qwen_397b({.prompts = {{.tokens = 1000, .copies = 3}}});
+  spec.engine.max_running_requests = 10;
+  spec.space.modes = {CacheMode::align};
+  for (const RadixCandidate& candidate : recommend_radix(spec).candidates)
+    CHECK(candidate.objectives.concurrency <= 10);
+}
+
+TEST_CASE("law: numbers of every candidate are those of make_plan and of a replay alone") {
+  RadixRecommendSpec spec = qwen_397b({.max_requests = 120});
+  spec.engine.memory_bytes = std::int64_t{12} << 30;
+  const RadixRecommendation result = recommend_radix(spec);
+  CHECK(result.candidates.size() > 40);
+  CHECK(result.planned == result.combinations + result.merged + std::ssize(result.impossible));
+  for (std::size_t i = 0; i < result.candidates.size(); i += 5) {
+    const RadixCandidate& candidate = result.candidates[i];
+    const CachePlan plan = make_plan(spec.model, candidate.engine, spec.limits);
+    const TokenStateSplit& split = plan.radix->split;
+    CHECK(candidate.objectives.bytes_per_request == plan.capacity.front().bytes_per_request);
+    const std::int64_t pages = (32768 + plan.radix->page_tokens - 1) / plan.radix->page_tokens;
+    CHECK(candidate.objectives.concurrency ==
+          double(std::min({split.state_slots / split.slots_per_request,
+                           split.token_slots / (pages * plan.radix->page_tokens), split.max_running})));
+    if (plan.cache_mode == CacheMode::none) continue;
+    RadixReplay replay(radix_settings_of(plan, spec.model, candidate.engine));
+    RadixStats stats;
+    const auto trace = spec.open_trace();
+    for (TraceBatch batch; trace->next(batch);)
+      for (const TraceRequest& request : batch.requests)
+        if (!refused_for_length(request.input_length, 32768)) stats.add(replay.run(request, batch.prompt(request)));
+    CHECK(candidate.hit_tokens == stats.hit_tokens);
+    CHECK(candidate.objectives.reprefilled_tokens == result.workload.repeated_tokens - stats.hit_tokens);
+    CHECK(candidate.stats.evicted_states == stats.evicted_states);
+  }
+}
+
+TEST_CASE("law: on random questions the front is what every pair leaves, and nothing beats the pick by its rule") {
+  CHECK(check_times("the pick is the best of the front", 12, [] {
+    RadixRecommendSpec spec = qwen_397b(
+        {.synthetic = {.max_prompt_tokens = 8192}, .max_requests = *rc::gen::inRange<std::int64_t>(2, 40)});
+    spec.engine.memory_bytes = *rc::gen::inRange<std::int64_t>(3, 24) << 30;
+    spec.at_length = *rc::gen::element<std::int64_t>(1024, 8192, 32768);
+    spec.engine.cache_mode = *rc::gen::element(CacheMode::align, CacheMode::none);
+    spec.rule.most_given_up = *rc::gen::element(0.0, 0.05, 0.5);
+    spec.decodes = *rc::gen::arbitrary<bool>();
+    if (*rc::gen::arbitrary<bool>()) spec.space.page_sizes = {1};
+    if (*rc::gen::arbitrary<bool>()) spec.space.ratios = {0.2, 0.9, 3};
+    const RadixRecommendation result = recommend_radix(spec);
+    RC_ASSERT(pick_of(result).on_front);
+    for (std::size_t i = 0; i < result.candidates.size(); ++i) {
+      const RadixCandidate& candidate = result.candidates[i];
+      bool left = may_be_picked(candidate);
+      for (std::size_t other = 0; other < result.candidates.size(); ++other) {
+        if (!may_be_picked(result.candidates[other])) continue;
+        const Objectives& objectives = result.candidates[other].objectives;
+        left = left && !dominates(objectives, candidate.objectives) &&
+               (other >= i || objectives != candidate.objectives);
+      }
+      RC_ASSERT(candidate.on_front == left);
+    }
+    require_best(result, spec.rule);
+  }));
+}
+
+TEST_CASE("edge: a default without a tree is compared with the same with one; one outside the space is shown") {
+  RadixRecommendSpec spec = qwen_397b({.prompts = {{.tokens = 1000, .copies = 20}}});
+  spec.engine.cache_mode = CacheMode::none;
+  const RadixRecommendation result = recommend_radix(spec);
+  REQUIRE(result.default_candidate);
+  REQUIRE(result.reference_candidate);
+  CHECK(result.candidates[*result.default_candidate].hit_tokens == 0);
+  CHECK(result.candidates[*result.reference_candidate].plan.cache_mode == CacheMode::align);
+  CHECK(result.least_concurrency == doctest::Approx(0.95 * 42));
+  spec.engine.cache_mode = CacheMode::align;
+  spec.space.strategies = {RadixStrategy::no_buffer};
+  const RadixRecommendation other = recommend_radix(spec);
+  REQUIRE(other.default_candidate);
+  CHECK_FALSE(other.candidates[*other.default_candidate].in_space);
+  for (const std::size_t at : other.front)
+    CHECK(radix_strategy(other.candidates[at].engine) == (other.candidates[at].plan.cache_mode == CacheMode::none
+                                                              ? RadixStrategy::extra_buffer
+                                                              : RadixStrategy::no_buffer));
+}
+
+TEST_CASE("edge: what cannot run is said of each combination, and of all where none can") {
+  RadixRecommendSpec spec = qwen_397b({.prompts = {{.tokens = 1000, .copies = 2}}});
+  spec.engine.overlap_schedule = false;
+  const RadixRecommendation result = recommend_radix(spec);  // lazy needs overlap
+  CHECK_FALSE(result.impossible.empty());
+  CHECK(std::all_of(result.impossible.begin(), result.impossible.end(), [](const ImpossibleRadix& one) {
+    return one.refusal.path() == "engine.mamba_radix_cache_strategy";
+  }));
+  spec.space.modes = {CacheMode::align};
+  spec.space.strategies = {RadixStrategy::extra_buffer_lazy};
+  CHECK_THROWS_WITH_AS(recommend_radix(spec), doctest::Contains("none of which can run"), SpecError);
+  spec = qwen_397b({.max_requests = 0});
+  CHECK_THROWS_WITH_AS(recommend_radix(spec), doctest::Contains("has no requests"), InputError);
+}

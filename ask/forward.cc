@@ -1,8 +1,12 @@
 #include "ask/forward.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "ask/verify.h"
+#include "base/error.h"
+#include "planner/validate.h"
 #include "scenarios/model_library.h"
 
 namespace hybridkv {
@@ -14,6 +18,18 @@ void add_tasks(std::vector<ForwardTask>& tasks, const Scenario& scenario, bool p
     tasks.push_back({scenario.model, scenario.engine});
     tasks.back().engine.attention_pack_size = pack;
   }
+}
+
+/// Why a release with radix pools does not plan the model at all; empty where it does, and for all others.
+std::string why_left_out(const Scenario& scenario) {
+  if (!rules_of(scenario.engine.release).radix_pools) return "";
+  try {
+    validate(scenario.model, scenario.engine, scenario.limits);
+  } catch (const SpecError& error) {
+    if (error.path() != "engine.release") throw;
+    return error.message();
+  }
+  return "";
 }
 
 }  // namespace
@@ -33,9 +49,14 @@ ForwardTasks forward_tasks_of_all_models(bool packs_chosen, const std::function<
     if (!packs_chosen) apply_override(file, "engine.attention_pack_size", "[1, 3]", "--pack 1,3");
     apply_override(file, "engine.memory", "1 TiB", "--memory 1 TiB");
     apply_override(file, "limits.max_model_len", "1", "--max-model-len 1");
-    const Scenario scenario = read_scenario(file);
+    Scenario scenario = read_scenario(file);
+    if (!packs_chosen && rules_of(scenario.engine.release).radix_pools) scenario.pack_sizes = {1};
     all.notes.insert(all.notes.end(), scenario.notes.begin(), scenario.notes.end());
-    add_tasks(all.tasks, scenario, packs_chosen);
+    const std::string refusal = why_left_out(scenario);
+    if (refusal.empty())
+      add_tasks(all.tasks, scenario, packs_chosen);
+    else
+      all.notes.push_back(fmt::format("{} is left out: {}", shipped.model.name, refusal));
   }
   return all;
 }

@@ -37,7 +37,9 @@ struct VerifyOptions {
   std::vector<std::string> cases;
 };
 
-std::vector<std::optional<Fault>> faults_of(const std::vector<std::string>& names) {
+/// `also`: other faults that a name may have meant.
+std::vector<std::optional<Fault>> faults_of(const std::vector<std::string>& names,
+                                            const std::vector<ForwardFault>& also = {}) {
   std::vector<std::optional<Fault>> faults;
   for (const std::string& name : names) {
     if (name == "all") {
@@ -48,6 +50,7 @@ std::vector<std::optional<Fault>> faults_of(const std::vector<std::string>& name
     if (faults.back()) continue;
     std::vector<std::string> known{"all"};
     for (const FaultInfo& info : all_faults()) known.emplace_back(info.name);
+    for (const ForwardFault fault : also) known.emplace_back(to_string(fault));
     throw InputError(fmt::format("--inject {}: no such fault; take one of {}{}", name, fmt::join(known, ", "),
                                  did_you_mean(name, known)));
   }
@@ -60,9 +63,16 @@ std::string fault_list() {
                      "each that has a place in the plan is caught, 1 when one is not):\n";
   for (const FaultInfo& info : all_faults())
     text += help_entry(std::string(info.name), std::string(info.description));
+  const auto add = [&](ForwardFaultPlace place) {
+    for (const ForwardFaultInfo& info : all_forward_faults())
+      if (info.place == place)
+        text += help_entry(std::string(info.name), fmt::format("{} (found by {})", info.description, info.found_by));
+  };
   text += "With --forward also:\n";
-  for (const ForwardFaultInfo& info : all_forward_faults())
-    text += help_entry(std::string(info.name), fmt::format("{} (found by {})", info.description, info.found_by));
+  add(ForwardFaultPlace::both);
+  add(ForwardFaultPlace::blocks);
+  text += "With --forward through a radix tree (--engine sglang-0.5.23) the first of those, and:\n";
+  add(ForwardFaultPlace::tree);
   return text + help_entry("all", "each of them in turn");
 }
 
@@ -83,16 +93,17 @@ std::vector<ForwardCase> cases_of(const std::vector<std::string>& names) {
   return cases;
 }
 
-/// What the names plant into forward passes; "all" stands for every fault of an engine.
-std::vector<ForwardPlant> plants_of(const std::vector<std::string>& names) {
+/// What the names plant into forward passes; "all" stands for every fault of an engine that the release has.
+std::vector<ForwardPlant> plants_of(const std::vector<std::string>& names, Release release) {
+  const std::vector<ForwardFault> known = forward_faults_of(release);
   std::vector<ForwardPlant> plants;
   for (const std::string& name : names) {
-    if (name == "all") {
-      for (const ForwardFaultInfo& info : all_forward_faults()) plants.emplace_back(info.fault);
-      continue;
-    }
-    if (const auto fault = parse_forward_fault(name)) plants.emplace_back(*fault);
-    else plants.emplace_back(*faults_of({name}).front());
+    if (name == "all")
+      plants.insert(plants.end(), known.begin(), known.end());
+    else if (const auto fault = parse_forward_fault(name))
+      plants.emplace_back(*fault);
+    else
+      plants.emplace_back(*faults_of({name}, known).front());
   }
   return plants;
 }
@@ -122,7 +133,7 @@ int run_forward(const VerifyOptions& options) {
   ForwardSpec plain;
   plain.scale = options.scale;
   plain.cases = cases_of(options.cases);
-  const std::vector<ForwardSpec> specs = forward_specs(plain, plants_of(options.inject));
+  const std::vector<ForwardSpec> specs = forward_specs(plain, plants_of(options.inject, tasks.front().engine.release));
   ForwardAnswer answer;
   {
     Progress progress(options.output.quiet);
@@ -197,6 +208,7 @@ void add_verify_command(CLI::App& app, CommandAction& action) {
                   "  hybridkv verify --forward qwen3.5-397b --pack 1,2,3,5\n"
                   "  hybridkv verify --forward --all-models\n"
                   "  hybridkv verify --forward qwen3.5-397b --pack 3 --inject all\n"
+                  "  hybridkv verify --forward qwen3.5-397b --engine sglang-0.5.23\n"
                   "  hybridkv verify qwen3.5-397b\n"
                   "  hybridkv verify qwen3.5-397b --pack 5 --inject zero-full-page\n"
                   "  hybridkv verify my.yaml --pack 4 --export recompute-me");

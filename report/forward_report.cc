@@ -49,7 +49,40 @@ std::string times_text(double times) {
 
 Cell unless_zero(std::int64_t count) { return count == 0 ? Cell(std::monostate{}) : Cell(count); }
 
+/// Under what a case ran: "mode align", or of a radix tree "extra_buffer, page 16".
+std::string setting_text(const ForwardResult& result) {
+  if (!result.strategy) return fmt::format("mode {}", to_string(result.mode));
+  return fmt::format("{}, page {}", to_string(*result.strategy), result.page_tokens);
+}
+
+bool through_tree(std::span<const ForwardReport> reports) {
+  return std::any_of(reports.begin(), reports.end(),
+                     [](const ForwardReport& report) { return report.tree.has_value(); });
+}
+
+/// Through a radix tree: nobody is preempted, and there are no drafts.
+Table tree_cases_table(const ForwardReport& report) {
+  Table table({{"mode", "strategy", "", Align::left},
+               {"case", "case", "", Align::left},
+               {"status", "result", "", Align::left},
+               {"tokens", "outputs"},
+               {"hit_tokens", "hit", "tokens"},
+               {"copies", "copies"},
+               {"reused_blocks", "reused", "pages"},
+               {"max_error", "largest", "error"},
+               {"times_allowed", "of the", "bound"}});
+  for (const ForwardResult& result : report.results) {
+    if (result.status == ForwardStatus::does_not_apply) continue;
+    table.add_row({setting_text(result), std::string(to_string(result.forward_case)),
+                   std::string(status_text(result.status)), result.tokens, unless_zero(result.hit_tokens),
+                   unless_zero(result.copies), unless_zero(result.reused_blocks),
+                   fmt::format("{:.1e}", result.max_error), times_text(result.times_allowed())});
+  }
+  return table;
+}
+
 Table cases_table(const ForwardReport& report) {
+  if (report.tree) return tree_cases_table(report);
   Table table({{"mode", "mode", "", Align::left},
                {"case", "case", "", Align::left},
                {"status", "result", "", Align::left},
@@ -79,11 +112,11 @@ std::string conclusion(const ForwardReport& report) {
     return fmt::format("The planted fault {} has no place here, so nothing is shown.", planted);
   if (const ForwardResult* find = report.weakest_find(); find && report.caught())
     return std::isinf(find->times_allowed())
-               ? fmt::format("The planted fault {} was found: {} in mode {} gives no numbers.", planted,
-                             to_string(find->forward_case), to_string(find->mode))
-               : fmt::format("The planted fault {} was found at {} times the bound ({} in mode {}; elsewhere at more).",
+               ? fmt::format("The planted fault {} was found: {} in {} gives no numbers.", planted,
+                             to_string(find->forward_case), setting_text(*find))
+               : fmt::format("The planted fault {} was found at {} times the bound ({} in {}; elsewhere at more).",
                              planted, times_text(find->times_allowed()), to_string(find->forward_case),
-                             to_string(find->mode));
+                             setting_text(*find));
   if (!planted.empty() && report.weakest_find())
     return fmt::format("The planted fault {} was found in some cases and missed in others.", planted);
   if (!planted.empty()) return fmt::format("The planted fault {} was NOT found: it changes no output.", planted);
@@ -142,17 +175,18 @@ Listing reasons_of(const ForwardReport& report) {
       reasons.push_back(result.message);
   Listing listing;
   for (const std::string& reason : reasons) {
-    std::vector<std::string_view> cases, modes;
-    const auto add = [](std::vector<std::string_view>& names, std::string_view name) {
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    std::vector<std::string> cases, settings;
+    const auto add = [](std::vector<std::string>& names, std::string name) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
     };
     for (const ForwardResult& result : report.results) {
       if (result.message != reason) continue;
-      add(cases, to_string(result.forward_case));
-      add(modes, to_string(result.mode));
+      add(cases, std::string(to_string(result.forward_case)));
+      add(settings, report.tree ? setting_text(result) : std::string(to_string(result.mode)));
     }
-    listing.items.push_back(fmt::format("{} (mode {}): does not apply, {}", fmt::join(cases, ", "),
-                                        fmt::join(modes, ", "), reason));
+    listing.items.push_back(fmt::format("{} ({}{}): does not apply, {}", fmt::join(cases, ", "),
+                                        report.tree ? "" : "mode ", fmt::join(settings, report.tree ? "; " : ", "),
+                                        reason));
   }
   return listing;
 }
@@ -164,7 +198,7 @@ Listing messages_of(const ForwardReport& report, ForwardStatus status) {
   for (const ForwardResult& result : report.results) {
     if (result.status != status) continue;
     const std::string text =
-        fmt::format("{} in mode {}: {}", to_string(result.forward_case), to_string(result.mode), result.message);
+        fmt::format("{} in {}: {}", to_string(result.forward_case), setting_text(result), result.message);
     if (std::find(listing.items.begin(), listing.items.end(), text) == listing.items.end())
       listing.items.push_back(text);
   }
@@ -176,6 +210,21 @@ void add_messages(Document& document, const ForwardReport& report, ForwardStatus
   if (!listing.items.empty()) document.blocks.emplace_back(std::move(listing));
 }
 
+/// What of a radix tree is the engine's and what ours.
+std::string tree_text(const ForwardReport& report) {
+  return fmt::format("one request at a time; order of match, chunks, tracking, insertion and eviction: {}, run; pools, "
+                     "tensors and copies: modelled", rules_of(report.tree->release).title);
+}
+
+std::string plan_text(const ForwardReport& report) {
+  if (!report.tree)
+    return fmt::format("block {}, page {}", human_plural(report.block_size_tokens, "token"),
+                       human_bytes(report.page_bytes));
+  return fmt::format("pages of {} tokens, states every {} of a prompt; {} a token, {} a state slot",
+                     fmt::join(report.tree->page_tokens, " and "), fmt::join(report.tree->grid_tokens, " and "),
+                     human_bytes(report.tree->token_bytes), human_bytes(report.tree->slot_bytes));
+}
+
 void add_single(Document& document, const ForwardReport& report) {
   const std::string planted = planted_text(report);
   document.blocks.emplace_back(Heading{fmt::format("{}, N = {}{}", report.model, report.attention_pack_size,
@@ -183,17 +232,23 @@ void add_single(Document& document, const ForwardReport& report) {
   document.blocks.emplace_back(
       Facts{{{"network", fmt::format("{} layers with a cache in the model's order, heads and head sizes over {}",
                                      report.layers, report.scale)},
-             {"plan", fmt::format("block {}, page {}", human_plural(report.block_size_tokens, "token"),
-                                  human_bytes(report.page_bytes))},
+             {"plan", plan_text(report)},
              {"backends", backends_sentence(std::span(&report, 1))},
              {"time", fmt::format("{:.1f} s", report.seconds)}}});
   for (const std::string& ratio : report.changed_ratios)
     std::get<Facts>(document.blocks.back()).entries.emplace_back("scaled", ratio);
+  if (report.tree)
+    std::get<Facts>(document.blocks.back()).entries.emplace_back("radix tree", tree_text(report));
   document.blocks.emplace_back(cases_table(report));
   add_messages(document, report, ForwardStatus::does_not_apply);
   add_messages(document, report, ForwardStatus::failed);
   add_messages(document, report, ForwardStatus::missed);
   document.blocks.emplace_back(Paragraph{conclusion(report)});
+}
+
+Cell block_cell(const ForwardReport& report) {
+  if (!report.tree) return report.block_size_tokens;
+  return fmt::format("{}", fmt::join(report.tree->page_tokens, ", "));
 }
 
 void add_many(Document& document, std::span<const ForwardReport> reports) {
@@ -210,7 +265,7 @@ void add_many(Document& document, std::span<const ForwardReport> reports) {
                                 {"seconds", "time", "s"}})
                        : Table({{"model", "model", "", Align::left},
                                 {"attention_pack_size", "N"},
-                                {"block_size_tokens", "block", "tokens"},
+                                {"block_size_tokens", through_tree(reports) ? "pages" : "block", "tokens"},
                                 {"passed", "cases", "passed"},
                                 {"does_not_apply", "do not", "apply"},
                                 {"failed", "failed"},
@@ -236,7 +291,7 @@ void add_many(Document& document, std::span<const ForwardReport> reports) {
       table.add_row({report.model, report.attention_pack_size, planted_text(report), failed,
                      count_of(report, ForwardStatus::missed), without, tokens, error, times, Real{report.seconds, 1}});
     else
-      table.add_row({report.model, report.attention_pack_size, report.block_size_tokens,
+      table.add_row({report.model, report.attention_pack_size, block_cell(report),
                      count_of(report, ForwardStatus::passed), without, failed, tokens, error, times,
                      Real{report.seconds, 1}});
     seconds += report.seconds;
@@ -282,37 +337,41 @@ Document forward_report(std::span<const ForwardReport> reports) {
 }
 
 Table forward_table(std::span<const ForwardReport> reports) {
-  Table table({{"model", "model", "", Align::left},
-               {"attention_pack_size", "N"},
-               {"scale", "scale"},
-               {"fault", "planted", "", Align::left},
-               {"block_size_tokens", "block"},
-               {"mode", "mode", "", Align::left},
-               {"case", "case", "", Align::left},
-               {"status", "result", "", Align::left},
-               {"requests", "requests"},
-               {"tokens", "outputs compared"},
-               {"hit_tokens", "hit tokens"},
-               {"copies", "copies"},
-               {"preemptions", "preemptions"},
-               {"rejected", "rejected drafts"},
-               {"reused_blocks", "reused blocks"},
-               {"max_error", "largest error"},
-               {"tolerance", "allowed"},
-               {"times_allowed", "error / allowed"},
-               {"backends", "backends", "", Align::left},
-               {"backend_difference", "difference of backends / allowed"},
-               {"message", "message", "", Align::left}});
+  std::vector<Column> columns{{"model", "model", "", Align::left},
+                              {"attention_pack_size", "N"},
+                              {"scale", "scale"},
+                              {"fault", "planted", "", Align::left},
+                              {"block_size_tokens", "block"},
+                              {"mode", "mode", "", Align::left},
+                              {"case", "case", "", Align::left},
+                              {"status", "result", "", Align::left},
+                              {"requests", "requests"},
+                              {"tokens", "outputs compared"},
+                              {"hit_tokens", "hit tokens"},
+                              {"copies", "copies"},
+                              {"preemptions", "preemptions"},
+                              {"rejected", "rejected drafts"},
+                              {"reused_blocks", "reused blocks"},
+                              {"max_error", "largest error"},
+                              {"tolerance", "allowed"},
+                              {"times_allowed", "error / allowed"},
+                              {"backends", "backends", "", Align::left},
+                              {"backend_difference", "difference of backends / allowed"},
+                              {"message", "message", "", Align::left}};
+  if (through_tree(reports)) columns.push_back({"strategy", "strategy", "", Align::left});
+  Table table(std::move(columns));
   for (const ForwardReport& report : reports)
-    for (const ForwardResult& result : report.results)
-      table.add_row({report.model, report.attention_pack_size, report.scale, planted_text(report),
-                     report.block_size_tokens, std::string(to_string(result.mode)),
-                     std::string(to_string(result.forward_case)),
-                     machine_text(result.status),
-                     result.requests, result.tokens, result.hit_tokens, result.copies, result.preemptions,
-                     result.rejected, result.reused_blocks, Real{result.max_error}, Real{result.tolerance},
-                     Real{result.times_allowed()}, backends_text(result), Real{largest_difference(result)},
-                     result.message});
+    for (const ForwardResult& result : report.results) {
+      const std::int64_t block = result.strategy ? result.page_tokens : report.block_size_tokens;
+      std::vector<Cell> row{report.model, report.attention_pack_size, report.scale, planted_text(report), block,
+                            std::string(to_string(result.mode)), std::string(to_string(result.forward_case)),
+                            machine_text(result.status), result.requests, result.tokens, result.hit_tokens,
+                            result.copies, result.preemptions, result.rejected, result.reused_blocks,
+                            Real{result.max_error}, Real{result.tolerance}, Real{result.times_allowed()},
+                            backends_text(result), Real{largest_difference(result)}, result.message};
+      if (result.strategy) row.emplace_back(std::string(to_string(*result.strategy)));
+      table.add_row(std::move(row));
+    }
   return table;
 }
 

@@ -17,7 +17,8 @@ inline constexpr const char* forward_schema_id = "hybridkv-forward/1";
 /// failures in full. Pre: at least one report.
 Document forward_report(std::span<const ForwardReport> reports);
 
-/// One row per model, pack size, mode and case.
+/// One row per model, pack size, mode (through a radix tree strategy, which is a column more, and page) and case. Pre:
+/// all of them go through a tree, or none.
 Table forward_table(std::span<const ForwardReport> reports);
 
 /// `verify --forward --format FORMAT`: forward_report as text or Markdown, forward_table as csv and, under "results",

@@ -1,6 +1,7 @@
 #include "verify/forward.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <atomic>
@@ -11,6 +12,7 @@
 #include "planner/plan.h"
 #include "planner/validate.h"
 #include "verify/forward_geometry.h"
+#include "verify/forward_radix_case.h"
 #include "verify/plant.h"
 #include "verify/scaled_model.h"
 
@@ -20,11 +22,29 @@ namespace {
 
 constexpr std::int64_t draft_tokens = 3;
 
-void check_spec(const ForwardSpec& spec) {
+/// A case or a fault that a release does not have; `known`: those that it has.
+template <class Known>
+[[noreturn]] void refuse_unknown(std::string_view flag, std::string_view name, Release release, const Known& known) {
+  std::vector<std::string_view> names;
+  for (const auto value : known) names.push_back(to_string(value));
+  throw InputError(fmt::format("{} {}: requests of {} go through {}, which has no such {}; take one of {}", flag, name,
+                               rules_of(release).title,
+                               rules_of(release).radix_pools ? "a radix tree" : "block tables",
+                               flag == "--case" ? "case" : "fault", fmt::join(names, ", ")));
+}
+
+void check_spec(const ForwardSpec& spec, Release release) {
   if (spec.scale < 1) throw SpecError("--scale", fmt::format("is {}, but a scale divides; take 1 or more", spec.scale));
   if (spec.layout_fault && !info_of(*spec.layout_fault).in_forward)
     throw InputError(fmt::format("--inject {}: is planted into the checks of verify, no network runs with it; leave "
                                  "out --forward", to_string(*spec.layout_fault)));
+  const auto has_cases = forward_cases_of(release);
+  for (const ForwardCase one : spec.cases)
+    if (std::find(has_cases.begin(), has_cases.end(), one) == has_cases.end())
+      refuse_unknown("--case", to_string(one), release, has_cases);
+  const std::vector<ForwardFault> has_faults = forward_faults_of(release);
+  if (spec.fault && std::find(has_faults.begin(), has_faults.end(), *spec.fault) == has_faults.end())
+    refuse_unknown("--inject", to_string(*spec.fault), release, has_faults);
 }
 
 /// Refuses a format that heads as large as the model's do not fit; those of the scaled one always do.
@@ -77,6 +97,52 @@ EngineSpec scaled_engine(const ModelSpec& model, const EngineSpec& engine, Cache
   return scaled;
 }
 
+/// The same of an engine with a radix tree, with pools for all cases.
+EngineSpec scaled_radix_engine(const EngineSpec& engine, RadixStrategy strategy, std::int64_t page_tokens) {
+  EngineSpec scaled = engine;
+  scaled.tensor_parallel = 1;
+  scaled.cache_mode = CacheMode::align;
+  scaled.speculative_tokens = 0;
+  scaled.state_memory_ratio.reset();
+  scaled.pipeline_parallel = 1;
+  scaled.pipeline_rank = 0;
+  scaled.pipeline_layers.clear();
+  scaled.mamba_radix_cache_strategy = strategy;
+  scaled.page_size = page_tokens;
+  scaled.mamba_track_interval.reset();
+  if (strategy != RadixStrategy::no_buffer) scaled.mamba_track_interval = page_tokens;
+  scaled.max_num_batched_tokens = most_radix_tokens(page_tokens);
+  scaled.max_mamba_cache_size = most_radix_states;
+  scaled.max_total_tokens = most_radix_tokens(page_tokens);
+  scaled.max_running_requests.reset();
+  scaled.attention_data_parallel.reset();
+  scaled.unified_memory.reset();
+  scaled.linear_replayssm_spec.reset();
+  scaled.memory_bytes = std::int64_t{1} << 40;
+  return scaled;
+}
+
+/// A strategy of states in pages of so many tokens.
+struct RadixVariant {
+  RadixStrategy strategy;
+  std::int64_t page_tokens;
+};
+
+/// What the engine sets, or what it could; strategy by strategy.
+std::vector<RadixVariant> radix_variants(const EngineSpec& engine) {
+  const RadixStrategy asked = engine.mamba_radix_cache_strategy.value_or(RadixStrategy::automatic);
+  std::vector<RadixStrategy> strategies{asked};
+  if (asked == RadixStrategy::automatic) {
+    strategies = {RadixStrategy::no_buffer, RadixStrategy::extra_buffer};
+    if (engine.overlap_schedule.value_or(true)) strategies.push_back(RadixStrategy::extra_buffer_lazy);
+  }
+  std::vector<RadixVariant> variants;
+  for (const RadixStrategy strategy : strategies)
+    for (const std::int64_t page : engine.page_size ? std::vector{*engine.page_size} : std::vector<std::int64_t>{1, 16})
+      if (page == 1 || strategy != RadixStrategy::no_buffer || asked == strategy) variants.push_back({strategy, page});
+  return variants;
+}
+
 CachePlan plan_with_small_pools(const ModelSpec& model, EngineSpec engine) {
   const LimitsSpec limits{.max_model_lens = {1}};
   engine.num_blocks = forward_pool_blocks(make_plan(model, engine, limits));
@@ -103,9 +169,10 @@ struct Prepared {
   CachePlan plan;
   std::shared_ptr<ForwardReferences> references;
   std::vector<BoundView> views;
+  std::optional<RadixSettings> tree;
 
-  Prepared(const ModelSpec& model, const EngineSpec& engine, const ForwardSpec& spec, NetworkReferences& networks)
-      : plan(plan_with_small_pools(model, engine)),
+  Prepared(const ModelSpec& model, CachePlan made, const ForwardSpec& spec, NetworkReferences& networks)
+      : plan(std::move(made)),
         references(networks.of(make_network(model, plan, spec.width, spec.seed))),
         views(bind_views(plan)) {
     // The null block is handed out by the case, not by a view.
@@ -153,40 +220,95 @@ const ForwardResult* ForwardReport::weakest_find() const {
   return weakest;
 }
 
+namespace {
+
+/// A case on one plan.
+struct Task {
+  ForwardCase forward_case;
+  std::shared_ptr<const Prepared> on;
+};
+
+/// The cases asked for, or all of the release.
+std::vector<ForwardCase> cases_of(const ForwardSpec& spec, Release release) {
+  if (!spec.cases.empty()) return spec.cases;
+  const auto all = forward_cases_of(release);
+  return {all.begin(), all.end()};
+}
+
+/// Mode by mode.
+std::vector<Task> block_tasks(const ModelSpec& scaled, const EngineSpec& engine, const ForwardSpec& spec,
+                              NetworkReferences& networks) {
+  std::vector<Task> tasks;
+  for (const CacheMode mode : spec.modes) {
+    // Of several modes those that the release has; alone, one that it has not is refused by the planner.
+    if (mode == CacheMode::all && spec.modes.size() > 1 && !rules_of(engine.release).has_mode_all) continue;
+    const auto prepare = [&](std::int64_t speculative_tokens) {
+      return std::make_shared<const Prepared>(
+          scaled, plan_with_small_pools(scaled, scaled_engine(scaled, engine, mode, speculative_tokens)), spec,
+          networks);
+    };
+    const auto plain = prepare(0);
+    std::shared_ptr<const Prepared> drafting;
+    for (const ForwardCase forward_case : cases_of(spec, engine.release)) {
+      if (forward_case == ForwardCase::drafts && !drafting) drafting = prepare(draft_tokens);
+      tasks.push_back({forward_case, forward_case == ForwardCase::drafts ? drafting : plain});
+    }
+  }
+  return tasks;
+}
+
+/// What the model is refused by.
+EngineSpec checked_engine(const ModelSpec& model, const EngineSpec& engine) {
+  if (!rules_of(engine.release).radix_pools) return scaled_engine(model, engine, engine.cache_mode, 0);
+  const RadixVariant first = radix_variants(engine).front();
+  return scaled_radix_engine(engine, first.strategy, first.page_tokens);
+}
+
+/// Strategy by strategy, page by page.
+std::vector<Task> radix_tasks(const ModelSpec& scaled, const EngineSpec& engine, const ForwardSpec& spec,
+                              NetworkReferences& networks) {
+  std::vector<Task> tasks;
+  for (const RadixVariant& variant : radix_variants(engine)) {
+    const EngineSpec small = scaled_radix_engine(engine, variant.strategy, variant.page_tokens);
+    const auto on =
+        std::make_shared<Prepared>(scaled, make_plan(scaled, small, {.max_model_lens = {1}}), spec, networks);
+    on->tree = radix_case_settings(on->plan, scaled, small);
+    for (const ForwardCase forward_case : cases_of(spec, engine.release)) tasks.push_back({forward_case, on});
+  }
+  return tasks;
+}
+
+ForwardTree tree_of(std::span<const Task> tasks) {
+  const RadixPools& pools = *tasks.front().on->plan.radix;
+  ForwardTree tree{.release = tasks.front().on->plan.release,
+                   .page_tokens = {},
+                   .token_bytes = pools.token_bytes,
+                   .slot_bytes = pools.slot_bytes,
+                   .grid_tokens = {}};
+  for (const Task& task : tasks) {
+    const RadixSettings& settings = *task.on->tree;
+    const auto at = std::lower_bound(tree.page_tokens.begin(), tree.page_tokens.end(), settings.page);
+    if (at != tree.page_tokens.end() && *at == settings.page) continue;
+    tree.grid_tokens.insert(tree.grid_tokens.begin() + (at - tree.page_tokens.begin()), settings.checkpoint_grid());
+    tree.page_tokens.insert(at, settings.page);
+  }
+  return tree;
+}
+
+}  // namespace
+
 ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, const ForwardSpec& spec,
                              const ForwardProgress& progress) {
-  check_spec(spec);
-  if (rules_of(engine.release).radix_pools)
-    throw SpecError("engine.release",
-                    fmt::format("no network runs through the pools of {} here: its requests go through a radix tree, "
-                                "not block tables; verify without --forward proves its plan",
-                                rules_of(engine.release).title));
-  validate(model, scaled_engine(model, engine, engine.cache_mode, 0), {.max_model_lens = {1}});
+  check_spec(spec, engine.release);
+  const bool through_tree = rules_of(engine.release).radix_pools;
+  validate(model, checked_engine(model, engine), {.max_model_lens = {1}});
   check_format(model, engine);
   const std::string unproven = why_unproven(model, engine);
   const auto start = std::chrono::steady_clock::now();
   const ModelSpec scaled = scaled_model(model, spec.scale, engine.kv_format);
-  std::vector<ForwardCase> cases = spec.cases;
-  if (cases.empty()) cases.assign(all_forward_cases().begin(), all_forward_cases().end());
-
-  struct Task {
-    ForwardCase forward_case;
-    std::shared_ptr<const Prepared> on;
-  };
-  std::vector<Task> tasks;
   NetworkReferences networks;
-  for (const CacheMode mode : spec.modes) {
-    // Of several modes those that the release has; alone, one that it has not is refused by the planner.
-    if (mode == CacheMode::all && spec.modes.size() > 1 && !rules_of(engine.release).has_mode_all) continue;
-    const auto plain = std::make_shared<const Prepared>(scaled, scaled_engine(scaled, engine, mode, 0), spec, networks);
-    std::shared_ptr<const Prepared> drafting;
-    for (const ForwardCase forward_case : cases) {
-      if (forward_case == ForwardCase::drafts && !drafting)
-        drafting =
-            std::make_shared<const Prepared>(scaled, scaled_engine(scaled, engine, mode, draft_tokens), spec, networks);
-      tasks.push_back({forward_case, forward_case == ForwardCase::drafts ? drafting : plain});
-    }
-  }
+  const std::vector<Task> tasks =
+      through_tree ? radix_tasks(scaled, engine, spec, networks) : block_tasks(scaled, engine, spec, networks);
   ForwardReport report{.model = model.name,
                        .attention_pack_size = engine.attention_pack_size,
                        .scale = spec.scale,
@@ -196,20 +318,17 @@ ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, c
                        .fault = spec.fault,
                        .layout_fault = spec.layout_fault,
                        .results = std::vector<ForwardResult>(tasks.size())};
+  if (through_tree) report.tree = tree_of(tasks);
   for (const SpecPlan& layers : tasks.front().on->plan.specs)
     if (layers.attention && report.block_size_tokens == 0) report.block_size_tokens = layers.block_size_tokens;
   std::atomic<int> done{0};
   std::mutex reporting;
   parallel_for(tasks.size(), [&](std::size_t i) {
     const Prepared& on = *tasks[i].on;
-    const ForwardSetting setting{on.plan,       on.references->network(), *on.references,   on.views,
-                                 spec.backends, spec.fault,               spec.layout_fault};
-    report.results[i] = unproven.empty()
-                            ? run_forward_case(tasks[i].forward_case, setting)
-                            : ForwardResult{.forward_case = tasks[i].forward_case,
-                                            .mode = on.plan.cache_mode,
-                                            .status = ForwardStatus::does_not_apply,
-                                            .message = unproven};
+    const ForwardSetting setting{on.plan,       on.references->network(), *on.references,    on.views,
+                                 spec.backends, spec.fault,               spec.layout_fault, on.tree};
+    report.results[i] = unproven.empty() ? run_forward_case(tasks[i].forward_case, setting)
+                                         : unproven_result(tasks[i].forward_case, setting, unproven);
     const std::lock_guard lock(reporting);
     if (progress) progress(++done, static_cast<int>(tasks.size()));
   });

@@ -17,13 +17,22 @@ struct ForwardSpec {
   std::int64_t scale = 16;      ///< divides head counts and head sizes, see scaled_model; 1 = as they are
   std::int64_t width = 32;      ///< channels between layers, >= 1
   std::uint64_t seed = 1;       ///< of weights and embeddings
-  /// Those of them run that the release has.
+  /// Those of them run that the release has; through a radix tree always align.
   std::vector<CacheMode> modes{CacheMode::none, CacheMode::align, CacheMode::all};
-  std::vector<ForwardCase> cases;           ///< empty: all
+  std::vector<ForwardCase> cases;           ///< empty: all of the release
   /// Of attention: all that claim a layer run, the network goes on with what the first of them gives.
   std::vector<AttentionBackend> backends{compared_attention_backends.begin(), compared_attention_backends.end()};
   std::optional<ForwardFault> fault;        ///< planted on purpose into the engine
   std::optional<Fault> layout_fault;        ///< planted on purpose into the views
+};
+
+/// The tree that requests went through, and its pools.
+struct ForwardTree {
+  Release release = Release::sglang_0_5_23;///< whose order of actions it is
+  std::vector<std::int64_t> page_tokens;   ///< ascending
+  std::int64_t token_bytes = 0;            ///< of the scaled model, all layers
+  std::int64_t slot_bytes = 0;             ///< the same of its states
+  std::vector<std::int64_t> grid_tokens;   ///< of states, by page
 };
 
 /// What the forward passes of one model and pack size showed.
@@ -37,7 +46,9 @@ struct ForwardReport {
   std::vector<std::string> changed_ratios;  ///< of the scaled model, see `changed_ratios`
   std::optional<ForwardFault> fault;
   std::optional<Fault> layout_fault;
-  std::vector<ForwardResult> results;  ///< mode by mode, in the order of the cases
+  std::optional<ForwardTree> tree;     ///< of releases with a radix tree
+  std::vector<ForwardResult> results;  ///< mode by mode, or strategy by strategy and page by page; in the order of the
+                                       ///< cases
   double seconds = 0;
 
   bool has_fault() const { return fault || layout_fault; }
@@ -62,9 +73,13 @@ using ForwardProgress = std::function<void(int done, int total)>;
 /// drafts of another model and auxiliary layers are left out. Cases run on all cores; the result does not depend on
 /// their number.
 ///
+/// Requests of a release with a radix tree go through that, one at a time: with every strategy and pages of 1 and 16
+/// tokens, or those that the engine sets.
+///
 /// Where the values of the cache's format, or of uint8, are not computed here, no case applies.
-/// Throws SpecError as make_plan and `validate`, and for a scale or width below 1; InputError where a planted layout
-/// fault has no place or would leave the pool.
+/// Throws SpecError as make_plan and `validate`, and for a scale or width below 1; InputError where the release has no
+/// such case, or no place for the fault of an engine, or where a planted layout fault has no place or would leave the
+/// pool.
 ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, const ForwardSpec& spec,
                              const ForwardProgress& progress = {});
 

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "verify/forward_geometry.h"
+#include "verify/forward_radix_case.h"
 #include "verify/forward_run.h"
 #include "verify/forward_steps.h"
 
@@ -13,15 +14,20 @@ namespace hybridkv {
 
 namespace {
 
-constexpr std::array cases{ForwardCase::shared_prefix, ForwardCase::resume,     ForwardCase::branch,
-                           ForwardCase::copy_on_write, ForwardCase::preemption, ForwardCase::drafts,
-                           ForwardCase::fresh_blocks,  ForwardCase::recycling,  ForwardCase::window};
+constexpr std::array block_cases{ForwardCase::shared_prefix, ForwardCase::resume,     ForwardCase::branch,
+                                 ForwardCase::copy_on_write, ForwardCase::preemption, ForwardCase::drafts,
+                                 ForwardCase::fresh_blocks,  ForwardCase::recycling,  ForwardCase::window};
+constexpr std::array tree_cases{ForwardCase::chunks,    ForwardCase::copy_on_match, ForwardCase::branch,
+                                ForwardCase::tombstone, ForwardCase::eviction,      ForwardCase::decode_state,
+                                ForwardCase::fresh_blocks, ForwardCase::recycling};
+constexpr std::array cases{ForwardCase::shared_prefix, ForwardCase::resume,        ForwardCase::branch,
+                           ForwardCase::copy_on_write, ForwardCase::preemption,    ForwardCase::drafts,
+                           ForwardCase::fresh_blocks,  ForwardCase::recycling,     ForwardCase::window,
+                           ForwardCase::chunks,        ForwardCase::copy_on_match, ForwardCase::tombstone,
+                           ForwardCase::eviction,      ForwardCase::decode_state};
 constexpr std::array<std::string_view, cases.size()> case_names{
-    "shared-prefix", "resume",       "branch",    "copy-on-write", "preemption",
-    "drafts",        "fresh-blocks", "recycling", "window"};
-
-/// Longest prefix that the case of windows runs: dense attention over it takes its square.
-constexpr std::int64_t longest_window_run = 2048;
+    "shared-prefix", "resume", "branch",        "copy-on-write", "preemption", "drafts",      "fresh-blocks",
+    "recycling",     "window", "chunks",        "copy-on-match", "tombstone",  "eviction",    "decode-state"};
 
 /// Ids of an arena in which one of two requests of nearly two blocks loses its blocks when both go on to their third;
 /// nothing where what windows give back is always enough, or nothing is taken any more. Pre: no
@@ -192,10 +198,33 @@ std::string reason_not_to_run(ForwardCase forward_case, const CacheGeometry& geo
   if (forward_case != ForwardCase::window) return "";
   const std::int64_t give_back = first_give_back(geometry);
   if (give_back == 0) return "no layer has a window or chunk";
-  if (give_back > longest_window_run)
+  if (give_back > longest_forward_run)
     return fmt::format("blocks go back behind {} tokens, more than the {} that a forward pass runs; take a larger "
-                       "--scale", give_back, longest_window_run);
+                       "--scale", give_back, longest_forward_run);
   return "";
+}
+
+ForwardResult empty_result(ForwardCase forward_case, const ForwardSetting& setting) {
+  ForwardResult result{.forward_case = forward_case, .mode = setting.plan.cache_mode};
+  if (!setting.tree) return result;
+  result.strategy = setting.tree->strategy;
+  result.page_tokens = setting.tree->page;
+  return result;
+}
+
+void run_block_case(ForwardCase forward_case, const ForwardSetting& setting, ForwardResult& result) {
+  switch (forward_case) {
+    case ForwardCase::shared_prefix: return run_shared_prefix(setting, result);
+    case ForwardCase::resume: return run_resume(setting, result);
+    case ForwardCase::branch: return run_branch(setting, result);
+    case ForwardCase::copy_on_write: return run_copy_on_write(setting, result);
+    case ForwardCase::preemption: return run_preemption(setting, result);
+    case ForwardCase::drafts: return run_drafts(setting, result);
+    case ForwardCase::fresh_blocks: return run_fresh_blocks(setting, result);
+    case ForwardCase::recycling: return run_recycling(setting, result);
+    case ForwardCase::window: return run_window(setting, result);
+    default: throw std::logic_error("a case of block tables");
+  }
 }
 
 /// With a fault planted a case passes nothing: an output is wrong, or the fault had no effect here, or it was missed.
@@ -214,26 +243,29 @@ void judge_fault(const ForwardSetting& setting, ForwardResult& result) {
 
 std::span<const ForwardCase> all_forward_cases() { return cases; }
 
+std::span<const ForwardCase> forward_cases_of(Release release) {
+  if (rules_of(release).radix_pools) return tree_cases;
+  return block_cases;
+}
+
 std::string_view to_string(ForwardCase forward_case) { return case_names[static_cast<std::size_t>(forward_case)]; }
 
+ForwardResult unproven_result(ForwardCase forward_case, const ForwardSetting& setting, std::string reason) {
+  ForwardResult result = empty_result(forward_case, setting);
+  result.status = ForwardStatus::does_not_apply;
+  result.message = std::move(reason);
+  return result;
+}
+
 ForwardResult run_forward_case(ForwardCase forward_case, const ForwardSetting& setting) {
-  ForwardResult result{.forward_case = forward_case, .mode = setting.plan.cache_mode};
-  result.message = reason_not_to_run(forward_case, forward_geometry(setting.plan));
-  if (!result.message.empty()) {
-    result.status = ForwardStatus::does_not_apply;
-    return result;
-  }
-  switch (forward_case) {
-    case ForwardCase::shared_prefix: run_shared_prefix(setting, result); break;
-    case ForwardCase::resume: run_resume(setting, result); break;
-    case ForwardCase::branch: run_branch(setting, result); break;
-    case ForwardCase::copy_on_write: run_copy_on_write(setting, result); break;
-    case ForwardCase::preemption: run_preemption(setting, result); break;
-    case ForwardCase::drafts: run_drafts(setting, result); break;
-    case ForwardCase::fresh_blocks: run_fresh_blocks(setting, result); break;
-    case ForwardCase::recycling: run_recycling(setting, result); break;
-    case ForwardCase::window: run_window(setting, result); break;
-  }
+  std::string reason = setting.tree ? reason_not_to_run(*setting.tree)
+                                    : reason_not_to_run(forward_case, forward_geometry(setting.plan));
+  if (!reason.empty()) return unproven_result(forward_case, setting, std::move(reason));
+  ForwardResult result = empty_result(forward_case, setting);
+  if (setting.tree)
+    run_radix_case(forward_case, setting, result);
+  else
+    run_block_case(forward_case, setting, result);
   if (setting.fault || setting.layout_fault) judge_fault(setting, result);
   return result;
 }

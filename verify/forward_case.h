@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "planner/cache_plan.h"
+#include "simulator/radix_settings.h"
 #include "verify/backend_work.h"
 #include "verify/bound_view.h"
 #include "verify/fault.h"
@@ -17,7 +18,8 @@
 
 namespace hybridkv {
 
-/// A situation in which an engine reuses, moves or gives back cached data.
+/// A situation in which an engine reuses, moves or gives back cached data. Which of them a release has, see
+/// forward_cases_of.
 enum class ForwardCase {
   shared_prefix,  ///< a second request begins with blocks of one that still runs
   resume,         ///< a request begins with blocks and a checkpoint of one that is gone
@@ -28,10 +30,17 @@ enum class ForwardCase {
   fresh_blocks,   ///< state blocks come with another request's bytes
   recycling,      ///< a pool so small that its blocks are used again and again
   window,         ///< blocks behind a window or chunk go back and are written over at once
+  chunks,         ///< a prompt in chunks that end beside the grid of states, which stops the recurrence on the way
+  copy_on_match,  ///< a state that a tree keeps is copied, and hit again after its copy went on
+  tombstone,      ///< a state is evicted and its KV stays: a match goes on from the state before
+  eviction,       ///< a leaf goes, its pages and its slot are taken, and a prompt goes on from what is left of its path
+  decode_state,   ///< a prompt goes on from what a request generated, by a state taken while decoding
 };
 
 /// All cases in the order of the enumeration.
 std::span<const ForwardCase> all_forward_cases();
+/// Those of a release: its requests go through block tables or through a radix tree.
+std::span<const ForwardCase> forward_cases_of(Release release);
 /// "shared-prefix", "resume", …
 std::string_view to_string(ForwardCase forward_case);
 
@@ -46,11 +55,13 @@ enum class ForwardStatus {
 struct ForwardResult {
   ForwardCase forward_case = ForwardCase::shared_prefix;
   CacheMode mode = CacheMode::none;
+  std::optional<RadixStrategy> strategy;  ///< through a radix tree: of its states
+  std::int64_t page_tokens = 0;           ///< through a radix tree
   ForwardStatus status = ForwardStatus::passed;
   std::int64_t requests = 0;
   std::int64_t tokens = 0;      ///< whose output was compared, computed again ones included
   std::int64_t hit_tokens = 0;  ///< found in the cache instead of computed
-  std::int64_t copies = 0;      ///< pages copied on write, and states moved behind a boundary, per layer
+  std::int64_t copies = 0;      ///< pages copied on write, and per layer states moved behind a boundary or to a slot
   std::int64_t preemptions = 0;
   std::int64_t rejected = 0;    ///< draft tokens
   std::int64_t reused_blocks = 0;  ///< blocks taken beyond the first use of every block of the pool
@@ -79,11 +90,19 @@ struct ForwardSetting {
   std::span<const AttentionBackend> backends;  ///< of attention, see ForwardEngine
   std::optional<ForwardFault> fault = std::nullopt;
   std::optional<Fault> layout_fault = std::nullopt;  ///< the one in the views, or an operation gone wrong
+  std::optional<RadixSettings> tree = std::nullopt;  ///< requests go through a radix tree: settings, and most ids
 };
+
+/// Longest sequence that a case runs, tokens: dense attention over it takes its square.
+inline constexpr std::int64_t longest_forward_run = 2048;
 
 /// Runs one case: every output of every request against the dense network's. A case in which its event did not take
 /// place (no hit, no copy, no preemption …) has failed, whatever its outputs.
-/// Pre: the pools of the plan have at least `forward_pool_blocks`; for drafts the plan has speculative tokens.
+/// Pre: the release has the case; the pools of the plan have at least `forward_pool_blocks`, with a tree as many ids as
+/// radix_case_settings wants; for drafts the plan has speculative tokens.
 ForwardResult run_forward_case(ForwardCase forward_case, const ForwardSetting& setting);
+
+/// The result of a case that does not apply, with the reason.
+ForwardResult unproven_result(ForwardCase forward_case, const ForwardSetting& setting, std::string reason);
 
 }  // namespace hybridkv

@@ -89,11 +89,6 @@ CommonAttentionMetadata metadata_of(std::span<const ForwardChunk> chunks, std::s
   return make_metadata(query_lens, seq_lens, std::move(table), columns, block_size_tokens, mask);
 }
 
-/// Position in a state table of the state behind `tokens` tokens.
-std::int64_t state_index(CacheMode mode, std::int64_t tokens, std::int64_t block_size_tokens) {
-  return mode == CacheMode::none ? 0 : ceil_div(tokens, block_size_tokens) - 1;
-}
-
 BlockId block_at(const StateTable& table, std::int64_t index) {
   for (const StateEntry& entry : table.live)
     if (entry.index == index) return entry.block;
@@ -147,6 +142,11 @@ HeldState ForwardEngine::state(const LayerViews& views, const Entry& entry, Stat
   return HeldState(pools_, *plan_.spec_of(group_of(views)).state, views.state, entry, use);
 }
 
+std::int64_t ForwardEngine::state_index(std::int64_t tokens, std::int64_t block_size_tokens) const {
+  const bool one_state = plan_.cache_mode == CacheMode::none || plan_.radix;
+  return one_state ? 0 : ceil_div(tokens, block_size_tokens) - 1;
+}
+
 ForwardEngine::Entry ForwardEngine::entry_at(const LayerViews& views, const RequestBlocks& blocks,
                                              std::int64_t index) const {
   Entry entry;
@@ -194,6 +194,15 @@ void ForwardEngine::move_accepted(const std::vector<std::vector<BlockId>>& befor
   }
 }
 
+void ForwardEngine::copy_state_slot(BlockId from, BlockId to) {
+  for (const ForwardLayer& layer : network_.layers) {
+    if (!layer.recurrent) continue;
+    const LayerViews& views = views_.at(layer.number);
+    copy_state(state(views, {from}, StateUse::read).view(), state(views, {to}, StateUse::write).view());
+    ++work_.state_copies;
+  }
+}
+
 void ForwardEngine::zero(const LayerViews& views, const Entry& entry) {
   {
     const HeldState fresh = state(views, entry, StateUse::write);
@@ -215,9 +224,9 @@ void ForwardEngine::zero(const LayerViews& views, const Entry& entry) {
 
 void ForwardEngine::prepare_state(const LayerViews& views, const RequestBlocks& blocks, const ForwardChunk& chunk) {
   const std::int64_t block = plan_.spec_of(group_of(views)).block_size_tokens;
-  const Entry to = entry_at(views, blocks, state_index(plan_.cache_mode, chunk.end, block));
+  const Entry to = entry_at(views, blocks, state_index(chunk.end, block));
   if (chunk.computed == 0) return zero(views, to);
-  const Entry from = entry_at(views, blocks, state_index(plan_.cache_mode, chunk.computed, block));
+  const Entry from = entry_at(views, blocks, state_index(chunk.computed, block));
   if (from == to) return;
   ++work_.state_copies;
   const HeldState target = state(views, to, StateUse::write);
@@ -332,16 +341,24 @@ void ForwardEngine::recur(const RecurrentProjection& weights, const LayerViews& 
         run_draft_step(layer, tokens, {states, chunk.accepted_tokens}, results);
       });
     } else {
-      // In mode all every multiple of the block keeps the state behind it; otherwise only the end of a chunk does.
+      // In mode all every multiple of the block keeps the state behind it; otherwise only the end of a chunk does, and
+      // where the chunk says so one more.
       ForwardChunk part = chunk;
-      while (part.computed < chunk.end) {
+      for (;;) {
+        if (chunk.kept_slot != null_block_id && part.computed == chunk.kept_tokens) {
+          copy_state(state(views, entry_at(views, *chunk.blocks, state_index(part.computed, block)),
+                           StateUse::read).view(),
+                     state(views, {chunk.kept_slot}, StateUse::write).view());
+          ++work_.state_copies;
+        }
+        if (part.computed == chunk.end) break;
         part.end = plan_.cache_mode == CacheMode::all
                        ? std::min(chunk.end, (part.computed / block + 1) * block)
                        : chunk.end;
+        if (part.computed < chunk.kept_tokens) part.end = std::min(part.end, chunk.kept_tokens);
         prepare_state(views, *chunk.blocks, part);
         const HeldState place =
-            state(views, entry_at(views, *chunk.blocks, state_index(plan_.cache_mode, part.end, block)),
-                  StateUse::write);
+            state(views, entry_at(views, *chunk.blocks, state_index(part.end, block)), StateUse::write);
         run(part.computed, part.end, [&](std::span<const float> tokens, std::span<float> results) {
           run_chunked(layer, tokens, place.view(), place.view(), scan_tokens, results);
         });

@@ -29,20 +29,23 @@ struct ForwardChunk {
   bool is_decode = false;           ///< its tokens are read back from the cache
   bool holds_drafts = false;        ///< its tokens are drafts: token i leaves its state in state block i
   std::int64_t accepted_tokens = 1; ///< with drafts: tokens of its last step that were kept
+  BlockId kept_slot = null_block_id;///< set: another state slot, to which the state behind `kept_tokens` is copied
+  std::int64_t kept_tokens = 0;     ///< computed <= .. <= end
 };
 
 /// What the engine did, so that a case can show that its event took place.
 struct ForwardWork {
   std::int64_t tokens = 0;               ///< computed
   std::int64_t page_copies = 0;          ///< shared blocks copied before they were written
-  std::int64_t state_copies = 0;         ///< running states copied behind a boundary, per layer
+  std::int64_t state_copies = 0;         ///< running states copied behind a boundary or to another slot, per layer
   std::int64_t zeroed_dirty_states = 0;  ///< fresh states that held other bytes, per layer
   std::int64_t planted = 0;              ///< times that the planted fault took effect
   std::vector<BackendWork> backends;     ///< of attention, in their order
 };
 
 /// The tensors of an engine: pools of a plan at full size, and the network run through the plan's views, layer by layer
-/// over all requests of a step. Which blocks are whose is the CacheManager's business.
+/// over all requests of a step. Which blocks are whose is the CacheManager's business, or that of a radix tree, under
+/// which a request runs in one state slot.
 ///
 /// The batch of a layer runs through every backend that claims it, all from one plan per step and group; the network
 /// goes on with what the first of them gives, and the others must give the same within float32.
@@ -64,6 +67,8 @@ class ForwardEngine {
   /// one request by state group, as `draft_blocks` lists them.
   void move_accepted(const std::vector<std::vector<BlockId>>& before, const std::vector<std::vector<BlockId>>& after,
                      std::int64_t accepted_tokens);
+  /// The state of every layer, from one slot to another.
+  void copy_state_slot(BlockId from, BlockId to);
   /// Runs the tokens of all chunks; (chunk) of (token, width), each row of RMS one.
   std::vector<std::vector<float>> run(std::span<const ForwardChunk> chunks);
 
@@ -79,6 +84,8 @@ class ForwardEngine {
 
   const GroupPlan& group_of(const LayerViews& views) const { return plan_.groups[views.state.any().group]; }
   HeldState state(const LayerViews& views, const Entry& entry, StateUse use) const;
+  /// Position in a state table of the state behind `tokens` tokens.
+  std::int64_t state_index(std::int64_t tokens, std::int64_t block_size_tokens) const;
   /// The entry of a request's state table at that position.
   Entry entry_at(const LayerViews& views, const RequestBlocks& blocks, std::int64_t index) const;
   /// The same of the i-th state block in lists of `draft_blocks`.

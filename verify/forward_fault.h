@@ -3,6 +3,9 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
+
+#include "planner/release.h"
 
 namespace hybridkv {
 
@@ -16,6 +19,20 @@ enum class ForwardFault {
   wrong_prefix,        ///< two prompts that differ share a prefix key
   no_recompute,        ///< a preempted request does not compute again what was in the blocks it lost
   early_release,       ///< a block goes back while the window still reaches one token into it
+  shared_state_slot,   ///< a request runs in the state slot of the tree that it hit
+  wrong_tracking_slot, ///< a state goes to the tracking slot beside the one that is given to the tree
+  wrong_state_token,   ///< a state is taken one token before the tokens that the tree keeps it for
+  stale_rows,          ///< pages that went back for the tree's own stay in the request's page table
+  freed_rows,          ///< the tree takes over pages of a request that went back for its own
+  tombstone_slot,      ///< a match goes on from the slot that an evicted state had
+  neighbour_state,     ///< a match goes on from the state of another node
+};
+
+/// Where a fault has a place.
+enum class ForwardFaultPlace {
+  blocks,  ///< requests go through block tables
+  tree,    ///< requests go through a radix tree
+  both,
 };
 
 /// A fault with its name on the command line, what it does and the case that finds it.
@@ -25,10 +42,13 @@ struct ForwardFaultInfo {
   std::string_view description;  ///< one line
   std::string_view found_by;     ///< name of a ForwardCase
   std::string_view without;      ///< why a case has nowhere to plant it
+  ForwardFaultPlace place = ForwardFaultPlace::blocks;
 };
 
 /// All faults in the order of the enumeration.
 std::span<const ForwardFaultInfo> all_forward_faults();
+/// Those that a release has a place for.
+std::vector<ForwardFault> forward_faults_of(Release release);
 const ForwardFaultInfo& info_of(ForwardFault fault);
 std::string_view to_string(ForwardFault fault);
 std::optional<ForwardFault> parse_forward_fault(std::string_view name);

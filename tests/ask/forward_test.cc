@@ -29,6 +29,23 @@ TEST_CASE("law: every shipped model is run at N = 1 and 3, or at the packs chose
   }
 }
 
+TEST_CASE("law: a release with radix pools runs at N = 1 the models that it plans, and names the others") {
+  const ForwardTasks all = forward_tasks_of_all_models(
+      false, [](ScenarioFile& file) { apply_override(file, "engine.release=sglang-0.5.23"); });
+  CHECK(all.tasks.size() >= 30);
+  std::size_t left_out = 0;
+  for (const std::string& note : all.notes) left_out += note.find(" is left out: ") != std::string::npos;
+  CHECK(all.tasks.size() + left_out == shipped_models().size());
+  for (const ForwardTask& task : all.tasks) CHECK(task.engine.attention_pack_size == 1);
+  // What is wrong with the engine is no matter of a model.
+  CHECK_THROWS_WITH_AS(forward_tasks_of_all_models(false,
+                                                   [](ScenarioFile& file) {
+                                                     apply_override(file, "engine.release=sglang-0.5.23");
+                                                     apply_override(file, "engine.page_size=0");
+                                                   }),
+                       doctest::Contains("engine.page_size"), InputError);
+}
+
 TEST_CASE("law: a fault of the engine is planted into the case that finds it, unless cases are named") {
   const ForwardSpec plain{.scale = 8};
   REQUIRE(forward_specs(plain, {}).size() == 1);

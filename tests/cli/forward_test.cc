@@ -77,3 +77,67 @@ TEST_CASE("edge: flags of forward passes that cannot be") {
   refused("verify --forward qwen3.5-397b --inject gremlin", "--inject gremlin: no such fault");
   refused("verify --forward qwen3.5-397b --pack 3 --inject padded-split", "the views leave the pool");
 }
+
+TEST_CASE("law: a network runs through the tree of SGLang 0.5.23 with every strategy, and what is whose is said") {
+  const ProgramRun run = run_program("verify --forward qwen3.5-397b --engine sglang-0.5.23 --quiet --format json");
+  REQUIRE(run.exit_code == 0);
+  const nlohmann::json report = nlohmann::json::parse(run.output);
+  CHECK(report.at("passed") == true);
+  CHECK(report.at("results").size() == 5 * 8);
+  for (const auto& result : report.at("results")) {
+    CAPTURE(result.dump());
+    CHECK(result.at("status") == "passed");
+    CHECK(result.at("backends") == "unified, cascade, paged");
+    CHECK((result.at("block_size_tokens") == 1 || result.at("strategy") != "no_buffer"));
+  }
+  const ProgramRun table = run_program(
+      "verify --forward --model Qwen3.5-0.8B --memory 2GiB --max-model-len 4096 --engine sglang-0.5.23 --quiet");
+  CAPTURE(table.output);
+  CHECK(table.exit_code == 0);
+  for (const char* part : {"extra_buffer_lazy, page 16", "tombstone", "decode-state", "reused",
+                           "one request at a time; order of match, chunks, tracking, insertion and eviction",
+                           "SGLang 0.5.23, run; pools, tensors and copies: modelled",
+                           "pages of 1 and 16 tokens, states every 16 and 16 of a prompt"})
+    CHECK(contains(table.output, part));
+  for (const char* part : {"preemption", "drafts", "does not apply"}) CHECK_FALSE(contains(table.output, part));
+}
+
+TEST_CASE("law: of all shipped models those run that the release plans, at N = 1") {
+  const std::string asked = "verify --forward --all-models --engine sglang-0.5.23 --case tombstone --scale 64 --quiet ";
+  const ProgramRun run = run_program(asked + "--format json 2>/dev/null");
+  REQUIRE(run.exit_code == 0);
+  std::size_t models = 0;
+  for (const auto& result : nlohmann::json::parse(run.output).at("results")) {
+    CAPTURE(result.dump());
+    CHECK(result.at("status") == "passed");
+    CHECK(result.at("attention_pack_size") == 1);
+    models += result.at("strategy") == "no_buffer";
+  }
+  CHECK(models >= 30);
+}
+
+TEST_CASE("fault: every fault of an engine with a radix tree is found from outside, and names of others are refused") {
+  const std::string forward =
+      "verify --forward --model Qwen3.5-0.8B --memory 2GiB --max-model-len 4096 --engine sglang-0.5.23 --quiet ";
+  const ProgramRun all = run_program(forward + "--inject all");
+  CAPTURE(all.output);
+  CHECK(all.exit_code == 0);
+  for (const char* fault : {"skip-zeroing", "shared-state-slot", "wrong-tracking-slot", "wrong-state-token",
+                            "stale-rows", "freed-rows", "tombstone-slot", "neighbour-state"})
+    CHECK(contains(all.output, std::string("The planted fault ") + fault + " was found"));
+  CHECK(all.output.ends_with("\n8 of 8 caught\n"));
+  CHECK(run_program(forward + "--inject tombstone-slot").exit_code == 1);
+  CHECK(run_program(forward + "--set engine.mamba_radix_cache_strategy=no_buffer --inject stale-rows").exit_code == 1);
+  CHECK(run_program(forward + "--set engine.mamba_radix_cache_strategy=no_buffer --inject wrong-tracking-slot")
+            .exit_code == 5);
+  const auto refused = [&](const std::string& more, const char* message) {
+    const ProgramRun run = run_program(forward + more);
+    CAPTURE(run.output);
+    CHECK(run.exit_code == 2);
+    CHECK(contains(run.output, message));
+  };
+  refused("--inject tombston-slot", "did you mean 'tombstone-slot'?");
+  refused("--inject wrong-prefix", "go through a radix tree, which has no such fault");
+  refused("--case preemption", "go through a radix tree, which has no such case");
+  refused("--pack 3", "engine.attention_pack_size");
+}

@@ -106,7 +106,7 @@ TEST_CASE("regression: attention of unequal heads, whose groups have blocks of t
 
 TEST_CASE("edge: what takes place is counted, and a mode without prefixes says so") {
   const ForwardReport report = run(small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::fp32), 2);
-  REQUIRE(report.results.size() == 3 * all_forward_cases().size());
+  REQUIRE(report.results.size() == 3 * forward_cases_of(Release::vllm_2026_06).size());
   for (const ForwardResult& result : report.results) {
     CAPTURE(to_string(result.forward_case));
     const bool needs_prefix = result.forward_case <= ForwardCase::copy_on_write;
@@ -218,7 +218,7 @@ TEST_CASE("edge: a cache whose values nothing computes is neither passed nor fai
     CHECK(!report.passed());
     CHECK(!report.applies());
     CHECK(report.first_failure() == nullptr);
-    CHECK(report.results.size() == 3 * all_forward_cases().size());
+    CHECK(report.results.size() == 3 * forward_cases_of(Release::vllm_2026_06).size());
     CHECK(report.results.front().message == (engine.kv_format ? "values of turboquant_4bit_nc are not computed here"
                                                               : "values of a network have a sign, and uint8 has none"));
   }
@@ -235,15 +235,6 @@ TEST_CASE("edge: a format that the model's own heads do not fit, and a scale bel
   ForwardSpec spec;
   spec.scale = 0;
   CHECK_THROWS_WITH_AS(verify_forward(model, {}, spec), "--scale: is 0, but a scale divides; take 1 or more",
-                       SpecError);
-}
-
-TEST_CASE("edge: requests under a radix tree go through no block tables, and are refused by the release") {
-  EngineSpec engine;
-  engine.release = Release::sglang_0_5_23;
-  engine.strategy = Strategy::dual_pool;
-  CHECK_THROWS_WITH_AS(verify_forward(small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::bf16), engine, {}),
-                       doctest::Contains("engine.release: no network runs through the pools of SGLang 0.5.23"),
                        SpecError);
 }
 

@@ -216,7 +216,7 @@ std::string tree_text(const ForwardReport& report) {
                      "tensors and copies: modelled", rules_of(report.tree->release).title);
 }
 
-std::string plan_text(const ForwardReport& report) {
+std::string sizes_text(const ForwardReport& report) {
   if (!report.tree)
     return fmt::format("block {}, page {}", human_plural(report.block_size_tokens, "token"),
                        human_bytes(report.page_bytes));
@@ -232,7 +232,7 @@ void add_single(Document& document, const ForwardReport& report) {
   document.blocks.emplace_back(
       Facts{{{"network", fmt::format("{} layers with a cache in the model's order, heads and head sizes over {}",
                                      report.layers, report.scale)},
-             {"plan", plan_text(report)},
+             {"plan", sizes_text(report)},
              {"backends", backends_sentence(std::span(&report, 1))},
              {"time", fmt::format("{:.1f} s", report.seconds)}}});
   for (const std::string& ratio : report.changed_ratios)

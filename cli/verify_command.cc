@@ -208,7 +208,7 @@ void add_verify_command(CLI::App& app, CommandAction& action) {
                   "  hybridkv verify --forward qwen3.5-397b --pack 1,2,3,5\n"
                   "  hybridkv verify --forward --all-models\n"
                   "  hybridkv verify --forward qwen3.5-397b --pack 3 --inject all\n"
-                  "  hybridkv verify --forward qwen3.5-397b --engine sglang-0.5.23\n"
+                  "  hybridkv verify --forward qwen3.5-397b --pack 1 --engine sglang-0.5.23\n"
                   "  hybridkv verify qwen3.5-397b\n"
                   "  hybridkv verify qwen3.5-397b --pack 5 --inject zero-full-page\n"
                   "  hybridkv verify my.yaml --pack 4 --export recompute-me");

@@ -38,13 +38,13 @@ void check_spec(const ForwardSpec& spec, Release release) {
   if (spec.layout_fault && !info_of(*spec.layout_fault).in_forward)
     throw InputError(fmt::format("--inject {}: is planted into the checks of verify, no network runs with it; leave "
                                  "out --forward", to_string(*spec.layout_fault)));
+  const std::vector<ForwardFault> has_faults = forward_faults_of(release);
+  if (spec.fault && std::find(has_faults.begin(), has_faults.end(), *spec.fault) == has_faults.end())
+    refuse_unknown("--inject", to_string(*spec.fault), release, has_faults);
   const auto has_cases = forward_cases_of(release);
   for (const ForwardCase one : spec.cases)
     if (std::find(has_cases.begin(), has_cases.end(), one) == has_cases.end())
       refuse_unknown("--case", to_string(one), release, has_cases);
-  const std::vector<ForwardFault> has_faults = forward_faults_of(release);
-  if (spec.fault && std::find(has_faults.begin(), has_faults.end(), *spec.fault) == has_faults.end())
-    refuse_unknown("--inject", to_string(*spec.fault), release, has_faults);
 }
 
 /// Refuses a format that heads as large as the model's do not fit; those of the scaled one always do.
@@ -139,7 +139,7 @@ std::vector<RadixVariant> radix_variants(const EngineSpec& engine) {
   std::vector<RadixVariant> variants;
   for (const RadixStrategy strategy : strategies)
     for (const std::int64_t page : engine.page_size ? std::vector{*engine.page_size} : std::vector<std::int64_t>{1, 16})
-      if (page == 1 || strategy != RadixStrategy::no_buffer || asked == strategy) variants.push_back({strategy, page});
+      if (page == 1 || strategy != RadixStrategy::no_buffer || engine.page_size) variants.push_back({strategy, page});
   return variants;
 }
 

@@ -99,6 +99,11 @@ TEST_CASE("law: what the engine sets is run, and no more: strategy, page, overla
   REQUIRE(large.tree.has_value());
   CHECK(large.tree->grid_tokens == std::vector<std::int64_t>{64});
   engine = sglang();
+  engine.mamba_radix_cache_strategy = RadixStrategy::no_buffer;
+  const ForwardReport small_pages = run(small(), engine);
+  check_passed(small_pages);
+  for (const ForwardResult& result : small_pages.results) CHECK(result.page_tokens == 1);
+  engine = sglang();
   engine.overlap_schedule = false;
   const ForwardReport plain = run(small(), engine);
   check_passed(plain);

@@ -79,7 +79,8 @@ TEST_CASE("edge: flags of forward passes that cannot be") {
 }
 
 TEST_CASE("law: a network runs through the tree of SGLang 0.5.23 with every strategy, and what is whose is said") {
-  const ProgramRun run = run_program("verify --forward qwen3.5-397b --pack 1 --engine sglang-0.5.23 --quiet --format json");
+  const ProgramRun run =
+      run_program("verify --forward qwen3.5-397b --pack 1 --engine sglang-0.5.23 --quiet --format json");
   REQUIRE(run.exit_code == 0);
   const nlohmann::json report = nlohmann::json::parse(run.output);
   CHECK(report.at("passed") == true);

@@ -52,7 +52,8 @@ Facts radix_question_facts(const RadixRecommendReport& report) {
   facts.entries.emplace_back("modes", names_text(space.modes));
   facts.entries.emplace_back("strategies", names_text(space.strategies));
   facts.entries.emplace_back(
-      "ratios", space.ratios.empty() ? "the engine's own, the one at which most such requests run, a few around that"
+      "ratios", space.ratios.empty() ? "the engine's own, the one at which most such requests run, a few around "
+                                       "that, the largest that runs as many as a pick has to"
                                      : fmt::format("{}", fmt::join(space.ratios, ", ")));
   facts.entries.emplace_back("pages", human_list(space.page_sizes));
   facts.entries.emplace_back("intervals", human_list(space.track_intervals) + " tokens between states of a decode");
@@ -106,10 +107,12 @@ void compare_with_default(const RadixRecommendReport& report, RadixReasons& reas
   compare_candidates(pick, other, result, reasons.gains, reasons.costs);
   const Objectives& a = pick.objectives;
   const Objectives& b = other.objectives;
-  if (a.bytes_per_request == b.bytes_per_request && a.concurrency != b.concurrency)
-    (a.concurrency > b.concurrency ? reasons.gains : reasons.costs)
-        .push_back(fmt::format("{} requests of {} tokens at once instead of {}.", human_real(a.concurrency),
-                               human_count(result.at_length), human_real(b.concurrency)));
+  const std::string at_once = fmt::format("{} requests of {} tokens at once instead of {}.", human_real(a.concurrency),
+                                          human_count(result.at_length), human_real(b.concurrency));
+  // With other bytes a gain stands beside those already; a loss is one whatever a request takes.
+  if (a.concurrency < b.concurrency) reasons.costs.push_back(at_once);
+  else if (a.concurrency > b.concurrency && a.bytes_per_request == b.bytes_per_request)
+    reasons.gains.push_back(at_once);
 }
 
 RadixReasons radix_reasons(const RadixRecommendReport& report) {
@@ -136,41 +139,64 @@ RadixReasons radix_reasons(const RadixRecommendReport& report) {
   return reasons;
 }
 
-void add_radix_row(Table& table, const RadixRecommendReport& report, std::size_t at, const std::string& note) {
-  const RadixCandidate& candidate = report.result.candidates[at];
-  const std::vector<EngineSetting>& settings = report.settings[at];
-  const bool keeps = candidate.plan.cache_mode != CacheMode::none;
-  const Objectives& objectives = candidate.objectives;
-  table.add_row({keeps ? value_of(settings, "engine.mamba_radix_cache_strategy") : "no tree",
-                 value_of(settings, "engine.state_memory_ratio"), candidate.plan.radix->page_tokens,
-                 value_of(settings, "engine.mamba_track_interval"), candidate.plan.radix->split.state_slots,
-                 objectives.reprefilled_tokens,
-                 Percent{100 * candidate.hit_rate()}, ByteCount{objectives.bytes_per_request},
-                 static_cast<std::int64_t>(objectives.concurrency), note});
-}
+/// The front as a table; what all of the space have alike is no column of it.
+class RadixFront {
+ public:
+  explicit RadixFront(const RadixRecommendReport& report)
+      : report_(report),
+        has_intervals_(report.result.space.track_intervals.size() > 1),
+        table_(columns(has_intervals_)) {}
+
+  void add(std::size_t at, const std::string& note) {
+    const RadixCandidate& candidate = report_.result.candidates[at];
+    const std::vector<EngineSetting>& settings = report_.settings[at];
+    const bool keeps = candidate.plan.cache_mode != CacheMode::none;
+    const Objectives& objectives = candidate.objectives;
+    std::vector<Cell> row{keeps ? value_of(settings, "engine.mamba_radix_cache_strategy") : "no tree",
+                          value_of(settings, "engine.state_memory_ratio"), candidate.plan.radix->page_tokens};
+    if (has_intervals_) row.emplace_back(value_of(settings, "engine.mamba_track_interval"));
+    for (const Cell& cell : std::initializer_list<Cell>{
+             candidate.plan.radix->split.state_slots, objectives.reprefilled_tokens,
+             Percent{100 * candidate.hit_rate()}, ByteCount{objectives.bytes_per_request},
+             static_cast<std::int64_t>(objectives.concurrency), note})
+      row.push_back(cell);
+    table_.add_row(std::move(row));
+    if (at == report_.result.pick) table_.mark_row(table_.rows().size() - 1);
+  }
+
+  Table take() { return std::move(table_); }
+
+ private:
+  static std::vector<Column> columns(bool has_intervals) {
+    std::vector<Column> columns{{"strategy", "strategy", "", Align::left},
+                                {"ratio", "ratio", "", Align::right},
+                                {"page_tokens", "page"}};
+    if (has_intervals) columns.push_back({"track_interval", "track", "every", Align::right});
+    for (const Column& column : std::initializer_list<Column>{{"state_slots", "state", "slots"},
+                                                              {"reprefilled_tokens", "computed", "again"},
+                                                              {"hit_rate", "hit", "rate"},
+                                                              {"bytes_per_request", "request"},
+                                                              {"concurrency", "at", "once"},
+                                                              {"note", "", "", Align::left}})
+      columns.push_back(column);
+    return columns;
+  }
+
+  const RadixRecommendReport& report_;
+  bool has_intervals_;
+  Table table_;
+};
 
 void add_radix_front(Document& document, const RadixRecommendReport& report) {
   const RadixRecommendation& result = report.result;
   document.blocks.emplace_back(Heading{"Pareto front"});
-  Table table({{"strategy", "strategy", "", Align::left},
-               {"ratio", "ratio", "", Align::right},
-               {"page_tokens", "page"},
-               {"track_interval", "track", "interval", Align::right},
-               {"state_slots", "state", "slots"},
-               {"reprefilled_tokens", "computed", "again"},
-               {"hit_rate", "hit", "rate"},
-               {"bytes_per_request", "request"},
-               {"concurrency", "at once"},
-               {"note", "", "", Align::left}});
+  RadixFront front(report);
   const std::vector<std::size_t> shown = shown_of_front(result);
-  for (const std::size_t at : shown) {
-    add_radix_row(table, report, at, front_note(result, at));
-    if (at == result.pick) table.mark_row(table.rows().size() - 1);
-  }
+  for (const std::size_t at : shown) front.add(at, front_note(result, at));
   const RadixCandidate* beaten = result.default_candidate ? &result.candidates[*result.default_candidate] : nullptr;
   if (beaten != nullptr && beaten->on_front) beaten = nullptr;
-  if (beaten != nullptr) add_radix_row(table, report, *result.default_candidate, beaten_note(*beaten));
-  document.blocks.emplace_back(std::move(table));
+  if (beaten != nullptr) front.add(*result.default_candidate, beaten_note(*beaten));
+  document.blocks.emplace_back(front.take());
   document.blocks.emplace_back(Paragraph{front_sentences(result, beaten, shown.size(),
                                                          "requests that the engine runs")});
 }

@@ -93,6 +93,7 @@ class RadixSearch {
     add_value(lengths, spec_.at_length);
     result_.space = filled_space(spec_.space, spec_.engine, spec_.decodes);
     tell("plan", 0, 1);
+    find_least();
     plan_space();
     plan_default();
     check_any();
@@ -111,6 +112,22 @@ class RadixSearch {
  private:
   void tell(std::string_view what, std::int64_t done, std::int64_t total) const {
     if (spec_.on_progress) spec_.on_progress({what, done, total});
+  }
+
+  /// The default, or, where it keeps nothing, the same with a tree.
+  EngineSpec reference() const {
+    EngineSpec engine = spec_.engine;
+    if (!keeps_prefixes(engine)) engine.cache_mode = CacheMode::align;
+    return engine;
+  }
+
+  void find_least() {
+    least_ = pick_limits_.least_of(0);
+    try {
+      least_ = pick_limits_.least_of(candidate_of(reference()).objectives.concurrency);
+    } catch (const SpecError&) {
+      // Then a pick is held to what is demanded alone.
+    }
   }
 
   // Candidates
@@ -149,12 +166,34 @@ class RadixSearch {
     } catch (const SpecError&) {
       // As it is split nothing runs; another split may.
     }
-    if (best)
+    if (best) {
       for (const double factor : {1.0, 0.25, 0.5, 0.7, 0.85, 1.2, 1.5, 2.0, 3.0, 4.0, 8.0})
         add_value(ratios, typed_ratio(*best * factor));
-    else
+      if (const auto most_states = largest_running(engine, *best)) add_value(ratios, *most_states);
+    } else {
       for (double ratio = 1.0 / 64; ratio <= 64; ratio *= 2) add_value(ratios, ratio);
+    }
     return ratios;
+  }
+
+  /// Does the engine run as many requests as a pick has to, split by this ratio?
+  bool runs_enough(EngineSpec engine, double ratio) const {
+    engine.state_memory_ratio = ratio;
+    try {
+      const CachePlan plan = make_plan(spec_.model, engine, limits_, std::nullopt, PlanDetail::numbers);
+      return static_cast<double>(running_at(plan, spec_.at_length)) >= least_;
+    } catch (const SpecError&) {
+      return false;
+    }
+  }
+
+  /// The largest ratio above the best one that still runs enough: the most states that a pick may have.
+  std::optional<double> largest_running(const EngineSpec& engine, double best) const {
+    double low = typed_ratio(best), high = typed_ratio(best * 64);
+    if (!runs_enough(engine, low)) return std::nullopt;
+    for (double middle = 0; (middle = typed_ratio(std::sqrt(low * high))) < high && middle > low;)
+      (runs_enough(engine, middle) ? low : high) = middle;
+    return low;
   }
 
   void plan_space() {
@@ -288,13 +327,10 @@ class RadixSearch {
 
   // Front and pick
 
-  /// The default, and beside one that keeps nothing the same with a tree.
   void find_default() {
-    EngineSpec reference = spec_.engine;
-    if (!keeps_prefixes(reference)) reference.cache_mode = CacheMode::align;
     for (std::size_t i = result_.candidates.size(); i-- > 0;) {
       if (is_default(result_.candidates[i])) result_.default_candidate = i;
-      if (choices_of(result_.candidates[i].engine) == choices_of(reference)) result_.reference_candidate = i;
+      if (choices_of(result_.candidates[i].engine) == choices_of(reference())) result_.reference_candidate = i;
     }
     if (!result_.reference_candidate) result_.reference_candidate = result_.default_candidate;
   }
@@ -350,6 +386,7 @@ class RadixSearch {
   const RadixRecommendSpec& spec_;
   LimitsSpec limits_;
   PickLimits pick_limits_;
+  double least_ = 0;  // requests that a pick has to run
   RadixRecommendation result_;
   std::set<Slots> seen_;  // mode, strategy, page, grid of the decode, state slots, token slots
 };

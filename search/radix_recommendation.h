@@ -20,7 +20,8 @@ namespace hybridkv {
 /// strategies: the engine's own, then no_buffer, extra_buffer, extra_buffer_lazy;
 /// pages: the engine's own, 1 and 64 tokens; no_buffer alone has pages of one;
 /// track intervals: the engine's own and, where requests decode, 64 to 1,024 tokens in powers of two;
-/// ratios: the engine's own, the one at which most requests of the compared length run, and a few around that.
+/// ratios: the engine's own, the one at which most requests of the compared length run, a few around that, and the
+/// largest that still runs as many as a pick has to.
 struct RadixSpace {
   std::vector<CacheMode> modes;
   std::vector<RadixStrategy> strategies;        ///< none automatic

@@ -97,6 +97,32 @@ TEST_CASE("golden: where more requests must run another ratio is picked, the bes
   CHECK_THROWS_WITH_AS(recommend_radix(spec), doctest::Contains("the most is 43 (mode align"), InputError);
 }
 
+TEST_CASE("law: among the ratios is the largest that runs as many requests as a pick has to") {
+  RadixRecommendSpec spec = qwen_397b({.prompts = {{.tokens = 1000, .copies = 3}}});
+  spec.space = {.modes = {CacheMode::align}, .page_sizes = {1}};
+  for (const std::int64_t length : {2048, 32768}) {
+    spec.at_length = length;
+    const RadixRecommendation result = recommend_radix(spec);
+    for (const RadixStrategy strategy :
+         {RadixStrategy::no_buffer, RadixStrategy::extra_buffer, RadixStrategy::extra_buffer_lazy}) {
+      double largest = 0;
+      for (const RadixCandidate& candidate : result.candidates)
+        if (radix_strategy(candidate.engine) == strategy &&
+            candidate.objectives.concurrency >= result.least_concurrency)
+          largest = std::max(largest, memory_ratio(candidate.engine));
+      EngineSpec engine = spec.engine;
+      engine.mamba_radix_cache_strategy = strategy;
+      const auto running = [&](double ratio) {
+        engine.state_memory_ratio = ratio;
+        return double(running_at(make_plan(spec.model, engine, spec.limits), length));
+      };
+      CAPTURE(largest);
+      CHECK(running(largest) >= result.least_concurrency);
+      CHECK(running(largest * 1.0003) < result.least_concurrency);
+    }
+  }
+}
+
 TEST_CASE("edge: no more requests count than the engine runs, whatever the pools hold") {
   RadixRecommendSpec spec = qwen_397b({.prompts = {{.tokens = 1000, .copies = 3}}});
   spec.engine.max_running_requests = 10;

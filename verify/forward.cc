@@ -136,10 +136,15 @@ std::vector<RadixVariant> radix_variants(const EngineSpec& engine) {
     strategies = {RadixStrategy::no_buffer, RadixStrategy::extra_buffer};
     if (engine.overlap_schedule.value_or(true)) strategies.push_back(RadixStrategy::extra_buffer_lazy);
   }
+  std::vector<std::int64_t> pages{1, 16};
+  if (engine.page_size) pages = {*engine.page_size};
   std::vector<RadixVariant> variants;
   for (const RadixStrategy strategy : strategies)
-    for (const std::int64_t page : engine.page_size ? std::vector{*engine.page_size} : std::vector<std::int64_t>{1, 16})
-      if (page == 1 || strategy != RadixStrategy::no_buffer || engine.page_size) variants.push_back({strategy, page});
+    for (const std::int64_t page : pages) {
+      // Left out where it cannot be; where both are set, the planner refuses it.
+      const bool both_set = engine.page_size && asked == strategy;
+      if (page == 1 || strategy != RadixStrategy::no_buffer || both_set) variants.push_back({strategy, page});
+    }
   return variants;
 }
 

@@ -103,6 +103,9 @@ TEST_CASE("law: what the engine sets is run, and no more: strategy, page, overla
   const ForwardReport small_pages = run(small(), engine);
   check_passed(small_pages);
   for (const ForwardResult& result : small_pages.results) CHECK(result.page_tokens == 1);
+  engine.page_size = 16;
+  CHECK_THROWS_WITH_AS(run(small(), engine), doctest::Contains("engine.page_size: no_buffer needs pages of one token"),
+                       SpecError);
   engine = sglang();
   engine.overlap_schedule = false;
   const ForwardReport plain = run(small(), engine);

@@ -382,6 +382,8 @@ void add_recommend_command(CLI::App& app, CommandAction& action) {
       "      --min-concurrency 60 --at-length 32k\n"
       "  hybridkv recommend --model Nemotron-3-Nano-30B-A3B --memory 20GiB \\\n"
       "      --max-model-len 128k --trace trace.jsonl\n"
+      "  hybridkv recommend qwen3.5-397b --engine sglang-0.5.23 \\\n"
+      "      --strategies no_buffer,extra_buffer\n"
       "  hybridkv recommend qwen3.5-397b --kernel-blocks 16,32,64 \\\n"
       "      --min-kernel-block 64 --format json");
   command->callback([options, &action] {

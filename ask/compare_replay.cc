@@ -70,8 +70,8 @@ std::vector<std::optional<ReplayedSetting>> replay_settings(const std::vector<Co
   std::vector<std::optional<ReplayedSetting>> replayed;
   for (std::size_t i = 0; i < settings.size(); ++i) {
     replayed.emplace_back();
-    if (!planned[i]) continue;
     const Scenario& scenario = settings[i].scenario;
+    if (!planned[i] || !has_replays(scenario.engine.strategy)) continue;
     try {
       replayed.back() = replay_setting(scenario, on_progress);
     } catch (const SpecError& error) {

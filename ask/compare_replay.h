@@ -42,7 +42,7 @@ ReplayedSetting replay_setting(const Scenario& scenario,
                                const std::function<void(const SweepProgress&)>& on_progress = {});
 
 /// Replays the trace of each setting, section simulate, through the cache that it plans; nothing where `planned` is
-/// false. Throws InputError as `simulate` does.
+/// false, and for strategies without replays. Throws InputError as `simulate` does.
 std::vector<std::optional<ReplayedSetting>> replay_settings(
     const std::vector<CompareSetting>& settings, const std::vector<bool>& planned,
     const std::function<void(const SweepProgress&)>& on_progress = {});

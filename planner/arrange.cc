@@ -26,6 +26,8 @@ Arrangement arrange(std::vector<SpecPlan> specs, const ArrangeInputs& inputs) {
       break;
     case Strategy::dual_pool: arrange_dual_pool(arrangement, std::move(specs), inputs); break;
     case Strategy::small_pages: arrange_small_pages(arrangement, std::move(specs), inputs); break;
+    case Strategy::compact_slots: arrange_compact_slots(arrangement, std::move(specs), inputs); break;
+    case Strategy::two_level: arrange_two_level(arrangement, std::move(specs), inputs); break;
   }
   return arrangement;
 }

@@ -32,7 +32,9 @@ std::int64_t Arrangement::entry_bytes(const GroupPlan& group) const {
 
 bool Arrangement::is_uniform() const {
   if (arenas.size() != 1) return false;
-  if (!cache_order) return lanes.size() == pools.size();
+  if (!cache_order)
+    return lanes.size() == pools.size() &&
+           std::none_of(groups.begin(), groups.end(), [](const GroupPlan& group) { return group.in_lane.has_value(); });
   return std::all_of(groups.begin(), groups.end(), [&](const GroupPlan& group) {
     return !group.shares_table && page_bytes(group) == page_bytes(groups.front());
   });

@@ -95,6 +95,8 @@ struct GroupPlan {
   ArenaId arena;
   LaneId first_lane;                              ///< lane of page 0; page j lies in the j-th lane from there
   std::int64_t ids_per_entry = 1;                 ///< ids of a table entry: several where a state lies in small pages
+  std::int64_t entries_per_id = 1;                ///< k, entries in an id: several where large pages are split; entry e is
+                                                  ///< number e % k of id e / k. Invariant: this or the former is 1
   bool shares_table = false;                      ///< its table and ids are those of the group before it
   std::int64_t lanes_per_page = 1;                ///< lanes over which a page is spread: one a head where heads are
                                                   ///< outside the blocks
@@ -192,6 +194,16 @@ struct Arrangement {
   /// Bytes from the front of the piece of its lane at which a page begins.
   std::int64_t offset_in_piece(const GroupPlan& group, std::size_t page) const {
     return group.in_lane ? group.in_lane->first + static_cast<std::int64_t>(page) * group.in_lane->bytes : 0;
+  }
+  /// What the table entries of a group number: the places of all ids of its arena, the null id's first.
+  std::int64_t num_places(const GroupPlan& group) const { return arena_of(group).num_ids * group.entries_per_id; }
+  /// Bytes of a place in a piece of the first lane of a group, which entries_per_id of them share evenly.
+  std::int64_t place_bytes(const GroupPlan& group) const {
+    return lanes[group.first_lane.index()].bytes / group.entries_per_id;
+  }
+  /// Bytes from one of them to the next one.
+  std::int64_t place_stride(const GroupPlan& group) const {
+    return lanes[group.first_lane.index()].stride / group.entries_per_id;
   }
   /// What a page of one table entry of a group has room for: that of all its ids.
   std::int64_t entry_page_bytes(const GroupPlan& group) const;

@@ -68,12 +68,14 @@ struct LoadWaste {
   std::int64_t short_pack_bytes = 0;
   std::int64_t empty_slot_bytes = 0;
   std::int64_t block_tail_bytes = 0;          ///< token slots of attention blocks that hold no live token
+  std::int64_t unused_entry_bytes = 0;        ///< small pages of the large ones of a request that it has no use for
   std::int64_t null_block_bytes = 0;          ///< block 0
   std::int64_t free_bytes = 0;                ///< blocks no request holds
   std::int64_t used_bytes() const { return token_bytes + state_bytes + extra_state_bytes; }
   /// What the running requests waste; the null block is there without any.
   std::int64_t wasted_bytes() const {
-    return state_padding_bytes + attention_padding_bytes + short_pack_bytes + empty_slot_bytes + block_tail_bytes;
+    return state_padding_bytes + attention_padding_bytes + short_pack_bytes + empty_slot_bytes + block_tail_bytes +
+           unused_entry_bytes;
   }
   bool operator==(const LoadWaste&) const = default;
 };

@@ -113,13 +113,13 @@ std::int64_t longest_request(const Arrangement& arrangement, double requests) {
   for (auto group = arrangement.groups.begin(); group != arrangement.groups.end();) {
     const SpecPlan& spec = arrangement.spec_of(*group);
     const std::size_t arena = group->arena.index();
-    Checked ids_of_entries = 0;  // one of each group; the groups of a spec stand together
-    for (; group != arrangement.groups.end() && group->spec == spec.id; ++group)
-      if (!group->shares_table) ids_of_entries += group->ids_per_entry;
-    if (ids_of_entries == 0) continue;  // it has the entries of the group before it
-    const Checked entries =
-        Checked(group_entries(arrangement, spec, 1)) + (share.ids[arena] - demand.ids[arena]) / ids_of_entries;
-    too_long = std::min(too_long, longest_in_entries(arrangement, spec, entries));
+    const GroupPlan& first = *group;
+    std::int64_t tables = 0;  // the groups of a spec stand together and need the same
+    for (; group != arrangement.groups.end() && group->spec == spec.id; ++group) tables += !group->shares_table;
+    if (tables == 0) continue;  // it has the entries of the group before it
+    const Checked ids = Checked(ids_of_entries(first, group_entries(arrangement, spec, 1))) +
+                        (share.ids[arena] - demand.ids[arena]) / tables;
+    too_long = std::min(too_long, longest_in_entries(arrangement, spec, entries_in_ids(first, ids)));
   }
   const auto holds = [&](std::int64_t tokens) {
     std::fill(demand.ids.begin(), demand.ids.end(), 0);

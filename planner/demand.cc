@@ -99,8 +99,17 @@ std::int64_t longest_in_entries(const Arrangement& arrangement, const SpecPlan& 
   return tokens > largest_tokens / ranks ? largest_tokens : tokens * ranks;
 }
 
+std::int64_t ids_of_entries(const GroupPlan& group, std::int64_t entries) {
+  if (group.entries_per_id > 1) return ceil_div(entries, group.entries_per_id);
+  return Checked(entries) * group.ids_per_entry;
+}
+
+std::int64_t entries_in_ids(const GroupPlan& group, std::int64_t ids) {
+  return Checked(ids) * group.entries_per_id / group.ids_per_entry;
+}
+
 std::int64_t group_ids(const Arrangement& arrangement, const GroupPlan& group, std::int64_t tokens) {
-  return Checked(group_entries(arrangement, arrangement.spec_of(group), tokens)) * group.ids_per_entry;
+  return ids_of_entries(group, group_entries(arrangement, arrangement.spec_of(group), tokens));
 }
 
 IdsByCause ids_by_cause(const Arrangement& arrangement, std::int64_t tokens) {
@@ -115,7 +124,7 @@ IdsByCause ids_by_cause(const Arrangement& arrangement, std::int64_t tokens) {
       if (window > 0) {
         const bool slides = spec.attention->kind == AttentionKind::sliding_window;
         const std::int64_t live = std::min(slides ? window - 1 : window, tokens);
-        kept = Checked(ceil_div(live, spec.block_size_tokens) + (slides ? 1 : 0)) * group.ids_per_entry;
+        kept = ids_of_entries(group, Checked(ceil_div(live, spec.block_size_tokens)) + (slides ? 1 : 0));
       }
       causes.tokens = Checked(causes.tokens) + kept;
       causes.in_flight_window = Checked(causes.in_flight_window) + (ids - kept);
@@ -126,13 +135,15 @@ IdsByCause ids_by_cause(const Arrangement& arrangement, std::int64_t tokens) {
       continue;
     }
     // Radix pools keep the states of draft steps outside their slots.
-    const Checked speculative =
-        arrangement.radix ? Checked(0) : Checked(arrangement.speculative_tokens) * group.ids_per_entry;
-    const Checked checkpoints =
-        arrangement.cache_mode == CacheMode::align ? Checked(spec.checkpoint_blocks) * group.ids_per_entry : Checked(0);
-    causes.speculative = Checked(causes.speculative) + speculative;
-    causes.checkpoints = Checked(causes.checkpoints) + checkpoints;
-    causes.states = Checked(causes.states) + (ids - speculative - checkpoints);
+    const std::int64_t drafts = arrangement.radix ? 0 : arrangement.speculative_tokens;
+    const std::int64_t exported = arrangement.cache_mode == CacheMode::align ? spec.checkpoint_blocks : 0;
+    // Where entries share ids, a cause has those that it takes beyond the ones before it.
+    const Checked entries = group_entries(arrangement, spec, tokens);
+    const Checked states = ids_of_entries(group, entries - drafts - exported);
+    const Checked with_drafts = ids_of_entries(group, entries - exported);
+    causes.states = Checked(causes.states) + states;
+    causes.speculative = Checked(causes.speculative) + (with_drafts - states);
+    causes.checkpoints = Checked(causes.checkpoints) + (ids - with_drafts);
   }
   causes.other = Checked(causes.other) + arrangement.extra_ids_per_request();
   return causes;

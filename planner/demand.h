@@ -40,7 +40,14 @@ std::int64_t group_entries(const Arrangement& arrangement, const SpecPlan& spec,
 /// more, at most largest_tokens.
 std::int64_t longest_in_entries(const Arrangement& arrangement, const SpecPlan& spec, std::int64_t entries);
 
-/// Ids of these entries: ids_per_entry times as many.
+/// Ids that so many entries of one request take: ids_per_entry of each, or one of each entries_per_id, as an id that is
+/// split among entries goes to one request.
+std::int64_t ids_of_entries(const GroupPlan& group, std::int64_t entries);
+
+/// ids_of_entries turned round: the most entries of one request that so many ids hold.
+std::int64_t entries_in_ids(const GroupPlan& group, std::int64_t ids);
+
+/// Ids of group_entries.
 std::int64_t group_ids(const Arrangement& arrangement, const GroupPlan& group, std::int64_t tokens);
 
 /// Ids of one request by what they are for; the sum of all is request_demand's.

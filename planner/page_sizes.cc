@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "base/divisors.h"
 #include "planner/block_size.h"
+#include "planner/strategies.h"
 
 namespace hybridkv {
 
@@ -219,7 +220,7 @@ BlockSizes free_block_sizes(const ModelSpec& model, const EngineSpec& engine, co
   blocks.attention = alignment_grain(engine, {}, log);
   log.add([&] {
     return Decision{{"B", blocks.attention, "tokens"}, "B = A: no page has to hold a state",
-                    {{"A", blocks.attention, "tokens"}}, "separate or small pages, modelled"};
+                    {{"A", blocks.attention, "tokens"}}, source_of(engine.strategy)};
   });
   blocks.state = state_grid(model_scan_chunk(model), blocks.attention, engine, log);
   return blocks;

@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "planner/arrange.h"
 #include "planner/capacity.h"
+#include "planner/large_pages.h"
 #include "planner/pack_comparison.h"
 #include "planner/plan_facts.h"
 #include "planner/prefix.h"
@@ -33,11 +34,17 @@ namespace {
       longest > 0 ? fmt::format("; the longest request that fits now is {} tokens", longest) : std::string();
   if (!counts_blocks(plan)) {
     const Demand demand = request_demand(plan, shortest.max_model_len);
+    std::string way_out = ", or another engine.state_memory_ratio";
+    if (plan.strategy == Strategy::two_level) {
+      way_out = smaller_large_pages(plan.specs, plan.arenas.front().bytes_per_id, engine);
+      if (!way_out.empty()) way_out = "; " + way_out;
+    }
     throw SpecError("engine.memory",
                     fmt::format("{} are too little: one request of {} tokens takes {}, and there are {}; all of it "
-                                "takes {}, so give more memory, or another engine.state_memory_ratio{}",
+                                "takes {}, so give more memory{}{}",
                                 bytes_text(engine.memory_bytes), shortest.max_model_len, ids_text(plan, demand),
-                                ids_text(plan, all_ids(plan)), bytes_text(shortest.bytes_per_request), fitting));
+                                ids_text(plan, all_ids(plan)), bytes_text(shortest.bytes_per_request), way_out,
+                                fitting));
   }
   const std::int64_t block = plan.arenas.front().bytes_per_id;
   const std::string smallest =

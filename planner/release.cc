@@ -9,6 +9,8 @@ const ReleaseRules& rules_of(Release release) {
     case Release::vllm_2026_06: return rules_of_vllm_2026_06;
     case Release::vllm_0_33: return rules_of_vllm_0_33;
     case Release::sglang_0_5_23: return rules_of_sglang_0_5_23;
+    case Release::jenga: return rules_of_jenga;
+    case Release::compact_slots: return rules_of_compact_slots;
   }
   throw std::logic_error("a release outside its enumeration");
 }

@@ -15,12 +15,16 @@ enum class Release {
   vllm_2026_06,  ///< vLLM's main branch of June 2026; packs: PR 35703
   vllm_0_33,     ///< vLLM 0.33.0
   sglang_0_5_23, ///< SGLang 0.5.23
+  jenga,         ///< Jenga, of the paper
+  compact_slots, ///< states of all layers in one slot beside pages of tokens, a proposal
 };
 
 inline constexpr auto release_names = std::to_array<Named<Release>>(
     {{Release::vllm_2026_06, "vllm-2026-06"},
      {Release::vllm_0_33, "vllm-0.33"},
-     {Release::sglang_0_5_23, "sglang-0.5.23"}});
+     {Release::sglang_0_5_23, "sglang-0.5.23"},
+     {Release::jenga, "jenga"},
+     {Release::compact_slots, "compact-slots"}});
 inline constexpr auto all_releases = values_of(release_names);
 
 constexpr std::string_view to_string(Release value) { return name_in(release_names, value); }
@@ -53,5 +57,7 @@ const ReleaseRules& rules_of(Release release);
 extern const ReleaseRules rules_of_vllm_2026_06;
 extern const ReleaseRules rules_of_vllm_0_33;
 extern const ReleaseRules rules_of_sglang_0_5_23;
+extern const ReleaseRules rules_of_jenga;
+extern const ReleaseRules rules_of_compact_slots;
 
 }  // namespace hybridkv

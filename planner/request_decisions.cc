@@ -80,11 +80,17 @@ std::string entries_rule(const Arrangement& plan, const SpecPlan& spec, std::int
 /// The rule of group_ids with its inputs.
 std::string ids_rule(const Arrangement& plan, const SpecPlan& spec, std::int64_t tokens, std::vector<Term>& inputs) {
   std::string rule = entries_rule(plan, spec, tokens, inputs);
-  const std::int64_t each = group_of(plan, spec).ids_per_entry;
-  if (each == 1) return rule;
-  inputs.push_back({"ids of an entry", each, "ids"});
+  const GroupPlan& group = group_of(plan, spec);
+  if (group.ids_per_entry == 1 && group.entries_per_id == 1) return rule;
   const std::size_t begin = std::string("ids = ").size(), end = std::min(rule.find(':'), rule.size());
-  return "ids = ids of an entry * (" + rule.substr(begin, end - begin) + ")" + rule.substr(end);
+  const std::string entries = rule.substr(begin, end - begin), why = rule.substr(end);
+  if (group.entries_per_id > 1) {
+    inputs.push_back({"k", group.entries_per_id, ""});
+    return "ids = ceil((" + entries + ") / k)" + why + (why.empty() ? ": " : "; ") +
+           "the small pages of a large page go to one request";
+  }
+  inputs.push_back({"ids of an entry", group.ids_per_entry, "ids"});
+  return "ids = ids of an entry * (" + entries + ")" + why;
 }
 
 std::string numbered(const char* what, const SpecPlan& spec) { return fmt::format("{} {}", what, spec.id); }
@@ -168,6 +174,8 @@ class LengthDecisions {
   /// What the ids are for; a cause without any is left out.
   void derive_causes(const IdsByCause& causes) {
     SumRule tokens, states, speculative, checkpoints, other;
+    const bool shares_ids = std::any_of(plan_.groups.begin(), plan_.groups.end(),
+                                        [](const GroupPlan& group) { return group.entries_per_id > 1; });
     const Term drafts{"s", plan_.speculative_tokens, "tokens"};
     for (const SpecPlan& spec : plan_.specs) {
       if (groups_of(plan_, spec) == 0) continue;
@@ -181,8 +189,15 @@ class LengthDecisions {
         checkpoints.add(entries.symbol + " * " + numbered("c", spec),
                         {entries, {numbered("c", spec), spec.checkpoint_blocks, "blocks"}});
     }
-    add_cause("speculative states", causes.speculative, speculative.text(), speculative.inputs());
-    add_cause("exported checkpoints", causes.checkpoints, checkpoints.text(), checkpoints.inputs());
+    if (shares_ids) {
+      add_cause("speculative states", causes.speculative, "what states take with those of drafts, less without them",
+                {drafts});
+      add_cause("exported checkpoints", causes.checkpoints, "what states take with exported ones, less without them",
+                {});
+    } else {
+      add_cause("speculative states", causes.speculative, speculative.text(), speculative.inputs());
+      add_cause("exported checkpoints", causes.checkpoints, checkpoints.text(), checkpoints.inputs());
+    }
     add_cause("tokens in flight of windows", causes.in_flight_window,
               "what windows take beyond the ids of the window itself: the tokens of the steps in flight", {});
     add_less("tokens", causes.tokens, tokens, {{"in flight", causes.in_flight_window, "blocks"}});

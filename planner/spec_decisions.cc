@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "planner/group_runs.h"
+#include "planner/strategies.h"
 #include "planner/sum_rule.h"
 
 namespace hybridkv {
@@ -18,6 +19,12 @@ constexpr const char* page_source = "vLLM HybridAttentionMambaModelConfig";
 constexpr const char* group_source = "vLLM get_kv_cache_groups";
 constexpr const char* own_pool_source = "dual pool, modelled";
 constexpr const char* allocation_source = "vLLM 0.33 get_kv_cache_config";
+
+/// Who says where the pages of an arrangement that is not uniform lie.
+const char* place_source(const Arrangement& plan) {
+  if (plan.cache_order) return allocation_source;
+  return plan.strategy == Strategy::dual_pool ? own_pool_source : source_of(plan.strategy);
+}
 
 Decision given(std::string symbol, std::int64_t value, std::string unit, const char* key) {
   return {{std::move(symbol), value, std::move(unit)}, "as set, or the default", {}, key};
@@ -69,10 +76,16 @@ void derive_page(const Arrangement& plan, const SpecPlan& spec, Derivation& deri
                         "counted in the model, MTP layers and drafts as the engine adds them",
                         {},
                         group_source});
-  derivation.push_back({{"layers a page" + of, spec.layers_per_page, ""},
-                        spec.is_packed() ? "layers a page = N" : "1: only attention is packed",
-                        spec.is_packed() ? std::vector<Term>{{"N", plan.attention_pack_size, ""}} : std::vector<Term>{},
-                        "vLLM PR 35703"});
+  if (plan.strategy == Strategy::two_level && spec.is_packed())
+    derivation.push_back({{"layers a page" + of, spec.layers_per_page, ""},
+                          "layers a page = layers: a small page holds all of its kind", {{"layers", layers, ""}},
+                          place_source(plan)});
+  else
+    derivation.push_back(
+        {{"layers a page" + of, spec.layers_per_page, ""},
+         spec.is_packed() ? "layers a page = N" : "1: only attention is packed",
+         spec.is_packed() ? std::vector<Term>{{"N", plan.attention_pack_size, ""}} : std::vector<Term>{},
+         "vLLM PR 35703"});
   derivation.push_back({{"pages" + of, spec.num_pages, ""}, "pages = ceil(layers / layers a page)",
                         {{"layers", layers, ""}, {"layers a page", spec.layers_per_page, ""}}, "vLLM PR 35703"});
   if (spec.state)
@@ -90,12 +103,12 @@ void derive_page(const Arrangement& plan, const SpecPlan& spec, Derivation& deri
 void derive_place(const Arrangement& plan, const GroupPlan& group, const std::string& of, Derivation& derivation) {
   const auto add = [&](const char* what, std::int64_t value, const char* unit, const char* rule,
                        std::vector<Term> inputs) {
-    derivation.push_back({{what + of, value, unit}, rule, std::move(inputs), allocation_source});
+    derivation.push_back({{what + of, value, unit}, rule, std::move(inputs), place_source(plan)});
   };
   if (group.lanes_per_page > 1)
     add("lanes a page", group.lanes_per_page, "", "one a head: heads are outside the blocks", {});
   if (group.in_lane) {
-    add("first byte in a block", group.in_lane->first, "bytes",
+    add(plan.cache_order ? "first byte in a block" : "first byte in an entry", group.in_lane->first, "bytes",
         group.in_lane->first == 0 ? "0: its table begins with it" : "the pages of the table that lie before it", {});
     add("page", group.in_lane->bytes, "bytes", "page = the page of its spec", {{"the page of its spec",
                                                                                group.in_lane->bytes, "bytes"}});
@@ -172,7 +185,7 @@ void derive_id(const Arrangement& plan, std::size_t number, const std::string& s
     id.add(beside, {{beside, extra.bytes_per_block, "bytes"}});
   }
   derivation.push_back({{symbol, plan.arenas[number].bytes_per_id, "bytes"}, "bytes = " + id.text(), id.inputs(),
-                        plan.cache_order ? allocation_source : plan.is_uniform() ? group_source : own_pool_source});
+                        plan.is_uniform() && !plan.cache_order ? group_source : place_source(plan)});
 }
 
 /// The one allocation, and its pages where they differ.
@@ -197,6 +210,31 @@ void derive_allocation(const Arrangement& plan, Derivation& derivation) {
   }
 }
 
+/// One pool in which the ids of all arenas lie.
+void derive_shared_pool(const Arrangement& plan, Derivation& derivation) {
+  for (const LanePlan& lane : plan.lanes) {
+    const ArenaPlan& arena = plan.arenas[lane.arena.index()];
+    if (&lane != &plan.lanes.front() && lane.arena == (&lane - 1)->arena) continue;
+    derivation.push_back({{"bytes of a lane of " + arena.name, Checked(arena.num_ids) * lane.bytes, "bytes"},
+                          "bytes = ids * piece: the next lane begins behind it",
+                          {{"ids", arena.num_ids, "ids"}, {"piece", lane.bytes, "bytes"}}, place_source(plan)});
+    derivation.push_back({{"bytes of a piece of " + arena.name, lane.bytes, "bytes"},
+                          plan.strategy == Strategy::two_level ? "piece = large page"
+                          : lane.bytes == arena.bytes_per_id   ? "piece = all that an id owns"
+                                                               : "piece = page of the spec",
+                          {}, place_source(plan)});
+  }
+  SumRule sum;
+  for (std::size_t arena = 0; arena < plan.arenas.size(); ++arena) {
+    const std::int64_t beside = arena == 0 ? plan.extra_bytes_per_id() : 0;
+    const std::string ids = fmt::format("ids {}", arena), each = fmt::format("pieces of an id {}", arena);
+    sum.add(ids + " * " + each, {{ids, plan.arenas[arena].num_ids, "ids"},
+                                 {each, plan.arenas[arena].bytes_per_id - beside, "bytes"}});
+  }
+  derivation.push_back({{"bytes of the allocation", plan.pool_bytes(), "bytes"}, "bytes = " + sum.text(), sum.inputs(),
+                        place_source(plan)});
+}
+
 void derive_pools(const Arrangement& plan, Derivation& derivation) {
   for (const ExtraPlan& extra : plan.extras)
     if (extra.blocks_per_request > 0)
@@ -214,8 +252,9 @@ void derive_pools(const Arrangement& plan, Derivation& derivation) {
     const ArenaPlan& of = plan.arenas[arena];
     derive_id(plan, arena, "bytes of an id of " + of.name, derivation);
     derivation.push_back({{"usable ids of " + of.name, of.usable_ids(), "ids"}, "usable = ids - 1: id 0 is the null id",
-                          {{"ids", of.num_ids, "ids"}}, own_pool_source});
+                          {{"ids", of.num_ids, "ids"}}, place_source(plan)});
   }
+  if (is_one_allocation(plan.strategy)) return derive_shared_pool(plan, derivation);
   for (const GroupPlan& group : plan.groups) {
     const ArenaPlan& arena = plan.arena_of(group);
     derivation.push_back(

@@ -16,6 +16,15 @@ struct ArrangeInputs {
   const DerivationLog& log;
 };
 
+/// Who says so of the rules that strategies apart from the engines' own share.
+constexpr const char* source_of(Strategy strategy) {
+  switch (strategy) {
+    case Strategy::compact_slots: return "compact slots, read; ratio: SGLang --mamba-full-memory-ratio";
+    case Strategy::two_level: return "Jenga, SOSP 2025, read";
+    default: return "separate or small pages, modelled";
+  }
+}
+
 // One function a strategy, each in a file of its own. They fill in specs, groups, arenas, lanes, pools and extras; the
 // settings that demand depends on are there. All throw SpecError for what cannot be arranged.
 
@@ -36,5 +45,17 @@ void arrange_dual_pool(Arrangement& arrangement, std::vector<SpecPlan> specs, co
 /// One arena of pages of N * B * a1 with the smallest B; a state takes ceil(M / P) ids of it, which need not be
 /// adjacent. Modelled.
 void arrange_small_pages(Arrangement& arrangement, std::vector<SpecPlan> specs, const ArrangeInputs& inputs);
+
+/// One allocation with two kinds of ids: slots of the states of all recurrent layers of a request side by side, so that
+/// one copy moves a state, and behind them tokens in pages of N * B * a1, a lane a page as in a dual pool. Memory is
+/// shared out as a dual pool does. Read: a proposal, no engine's.
+void arrange_compact_slots(Arrangement& arrangement, std::vector<SpecPlan> specs, const ArrangeInputs& inputs);
+
+/// One allocation cut into large pages, each the least common multiple of the small pages of all kinds of layers: all
+/// layers of a kind for B tokens, or one state of all of them. A large page belongs to one kind at a time, of one
+/// request, and is split evenly among its small pages, which table entries number. N = 1.
+/// Throws SpecError("engine.block_size_tokens") where memory has no room for the null page and one of each kind, with
+/// a block that helps. Read: Jenga, SOSP 2025.
+void arrange_two_level(Arrangement& arrangement, std::vector<SpecPlan> specs, const ArrangeInputs& inputs);
 
 }  // namespace hybridkv

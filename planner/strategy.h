@@ -9,13 +9,32 @@ enum class Strategy {
   packed_attention,  ///< pages of one size for all layers, N attention layers a page (vLLM; N > 1: PR 35703)
   dual_pool,         ///< exact slots for states in an arena of their own, tokens in pages of another
   small_pages,       ///< small attention pages of one arena; a state takes as many of them as it needs
+  compact_slots,     ///< one allocation: attention pages, and slots in which the states of all layers lie side by side
+  two_level,         ///< large pages of the least common multiple, each split among small pages of one kind of layer
 };
 
 inline constexpr auto strategy_names = std::to_array<Named<Strategy>>(
     {{Strategy::packed_attention, "packed_attention"},
      {Strategy::dual_pool, "dual_pool"},
-     {Strategy::small_pages, "small_pages"}});
+     {Strategy::small_pages, "small_pages"},
+     {Strategy::compact_slots, "compact_slots"},
+     {Strategy::two_level, "two_level"}});
 inline constexpr auto all_strategies = values_of(strategy_names);
+
+/// Is the memory split between state slots and pages of tokens, each with ids of their own?
+constexpr bool splits_memory(Strategy strategy) {
+  return strategy == Strategy::dual_pool || strategy == Strategy::compact_slots;
+}
+/// Do ids of all kinds lie in one pool?
+constexpr bool is_one_allocation(Strategy strategy) {
+  return strategy == Strategy::compact_slots || strategy == Strategy::two_level;
+}
+/// Can requests run through it here? No pool of the simulator lets large pages go from one kind of layer to another.
+constexpr bool has_replays(Strategy strategy) { return strategy != Strategy::two_level; }
+/// Are all layers of a kind one group, of which none can be asked to be smaller?
+constexpr bool groups_whole_kinds(Strategy strategy) {
+  return splits_memory(strategy) || strategy == Strategy::two_level;
+}
 
 constexpr std::string_view to_string(Strategy value) { return name_in(strategy_names, value); }
 constexpr std::optional<Strategy> parse_strategy(std::string_view name) { return value_in(strategy_names, name); }

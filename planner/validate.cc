@@ -203,10 +203,15 @@ void validate(const EngineSpec& engine) {
   dimension(engine.tensor_parallel, "engine.tensor_parallel");
   in_range(1, largest_count, engine.attention_pack_size, "engine.attention_pack_size");
   if (engine.layers_per_group) in_range(1, largest_count, *engine.layers_per_group, "engine.layers_per_group");
-  if (engine.layers_per_group && engine.strategy == Strategy::dual_pool)
+  if (engine.layers_per_group && groups_whole_kinds(engine.strategy))
     throw SpecError("engine.layers_per_group",
-                    fmt::format("is {}, but strategy dual_pool makes one group of all layers of a kind; leave it out, "
-                                "or take another engine.strategy", *engine.layers_per_group));
+                    fmt::format("is {}, but strategy {} makes one group of all layers of a kind; leave it out, "
+                                "or take another engine.strategy", *engine.layers_per_group,
+                                to_string(engine.strategy)));
+  if (engine.attention_pack_size > 1 && engine.strategy == Strategy::two_level)
+    throw SpecError("engine.attention_pack_size",
+                    fmt::format("is {}, but a small page of strategy two_level holds all layers of its kind; leave it "
+                                "out, or take another engine.strategy", engine.attention_pack_size));
   tokens(engine.block_size_tokens, "engine.block_size_tokens");
   tokens(engine.mamba_block_size_tokens, "engine.mamba_block_size_tokens");
   tokens(engine.kernel_alignment_tokens, "engine.kernel_alignment_tokens");
@@ -223,10 +228,10 @@ void validate(const EngineSpec& engine) {
     throw SpecError("engine.state_memory_ratio",
                     fmt::format("is above 0 and at most {}, not {}", largest_ratio, *engine.state_memory_ratio));
   if (engine.state_requests) in_range(1, largest_tokens, *engine.state_requests, "engine.state_requests");
-  if (engine.strategy != Strategy::dual_pool && (engine.state_memory_ratio || engine.state_requests))
-    throw SpecError(
-        engine.state_requests ? "engine.state_requests" : "engine.state_memory_ratio",
-        fmt::format("splits the memory of strategy dual_pool, the strategy is {}", to_string(engine.strategy)));
+  if (!splits_memory(engine.strategy) && (engine.state_memory_ratio || engine.state_requests))
+    throw SpecError(engine.state_requests ? "engine.state_requests" : "engine.state_memory_ratio",
+                    fmt::format("splits the memory of strategies dual_pool and compact_slots, the strategy is {}",
+                                to_string(engine.strategy)));
   if (engine.state_memory_ratio && engine.state_requests)
     throw SpecError("engine.state_requests", "and engine.state_memory_ratio both split the memory; give one of them");
   if (engine.draft) validate(*engine.draft, engine.backend_form);

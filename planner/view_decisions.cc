@@ -36,16 +36,21 @@ std::vector<Axis> in_memory_order(const Layout& layout) {
   return axes;
 }
 
+const GroupPlan& first_group(const Arrangement& plan, const SpecPlan& spec) {
+  return *std::find_if(plan.groups.begin(), plan.groups.end(),
+                       [&](const GroupPlan& group) { return group.spec == spec.id; });
+}
+
 /// Writes the decisions about one tensor of one spec.
 class TensorDecisions {
  public:
   TensorDecisions(const Arrangement& plan, const SpecPlan& spec, const ViewPlan& view, Derivation& derivation)
-      : plan_(plan), spec_(spec), view_(view), layout_(view.elements()), derivation_(derivation),
-        of_(fmt::format("of {}, {}", view.tensor, spec_label(spec))) {}
+      : plan_(plan), spec_(spec), group_(first_group(plan, spec)), view_(view), layout_(view.elements()),
+        derivation_(derivation), of_(fmt::format("of {}, {}", view.tensor, spec_label(spec))) {}
 
   void derive_extents() {
     if (spec_.state) {  // the axes of the state itself come with its shape
-      add({"block " + of_, extent("block"), "blocks"}, "block = num_blocks", {blocks()});
+      add({"block " + of_, extent("block"), "blocks"}, "block = " + blocks().symbol, {blocks()});
       if (layout_.find("element") >= 0)
         add({"element " + of_, extent("element"), ""},
             "as many elements as the page has room for behind the offset, or are left: page " +
@@ -55,7 +60,8 @@ class TensorDecisions {
     }
     const AttentionGeometry& attention = *spec_.attention;
     const Term block{"B", spec_.block_size_tokens, "tokens"}, kernel{"b", spec_.kernel_block_size_tokens, "tokens"};
-    add({"block " + of_, extent("block"), "kernel blocks"}, "block = num_blocks * B / b", {blocks(), block, kernel});
+    add({"block " + of_, extent("block"), "kernel blocks"}, "block = " + blocks().symbol + " * B / b",
+        {blocks(), block, kernel});
     add({"token " + of_, extent("token"), "tokens"}, "token = b", {kernel});
     if (layout_.find("kv") >= 0) add({"kv " + of_, extent("kv"), ""}, "2: K and V", {});
     if (layout_.find("head") >= 0)
@@ -68,7 +74,8 @@ class TensorDecisions {
   }
 
   void derive_strides() {
-    std::vector<Term> inputs{{"P", plan_.lanes[view_.lane.index()].stride, "bytes"},
+    const char* page = group_.entries_per_id > 1 ? "small page" : group_.in_lane ? "piece" : "P";
+    std::vector<Term> inputs{{page, plan_.place_stride(group_), "bytes"},
                              {"element", element_bytes(view_.dtype), "bytes"}};
     const bool split = spec_.attention && spec_.kernel_block_size_tokens != spec_.block_size_tokens;
     if (split) {
@@ -76,7 +83,8 @@ class TensorDecisions {
       inputs.push_back({"B", spec_.block_size_tokens, "tokens"});
     }
     add({"stride of block " + of_, layout_.stride("block"), "elements"},
-        split ? "stride = P * b / (B * element)" : "stride = P / element", std::move(inputs));
+        fmt::format(fmt::runtime(split ? "stride = {} * b / (B * element)" : "stride = {} / element"), page),
+        std::move(inputs));
     const std::vector<Axis> axes = in_memory_order(layout_);
     for (std::size_t i = 0; i < axes.size(); ++i) derive_stride(axes, i);
   }
@@ -84,7 +92,11 @@ class TensorDecisions {
   /// `next`: the second layer of the pack, where there is one.
   void derive_offset(const ViewPlan* next) {
     const std::int64_t element = element_bytes(view_.dtype);
-    const std::int64_t front = plan_.lanes[view_.lane.index()].offset;
+    const std::int64_t lane = plan_.lanes[view_.lane.index()].offset;
+    const std::int64_t front = lane + plan_.offset_in_piece(group_, 0);
+    if (lane > 0)
+      add({"first element " + of_, layout_.offset(), "elements"}, "first byte of the lane / element",
+          {{"first byte of the lane", lane, "bytes"}, {"element", element, "bytes"}});
     if (spec_.state) {
       const Term bytes{"byte offset", view_.bytes.offset() - front, "bytes"};
       add({"offset " + of_, layout_.offset() - front / element, "elements"}, "offset = byte offset / element",
@@ -135,7 +147,8 @@ class TensorDecisions {
 
   std::int64_t extent(const char* axis) const { return layout_.extent(axis); }
   Term blocks() const {
-    return {"num_blocks", plan_.arenas[plan_.lanes[view_.lane.index()].arena.index()].num_ids, "blocks"};
+    if (group_.entries_per_id > 1) return {"ids * k", plan_.num_places(group_), "small pages"};
+    return {"num_blocks", plan_.num_places(group_), "blocks"};
   }
   void add(Term result, std::string rule, std::vector<Term> inputs) {
     derivation_.push_back({std::move(result), std::move(rule), std::move(inputs), view_source});
@@ -143,6 +156,7 @@ class TensorDecisions {
 
   const Arrangement& plan_;
   const SpecPlan& spec_;
+  const GroupPlan& group_;  ///< of the spec; all lie alike
   const ViewPlan& view_;
   Layout layout_;  ///< of the view, in elements
   Derivation& derivation_;

@@ -51,7 +51,7 @@ PlacedTensor attention_pack(const Arrangement& arrangement, const GroupPlan& gro
   const Layout elements = kv_pack_layout({.form = attention.form,
                                           .order = attention.order,
                                           .dtype = attention.dtype,
-                                          .num_blocks = arrangement.arena_of(group).num_ids,
+                                          .num_blocks = arrangement.num_places(group),
                                           .block_size_tokens = spec.block_size_tokens,
                                           .kernel_block_size_tokens = spec.kernel_block_size_tokens,
                                           .kv_heads = attention.kv_heads,
@@ -90,8 +90,8 @@ std::optional<PlacedTensor> part_of(const StateTensor& tensor, std::int64_t num_
 /// Of a state one per tensor, and where it lies in several pages one per tensor and page.
 std::vector<PlacedTensor> state_tensors(const Arrangement& arrangement, const GroupPlan& group) {
   std::vector<PlacedTensor> tensors;
-  const std::int64_t page = arrangement.page_bytes(group), num_ids = arrangement.arena_of(group).num_ids;
-  const std::int64_t stride = arrangement.lanes[group.first_lane.index()].stride;
+  const std::int64_t page = arrangement.page_bytes(group), num_ids = arrangement.num_places(group);
+  const std::int64_t stride = arrangement.place_stride(group);
   for (const StateTensor& tensor : arrangement.spec_of(group).state->tensors) {
     if (page % element_bytes(tensor.dtype) != 0) refuse_element(tensor, page);
     if (stride % element_bytes(tensor.dtype) != 0) refuse_element(tensor, stride);

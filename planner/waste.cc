@@ -31,6 +31,9 @@ void add_group(LoadWaste& waste, const Arrangement& arrangement, const BlockWast
   waste.attention_padding_bytes += ids * per_block.attention_padding_bytes;
   waste.short_pack_bytes += ids * per_block.short_pack_bytes;
   waste.empty_slot_bytes += ids * per_block.empty_slot_bytes;
+  if (group.entries_per_id > 1)
+    waste.unused_entry_bytes +=
+        (Checked(ids_of_entries(group, ids)) * group.entries_per_id - ids) * arrangement.entry_bytes(group);
   const std::int64_t dense = dense_bytes(spec, group);
   if (spec.state) {
     waste.state_bytes += dense;

@@ -80,7 +80,7 @@ class WasteDecisions {
                              "as asked for, or the longest length that the usable blocks hold",
                              {},
                              "limits.load_tokens"});
-    SumRule tokens, states, extra_states, state_padding, attention_padding, short_packs, empty_slots, dense;
+    SumRule tokens, states, extra_states, state_padding, attention_padding, short_packs, empty_slots, dense, unused;
     for (const SpecPlan& spec : plan_.specs) {
       const Term ids = ids_of(spec);
       const Term kept{numbered("layers", spec), static_cast<std::int64_t>(spec.layers.size()), ""};
@@ -103,6 +103,7 @@ class WasteDecisions {
       add_lost(attention_padding, spec, "attention padding", &BlockWaste::attention_padding_bytes);
       add_lost(short_packs, spec, "short packs", &BlockWaste::short_pack_bytes);
       add_lost(empty_slots, spec, "empty slots", &BlockWaste::empty_slot_bytes);
+      add_unused(unused, spec, ids);
     }
     const std::int64_t extra_ids = plan_.extra_ids_per_request();
     if (extra_ids > 0)
@@ -116,6 +117,7 @@ class WasteDecisions {
     item("short last packs", load.short_pack_bytes, short_packs);
     item("empty slots", load.empty_slot_bytes, empty_slots);
     item("tails of last blocks", load.block_tail_bytes, dense);
+    if (plan_.strategy == Strategy::two_level) item("unused small pages", load.unused_entry_bytes, unused);
     SumRule null_block, free, all;
     const Demand used = load_demand(plan_, load.sequence_tokens);
     for (std::size_t arena = 0; arena < plan_.arenas.size(); ++arena) {
@@ -221,18 +223,35 @@ class WasteDecisions {
     sum.add(ids.symbol + " * " + numbered(what, spec), {ids, {numbered(what, spec), lost, "bytes"}});
   }
 
+  /// Small pages of the large ones that requests hold, less those that they use.
+  void add_unused(SumRule& sum, const SpecPlan& spec, const Term& used) const {
+    for (const GroupPlan& group : plan_.groups) {
+      if (group.spec != spec.id || group.entries_per_id == 1) continue;
+      Checked held = 0;
+      for (std::int64_t tokens : plan_.waste.at_load.sequence_tokens) held += group_ids(plan_, group, tokens);
+      const Term large{numbered("held", spec), held, "ids"}, each{numbered("k", spec), group.entries_per_id, ""};
+      const Term page{numbered("small page", spec), plan_.entry_bytes(group), "bytes"};
+      sum.add(fmt::format("({} * {} - {}) * {}", large.symbol, each.symbol, used.symbol, page.symbol),
+              {large, each, used, page});
+    }
+  }
+
   void derive_sums() {
     const LoadWaste& load = plan_.waste.at_load;
     add({"used at the load", load.used_bytes(), "bytes"}, "used = tokens + states + extra states",
         {{"tokens", load.token_bytes, "bytes"}, {"states", load.state_bytes, "bytes"},
          {"extra states", load.extra_state_bytes, "bytes"}});
-    add({"wasted at the load", load.wasted_bytes(), "bytes"},
-        "wasted = state padding + attention padding + short packs + empty slots + tails",
-        {{"state padding", load.state_padding_bytes, "bytes"},
-         {"attention padding", load.attention_padding_bytes, "bytes"},
-         {"short packs", load.short_pack_bytes, "bytes"},
-         {"empty slots", load.empty_slot_bytes, "bytes"},
-         {"tails", load.block_tail_bytes, "bytes"}});
+    std::string wasted = "wasted = state padding + attention padding + short packs + empty slots + tails";
+    std::vector<Term> parts{{"state padding", load.state_padding_bytes, "bytes"},
+                            {"attention padding", load.attention_padding_bytes, "bytes"},
+                            {"short packs", load.short_pack_bytes, "bytes"},
+                            {"empty slots", load.empty_slot_bytes, "bytes"},
+                            {"tails", load.block_tail_bytes, "bytes"}};
+    if (plan_.strategy == Strategy::two_level) {
+      wasted += " + unused small pages";
+      parts.push_back({"unused small pages", load.unused_entry_bytes, "bytes"});
+    }
+    add({"wasted at the load", load.wasted_bytes(), "bytes"}, std::move(wasted), std::move(parts));
     const std::int64_t allocated = plan_.allocated_bytes();
     const Term memory{"memory", plan_.memory_bytes(), "bytes"};
     if (counts_blocks(plan_))

@@ -149,6 +149,7 @@ static void fields(Archive& archive, T& group) {
   archive.unless_default("arena", group.arena.value);
   archive.unless_default("first_lane", group.first_lane.value);
   archive.unless("ids_per_entry", group.ids_per_entry, 1);
+  archive.unless("entries_per_id", group.entries_per_id, 1);
   archive.unless_default("shares_table", group.shares_table);
   archive.unless("lanes_per_page", group.lanes_per_page, 1);
   archive.unless_default("in_lane", group.in_lane);
@@ -256,6 +257,7 @@ static void fields(Archive& archive, T& waste) {
   archive("short_pack_bytes", waste.short_pack_bytes);
   archive("empty_slot_bytes", waste.empty_slot_bytes);
   archive("block_tail_bytes", waste.block_tail_bytes);
+  archive.unless_default("unused_entry_bytes", waste.unused_entry_bytes);
   archive("null_block_bytes", waste.null_block_bytes);
 }
 

@@ -50,6 +50,8 @@ void check_references(const CachePlan& plan, const std::string& path) {
     check(fmt::format(".groups[{}].first_lane", i), group.first_lane.value, plan.lanes.size(), "lanes");
     if (group.ids_per_entry < 1)
       JsonReader::fail(fmt::format("{}.groups[{}].ids_per_entry", path, i), "must be at least 1");
+    if (group.entries_per_id < 1)
+      JsonReader::fail(fmt::format("{}.groups[{}].entries_per_id", path, i), "must be at least 1");
     if (group.lanes_per_page < 1)
       JsonReader::fail(fmt::format("{}.groups[{}].lanes_per_page", path, i), "must be at least 1");
   }

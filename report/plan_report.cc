@@ -61,6 +61,7 @@ std::string mode_text(const CachePlan& plan) {
 /// What people have to know of an arrangement that is not the engine's; empty for that one.
 std::string strategy_text(const PlanSet& set) {
   constexpr const char* modelled = "modelled: no run of an engine covers it";
+  constexpr const char* read = "read: no run of an engine covers it";
   const CachePlan& plan = set.plans.front();
   switch (plan.strategy) {
     case Strategy::packed_attention: {
@@ -77,6 +78,11 @@ std::string strategy_text(const PlanSet& set) {
                            "keeps in tensors of their own", rules_of(plan.release).title);
       return fmt::format("dual_pool: states in exact slots of a pool of their own, tokens in pages of others; {}",
                          modelled);
+    case Strategy::compact_slots:
+      return fmt::format("compact_slots: one allocation; states of all layers side by side in exact slots, tokens in "
+                         "pages; {}", read);
+    case Strategy::two_level:
+      return fmt::format("two_level: large pages, each split among small pages of one kind of layer; {}", read);
     case Strategy::small_pages: {
       std::int64_t most = 1;
       for (const GroupPlan& group : plan.groups) most = std::max(most, group.ids_per_entry);
@@ -201,6 +207,19 @@ std::vector<std::pair<std::string, std::string>> allocation_facts(const CachePla
                        exact_bytes(plan.arenas.front().bytes_per_id), human_count(plan.usable_blocks()))}};
 }
 
+/// Large pages, and how each kind of layer splits them.
+std::vector<std::pair<std::string, std::string>> large_page_facts(const CachePlan& plan) {
+  const ArenaPlan& arena = plan.arenas.front();
+  std::vector<std::pair<std::string, std::string>> facts{
+      {arena.name, fmt::format("{} of {}, of which {} are usable: page 0 is the null page", human_count(arena.num_ids),
+                               exact_bytes(plan.lanes.front().bytes), human_count(arena.usable_ids()))}};
+  for (const GroupPlan& group : plan.groups)
+    facts.emplace_back("small pages",
+                       fmt::format("{} of {} in a large one of {}", human_count(group.entries_per_id),
+                                   exact_bytes(plan.entry_bytes(group)), plan.spec_of(group).kind));
+  return facts;
+}
+
 /// What the ids of each arena own.
 std::vector<std::pair<std::string, std::string>> pool_facts(const CachePlan& plan) {
   if (plan.cache_order) return allocation_facts(plan);
@@ -208,6 +227,7 @@ std::vector<std::pair<std::string, std::string>> pool_facts(const CachePlan& pla
     return {
         {"pools", fmt::format("{} of {} pages each, of which {} are usable: page 0 is the null block",
                               plan.pools.size(), human_count(plan.num_blocks()), human_count(plan.usable_blocks()))}};
+  if (plan.strategy == Strategy::two_level) return large_page_facts(plan);
   std::vector<std::pair<std::string, std::string>> facts;
   for (const GroupPlan& group : plan.groups) {
     const ArenaPlan& arena = plan.arena_of(group);

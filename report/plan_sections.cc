@@ -235,6 +235,8 @@ Table load_waste_table(const CachePlan& plan) {
   table.add_row(cells("wasted", "short last pack", load.short_pack_bytes));
   table.add_row(cells("wasted", "empty slots of short groups", load.empty_slot_bytes));
   table.add_row(cells("wasted", "tails of last blocks", load.block_tail_bytes));
+  if (plan.strategy == Strategy::two_level)
+    table.add_row(cells("wasted", "unused small pages of large ones", load.unused_entry_bytes));
   table.add_row(cells("kept", "null block", load.null_block_bytes));
   table.add_row(cells("free", "blocks no request holds", load.free_bytes));
   table.set_footer(cells("all", "pools", load.pool_bytes));

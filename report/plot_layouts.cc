@@ -42,6 +42,7 @@ constexpr WasteCause waste_causes[] = {
     {"block tails", "block_tail_bytes", &LoadWaste::block_tail_bytes},
     {"state padding", "state_padding_bytes", &LoadWaste::state_padding_bytes},
     {"attention padding", "attention_padding_bytes", &LoadWaste::attention_padding_bytes},
+    {"unused small pages", "unused_entry_bytes", &LoadWaste::unused_entry_bytes},
 };
 
 std::vector<PlotSeries> waste_series(const PlanSet& set) {

@@ -100,15 +100,17 @@ void add_dtype_keys(Section<EngineSpec>& keys) {
 
 void add_strategy_keys(Section<EngineSpec>& keys) {
   keys.choice(with_choices(key("strategy", "how layers are arranged: pages of one size with N attention layers a page, "
-                                           "states in exact slots of a pool of their own, or small pages of which a "
-                                           "state takes as many as it needs; default packed_attention, of sglang "
-                                           "dual_pool"),
+                                           "states in exact slots of a pool of their own, small pages of which a "
+                                           "state takes as many as it needs, slots of the states of all layers beside "
+                                           "pages of tokens, or large pages split among small ones of one kind; "
+                                           "default packed_attention, of sglang dual_pool"),
                            names_of(strategy_names)),
               &EngineSpec::strategy, parse_strategy)
-      .number(key("state_memory_ratio", "strategy dual_pool: memory of states over that of tokens (sglang: "
-                                        "--mamba-full-memory-ratio); default 0.9"),
+      .number(key("state_memory_ratio", "strategies dual_pool and compact_slots: memory of states over that of "
+                                        "tokens (sglang: --mamba-full-memory-ratio); default 0.9"),
               &EngineSpec::state_memory_ratio)
-      .integer(amount("state_requests", "strategy dual_pool: states of so many requests instead of a ratio"),
+      .integer(amount("state_requests",
+                      "strategies dual_pool and compact_slots: states of so many requests instead of a ratio"),
                &EngineSpec::state_requests);
 }
 

@@ -50,18 +50,21 @@ PlaceOfView place_of(const Arrangement& plan, const ViewPlan& view) {
   return place;
 }
 
-/// Does the part of a view in the page of an id lie in the pieces of that id, and in its own part of them?
-bool stays_in_its_page(const CachePlan& plan, const ViewPlan& view, const PlaceOfView& place, std::int64_t id) {
+/// Does the part of a view in the page of a table entry lie in the pieces of its id, in the entry's share of them, and
+/// in its own part of that?
+bool stays_in_its_page(const CachePlan& plan, const ViewPlan& view, const PlaceOfView& place, std::int64_t entry) {
   const GroupPlan& group = plan.groups[place.group];
-  const Layout page = of_id(plan, view, id);
+  const std::int64_t id = entry / group.entries_per_id, number = entry % group.entries_per_id;
+  const Layout page = of_id(plan, view, entry);
   for (std::int64_t i = 0; i < group.lanes_per_page; ++i) {
     const Layout part = group.lanes_per_page == 1 ? page : slice(page, "head", i, 1);
     const LanePlan& lane = plan.lanes[view.lane.index() + static_cast<std::size_t>(i)];
     // Pages of BHLNC lie in between each other; any others side by side.
     const bool apart = group.in_lane && plan.cache_order != CacheOrder::bhlnc;
-    const std::int64_t first = lane.begin(id) + (apart ? plan.offset_in_piece(group, place.page) : 0);
+    const std::int64_t share = lane.bytes / group.entries_per_id;
+    const std::int64_t first = lane.begin(id) + number * share + (apart ? plan.offset_in_piece(group, place.page) : 0);
     const ByteExtent extent = byte_extent({part, element_bytes(view.dtype), 0});
-    if (extent.begin < first || extent.end > first + (apart ? group.in_lane->bytes : lane.bytes)) return false;
+    if (extent.begin < first || extent.end > first + (apart ? group.in_lane->bytes : share)) return false;
   }
   return true;
 }
@@ -91,14 +94,14 @@ std::string broken_placement(const CachePlan& plan) {
     if (view.bytes.num_elements() == 0) continue;
     const LanePlan& lane = plan.lanes[view.lane.index()];
     if (lane.pool.value != view.pool) return "a placement names another pool than its lane";
-    const std::int64_t ids = plan.arenas[lane.arena.index()].num_ids;
     const PlaceOfView place = place_of(plan, view);
     if (place.group == plan.groups.size()) return "a placement is of no page";
-    for (const std::int64_t id : {std::int64_t(0), ids / 2, ids - 1}) {
-      if (ids == 0) break;
-      if (!stays_in_its_page(plan, view, place, id)) return "a placement leaves the piece of its id";
-    }
     const GroupPlan& group = plan.groups[place.group];
+    const std::int64_t entries = plan.arenas[lane.arena.index()].num_ids * group.entries_per_id;
+    for (const std::int64_t entry : {std::int64_t(0), entries / 2, entries - 1}) {
+      if (entries == 0) break;
+      if (!stays_in_its_page(plan, view, place, entry)) return "a placement leaves the piece of its id";
+    }
     // Pages that were found to stay in places of their own need not be compared with each other.
     const std::int64_t first = plan.cache_order == CacheOrder::bhlnc ? 0 : plan.offset_in_piece(group, place.page);
     pages[{place.table, view.lane, first, view.piece}].push_back(placed(view));
@@ -129,7 +132,8 @@ std::string broken_table(const CachePlan& plan) {
         const LaneId lane{plan.lane_of(group, page).value + i};
         const std::int64_t first = plan.offset_in_piece(group, page);
         const std::int64_t bytes = group.in_lane ? group.in_lane->bytes : plan.lanes[lane.index()].bytes;
-        if (first + bytes > plan.lanes[lane.index()].bytes) return "a page leaves the piece of its lane";
+        if (first + bytes > plan.lanes[lane.index()].bytes / group.entries_per_id)
+          return "a page leaves the piece of its lane";
         for (const auto& [other, extent] : taken)
           if (other == lane && first < extent.end && extent.begin < first + bytes) return "two pages of a table meet";
         taken.emplace_back(lane, ByteExtent{first, first + bytes});
@@ -148,8 +152,11 @@ std::string broken_sum(const CachePlan& plan) {
     const std::size_t next = static_cast<std::size_t>(waste.group) + 1;
     if (next < plan.groups.size() && plan.groups[next].shares_table) continue;
     std::int64_t entry = 0;
-    for (const LanePlan& lane : plan.lanes)
-      if (lane.arena == group.arena) entry += lane.bytes * group.ids_per_entry;
+    for (const LanePlan& lane : plan.lanes) {
+      if (lane.arena != group.arena) continue;
+      if (lane.bytes % group.entries_per_id != 0) return "entries do not share an id evenly";
+      entry += lane.bytes / group.entries_per_id * group.ids_per_entry;
+    }
     if (named != entry) return fmt::format("an entry of group {} has bytes of no name", waste.group);
   }
   const LoadWaste& load = plan.waste.at_load;

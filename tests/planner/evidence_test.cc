@@ -31,6 +31,20 @@ TEST_CASE("rule: what the engine arranges itself was run, other strategies and p
   CHECK(evidence_of_plan(engine) == Evidence::run);
 }
 
+TEST_CASE("rule: Jenga and compact slots are read, as releases of their own and as strategies of another") {
+  EngineSpec engine{.tensor_parallel = 2, .cache_mode = CacheMode::align, .memory_bytes = 40 * testing::gib};
+  for (const auto& [release, strategy] : {std::pair{Release::jenga, Strategy::two_level},
+                                          std::pair{Release::compact_slots, Strategy::compact_slots}}) {
+    CHECK(rules_of(release).strategy == strategy);
+    CHECK(!rules_of(release).assumptions.empty());
+    engine.strategy = strategy;
+    for (const Release with : {release, Release::vllm_2026_06}) {
+      engine.release = with;
+      CHECK(evidence_of_plan(engine) == Evidence::read);
+    }
+  }
+}
+
 TEST_CASE("rule: releases that were run assume nothing") {
   for (const Release release : all_releases) {
     const ReleaseRules& rules = rules_of(release);

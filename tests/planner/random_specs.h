@@ -189,7 +189,8 @@ inline void choose_layers(ModelSpec& model, SpecSize size, const LayerKinds& kin
 
 inline void choose_strategy(EngineSpec& engine) {
   engine.strategy = pick(std::vector<Strategy>(all_strategies.begin(), all_strategies.end()));
-  if (engine.strategy != Strategy::dual_pool) return;
+  if (engine.strategy == Strategy::two_level && !one_in(20)) engine.attention_pack_size = 1;
+  if (!splits_memory(engine.strategy)) return;
   if (one_in(2)) engine.state_memory_ratio = static_cast<double>(between(1, 40)) / 10;
   else if (one_in(4)) engine.state_requests = between(1, 20);
 }

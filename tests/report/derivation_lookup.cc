@@ -154,6 +154,27 @@ class Lookup {
     }
   }
 
+  /// The pool of compact slots or large pages: lanes of one arena lie behind each other.
+  void look_at_shared_pool() {
+    const bool large = plan_.strategy == Strategy::two_level;
+    look_at(json_["pools"][0],
+            {{"bytes", "bytes of the allocation"},
+             {"page_bytes", large ? "large page" : "page of " + spec_label(plan_.spec_of(plan_.groups[0]))}});
+    for (std::size_t g = 0; g < plan_.groups.size(); ++g)
+      if (plan_.groups[g].in_lane)
+        look_at(json_["groups"][g]["in_lane"],
+                {{"offset_bytes", "first byte in an entry" + of_run(g)}, {"bytes", "page" + of_run(g)}});
+    std::map<std::string, std::int64_t> number;
+    for (const Json& lane : json_["lanes"]) {
+      const std::string& name = plan_.arenas[lane["arena"].get<std::size_t>()].name;
+      require("stride", "bytes of a piece of " + name, lane["stride"]);
+      require("bytes", "bytes of a piece of " + name, lane["bytes"]);
+      const std::int64_t offset =
+          whole("first byte of " + name) + number[name]++ * whole("bytes of a lane of " + name);
+      if (lane["offset"] != offset) missing_.push_back("offset of a lane of " + name);
+    }
+  }
+
   void look_at_pools() {
     for (const Json& arena : json_["arenas"]) {
       const std::string of = counts_blocks(plan_) ? "" : " of " + arena["name"].get<std::string>();
@@ -167,6 +188,7 @@ class Lookup {
                {"page_bytes", plan_.is_uniform() ? "P" : "page of " + spec_label(plan_.spec_of(plan_.groups[0]))}});
       return look_at_allocation();
     }
+    if (is_one_allocation(plan_.strategy)) return look_at_shared_pool();
     for (const Json& pool : json_["pools"]) {
       if (plan_.is_uniform()) {
         look_at(pool, {{"bytes", "bytes of a pool"}, {"page_bytes", "P"}});
@@ -206,7 +228,9 @@ class Lookup {
         look_at(group, {{"padding_slots", "empty slots" + of},
                         {"lanes_per_page", "lanes a page" + of},
                         {"hole_bytes", "hole" + of},
-                        {"ids_per_entry", "ids of an entry of " + spec_label(plan_.spec_of(plan_.groups[g]))}});
+                        {"ids_per_entry", "ids of an entry of " + spec_label(plan_.spec_of(plan_.groups[g]))},
+                        {"entries_per_id",
+                         "small pages of a large page of " + spec_label(plan_.spec_of(plan_.groups[g]))}});
         require("pages", "pages" + of, Json(group["pages"].size()));
         check_layers(plan_.groups[g], number_in_spec[plan_.groups[g].spec]++);
         look_at(json_["waste"]["per_block"][g], {{"state_padding_bytes", "state padding of a block" + of},
@@ -246,6 +270,7 @@ class Lookup {
                    {"short_pack_bytes", "short last packs at the load"},
                    {"empty_slot_bytes", "empty slots at the load"},
                    {"block_tail_bytes", "tails of last blocks at the load"},
+                   {"unused_entry_bytes", "unused small pages at the load"},
                    {"null_block_bytes", "null block at the load"}});
     for (const Json& tokens : load["sequence_tokens"])
       require("sequence_tokens", "tokens of a running request", tokens);
@@ -312,7 +337,9 @@ class Lookup {
       require("shape", axis + of, json["shape"][i]);
       require("strides", "stride of " + axis + of, json["strides"][i]);
     }
-    const std::int64_t front = plan_.lanes[view.lane.index()].offset / element_bytes(view.dtype);
+    const auto [group, page] = place_of(view);
+    const std::int64_t in_piece = plan_.offset_in_piece(plan_.groups[group], page);
+    const std::int64_t front = (plan_.lanes[view.lane.index()].offset + in_piece) / element_bytes(view.dtype);
     if (spec.state) {
       require("offset", "offset" + of, Json(json["offset"].get<std::int64_t>() - front));
       return;
@@ -320,7 +347,7 @@ class Lookup {
     const auto at = std::find(spec.layers.begin(), spec.layers.end(), view.layer) - spec.layers.begin();
     const std::int64_t position = at % spec.layers_per_page;
     const std::int64_t step = position == 0 ? 0 : whole("offset between layers" + of);
-    if (json["offset"] != whole("offset of the first layer" + of) + position * step)
+    if (json["offset"] != front + whole("offset of the first layer" + of) + position * step)
       missing_.push_back("offset" + of);
   }
 

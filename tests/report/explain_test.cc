@@ -149,8 +149,10 @@ std::vector<Case> cases() {
   padded.engine.speculative_tokens = 3;
   padded.engine.draft = DraftSpec{2, full_attention(8, 128, 32)};
   all.push_back(padded);
-  for (const Strategy strategy : {Strategy::dual_pool, Strategy::small_pages}) {
-    all.push_back({std::string(to_string(strategy)), qwen35_397b(), engine_of(CacheMode::all, 2, 2)});
+  for (const Strategy strategy : all_strategies) {
+    if (strategy == Strategy::packed_attention) continue;
+    const std::int64_t pack = strategy == Strategy::two_level ? 1 : 2;
+    all.push_back({std::string(to_string(strategy)), qwen35_397b(), engine_of(CacheMode::all, pack, 2)});
     all.back().engine.strategy = strategy;
     all.back().engine.mamba_block_size_tokens = 256;
   }

@@ -136,8 +136,8 @@ inline LoadWaste random_load() {
   for (std::int64_t LoadWaste::*field :
        {&LoadWaste::pool_bytes, &LoadWaste::token_bytes, &LoadWaste::state_bytes, &LoadWaste::extra_state_bytes,
         &LoadWaste::state_padding_bytes, &LoadWaste::attention_padding_bytes, &LoadWaste::short_pack_bytes,
-        &LoadWaste::empty_slot_bytes, &LoadWaste::block_tail_bytes, &LoadWaste::null_block_bytes,
-        &LoadWaste::free_bytes})
+        &LoadWaste::empty_slot_bytes, &LoadWaste::block_tail_bytes, &LoadWaste::unused_entry_bytes,
+        &LoadWaste::null_block_bytes, &LoadWaste::free_bytes})
     load.*field = random_count();
   return load;
 }
@@ -183,6 +183,7 @@ inline GroupPlan random_group(const Arrangement& plan) {
           random_count(),
           {random_index(plan.arenas.size())},
           {random_index(plan.lanes.size())},
+          random_count(1),
           random_count(1),
           random_flag(),
           *rc::gen::inRange<std::int64_t>(1, 4),

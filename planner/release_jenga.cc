@@ -1,0 +1,26 @@
+#include "planner/release.h"
+
+namespace hybridkv {
+
+namespace {
+
+constexpr std::string_view jenga_assumptions[] = {
+    "the small pages of a large page go to one request for as long as it runs, and it takes no other large page before "
+    "it has used them up, so that a request needs ceil(small pages / k) large ones of each kind",
+    "large page 0 is the null page of all kinds",
+    "a block has 16 tokens unless engine.block_size_tokens says otherwise",
+    "states are kept for prefixes as vLLM's mode of that name keeps them, at multiples of the block",
+};
+
+}  // namespace
+
+/// Jenga (SOSP 2025), from its paper: large pages of the least common multiple of the small pages of all kinds of
+/// layers, each owned by one kind at a time, and a free list a kind.
+const ReleaseRules rules_of_jenga = {.title = "Jenga (two-level pages)",
+                                     .strategy = Strategy::two_level,
+                                     .is_read = true,
+                                     .assumptions = jenga_assumptions,
+                                     .caches_by_default = true,
+                                     .reserves_null_block = true};
+
+}  // namespace hybridkv

@@ -1,0 +1,145 @@
+#include <fmt/format.h>
+
+#include "base/bytes_text.h"
+#include "base/checked.h"
+#include "planner/exact_pages.h"
+#include "planner/extras.h"
+#include "planner/grouping.h"
+#include "planner/id_count.h"
+#include "planner/large_pages.h"
+#include "planner/page_sizes.h"
+#include "planner/strategies.h"
+
+namespace hybridkv {
+
+namespace {
+
+constexpr const char* jenga_source = source_of(Strategy::two_level);
+
+/// A small page of attention is one page of all layers, in which they lie as those of a pack.
+void pack_whole_kinds(std::vector<SpecPlan>& specs) {
+  for (SpecPlan& spec : specs)
+    if (spec.is_packed()) {
+      spec.layers_per_page = static_cast<std::int64_t>(spec.layers.size());
+      spec.num_pages = 1;
+    }
+}
+
+Term small_page(const SpecPlan& spec, std::int64_t bytes) {
+  return {"small page of " + spec_label(spec), bytes, "bytes"};
+}
+
+/// Pages of `bytes` that all small pages divide.
+struct LargePage {
+  std::int64_t bytes = 0;
+  std::vector<std::int64_t> small_pages;  ///< by spec
+};
+
+/// Throws SpecError where the memory holds too few of them, or they leave 64 bits.
+LargePage large_page(std::span<const SpecPlan> specs, std::int64_t beside_bytes, const EngineSpec& engine) {
+  LargePage page;
+  for (const SpecPlan& spec : specs) page.small_pages.push_back(small_page_bytes(spec, engine));
+  const auto common = common_multiple(page.small_pages, std::numeric_limits<std::int64_t>::max());
+  const auto needed = static_cast<std::int64_t>(specs.size()) + 1;
+  if (common && (engine.num_blocks || *common <= engine.memory_bytes / needed - beside_bytes)) {
+    page.bytes = *common;
+    return page;
+  }
+  std::string sizes;
+  for (const SpecPlan& spec : specs)
+    sizes += fmt::format("{}{} of {}", sizes.empty() ? "" : ", ", page.small_pages[static_cast<std::size_t>(spec.id)],
+                         spec_label(spec));
+  const std::string way_out = smaller_large_pages(specs, common, engine);
+  throw SpecError(
+      "engine.block_size_tokens",
+      fmt::format("strategy two_level: the least common multiple of small pages of {} bytes is a large page of {}; the "
+                  "null page and one for each take {}, more than the memory of {}; {}",
+                  sizes, common ? bytes_text(*common) : "more bytes than 64 bits count",
+                  common && *common <= std::numeric_limits<std::int64_t>::max() / needed - beside_bytes
+                      ? bytes_text((Checked(*common) + beside_bytes) * needed)
+                      : "more still",
+                  engine.num_blocks ? "64 bits" : bytes_text(engine.memory_bytes),
+                  way_out.empty() ? "give more memory, or take another engine.strategy"
+                                  : way_out + "; or give more memory"));
+}
+
+/// Every spec is a group, whose table entries number the small pages of its own size.
+void add_groups(Arrangement& arrangement, const LargePage& page, const DerivationLog& log) {
+  const Term large{"large page", page.bytes, "bytes"};
+  for (const SpecPlan& spec : arrangement.specs) {
+    const std::int64_t small = page.small_pages[static_cast<std::size_t>(spec.id)];
+    const std::int64_t of_layers = small / spec.num_pages, entries = page.bytes / small;
+    arrangement.groups.push_back({.spec = spec.id,
+                                  .pages = every_nth_page(spec, 0, 1),
+                                  .entries_per_id = entries,
+                                  .in_lane = PagesInLane{0, of_layers}});
+    log.add([&] {
+      return Decision{small_page(spec, small), "small page = pages * page",
+                      {{"pages", spec.num_pages, ""}, {"page", of_layers, "bytes"}}, jenga_source};
+    });
+    log.add([&] {
+      return Decision{{"small pages of a large page of " + spec_label(spec), entries, ""},
+                      "k = large page / small page: it is a multiple of every small page",
+                      {large, {"small page", small, "bytes"}}, jenga_source};
+    });
+  }
+}
+
+std::int64_t count_ids(const Arrangement& arrangement, std::int64_t bytes, const EngineSpec& engine,
+                       const DerivationLog& log) {
+  const std::int64_t beside = arrangement.extra_bytes_per_id();
+  const Checked each = Checked(bytes) + beside;
+  if (engine.num_blocks) {
+    require_addressable(*engine.num_blocks, each, "ids");
+    log.add([&] {
+      return Decision{{"ids of large pages", *engine.num_blocks, "ids"}, "as set by the user", {},
+                      "engine.num_blocks"};
+    });
+    return *engine.num_blocks;
+  }
+  const std::int64_t ids = engine.memory_bytes / each;
+  log.add([&] {
+    std::vector<Term> inputs{{"memory", engine.memory_bytes, "bytes"}, {"large page", bytes, "bytes"}};
+    if (beside > 0) inputs.push_back({"extras", beside, "bytes"});
+    return Decision{{"ids of large pages", ids, "ids"},
+                    beside > 0 ? "ids = floor(memory / (large page + extras))" : "ids = floor(memory / large page)",
+                    std::move(inputs), jenga_source};
+  });
+  return ids;
+}
+
+}  // namespace
+
+void arrange_two_level(Arrangement& arrangement, std::vector<SpecPlan> specs, const ArrangeInputs& inputs) {
+  const EngineSpec& engine = inputs.engine;
+  const BlockSizes blocks = free_block_sizes(inputs.model, engine, inputs.log);
+  pack_whole_kinds(specs);
+  arrangement.specs = size_own_pages(std::move(specs), blocks, engine, inputs.limits, inputs.log);
+  arrangement.extras = make_extras(arrangement.specs, inputs.model, inputs.log);
+  for (SpecPlan& spec : arrangement.specs)
+    note_exact_page(spec, exact_unit({&spec, 1}, engine), jenga_source, inputs.log);
+  const LargePage page = large_page(arrangement.specs, arrangement.extra_bytes_per_id(), engine);
+  inputs.log.add([&] {
+    std::string rule;
+    std::vector<Term> terms;
+    for (const SpecPlan& spec : arrangement.specs) {
+      terms.push_back(small_page(spec, page.small_pages[static_cast<std::size_t>(spec.id)]));
+      rule += (rule.empty() ? "" : ", ") + terms.back().symbol;
+    }
+    return Decision{{"large page", page.bytes, "bytes"}, "large page = lcm(" + rule + ")", std::move(terms),
+                    jenga_source};
+  });
+  add_groups(arrangement, page, inputs.log);
+  const std::int64_t ids = count_ids(arrangement, page.bytes, engine, inputs.log);
+  arrangement.arenas.push_back({"large pages", ids, Checked(page.bytes) + arrangement.extra_bytes_per_id()});
+  arrangement.lanes.push_back({{0}, {0}, 0, page.bytes, page.bytes});
+  inputs.log.add([&] {
+    return Decision{{"first byte of large pages", std::int64_t{0}, "bytes"}, "0: the allocation begins with it", {},
+                    jenga_source};
+  });
+  PoolPlan& pool = arrangement.pools.emplace_back(PoolPlan{Checked(ids) * page.bytes, page.bytes, {}});
+  for (const GroupPlan& group : arrangement.groups)
+    for (const std::int64_t layer : group.layers()) pool.shared_by.push_back({group.spec, layer});
+}
+
+}  // namespace hybridkv

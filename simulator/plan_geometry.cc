@@ -134,12 +134,20 @@ CacheGeometry geometry_of_tables(const CachePlan& plan, const EngineSpec& engine
 
 }  // namespace
 
+void require_one_level(const CachePlan& plan) {
+  if (!has_replays(plan.strategy))
+    throw SpecError("engine.strategy",
+                    "requests do not run through two-level pages here, which go from one kind of layer to another; "
+                    "plan, compare without a trace and verify without --forward know them; take another engine.strategy");
+}
+
 CacheGeometry geometry_of(const CachePlan& plan, const EngineSpec& engine) {
   if (plan.radix)
     throw SpecError("engine.release",
                     fmt::format("{} finds prefixes in a radix tree, which `hybridkv simulate` and `hybridkv compare` "
                                 "replay; here take vllm-0.33 or vllm-2026-06, which have blocks",
                                 rules_of(plan.release).title));
+  require_one_level(plan);
   if (plan.cache_order) {
     CacheGeometry geometry = geometry_of_tables(plan, engine);
     for (const CapacityPlan& capacity : plan.capacity)
@@ -154,6 +162,7 @@ CacheGeometry geometry_of(const CachePlan& plan, const EngineSpec& engine) {
   Checked extras = plan.extra_ids_per_request();
   for (const GroupPlan& group : plan.groups) {
     const SpecPlan& spec = plan.spec_of(group);
+    if (group.shares_table) continue;
     if (spec.state) {
       add_group(geometry, plan, group);
       // In mode none a recurrent block is the whole request; it says nothing of the attention block.

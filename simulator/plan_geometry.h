@@ -12,6 +12,9 @@ CacheGeometry arenas_of(const CachePlan& plan);
 /// One group more, with its arena where there are several; of a state in several pages one group a page.
 void add_group(CacheGeometry& geometry, const CachePlan& plan, const GroupPlan& group);
 
+/// Throws SpecError where pages change hands between groups, which no pool here does.
+void require_one_level(const CachePlan& plan);
+
 /// The cache of a plan as the simulator sees it; settings that only a scheduler knows keep their defaults.
 ///
 /// Groups with a window (a draft model's) take no part in prefix caching here: a request holds as many blocks for

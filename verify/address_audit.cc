@@ -36,8 +36,11 @@ std::vector<std::vector<std::size_t>> views_by_page(const CachePlan& plan, std::
 
 const LanePlan& lane_of(const CachePlan& plan, const BoundView& view) { return plan.lanes[view.view.lane.index()]; }
 
-std::int64_t num_ids(const CachePlan& plan, const BoundView& view) {
-  return plan.arenas[lane_of(plan, view).arena.index()].num_ids;
+/// Of ids, or of the places in them, that the block axis of a view counts.
+std::int64_t num_ids(const CachePlan& plan, const BoundView& view) { return plan.num_places(group_of(plan, view)); }
+
+std::int64_t stride_of(const CachePlan& plan, const BoundView& view) {
+  return lane_of(plan, view).stride / group_of(plan, view).entries_per_id;
 }
 
 /// Pieces of the lanes of one pool never share a byte, and lie inside it.
@@ -65,8 +68,7 @@ std::int64_t block_axis_position(const BoundView& view) { return view.address.fi
 
 /// Steps of whole kernel blocks must add up to exactly one page, and page 0 must hold all of its share.
 void check_pages(const CachePlan& plan, const BoundView& view, CheckResult& result) {
-  const LanePlan& lane = lane_of(plan, view);
-  const std::int64_t step = view.address.stride("block");
+  const std::int64_t step = view.address.stride("block"), stride = stride_of(plan, view);
   for (std::int64_t i = 0; i < view.lanes; ++i) {
     const LaneId number{view.view.lane.value + i};
     const PageRegion region = page_region(plan, view, number);
@@ -75,11 +77,10 @@ void check_pages(const CachePlan& plan, const BoundView& view, CheckResult& resu
       result.fail(fmt::format("{}: the view's part of block 0 ends at byte {}, its page at {}",
                               view.place(plan, 0, extent.end - 1), extent.end, region.begin(0) + region.bytes));
   }
-  if (Checked(step) * view.kernel_blocks_per_page != lane.stride)
+  if (Checked(step) * view.kernel_blocks_per_page != stride)
     result.fail(fmt::format("{}: {} kernel blocks of {} bytes step {} bytes a page instead of {}",
                             view.place(plan, 1, byte_extent(view.placed()).begin + step * view.kernel_blocks_per_page),
-                            view.kernel_blocks_per_page, step, Checked(step) * view.kernel_blocks_per_page,
-                            lane.stride));
+                            view.kernel_blocks_per_page, step, Checked(step) * view.kernel_blocks_per_page, stride));
   const std::int64_t pool_bytes = plan.pools[view.view.pool].bytes;
   if (!contains(pool_bytes, view.placed()))
     result.fail(fmt::format("{}: the view ends outside its pool of {} bytes",
@@ -199,6 +200,26 @@ void sample_block(const CachePlan& plan, std::span<const BoundView> views, std::
   }
 }
 
+using OwnerGroups = std::map<std::pair<ArenaId, std::int64_t>, std::size_t>;
+
+/// Every id belongs to one group, and one that is split to one request. `holder`: of the places of a group the request.
+void audit_owners(const CachePlan& plan, std::size_t group, const std::map<std::int64_t, std::size_t>& holder,
+                  OwnerGroups& owner_group, CheckResult& result) {
+  const std::int64_t entries = plan.groups[group].entries_per_id;
+  std::map<std::int64_t, std::size_t> holder_of_id;
+  for (const auto& [place, request] : holder) {
+    const std::int64_t id = place / entries;
+    const auto [other, is_new] = owner_group.try_emplace({plan.groups[group].arena, id}, group);
+    if (!is_new && other->second != group)
+      result.fail(fmt::format("group {} (layer {} …), request {}: block {}, byte {}, already belongs to group {}", group,
+                              plan.groups[group].pages.front().front(), request, id,
+                              plan.lanes[plan.groups[group].first_lane.index()].begin(id), other->second));
+    if (const auto [first, alone] = holder_of_id.try_emplace(id, request); first->second != request)
+      result.fail(fmt::format("group {}: large page {} has small pages of requests {} and {}", group, id,
+                              first->second, request));
+  }
+}
+
 }  // namespace
 
 CheckResult audit_by_intervals(const CachePlan& plan, std::span<const BoundView> views) {
@@ -242,7 +263,7 @@ CheckResult audit_by_samples(const CachePlan& plan, std::span<const BoundView> v
       continue;
     const LanePlan& lane = lane_of(plan, views[a.view]);
     result.fail(fmt::format("{} also belongs to {}",
-                            views[a.view].place(plan, (a.byte - lane.offset) / lane.stride, a.byte),
+                            views[a.view].place(plan, (a.byte - lane.offset) / stride_of(plan, views[a.view]), a.byte),
                             views[b.view].name(plan)));
   }
   return result;
@@ -266,7 +287,7 @@ CheckResult audit_alignment(const CachePlan& plan, std::span<const BoundView> vi
 
 CheckResult audit_block_tables(const CachePlan& plan, const BlockAssignment& assignment) {
   CheckResult result{.unit = "block ids"};
-  std::map<std::pair<ArenaId, std::int64_t>, std::size_t> owner_group;
+  OwnerGroups owner_group;
   for (std::size_t group = 0; group < assignment.ids.size(); ++group) {
     if (plan.groups[group].shares_table) {
       if (assignment.ids[group] != assignment.ids[group - 1])
@@ -281,8 +302,10 @@ CheckResult audit_block_tables(const CachePlan& plan, const BlockAssignment& ass
         ++result.count;
         const std::string where = fmt::format("group {} (layer {} …), request {}, position {}", group,
                                               plan.groups[group].pages.front().front(), request, position);
-        if (id == 0) result.fail(fmt::format("{}: block 0, byte 0, is the null block and was handed out", where));
-        if (const std::int64_t ids = plan.arena_of(plan.groups[group]).num_ids; id < 0 || id >= ids)
+        const std::int64_t entries = plan.groups[group].entries_per_id;
+        if (id >= 0 && id < entries)
+          result.fail(fmt::format("{}: block {}, byte 0, is the null block and was handed out", where, id));
+        if (const std::int64_t ids = plan.num_places(plan.groups[group]); id < 0 || id >= ids)
           result.fail(fmt::format("{}: block {} is outside the pool of {} blocks", where, id, ids));
         const auto [other, is_new] = holder.try_emplace(id, request);
         const bool shared_prefix = position == 0 && request == 1 && other->second == 0;
@@ -290,10 +313,7 @@ CheckResult audit_block_tables(const CachePlan& plan, const BlockAssignment& ass
           result.fail(fmt::format("{}: block {} is already held by request {}", where, id, other->second));
       }
     }
-    for (const auto& [id, request] : holder)
-      if (const auto [other, is_new] = owner_group.try_emplace({plan.groups[group].arena, id}, group); !is_new)
-        result.fail(fmt::format("group {}, request {}: block {} already belongs to group {}", group, request, id,
-                                other->second));
+    audit_owners(plan, group, holder, owner_group, result);
   }
   return result;
 }

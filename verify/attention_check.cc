@@ -41,7 +41,9 @@ std::string difference_text(const Traffic& traffic, const BoundView& view, const
   return fmt::format("{}, pool {}, request {} (first block {}, byte {}), token {}, query head {}: {} gives {:.9g}, the "
                      "reference {:.9g}",
                      view.name(traffic.plan), view.view.pool, request, block,
-                     traffic.plan.lanes[view.view.lane.index()].begin(block), token, row % inputs.num_query_heads, what,
+                     traffic.plan.lanes[view.view.lane.index()].offset +
+                         block * traffic.plan.place_stride(group_of(traffic.plan, view)),
+                     token, row % inputs.num_query_heads, what,
                      got, wanted);
 }
 

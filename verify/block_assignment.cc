@@ -38,6 +38,18 @@ bool shares_first_block(const SpecPlan& spec, std::span<const BatchRequest> requ
   return std::min(requests[0].context(), requests[1].context()) >= spec.block_size_tokens;
 }
 
+/// The entry at a position: the next id, or where ids are split one of the places of the last one taken.
+void set_entry(std::vector<std::int64_t>& table, std::int64_t position, std::int64_t entries_per_id,
+               std::vector<std::int64_t>::const_iterator& next) {
+  const std::int64_t number = position % entries_per_id;
+  if (number > 0) {
+    table[position] = table[position - 1] + 1;
+    return;
+  }
+  const std::int64_t used = std::min(entries_per_id, std::ssize(table) - position);
+  table[position] = *next++ * entries_per_id + (entries_per_id - used);
+}
+
 }  // namespace
 
 std::vector<std::int64_t> BlockAssignment::held_by(std::size_t group) const {
@@ -55,6 +67,24 @@ std::vector<std::int64_t> BlockAssignment::held_by(std::size_t group, std::int64
   return {held.begin(), held.end()};
 }
 
+std::vector<std::int64_t> BlockAssignment::ids_held_by(const CachePlan& plan, std::size_t group) const {
+  std::vector<std::int64_t> held = held_by(group);
+  for (std::int64_t& place : held) place /= plan.groups[group].entries_per_id;
+  held.erase(std::unique(held.begin(), held.end()), held.end());
+  return held;
+}
+
+std::vector<std::int64_t> BlockAssignment::unused_places(const CachePlan& plan, std::size_t group) const {
+  const std::int64_t entries = plan.groups[group].entries_per_id;
+  std::vector<std::int64_t> unused;
+  if (entries == 1) return unused;
+  const std::vector<std::int64_t> held = held_by(group);
+  for (const std::int64_t id : ids_held_by(plan, group))
+    for (std::int64_t place = id * entries; place < (id + 1) * entries; ++place)
+      if (!std::binary_search(held.begin(), held.end(), place)) unused.push_back(place);
+  return unused;
+}
+
 BlockAssignment assign_blocks(const CachePlan& plan, std::span<const BatchRequest> requests, std::uint64_t seed) {
   BlockAssignment assignment;
   Demand needed = no_demand(plan);
@@ -67,9 +97,10 @@ BlockAssignment assign_blocks(const CachePlan& plan, std::span<const BatchReques
     }
     auto& tables = assignment.ids.emplace_back();
     for (const BatchRequest& request : requests) {
-      const std::int64_t count = group_ids(plan, group, request.tokens);
+      const std::int64_t entries = group_entries(plan, plan.spec_of(group), request.tokens);
+      const std::int64_t count = Checked(entries) * group.ids_per_entry;
       tables.emplace_back(count, 0);
-      needed.ids[group.arena.index()] += count;
+      needed.ids[group.arena.index()] += ids_of_entries(group, entries);
       longest = std::max(longest, count);
     }
   }
@@ -83,12 +114,12 @@ BlockAssignment assign_blocks(const CachePlan& plan, std::span<const BatchReques
   for (std::size_t arena = 0; arena < plan.arenas.size(); ++arena) {
     const std::int64_t num_ids = plan.arenas[arena].num_ids;
     const std::vector<std::int64_t> ids = pick_ids(needed.ids[arena], num_ids, arena == 0 ? seed : mix(seed, arena));
-    auto next = ids.begin();
+    std::vector<std::int64_t>::const_iterator next = ids.begin();
     for (std::int64_t position = 0; position < longest; ++position)
       for (std::size_t group = 0; group < plan.groups.size(); ++group)
         for (auto& request : assignment.ids[group])
           if (plan.groups[group].arena.index() == arena && position < static_cast<std::int64_t>(request.size()))
-            request[position] = *next++;
+            set_entry(request, position, plan.groups[group].entries_per_id, next);
     const std::set<std::int64_t> held(ids.begin(), ids.end());
     auto& guards = assignment.guards.emplace_back();
     for (std::int64_t id = num_ids - 1; id >= 1 && guards.size() < 2; --id)
@@ -98,7 +129,8 @@ BlockAssignment assign_blocks(const CachePlan& plan, std::span<const BatchReques
     if (!plan.groups[group].shares_table && shares_first_block(plan.specs[plan.groups[group].spec], requests)) {
       std::int64_t& first = assignment.ids[group][0].front();
       std::int64_t& second = assignment.ids[group][1].front();
-      first = second = std::max(first, second);  // the higher one, so that the highest id of the arena stays in use
+      // The higher one, so that the highest id of the arena stays in use; of an id that is split the first request's.
+      first = second = plan.groups[group].entries_per_id > 1 ? first : std::max(first, second);
     }
   for (std::size_t group = 1; group < plan.groups.size(); ++group)
     if (plan.groups[group].shares_table) assignment.ids[group] = assignment.ids[group - 1];

@@ -19,7 +19,8 @@ struct BatchRequest {
 
 /// Which block ids every request holds in every group.
 struct BlockAssignment {
-  /// [group][request][position], ids of the group's arena; of a state in several pages those of an entry in a row
+  /// [group][request][position], ids of the group's arena; of a state in several pages those of an entry in a row;
+  /// where ids are split, the number of a place: entries_per_id times the id and the place in it
   std::vector<std::vector<std::vector<std::int64_t>>> ids;
   std::vector<std::int64_t> ids_per_entry;                  ///< [group]
   std::vector<std::vector<std::int64_t>> guards;            ///< [arena], ids nobody holds, watched for stray writes
@@ -28,11 +29,15 @@ struct BlockAssignment {
   std::vector<std::int64_t> held_by(std::size_t group) const;
   /// Of these the ones that hold one piece of an entry.
   std::vector<std::int64_t> held_by(std::size_t group, std::int64_t piece) const;
+  /// The ids of its arena in which these lie, each once.
+  std::vector<std::int64_t> ids_held_by(const CachePlan& plan, std::size_t group) const;
+  /// The places in these ids that nobody holds; none where ids are not split.
+  std::vector<std::int64_t> unused_places(const CachePlan& plan, std::size_t group) const;
 };
 
 /// Gives every request its blocks: interleaved over requests and groups, not contiguous, the highest id of each arena
-/// included. The second request shares its first attention block with the first one where both have that much
-/// context. Deterministic in the seed.
+/// included; of an id that is split and not filled the last places. The second request shares its first attention block
+/// with the first one where both have that much context. Deterministic in the seed.
 /// Throws InputError where the pools have too few usable blocks.
 BlockAssignment assign_blocks(const CachePlan& plan, std::span<const BatchRequest> requests, std::uint64_t seed);
 

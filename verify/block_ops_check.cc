@@ -15,6 +15,13 @@ namespace hybridkv {
 
 namespace {
 
+/// The last three of so many.
+std::vector<std::int64_t> last_blocks(std::int64_t count) {
+  std::vector<std::int64_t> blocks;
+  for (std::int64_t block = std::max<std::int64_t>(0, count - 3); block < count; ++block) blocks.push_back(block);
+  return blocks;
+}
+
 /// Sets the bytes of the target block that the view owns in a lane to what they must be afterwards. `source`: canary of
 /// the block that is copied; `page`: canary of the target block.
 using SetOwnBytes = std::function<void(const BoundView& view, LaneId lane, std::span<const std::byte> source,
@@ -27,22 +34,30 @@ void for_each_own_run(const Traffic& traffic, const BoundView& view, LaneId lane
   for_each_run(view.page_bytes(lane, 0), [&](std::int64_t begin, std::int64_t bytes) { visit(begin - front, bytes); });
 }
 
-/// What one id owns of a lane, and its canary.
+/// What one id, or a place in it, owns of a lane, and its canary.
 struct WatchedPiece {
   LaneId lane;
   std::int64_t block = 0;
+  std::int64_t begin = 0;  ///< byte of the pool
   std::vector<std::byte> canary;
 };
 
-/// The watched blocks of so many lanes.
-std::vector<WatchedPiece> watch(const Traffic& traffic, LaneId first, std::int64_t lanes) {
+/// The last blocks that a group can number.
+std::vector<std::int64_t> watched_blocks(const CachePlan& plan, const GroupPlan& group) {
+  return last_blocks(plan.num_places(group));
+}
+
+/// The watched blocks of a group in so many lanes.
+std::vector<WatchedPiece> watch(const Traffic& traffic, const GroupPlan& group, LaneId first, std::int64_t lanes) {
   std::vector<WatchedPiece> watched;
   for (std::int64_t i = 0; i < lanes; ++i) {
     const LaneId number{first.value + i};
     const LanePlan& lane = traffic.plan.lanes[number.index()];
-    for (const std::int64_t block : block_ops_blocks(traffic.plan, lane.arena)) {
-      WatchedPiece& piece = watched.emplace_back(WatchedPiece{number, block, std::vector<std::byte>(lane.bytes)});
-      fill_canary(piece.canary, lane.pool.value, lane.begin(block));
+    for (const std::int64_t block : watched_blocks(traffic.plan, group)) {
+      const std::int64_t begin = lane.offset + block * (lane.stride / group.entries_per_id);
+      WatchedPiece& piece = watched.emplace_back(
+          WatchedPiece{number, block, begin, std::vector<std::byte>(lane.bytes / group.entries_per_id)});
+      fill_canary(piece.canary, lane.pool.value, begin);
     }
   }
   return watched;
@@ -70,7 +85,8 @@ void compare(const Traffic& traffic, const BoundView& view, std::span<const Watc
                     own_canary);
       expected = own_canary;
     }
-    const std::span<const std::byte> page = traffic.pools.piece(piece.lane, piece.block);
+    const std::span<const std::byte> page =
+        traffic.pools.place(group_of(traffic.plan, view), piece.lane, piece.block);
     result.count += std::ssize(page);
     if (std::memcmp(page.data(), expected.data(), page.size()) == 0 || result.status == CheckStatus::failed) continue;
     const std::int64_t byte = std::mismatch(page.begin(), page.end(), expected.begin()).first - page.begin();
@@ -80,8 +96,8 @@ void compare(const Traffic& traffic, const BoundView& view, std::span<const Watc
         own = own || (byte >= begin && byte < begin + bytes);
       });
     result.fail(fmt::format("{} of block {}, pool {}: byte {} of block {} {}", view.name(traffic.plan), ids.target,
-                            view.view.pool, traffic.plan.lanes[piece.lane.index()].begin(piece.block) + byte,
-                            piece.block, own ? "was not reached" : "was touched but belongs to somebody else"));
+                            view.view.pool, piece.begin + byte, piece.block,
+                            own ? "was not reached" : "was touched but belongs to somebody else"));
   }
 }
 
@@ -97,12 +113,16 @@ CheckResult check_operation(const Traffic& traffic, IdsOf&& ids_of,
       if (view.view.lane.index() == lane) lanes = std::max(lanes, view.lanes);
     if (lanes == 0) return;
     const LaneId number{static_cast<std::int64_t>(lane)};
-    const std::vector<WatchedPiece> watched = watch(traffic, number, lanes);
-    const OperationIds ids = ids_of(block_ops_blocks(traffic.plan, traffic.plan.lanes[lane].arena));
+    std::vector<WatchedPiece> watched;
+    std::int64_t entries = 0;  // in an id, by which they are watched
     for (const BoundView& view : traffic.views) {
       if (view.view.lane != number) continue;
+      const GroupPlan& group = group_of(traffic.plan, view);
+      if (entries != group.entries_per_id) watched = watch(traffic, group, number, lanes);
+      entries = group.entries_per_id;
+      const OperationIds ids = ids_of(watched_blocks(traffic.plan, group));
       for (const WatchedPiece& piece : watched)
-        std::ranges::copy(piece.canary, traffic.pools.piece(piece.lane, piece.block).begin());
+        std::ranges::copy(piece.canary, traffic.pools.place(group, piece.lane, piece.block).begin());
       operate(view, ids);
       compare(traffic, view, watched, ids, set_own_bytes, results[lane]);
     }
@@ -122,10 +142,7 @@ bool is_planted(const Traffic& traffic, const BoundView& view, Fault fault) {
 }  // namespace
 
 std::vector<std::int64_t> block_ops_blocks(const CachePlan& plan, ArenaId arena) {
-  const std::int64_t num_ids = plan.arenas[arena.index()].num_ids;
-  std::vector<std::int64_t> blocks;
-  for (std::int64_t block = std::max<std::int64_t>(0, num_ids - 3); block < num_ids; ++block) blocks.push_back(block);
-  return blocks;
+  return last_blocks(plan.arenas[arena.index()].num_ids);
 }
 
 CheckResult check_zero_one_block(const Traffic& traffic) {
@@ -133,7 +150,8 @@ CheckResult check_zero_one_block(const Traffic& traffic) {
   const auto middle = [](const std::vector<std::int64_t>& ids) { return OperationIds{0, ids[ids.size() / 2]}; };
   const auto zero = [&](const BoundView& view, OperationIds ids) {
     if (is_planted(traffic, view, Fault::zero_full_page))
-      zero_page_from_offset(traffic.pools, view, ids.target, traffic.plan.lanes[view.view.lane.index()].bytes);
+      zero_page_from_offset(traffic.pools, view, ids.target,
+                            traffic.plan.place_bytes(group_of(traffic.plan, view)));
     else
       zero_block(traffic.pools, view, ids.target);
   };
@@ -155,7 +173,7 @@ CheckResult check_copy_one_block(const Traffic& traffic) {
   const auto copy = [&](const BoundView& view, OperationIds ids) {
     if (is_planted(traffic, view, Fault::copy_full_page))
       copy_page_from_offset(traffic.pools, view, ids.from, ids.target,
-                            traffic.plan.lanes[view.view.lane.index()].bytes);
+                            traffic.plan.place_bytes(group_of(traffic.plan, view)));
     else
       copy_block(traffic.pools, view, ids.from, ids.target);
   };

@@ -85,8 +85,8 @@ PageRegion page_region(const CachePlan& plan, const BoundView& view, LaneId lane
   const LanePlan& of = plan.lanes[lane.index()];
   const GroupPlan& group = plan.groups[static_cast<std::size_t>(view.group)];
   if (!group.in_lane || plan.cache_order == CacheOrder::bhlnc) return {of.offset, of.stride, of.bytes};
-  return {Checked(of.offset) + plan.offset_in_piece(group, static_cast<std::size_t>(view.page)), of.stride,
-          group.in_lane->bytes};
+  return {Checked(of.offset) + plan.offset_in_piece(group, static_cast<std::size_t>(view.page)),
+          of.stride / group.entries_per_id, group.in_lane->bytes};
 }
 
 void require_views(const CachePlan& plan) {

@@ -46,13 +46,18 @@ struct BoundView {
   std::string place(const CachePlan& plan, std::int64_t block, std::int64_t byte) const;
 };
 
-/// The bytes of every id that are for a view alone, or for all views that lie in between each other.
+/// The bytes of every id, or place in one, that are for a view alone, or for all views that lie in between each other.
 struct PageRegion {
   std::int64_t offset = 0;  ///< of id 0, from the front of the pool
   std::int64_t stride = 0;  ///< from one id's to the next one's
   std::int64_t bytes = 0;
   std::int64_t begin(std::int64_t id) const { return offset + id * stride; }
 };
+
+/// Group of the layer of a view.
+inline const GroupPlan& group_of(const CachePlan& plan, const BoundView& view) {
+  return plan.groups[static_cast<std::size_t>(view.group)];
+}
 
 /// Of a page that lies beside others in the pieces of a lane its own part of them; else, and where pages lie in between
 /// each other (BHLNC), all of the piece. Pre: the view reaches that lane.

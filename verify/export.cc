@@ -165,7 +165,7 @@ void write_pages(const Traffic& traffic, std::size_t arena, const fs::path& fold
   std::vector<std::int64_t> blocks;
   for (std::size_t group = 0; group < plan.groups.size(); ++group) {
     if (!plan.spec_of(plan.groups[group]).attention || plan.groups[group].arena.index() != arena) continue;
-    const std::vector<std::int64_t> held = traffic.assignment.held_by(group);
+    const std::vector<std::int64_t> held = traffic.assignment.ids_held_by(plan, group);
     blocks.insert(blocks.end(), held.begin(), held.end());
   }
   if (blocks.empty()) return;

@@ -51,6 +51,12 @@ constexpr std::array faults{
               "null-and-guard-blocks-untouched"},
     FaultInfo{Fault::copy_full_page, "copy-full-page", "copying one packed layer copies a page from its offset",
               "copy-one-block"},
+    FaultInfo{Fault::slot_stride, "slot-stride", "slots of all layers' states step as if one were missing",
+              "address-audit-intervals"},
+    FaultInfo{Fault::small_page_shifted, "small-page-shifted", "each small page of a large page taken for the next",
+              "address-audit-intervals"},
+    FaultInfo{Fault::foreign_large_page, "foreign-large-page", "a table entry in a large page of another kind",
+              "block-tables"},
 };
 
 }  // namespace

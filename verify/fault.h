@@ -33,6 +33,9 @@ enum class Fault {
   state_over_kv,     ///< a state copied to a block id that holds K and V
   freed_block,       ///< a copy to a block that nobody holds any more
   copy_full_page,    ///< copying one packed layer copies a full page from that layer's offset
+  slot_stride,       ///< slots of the states of all layers step as if they had a layer less
+  small_page_shifted,  ///< each small page of a large one taken for the next
+  foreign_large_page,  ///< a table entry in a large page that another kind of layer owns
 };
 
 /// A fault with its name on the command line, what it does, and the check that owns it.

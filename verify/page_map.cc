@@ -9,7 +9,7 @@ namespace hybridkv {
 
 PageMap::PageMap(const CachePlan& plan, std::span<const BoundView> views, std::int64_t table, LaneId lane,
                  std::int64_t piece)
-    : owners_(plan.lanes[lane.index()].bytes, nobody) {
+    : owners_(plan.lanes[lane.index()].bytes / plan.groups[static_cast<std::size_t>(table)].entries_per_id, nobody) {
   const std::int64_t front = plan.lanes[lane.index()].offset;
   expects(std::in_range<std::int32_t>(views.size()), "a page map counts views in 32 bits");
   for (std::size_t i = 0; i < views.size(); ++i) {

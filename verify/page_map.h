@@ -8,7 +8,8 @@
 
 namespace hybridkv {
 
-/// Which view owns each byte of what an id of one block table owns in one lane; the same for every id.
+/// Which view owns each byte of what an id of one block table owns in one lane; the same for every id,
+/// and where ids are split for every place in one.
 class PageMap {
  public:
   static constexpr std::int32_t nobody = -1;

@@ -73,6 +73,23 @@ void place_in_own_pools(const CachePlan& plan, const SpecPlan& spec, std::int64_
     place.pool += page;
 }
 
+/// Compact slots: the slots of all states lie at the front, a slot being the layers of one spec after the other; behind
+/// them each page of attention has its ids in a row, spec by spec.
+void place_beside_slots(const CachePlan& plan, const SpecPlan& spec, std::int64_t page, PagePlace& place) {
+  place.pool = 0;
+  Checked front = 0, slots = 0;
+  for (const GroupPlan& group : plan.groups) {
+    const SpecPlan& other = plan.specs[static_cast<std::size_t>(group.spec)];
+    const Checked pages = Checked(pages_of(other)) * plan.page_bytes(group);
+    const std::int64_t ids = plan.arenas[group.arena.index()].num_ids;
+    if (other.state) slots += pages * ids;
+    if (other.state.has_value() != spec.state.has_value()) continue;
+    if (other.id < spec.id) front += spec.state ? pages : pages * ids;
+    if (other.id == spec.id) front += Checked(page) * plan.page_bytes(group) * (spec.state ? 1 : ids);
+  }
+  place.front = spec.state ? front : front + slots;
+}
+
 std::int64_t position_of(const std::vector<std::int64_t>& layers, std::int64_t layer) {
   return std::find(layers.begin(), layers.end(), layer) - layers.begin();
 }
@@ -112,6 +129,12 @@ PagePlace page_by_rule(const CachePlan& plan, const SpecPlan& spec, std::int64_t
   const auto num_groups = static_cast<std::int64_t>(groups.size());
   PagePlace place{groups[page % num_groups], page / num_groups, 0, number % spec.layers_per_page};
   if (plan.strategy == Strategy::dual_pool) place_in_own_pools(plan, spec, page, place);
+  if (plan.strategy == Strategy::compact_slots) place_beside_slots(plan, spec, page, place);
+  // Small pages begin with the front of the allocation; states lie side by side in theirs.
+  if (plan.strategy == Strategy::two_level) {
+    place.pool = 0;
+    place.front = Checked(page) * plan.page_bytes(plan.groups[static_cast<std::size_t>(place.group)]);
+  }
   return place;
 }
 

@@ -22,9 +22,10 @@ struct PagePlace {
 
 /// Attention layers are taken N at a time in layer order; page i of a spec with G groups is page i / G of its group
 /// i % G, and page j of every group lies in pool j. Dual pool: pages of attention have a pool each, spec by spec;
-/// behind them each spec of states has one pool with all its pages, the layer outermost. One allocation: the same
-/// groups, on a stage of a pipeline beginning with the one that has its first layer; pages lie where cache_byte_by_rule
-/// says.
+/// behind them each spec of states has one pool with all its pages, the layer outermost. Compact slots: one pool with
+/// the slots, then the pages of attention; two-level pages: one pool, all layers of a kind in a small page. One
+/// allocation: the same groups, on a stage of a pipeline beginning with the one that has its first layer; pages lie
+/// where cache_byte_by_rule says.
 /// Pre: the layer is of the spec. Source: vLLM get_kv_cache_groups, PR 35703; dual pool modelled.
 PagePlace page_by_rule(const CachePlan& plan, const SpecPlan& spec, std::int64_t layer);
 

@@ -125,8 +125,8 @@ void compare(const CachePlan& plan, const BoundView& view, const Compared& compa
 
 void compare_kv(const CachePlan& plan, const BoundView& view, const PagePlace& place, std::uint64_t seed,
                 CheckResult& result) {
-  const LanePlan& lane = plan.lanes[view.view.lane.index()];
-  const std::int64_t num_ids = plan.arenas[lane.arena.index()].num_ids;
+  const GroupPlan& group = plan.groups[place.group];
+  const std::int64_t num_ids = plan.arena_of(group).num_ids * group.entries_per_id;
   const SpecPlan& spec = plan.specs[view.view.spec];
   const AttentionGeometry& attention = *spec.attention;
   const KvViewSpec facts{.form = attention.form,
@@ -139,10 +139,10 @@ void compare_kv(const CachePlan& plan, const BoundView& view, const PagePlace& p
                          .head_size_k = attention.head_size_k,
                          .head_size_v = attention.head_size_v,
                          .pack_size = spec.layers_per_page,
-                         .page_bytes = lane.bytes};
+                         .page_bytes = plan.page_bytes(group)};
   const KeyValueLayouts engine = key_value_bytes(view, attention);
   std::optional<CacheFacts> in_allocation;
-  if (plan.cache_order) in_allocation = cache_facts(plan, spec, plan.groups[place.group]);
+  if (plan.cache_order) in_allocation = cache_facts(plan, spec, group);
   const std::int64_t kernel = spec.kernel_block_size_tokens, kernel_blocks = spec.block_size_tokens / kernel;
   for (const bool is_value : {false, true}) {
     const std::int64_t channels = is_value ? facts.head_size_v : facts.head_size_k;
@@ -195,24 +195,26 @@ void compare_state(const CachePlan& plan, const BoundView& view, const PagePlace
   const SpecPlan& spec = plan.specs[view.view.spec];
   const StateSpec& state = *spec.state;
   const StateTensor& tensor = tensor_of(state, view.view);
-  const LanePlan& lane = plan.lanes[view.view.lane.index()];
+  const GroupPlan& group = plan.groups[place.group];
+  // Of an entry, or of one of its pieces: the piece of a lane, shared evenly by the entries of an id.
+  const std::int64_t entry_bytes = plan.lanes[view.view.lane.index()].bytes / group.entries_per_id;
   Index extents;
   for (const Axis& axis : view.view.bytes.axes())
     if (axis.name != AxisName("block")) extents.push_back(axis.extent);
-  for (const std::int64_t block : sampled_blocks(plan.arenas[lane.arena.index()].num_ids))
+  for (const std::int64_t block : sampled_blocks(plan.arena_of(group).num_ids * group.entries_per_id))
     for (const Index& inside : sampled_indices(extents, seed)) {
       Index index{block};
       index.insert(index.end(), inside.begin(), inside.end());
       const std::int64_t byte = state_byte_by_rule(state, view.view.tensor, index_in_tensor(tensor, view.view, inside));
-      if (byte / lane.bytes != view.view.piece)
+      if (byte / entry_bytes != view.view.piece)
         return result.fail(fmt::format("{}: this element of the state lies in page {} of its entry, the view is that "
                                        "of page {}",
-                                       view.place(plan, block, view.address.offset()), byte / lane.bytes,
+                                       view.place(plan, block, view.address.offset()), byte / entry_bytes,
                                        view.view.piece));
       const Checked in_pool = plan.cache_order
-                                  ? Checked(cache_byte_by_rule(cache_facts(plan, spec, plan.groups[place.group]),
+                                  ? Checked(cache_byte_by_rule(cache_facts(plan, spec, group),
                                                                {place.position, block, 0, 0, byte}))
-                                  : Checked(block) * lane.bytes + byte % lane.bytes;
+                                  : Checked(block) * entry_bytes + byte % entry_bytes;
       compare(plan, view, {block, view.view.bytes.at(index), view.byte_address(index), place.front + in_pool},
               [&] { return fmt::format("element ({}) of the state", fmt::join(inside, ", ")); }, result);
     }

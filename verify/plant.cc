@@ -72,7 +72,7 @@ void plant_padded_split(const CachePlan& plan, std::vector<BoundView>& views) {
     axes[block].extent *= 2;
     view.kernel_blocks_per_page = 2;
   }
-  axes[block].stride = plan.lanes[view.view.lane.index()].stride;
+  axes[block].stride = plan.place_stride(group_of(plan, view));
   view.address = Layout(axes, view.address.offset());
 }
 
@@ -142,7 +142,6 @@ void plant_padding_reused(const CachePlan& plan, std::vector<BoundView>& views) 
     const SpecPlan& spec = plan.specs[view.view.spec];
     const std::int64_t element = view.element_bytes();
     if (!spec.state) continue;
-    const LanePlan& lane = plan.lanes[view.view.lane.index()];
     const PageRegion page = page_region(plan, view, view.view.lane);
     const std::int64_t last_piece = plan.groups[view.group].ids_per_entry - 1;
     if (view.view.piece != last_piece) continue;
@@ -153,7 +152,7 @@ void plant_padding_reused(const CachePlan& plan, std::vector<BoundView>& views) 
     intruder.foreign = true;
     intruder.view.layer = spec.layers.back() == view.view.layer ? spec.layers.front() : spec.layers.back();
     intruder.address =
-        Layout({{"block", plan.arenas[lane.arena.index()].num_ids, page.stride}, {"element", room, element}},
+        Layout({{"block", plan.num_places(group_of(plan, view)), page.stride}, {"element", room, element}},
                page.offset + first * element);
     views.push_back(intruder);
     return;
@@ -190,7 +189,7 @@ Layout with_tokens_and_heads_exchanged(const CachePlan& plan, const BoundView& v
       }
   // Where the layers of a pack lie inside each head, they part into one region for each layer.
   const std::int64_t region = view.address.stride("block") / plan.specs[view.view.spec].layers_per_page;
-  return Layout(axes, Checked(position_in_pack(plan, view)) * region);
+  return Layout(axes, Checked(page_region(plan, view, view.view.lane).offset) + position_in_pack(plan, view) * region);
 }
 
 /// What a backend takes for an order of one allocation: tokens and heads in each other's place, or the heads of a layer
@@ -281,7 +280,8 @@ void plant_states_exchanged(const CachePlan& plan, std::vector<BoundView>& views
 void require_wide_page(Fault fault, const CachePlan& plan, std::span<const BoundView> views) {
   const bool reaches_over = std::any_of(views.begin(), views.end(), [&](const BoundView& view) {
     const LanePlan& lane = plan.lanes[view.view.lane.index()];
-    return byte_extent({view.page_bytes(0), 1, 0}) != ByteExtent{lane.begin(0), lane.begin(0) + lane.bytes};
+    const std::int64_t page = plan.place_bytes(group_of(plan, view));
+    return byte_extent({view.page_bytes(0), 1, 0}) != ByteExtent{lane.begin(0), lane.begin(0) + page};
   });
   if (!reaches_over) refuse(fault, "every tensor fills its page from the first to the last byte");
   const bool single = std::any_of(plan.arenas.begin(), plan.arenas.end(),
@@ -304,6 +304,47 @@ void require_scales(const CachePlan& plan) {
     refuse(Fault::scale_exchanged, "no attention layer keeps values with scales; try engine.kv_dtype: fp8_e4m3");
 }
 
+/// All states of a slot step as if the slot had a layer less.
+void plant_slot_stride(const CachePlan& plan, std::vector<BoundView>& views) {
+  bool planted = false;
+  for (BoundView& view : views) {
+    const GroupPlan& group = group_of(plan, view);
+    if (is_attention(plan, view) || plan.cache_order || !group.in_lane || group.entries_per_id > 1) continue;
+    if (group.pages.size() < 2) continue;
+    std::vector<Axis> axes = axes_of(view);
+    axes[static_cast<std::size_t>(view.address.find("block"))].stride -= group.in_lane->bytes;
+    view.address = Layout(axes, view.address.offset());
+    planted = true;
+  }
+  if (!planted) refuse(Fault::slot_stride, "no slot has the states of several layers side by side");
+}
+
+/// The first group of which several small pages share a large one: each place taken for the next.
+void plant_small_page_shifted(const CachePlan& plan, std::vector<BoundView>& views) {
+  std::optional<std::int64_t> group;
+  for (BoundView& view : views) {
+    if (group_of(plan, view).entries_per_id == 1) continue;
+    if (!group) group = view.group;
+    if (view.group == *group)
+      view.address = Layout(axes_of(view), view.address.offset() + plan.place_stride(group_of(plan, view)));
+  }
+  if (!group) refuse(Fault::small_page_shifted, "no id is split among several table entries");
+}
+
+/// The last entry of the first request in a place of an id that another group holds.
+void plant_foreign_large_page(const CachePlan& plan, BlockAssignment& assignment) {
+  for (std::size_t group = 0; group < plan.groups.size(); ++group)
+    for (std::size_t other = 0; other < plan.groups.size(); ++other) {
+      const GroupPlan& own = plan.groups[group];
+      if (own.entries_per_id == plan.groups[other].entries_per_id || own.arena != plan.groups[other].arena) continue;
+      if (assignment.ids.empty()) return;  // of a network, whose tables the simulator makes
+      const std::int64_t id = assignment.ids_held_by(plan, other).back();
+      assignment.ids[group].front().back() = id * own.entries_per_id + own.entries_per_id - 1;
+      return;
+    }
+  refuse(Fault::foreign_large_page, "no id can be split among table entries of two kinds");
+}
+
 }  // namespace
 
 NoPlaceError::NoPlaceError(Fault fault, std::string why)
@@ -324,6 +365,9 @@ void plant_fault(Fault fault, const CachePlan& plan, std::vector<BoundView>& vie
     case Fault::pack_reversed: return plant_pack_reversed(plan, views);
     case Fault::kv_exchanged: return plant_kv_exchanged(plan, views);
     case Fault::states_exchanged: return plant_states_exchanged(plan, views);
+    case Fault::slot_stride: return plant_slot_stride(plan, views);
+    case Fault::small_page_shifted: return plant_small_page_shifted(plan, views);
+    case Fault::foreign_large_page: return plant_foreign_large_page(plan, assignment);
     case Fault::lost_state: return require_kind(fault, plan, false, "it has no state");
     case Fault::lost_kv:
     case Fault::stale_block:

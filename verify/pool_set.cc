@@ -12,6 +12,12 @@ std::span<std::byte> PoolSet::piece(LaneId lane, std::int64_t id) const {
   return pools_[of.pool.index()].bytes().subspan(of.begin(id), of.bytes);
 }
 
+std::span<std::byte> PoolSet::place(const GroupPlan& group, LaneId lane, std::int64_t entry) const {
+  const std::span<std::byte> whole = piece(lane, entry / group.entries_per_id);
+  const std::size_t bytes = whole.size() / static_cast<std::size_t>(group.entries_per_id);
+  return whole.subspan(static_cast<std::size_t>(entry % group.entries_per_id) * bytes, bytes);
+}
+
 TensorView PoolSet::tensor(const BoundView& view, const Layout& bytes) const {
   const std::int64_t element = view.element_bytes();
   TensorView tensor = make_view(pool(view.view.pool), view.view.dtype, in_elements(bytes, element));

@@ -100,7 +100,8 @@ std::string where(const Traffic& traffic, const BoundView& view, std::int64_t by
   while (number.value + 1 < view.view.lane.value + view.lanes && traffic.plan.lanes[number.index() + 1].offset <= byte)
     ++number.value;
   const LanePlan& lane = traffic.plan.lanes[number.index()];
-  return view.place(traffic.plan, (byte - lane.offset) / lane.stride, byte);
+  const std::int64_t stride = lane.stride / group_of(traffic.plan, view).entries_per_id;
+  return view.place(traffic.plan, (byte - lane.offset) / stride, byte);
 }
 
 }  // namespace

@@ -51,18 +51,40 @@ void check_padding_of(const Traffic& traffic, std::size_t group, LaneId lane_id,
                       CheckResult& result) {
   const CachePlan& plan = traffic.plan;
   const LanePlan& lane = plan.lanes[lane_id.index()];
+  const GroupPlan& of = plan.groups[group];
+  const std::int64_t stride = lane.stride / of.entries_per_id;
   const PageMap map(plan, traffic.views, static_cast<std::int64_t>(group), lane_id, piece);
   for (std::int64_t id : traffic.assignment.held_by(group, piece)) {
-    const std::span<const std::byte> page = traffic.pools.piece(lane_id, id);
-    const std::int64_t first = lane.begin(id);
+    const std::span<const std::byte> page = traffic.pools.place(of, lane_id, id);
+    const std::int64_t first = lane.offset + id * stride;
     for (std::size_t k = 0; k < page.size(); ++k) {
       if (map.owners()[k] != PageMap::nobody) continue;
       ++result.count;
       const std::int64_t byte = first + static_cast<std::int64_t>(k);
       if (page[k] != canary_byte(lane.pool.value, byte) && result.status == CheckStatus::passed)
         result.fail(fmt::format("padding of layer {}'s page, pool {}, block {}, byte {}: somebody wrote there",
-                                layer_before(traffic, group, lane_id, piece, byte - id * lane.stride),
+                                layer_before(traffic, group, lane_id, piece, byte - id * stride),
                                 lane.pool.value, id, byte));
+    }
+  }
+}
+
+/// Places that nobody holds in the ids that somebody does.
+void check_unused_places(const Traffic& traffic, CheckResult& result) {
+  for (std::size_t number = 0; number < traffic.plan.groups.size(); ++number) {
+    const GroupPlan& group = traffic.plan.groups[number];
+    const LaneId lane = group.first_lane;
+    for (const std::int64_t place : traffic.assignment.unused_places(traffic.plan, number)) {
+      const std::span<const std::byte> page = traffic.pools.place(group, lane, place);
+      const std::int64_t pool = traffic.plan.lanes[lane.index()].pool.value;
+      const std::int64_t first = traffic.plan.lanes[lane.index()].offset + place * traffic.plan.place_stride(group);
+      std::vector<std::byte> canary(page.size());
+      fill_canary(canary, pool, first);
+      result.count += std::ssize(page);
+      const auto stray = std::mismatch(page.begin(), page.end(), canary.begin()).first;
+      if (stray == page.end()) continue;
+      result.fail(fmt::format("small page {} of group {}, which nobody uses, pool {}, byte {}: somebody wrote there",
+                              place, number, pool, first + (stray - page.begin())));
     }
   }
 }
@@ -74,7 +96,7 @@ void fill_canaries(const Traffic& traffic) {
   for (std::size_t arena = 0; arena < traffic.plan.arenas.size(); ++arena)
     ids.push_back(unheld_ids(traffic, {static_cast<std::int64_t>(arena)}));
   for (std::size_t group = 0; group < traffic.plan.groups.size(); ++group)
-    for (std::int64_t id : traffic.assignment.held_by(group))
+    for (std::int64_t id : traffic.assignment.ids_held_by(traffic.plan, group))
       ids[traffic.plan.groups[group].arena.index()].push_back(id);
   for_each_lane(traffic, [&](const LanePlan& lane, LaneId number) {
     for (std::int64_t id : ids[lane.arena.index()])
@@ -115,6 +137,7 @@ CheckResult check_unheld_blocks(const Traffic& traffic) {
                                 id == 0 ? "the null" : "guard", id, lane.pool.value,
                                 lane.begin(id) + (wrong - page.begin())));
       }
+  check_unused_places(traffic, result);
   return result;
 }
 

@@ -59,7 +59,7 @@ void require_budget(const CachePlan& plan, const VerifySpec& spec, const BlockAs
     touched.insert(assignment.guards[arena].begin(), assignment.guards[arena].end());
     for (std::size_t group = 0; group < plan.groups.size(); ++group)
       if (plan.groups[group].arena.index() == arena)
-        for (std::int64_t block : assignment.held_by(group)) touched.insert(block);
+        for (std::int64_t id : assignment.ids_held_by(plan, group)) touched.insert(id);
     for (std::int64_t block : block_ops_blocks(plan, {static_cast<std::int64_t>(arena)})) touched.insert(block);
     num_ids += touched.size();
     for (const LanePlan& lane : plan.lanes)
@@ -75,7 +75,7 @@ std::int64_t largest_offset(const Traffic& traffic) {
   std::int64_t largest = 0;
   for (const BoundView& view : traffic.views) {
     const std::vector<std::int64_t> held = traffic.assignment.held_by(view.group, view.view.piece);
-    if (!held.empty() && held.back() < traffic.plan.arena_of(traffic.plan.groups[view.group]).num_ids)
+    if (!held.empty() && held.back() < traffic.plan.num_places(traffic.plan.groups[view.group]))
       largest = std::max(largest, cosize(view.page_bytes(held.back())) / view.element_bytes() - 1);
   }
   return largest;

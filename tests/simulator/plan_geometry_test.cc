@@ -106,6 +106,21 @@ TEST_CASE("golden: a dual pool is two arenas, a state in small pages a group for
     CHECK(request_block_ids(split, tokens) == request_demand(small, tokens).total());
 }
 
+TEST_CASE("golden: compact slots are the arenas of a dual pool, two-level pages are not replayed") {
+  EngineSpec spec = engine(CacheMode::align);
+  const auto plan_as = [&](Strategy strategy) {
+    spec.strategy = strategy;
+    return make_plan(testing::qwen35_397b(), spec, {.max_model_lens = {32768}});
+  };
+  const CacheGeometry apart = geometry_of(plan_as(Strategy::dual_pool), spec);
+  const CachePlan compact = plan_as(Strategy::compact_slots);
+  CHECK(geometry_of(compact, spec) == apart);
+  CHECK(request_block_ids(apart, 32768) == request_demand(compact, 32768).total());
+  const CachePlan split = plan_as(Strategy::two_level);
+  CHECK_THROWS_WITH_AS(geometry_of(split, spec),
+                       doctest::Contains("engine.strategy: requests do not run through two-level pages"), SpecError);
+}
+
 TEST_CASE("law: a window in an arena of its own bounds how many requests run, whatever the scheduler allows") {
   ModelSpec model = testing::hybrid_model("windows", 6, AttentionSpec{AttentionKind::full, 4, 2, 32, 32, 0},
                                           GdnSpec{2, 4, 16, 16, 4}, [](std::int64_t i) { return i % 2 == 1; });

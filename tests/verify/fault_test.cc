@@ -50,11 +50,21 @@ TEST_CASE("fault: every planted fault is caught by the check that owns it") {
   // Above 2^31 elements a pool, so that 32-bit offsets go wrong; only touched pages become resident.
   const CachePlan large = small_plan(3, CacheMode::align, DType::bf16, std::int64_t(24) << 30);
   const CachePlan with_scales = small_plan(3, CacheMode::align, DType::fp8_e4m3);
-  for (const FaultInfo& info : all_faults())
-    require_caught(info.fault == Fault::narrow_offsets    ? large
-                   : info.fault == Fault::scale_exchanged ? with_scales
-                                                          : plan,
-                   info.fault, info.found_by);
+  const auto arranged = [](Strategy strategy) {
+    return small_plan(1, CacheMode::align, DType::bf16, std::int64_t(64) << 20, strategy);
+  };
+  const CachePlan slots = arranged(Strategy::compact_slots), split = arranged(Strategy::two_level);
+  const auto plan_for = [&](Fault fault) -> const CachePlan& {
+    switch (fault) {
+      case Fault::narrow_offsets: return large;
+      case Fault::scale_exchanged: return with_scales;
+      case Fault::slot_stride: return slots;
+      case Fault::small_page_shifted:
+      case Fault::foreign_large_page: return split;
+      default: return plan;
+    }
+  };
+  for (const FaultInfo& info : all_faults()) require_caught(plan_for(info.fault), info.fault, info.found_by);
   require_caught(plan, Fault::stride_order, "address-audit-intervals");
   require_caught(plan, Fault::pack_index, "address-audit-enumerated");
 }

@@ -8,7 +8,8 @@ namespace hybridkv::testing {
 
 /// Six attention and six gdn layers of a few KiB, N to a page, in `memory_bytes`.
 inline CachePlan small_plan(std::int64_t pack_size, CacheMode mode = CacheMode::align, DType kv_dtype = DType::bf16,
-                            std::int64_t memory_bytes = std::int64_t(64) << 20) {
+                            std::int64_t memory_bytes = std::int64_t(64) << 20,
+                            Strategy strategy = Strategy::packed_attention) {
   const ModelSpec model = hybrid_model(
       "small", 12, AttentionSpec{.query_heads = 4, .kv_heads = 2, .head_size_k = 16, .head_size_v = 16},
       GdnSpec{2, 4, 16, 16, 4}, [](std::int64_t i) { return i % 2 == 1; });
@@ -18,6 +19,7 @@ inline CachePlan small_plan(std::int64_t pack_size, CacheMode mode = CacheMode::
   engine.ssm_dtype = DType::fp32;
   engine.attention_pack_size = pack_size;
   engine.memory_bytes = memory_bytes;
+  engine.strategy = strategy;
   return make_plan(model, engine, LimitsSpec{.max_model_lens = {256}});
 }
 

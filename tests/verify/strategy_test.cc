@@ -15,7 +15,11 @@ using namespace hybridkv;
 
 namespace {
 
-constexpr Strategy others[] = {Strategy::dual_pool, Strategy::small_pages};
+constexpr Strategy others[] = {Strategy::dual_pool, Strategy::small_pages, Strategy::compact_slots,
+                               Strategy::two_level};
+
+/// Does the strategy pack layers by a number of the user's?
+bool takes_packs(Strategy strategy) { return strategy != Strategy::two_level; }
 
 ModelSpec small_model() {
   return testing::hybrid_model("small", 12,
@@ -51,10 +55,11 @@ std::string failures(const ForwardReport& report) {
 
 }  // namespace
 
-TEST_CASE("law: a dual pool and small pages pass every check of verify, in every mode and with packs") {
+TEST_CASE("law: every other strategy passes every check of verify, in every mode and with packs") {
   for (const Strategy strategy : others)
     for (const CacheMode mode : {CacheMode::none, CacheMode::align, CacheMode::all})
       for (const std::int64_t pack : {1, 4}) {
+        if (pack > 1 && !takes_packs(strategy)) continue;
         const CachePlan plan = plan_of(strategy, pack, mode);
         for (const GroupPlan& group : plan.groups)
           if (plan.spec_of(group).state)
@@ -85,7 +90,7 @@ TEST_CASE("law: the pools of SGLang 0.5.23 pass every check of verify, with dumm
     }
 }
 
-TEST_CASE("fault: what can go wrong with a dual pool or small pages is found by the check that owns it") {
+TEST_CASE("fault: what can go wrong with another strategy is found by the check that owns it") {
   for (const Strategy strategy : others) {
     std::size_t planted = 0;
     std::string places;
@@ -94,7 +99,8 @@ TEST_CASE("fault: what can go wrong with a dual pool or small pages is found by 
       CAPTURE(to_string(info.fault));
       const bool needs_many = info.fault == Fault::narrow_offsets;
       const CachePlan plan =
-          plan_of(strategy, 2, CacheMode::align, std::int64_t(needs_many ? 48 : 1) << (needs_many ? 30 : 26));
+          plan_of(strategy, takes_packs(strategy) ? 2 : 1, CacheMode::align,
+                  std::int64_t(needs_many ? 48 : 1) << (needs_many ? 30 : 26));
       VerifySpec spec;
       spec.fault = info.fault;
       try {
@@ -111,14 +117,19 @@ TEST_CASE("fault: what can go wrong with a dual pool or small pages is found by 
       }
     }
     CAPTURE(places);
-    // No format with scales; in the dual pool no padding, and nothing that attention and states share; in small pages
-    // no state whose two tensors fit a page.
-    CHECK(planted + (strategy == Strategy::dual_pool ? 4 : 2) == all_faults().size());
+    // No format with scales anywhere, and no padding of exact pages; in a dual pool and compact slots nothing that
+    // attention and states share, in small pages no state whose two tensors fit a page. The last three faults are those
+    // of slots and of large pages.
+    const std::size_t no_place = strategy == Strategy::dual_pool       ? 4 + 3
+                                 : strategy == Strategy::small_pages   ? 2 + 3
+                                 : strategy == Strategy::compact_slots ? 4 + 2
+                                                                       : 2 + 1;
+    CHECK(planted + no_place == all_faults().size());
   }
 }
 
-TEST_CASE("law: a network runs through a dual pool and through small pages as it runs dense") {
-  for (const Strategy strategy : others)
+TEST_CASE("law: a network runs through a dual pool, small pages and compact slots as it runs dense") {
+  for (const Strategy strategy : {Strategy::dual_pool, Strategy::small_pages, Strategy::compact_slots})
     for (const std::int64_t pack : {1, 3}) {  // a state of three pages, and of one
       const ForwardReport report = verify_forward(
           small_model(), small_engine(strategy, pack, CacheMode::align, std::int64_t(64) << 20), {.scale = 1});
@@ -131,7 +142,8 @@ TEST_CASE("law: a network runs through a dual pool and through small pages as it
 }
 
 TEST_CASE("fault: what an engine gets wrong changes outputs in every strategy, through every backend on its own") {
-  for (const Strategy strategy : {Strategy::packed_attention, Strategy::dual_pool, Strategy::small_pages})
+  for (const Strategy strategy :
+       {Strategy::packed_attention, Strategy::dual_pool, Strategy::small_pages, Strategy::compact_slots})
     for (const AttentionBackend backend : compared_attention_backends) {
       std::size_t caught = 0;
       const std::vector<ForwardFault> faults = forward_faults_of(Release::vllm_2026_06);

@@ -42,19 +42,20 @@ std::string counted_values(const std::vector<std::vector<SweepAxis>>& axes) {
   return text;
 }
 
-void check_count(const std::vector<ScenarioFile>& files, const std::vector<std::vector<SweepAxis>>& axes) {
+void check_count(const std::vector<ScenarioFile>& files, const std::vector<std::vector<SweepAxis>>& axes,
+                 std::size_t fewest) {
   Checked count = 0;
   for (const std::vector<SweepAxis>& of_file : axes) count += count_points(of_file);
-  if (count < static_cast<std::int64_t>(fewest_settings)) {
+  if (count < static_cast<std::int64_t>(fewest)) {
     for (const ScenarioFile& file : files) read_scenario(file);  // a key that does not exist makes no setting either
     throw InputError(fmt::format("nothing to compare: that is one setting, and a comparison takes {} to {}; name "
                                  "another scenario, or vary a value of this one: --vary engine.tensor_parallel=1,2",
-                                 fewest_settings, most_settings));
+                                 fewest, most_settings));
   }
   if (count > static_cast<std::int64_t>(most_settings))
     throw InputError(fmt::format("these are {} settings{}; a comparison takes {} to {}: give one value of what is not "
                                  "to be compared (--set KEY=VALUE, --pack N), or take `hybridkv sweep` for all of them",
-                                 std::int64_t(count), counted_values(axes), fewest_settings, most_settings));
+                                 std::int64_t(count), counted_values(axes), fewest, most_settings));
 }
 
 std::string last_key(const std::string& path) { return path.substr(path.rfind('.') + 1); }
@@ -103,10 +104,10 @@ void make_unlike(std::vector<CompareSetting>& settings) {
 }  // namespace
 
 std::vector<CompareSetting> compare_settings(const std::vector<ScenarioFile>& files,
-                                             const std::vector<std::string>& varied) {
+                                             const std::vector<std::string>& varied, std::size_t fewest) {
   std::vector<std::vector<SweepAxis>> axes;
   for (const ScenarioFile& file : files) axes.push_back(varied_axes(file, varied));
-  check_count(files, axes);
+  check_count(files, axes, fewest);
   std::vector<CompareSetting> settings;
   for (std::size_t i = 0; i < files.size(); ++i)
     for (CompareSetting& setting : settings_of(files[i], axes[i])) {

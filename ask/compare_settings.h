@@ -24,9 +24,10 @@ struct CompareSetting {
 /// The settings that scenarios stand for: of each file one for every combination of the values of its lists and ranges,
 /// the first list slowest. Several lengths are one question unless `varied` names limits.max_model_len: settings are
 /// compared at the longest.
-/// Throws InputError for anything wrong in a file, and where there are fewer than fewest_settings or more than
+/// Throws InputError for anything wrong in a file, and where there are fewer than `fewest` or more than
 /// most_settings.
 std::vector<CompareSetting> compare_settings(const std::vector<ScenarioFile>& files,
-                                             const std::vector<std::string>& varied = {});
+                                             const std::vector<std::string>& varied = {},
+                                             std::size_t fewest = fewest_settings);
 
 }  // namespace hybridkv

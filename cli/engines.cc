@@ -56,14 +56,28 @@ FlagValue varied_releases(const std::string& list) {
   return {"engine.release", fmt::format("[{}]", fmt::join(engine_names(list), ", ")), "--engines " + list};
 }
 
-std::vector<CompareSetting> engine_settings(const ScenarioOptions& options) {
+namespace {
+
+std::vector<CompareSetting> settings_of(const ScenarioOptions& options, std::size_t fewest) {
   ScenarioOptions varied = options;
-  const FlagValue releases = varied_releases(options.engines);
-  varied.flags.push_back(releases);
-  std::vector<CompareSetting> settings = compare_settings({scenario_file(varied)}, {releases.key});
+  std::vector<std::string> keys;
+  if (!options.engines.empty()) {
+    const FlagValue releases = varied_releases(options.engines);
+    varied.flags.push_back(releases);
+    keys.push_back(releases.key);
+  }
+  std::vector<CompareSetting> settings = compare_settings({scenario_file(varied)}, keys, fewest);
   show_notes(settings);
   return settings;
 }
+
+}  // namespace
+
+std::vector<CompareSetting> engine_settings(const ScenarioOptions& options) {
+  return settings_of(options, fewest_settings);
+}
+
+std::vector<CompareSetting> any_settings(const ScenarioOptions& options) { return settings_of(options, 1); }
 
 void show_notes(const std::vector<CompareSetting>& settings) {
   std::vector<std::string> notes;

@@ -20,8 +20,12 @@ std::vector<std::string> engine_names(const std::string& list);
 /// The same as the key and the YAML list that they are, for commands that vary keys.
 FlagValue varied_releases(const std::string& list);
 
-/// The scenario under each release of --engines. Throws InputError as compare_settings.
+/// The scenario under each release of --engines, which is given. Throws InputError as compare_settings.
 std::vector<CompareSetting> engine_settings(const ScenarioOptions& options);
+
+/// The same for commands that take one setting too: under each release where --engines is given, for each combination
+/// of lists where there are some.
+std::vector<CompareSetting> any_settings(const ScenarioOptions& options);
 
 /// Says on standard error what was assumed of the models of these settings, each once.
 void show_notes(const std::vector<CompareSetting>& settings);

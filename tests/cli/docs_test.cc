@@ -55,6 +55,8 @@ TEST_CASE("golden: the commands of docs/simulator.md print what it shows") { req
 
 TEST_CASE("golden: the commands of docs/recommend.md print what it shows") { require_printed("docs/recommend.md", 3); }
 
+TEST_CASE("golden: the commands of docs/bound.md print what it shows") { require_printed("docs/bound.md", 1); }
+
 TEST_CASE("golden: the commands of docs/boot.md print what it shows") { require_printed("docs/boot.md", 1); }
 
 TEST_CASE("golden: the commands of docs/doctor.md print what it shows") { require_printed("docs/doctor.md", 1); }

@@ -1,0 +1,66 @@
+#include <memory>
+
+#include "ask/bound.h"
+#include "ask/replay_curves.h"
+#include "base/error.h"
+#include "cli/commands.h"
+#include "cli/engines.h"
+#include "cli/exit_codes.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/scenario_options.h"
+#include "cli/trace_options.h"
+#include "report/bound_report.h"
+
+namespace hybridkv {
+
+namespace {
+
+struct BoundOptions {
+  ScenarioOptions scenario;
+  SimpleTraffic traffic;
+  OutputOptions output;
+};
+
+int run_bound(const BoundOptions& options) {
+  const std::vector<CompareSetting> settings = any_settings(options.scenario);
+  const TraceSpec& trace = settings.front().scenario.simulate.trace;
+  if (trace.file == "-")
+    throw InputError("--trace -: standard input can be read once, and a bound reads the trace twice; give a file");
+  std::vector<BoundAnswer> answers;
+  {
+    Progress progress(options.output.quiet);
+    answers = bounds(settings, [&](int done, int total) { progress.update("bound", "layouts", done, total); });
+  }
+  write_output(render_bound(answers, trace_text(trace), options.output.format(), options.output.style()));
+  return exit_fine;
+}
+
+}  // namespace
+
+void add_bound_command(CLI::App& app, CommandAction& action) {
+  CLI::App* command = app.add_subcommand(
+      "bound", "Say how much of a trace any policy could find in this memory, and how much is found");
+  const auto options = std::make_shared<BoundOptions>();
+  add_scenario_options(*command, options->scenario);
+  add_engines_option(*command, options->scenario);
+  add_trace_options(*command, options->scenario, options->traffic);
+  add_key(*command, options->scenario, "--requests", "simulate.trace.max_requests", "N",
+          "only the first ones (default: all, of a made-up trace 10000, of simple traffic 300)");
+  add_output_options(*command, options->output);
+  command->footer(
+      "Lists, say of --pack, --memory or --engines, make a row each, at most eight.\n"
+      "\nExamples:\n"
+      "  hybridkv bound qwen3.5-397b --pack 1,5,15\n"
+      "  hybridkv bound qwen3.5-397b --pack 5 --memory 40G,80G,160G --trace trace.jsonl\n"
+      "  hybridkv bound qwen3.5-397b --pack 1 --engines vllm-0.33,sglang-0.5.23\n"
+      "  hybridkv bound qwen3.5-397b --pack 5 --format json | jq '.layouts[0].upper_rate'");
+  command->callback([options, &action] {
+    action = [options] {
+      apply_simple_traffic(options->scenario, options->traffic);
+      return run_bound(*options);
+    };
+  });
+}
+
+}  // namespace hybridkv

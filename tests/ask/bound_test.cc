@@ -1,0 +1,94 @@
+#include "ask/bound.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "ask/compare_replay.h"
+#include "base/error.h"
+#include "tests/ask/asked.h"
+
+using namespace hybridkv;
+
+namespace {
+
+std::vector<CompareSetting> settings_of(const std::string& engine, const std::string& trace) {
+  const ScenarioFile file = parse_scenario("model: Qwen3.5-4B\nengine: {cache_mode: align, " + engine +
+                                               "}\nlimits: {max_model_len: 16k}\nsimulate: {trace: {" + trace + "}}\n",
+                                           "asked.yaml");
+  return compare_settings({file}, {"engine.release"}, 1);
+}
+
+}  // namespace
+
+TEST_CASE("law: found, possible, at most, endless, token by token: in this order, in every engine and memory") {
+  for (const char* const memory : {"2 GiB", "6 GiB", "40 GiB"}) {
+    const auto settings = settings_of(
+        "release: [vllm-2026-06, vllm-0.33, sglang-0.5.23], memory: " + std::string(memory), "max_requests: 400");
+    for (const BoundAnswer& one : bounds(settings)) {
+      CAPTURE(memory);
+      CAPTURE(one.name);
+      CHECK(one.refused.empty());
+      CHECK(one.found_tokens <= one.upper_tokens);
+      CHECK(one.feasible_tokens <= one.upper_tokens);
+      CHECK(one.upper_tokens <= one.endless_tokens);
+      CHECK(one.endless_tokens <= one.token_exact_tokens);
+      CHECK(one.token_exact_tokens < one.prompt_tokens);
+    }
+  }
+}
+
+TEST_CASE("rule: the sizes of a bound are those of the layout") {
+  const BoundAnswer blocks = bounds(settings_of("memory: 6 GiB, attention_pack_size: 1", "max_requests: 50")).front();
+  // Eight attention layers in groups of eight pages, 24 recurrent ones in three more: an id of each for a state.
+  CHECK(blocks.unit_tokens > 1);
+  CHECK(blocks.state_bytes == 3 * blocks.unit_bytes);
+  CHECK(blocks.memory_bytes % blocks.unit_bytes == 0);
+  const BoundAnswer tree = bounds(settings_of("memory: 6 GiB, release: sglang-0.5.23", "max_requests: 50")).front();
+  CHECK(tree.unit_tokens == 64);
+  CHECK(tree.unit_bytes == 64 * 32'768);  // 8 layers of 4 heads, K and V of 256, bf16
+}
+
+TEST_CASE("golden: what thrashes a pool that evicts the oldest can be kept by who knows the trace") {
+  // Prompts come round and round, more than the pool holds: the oldest is always the next.
+  std::string prompts;
+  for (int round = 0; round < 6; ++round)
+    for (int prompt = 0; prompt < 12; ++prompt)
+      prompts += (prompts.empty() ? "" : ", ") +
+                 (round == 0
+                      ? std::string("{tokens: 6000}")
+                      : "{tokens: 6000, shared_tokens: 6000, shared_with: " + std::to_string(prompt + 1) + "}");
+  const BoundAnswer answer = bounds(settings_of("memory: 3 GiB", "prompts: [" + prompts + "]")).front();
+  CHECK(answer.found_tokens == 0);
+  CHECK(answer.feasible_tokens > answer.prompt_tokens / 5);
+  CHECK(answer.upper_tokens < answer.endless_tokens);
+}
+
+TEST_CASE("fault: caches without a bound") {
+  CHECK_THROWS_AS(bounds(settings_of("memory: 6 GiB, cache_mode: none", "max_requests: 50")), InputError);
+  const auto mixed = bounds(settings_of("memory: [1 MiB, 6 GiB]", "max_requests: 50"));
+  CHECK(mixed[0].refused.find("too little") != std::string::npos);
+  CHECK(mixed[1].refused.empty());
+}
+
+TEST_CASE("golden: the published conversation trace at 40 GiB, packs of 5 and 15") {
+  const char* const folder = std::getenv("HYBRIDKV_TRACE_DIR");
+  const auto file = std::filesystem::path(folder != nullptr ? folder : "") / "mooncake_conversation.jsonl";
+  if (folder == nullptr || !std::filesystem::exists(file)) {
+    MESSAGE("SKIPPED: HYBRIDKV_TRACE_DIR names no folder with mooncake_conversation.jsonl");
+    return;
+  }
+  const ScenarioFile scenario = parse_scenario(
+      "model: Qwen3.5-397B-A17B\n"
+      "engine: {cache_mode: align, tensor_parallel: 2, memory: 40 GiB, attention_pack_size: [5, 15]}\n"
+      "limits: {max_model_len: 256k}\nsimulate: {trace: {file: \"" + file.string() + "\"}}\n",
+      "asked.yaml");
+  for (const BoundAnswer& one : bounds(compare_settings({scenario}))) {
+    CAPTURE(one.name);
+    CHECK(one.requests == 12'031);
+    CHECK(one.rate(one.upper_tokens) <= 0.330);
+    CHECK(one.rate(one.feasible_tokens) >= 0.295);
+    CHECK(one.rate(one.found_tokens) < 0.06);
+  }
+}

@@ -71,7 +71,7 @@ std::string fault_list() {
   text += "With --forward also:\n";
   add(ForwardFaultPlace::both);
   add(ForwardFaultPlace::blocks);
-  text += "With --forward through a radix tree (--engine sglang-0.5.23) the first of those, and:\n";
+  text += "With --forward through a radix tree (sglang-0.5.23) the first of those, and:\n";
   add(ForwardFaultPlace::tree);
   return text + help_entry("all", "each of them in turn");
 }

@@ -41,10 +41,10 @@ Document bound_document(const std::vector<BoundAnswer>& answers, const std::stri
   if (!refusals.items.empty()) document.blocks.emplace_back(std::move(refusals));
   document.blocks.emplace_back(Paragraph{
       "Shares of the prompt tokens, one request at a time. Found: the engine's own rules, replayed. Possible: a "
-      "schedule that knows the whole trace, keeps to the memory and leaves running requests their own; no engine's eviction "
-      "reaches it for certain. At most: proven for every policy by prices of the memory over time (weak duality of the "
-      "problem of what to keep), whatever the engine evicts, retains or prefetches within this memory. Endless: "
-      "everything kept. Token by token: any prefix found as well."});
+      "schedule that knows the whole trace, keeps to the memory and leaves running requests their own; no engine's "
+      "eviction reaches it for certain. At most: proven for every policy by prices of the memory over time (weak "
+      "duality of the problem of what to keep), whatever the engine evicts, retains or prefetches within this memory. "
+      "Endless: everything kept. Token by token: any prefix found as well."});
   return document;
 }
 

@@ -59,7 +59,7 @@ TEST_CASE("golden: what thrashes a pool that evicts the oldest can be kept by wh
                  (round == 0
                       ? std::string("{tokens: 6000}")
                       : "{tokens: 6000, shared_tokens: 6000, shared_with: " + std::to_string(prompt + 1) + "}");
-  const BoundAnswer answer = bounds(settings_of("memory: 3 GiB", "prompts: [" + prompts + "]")).front();
+  const BoundAnswer answer = bounds(settings_of("memory: 1 GiB", "prompts: [" + prompts + "]")).front();
   CHECK(answer.found_tokens == 0);
   CHECK(answer.feasible_tokens > answer.prompt_tokens / 5);
   CHECK(answer.upper_tokens < answer.endless_tokens);

@@ -174,6 +174,9 @@ void warn_of_boot(BootAnswer& answer) {
 BootAnswer boot_answer(const BootQuestion& question) {
   const EngineStart start = start_of_engine(question);
   const ReleaseRules& rules = rules_of(start.scenario.engine.release);
+  if (rules.is_read)
+    throw SpecError("engine.release", fmt::format("how {} starts is not known here: its rules were read, not run; "
+                                                  "hybridkv plan shows how it shares memory", rules.title));
   if (rules.radix_pools)
     throw SpecError("engine.release", fmt::format("how {} starts is not known here beyond its pools; hybridkv plan "
                                                   "shows what it prints of them", rules.title));

@@ -1,10 +1,19 @@
 #include "ask/compare_replay.h"
 
+#include <algorithm>
+#include <chrono>
+#include <memory>
+
+#include "ask/plan.h"
 #include "ask/simulate.h"
 #include "ask/simulate_radix.h"
 #include "ask/simulate_request.h"
 #include "base/error.h"
 #include "planner/release.h"
+#include "simulator/cache_geometry.h"
+#include "simulator/slot_replay.h"
+#include "simulator/token_exact_bound.h"
+#include "simulator/trace_spec.h"
 
 namespace hybridkv {
 
@@ -35,6 +44,44 @@ ReplayedSetting replay_tree(const Scenario& scenario, const SimulateRequest& req
           .token_exact_hit_tokens = answer.token_exact_hit_tokens.front()};
 }
 
+/// Prompts one after the other through the slots of a server.
+ReplayedSetting replay_slots(const Scenario& scenario, const SimulateRequest& request, const OnProgress& on_progress) {
+  using Clock = std::chrono::steady_clock;
+  if (request.driver.kind != DriverKind::one_at_a_time)
+    throw SpecError("simulate.driver", "slots are replayed one prompt at a time; take one_at_a_time");
+  const auto& lengths = scenario.limits.max_model_lens;
+  const std::int64_t longest = *std::max_element(lengths.begin(), lengths.end());
+  SlotReplay replay(slot_settings_of(plan_scenario(scenario, scenario.pack_sizes, PlanDetail::numbers).plans.front()));
+  SlotStats stats;
+  TokenExactBound bound(longest);
+  std::int64_t requests = 0;
+  const std::unique_ptr<TraceSource> trace = open_trace(request.trace);
+  const Clock::time_point started = Clock::now();
+  for (TraceBatch batch; trace->next(batch);) {
+    for (const TraceRequest& one : batch.requests) {
+      if (refused_for_length(one.input_length, longest))
+        stats.add({.index = one.index, .input_length = one.input_length, .status = RequestStatus::too_long});
+      else
+        stats.add(replay.run(one, batch.prompt(one)));
+    }
+    bound.consume(batch);
+    requests += std::ssize(batch.requests);
+    if (on_progress)
+      on_progress({requests, trace->progress().fraction,
+                   std::chrono::duration<double>(Clock::now() - started).count()});
+  }
+  return {.requests = stats.requests,
+          .prompt_tokens = stats.prompt_tokens,
+          .hit_tokens = stats.hit_tokens,
+          .requests_with_hit = stats.requests_with_hit,
+          .kv_match_tokens = stats.common_tokens,
+          .checkpoints_made = stats.checkpoints_made,
+          .checkpoints_used = stats.checkpoints_used,
+          .checkpoints_evicted = stats.checkpoints_dropped,
+          .refused = stats.refused,
+          .token_exact_hit_tokens = bound.hit_tokens()};
+}
+
 ReplayedSetting replay_blocks(const Scenario& scenario, const SimulateRequest& request,
                               const OnProgress& on_progress) {
   const SimulateAnswer answer =
@@ -55,13 +102,18 @@ ReplayedSetting replay_blocks(const Scenario& scenario, const SimulateRequest& r
 
 }  // namespace
 
-bool has_block_index(Release release) { return !rules_of(release).radix_pools; }
+bool has_block_index(Release release) {
+  const ReleaseRules& rules = rules_of(release);
+  return !rules.radix_pools && rules.strategy != Strategy::sequence_rows;
+}
 
 ReplayedSetting replay_setting(const Scenario& scenario, const OnProgress& on_progress) {
   SimulateRequest request = scenario.simulate;
   request.upper_bounds = true;
-  return has_block_index(scenario.engine.release) ? replay_blocks(scenario, request, on_progress)
-                                                  : replay_tree(scenario, request, on_progress);
+  const Release release = scenario.engine.release;
+  if (has_block_index(release)) return replay_blocks(scenario, request, on_progress);
+  return rules_of(release).radix_pools ? replay_tree(scenario, request, on_progress)
+                                       : replay_slots(scenario, request, on_progress);
 }
 
 std::vector<std::optional<ReplayedSetting>> replay_settings(const std::vector<CompareSetting>& settings,

@@ -29,7 +29,8 @@ struct StateTensor {
 };
 
 /// The recurrent tensors of one Mamba-like layer for one sequence position, per rank: what one page holds.
-/// Invariant: tensors lie one after the other in this order, each on a multiple of its element size.
+/// Invariant: tensors lie one after the other in this order, each on a multiple of its element size; or each has a
+/// place of its own and begins with it.
 struct StateSpec {
   std::vector<StateTensor> tensors;  ///< conv first
   std::int64_t bytes = 0;            ///< M: end of the last tensor
@@ -40,5 +41,8 @@ struct StateSpec {
 /// Lays tensors one after the other, conv first, each rounded up to a multiple of its element size.
 /// Axes need names and extents only; strides are made dense. Source: vLLM MambaSpec.
 StateSpec place_state_tensors(std::vector<StateTensor> tensors);
+
+/// The same where each tensor has a place of its own: all begin at byte 0 of it, and there are no gaps.
+StateSpec place_state_tensors_apart(std::vector<StateTensor> tensors);
 
 }  // namespace hybridkv

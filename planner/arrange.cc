@@ -28,6 +28,8 @@ Arrangement arrange(std::vector<SpecPlan> specs, const ArrangeInputs& inputs) {
     case Strategy::small_pages: arrange_small_pages(arrangement, std::move(specs), inputs); break;
     case Strategy::compact_slots: arrange_compact_slots(arrangement, std::move(specs), inputs); break;
     case Strategy::two_level: arrange_two_level(arrangement, std::move(specs), inputs); break;
+    case Strategy::pool_groups: arrange_pool_groups(arrangement, std::move(specs), inputs); break;
+    case Strategy::sequence_rows: arrange_sequence_rows(arrangement, std::move(specs), inputs); break;
   }
   return arrangement;
 }

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,7 @@
 #include "mamba/state_spec.h"
 #include "planner/engine_spec.h"
 #include "planner/radix_pools.h"
+#include "planner/read_pools.h"
 #include "planner/strategy.h"
 
 namespace hybridkv {
@@ -103,6 +106,8 @@ struct GroupPlan {
   std::optional<PagesInLane> in_lane;             ///< set: all pages lie side by side in the pieces of the first lane
   bool drafts = false;                            ///< holds layers of a drafter: MTP layers or those of a draft model
   std::int64_t hole_bytes = 0;                    ///< of an id, that no page of the table uses; counted with the first
+  std::optional<std::int64_t> tensor;             ///< set: of the state of its spec that tensor alone; the others lie
+                                                  ///< in groups of their own, which share the table
   bool operator==(const GroupPlan&) const = default;
 
   /// All layers of the group in pool order.
@@ -125,8 +130,10 @@ struct ArenaPlan {
   std::string name;               ///< "blocks", "tokens", "states": how messages call its ids
   std::int64_t num_ids = 0;       ///< null id included
   std::int64_t bytes_per_id = 0;  ///< over all lanes of the arena, and what lies beside them
-  /// Id 0 is the null id, which nobody gets.
-  std::int64_t usable_ids() const { return num_ids > 0 ? num_ids - 1 : 0; }
+  bool has_null_id = true;        ///< id 0 is the null id, which nobody gets
+  /// The first that somebody can get.
+  std::int64_t first_id() const { return has_null_id ? 1 : 0; }
+  std::int64_t usable_ids() const { return std::max<std::int64_t>(0, num_ids - first_id()); }
   bool operator==(const ArenaPlan&) const = default;
 };
 
@@ -177,6 +184,8 @@ struct Arrangement {
   std::vector<PoolPlan> pools;
   std::vector<ExtraPlan> extras;
   std::optional<RadixPools> radix;          ///< of releases with radix pools
+  std::optional<PoolGroups> pool_groups;    ///< of strategy pool_groups
+  std::optional<SequenceRows> rows;         ///< of strategy sequence_rows
   bool operator==(const Arrangement&) const = default;
 
   const SpecPlan& spec_of(const GroupPlan& group) const { return specs[static_cast<std::size_t>(group.spec)]; }
@@ -204,6 +213,16 @@ struct Arrangement {
   /// Bytes from one of them to the next one.
   std::int64_t place_stride(const GroupPlan& group) const {
     return lanes[group.first_lane.index()].stride / group.entries_per_id;
+  }
+  /// The tensors of a state that lie in a page of a group: all, or the one that is its own. Pre: a group of states.
+  std::span<const StateTensor> tensors_of(const GroupPlan& group) const {
+    const std::vector<StateTensor>& all = spec_of(group).state->tensors;
+    if (!group.tensor) return all;
+    return std::span(all).subspan(static_cast<std::size_t>(*group.tensor), 1);
+  }
+  /// What lies in a page of a group before it is padded: the unpadded page of its spec, or its tensor.
+  std::int64_t content_bytes(const GroupPlan& group) const {
+    return group.tensor ? tensors_of(group).front().bytes() : spec_of(group).unpadded_page_bytes;
   }
   /// What a page of one table entry of a group has room for: that of all its ids.
   std::int64_t entry_page_bytes(const GroupPlan& group) const;

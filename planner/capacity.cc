@@ -36,7 +36,7 @@ std::int64_t tokens_by_floor(const Arrangement& arrangement, std::int64_t max_mo
       std::int64_t smallest = std::numeric_limits<std::int64_t>::max(), groups = 0;
       bool only_states = true;
       for (const GroupPlan& group : arrangement.groups) {
-        if (group.arena.index() != arena) continue;
+        if (group.arena.index() != arena || (group.shares_table && !arrangement.cache_order)) continue;
         const SpecPlan& spec = arrangement.spec_of(group);
         ++groups;
         only_states = only_states && spec.state;
@@ -82,13 +82,15 @@ CapacityPlan capacity_at(const Arrangement& arrangement, std::int64_t max_model_
   capacity.ideal_bytes_per_request = ideal_request_bytes(arrangement, max_model_len);
   capacity.fits = fits_as_engines_check(arrangement, demand);
   capacity.usable_concurrency = concurrency(usable_ids(arrangement), demand);
-  // An engine with radix pools prints its slots without the dummies.
+  // An engine with radix pools prints its slots without the dummies; of an engine that was read no print is known.
+  const bool usable_alone = arrangement.radix || rules_of(arrangement.release).is_read;
   capacity.max_concurrency =
-      arrangement.radix ? capacity.usable_concurrency : concurrency(all_ids(arrangement), demand);
+      usable_alone ? capacity.usable_concurrency : concurrency(all_ids(arrangement), demand);
   capacity.kv_cache_tokens_by_concurrency = tokens_by_concurrency(capacity.max_concurrency, max_model_len);
   capacity.kv_cache_tokens_by_floor = tokens_by_floor(arrangement, max_model_len);
   capacity.kv_cache_tokens =
       rule == TokenRule::floor ? capacity.kv_cache_tokens_by_floor : capacity.kv_cache_tokens_by_concurrency;
+  if (rules_of(arrangement.release).is_read) capacity.kv_cache_tokens = capacity.kv_cache_tokens_by_floor;
   if (arrangement.radix) capacity.kv_cache_tokens = arrangement.radix->split.token_slots;
   return capacity;
 }

@@ -85,11 +85,19 @@ struct EngineSpec {
   std::optional<std::int64_t> page_size;                ///< tokens of a page; default 1
   std::optional<std::int64_t> mamba_track_interval;     ///< tokens between states that are kept in decode; default 256
   std::optional<std::int64_t> max_mamba_cache_size;     ///< state slots over all attention ranks, instead of a ratio
-  std::optional<std::int64_t> max_running_requests;     ///< over all attention ranks
+  std::optional<std::int64_t> max_running_requests;     ///< over all attention ranks; of TensorRT-LLM and llama.cpp
+                                                        ///< too, by other names (planner/read_engine.h)
   std::optional<std::int64_t> max_total_tokens;         ///< at most so many token slots
   std::optional<std::int64_t> attention_data_parallel;  ///< ranks that share requests beside tensor_parallel; default 1
   std::optional<bool> unified_memory;                   ///< one elastic buffer for tokens and states; default false
   std::optional<bool> linear_replayssm_spec;            ///< inputs of draft steps are kept, not their states
+  // Of TensorRT-LLM alone.
+  std::optional<std::int64_t> mamba_state_cache_interval;  ///< mode all: tokens between snapshots; default 256
+  std::optional<std::int64_t> avg_seq_len;              ///< tokens of the requests that the pool groups are split by;
+                                                        ///< default: half the longest length
+  // Of llama.cpp alone.
+  std::optional<std::int64_t> ctx_checkpoints;          ///< host checkpoints of a sequence; default 32
+  std::optional<std::int64_t> checkpoint_min_step;      ///< tokens between them; default 8192
   CacheMode cache_mode = CacheMode::none;
   std::int64_t attention_pack_size = 1;                 ///< N, full-attention layers per page, >= 1
   std::optional<std::int64_t> layers_per_group;         ///< g, pages (packs, where N > 1) of a group; default: by the

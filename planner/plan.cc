@@ -64,6 +64,8 @@ void fill_capacity(CachePlan& plan, const EngineSpec& engine, const LimitsSpec& 
   const Demand one_token = request_demand(plan, 1);
   plan.max_running_requests = running_requests(plan, one_token);
   if (plan.radix) plan.max_running_requests = std::min(plan.max_running_requests, plan.radix->split.max_running);
+  if (plan.pool_groups && plan.pool_groups->max_requests > 0)
+    plan.max_running_requests = std::min(plan.max_running_requests, plan.pool_groups->max_requests);
   plan.max_running_requests_by_states = running_by_states(plan);
   plan.one_token_request_bytes = bytes_of(plan, one_token);
   for (std::int64_t tokens : limits.max_model_lens)
@@ -98,7 +100,7 @@ WastePlan waste_of(const Arrangement& arrangement, std::int64_t max_fitting_toke
 void name_engine(Derivation& derivation, const ReleaseRules& rules) {
   for (Decision& decision : derivation)
     if (decision.source.starts_with("vLLM") || decision.source.starts_with("dual pool"))
-      decision.source = fmt::format("{}, run", rules.title);
+      decision.source = fmt::format("{}, {}", rules.title, rules.is_read ? "read" : "run");
 }
 
 /// An engine with radix pools sizes them for ranks that cannot share the heads, and then does not load the model.
@@ -162,7 +164,7 @@ CachePlan make_plan(const ModelSpec& model, const EngineSpec& engine, const Limi
     with_views(plan, [&] { check_views(plan); });
   }
   if (workspace) plan.workspace = workspace_bytes(*workspace, log);
-  if (plan.radix) name_engine(derivation, rules_of(plan.release));
+  if (plan.radix || keeps_tensors_apart(plan.strategy)) name_engine(derivation, rules_of(plan.release));
   plan.derivation = std::move(derivation);
   plan.warnings = plan_warnings(plan, limits);
   warn_unshared_heads(plan.warnings, model, engine);

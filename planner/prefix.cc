@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "planner/match_units.h"
+#include "planner/read_engine.h"
 
 namespace hybridkv {
 
@@ -111,10 +112,39 @@ PrefixPlan with_radix_tree(const Arrangement& arrangement, const DerivationLog& 
   return prefix;
 }
 
+/// Prefixes of a slot whose last sequence begins as the new prompt does: it goes on from a checkpoint on the host,
+/// which may lie at any token; the last one lies a few tokens before the end of a prompt.
+PrefixPlan with_host_checkpoints(const Arrangement& arrangement, const DerivationLog& log) {
+  constexpr const char* source = "llama.cpp server, read";
+  PrefixPlan prefix;
+  prefix.cacheable = arrangement.rows->checkpoints > 0;
+  prefix.match_unit_tokens = 1;
+  log.add([&] {
+    return Decision{{"match unit", prefix.match_unit_tokens, "tokens"},
+                    "1: a checkpoint is restored exactly where it was made", {}, source};
+  });
+  if (prefix.cacheable) {
+    prefix.min_cacheable_prefix_tokens = 1;
+    prefix.duplicate_misses_up_to_tokens = checkpoint_tail_tokens;
+    log.add([&] {
+      return Decision{{"smallest prefix that can hit", *prefix.min_cacheable_prefix_tokens, "tokens"},
+                      "match unit: one of them", {{"match unit", prefix.match_unit_tokens, "tokens"}}, source};
+    });
+  }
+  log.add([&] {
+    return Decision{{"second copies hit nothing up to", prefix.duplicate_misses_up_to_tokens, "tokens"},
+                    prefix.cacheable ? "the tail: the last checkpoint lies so many tokens before the end of a prompt"
+                                     : "0 stands for none: without checkpoints no prefix is restored",
+                    {}, source};
+  });
+  return prefix;
+}
+
 }  // namespace
 
 PrefixPlan prefix_granularity(const Arrangement& arrangement, const EngineSpec& engine, const DerivationLog& log) {
   if (arrangement.radix) return with_radix_tree(arrangement, log);
+  if (arrangement.rows) return with_host_checkpoints(arrangement, log);
   if (rules_of(arrangement.release).one_allocation) return with_match_units(arrangement, engine, log);
   PrefixPlan prefix;
   std::int64_t unit = 1;

@@ -11,6 +11,8 @@ const ReleaseRules& rules_of(Release release) {
     case Release::sglang_0_5_23: return rules_of_sglang_0_5_23;
     case Release::jenga: return rules_of_jenga;
     case Release::compact_slots: return rules_of_compact_slots;
+    case Release::tensorrt_llm: return rules_of_tensorrt_llm;
+    case Release::llama_cpp: return rules_of_llama_cpp;
   }
   throw std::logic_error("a release outside its enumeration");
 }

@@ -17,6 +17,8 @@ enum class Release {
   sglang_0_5_23, ///< SGLang 0.5.23
   jenga,         ///< Jenga, of the paper
   compact_slots, ///< states of all layers in one slot beside pages of tokens, a proposal
+  tensorrt_llm,  ///< TensorRT-LLM, its rules read
+  llama_cpp,     ///< llama.cpp, its rules read
 };
 
 inline constexpr auto release_names = std::to_array<Named<Release>>(
@@ -24,7 +26,9 @@ inline constexpr auto release_names = std::to_array<Named<Release>>(
      {Release::vllm_0_33, "vllm-0.33"},
      {Release::sglang_0_5_23, "sglang-0.5.23"},
      {Release::jenga, "jenga"},
-     {Release::compact_slots, "compact-slots"}});
+     {Release::compact_slots, "compact-slots"},
+     {Release::tensorrt_llm, "tensorrt-llm"},
+     {Release::llama_cpp, "llama.cpp"}});
 inline constexpr auto all_releases = values_of(release_names);
 
 constexpr std::string_view to_string(Release value) { return name_in(release_names, value); }
@@ -59,5 +63,7 @@ extern const ReleaseRules rules_of_vllm_0_33;
 extern const ReleaseRules rules_of_sglang_0_5_23;
 extern const ReleaseRules rules_of_jenga;
 extern const ReleaseRules rules_of_compact_slots;
+extern const ReleaseRules rules_of_tensorrt_llm;
+extern const ReleaseRules rules_of_llama_cpp;
 
 }  // namespace hybridkv

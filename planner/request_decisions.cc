@@ -46,6 +46,15 @@ std::string entries_rule(const Arrangement& plan, const SpecPlan& spec, std::int
     inputs = {{"S", plan.radix->split.slots_per_request, "slots"}};
     return "ids = S: the running state, tracking slots and what the locks of the tree keep";
   }
+  if (spec.state && plan.rows) {
+    inputs = {{"s", plan.speculative_tokens, "tokens"}};
+    return "ids = 1 + s: the rows of a sequence, whatever its length";
+  }
+  if (spec.state && plan.pool_groups && plan.cache_mode == CacheMode::all) {
+    inputs = {length, block};
+    return "ids = ceil(L / block) + 1: a snapshot at every multiple of the interval and at the end, and the running "
+           "state";
+  }
   if (spec.state) {
     const Term drafts{"s", plan.speculative_tokens, "tokens"};
     inputs = plan.cache_mode == CacheMode::all ? std::vector<Term>{length, block, drafts} : std::vector<Term>{drafts};
@@ -227,6 +236,9 @@ class LengthDecisions {
     add({"KV cache tokens by concurrency", capacity.kv_cache_tokens_by_concurrency, "tokens"},
         "tokens = int(max_concurrency * L)", {{"max_concurrency", capacity.max_concurrency, ""}, length});
     derive_floor(capacity);
+    if (rules_of(plan_.release).is_read)
+      return add({"KV cache tokens", capacity.kv_cache_tokens, "tokens"}, "tokens = by floor: no print of it is known",
+                 {{"by floor", capacity.kv_cache_tokens, "tokens"}});
     if (plan_.radix)
       return add({"KV cache tokens", capacity.kv_cache_tokens, "tokens"}, "tokens = token slots, as engines print it",
                  {{"token slots", plan_.radix->split.token_slots, "tokens"}});
@@ -276,7 +288,7 @@ class LengthDecisions {
       add({name, value, ""}, fmt::format("the least of {}: the scarcest arena decides", rule), std::move(inputs),
           own_source);
     };
-    if (plan_.radix)
+    if (plan_.radix || rules_of(plan_.release).is_read)
       least("max concurrency", capacity.max_concurrency, "usable",
             [](const ArenaPlan& arena) { return arena.usable_ids(); });
     else
@@ -350,8 +362,9 @@ void derive_limits_of_arenas(const CachePlan& plan, const DerivationLog& log) {
   };
   add("longest request", plan.max_fitting_tokens, "tokens", "the largest L of which every arena holds one request");
   add("running requests", plan.max_running_requests, "",
-      plan.radix ? "the least of floor(usable / ids of one token) over the arenas, and what the engine runs at most"
-                 : "the least of floor(usable / ids of one token) over the arenas");
+      plan.radix || plan.pool_groups
+          ? "the least of floor(usable / ids of one token) over the arenas, and what the engine runs at most"
+          : "the least of floor(usable / ids of one token) over the arenas");
   add("running requests by states", plan.max_running_requests_by_states, "",
       "the least of floor(usable / ids of one token) over the arenas of states; 0 without any");
 }

@@ -150,7 +150,10 @@ void derive_run(const Arrangement& plan, const PlanRun& run, Derivation& derivat
   }
   const std::string of = fmt::format(" of group{} {}", run.count > 1 ? "s" : "", run.numbers());
   const auto pages = static_cast<std::int64_t>(group.pages.size());
-  if (pages == ceil_div(spec.num_pages - before, groups))
+  if (group.tensor)
+    derivation.push_back({{"pages" + of, pages, ""}, "pages of a group = pages: the tensor of every layer",
+                          {{"pages", spec.num_pages, ""}}, group_source});
+  else if (pages == ceil_div(spec.num_pages - before, groups))
     derivation.push_back(
         {{"pages" + of, pages, ""},
          "pages of a group = ceil((pages - i) / groups): group i of a spec takes pages i, i + groups, …",
@@ -172,7 +175,14 @@ void derive_id(const Arrangement& plan, std::size_t number, const std::string& s
   for (const LanePlan& lane : plan.lanes)
     if (lane.arena.index() == number) ++lanes, page = lane.bytes;
   SumRule id;
-  if (plan.cache_order)
+  if (keeps_tensors_apart(plan.strategy))
+    for (std::size_t i = 0; i < plan.groups.size(); ++i) {
+      if (plan.groups[i].arena.index() != number) continue;
+      const std::string pages = fmt::format("pages {}", i), each = fmt::format("page {}", i);
+      id.add(pages + " * " + each, {{pages, static_cast<std::int64_t>(plan.groups[i].pages.size()), ""},
+                                    {each, plan.page_bytes(plan.groups[i]), "bytes"}});
+    }
+  else if (plan.cache_order)
     id.add("W", {{"W", plan.arenas[number].bytes_per_id - plan.extra_bytes_per_id(), "bytes"}});
   else if (plan.is_uniform())
     id.add("g * P", {{"g", lanes, "pools"}, {"P", page, "bytes"}});
@@ -251,7 +261,9 @@ void derive_pools(const Arrangement& plan, Derivation& derivation) {
   for (std::size_t arena = 0; arena < plan.arenas.size(); ++arena) {
     const ArenaPlan& of = plan.arenas[arena];
     derive_id(plan, arena, "bytes of an id of " + of.name, derivation);
-    derivation.push_back({{"usable ids of " + of.name, of.usable_ids(), "ids"}, "usable = ids - 1: id 0 is the null id",
+    derivation.push_back({{"usable ids of " + of.name, of.usable_ids(), "ids"},
+                          of.has_null_id ? "usable = ids - 1: id 0 is the null id"
+                                         : "usable = ids: there is no null id",
                           {{"ids", of.num_ids, "ids"}}, place_source(plan)});
   }
   if (is_one_allocation(plan.strategy)) return derive_shared_pool(plan, derivation);
@@ -259,11 +271,16 @@ void derive_pools(const Arrangement& plan, Derivation& derivation) {
     const ArenaPlan& arena = plan.arena_of(group);
     derivation.push_back(
         {{"bytes of a lane of " + arena.name, Checked(arena.num_ids) * plan.page_bytes(group), "bytes"},
-         "bytes = ids * page: lane j of a pool begins j times as far",
+         plan.strategy == Strategy::pool_groups
+             ? "bytes = ids * page: those of lane j lie j pages behind those of lane 0"
+             : "bytes = ids * page: lane j of a pool begins j times as far",
          {{"ids", arena.num_ids, "ids"}, {"page", plan.page_bytes(group), "bytes"}},
          own_pool_source});
-    const std::int64_t lanes = plan.spec_of(group).state ? static_cast<std::int64_t>(group.pages.size()) : 1;
-    const PoolPlan& pool = plan.pools[plan.lanes[group.first_lane.index()].pool.index()];
+    const PoolId of_first = plan.lanes[group.first_lane.index()].pool;
+    std::int64_t lanes = 0;
+    for (std::size_t page = 0; page < group.pages.size(); ++page)
+      lanes += plan.lanes[plan.lane_of(group, page).index()].pool == of_first ? 1 : 0;
+    const PoolPlan& pool = plan.pools[of_first.index()];
     derivation.push_back(
         {{"bytes of a pool of " + arena.name, pool.bytes, "bytes"},
          "bytes = lanes of the pool * ids * page",

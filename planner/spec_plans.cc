@@ -18,6 +18,9 @@ StateContext state_context(const RecurrentSpec& layer, const ModelSpec& model, c
   if (rules_of(engine.release).radix_pools)
     return {engine.tensor_parallel, 0, engine.conv_dtype.value_or(DType::bf16),
             engine.ssm_dtype.value_or(fixed_ssm_dtype(layer).value_or(model.ssm_dtype.value_or(DType::fp32)))};
+  // Rows of both tensors have one type, whatever the model's; those of drafts are rows too, not longer convolutions.
+  if (engine.strategy == Strategy::sequence_rows)
+    return {engine.tensor_parallel, 0, engine.conv_dtype.value_or(DType::fp32), engine.ssm_dtype.value_or(DType::fp32)};
   const DType by_model = model.ssm_dtype.value_or(model.dtype);
   return {engine.tensor_parallel, engine.speculative_tokens, engine.conv_dtype.value_or(model.dtype),
           engine.ssm_dtype.value_or(fixed_ssm_dtype(layer).value_or(by_model))};
@@ -46,6 +49,7 @@ SpecPlan recurrent_spec(const LayerSet& set, const StateContext& context, const 
   SpecPlan spec;
   spec.state = state_of(*set.recurrent, context);
   if (rules_of(engine.release).radix_pools) put_channels_outside(*spec.state, *set.recurrent);
+  if (keeps_tensors_apart(engine.strategy)) spec.state = place_state_tensors_apart(std::move(spec.state->tensors));
   spec.unpadded_page_bytes = spec.state->bytes;
   spec.checkpoint_blocks = checkpoint_blocks(*set.recurrent, model, engine);
   spec.num_pages = static_cast<std::int64_t>(set.layers.size());
@@ -68,7 +72,8 @@ SpecPlan attention_spec(const LayerSet& set, const ModelSpec& model, const Engin
   const bool hidden = layer.kind == AttentionKind::hidden_state, indexer = layer.kind == AttentionKind::indexer;
   const std::optional<KvFormat> format = hidden || indexer ? std::nullopt : engine.kv_format;
   const HeadBytes bytes = format ? head_bytes(layer, *format) : HeadBytes{};
-  const DType dtype = format || indexer ? DType::uint8 : hidden ? model.dtype : engine.kv_dtype.value_or(model.dtype);
+  const DType plain = engine.strategy == Strategy::sequence_rows ? DType::fp16 : model.dtype;
+  const DType dtype = format || indexer ? DType::uint8 : hidden ? model.dtype : engine.kv_dtype.value_or(plain);
   const bool latent = is_latent(layer.kind);
   const BackendForm form = latent                               ? BackendForm::mla
                            : format && is_side_by_side(*format) ? BackendForm::diff_kv

@@ -21,6 +21,7 @@ Decision offset_decision(const StateSpec& state, std::size_t index, const std::s
   const StateTensor& tensor = state.tensors[index];
   Term result{"byte offset of " + tensor.name + ", " + label, tensor.byte_offset, "bytes"};
   if (index == 0) return {std::move(result), "0: the first tensor begins with the page", {}, placing_source};
+  if (tensor.byte_offset == 0) return {std::move(result), "0: it has a place of its own", {}, placing_source};
   const StateTensor& before = state.tensors[index - 1];
   return {std::move(result),
           "byte offset = element * ceil(end of the tensor before / element)",

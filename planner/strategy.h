@@ -11,6 +11,8 @@ enum class Strategy {
   small_pages,       ///< small attention pages of one arena; a state takes as many of them as it needs
   compact_slots,     ///< one allocation: attention pages, and slots in which the states of all layers lie side by side
   two_level,         ///< large pages of the least common multiple, each split among small pages of one kind of layer
+  pool_groups,       ///< a pool group a kind of id, each a share of the memory in grains (TensorRT-LLM)
+  sequence_rows,     ///< token cells, and rows of states by sequence, a tensor each (llama.cpp)
 };
 
 inline constexpr auto strategy_names = std::to_array<Named<Strategy>>(
@@ -18,7 +20,9 @@ inline constexpr auto strategy_names = std::to_array<Named<Strategy>>(
      {Strategy::dual_pool, "dual_pool"},
      {Strategy::small_pages, "small_pages"},
      {Strategy::compact_slots, "compact_slots"},
-     {Strategy::two_level, "two_level"}});
+     {Strategy::two_level, "two_level"},
+     {Strategy::pool_groups, "pool_groups"},
+     {Strategy::sequence_rows, "sequence_rows"}});
 inline constexpr auto all_strategies = values_of(strategy_names);
 
 /// Is the memory split between state slots and pages of tokens, each with ids of their own?
@@ -34,6 +38,10 @@ constexpr bool has_replays(Strategy strategy) { return strategy != Strategy::two
 /// Are all layers of a kind one group, of which none can be asked to be smaller?
 constexpr bool groups_whole_kinds(Strategy strategy) {
   return splits_memory(strategy) || strategy == Strategy::two_level;
+}
+/// Are the tensors of a state in places of their own, and not one behind the other in a page?
+constexpr bool keeps_tensors_apart(Strategy strategy) {
+  return strategy == Strategy::pool_groups || strategy == Strategy::sequence_rows;
 }
 
 constexpr std::string_view to_string(Strategy value) { return name_in(strategy_names, value); }

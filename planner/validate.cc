@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "planner/radix_split.h"
+#include "planner/read_engine.h"
 
 namespace hybridkv {
 
@@ -228,7 +229,8 @@ void validate(const EngineSpec& engine) {
     throw SpecError("engine.state_memory_ratio",
                     fmt::format("is above 0 and at most {}, not {}", largest_ratio, *engine.state_memory_ratio));
   if (engine.state_requests) in_range(1, largest_tokens, *engine.state_requests, "engine.state_requests");
-  if (!splits_memory(engine.strategy) && (engine.state_memory_ratio || engine.state_requests))
+  const bool shares = engine.strategy == Strategy::pool_groups && !engine.state_requests;
+  if (!splits_memory(engine.strategy) && !shares && (engine.state_memory_ratio || engine.state_requests))
     throw SpecError(engine.state_requests ? "engine.state_requests" : "engine.state_memory_ratio",
                     fmt::format("splits the memory of strategies dual_pool and compact_slots, the strategy is {}",
                                 to_string(engine.strategy)));
@@ -259,6 +261,7 @@ void validate(const ModelSpec& model, const EngineSpec& engine, const LimitsSpec
   validate(model, engine);
   validate_parallel(model, engine);
   validate_radix_engine(model, engine);
+  validate_read_engine(model, engine);
 }
 
 void validate(const WorkspaceSpec& batch) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <vector>
 
 #include "base/error.h"
 
@@ -13,15 +15,20 @@ namespace {
 constexpr const char* view_source = "vLLM PR 35703";
 
 /// The views of the first page of a spec: of attention one per layer of the pack, of a state one per tensor.
-std::span<const ViewPlan> first_page(const SpecPlan& spec, std::span<const ViewPlan> views) {
+std::vector<ViewPlan> first_page(const SpecPlan& spec, std::span<const ViewPlan> views) {
   const auto of_spec = [&](const ViewPlan& view) { return view.spec == spec.id; };
   const auto first = std::find_if(views.begin(), views.end(), of_spec);
   expects(first != views.end(), "every spec has a view");
+  std::vector<ViewPlan> page;
+  if (spec.state) {  // where its tensors lie apart, the other layers come in between
+    std::copy_if(first, views.end(), std::back_inserter(page),
+                 [&](const ViewPlan& view) { return of_spec(view) && view.layer == first->layer; });
+    return page;
+  }
   const auto last = std::find_if(first, views.end(), [&](const ViewPlan& view) {
-    return !of_spec(view) || view.lane != first->lane || (spec.state && view.layer != first->layer);
+    return !of_spec(view) || view.lane != first->lane;
   });
-  const auto count = spec.state ? last - first : std::min<std::ptrdiff_t>(last - first, spec.layers_per_page);
-  return {first, first + count};
+  return {first, first + std::min<std::ptrdiff_t>(last - first, spec.layers_per_page)};
 }
 
 /// Axes inside a block from the outermost to the innermost in memory. Where strides are equal one of the two has extent
@@ -167,7 +174,7 @@ class TensorDecisions {
 
 void derive_views(const CachePlan& plan, std::span<const ViewPlan> views, Derivation& derivation) {
   for (const SpecPlan& spec : plan.specs) {
-    const std::span<const ViewPlan> page = first_page(spec, views);
+    const std::vector<ViewPlan> page = first_page(spec, views);
     if (page.empty()) continue;  // its layers are on another stage of the pipeline
     const std::size_t tensors = spec.state ? page.size() : 1;
     for (std::size_t i = 0; i < tensors; ++i) {

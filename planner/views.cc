@@ -43,6 +43,14 @@ PlacedTensor slots_of_layers(const Arrangement& arrangement, const GroupPlan& gr
   return {slice(split(bytes, "byte", "channel", "byte", element), "byte", 0)};
 }
 
+/// The same pages, that of the next id so many bytes behind the one before. Pre: no kernel blocks inside a block.
+Layout with_step(const Layout& bytes, std::int64_t step) {
+  std::vector<Axis> axes(bytes.axes().begin(), bytes.axes().end());
+  for (Axis& axis : axes)
+    if (axis.name == AxisName("block")) axis.stride = step;
+  return Layout(axes, bytes.offset());
+}
+
 /// The layers of a full pack in one layout, an axis "layer" outermost.
 PlacedTensor attention_pack(const Arrangement& arrangement, const GroupPlan& group) {
   if (arrangement.cache_order) return slots_of_layers(arrangement, group);
@@ -59,7 +67,9 @@ PlacedTensor attention_pack(const Arrangement& arrangement, const GroupPlan& gro
                                           .head_size_v = attention.head_size_v,
                                           .pack_size = spec.layers_per_page,
                                           .page_bytes = arrangement.page_bytes(group)});
-  return {scale(elements, element_bytes(attention.dtype))};
+  const Layout bytes = scale(elements, element_bytes(attention.dtype));
+  const LanePlan& lane = arrangement.lanes[group.first_lane.index()];
+  return {lane.stride == lane.bytes ? bytes : with_step(bytes, lane.stride)};
 }
 
 [[noreturn]] void refuse_element(const StateTensor& tensor, std::int64_t page) {
@@ -92,7 +102,7 @@ std::vector<PlacedTensor> state_tensors(const Arrangement& arrangement, const Gr
   std::vector<PlacedTensor> tensors;
   const std::int64_t page = arrangement.page_bytes(group), num_ids = arrangement.num_places(group);
   const std::int64_t stride = arrangement.place_stride(group);
-  for (const StateTensor& tensor : arrangement.spec_of(group).state->tensors) {
+  for (const StateTensor& tensor : arrangement.tensors_of(group)) {
     if (page % element_bytes(tensor.dtype) != 0) refuse_element(tensor, page);
     if (stride % element_bytes(tensor.dtype) != 0) refuse_element(tensor, stride);
     if (const std::int64_t front = front_of(arrangement, group); front % element_bytes(tensor.dtype) != 0)
@@ -120,6 +130,7 @@ void for_each_group(const Arrangement& arrangement, Visit&& visit) {
     const GroupPlan& group = arrangement.groups[i];
     // Of one allocation the strides depend on how many layers the group has.
     const bool as_before = i > 0 && arrangement.groups[i - 1].spec == group.spec &&
+                           arrangement.groups[i - 1].tensor == group.tensor &&
                            (!arrangement.cache_order || arrangement.groups[i - 1].pages.size() == group.pages.size());
     if (!as_before) tensors = tensors_of(arrangement, group);
     visit(group, tensors);

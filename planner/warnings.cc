@@ -114,7 +114,7 @@ void warn_capacity(std::vector<Warning>& warnings, const CachePlan& plan) {
 
 /// What is planned all the same: another engine may run it.
 void warn_refused_mode(std::vector<Warning>& warnings, const CachePlan& plan) {
-  if (plan.cache_mode != CacheMode::all) return;
+  if (plan.cache_mode != CacheMode::all || plan.pool_groups) return;
   const std::string_view refused = family_name(GdnSpec{});
   if (std::none_of(plan.specs.begin(), plan.specs.end(), [&](const SpecPlan& spec) { return spec.kind == refused; }))
     return;

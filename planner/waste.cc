@@ -12,11 +12,12 @@ namespace hybridkv {
 namespace {
 
 /// Bytes of one table entry of one group that hold layers, short packs and padding not counted.
-std::int64_t dense_bytes(const SpecPlan& spec, const GroupPlan& group) {
+std::int64_t dense_bytes(const Arrangement& arrangement, const GroupPlan& group) {
+  const SpecPlan& spec = arrangement.spec_of(group);
   Checked bytes = 0;
   for (const auto& page : group.pages) {
     if (spec.state)
-      bytes += spec.state->bytes - spec.state->padding_bytes;
+      bytes += arrangement.content_bytes(group) - (group.tensor ? 0 : spec.state->padding_bytes);
     else
       bytes += Checked(static_cast<std::int64_t>(page.size())) * spec.block_size_tokens * spec.bytes_per_token;
   }
@@ -34,7 +35,7 @@ void add_group(LoadWaste& waste, const Arrangement& arrangement, const BlockWast
   if (group.entries_per_id > 1)
     waste.unused_entry_bytes +=
         (Checked(ids_of_entries(group, ids)) * group.entries_per_id - ids) * arrangement.entry_bytes(group);
-  const std::int64_t dense = dense_bytes(spec, group);
+  const std::int64_t dense = dense_bytes(arrangement, group);
   if (spec.state) {
     waste.state_bytes += dense;
     waste.extra_state_bytes += (ids - 1) * dense;
@@ -57,9 +58,9 @@ std::vector<BlockWaste> waste_per_block(const Arrangement& arrangement) {
     waste.group = static_cast<std::int64_t>(index);
     waste.empty_slot_bytes = Checked(group.padding_slots) * room + group.hole_bytes;
     for (const auto& page : group.pages) {
-      const std::int64_t page_padding = room - spec.unpadded_page_bytes;
+      const std::int64_t page_padding = room - arrangement.content_bytes(group);
       if (spec.state) {
-        waste.state_padding_bytes += page_padding + spec.state->padding_bytes;
+        waste.state_padding_bytes += page_padding + (group.tensor ? 0 : spec.state->padding_bytes);
       } else {
         const std::int64_t missing = spec.layers_per_page - static_cast<std::int64_t>(page.size());
         waste.attention_padding_bytes += page_padding;
@@ -98,7 +99,8 @@ LoadWaste waste_at_load(const Arrangement& arrangement, std::span<const BlockWas
     waste.extra_state_bytes += extra_ids * piece_bytes(0);
   }
   for (std::size_t arena = 0; arena < arrangement.arenas.size(); ++arena) {
-    waste.null_block_bytes += arrangement.arenas[arena].num_ids > 0 ? piece_bytes(arena) : 0;
+    const ArenaPlan& of = arrangement.arenas[arena];
+    waste.null_block_bytes += of.num_ids > 0 && of.has_null_id ? piece_bytes(arena) : 0;
     waste.free_bytes += (arrangement.arenas[arena].usable_ids() - demand.ids[arena]) * piece_bytes(arena);
   }
   return waste;

@@ -30,10 +30,11 @@ class WasteDecisions {
     const Term page = room(group);
     const std::string& p = page.symbol;
     const Term pages{"pages", static_cast<std::int64_t>(group.pages.size()), ""};
-    const Term unpadded{"unpadded", spec.unpadded_page_bytes, "bytes"};
+    const Term unpadded{"unpadded", plan_.content_bytes(group), "bytes"};
+    const std::int64_t gaps = spec.state && !group.tensor ? spec.state->padding_bytes : 0;
     if (spec.state) {
       add({"state padding" + of, waste.state_padding_bytes, "bytes"}, "padding = pages * (" + p + " - unpadded + gaps)",
-          {pages, page, unpadded, {"gaps", spec.state->padding_bytes, "bytes"}});
+          {pages, page, unpadded, {"gaps", gaps, "bytes"}});
       none("attention padding" + of, waste.attention_padding_bytes, "no attention");
       none("short last pack" + of, waste.short_pack_bytes, "no attention");
     } else {
@@ -126,7 +127,7 @@ class WasteDecisions {
       const Term every{only ? "num_blocks" : symbol("ids", arena), of.num_ids, "blocks"};
       const Term usable{only ? "usable" : symbol("usable", arena), of.usable_ids(), "blocks"};
       const Term held{only ? "ids" : symbol("held", arena), used.ids[arena], "blocks"};
-      if (of.num_ids > 0) add_product(null_block, "", {}, arena);
+      if (of.num_ids > 0 && of.has_null_id) add_product(null_block, "", {}, arena);
       add_product(free, fmt::format("({} - {})", usable.symbol, held.symbol), {usable, held}, arena);
       add_product(all, every.symbol, {every}, arena);
     }
@@ -155,6 +156,12 @@ class WasteDecisions {
       return;
     }
     const bool only = plan_.is_uniform();
+    if (keeps_tensors_apart(plan_.strategy)) {  // lanes of several sizes
+      const std::string each = symbol("bytes of an id", arena);
+      inputs.push_back({each, plan_.arenas[arena].bytes_per_id, "bytes"});
+      sum.add(ids.empty() ? each : ids + " * " + each, std::move(inputs));
+      return;
+    }
     inputs.push_back({only ? "g" : symbol("lanes", arena), lanes, "pools"});
     inputs.push_back({only ? "P" : symbol("page", arena), page, "bytes"});
     const std::string piece = inputs[inputs.size() - 2].symbol + " * " + inputs.back().symbol;

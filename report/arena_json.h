@@ -34,6 +34,7 @@ void fields(Archive& archive, T& of) {
   archive("num_ids", of.arena.num_ids);
   archive.derived("usable_ids", [&of] { return of.arena.usable_ids(); });
   archive("bytes_per_id", of.arena.bytes_per_id);
+  archive.unless("has_null_id", of.arena.has_null_id, true);
   archive("lanes", of.lanes);
 }
 

@@ -13,6 +13,7 @@
 #include "report/json_text.h"
 #include "report/plan_references.h"
 #include "report/radix_json.h"
+#include "report/read_pools_json.h"
 
 namespace hybridkv {
 
@@ -155,6 +156,7 @@ static void fields(Archive& archive, T& group) {
   archive.unless_default("in_lane", group.in_lane);
   archive.unless_default("drafts", group.drafts);
   archive.unless_default("hole_bytes", group.hole_bytes);
+  archive.unless_default("tensor", group.tensor);
 }
 
 template <class Archive, Is<AllocatedTensor> T>
@@ -403,6 +405,8 @@ static void fields(Archive& archive, T& plan) {
   archive.unless_default("physical_order", plan.cache_order);
   fields_of_ids(archive, plan);
   archive.unless_default("radix", plan.radix);
+  archive.unless_default("pool_groups", plan.pool_groups);
+  archive.unless_default("sequence_rows", plan.rows);
   archive("capacity", plan.capacity);
   archive("max_fitting_tokens", plan.max_fitting_tokens);
   archive("max_running_requests", plan.max_running_requests);

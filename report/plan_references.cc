@@ -54,6 +54,10 @@ void check_references(const CachePlan& plan, const std::string& path) {
       JsonReader::fail(fmt::format("{}.groups[{}].entries_per_id", path, i), "must be at least 1");
     if (group.lanes_per_page < 1)
       JsonReader::fail(fmt::format("{}.groups[{}].lanes_per_page", path, i), "must be at least 1");
+    if (!group.tensor) continue;
+    const std::optional<StateSpec>& state = plan.specs[static_cast<std::size_t>(group.spec)].state;
+    check(fmt::format(".groups[{}].tensor", i), *group.tensor, state ? state->tensors.size() : 0,
+          "tensors in the state of that spec");
   }
   if (plan.cache_order) check_pages(plan, path);
   for (std::size_t i = 0; i < plan.lanes.size(); ++i) {

@@ -15,6 +15,7 @@
 #include "report/plan_sections.h"
 #include "report/plan_table.h"
 #include "report/radix_facts.h"
+#include "report/read_facts.h"
 #include "report/rules_text.h"
 #include "report/warning_summary.h"
 
@@ -52,7 +53,9 @@ std::string recurrent_text(const SpecPlan& spec) {
 }
 
 std::string mode_text(const CachePlan& plan) {
-  std::string text = plan.radix ? radix_text(plan) : fmt::format("mode {}", to_string(plan.cache_mode));
+  std::string text = plan.radix                             ? radix_text(plan)
+                     : keeps_tensors_apart(plan.strategy) ? read_caching_text(plan)
+                                                          : fmt::format("mode {}", to_string(plan.cache_mode));
   if (plan.speculative_tokens > 0)
     text += fmt::format(", {}", human_plural(plan.speculative_tokens, "speculative token"));
   return text;
@@ -89,6 +92,8 @@ std::string strategy_text(const PlanSet& set) {
       return fmt::format("small_pages: a state takes {} of its group, wherever they lie; {}", human_plural(most, "id"),
                          modelled);
     }
+    case Strategy::pool_groups:
+    case Strategy::sequence_rows: return read_strategy_text(plan);
   }
   return {};
 }
@@ -223,6 +228,7 @@ std::vector<std::pair<std::string, std::string>> large_page_facts(const CachePla
 /// What the ids of each arena own.
 std::vector<std::pair<std::string, std::string>> pool_facts(const CachePlan& plan) {
   if (plan.cache_order) return allocation_facts(plan);
+  if (keeps_tensors_apart(plan.strategy)) return read_pool_facts(plan);
   if (plan.is_uniform())
     return {
         {"pools", fmt::format("{} of {} pages each, of which {} are usable: page 0 is the null block",
@@ -270,6 +276,8 @@ Facts plan_facts(const CachePlan& plan, std::int64_t length, const Demand& reque
   if (rules_of(plan.release).counts_checkpoint_blocks) facts.entries.emplace_back("ids", causes_text(capacity));
   if (plan.radix)
     for (auto& fact : radix_facts(plan, capacity)) facts.entries.push_back(std::move(fact));
+  else if (keeps_tensors_apart(plan.strategy))
+    for (auto& fact : read_capacity_facts(plan, capacity)) facts.entries.push_back(std::move(fact));
   else
     facts.entries.emplace_back(
       "capacity", fmt::format("{} such requests as engines print it, {} without the null block; {} KV cache tokens",

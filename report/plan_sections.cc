@@ -147,6 +147,11 @@ std::vector<std::string> prefix_sentences(const CachePlan& plan) {
   if (!prefix.cacheable)
     return {fmt::format("Mode {} keeps no recurrent state for a prefix: nothing is ever found again.",
                         to_string(plan.cache_mode))};
+  if (plan.rows)
+    return {fmt::format("A prompt goes on in a slot whose last sequence it continues, else from a checkpoint of that "
+                        "slot on the host in what both share, else from the start: a second copy of a prompt of n "
+                        "tokens hits n - {} tokens, a turn of a chat all before it.",
+                        human_count(prefix.duplicate_misses_up_to_tokens))};
   const std::int64_t unit = prefix.match_unit_tokens;
   std::vector<std::string> sentences{
       fmt::format("A hit is a multiple of {} tokens.", human_count(unit))};

@@ -11,6 +11,7 @@
 #include "report/human.h"
 #include "report/json_text.h"
 #include "report/replay_text.h"
+#include "report/rules_text.h"
 
 namespace hybridkv {
 
@@ -328,10 +329,10 @@ ordered_json requests_json(const std::vector<ListedRequest>& requests) {
 
 /// Whose prefix caches and schedulers these are.
 std::string rules_of_caches(const SimulateAnswer& answer) {
-  std::vector<std::string_view> titles;
+  std::vector<std::string> titles;
   for (const SimulationStats& stats : answer.result.stats) {
     const std::string_view name = to_string(stats.geometry.rules.engine);
-    const std::string_view title = rules_of(parse_release(name).value()).title;
+    const std::string title = rules_text(parse_release(name).value(), std::nullopt);
     if (std::find(titles.begin(), titles.end(), title) == titles.end()) titles.push_back(title);
   }
   return fmt::format("{}", fmt::join(titles, "; "));

@@ -102,12 +102,14 @@ void add_strategy_keys(Section<EngineSpec>& keys) {
   keys.choice(with_choices(key("strategy", "how layers are arranged: pages of one size with N attention layers a page, "
                                            "states in exact slots of a pool of their own, small pages of which a "
                                            "state takes as many as it needs, slots of the states of all layers beside "
-                                           "pages of tokens, or large pages split among small ones of one kind; "
-                                           "default packed_attention, of sglang dual_pool"),
+                                           "pages of tokens, large pages split among small ones of one kind, pool "
+                                           "groups, or rows by sequence; default packed_attention, of other engines "
+                                           "their own"),
                            names_of(strategy_names)),
               &EngineSpec::strategy, parse_strategy)
-      .number(key("state_memory_ratio", "strategies dual_pool and compact_slots: memory of states over that of "
-                                        "tokens (sglang: --mamba-full-memory-ratio); default 0.9"),
+      .number(key("state_memory_ratio", "strategies dual_pool, compact_slots and pool_groups: memory of states over "
+                                        "that of tokens (sglang: --mamba-full-memory-ratio; tensorrt-llm: by pool_ratio, "
+                                        "default by avg_seq_len); default 0.9"),
               &EngineSpec::state_memory_ratio)
       .integer(amount("state_requests",
                       "strategies dual_pool and compact_slots: states of so many requests instead of a ratio"),
@@ -141,8 +143,9 @@ void add_radix_keys(Section<EngineSpec>& keys) {
       .integer(amount("max_mamba_cache_size", "sglang: state slots over all attention ranks; default: by "
                                               "state_memory_ratio"),
                &EngineSpec::max_mamba_cache_size)
-      .integer(amount("max_running_requests", "sglang: requests at once over all attention ranks; speculation needs "
-                                              "it; default: by the pools"),
+      .integer(amount("max_running_requests", "requests at once; sglang: over all attention ranks, speculation needs "
+                                              "it, default by the pools; tensorrt-llm: max_batch_size, default by the "
+                                              "pools; llama.cpp: --parallel, default 4"),
                &EngineSpec::max_running_requests)
       .integer(amount("max_total_tokens", "sglang: at most so many token slots; default: what the memory holds"),
                &EngineSpec::max_total_tokens)
@@ -150,6 +153,21 @@ void add_radix_keys(Section<EngineSpec>& keys) {
                      "sglang: attention ranks that share requests, each with pools of its own; tensor_parallel counts "
                      "the ranks that share heads; default 1"),
                &EngineSpec::attention_data_parallel);
+}
+
+/// What engines whose rules are read are told, by the names of their options.
+void add_read_keys(Section<EngineSpec>& keys) {
+  keys.integer(tokens("mamba_state_cache_interval", "tensorrt-llm, mode all: tokens between snapshots of its first "
+                                                    "cache manager; default 256"),
+               &EngineSpec::mamba_state_cache_interval)
+      .integer(tokens("avg_seq_len", "tensorrt-llm: length of the requests by which memory is shared between blocks "
+                                     "and states; default: half the longest max_model_len"),
+               &EngineSpec::avg_seq_len)
+      .integer(count("ctx_checkpoints", "llama.cpp: checkpoints of states on the host, of a sequence; default 32", 0),
+               &EngineSpec::ctx_checkpoints)
+      .integer(count("checkpoint_min_step", "llama.cpp: older checkpoints that lie nearer to each other than so many "
+                                            "tokens are dropped; default 8192", 0),
+               &EngineSpec::checkpoint_min_step);
 }
 
 void add_block_keys(Section<EngineSpec>& keys) {
@@ -169,8 +187,8 @@ void add_block_keys(Section<EngineSpec>& keys) {
                                          "engine's rule, from the fewest and the most layers of a kind"),
                &EngineSpec::layers_per_group)
       .integer(tokens("block_size_tokens",
-                      "block size the user asks for: a floor and the rounding unit; default: "
-                      "none"),
+                      "block size the user asks for: a floor and the rounding unit; tensorrt-llm: "
+                      "tokens_per_block, default 32; default: none"),
                &EngineSpec::block_size_tokens)
       .integer(tokens("mamba_block_size_tokens",
                       "cache mode all: overrides the chunk of the scan; strategies without common pages: "
@@ -259,6 +277,7 @@ const Section<EngineSpec>& engine_keys() {
     add_parallel_keys(keys);
     add_strategy_keys(keys);
     add_radix_keys(keys);
+    add_read_keys(keys);
     add_dtype_keys(keys);
     add_block_keys(keys);
     add_view_keys(keys);

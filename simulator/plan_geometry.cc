@@ -148,6 +148,10 @@ CacheGeometry geometry_of(const CachePlan& plan, const EngineSpec& engine) {
                                 "replay; here take vllm-0.33 or vllm-2026-06, which have blocks",
                                 rules_of(plan.release).title));
   require_one_level(plan);
+  if (plan.rows)
+    throw SpecError("engine.release",
+                    fmt::format("{} finds prefixes by slot, which `hybridkv compare` replays; here take tensorrt-llm, "
+                                "vllm-0.33 or vllm-2026-06, which have blocks", rules_of(plan.release).title));
   if (plan.cache_order) {
     CacheGeometry geometry = geometry_of_tables(plan, engine);
     for (const CapacityPlan& capacity : plan.capacity)
@@ -155,6 +159,7 @@ CacheGeometry geometry_of(const CachePlan& plan, const EngineSpec& engine) {
     return geometry;
   }
   CacheGeometry geometry = arenas_of(plan);
+  geometry.rules.engine = plan.release;
   geometry.drafter_drops_block = drafter_drops_block(engine);
   geometry.max_num_batched_tokens = plan.max_num_batched_tokens;
   for (const CapacityPlan& capacity : plan.capacity)
@@ -162,7 +167,7 @@ CacheGeometry geometry_of(const CachePlan& plan, const EngineSpec& engine) {
   Checked extras = plan.extra_ids_per_request();
   for (const GroupPlan& group : plan.groups) {
     const SpecPlan& spec = plan.spec_of(group);
-    if (group.shares_table) continue;
+    if (group.shares_table) continue;  // found again with the group before it
     if (spec.state) {
       add_group(geometry, plan, group);
       // In mode none a recurrent block is the whole request; it says nothing of the attention block.

@@ -303,7 +303,7 @@ CheckResult audit_block_tables(const CachePlan& plan, const BlockAssignment& ass
         const std::string where = fmt::format("group {} (layer {} …), request {}, position {}", group,
                                               plan.groups[group].pages.front().front(), request, position);
         const std::int64_t entries = plan.groups[group].entries_per_id;
-        if (id >= 0 && id < entries)
+        if (id >= 0 && id < entries && plan.arena_of(plan.groups[group]).has_null_id)
           result.fail(fmt::format("{}: block {}, byte 0, is the null block and was handed out", where, id));
         if (const std::int64_t ids = plan.num_places(plan.groups[group]); id < 0 || id >= ids)
           result.fail(fmt::format("{}: block {} is outside the pool of {} blocks", where, id, ids));

@@ -13,7 +13,7 @@ namespace hybridkv {
 
 namespace {
 
-/// `count` different ids from 1 to num_blocks - 1 in random order, among them the highest ones.
+/// `count` different numbers from 1 to num_blocks - 1 in random order, among them the highest ones.
 std::vector<std::int64_t> pick_ids(std::int64_t count, std::int64_t num_blocks, std::uint64_t seed) {
   std::set<std::int64_t> chosen;
   // Half of them from the far end of the pool, every second one; the rest anywhere.
@@ -113,7 +113,10 @@ BlockAssignment assign_blocks(const CachePlan& plan, std::span<const BatchReques
   }
   for (std::size_t arena = 0; arena < plan.arenas.size(); ++arena) {
     const std::int64_t num_ids = plan.arenas[arena].num_ids;
-    const std::vector<std::int64_t> ids = pick_ids(needed.ids[arena], num_ids, arena == 0 ? seed : mix(seed, arena));
+    const std::int64_t first_id = plan.arenas[arena].first_id(), before = 1 - first_id;
+    std::vector<std::int64_t> ids =
+        pick_ids(needed.ids[arena], num_ids + before, arena == 0 ? seed : mix(seed, arena));
+    for (std::int64_t& id : ids) id -= before;
     std::vector<std::int64_t>::const_iterator next = ids.begin();
     for (std::int64_t position = 0; position < longest; ++position)
       for (std::size_t group = 0; group < plan.groups.size(); ++group)
@@ -122,7 +125,7 @@ BlockAssignment assign_blocks(const CachePlan& plan, std::span<const BatchReques
             set_entry(request, position, plan.groups[group].entries_per_id, next);
     const std::set<std::int64_t> held(ids.begin(), ids.end());
     auto& guards = assignment.guards.emplace_back();
-    for (std::int64_t id = num_ids - 1; id >= 1 && guards.size() < 2; --id)
+    for (std::int64_t id = num_ids - 1; id >= first_id && guards.size() < 2; --id)
       if (!held.contains(id)) guards.push_back(id);
   }
   for (std::size_t group = 0; group < plan.groups.size(); ++group)

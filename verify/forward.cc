@@ -92,6 +92,14 @@ EngineSpec scaled_engine(const ModelSpec& model, const EngineSpec& engine, Cache
   scaled.kernel_alignment_tokens = 16;
   scaled.kernel_block_sizes.clear();
   scaled.page_alignment_bytes = 1;
+  if (engine.strategy == Strategy::pool_groups) {  // blocks are theirs, and no scan asks for any
+    scaled.kernel_alignment_tokens.reset();
+    scaled.mamba_block_size_tokens.reset();
+    scaled.max_running_requests.reset();
+    scaled.mamba_state_cache_interval.reset();
+    scaled.block_size_tokens = 16;
+    if (mode == CacheMode::all) scaled.mamba_state_cache_interval = 16;
+  }
   scaled.memory_bytes = 1;
   scaled.num_blocks = 1 << 20;
   return scaled;
@@ -231,6 +239,7 @@ namespace {
 struct Task {
   ForwardCase forward_case;
   std::shared_ptr<const Prepared> on;
+  std::string unproven;  ///< why it is not run; empty: it is
 };
 
 /// The cases asked for, or all of the release.
@@ -255,8 +264,14 @@ std::vector<Task> block_tasks(const ModelSpec& scaled, const EngineSpec& engine,
     const auto plain = prepare(0);
     std::shared_ptr<const Prepared> drafting;
     for (const ForwardCase forward_case : cases_of(spec, engine.release)) {
-      if (forward_case == ForwardCase::drafts && !drafting) drafting = prepare(draft_tokens);
-      tasks.push_back({forward_case, forward_case == ForwardCase::drafts ? drafting : plain});
+      const bool drafts = forward_case == ForwardCase::drafts;
+      if (drafts && engine.strategy == Strategy::pool_groups) {
+        tasks.push_back({forward_case, plain, fmt::format("the states of draft steps of {} are not planned",
+                                                          rules_of(engine.release).title)});
+        continue;
+      }
+      if (drafts && !drafting) drafting = prepare(draft_tokens);
+      tasks.push_back({forward_case, drafts ? drafting : plain, {}});
     }
   }
   return tasks;
@@ -278,7 +293,7 @@ std::vector<Task> radix_tasks(const ModelSpec& scaled, const EngineSpec& engine,
     const auto on =
         std::make_shared<Prepared>(scaled, make_plan(scaled, small, {.max_model_lens = {1}}), spec, networks);
     on->tree = radix_case_settings(on->plan, scaled, small);
-    for (const ForwardCase forward_case : cases_of(spec, engine.release)) tasks.push_back({forward_case, on});
+    for (const ForwardCase forward_case : cases_of(spec, engine.release)) tasks.push_back({forward_case, on, {}});
   }
   return tasks;
 }
@@ -310,6 +325,11 @@ ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, c
                     "no network runs through two-level pages here, whose large pages go from one kind of layer to "
                     "another; verify without --forward proves their plan");
   const bool through_tree = rules_of(engine.release).radix_pools;
+  if (engine.strategy == Strategy::sequence_rows)
+    throw SpecError("engine.release",
+                    fmt::format("no network runs through the cells of {} here: they hold one token, and the cases "
+                                "count in blocks of several; verify without --forward proves its plan",
+                                rules_of(engine.release).title));
   validate(model, checked_engine(model, engine), {.max_model_lens = {1}});
   check_format(model, engine);
   const std::string unproven = why_unproven(model, engine);
@@ -336,8 +356,9 @@ ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, c
     const Prepared& on = *tasks[i].on;
     const ForwardSetting setting{on.plan,       on.references->network(), *on.references,    on.views,
                                  spec.backends, spec.fault,               spec.layout_fault, on.tree};
-    report.results[i] = unproven.empty() ? run_forward_case(tasks[i].forward_case, setting)
-                                         : unproven_result(tasks[i].forward_case, setting, unproven);
+    const std::string& why = unproven.empty() ? tasks[i].unproven : unproven;
+    report.results[i] = why.empty() ? run_forward_case(tasks[i].forward_case, setting)
+                                    : unproven_result(tasks[i].forward_case, setting, why);
     const std::lock_guard lock(reporting);
     if (progress) progress(++done, static_cast<int>(tasks.size()));
   });

@@ -121,7 +121,7 @@ ForwardEngine::ForwardEngine(const CachePlan& plan, const ForwardNetwork& networ
                 static_cast<std::size_t>(plan.pools[pool].bytes));
   std::int64_t attention = 0, recurrent = 0;
   for (const GroupPlan& group : plan.groups)
-    if (group.shares_table && !plan.cache_order) {  // slots of states of several kinds
+    if (group.shares_table && !plan.cache_order) {
       kind_index_.push_back(kind_index_.back());
     } else if (plan.spec_of(group).state) {
       kind_index_.push_back(recurrent);

@@ -20,7 +20,7 @@ CacheGeometry forward_geometry(const CachePlan& plan) {
   CacheGeometry geometry = arenas_of(plan);
   std::int64_t block = primary_block_tokens(plan);
   for (const GroupPlan& group : plan.groups) {
-    if (group.shares_table && !plan.cache_order) continue;  // slots of states of several kinds
+    if (group.shares_table && !plan.cache_order) continue;  // the ids of the group before it
     add_group(geometry, plan, group);
     const SpecPlan& spec = plan.spec_of(group);
     if (!spec.attention) continue;

@@ -115,9 +115,39 @@ PagePlace page_in_allocation(const CachePlan& plan, const SpecPlan& spec, const 
   return place;
 }
 
+/// Bytes of one layer: of K and V of a block, or of a tensor of its state.
+std::int64_t own_bytes(const SpecPlan& spec, std::string_view tensor) {
+  if (!spec.state) return spec.block_size_tokens * spec.bytes_per_token;
+  for (const StateTensor& candidate : spec.state->tensors)
+    if (candidate.name == tensor) return candidate.bytes();
+  throw std::logic_error("a state has the tensor that is asked for");
+}
+
+/// Counts what comes before it: attention first, then states, spec by spec, tensor by tensor.
+PagePlace place_of_tensor(const CachePlan& plan, const SpecPlan& spec, std::int64_t number, std::string_view tensor) {
+  PagePlace place;
+  std::int64_t groups = 0, pages = 0;
+  bool found = false;
+  for (const bool states : {false, true})
+    for (const SpecPlan& other : plan.specs) {
+      if (other.state.has_value() != states) continue;
+      const std::size_t tensors = states ? other.state->tensors.size() : 1;
+      for (std::size_t i = 0; i < tensors && !found; ++i) {
+        found = other.id == spec.id && (!states || other.state->tensors[i].name == tensor);
+        if (found) break;
+        ++groups;
+        pages += pages_of(other);
+      }
+    }
+  const std::int64_t bytes = own_bytes(spec, tensor);
+  place.group = groups;
+  if (plan.strategy == Strategy::sequence_rows) return {place.group, pages + number, 0, 0, bytes};
+  return {place.group, groups, Checked(number) * bytes, 0, Checked(pages_of(spec)) * bytes};
+}
+
 }  // namespace
 
-PagePlace page_by_rule(const CachePlan& plan, const SpecPlan& spec, std::int64_t layer) {
+PagePlace page_by_rule(const CachePlan& plan, const SpecPlan& spec, std::int64_t layer, std::string_view tensor) {
   std::vector<std::int64_t> groups;
   for (std::size_t i = 0; i < plan.groups.size(); ++i)
     if (plan.groups[i].spec == spec.id) groups.push_back(static_cast<std::int64_t>(i));
@@ -125,6 +155,7 @@ PagePlace page_by_rule(const CachePlan& plan, const SpecPlan& spec, std::int64_t
   expects(at != spec.layers.end() && *at == layer && !groups.empty(), "a layer belongs to its spec, a spec to a group");
   const std::int64_t number = at - spec.layers.begin();
   if (plan.cache_order) return page_in_allocation(plan, spec, groups, number);
+  if (keeps_tensors_apart(plan.strategy)) return place_of_tensor(plan, spec, number, tensor);
   const std::int64_t page = number / spec.layers_per_page;
   const auto num_groups = static_cast<std::int64_t>(groups.size());
   PagePlace place{groups[page % num_groups], page / num_groups, 0, number % spec.layers_per_page};

@@ -18,6 +18,7 @@ struct PagePlace {
   std::int64_t pool = 0;
   std::int64_t front = 0;     ///< byte of the pool where the page of id 0 begins; of one allocation the group's first
   std::int64_t position = 0;  ///< in its pack, from 0; of one allocation in its group
+  std::int64_t step = 0;      ///< bytes from the page of an id to that of the next one; 0: the page
 };
 
 /// Attention layers are taken N at a time in layer order; page i of a spec with G groups is page i / G of its group
@@ -25,9 +26,12 @@ struct PagePlace {
 /// behind them each spec of states has one pool with all its pages, the layer outermost. Compact slots: one pool with
 /// the slots, then the pages of attention; two-level pages: one pool, all layers of a kind in a small page. One
 /// allocation: the same groups, on a stage of a pipeline beginning with the one that has its first layer; pages lie
-/// where cache_byte_by_rule says.
-/// Pre: the layer is of the spec. Source: vLLM get_kv_cache_groups, PR 35703; dual pool modelled.
-PagePlace page_by_rule(const CachePlan& plan, const SpecPlan& spec, std::int64_t layer);
+/// where cache_byte_by_rule says. Pool groups: a pool for K and V of all layers of a spec and one for each tensor of its
+/// states, in which the pages of an id lie side by side, in layer order. Rows: a pool for each page, those of attention
+/// first, then tensor by tensor of each spec of states.
+/// Pre: the layer is of the spec, and `tensor` "kv" or one of its state.
+/// Source: vLLM get_kv_cache_groups, PR 35703; dual pool modelled; the others read.
+PagePlace page_by_rule(const CachePlan& plan, const SpecPlan& spec, std::int64_t layer, std::string_view tensor);
 
 /// One element of K or V of one layer.
 struct KvElement {

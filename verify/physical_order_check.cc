@@ -150,10 +150,12 @@ void compare_kv(const CachePlan& plan, const BoundView& view, const PagePlace& p
         sampled_indices({spec.block_size_tokens, facts.kv_heads, channels}, mix(seed, is_value));
     for (const std::int64_t block : sampled_blocks(num_ids))
       for (const Index& index : inside) {
+        const bool steps = place.step > 0;  // of its own from id to id, not that of pages one behind the other
         const KvElement element{block, index[0], index[1], index[2], is_value};
+        const KvElement of_page{steps ? 0 : block, index[0], index[1], index[2], is_value};
         const auto rule = in_allocation
                               ? std::optional(kv_byte_in_allocation(spec, *in_allocation, place.position, element))
-                              : kv_byte_by_rule(facts, place.position, element);
+                              : kv_byte_by_rule(facts, place.position, of_page);
         if (!rule)
           return result.fail(fmt::format("{}: no rule puts form {} in order {} on this page",
                                          view.place(plan, block, view.address.offset()), to_string(attention.form),
@@ -168,7 +170,7 @@ void compare_kv(const CachePlan& plan, const BoundView& view, const PagePlace& p
                               element.channel};
         compare(plan, view,
                 {block, view.view.bytes.at(in_plan), view.engine_byte(layout.at(in_engine)),
-                 place.front + *rule},
+                 place.front + (steps ? block * place.step : 0) + *rule},
                 [&] {
                   return fmt::format("{} of token {}, head {}, channel {}", is_value ? "V" : "K", element.token,
                                      element.head, element.channel);
@@ -198,6 +200,9 @@ void compare_state(const CachePlan& plan, const BoundView& view, const PagePlace
   const GroupPlan& group = plan.groups[place.group];
   // Of an entry, or of one of its pieces: the piece of a lane, shared evenly by the entries of an id.
   const std::int64_t entry_bytes = plan.lanes[view.view.lane.index()].bytes / group.entries_per_id;
+  const bool apart = place.step > 0;
+  StateSpec alone;  // the tensor by itself
+  if (apart) alone.tensors = {tensor};
   Index extents;
   for (const Axis& axis : view.view.bytes.axes())
     if (axis.name != AxisName("block")) extents.push_back(axis.extent);
@@ -205,7 +210,8 @@ void compare_state(const CachePlan& plan, const BoundView& view, const PagePlace
     for (const Index& inside : sampled_indices(extents, seed)) {
       Index index{block};
       index.insert(index.end(), inside.begin(), inside.end());
-      const std::int64_t byte = state_byte_by_rule(state, view.view.tensor, index_in_tensor(tensor, view.view, inside));
+      const std::int64_t byte =
+          state_byte_by_rule(apart ? alone : state, view.view.tensor, index_in_tensor(tensor, view.view, inside));
       if (byte / entry_bytes != view.view.piece)
         return result.fail(fmt::format("{}: this element of the state lies in page {} of its entry, the view is that "
                                        "of page {}",
@@ -214,7 +220,7 @@ void compare_state(const CachePlan& plan, const BoundView& view, const PagePlace
       const Checked in_pool = plan.cache_order
                                   ? Checked(cache_byte_by_rule(cache_facts(plan, spec, group),
                                                                {place.position, block, 0, 0, byte}))
-                                  : Checked(block) * entry_bytes + byte % entry_bytes;
+                                  : Checked(block) * (apart ? place.step : entry_bytes) + byte % entry_bytes;
       compare(plan, view, {block, view.view.bytes.at(index), view.byte_address(index), place.front + in_pool},
               [&] { return fmt::format("element ({}) of the state", fmt::join(inside, ", ")); }, result);
     }
@@ -263,7 +269,7 @@ CheckResult check_physical_order(const CachePlan& plan, std::span<const BoundVie
     const BoundView& view = views[i];
     if (view.foreign) return;
     const SpecPlan& spec = plan.specs[view.view.spec];
-    const PagePlace by_rule = page_by_rule(plan, spec, view.view.layer);
+    const PagePlace by_rule = page_by_rule(plan, spec, view.view.layer, view.view.tensor);
     compare_page(plan, view, by_rule, results[i]);
     if (spec.attention)
       compare_kv(plan, view, by_rule, mix(seed, i), results[i]);

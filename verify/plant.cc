@@ -359,7 +359,10 @@ void plant_fault(Fault fault, const CachePlan& plan, std::vector<BoundView>& vie
     case Fault::narrow_offsets: return plant_narrow_offsets(views);
     case Fault::misaligned_state: return plant_misaligned_state(plan, views);
     case Fault::padding_reused: return plant_padding_reused(plan, views);
-    case Fault::null_block_used: assignment.ids.front().front().front() = 0; return;
+    case Fault::null_block_used:
+      if (!plan.arenas.front().has_null_id) refuse(fault, "block 0 is a block like all others");
+      assignment.ids.front().front().front() = 0;
+      return;
     case Fault::odd_stride: return plant_odd_stride(plan, views);
     case Fault::order_exchanged: return plant_order_exchanged(plan, views);
     case Fault::pack_reversed: return plant_pack_reversed(plan, views);

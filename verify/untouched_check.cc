@@ -15,7 +15,8 @@ namespace {
 /// The null id of an arena and the ones that nobody holds.
 std::vector<std::int64_t> unheld_ids(const Traffic& traffic, ArenaId arena) {
   const std::vector<std::int64_t>& guards = traffic.assignment.guards[arena.index()];
-  std::vector<std::int64_t> ids{0};
+  std::vector<std::int64_t> ids;
+  if (traffic.plan.arenas[arena.index()].has_null_id) ids.push_back(0);
   ids.insert(ids.end(), guards.begin(), guards.end());
   return ids;
 }
@@ -134,7 +135,7 @@ CheckResult check_unheld_blocks(const Traffic& traffic) {
         const auto [wrong, right] = std::mismatch(page.begin(), page.end(), canary.begin());
         if (wrong == page.end()) continue;
         result.fail(fmt::format("{} block {} of pool {}, byte {}: somebody wrote there",
-                                id == 0 ? "the null" : "guard", id, lane.pool.value,
+                                id < traffic.plan.arenas[arena].first_id() ? "the null" : "guard", id, lane.pool.value,
                                 lane.begin(id) + (wrong - page.begin())));
       }
   check_unused_places(traffic, result);

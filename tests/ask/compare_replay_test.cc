@@ -7,6 +7,10 @@
 #include "ask/compare.h"
 #include "ask/simulate.h"
 #include "ask/simulate_radix.h"
+#include "planner/plan.h"
+#include "simulator/cache_geometry.h"
+#include "simulator/slot_replay.h"
+#include "simulator/trace_spec.h"
 #include "tests/ask/asked.h"
 
 using namespace hybridkv;
@@ -51,6 +55,39 @@ TEST_CASE("law: a replay beside others finds what it finds alone, in every engin
   for (const ComparedValue& rate : row_of(comparison, "hit_rate_percent").values)
     for (const ComparedValue& best : row_of(comparison, "token_exact_percent").values)
       CHECK(std::get<double>(rate) <= std::get<double>(best));
+}
+
+TEST_CASE("law: engines whose rules are read replay beside others what they replay alone") {
+  ScenarioFile file = parse_scenario(
+      "model: Qwen3.5-4B\nengine: {release: [tensorrt-llm, llama.cpp], cache_mode: align, memory: 4 GiB}\n"
+      "limits: {max_model_len: 32768}\nsimulate: {trace: {max_requests: 300}}\n", "asked.yaml");
+  std::vector<CompareSetting> settings = compare_settings({file}, {"engine.release"});
+  const Comparison comparison = compare(settings, {.wanted = true});
+  const ComparedRow& hits = row_of(comparison, "hit_tokens");
+  CHECK(row_of(comparison, "evidence").values == std::vector<ComparedValue>(2, ComparedValue(std::string("read"))));
+  const SimulateAnswer alone = simulate({settings[0].scenario.simulate, planned_caches(settings[0].scenario)});
+  CHECK(hits.values[0] == ComparedValue(alone.result.stats.front().hit_tokens));
+  CHECK(alone.result.stats.front().hit_tokens > 0);
+
+  const Scenario& rows = settings[1].scenario;
+  const CachePlan plan = make_plan(rows.model, rows.engine, rows.limits);
+  SlotReplay replay(slot_settings_of(plan));
+  SlotStats stats;
+  const auto trace = open_trace(rows.simulate.trace);
+  for (TraceBatch batch; trace->next(batch);)
+    for (const TraceRequest& request : batch.requests)
+      if (!refused_for_length(request.input_length, 32'768)) stats.add(replay.run(request, batch.prompt(request)));
+  CHECK(stats.hit_tokens > 0);
+  CHECK(hits.values[1] == ComparedValue(stats.hit_tokens));
+  CHECK(row_of(comparison, "checkpoints_made").values[1] == ComparedValue(stats.checkpoints_made));
+  CHECK(row_of(comparison, "replayed_requests").values[1] == ComparedValue(stats.requests));
+  for (std::size_t i = 0; i < 2; ++i)
+    CHECK(std::get<double>(row_of(comparison, "hit_rate_percent").values[i]) <=
+          std::get<double>(row_of(comparison, "token_exact_percent").values[i]));
+
+  settings[1].scenario.simulate.driver.kind = DriverKind::closed_loop;
+  CHECK_THROWS_WITH_AS(compare(settings, {.wanted = true}),
+                       doctest::Contains("slots are replayed one prompt at a time"), InputError);
 }
 
 TEST_CASE("edge: nothing is replayed unless it is asked for, and not where a setting is refused") {

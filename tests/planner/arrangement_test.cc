@@ -22,6 +22,12 @@ CachePlan qwen(Strategy strategy, std::int64_t block = 16, std::int64_t pack = 1
       .tensor_parallel = 2, .strategy = strategy, .cache_mode = CacheMode::align, .attention_pack_size = pack};
   engine.block_size_tokens = block;
   engine.memory_bytes = 40 * gib;
+  for (const Release release : {Release::tensorrt_llm, Release::llama_cpp})
+    if (rules_of(release).strategy == strategy) {
+      engine.release = release;
+      engine.attention_pack_size = 1;
+      if (strategy == Strategy::sequence_rows) engine.block_size_tokens.reset();
+    }
   return make_plan(qwen35_397b(), engine, {.max_model_lens = {32'768}});
 }
 
@@ -144,7 +150,8 @@ TEST_CASE("fault: every law of arrangements can be broken, and is then named") {
       change(plan);
       return broken_law(plan);
     };
-    CHECK(broken([](CachePlan& plan) { plan.lanes[0].stride -= 1; }) == "pieces of one lane share a byte");
+    CHECK(broken([](CachePlan& plan) { plan.lanes[0].stride = plan.lanes[0].bytes - 1; }) ==
+          "pieces of one lane share a byte");
     CHECK(broken([](CachePlan& plan) { plan.lanes[0].offset += plan.pools[0].bytes; }) == "a lane leaves its pool");
     if (strategy == Strategy::two_level)
       CHECK(broken([](CachePlan& plan) { plan.groups[1].entries_per_id -= 1; }) != "");

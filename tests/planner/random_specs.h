@@ -187,8 +187,55 @@ inline void choose_layers(ModelSpec& model, SpecSize size, const LayerKinds& kin
   }
 }
 
-inline void choose_strategy(EngineSpec& engine) {
+/// What of an engine whose rules are read is told; the model may still be none that is planned for it.
+inline void choose_read_engine(EngineSpec& engine) {
+  const bool rows = engine.strategy == Strategy::sequence_rows;
+  const EngineSpec drawn = engine;
+  engine = {.release = rows ? Release::llama_cpp : Release::tensorrt_llm,
+            .tensor_parallel = drawn.tensor_parallel,
+            .pad_heads = drawn.pad_heads,
+            .kv_dtype = drawn.kv_dtype,
+            .conv_dtype = drawn.conv_dtype,
+            .ssm_dtype = drawn.ssm_dtype,
+            .strategy = drawn.strategy,
+            .cache_mode = rows && drawn.cache_mode == CacheMode::all ? CacheMode::align : drawn.cache_mode,
+            .physical_order = pick(std::vector{PhysicalOrder::nhd, PhysicalOrder::hnd}),
+            .memory_bytes = drawn.memory_bytes,
+            .num_blocks = drawn.num_blocks,
+            .max_num_batched_tokens = drawn.max_num_batched_tokens};
+  // Neither grains nor 256 cells come out of a little memory.
+  if (engine.memory_bytes < std::int64_t(1) << 30 && !engine.num_blocks) engine.num_blocks = between(1, 400);
+  if (one_in(3)) engine.max_running_requests = between(1, 20);
+  if (rows) {
+    engine.speculative_tokens = one_in(3) ? between(1, 7) : 0;
+    if (one_in(3)) engine.ctx_checkpoints = between(0, 40);
+    return;
+  }
+  if (one_in(2)) engine.block_size_tokens = pick(std::vector<std::int64_t>{2, 16, 64});
+  if (one_in(3)) engine.avg_seq_len = between(1, 100'000);
+  if (engine.cache_mode != CacheMode::all && one_in(4))
+    engine.state_memory_ratio = static_cast<double>(between(1, 40)) / 10;
+  if (engine.cache_mode == CacheMode::all && one_in(2)) engine.mamba_state_cache_interval = 64 * between(1, 8);
+}
+
+/// Attention of whole sequences, states, and nothing else.
+inline bool is_plain_hybrid(const ModelSpec& model) {
+  bool attention = false, states = false, plain = true;
+  for (const LayerSpec& layer : model.layers) {
+    attention = attention || layer.attention;
+    states = states || layer.recurrent;
+    plain = plain && !(layer.attention && layer.attention->window_tokens > 0);
+  }
+  return attention && states && plain;
+}
+
+inline void choose_strategy(RandomSpecs& specs) {
+  EngineSpec& engine = specs.engine;
   engine.strategy = pick(std::vector<Strategy>(all_strategies.begin(), all_strategies.end()));
+  if (keeps_tensors_apart(engine.strategy)) {
+    if (is_plain_hybrid(specs.model)) return choose_read_engine(engine);
+    engine.strategy = Strategy::packed_attention;
+  }
   if (engine.strategy == Strategy::two_level && !one_in(20)) engine.attention_pack_size = 1;
   if (!splits_memory(engine.strategy)) return;
   if (one_in(2)) engine.state_memory_ratio = static_cast<double>(between(1, 40)) / 10;
@@ -416,7 +463,7 @@ bool check_plans(const std::string& name, int count, SpecSize size, Law law,
   int refused = 0;
   const bool holds = check_times(name, count, [&] {
     RandomSpecs specs = *random_specs(size);
-    if (strategies == Strategies::all) random_detail::choose_strategy(specs.engine);
+    if (strategies == Strategies::all) random_detail::choose_strategy(specs);
     if (strategies == Strategies::one_allocation) random_detail::choose_order(specs);
     std::optional<CachePlan> plan;
     try {

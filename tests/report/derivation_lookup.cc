@@ -25,7 +25,7 @@ class Lookup {
       if (!std::holds_alternative<std::string>(decision.result.value))
         values_[decision.result.symbol].push_back(decision.result.value);
     for (const char* key : {"specs", "groups", "pools", "extras", "arenas", "lanes", "capacity", "prefix", "waste",
-                            "radix", "tensors", "views", "workspace"})
+                            "radix", "pool_groups", "sequence_rows", "tensors", "views", "workspace"})
       parts_.insert(key);
   }
 
@@ -53,6 +53,17 @@ class Lookup {
                               {"hash_block_tokens", "h"}});
     look_at_load();
     if (plan_.radix) look_at_radix(json_["radix"]);
+    if (plan_.pool_groups)
+      look_at(json_["pool_groups"], {{"grain_bytes", "grain"}, {"typical_tokens", "typical length"},
+                                     {"typical_blocks", "blocks of a typical request"},
+                                     {"typical_snapshots", "states of a typical request"},
+                                     {"interval_tokens", "interval"}, {"max_requests", "requests of the engine"}});
+    if (plan_.rows)
+      look_at(json_["sequence_rows"], {{"sequences", "sequences"}, {"rows_per_sequence", "rows of a sequence"},
+                                       {"checkpoints", "host checkpoints of a sequence"},
+                                       {"checkpoint_step_tokens", "step of host checkpoints"},
+                                       {"checkpoint_bytes", "bytes of a host checkpoint"},
+                                       {"host_bytes", "host bytes of checkpoints"}});
     for (std::size_t i = 0; i < plan_.views.size(); ++i) look_at_view(json_["views"][i], plan_.views[i]);
     look_at(json_["workspace"], {{"full_bias_bytes", "full bias"}, {"chunked_bias_bytes", "chunked bias"},
                                  {"block_usage_bytes", "block usages"}});
@@ -79,7 +90,7 @@ class Lookup {
   void look_at(const Json& object, const Symbols& symbols, std::optional<std::size_t> nth = std::nullopt) {
     for (const auto& [key, value] : object.items()) {
       if (!value.is_number() || key == "id" || key == "group" || key == "spec" || key == "layer" || key == "pool" ||
-          key == "arena" || key == "first_lane" || key == "lane")
+          key == "arena" || key == "first_lane" || key == "lane" || key == "tensor")
         continue;
       const auto found = symbols.find(key);
       require(key, found == symbols.end() ? "" : found->second, value, nth);
@@ -211,8 +222,14 @@ class Lookup {
       for (std::size_t page = 0; page < group.pages.size(); ++page) {
         const Json& lane = json_["lanes"][plan_.lane_of(group, page).index()];
         const std::string own = "page of " + spec_label(plan_.spec_of(group));
-        require("stride", own, lane["stride"]);
         require("bytes", own, lane["bytes"]);
+        if (keeps_tensors_apart(plan_.strategy)) {
+          require("stride", "step of " + spec_label(plan_.spec_of(group)), lane["stride"]);
+          const std::int64_t before = plan_.pool_groups ? static_cast<std::int64_t>(page) : 0;
+          if (lane["offset"] != before * lane["bytes"].get<std::int64_t>()) missing_.push_back("offset of a lane");
+          continue;
+        }
+        require("stride", own, lane["stride"]);
         const bool behind = plan_.spec_of(group).state.has_value();
         const std::int64_t step = behind ? whole("bytes of a lane of " + plan_.arena_of(group).name) : 0;
         if (lane["offset"] != static_cast<std::int64_t>(page) * step) missing_.push_back("offset of a lane");
@@ -232,7 +249,10 @@ class Lookup {
                         {"entries_per_id",
                          "small pages of a large page of " + spec_label(plan_.spec_of(plan_.groups[g]))}});
         require("pages", "pages" + of, Json(group["pages"].size()));
-        check_layers(plan_.groups[g], number_in_spec[plan_.groups[g].spec]++);
+        if (!plan_.groups[g].tensor)
+          check_layers(plan_.groups[g], number_in_spec[plan_.groups[g].spec]++);
+        else if (plan_.groups[g].layers() != plan_.spec_of(plan_.groups[g]).layers)
+          missing_.push_back(fmt::format("the layers of group {}", g));
         look_at(json_["waste"]["per_block"][g], {{"state_padding_bytes", "state padding of a block" + of},
                                                  {"empty_slot_bytes", "empty slots of a block" + of},
                                                  {"attention_padding_bytes", "attention padding of a block" + of},

@@ -82,6 +82,25 @@ void add_allocations(std::vector<Case>& all) {
   split.engine.block_size_tokens = 128;
 }
 
+/// Engines whose rules are read: pool groups in every mode, and rows by sequence.
+void add_read(std::vector<Case>& all) {
+  const auto add = [&](const char* name, const ModelSpec& model, Release release, CacheMode mode) -> EngineSpec& {
+    all.push_back({name, model, engine_of(mode, 1)});
+    EngineSpec& engine = all.back().engine;
+    engine.release = release;
+    engine.strategy = rules_of(release).strategy;
+    return engine;
+  };
+  add("pool groups", qwen35_397b(), Release::tensorrt_llm, CacheMode::align).max_running_requests = 64;
+  add("pool groups without prefixes", granite_h_small(), Release::tensorrt_llm, CacheMode::none).avg_seq_len = 1000;
+  add("pool groups with an interval", qwen35_397b(), Release::tensorrt_llm, CacheMode::all).mamba_state_cache_interval =
+      512;
+  add("pool groups of latents", kimi_k3(), Release::tensorrt_llm, CacheMode::align).state_memory_ratio = 0.5;
+  add("pool groups as set", qwen35_397b(), Release::tensorrt_llm, CacheMode::align).num_blocks = 5000;
+  add("rows", qwen35_397b(), Release::llama_cpp, CacheMode::align).speculative_tokens = 2;
+  add("rows without checkpoints", kimi_k3(), Release::llama_cpp, CacheMode::none).max_running_requests = 9;
+}
+
 void add_radix_pools(std::vector<Case>& all) {
   const auto add = [&](const char* name, const ModelSpec& model) -> EngineSpec& {
     all.push_back({name, model, engine_of(CacheMode::align, 1, 2)});
@@ -156,6 +175,7 @@ std::vector<Case> cases() {
     all.back().engine.strategy = strategy;
     all.back().engine.mamba_block_size_tokens = 256;
   }
+  add_read(all);
   add_radix_pools(all);
   add_allocations(all);
   Case split{"kernel blocks, head-major, two loads", granite_h_small(), engine_of(CacheMode::align, 2, 2)};
@@ -235,6 +255,12 @@ std::set<std::string> written_numbers(const CachePlan& plan) {
           for (const std::int64_t element : {1, 2, 4})
             numbers.insert(human_count(j * std::get<std::int64_t>(lane.result.value) / element +
                                        std::get<std::int64_t>(offset.result.value)));
+  // Pages of an id that lie side by side begin so many pages behind the first.
+  for (const Decision& page : plan.derivation)
+    if (plan.pool_groups && page.result.symbol.starts_with("page of "))
+      for (std::int64_t j = 0; j < std::ssize(plan.lanes); ++j)
+        for (const std::int64_t element : {1, 2, 4})
+          numbers.insert(human_count(j * std::get<std::int64_t>(page.result.value) / element));
   // A layer of one allocation begins so many layer strides behind the first, a tensor of a state inside of it.
   for (const Decision& step : plan.derivation) {
     if (!step.result.symbol.starts_with("layer stride")) continue;

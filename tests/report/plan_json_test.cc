@@ -33,10 +33,11 @@ constexpr int num_fields() {
 }
 // A field that is new in the plan is also new in report/plan_json.cc, report/plan.schema.json and random_plan.h.
 static_assert(num_fields<PlanSet>() == 4 && num_fields<CachePlan>() == 13 && num_fields<SpecPlan>() == 16);
-static_assert(num_fields<Arrangement>() == 17 && num_fields<ArenaPlan>() == 3 && num_fields<LanePlan>() == 5);
-static_assert(num_fields<GroupPlan>() == 12 && num_fields<PoolPlan>() == 3 && num_fields<LayerRef>() == 2);
+static_assert(num_fields<Arrangement>() == 19 && num_fields<ArenaPlan>() == 4 && num_fields<LanePlan>() == 5);
+static_assert(num_fields<GroupPlan>() == 13 && num_fields<PoolPlan>() == 3 && num_fields<LayerRef>() == 2);
 static_assert(num_fields<ExtraPlan>() == 3 && num_fields<CapacityPlan>() == 11 && num_fields<PrefixPlan>() == 8);
 static_assert(num_fields<RadixPools>() == 9 && num_fields<TokenStateSplit>() == 9);
+static_assert(num_fields<PoolGroups>() == 6 && num_fields<SequenceRows>() == 5);
 static_assert(num_fields<UnifiedPool>() == 5 && num_fields<LengthAdvice>() == 8);
 static_assert(num_fields<IdsByCause>() == 6 && num_fields<PagesInLane>() == 2 && num_fields<AllocatedTensor>() == 5);
 static_assert(num_fields<BlockWaste>() == 5 && num_fields<LoadWaste>() == 13 && num_fields<WastePlan>() == 3);
@@ -284,7 +285,8 @@ TEST_CASE("edge: what is no plan is refused with its place") {
   CHECK(with("/plans/0/usable_blocks", 85) == "plans[0].usable_blocks: is 85, but 84 follows from the rest");
   CHECK(with("/plans/0/bytes_per_block", 1) == "plans[0].bytes_per_block: is 1, but 12288 follows from the rest");
   CHECK(with("/plans/0/release", "vllm") ==
-        R"(plans[0].release: must be one of vllm-2026-06, vllm-0.33, sglang-0.5.23, jenga, compact-slots, is "vllm")");
+        R"(plans[0].release: must be one of vllm-2026-06, vllm-0.33, sglang-0.5.23, jenga, compact-slots, )"
+        R"(tensorrt-llm, llama.cpp, is "vllm")");
   CHECK(with("/plans/0/pools/0", Json()) == "plans[0].pools[0]: must be an object, is null");
 }
 

@@ -166,7 +166,7 @@ inline void set_equal_pages(Arrangement& plan) {
 }
 
 inline void set_arenas_apart(Arrangement& plan) {
-  plan.arenas = random_list([] { return ArenaPlan{random_text(), random_count(), random_count()}; }, 2);
+  plan.arenas = random_list([] { return ArenaPlan{random_text(), random_count(), random_count(), random_flag()}; }, 2);
   plan.lanes = random_list(
       [&] {
         return LanePlan{{random_index(plan.arenas.size())}, {random_index(plan.pools.size())}, random_count(),
@@ -189,7 +189,23 @@ inline GroupPlan random_group(const Arrangement& plan) {
           *rc::gen::inRange<std::int64_t>(1, 4),
           random_option([] { return PagesInLane{random_count(), random_count()}; }),
           random_flag(),
-          random_count()};
+          random_count(),
+          std::nullopt};
+}
+
+/// A tensor of the state of its spec, where it has one.
+inline void choose_tensor(const Arrangement& plan, GroupPlan& group) {
+  const auto& state = plan.spec_of(group).state;
+  if (state && !state->tensors.empty() && random_flag()) group.tensor = random_index(state->tensors.size());
+}
+
+inline PoolGroups random_pool_groups() {
+  return {random_count(1), random_count(1), random_count(), random_count(1), random_count(), random_count()};
+}
+
+inline SequenceRows random_rows() {
+  const auto few = [](std::int64_t least) { return *rc::gen::inRange<std::int64_t>(least, 1000); };
+  return {few(1), random_count(1), few(0), random_count(), few(0)};
 }
 
 inline RadixPools random_radix() {
@@ -220,7 +236,7 @@ inline Arrangement random_pools() {
   plan.max_num_batched_tokens = random_count();
   plan.concurrent_batches = random_count(1);
   plan.decode_context_parallel = random_count(1);
-  plan.strategy = random_of({Strategy::packed_attention, Strategy::dual_pool, Strategy::small_pages});
+  plan.strategy = random_of(all_strategies);
   plan.pools = random_list(
       [&] {
         return PoolPlan{random_count(), random_count(), random_list([&] {
@@ -234,7 +250,10 @@ inline Arrangement random_pools() {
   else
     set_arenas_apart(plan);
   plan.groups = random_list([&] { return random_group(plan); }, 1);
+  for (GroupPlan& group : plan.groups) choose_tensor(plan, group);
   plan.radix = random_option(random_radix);
+  plan.pool_groups = random_option(random_pool_groups);
+  plan.rows = random_option(random_rows);
   return plan;
 }
 

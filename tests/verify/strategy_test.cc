@@ -30,7 +30,18 @@ ModelSpec small_model() {
 EngineSpec small_engine(Strategy strategy, std::int64_t pack, CacheMode mode, std::int64_t memory_bytes) {
   EngineSpec engine{.ssm_dtype = DType::fp32, .strategy = strategy, .cache_mode = mode, .attention_pack_size = pack};
   engine.memory_bytes = memory_bytes;
+  for (const Release release : {Release::tensorrt_llm, Release::llama_cpp})
+    if (rules_of(release).strategy == strategy) engine.release = release;
+  if (strategy == Strategy::sequence_rows) engine.max_running_requests = 8;
   return engine;
+}
+
+/// Of engines whose rules are read; states of one of their tensors lie apart from those of the other.
+constexpr Strategy apart[] = {Strategy::pool_groups, Strategy::sequence_rows};
+
+std::vector<CacheMode> modes_of(Strategy strategy) {
+  if (strategy == Strategy::sequence_rows) return {CacheMode::none, CacheMode::align};
+  return {CacheMode::none, CacheMode::align, CacheMode::all};
 }
 
 CachePlan plan_of(Strategy strategy, std::int64_t pack, CacheMode mode = CacheMode::align,
@@ -69,6 +80,77 @@ TEST_CASE("law: every other strategy passes every check of verify, in every mode
         CAPTURE(failures(report));
         CHECK(report.passed());
       }
+}
+
+TEST_CASE("law: pool groups and rows by sequence pass every check of verify, in every mode, with latents and drafts") {
+  for (const Strategy strategy : apart)
+    for (const CacheMode mode : modes_of(strategy))
+      for (const bool latent : {false, true}) {
+        ModelSpec model = small_model();
+        if (latent)
+          for (LayerSpec& layer : model.layers)
+            if (layer.attention)
+              layer.attention = AttentionSpec{.kind = AttentionKind::mla, .query_heads = 4, .kv_heads = 1,
+                                              .head_size_k = 40, .head_size_v = 32};
+        EngineSpec engine = small_engine(strategy, 1, mode, std::int64_t(1) << 28);
+        if (strategy == Strategy::sequence_rows) engine.speculative_tokens = 2;
+        const CachePlan plan = make_plan(model, engine, {.max_model_lens = {256}});
+        REQUIRE(plan.groups.size() == 3);  // K and V, conv, ssm
+        CHECK((plan.groups[1].tensor == 0 && plan.groups[2].tensor == 1 && plan.groups[2].shares_table));
+        CHECK(plan.arenas[0].has_null_id == (strategy == Strategy::pool_groups));
+        const VerifyReport report = verify_plan(plan, {});
+        CAPTURE(to_string(strategy));
+        CAPTURE(to_string(mode));
+        CAPTURE(failures(report));
+        CHECK(report.passed());
+      }
+}
+
+TEST_CASE("fault: what can go wrong with pool groups and rows is found by the check that owns it") {
+  for (const Strategy strategy : apart) {
+    std::size_t planted = 0;
+    std::string places;
+    for (const FaultInfo& info : all_faults()) {
+      CAPTURE(to_string(strategy));
+      CAPTURE(to_string(info.fault));
+      const bool needs_many = info.fault == Fault::narrow_offsets;
+      const CachePlan plan = plan_of(strategy, 1, CacheMode::align,
+                                     std::int64_t(needs_many ? 48 : 1) << (needs_many ? 30 : 28));
+      VerifySpec spec;
+      spec.fault = info.fault;
+      try {
+        const VerifyReport report = verify_plan(plan, spec);
+        ++planted;
+        CHECK(report.caught());
+        const auto owner = std::find_if(report.checks.begin(), report.checks.end(),
+                                        [&](const CheckResult& check) { return check.name == info.found_by; });
+        REQUIRE(owner != report.checks.end());
+        CAPTURE(failures(report));
+        CHECK(owner->status == CheckStatus::failed);
+      } catch (const NoPlaceError& error) {
+        places += fmt::format("{}: {}; ", to_string(info.fault), error.why());
+      }
+    }
+    CAPTURE(places);
+    CAPTURE(planted);
+    // No padding, no pack of layers, no page with two tensors or for both kinds, no scales; of cells of one token no
+    // null id, and nothing to split or to exchange in them.
+    CHECK(planted == (strategy == Strategy::pool_groups ? 16 : 13));
+  }
+}
+
+TEST_CASE("law: a network runs through pool groups as it runs dense; through cells of one token none runs") {
+  const auto engine_of = [](Strategy strategy) {
+    return small_engine(strategy, 1, CacheMode::align, std::int64_t(1) << 28);
+  };
+  const ForwardReport report = verify_forward(small_model(), engine_of(Strategy::pool_groups), {.scale = 1});
+  CAPTURE(failures(report));
+  CHECK(report.passed());
+  std::size_t passed = 0;
+  for (const ForwardResult& result : report.results) passed += result.status == ForwardStatus::passed;
+  CHECK(passed >= 17);
+  CHECK_THROWS_WITH_AS(verify_forward(small_model(), engine_of(Strategy::sequence_rows), {.scale = 1}),
+                       doctest::Contains("no network runs through the cells of llama.cpp here"), SpecError);
 }
 
 TEST_CASE("law: the pools of SGLang 0.5.23 pass every check of verify, with dummies, pages and each strategy") {

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "planner/arrangement.h"
+#include "planner/derivation.h"
+#include "planner/model_spec.h"
+#include "planner/page_sizes.h"
+
+namespace hybridkv {
+
+/// Refuses what TensorRT-LLM and llama.cpp do not have, or what of them is not planned, and their keys and strategies
+/// for all other releases. Throws SpecError with the key.
+void validate_read_engine(const ModelSpec& model, const EngineSpec& engine);
+
+/// Tokens between the periodic snapshots of TensorRT-LLM's first manager, as set or 256.
+/// Source: mamba_state_cache_interval, read.
+std::int64_t snapshot_interval(const EngineSpec& engine);
+
+/// Sequences of llama.cpp, as set (--parallel) or 4. Source: read.
+std::int64_t sequences_of(const EngineSpec& engine);
+
+inline constexpr std::int64_t default_ctx_checkpoints = 32;        // --ctx-checkpoints
+inline constexpr std::int64_t default_checkpoint_min_step = 8192;  // --checkpoint-min-step
+
+/// A checkpoint of llama.cpp lies so many tokens before the end of a prompt, whose last tokens are computed by
+/// themselves. Source: llama.cpp server, read.
+inline constexpr std::int64_t checkpoint_tail_tokens = 4;
+
+/// B and C. TensorRT-LLM: blocks of as many tokens as set (tokens_per_block) or 32; snapshots at whole blocks, periodic
+/// ones at every interval. llama.cpp: cells of one token.
+BlockSizes read_block_sizes(const EngineSpec& engine, const DerivationLog& log);
+
+/// What the derivation says of specs whose pages have sizes of their own: groups, pages, steps from one to the next id,
+/// padding.
+void derive_own_pages(Arrangement& arrangement, const DerivationLog& log);
+
+}  // namespace hybridkv

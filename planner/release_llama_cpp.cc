@@ -1,0 +1,29 @@
+#include "planner/release.h"
+
+namespace hybridkv {
+
+namespace {
+
+constexpr std::string_view of_llama_cpp[] = {
+    "all sequences share the cells (--kv-unified, as with an automatic --parallel), of which there are as many as the "
+    "memory holds, in whole 256",
+    "heads and channels are split over tensor_parallel ranks; the engine splits layers, or rows of its tensors",
+    "K and V of a layer lie side by side in a cell; the engine has a tensor of each, of the same bytes",
+    "mla layers keep one latent a token and no V",
+    "a checkpoint holds a row of every tensor, whatever the drafter; it is made at any length of prompt",
+    "prompts are not saved to the host beside the checkpoints (--cache-ram 0)",
+};
+
+}  // namespace
+
+/// llama.cpp and its server, by reading them: cells for all sequences and rows of states by sequence
+/// (planner/sequence_rows.cc); checkpoints lie on the host.
+const ReleaseRules rules_of_llama_cpp = {.title = "llama.cpp",
+                                         .strategy = Strategy::sequence_rows,
+                                         .is_read = true,
+                                         .assumptions = of_llama_cpp,
+                                         .has_mode_all = false,
+                                         .caches_by_default = true,
+                                         .reserves_null_block = true};
+
+}  // namespace hybridkv

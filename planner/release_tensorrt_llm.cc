@@ -1,0 +1,33 @@
+#include "planner/release.h"
+
+namespace hybridkv {
+
+namespace {
+
+constexpr std::string_view of_tensorrt_llm[] = {
+    "memory is divided into whole grains; the engine takes one grain more where a part of one is left",
+    "shares of the memory are made for as many requests as max_batch_size says (engine.max_running_requests), or as "
+    "the engine takes where it is not set; it does not start with fewer states than that, so set it to no more than the "
+    "requests that run here",
+    "in mode align one snapshot is kept of each prompt, at its end (additional_snapshot_offsets_from_end: 0); the "
+    "engine keeps none unless it is told where",
+    "a snapshot is found again at whole blocks; the engine can share a part of a block",
+    "in mode all (mamba_state_cache_interval) snapshots of the first manager lie in a pool of their own, as those of "
+    "the second do, and there is one at the end of the last whole block too",
+    "one request that pads CUDA graphs holds block 0 and state 0",
+    "convolution states have the model's dtype, recurrent ones mamba_ssm_cache_dtype, else the model's own, fp32 in "
+    "kda layers",
+};
+
+}  // namespace
+
+/// TensorRT-LLM's second cache manager, the default for hybrids, by reading it: a pool group of blocks and one of
+/// states (planner/pool_groups.cc). Mode all is that of its first manager, which keeps a state every so many tokens.
+const ReleaseRules rules_of_tensorrt_llm = {.title = "TensorRT-LLM",
+                                            .strategy = Strategy::pool_groups,
+                                            .is_read = true,
+                                            .assumptions = of_tensorrt_llm,
+                                            .caches_by_default = true,
+                                            .reserves_null_block = true};
+
+}  // namespace hybridkv

@@ -26,7 +26,7 @@ struct LayoutSizes {
 };
 
 std::int64_t entry_id_bytes(const CachePlan& plan, const GroupPlan& group) {
-  return Checked(plan.arena_of(group).bytes_per_id) * group.ids_per_entry;
+  return Checked(plan.arena_of(group).bytes_per_id) * group.ids_per_entry / group.entries_per_id;
 }
 
 /// Tokens that one table entry of full attention stands for.
@@ -95,6 +95,12 @@ void bound(BoundAnswer& answer, const Scenario& scenario) {
   answer.evidence = evidence_of(plan);
   if (!plan.prefix.cacheable || plan.prefix.match_unit_tokens == 0)
     throw SpecError("engine.cache_mode", "this cache finds no prefix again, whatever the policy; take mode align");
+  const std::string_view engine = rules_of(plan.release).title;
+  if (plan.rows)
+    throw SpecError("engine.release", fmt::format("{} keeps the states of prompts on the host, beside this memory, of "
+                                                  "which the bound is", engine));
+  if (!has_replays(plan.strategy))
+    throw SpecError("engine.strategy", fmt::format("no trace is replayed through {} here", to_string(plan.strategy)));
   answer.unit_tokens = plan.prefix.match_unit_tokens;
   const LayoutSizes sizes = sizes_of(plan, answer.unit_tokens);
   answer.unit_bytes = sizes.cache.unit_bytes;

@@ -43,6 +43,7 @@ Evidence evidence_at(const Scenario& scenario) {
 
 /// The rate of one engine under one memory; nothing where it says nothing of hits.
 std::optional<double> found_share(Scenario scenario, std::int64_t memory_bytes, double& token_exact) {
+  if (!has_replays(scenario.engine.strategy)) return std::nullopt;
   scenario.engine.memory_bytes = memory_bytes;
   try {
     planned(scenario);  // an error in the trace is no gap of a curve
@@ -69,7 +70,10 @@ EngineRequests engine_requests(const std::vector<CompareSetting>& settings) {
       engine.parts = plan.waste.at_load;
       engine.bytes = capacity.bytes_per_request;
       requests.tokens = capacity.max_model_len;
-      requests.ideal_bytes = capacity.ideal_bytes_per_request;
+      // Element types are the engine's own; the ideal is that of the smallest.
+      requests.ideal_bytes = requests.ideal_bytes == 0
+                                 ? capacity.ideal_bytes_per_request
+                                 : std::min(requests.ideal_bytes, capacity.ideal_bytes_per_request);
     } catch (const SpecError& error) {
       engine.refused = first_line(located(error, setting.scenario));
     }

@@ -98,8 +98,8 @@ struct GroupPlan {
   ArenaId arena;
   LaneId first_lane;                              ///< lane of page 0; page j lies in the j-th lane from there
   std::int64_t ids_per_entry = 1;                 ///< ids of a table entry: several where a state lies in small pages
-  std::int64_t entries_per_id = 1;                ///< k, entries in an id: several where large pages are split; entry e is
-                                                  ///< number e % k of id e / k. Invariant: this or the former is 1
+  std::int64_t entries_per_id = 1;                ///< k, entries in an id: several where large pages are split; entry e
+                                                  ///< is number e % k of id e / k. Invariant: this or the former is 1
   bool shares_table = false;                      ///< its table and ids are those of the group before it
   std::int64_t lanes_per_page = 1;                ///< lanes over which a page is spread: one a head where heads are
                                                   ///< outside the blocks

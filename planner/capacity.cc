@@ -90,7 +90,7 @@ CapacityPlan capacity_at(const Arrangement& arrangement, std::int64_t max_model_
   capacity.kv_cache_tokens_by_floor = tokens_by_floor(arrangement, max_model_len);
   capacity.kv_cache_tokens =
       rule == TokenRule::floor ? capacity.kv_cache_tokens_by_floor : capacity.kv_cache_tokens_by_concurrency;
-  if (rules_of(arrangement.release).is_read) capacity.kv_cache_tokens = capacity.kv_cache_tokens_by_floor;
+  if (keeps_tensors_apart(arrangement.strategy)) capacity.kv_cache_tokens = capacity.kv_cache_tokens_by_floor;
   if (arrangement.radix) capacity.kv_cache_tokens = arrangement.radix->split.token_slots;
   return capacity;
 }

@@ -32,8 +32,8 @@ Demand usable_ids(const Arrangement& arrangement);
 ///
 /// Full attention, mla and hidden states: ceil(L/B), with d ranks that share the tokens ceil(ceil(L/d)/B). Recurrent:
 /// none 1+s, align 2+s+c, all ceil(L/B)+s; of pool groups in mode all ceil(L/B)+1, of rows always 1+s. Sliding window:
-/// ceil(min(window-1+batch, L)/B)+1; chunked local: the blocks of one chunk and one batch, ceil(min(window+batch, L)/B);
-/// of all batches in flight. Source: vLLM max_memory_usage_bytes.
+/// ceil(min(window-1+batch, L)/B)+1; chunked local: the blocks of one chunk and one batch,
+/// ceil(min(window+batch, L)/B); of all batches in flight. Source: vLLM max_memory_usage_bytes.
 std::int64_t group_entries(const Arrangement& arrangement, const SpecPlan& spec, std::int64_t tokens);
 
 /// group_entries turned round: tokens of the longest request with at most so many entries; 0 where even one token takes

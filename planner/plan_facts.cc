@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "mamba/recurrent_spec.h"
+#include "planner/demand.h"
 
 namespace hybridkv {
 
@@ -14,6 +15,16 @@ const SpecPlan* largest_state(const CachePlan& plan) {
   for (const SpecPlan& spec : plan.specs)
     if (spec.state && (largest == nullptr || spec.state->bytes > largest->state->bytes)) largest = &spec;
   return largest;
+}
+
+std::vector<std::optional<std::int64_t>> requests_by_arena(const Arrangement& arrangement, std::int64_t tokens) {
+  const Demand demand = request_demand(arrangement, tokens);
+  std::vector<std::optional<std::int64_t>> requests;
+  for (std::size_t arena = 0; arena < demand.ids.size(); ++arena) {
+    requests.emplace_back();
+    if (demand.ids[arena] > 0) requests.back() = arrangement.arenas[arena].usable_ids() / demand.ids[arena];
+  }
+  return requests;
 }
 
 bool counts_blocks(const Arrangement& arrangement) {

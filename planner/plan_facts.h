@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "planner/cache_plan.h"
 
@@ -26,6 +28,9 @@ bool has_read_rings(const Arrangement& arrangement);
 
 /// What fits at one of the lengths that the plan was asked about. Pre: `tokens` is one of them.
 const CapacityPlan& capacity_of(const CachePlan& plan, std::int64_t tokens);
+
+/// How many requests of a length the usable ids of each arena hold; nothing for arenas of which they take none.
+std::vector<std::optional<std::int64_t>> requests_by_arena(const Arrangement& arrangement, std::int64_t tokens);
 
 /// Longest of the lengths that the plans were asked about. Pre: at least one plan, a capacity in each.
 std::int64_t longest_length(const PlanSet& set);

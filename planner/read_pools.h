@@ -17,6 +17,10 @@ struct PoolGroups {
   bool operator==(const PoolGroups&) const = default;
 };
 
+/// A checkpoint of llama.cpp lies so many tokens before the end of a prompt, whose last tokens are computed by
+/// themselves. Source: llama.cpp server, read.
+inline constexpr std::int64_t checkpoint_tail_tokens = 4;
+
 /// What strategy sequence_rows keeps beside the device: checkpoints of states in the memory of the host.
 struct SequenceRows {
   std::int64_t sequences = 0;              ///< at once

@@ -7,8 +7,8 @@ namespace {
 constexpr std::string_view of_tensorrt_llm[] = {
     "memory is divided into whole grains; the engine takes one grain more where a part of one is left",
     "shares of the memory are made for as many requests as max_batch_size says (engine.max_running_requests), or as "
-    "the engine takes where it is not set; it does not start with fewer states than that, so set it to no more than the "
-    "requests that run here",
+    "the engine takes where it is not set; it does not start with fewer states than that, so set it to no more than "
+    "the requests that run here",
     "in mode align one snapshot is kept of each prompt, at its end (additional_snapshot_offsets_from_end: 0); the "
     "engine keeps none unless it is told where",
     "a snapshot is found again at whole blocks; the engine can share a part of a block",

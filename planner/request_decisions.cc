@@ -236,7 +236,7 @@ class LengthDecisions {
     add({"KV cache tokens by concurrency", capacity.kv_cache_tokens_by_concurrency, "tokens"},
         "tokens = int(max_concurrency * L)", {{"max_concurrency", capacity.max_concurrency, ""}, length});
     derive_floor(capacity);
-    if (rules_of(plan_.release).is_read)
+    if (keeps_tensors_apart(plan_.strategy))
       return add({"KV cache tokens", capacity.kv_cache_tokens, "tokens"}, "tokens = by floor: no print of it is known",
                  {{"by floor", capacity.kv_cache_tokens, "tokens"}});
     if (plan_.radix)

@@ -43,16 +43,18 @@ std::vector<Axis> in_memory_order(const Layout& layout) {
   return axes;
 }
 
-const GroupPlan& first_group(const Arrangement& plan, const SpecPlan& spec) {
-  return *std::find_if(plan.groups.begin(), plan.groups.end(),
-                       [&](const GroupPlan& group) { return group.spec == spec.id; });
+/// The first group of a spec that has the tensor of the view, as tensors of a state may lie in groups of their own.
+const GroupPlan& first_group(const Arrangement& plan, const SpecPlan& spec, const ViewPlan& view) {
+  return *std::find_if(plan.groups.begin(), plan.groups.end(), [&](const GroupPlan& group) {
+    return group.spec == spec.id && (!group.tensor || plan.tensors_of(group).front().name == view.tensor);
+  });
 }
 
 /// Writes the decisions about one tensor of one spec.
 class TensorDecisions {
  public:
   TensorDecisions(const Arrangement& plan, const SpecPlan& spec, const ViewPlan& view, Derivation& derivation)
-      : plan_(plan), spec_(spec), group_(first_group(plan, spec)), view_(view), layout_(view.elements()),
+      : plan_(plan), spec_(spec), group_(first_group(plan, spec, view)), view_(view), layout_(view.elements()),
         derivation_(derivation), of_(fmt::format("of {}, {}", view.tensor, spec_label(spec))) {}
 
   void derive_extents() {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "planner/demand.h"
-#include "planner/read_engine.h"
+#include "base/checked.h"
+#include "planner/plan_facts.h"
 #include "report/human.h"
 
 namespace hybridkv {
@@ -76,13 +76,12 @@ std::vector<std::pair<std::string, std::string>> read_pool_facts(const CachePlan
 
 std::vector<std::pair<std::string, std::string>> read_capacity_facts(const CachePlan& plan,
                                                                      const CapacityPlan& capacity) {
-  const Demand demand = request_demand(plan, capacity.max_model_len);
+  const std::vector<std::optional<std::int64_t>> requests = requests_by_arena(plan, capacity.max_model_len);
   std::string text = fmt::format("{} such requests at once:", human_real(capacity.usable_concurrency));
   const char* before = " ";
-  for (std::size_t i = 0; i < demand.ids.size(); ++i) {
-    if (demand.ids[i] == 0) continue;
-    text += fmt::format("{}{} allow {}", before, plan.arenas[i].name,
-                        human_count(plan.arenas[i].usable_ids() / demand.ids[i]));
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (!requests[i]) continue;
+    text += fmt::format("{}{} allow {}", before, plan.arenas[i].name, human_count(*requests[i]));
     before = ", ";
   }
   return {{"capacity", fmt::format("{}; {} KV cache tokens", text, human_count(capacity.kv_cache_tokens))}};

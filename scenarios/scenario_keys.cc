@@ -108,8 +108,8 @@ void add_strategy_keys(Section<EngineSpec>& keys) {
                            names_of(strategy_names)),
               &EngineSpec::strategy, parse_strategy)
       .number(key("state_memory_ratio", "strategies dual_pool, compact_slots and pool_groups: memory of states over "
-                                        "that of tokens (sglang: --mamba-full-memory-ratio; tensorrt-llm: by pool_ratio, "
-                                        "default by avg_seq_len); default 0.9"),
+                                        "that of tokens (sglang: --mamba-full-memory-ratio; tensorrt-llm: by "
+                                        "pool_ratio, default by avg_seq_len); default 0.9"),
               &EngineSpec::state_memory_ratio)
       .integer(amount("state_requests",
                       "strategies dual_pool and compact_slots: states of so many requests instead of a ratio"),

@@ -138,7 +138,8 @@ void require_one_level(const CachePlan& plan) {
   if (!has_replays(plan.strategy))
     throw SpecError("engine.strategy",
                     "requests do not run through two-level pages here, which go from one kind of layer to another; "
-                    "plan, compare without a trace and verify without --forward know them; take another engine.strategy");
+                    "plan, compare without a trace and verify without --forward know them; take another "
+                    "engine.strategy");
 }
 
 CacheGeometry geometry_of(const CachePlan& plan, const EngineSpec& engine) {

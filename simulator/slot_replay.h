@@ -79,8 +79,8 @@ std::int64_t common_tokens(std::span<const TokenRun> a, std::span<const TokenRun
 /// Prompts one at a time through the slots of a server; nothing is generated.
 ///
 /// The slot whose content shares most of the prompt takes it, where that is more than `least_similarity` of it, else
-/// the one that was used longest ago. It goes on where its content ends, or as far back as a running state can be taken;
-/// else from the last checkpoint in what both share, and without one from the start. Checkpoints behind that are
+/// the one that was used longest ago. It goes on where its content ends, or as far back as a running state can be
+/// taken; else from the last checkpoint in what both share, and without one from the start. Checkpoints behind that are
 /// dropped. New ones are made where the last step and the tail of the prompt begin; before, those of other requests
 /// that lie nearer than `checkpoint_step` to the one before them are dropped, and the first ones where there are too
 /// many. Where the cells do not suffice, other slots are cleared in their order.

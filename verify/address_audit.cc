@@ -211,8 +211,8 @@ void audit_owners(const CachePlan& plan, std::size_t group, const std::map<std::
     const std::int64_t id = place / entries;
     const auto [other, is_new] = owner_group.try_emplace({plan.groups[group].arena, id}, group);
     if (!is_new && other->second != group)
-      result.fail(fmt::format("group {} (layer {} …), request {}: block {}, byte {}, already belongs to group {}", group,
-                              plan.groups[group].pages.front().front(), request, id,
+      result.fail(fmt::format("group {} (layer {} …), request {}: block {}, byte {}, already belongs to group {}",
+                              group, plan.groups[group].pages.front().front(), request, id,
                               plan.lanes[plan.groups[group].first_lane.index()].begin(id), other->second));
     if (const auto [first, alone] = holder_of_id.try_emplace(id, request); first->second != request)
       result.fail(fmt::format("group {}: large page {} has small pages of requests {} and {}", group, id,

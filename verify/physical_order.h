@@ -26,9 +26,9 @@ struct PagePlace {
 /// behind them each spec of states has one pool with all its pages, the layer outermost. Compact slots: one pool with
 /// the slots, then the pages of attention; two-level pages: one pool, all layers of a kind in a small page. One
 /// allocation: the same groups, on a stage of a pipeline beginning with the one that has its first layer; pages lie
-/// where cache_byte_by_rule says. Pool groups: a pool for K and V of all layers of a spec and one for each tensor of its
-/// states, in which the pages of an id lie side by side, in layer order. Rows: a pool for each page, those of attention
-/// first, then tensor by tensor of each spec of states.
+/// where cache_byte_by_rule says. Pool groups: a pool for K and V of all layers of a spec and one for each tensor of
+/// its states, in which the pages of an id lie side by side, in layer order. Rows: a pool for each page, those of
+/// attention first, then tensor by tensor of each spec of states.
 /// Pre: the layer is of the spec, and `tensor` "kv" or one of its state.
 /// Source: vLLM get_kv_cache_groups, PR 35703; dual pool modelled; the others read.
 PagePlace page_by_rule(const CachePlan& plan, const SpecPlan& spec, std::int64_t layer, std::string_view tensor);

@@ -169,7 +169,8 @@ std::vector<Case> cases() {
   padded.engine.draft = DraftSpec{2, full_attention(8, 128, 32)};
   all.push_back(padded);
   for (const Strategy strategy : all_strategies) {
-    if (strategy == Strategy::packed_attention) continue;
+    // Those of engines that were read have cases of their own.
+    if (strategy == Strategy::packed_attention || keeps_tensors_apart(strategy)) continue;
     const std::int64_t pack = strategy == Strategy::two_level ? 1 : 2;
     all.push_back({std::string(to_string(strategy)), qwen35_397b(), engine_of(CacheMode::all, pack, 2)});
     all.back().engine.strategy = strategy;
@@ -240,10 +241,12 @@ std::set<std::string> written_numbers(const CachePlan& plan) {
       numbers.insert(human_real(*real, 4));
     }
   };
+  std::int64_t most_layers = 1;  // of a page
+  for (const SpecPlan& spec : plan.specs) most_layers = std::max(most_layers, spec.layers_per_page);
   for (const Decision& decision : plan.derivation) {
     add(decision.result);
     if (decision.result.symbol.starts_with("offset between layers"))  // layer i of a pack begins i times as far
-      for (std::int64_t i = 2; i < plan.attention_pack_size; ++i)
+      for (std::int64_t i = 2; i < most_layers; ++i)
         numbers.insert(human_count(i * std::get<std::int64_t>(decision.result.value)));
     for (const Term& input : decision.inputs) add(input);
   }
@@ -255,12 +258,34 @@ std::set<std::string> written_numbers(const CachePlan& plan) {
           for (const std::int64_t element : {1, 2, 4})
             numbers.insert(human_count(j * std::get<std::int64_t>(lane.result.value) / element +
                                        std::get<std::int64_t>(offset.result.value)));
-  // Pages of an id that lie side by side begin so many pages behind the first.
-  for (const Decision& page : plan.derivation)
-    if (plan.pool_groups && page.result.symbol.starts_with("page of "))
-      for (std::int64_t j = 0; j < std::ssize(plan.lanes); ++j)
+  // In one pool lanes of one size begin behind those of another.
+  for (const Decision& before : plan.derivation)
+    for (const Decision& lane : plan.derivation)
+      for (const Decision& offset : plan.derivation) {
+        if (plan.pools.size() > 1 || !before.result.symbol.starts_with("bytes of a lane") ||
+            !lane.result.symbol.starts_with("bytes of a lane") || !offset.result.symbol.starts_with("offset "))
+          continue;
+        for (std::int64_t j = 0; j < std::ssize(plan.lanes); ++j)
+          for (const std::int64_t element : {1, 2, 4}) {
+            const std::int64_t begin = std::get<std::int64_t>(before.result.value) +
+                                       j * std::get<std::int64_t>(lane.result.value);
+            numbers.insert(human_count(begin / element));
+            numbers.insert(human_count(begin / element + std::get<std::int64_t>(offset.result.value)));
+          }
+      }
+  // Pages of an id that lie side by side begin so many pages behind the first, a tensor of a state inside of them.
+  for (const Decision& page : plan.derivation) {
+    const bool side_by_side = plan.pool_groups || is_one_allocation(plan.strategy);
+    if (!side_by_side || !page.result.symbol.starts_with("page of ")) continue;
+    std::vector<std::int64_t> begins{0};
+    for (const Decision& inside : plan.derivation)
+      if (inside.result.symbol.starts_with("byte offset"))
+        begins.push_back(std::get<std::int64_t>(inside.result.value));
+    for (const std::int64_t begin : begins)
+      for (std::int64_t j = 0; j < std::ssize(plan.views); ++j)
         for (const std::int64_t element : {1, 2, 4})
-          numbers.insert(human_count(j * std::get<std::int64_t>(page.result.value) / element));
+          numbers.insert(human_count((j * std::get<std::int64_t>(page.result.value) + begin) / element));
+  }
   // A layer of one allocation begins so many layer strides behind the first, a tensor of a state inside of it.
   for (const Decision& step : plan.derivation) {
     if (!step.result.symbol.starts_with("layer stride")) continue;

@@ -12,8 +12,8 @@ namespace hybridkv {
 
 namespace {
 
-/// About 4 GB of what is kept of them.
-constexpr std::size_t most_units_kept = 100'000'000;
+/// About 1.5 GB of what is kept of them.
+constexpr std::size_t most_units_kept = 30'000'000;
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "search/offline_schedule.h"
 #include "simulator/token_exact_bound.h"
 
@@ -194,4 +195,12 @@ TEST_CASE("rule: a schedule leaves running requests their own bytes, and states 
   CHECK(tokens_with({.token_bytes = 5, .state_bytes = 5}, {.tokens = 1}) == 10);
   CHECK(tokens_with({.token_bytes = 5, .state_bytes = 5}, {.states = 1}) == 0);
   CHECK(tokens_with({.token_bytes = 3, .state_bytes = 7}, {}) == 0);
+}
+
+TEST_CASE("fault: more units than a machine should remember are refused with a way out") {
+  TraceBatch batch;
+  batch.runs.push_back({std::int64_t{1} << 25, 7});
+  batch.requests.push_back({.input_length = std::int64_t{1} << 25, .num_runs = 1});
+  ReusePaths paths(1);
+  CHECK_THROWS_WITH_AS(paths.consume(batch), doctest::Contains("take fewer requests, or a larger page"), InputError);
 }

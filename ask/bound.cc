@@ -99,8 +99,6 @@ void bound(BoundAnswer& answer, const Scenario& scenario) {
   if (plan.rows)
     throw SpecError("engine.release", fmt::format("{} keeps the states of prompts on the host, beside this memory, of "
                                                   "which the bound is", engine));
-  if (!has_replays(plan.strategy))
-    throw SpecError("engine.strategy", fmt::format("no trace is replayed through {} here", to_string(plan.strategy)));
   answer.unit_tokens = plan.prefix.match_unit_tokens;
   const LayoutSizes sizes = sizes_of(plan, answer.unit_tokens);
   answer.unit_bytes = sizes.cache.unit_bytes;

@@ -88,18 +88,11 @@ void add_replay(Comparison& comparison, const std::vector<CompareSetting>& setti
                 const CompareReplay& replay) {
   std::vector<bool> planned = refused;
   planned.flip();
-  for (std::size_t i = 0; i < settings.size(); ++i)
-    if (planned[i] && !has_replays(settings[i].scenario.engine.strategy))
-      comparison.settings[i].not_replayed =
-          "its large pages go from one kind of layer to another, which no pool here does";
-  std::vector<bool> without = refused;  // a replay, which makes no difference
-  for (std::size_t i = 0; i < settings.size(); ++i)
-    without[i] = refused[i] || !comparison.settings[i].not_replayed.empty();
   const auto replayed = replay_settings(settings, planned, replay.on_progress);
   const auto add = [&](const char* name, const char* title, const char* unit, auto value) {
     ComparedRow& row = comparison.rows.emplace_back(ComparedRow{name, title, unit, {}, false, {}});
     for (const auto& one : replayed) row.values.push_back(one ? ComparedValue(value(*one)) : ComparedValue());
-    row.differs = values_differ(row.values, without);
+    row.differs = values_differ(row.values, refused);
   };
   using One = ReplayedSetting;
   const auto percent = [](std::int64_t part, const One& one) {

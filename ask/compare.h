@@ -18,7 +18,6 @@ struct ComparedSetting {
   std::vector<std::pair<std::string, std::string>> overrides;  ///< CompareSetting::overrides
   std::string refused;  ///< why it cannot be planned, one line; empty: it is
   std::vector<std::string> start_errors;  ///< what the engine refuses at its start though its planning passes
-  std::string not_replayed;  ///< why a trace is not replayed through its cache though it is planned; empty: it may be
 };
 
 /// A number or word of every setting.

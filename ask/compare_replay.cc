@@ -123,7 +123,7 @@ std::vector<std::optional<ReplayedSetting>> replay_settings(const std::vector<Co
   for (std::size_t i = 0; i < settings.size(); ++i) {
     replayed.emplace_back();
     const Scenario& scenario = settings[i].scenario;
-    if (!planned[i] || !has_replays(scenario.engine.strategy)) continue;
+    if (!planned[i]) continue;
     try {
       replayed.back() = replay_setting(scenario, on_progress);
     } catch (const SpecError& error) {

@@ -43,7 +43,6 @@ Evidence evidence_at(const Scenario& scenario) {
 
 /// The rate of one engine under one memory; nothing where it says nothing of hits.
 std::optional<double> found_share(Scenario scenario, std::int64_t memory_bytes, double& token_exact) {
-  if (!has_replays(scenario.engine.strategy)) return std::nullopt;
   scenario.engine.memory_bytes = memory_bytes;
   try {
     planned(scenario);  // an error in the trace is no gap of a curve

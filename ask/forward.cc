@@ -46,11 +46,12 @@ ForwardTasks forward_tasks_of_all_models(bool packs_chosen, const std::function<
     ScenarioFile file = parse_scenario("{}", "command line");
     if (lay_over) lay_over(file);
     apply_override(file, "model", yaml_quoted(shipped.model.name), "--model " + shipped.model.name);
-    if (!packs_chosen) apply_override(file, "engine.attention_pack_size", "[1, 3]", "--pack 1,3");
     apply_override(file, "engine.memory", "1 TiB", "--memory 1 TiB");
     apply_override(file, "limits.max_model_len", "1", "--max-model-len 1");
     Scenario scenario = read_scenario(file);
-    if (!packs_chosen && rules_of(scenario.engine.release).radix_pools) scenario.pack_sizes = {1};
+    const bool takes_packs =
+        !rules_of(scenario.engine.release).radix_pools && scenario.engine.strategy != Strategy::two_level;
+    if (!packs_chosen && takes_packs) scenario.pack_sizes = {1, 3};
     all.notes.insert(all.notes.end(), scenario.notes.begin(), scenario.notes.end());
     const std::string refusal = why_left_out(scenario);
     if (refusal.empty())

@@ -23,6 +23,10 @@ constexpr std::int64_t most_series_requests = 1000;
 CacheGeometry sized(const CacheGeometry& geometry, std::int64_t eighths) {
   CacheGeometry part = geometry;
   const auto resize = [&](std::int64_t ids) { return std::max<std::int64_t>(2, Checked(ids) * eighths / 8); };
+  if (geometry.shares_large_pages()) {
+    part.set_large_pages(resize(geometry.num_large_pages()));
+    return part;
+  }
   part.num_blocks = resize(geometry.num_blocks);
   for (std::int64_t& ids : part.more_arenas) ids = resize(ids);
   return part;

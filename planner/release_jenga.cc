@@ -6,7 +6,8 @@ namespace {
 
 constexpr std::string_view jenga_assumptions[] = {
     "the small pages of a large page go to one request for as long as it runs, and it takes no other large page before "
-    "it has used them up, so that a request needs ceil(small pages / k) large ones of each kind",
+    "it has used them up, so that a request needs ceil(small pages / k) large ones of each kind; a replay gives it "
+    "free ones of others too, once no large page is left",
     "large page 0 is the null page of all kinds",
     "a block has 16 tokens unless engine.block_size_tokens says otherwise",
     "states are kept for prefixes as vLLM's mode of that name keeps them, at multiples of the block",

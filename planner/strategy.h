@@ -33,8 +33,6 @@ constexpr bool splits_memory(Strategy strategy) {
 constexpr bool is_one_allocation(Strategy strategy) {
   return strategy == Strategy::compact_slots || strategy == Strategy::two_level;
 }
-/// Can requests run through it here? No pool of the simulator lets large pages go from one kind of layer to another.
-constexpr bool has_replays(Strategy strategy) { return strategy != Strategy::two_level; }
 /// Are all layers of a kind one group, of which none can be asked to be smaller?
 constexpr bool groups_whole_kinds(Strategy strategy) {
   return splits_memory(strategy) || strategy == Strategy::two_level;

@@ -145,8 +145,6 @@ Listing refusals_of(const Comparison& comparison) {
     for (const std::string& error : setting.start_errors)
       listing.items.push_back(
           fmt::format("{} is planned, but the engine refuses it at its start: {}", setting.name, error));
-    if (!setting.not_replayed.empty())
-      listing.items.push_back(fmt::format("{} is not replayed: {}", setting.name, setting.not_replayed));
   }
   return listing;
 }
@@ -190,7 +188,6 @@ Json json_of(const ComparedSetting& setting) {
             {"overrides", std::move(overrides)},
             {"refused", setting.refused.empty() ? Json(nullptr) : Json(setting.refused)},
             {"start_errors", Json(setting.start_errors)}};
-  if (!setting.not_replayed.empty()) json["not_replayed"] = setting.not_replayed;
   return json;
 }
 

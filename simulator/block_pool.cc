@@ -23,11 +23,17 @@ BlockPool::BlockPool(std::int64_t num_blocks, bool unlimited) : BlockPool(num_bl
 
 BlockPool::BlockPool(std::int64_t num_blocks, bool unlimited, const Rules& rules)
     : blocks_(static_cast<std::size_t>(num_blocks)),
-      queue_(num_blocks),
+      queue_(rules.ledger ? 1 : num_blocks),
       index_(num_blocks),
       unlimited_(unlimited),
-      releases_in_order_(rules.releases_in_order) {
+      releases_in_order_(rules.releases_in_order),
+      ledger_(rules.ledger),
+      number_(rules.number) {
   expects(num_blocks >= 2, "a pool has a null block and at least one other");
+  if (ledger_) {
+    absent_ = num_blocks - 1;
+    for (std::int64_t block = 0; block < absent_; ++block) queue_.add_block();
+  }
   if (rules.tail_keys) tails_.emplace(num_blocks);
 }
 
@@ -36,6 +42,7 @@ void BlockPool::hold(BlockId block) {
   Block& held = blocks_[block];
   if (held.references++ > 0) return;
   queue_.remove(block);
+  if (ledger_) ledger_->note_held(number_, block);
   ++held_[static_cast<std::size_t>(held.kind)];
 }
 
@@ -57,6 +64,7 @@ BlockId BlockPool::take(BlockKind kind) {
   }
   const BlockId block = queue_.pop_front();
   if (is_findable(block)) drop_key(block);
+  if (ledger_) ledger_->note_held(number_, block);
   blocks_[block] = {.references = 1, .kind = kind};
   ++held_[static_cast<std::size_t>(kind)];
   ++stats_.allocations;
@@ -127,6 +135,28 @@ void BlockPool::release(BlockId block, BlockId& last) {
     queue_.insert_after(last, block);
     if (releases_in_order_) last = block;
   }
+  if (ledger_) ledger_->note_free(number_, block);
+}
+
+void BlockPool::lend(BlockId first, std::int64_t count) {
+  for (std::int64_t i = count; i > 0; --i) queue_.push_front(static_cast<BlockId>(first + i - 1));
+  absent_ -= count;
+}
+
+void BlockPool::withdraw(BlockId first, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto block = static_cast<BlockId>(first + i);
+    contract([&] { return is_free(block); }, "a block that is withdrawn is held by nobody");
+    queue_.remove(block);
+    if (is_findable(block)) drop_key(block);
+  }
+  absent_ += count;
+}
+
+void BlockPool::prefer(BlockId block) {
+  contract([&] { return !is_findable(block); }, "a block that can be found is no one's first choice");
+  queue_.remove(block);
+  queue_.push_front(block);
 }
 
 }  // namespace hybridkv

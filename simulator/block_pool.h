@@ -9,6 +9,7 @@
 #include "simulator/block_id.h"
 #include "simulator/free_queue.h"
 #include "simulator/hash_index.h"
+#include "simulator/page_ledger.h"
 
 namespace hybridkv {
 
@@ -50,6 +51,8 @@ class BlockPool {
   struct Rules {
     bool releases_in_order = false;  ///< blocks without a key given back together keep their order
     bool tail_keys = false;          ///< blocks may carry a tail's key too
+    PageLedger* ledger = nullptr;    ///< that lends all blocks, by large pages; outlives the pool
+    std::int64_t number = 0;         ///< the pool's in the ledger
   };
   /// `num_blocks` >= 2 counts the null block. An unlimited pool grows instead of dropping a key.
   explicit BlockPool(std::int64_t num_blocks, bool unlimited = false);
@@ -59,15 +62,20 @@ class BlockPool {
   std::int64_t num_free() const { return queue_.size(); }
   /// Blocks held by somebody, of one kind.
   std::int64_t num_held(BlockKind kind) const { return held_[static_cast<std::size_t>(kind)]; }
-  std::int64_t num_held() const { return num_blocks() - 1 - num_free(); }
+  std::int64_t num_held() const { return num_blocks() - 1 - num_free() - absent_; }
+  /// Blocks in large pages that the pool does not have.
+  std::int64_t num_absent() const { return absent_; }
   /// Blocks that can be found, held or not, of one kind.
   std::int64_t num_findable(BlockKind kind) const { return findable_[static_cast<std::size_t>(kind)]; }
   const PoolStats& stats() const { return stats_; }
   /// Do the counts of held blocks by kind and of free ones come to all blocks but the null block?
-  bool adds_up() const { return std::accumulate(held_.begin(), held_.end(), num_free()) == num_blocks() - 1; }
+  bool adds_up() const {
+    return std::accumulate(held_.begin(), held_.end(), num_free()) + absent_ == num_blocks() - 1;
+  }
 
   /// Can `count` more blocks be taken?
   bool has_room(std::int64_t count) const { return unlimited_ || count <= queue_.size(); }
+  /// Does nobody hold the block?
   bool is_free(BlockId block) const { return blocks_[block].references == 0; }
   std::int64_t references(BlockId block) const { return blocks_[block].references; }
   BlockKind kind(BlockId block) const { return blocks_[block].kind; }
@@ -115,6 +123,13 @@ class BlockPool {
   /// The same of several blocks given back together; `last` begins as the null block and is the pool's.
   void release(BlockId block, BlockId& last);
 
+  /// The pool gets `count` blocks from the first one on. Pre: it has a ledger, which has just given it their page.
+  void lend(BlockId first, std::int64_t count);
+  /// They go, with all that could be found in them. Pre: nobody holds one.
+  void withdraw(BlockId first, std::int64_t count);
+  /// The block is the next one to be taken. Pre: it is free and carries no key.
+  void prefer(BlockId block);
+
  private:
   friend struct PoolPeek;
 
@@ -135,6 +150,9 @@ class BlockPool {
   std::optional<HashIndex> tails_;  // where blocks may carry a second key
   bool unlimited_;
   bool releases_in_order_;
+  PageLedger* ledger_;
+  std::int64_t number_;      // in the ledger
+  std::int64_t absent_ = 0;
   std::array<std::int64_t, 3> held_{};      // by kind
   std::array<std::int64_t, 3> findable_{};  // by kind
   PoolStats stats_;

@@ -51,6 +51,27 @@ void check_arenas(const CacheGeometry& geometry) {
   const std::int64_t last = geometry.num_arenas() - 1;
   check_per_group(geometry.attention_arenas, geometry.attention_groups, 0, last, "attention_arenas", "attention");
   check_per_group(geometry.state_arenas, geometry.state_groups, 0, last, "state_arenas", "recurrent");
+  if (!geometry.shares_large_pages()) return;
+  if (std::ssize(geometry.blocks_per_large_page) != geometry.num_arenas())
+    throw SpecError("geometry.blocks_per_large_page",
+                    fmt::format("{} numbers for {} arenas; give one for each, or none",
+                                geometry.blocks_per_large_page.size(), geometry.num_arenas()));
+  for (const std::int64_t blocks : geometry.blocks_per_large_page)
+    check_range(blocks, 1, most_blocks, "blocks_per_large_page");
+  const std::int64_t pages = geometry.num_large_pages();
+  check_range(pages, 2, most_blocks, "num_blocks");
+  for (std::int64_t arena = 0; arena < geometry.num_arenas(); ++arena)
+    if (const std::int64_t each = geometry.blocks_per_large_page[static_cast<std::size_t>(arena)];
+        each > most_blocks / pages || geometry.arena_blocks(arena) != pages * each)
+      throw SpecError("geometry.blocks_per_large_page",
+                      fmt::format("arena {} has {} blocks, and {} large pages of {} of them are another number; give "
+                                  "every arena the blocks of the same large pages", arena,
+                                  geometry.arena_blocks(arena), pages, each));
+  if (geometry.extra_blocks_per_request > 0)
+    throw SpecError("geometry.extra_blocks_per_request",
+                    "rings and tails lie in blocks of arena 0, and large pages have none for them; take 0");
+  if (geometry.rules.is_vllm_0_33())
+    throw SpecError("geometry.blocks_per_large_page", "vllm-0.33 has no large pages; give none");
 }
 
 void check_blocks(const CacheGeometry& geometry) {
@@ -130,6 +151,12 @@ void check_rules_of_0_33(const CacheGeometry& geometry) {
 
 std::int64_t CacheGeometry::total_blocks() const {
   return std::accumulate(more_arenas.begin(), more_arenas.end(), num_blocks);
+}
+
+void CacheGeometry::set_large_pages(std::int64_t pages) {
+  num_blocks = Checked(pages) * blocks_per_large_page.front();
+  for (std::size_t arena = 1; arena < blocks_per_large_page.size(); ++arena)
+    more_arenas[arena - 1] = Checked(pages) * blocks_per_large_page[arena];
 }
 
 std::int64_t CacheGeometry::common_block() const {
@@ -220,6 +247,7 @@ std::string_view to_string(ModelledRule rule) {
     case ModelledRule::several_drafter_modules: return "drafter of several modules";
     case ModelledRule::drafter_windows: return "windows of a drafter";
     case ModelledRule::several_windows: return "several kinds of windows";
+    case ModelledRule::large_pages: return "large pages that arenas share";
   }
   return "?";
 }
@@ -261,6 +289,7 @@ std::vector<ModelledRule> modelled_rules(const CacheGeometry& geometry) {
   if (june && geometry.attention_groups > 1) rules.push_back(ModelledRule::several_attention_groups);
   if (june && !geometry.caches_prefixes()) rules.push_back(ModelledRule::states_without_caching);
   if (geometry.num_arenas() > 1) rules.push_back(ModelledRule::several_arenas);
+  if (geometry.shares_large_pages()) rules.push_back(ModelledRule::large_pages);
   if (geometry.has_unequal_blocks()) rules.push_back(ModelledRule::unequal_blocks);
   return rules;
 }

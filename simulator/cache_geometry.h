@@ -38,6 +38,9 @@ struct CacheGeometry {
   bool unlimited_pool = false;                      ///< grow instead of evicting: an upper bound of the hits
   /// (arena 1, 2, …) Blocks of further pools, null block included, >= 2. Each has ids and a free list of its own.
   std::vector<std::int64_t> more_arenas;
+  /// (arena) k: all arenas share large pages, each of which is k of their blocks (PageLedger); the null page is the
+  /// first. Every arena then has k blocks a large page. Empty: every arena has memory of its own.
+  std::vector<std::int64_t> blocks_per_large_page;
   std::vector<std::int64_t> attention_arenas;       ///< (attention group) arena of its blocks; empty: arena 0
   std::vector<std::int64_t> state_arenas;           ///< (state group) arena of its blocks; empty: arena 0
   std::vector<std::int64_t> attention_block_sizes;  ///< (attention group) tokens of one of its blocks; empty: B each
@@ -53,6 +56,12 @@ struct CacheGeometry {
   }
   /// Of all arenas.
   std::int64_t total_blocks() const;
+  /// Do arenas share large pages?
+  bool shares_large_pages() const { return !blocks_per_large_page.empty(); }
+  /// Null page included. Pre: arenas share them.
+  std::int64_t num_large_pages() const { return num_blocks / blocks_per_large_page.front(); }
+  /// Gives every arena the blocks of so many large pages, null page included. Pre: arenas share them.
+  void set_large_pages(std::int64_t pages);
   std::int64_t attention_arena(std::int64_t group) const { return at_or(attention_arenas, group, 0); }
   std::int64_t state_arena(std::int64_t group) const { return at_or(state_arenas, group, 0); }
   std::int64_t attention_block(std::int64_t group) const {
@@ -146,6 +155,7 @@ enum class ModelledRule {
   several_drafter_modules, ///< 0.33: keys that look more than one token ahead
   drafter_windows,         ///< 0.33: windows in a drafter's group
   several_windows,         ///< 0.33: groups of different windows, or windows beside states
+  large_pages,             ///< that arenas share
 };
 std::string_view to_string(ModelledRule rule);
 

@@ -18,10 +18,17 @@ constexpr std::int64_t most_bytes_per_block = 72;
 // Of the keys of tails: node 16, two to four slots of 8.
 constexpr std::int64_t most_bytes_per_tail = 48;
 
-std::vector<BlockPool> make_pools(const CacheGeometry& geometry) {
+/// A pool that never evicts needs no pages of others.
+std::unique_ptr<PageLedger> make_ledger(const CacheGeometry& geometry) {
   validate(geometry);
-  const BlockPool::Rules rules{.releases_in_order = geometry.rules.is_vllm_0_33(),
-                               .tail_keys = geometry.rules.is_vllm_0_33() && geometry.has_partial_tails()};
+  if (!geometry.shares_large_pages() || geometry.unlimited_pool) return nullptr;
+  return std::make_unique<PageLedger>(geometry.num_large_pages(), geometry.blocks_per_large_page);
+}
+
+std::vector<BlockPool> make_pools(const CacheGeometry& geometry, PageLedger* ledger) {
+  BlockPool::Rules rules{.releases_in_order = geometry.rules.is_vllm_0_33(),
+                               .tail_keys = geometry.rules.is_vllm_0_33() && geometry.has_partial_tails(),
+                         .ledger = ledger};
   const std::int64_t needed =
       geometry.total_blocks() * (most_bytes_per_block + (rules.tail_keys ? most_bytes_per_tail : 0));
   const std::int64_t memory = std::int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
@@ -30,8 +37,10 @@ std::vector<BlockPool> make_pools(const CacheGeometry& geometry) {
                                     "fewer blocks", geometry.total_blocks(), needed >> 20, memory >> 20));
   std::vector<BlockPool> pools;
   pools.reserve(static_cast<std::size_t>(geometry.num_arenas()));
-  for (std::int64_t arena = 0; arena < geometry.num_arenas(); ++arena)
+  for (std::int64_t arena = 0; arena < geometry.num_arenas(); ++arena) {
+    rules.number = arena;
     pools.emplace_back(geometry.arena_blocks(arena), geometry.unlimited_pool, rules);
+  }
   return pools;
 }
 
@@ -39,7 +48,8 @@ std::vector<BlockPool> make_pools(const CacheGeometry& geometry) {
 
 CacheManager::CacheManager(const CacheGeometry& geometry)
     : geometry_(geometry),
-      pools_(make_pools(geometry)),
+      ledger_(make_ledger(geometry)),
+      pools_(make_pools(geometry, ledger_.get())),
       attention_(geometry_, pools_),
       states_(geometry_, pools_),
       rules_033_(geometry.rules.is_vllm_0_33() ? std::make_unique<Rules033>(geometry_, attention_, states_) : nullptr),
@@ -68,11 +78,38 @@ void CacheManager::end_step() {
       "every block of a pool is held, free or the null block");
 }
 
-bool CacheManager::fits() {
+std::vector<std::pair<std::int64_t, BlockId>> CacheManager::found_free(const RequestBlocks& request) const {
+  std::vector<std::pair<std::int64_t, BlockId>> found;
+  const auto add = [&](std::int64_t arena, BlockId block) {
+    if (block != null_block_id && pool(arena).is_free(block)) found.emplace_back(arena, block);
+  };
+  for (std::size_t group = 0; group < request.attention.size(); ++group)
+    for (const BlockId block : request.attention[group]) add(attention_.groups()[group].arena, block);
+  for (std::size_t group = 0; group < request.states.size(); ++group)
+    for (const StateEntry& entry : request.states[group].live)
+      add(static_cast<std::int64_t>(states_.arena(group)), entry.block);
+  return found;
+}
+
+bool CacheManager::fits(const RequestBlocks* found, bool keep_watermark) {
+  if (ledger_) {
+    const double kept = keep_watermark ? geometry_.scheduler.watermark : 0;
+    const auto spare = static_cast<std::int64_t>(kept * static_cast<double>(ledger_->num_pages()));
+    std::vector<std::pair<std::int64_t, BlockId>> found_blocks;
+    if (found) found_blocks = found_free(*found);
+    const bool room = ledger_->fits(pools_, demand_, spare, found_blocks);
+    std::fill(demand_.begin(), demand_.end(), 0);
+    return room;
+  }
   bool fits = true;
   for (std::size_t arena = 0; arena < pools_.size(); ++arena)
     fits = pools_[arena].has_room(std::exchange(demand_[arena], 0)) && fits;
   return fits;
+}
+
+void CacheManager::provide(RequestBlocks& request) {
+  ledger_->provide(pools_, demand_, request);
+  std::fill(demand_.begin(), demand_.end(), 0);
 }
 
 PrefixHit CacheManager::look_up(RequestBlocks& request, const CachedPrompt& prompt) {
@@ -100,12 +137,12 @@ bool CacheManager::admit(RequestBlocks& request, const CachedPrompt& prompt, con
                        keep_watermark);
   if (states_.made_in_step(request, step_)) return false;
   for (std::size_t arena = 0; arena < pools_.size(); ++arena)
-    demand_[arena] = keep_watermark ? geometry_.watermark_blocks(static_cast<std::int64_t>(arena)) : std::int64_t{0};
+    demand_[arena] = keep_watermark && !ledger_ ? geometry_.watermark_blocks(static_cast<std::int64_t>(arena)) : 0;
   demand_.front() += geometry_.extra_blocks_per_request;
   // What the whole prompt needs is never less than what its first chunk needs.
   attention_.add_first(request, hit.tokens, prompt.tokens, demand_);
   states_.add_first(request, hit.tokens, prompt.tokens, demand_);
-  if (!fits()) return false;
+  if (!fits(&request, keep_watermark)) return false;
 
   attention_.hold(request);
   states_.hold(request);
@@ -113,6 +150,11 @@ bool CacheManager::admit(RequestBlocks& request, const CachedPrompt& prompt, con
   request.published_states = hit.tokens / geometry_.state_block();
   request.state_tail_shared = hit.tokens % geometry_.state_block() != 0;
   const std::int64_t branch = branch_checkpoint(geometry_, hit.tokens, hit.uncached_common);
+  if (ledger_) {
+    attention_.add_first(request, hit.tokens, hit.tokens + chunk, demand_);
+    states_.add_first(request, hit.tokens, hit.tokens + chunk, demand_);
+    provide(request);
+  }
   grow(request, hit.tokens + chunk, true);
   publish(request, prompt, hit.tokens + chunk, branch);
   return true;
@@ -128,7 +170,12 @@ bool CacheManager::advance(RequestBlocks& request, const CachedPrompt& prompt, s
   const bool takes_states = states_.add_next(request, computed + chunk, demand_);
   // Most decoded tokens stay within the blocks there are.
   if (takes_attention || takes_states) {
-    if (!fits()) return false;
+    if (!fits(nullptr, false)) return false;
+    if (ledger_) {
+      attention_.add_next(request, computed + chunk, demand_);
+      states_.add_next(request, computed + chunk, demand_);
+      provide(request);
+    }
     grow(request, computed + chunk, false);
   }
   publish(request, prompt, computed + chunk, branch);

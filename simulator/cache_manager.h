@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "simulator/attention_manager.h"
@@ -42,6 +43,8 @@ class CacheManager {
   /// (arena) Block ids mean something only inside their arena.
   std::span<const BlockPool> pools() const { return pools_; }
   const BlockPool& pool(std::int64_t arena = 0) const { return pools_[static_cast<std::size_t>(arena)]; }
+  /// Who has which large page; nullptr where every arena has memory of its own.
+  const PageLedger* ledger() const { return ledger_.get(); }
   /// So far, over all arenas.
   std::int64_t evictions() const {
     std::int64_t evictions = pools_.front().stats().evictions;
@@ -125,10 +128,15 @@ class CacheManager {
   void grow(RequestBlocks& request, std::int64_t end, bool first_chunk);
   void publish(RequestBlocks& request, const CachedPrompt& prompt, std::int64_t end, std::int64_t branch);
 
-  // Has every arena room for what demand_ says? Leaves it at 0.
-  bool fits();
+  // Has every arena room for what demand_ says? Leaves it at 0. `found`: a request whose found blocks nobody holds yet.
+  bool fits(const RequestBlocks* found = nullptr, bool keep_watermark = false);
+  // Found blocks that nobody holds, each with its arena.
+  std::vector<std::pair<std::int64_t, BlockId>> found_free(const RequestBlocks& request) const;
+  // With large pages: sees to it that the pools have what demand_ says, and leaves it at 0.
+  void provide(RequestBlocks& request);
 
   CacheGeometry geometry_;
+  std::unique_ptr<PageLedger> ledger_;  // where arenas share large pages
   std::vector<BlockPool> pools_;  // (arena)
   AttentionManager attention_;
   StateManager states_;

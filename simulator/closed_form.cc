@@ -120,7 +120,25 @@ std::int64_t longest_request(const CacheGeometry& geometry, std::int64_t arena) 
   return last_that(0, longest / step + 1, holds) * step;
 }
 
+namespace {
+
+/// Of large pages that all arenas share.
+std::int64_t longest_in_large_pages(const CacheGeometry& geometry) {
+  const std::int64_t step = geometry.common_block(), longest = std::int64_t{1} << 40;
+  const auto holds = [&](std::int64_t steps) {
+    Checked pages = 1;
+    for (std::int64_t arena = 0; arena < geometry.num_arenas(); ++arena)
+      pages += ceil_div(request_block_ids(geometry, steps * step, arena),
+                        geometry.blocks_per_large_page[static_cast<std::size_t>(arena)]);
+    return pages <= geometry.num_large_pages();
+  };
+  return last_that(0, longest / step + 1, holds) * step;
+}
+
+}  // namespace
+
 std::int64_t longest_request(const CacheGeometry& geometry) {
+  if (geometry.shares_large_pages()) return longest_in_large_pages(geometry);
   std::int64_t longest = longest_request(geometry, 0);
   for (std::int64_t arena = 1; arena < geometry.num_arenas(); ++arena)
     longest = std::min(longest, longest_request(geometry, arena));

@@ -37,6 +37,8 @@ class Checker {
       check_index(pools_[arena]);
       check_counters(pools_[arena]);
     }
+    where_.clear();
+    if (const PageLedger* ledger = scheduler_.cache().ledger()) check_ledger(*ledger);
     return std::move(violations_);
   }
 
@@ -208,11 +210,57 @@ class Checker {
     } while (true);
     require(count == pool.num_free(), "the free queue counts {} blocks and has {}", pool.num_free(), count);
     for (BlockId block = 1; block < static_cast<std::size_t>(pool.num_blocks()); ++block) {
-      require(queued[block] == pool.is_free(block), "block {} is {} and {}", block,
+      const bool free = pool.is_free(block) && !is_absent(pool, block);
+      require(queued[block] == free, "block {} is {} and {}", block,
               queued[block] ? "in the free queue" : "not in the free queue",
-              pool.is_free(block) ? "free" : "held");
+              free ? "free" : "held, or in no large page here");
       require(PoolPeek::queue(pool).contains(block) == queued[block], "the link of block {} is wrong", block);
     }
+  }
+
+  std::int64_t pool_index(const BlockPool& pool) const { return &pool - pools_.data(); }
+
+  std::int64_t page_of(std::int64_t pool, std::int64_t block) const {
+    return block / geometry_.blocks_per_large_page[static_cast<std::size_t>(pool)];
+  }
+
+  /// Is the block in a large page that the pool does not have?
+  bool is_absent(const BlockPool& pool, BlockId block) const {
+    const PageLedger* ledger = scheduler_.cache().ledger();
+    return ledger && ledger->pool_of(page_of(pool_index(pool), block)) != pool_index(pool);
+  }
+
+  void check_ledger(const PageLedger& ledger) {
+    std::vector<std::int64_t> held(static_cast<std::size_t>(ledger.num_pages()));
+    for (std::int64_t index = 0; index < std::ssize(pools_); ++index) {
+      const BlockPool& pool = pools_[static_cast<std::size_t>(index)];
+      std::int64_t absent = 0;
+      for (BlockId block = 1; block < static_cast<std::size_t>(pool.num_blocks()); ++block) {
+        if (!pool.is_free(block)) ++held[static_cast<std::size_t>(page_of(index, block))];
+        if (!is_absent(pool, block)) continue;
+        ++absent;
+        require(pool.is_free(block) && !pool.is_findable(block),
+                "block {} of arena {} lies in a large page that the arena does not have", block, index);
+      }
+      require(absent == pool.num_absent(), "{} blocks of arena {} lie in pages of others, counted {}", absent, index,
+              pool.num_absent());
+    }
+    require(ledger.pool_of(0) < 0, "the null page is in use");
+    std::int64_t free = 0;
+    std::vector<std::pair<std::int64_t, std::int64_t>> idle;
+    for (std::int64_t page = 1; page < ledger.num_pages(); ++page) {
+      require(held[static_cast<std::size_t>(page)] == ledger.held_in(page), "large page {} has {} held blocks, counted "
+              "{}", page, held[static_cast<std::size_t>(page)], ledger.held_in(page));
+      if (ledger.pool_of(page) < 0)
+        ++free;
+      else if (held[static_cast<std::size_t>(page)] == 0)
+        idle.emplace_back(LedgerPeek::age(ledger, page), page);
+    }
+    require(free == ledger.num_free(), "{} large pages are no pool's, counted {}", free, ledger.num_free());
+    std::sort(idle.begin(), idle.end());
+    require(std::equal(idle.begin(), idle.end(), LedgerPeek::idle(ledger).begin(), LedgerPeek::idle(ledger).end()),
+            "{} large pages have no held block, and the list of those has {}", idle.size(),
+            LedgerPeek::idle(ledger).size());
   }
 
   void check_index(const BlockPool& pool) {

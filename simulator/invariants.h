@@ -15,7 +15,9 @@ namespace hybridkv {
 /// requests share only published blocks; tables are as long as their tokens; every recurrent group holds the running
 /// state and the same checkpoints; published keys are those of the request's content; the counters of held and findable
 /// blocks agree. In vLLM 0.33 a block is found by a tail's key too, a window's only where it is kept, and a state that
-/// was exported under another column's prefix.
+/// was exported under another column's prefix. With large pages that arenas share every page is one arena's or
+/// nobody's, no arena holds, queues or finds a block of another's page, and those without a held block are listed by
+/// their age.
 std::vector<std::string> find_violations(const Scheduler& scheduler);
 
 /// Opens the insides of a pool, for find_violations and for tests that plant a fault.
@@ -32,6 +34,20 @@ struct PoolPeek {
   static auto& findable(auto& pool) { return pool.findable_; }
 };
 
+/// Opens a ledger of large pages.
+struct LedgerPeek {
+  static auto& idle(auto& ledger) { return ledger.idle_; }
+  static std::int64_t age(const PageLedger& ledger, std::int64_t page) {
+    return ledger.pages_[static_cast<std::size_t>(page)].age;
+  }
+  static void set_held(PageLedger& ledger, std::int64_t page, std::int64_t held) {
+    ledger.pages_[static_cast<std::size_t>(page)].held = held;
+  }
+  static void set_pool(PageLedger& ledger, std::int64_t page, std::int64_t pool) {
+    ledger.pages_[static_cast<std::size_t>(page)].pool = pool;
+  }
+};
+
 /// Opens a scheduler and its cache, for the same purposes.
 struct CachePeek {
   static auto& cache(auto& scheduler) { return scheduler.cache_; }
@@ -40,6 +56,7 @@ struct CachePeek {
   static auto& copied(auto& scheduler) { return scheduler.cache_.copied_; }
   static auto& attention(auto& scheduler) { return scheduler.cache_.attention_; }
   static auto& states(auto& scheduler) { return scheduler.cache_.states_; }
+  static auto& ledger(auto& scheduler) { return *scheduler.cache_.ledger_; }
 };
 
 }  // namespace hybridkv

@@ -48,19 +48,37 @@ CacheGeometry arenas_of(const CachePlan& plan) {
   geometry.attention_groups = 0;
   geometry.mode = plan.cache_mode;
   geometry.speculative_tokens = plan.speculative_tokens;
+  if (plan.strategy == Strategy::two_level) return geometry;  // an arena a group, see add_group
   geometry.num_blocks = plan.arenas.front().num_ids;
   for (std::size_t arena = 1; arena < plan.arenas.size(); ++arena)
     geometry.more_arenas.push_back(plan.arenas[arena].num_ids);
   return geometry;
 }
 
+namespace {
+
+/// The blocks of a group that takes whole large pages are its own: an arena of them.
+std::int64_t add_arena_of_places(CacheGeometry& geometry, const CachePlan& plan, const GroupPlan& group) {
+  const std::int64_t places = plan.num_places(group);
+  if (geometry.blocks_per_large_page.empty())
+    geometry.num_blocks = places;
+  else
+    geometry.more_arenas.push_back(places);
+  geometry.blocks_per_large_page.push_back(group.entries_per_id);
+  return geometry.num_arenas() - 1;
+}
+
+}  // namespace
+
 void add_group(CacheGeometry& geometry, const CachePlan& plan, const GroupPlan& group) {
   const bool state = plan.spec_of(group).state.has_value();
   const std::int64_t count = state ? group.ids_per_entry : 1;
   (state ? geometry.state_groups : geometry.attention_groups) += count;
   if (plan.is_uniform()) return;
+  const std::int64_t arena =
+      plan.strategy == Strategy::two_level ? add_arena_of_places(geometry, plan, group) : group.arena.value;
   auto& arenas = state ? geometry.state_arenas : geometry.attention_arenas;
-  arenas.insert(arenas.end(), static_cast<std::size_t>(count), group.arena.value);
+  arenas.insert(arenas.end(), static_cast<std::size_t>(count), arena);
 }
 
 namespace {
@@ -134,21 +152,12 @@ CacheGeometry geometry_of_tables(const CachePlan& plan, const EngineSpec& engine
 
 }  // namespace
 
-void require_one_level(const CachePlan& plan) {
-  if (!has_replays(plan.strategy))
-    throw SpecError("engine.strategy",
-                    "requests do not run through two-level pages here, which go from one kind of layer to another; "
-                    "plan, compare without a trace and verify without --forward know them; take another "
-                    "engine.strategy");
-}
-
 CacheGeometry geometry_of(const CachePlan& plan, const EngineSpec& engine) {
   if (plan.radix)
     throw SpecError("engine.release",
                     fmt::format("{} finds prefixes in a radix tree, which `hybridkv simulate` and `hybridkv compare` "
                                 "replay; here take vllm-0.33 or vllm-2026-06, which have blocks",
                                 rules_of(plan.release).title));
-  require_one_level(plan);
   if (plan.rows)
     throw SpecError("engine.release",
                     fmt::format("{} finds prefixes by slot, which `hybridkv compare` replays; here take tensorrt-llm, "
@@ -166,9 +175,24 @@ CacheGeometry geometry_of(const CachePlan& plan, const EngineSpec& engine) {
   for (const CapacityPlan& capacity : plan.capacity)
     geometry.scheduler.max_model_len = std::max(geometry.scheduler.max_model_len.value_or(1), capacity.max_model_len);
   Checked extras = plan.extra_ids_per_request();
+  if (plan.strategy == Strategy::two_level && extras > 0)
+    throw SpecError("engine.strategy",
+                    fmt::format("{} ids of every request hold what lies beside the layers, and requests that take "
+                                "large pages for it do not run here; take another engine.strategy",
+                                std::int64_t{extras}));
+  std::vector<KeyMask> masks;
+  bool windows = false;
   for (const GroupPlan& group : plan.groups) {
     const SpecPlan& spec = plan.spec_of(group);
     if (group.shares_table) continue;  // found again with the group before it
+    if (plan.strategy == Strategy::two_level && spec.attention) {
+      // The blocks of a window are a group of their own, and go back as those of others.
+      masks.push_back(key_mask(spec.attention->kind, spec.attention->window_tokens));
+      windows = windows || spec.attention->window_tokens > 0;
+      add_group(geometry, plan, group);
+      geometry.attention_block_sizes.push_back(spec.block_size_tokens);
+      continue;
+    }
     if (spec.state) {
       add_group(geometry, plan, group);
       // In mode none a recurrent block is the whole request; it says nothing of the attention block.
@@ -183,6 +207,7 @@ CacheGeometry geometry_of(const CachePlan& plan, const EngineSpec& engine) {
       limit_running(geometry, plan.arena_of(group), group_ids(plan, group, longest));
     }
   }
+  if (windows) geometry.attention_masks = std::move(masks);
   geometry.extra_blocks_per_request = extras;
   set_attention_block(geometry, plan);
   return geometry;

@@ -12,14 +12,12 @@ CacheGeometry arenas_of(const CachePlan& plan);
 /// One group more, with its arena where there are several; of a state in several pages one group a page.
 void add_group(CacheGeometry& geometry, const CachePlan& plan, const GroupPlan& group);
 
-/// Throws SpecError where pages change hands between groups, which no pool here does.
-void require_one_level(const CachePlan& plan);
-
 /// The cache of a plan as the simulator sees it; settings that only a scheduler knows keep their defaults.
 ///
 /// Groups with a window (a draft model's) take no part in prefix caching here: a request holds as many blocks for
 /// them as a long one needs, like the plan's per-request extras; where they have an arena of their own, it bounds how
-/// many requests run. Hidden states count as an attention group. A state that lies in several pages counts as one group
+/// many requests run; in two-level pages they are attention groups like others, and every group has an arena, which
+/// share large pages. Hidden states count as an attention group. A state that lies in several pages counts as one group
 /// a page: it is found where all of them are. The longest max_model_len of the plan is the cache's.
 CacheGeometry geometry_of(const CachePlan& plan, const EngineSpec& engine);
 

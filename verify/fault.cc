@@ -56,7 +56,7 @@ constexpr std::array faults{
     FaultInfo{Fault::small_page_shifted, "small-page-shifted", "each small page of a large page taken for the next",
               "address-audit-intervals"},
     FaultInfo{Fault::foreign_large_page, "foreign-large-page", "a table entry in a large page of another kind",
-              "block-tables"},
+              "block-tables", true},
 };
 
 }  // namespace

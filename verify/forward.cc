@@ -320,10 +320,6 @@ ForwardTree tree_of(std::span<const Task> tasks) {
 ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, const ForwardSpec& spec,
                              const ForwardProgress& progress) {
   check_spec(spec, engine.release);
-  if (!has_replays(engine.strategy))
-    throw SpecError("engine.strategy",
-                    "no network runs through two-level pages here, whose large pages go from one kind of layer to "
-                    "another; verify without --forward proves their plan");
   const bool through_tree = rules_of(engine.release).radix_pools;
   if (engine.strategy == Strategy::sequence_rows)
     throw SpecError("engine.release",

@@ -54,7 +54,48 @@ std::optional<std::int64_t> preempting_ids(const CacheGeometry& geometry, std::i
   return 2 * held + spare;
 }
 
+/// Two requests that run at once, of whom one loses its blocks.
+struct PreemptingPrompts {
+  std::int64_t tokens = 0;       ///< of each prompt
+  std::int64_t large_pages = 0;  ///< null page included
+};
+
+constexpr std::int64_t preempted_outputs = 10;
+
+/// Do two requests of so many tokens preempt each other, and both end?
+bool preempts(const CacheGeometry& geometry, std::int64_t tokens) {
+  bool all_end = true;
+  Scheduler scheduler(geometry, false,
+                      [&](const RequestRecord& record) { all_end = all_end && record.status == RequestStatus::ok; });
+  for (std::int64_t index = 0; index < 2; ++index) {
+    TraceRequest request;
+    request.index = index;
+    request.input_length = tokens;
+    request.output_length = preempted_outputs;
+    const ContentRun prompt{static_cast<std::uint64_t>(index + 1), tokens};
+    scheduler.submit(request, runs_of({&prompt, 1}));
+  }
+  while (scheduler.num_in_flight() > 0) {
+    scheduler.schedule(0);
+    scheduler.complete(0);
+  }
+  return all_end && scheduler.num_preemptions() > 0;
+}
+
+/// With large pages that all arenas share a request goes on in what one has left over, so the prompts have to end where
+/// one ends: found by trying, the scheduler alone.
+std::optional<PreemptingPrompts> preempting_prompts(CacheGeometry geometry) {
+  const std::int64_t block = geometry.block_size_tokens, most_pages = geometry.num_large_pages();
+  for (std::int64_t blocks = 2; (blocks + 1) * block + preempted_outputs <= longest_forward_run; ++blocks)
+    for (std::int64_t pages = 2; pages <= most_pages; ++pages) {
+      geometry.set_large_pages(pages);
+      if (preempts(geometry, blocks * block - 4)) return PreemptingPrompts{blocks * block - 4, pages};
+    }
+  return std::nullopt;
+}
+
 bool can_preempt(const CacheGeometry& geometry) {
+  if (geometry.shares_large_pages()) return preempting_prompts(geometry).has_value();
   for (std::int64_t arena = 0; arena < geometry.num_arenas(); ++arena)
     if (preempting_ids(geometry, arena)) return true;
   return false;
@@ -130,12 +171,19 @@ void run_copy_on_write(const ForwardSetting& setting, ForwardResult& result) {
 void run_preemption(const ForwardSetting& setting, ForwardResult& result) {
   CacheGeometry geometry = forward_geometry(setting.plan);
   const std::int64_t block = geometry.block_size_tokens;
-  size_arenas(geometry, [&, all = geometry](std::int64_t arena) {
-    return preempting_ids(all, arena).value_or(2 * most_block_ids(all, arena, 3 * block));
-  });
+  std::int64_t tokens = 2 * block - 4;
+  if (geometry.shares_large_pages()) {
+    const auto found = preempting_prompts(geometry);
+    tokens = found->tokens;
+    geometry.set_large_pages(found->large_pages);
+  } else {
+    size_arenas(geometry, [&, all = geometry](std::int64_t arena) {
+      return preempting_ids(all, arena).value_or(2 * most_block_ids(all, arena, 3 * block));
+    });
+  }
   ForwardRun run(setting, geometry, result);
-  run.submit({{1, 2 * block - 4}}, 10);
-  run.submit({{2, 2 * block - 4}}, 10);
+  run.submit({{1, tokens}}, preempted_outputs);
+  run.submit({{2, tokens}}, preempted_outputs);
   run.run_all();
   run.count();
   run.expect(run.scheduler().num_preemptions() > 0, "no request was preempted");
@@ -155,8 +203,9 @@ void run_fresh_blocks(const ForwardSetting& setting, ForwardResult& result) {
   run.expect(run.engine().work().zeroed_dirty_states > before, "no fresh state block held other bytes");
 }
 
-/// Was every arena handed out so many times over?
+/// Was every arena handed out so many times over? Of large pages that all share each of them.
 bool went_round(const CacheManager& cache, std::int64_t rounds) {
+  if (cache.ledger()) return cache.ledger()->num_given() >= rounds * (cache.ledger()->num_pages() - 1);
   for (std::int64_t arena = 0; arena < cache.geometry().num_arenas(); ++arena)
     if (cache.pool(arena).stats().allocations < rounds * (cache.pool(arena).num_blocks() - 1)) return false;
   return true;
@@ -194,7 +243,8 @@ std::string reason_not_to_run(ForwardCase forward_case, const CacheGeometry& geo
   if (forward_case == ForwardCase::preemption && geometry.state_block_size_tokens)
     return "states are kept more often than the blocks of all attention end, and no pool is sized for that here";
   if (forward_case == ForwardCase::preemption && !can_preempt(geometry))
-    return "behind its windows a request gives back as many blocks as it takes";
+    return geometry.shares_large_pages() ? "large pages have room to the end for all that two requests take"
+                                         : "behind its windows a request gives back as many blocks as it takes";
   if (forward_case != ForwardCase::window) return "";
   const std::int64_t give_back = first_give_back(geometry);
   if (give_back == 0) return "no layer has a window or chunk";

@@ -64,7 +64,7 @@ struct ForwardResult {
   std::int64_t copies = 0;      ///< pages copied on write, and per layer states moved behind a boundary or to a slot
   std::int64_t preemptions = 0;
   std::int64_t rejected = 0;    ///< draft tokens
-  std::int64_t reused_blocks = 0;  ///< blocks taken beyond the first use of every block of the pool
+  std::int64_t reused_blocks = 0;  ///< blocks, or large pages, taken beyond the first use of all of the pool
   std::int64_t planted = 0;     ///< times that the planted fault of the engine took effect
   double max_error = 0;         ///< of rows of RMS one, the largest multiple of what is allowed; infinite for NaN
   double tolerance = 0;         ///< allowed there, see ForwardReference

@@ -10,6 +10,11 @@ namespace hybridkv {
 
 namespace {
 
+/// Large pages that so many blocks of an arena fill.
+std::int64_t large_pages(const CacheGeometry& geometry, std::int64_t arena, std::int64_t ids) {
+  return ceil_div(ids, geometry.blocks_per_large_page[static_cast<std::size_t>(arena)]);
+}
+
 void set_arena(CacheGeometry& geometry, std::int64_t arena, std::int64_t num_ids) {
   (arena == 0 ? geometry.num_blocks : geometry.more_arenas[static_cast<std::size_t>(arena - 1)]) = num_ids;
 }
@@ -57,6 +62,12 @@ std::int64_t most_block_ids(const CacheGeometry& geometry, std::int64_t arena, s
 }
 
 void size_arenas(CacheGeometry& geometry, const std::function<std::int64_t(std::int64_t arena)>& ids_of) {
+  if (geometry.shares_large_pages()) {
+    Checked pages = 1;
+    for (std::int64_t arena = 0; arena < geometry.num_arenas(); ++arena)
+      pages += large_pages(geometry, arena, ids_of(arena));
+    return geometry.set_large_pages(pages);
+  }
   for (std::int64_t arena = 0; arena < geometry.num_arenas(); ++arena) set_arena(geometry, arena, 1 + ids_of(arena));
 }
 
@@ -78,8 +89,10 @@ std::int64_t forward_pool_blocks(const CachePlan& plan) {
   const Checked block = geometry.block_size_tokens;
   const std::int64_t tokens = std::max<std::int64_t>(4 * block, first_give_back(geometry) + 2 * block);
   Checked most = 0;
-  for (std::int64_t arena = 0; arena < geometry.num_arenas(); ++arena)
-    most = std::max(most, Checked(most_block_ids(geometry, arena, tokens)));
+  for (std::int64_t arena = 0; arena < geometry.num_arenas(); ++arena) {
+    const std::int64_t ids = most_block_ids(geometry, arena, tokens);
+    most = geometry.shares_large_pages() ? most + large_pages(geometry, arena, ids) : std::max(most, Checked(ids));
+  }
   return Checked(1) + 3 * most;
 }
 

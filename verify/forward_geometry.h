@@ -23,7 +23,7 @@ GroupCount groups_of_arena(const CacheGeometry& geometry, std::int64_t arena);
 /// Ids of an arena that one request of so many tokens takes at most, whatever the mode.
 std::int64_t most_block_ids(const CacheGeometry& geometry, std::int64_t arena, std::int64_t tokens);
 
-/// Gives every arena the null id and as many as `ids_of(arena)`.
+/// Gives every arena the null id and as many as `ids_of(arena)`; large pages that arenas share as many as fill those.
 void size_arenas(CacheGeometry& geometry, const std::function<std::int64_t(std::int64_t arena)>& ids_of);
 
 /// The token that is computed next when the last group with a window or chunk gives back its first block; 0 where no

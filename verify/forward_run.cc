@@ -136,7 +136,9 @@ void ForwardRun::count() {
   result_.planted += engine_.work().planted;
   result_.preemptions = scheduler_.num_preemptions();
   result_.reused_blocks = 0;
-  for (std::int64_t arena = 0; arena < scheduler_.cache().geometry().num_arenas(); ++arena) {
+  const PageLedger* ledger = scheduler_.cache().ledger();
+  if (ledger) result_.reused_blocks = std::max<std::int64_t>(0, ledger->num_given() - (ledger->num_pages() - 1));
+  for (std::int64_t arena = 0; !ledger && arena < scheduler_.cache().geometry().num_arenas(); ++arena) {
     const BlockPool& pool = scheduler_.cache().pool(arena);
     result_.reused_blocks += std::max<std::int64_t>(0, pool.stats().allocations - (pool.num_blocks() - 1));
   }
@@ -154,6 +156,14 @@ RequestBlocks ForwardRun::table_of(const ActiveRequest& request) const {
   RequestBlocks blocks = request.blocks;
   if (setting_.layout_fault == Fault::null_block_used && !blocks.attention.empty())
     blocks.attention.front().front() = null_block_id;
+  if (setting_.layout_fault == Fault::foreign_large_page && !blocks.attention.empty() && !blocks.states.empty()) {
+    // The running state in the large page of the first block of attention.
+    const CacheGeometry& geometry = scheduler_.cache().geometry();
+    const std::int64_t page = blocks.attention.front().front() /
+                              geometry.blocks_per_large_page[static_cast<std::size_t>(geometry.attention_arena(0))];
+    blocks.states.front().live.back().block = static_cast<BlockId>(
+        page * geometry.blocks_per_large_page[static_cast<std::size_t>(geometry.state_arena(0))]);
+  }
   return blocks;
 }
 

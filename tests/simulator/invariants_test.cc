@@ -87,6 +87,8 @@ TEST_CASE("law: so it is with several arenas and blocks of unequal size") { chec
 
 TEST_CASE("law: and so it is with the rules of vLLM 0.33") { check_workloads(random_arenas_033); }
 
+TEST_CASE("law: and with large pages that arenas share") { check_workloads(random_large_pages); }
+
 TEST_CASE("law: the same requests give the same numbers however they are cut into batches") {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     Dice dice(seed);
@@ -247,5 +249,66 @@ TEST_CASE("fault: incomplete or shared tables are found") {
     planted.scheduler.submit({.input_length = 4}, std::vector<TokenRun>{{4, 1}});
     CachePeek::waiting(planted.scheduler).back()->blocks.extras.push_back(1);
     CHECK(found(planted, "waiting request 0 holds blocks"));
+  }
+}
+
+namespace {
+
+/// A scheduler over two arenas that share large pages, stopped in the middle of a workload.
+struct PlantedPages {
+  PlantedPages() {
+    const TraceBatch batch = batch_of({{{1, 40}}, {{2, 8}, {3, 20}}}, 50);
+    for (int i = 0; i < 2; ++i) scheduler.submit(batch.requests[i], batch.prompt(batch.requests[i]));
+    for (int i = 0; i < 3; ++i) {
+      scheduler.schedule(0);
+      scheduler.complete(0);
+    }
+  }
+  PageLedger& ledger() { return CachePeek::ledger(scheduler); }
+  /// A large page with a held block.
+  std::int64_t held_page() {
+    for (std::int64_t page = 1; page < ledger().num_pages(); ++page)
+      if (ledger().held_in(page) > 0) return page;
+    return 0;
+  }
+  bool found(const std::string& expected) {
+    for (const std::string& violation : find_violations(scheduler))
+      if (violation.find(expected) != std::string::npos) return true;
+    return false;
+  }
+
+  Scheduler scheduler{{.block_size_tokens = 4, .num_blocks = 60, .state_groups = 1, .mode = CacheMode::align,
+                       .max_num_batched_tokens = 24, .more_arenas = {40}, .blocks_per_large_page = {3, 2},
+                       .state_arenas = {1}}, false, [](const RequestRecord&) {}};
+};
+
+}  // namespace
+
+TEST_CASE("fault: a wrong ledger of large pages is found") {
+  PlantedPages planted;
+  REQUIRE(find_violations(planted.scheduler).empty());
+  const std::int64_t page = planted.held_page();
+  REQUIRE(page > 0);
+  const std::int64_t other = 1 - planted.ledger().pool_of(page);
+  SUBCASE("a page counts a hold too few") {
+    LedgerPeek::set_held(planted.ledger(), page, planted.ledger().held_in(page) - 1);
+    CHECK(planted.found("held blocks, counted"));
+  }
+  SUBCASE("a page went to another arena while it is held") {
+    LedgerPeek::set_pool(planted.ledger(), page, other);
+    CHECK(planted.found("lies in a large page that the arena does not have"));
+    CHECK(planted.found("lie in pages of others, counted"));
+  }
+  SUBCASE("a page is nobody's and not in the list of those") {
+    LedgerPeek::set_pool(planted.ledger(), page, -1);
+    CHECK(planted.found("large pages are no pool's, counted"));
+  }
+  SUBCASE("the null page is used") {
+    LedgerPeek::set_pool(planted.ledger(), 0, 0);
+    CHECK(planted.found("the null page is in use"));
+  }
+  SUBCASE("a page without a held block is not listed") {
+    LedgerPeek::idle(planted.ledger()).insert({1, page});
+    CHECK(planted.found("and the list of those has"));
   }
 }

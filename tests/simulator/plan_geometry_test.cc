@@ -106,7 +106,7 @@ TEST_CASE("golden: a dual pool is two arenas, a state in small pages a group for
     CHECK(request_block_ids(split, tokens) == request_demand(small, tokens).total());
 }
 
-TEST_CASE("golden: compact slots are the arenas of a dual pool, two-level pages are not replayed") {
+TEST_CASE("golden: compact slots are the arenas of a dual pool, two-level pages an arena a group") {
   EngineSpec spec = engine(CacheMode::align);
   const auto plan_as = [&](Strategy strategy) {
     spec.strategy = strategy;
@@ -117,8 +117,17 @@ TEST_CASE("golden: compact slots are the arenas of a dual pool, two-level pages 
   CHECK(geometry_of(compact, spec) == apart);
   CHECK(request_demand(compact, 32768).ids == request_demand(plan_as(Strategy::dual_pool), 32768).ids);
   const CachePlan split = plan_as(Strategy::two_level);
-  CHECK_THROWS_WITH_AS(geometry_of(split, spec),
-                       doctest::Contains("engine.strategy: requests do not run through two-level pages"), SpecError);
+  const CacheGeometry shared = geometry_of(split, spec);
+  validate(shared);
+  CHECK(shared.blocks_per_large_page == std::vector<std::int64_t>{4, 1563});
+  CHECK(shared.num_large_pages() == split.arenas.front().num_ids);
+  CHECK(shared.state_arenas == std::vector<std::int64_t>{0});
+  CHECK(shared.attention_arenas == std::vector<std::int64_t>{1});
+  std::int64_t pages = 0;  // those of one request
+  for (std::int64_t arena = 0; arena < shared.num_arenas(); ++arena)
+    pages += ceil_div(request_block_ids(shared, 32768, arena), shared.blocks_per_large_page[arena]);
+  CHECK(pages == request_demand(split, 32768).total());
+  CHECK(request_demand(split, longest_request(shared)).total() < shared.num_large_pages());
 }
 
 TEST_CASE("law: a window in an arena of its own bounds how many requests run, whatever the scheduler allows") {

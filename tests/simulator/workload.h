@@ -115,6 +115,15 @@ inline CacheGeometry random_arenas(Dice& dice) {
   return g;
 }
 
+/// The same with up to three arenas that share large pages.
+inline CacheGeometry random_large_pages(Dice& dice) {
+  CacheGeometry g = random_arenas(dice);
+  g.extra_blocks_per_request = 0;
+  for (std::int64_t arena = 0; arena < g.num_arenas(); ++arena) g.blocks_per_large_page.push_back(dice.roll(1, 5));
+  g.set_large_pages(dice.roll(4, 24));
+  return g;
+}
+
 inline DriverSpec random_driver(Dice& dice) {
   DriverSpec driver;
   driver.kind = std::vector{DriverKind::one_at_a_time, DriverKind::closed_loop, DriverKind::open_loop}[dice.roll(0, 2)];

@@ -31,14 +31,21 @@ TensorView window(const RecurrentLayer& layer, const TensorView& conv, std::int6
   return part;
 }
 
+/// Do the steps of all drafts lie in the first block? Not where every block has a convolution state of its own.
+bool shares_conv(const RecurrentLayer& layer, const DraftStates& states) {
+  const StateView& first = states.blocks.front();
+  return first.has_conv() && conv_holds_drafts(layer.spec) &&
+         first.conv.layout.extent("step") > conv_taps(layer.spec) - 1;
+}
+
 /// Where the state after the last accepted token lies.
 StateView accepted_state(const RecurrentLayer& layer, const DraftStates& states) {
   expects(states.accepted >= 1 && states.accepted <= static_cast<std::int64_t>(states.blocks.size()),
           "at least one token of a step is accepted, at most one a block");
   StateView state = states.blocks[states.accepted - 1];
   if (!state.has_conv()) return state;
-  state.conv = conv_holds_drafts(layer.spec) ? window(layer, states.blocks[0].conv, states.accepted - 1)
-                                             : window(layer, state.conv, 0);
+  state.conv = shares_conv(layer, states) ? window(layer, states.blocks[0].conv, states.accepted - 1)
+                                          : window(layer, state.conv, 0);
   return state;
 }
 
@@ -76,18 +83,18 @@ void run_draft_step(const RecurrentLayer& layer, std::span<const float> inputs, 
   const std::size_t tokens = inputs.size() / in;
   expects(tokens >= 1 && tokens <= states.blocks.size(), "every token of a step has a state block");
   RunningState state = load(accepted_state(layer, states));
-  const bool shares_conv = conv_holds_drafts(layer.spec) && !state.conv.empty();
+  const bool shares = shares_conv(layer, states);
   std::vector<float> recent = state.conv;  // (K-1 + tokens, channel); all but the first step is kept
   for (std::size_t token = 0; token < tokens; ++token) {
     run_chunks(layer, inputs.subspan(token * in, in), 1, state, outputs.subspan(token * out, out));
     StateView to = plain(layer, states.blocks[token]);
-    if (shares_conv) {
+    if (shares) {
       to.conv.base = nullptr;
       recent.insert(recent.end(), state.conv.end() - conv_channels(layer.spec), state.conv.end());
     }
     store(state, to);
   }
-  if (!shares_conv) return;
+  if (!shares) return;
   TensorView conv = states.blocks[0].conv;
   const std::int64_t steps = conv_taps(layer.spec) - 2 + static_cast<std::int64_t>(tokens);
   conv.layout = slice(conv.layout, "step", 0, steps);

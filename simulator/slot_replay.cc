@@ -151,4 +151,15 @@ SlotRecord SlotReplay::run(const TraceRequest& request, std::span<const TokenRun
   return record;
 }
 
+bool SlotReplay::generate(SlotRecord& record, std::span<const TokenRun> content) {
+  expects(record.slot >= 0, "a prompt that was taken in");
+  ServerSlot& slot = slots_[static_cast<std::size_t>(record.slot)];
+  expects(common_tokens(slot.content, content) == slot.tokens(), "a sequence goes on with what its slot holds");
+  const std::int64_t tokens = content.back().end_token;
+  if (tokens > settings_.cells) return false;
+  make_room(static_cast<std::size_t>(record.slot), tokens, record);
+  slot.content.assign(content.begin(), content.end());
+  return true;
+}
+
 }  // namespace hybridkv

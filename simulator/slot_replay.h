@@ -19,7 +19,8 @@ struct SlotSettings {
   std::int64_t checkpoints = 32;         ///< of a slot, at most; 0: none
   std::int64_t checkpoint_step = 8192;   ///< older ones that lie nearer to the one before are dropped
   std::int64_t step_tokens = 512;        ///< of the last whole step before the tail of a prompt, >= 1
-  std::int64_t rollback_tokens = 0;      ///< that a running state can be taken back
+  /// That a running state can be taken back, however few were computed since a checkpoint was restored.
+  std::int64_t rollback_tokens = 0;
   double least_similarity = 0.1;         ///< a slot is taken for its content only where it shares more of the prompt
   bool operator==(const SlotSettings&) const = default;
 };
@@ -76,7 +77,7 @@ struct ServerSlot {
 /// Tokens from the start that two prompts agree on.
 std::int64_t common_tokens(std::span<const TokenRun> a, std::span<const TokenRun> b);
 
-/// Prompts one at a time through the slots of a server; nothing is generated.
+/// Prompts one at a time through the slots of a server, and what they generate where that is told.
 ///
 /// The slot whose content shares most of the prompt takes it, where that is more than `least_similarity` of it, else
 /// the one that was used longest ago. It goes on where its content ends, or as far back as a running state can be
@@ -93,7 +94,14 @@ class SlotReplay {
   /// Runs one prompt. A prompt that all cells together do not hold is refused and changes nothing.
   SlotRecord run(const TraceRequest& request, std::span<const TokenRun> prompt);
 
+  /// Lets the sequence of a prompt that was taken in go on with what it generated: `content` is all that its slot holds
+  /// then. Other slots are cleared where the cells do not suffice, which is entered into the record. False, and nothing
+  /// changes, where all cells together do not hold it.
+  /// Pre: no prompt was run since; `content` begins with what the slot holds.
+  bool generate(SlotRecord& record, std::span<const TokenRun> content);
+
   const std::vector<ServerSlot>& slots() const { return slots_; }
+  const SlotSettings& settings() const { return settings_; }
 
  private:
   std::size_t choose(std::span<const TokenRun> prompt, std::int64_t tokens) const;

@@ -143,6 +143,29 @@ TEST_CASE("golden: where cells do not suffice, other slots are cleared in their 
   CHECK(server.replay.slots()[2].tokens() == 1000);
 }
 
+TEST_CASE("golden: what a prompt generates is held by its slot, and clears others where cells do not suffice") {
+  Server server({.slots = 2, .cells = 2500});
+  server.run({{1, 1000}});  // slot 1
+  SlotRecord record = server.run({{2, 1000}});
+  CHECK(record.slot == 0);
+  CHECK(server.replay.generate(record, prompt_of({{2, 1000}, {9, 500}})));
+  CHECK(record.checkpoints_dropped == 0);
+  CHECK(server.replay.slots()[0].tokens() == 1500);
+  // The next turn goes on behind what was generated.
+  record = server.run({{2, 1000}, {9, 500}, {3, 1}});
+  CHECK(record.hit_tokens == 1500);
+  CHECK(server.replay.slots()[1].content.empty());
+  record = server.run({{1, 900}});
+  CHECK(record.slot == 1);
+  CHECK(server.replay.generate(record, prompt_of({{1, 900}, {9, 99}})));
+  CHECK(server.replay.slots()[0].tokens() == 1501);
+  CHECK(server.replay.generate(record, prompt_of({{1, 900}, {9, 100}})));
+  CHECK(server.replay.slots()[0].content.empty());
+  CHECK(record.checkpoints_dropped == 2);  // at 484 and 996
+  CHECK(!server.replay.generate(record, prompt_of({{1, 900}, {9, 1601}})));
+  CHECK(server.replay.slots()[1].tokens() == 1000);
+}
+
 TEST_CASE("edge: without checkpoints only what a slot ends with is continued; settings out of range are refused") {
   SlotSettings settings = one_slot;
   settings.checkpoints = 0;

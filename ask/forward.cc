@@ -20,9 +20,14 @@ void add_tasks(std::vector<ForwardTask>& tasks, const Scenario& scenario, bool p
   }
 }
 
-/// Why a release with radix pools does not plan the model at all; empty where it does, and for all others.
+/// Has every layer pages of its own, and the release rules of what models it plans?
+bool takes_one_layer_a_page(const ReleaseRules& rules) {
+  return rules.radix_pools || keeps_tensors_apart(rules.strategy);
+}
+
+/// Why such a release does not plan the model at all; empty where it does, and for all others.
 std::string why_left_out(const Scenario& scenario) {
-  if (!rules_of(scenario.engine.release).radix_pools) return "";
+  if (!takes_one_layer_a_page(rules_of(scenario.engine.release))) return "";
   try {
     validate(scenario.model, scenario.engine, scenario.limits);
   } catch (const SpecError& error) {
@@ -49,8 +54,8 @@ ForwardTasks forward_tasks_of_all_models(bool packs_chosen, const std::function<
     apply_override(file, "engine.memory", "1 TiB", "--memory 1 TiB");
     apply_override(file, "limits.max_model_len", "1", "--max-model-len 1");
     Scenario scenario = read_scenario(file);
-    const bool takes_packs =
-        !rules_of(scenario.engine.release).radix_pools && scenario.engine.strategy != Strategy::two_level;
+    const bool takes_packs = !takes_one_layer_a_page(rules_of(scenario.engine.release)) &&
+                             scenario.engine.strategy != Strategy::two_level;
     if (!packs_chosen && takes_packs) scenario.pack_sizes = {1, 3};
     all.notes.insert(all.notes.end(), scenario.notes.begin(), scenario.notes.end());
     const std::string refusal = why_left_out(scenario);

@@ -63,16 +63,20 @@ std::string fault_list() {
                      "each that has a place in the plan is caught, 1 when one is not):\n";
   for (const FaultInfo& info : all_faults())
     text += help_entry(std::string(info.name), std::string(info.description));
-  const auto add = [&](ForwardFaultPlace place) {
+  const auto add = [&](auto&& belongs) {
     for (const ForwardFaultInfo& info : all_forward_faults())
-      if (info.place == place)
+      if (belongs(info.paths))
         text += help_entry(std::string(info.name), fmt::format("{} (found by {})", info.description, info.found_by));
   };
   text += "With --forward also:\n";
-  add(ForwardFaultPlace::both);
-  add(ForwardFaultPlace::blocks);
+  add([](ForwardPaths paths) { return paths.blocks; });
   text += "With --forward through a radix tree (sglang-0.5.23) the first of those, and:\n";
-  add(ForwardFaultPlace::tree);
+  add([](ForwardPaths paths) { return paths.tree && !paths.blocks; });
+  std::vector<std::string_view> known;
+  for (const ForwardFaultInfo& info : all_forward_faults())
+    if (info.paths.slots && (info.paths.blocks || info.paths.tree)) known.push_back(info.name);
+  text += fmt::format("With --forward through the slots of a server (llama.cpp)\n{}, and:\n", fmt::join(known, ", "));
+  add([](ForwardPaths paths) { return paths.slots && !paths.blocks && !paths.tree; });
   return text + help_entry("all", "each of them in turn");
 }
 
@@ -209,6 +213,7 @@ void add_verify_command(CLI::App& app, CommandAction& action) {
                   "  hybridkv verify --forward --all-models\n"
                   "  hybridkv verify --forward qwen3.5-397b --pack 3 --inject all\n"
                   "  hybridkv verify --forward qwen3.5-397b --pack 1 --engine sglang-0.5.23\n"
+                  "  hybridkv verify --forward --all-models --engine llama.cpp\n"
                   "  hybridkv verify qwen3.5-397b\n"
                   "  hybridkv verify qwen3.5-397b --pack 5 --inject zero-full-page\n"
                   "  hybridkv verify my.yaml --pack 4 --export recompute-me");

@@ -24,8 +24,9 @@ struct DraftStates {
 };
 
 /// Verifies 1 to 1 + s tokens of one sequence: goes on from the last accepted token and leaves the state after the
-/// i-th token in block i, so that the next step can go on from any of them. A convolution state that is longer for drafts
-/// lies in the first block for all of them; the accepted count is its offset. One of K-1 steps lies in every block.
+/// i-th token in block i, so that the next step can go on from any of them. A convolution state that is longer for
+/// drafts lies in the first block for all of them; the accepted count is its offset. One of K-1 steps lies in every
+/// block.
 /// Source: vLLM causal_conv1d_update with num_accepted_tokens.
 void run_draft_step(const RecurrentLayer& layer, std::span<const float> inputs, const DraftStates& states,
                     std::span<float> outputs);

@@ -81,8 +81,31 @@ Table tree_cases_table(const ForwardReport& report) {
   return table;
 }
 
+/// Through slots: nobody is preempted.
+Table slot_cases_table(const ForwardReport& report) {
+  Table table({{"mode", "mode", "", Align::left},
+               {"case", "case", "", Align::left},
+               {"status", "result", "", Align::left},
+               {"tokens", "outputs"},
+               {"hit_tokens", "hit", "tokens"},
+               {"copies", "copies"},
+               {"rejected", "refused", "drafts"},
+               {"reused_blocks", "reused", "cells"},
+               {"max_error", "largest", "error"},
+               {"times_allowed", "of the", "bound"}});
+  for (const ForwardResult& result : report.results) {
+    if (result.status == ForwardStatus::does_not_apply) continue;
+    table.add_row({std::string(to_string(result.mode)), std::string(to_string(result.forward_case)),
+                   std::string(status_text(result.status)), result.tokens, unless_zero(result.hit_tokens),
+                   unless_zero(result.copies), unless_zero(result.rejected), unless_zero(result.reused_blocks),
+                   fmt::format("{:.1e}", result.max_error), times_text(result.times_allowed())});
+  }
+  return table;
+}
+
 Table cases_table(const ForwardReport& report) {
   if (report.tree) return tree_cases_table(report);
+  if (report.slots) return slot_cases_table(report);
   Table table({{"mode", "mode", "", Align::left},
                {"case", "case", "", Align::left},
                {"status", "result", "", Align::left},
@@ -216,7 +239,17 @@ std::string tree_text(const ForwardReport& report) {
                      "tensors and copies: modelled", rules_of(report.tree->release).title);
 }
 
+/// The same of slots.
+std::string slots_text(const ForwardReport& report) {
+  return fmt::format("one request at a time; which slot takes it, where it goes on, checkpoints, cleared slots: {}, "
+                     "read; pools, tensors and copies: modelled", rules_of(report.slots->release).title);
+}
+
 std::string sizes_text(const ForwardReport& report) {
+  if (report.slots)
+    return fmt::format("cells of one token, {} each; rows of states, and checkpoints, of {}; steps of {} tokens",
+                       human_bytes(report.slots->cell_bytes), human_bytes(report.slots->row_bytes),
+                       report.slots->step_tokens);
   if (!report.tree)
     return fmt::format("block {}, page {}", human_plural(report.block_size_tokens, "token"),
                        human_bytes(report.page_bytes));
@@ -239,6 +272,7 @@ void add_single(Document& document, const ForwardReport& report) {
     std::get<Facts>(document.blocks.back()).entries.emplace_back("scaled", ratio);
   if (report.tree)
     std::get<Facts>(document.blocks.back()).entries.emplace_back("radix tree", tree_text(report));
+  if (report.slots) std::get<Facts>(document.blocks.back()).entries.emplace_back("slots", slots_text(report));
   document.blocks.emplace_back(cases_table(report));
   add_messages(document, report, ForwardStatus::does_not_apply);
   add_messages(document, report, ForwardStatus::failed);

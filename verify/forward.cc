@@ -13,6 +13,7 @@
 #include "planner/validate.h"
 #include "verify/forward_geometry.h"
 #include "verify/forward_radix_case.h"
+#include "verify/forward_slot_case.h"
 #include "verify/plant.h"
 #include "verify/scaled_model.h"
 
@@ -28,8 +29,7 @@ template <class Known>
   std::vector<std::string_view> names;
   for (const auto value : known) names.push_back(to_string(value));
   throw InputError(fmt::format("{} {}: requests of {} go through {}, which has no such {}; take one of {}", flag, name,
-                               rules_of(release).title,
-                               rules_of(release).radix_pools ? "a radix tree" : "block tables",
+                               rules_of(release).title, to_string(forward_path_of(release)),
                                flag == "--case" ? "case" : "fault", fmt::join(names, ", ")));
 }
 
@@ -100,6 +100,11 @@ EngineSpec scaled_engine(const ModelSpec& model, const EngineSpec& engine, Cache
     scaled.block_size_tokens = 16;
     if (mode == CacheMode::all) scaled.mamba_state_cache_interval = 16;
   }
+  if (engine.strategy == Strategy::sequence_rows) {
+    scaled.kernel_alignment_tokens.reset();
+    scaled.mamba_block_size_tokens.reset();
+    scaled.max_running_requests = most_forward_slots;
+  }
   scaled.memory_bytes = 1;
   scaled.num_blocks = 1 << 20;
   return scaled;
@@ -158,7 +163,13 @@ std::vector<RadixVariant> radix_variants(const EngineSpec& engine) {
 
 CachePlan plan_with_small_pools(const ModelSpec& model, EngineSpec engine) {
   const LimitsSpec limits{.max_model_lens = {1}};
-  engine.num_blocks = forward_pool_blocks(make_plan(model, engine, limits));
+  const CachePlan large = make_plan(model, engine, limits);
+  if (large.rows) {  // cells are what the rows leave of the memory
+    engine.num_blocks.reset();
+    engine.memory_bytes = slot_case_memory_bytes(large);
+  } else {
+    engine.num_blocks = forward_pool_blocks(large);
+  }
   return make_plan(model, engine, limits);
 }
 
@@ -183,13 +194,15 @@ struct Prepared {
   std::shared_ptr<ForwardReferences> references;
   std::vector<BoundView> views;
   std::optional<RadixSettings> tree;
+  std::optional<SlotSettings> slots;
 
   Prepared(const ModelSpec& model, CachePlan made, const ForwardSpec& spec, NetworkReferences& networks)
       : plan(std::move(made)),
         references(networks.of(make_network(model, plan, spec.width, spec.seed))),
         views(bind_views(plan)) {
+    if (plan.rows) slots = slot_case_settings(plan);
     // The null block is handed out by the case, not by a view.
-    if (!spec.layout_fault || spec.layout_fault == Fault::null_block_used) return;
+    if (!spec.layout_fault || (spec.layout_fault == Fault::null_block_used && plan.arenas.front().has_null_id)) return;
     BlockAssignment unused;
     plant_fault(*spec.layout_fault, plan, views, unused);
     for (const BoundView& view : views)
@@ -315,17 +328,19 @@ ForwardTree tree_of(std::span<const Task> tasks) {
   return tree;
 }
 
+ForwardSlots slots_of(const CachePlan& plan) {
+  return {.release = plan.release,
+          .cell_bytes = plan.arenas.front().bytes_per_id,
+          .row_bytes = plan.rows->checkpoint_bytes,
+          .step_tokens = slot_case_settings(plan).step_tokens};
+}
+
 }  // namespace
 
 ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, const ForwardSpec& spec,
                              const ForwardProgress& progress) {
   check_spec(spec, engine.release);
   const bool through_tree = rules_of(engine.release).radix_pools;
-  if (engine.strategy == Strategy::sequence_rows)
-    throw SpecError("engine.release",
-                    fmt::format("no network runs through the cells of {} here: they hold one token, and the cases "
-                                "count in blocks of several; verify without --forward proves its plan",
-                                rules_of(engine.release).title));
   validate(model, checked_engine(model, engine), {.max_model_lens = {1}});
   check_format(model, engine);
   const std::string unproven = why_unproven(model, engine);
@@ -344,6 +359,7 @@ ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, c
                        .layout_fault = spec.layout_fault,
                        .results = std::vector<ForwardResult>(tasks.size())};
   if (through_tree) report.tree = tree_of(tasks);
+  if (tasks.front().on->slots) report.slots = slots_of(tasks.front().on->plan);
   for (const SpecPlan& layers : tasks.front().on->plan.specs)
     if (layers.attention && report.block_size_tokens == 0) report.block_size_tokens = layers.block_size_tokens;
   std::atomic<int> done{0};
@@ -351,7 +367,8 @@ ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, c
   parallel_for(tasks.size(), [&](std::size_t i) {
     const Prepared& on = *tasks[i].on;
     const ForwardSetting setting{on.plan,       on.references->network(), *on.references,    on.views,
-                                 spec.backends, spec.fault,               spec.layout_fault, on.tree};
+                                 spec.backends, spec.fault,               spec.layout_fault, on.tree,
+                                 on.slots};
     const std::string& why = unproven.empty() ? tasks[i].unproven : unproven;
     report.results[i] = why.empty() ? run_forward_case(tasks[i].forward_case, setting)
                                     : unproven_result(tasks[i].forward_case, setting, why);

@@ -35,6 +35,14 @@ struct ForwardTree {
   std::vector<std::int64_t> grid_tokens;   ///< of states, by page
 };
 
+/// The slots that requests went through.
+struct ForwardSlots {
+  Release release = Release::llama_cpp;    ///< whose order of actions it is
+  std::int64_t cell_bytes = 0;             ///< of a token of the scaled model, all layers
+  std::int64_t row_bytes = 0;              ///< the same of its states, and of a checkpoint
+  std::int64_t step_tokens = 0;            ///< of a prompt, at most
+};
+
 /// What the forward passes of one model and pack size showed.
 struct ForwardReport {
   std::string model;
@@ -47,6 +55,7 @@ struct ForwardReport {
   std::optional<ForwardFault> fault;
   std::optional<Fault> layout_fault;
   std::optional<ForwardTree> tree;     ///< of releases with a radix tree
+  std::optional<ForwardSlots> slots;   ///< of releases with rows by sequence
   std::vector<ForwardResult> results;  ///< mode by mode, or strategy by strategy and page by page; in the order of the
                                        ///< cases
   double seconds = 0;
@@ -74,7 +83,8 @@ using ForwardProgress = std::function<void(int done, int total)>;
 /// their number.
 ///
 /// Requests of a release with a radix tree go through that, one at a time: with every strategy and pages of 1 and 16
-/// tokens, or those that the engine sets.
+/// tokens, or those that the engine sets. Those of a release with rows by sequence go through the slots of its server,
+/// one at a time.
 ///
 /// Where the values of the cache's format, or of uint8, are not computed here, no case applies.
 /// Throws SpecError as make_plan and `validate`, and for a scale or width below 1; InputError where the release has no

@@ -8,6 +8,7 @@
 #include "verify/forward_geometry.h"
 #include "verify/forward_radix_case.h"
 #include "verify/forward_run.h"
+#include "verify/forward_slot_case.h"
 #include "verify/forward_steps.h"
 
 namespace hybridkv {
@@ -20,6 +21,9 @@ constexpr std::array block_cases{ForwardCase::shared_prefix, ForwardCase::resume
 constexpr std::array tree_cases{ForwardCase::chunks,    ForwardCase::copy_on_match, ForwardCase::branch,
                                 ForwardCase::tombstone, ForwardCase::eviction,      ForwardCase::decode_state,
                                 ForwardCase::fresh_blocks, ForwardCase::recycling};
+constexpr std::array slot_cases{ForwardCase::resume,    ForwardCase::branch, ForwardCase::drafts,
+                                ForwardCase::fresh_blocks, ForwardCase::recycling, ForwardCase::chunks,
+                                ForwardCase::eviction,  ForwardCase::decode_state};
 constexpr std::array cases{ForwardCase::shared_prefix, ForwardCase::resume,        ForwardCase::branch,
                            ForwardCase::copy_on_write, ForwardCase::preemption,    ForwardCase::drafts,
                            ForwardCase::fresh_blocks,  ForwardCase::recycling,     ForwardCase::window,
@@ -294,7 +298,11 @@ void judge_fault(const ForwardSetting& setting, ForwardResult& result) {
 std::span<const ForwardCase> all_forward_cases() { return cases; }
 
 std::span<const ForwardCase> forward_cases_of(Release release) {
-  if (rules_of(release).radix_pools) return tree_cases;
+  switch (forward_path_of(release)) {
+    case ForwardPath::tree: return tree_cases;
+    case ForwardPath::slots: return slot_cases;
+    case ForwardPath::blocks: break;
+  }
   return block_cases;
 }
 
@@ -308,12 +316,15 @@ ForwardResult unproven_result(ForwardCase forward_case, const ForwardSetting& se
 }
 
 ForwardResult run_forward_case(ForwardCase forward_case, const ForwardSetting& setting) {
-  std::string reason = setting.tree ? reason_not_to_run(*setting.tree)
-                                    : reason_not_to_run(forward_case, forward_geometry(setting.plan));
+  std::string reason = setting.tree    ? reason_not_to_run(*setting.tree)
+                       : setting.slots ? reason_not_to_run(forward_case, *setting.slots)
+                                       : reason_not_to_run(forward_case, forward_geometry(setting.plan));
   if (!reason.empty()) return unproven_result(forward_case, setting, std::move(reason));
   ForwardResult result = empty_result(forward_case, setting);
   if (setting.tree)
     run_radix_case(forward_case, setting, result);
+  else if (setting.slots)
+    run_slot_case(forward_case, setting, result);
   else
     run_block_case(forward_case, setting, result);
   if (setting.fault || setting.layout_fault) judge_fault(setting, result);

@@ -9,6 +9,7 @@
 
 #include "planner/cache_plan.h"
 #include "simulator/radix_settings.h"
+#include "simulator/slot_replay.h"
 #include "verify/backend_work.h"
 #include "verify/bound_view.h"
 #include "verify/fault.h"
@@ -23,23 +24,25 @@ namespace hybridkv {
 enum class ForwardCase {
   shared_prefix,  ///< a second request begins with blocks of one that still runs
   resume,         ///< a request begins with blocks and a checkpoint of one that is gone
-  branch,         ///< prompts part at a point that gets a checkpoint of its own
+  branch,         ///< prompts part at a point that gets a checkpoint of its own; in a slot, and drop those behind it
   copy_on_write,  ///< a partial block, and the state in its middle, is continued by two requests
   preemption,     ///< a request loses its blocks and is computed again
   drafts,         ///< speculative tokens, some kept and some rejected
   fresh_blocks,   ///< state blocks come with another request's bytes
   recycling,      ///< a pool so small that its blocks are used again and again
   window,         ///< blocks behind a window or chunk go back and are written over at once
-  chunks,         ///< a prompt in chunks that end beside the grid of states, which stops the recurrence on the way
+  chunks,         ///< a prompt in chunks that end beside the grid of states, which stops the recurrence on the way; in
+                  ///< a slot, in steps that stop where checkpoints are made
   copy_on_match,  ///< a state that a tree keeps is copied, and hit again after its copy went on
   tombstone,      ///< a state is evicted and its KV stays: a match goes on from the state before
-  eviction,       ///< a leaf goes, its pages and its slot are taken, and a prompt goes on from what is left of its path
+  eviction,       ///< a leaf goes, its pages and its slot are taken, and a prompt goes on from what is left of its
+                  ///< path; of slots, others are cleared and their cells taken
   decode_state,   ///< a prompt goes on from what a request generated, by a state taken while decoding
 };
 
 /// All cases in the order of the enumeration.
 std::span<const ForwardCase> all_forward_cases();
-/// Those of a release: its requests go through block tables or through a radix tree.
+/// Those of a release: its requests go through block tables, a radix tree or slots.
 std::span<const ForwardCase> forward_cases_of(Release release);
 /// "shared-prefix", "resume", …
 std::string_view to_string(ForwardCase forward_case);
@@ -61,7 +64,8 @@ struct ForwardResult {
   std::int64_t requests = 0;
   std::int64_t tokens = 0;      ///< whose output was compared, computed again ones included
   std::int64_t hit_tokens = 0;  ///< found in the cache instead of computed
-  std::int64_t copies = 0;      ///< pages copied on write, and per layer states moved behind a boundary or to a slot
+  std::int64_t copies = 0;      ///< pages copied on write, and per layer states moved behind a boundary, to a slot or
+                                ///< to and from a checkpoint
   std::int64_t preemptions = 0;
   std::int64_t rejected = 0;    ///< draft tokens
   std::int64_t reused_blocks = 0;  ///< blocks, or large pages, taken beyond the first use of all of the pool
@@ -91,6 +95,7 @@ struct ForwardSetting {
   std::optional<ForwardFault> fault = std::nullopt;
   std::optional<Fault> layout_fault = std::nullopt;  ///< the one in the views, or an operation gone wrong
   std::optional<RadixSettings> tree = std::nullopt;  ///< requests go through a radix tree: settings, and most ids
+  std::optional<SlotSettings> slots = std::nullopt;  ///< requests go through slots: settings, and most of each
 };
 
 /// Longest sequence that a case runs, tokens: dense attention over it takes its square.
@@ -99,7 +104,7 @@ inline constexpr std::int64_t longest_forward_run = 2048;
 /// Runs one case: every output of every request against the dense network's. A case in which its event did not take
 /// place (no hit, no copy, no preemption …) has failed, whatever its outputs.
 /// Pre: the release has the case; the pools of the plan have at least `forward_pool_blocks`, with a tree as many ids as
-/// radix_case_settings wants; for drafts the plan has speculative tokens.
+/// radix_case_settings wants, with slots as slot_case_settings; for drafts the plan has speculative tokens.
 ForwardResult run_forward_case(ForwardCase forward_case, const ForwardSetting& setting);
 
 /// The result of a case that does not apply, with the reason.

@@ -145,7 +145,7 @@ HeldState ForwardEngine::state(const LayerViews& views, const Entry& entry, Stat
 }
 
 std::int64_t ForwardEngine::state_index(std::int64_t tokens, std::int64_t block_size_tokens) const {
-  const bool one_state = plan_.cache_mode == CacheMode::none || plan_.radix;
+  const bool one_state = plan_.cache_mode == CacheMode::none || plan_.radix || plan_.rows;
   return one_state ? 0 : ceil_div(tokens, block_size_tokens) - 1;
 }
 
@@ -207,6 +207,25 @@ void ForwardEngine::copy_state_slot(BlockId from, BlockId to) {
     if (!layer.recurrent) continue;
     const LayerViews& views = views_.at(layer.number);
     copy_state(state(views, {from}, StateUse::read).view(), state(views, {to}, StateUse::write).view());
+    ++work_.state_copies;
+  }
+}
+
+std::vector<std::vector<std::byte>> ForwardEngine::save_state_slot(BlockId slot) {
+  std::vector<std::vector<std::byte>> states;
+  for (const ForwardLayer& layer : network_.layers) {
+    if (!layer.recurrent) continue;
+    states.push_back(snapshot(state(views_.at(layer.number), {slot}, StateUse::read).view()));
+    ++work_.state_copies;
+  }
+  return states;
+}
+
+void ForwardEngine::load_state_slot(std::span<const std::vector<std::byte>> states, BlockId slot) {
+  auto bytes = states.begin();
+  for (const ForwardLayer& layer : network_.layers) {
+    if (!layer.recurrent) continue;
+    restore(state(views_.at(layer.number), {slot}, StateUse::write).view(), *bytes++);
     ++work_.state_copies;
   }
 }

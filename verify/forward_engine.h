@@ -44,8 +44,8 @@ struct ForwardWork {
 };
 
 /// The tensors of an engine: pools of a plan at full size, and the network run through the plan's views, layer by layer
-/// over all requests of a step. Which blocks are whose is the CacheManager's business, or that of a radix tree, under
-/// which a request runs in one state slot.
+/// over all requests of a step. Which blocks are whose is the CacheManager's business, that of a radix tree, or of
+/// a server with slots, under which a request runs in one state slot.
 ///
 /// The batch of a layer runs through every backend that claims it, all from one plan per step and group; the network
 /// goes on with what the first of them gives, and the others must give the same within float32.
@@ -69,6 +69,10 @@ class ForwardEngine {
                      std::int64_t accepted_tokens);
   /// The state of every layer, from one slot to another.
   void copy_state_slot(BlockId from, BlockId to);
+  /// The state of every recurrent layer in a slot, as a checkpoint outside the pools keeps it.
+  std::vector<std::vector<std::byte>> save_state_slot(BlockId slot);
+  /// Puts such a checkpoint into a slot.
+  void load_state_slot(std::span<const std::vector<std::byte>> states, BlockId slot);
   /// Runs the tokens of all chunks; (chunk) of (token, width), each row of RMS one.
   std::vector<std::vector<float>> run(std::span<const ForwardChunk> chunks);
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "planner/release.h"
+#include "verify/forward_path.h"
 
 namespace hybridkv {
 
@@ -26,13 +26,10 @@ enum class ForwardFault {
   freed_rows,          ///< the tree takes over pages of a request that went back for its own
   tombstone_slot,      ///< a match goes on from the slot that an evicted state had
   neighbour_state,     ///< a match goes on from the state of another node
-};
-
-/// Where a fault has a place.
-enum class ForwardFaultPlace {
-  blocks,  ///< requests go through block tables
-  tree,    ///< requests go through a radix tree
-  both,
+  missed_restore,      ///< a slot goes on from the state that it has instead of a checkpoint
+  older_checkpoint,    ///< the checkpoint before the one that is meant is restored
+  stale_checkpoint,    ///< a checkpoint stays that lies behind where prompts part
+  foreign_cell,        ///< a cell that another slot keeps is taken for a free one
 };
 
 /// A fault with its name on the command line, what it does and the case that finds it.
@@ -42,7 +39,7 @@ struct ForwardFaultInfo {
   std::string_view description;  ///< one line
   std::string_view found_by;     ///< name of a ForwardCase
   std::string_view without;      ///< why a case has nowhere to plant it
-  ForwardFaultPlace place = ForwardFaultPlace::blocks;
+  ForwardPaths paths;            ///< where it has a place
 };
 
 /// All faults in the order of the enumeration.

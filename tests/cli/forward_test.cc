@@ -143,3 +143,63 @@ TEST_CASE("fault: every fault of an engine with a radix tree is found from outsi
   refused("--case preemption", "go through a radix tree, which has no such case");
   refused("--pack 3", "engine.attention_pack_size");
 }
+
+TEST_CASE("law: a network runs through the slots of llama.cpp in both modes, and what is whose is said") {
+  const std::string forward =
+      "verify --forward --model Qwen3.5-0.8B --memory 2GiB --max-model-len 4096 --engine llama.cpp --quiet ";
+  const ProgramRun run = run_program(forward + "--format json");
+  REQUIRE(run.exit_code == 0);
+  const nlohmann::json report = nlohmann::json::parse(run.output);
+  CHECK(report.at("passed") == true);
+  CHECK(report.at("results").size() == 2 * 8);
+  std::size_t passed = 0;
+  for (const auto& result : report.at("results")) {
+    CAPTURE(result.dump());
+    passed += result.at("status") == "passed";
+    CHECK(result.at("block_size_tokens") == 1);
+    if (result.at("status") == "passed") CHECK(result.at("backends") == "unified, cascade, paged");
+  }
+  CHECK(passed == 5 + 8);
+  const ProgramRun table = run_program(forward);
+  CAPTURE(table.output);
+  CHECK(table.exit_code == 0);
+  for (const char* part : {"cells of one token", "rows of states, and checkpoints, of", "KiB; steps of 16",
+                           "slots: llama.cpp, read; pools, tensors and copies: modelled",
+                           "resume, branch, chunks (mode none): does not apply, no checkpoint is made"})
+    CHECK(contains(table.output, part));
+}
+
+TEST_CASE("law: of all shipped models those run through slots that llama.cpp's rules plan, at N = 1") {
+  const ProgramRun run = run_program(
+      "verify --forward --all-models --engine llama.cpp --case branch --scale 64 --quiet --format json 2>/dev/null");
+  REQUIRE(run.exit_code == 0);
+  std::size_t models = 0;
+  const nlohmann::json report = nlohmann::json::parse(run.output);
+  for (const auto& result : report.at("results")) {
+    CAPTURE(result.dump());
+    CHECK(result.at("status") == (result.at("mode") == "align" ? "passed" : "does not apply"));
+    CHECK(result.at("attention_pack_size") == 1);
+    models += result.at("mode") == "align";
+  }
+  CHECK(models >= 37);
+}
+
+TEST_CASE("fault: every fault of a server with slots is found from outside, and names of others are refused") {
+  const std::string forward =
+      "verify --forward --model Qwen3.5-0.8B --memory 2GiB --max-model-len 4096 --engine llama.cpp --quiet ";
+  const ProgramRun all = run_program(forward + "--inject all");
+  CAPTURE(all.output);
+  CHECK(all.exit_code == 0);
+  for (const char* fault : {"skip-zeroing", "wrong-accepted", "wrong-state-token", "missed-restore",
+                            "older-checkpoint", "stale-checkpoint", "foreign-cell"})
+    CHECK(contains(all.output, std::string("The planted fault ") + fault + " was found"));
+  CHECK(all.output.ends_with("\n7 of 7 caught\n"));
+  CHECK(run_program(forward + "--inject stale-checkpoint").exit_code == 1);
+  CHECK(run_program(forward + "--set engine.ctx_checkpoints=0 --inject stale-checkpoint").exit_code == 5);
+  const ProgramRun refused = run_program(forward + "--inject tombstone-slot");
+  CHECK(refused.exit_code == 2);
+  CHECK(contains(refused.output, "go through the slots of a server, which has no such fault"));
+  CHECK(contains(run_program("verify --help").output,
+                 "With --forward through the slots of a server (llama.cpp)\n"
+                 "skip-zeroing, wrong-accepted, wrong-state-token, and:\n"));
+}

@@ -1,0 +1,22 @@
+#include "verify/forward_path.h"
+
+#include "base/error.h"
+
+namespace hybridkv {
+
+ForwardPath forward_path_of(Release release) {
+  const ReleaseRules& rules = rules_of(release);
+  if (rules.radix_pools) return ForwardPath::tree;
+  return rules.strategy == Strategy::sequence_rows ? ForwardPath::slots : ForwardPath::blocks;
+}
+
+std::string_view to_string(ForwardPath path) {
+  switch (path) {
+    case ForwardPath::blocks: return "block tables";
+    case ForwardPath::tree: return "a radix tree";
+    case ForwardPath::slots: return "the slots of a server";
+  }
+  throw std::logic_error("a path of requests");
+}
+
+}  // namespace hybridkv

@@ -52,6 +52,13 @@ void add_switch(CLI::App& command, ScenarioOptions& options, const std::string& 
       flag, [&options, flag, key, value] { options.flags.push_back({key, value, flag}); }, doc);
 }
 
+void add_trace_file_options(CLI::App& command, ScenarioOptions& options) {
+  add_key(command, options, "--trace-form", "simulate.trace.form", "FORM",
+          "mooncake, qwen, blocks, tokens, lookups, agentic or agentic_v2 (default: by the first line)");
+  add_switch(command, options, "--skip-bad-lines", "simulate.trace.skip_bad_lines", "true",
+             "count damaged lines instead of stopping at the first");
+}
+
 void add_trace_options(CLI::App& command, ScenarioOptions& options, SimpleTraffic& traffic) {
   command
       .add_option_function<std::string>(
@@ -59,13 +66,10 @@ void add_trace_options(CLI::App& command, ScenarioOptions& options, SimpleTraffi
           [&options](const std::string& path) {
             options.flags.push_back({"simulate.trace", "{file: " + yaml_quoted(path) + "}", "--trace " + path});
           },
-          "Mooncake or Qwen-Bailian form, also .gz or .zst (default: the scenario's trace)")
+          "requests to replay, also .gz or .zst, - for standard input (default: the scenario's trace)")
       ->type_name("FILE");
-  add_key(command, options, "--trace-form", "simulate.trace.form", "FORM",
-          "mooncake or qwen (default: by the first request)");
+  add_trace_file_options(command, options);
   add_key(command, options, "--seed", "simulate.trace.synthetic.seed", "SEED", "of the made-up trace (default: 1)");
-  add_switch(command, options, "--skip-bad-lines", "simulate.trace.skip_bad_lines", "true",
-             "count damaged lines instead of stopping at the first");
   command
       .add_option("--prompt-tokens", traffic.prompt_tokens, "simple traffic instead of a trace: prompts of this length")
       ->transform(token_count())

@@ -23,6 +23,9 @@ struct SimpleTraffic {
   std::optional<std::int64_t> shared_prefix_tokens;  ///< that all prompts begin with; unset: all of it
 };
 
+/// Adds --trace-form and --skip-bad-lines to a command.
+void add_trace_file_options(CLI::App& command, ScenarioOptions& options);
+
 /// Adds --trace, --trace-form, --skip-bad-lines, --seed, --prompt-tokens and --shared-prefix-tokens to a command;
 /// --requests, whose default differs, is the command's own.
 void add_trace_options(CLI::App& command, ScenarioOptions& options, SimpleTraffic& traffic);

@@ -1,4 +1,5 @@
-// A trace as JSON Lines. The first byte chooses the form and whether damaged lines are skipped.
+// A trace as JSON Lines. The first byte chooses the form, 0 for the one that is found, and whether damaged lines are
+// skipped.
 #include "fuzz/harness.h"
 #include "fuzz/trace_checks.h"
 
@@ -10,8 +11,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const fuzz::MemoryFile file;
   file.write(input.rest());
   TraceFileSpec spec{.path = file.path(), .skip_bad_lines = (choice & 1) != 0};
-  if ((choice & 6) == 2) spec.form = TraceForm::qwen;
-  if ((choice & 6) == 4) spec.form = TraceForm::mooncake;
+  const std::size_t form = (choice >> 1) % (trace_form_names.size() + 1);
+  if (form > 0) spec.form = trace_form_names[form - 1].value;
   const auto all = fuzz::read_trace(spec);
   if (!all || all->requests.empty()) return 0;
   spec.max_requests = std::ssize(all->requests);

@@ -25,6 +25,13 @@ std::optional<TraceBatch> read_trace(const TraceFileSpec& spec) {
         const auto prompt = batch.prompt(request);
         check_request(request, prompt);
         require(request.index == std::ssize(all.requests), "requests out of order");
+        request.first_dependency = std::ssize(all.dependencies);
+        for (const TraceDependency& waits_for : batch.waits_for(request)) {
+          require(waits_for.request >= 0 && waits_for.request < request.index, "a request waits for a later one");
+          const double earliest = all.requests[static_cast<std::size_t>(waits_for.request)].arrival_seconds;
+          require(request.arrival_seconds >= earliest + waits_for.delay_seconds, "a request before what it waits for");
+          all.dependencies.push_back(waits_for);
+        }
         request.first_run = std::ssize(all.runs);
         all.runs.insert(all.runs.end(), prompt.begin(), prompt.end());
         all.requests.push_back(request);

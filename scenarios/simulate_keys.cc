@@ -207,8 +207,8 @@ const Section<TraceSpec>& trace_keys() {
   static const Section<TraceSpec> section = [] {
     Section<TraceSpec> keys("simulate.trace", "the requests to replay: a file, prompts written out, or a made-up "
                                               "trace; default: a made-up one");
-    KeyInfo file = key("file", "a trace in the Mooncake or the Qwen-Bailian form, also .gz or .zst, found from the "
-                               "folder of the scenario; \"-\" is standard input");
+    KeyInfo file = key("file", "a trace in any of the forms, also .gz or .zst, found from the folder of the "
+                               "scenario; \"-\" is standard input");
     keys.add(file, [](ReadContext&, const std::string& path, const YamlNode& node, TraceSpec& spec) {
       const std::string written = read_text(path, node);
       const std::filesystem::path directory = node.place.text->directory;
@@ -216,8 +216,8 @@ const Section<TraceSpec>& trace_keys() {
       // A file of that name is no standard input.
       if (spec.file == standard_input && written != standard_input) spec.file = std::string("./") + standard_input;
     });
-    keys.choice(with_choices(key("form", "mooncake (one id per 512 tokens) or qwen (one per 16); default: by the first "
-                                         "request"),
+    keys.choice(with_choices(key("form", "how the file writes its requests (docs/traces.md); default: by the fields of "
+                                         "the first line"),
                              names_of(trace_form_names)),
                 &TraceSpec::form, parse_trace_form)
         .flag(key("skip_bad_lines", "count damaged lines of the file instead of stopping at the first; default false"),

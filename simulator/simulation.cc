@@ -70,8 +70,8 @@ void Simulation::consume(const TraceBatch& batch) {
         throw InputError(fmt::format("the open loop needs a trace in order of time: request {} arrives at {} s, an "
                                      "earlier one at {} s", request.index, request.arrival_seconds, last_arrival_));
       last_arrival_ = request.arrival_seconds;
-      while (scheduler_.num_in_flight() > 0 && clock_ < request.arrival_seconds) step();
-      clock_ = std::max(clock_, request.arrival_seconds);
+      advance_to(request.arrival_seconds);
+      if (waiting_.announce(request, batch.prompt(request), batch.waits_for(request))) continue;
     } else {
       const std::int64_t most = driver_.kind == DriverKind::closed_loop ? driver_.in_flight : 1;
       while (scheduler_.num_in_flight() >= most) step();
@@ -80,8 +80,24 @@ void Simulation::consume(const TraceBatch& batch) {
   }
 }
 
+void Simulation::advance_to(double seconds) {
+  while (true) {
+    for (auto ready = waiting_.next_ready(); ready && *ready <= std::min(clock_, seconds);
+         ready = waiting_.next_ready()) {
+      const HeldRequest held = waiting_.take_ready();
+      submit(held.request, held.prompt);
+    }
+    if (clock_ >= seconds) return;
+    if (scheduler_.num_in_flight() > 0)
+      step();
+    else
+      clock_ = std::max(clock_, std::min(seconds, waiting_.next_ready().value_or(seconds)));
+  }
+}
+
 void Simulation::submit(const TraceRequest& request, std::span<const TokenRun> prompt) {
   ++stats_.requests;
+  if (driver_.kind == DriverKind::open_loop) waiting_.submitted(request.index, request.arrival_seconds);
   const std::optional<std::int64_t>& longest = stats_.geometry.scheduler.max_model_len;
   if (refused_for_length(request.input_length, longest)) return turn_away(request);
   stats_.taken_prompt_tokens += request.input_length;
@@ -155,6 +171,7 @@ void Simulation::sample() {
 }
 
 void Simulation::record(const RequestRecord& ended) {
+  if (driver_.kind == DriverKind::open_loop) waiting_.ended(ended.index, clock_);
   if (const auto copy = predicted_hits_.find(ended.index); copy != predicted_hits_.end()) {
     if (ended.status == RequestStatus::ok) {
       ++stats_.copies.requests;
@@ -189,6 +206,12 @@ void Simulation::record(const RequestRecord& ended) {
 }
 
 SimulationStats Simulation::finish() {
+  while (waiting_.size() > 0) {
+    if (const auto ready = waiting_.next_ready(); ready && *ready > clock_ && scheduler_.num_in_flight() == 0)
+      clock_ = *ready;
+    advance_to(clock_);
+    if (scheduler_.num_in_flight() > 0) step();
+  }
   while (scheduler_.num_in_flight() > 0) step();
   stats_.preemptions = scheduler_.num_preemptions();
   stats_.copied_states = scheduler_.cache().copied_states();

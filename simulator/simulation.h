@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/named_values.h"
+#include "simulator/dependency_queue.h"
 #include "simulator/scheduler.h"
 #include "simulator/simulation_stats.h"
 #include "simulator/trace.h"
@@ -18,7 +19,7 @@ namespace hybridkv {
 enum class DriverKind {
   one_at_a_time,  ///< prefill only, each request to its end before the next: what the replays of real engines did
   closed_loop,    ///< a fixed number in flight; prefill and decode share the budget of a step
-  open_loop,      ///< by the timestamps of the trace, time advancing by the cost model
+  open_loop,      ///< by the timestamps and dependencies of the trace, time advancing by the cost model
 };
 inline constexpr auto driver_kind_names = std::to_array<Named<DriverKind>>(
     {{DriverKind::one_at_a_time, "one_at_a_time"},
@@ -53,8 +54,8 @@ struct DriverSpec {
 
 /// One cache under one driver: takes batches of a trace in order and adds up what happens.
 ///
-/// Memory grows with the pool and the requests in flight, not with the trace. Deterministic: the same requests give
-/// the same numbers however they are cut into batches.
+/// Memory grows with the pool and the requests in flight or waiting for others, not with the trace. Deterministic: the
+/// same requests give the same numbers however they are cut into batches.
 class Simulation {
  public:
   /// `on_record`, where set, gets the record of every request in the order in which they end.
@@ -75,6 +76,8 @@ class Simulation {
   std::function<void()> after_step;
 
  private:
+  // Runs the open loop until `seconds`; requests that became ready on the way start.
+  void advance_to(double seconds);
   void turn_away(const TraceRequest& request);
   void submit(const TraceRequest& request, std::span<const TokenRun> prompt);
   void step();
@@ -94,6 +97,7 @@ class Simulation {
   Scheduler scheduler_;
   std::vector<SeenPrompt> seen_;  // (power of two)
   std::unordered_map<std::int64_t, std::int64_t> predicted_hits_;  // of the copies in flight, by request index
+  DependencyQueue waiting_;  // of the open loop
   double clock_ = 0;
   double last_arrival_ = 0;
 };

@@ -23,7 +23,18 @@ struct TraceRequest {
   std::int64_t turn = 0;           ///< of its conversation, from 1; 0 where the trace does not say
   std::int64_t first_run = 0;      ///< in TraceBatch::runs
   std::int64_t num_runs = 0;
+  std::int64_t first_dependency = 0;  ///< in TraceBatch::dependencies
+  std::int64_t num_dependencies = 0;  ///< all must have happened before it starts, which only the open loop heeds
+  std::int64_t num_dependents = 0;    ///< dependencies of later requests that name this one
   bool operator==(const TraceRequest&) const = default;
+};
+
+/// What a request waits for: an earlier request of the trace, and how long from there.
+struct TraceDependency {
+  std::int64_t request = 0;   ///< its index in the trace, smaller than that of the request that waits
+  bool at_end = true;         ///< from its end on, otherwise from its submission
+  double delay_seconds = 0;   ///< >= 0
+  bool operator==(const TraceDependency&) const = default;
 };
 
 /// Requests that a source of traces gives at a time.
@@ -33,14 +44,20 @@ inline constexpr std::size_t batch_requests = 2048;
 struct TraceBatch {
   std::vector<TraceRequest> requests;
   std::vector<TokenRun> runs;  ///< prompts one after the other
+  std::vector<TraceDependency> dependencies;  ///< of one request after the other
 
   std::span<const TokenRun> prompt(const TraceRequest& request) const {
     return std::span(runs).subspan(static_cast<std::size_t>(request.first_run),
                                    static_cast<std::size_t>(request.num_runs));
   }
+  std::span<const TraceDependency> waits_for(const TraceRequest& request) const {
+    return std::span(dependencies).subspan(static_cast<std::size_t>(request.first_dependency),
+                                           static_cast<std::size_t>(request.num_dependencies));
+  }
   void clear() {
     requests.clear();
     runs.clear();
+    dependencies.clear();
   }
   bool operator==(const TraceBatch&) const = default;
 };

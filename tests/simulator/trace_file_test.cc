@@ -3,46 +3,19 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 
 #include "base/error.h"
 #include "test_paths.h"
+#include "tests/simulator/read_trace.h"
 
 using namespace hybridkv;
+using hybridkv::testing::read_all;
+using hybridkv::testing::TemporaryFile;
 
 namespace {
 
 const std::string invented = HYBRIDKV_TEST_DATA "/simulator/invented/";
-
-/// A file that lives as long as the test.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const std::string& content)
-      : path_(std::filesystem::temp_directory_path() / ("hybridkv_trace_" + std::to_string(++count_) + "_" +
-                                                        std::to_string(std::rand()))) {
-    std::ofstream(path_, std::ios::binary) << content;
-  }
-  ~TemporaryFile() { std::filesystem::remove(path_); }
-  std::string path() const { return path_.string(); }
-
- private:
-  inline static int count_ = 0;
-  std::filesystem::path path_;
-};
-
-TraceBatch read_all(const TraceFileSpec& spec) {
-  TraceFile file(spec);
-  TraceBatch all;
-  for (TraceBatch batch; file.next(batch);)
-    for (TraceRequest request : batch.requests) {
-      const auto prompt = batch.prompt(request);
-      request.first_run = std::ssize(all.runs);
-      all.runs.insert(all.runs.end(), prompt.begin(), prompt.end());
-      all.requests.push_back(request);
-    }
-  return all;
-}
 
 std::string good(int id) {
   return R"({"timestamp": 5, "input_length": 600, "output_length": 7, "hash_ids": [)" + std::to_string(id) + ", 2]}\n";

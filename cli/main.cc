@@ -75,6 +75,7 @@ int main(int argc, char** argv) {
   add_simulate_command(app, action);
   add_sweep_command(app, action);
   add_merge_command(app, action);
+  add_trace_command(app, action);
   add_bound_command(app, action);
   add_recommend_command(app, action);
   add_boot_command(app, action);

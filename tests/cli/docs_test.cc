@@ -57,6 +57,8 @@ TEST_CASE("golden: the commands of docs/recommend.md print what it shows") { req
 
 TEST_CASE("golden: the commands of docs/bound.md print what it shows") { require_printed("docs/bound.md", 1); }
 
+TEST_CASE("golden: the commands of docs/traces.md print what it shows") { require_printed("docs/traces.md", 1); }
+
 TEST_CASE("golden: the commands of docs/boot.md print what it shows") { require_printed("docs/boot.md", 1); }
 
 TEST_CASE("golden: the commands of docs/doctor.md print what it shows") { require_printed("docs/doctor.md", 1); }

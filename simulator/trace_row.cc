@@ -91,13 +91,14 @@ void RowReader::read_tokens(const JsonElement& object) {
                                             std::tuple{"output_tokens", request.output_length, generated}})
     if (said != listed)
       throw InputError(fmt::format("the trace contradicts itself: num_{0} is {1}, {0} has {2}", field, said, listed));
-  request.arrival_seconds = since_first(time_field(object, "ts"), "ts");
   const std::uint64_t session = name_hash(object, "session_id");
   if (session == 0) throw DamagedLine{"no field session_id"};
   request.chat_id = positive_id(session);
   const std::int64_t turn = integer_field(object, "turn_id", 0, longest_length);
+  const double seconds = time_field(object, "ts");
   if (first_turn_ < 0) first_turn_ = turn;
   request.turn = turn + (first_turn_ == 0 ? 1 : 0);
+  request.arrival_seconds = since_first(seconds, "ts");
 }
 
 const TraceRow& RowReader::read(const JsonElement& object, TraceForm form) {

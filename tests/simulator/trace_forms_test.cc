@@ -151,6 +151,14 @@ TEST_CASE("edge: global ids are shared between sessions and plays, other models'
   CHECK(shared_of(session(one + ", " + other)) == Numbers{0, 0});
 }
 
+TEST_CASE("edge: tokens without an id are content of one request alone") {
+  const std::string row = R"({"block_size": 4, "hash_ids": [1], "input_length": 7})" "\n";
+  const TemporaryFile file(row + row);
+  const Told read = told(file.path());
+  CHECK(read.shared == Numbers{0, 4});
+  CHECK(read.uncovered == 6);
+}
+
 TEST_CASE("edge: a session spread over lines is one object") {
   const TemporaryFile file(
       "{\n  \"block_size\": 4,\n \"hash_id_scope\": \"local\",\n \"requests\": [\n"

@@ -84,6 +84,9 @@ class BlockPool {
   PrefixKey tail_key(BlockId block) const { return tails_ ? tails_->key(block) : 0; }
   /// Can the block be found?
   bool is_findable(BlockId block) const { return key(block) != 0 || tail_key(block) != 0; }
+  /// Does any block carry that key, or that of a tail? Not counted as a look-up.
+  bool carries(PrefixKey key) const { return index_.find(key) != null_block_id; }
+  bool carries_tail(PrefixKey key) const { return tails_ && tails_->find(key) != null_block_id; }
   /// Step in which the block was published.
   std::int64_t published_step(BlockId block) const { return blocks_[block].published_step; }
 

@@ -45,6 +45,8 @@ class CacheManager {
   const BlockPool& pool(std::int64_t arena = 0) const { return pools_[static_cast<std::size_t>(arena)]; }
   /// Who has which large page; nullptr where every arena has memory of its own.
   const PageLedger* ledger() const { return ledger_.get(); }
+  const AttentionManager& attention() const { return attention_; }
+  const StateManager& states() const { return states_; }
   /// So far, over all arenas.
   std::int64_t evictions() const {
     std::int64_t evictions = pools_.front().stats().evictions;

@@ -4,12 +4,6 @@
 
 namespace hybridkv {
 
-namespace {
-
-std::int64_t floor_to(std::int64_t tokens, std::int64_t grain) { return tokens / grain * grain; }
-
-}  // namespace
-
 PrefixPositions::PrefixPositions(const CacheGeometry& geometry)
     : block_(geometry.state_block()),
       segment_(geometry.common_multiple()),

@@ -8,6 +8,9 @@
 
 namespace hybridkv {
 
+/// The largest multiple of `grain` that `tokens` >= 0 reach.
+constexpr std::int64_t floor_to(std::int64_t tokens, std::int64_t grain) { return tokens / grain * grain; }
+
 /// A stretch of tokens that one step computes of a request.
 struct ComputedChunk {
   std::int64_t start = 0;     ///< tokens computed or found before it

@@ -130,6 +130,7 @@ void Scheduler::serve_waiting(std::int64_t& budget, StepWork& work, double now) 
 bool Scheduler::admit_first_waiting(std::int64_t& budget, StepWork& work, double now) {
   ActiveRequest& request = *waiting_.front();
   const PrefixHit hit = cache_.look_up(request.blocks, prompt_of(request));
+  if (after_look_up && !request.admitted_before) after_look_up(request, hit);
   const std::int64_t chunk = cache_.positions() ? first_chunk_033(request, hit, budget)
                                                 : next_chunk(request, hit.tokens, hit, budget);
   if (chunk == 0) {

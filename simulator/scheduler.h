@@ -70,6 +70,8 @@ class Scheduler {
   /// Ends the step at `now`: tokens are computed, finished requests give back their blocks.
   void complete(double now);
 
+  /// Where set, called after a look-up of a request that was not admitted before, ahead of its admission.
+  std::function<void(const ActiveRequest&, const PrefixHit&)> after_look_up;
   /// Called just before a finished request gives back its blocks.
   std::function<void(const ActiveRequest&)> before_release;
 

@@ -97,6 +97,7 @@ void Simulation::advance_to(double seconds) {
 
 void Simulation::submit(const TraceRequest& request, std::span<const TokenRun> prompt) {
   ++stats_.requests;
+  if (on_submit) on_submit(request, prompt);
   if (driver_.kind == DriverKind::open_loop) waiting_.submitted(request.index, request.arrival_seconds);
   const std::optional<std::int64_t>& longest = stats_.geometry.scheduler.max_model_len;
   if (refused_for_length(request.input_length, longest)) return turn_away(request);

@@ -70,6 +70,8 @@ class Simulation {
   /// The engine inside, for checks and for dumps of block tables.
   const Scheduler& scheduler() const { return scheduler_; }
   Scheduler& scheduler() { return scheduler_; }
+  /// Where set, called as a request reaches the engine, also with one that it refuses as too long.
+  std::function<void(const TraceRequest&, std::span<const TokenRun> prompt)> on_submit;
   /// Where set, called in every step once its blocks are taken and published, before anything is released.
   std::function<void()> after_schedule;
   /// Where set, called at the end of every step.

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/threads.h"
+#include "simulator/loss_ledger.h"
 #include "simulator/token_exact_bound.h"
 
 namespace hybridkv {
@@ -162,6 +163,29 @@ Consumer simulate(const CacheGeometry& geometry, const SimulationSpec& spec, boo
           .finish = [simulation, &result] { result = simulation->finish(); }};
 }
 
+/// The same with a ledger that looks on.
+Consumer simulate_with_losses(const SimulationSpec& spec, SimulationStats& result, LossStats& losses) {
+  struct Watched {
+    explicit Watched(const SimulationSpec& spec)
+        : ledger(spec.geometry, spec.on_loss),
+          simulation(spec.geometry, spec.driver, [this, on_record = spec.on_record](const RequestRecord& record) {
+            if (on_record) on_record(record);
+            ledger.end(record);
+          }) {
+      ledger.watch(simulation);
+    }
+    LossLedger ledger;
+    Simulation simulation;
+  };
+  auto watched = std::make_shared<Watched>(spec);
+  return {.consume = [watched](const TraceBatch& batch) { watched->simulation.consume(batch); },
+          .finish =
+              [watched, &result, &losses] {
+                result = watched->simulation.finish();
+                losses = watched->ledger.stats();
+              }};
+}
+
 /// One bound for all caches that take the same prompts.
 void add_token_exact(std::vector<Consumer>& consumers, const SweepSpec& spec, SweepResult& result) {
   std::map<std::optional<std::int64_t>, std::vector<std::size_t>> of_length;
@@ -187,10 +211,12 @@ SweepResult run_sweep(TraceSource& trace, const SweepSpec& spec) {
   result.stats.resize(count);
   if (spec.upper_bounds) result.unlimited.resize(count);
   if (spec.upper_bounds) result.token_exact_hit_tokens.resize(count);
+  if (spec.losses) result.losses.resize(count);
   std::vector<Consumer> consumers;
   for (std::size_t i = 0; i < count; ++i) {
     const SimulationSpec& one = spec.simulations[i];
-    consumers.push_back(simulate(one.geometry, one, true, result.stats[i]));
+    consumers.push_back(spec.losses ? simulate_with_losses(one, result.stats[i], result.losses[i])
+                                    : simulate(one.geometry, one, true, result.stats[i]));
     if (!spec.upper_bounds) continue;
     CacheGeometry unlimited = one.geometry;
     unlimited.unlimited_pool = true;

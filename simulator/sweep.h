@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "simulator/reuse_loss.h"
 #include "simulator/simulation.h"
 #include "simulator/simulation_stats.h"
 #include "simulator/trace.h"
@@ -17,6 +18,8 @@ struct SimulationSpec {
   DriverSpec driver;
   /// Gets every record of this simulation, in the order in which requests end, from one thread at a time.
   std::function<void(const RequestRecord&)> on_record;
+  /// With SweepSpec::losses gets the same records and what each lost; zero where it was refused as too long.
+  std::function<void(const RequestRecord&, const ReuseLoss&)> on_loss;
 };
 
 /// How far a sweep is.
@@ -37,6 +40,7 @@ struct SweepProgress {
 struct SweepSpec {
   std::vector<SimulationSpec> simulations;
   bool upper_bounds = false;  ///< also with an unlimited pool, and token-exact; memory then grows with the trace
+  bool losses = false;        ///< also books what is computed again to its causes; memory then grows with the trace
   std::int64_t threads = 0;   ///< 0 = as many as the machine has cores
   /// Called about twice a second while the trace lasts, from one thread at a time.
   std::function<void(const SweepProgress&)> on_progress;
@@ -47,6 +51,7 @@ struct SweepResult {
   std::vector<SimulationStats> stats;
   std::vector<SimulationStats> unlimited;  ///< the same with an unlimited pool; empty unless asked for
   std::vector<std::int64_t> token_exact_hit_tokens;  ///< of the same prompts, by any prefix; empty unless asked for
+  std::vector<LossStats> losses;           ///< empty unless asked for
   std::int64_t prompt_tokens = 0;          ///< of the whole trace
   std::int64_t requests = 0;               ///< of the whole trace
 };

@@ -6,38 +6,11 @@
 
 namespace hybridkv {
 
-TokenExactBound::Entry& TokenExactBound::entry(std::uint64_t chain) {
-  const std::size_t mask = table_.size() - 1;
-  std::size_t at = chain & mask;
-  while (table_[at].chain != 0 && table_[at].chain != chain) at = (at + 1) & mask;
-  return table_[at];
-}
-
-void TokenExactBound::grow() {
-  std::vector<Entry> old(2 * table_.size());
-  old.swap(table_);
-  for (const Entry& kept : old)
-    if (kept.chain != 0) entry(kept.chain) = kept;
-}
-
 std::int64_t TokenExactBound::match(std::span<const TokenRun> prompt) {
-  std::int64_t shared = 0;
-  bool same_so_far = true;
-  for (const TokenRun& run : prompt) {
-    const std::uint64_t chain = run.chain == 0 ? 1 : run.chain;
-    Entry& seen = entry(chain);
-    if (seen.chain == 0) {
-      same_so_far = false;
-      seen.chain = chain;
-      ++filled_;
-    } else if (same_so_far) {
-      shared = std::min(seen.end_token, run.end_token);
-      same_so_far = shared == run.end_token;
-    }
-    seen.end_token = std::max(seen.end_token, run.end_token);
-    if (2 * filled_ > table_.size()) grow();
-  }
-  return prompt.empty() ? 0 : std::min(shared, prompt.back().end_token - 1);
+  if (prompt.empty()) return 0;
+  const std::int64_t shared = seen_.longest(prompt);
+  seen_.remember(prompt, prompt.back().end_token);
+  return std::min(shared, prompt.back().end_token - 1);
 }
 
 void TokenExactBound::consume(const TraceBatch& batch) {

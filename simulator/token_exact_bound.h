@@ -2,8 +2,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <vector>
-
+#include "simulator/seen_prefixes.h"
 #include "simulator/trace.h"
 
 namespace hybridkv {
@@ -26,16 +25,8 @@ class TokenExactBound {
   std::int64_t match(std::span<const TokenRun> prompt);
 
  private:
-  struct Entry {
-    std::uint64_t chain = 0;      // 0 = empty
-    std::int64_t end_token = 0;   // longest reach of this run seen so far
-  };
-  Entry& entry(std::uint64_t chain);
-  void grow();
-
   std::optional<std::int64_t> max_model_len_;
-  std::vector<Entry> table_ = std::vector<Entry>(1 << 10);  // power of two, open addressing, at most half full
-  std::size_t filled_ = 0;
+  SeenPrefixes seen_;
   std::int64_t prompt_tokens_ = 0;
   std::int64_t hit_tokens_ = 0;
   std::int64_t longest_hit_ = 0;

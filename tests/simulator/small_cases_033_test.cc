@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "simulator/invariants.h"
+#include "tests/simulator/loss_run.h"
 #include "tests/simulator/release_033_cases.h"
 #include "tests/simulator/workload.h"
 
@@ -123,4 +124,12 @@ TEST_CASE("golden: 809 small cases of 0.33, hits, junctions, chunks and states l
       CHECK(found == small.line);
   for (const auto& [config, count] : different) MESSAGE(config, ": ", count, " different");
   CHECK(different.empty());
+}
+
+TEST_CASE("law: losses by cause add up on the small cases of 0.33") {
+  for (const SmallCase& small : small_cases()) {
+    CAPTURE(small.line);
+    const TraceBatch batch = prompts_of(small);
+    check_sums(run_with_losses(geometry_of_case(small), {}, batch), batch);
+  }
 }

@@ -13,6 +13,8 @@ constexpr PlotKindInfo kinds[] = {
     {PlotKind::page_map, "page-map",
      "one page byte by byte, as each kind of group sees it, with the strides; one picture a pack"},
     {PlotKind::blocks_in_use, "blocks-in-use", "blocks in use over simulated traffic; one picture a pack"},
+    {PlotKind::waterfall, "waterfall",
+     "where the tokens went that an earlier prompt began with, by cause; one picture a pack"},
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace hybridkv {
 
 /// What can be drawn of a scenario.
-enum class PlotKind { block_size, request_bytes, concurrency, staircase, hit_rate, page_map, blocks_in_use };
+enum class PlotKind { block_size, request_bytes, concurrency, staircase, hit_rate, page_map, blocks_in_use, waterfall };
 
 struct PlotKindInfo {
   PlotKind kind;

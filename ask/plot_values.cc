@@ -17,6 +17,7 @@ PlotValues plot_values(PlotKind kind, const PlotInputs& inputs) {
       return maps;
     }
     case PlotKind::blocks_in_use: return blocks_in_use(inputs);
+    case PlotKind::waterfall: return waterfalls(inputs);
   }
   throw std::logic_error("unknown plot kind");
 }

@@ -9,6 +9,7 @@
 #include "ask/prefix_stairs.h"
 #include "ask/replay_curves.h"
 #include "ask/request_curves.h"
+#include "ask/waterfall.h"
 
 namespace hybridkv {
 
@@ -20,7 +21,7 @@ struct PageMaps {
 /// What one kind of plot shows beside what the plans themselves say: block_size nothing, the others one each.
 using PlotValues =
     std::variant<std::monostate, RequestBytes, ConcurrencyCurves, std::vector<PrefixSituation>, HitRates, PageMaps,
-                 BlocksInUse>;
+                 BlocksInUse, Waterfalls>;
 
 /// Throws SpecError where a variation of the scenario cannot be planned or simulated.
 PlotValues plot_values(PlotKind kind, const PlotInputs& inputs);

@@ -83,7 +83,7 @@ std::vector<CacheGeometry> bare_caches(const BareCaches& described, const Simula
 SimulateAnswer simulate(const SimulateQuestion& question, const SimulateWatch& watch) {
   const SimulateRequest& request = question.request;
   SimulateAnswer answer{.trace = describe(request.trace), .driver = request.driver};
-  SweepSpec sweep{.upper_bounds = request.upper_bounds};
+  SweepSpec sweep{.upper_bounds = request.upper_bounds, .losses = request.losses};
   for (const CacheGeometry& geometry : question.caches) {
     validate(geometry);
     sweep.simulations.push_back({.geometry = geometry, .driver = answer.driver});
@@ -95,6 +95,7 @@ SimulateAnswer simulate(const SimulateQuestion& question, const SimulateWatch& w
       if (std::ssize(records) <= most_listed_requests) records.push_back(record);
       if (next) next(record);
     };
+  sweep.simulations.front().on_loss = watch.on_loss;
   const std::unique_ptr<TraceSource> trace = open_trace(request.trace);
   if (watch.on_start) watch.on_start();
   sweep.on_progress = watch.on_progress;

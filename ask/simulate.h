@@ -63,6 +63,8 @@ struct SimulateAnswer {
 struct SimulateWatch {
   std::function<void()> on_start;  ///< the caches are right and the trace is open
   std::function<void(const RequestRecord&)> on_record;  ///< of the first cache, in the order in which requests end
+  /// With SimulateRequest::losses: the same records, and what each lost.
+  std::function<void(const RequestRecord&, const ReuseLoss&)> on_loss;
   std::function<void(const SweepProgress&)> on_progress;
 };
 

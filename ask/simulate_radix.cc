@@ -63,6 +63,10 @@ std::vector<RadixCache> planned_radix_caches(const Scenario& scenario) {
 
 RadixAnswer simulate_radix(const SimulateRequest& request, std::vector<RadixCache> caches, const RadixWatch& watch) {
   using Clock = std::chrono::steady_clock;
+  if (request.losses)
+    throw SpecError("simulate.losses",
+                    "what is computed again is booked for caches of blocks, not yet for a radix tree; leave --losses "
+                    "out, or take an engine with blocks");
   RadixAnswer answer{.trace = describe(request.trace), .decodes = replay_decodes(request.driver)};
   std::vector<std::unique_ptr<Replayed>> replayed;
   std::map<std::optional<std::int64_t>, TokenExactBound> exact;  // one for all caches that take the same prompts

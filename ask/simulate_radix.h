@@ -48,7 +48,7 @@ std::vector<RadixCache> planned_radix_caches(const Scenario& scenario);
 
 /// Replays the trace through all caches, one request after the other: at its prompts alone, or, where the driver is the
 /// closed loop with one in flight, with what they generate. Throws SpecError, path "radix.FIELD" for unusable settings
-/// and "simulate.driver" for other drivers, and what open_trace throws.
+/// and "simulate.driver" for other drivers, "simulate.losses" where losses are asked for, and what open_trace throws.
 RadixAnswer simulate_radix(const SimulateRequest& request, std::vector<RadixCache> caches,
                            const RadixWatch& watch = {});
 

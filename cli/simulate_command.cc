@@ -154,10 +154,12 @@ std::vector<std::string> inputs_of(const Scenario& scenario) {
   return files;
 }
 
-/// The answer of a replay, with the rows of its first cache written to the file that was asked for.
-template <class Record, class Watch, class Replay>
+/// The answer of a replay, with the rows of its first cache written to the file that was asked for: `header`, then what
+/// `watch_rows` sets a watch to append.
+template <class Watch, class Replay>
 auto answer_of(const SimulateOptions& options, const Question& question, std::string_view header,
-               const std::function<std::string(const Record&)>& row, Replay&& replay) {
+               const std::function<void(Watch&, const std::function<void(const std::string&)>&)>& watch_rows,
+               Replay&& replay) {
   std::optional<OutputFile> rows;
   Progress progress(options.output.quiet);
   Watch watch;
@@ -167,7 +169,7 @@ auto answer_of(const SimulateOptions& options, const Question& question, std::st
       rows.emplace(options.per_request);
       rows->append(fmt::format("{}\n", header));
     };
-    watch.on_record = [&](const Record& record) { rows->append(row(record) + "\n"); };
+    watch_rows(watch, [&](const std::string& row) { rows->append(row + "\n"); });
   }
   watch.on_progress = [&](const SweepProgress& at) {
     progress.update("simulate",
@@ -183,20 +185,28 @@ auto answer_of(const SimulateOptions& options, const Question& question, std::st
 std::string replay_of(const SimulateOptions& options, const Question& question) {
   const SimulateRequest& request = question.scenario.simulate;
   const Format format = options.output.format();
-  if (question.radix.empty())
-    return render_simulate(
-        answer_of<RequestRecord, SimulateWatch>(options, question, request_csv_header, request_csv_row,
-                                                [&](const SimulateWatch& watch) {
-                                                  return simulate({request, question.caches}, watch);
-                                                }),
-        format, options.output.style());
+  using Append = std::function<void(const std::string&)>;
+  if (question.radix.empty()) {
+    const auto watch_rows = [&](SimulateWatch& watch, const Append& append) {
+      if (request.losses)
+        watch.on_loss = [append](const RequestRecord& record, const ReuseLoss& loss) {
+          append(request_csv_row(record) + loss_csv_fields(loss));
+        };
+      else
+        watch.on_record = [append](const RequestRecord& record) { append(request_csv_row(record)); };
+    };
+    const std::string header = std::string(request_csv_header) + (request.losses ? loss_csv_names() : "");
+    const auto replay = [&](const SimulateWatch& watch) { return simulate({request, question.caches}, watch); };
+    return render_simulate(answer_of<SimulateWatch>(options, question, header, watch_rows, replay), format,
+                           options.output.style());
+  }
   const bool has_states = question.radix.front().settings.has_states();
-  return render_radix(
-      answer_of<RadixRecord, RadixWatch>(
-          options, question, radix_csv_header,
-          [&](const RadixRecord& record) { return radix_csv_row(record, has_states); },
-          [&](const RadixWatch& watch) { return simulate_radix(request, question.radix, watch); }),
-      format, options.output.style());
+  const auto watch_rows = [&](RadixWatch& watch, const Append& append) {
+    watch.on_record = [append, has_states](const RadixRecord& record) { append(radix_csv_row(record, has_states)); };
+  };
+  const auto replay = [&](const RadixWatch& watch) { return simulate_radix(request, question.radix, watch); };
+  return render_radix(answer_of<RadixWatch>(options, question, radix_csv_header, watch_rows, replay), format,
+                      options.output.style());
 }
 
 std::string answer_of(const SimulateOptions& options) {
@@ -262,6 +272,8 @@ void add_replay_options(CLI::App& command, SimulateOptions& options) {
 void add_result_options(CLI::App& command, SimulateOptions& options) {
   add_switch(command, options.scenario, "--upper-bounds", "simulate.upper_bounds", "true",
              "also with an unlimited pool, and matching token by token");
+  add_switch(command, options.scenario, "--losses", "simulate.losses", "true",
+             "where the tokens went: what is computed again although an earlier prompt began with it, by cause");
   command
       .add_option("--per-request", options.per_request, "write a line of CSV for every request, in the order they end")
       ->type_name("FILE");
@@ -296,6 +308,7 @@ void add_simulate_command(CLI::App& app, CommandAction& action) {
       "  hybridkv simulate qwen3.5-397b --pack 1,3,5\n"
       "  hybridkv simulate qwen3.5-397b --pack 5 --trace trace.jsonl --upper-bounds\n"
       "  hybridkv simulate qwen3.5-397b --pack 8 --prompt-tokens 370\n"
+      "  hybridkv simulate qwen3.5-397b --pack 5 --memory 4G --losses\n"
       "  hybridkv simulate qwen3.5-397b --pack 1 --engines vllm-0.33,sglang-0.5.23\n"
       "  hybridkv simulate qwen3.5-397b --pack 3 --driver closed-loop --in-flight 32\n"
       "  hybridkv simulate --block-size 272,528,1056 --num-blocks 20000 \\\n"

@@ -6,6 +6,7 @@
 #include "report/plot_layouts.h"
 #include "report/plot_prefix.h"
 #include "report/plot_simulation.h"
+#include "report/plot_waterfall.h"
 
 namespace hybridkv {
 
@@ -18,6 +19,7 @@ std::vector<Plot> make_plots(PlotKind kind, const PlotInputs& inputs, const Plot
     case PlotKind::hit_rate: return {plot_hit_rate(inputs, std::get<HitRates>(values))};
     case PlotKind::page_map: return plot_page_maps(inputs.set, std::get<PageMaps>(values));
     case PlotKind::blocks_in_use: return plot_blocks_in_use(inputs, std::get<BlocksInUse>(values));
+    case PlotKind::waterfall: return plot_waterfalls(inputs, std::get<Waterfalls>(values));
   }
   throw std::logic_error("unknown plot kind");
 }

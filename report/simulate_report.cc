@@ -10,6 +10,7 @@
 #include "report/arena_table.h"
 #include "report/human.h"
 #include "report/json_text.h"
+#include "report/loss_report.h"
 #include "report/replay_text.h"
 #include "report/rules_text.h"
 
@@ -357,6 +358,7 @@ Document simulate_report(const SimulateAnswer& answer) {
     document.blocks.emplace_back(Heading{"Request by request"});
     document.blocks.emplace_back(requests_table(answer));
   }
+  if (!answer.result.losses.empty()) add_losses(document, answer);
   document.blocks.emplace_back(Heading{"What the pool holds"});
   document.blocks.emplace_back(pool_table(answer));
   if (std::optional<Table> arenas = arena_table(answer)) {
@@ -456,7 +458,9 @@ std::string render_simulate(const SimulateAnswer& answer, Format format, const S
   switch (format) {
     case Format::table: return render_text(simulate_report(answer), style);
     case Format::markdown: return render_markdown(simulate_report(answer));
-    case Format::csv: return render_csv(simulate_table(answer));
+    case Format::csv:
+      return render_csv(answer.result.losses.empty() ? simulate_table(answer)
+                                                     : with_losses(simulate_table(answer), answer.result.losses));
     case Format::json: break;
   }
   ordered_json json;
@@ -474,6 +478,8 @@ std::string render_simulate(const SimulateAnswer& answer, Format format, const S
       json["caches"][i]["arenas"] = std::move(arenas);
   for (std::size_t i = 0; i < answer.result.stats.size(); ++i)
     json["caches"][i]["turns"] = turns_json(answer.result.stats[i]);
+  for (std::size_t i = 0; i < answer.result.losses.size(); ++i)
+    json["caches"][i]["losses"] = losses_json(answer.result.losses[i]);
   if (!answer.requests.empty())
     for (std::size_t i = 0; i < answer.requests.size(); ++i)
       json["caches"][i]["per_request"] = requests_json(answer.requests[i]);

@@ -30,6 +30,7 @@ struct SimulateRequest {
   DriverSpec driver{.in_flight = 64,
                     .cost = {.per_prefill_token = 5e-5, .per_decode_step = 0.02, .per_copied_state = 1e-5}};
   bool upper_bounds = false;                ///< also an unlimited pool, and token by token
+  bool losses = false;                      ///< also book what is computed again to its causes
   // The rest of the cache is the plan's. Meaning as in CacheGeometry.
   SchedulerSettings scheduler;
   std::optional<std::int64_t> retention_interval_tokens;

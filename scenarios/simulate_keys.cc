@@ -279,6 +279,9 @@ const Section<SimulateRequest>& simulate_keys() {
     add_driver_keys(keys);
     keys.flag(key("upper_bounds", "also simulate a pool that never evicts, and match token by token; default false"),
               &Request::upper_bounds)
+        .flag(key("losses", "also book every token that is computed again although an earlier prompt began with it to "
+                            "its cause; default false"),
+              &Request::losses)
         .flag_by(key("branch_point", "cache mode align: end the first chunk where attention alone matched, so that the "
                                   "branch point gets a checkpoint; default true"),
               [](Request& request, bool value) { request.scheduler.branch_point = value; })

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "simulator/trace_file.h"
 #include "tests/cli/run_program.h"
@@ -212,4 +213,36 @@ TEST_CASE("edge: bad flags and files are one message, exit code 2") {
   refused("--block-size 528 --num-blocks 1000 --state-groups 1 --max-batched-tokens 100",
           "--max-batched-tokens: mode align cuts chunks to whole blocks: a budget of 100 below the block of 528");
   refused("--block-size 528 --num-blocks 1000 --match-unit 100", "match_unit");
+}
+
+TEST_CASE("golden: --losses says where the tokens went, of every request too") {
+  const std::string trace =
+      "--block-size 256 --num-blocks 60 --state-groups 1 --trace '" + invented + "mooncake.jsonl'";
+  const nlohmann::json cache = json_of(trace + " --losses --upper-bounds")["caches"][0];
+  const nlohmann::json& losses = cache["losses"];
+  CHECK(losses["token_exact_tokens"] == cache["token_exact_hit_tokens"]);
+  CHECK(losses["found_tokens"] == cache["hit_tokens"]);
+  std::int64_t lost = 0;
+  for (const auto& [cause, tokens] : losses["lost"].items()) lost += tokens.get<std::int64_t>();
+  CHECK(lost > 0);
+  CHECK(losses["token_exact_tokens"] == losses["found_tokens"].get<std::int64_t>() + lost);
+
+  std::istringstream rows(rows_of(trace + " --losses"));
+  std::string line;
+  std::getline(rows, line);
+  CHECK(line == "idx,input_length,hit_tokens,num_chunks,evictions,status,token_exact_tokens,lost_block_tail,"
+                "lost_last_token,lost_no_state,lost_dropped,lost_state_evicted,lost_kv_evicted,lost_other_group,"
+                "lost_too_late,lost_no_memory");
+  std::int64_t exact = 0;
+  while (std::getline(rows, line)) {
+    std::vector<std::string> fields;
+    std::istringstream cells(line);
+    for (std::string field; std::getline(cells, field, ',');) fields.push_back(field);
+    REQUIRE(fields.size() == 16);
+    std::int64_t sum = std::stoll(fields[2]);
+    for (std::size_t cause = 7; cause < fields.size(); ++cause) sum += std::stoll(fields[cause]);
+    CHECK(std::stoll(fields[6]) == sum);
+    exact += std::stoll(fields[6]);
+  }
+  CHECK(losses["token_exact_tokens"] == exact);
 }

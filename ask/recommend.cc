@@ -6,6 +6,7 @@
 
 #include "ask/simulate_request.h"
 #include "base/error.h"
+#include "search/candidate_runs.h"
 #include "simulator/trace_spec.h"
 
 namespace hybridkv {
@@ -125,6 +126,10 @@ RecommendAnswer recommend_scenario(const Scenario& scenario, const RecommendQues
   answer.plain_packs = plain_packs(answer.result, answer.engine);
   const std::vector<Candidate>& candidates = answer.result.candidates;
   answer.pick = served_pick(answer.result, candidates[answer.result.pick], spec);
+  if (!answer.trace.file.empty()) {
+    const Candidate& pick = candidates[answer.result.pick];
+    answer.pick_losses = candidate_losses(spec, answer.result.layout_of(pick), pick);
+  }
   if (answer.result.unpacked_pick)
     answer.unpacked_pick = served_pick(answer.result, candidates[*answer.result.unpacked_pick], spec);
   return answer;

@@ -10,6 +10,7 @@
 #include "ask/serve_command.h"
 #include "scenarios/scenario.h"
 #include "search/recommendation.h"
+#include "simulator/reuse_loss.h"
 
 namespace hybridkv {
 
@@ -57,6 +58,7 @@ struct RecommendBasics {
 struct RecommendAnswer : RecommendBasics {
   Recommendation result;
   std::vector<PlainPack> plain_packs;   ///< by pack size
+  std::optional<LossStats> pick_losses; ///< where the workload is a trace's file
   std::optional<ServedPick> unpacked_pick;  ///< where Recommendation::unpacked_pick is
 };
 

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/number_text.h"
 #include "simulator/plan_radix.h"
+#include "simulator/radix_ledger.h"
 #include "simulator/token_exact_bound.h"
 #include "simulator/trace_spec.h"
 
@@ -21,7 +22,13 @@ namespace {
 struct Replayed {
   RadixReplay replay;
   std::optional<std::int64_t> max_model_len;
+  std::unique_ptr<RadixLedger> ledger;  // where losses are asked for
 };
+
+RadixRecord run(Replayed& cache, const TraceRequest& request, std::span<const TokenRun> prompt) {
+  if (cache.ledger) cache.ledger->expect(request, prompt);
+  return cache.replay.run(request, prompt);
+}
 
 RadixRecord turned_away(const TraceRequest& request, const RadixReplay& replay) {
   RadixRecord record{.index = request.index, .input_length = request.input_length};
@@ -63,17 +70,14 @@ std::vector<RadixCache> planned_radix_caches(const Scenario& scenario) {
 
 RadixAnswer simulate_radix(const SimulateRequest& request, std::vector<RadixCache> caches, const RadixWatch& watch) {
   using Clock = std::chrono::steady_clock;
-  if (request.losses)
-    throw SpecError("simulate.losses",
-                    "what is computed again is booked for caches of blocks, not yet for a radix tree; leave --losses "
-                    "out, or take an engine with blocks");
   RadixAnswer answer{.trace = describe(request.trace), .decodes = replay_decodes(request.driver)};
   std::vector<std::unique_ptr<Replayed>> replayed;
   std::map<std::optional<std::int64_t>, TokenExactBound> exact;  // one for all caches that take the same prompts
   for (RadixCache& cache : caches) {
     cache.settings.decodes = answer.decodes;
     replayed.push_back(std::make_unique<Replayed>(
-        Replayed{RadixReplay(cache.settings), cache.max_model_len}));
+        Replayed{RadixReplay(cache.settings), cache.max_model_len, nullptr}));
+    if (request.losses) replayed.back()->ledger = std::make_unique<RadixLedger>(replayed.back()->replay);
     if (request.upper_bounds) exact.try_emplace(cache.max_model_len, cache.max_model_len);
     answer.stats.push_back(
         {.name = cache.name, .settings = cache.settings, .max_model_len = cache.max_model_len});
@@ -90,10 +94,12 @@ RadixAnswer simulate_radix(const SimulateRequest& request, std::vector<RadixCach
       for (const TraceRequest& one : batch.requests) {
         const RadixRecord record = refused_for_length(one.input_length, cache.max_model_len)
                                        ? turned_away(one, cache.replay)
-                                       : cache.replay.run(one, batch.prompt(one));
+                                       : run(cache, one, batch.prompt(one));
+        const ReuseLoss loss = cache.ledger ? cache.ledger->end(record) : ReuseLoss{};
         answer.stats[i].add(record);
         if (std::ssize(answer.listed[i]) <= most_listed_requests) answer.listed[i].push_back(record);
         if (i == 0 && watch.on_record) watch.on_record(record);
+        if (i == 0 && watch.on_loss && cache.ledger) watch.on_loss(record, loss);
       }
     }
     for (auto& [length, bound] : exact) bound.consume(batch);
@@ -104,6 +110,8 @@ RadixAnswer simulate_radix(const SimulateRequest& request, std::vector<RadixCach
   if (request.upper_bounds)
     for (const auto& cache : replayed)
       answer.token_exact_hit_tokens.push_back(exact.at(cache->max_model_len).hit_tokens());
+  for (const auto& cache : replayed)
+    if (cache->ledger) answer.losses.push_back(cache->ledger->stats());
   if (const auto* file = dynamic_cast<const TraceFile*>(trace.get())) answer.bad_lines = file->bad_lines();
   if (answer.requests > most_listed_requests) answer.listed.clear();
   return answer;

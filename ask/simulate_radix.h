@@ -27,6 +27,7 @@ struct RadixAnswer {
   std::int64_t prompt_tokens = 0;///< of the whole trace
   std::int64_t bad_lines = 0;    ///< of the trace file, skipped
   std::vector<std::int64_t> token_exact_hit_tokens;  ///< (cache), by any prefix; empty unless asked for
+  std::vector<LossStats> losses;                     ///< (cache); empty unless asked for
   /// (cache, request); empty of a trace of more than most_listed_requests.
   std::vector<std::vector<RadixRecord>> listed;
 };
@@ -35,6 +36,8 @@ struct RadixAnswer {
 struct RadixWatch {
   std::function<void()> on_start;  ///< the caches are right and the trace is open
   std::function<void(const RadixRecord&)> on_record;  ///< of the first cache, in the order of the trace
+  /// With SimulateRequest::losses: the same records, and what each lost.
+  std::function<void(const RadixRecord&, const ReuseLoss&)> on_loss;
   std::function<void(const SweepProgress&)> on_progress;  ///< after every batch of the trace
 };
 
@@ -48,7 +51,7 @@ std::vector<RadixCache> planned_radix_caches(const Scenario& scenario);
 
 /// Replays the trace through all caches, one request after the other: at its prompts alone, or, where the driver is the
 /// closed loop with one in flight, with what they generate. Throws SpecError, path "radix.FIELD" for unusable settings
-/// and "simulate.driver" for other drivers, "simulate.losses" where losses are asked for, and what open_trace throws.
+/// and "simulate.driver" for other drivers, and what open_trace throws.
 RadixAnswer simulate_radix(const SimulateRequest& request, std::vector<RadixCache> caches,
                            const RadixWatch& watch = {});
 

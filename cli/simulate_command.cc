@@ -202,10 +202,16 @@ std::string replay_of(const SimulateOptions& options, const Question& question) 
   }
   const bool has_states = question.radix.front().settings.has_states();
   const auto watch_rows = [&](RadixWatch& watch, const Append& append) {
-    watch.on_record = [append, has_states](const RadixRecord& record) { append(radix_csv_row(record, has_states)); };
+    if (request.losses)
+      watch.on_loss = [append, has_states](const RadixRecord& record, const ReuseLoss& loss) {
+        append(radix_csv_row(record, has_states) + loss_csv_fields(loss));
+      };
+    else
+      watch.on_record = [append, has_states](const RadixRecord& record) { append(radix_csv_row(record, has_states)); };
   };
+  const std::string header = std::string(radix_csv_header) + (request.losses ? loss_csv_names() : "");
   const auto replay = [&](const RadixWatch& watch) { return simulate_radix(request, question.radix, watch); };
-  return render_radix(answer_of<RadixWatch>(options, question, radix_csv_header, watch_rows, replay), format,
+  return render_radix(answer_of<RadixWatch>(options, question, header, watch_rows, replay), format,
                       options.output.style());
 }
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "report/human.h"
 
@@ -47,19 +49,19 @@ double percent(std::int64_t part, std::int64_t whole) {
 
 std::string_view loss_title(LossCause cause) { return text_of(cause).title; }
 
-Table loss_table(const SimulateAnswer& answer) {
+Table loss_table(std::span<const std::string> names, std::span<const LossStats> losses) {
   std::vector<Column> columns{{"cause", "", "", Align::left}};
-  for (std::size_t i = 0; i < answer.result.losses.size(); ++i) {
-    columns.push_back({fmt::format("tokens_{}", i), answer.result.stats[i].geometry.name, "tokens"});
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    columns.push_back({fmt::format("tokens_{}", i), names[i], "tokens"});
     columns.push_back({fmt::format("share_{}", i), "", "of all"});
   }
   Table table(std::move(columns));
   const auto add = [&](std::string_view title, auto&& tokens_of) {
     std::vector<Cell> row{std::string(title)};
-    for (const LossStats& losses : answer.result.losses) {
-      const std::int64_t tokens = tokens_of(losses.total);
+    for (const LossStats& cache : losses) {
+      const std::int64_t tokens = tokens_of(cache.total);
       row.push_back(tokens);
-      row.push_back(percent_of(tokens, losses.prompt_tokens));
+      row.push_back(percent_of(tokens, cache.prompt_tokens));
     }
     table.add_row(std::move(row));
   };
@@ -103,19 +105,21 @@ Table loss_series_table(const LossStats& losses) {
   return table;
 }
 
-void add_losses(Document& document, const SimulateAnswer& answer) {
+void add_losses(Document& document, std::span<const std::string> names, std::span<const LossStats> losses,
+                bool over_time) {
+  if (losses.empty()) return;
   document.blocks.emplace_back(Heading{"Where the tokens went"});
-  document.blocks.emplace_back(loss_table(answer));
+  document.blocks.emplace_back(loss_table(names, losses));
   Listing most;
-  for (std::size_t i = 0; i < answer.result.losses.size(); ++i)
-    most.items.push_back(loss_sentence(answer.result.stats[i].geometry.name, answer.result.losses[i]) + ".");
+  for (std::size_t i = 0; i < losses.size(); ++i) most.items.push_back(loss_sentence(names[i], losses[i]) + ".");
   document.blocks.emplace_back(std::move(most));
-  if (answer.result.losses.size() > 1 || answer.result.requests <= most_listed_requests) return;
+  if (losses.size() > 1 || !over_time) return;
   document.blocks.emplace_back(Heading{"Where the tokens went over time"});
-  document.blocks.emplace_back(loss_series_table(answer.result.losses.front()));
+  document.blocks.emplace_back(loss_series_table(losses.front()));
 }
 
-Table with_losses(const Table& caches, const std::vector<LossStats>& losses) {
+Table with_losses(const Table& caches, std::span<const LossStats> losses) {
+  if (losses.empty()) return caches;
   std::vector<Column> columns = caches.columns();
   columns.push_back({"token_exact_tokens", "token by token"});
   for (const auto& [cause, name] : loss_cause_names)

@@ -8,6 +8,7 @@
 #include "planner/release.h"
 #include "report/human.h"
 #include "report/json_text.h"
+#include "report/loss_report.h"
 #include "report/replay_text.h"
 #include "report/simulate_report.h"
 
@@ -145,6 +146,9 @@ Document radix_report(const RadixAnswer& answer) {
     document.blocks.emplace_back(Heading{"Request by request"});
     document.blocks.emplace_back(requests_table(answer));
   }
+  std::vector<std::string> names;
+  for (const RadixStats& stats : answer.stats) names.push_back(stats.name);
+  add_losses(document, names, answer.losses, answer.requests > most_listed_requests);
   document.blocks.emplace_back(Heading{"What the tree holds"});
   document.blocks.emplace_back(tree_table(answer));
   if (!answer.token_exact_hit_tokens.empty()) {
@@ -192,7 +196,7 @@ std::string render_radix(const RadixAnswer& answer, Format format, const Style& 
   switch (format) {
     case Format::table: return render_text(radix_report(answer), style);
     case Format::markdown: return render_markdown(radix_report(answer));
-    case Format::csv: return render_csv(radix_table(answer));
+    case Format::csv: return render_csv(with_losses(radix_table(answer), answer.losses));
     case Format::json: break;
   }
   ordered_json json;
@@ -204,6 +208,7 @@ std::string render_radix(const RadixAnswer& answer, Format format, const Style& 
   json["prompt_tokens"] = answer.prompt_tokens;
   json["bad_lines"] = answer.bad_lines;
   json["caches"] = to_json(radix_table(answer));
+  for (std::size_t i = 0; i < answer.losses.size(); ++i) json["caches"][i]["losses"] = losses_json(answer.losses[i]);
   for (std::size_t i = 0; i < answer.listed.size(); ++i) {
     RadixAnswer one;
     one.stats = {answer.stats[i]};

@@ -9,7 +9,7 @@
 namespace hybridkv {
 
 /// What `simulate` says of dual pools with a radix tree: the trace, a row per cache with what was found, made and
-/// evicted, and each request of a short trace.
+/// evicted, where the tokens went, where that was asked for, and each request of a short trace.
 Document radix_report(const RadixAnswer& answer);
 
 /// One row per cache with every counter.

@@ -5,6 +5,7 @@
 
 #include "planner/primary_attention.h"
 #include "report/human.h"
+#include "report/loss_report.h"
 #include "report/plan_table.h"
 #include "report/recommend_report.h"
 #include "report/recommend_text.h"
@@ -142,6 +143,7 @@ class Reasons {
     if (result_.layout_of(pick_).pack > 1)
       reasons_.costs.push_back(
           "It needs an engine that packs attention layers (vLLM PR 35703), which no release does.");
+    if (report_.pick_losses) reasons_.costs.push_back(loss_sentence("The pick", *report_.pick_losses) + ".");
     if (!pick_.modelled.empty()) reasons_.costs.push_back(modelled_sentence(pick_.modelled));
   }
 

@@ -339,6 +339,12 @@ std::string rules_of_caches(const SimulateAnswer& answer) {
   return fmt::format("{}", fmt::join(titles, "; "));
 }
 
+std::vector<std::string> cache_names(const SimulateAnswer& answer) {
+  std::vector<std::string> names;
+  for (const SimulationStats& stats : answer.result.stats) names.push_back(stats.geometry.name);
+  return names;
+}
+
 }  // namespace
 
 Document simulate_report(const SimulateAnswer& answer) {
@@ -358,7 +364,7 @@ Document simulate_report(const SimulateAnswer& answer) {
     document.blocks.emplace_back(Heading{"Request by request"});
     document.blocks.emplace_back(requests_table(answer));
   }
-  if (!answer.result.losses.empty()) add_losses(document, answer);
+  add_losses(document, cache_names(answer), answer.result.losses, answer.result.requests > most_listed_requests);
   document.blocks.emplace_back(Heading{"What the pool holds"});
   document.blocks.emplace_back(pool_table(answer));
   if (std::optional<Table> arenas = arena_table(answer)) {
@@ -458,9 +464,7 @@ std::string render_simulate(const SimulateAnswer& answer, Format format, const S
   switch (format) {
     case Format::table: return render_text(simulate_report(answer), style);
     case Format::markdown: return render_markdown(simulate_report(answer));
-    case Format::csv:
-      return render_csv(answer.result.losses.empty() ? simulate_table(answer)
-                                                     : with_losses(simulate_table(answer), answer.result.losses));
+    case Format::csv: return render_csv(with_losses(simulate_table(answer), answer.result.losses));
     case Format::json: break;
   }
   ordered_json json;

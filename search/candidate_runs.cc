@@ -71,4 +71,11 @@ void simulate_candidates(const RecommendSpec& spec, const WorkloadFacts& workloa
   }
 }
 
+LossStats candidate_losses(const RecommendSpec& spec, const PlannedLayout& layout, const Candidate& candidate) {
+  SweepSpec sweep{.losses = true, .threads = spec.threads};
+  sweep.simulations.push_back({.geometry = geometry_of(layout, candidate), .driver = spec.driver});
+  const std::unique_ptr<TraceSource> trace = spec.open_trace();
+  return run_sweep(*trace, sweep).losses.front();
+}
+
 }  // namespace hybridkv

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "search/recommendation.h"
+#include "simulator/reuse_loss.h"
 
 namespace hybridkv {
 
@@ -16,5 +17,8 @@ double work_of(const PlannedLayout& layout, const Candidate& candidate, const Wo
 void simulate_candidates(const RecommendSpec& spec, const WorkloadFacts& workload,
                          const std::vector<PlannedLayout>& layouts, std::string_view what,
                          std::vector<Candidate>& candidates);
+
+/// Where the tokens went that one candidate computes again: one more simulation of the workload.
+LossStats candidate_losses(const RecommendSpec& spec, const PlannedLayout& layout, const Candidate& candidate);
 
 }  // namespace hybridkv

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "simulator/radix_settings.h"
@@ -89,6 +90,10 @@ class RadixReplay {
   /// Where set, called where an engine computes, and where it copies a state from slot to slot.
   std::function<void(const RadixForward&)> on_forward;
   std::function<void(StateSlot from, StateSlot to)> on_state_copy;
+  /// Sets RadixTree::on_state of its tree.
+  void watch_states(std::function<void(std::uint64_t chain, std::int64_t tokens, RadixStateChange)> on_state) {
+    tree_.on_state = std::move(on_state);
+  }
 
  private:
   friend struct RadixPeek;

@@ -206,6 +206,7 @@ RadixInsertion RadixTree::insert(std::span<const TokenRun> prompt, std::int64_t 
     done.took_state = true;
   }
   by_state_.push_back(done.node);
+  if (done.took_state) tell(done.node, RadixStateChange::kept);
   if (done.took_state && settings_.max_states_per_path >= 0) trim_path(done.node);
   return done;
 }
@@ -243,6 +244,7 @@ void RadixTree::drop_state(RadixNodeId id) {
 void RadixTree::evict_state(RadixNodeId id) {
   ++evictions_.states;
   if (!nodes_[id].state_used) ++evictions_.unused_states;
+  tell(id, RadixStateChange::evicted);
   drop_state(id);
 }
 
@@ -315,6 +317,7 @@ void RadixTree::trim_path(RadixNodeId tail) {
   for (auto id = path_.rbegin(); id != path_.rend() && excess > 0; ++id) {
     const Node& node = nodes_[*id];
     if (*id == tail || node.state_locks > 0 || node.children != 1) continue;
+    tell(*id, RadixStateChange::trimmed);
     drop_state(*id);
     ++trimmed_states_;
     --excess;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -25,6 +26,13 @@ struct RadixMatch {
   std::int64_t hit_tokens = 0;    ///< where it ends
   std::int64_t kv_tokens = 0;     ///< that KV alone matched, >= hit_tokens
   bool operator==(const RadixMatch&) const = default;
+};
+
+/// What became of a state of the tree.
+enum class RadixStateChange {
+  kept,     ///< an insertion took it
+  trimmed,  ///< the limit of a path dropped it
+  evicted,  ///< alone or with its node
 };
 
 /// What an insertion did.
@@ -107,6 +115,9 @@ class RadixTree {
   /// Evicts states that nobody locks, least recently used first, until `states` are free again or none is left.
   void evict_states(std::int64_t states);
 
+  /// Where set, called of every state that comes or goes: the chain of the run that it ends in, and its tokens.
+  std::function<void(std::uint64_t chain, std::int64_t tokens, RadixStateChange)> on_state;
+
   /// Depths of all states, ascending, for tests and reports.
   std::vector<std::int64_t> state_positions() const;
   /// Pages from the root to a node, where pages have numbers.
@@ -156,6 +167,9 @@ class RadixTree {
   // Removes a leaf with all it has; returns the parent if that became a leaf, else the root.
   RadixNodeId remove_leaf(RadixNodeId id);
   void drop_state(RadixNodeId id);
+  void tell(RadixNodeId id, RadixStateChange change) const {
+    if (on_state) on_state(nodes_[id].chain, nodes_[id].end, change);
+  }
   void evict_state(RadixNodeId id);
   std::int64_t size(const Node& node) const { return node.end - node.start; }
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "tests/ask/asked.h"
+#include "test_paths.h"
 
 using namespace hybridkv;
 using namespace hybridkv::testing;
@@ -68,4 +69,17 @@ TEST_CASE("fault: what the simulator refuses has the scenario's name and place")
     CHECK(std::string(error.what()).find("simulate.watermark") != std::string::npos);
     CHECK(std::string(error.what()).starts_with("small.yaml:7:"));
   }
+}
+
+TEST_CASE("law: where the tokens of the pick went is known of a trace's file, and adds up with its hits") {
+  const Scenario scenario = small_scenario(
+      "", "simulate: {trace: {file: '" HYBRIDKV_SOURCE_DIR "/docs/samples/trace.jsonl'}}\n");
+  const RecommendAnswer answer = recommend_scenario(scenario, small_question());
+  REQUIRE(answer.pick_losses.has_value());
+  const ReuseLoss& total = answer.pick_losses->total;
+  CHECK(total.found_tokens == answer.result.candidates[answer.result.pick].hit_tokens);
+  CHECK(total.token_exact_tokens == answer.result.workload.repeated_tokens);
+  CHECK(total.total() > 0);
+  const Scenario made_up = small_scenario("", "simulate: {trace: {max_requests: 50}}\n");
+  CHECK(!recommend_scenario(made_up, small_question()).pick_losses.has_value());
 }

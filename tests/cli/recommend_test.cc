@@ -217,3 +217,12 @@ TEST_CASE("edge: kernel blocks of the backend are kept to") {
   for (const std::size_t at : result["front"].get<std::vector<std::size_t>>())
     CHECK(result["candidates"][at]["kernel_block_size_tokens"].get<std::int64_t>() == 128);
 }
+
+TEST_CASE("golden: of a trace's file the reasons say where most of the tokens of the pick went") {
+  const std::string sample = "recommend qwen3.5-397b --packs 1,5 --modes align --trace '" HYBRIDKV_SOURCE_DIR
+                             "/docs/samples/trace.jsonl'";
+  const std::string costs = json_of(sample)["reasons"]["costs"].dump();
+  CAPTURE(costs);
+  CHECK(contains(costs, "The pick: "));
+  CHECK(contains(costs, " % of the prompt tokens are computed again although an earlier prompt began with them"));
+}

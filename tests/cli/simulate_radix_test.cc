@@ -76,3 +76,19 @@ TEST_CASE("edge: what a dual pool cannot be is refused under the name of its fla
   require_refused(pool + "--driver closed-loop --in-flight 4", "one request at a time");
   require_refused(pool + "--token-slots 200 --page-size 64 --per-request x.csv --token-slots 1,2", "here are");
 }
+
+TEST_CASE("golden: --losses of a radix tree, in text, JSON and the line of each request") {
+  // A copy of 1,000 tokens finds the state at 960; the 39 behind it have none.
+  const std::string copies = pool + "--prompt-tokens 1000 --requests 3 --losses ";
+  CHECK(contains(run_program(copies).output, "- no state was ever made there      78   2.60 %"));
+  const nlohmann::json json = nlohmann::json::parse(run_program(copies + "--format json").output);
+  const nlohmann::json& losses = json["caches"][0]["losses"];
+  CHECK(losses["token_exact_tokens"] == 1998);
+  CHECK(losses["found_tokens"] == 1920);
+  CHECK(losses["lost"]["no_state"] == 78);
+  const ScratchFolder scratch;
+  const std::string rows = (scratch.path / "rows.csv").string();
+  CHECK(run_program(copies + "--per-request '" + rows + "'").exit_code == 0);
+  CHECK(contains(text_of(rows), ",tree_states,status,token_exact_tokens,lost_block_tail,"));
+  CHECK(contains(text_of(rows), ",ok,999,0,0,39,0,0,0,0,0,0\n"));
+}

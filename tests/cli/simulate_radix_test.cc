@@ -80,7 +80,7 @@ TEST_CASE("edge: what a dual pool cannot be is refused under the name of its fla
 TEST_CASE("golden: --losses of a radix tree, in text, JSON and the line of each request") {
   // A copy of 1,000 tokens finds the state at 960; the 39 behind it have none.
   const std::string copies = pool + "--prompt-tokens 1000 --requests 3 --losses ";
-  CHECK(contains(run_program(copies).output, "- no state was ever made there      78   2.60 %"));
+  CHECK(contains(run_program(copies).output, "- no state was ever made there                         78   2.60 %"));
   const nlohmann::json json = nlohmann::json::parse(run_program(copies + "--format json").output);
   const nlohmann::json& losses = json["caches"][0]["losses"];
   CHECK(losses["token_exact_tokens"] == 1998);

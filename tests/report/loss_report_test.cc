@@ -29,10 +29,10 @@ TEST_CASE("golden: where the tokens went, in a table and a sentence, only where 
   const std::string text = render_simulate(sample(), Format::table);
   CAPTURE(text);
   CHECK(contains(text, "Where the tokens went"));
-  CHECK(contains(text, "token by token, endless memory     109  54.50 %"));
-  CHECK(contains(text, "- tail of a block or match unit     13   6.50 %"));
-  CHECK(contains(text, "- no state was ever made there      32  16.00 %"));
-  CHECK(contains(text, "found                               64  32.00 %"));
+  CHECK(contains(text, "token by token, endless memory      109  54.50 %"));
+  CHECK(contains(text, "- tail of a block or match unit      13   6.50 %"));
+  CHECK(contains(text, "- no state was ever made there       32  16.00 %"));
+  CHECK(contains(text, "found                                64  32.00 %"));
   CHECK(contains(text, "small: 22.5 % of the prompt tokens are computed again"));
   CHECK(contains(text, "most of it, 16.0 %, as: no state was ever made there"));
   CHECK(!contains(render_simulate(sample(false), Format::table), "Where the tokens went"));

@@ -49,6 +49,7 @@ ReplayedSetting replay_slots(const Scenario& scenario, const SimulateRequest& re
   using Clock = std::chrono::steady_clock;
   if (request.driver.kind != DriverKind::one_at_a_time)
     throw SpecError("simulate.driver", "slots are replayed one prompt at a time; take one_at_a_time");
+  refuse_policies(request, "a server with slots");
   const auto& lengths = scenario.limits.max_model_lens;
   const std::int64_t longest = *std::max_element(lengths.begin(), lengths.end());
   SlotReplay replay(slot_settings_of(plan_scenario(scenario, scenario.pack_sizes, PlanDetail::numbers).plans.front()));

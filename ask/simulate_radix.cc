@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "ask/plan.h"
+#include "ask/simulate_request.h"
 #include "base/error.h"
 #include "base/number_text.h"
 #include "simulator/plan_radix.h"
@@ -70,6 +71,7 @@ std::vector<RadixCache> planned_radix_caches(const Scenario& scenario) {
 
 RadixAnswer simulate_radix(const SimulateRequest& request, std::vector<RadixCache> caches, const RadixWatch& watch) {
   using Clock = std::chrono::steady_clock;
+  refuse_policies(request, "a radix tree");
   RadixAnswer answer{.trace = describe(request.trace), .decodes = replay_decodes(request.driver)};
   std::vector<std::unique_ptr<Replayed>> replayed;
   std::map<std::optional<std::int64_t>, TokenExactBound> exact;  // one for all caches that take the same prompts

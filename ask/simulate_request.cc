@@ -1,5 +1,7 @@
 #include "ask/simulate_request.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -30,6 +32,16 @@ SpecError scenario_error(const SpecError& error) {
     return {(of_plan ? "engine." : std::string(key)) + field, error.message()};
   }
   return error;
+}
+
+void refuse_policies(const SimulateRequest& request, std::string_view what) {
+  const SchedulerSettings& settings = request.scheduler;
+  if (settings.eviction != EvictionPolicy::lru)
+    throw SpecError("simulate.eviction", fmt::format("policies are tried on pools of blocks, and {} is replayed with "
+                                                     "its engine's own; take lru", what));
+  if (settings.checkpoint_back > 0)
+    throw SpecError("simulate.checkpoint_back",
+                    fmt::format("states are moved in pools of blocks alone, and this is {}; take 0", what));
 }
 
 }  // namespace hybridkv

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 #include "base/error.h"
 #include "scenarios/scenario.h"
 #include "simulator/cache_geometry.h"
@@ -12,5 +14,8 @@ CacheGeometry with_settings(CacheGeometry geometry, const SimulateRequest& reque
 /// The simulator's error under the name that a scenario has for the value at fault: "geometry.watermark" is
 /// "simulate.watermark". Other errors stay as they are.
 SpecError scenario_error(const SpecError& error);
+
+/// Throws SpecError where the request asks for a policy and the replay of `what` has its engine's own alone.
+void refuse_policies(const SimulateRequest& request, std::string_view what);
 
 }  // namespace hybridkv

@@ -265,6 +265,7 @@ void add_scheduler_options(CLI::App& command, SimulateOptions& options) {
           "keep checkpoints at multiples of this, 0 only the last one");
   add_key(command, options.scenario, "--match-unit", "simulate.match_unit_tokens", "TOKENS",
           "find prefixes at multiples of this, a divisor of the block");
+  add_policy_options(command, options.scenario);
   add_switch(command, options.scenario, "--no-branch-point", "simulate.branch_point", "false",
              "no checkpoint where prompts part");
 }

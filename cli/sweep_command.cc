@@ -195,6 +195,7 @@ void add_sweep_options(CLI::App& command, SweepOptions& options) {
   add_trace_options(command, options.scenario, options.traffic);
   add_key(command, options.scenario, "--requests", "simulate.trace.max_requests", "N",
           "only the first requests of the trace (default: all, of a made-up one 10000)");
+  add_policy_options(command, options.scenario);
   add_driver_options(command, options.scenario);
   command.add_option("--threads", options.threads, "default: all cores; the rows do not depend on it")
       ->check(whole_number(0, 4096))

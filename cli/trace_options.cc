@@ -81,6 +81,14 @@ void add_trace_options(CLI::App& command, ScenarioOptions& options, SimpleTraffi
       ->type_name("TOKENS");
 }
 
+void add_policy_options(CLI::App& command, ScenarioOptions& options) {
+  add_key(command, options, "--eviction", "simulate.eviction", "POLICY",
+          "what goes first: lru (the default, as in engines), prefixes, cost, frequency, second-chance, time-to-live "
+          "or worth");
+  add_key(command, options, "--checkpoint-back", "simulate.checkpoint_back", "N",
+          "keep a prompt's last state N checkpoints before its last boundary (default: 0)");
+}
+
 void add_driver_options(CLI::App& command, ScenarioOptions& options) {
   add_key(command, options, "--driver", "simulate.driver", "DRIVER",
           "one-at-a-time (the default), closed-loop (--in-flight) or open-loop (by timestamps)");

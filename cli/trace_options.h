@@ -30,6 +30,9 @@ void add_trace_file_options(CLI::App& command, ScenarioOptions& options);
 /// --requests, whose default differs, is the command's own.
 void add_trace_options(CLI::App& command, ScenarioOptions& options, SimpleTraffic& traffic);
 
+/// Adds --eviction and --checkpoint-back.
+void add_policy_options(CLI::App& command, ScenarioOptions& options);
+
 /// Adds --driver, --in-flight and the three costs of a step.
 void add_driver_options(CLI::App& command, ScenarioOptions& options);
 

@@ -36,6 +36,15 @@ std::string modelled_names_sentence(std::span<const std::string> rules) {
   return fmt::format("Modelled, not replayed from a real engine: {}.", fmt::join(rules, ", "));
 }
 
+std::string policy_text(const SchedulerSettings& settings) {
+  std::string text;
+  if (settings.eviction != EvictionPolicy::lru) text = fmt::format("evicts by {}", to_string(settings.eviction));
+  if (settings.checkpoint_back > 0)
+    text += fmt::format("{}last states {} before the last boundary", text.empty() ? "" : ", ",
+                        human_plural(settings.checkpoint_back, "checkpoint"));
+  return text;
+}
+
 std::string too_long_text(std::int64_t too_long, std::int64_t requests, std::int64_t max_model_len) {
   return fmt::format("{} of {} {} max_model_len ({} tokens) or more and {} refused, as the engine refuses {}",
                      human_count(too_long), human_plural(requests, "request"),

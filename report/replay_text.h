@@ -16,6 +16,10 @@ std::string modelled_sentence(std::span<const ModelledRule> rules);
 /// The same of rules by name, in this order.
 std::string modelled_names_sentence(std::span<const std::string> rules);
 
+/// How a cache evicts and where it keeps states, "evicts by worth, last states 1 checkpoint before the last boundary";
+/// empty: as engines do.
+std::string policy_text(const SchedulerSettings& settings);
+
 /// What hits token by token mean.
 inline constexpr const char* token_exact_text =
     "Token by token: a cache that keeps everything and finds any prefix. No layout can hit more.";

@@ -267,6 +267,20 @@ void add_driver_keys(Section<SimulateRequest>& keys) {
   });
 }
 
+void add_eviction_key(Section<SimulateRequest>& keys) {
+  KeyInfo eviction = with_choices(
+      key("eviction", "what goes first where memory is short: lru (the block unused for longest, as in engines; the "
+                      "default), or whole prefixes by prefixes, cost, frequency, second_chance, time_to_live or worth"),
+      names_of(eviction_policy_names));
+  eviction.synonyms = {{"second-chance", "second_chance"}, {"time-to-live", "time_to_live"}};
+  eviction.type = ValueType::choice;
+  eviction.sweepable = true;
+  keys.add(eviction, [eviction](ReadContext&, const std::string& path, const YamlNode& node,
+                                SimulateRequest& request) {
+    request.scheduler.eviction = parse_eviction_policy(read_choice(path, node, eviction)).value();
+  });
+}
+
 }  // namespace
 
 const SectionInfo& distribution_section() { return distribution_keys().info(); }
@@ -277,6 +291,7 @@ const Section<SimulateRequest>& simulate_keys() {
     Section<Request> keys("simulate", "what `hybridkv simulate` replays, and how");
     keys.section(key("trace", ""), &Request::trace, trace_keys());
     add_driver_keys(keys);
+    add_eviction_key(keys);
     keys.flag(key("upper_bounds", "also simulate a pool that never evicts, and match token by token; default false"),
               &Request::upper_bounds)
         .flag(key("losses", "also book every token that is computed again although an earlier prompt began with it to "
@@ -293,6 +308,10 @@ const Section<SimulateRequest>& simulate_keys() {
         .flag(key("keep_all_checkpoints", "keep every checkpoint, where the release keeps only the last of a prompt; "
                                           "default false"),
               &Request::keeps_all_checkpoints)
+        .integer_by(count("checkpoint_back", "cache mode align: keep the last state of a prompt so many checkpoints "
+                                             "before its last boundary; default 0",
+                          0),
+                    [](Request& request, std::int64_t value) { request.scheduler.checkpoint_back = value; })
         .integer(tokens("match_unit_tokens", "find prefixes at multiples of it, a divisor of the block; default: the "
                                              "block"),
                  &Request::match_unit_tokens)

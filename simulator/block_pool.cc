@@ -62,7 +62,7 @@ BlockId BlockPool::take(BlockKind kind) {
     if (tails_) tails_->add_block();
     queue_.push_front(queue_.add_block());
   }
-  const BlockId block = queue_.pop_front();
+  const BlockId block = chooser_ ? next_victim() : queue_.pop_front();
   if (is_findable(block)) drop_key(block);
   if (ledger_) ledger_->note_held(number_, block);
   blocks_[block] = {.references = 1, .kind = kind};
@@ -71,7 +71,16 @@ BlockId BlockPool::take(BlockKind kind) {
   return block;
 }
 
+BlockId BlockPool::next_victim() {
+  BlockId victim = null_block_id;
+  if (queue_.size() > 0 && is_findable(queue_.front())) victim = chooser_->choose(arena_);
+  if (victim == null_block_id) return queue_.pop_front();
+  queue_.remove(victim);
+  return victim;
+}
+
 void BlockPool::drop_key(BlockId block) {
+  if (chooser_) chooser_->dropped(arena_, block);
   const Block& lost = blocks_[block];
   if (index_.key(block) != 0) index_.erase(block);
   if (tail_key(block) != 0) tails_->erase(block);
@@ -121,6 +130,7 @@ void BlockPool::move_key(BlockId from, BlockId to, std::int64_t step) {
   moved.used = std::exchange(old.used, false);
   --findable_[static_cast<std::size_t>(old.kind)];
   ++findable_[static_cast<std::size_t>(moved.kind)];
+  if (chooser_) chooser_->moved(arena_, from, to);
 }
 
 void BlockPool::release(BlockId block, BlockId& last) {
@@ -131,6 +141,7 @@ void BlockPool::release(BlockId block, BlockId& last) {
   --held_[static_cast<std::size_t>(released.kind)];
   if (is_findable(block)) {
     queue_.push_back(block);
+    if (chooser_) chooser_->freed(arena_, block);
   } else {
     queue_.insert_after(last, block);
     if (releases_in_order_) last = block;

@@ -10,6 +10,7 @@
 #include "simulator/free_queue.h"
 #include "simulator/hash_index.h"
 #include "simulator/page_ledger.h"
+#include "simulator/victim_chooser.h"
 
 namespace hybridkv {
 
@@ -57,6 +58,12 @@ class BlockPool {
   /// `num_blocks` >= 2 counts the null block. An unlimited pool grows instead of dropping a key.
   explicit BlockPool(std::int64_t num_blocks, bool unlimited = false);
   BlockPool(std::int64_t num_blocks, bool unlimited, const Rules& rules);
+
+  /// From now on asks `chooser`, which outlives the pool, which block goes; it knows the pool by that arena.
+  void ask(VictimChooser& chooser, std::size_t arena) {
+    chooser_ = &chooser;
+    arena_ = arena;
+  }
 
   std::int64_t num_blocks() const { return static_cast<std::int64_t>(blocks_.size()); }
   std::int64_t num_free() const { return queue_.size(); }
@@ -107,7 +114,7 @@ class BlockPool {
   void hold(BlockId block);
   /// Marks the checkpoint in a found block as used. Pre: it carries a key.
   void mark_used(BlockId block);
-  /// Takes the block at the front of the queue. Pre: has_room(1).
+  /// Takes the block at the front of the queue, or the one chosen where that can be found. Pre: has_room(1).
   BlockId take(BlockKind kind);
   /// Makes a held block findable. Pre: it is held, and carries no key. `checkpoint`: count it among the checkpoints
   /// made.
@@ -145,12 +152,15 @@ class BlockPool {
   };
 
   void drop_key(BlockId block);
+  BlockId next_victim();
   bool has(BlockId block) const { return block != null_block_id && block < blocks_.size(); }
 
   std::vector<Block> blocks_;
   FreeQueue queue_;
   HashIndex index_;
   std::optional<HashIndex> tails_;  // where blocks may carry a second key
+  VictimChooser* chooser_ = nullptr;  // none: the front of the queue
+  std::size_t arena_ = 0;             // by which it knows the pool
   bool unlimited_;
   bool releases_in_order_;
   PageLedger* ledger_;

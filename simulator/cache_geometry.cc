@@ -15,6 +15,7 @@ namespace {
 constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
 constexpr std::int64_t most_blocks = std::int64_t{1} << 31;
 constexpr std::int64_t most_groups = 1 << 12;
+constexpr std::int64_t most_back = 1'000'000;
 
 void check_range(std::int64_t value, std::int64_t least, std::int64_t most, const char* field) {
   if (value < least || value > most)
@@ -114,6 +115,22 @@ void check_chunks(const CacheGeometry& geometry) {
                     fmt::format("mode align {}: a threshold of {} below the {} of {} tokens would wait for ever; take "
                                 "at least {}, or 0 for none",
                                 cut, geometry.scheduler.long_prefill_threshold, what, step, step));
+}
+
+void check_policy(const CacheGeometry& geometry) {
+  const SchedulerSettings& settings = geometry.scheduler;
+  if (settings.eviction != EvictionPolicy::lru && !geometry.has_state_blocks())
+    throw SpecError("geometry.eviction",
+                    fmt::format("{} ranks prefixes by their states, and this cache keeps none; take lru",
+                                to_string(settings.eviction)));
+  if (settings.eviction != EvictionPolicy::lru && geometry.shares_large_pages())
+    throw SpecError("geometry.eviction",
+                    "arenas that share large pages evict page by page, the oldest first; take lru");
+  check_range(settings.checkpoint_back, 0, most_back, "checkpoint_back");
+  if (settings.checkpoint_back > 0 && (!geometry.aligns_chunks() || geometry.rules.is_vllm_0_33()))
+    throw SpecError("geometry.checkpoint_back",
+                    fmt::format("the last state of a prompt is moved in mode align by the rules of {} alone; take 0",
+                                to_string(Release::vllm_2026_06)));
 }
 
 void check_rules_of_0_33(const CacheGeometry& geometry) {
@@ -224,6 +241,7 @@ void validate(const CacheGeometry& geometry) {
   check_range(geometry.retention_interval_tokens.value_or(0), 0, most_tokens, "retention_interval_tokens");
   check_match_unit(geometry);
   check_chunks(geometry);
+  check_policy(geometry);
   if (geometry.rules.is_vllm_0_33()) check_rules_of_0_33(geometry);
 }
 
@@ -248,6 +266,8 @@ std::string_view to_string(ModelledRule rule) {
     case ModelledRule::drafter_windows: return "windows of a drafter";
     case ModelledRule::several_windows: return "several kinds of windows";
     case ModelledRule::large_pages: return "large pages that arenas share";
+    case ModelledRule::eviction_policy: return "eviction policy";
+    case ModelledRule::checkpoint_back: return "last state moved back";
   }
   return "?";
 }
@@ -284,6 +304,8 @@ std::vector<ModelledRule> modelled_rules(const CacheGeometry& geometry) {
   std::vector<ModelledRule> rules;
   june ? add_modelled_of_june(geometry, rules) : add_modelled_of_0_33(geometry, rules);
   if (geometry.extra_blocks_per_request > 0) rules.push_back(ModelledRule::extra_blocks);
+  if (geometry.scheduler.eviction != EvictionPolicy::lru) rules.push_back(ModelledRule::eviction_policy);
+  if (geometry.scheduler.checkpoint_back > 0) rules.push_back(ModelledRule::checkpoint_back);
   if (geometry.scheduler.watermark > 0) rules.push_back(ModelledRule::watermark);
   if (geometry.scheduler.long_prefill_threshold > 0) rules.push_back(ModelledRule::long_prefill_threshold);
   if (june && geometry.attention_groups > 1) rules.push_back(ModelledRule::several_attention_groups);

@@ -156,6 +156,8 @@ enum class ModelledRule {
   drafter_windows,         ///< 0.33: windows in a drafter's group
   several_windows,         ///< 0.33: groups of different windows, or windows beside states
   large_pages,             ///< that arenas share
+  eviction_policy,         ///< one that no engine has
+  checkpoint_back,         ///< the last state of a prompt lies before its last boundary
 };
 std::string_view to_string(ModelledRule rule);
 

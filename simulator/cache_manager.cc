@@ -53,7 +53,12 @@ CacheManager::CacheManager(const CacheGeometry& geometry)
       attention_(geometry_, pools_),
       states_(geometry_, pools_),
       rules_033_(geometry.rules.is_vllm_0_33() ? std::make_unique<Rules033>(geometry_, attention_, states_) : nullptr),
-      demand_(pools_.size()) {}
+      demand_(pools_.size()) {
+  const EvictionPolicy policy = geometry.scheduler.eviction;
+  if (policy == EvictionPolicy::lru || geometry.unlimited_pool) return;
+  kept_ = std::make_unique<KeptPrefixes>(policy, geometry_, pools_, attention_, states_);
+  for (std::size_t arena = 0; arena < pools_.size(); ++arena) pools_[arena].ask(*kept_, arena);
+}
 
 RequestBlocks CacheManager::make_request() const {
   RequestBlocks request;
@@ -146,6 +151,7 @@ bool CacheManager::admit(RequestBlocks& request, const CachedPrompt& prompt, con
 
   attention_.hold(request);
   states_.hold(request);
+  if (kept_) kept_->arrive(request, prompt.keys, hit.tokens);
   request.published_attention = request.partial_tokens = request.shared_tail_tokens = hit.tokens;
   request.published_states = hit.tokens / geometry_.state_block();
   request.state_tail_shared = hit.tokens % geometry_.state_block() != 0;
@@ -197,6 +203,7 @@ void CacheManager::publish(RequestBlocks& request, const CachedPrompt& prompt, s
   attention_.publish(request, prompt.keys, end, partial_tail_end(geometry_, prompt.tokens), step_);
   states_.publish(request, prompt.keys, end,
                   {prompt.tokens, branch, partial_checkpoint(geometry_, prompt.tokens)}, step_);
+  if (kept_) kept_->note(request, prompt.keys);
 }
 
 void CacheManager::release(RequestBlocks& request) {

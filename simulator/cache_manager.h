@@ -11,6 +11,7 @@
 #include "simulator/block_pool.h"
 #include "simulator/cache_geometry.h"
 #include "simulator/chain_hash.h"
+#include "simulator/kept_prefixes.h"
 #include "simulator/prefix_lookup.h"
 #include "simulator/prefix_positions.h"
 #include "simulator/request_blocks.h"
@@ -82,6 +83,9 @@ class CacheManager {
   /// vLLM 0.33, once the token behind `computed` tokens was sampled: publishes what only now has a key.
   void publish_sampled(RequestBlocks& request, const CachedPrompt& prompt, std::int64_t computed, std::int64_t branch);
 
+  /// The prefixes that are kept by a policy that ranks them; nullptr with the engines' own.
+  const KeptPrefixes* kept() const { return kept_.get(); }
+
   /// Where vLLM 0.33 keeps prefixes; nullptr with the rules of June 2026.
   const PrefixPositions* positions() const { return rules_033_ ? &rules_033_->positions : nullptr; }
 
@@ -143,6 +147,7 @@ class CacheManager {
   AttentionManager attention_;
   StateManager states_;
   std::unique_ptr<Rules033> rules_033_;  // with the rules of vLLM 0.33
+  std::unique_ptr<KeptPrefixes> kept_;  // where a policy other than lru may evict
   std::vector<BlockCopy> copied_;  // of this step; the sources are held until it ends
   std::vector<std::int64_t> demand_;  // (arena) blocks wanted by the request under way, else 0
   std::int64_t step_ = 0;

@@ -57,6 +57,7 @@ bool CacheManager::admit_033(RequestBlocks& request, const CachedPrompt& prompt,
 
   attention_.hold(request);
   states_.hold(request);
+  if (kept_) kept_->arrive(request, prompt.keys, chunk.start);
   request.published_attention = request.shared_tail_tokens = chunk.start;
   request.published_states = chunk.start / geometry_.state_block();
   grow_033(request, chunk, true);
@@ -95,6 +96,7 @@ void CacheManager::publish_033(RequestBlocks& request, const CachedPrompt& promp
   chunk.end = std::min(chunk.end, prompt.tokens);
   rules_033_->publisher.publish(request, prompt.keys, chunk, step_);
   if (geometry_.aligns_chunks()) rules_033_->columns.publish(request, prompt.keys, chunk, step_);
+  if (kept_) kept_->note(request, prompt.keys);
 }
 
 void CacheManager::publish_sampled(RequestBlocks& request, const CachedPrompt& prompt, std::int64_t computed,
@@ -103,6 +105,7 @@ void CacheManager::publish_sampled(RequestBlocks& request, const CachedPrompt& p
   const ComputedChunk chunk{computed, computed, prompt.prompt, prompt.tokens, branch};
   rules_033_->publisher.publish(request, prompt.keys, chunk, step_);
   if (geometry_.aligns_chunks()) rules_033_->columns.publish_boundaries(request, prompt.keys, chunk, step_);
+  if (kept_) kept_->note(request, prompt.keys);
 }
 
 }  // namespace hybridkv

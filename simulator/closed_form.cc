@@ -70,7 +70,7 @@ std::vector<std::int64_t> checkpoint_positions(const CacheGeometry& geometry, st
 std::optional<std::int64_t> predicted_copy_hit(const CacheGeometry& geometry, std::int64_t prompt_tokens,
                                                std::int64_t copy) {
   if (geometry.rules.is_vllm_0_33()) return predicted_copy_hit_033(geometry, prompt_tokens);
-  if (geometry.has_partial_tails()) return std::nullopt;
+  if (geometry.has_partial_tails() || geometry.scheduler.checkpoint_back > 0) return std::nullopt;
   const std::int64_t block = geometry.state_groups > 0 ? geometry.checkpoint_step() : geometry.attention_grain();
   // A drafter drops what attention matched last; where that is less than the way back to a checkpoint there is no
   // closed form.

@@ -36,6 +36,7 @@ class Checker {
       check_queue(pools_[arena]);
       check_index(pools_[arena]);
       check_counters(pools_[arena]);
+      if (const KeptPrefixes* kept = scheduler_.cache().kept()) check_kept(*kept, arena);
     }
     where_.clear();
     if (const PageLedger* ledger = scheduler_.cache().ledger()) check_ledger(*ledger);
@@ -305,6 +306,13 @@ class Checker {
       require(findable == pool.num_findable(kind), "{} blocks of kind {} can be found, counted {}", findable,
               static_cast<int>(kind), pool.num_findable(kind));
     }
+  }
+
+  void check_kept(const KeptPrefixes& kept, std::size_t arena) {
+    const BlockPool& pool = pools_[arena];
+    for (BlockId block = 1; block < static_cast<std::size_t>(pool.num_blocks()); ++block)
+      require(!pool.is_free(block) || !pool.is_findable(block) || kept.accounts_for(arena, block),
+              "block {} is free and can be found, and nothing that is kept needs it", block);
   }
 
   const Scheduler& scheduler_;

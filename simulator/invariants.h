@@ -18,6 +18,7 @@ namespace hybridkv {
 /// was exported under another column's prefix. With large pages that arenas share every page is one arena's or
 /// nobody's, no arena holds, queues or finds a block of another's page, and those without a held block are listed by
 /// their age.
+/// With a policy of whole prefixes every free block that can be found is needed by one that is kept or is to go first.
 std::vector<std::string> find_violations(const Scheduler& scheduler);
 
 /// Opens the insides of a pool, for find_violations and for tests that plant a fault.

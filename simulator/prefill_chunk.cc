@@ -7,7 +7,8 @@ namespace hybridkv {
 std::int64_t last_boundary(const CacheGeometry& geometry, std::int64_t prompt) {
   const std::int64_t step = geometry.checkpoint_step();
   const std::int64_t last = prompt / step * step;
-  return geometry.drafter_drops_block ? std::max<std::int64_t>(0, last - step) : last;
+  const std::int64_t back = geometry.scheduler.checkpoint_back + (geometry.drafter_drops_block ? 1 : 0);
+  return back == 0 ? last : std::max<std::int64_t>(0, last - back * step);
 }
 
 std::int64_t partial_tail_end(const CacheGeometry& geometry, std::int64_t prompt) {

@@ -23,7 +23,7 @@ struct PrefillPosition {
 std::int64_t next_prefill_chunk(const CacheGeometry& geometry, const PrefillPosition& at, std::int64_t budget);
 
 /// Last boundary at which mode align makes a checkpoint of a prompt: floor(n/C)*C, C less with a drafter that drops a
-/// block.
+/// block and for each checkpoint that it is moved back; 0 = none.
 std::int64_t last_boundary(const CacheGeometry& geometry, std::int64_t prompt);
 
 /// Where the partial attention tail of a prompt ends: floor(n/h)*h.

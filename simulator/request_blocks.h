@@ -58,6 +58,8 @@ struct RequestBlocks {
   std::int64_t owner = 0;                       ///< its number among those that take large pages, 0 = none yet
   std::vector<std::int64_t> large_pages;        ///< that it took and that may have room for it (PageLedger)
 
+  std::int64_t turn = 0;                        ///< prefixes known before on its path, and its own (KeptPrefixes)
+
   void clear() {
     for (auto& table : attention) table.clear();
     for (StateTable& table : states) table.live.clear(), table.spare.clear();
@@ -66,6 +68,7 @@ struct RequestBlocks {
     state_tail_shared = false;
     owner = 0;
     large_pages.clear();
+    turn = 0;
   }
 };
 

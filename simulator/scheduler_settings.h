@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "simulator/eviction_policy.h"
+
 namespace hybridkv {
 
 /// What only the scheduler knows of a cache and no layout changes: the same for every cache that is compared.
@@ -12,6 +14,9 @@ struct SchedulerSettings {
   double watermark = 0;                       ///< share of an arena kept free at admission beside others, [0, 1)
   std::int64_t long_prefill_threshold = 0;    ///< most tokens of one request in a step; 0 = no limit
   std::optional<std::int64_t> max_model_len;  ///< longest sequence, prompt and output; unset: no limit
+  EvictionPolicy eviction = EvictionPolicy::lru;
+  /// A prompt's last state is kept so many checkpoints before its last boundary, which a longer prompt may not share.
+  std::int64_t checkpoint_back = 0;
   bool operator==(const SchedulerSettings&) const = default;
 
   /// The same with another longest sequence, where none is set.

@@ -159,9 +159,9 @@ bool StateManager::retained(std::int64_t tokens, const Retention& retention) con
   if (!geometry_.retention_interval_tokens) return true;
   const std::int64_t interval = *geometry_.retention_interval_tokens;
   if (interval > 0 && tokens % interval == 0) return true;
-  const std::int64_t dropped = geometry_.drafter_drops_block ? checkpoint_step_ : 0;
+  const std::int64_t back = geometry_.scheduler.checkpoint_back + (geometry_.drafter_drops_block ? 1 : 0);
   const std::int64_t last = (retention.prompt_tokens - 1) / checkpoint_step_ * checkpoint_step_;
-  return tokens == last - dropped || tokens == retention.branch_point;
+  return tokens == last - back * checkpoint_step_ || tokens == retention.branch_point;
 }
 
 void StateManager::publish_at(RequestBlocks& request, std::span<const PrefixKey> keys, std::int64_t tokens,

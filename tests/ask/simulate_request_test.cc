@@ -34,6 +34,24 @@ TEST_CASE("regression: a larger max_num_seqs makes no room in arenas of windows"
   CHECK(with_settings(geometry, request).most_running() == 3);
 }
 
+TEST_CASE("fault: policies are tried on pools of blocks alone") {
+  const auto path_of = [](const SimulateRequest& request) {
+    try {
+      refuse_policies(request, "a radix tree");
+    } catch (const SpecError& error) {
+      return error.path();
+    }
+    return std::string("none");
+  };
+  SimulateRequest request;
+  CHECK(path_of(request) == "none");
+  request.scheduler.eviction = EvictionPolicy::worth;
+  CHECK(path_of(request) == "simulate.eviction");
+  request.scheduler.eviction = EvictionPolicy::lru;
+  request.scheduler.checkpoint_back = 1;
+  CHECK(path_of(request) == "simulate.checkpoint_back");
+}
+
 TEST_CASE("golden: errors of the simulator under the names of a scenario") {
   const auto named = [](const char* path) { return scenario_error(SpecError(path, "is wrong")).path(); };
   CHECK(named("geometry.watermark") == "simulate.watermark");

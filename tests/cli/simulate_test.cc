@@ -159,6 +159,36 @@ TEST_CASE("edge: flags win over the scenario, and say so where they are wrong") 
   CHECK(wide.at("caches")[0].at("per_request")[0].at("num_chunks") == 2);
 }
 
+TEST_CASE("edge: policies by name, said in the answer, the default unsaid") {
+  const std::string question = "qwen3.5-397b --pack 5 --memory 4G --requests 600";
+  const nlohmann::json plain = json_of(question).at("caches")[0];
+  CHECK(!plain.contains("eviction"));
+  const nlohmann::json worth = json_of(question + " --eviction worth").at("caches")[0];
+  CHECK(worth.at("eviction") == "worth");
+  CHECK(worth.at("checkpoint_back") == 0);
+  CHECK(worth.at("hit_tokens") > plain.at("hit_tokens"));
+  CHECK(worth.at("modelled") == "eviction policy");
+  CHECK(json_of(question + " --eviction second-chance").at("caches")[0].at("eviction") == "second_chance");
+  const nlohmann::json back = json_of(question + " --checkpoint-back 2").at("caches")[0];
+  CHECK(back.at("eviction") == "lru");
+  CHECK(back.at("checkpoint_back") == 2);
+  CHECK(contains(run_program("simulate " + question + " --eviction cost").output, "policy  evicts by cost"));
+}
+
+TEST_CASE("edge: a policy that is misspelt, or has nothing to order, is refused") {
+  const auto refused = [](const std::string& arguments, const char* message) {
+    CAPTURE(arguments);
+    const ProgramRun run = run_program("simulate " + arguments);
+    CAPTURE(run.output);
+    CHECK(run.exit_code == 2);
+    CHECK(contains(run.output, message));
+  };
+  refused("qwen3.5-397b --pack 5 --eviction wort", "did you mean 'worth'?");
+  refused("--block-size 16 --num-blocks 100 --eviction worth", "ranks prefixes by their states");
+  refused("qwen3.5-397b --engine sglang-0.5.23 --pack 1 --eviction worth", "policies are tried on pools of blocks");
+  refused("qwen3.5-397b --engine vllm-0.33 --pack 1 --checkpoint-back 1", "by the rules of vllm-2026-06 alone");
+}
+
 TEST_CASE("edge: a watermark admits fewer requests at a time, a threshold cuts prompts into more chunks") {
   const std::string question =
       "--block-size 16 --num-blocks 200 --prompt-tokens 800 --shared-prefix-tokens 16 --requests 8 --driver open-loop";

@@ -79,6 +79,16 @@ CacheGeometry random_arenas_033(Dice& dice) {
   return g;
 }
 
+/// Any of these with a policy that no engine has.
+CacheGeometry random_policy(Dice& dice) {
+  CacheGeometry (*const kinds[])(Dice&) = {random_geometry, random_arenas, random_arenas_033};
+  CacheGeometry g = kinds[dice.roll(0, 2)](dice);
+  constexpr auto policies = values_of(eviction_policy_names);
+  if (g.has_state_blocks()) g.scheduler.eviction = policies[static_cast<std::size_t>(dice.roll(1, 6))];
+  if (g.aligns_chunks() && !g.rules.is_vllm_0_33()) g.scheduler.checkpoint_back = dice.roll(0, 2);
+  return g;
+}
+
 }  // namespace
 
 TEST_CASE("law: the cache is sound after every step of 1500 random workloads") { check_workloads(random_geometry); }
@@ -88,6 +98,10 @@ TEST_CASE("law: so it is with several arenas and blocks of unequal size") { chec
 TEST_CASE("law: and so it is with the rules of vLLM 0.33") { check_workloads(random_arenas_033); }
 
 TEST_CASE("law: and with large pages that arenas share") { check_workloads(random_large_pages); }
+
+TEST_CASE("law: whatever policy evicts, nothing that is in use goes and no block is forgotten") {
+  check_workloads(random_policy);
+}
 
 TEST_CASE("law: the same requests give the same numbers however they are cut into batches") {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {

@@ -1,0 +1,220 @@
+// What each eviction policy does, on traces small enough to follow by hand.
+#include "simulator/kept_prefixes.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "tests/simulator/workload.h"
+
+using namespace hybridkv;
+using namespace hybridkv::testing;
+
+namespace {
+
+/// Blocks of two tokens, one attention group and one recurrent group. A prompt of k blocks and a token leaves k blocks
+/// of K and V and one state, and takes one more of either while it runs.
+CacheGeometry small_cache(std::int64_t usable_blocks, EvictionPolicy policy) {
+  CacheGeometry geometry{.block_size_tokens = 2, .num_blocks = usable_blocks + 1, .state_groups = 1};
+  geometry.scheduler.eviction = policy;
+  geometry.scheduler.branch_point = false;
+  return geometry;
+}
+
+/// A prompt of whole blocks by their contents, and one token.
+PromptSegments prompt(const std::vector<std::uint64_t>& blocks) {
+  static std::uint64_t last = 1000;
+  PromptSegments segments;
+  for (const std::uint64_t id : blocks) segments.push_back({id, 2});
+  segments.push_back({++last, 1});
+  return segments;
+}
+
+/// Tokens that each prompt finds.
+std::vector<std::int64_t> found(const CacheGeometry& geometry, const std::vector<PromptSegments>& prompts) {
+  std::vector<std::int64_t> tokens;
+  for (const RequestRecord& record : run(geometry, {}, batch_of(prompts)).records) tokens.push_back(record.hit_tokens);
+  return tokens;
+}
+
+std::int64_t last_found(const CacheGeometry& geometry, const std::vector<PromptSegments>& prompts) {
+  return found(geometry, prompts).back();
+}
+
+constexpr EvictionPolicy ranked[] = {EvictionPolicy::prefixes,      EvictionPolicy::cost,
+                                     EvictionPolicy::frequency,     EvictionPolicy::second_chance,
+                                     EvictionPolicy::time_to_live,  EvictionPolicy::worth};
+
+}  // namespace
+
+TEST_CASE("edge: K and V that no state can resume from go first, whatever the policy") {
+  // The last state of each prompt lies one block before its end, so nothing ever resumes behind it.
+  const std::vector<PromptSegments> prompts{prompt({1, 2, 3}), prompt({4, 5, 6}), prompt({7}), prompt({1, 2, 3})};
+  const auto cache = [](EvictionPolicy policy) {
+    CacheGeometry geometry = small_cache(9, policy);
+    geometry.scheduler.checkpoint_back = 1;
+    return geometry;
+  };
+  // Four blocks stay of each of the first two; the second one takes one of the first's, the third one more.
+  CHECK(last_found(cache(EvictionPolicy::lru), prompts) == 0);
+  for (const EvictionPolicy policy : ranked) {
+    CAPTURE(to_string(policy));
+    CHECK(last_found(cache(policy), prompts) == 4);
+  }
+}
+
+TEST_CASE("edge: a state that its conversation has passed goes before anything older") {
+  const std::vector<PromptSegments> prompts{prompt({1, 2}), prompt({3, 4}), prompt({3, 4, 5, 6}), prompt({7}),
+                                            prompt({1, 2})};
+  // The fourth takes one block of those that can be found.
+  CHECK(last_found(small_cache(12, EvictionPolicy::lru), prompts) == 0);
+  for (const EvictionPolicy policy : ranked) {
+    CAPTURE(to_string(policy));
+    CHECK(last_found(small_cache(12, policy), prompts) == 4);
+  }
+}
+
+TEST_CASE("edge: what several conversations went on from is not passed") {
+  const std::vector<PromptSegments> prompts{prompt({1}), prompt({1, 2}), prompt({1, 3}), prompt({9}), prompt({1, 4})};
+  for (const EvictionPolicy policy : ranked) {
+    CAPTURE(to_string(policy));
+    CHECK(last_found(small_cache(30, policy), prompts) == 2);
+  }
+}
+
+TEST_CASE("edge: the prefix that nobody went on from for longest goes whole") {
+  std::vector<PromptSegments> prompts{prompt({1, 2}), prompt({3, 4}), prompt({1, 2}), prompt({5, 6}), prompt({1, 2})};
+  CHECK(last_found(small_cache(9, EvictionPolicy::prefixes), prompts) == 4);
+  prompts.back() = prompt({3, 4});
+  CHECK(last_found(small_cache(9, EvictionPolicy::prefixes), prompts) == 0);
+}
+
+TEST_CASE("edge: by cost, a short prompt goes before a long one used earlier") {
+  const std::vector<PromptSegments> prompts{prompt({1, 2, 3, 4, 5, 6}), prompt({7}), prompt({8}),
+                                            prompt({1, 2, 3, 4, 5, 6})};
+  CHECK(last_found(small_cache(11, EvictionPolicy::prefixes), prompts) == 0);
+  CHECK(last_found(small_cache(11, EvictionPolicy::cost), prompts) == 12);
+}
+
+TEST_CASE("edge: by frequency, what was used goes after what is newer") {
+  const std::vector<PromptSegments> prompts{prompt({1}), prompt({1}), prompt({1}), prompt({2}), prompt({3}),
+                                            prompt({4}), prompt({1})};
+  CHECK(last_found(small_cache(8, EvictionPolicy::prefixes), prompts) == 0);
+  CHECK(last_found(small_cache(8, EvictionPolicy::frequency), prompts) == 2);
+  CHECK(last_found(small_cache(8, EvictionPolicy::worth), prompts) == 2);
+}
+
+TEST_CASE("edge: frequency ages: what was used long ago goes in the end") {
+  std::vector<PromptSegments> prompts{prompt({1}), prompt({1}), prompt({1})};
+  for (std::uint64_t id = 2; id < 20; ++id) prompts.push_back(prompt({id}));
+  prompts.push_back(prompt({1}));
+  CHECK(last_found(small_cache(8, EvictionPolicy::frequency), prompts) == 0);
+}
+
+TEST_CASE("edge: a second chance for what was used, none for a scan") {
+  std::vector<PromptSegments> prompts{prompt({1}), prompt({1})};
+  for (std::uint64_t id = 2; id < 12; ++id) prompts.push_back(prompt({id}));
+  prompts.push_back(prompt({1}));
+  CHECK(last_found(small_cache(12, EvictionPolicy::prefixes), prompts) == 0);
+  CHECK(last_found(small_cache(12, EvictionPolicy::second_chance), prompts) == 2);
+}
+
+TEST_CASE("edge: time to live follows what came back so far of the same kind") {
+  // Short prompts come back once, long ones never; then one of each, the long one last, and too little room.
+  std::vector<PromptSegments> prompts;
+  for (std::uint64_t i = 0; i < 60; ++i) {
+    prompts.push_back(prompt({100 + i}));
+    prompts.push_back(prompt({200 + i, 300 + i, 400 + i, 500 + i}));
+    prompts.push_back(prompt({100 + i}));
+  }
+  prompts.push_back(prompt({1}));
+  for (std::uint64_t i = 0; i < 5; ++i) prompts.push_back(prompt({10 + i, 20 + i, 30 + i, 40 + i}));
+  prompts.push_back(prompt({1}));
+  CHECK(last_found(small_cache(24, EvictionPolicy::prefixes), prompts) == 0);
+  CHECK(last_found(small_cache(24, EvictionPolicy::time_to_live), prompts) == 2);
+}
+
+TEST_CASE("edge: worth keeps the later turn of a conversation longer than first turns") {
+  std::vector<PromptSegments> prompts;
+  std::uint64_t id = 100;
+  const auto others = [&](int count) {
+    for (; count > 0; --count, id += 6) prompts.push_back(prompt({id, id + 1, id + 2, id + 3, id + 4, id + 5}));
+  };
+  // A turn comes back after four others, the last one after six.
+  prompts.push_back(prompt({1, 2}));
+  others(4);
+  prompts.push_back(prompt({1, 2, 3, 4}));
+  others(4);
+  prompts.push_back(prompt({1, 2, 3, 4, 5, 6}));
+  others(6);
+  prompts.push_back(prompt({1, 2, 3, 4, 5, 6, 7, 8}));
+  CHECK(last_found(small_cache(46, EvictionPolicy::prefixes), prompts) == 0);
+  CHECK(last_found(small_cache(46, EvictionPolicy::worth), prompts) == 12);
+}
+
+TEST_CASE("edge: the last state of a prompt is kept so many checkpoints before its last boundary") {
+  CacheGeometry geometry = small_cache(40, EvictionPolicy::lru);
+  // The next prompt shares three of four blocks.
+  const std::vector<PromptSegments> prompts{prompt({1, 2, 3, 4}), prompt({1, 2, 3, 5})};
+  CHECK(last_found(geometry, prompts) == 0);
+  geometry.scheduler.checkpoint_back = 1;
+  CHECK(last_found(geometry, prompts) == 6);
+  geometry.scheduler.checkpoint_back = 2;
+  CHECK(last_found(geometry, prompts) == 4);
+  geometry.scheduler.checkpoint_back = 4;
+  CHECK(last_found(geometry, prompts) == 0);
+}
+
+TEST_CASE("fault: a policy needs states, a state moved back mode align by the rules of June") {
+  const auto path_of = [](const CacheGeometry& geometry) {
+    try {
+      validate(geometry);
+    } catch (const SpecError& error) {
+      return error.path();
+    }
+    return std::string("valid");
+  };
+  CacheGeometry geometry = small_cache(10, EvictionPolicy::worth);
+  CHECK(path_of(geometry) == "valid");
+  geometry.mode = CacheMode::none;
+  CHECK(path_of(geometry) == "geometry.eviction");
+  geometry.mode = CacheMode::align;
+  geometry.state_groups = 0;
+  CHECK(path_of(geometry) == "geometry.eviction");
+  geometry = small_cache(10, EvictionPolicy::worth);
+  geometry.more_arenas = {11};
+  geometry.state_arenas = {1};
+  CHECK(path_of(geometry) == "valid");
+  geometry.blocks_per_large_page = {1, 1};
+  CHECK(path_of(geometry) == "geometry.eviction");
+  geometry = small_cache(10, EvictionPolicy::lru);
+  geometry.scheduler.checkpoint_back = 1;
+  CHECK(path_of(geometry) == "valid");
+  geometry.mode = CacheMode::all;
+  CHECK(path_of(geometry) == "geometry.checkpoint_back");
+  geometry.mode = CacheMode::align;
+  geometry.rules.engine = Release::vllm_0_33;
+  CHECK(path_of(geometry) == "geometry.checkpoint_back");
+  geometry.rules.engine = Release::vllm_2026_06;
+  geometry.scheduler.checkpoint_back = -1;
+  CHECK(path_of(geometry) == "geometry.checkpoint_back");
+}
+
+TEST_CASE("law: a replay by any policy is the same every time, and that of a pool that never evicts is none's") {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    CAPTURE(seed);
+    Dice dice(seed);
+    const TraceBatch batch = random_batch(dice, 60, 40, 0);
+    CacheGeometry geometry = small_cache(60, EvictionPolicy::lru);
+    geometry.unlimited_pool = true;
+    const std::int64_t most = run(geometry, {}, batch).stats.hit_tokens;
+    for (const EvictionPolicy policy : ranked) {
+      CAPTURE(to_string(policy));
+      geometry.scheduler.eviction = policy;
+      geometry.unlimited_pool = true;
+      CHECK(run(geometry, {}, batch).stats.hit_tokens == most);
+      geometry.unlimited_pool = false;
+      CHECK(run(geometry, {}, batch).stats == run(geometry, {}, batch).stats);
+    }
+  }
+}

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "ask/checkpoint_advice.h"
 #include "ask/recommend.h"
 #include "ask/recommend_radix.h"
 #include "base/error.h"
@@ -16,6 +17,7 @@
 #include "cli/scenario_options.h"
 #include "cli/trace_options.h"
 #include "cli/values.h"
+#include "report/checkpoint_report.h"
 #include "report/recommend_radix_report.h"
 #include "report/recommend_report.h"
 #include "scenarios/number.h"
@@ -50,6 +52,7 @@ struct RecommendOptions {
   std::optional<std::int64_t> min_kernel_block;
   double give_up_percent = 5;
   SimpleTraffic traffic;
+  bool checkpoints = false;
 };
 
 std::int64_t tokens_of(const std::string& text, const char* flag, const char* words) {
@@ -290,6 +293,9 @@ std::string recommended_radix(const RecommendOptions& options, const Scenario& s
 
 std::string recommended(const RecommendOptions& options) {
   const Scenario scenario = read_scenario(options.scenario);
+  if (options.checkpoints)
+    return render_checkpoints(advise_checkpoints(scenario, space_of(options, scenario).retentions),
+                              options.output.format(), options.output.style());
   Progress progress(options.output.quiet);
   const Watch watch = [&](const RecommendProgress& at) {
     progress.update("recommend", at.what, static_cast<int>(at.done), static_cast<int>(at.total));
@@ -371,6 +377,8 @@ void add_recommend_command(CLI::App& app, CommandAction& action) {
   add_key(*command, options->scenario, "--requests", "simulate.trace.max_requests", "N",
           "only the first ones (default: all, of a made-up trace 2000, of simple traffic 300)");
   add_driver_options(*command, options->scenario);
+  command->add_flag("--checkpoints", options->checkpoints,
+                    "only say where states are best kept, and what retention intervals (--retention) find");
   add_output_options(*command, options->output);
   command->footer(
       "The front weighs prompt tokens computed again, bytes of a request, and requests\n"
@@ -384,6 +392,8 @@ void add_recommend_command(CLI::App& app, CommandAction& action) {
       "      --max-model-len 128k --trace trace.jsonl\n"
       "  hybridkv recommend qwen3.5-397b --engine sglang-0.5.23 \\\n"
       "      --strategies no_buffer,extra_buffer\n"
+      "  hybridkv recommend qwen3.5-397b --pack 5 --mode align --checkpoints \\\n"
+      "      --retention all,last,1728\n"
       "  hybridkv recommend qwen3.5-397b --kernel-blocks 16,32,64 \\\n"
       "      --min-kernel-block 64 --format json");
   command->callback([options, &action] {

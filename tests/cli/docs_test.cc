@@ -61,6 +61,8 @@ TEST_CASE("golden: the commands of docs/traces.md print what it shows") { requir
 
 TEST_CASE("golden: the commands of docs/losses.md print what it shows") { require_printed("docs/losses.md", 1); }
 
+TEST_CASE("golden: the commands of docs/policies.md print what it shows") { require_printed("docs/policies.md", 1); }
+
 TEST_CASE("golden: the commands of docs/boot.md print what it shows") { require_printed("docs/boot.md", 1); }
 
 TEST_CASE("golden: the commands of docs/doctor.md print what it shows") { require_printed("docs/doctor.md", 1); }

@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "ask/waterfall.h"
 #include "report/document.h"
 #include "report/table.h"
-#include "simulator/reuse_loss.h"
 
 namespace hybridkv {
 

@@ -17,9 +17,9 @@ namespace hybridkv {
 /// Books what the requests of one simulation compute again although an earlier prompt began with it.
 ///
 /// Looks on and changes nothing: at the look-up that a request is admitted with it asks the pools which blocks and
-/// states are there; what was ever computed, made and kept it remembers itself. "Earlier" is the order in which requests
-/// reach the engine. What an earlier one leaves while a later one is under way counts until that one ends. Prompts alone are known,
-/// as for TokenExactBound. Memory grows with the distinct content of the trace.
+/// states are there; what was ever computed, made and kept it remembers itself. "Earlier" is the order in which
+/// requests reach the engine. What an earlier one leaves while a later one is under way counts until that one ends.
+/// Prompts alone are known, as for TokenExactBound. Memory grows with the distinct content of the trace.
 class LossLedger {
  public:
   /// `on_loss`, where set, gets every request as it ends, also those that are refused as too long, which lose nothing.

@@ -78,7 +78,19 @@ TEST_CASE("edge: what several conversations went on from is not passed") {
   const std::vector<PromptSegments> prompts{prompt({1}), prompt({1, 2}), prompt({1, 3}), prompt({9}), prompt({1, 4})};
   for (const EvictionPolicy policy : ranked) {
     CAPTURE(to_string(policy));
-    CHECK(last_found(small_cache(30, policy), prompts) == 2);
+    // The fourth takes one block: of the second prompt, not the state that both went on from.
+    CHECK(last_found(small_cache(9, policy), prompts) == 2);
+  }
+}
+
+TEST_CASE("edge: second copies of a block go before anything older") {
+  // No state lies where the third prompt parts from the second: it computes two blocks again that are there.
+  const std::vector<PromptSegments> prompts{prompt({5, 6}), prompt({1, 2, 3}), prompt({1, 2, 4}), prompt({7}),
+                                            prompt({5, 6})};
+  CHECK(last_found(small_cache(13, EvictionPolicy::lru), prompts) == 0);
+  for (const EvictionPolicy policy : ranked) {
+    CAPTURE(to_string(policy));
+    CHECK(last_found(small_cache(13, policy), prompts) == 4);
   }
 }
 

@@ -355,9 +355,9 @@ Document simulate_report(const SimulateAnswer& answer) {
                {"driver", driver_text(answer.driver)}}};
   if (!answer.result.stats.empty())
     facts.entries.emplace(facts.entries.begin(), "rules", rules_of_caches(answer));
-  if (!answer.result.stats.empty())
-    if (const std::string policy = policy_text(answer.result.stats.front().geometry.scheduler); !policy.empty())
-      facts.entries.emplace_back("policy", policy);
+  const std::string policy =
+      answer.result.stats.empty() ? "" : policy_text(answer.result.stats.front().geometry.scheduler);
+  if (!policy.empty()) facts.entries.emplace_back("policy", policy);
   if (answer.bad_lines > 0) facts.entries.emplace_back("skipped", human_plural(answer.bad_lines, "damaged line"));
   document.blocks.emplace_back(std::move(facts));
   document.blocks.emplace_back(Heading{"What is found again"});
@@ -480,17 +480,15 @@ std::string render_simulate(const SimulateAnswer& answer, Format format, const S
   json["caches"] = to_json(simulate_table(answer));
   for (std::size_t i = 0; i < answer.result.stats.size(); ++i) {
     const SchedulerSettings& settings = answer.result.stats[i].geometry.scheduler;
-    if (policy_text(settings).empty()) continue;
-    json["caches"][i]["eviction"] = to_string(settings.eviction);
-    json["caches"][i]["checkpoint_back"] = settings.checkpoint_back;
-  }
-  for (std::size_t i = 0; i < answer.result.stats.size(); ++i)
+    if (!policy_text(settings).empty()) {
+      json["caches"][i]["eviction"] = to_string(settings.eviction);
+      json["caches"][i]["checkpoint_back"] = settings.checkpoint_back;
+    }
     json["caches"][i]["series"] = series_json(answer.result.stats[i]);
-  for (std::size_t i = 0; i < answer.result.stats.size(); ++i)
     if (ordered_json arenas = arenas_json(answer.result.stats[i]); !arenas.empty())
       json["caches"][i]["arenas"] = std::move(arenas);
-  for (std::size_t i = 0; i < answer.result.stats.size(); ++i)
     json["caches"][i]["turns"] = turns_json(answer.result.stats[i]);
+  }
   for (std::size_t i = 0; i < answer.result.losses.size(); ++i)
     json["caches"][i]["losses"] = losses_json(answer.result.losses[i]);
   if (!answer.requests.empty())

@@ -7,6 +7,7 @@
 
 #include "ask/compare_replay.h"
 #include "ask/compare_rows.h"
+#include "ask/layout_bound.h"
 #include "ask/plan.h"
 #include "base/error.h"
 #include "planner/plan_facts.h"
@@ -110,6 +111,19 @@ void add_replay(Comparison& comparison, const std::vector<CompareSetting>& setti
   add("token_exact_percent", "- by an ideal cache", "%", [&](const One& one) {
     return percent(one.token_exact_hit_tokens, one);
   });
+  std::vector<const Scenario*> scenarios;
+  for (std::size_t i = 0; i < settings.size(); ++i) scenarios.push_back(replayed[i] ? &settings[i].scenario : nullptr);
+  const auto layouts = layout_bounds(scenarios);
+  if (std::any_of(layouts.begin(), layouts.end(), [](const auto& bound) { return bound.has_value(); })) {
+    const auto add_bound = [&](const char* name, const char* title, std::int64_t LayoutBound::*tokens) {
+      ComparedRow& row = comparison.rows.emplace_back(ComparedRow{name, title, "%", {}, false, {}});
+      for (const auto& bound : layouts)
+        row.values.push_back(bound ? ComparedValue(100 * bound->rate((*bound).*tokens)) : ComparedValue());
+      row.differs = values_differ(row.values, refused);
+    };
+    add_bound("feasible_percent", "- possible, at least", &LayoutBound::feasible_tokens);
+    add_bound("upper_percent", "- by no policy more than", &LayoutBound::upper_tokens);
+  }
   add("prefilled_tokens", "prefilled", "tokens", [](const One& one) { return one.prefilled_tokens(); });
   add("checkpoints_made", "states kept", "", [](const One& one) { return one.checkpoints_made; });
   add("checkpoints_used", "- used", "", [](const One& one) { return one.checkpoints_used; });

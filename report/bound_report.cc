@@ -12,19 +12,19 @@ namespace {
 
 /// The name, with how its arrangement is known where no engine's run confirms it.
 std::string layout_name(const BoundAnswer& answer) {
-  if (answer.evidence == Evidence::run || !answer.refused.empty()) return answer.name;
-  return fmt::format("{} ({})", answer.name, to_string(answer.evidence));
+  if (answer.layout.evidence == Evidence::run || !answer.refused.empty()) return answer.name;
+  return fmt::format("{} ({})", answer.name, to_string(answer.layout.evidence));
 }
 
 std::string share_text(const BoundAnswer& answer, std::int64_t tokens) {
-  return fmt::format("{} %", human_real(100 * answer.rate(tokens), 1));
+  return fmt::format("{} %", human_real(100 * answer.layout.rate(tokens), 1));
 }
 
 /// "5.1 % found, at least 31.3 % possible, at most 31.8 %".
 std::string verdict_text(const BoundAnswer& answer) {
   return fmt::format("{}: {} found, at least {} possible in this memory, at most {}", layout_name(answer),
-                     share_text(answer, answer.found_tokens), share_text(answer, answer.feasible_tokens),
-                     share_text(answer, answer.upper_tokens));
+                     share_text(answer, answer.found_tokens), share_text(answer, answer.layout.feasible_tokens),
+                     share_text(answer, answer.layout.upper_tokens));
 }
 
 Document bound_document(const std::vector<BoundAnswer>& answers, const std::string& trace) {
@@ -65,6 +65,8 @@ Table bound_table(const std::vector<BoundAnswer>& answers) {
                {"found_rate", "found"},
                {"feasible_tokens", "possible", "tokens", Align::right, programs},
                {"feasible_rate", "possible", "at least"},
+               {"scheduled_tokens", "scheduled", "tokens", Align::right, programs},
+               {"feasible_is_replayed", "replayed", "", Align::left, programs},
                {"upper_tokens", "at most", "tokens", Align::right, programs},
                {"upper_rate", "no policy", "more than"},
                {"endless_tokens", "endless", "tokens", Align::right, programs},
@@ -81,13 +83,14 @@ Table bound_table(const std::vector<BoundAnswer>& answers) {
       continue;
     }
     // Programs get shares from 0 to 1.
-    const auto rate = [&](std::int64_t tokens) { return Cell(Real{answer.rate(tokens), 4}); };
-    table.add_row({layout_name(answer), std::string(to_string(answer.evidence)), std::monostate(), answer.unit_tokens,
-                   answer.unit_bytes, answer.state_bytes, answer.memory_bytes, answer.requests, answer.prompt_tokens,
-                   answer.found_tokens, rate(answer.found_tokens), answer.feasible_tokens,
-                   rate(answer.feasible_tokens), answer.upper_tokens, rate(answer.upper_tokens),
-                   answer.endless_tokens, rate(answer.endless_tokens), answer.token_exact_tokens,
-                   rate(answer.token_exact_tokens), answer.evaluations});
+    const auto rate = [&](std::int64_t tokens) { return Cell(Real{answer.layout.rate(tokens), 4}); };
+    table.add_row({layout_name(answer), std::string(to_string(answer.layout.evidence)), std::monostate(), answer.layout.unit_tokens,
+                   answer.layout.unit_bytes, answer.layout.state_bytes, answer.layout.memory_bytes, answer.layout.requests, answer.layout.prompt_tokens,
+                   answer.found_tokens, rate(answer.found_tokens), answer.layout.feasible_tokens,
+                   rate(answer.layout.feasible_tokens), answer.layout.scheduled_tokens,
+                   answer.layout.is_replayed, answer.layout.upper_tokens, rate(answer.layout.upper_tokens),
+                   answer.layout.endless_tokens, rate(answer.layout.endless_tokens), answer.token_exact_tokens,
+                   rate(answer.token_exact_tokens), answer.layout.evaluations});
   }
   return table;
 }

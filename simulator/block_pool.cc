@@ -117,6 +117,14 @@ void BlockPool::publish_tail(BlockId block, PrefixKey key, std::int64_t step) {
   ++stats_.publications;
 }
 
+void BlockPool::forget(BlockId block) {
+  contract([&] { return has(block) && references(block) > 0 && key(block) != 0 && tail_key(block) == 0; },
+           "a block that is forgotten is held and carries a key");
+  index_.erase(block);
+  --findable_[static_cast<std::size_t>(blocks_[block].kind)];
+  blocks_[block].checkpoint = false;
+}
+
 void BlockPool::move_key(BlockId from, BlockId to, std::int64_t step) {
   contract([&] { return has(from) && has(to) && key(from) != 0 && !is_findable(to); },
            "a key moves to a block without one");

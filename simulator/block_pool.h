@@ -122,6 +122,8 @@ class BlockPool {
   /// Makes a held block findable by the tail that ends inside it; one that was so already becomes the youngest of its
   /// key. Pre: it is held, the pool has tail keys.
   void publish_tail(BlockId block, PrefixKey key, std::int64_t step);
+  /// A held block can no longer be found by its key; no eviction. Pre: it carries one, and no tail's.
+  void forget(BlockId block);
   /// The key of one held block goes over to another, which is then the youngest of that key. Pre: only the first has
   /// one.
   void move_key(BlockId from, BlockId to, std::int64_t step);

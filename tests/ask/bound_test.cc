@@ -30,11 +30,11 @@ TEST_CASE("law: found, possible, at most, endless, token by token: in this order
       CAPTURE(memory);
       CAPTURE(one.name);
       CHECK(one.refused.empty());
-      CHECK(one.found_tokens <= one.upper_tokens);
-      CHECK(one.feasible_tokens <= one.upper_tokens);
-      CHECK(one.upper_tokens <= one.endless_tokens);
-      CHECK(one.endless_tokens <= one.token_exact_tokens);
-      CHECK(one.token_exact_tokens < one.prompt_tokens);
+      CHECK(one.found_tokens <= one.layout.upper_tokens);
+      CHECK(one.layout.feasible_tokens <= one.layout.upper_tokens);
+      CHECK(one.layout.upper_tokens <= one.layout.endless_tokens);
+      CHECK(one.layout.endless_tokens <= one.token_exact_tokens);
+      CHECK(one.token_exact_tokens < one.layout.prompt_tokens);
     }
   }
 }
@@ -42,12 +42,12 @@ TEST_CASE("law: found, possible, at most, endless, token by token: in this order
 TEST_CASE("rule: the sizes of a bound are those of the layout") {
   const BoundAnswer blocks = bounds(settings_of("memory: 6 GiB, attention_pack_size: 1", "max_requests: 50")).front();
   // Eight attention layers in groups of eight pages, 24 recurrent ones in three more: an id of each for a state.
-  CHECK(blocks.unit_tokens > 1);
-  CHECK(blocks.state_bytes == 3 * blocks.unit_bytes);
-  CHECK(blocks.memory_bytes % blocks.unit_bytes == 0);
+  CHECK(blocks.layout.unit_tokens > 1);
+  CHECK(blocks.layout.state_bytes == 3 * blocks.layout.unit_bytes);
+  CHECK(blocks.layout.memory_bytes % blocks.layout.unit_bytes == 0);
   const BoundAnswer tree = bounds(settings_of("memory: 6 GiB, release: sglang-0.5.23", "max_requests: 50")).front();
-  CHECK(tree.unit_tokens == 64);
-  CHECK(tree.unit_bytes == 64 * 32'768);  // 8 layers of 4 heads, K and V of 256, bf16
+  CHECK(tree.layout.unit_tokens == 64);
+  CHECK(tree.layout.unit_bytes == 64 * 32'768);  // 8 layers of 4 heads, K and V of 256, bf16
 }
 
 TEST_CASE("golden: what thrashes a pool that evicts the oldest can be kept by who knows the trace") {
@@ -61,8 +61,8 @@ TEST_CASE("golden: what thrashes a pool that evicts the oldest can be kept by wh
                       : "{tokens: 6000, shared_tokens: 6000, shared_with: " + std::to_string(prompt + 1) + "}");
   const BoundAnswer answer = bounds(settings_of("memory: 1 GiB", "prompts: [" + prompts + "]")).front();
   CHECK(answer.found_tokens == 0);
-  CHECK(answer.feasible_tokens > answer.prompt_tokens / 5);
-  CHECK(answer.upper_tokens < answer.endless_tokens);
+  CHECK(answer.layout.feasible_tokens > answer.layout.prompt_tokens / 5);
+  CHECK(answer.layout.upper_tokens < answer.layout.endless_tokens);
 }
 
 TEST_CASE("fault: caches without a bound") {
@@ -86,9 +86,9 @@ TEST_CASE("golden: the published conversation trace at 40 GiB, packs of 5 and 15
       "asked.yaml");
   for (const BoundAnswer& one : bounds(compare_settings({scenario}))) {
     CAPTURE(one.name);
-    CHECK(one.requests == 12'031);
-    CHECK(one.rate(one.upper_tokens) <= 0.330);
-    CHECK(one.rate(one.feasible_tokens) >= 0.295);
-    CHECK(one.rate(one.found_tokens) < 0.06);
+    CHECK(one.layout.requests == 12'031);
+    CHECK(one.layout.rate(one.layout.upper_tokens) <= 0.330);
+    CHECK(one.layout.rate(one.layout.feasible_tokens) >= 0.295);
+    CHECK(one.layout.rate(one.found_tokens) < 0.06);
   }
 }

@@ -4,72 +4,19 @@
 
 #include <algorithm>
 #include <map>
-#include <random>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "search/offline_schedule.h"
 #include "simulator/token_exact_bound.h"
+#include "tests/search/small_traces.h"
 
 using namespace hybridkv;
+using namespace hybridkv::testing;
 
 namespace {
-
-/// Prompts as paths in a tree of units of `unit` tokens: each prompt is a list of contents.
-struct SmallTrace {
-  std::int64_t unit = 10;
-  std::vector<std::vector<int>> prompts;
-  std::int64_t tail = 1;  ///< tokens behind the last whole unit
-
-  TraceBatch batch() const {
-    TraceBatch batch;
-    for (std::size_t i = 0; i < prompts.size(); ++i) {
-      TraceRequest request{.index = static_cast<std::int64_t>(i)};
-      request.first_run = std::ssize(batch.runs);
-      std::uint64_t chain = empty_chain;
-      std::int64_t at = 0;
-      for (const int content : prompts[i]) {
-        chain = extend_chain(chain, static_cast<std::uint64_t>(content), at);
-        at += unit;
-        batch.runs.push_back({at, chain});
-      }
-      if (tail > 0) batch.runs.push_back({at + tail, extend_chain(chain, 1'000'000 + i, at)});
-      request.input_length = at + tail;
-      request.num_runs = std::ssize(batch.runs) - request.first_run;
-      batch.requests.push_back(request);
-    }
-    return batch;
-  }
-  ReusePaths paths() const {
-    ReusePaths paths(unit);
-    paths.consume(batch());
-    return paths;
-  }
-};
-
-/// Whole numbers [least, most], the same in every run.
-class Draw {
- public:
-  explicit Draw(std::uint64_t seed) : random_(seed) {}
-  std::int64_t operator()(std::int64_t least, std::int64_t most) {
-    return least + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(most - least + 1));
-  }
-
- private:
-  std::mt19937_64 random_;
-};
-
-SmallTrace random_trace(Draw& draw) {
-  SmallTrace trace;
-  trace.tail = draw(0, 2) * 2;
-  trace.prompts.resize(static_cast<std::size_t>(draw(2, 6)));
-  for (std::vector<int>& prompt : trace.prompts) {
-    prompt.resize(static_cast<std::size_t>(draw(1, 2)));
-    for (int& content : prompt) content = static_cast<int>(draw(0, 1));
-  }
-  return trace;
-}
 
 /// Every content of the cache after every request: the best that any policy can do. Items are prefixes, each with K and
 /// V of its last unit and, where states take room, a state; a content is a set of them, one bit each.
@@ -165,6 +112,62 @@ TEST_CASE("law: without prices the bound is what endless memory finds") {
     CHECK(hit_bound(paths, {.memory_bytes = 1, .unit_bytes = 1, .state_bytes = 1}, none) ==
           static_cast<double>(exact.hit_tokens()));
   }
+}
+
+namespace {
+
+/// Units found by the rule that keeps what is wanted again soonest (Belady), attention alone, all units of one size.
+std::int64_t belady(const SmallTrace& trace, std::size_t most_kept) {
+  using Prefix = std::vector<int>;
+  const auto next_use = [&](const Prefix& prefix, std::size_t after) {
+    for (std::size_t later = after + 1; later < trace.prompts.size(); ++later) {
+      const auto& prompt = trace.prompts[later];
+      if (prompt.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), prompt.begin())) return later;
+    }
+    return trace.prompts.size();
+  };
+  std::set<Prefix> cache;
+  std::int64_t tokens = 0;
+  for (std::size_t now = 0; now < trace.prompts.size(); ++now) {
+    const std::vector<int>& prompt = trace.prompts[now];
+    bool found = true;
+    for (std::size_t length = 1; length <= prompt.size(); ++length) {
+      const Prefix prefix(prompt.begin(), prompt.begin() + static_cast<std::ptrdiff_t>(length));
+      found = found && cache.contains(prefix);
+      const bool is_last = length == prompt.size() && trace.tail == 0;  // it holds the last token
+      if (found && !is_last) tokens += trace.unit;
+    }
+    for (std::size_t length = 1; length <= prompt.size(); ++length)
+      cache.insert(Prefix(prompt.begin(), prompt.begin() + static_cast<std::ptrdiff_t>(length)));
+    while (cache.size() > most_kept)
+      cache.erase(*std::max_element(cache.begin(), cache.end(), [&](const Prefix& a, const Prefix& b) {
+        return std::pair(next_use(a, now), a.size()) < std::pair(next_use(b, now), b.size());
+      }));
+  }
+  return tokens;
+}
+
+}  // namespace
+
+TEST_CASE("law: attention alone, in units of one size: at least what Belady's rule finds") {
+  int tight = 0;
+  for (int seed = 0; seed < 1000; ++seed) {
+    CAPTURE(seed);
+    Draw draw(static_cast<std::uint64_t>(seed));
+    SmallTrace trace{.tail = draw(0, 2)};
+    trace.prompts.resize(static_cast<std::size_t>(draw(5, 30)));
+    for (std::vector<int>& prompt : trace.prompts) {
+      prompt.resize(static_cast<std::size_t>(draw(1, 6)));
+      for (int& content : prompt) content = static_cast<int>(draw(0, 1));
+    }
+    const std::int64_t units = draw(1, 12);
+    const std::int64_t found = belady(trace, static_cast<std::size_t>(units));
+    const HitCeiling ceiling = hit_ceiling(trace.paths(), {.memory_bytes = 7 * units, .unit_bytes = 7});
+    CHECK(ceiling.tokens >= static_cast<double>(found) * (1 - 1e-9));
+    tight += ceiling.tokens < static_cast<double>(found + trace.unit) ? 1 : 0;
+  }
+  MESSAGE(tight << " of 1,000 bounds are less than a unit above Belady's rule");
+  CHECK(tight > 300);
 }
 
 TEST_CASE("edge: where all fits the bound, the schedule and endless memory are one; where nothing fits it is little") {

@@ -171,4 +171,19 @@ std::vector<std::optional<LayoutBound>> layout_bounds(std::span<const Scenario* 
   return bounds;
 }
 
+std::vector<std::optional<LayoutBound>> scenario_bounds(const Scenario& scenario) {
+  if (!scenario.simulate.upper_bounds) return {};
+  std::vector<Scenario> caches;
+  for (const std::int64_t pack : scenario.pack_sizes)
+    for (const std::int64_t length : scenario.limits.max_model_lens) {
+      Scenario& cache = caches.emplace_back(scenario);
+      cache.engine.attention_pack_size = pack;
+      cache.pack_sizes = {pack};
+      cache.limits.max_model_lens = {length};
+    }
+  std::vector<const Scenario*> asked;
+  for (const Scenario& cache : caches) asked.push_back(&cache);
+  return layout_bounds(asked);
+}
+
 }  // namespace hybridkv

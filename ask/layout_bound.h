@@ -44,4 +44,8 @@ LayoutBound layout_bound(const Scenario& scenario);
 /// beside each other.
 std::vector<std::optional<LayoutBound>> layout_bounds(std::span<const Scenario* const> scenarios);
 
+/// The bounds of every cache of a scenario, by pack and length as `planned_caches` lists them; empty unless the section
+/// simulate asks for upper bounds.
+std::vector<std::optional<LayoutBound>> scenario_bounds(const Scenario& scenario);
+
 }  // namespace hybridkv

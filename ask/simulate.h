@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ask/layout_bound.h"
 #include "scenarios/scenario.h"
 #include "simulator/cache_geometry.h"
 #include "simulator/sweep.h"
@@ -51,6 +52,8 @@ struct SimulateAnswer {
   std::string trace;           ///< what was replayed: a file, or the generated trace with its seed
   DriverSpec driver;
   SweepResult result;
+  /// (cache) of scenarios that ask for upper bounds: how much any policy could find; see scenario_bounds.
+  std::vector<std::optional<LayoutBound>> bounds;
   std::int64_t bad_lines = 0;  ///< of the trace file, skipped
   std::vector<std::int64_t> longest_requests;  ///< (cache) tokens of the longest request that it can hold
   /// (cache), most tokens that a prompt shares with an earlier one; unset where the cache hits and nobody asks.

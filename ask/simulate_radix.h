@@ -28,6 +28,7 @@ struct RadixAnswer {
   std::int64_t bad_lines = 0;    ///< of the trace file, skipped
   std::vector<std::int64_t> token_exact_hit_tokens;  ///< (cache), by any prefix; empty unless asked for
   std::vector<LossStats> losses;                     ///< (cache); empty unless asked for
+  std::vector<std::optional<LayoutBound>> bounds;    ///< (cache) of scenarios that ask for it, see scenario_bounds
   /// (cache, request); empty of a trace of more than most_listed_requests.
   std::vector<std::vector<RadixRecord>> listed;
 };

@@ -55,6 +55,7 @@ struct Question {
   Scenario scenario;
   std::vector<CacheGeometry> caches;
   std::vector<RadixCache> radix;  // caches of the other kind; then there are none of the first
+  bool is_planned = false;        // are the caches those of plans?
 };
 
 /// The flag of a cache without a plan that stands for a field of its geometry; null for the keys of `simulate`.
@@ -139,7 +140,7 @@ Question planned_question(const SimulateOptions& options) {
   if (options.max_batched_tokens)
     with_budget.flags.push_back({"engine.max_num_batched_tokens", std::to_string(*options.max_batched_tokens),
                                  fmt::format("--max-batched-tokens {}", *options.max_batched_tokens)});
-  Question question{read_scenario(with_budget), {}, {}};
+  Question question{read_scenario(with_budget), {}, {}, true};
   if (rules_of(question.scenario.engine.release).radix_pools)
     question.radix = planned_radix_caches(question.scenario);
   else
@@ -182,6 +183,11 @@ auto answer_of(const SimulateOptions& options, const Question& question, std::st
   return answer;
 }
 
+std::vector<std::optional<LayoutBound>> bounds_of(const Question& question) {
+  if (!question.is_planned) return {};
+  return scenario_bounds(question.scenario);
+}
+
 std::string replay_of(const SimulateOptions& options, const Question& question) {
   const SimulateRequest& request = question.scenario.simulate;
   const Format format = options.output.format();
@@ -196,7 +202,11 @@ std::string replay_of(const SimulateOptions& options, const Question& question) 
         watch.on_record = [append](const RequestRecord& record) { append(request_csv_row(record)); };
     };
     const std::string header = std::string(request_csv_header) + (request.losses ? loss_csv_names() : "");
-    const auto replay = [&](const SimulateWatch& watch) { return simulate({request, question.caches}, watch); };
+    const auto replay = [&](const SimulateWatch& watch) {
+      SimulateAnswer answer = simulate({request, question.caches}, watch);
+      answer.bounds = bounds_of(question);
+      return answer;
+    };
     return render_simulate(answer_of<SimulateWatch>(options, question, header, watch_rows, replay), format,
                            options.output.style());
   }
@@ -210,7 +220,11 @@ std::string replay_of(const SimulateOptions& options, const Question& question) 
       watch.on_record = [append, has_states](const RadixRecord& record) { append(radix_csv_row(record, has_states)); };
   };
   const std::string header = std::string(radix_csv_header) + (request.losses ? loss_csv_names() : "");
-  const auto replay = [&](const RadixWatch& watch) { return simulate_radix(request, question.radix, watch); };
+  const auto replay = [&](const RadixWatch& watch) {
+    RadixAnswer answer = simulate_radix(request, question.radix, watch);
+    answer.bounds = bounds_of(question);
+    return answer;
+  };
   return render_radix(answer_of<RadixWatch>(options, question, header, watch_rows, replay), format,
                       options.output.style());
 }
@@ -278,7 +292,7 @@ void add_replay_options(CLI::App& command, SimulateOptions& options) {
 
 void add_result_options(CLI::App& command, SimulateOptions& options) {
   add_switch(command, options.scenario, "--upper-bounds", "simulate.upper_bounds", "true",
-             "also with an unlimited pool, and matching token by token");
+             "also what any policy could find, an unlimited pool, and any prefix");
   add_switch(command, options.scenario, "--losses", "simulate.losses", "true",
              "where the tokens went: what is computed again although an earlier prompt began with it, by cause");
   command

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "planner/release.h"
+#include "report/bound_columns.h"
 #include "report/human.h"
 #include "report/json_text.h"
 #include "report/loss_report.h"
@@ -73,11 +74,18 @@ Table requests_table(const RadixAnswer& answer) {
 }
 
 Table bounds_table(const RadixAnswer& answer) {
-  Table table({{"name", "cache", "", Align::left},
-               {"hit_tokens", "hit", "tokens"},
-               {"token_exact_hit_tokens", "token by token", "tokens"}});
-  for (std::size_t i = 0; i < answer.token_exact_hit_tokens.size(); ++i)
-    table.add_row({answer.stats[i].name, answer.stats[i].hit_tokens, answer.token_exact_hit_tokens[i]});
+  std::vector<Column> columns{{"name", "cache", "", Align::left}, {"hit_tokens", "hit", "tokens"},
+                              {"hit_rate", "hit", "rate"}};
+  add_bound_columns(columns, answer.bounds);
+  columns.push_back({"token_exact_hit_tokens", "token by token", "tokens"});
+  Table table(std::move(columns));
+  for (std::size_t i = 0; i < answer.token_exact_hit_tokens.size(); ++i) {
+    const RadixStats& stats = answer.stats[i];
+    std::vector<Cell> cells{stats.name, stats.hit_tokens, Percent{100 * stats.hit_rate()}};
+    add_bound_cells(cells, answer.bounds, i);
+    cells.emplace_back(answer.token_exact_hit_tokens[i]);
+    table.add_row(std::move(cells));
+  }
   return table;
 }
 
@@ -155,6 +163,7 @@ Document radix_report(const RadixAnswer& answer) {
     document.blocks.emplace_back(Heading{"Upper bounds"});
     document.blocks.emplace_back(bounds_table(answer));
     document.blocks.emplace_back(Paragraph{token_exact_text});
+    if (!answer.bounds.empty()) document.blocks.emplace_back(Paragraph{bound_text});
   }
   document.blocks.emplace_back(Paragraph{modelled_text(answer)});
   return document;
@@ -175,7 +184,8 @@ Table radix_table(const RadixAnswer& answer) {
                {"most_tree_states", "most states of the tree"}, {"free_tokens", "free tokens at the end"},
                {"free_states", "free states at the end"}, {"too_long", "refused as too long"},
                {"refused", "refused"}, {"stalled", "stalled"},
-               {"token_exact_hit_tokens", "token by token"}});
+               {"token_exact_hit_tokens", "token by token"}, {"feasible_tokens", "possible tokens"},
+               {"upper_tokens", "tokens that no policy passes"}});
   for (std::size_t i = 0; i < answer.stats.size(); ++i) {
     const RadixStats& stats = answer.stats[i];
     const RadixSettings& s = stats.settings;
@@ -187,7 +197,8 @@ Table radix_table(const RadixAnswer& answer) {
                    stats.evicted_unused_states, stats.most_tree_tokens, stats.most_tree_states,
                    stats.free_tokens, stats.free_states, stats.too_long, stats.refused, stats.stalled,
                    answer.token_exact_hit_tokens.empty() ? Cell(std::monostate{})
-                                                         : Cell(answer.token_exact_hit_tokens[i])});
+                                                         : Cell(answer.token_exact_hit_tokens[i]),
+                   feasible_cell(answer.bounds, i), upper_cell(answer.bounds, i)});
   }
   return table;
 }

@@ -24,6 +24,11 @@ std::string policy_text(const SchedulerSettings& settings);
 inline constexpr const char* token_exact_text =
     "Token by token: a cache that keeps everything and finds any prefix. No layout can hit more.";
 
+/// What the columns of bound_columns say.
+inline constexpr const char* bound_text =
+    "Possible: by a schedule that knows the whole trace, in the same memory. No policy more than: proven; "
+    "`hybridkv bound` says how.";
+
 /// "3 of 20 requests have prompts of max_model_len (32,768 tokens) or more and are refused, as the engine refuses
 /// them". No full stop. Pre: too_long > 0.
 std::string too_long_text(std::int64_t too_long, std::int64_t requests, std::int64_t max_model_len);

@@ -8,6 +8,7 @@
 
 #include "planner/release.h"
 #include "report/arena_table.h"
+#include "report/bound_columns.h"
 #include "report/human.h"
 #include "report/json_text.h"
 #include "report/loss_report.h"
@@ -271,20 +272,23 @@ std::optional<Table> copies_table(const SimulateAnswer& answer) {
 }
 
 Table bounds_table(const SimulateAnswer& answer) {
-  Table table({{"name", "cache", "", Align::left},
-               {"hit_tokens", "hit", "tokens"},
-               {"hit_rate", "hit", "rate"},
-               {"unlimited_hit_tokens", "pool that never evicts", "tokens"},
-               {"unlimited_hit_rate", "", "rate"},
-               {"token_exact_hit_tokens", "token by token", "tokens"},
-               {"token_exact_hit_rate", "", "rate"}});
+  std::vector<Column> columns{{"name", "cache", "", Align::left}, {"hit_tokens", "hit", "tokens"},
+                              {"hit_rate", "hit", "rate"}};
+  add_bound_columns(columns, answer.bounds);
+  columns.insert(columns.end(), {{"unlimited_hit_tokens", "pool that never evicts", "tokens"},
+                                 {"unlimited_hit_rate", "", "rate"},
+                                 {"token_exact_hit_tokens", "token by token", "tokens"},
+                                 {"token_exact_hit_rate", "", "rate"}});
+  Table table(std::move(columns));
   for (std::size_t i = 0; i < answer.result.unlimited.size(); ++i) {
     const SimulationStats& stats = answer.result.stats[i];
     const SimulationStats& unlimited = answer.result.unlimited[i];
     const std::int64_t exact = answer.result.token_exact_hit_tokens[i];
-    table.add_row({stats.geometry.name, stats.hit_tokens, Percent{100 * stats.hit_rate()}, unlimited.hit_tokens,
-                   Percent{100 * unlimited.hit_rate()}, exact,
-                   Percent{100 * share(exact, stats.taken_prompt_tokens)}});
+    std::vector<Cell> cells{stats.geometry.name, stats.hit_tokens, Percent{100 * stats.hit_rate()}};
+    add_bound_cells(cells, answer.bounds, i);
+    cells.insert(cells.end(), {unlimited.hit_tokens, Percent{100 * unlimited.hit_rate()}, exact,
+                               Percent{100 * share(exact, stats.taken_prompt_tokens)}});
+    table.add_row(std::move(cells));
   }
   return table;
 }
@@ -404,6 +408,7 @@ Document simulate_report(const SimulateAnswer& answer) {
     document.blocks.emplace_back(Heading{"Upper bounds"});
     document.blocks.emplace_back(bounds_table(answer));
     document.blocks.emplace_back(Paragraph{token_exact_text});
+    if (!answer.bounds.empty()) document.blocks.emplace_back(Paragraph{bound_text});
   }
   document.blocks.emplace_back(Paragraph{all_modelled(answer)});
   return document;
@@ -430,7 +435,9 @@ Table simulate_table(const SimulateAnswer& answer) {
                {"copies", "exact copies"}, {"copies_hit_tokens", "hit tokens of copies"},
                {"copies_closed_form_tokens", "closed form of those"},
                {"unlimited_hit_tokens", "hit tokens, unlimited pool"},
-               {"token_exact_hit_tokens", "hit tokens, token-exact"}, {"modelled", "modelled rules"}});
+               {"token_exact_hit_tokens", "hit tokens, token-exact"},
+               {"feasible_tokens", "possible tokens"}, {"upper_tokens", "tokens that no policy passes"},
+               {"modelled", "modelled rules"}});
   // Only the open loop has arrivals to wait since.
   const auto latency = [&](double seconds) {
     return answer.driver.kind == DriverKind::open_loop ? Cell(Real{seconds, 6}) : Cell(std::monostate{});
@@ -458,6 +465,7 @@ Table simulate_table(const SimulateAnswer& answer) {
                    answer.result.token_exact_hit_tokens.empty()
                        ? Cell(std::monostate{})
                        : Cell(answer.result.token_exact_hit_tokens[i]),
+                   feasible_cell(answer.bounds, i), upper_cell(answer.bounds, i),
                    fmt::format("{}", fmt::join(rules, ", "))});
   }
   return table;

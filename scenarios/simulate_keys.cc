@@ -292,7 +292,8 @@ const Section<SimulateRequest>& simulate_keys() {
     keys.section(key("trace", ""), &Request::trace, trace_keys());
     add_driver_keys(keys);
     add_eviction_key(keys);
-    keys.flag(key("upper_bounds", "also simulate a pool that never evicts, and match token by token; default false"),
+    keys.flag(key("upper_bounds",
+                  "also say what any policy could find, what a pool that never evicts, and any prefix; default false"),
               &Request::upper_bounds)
         .flag(key("losses", "also book every token that is computed again although an earlier prompt began with it to "
                             "its cause; default false"),

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ask/compare_replay.h"
+#include "ask/layout_bound.h"
 #include "ask/replay_curves.h"
 #include "ask/simulate_request.h"
 #include "base/checked.h"
@@ -101,6 +102,18 @@ EngineRates engine_rates(const std::vector<CompareSetting>& settings,
       any = any || found.back().has_value();
     }
     rates.evidence.push_back(evidence_at(setting.scenario));
+  }
+  for (const std::int64_t memory : rates.memory_bytes) {
+    std::vector<Scenario> at(settings.size());
+    std::vector<const Scenario*> asked;
+    for (std::size_t i = 0; i < settings.size(); ++i) {
+      at[i] = settings[i].scenario;
+      at[i].engine.memory_bytes = memory;
+      asked.push_back(&at[i]);
+    }
+    std::optional<double>& upper = rates.upper.emplace_back();
+    for (const auto& bound : layout_bounds(asked))
+      if (bound) upper = std::max(upper.value_or(0), bound->rate(bound->upper_tokens));
   }
   if (!any) throw InputError("no engine can be replayed in any of these memories; give more engine.memory");
   return rates;

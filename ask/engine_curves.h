@@ -58,6 +58,8 @@ struct EngineRates {
   std::vector<Evidence> evidence;          ///< (engine)
   /// (engine, memory); nothing where that much cannot be planned, or is too little for a request of the trace.
   std::vector<std::vector<std::optional<double>>> found;
+  /// (memory) of the layout in which most could be found: no policy of any of them finds more; nothing without a bound.
+  std::vector<std::optional<double>> upper;
   double token_exact = 0;                  ///< by a cache that keeps everything and finds any prefix
 };
 

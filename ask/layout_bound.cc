@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 
 #include "base/checked.h"
@@ -132,7 +133,9 @@ LayoutBound layout_bound(const Scenario& scenario) {
                                 rules_of(plan.release).title));
   LayoutBound bound;
   bound.evidence = evidence_of(plan);
-  bound.unit_tokens = plan.prefix.match_unit_tokens;
+  // A replay may find prefixes at finer steps than the plan's.
+  bound.unit_tokens = std::gcd(plan.prefix.match_unit_tokens,
+                               scenario.simulate.match_unit_tokens.value_or(plan.prefix.match_unit_tokens));
   const LayoutSizes sizes = sizes_of(plan, bound.unit_tokens);
   bound.unit_bytes = sizes.cache.unit_bytes;
   bound.state_bytes = sizes.cache.state_bytes;

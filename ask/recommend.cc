@@ -126,10 +126,16 @@ RecommendAnswer recommend_scenario(const Scenario& scenario, const RecommendQues
   answer.plain_packs = plain_packs(answer.result, answer.engine);
   const std::vector<Candidate>& candidates = answer.result.candidates;
   answer.pick = served_pick(answer.result, candidates[answer.result.pick], spec);
-  if (!answer.trace.file.empty()) {
-    const Candidate& pick = candidates[answer.result.pick];
-    answer.pick_losses = candidate_losses(spec, answer.result.layout_of(pick), pick);
-  }
+  const Candidate& pick = candidates[answer.result.pick];
+  const PlannedLayout& layout = answer.result.layout_of(pick);
+  if (!answer.trace.file.empty()) answer.pick_losses = candidate_losses(spec, layout, pick);
+  Scenario picked = scenario;
+  picked.engine = engine_with(spec.engine, layout.pack, layout.block_floor, layout.mode);
+  picked.pack_sizes = {layout.pack};
+  picked.simulate.trace = answer.trace;
+  picked.simulate.match_unit_tokens = pick.match_unit_tokens;
+  const Scenario* const asked = &picked;
+  answer.pick_bound = layout_bounds({&asked, 1}).front();
   if (answer.result.unpacked_pick)
     answer.unpacked_pick = served_pick(answer.result, candidates[*answer.result.unpacked_pick], spec);
   return answer;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ask/layout_bound.h"
 #include "ask/serve_command.h"
 #include "scenarios/scenario.h"
 #include "search/recommendation.h"
@@ -52,6 +53,7 @@ struct RecommendBasics {
   std::optional<double> min_concurrency;
   PickRule rule;
   ServedPick pick;
+  std::optional<LayoutBound> pick_bound;  ///< of its layout; nothing where requests run beside each other
 };
 
 /// What was searched, and what was found.

@@ -26,6 +26,11 @@ RadixRecommendAnswer recommend_radix_scenario(const Scenario& scenario, const Ra
     answer.settings.push_back(radix_settings(candidate.engine));
   const RadixCandidate& pick = answer.result.candidates[answer.result.pick];
   answer.pick.settings = answer.settings[answer.result.pick];
+  Scenario picked = scenario;
+  picked.engine = pick.engine;
+  picked.simulate.trace = answer.trace;
+  const Scenario* const asked = &picked;
+  answer.pick_bound = layout_bounds({&asked, 1}).front();
   answer.pick.serve = serve_command({scenario.model, pick.engine, scenario.limits, scenario.simulate.scheduler,
                                      pick.plan, answer.pick.settings});
   return answer;

@@ -172,20 +172,22 @@ Plot plot_engine_requests(const EngineRequests& values) {
 Plot plot_engine_rates(const EngineRates& values) {
   std::vector<Column> columns{{"memory_bytes"}};
   for (const std::string& name : values.names) columns.push_back({"hit_percent " + name});
+  columns.push_back({"upper_percent"});
   columns.push_back({"token_exact_percent"});
   Table table(std::move(columns));
   for (std::size_t at = 0; at < values.memory_bytes.size(); ++at) {
     std::vector<Cell> cells{values.memory_bytes[at]};
     for (const auto& engine : values.found)
       cells.emplace_back(Percent{engine[at] ? 100 * *engine[at] : std::numeric_limits<double>::quiet_NaN()});
+    cells.emplace_back(Percent{values.upper[at] ? 100 * *values.upper[at] : std::numeric_limits<double>::quiet_NaN()});
     cells.emplace_back(Percent{100 * values.token_exact});
     table.add_row(std::move(cells));
   }
   Plot plot{.name = std::string(to_string(EnginePlotKind::hit_rate)),
             .title = "Prompt tokens found again over memory",
             .subtitle = values.model,
-            .caption = fmt::format("{}. Above: a cache that keeps everything and finds any prefix; no layout can hit "
-                                   "more. Engines marked read follow rules that were read, not run.",
+            .caption = fmt::format("{}. Above: what no policy passes in this memory, whatever of these layouts (`hybridkv "
+                                   "bound`), and a cache that keeps everything and finds any prefix. Engines marked read follow rules that were read, not run.",
                                    values.trace)};
   plot.tables.push_back({"", std::move(table)});
   PlotAxis memory{.title = "memory of the pools", .unit = "GiB", .divisor = bytes_a_gib};
@@ -200,6 +202,7 @@ Plot plot_engine_rates(const EngineRates& values) {
                             {"hit_percent " + values.names[i]},
                             SeriesStyle::points,
                             i});
+  panel.series.push_back({"no policy more than", {"upper_percent"}, SeriesStyle::reference, 1});
   panel.series.push_back({"token by token, endless", {"token_exact_percent"}, SeriesStyle::reference, 0});
   plot.panels.push_back(std::move(panel));
   return plot;

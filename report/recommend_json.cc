@@ -37,6 +37,7 @@ std::string recommend_json(const RecommendReport& report) {
   json["front"] = result.front;
   json["settings"] = settings_json(report.pick.settings);
   json["serve"] = serve_json(report.pick.serve);
+  json["pick_bound"] = bound_json(report.pick_bound);
   if (report.unpacked_pick) {
     json["settings_without_packing"] = settings_json(report.unpacked_pick->settings);
     json["serve_without_packing"] = serve_json(report.unpacked_pick->serve);

@@ -69,4 +69,13 @@ ordered_json serve_json(const ServeCommand& serve) {
   return {{"command", serve.command}, {"beside", serve.beside}};
 }
 
+ordered_json bound_json(const std::optional<LayoutBound>& bound) {
+  if (!bound) return {};
+  return {{"prompt_tokens", bound->prompt_tokens},
+          {"feasible_tokens", bound->feasible_tokens},
+          {"feasible_rate", bound->rate(bound->feasible_tokens)},
+          {"upper_tokens", bound->upper_tokens},
+          {"upper_rate", bound->rate(bound->upper_tokens)}};
+}
+
 }  // namespace hybridkv

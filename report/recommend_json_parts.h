@@ -18,5 +18,7 @@ void add_picked_json(nlohmann::ordered_json& json, const SearchResult& result);
 nlohmann::ordered_json what_ifs_json(const SearchResult& result);
 nlohmann::ordered_json settings_json(const std::vector<EngineSetting>& chosen);
 nlohmann::ordered_json serve_json(const ServeCommand& serve);
+/// What any policy could find with the pick's layout; null without a bound.
+nlohmann::ordered_json bound_json(const std::optional<LayoutBound>& bound);
 
 }  // namespace hybridkv

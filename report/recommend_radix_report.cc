@@ -66,7 +66,8 @@ Facts radix_question_facts(const RadixRecommendReport& report) {
   return facts;
 }
 
-Facts radix_pick_facts(const RadixRecommendation& result, const RadixCandidate& pick) {
+Facts radix_pick_facts(const RadixRecommendation& result, const RadixCandidate& pick,
+                       const std::optional<LayoutBound>& bound) {
   const RadixPools& pools = *pick.plan.radix;
   Facts facts;
   facts.entries.emplace_back("pools", fmt::format("{} state slots, {} a request, and {} token slots",
@@ -77,7 +78,7 @@ Facts radix_pick_facts(const RadixRecommendation& result, const RadixCandidate& 
       "request", fmt::format("{} of {} tokens; {} at once, {} run at most",
                              human_bytes(pick.objectives.bytes_per_request), human_count(result.at_length),
                              human_real(pick.objectives.concurrency), human_count(pools.split.max_running)));
-  facts.entries.emplace_back("prefix", prefix_text(pick));
+  facts.entries.emplace_back("prefix", prefix_text(pick, bound));
   if (pick.stats.states_made > 0)
     facts.entries.emplace_back("states", fmt::format("{} made, {} of them hit, {} evicted",
                                                      human_count(pick.stats.states_made),
@@ -231,6 +232,7 @@ std::string recommend_radix_json(const RadixRecommendReport& report) {
   json["front"] = result.front;
   json["settings"] = settings_json(report.pick.settings);
   json["serve"] = serve_json(report.pick.serve);
+  json["pick_bound"] = bound_json(report.pick_bound);
   json["reasons"] = {{"gains", reasons.gains},
                      {"costs", reasons.costs},
                      {"choice", reasons.choice},
@@ -251,7 +253,7 @@ Document recommend_radix_report(const RadixRecommendReport& report) {
       fmt::format("Recommendation for {}, tensor parallel {}", report.model, report.engine.tensor_parallel), 1});
   document.blocks.emplace_back(radix_question_facts(report));
   document.blocks.emplace_back(Heading{"Pick"});
-  document.blocks.emplace_back(radix_pick_facts(result, result.candidates[result.pick]));
+  document.blocks.emplace_back(radix_pick_facts(result, result.candidates[result.pick], report.pick_bound));
   add_served(document, report.pick, "SGLang");
   add_listing(document, "What it gains over the default", reasons.gains);
   add_listing(document, "What it costs", reasons.costs);

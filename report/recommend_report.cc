@@ -88,7 +88,8 @@ Facts question_facts(const RecommendReport& report) {
   return facts;
 }
 
-Facts pick_facts(const Recommendation& result, const Candidate& pick) {
+Facts pick_facts(const Recommendation& result, const Candidate& pick,
+                 const std::optional<LayoutBound>& bound = std::nullopt) {
   const PlannedLayout& layout = result.layout_of(pick);
   const CapacityPlan& capacity = result.capacity_of(pick);
   const SpecPlan* const attention = primary_attention(layout.plan);
@@ -104,7 +105,7 @@ Facts pick_facts(const Recommendation& result, const Candidate& pick) {
                                                     human_bytes(capacity.bytes_per_request),
                                                     human_real(capacity.usable_concurrency),
                                                     human_real(capacity.max_concurrency)));
-  facts.entries.emplace_back("prefix", prefix_text(pick));
+  facts.entries.emplace_back("prefix", prefix_text(pick, bound));
   return facts;
 }
 
@@ -219,7 +220,7 @@ Document recommend_report(const RecommendReport& report) {
   if (!reasons.never_hits.empty()) document.blocks.emplace_back(Listing{reasons.never_hits, true});
   document.blocks.emplace_back(Heading{"Pick"});
   const Candidate& pick = report.result.candidates[report.result.pick];
-  document.blocks.emplace_back(pick_facts(report.result, pick));
+  document.blocks.emplace_back(pick_facts(report.result, pick, report.pick_bound));
   add_served(document, report.pick, "vLLM");
   add_listing(document, "What it gains over the default", reasons.gains);
   add_listing(document, "What it costs", reasons.costs);

@@ -101,9 +101,14 @@ void compare_candidates(const WeighedCandidate& candidate, const WeighedCandidat
       memory_against(candidate, other, result.at_length));
 }
 
-std::string prefix_text(const WeighedCandidate& pick) {
-  return fmt::format("{} of the prompt tokens hit, {} are computed again", human_percent(100 * pick.hit_rate()),
-                     human_count(pick.objectives.reprefilled_tokens));
+std::string prefix_text(const WeighedCandidate& pick, const std::optional<LayoutBound>& bound) {
+  std::string text = fmt::format("{} of the prompt tokens hit, {} are computed again",
+                                 human_percent(100 * pick.hit_rate()), human_count(pick.objectives.reprefilled_tokens));
+  if (bound)
+    text += fmt::format("; {} are possible in this memory, and no policy passes {}",
+                        human_percent(100 * bound->rate(bound->feasible_tokens)),
+                        human_percent(100 * bound->rate(bound->upper_tokens)));
+  return text;
 }
 
 std::vector<std::string> choice_sentences(const RecommendBasics& basics, const SearchResult& result, std::int64_t kept,

@@ -65,6 +65,40 @@ TEST_CASE("golden: what thrashes a pool that evicts the oldest can be kept by wh
   CHECK(answer.layout.upper_tokens < answer.layout.endless_tokens);
 }
 
+TEST_CASE("law: the schedule finds in the layout's own ids what it says by bytes, where one arena has them all") {
+  const auto settings = settings_of("attention_pack_size: [1, 2, 3], memory: 2 GiB", "max_requests: 400");
+  for (const BoundAnswer& one : bounds(settings)) {
+    CAPTURE(one.name);
+    CHECK(one.layout.is_replayed);
+    CHECK(one.layout.scheduled_tokens > one.found_tokens);
+    CHECK(one.layout.feasible_tokens == one.layout.scheduled_tokens);
+  }
+}
+
+TEST_CASE("rule: a replay that finds prefixes at finer steps is bounded at those steps") {
+  auto settings = settings_of("memory: 2 GiB", "max_requests: 100");
+  const std::int64_t plain = layout_bound(settings.front().scenario).unit_tokens;
+  settings.front().scenario.simulate.match_unit_tokens = 16;
+  CHECK(plain % 16 == 0);
+  CHECK(layout_bound(settings.front().scenario).unit_tokens == 16);
+}
+
+TEST_CASE("edge: bounds are of requests that come one after the other, and of scenarios that ask for them") {
+  auto settings = settings_of("attention_pack_size: [1, 2], memory: 2 GiB", "max_requests: 50");
+  Scenario both = settings.front().scenario;
+  both.pack_sizes = {1, 2};
+  both.limits.max_model_lens = {4096, 16384};
+  CHECK(scenario_bounds(both).empty());
+  both.simulate.upper_bounds = true;
+  const auto all = scenario_bounds(both);
+  REQUIRE(all.size() == 4);
+  for (const auto& bound : all) CHECK(bound.has_value());
+  CHECK(all[0]->requests < all[1]->requests);
+  CHECK(all[1]->unit_tokens > all[3]->unit_tokens);
+  both.simulate.driver.kind = DriverKind::closed_loop;
+  for (const auto& bound : scenario_bounds(both)) CHECK(!bound.has_value());
+}
+
 TEST_CASE("fault: caches without a bound") {
   CHECK_THROWS_AS(bounds(settings_of("memory: 6 GiB, cache_mode: none", "max_requests: 50")), InputError);
   const auto mixed = bounds(settings_of("memory: [1 MiB, 6 GiB]", "max_requests: 50"));

@@ -90,6 +90,23 @@ TEST_CASE("law: engines whose rules are read replay beside others what they repl
                        doctest::Contains("slots are replayed one prompt at a time"), InputError);
 }
 
+TEST_CASE("law: what is found is at most what is possible or proven, and both stand beside it") {
+  std::vector<CompareSetting> settings = every_engine("4GiB");
+  const Comparison comparison = compare(settings, {.wanted = true});
+  const auto& found = row_of(comparison, "hit_rate_percent").values;
+  const auto& possible = row_of(comparison, "feasible_percent").values;
+  const auto& upper = row_of(comparison, "upper_percent").values;
+  for (std::size_t i = 0; i < settings.size(); ++i) {
+    CAPTURE(settings[i].name);
+    CHECK(std::get<double>(found[i]) <= std::get<double>(upper[i]));
+    CHECK(std::get<double>(possible[i]) <= std::get<double>(upper[i]));
+  }
+  for (CompareSetting& setting : settings) setting.scenario.simulate.driver.kind = DriverKind::closed_loop;
+  const Comparison beside = compare(settings, {.wanted = true});
+  CHECK(std::none_of(beside.rows.begin(), beside.rows.end(),
+                     [](const ComparedRow& row) { return row.name == "upper_percent"; }));
+}
+
 TEST_CASE("edge: nothing is replayed unless it is asked for, and not where a setting is refused") {
   const Comparison quiet = compare(every_engine("4GiB"));
   CHECK(std::none_of(quiet.rows.begin(), quiet.rows.end(),

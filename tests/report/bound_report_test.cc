@@ -9,12 +9,13 @@ using namespace hybridkv;
 namespace {
 
 std::vector<BoundAnswer> sample() {
-  BoundAnswer first{.name = "N=5", .unit_tokens = 432, .unit_bytes = 10, .state_bytes = 20, .memory_bytes = 100,
-                    .requests = 7, .prompt_tokens = 1000, .found_tokens = 51, .feasible_tokens = 313,
-                    .upper_tokens = 318, .endless_tokens = 363, .token_exact_tokens = 374, .evaluations = 9};
+  BoundAnswer first{.name = "N=5", .layout = {}, .found_tokens = 51, .token_exact_tokens = 374};
+  first.layout = {.unit_tokens = 432, .unit_bytes = 10, .state_bytes = 20, .memory_bytes = 100, .requests = 7,
+                  .prompt_tokens = 1000, .feasible_tokens = 313, .scheduled_tokens = 314, .is_replayed = true,
+                  .upper_tokens = 318, .endless_tokens = 363, .evaluations = 9};
   BoundAnswer read = first;
   read.name = "other";
-  read.evidence = Evidence::read;
+  read.layout.evidence = Evidence::read;
   return {first, read, {.name = "none", .refused = "no cache"}};
 }
 
@@ -34,6 +35,8 @@ TEST_CASE("law: programs get rates from 0 to 1 and the tokens behind them") {
   const auto& layout = json["layouts"][0];
   CHECK(layout["found_rate"] == 0.051);
   CHECK(layout["feasible_rate"] == 0.313);
+  CHECK(layout["scheduled_tokens"] == 314);
+  CHECK(layout["feasible_is_replayed"] == true);
   CHECK(layout["upper_rate"] == 0.318);
   CHECK(layout["upper_tokens"] == 318);
   CHECK(json["layouts"][2]["refused"] == "no cache");

@@ -56,6 +56,7 @@ TEST_CASE("law: rates stand where the axes say, gaps stay gaps") {
                     .names = {"one-1", "two"},
                     .evidence = {Evidence::run, Evidence::read},
                     .found = {},
+                    .upper = {std::nullopt, 0.7},
                     .token_exact = 0.75};
   rates.found = {{0.25, 0.5}, {std::nullopt, 0.625}};
   testing::check_drawn(plot_engine_rates(rates));

@@ -15,6 +15,8 @@ constexpr PlotKindInfo kinds[] = {
     {PlotKind::blocks_in_use, "blocks-in-use", "blocks in use over simulated traffic; one picture a pack"},
     {PlotKind::waterfall, "waterfall",
      "where the tokens went that an earlier prompt began with, by cause; one picture a pack"},
+    {PlotKind::memory_curve, "memory-curve",
+     "hit rate over memory by what is evicted, with the bounds, of the first pack"},
 };
 
 }  // namespace

@@ -7,7 +7,9 @@
 namespace hybridkv {
 
 /// What can be drawn of a scenario.
-enum class PlotKind { block_size, request_bytes, concurrency, staircase, hit_rate, page_map, blocks_in_use, waterfall };
+enum class PlotKind {
+  block_size, request_bytes, concurrency, staircase, hit_rate, page_map, blocks_in_use, waterfall, memory_curve
+};
 
 struct PlotKindInfo {
   PlotKind kind;

@@ -18,6 +18,7 @@ PlotValues plot_values(PlotKind kind, const PlotInputs& inputs) {
     }
     case PlotKind::blocks_in_use: return blocks_in_use(inputs);
     case PlotKind::waterfall: return waterfalls(inputs);
+    case PlotKind::memory_curve: return memory_curves(inputs);
   }
   throw std::logic_error("unknown plot kind");
 }

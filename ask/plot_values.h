@@ -3,6 +3,7 @@
 #include <variant>
 #include <vector>
 
+#include "ask/memory_curves.h"
 #include "ask/page_strip.h"
 #include "ask/plot_inputs.h"
 #include "ask/plot_kinds.h"
@@ -21,7 +22,7 @@ struct PageMaps {
 /// What one kind of plot shows beside what the plans themselves say: block_size nothing, the others one each.
 using PlotValues =
     std::variant<std::monostate, RequestBytes, ConcurrencyCurves, std::vector<PrefixSituation>, HitRates, PageMaps,
-                 BlocksInUse, Waterfalls>;
+                 BlocksInUse, Waterfalls, MemoryCurves>;
 
 /// Throws SpecError where a variation of the scenario cannot be planned or simulated.
 PlotValues plot_values(PlotKind kind, const PlotInputs& inputs);

@@ -4,6 +4,7 @@
 
 #include "report/page_map_svg.h"
 #include "report/plot_layouts.h"
+#include "report/plot_memory.h"
 #include "report/plot_prefix.h"
 #include "report/plot_simulation.h"
 #include "report/plot_waterfall.h"
@@ -20,6 +21,7 @@ std::vector<Plot> make_plots(PlotKind kind, const PlotInputs& inputs, const Plot
     case PlotKind::page_map: return plot_page_maps(inputs.set, std::get<PageMaps>(values));
     case PlotKind::blocks_in_use: return plot_blocks_in_use(inputs, std::get<BlocksInUse>(values));
     case PlotKind::waterfall: return plot_waterfalls(inputs, std::get<Waterfalls>(values));
+    case PlotKind::memory_curve: return {plot_memory_curves(inputs, std::get<MemoryCurves>(values))};
   }
   throw std::logic_error("unknown plot kind");
 }

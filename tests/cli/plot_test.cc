@@ -126,6 +126,6 @@ TEST_CASE("edge: help of plot lists every kind") {
   const ProgramRun help = run_program("plot --help");
   CHECK(help.exit_code == 0);
   for (const char* word : {"Examples:", "block-size", "request-bytes", "concurrency", "staircase", "hit-rate",
-                           "page-map", "blocks-in-use", "waterfall"})
+                           "page-map", "blocks-in-use", "waterfall", "memory-curve"})
     CHECK(contains(help.output, word));
 }

@@ -1,0 +1,81 @@
+#include "ask/memory_curves.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ask/layout_bound.h"
+#include "ask/replay_curves.h"
+#include "base/error.h"
+#include "planner/plan.h"
+#include "simulator/plan_geometry.h"
+#include "simulator/sweep.h"
+
+namespace hybridkv {
+
+namespace {
+
+constexpr std::int64_t most_made_up_requests = 3000;
+
+/// The scenario of one plan with that much memory.
+Scenario scenario_at(const PlotInputs& inputs, std::int64_t memory_bytes) {
+  Scenario scenario;
+  scenario.model = inputs.model;
+  scenario.engine = inputs.engine;
+  scenario.engine.attention_pack_size = inputs.set.plans.front().attention_pack_size;
+  scenario.engine.memory_bytes = memory_bytes;
+  scenario.limits = inputs.limits;
+  scenario.simulate.trace = inputs.trace;
+  return scenario;
+}
+
+}  // namespace
+
+MemoryCurves memory_curves(const PlotInputs& asked) {
+  PlotInputs inputs = asked;
+  // Enough of a made-up trace for the shape of a curve.
+  if (inputs.trace.file.empty() && inputs.trace.prompts.empty())
+    inputs.trace.max_requests = std::min(inputs.trace.max_requests.value_or(most_made_up_requests),
+                                         most_made_up_requests);
+  if (inputs.engine.num_blocks)
+    throw InputError("engine.num_blocks stands for the memory, over which hit rates are drawn; give engine.memory");
+  MemoryCurves curves{.trace = trace_text(inputs.trace),
+                      .memory_bytes = {},
+                      .policies = {EvictionPolicy::lru, EvictionPolicy::time_to_live, EvictionPolicy::worth},
+                      .found = {},
+                      .upper = {},
+                      .feasible = {}};
+  const auto memory = static_cast<double>(inputs.engine.memory_bytes);
+  for (int i = 0; i < curve_points; ++i)
+    curves.memory_bytes.push_back(static_cast<std::int64_t>(
+        memory * least_curve_memory * std::pow(most_curve_memory / least_curve_memory, double(i) / (curve_points - 1))));
+  std::vector<Scenario> scenarios;
+  std::vector<const Scenario*> planned;
+  SweepSpec sweep;
+  for (const std::int64_t bytes : curves.memory_bytes) scenarios.push_back(scenario_at(inputs, bytes));
+  for (const Scenario& scenario : scenarios) {
+    try {
+      const CachePlan plan = make_plan(scenario.model, scenario.engine, scenario.limits);
+      CacheGeometry geometry = geometry_of(plan, scenario.engine);
+      for (const EvictionPolicy policy : curves.policies) {
+        geometry.scheduler.eviction = policy;
+        sweep.simulations.push_back({.geometry = geometry});
+      }
+      planned.push_back(&scenario);
+    } catch (const SpecError&) {
+      if (scenario.engine.memory_bytes >= inputs.engine.memory_bytes) throw;
+      planned.push_back(nullptr);  // too little for one request
+    }
+  }
+  SweepResult result = run_sweep(*open_trace(inputs.trace), sweep);
+  curves.found.resize(curves.policies.size());
+  auto next = result.stats.begin();
+  for (const Scenario* scenario : planned)
+    for (auto& of_policy : curves.found) of_policy.push_back(scenario ? std::optional(*next++) : std::nullopt);
+  for (const auto& bound : layout_bounds(planned)) {
+    curves.upper.push_back(bound ? std::optional(bound->rate(bound->upper_tokens)) : std::nullopt);
+    curves.feasible.push_back(bound ? std::optional(bound->rate(bound->feasible_tokens)) : std::nullopt);
+  }
+  return curves;
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ask/plot_inputs.h"
+#include "simulator/simulation_stats.h"
+
+namespace hybridkv {
+
+/// Hit rates of one plan over memory, by what is evicted, one request at a time.
+struct MemoryCurves {
+  std::string trace;                         ///< what was replayed, in words
+  std::vector<std::int64_t> memory_bytes;    ///< ascending, evenly spaced in its logarithm
+  std::vector<EvictionPolicy> policies;
+  /// (policy, memory); nothing where that much cannot be planned.
+  std::vector<std::vector<std::optional<SimulationStats>>> found;
+  std::vector<std::optional<double>> upper;  ///< (memory) share that no policy passes; nothing without a bound
+  std::vector<std::optional<double>> feasible;  ///< (memory) share that a schedule which knows the trace finds
+};
+
+/// Memory of the curves, of what the plan has.
+inline constexpr double least_curve_memory = 0.25, most_curve_memory = 32;
+inline constexpr int curve_points = 15;
+
+/// Of the first plan of PlotInputs::set: the engines' own eviction and the two policies that find most (docs/policies.md).
+/// Throws SpecError where the plan cannot be simulated, InputError where a number of blocks stands for the memory.
+MemoryCurves memory_curves(const PlotInputs& inputs);
+
+}  // namespace hybridkv

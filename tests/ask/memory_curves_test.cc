@@ -1,0 +1,60 @@
+#include "ask/memory_curves.h"
+
+#include <doctest/doctest.h>
+
+#include "base/error.h"
+#include "planner/plan.h"
+#include "simulator/plan_geometry.h"
+#include "simulator/sweep.h"
+#include "tests/planner/models.h"
+
+using namespace hybridkv;
+using namespace hybridkv::testing;
+
+namespace {
+
+PlotInputs asked(std::int64_t memory_bytes) {
+  PlotInputs inputs;
+  inputs.model = qwen35_397b();
+  inputs.engine.tensor_parallel = 2;
+  inputs.engine.cache_mode = CacheMode::align;
+  inputs.engine.memory_bytes = memory_bytes;
+  inputs.limits.max_model_lens = {32768};
+  inputs.trace.max_requests = 150;
+  const std::vector<std::int64_t> packs{5};
+  inputs.set = inputs.compared = make_plans(inputs.model, inputs.engine, inputs.limits, packs);
+  return inputs;
+}
+
+}  // namespace
+
+TEST_CASE("law: every policy finds at most what none passes; the curve of lru is that of a replay at each memory") {
+  const PlotInputs inputs = asked(std::int64_t{4} << 30);
+  const MemoryCurves curves = memory_curves(inputs);
+  REQUIRE(std::ssize(curves.memory_bytes) == curve_points);
+  CHECK(curves.memory_bytes.front() == std::int64_t{1} << 30);
+  CHECK(curves.policies.front() == EvictionPolicy::lru);
+  for (std::size_t at = 0; at < curves.memory_bytes.size(); ++at) {
+    CAPTURE(curves.memory_bytes[at]);
+    REQUIRE(curves.upper[at].has_value());
+    CHECK(*curves.feasible[at] <= *curves.upper[at]);
+    for (const auto& of_policy : curves.found) CHECK(of_policy[at]->hit_rate() <= *curves.upper[at]);
+    EngineSpec engine = inputs.engine;
+    engine.attention_pack_size = 5;
+    engine.memory_bytes = curves.memory_bytes[at];
+    const CacheGeometry geometry = geometry_of(make_plan(inputs.model, engine, inputs.limits), engine);
+    const SweepResult alone =
+        run_sweep(*open_trace(inputs.trace), {.simulations = {{.geometry = geometry, .driver = {}, .on_record = {}}}});
+    CHECK(alone.stats.front() == *curves.found.front()[at]);
+  }
+}
+
+TEST_CASE("edge: memory that holds no request has no point; a number of blocks stands for no memory") {
+  PlotInputs inputs = asked(std::int64_t{260} << 20);
+  const MemoryCurves curves = memory_curves(inputs);
+  CHECK(!curves.found.front().front().has_value());
+  CHECK(!curves.upper.front().has_value());
+  CHECK(curves.found.front().back().has_value());
+  inputs.engine.num_blocks = 100;
+  CHECK_THROWS_WITH_AS(memory_curves(inputs), doctest::Contains("give engine.memory"), InputError);
+}

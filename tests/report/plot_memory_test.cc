@@ -1,0 +1,33 @@
+#include "report/plot_memory.h"
+
+#include <doctest/doctest.h>
+
+#include "planner/plan.h"
+#include "tests/planner/models.h"
+#include "tests/report/drawn.h"
+
+using namespace hybridkv;
+using namespace hybridkv::testing;
+
+TEST_CASE("law: curves of policies and bounds stand where the axes say, at memories of real machines") {
+  PlotInputs inputs;
+  inputs.model = qwen35_397b();
+  inputs.engine.cache_mode = CacheMode::align;
+  inputs.engine.memory_bytes = std::int64_t{40} << 30;
+  const std::vector<std::int64_t> packs{5};
+  inputs.set = make_plans(inputs.model, inputs.engine, {.max_model_lens = {4096}}, packs);
+  MemoryCurves curves{.trace = "two requests",
+                      .memory_bytes = {std::int64_t{10} << 30, std::int64_t{100} << 30},
+                      .policies = {EvictionPolicy::lru, EvictionPolicy::worth},
+                      .found = {},
+                      .upper = {0.3, std::nullopt},
+                      .feasible = {0.25, std::nullopt}};
+  SimulationStats stats;
+  stats.prompt_tokens = 100;
+  stats.hit_tokens = 10;
+  curves.found = {{stats, stats}, {std::nullopt, stats}};
+  const Plot plot = plot_memory_curves(inputs, curves);
+  CHECK(plot.panels.front().x.ticks == std::vector<double>{12, 16, 24, 40, 80});
+  CHECK(plot.tables.front().table.rows().size() == 2);
+  if (has_gnuplot()) check_drawn(plot);
+}

@@ -45,9 +45,11 @@ MemoryCurves memory_curves(const PlotInputs& asked) {
                       .upper = {},
                       .feasible = {}};
   const auto memory = static_cast<double>(inputs.engine.memory_bytes);
-  for (int i = 0; i < curve_points; ++i)
-    curves.memory_bytes.push_back(static_cast<std::int64_t>(
-        memory * least_curve_memory * std::pow(most_curve_memory / least_curve_memory, double(i) / (curve_points - 1))));
+  for (int i = 0; i < curve_points; ++i) {
+    const double part = static_cast<double>(i) / (curve_points - 1);
+    curves.memory_bytes.push_back(std::llround(
+        memory * least_curve_memory * std::pow(most_curve_memory / least_curve_memory, part)));
+  }
   std::vector<Scenario> scenarios;
   std::vector<const Scenario*> planned;
   SweepSpec sweep;

@@ -84,13 +84,13 @@ Table bound_table(const std::vector<BoundAnswer>& answers) {
     }
     // Programs get shares from 0 to 1.
     const auto rate = [&](std::int64_t tokens) { return Cell(Real{answer.layout.rate(tokens), 4}); };
-    table.add_row({layout_name(answer), std::string(to_string(answer.layout.evidence)), std::monostate(), answer.layout.unit_tokens,
-                   answer.layout.unit_bytes, answer.layout.state_bytes, answer.layout.memory_bytes, answer.layout.requests, answer.layout.prompt_tokens,
-                   answer.found_tokens, rate(answer.found_tokens), answer.layout.feasible_tokens,
-                   rate(answer.layout.feasible_tokens), answer.layout.scheduled_tokens,
-                   answer.layout.is_replayed, answer.layout.upper_tokens, rate(answer.layout.upper_tokens),
-                   answer.layout.endless_tokens, rate(answer.layout.endless_tokens), answer.token_exact_tokens,
-                   rate(answer.token_exact_tokens), answer.layout.evaluations});
+    const LayoutBound& layout = answer.layout;
+    table.add_row({layout_name(answer), std::string(to_string(layout.evidence)), std::monostate(), layout.unit_tokens,
+                   layout.unit_bytes, layout.state_bytes, layout.memory_bytes, layout.requests, layout.prompt_tokens,
+                   answer.found_tokens, rate(answer.found_tokens), layout.feasible_tokens,
+                   rate(layout.feasible_tokens), layout.scheduled_tokens, layout.is_replayed, layout.upper_tokens,
+                   rate(layout.upper_tokens), layout.endless_tokens, rate(layout.endless_tokens),
+                   answer.token_exact_tokens, rate(answer.token_exact_tokens), layout.evaluations});
   }
   return table;
 }

@@ -186,8 +186,9 @@ Plot plot_engine_rates(const EngineRates& values) {
   Plot plot{.name = std::string(to_string(EnginePlotKind::hit_rate)),
             .title = "Prompt tokens found again over memory",
             .subtitle = values.model,
-            .caption = fmt::format("{}. Above: what no policy passes in this memory, whatever of these layouts (`hybridkv "
-                                   "bound`), and a cache that keeps everything and finds any prefix. Engines marked read follow rules that were read, not run.",
+            .caption = fmt::format("{}. Above: what no policy passes in this memory, whatever of these layouts "
+                                   "(`hybridkv bound`), and a cache that keeps everything and finds any prefix. "
+                                   "Engines marked read follow rules that were read, not run.",
                                    values.trace)};
   plot.tables.push_back({"", std::move(table)});
   PlotAxis memory{.title = "memory of the pools", .unit = "GiB", .divisor = bytes_a_gib};

@@ -45,8 +45,8 @@ Plot plot_memory_curves(const PlotInputs& inputs, const MemoryCurves& values) {
   Plot plot{.name = "memory-curve",
             .title = "Prompt tokens found again over memory, by what is evicted",
             .subtitle = fmt::format("{}, {}", inputs.model.name, layout_title(inputs.set.plans.front())),
-            .caption = fmt::format("{}, one at a time. Possible: a schedule that knows the whole trace. Policies but lru "
-                                   "are modelled: no engine has them.", values.trace)};
+            .caption = fmt::format("{}, one at a time. Possible: a schedule that knows the whole trace. Policies but "
+                                   "lru are modelled: no engine has them.", values.trace)};
   plot.tables.push_back({"", std::move(table)});
   PlotAxis memory{.title = "memory of the pools", .unit = "GiB", .divisor = bytes_of_gib};
   memory.logarithmic = true;
@@ -61,7 +61,7 @@ Plot plot_memory_curves(const PlotInputs& inputs, const MemoryCurves& values) {
                             {fmt::format("hit_percent_{}", to_string(values.policies[i]))},
                             SeriesStyle::points,
                             i});
-  panel.series.push_back({"possible, at least", {"feasible_percent"}, SeriesStyle::reference, 1});
+  panel.series.push_back({"possible, at least", {"feasible_percent"}, SeriesStyle::thin, 3});
   panel.series.push_back({"no policy more than", {"upper_percent"}, SeriesStyle::reference, 0});
   plot.panels.push_back(std::move(panel));
   return plot;

@@ -6,12 +6,12 @@
 #include <algorithm>
 
 #include "planner/release.h"
-#include "report/bound_columns.h"
 #include "report/human.h"
 #include "report/json_text.h"
 #include "report/loss_report.h"
 #include "report/replay_text.h"
 #include "report/simulate_report.h"
+#include "report/upper_bounds.h"
 
 namespace hybridkv {
 
@@ -70,22 +70,6 @@ Table requests_table(const RadixAnswer& answer) {
       table.add_row({answer.stats[i].name, record.index, record.input_length, record.hit_tokens,
                      record.kv_match_tokens, record.branch_tokens, fmt::format("{}", fmt::join(record.chunks, "+")),
                      record.tree_tokens, record.tree_states, std::string(to_string(record.status))});
-  return table;
-}
-
-Table bounds_table(const RadixAnswer& answer) {
-  std::vector<Column> columns{{"name", "cache", "", Align::left}, {"hit_tokens", "hit", "tokens"},
-                              {"hit_rate", "hit", "rate"}};
-  add_bound_columns(columns, answer.bounds);
-  columns.push_back({"token_exact_hit_tokens", "token by token", "tokens"});
-  Table table(std::move(columns));
-  for (std::size_t i = 0; i < answer.token_exact_hit_tokens.size(); ++i) {
-    const RadixStats& stats = answer.stats[i];
-    std::vector<Cell> cells{stats.name, stats.hit_tokens, Percent{100 * stats.hit_rate()}};
-    add_bound_cells(cells, answer.bounds, i);
-    cells.emplace_back(answer.token_exact_hit_tokens[i]);
-    table.add_row(std::move(cells));
-  }
   return table;
 }
 
@@ -161,7 +145,7 @@ Document radix_report(const RadixAnswer& answer) {
   document.blocks.emplace_back(tree_table(answer));
   if (!answer.token_exact_hit_tokens.empty()) {
     document.blocks.emplace_back(Heading{"Upper bounds"});
-    document.blocks.emplace_back(bounds_table(answer));
+    document.blocks.emplace_back(upper_bounds_table(answer));
     document.blocks.emplace_back(Paragraph{token_exact_text});
     if (!answer.bounds.empty()) document.blocks.emplace_back(Paragraph{bound_text});
   }

@@ -8,12 +8,12 @@
 
 #include "planner/release.h"
 #include "report/arena_table.h"
-#include "report/bound_columns.h"
 #include "report/human.h"
 #include "report/json_text.h"
 #include "report/loss_report.h"
 #include "report/replay_text.h"
 #include "report/rules_text.h"
+#include "report/upper_bounds.h"
 
 namespace hybridkv {
 
@@ -271,28 +271,6 @@ std::optional<Table> copies_table(const SimulateAnswer& answer) {
   return table;
 }
 
-Table bounds_table(const SimulateAnswer& answer) {
-  std::vector<Column> columns{{"name", "cache", "", Align::left}, {"hit_tokens", "hit", "tokens"},
-                              {"hit_rate", "hit", "rate"}};
-  add_bound_columns(columns, answer.bounds);
-  columns.insert(columns.end(), {{"unlimited_hit_tokens", "pool that never evicts", "tokens"},
-                                 {"unlimited_hit_rate", "", "rate"},
-                                 {"token_exact_hit_tokens", "token by token", "tokens"},
-                                 {"token_exact_hit_rate", "", "rate"}});
-  Table table(std::move(columns));
-  for (std::size_t i = 0; i < answer.result.unlimited.size(); ++i) {
-    const SimulationStats& stats = answer.result.stats[i];
-    const SimulationStats& unlimited = answer.result.unlimited[i];
-    const std::int64_t exact = answer.result.token_exact_hit_tokens[i];
-    std::vector<Cell> cells{stats.geometry.name, stats.hit_tokens, Percent{100 * stats.hit_rate()}};
-    add_bound_cells(cells, answer.bounds, i);
-    cells.insert(cells.end(), {unlimited.hit_tokens, Percent{100 * unlimited.hit_rate()}, exact,
-                               Percent{100 * share(exact, stats.taken_prompt_tokens)}});
-    table.add_row(std::move(cells));
-  }
-  return table;
-}
-
 ordered_json series_json(const SimulationStats& stats) {
   ordered_json series = ordered_json::array();
   for (const SeriesPoint& point : stats.series.points())
@@ -406,7 +384,7 @@ Document simulate_report(const SimulateAnswer& answer) {
   }
   if (!answer.result.unlimited.empty()) {
     document.blocks.emplace_back(Heading{"Upper bounds"});
-    document.blocks.emplace_back(bounds_table(answer));
+    document.blocks.emplace_back(upper_bounds_table(answer));
     document.blocks.emplace_back(Paragraph{token_exact_text});
     if (!answer.bounds.empty()) document.blocks.emplace_back(Paragraph{bound_text});
   }

@@ -4,7 +4,7 @@
 
 #include "planner/plan.h"
 #include "tests/planner/models.h"
-#include "tests/report/drawn.h"
+#include "tests/report/plot_check.h"
 
 using namespace hybridkv;
 using namespace hybridkv::testing;

@@ -6,6 +6,6 @@ plot() { build/release/hybridkv plot qwen3.5-397b "$@" -o docs/plots; }
 plot block-size concurrency --pack 1..15
 plot request-bytes staircase hit-rate
 plot page-map --pack 1,4,5
-plot blocks-in-use waterfall --pack 5
+plot blocks-in-use waterfall memory-curve --pack 5
 plot --pack 1 --engines all
 rm -f docs/plots/*.gp docs/plots/*.tsv  # `hybridkv plot` writes them again whenever they are wanted

@@ -50,7 +50,7 @@ TEST_CASE("law: every policy finds at most what none passes; the curve of lru is
 }
 
 TEST_CASE("edge: memory that holds no request has no point; a number of blocks stands for no memory") {
-  PlotInputs inputs = asked(std::int64_t{260} << 20);
+  PlotInputs inputs = asked(std::int64_t{1} << 30);
   const MemoryCurves curves = memory_curves(inputs);
   CHECK(!curves.found.front().front().has_value());
   CHECK(!curves.upper.front().has_value());

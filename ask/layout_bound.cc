@@ -136,9 +136,11 @@ LayoutBound layout_bound(const Scenario& scenario) {
   // A replay may find prefixes at finer steps than the plan's.
   bound.unit_tokens = std::gcd(plan.prefix.match_unit_tokens,
                                scenario.simulate.match_unit_tokens.value_or(plan.prefix.match_unit_tokens));
-  const LayoutSizes sizes = sizes_of(plan, bound.unit_tokens);
+  LayoutSizes sizes = sizes_of(plan, bound.unit_tokens);
   bound.unit_bytes = sizes.cache.unit_bytes;
   bound.state_bytes = sizes.cache.state_bytes;
+  // What lies on the host was kept too.
+  sizes.cache.memory_bytes = Checked(sizes.cache.memory_bytes) + scenario.simulate.host_memory_bytes.value_or(0);
   bound.memory_bytes = sizes.cache.memory_bytes;
   const std::int64_t longest = plan.capacity.front().max_model_len;
   ReusePaths paths(bound.unit_tokens, longest);

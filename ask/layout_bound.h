@@ -17,7 +17,7 @@ struct LayoutBound {
   std::int64_t unit_tokens = 0;  ///< hits are multiples of it
   std::int64_t unit_bytes = 0;   ///< K and V of a unit
   std::int64_t state_bytes = 0;  ///< all states that stand for one prefix
-  std::int64_t memory_bytes = 0; ///< of all ids that requests can get
+  std::int64_t memory_bytes = 0; ///< of all ids that requests can get, and of the host where it has any
   std::int64_t requests = 0;
   std::int64_t prompt_tokens = 0;
   std::int64_t feasible_tokens = 0;     ///< by a schedule that knows the trace, replayed where is_replayed

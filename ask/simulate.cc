@@ -59,6 +59,7 @@ std::vector<CacheGeometry> planned_caches(const Scenario& scenario) {
       if (lengths.size() > 1) geometry.name += fmt::format(", L = {}", human_count(length));
       geometry.scheduler.max_model_len = length;
       caches.push_back(with_settings(geometry, scenario.simulate));
+      add_host(caches.back(), scenario.simulate, plan);
     }
   }
   return caches;
@@ -75,6 +76,9 @@ std::vector<CacheGeometry> bare_caches(const BareCaches& described, const Simula
         geometry.name = fmt::format("{} x {} {}", block, blocks,
                                     geometry.state_groups > 0 ? to_string(mode) : "attention only");
         if (described.max_num_batched_tokens) geometry.max_num_batched_tokens = *described.max_num_batched_tokens;
+        if (request.host_memory_bytes)
+          throw SpecError("simulate.host_memory", "what a block takes on the host follows from a plan, and this cache "
+                                                  "has none; name a scenario, or leave it out");
         caches.push_back(with_settings(geometry, request));
       }
   return caches;

@@ -17,6 +17,21 @@ CacheGeometry with_settings(CacheGeometry geometry, const SimulateRequest& reque
   return geometry;
 }
 
+void add_host(CacheGeometry& geometry, const SimulateRequest& request, const CachePlan& plan) {
+  if (!request.host_memory_bytes) {
+    if (request.host_state_share)
+      throw SpecError("simulate.host_state_share",
+                      "is a share of simulate.host_memory, which is not given; give it too");
+    return;
+  }
+  HostSettings& host = geometry.host.emplace();
+  host.memory_bytes = request.host_memory_bytes;
+  host.state_share = request.host_state_share;
+  host.write = request.host_write;
+  host.bytes_per_second = request.host_gb_per_second * 1e9;
+  for (const ArenaPlan& arena : plan.arenas) host.block_bytes.push_back(arena.bytes_per_id);
+}
+
 SpecError scenario_error(const SpecError& error) {
   constexpr std::pair<std::string_view, std::string_view> prefixes[] = {{"geometry.", "simulate."},
                                                                         {"driver.", "simulate."},
@@ -35,6 +50,9 @@ SpecError scenario_error(const SpecError& error) {
 }
 
 void refuse_policies(const SimulateRequest& request, std::string_view what) {
+  if (request.host_memory_bytes)
+    throw SpecError("simulate.host_memory", fmt::format("memory of the host is replayed behind pools of blocks, and "
+                                                        "this is {}; leave it out", what));
   const SchedulerSettings& settings = request.scheduler;
   if (settings.eviction != EvictionPolicy::lru)
     throw SpecError("simulate.eviction", fmt::format("policies are tried on pools of blocks, and {} is replayed with "

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "planner/cache_plan.h"
 #include "scenarios/scenario.h"
 #include "simulator/cache_geometry.h"
 
@@ -10,6 +11,10 @@ namespace hybridkv {
 
 /// The cache of a plan with what the scenario's section `simulate` says of its scheduler.
 CacheGeometry with_settings(CacheGeometry geometry, const SimulateRequest& request);
+
+/// Puts the memory of the host behind a cache that the plan lays out, where the request has any: a block takes there
+/// what its id takes. Throws SpecError, path "simulate.host_…", where what is said of it belongs to none.
+void add_host(CacheGeometry& geometry, const SimulateRequest& request, const CachePlan& plan);
 
 /// The simulator's error under the name that a scenario has for the value at fault: "geometry.watermark" is
 /// "simulate.watermark". Other errors stay as they are.

@@ -290,6 +290,17 @@ void add_replay_options(CLI::App& command, SimulateOptions& options) {
           "only the first ones (default: all, of a made-up trace 10000, of simple traffic 300)");
 }
 
+void add_host_options(CLI::App& command, SimulateOptions& options) {
+  add_key(command, options.scenario, "--host-memory", "simulate.host_memory", "SIZE",
+          "memory of the host behind the pools, from which blocks are loaded back (default: none)");
+  add_key(command, options.scenario, "--host-state-share", "simulate.host_state_share", "SHARE",
+          "share of it for states alone (default: whatever was used last stays)");
+  add_key(command, options.scenario, "--host-write", "simulate.host_write", "WHEN",
+          "copy blocks there on eviction (the default) or write-through");
+  add_key(command, options.scenario, "--host-bandwidth", "simulate.host_bandwidth", "GB/S",
+          "of loads from there (default: 50)");
+}
+
 void add_result_options(CLI::App& command, SimulateOptions& options) {
   add_switch(command, options.scenario, "--upper-bounds", "simulate.upper_bounds", "true",
              "also what any policy could find, an unlimited pool, and any prefix");
@@ -321,6 +332,7 @@ void add_simulate_command(CLI::App& app, CommandAction& action) {
   add_group("Trace", add_replay_options);
   add_group("Driver", [](CLI::App& with, SimulateOptions& to) { add_driver_options(with, to.scenario); });
   add_group("Output", [](CLI::App& with, SimulateOptions& to) {
+    add_host_options(with, to);
     add_result_options(with, to);
     add_output_options(with, to.output);
   });

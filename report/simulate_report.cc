@@ -8,6 +8,7 @@
 
 #include "planner/release.h"
 #include "report/arena_table.h"
+#include "report/host_table.h"
 #include "report/human.h"
 #include "report/json_text.h"
 #include "report/loss_report.h"
@@ -356,6 +357,11 @@ Document simulate_report(const SimulateAnswer& answer) {
     document.blocks.emplace_back(Heading{"Arena by arena"});
     document.blocks.emplace_back(*std::move(arenas));
   }
+  if (std::optional<Table> host = host_table(answer)) {
+    document.blocks.emplace_back(Heading{"Memory of the host"});
+    document.blocks.emplace_back(*std::move(host));
+    document.blocks.emplace_back(Paragraph{host_text});
+  }
   document.blocks.emplace_back(Heading{"What becomes of the requests"});
   document.blocks.emplace_back(load_table(answer));
   if (answer.result.stats.size() == 1) {
@@ -470,6 +476,7 @@ std::string render_simulate(const SimulateAnswer& answer, Format format, const S
       json["caches"][i]["eviction"] = to_string(settings.eviction);
       json["caches"][i]["checkpoint_back"] = settings.checkpoint_back;
     }
+    if (answer.result.stats[i].host) json["caches"][i]["host"] = host_json(answer.result.stats[i]);
     json["caches"][i]["series"] = series_json(answer.result.stats[i]);
     if (ordered_json arenas = arenas_json(answer.result.stats[i]); !arenas.empty())
       json["caches"][i]["arenas"] = std::move(arenas);

@@ -36,6 +36,11 @@ struct SimulateRequest {
   std::optional<std::int64_t> retention_interval_tokens;
   bool keeps_all_checkpoints = false;       ///< whatever the release's default interval
   std::optional<std::int64_t> match_unit_tokens;
+  // Memory of the host behind the pools, meaning as in HostSettings; none without host_memory_bytes.
+  std::optional<std::int64_t> host_memory_bytes;
+  std::optional<double> host_state_share;
+  HostWrite host_write = HostWrite::eviction;
+  double host_gb_per_second = 50;           ///< 1e9 bytes a second
   bool operator==(const SimulateRequest&) const = default;
 };
 

@@ -281,6 +281,26 @@ void add_eviction_key(Section<SimulateRequest>& keys) {
   });
 }
 
+void add_host_keys(Section<SimulateRequest>& keys) {
+  keys.size(sets(key("host_memory", "memory of the host behind the pools, from which blocks that went are loaded back; "
+                                    "default none"),
+                 {"host_memory_bytes"}),
+            &SimulateRequest::host_memory_bytes)
+      .number_by(key("host_state_share", "share of it for states alone, 0 to 1; default: whatever was used last stays"),
+                 [](SimulateRequest& request, double value) { request.host_state_share = value; })
+      .number_by(key("host_bandwidth", "GB a second at which blocks are loaded; default 50"),
+                 [](SimulateRequest& request, double value) { request.host_gb_per_second = value; });
+  KeyInfo write = with_choices(key("host_write", "when a block is copied there: on eviction (the default), or "
+                                                 "write_through as soon as it can be found"),
+                               names_of(host_write_names));
+  write.synonyms = {{"write-through", "write_through"}};
+  write.type = ValueType::choice;
+  write.sweepable = true;
+  keys.add(write, [write](ReadContext&, const std::string& path, const YamlNode& node, SimulateRequest& request) {
+    request.host_write = parse_host_write(read_choice(path, node, write)).value();
+  });
+}
+
 }  // namespace
 
 const SectionInfo& distribution_section() { return distribution_keys().info(); }
@@ -292,6 +312,7 @@ const Section<SimulateRequest>& simulate_keys() {
     keys.section(key("trace", ""), &Request::trace, trace_keys());
     add_driver_keys(keys);
     add_eviction_key(keys);
+    add_host_keys(keys);
     keys.flag(key("upper_bounds",
                   "also say what any policy could find, what a pool that never evicts, and any prefix; default false"),
               &Request::upper_bounds)

@@ -82,6 +82,8 @@ BlockId BlockPool::next_victim() {
 void BlockPool::drop_key(BlockId block) {
   if (chooser_) chooser_->dropped(arena_, block);
   const Block& lost = blocks_[block];
+  if (host_ && index_.key(block) != 0)
+    host_->note_evicted(host_arena_, lost.kind == BlockKind::state, index_.key(block));
   if (index_.key(block) != 0) index_.erase(block);
   if (tail_key(block) != 0) tails_->erase(block);
   --findable_[static_cast<std::size_t>(lost.kind)];
@@ -103,6 +105,7 @@ void BlockPool::publish(BlockId block, PrefixKey key, std::int64_t step, bool ch
   published.used = false;
   ++stats_.publications;
   if (checkpoint) ++stats_.checkpoints_made;
+  if (host_) host_->note_published(host_arena_, published.kind == BlockKind::state, key);
 }
 
 void BlockPool::publish_tail(BlockId block, PrefixKey key, std::int64_t step) {

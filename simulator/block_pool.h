@@ -9,6 +9,7 @@
 #include "simulator/block_id.h"
 #include "simulator/free_queue.h"
 #include "simulator/hash_index.h"
+#include "simulator/host_tier.h"
 #include "simulator/page_ledger.h"
 #include "simulator/victim_chooser.h"
 
@@ -59,6 +60,12 @@ class BlockPool {
   explicit BlockPool(std::int64_t num_blocks, bool unlimited = false);
   BlockPool(std::int64_t num_blocks, bool unlimited, const Rules& rules);
 
+  /// From now on tells `tier`, which outlives the pool, what can be found and what goes; it knows the pool by that
+  /// arena.
+  void tell(HostTier& tier, std::size_t arena) {
+    host_ = &tier;
+    host_arena_ = arena;
+  }
   /// From now on asks `chooser`, which outlives the pool, which block goes; it knows the pool by that arena.
   void ask(VictimChooser& chooser, std::size_t arena) {
     chooser_ = &chooser;
@@ -97,6 +104,8 @@ class BlockPool {
   /// Step in which the block was published.
   std::int64_t published_step(BlockId block) const { return blocks_[block].published_step; }
 
+  /// Does a block carry that key? Counts as no look-up.
+  bool holds_key(PrefixKey key) const { return index_.find(key) != null_block_id; }
   /// Oldest block with that key, or the null block.
   BlockId find(PrefixKey key) {
     ++stats_.lookups;
@@ -161,6 +170,8 @@ class BlockPool {
   FreeQueue queue_;
   HashIndex index_;
   std::optional<HashIndex> tails_;  // where blocks may carry a second key
+  HostTier* host_ = nullptr;           // told what is published and what goes
+  std::size_t host_arena_ = 0;
   VictimChooser* chooser_ = nullptr;  // none: the front of the queue
   std::size_t arena_ = 0;             // by which it knows the pool
   bool unlimited_;

@@ -164,6 +164,28 @@ void check_rules_of_0_33(const CacheGeometry& geometry) {
                                 "{} is none; take {}, or 0", segment, interval, (interval / segment + 1) * segment));
 }
 
+void check_host(const CacheGeometry& geometry) {
+  const HostSettings& host = *geometry.host;
+  if (host.memory_bytes.value_or(1) < 1)
+    throw SpecError("geometry.host_memory", fmt::format("must be at least 1 byte, is {}", *host.memory_bytes));
+  if (const double share = host.state_share.value_or(0); !(share >= 0 && share <= 1))
+    throw SpecError("geometry.host_state_share", fmt::format("is a share from 0 to 1, not {}", share));
+  if (!(host.bytes_per_second > 0))
+    throw SpecError("geometry.host_bandwidth", fmt::format("must be more than 0, is {}", host.bytes_per_second));
+  if (std::ssize(host.block_bytes) != geometry.num_arenas())
+    throw SpecError("geometry.host_memory",
+                    "what a block takes on the host follows from a plan, and this cache has none; name a scenario");
+  const char* kind = geometry.shares_large_pages()         ? "large pages"
+                     : !geometry.attention_masks.empty()   ? "windows"
+                     : geometry.has_partial_tails()        ? "prefixes that end within a block"
+                     : geometry.drafter_drops_block || geometry.rules.lookahead_tokens > 0 ? "a drafter"
+                     : geometry.scheduler.eviction != EvictionPolicy::lru ? "other policies than lru"
+                                                                          : nullptr;
+  if (kind)
+    throw SpecError("geometry.host_memory",
+                    fmt::format("blocks with {} are not loaded from the host here; leave it out", kind));
+}
+
 }  // namespace
 
 std::int64_t CacheGeometry::total_blocks() const {
@@ -243,6 +265,7 @@ void validate(const CacheGeometry& geometry) {
   check_chunks(geometry);
   check_policy(geometry);
   if (geometry.rules.is_vllm_0_33()) check_rules_of_0_33(geometry);
+  if (geometry.host) check_host(geometry);
 }
 
 std::string_view to_string(ModelledRule rule) {
@@ -265,6 +288,7 @@ std::string_view to_string(ModelledRule rule) {
     case ModelledRule::several_drafter_modules: return "drafter of several modules";
     case ModelledRule::drafter_windows: return "windows of a drafter";
     case ModelledRule::several_windows: return "several kinds of windows";
+    case ModelledRule::host_tier: return "host memory";
     case ModelledRule::large_pages: return "large pages that arenas share";
     case ModelledRule::eviction_policy: return "eviction policy";
     case ModelledRule::checkpoint_back: return "last state moved back";
@@ -312,6 +336,7 @@ std::vector<ModelledRule> modelled_rules(const CacheGeometry& geometry) {
   if (june && !geometry.caches_prefixes()) rules.push_back(ModelledRule::states_without_caching);
   if (geometry.num_arenas() > 1) rules.push_back(ModelledRule::several_arenas);
   if (geometry.shares_large_pages()) rules.push_back(ModelledRule::large_pages);
+  if (geometry.host) rules.push_back(ModelledRule::host_tier);
   if (geometry.has_unequal_blocks()) rules.push_back(ModelledRule::unequal_blocks);
   return rules;
 }

@@ -9,6 +9,7 @@
 
 #include "attention/key_mask.h"
 #include "planner/engine_spec.h"
+#include "simulator/host_tier.h"
 #include "simulator/prefix_rules.h"
 #include "simulator/scheduler_settings.h"
 
@@ -46,6 +47,7 @@ struct CacheGeometry {
   std::vector<std::int64_t> attention_block_sizes;  ///< (attention group) tokens of one of its blocks; empty: B each
   std::optional<std::int64_t> state_block_size_tokens;  ///< S, of recurrent groups: a state every S tokens; default B
   std::optional<std::int64_t> most_requests;  ///< that arenas of windows alone have room for; unset: no such arena
+  std::optional<HostSettings> host;           ///< memory of the host behind the pools; unset: none
   PrefixRules rules;                          ///< whose prefix cache and scheduler it is
 
   /// Most requests that run: what the scheduler allows, and what there is room for whatever their length.
@@ -156,6 +158,7 @@ enum class ModelledRule {
   drafter_windows,         ///< 0.33: windows in a drafter's group
   several_windows,         ///< 0.33: groups of different windows, or windows beside states
   large_pages,             ///< that arenas share
+  host_tier,               ///< memory of the host behind the pools
   eviction_policy,         ///< one that no engine has
   checkpoint_back,         ///< the last state of a prompt lies before its last boundary
 };

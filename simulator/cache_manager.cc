@@ -54,6 +54,9 @@ CacheManager::CacheManager(const CacheGeometry& geometry)
       states_(geometry_, pools_),
       rules_033_(geometry.rules.is_vllm_0_33() ? std::make_unique<Rules033>(geometry_, attention_, states_) : nullptr),
       demand_(pools_.size()) {
+  // A pool that never evicts has nothing to bring back, and mode none finds nothing.
+  if (geometry.host && !geometry.unlimited_pool && geometry.caches_prefixes())
+    host_ = std::make_unique<HostLoader>(geometry_, pools_, attention_, states_);
   const EvictionPolicy policy = geometry.scheduler.eviction;
   if (policy == EvictionPolicy::lru || geometry.unlimited_pool) return;
   kept_ = std::make_unique<KeptPrefixes>(policy, geometry_, pools_, attention_, states_);
@@ -118,6 +121,7 @@ void CacheManager::provide(RequestBlocks& request) {
 }
 
 PrefixHit CacheManager::look_up(RequestBlocks& request, const CachedPrompt& prompt) {
+  if (host_) host_->load(prompt.keys, prompt.tokens - 1, step_);
   if (rules_033_) return look_up_033(request, prompt);
   request.clear();
   if (!geometry_.caches_prefixes()) return {};

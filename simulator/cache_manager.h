@@ -11,6 +11,7 @@
 #include "simulator/block_pool.h"
 #include "simulator/cache_geometry.h"
 #include "simulator/chain_hash.h"
+#include "simulator/host_loader.h"
 #include "simulator/kept_prefixes.h"
 #include "simulator/prefix_lookup.h"
 #include "simulator/prefix_positions.h"
@@ -46,6 +47,10 @@ class CacheManager {
   const BlockPool& pool(std::int64_t arena = 0) const { return pools_[static_cast<std::size_t>(arena)]; }
   /// Who has which large page; nullptr where every arena has memory of its own.
   const PageLedger* ledger() const { return ledger_.get(); }
+  /// What the host was good for; nothing without one.
+  std::optional<HostStats> host_stats() const {
+    return host_ ? std::optional(host_->final_stats()) : std::nullopt;
+  }
   const AttentionManager& attention() const { return attention_; }
   const StateManager& states() const { return states_; }
   /// So far, over all arenas.
@@ -146,6 +151,7 @@ class CacheManager {
   std::vector<BlockPool> pools_;  // (arena)
   AttentionManager attention_;
   StateManager states_;
+  std::unique_ptr<HostLoader> host_;     // where the host has memory for blocks
   std::unique_ptr<Rules033> rules_033_;  // with the rules of vLLM 0.33
   std::unique_ptr<KeptPrefixes> kept_;  // where a policy other than lru may evict
   std::vector<BlockCopy> copied_;  // of this step; the sources are held until it ends

@@ -221,6 +221,7 @@ SimulationStats Simulation::finish() {
     stats_.arenas[arena].pool = scheduler_.cache().pools()[arena].stats();
     stats_.pool += stats_.arenas[arena].pool;
   }
+  stats_.host = scheduler_.cache().host_stats();
   stats_.seconds = clock_;
   return stats_;
 }

@@ -71,6 +71,7 @@ struct ArenaStats {
 /// Everything one simulation found out. Blocks are counted over all arenas.
 struct SimulationStats {
   CacheGeometry geometry;
+  std::optional<HostStats> host;           ///< where the host has memory for blocks
   std::vector<ModelledRule> modelled;      ///< rules in play that no replay of a real engine covers; empty: replayed
   std::int64_t requests = 0;               ///< of the trace, however they ended
   std::int64_t refused = 0;                ///< RequestStatus::refused

@@ -59,6 +59,8 @@ TEST_CASE("golden: the commands of docs/bound.md print what it shows") { require
 
 TEST_CASE("golden: the commands of docs/traces.md print what it shows") { require_printed("docs/traces.md", 1); }
 
+TEST_CASE("golden: the commands of docs/tiers.md print what it shows") { require_printed("docs/tiers.md", 1); }
+
 TEST_CASE("golden: the commands of docs/losses.md print what it shows") { require_printed("docs/losses.md", 1); }
 
 TEST_CASE("golden: the commands of docs/policies.md print what it shows") { require_printed("docs/policies.md", 1); }

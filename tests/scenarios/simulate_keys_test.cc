@@ -55,12 +55,17 @@ TEST_CASE("golden: every key sets its field") {
   request.scheduler.long_prefill_threshold = 2048;
   request.scheduler.eviction = EvictionPolicy::time_to_live;
   request.scheduler.checkpoint_back = 2;
+  request.host_memory_bytes = std::int64_t{512} << 30;
+  request.host_state_share = 0.25;
+  request.host_write = HostWrite::write_through;
+  request.host_gb_per_second = 20;
   CHECK(request_of("  trace: {file: folder/./trace.jsonl.zst, form: qwen, skip_bad_lines: true, max_requests: 12}\n"
                    "  driver: open-loop\n  in_flight: 3\n  upper_bounds: true\n  losses: true\n  branch_point: false\n"
                    "  cost: {per_prefill_token: 0.5, per_decode_step: .25, per_copied_state: 2e-3}\n"
                    "  retention_interval_tokens: 0\n  match_unit_tokens: 16\n  max_num_seqs: 8\n  watermark: 0.125\n"
                    "  long_prefill_threshold_tokens: 2048\n  eviction: time-to-live\n"
-                   "  checkpoint_back: 2\n") == request);
+                   "  checkpoint_back: 2\n  host_memory: 512 GiB\n  host_state_share: 0.25\n"
+                   "  host_write: write-through\n  host_bandwidth: 20\n") == request);
 }
 
 TEST_CASE("golden: prompts written out") {

@@ -132,11 +132,13 @@ TEST_CASE("golden: the example is read as it is, and with every key in use") {
 
 TEST_CASE("golden: the example shows every key that the reader knows") {
   // Where one key says it all, the keys that say it in two are shown for one kind of attention only.
-  // Of three kinds of trace one is in use; a constant stands in the comment about distributions.
+  // Of three kinds of trace one is in use; with its drafter no memory of the host is replayed; a constant stands in the
+  // comment about distributions.
   CHECK(missing_keys(example_text()) ==
         std::set<std::string>{"a distribution.value", "engine.draft.attention.head_size",
                               "model.kinds.chunked_local.head_size_k", "model.kinds.chunked_local.head_size_v",
                               "model.kinds.sliding_window.head_size_k", "model.kinds.sliding_window.head_size_v",
+                              "simulate.host_memory", "simulate.host_state_share",
                               "simulate.trace.file", "simulate.trace.form", "simulate.trace.prompts",
                               "simulate.trace.skip_bad_lines"});
   CHECK(example_text().find("{distribution: constant, value: 80}") != std::string::npos);

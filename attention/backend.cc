@@ -46,7 +46,8 @@ class CascadeMetadata final : public BackendMetadata {
  public:
   CascadeMetadata(const GroupBatch& batch, const BackendOptions& options)
       : BackendMetadata(AttentionBackend::cascade, batch),
-        plan_(plan_cascade(common(), {batch.common_prefix_tokens, options.cascade_tile_tokens})) {}
+        plan_(plan_cascade(common(), {batch.common_prefix_tokens, options.cascade_tile_tokens,
+                                        options.cascade_threads})) {}
 
  private:
   BackendResult compute(const AttentionInputs& inputs) const override {

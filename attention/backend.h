@@ -24,6 +24,7 @@ struct BackendOptions {
   std::int64_t decode_threshold_tokens = 1;
   UnifiedOptions unified;
   std::int64_t cascade_tile_tokens = CascadeOptions{}.tile_tokens;
+  std::int64_t cascade_threads = CascadeOptions{}.threads;
   PagedOptions paged;
 };
 

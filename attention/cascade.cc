@@ -9,6 +9,7 @@
 #include "attention/output.h"
 #include "attention/partial.h"
 #include "attention/tile.h"
+#include "base/parallel.h"
 
 namespace hybridkv {
 
@@ -22,8 +23,10 @@ class CascadeRun {
       : inputs_(inputs),
         prefix_tokens_(plan.common_prefix_tokens),
         tile_tokens_(plan.tile_tokens),
+        threads_(num_threads(static_cast<std::size_t>(plan.threads))),
         prefix_(inputs.num_tokens(), inputs.num_query_heads, inputs.head_size_v()),
-        suffix_(prefix_) {
+        suffix_(prefix_),
+        rooms_(std::min(threads_, static_cast<std::size_t>(inputs.num_kv_heads()))) {
     for (std::int64_t kv_head = 0; kv_head < inputs.num_kv_heads(); ++kv_head)
       queries_.push_back(load_queries<Real>(inputs, kv_head));
   }
@@ -41,6 +44,13 @@ class CascadeRun {
   }
 
  private:
+  /// What a thread keeps between tiles.
+  struct TileRoom {
+    KeyValueTile<Real> tile;
+    std::int64_t tile_keys = 0;  ///< most rows the tile ever had
+    TileScratch<Real> scratch;
+  };
+
   /// Every request with query tokens has the blocks of the prefix; this is the first. Pre: there is one.
   std::int64_t request_with_queries() const {
     std::int64_t request = 0;
@@ -60,13 +70,16 @@ class CascadeRun {
         blocks.push_back({inputs_.metadata->block(request, key / block_size),
                           static_cast<std::int32_t>(std::min(block_size, start + keys - key))});
       const std::int64_t bias_stride = fill_bias(request, start, keys, num_tokens);
-      for (std::int64_t kv_head = 0; kv_head < inputs_.num_kv_heads(); ++kv_head) {
-        load_blocks(inputs_, kv_head, blocks, tile_);
-        tile_keys_ = std::max(tile_keys_, static_cast<std::int64_t>(tile_.key.rows()));
-        attend(queries_[kv_head], tile_,
+      // Query heads of different KV heads share nothing: neither order nor threads change a bit.
+      parallel_for(queries_.size(), threads_, [&](std::size_t which, std::size_t thread) {
+        const auto kv_head = static_cast<std::int64_t>(which);
+        TileRoom& room = rooms_[thread];
+        load_blocks(inputs_, kv_head, blocks, room.tile);
+        room.tile_keys = std::max(room.tile_keys, static_cast<std::int64_t>(room.tile.key.rows()));
+        attend(queries_[which], room.tile,
                {first_token, num_tokens, keys, bias_.data(), bias_stride, static_cast<Real>(inputs_.soft_cap)}, kv_head,
-               scratch_, into);
-      }
+               room.scratch, into);
+      });
     }
   }
 
@@ -95,22 +108,27 @@ class CascadeRun {
     if (largest_bias_ > 0)
       memory_.biases.push_back(dense_allocation("suffix_bias", {largest_bias_}, sizeof(Real)));
     add("queries", {tokens, heads, inputs_.head_size_k()});
-    add("key_tile", {tile_keys_, inputs_.head_size_k()});
-    add("value_tile", {tile_keys_, inputs_.head_size_v()});
-    add("scores", {static_cast<std::int64_t>(scratch_.scores.size())});
-    add("weighted_values", {static_cast<std::int64_t>(scratch_.weighted.size())});
+    std::int64_t tile_keys = 0, scores = 0, weighted = 0;
+    for (const TileRoom& room : rooms_) {
+      tile_keys += room.tile_keys;
+      scores += std::ssize(room.scratch.scores);
+      weighted += std::ssize(room.scratch.weighted);
+    }
+    add("key_tile", {tile_keys, inputs_.head_size_k()});
+    add("value_tile", {tile_keys, inputs_.head_size_v()});
+    add("scores", {scores});
+    add("weighted_values", {weighted});
     add("partial_results", {2, tokens, heads, inputs_.head_size_v() + 2});
   }
 
   const AttentionInputs& inputs_;
   const std::int64_t prefix_tokens_, tile_tokens_;
+  const std::size_t threads_;
   Partial<Real> prefix_, suffix_;         ///< the two levels
   std::vector<RowMatrix<Real>> queries_;  ///< per KV head
   std::vector<Real> bias_;
   std::int64_t largest_bias_ = 0;
-  KeyValueTile<Real> tile_;
-  std::int64_t tile_keys_ = 0;            ///< most rows the tile ever had
-  TileScratch<Real> scratch_;
+  std::vector<TileRoom> rooms_;           ///< per thread
   MemoryReport memory_;
 };
 
@@ -126,13 +144,16 @@ void check_mask(const AttentionInputs& inputs) {
 CascadePlan plan_cascade(const CommonAttentionMetadata& metadata, const CascadeOptions& options) {
   if (options.tile_tokens < 1)
     throw InputError(fmt::format("cascade attention: tiles of {} tokens; at least 1", options.tile_tokens));
+  if (options.threads < 0)
+    throw InputError(fmt::format("cascade attention: {} threads; take at least 1, or 0 for one per core",
+                                 options.threads));
   const std::int64_t longest = common_prefix_tokens(metadata);
   const std::int64_t prefix = options.common_prefix_tokens.value_or(longest);
   if (prefix < 0 || prefix > longest || prefix % metadata.block_size_tokens != 0)
     throw InputError(fmt::format("cascade attention: a common prefix of {} tokens; it must be a multiple of the block "
                                  "of {} tokens and at most the {} that all requests have in common",
                                  prefix, metadata.block_size_tokens, longest));
-  return {prefix, round_up(options.tile_tokens, metadata.block_size_tokens)};
+  return {prefix, round_up(options.tile_tokens, metadata.block_size_tokens), options.threads};
 }
 
 template <class Real>

@@ -15,6 +15,7 @@ struct CascadeOptions {
   /// 0 is no cascade: every request for itself.
   std::optional<std::int64_t> common_prefix_tokens = {};
   std::int64_t tile_tokens = 1024;  ///< keys converted and scored at a time, >= 1, rounded up to whole blocks
+  std::int64_t threads = 1;         ///< >= 0; 0 = one per core. KV heads are shared out; the result is the same
 };
 
 /// What the cascade makes of a batch, whatever layer runs. The biases of its tiles are scratch of one tile each and so
@@ -22,9 +23,10 @@ struct CascadeOptions {
 struct CascadePlan {
   std::int64_t common_prefix_tokens = 0;  ///< computed once, a multiple of the block size
   std::int64_t tile_tokens = 0;           ///< whole blocks
+  std::int64_t threads = 1;               ///< as in CascadeOptions
 };
 /// Throws InputError for a prefix that is no multiple of the block size or longer than the common one, and for a tile
-/// below 1 token. Pre: check_metadata.
+/// below 1 token or less than no threads. Pre: check_metadata.
 CascadePlan plan_cascade(const CommonAttentionMetadata& metadata, const CascadeOptions& options = {});
 
 /// Result of the cascade, computed in Real.

@@ -16,28 +16,28 @@ namespace hybridkv {
 namespace {
 
 
-/// Neighbouring tokens of a tile in one kernel block.
-struct TokenRun {
-  std::int64_t first, count;  ///< keys of the tile
-};
-
 /// One tile: which keys the rows see, and where its tokens lie for KV head 0.
 struct TileRows {
   std::vector<std::int32_t> begin, end;  ///< (row) keys of the tile that the row sees
   std::int64_t first = 0, last = 0;      ///< keys of the tile that some row sees
   std::array<const std::byte*, paged_tile_tokens> keys;
   std::array<const std::byte*, paged_tile_tokens> values;
-  std::vector<TokenRun> runs;            ///< of those keys
+
+  /// Whether every row sees all of those keys.
+  bool is_uniform(std::int64_t rows) const {
+    for (std::int64_t row = 0; row < rows; ++row)
+      if (begin[row] != first || end[row] != last) return false;
+    return true;
+  }
 };
 
 /// Distances in a cache.
 struct CacheSteps {
   CacheSteps(const TensorView& view)
       : token_bytes(view.layout.stride("token") * element_bytes(view.dtype)),
-        head_bytes(view.layout.stride("head") * element_bytes(view.dtype)),
-        row_bytes(view.layout.extent("channel") * element_bytes(view.dtype)) {}
+        head_bytes(view.layout.stride("head") * element_bytes(view.dtype)) {}
+  bool heads_inside() const { return head_bytes < token_bytes; }
   std::int64_t token_bytes, head_bytes;
-  std::int64_t row_bytes;  ///< channels of one head
 };
 
 /// Triples of rows, and where they go.
@@ -49,16 +49,19 @@ struct TripleRow {
 
 /// What a thread keeps between items.
 struct Scratch {
-  AlignedVector<float> query;     ///< (head, row, head_size_k), scaled
-  AlignedVector<float> keys;      ///< (panel, head_size_k, paged_panel_tokens)
+  AlignedVector<float> query;     ///< (head, row, channel), scaled, channels in class order
+  bool has_left_over = false;     ///< as in PagedTile
+  AlignedVector<float> arranged;  ///< (head) the same as PagedKernel::arrange_queries leaves them, of few rows
+  AlignedVector<float> converted; ///< rows of K or V that are not read as they are, of few rows of queries
+  AlignedVector<float> keys;      ///< (panel, channel, paged_panel_tokens)
   AlignedVector<float> values;    ///< (paged_tile_tokens, value_stride)
-  AlignedVector<float> scores;    ///< (row_block, paged_tile_tokens)
+  AlignedVector<float> scores;    ///< (row_block, paged_tile_tokens), or of few rows those of every head
+  AlignedVector<float> scale;     ///< (head, row), of few rows
   AlignedVector<float> weighted;  ///< (head, row, value_stride)
   AlignedVector<float> max, sum;  ///< (head, row)
   std::vector<VisibleKeys> visible;         ///< (row)
   std::vector<std::int64_t> result_row;     ///< (row), of query head first_head * group
-  TileRows tiles[2];                        ///< this one and the next
-  std::vector<PrefetchRun> prefetch[2];     ///< of K and V
+  TileRows tiles[2];              ///< this one and the next
 };
 
 class PagedRun {
@@ -68,7 +71,14 @@ class PagedRun {
         key_(inputs.key), value_(inputs.value), kernel_(paged_kernel(options.simd.value_or(best_simd_path()))),
         threads_(num_threads(options.threads)),
         group_(inputs.num_query_heads / inputs.num_kv_heads()), channels_k_(inputs.head_size_k()),
-        channels_v_(inputs.head_size_v()), value_stride_(round_up(channels_v_, kernel_.lanes)) {}
+        channels_v_(inputs.head_size_v()), value_stride_(round_up(channels_v_, kernel_.lanes)),
+        padded_k_(class_steps(channels_k_) * paged_score_classes),
+        form_(kernel_.form(inputs.key.dtype)), query_floats_(query_floats(padded_k_, form_)) {
+    for (const std::vector<PagedItem>* items : {&plan.shared_items, &plan.items})
+      for (const PagedItem& item : *items)
+        if (const std::int64_t rows = rows_of(item); reads_in_place(rows))
+          sweep_rows_ = std::max(sweep_rows_, round_up(rows, kernel_.lanes) * (item.last_head - item.first_head));
+  }
 
   PagedResult run() {
     const std::int64_t rows = inputs_.num_tokens() * inputs_.num_query_heads;
@@ -91,11 +101,21 @@ class PagedRun {
   }
 
  private:
+  std::int64_t rows_of(const PagedItem& item) const {
+    std::int64_t tokens = 0;
+    for (std::int64_t s = item.first_segment; s < item.last_segment; ++s) tokens += plan_.segments[s].count;
+    return tokens * group_;
+  }
+  bool reads_in_place(std::int64_t rows) const { return rows <= kernel_.sweep_rows; }
+
   void prepare(Scratch& scratch) const {
-    scratch.query.resize(plan_.max_head_rows * channels_k_);
-    scratch.keys.resize(paged_tile_tokens * channels_k_);
+    scratch.query.resize(plan_.max_head_rows * query_floats_);
+    scratch.arranged.resize(sweep_rows_ * query_floats_);
+    scratch.scale.resize(sweep_rows_);
+    scratch.converted.resize(16 * round_up(std::max(channels_k_, channels_v_), 16));
+    scratch.keys.resize(paged_tile_tokens * padded_k_);
     scratch.values.resize(paged_tile_tokens * value_stride_);
-    scratch.scores.resize(kernel_.row_block * paged_tile_tokens);
+    scratch.scores.resize(std::max(kernel_.row_block, sweep_rows_) * paged_tile_tokens);
     scratch.weighted.resize(plan_.max_head_rows * value_stride_);
     scratch.max.resize(plan_.max_head_rows);
     scratch.sum.resize(plan_.max_head_rows);
@@ -143,11 +163,20 @@ class PagedRun {
 
   void load_queries(const PagedItem& item, std::int64_t rows, Scratch& scratch) const {
     const auto scale = static_cast<float>(inputs_.scale);
+    scratch.has_left_over = false;
     for (std::int64_t head = 0; head < item.last_head - item.first_head; ++head)
       for (std::int64_t row = 0; row < rows; ++row)
-        kernel_.multiply(scratch.query.data() + (head * rows + row) * channels_k_,
-                         inputs_.query.data() + (scratch.result_row[row] + head * group_) * channels_k_, scale,
-                         channels_k_);
+        if (kernel_.load_query(inputs_.query.data() + (scratch.result_row[row] + head * group_) * channels_k_, scale,
+                               channels_k_, form_, scratch.query.data() + (head * rows + row) * query_floats_))
+          scratch.has_left_over = true;
+    if (!reads_in_place(rows)) return;
+    for (std::int64_t head = 0; head < item.last_head - item.first_head; ++head)
+      kernel_.arrange_queries(scratch.query.data() + head * rows * query_floats_, rows, channels_k_, form_,
+                              scratch.arranged.data() + head * arranged_size(rows));
+  }
+
+  std::int64_t arranged_size(std::int64_t rows) const {
+    return round_up(rows, kernel_.lanes / paged_score_classes) * query_floats_;
   }
 
   /// Looks up a tile: the keys that each row sees and, of those that any sees, the addresses. A key that is read for
@@ -157,7 +186,6 @@ class PagedRun {
     const std::int64_t start = number * paged_tile_tokens;
     tile.first = paged_tile_tokens;
     tile.last = 0;
-    tile.runs.clear();
     for (std::int64_t row = 0; row < rows; ++row) {
       const std::int64_t begin = std::clamp<std::int64_t>(scratch.visible[row].first - start, 0, paged_tile_tokens);
       const std::int64_t end = std::clamp<std::int64_t>(scratch.visible[row].last - start, 0, paged_tile_tokens);
@@ -174,7 +202,6 @@ class PagedRun {
       const std::int64_t position = start + i;
       const std::int64_t slot = metadata_.block(request, position / block) * block + position % block;
       const std::int64_t count = std::min(tile.last - i, kernel_block - slot % kernel_block);
-      tile.runs.push_back({i, count});
       const std::byte* key = inputs_.key.address({slot / kernel_block, slot % kernel_block, 0, 0});
       const std::byte* value = inputs_.value.address({slot / kernel_block, slot % kernel_block, 0, 0});
       for (const std::int64_t end = i + count; i < end; ++i, key += key_.token_bytes, value += value_.token_bytes) {
@@ -212,83 +239,35 @@ class PagedRun {
     }
   }
 
-  /// Enters the keys [first, last) of a tile with all that lies between `from_head` and `to_head`.
-  static void add_prefetch(const TileRows& tile, std::int64_t first, std::int64_t last, const CacheSteps& steps,
-                           const std::array<const std::byte*, paged_tile_tokens>& addresses, std::int64_t from_head,
-                           std::int64_t to_head, std::vector<PrefetchRun>& runs) {
-    const std::int64_t from = from_head * steps.head_bytes, to = (to_head - 1) * steps.head_bytes + steps.row_bytes;
-    for (const TokenRun& run : tile.runs) {
-      const std::int64_t begin = std::max(first, run.first), end = std::min(last, run.first + run.count);
-      if (begin >= end) continue;
-      if (2 * (to - from) > steps.token_bytes)
-        runs.push_back({addresses[begin] + from, addresses[end - 1] + to});
-      else
-        for (std::int64_t i = begin; i < end; ++i) runs.push_back({addresses[i] + from, addresses[i] + to});
-    }
-  }
-
-  /// What to bring into the cache while the `head`-th KV head of the item is computed: where the heads of a token lie
-  /// side by side a part of the next tile with all its heads, in the order of memory; else the next head.
-  void list_prefetches(const PagedItem& item, std::int64_t head, const TileRows& here, const TileRows& next,
-                       Scratch& scratch) const {
-    const std::int64_t heads = item.last_head - item.first_head;
-    const std::int64_t keys = std::max<std::int64_t>(0, next.last - next.first);
-    const auto list = [&](const CacheSteps& steps, const std::array<const std::byte*, paged_tile_tokens> TileRows::*at,
-                          std::vector<PrefetchRun>& runs) {
-      runs.clear();
-      if (steps.head_bytes < steps.token_bytes)
-        add_prefetch(next, next.first + keys * head / heads, next.first + keys * (head + 1) / heads, steps, next.*at,
-                     item.first_head, item.last_head, runs);
-      else if (head + 1 < heads)
-        add_prefetch(here, here.first, here.last, steps, here.*at, item.first_head + head + 1,
-                     item.first_head + head + 2, runs);
-      else
-        add_prefetch(next, next.first, next.last, steps, next.*at, item.first_head, item.first_head + 1, runs);
-    };
-    list(key_, &TileRows::keys, scratch.prefetch[0]);
-    list(value_, &TileRows::values, scratch.prefetch[1]);
-  }
-
   /// Converts the keys and values of a tile that several blocks of rows will use.
   void convert(const TileRows& tile, std::int64_t kv_head, Scratch& scratch) const {
+    const std::int64_t panel_size = paged_panel_tokens * padded_k_ / (form_ == ScoreForm::pairs ? 2 : 1);
     for (std::int64_t panel = tile.first / paged_panel_tokens; panel * paged_panel_tokens < tile.last; ++panel)
       kernel_.load_keys(tile.keys.data() + panel * paged_panel_tokens, kv_head * key_.head_bytes, inputs_.key.dtype,
-                        channels_k_, scratch.keys.data() + panel * paged_panel_tokens * channels_k_);
+                        channels_k_, scratch.keys.data() + panel * panel_size);
     kernel_.load_values(tile.values.data() + tile.first, kv_head * value_.head_bytes, inputs_.value.dtype,
                         tile.last - tile.first, channels_v_, scratch.values.data() + tile.first * value_stride_,
                         value_stride_);
   }
 
-  void compute_tile(const PagedItem& item, const TileRows& here, const TileRows& next, std::int64_t rows,
+  void compute_tile(const PagedItem& item, const TileRows& tile, const TileRows& next, std::int64_t rows,
                     Scratch& scratch) const {
-    if (here.first >= here.last) return;
-    const std::int64_t heads = item.last_head - item.first_head;
-    const bool in_place = kernel_.reads_in_place(rows, inputs_.value.dtype, channels_v_);
-    for (std::int64_t head = 0; head < heads; ++head) {
-      const std::int64_t kv_head = item.first_head + head;
+    if (tile.first >= tile.last) return;
+    if (reads_in_place(rows) && tile.is_uniform(rows)) return sweep(item, tile, next, rows, scratch);
+    for (std::int64_t head = 0; head < item.last_head - item.first_head; ++head) {
+      convert(tile, item.first_head + head, scratch);
       PagedTile work;
-      list_prefetches(item, head, here, next, scratch);
-      for (int i = 0; i < 2; ++i)
-        work.prefetch[i] = {scratch.prefetch[i].data(), scratch.prefetch[i].data() + scratch.prefetch[i].size()};
-      if (in_place) {
-        work.key_rows = here.keys.data();
-        work.key_offset_bytes = kv_head * key_.head_bytes;
-        work.key_dtype = inputs_.key.dtype;
-        work.key_scratch = scratch.keys.data();
-        work.value_rows = here.values.data();
-        work.value_offset_bytes = kv_head * value_.head_bytes;
-        work.value_dtype = inputs_.value.dtype;
-      } else {
-        convert(here, kv_head, scratch);
-        work.keys = scratch.keys.data();
-        work.values = scratch.values.data();
-      }
+      work.keys = scratch.keys.data();
+      work.values = scratch.values.data();
       work.rows = rows;
-      work.query = scratch.query.data() + head * rows * channels_k_;
-      work.head_size_k = channels_k_;
+      work.query = scratch.query.data() + head * rows * query_floats_;
+      work.channels_k = padded_k_;
+      work.form = form_;
+      work.score_scale = static_cast<float>(inputs_.scale);
+      work.has_left_over = scratch.has_left_over;
       work.value_stride = value_stride_;
-      work.begin = here.begin.data();
-      work.end = here.end.data();
+      work.begin = tile.begin.data();
+      work.end = tile.end.data();
       work.soft_cap = static_cast<float>(inputs_.soft_cap);
       work.scores = scratch.scores.data();
       work.weighted = scratch.weighted.data() + head * rows * value_stride_;
@@ -296,6 +275,43 @@ class PagedRun {
       work.sum = scratch.sum.data() + head * rows;
       kernel_.attend(work);
     }
+  }
+
+  void sweep(const PagedItem& item, const TileRows& tile, const TileRows& next, std::int64_t rows,
+             Scratch& scratch) const {
+    PagedSweep work;
+    work.heads = item.last_head - item.first_head;
+    work.rows = rows;
+    work.query = scratch.arranged.data();
+    work.form = form_;
+    work.score_scale = static_cast<float>(inputs_.scale);
+    work.has_left_over = scratch.has_left_over;
+    work.head_size_k = channels_k_;
+    work.head_size_v = channels_v_;
+    work.key_rows = tile.keys.data();
+    work.value_rows = tile.values.data();
+    work.key_dtype = inputs_.key.dtype;
+    work.value_dtype = inputs_.value.dtype;
+    work.key_offset_bytes = item.first_head * key_.head_bytes;
+    work.value_offset_bytes = item.first_head * value_.head_bytes;
+    work.key_head_bytes = key_.head_bytes;
+    work.value_head_bytes = value_.head_bytes;
+    work.key_heads_inside = key_.heads_inside();
+    work.value_heads_inside = value_.heads_inside();
+    work.first = tile.first;
+    work.last = tile.last;
+    work.next_key_rows = next.keys.data();
+    work.next_first = next.first;
+    work.next_last = std::max(next.first, next.last);
+    work.soft_cap = static_cast<float>(inputs_.soft_cap);
+    work.scores = scratch.scores.data();
+    work.scale = scratch.scale.data();
+    work.converted = scratch.converted.data();
+    work.value_stride = value_stride_;
+    work.weighted = scratch.weighted.data();
+    work.max = scratch.max.data();
+    work.sum = scratch.sum.data();
+    kernel_.sweep(work);
   }
 
   void merge_partials(const PagedItem& item) {
@@ -332,10 +348,13 @@ class PagedRun {
       result_.memory.note_scratch<float>(what, {buffers, count});
     };
     const auto threads = static_cast<std::int64_t>(scratch_.size());
-    add("queries", threads, plan_.max_head_rows * channels_k_);
-    add("key_tile", threads, paged_tile_tokens * channels_k_);
+    add("queries", threads, plan_.max_head_rows * query_floats_);
+    add("converted_rows", threads, 16 * round_up(std::max(channels_k_, channels_v_), 16));
+    add("key_tile", threads, paged_tile_tokens * padded_k_);
     add("value_tile", threads, paged_tile_tokens * value_stride_);
-    add("scores", threads, kernel_.row_block * paged_tile_tokens);
+    add("arranged_queries", threads, sweep_rows_ * query_floats_);
+    add("scores", threads, std::max(kernel_.row_block, sweep_rows_) * paged_tile_tokens);
+    add("scales", threads, sweep_rows_);
     add("partial_results", threads, plan_.max_head_rows * (value_stride_ + 2));
     add("split_results", 1, plan_.partial_rows * (channels_v_ + 2));
     add("sums", 1, static_cast<std::int64_t>(sums_.size()));
@@ -348,6 +367,10 @@ class PagedRun {
   const PagedKernel& kernel_;
   std::size_t threads_;
   std::int64_t group_, channels_k_, channels_v_, value_stride_;
+  std::int64_t padded_k_;  ///< channels of K rounded up to the classes
+  ScoreForm form_;
+  std::int64_t query_floats_;
+  std::int64_t sweep_rows_ = 0;  ///< most (head, row) of an item that reads in place, rows rounded up to the lanes
   PagedResult result_;                                        ///< its lse holds the maximum until the end
   std::vector<float> sums_;                                   ///< (T, Hq)
   std::vector<float> partial_weighted_, partial_max_, partial_sum_;  ///< of splits that were computed apart

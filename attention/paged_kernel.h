@@ -15,30 +15,40 @@ inline constexpr std::int64_t paged_tile_tokens = 64;
 /// Keys that lie side by side in a converted tile; divides the tile, a multiple of every path's lanes.
 inline constexpr std::int64_t paged_panel_tokens = 32;
 
-/// Memory that shall be in the cache soon.
-struct PrefetchRun {
-  const std::byte* begin = nullptr;
-  const std::byte* end = nullptr;  ///< > begin
-};
-struct PrefetchRuns {
-  const PrefetchRun* begin = nullptr;
-  const PrefetchRun* end = nullptr;  ///< == begin: nothing
-};
+/// Channels whose products are summed side by side: a score is (s0 + s2) + (s1 + s3), s_i the sum over the channels
+/// i, i + 4, i + 8, ... in their order. Keys that are read where they lie come four channels at a time, so that this
+/// order needs no transposition of them (paged_kernel_sweep.inc); converted ones keep to it, whoever shares a batch.
+inline constexpr std::int64_t paged_score_classes = 4;
+
+/// Where a channel stands in class order: first the channels of class 0, `steps` of them, then those of class 1 ...
+constexpr std::int64_t class_place(std::int64_t channel, std::int64_t steps) {
+  return channel % paged_score_classes * steps + channel / paged_score_classes;
+}
+/// Channels of a class, those that are missing included; even, so that channels can stand in pairs.
+constexpr std::int64_t class_steps(std::int64_t channels) {
+  return (channels + 2 * paged_score_classes - 1) / (2 * paged_score_classes) * 2;
+}
+
+/// How queries and converted keys stand in memory. Pairs: two channels of bf16 in the place of a float, pairs in class
+/// order; a query is three such rows: its values rounded to bf16, what that has left over, rounded, and what that has.
+/// The three are exact together, so a query of bf16 needs the first alone.
+enum class ScoreForm { floats, pairs };
+
+/// Floats of a row of queries. `channels`: rounded up to the classes.
+constexpr std::int64_t query_floats(std::int64_t channels, ScoreForm form) {
+  return form == ScoreForm::pairs ? channels / 2 * 3 : channels;
+}
 
 /// Rows of queries against one converted tile of keys and values, merged into the rows' running triples.
 struct PagedTile {
   std::int64_t rows = 0;
-  const float* query = nullptr;          ///< (row, head_size_k), scaled
-  std::int64_t head_size_k = 0;
-  const float* keys = nullptr;           ///< (panel, channel, key of the panel); null: read in place
-  const std::byte* const* key_rows = nullptr;  ///< (key of the tile) where keys are read in place, else null
-  std::int64_t key_offset_bytes = 0;     ///< of every row
-  DType key_dtype = DType::fp32;
-  float* key_scratch = nullptr;          ///< (2 panels) where keys are read in place
-  const float* values = nullptr;         ///< (key, value_stride), 0 beyond head_size_v; null: read in place
-  const std::byte* const* value_rows = nullptr;  ///< (key) where values are read in place, else null
-  std::int64_t value_offset_bytes = 0;   ///< of every row
-  DType value_dtype = DType::fp32;
+  const float* query = nullptr;          ///< (row, channel), scaled, channels in class order
+  std::int64_t channels_k = 0;           ///< head_size_k rounded up to the classes; 0 where there is no channel
+  ScoreForm form = ScoreForm::floats;    ///< of queries and keys
+  float score_scale = 1;                 ///< of pairs: scores are to be multiplied with it
+  bool has_left_over = false;            ///< of pairs: some query is not one of bf16
+  const float* keys = nullptr;           ///< (panel, channel, key of the panel), channels in class order
+  const float* values = nullptr;         ///< (key, value_stride), 0 beyond head_size_v
   std::int64_t value_stride = 0;         ///< head_size_v rounded up to the lanes
   const std::int32_t* begin = nullptr;   ///< (row) first key of the tile that the row sees
   const std::int32_t* end = nullptr;     ///< (row) one more than the last; begin == end where it sees none
@@ -47,15 +57,48 @@ struct PagedTile {
   float* weighted = nullptr;             ///< (row, value_stride)
   float* max = nullptr;                  ///< (row)
   float* sum = nullptr;                  ///< (row)
-  PrefetchRuns prefetch[2];              ///< K and V of what comes next, fetched side by side beside the arithmetic
+};
+
+/// Few rows of queries of several heads against one tile that is read where it lies, merged into the rows' running
+/// triples. Every row sees the same keys of the tile.
+struct PagedSweep {
+  std::int64_t heads = 0;                  ///< KV heads
+  std::int64_t rows = 0;                   ///< of queries, per head
+  const float* query = nullptr;            ///< (head) as PagedKernel::arrange_queries leaves them
+  ScoreForm form = ScoreForm::floats;      ///< of queries
+  float score_scale = 1;                   ///< as in PagedTile
+  bool has_left_over = false;              ///< as in PagedTile
+  std::int64_t head_size_k = 0, head_size_v = 0;
+  const std::byte* const* key_rows = nullptr;    ///< (key of the tile) all of them, also those that no row sees
+  const std::byte* const* value_rows = nullptr;  ///< likewise
+  DType key_dtype = DType::fp32, value_dtype = DType::fp32;
+  std::int64_t key_offset_bytes = 0, value_offset_bytes = 0;  ///< of the first head, in every row
+  std::int64_t key_head_bytes = 0, value_head_bytes = 0;      ///< from a head to the next
+  bool key_heads_inside = false, value_heads_inside = false;  ///< the heads of a token lie beside each other
+  std::int64_t first = 0, last = 0;        ///< keys [first, last) are seen
+  const std::byte* const* next_key_rows = nullptr;            ///< of the next tile, where there is one
+  std::int64_t next_first = 0, next_last = 0;                 ///< its keys that are seen
+  float soft_cap = 0;                      ///< 0 = none
+  float* scores = nullptr;     ///< scratch (head, rows rounded up to the lanes, paged_tile_tokens)
+  float* scale = nullptr;      ///< scratch (head, row)
+  float* converted = nullptr;  ///< scratch (16, the larger head size rounded up to 16)
+  std::int64_t value_stride = 0;           ///< head_size_v rounded up to the lanes
+  float* weighted = nullptr;               ///< (head, row, value_stride)
+  float* max = nullptr;                    ///< (head, row)
+  float* sum = nullptr;                    ///< (head, row)
 };
 
 /// The inner loops of the paged backend for one instruction set.
 struct PagedKernel {
   std::int64_t lanes;      ///< floats of a vector
   std::int64_t row_block;  ///< most rows of queries that are kept in registers
+  std::int64_t sweep_rows; ///< most rows for which reading in place beats converting
 
-  /// Converts a panel: row i of `head_size` channels becomes column i of (channel, paged_panel_tokens).
+  /// How keys of that type meet queries.
+  ScoreForm (*form)(DType dtype);
+
+  /// Converts a panel: row i of `head_size` channels becomes column i of (channel, paged_panel_tokens), the channels in
+  /// class order, 0 for those that are missing; in pairs half as many.
   /// `rows` has paged_panel_tokens addresses; each element lies `offset_bytes` behind, of any alignment.
   void (*load_keys)(const std::byte* const* rows, std::int64_t offset_bytes, DType dtype, std::int64_t head_size,
                     float* panel);
@@ -65,8 +108,14 @@ struct PagedKernel {
   void (*load_values)(const std::byte* const* rows, std::int64_t offset_bytes, DType dtype, std::int64_t count,
                       std::int64_t head_size, float* values, std::int64_t stride);
 
-  /// Whether so many rows of queries should read values in place: when each value is used once or nearly so.
-  bool (*reads_in_place)(std::int64_t rows, DType dtype, std::int64_t head_size_v);
+  /// A row of queries times `scale` in that form, in class order, 0 for the channels that are missing; of pairs without
+  /// the scale. Returns whether anything is left over.
+  bool (*load_query)(const float* from, float scale, std::int64_t head_size, ScoreForm form, float* to);
+
+  /// Arranges the queries of a head, as `load_query` leaves them, for `sweep`: (vector of rows, step of four channels,
+  /// row of the vector, channel of the step), 0 where there is no row. Of pairs what is left over comes behind.
+  void (*arrange_queries)(const float* query, std::int64_t rows, std::int64_t head_size, ScoreForm form,
+                          float* arranged);
 
   /// into[i] = into[i] * old_scale + from[i] * new_scale.
   void (*merge)(float* into, float old_scale, const float* from, float new_scale, std::int64_t count);
@@ -77,6 +126,9 @@ struct PagedKernel {
   /// Attention of the rows over the tile. A row's result does not depend on the other rows; values that are not
   /// finite reach only the rows that see them.
   void (*attend)(const PagedTile& tile);
+
+  /// The same where it lies, with the same bits.
+  void (*sweep)(const PagedSweep& work);
 };
 
 /// Pre: is_available(path).

@@ -20,9 +20,11 @@ namespace {
 struct Simd {
   using Vector = __m256;
   static constexpr std::int64_t lanes = 8;
-  static constexpr int row_block = 6;  // 6 rows of 2 vectors of sums, 2 of keys and a query fill 16 registers
-  static constexpr int wide_rows = 2;  // 2 rows of 4 vectors, 4 of keys and a query
-  static constexpr bool has_pairs = false;
+  static constexpr int row_block = 6;   // 6 rows of 2 vectors of sums, 2 of values and a weight fill 16 registers
+  static constexpr int wide_rows = 2;   // 2 rows of 4 vectors, 4 of values and a weight
+  static constexpr int score_rows = 2;  // 2 rows of 2 vectors of two classes, 4 of keys and a query
+
+  static constexpr bool has_bf16_products = false;
 
   HYBRIDKV_INLINE Vector zero() { return _mm256_setzero_ps(); }
   HYBRIDKV_INLINE Vector set(float value) { return _mm256_set1_ps(value); }
@@ -93,35 +95,42 @@ struct Simd {
     }
   }
 
-  template <DType dtype, int C>
-  HYBRIDKV_INLINE void convert_columns(const std::byte* from, Vector (&value)[C]) {
-    for (int c = 0; c < C; ++c) value[c] = convert<dtype>(from + c * lanes * element_bytes(dtype));
+  HYBRIDKV_INLINE Vector repeat_four(const float* from) {
+    return _mm256_broadcast_ps(reinterpret_cast<const __m128*>(from));
   }
-  template <DType dtype, int C>
-  HYBRIDKV_INLINE void columns_to_memory_order(Vector (&)[C]) {}
-  template <DType dtype, int C>
-  HYBRIDKV_INLINE void columns_to_load_order(Vector (&)[C]) {}
+  HYBRIDKV_INLINE Vector sum_fours(Vector a, Vector b, Vector c, Vector d) {
+    const __m256d ab = _mm256_castps_pd(add(_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b)));
+    const __m256d cd = _mm256_castps_pd(add(_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d)));
+    return add(_mm256_castpd_ps(_mm256_unpacklo_pd(ab, cd)), _mm256_castpd_ps(_mm256_unpackhi_pd(ab, cd)));
+  }
+  HYBRIDKV_INLINE void store_fours(float* to, std::int64_t stride, Vector v) {
+    _mm_storeu_ps(to, _mm256_castps256_ps128(v));
+    _mm_storeu_ps(to + stride, _mm256_extractf128_ps(v, 1));
+  }
 
   HYBRIDKV_INLINE __m128 load_four(const std::byte* from) { return _mm_loadu_ps(reinterpret_cast<const float*>(from)); }
 
-  /// paged_panel_tokens rows of `count` floats into (count, paged_panel_tokens).
-  HYBRIDKV_INLINE void transpose(const std::byte* const* rows, std::int64_t offset, std::int64_t count, float* panel) {
+  /// The channels [first, last) of paged_panel_tokens rows of floats into (channel in class order, key).
+  HYBRIDKV_INLINE void transpose(const std::byte* const* rows, std::int64_t offset, std::int64_t first,
+                                 std::int64_t last, std::int64_t steps, float* panel) {
     for (std::int64_t key = 0; key < paged_panel_tokens; key += 4) {
-      std::int64_t channel = 0;
-      for (; channel + 4 <= count; channel += 4) {
+      std::int64_t channel = first;
+      for (; channel + 4 <= last; channel += 4) {
         const std::int64_t at = offset + channel * 4;
         __m128 r0 = load_four(rows[key] + at), r1 = load_four(rows[key + 1] + at);
         __m128 r2 = load_four(rows[key + 2] + at), r3 = load_four(rows[key + 3] + at);
         _MM_TRANSPOSE4_PS(r0, r1, r2, r3);
-        float* to = panel + channel * paged_panel_tokens + key;
+        float* to = panel + class_place(channel, steps) * paged_panel_tokens + key;
+        const std::int64_t class_size = steps * paged_panel_tokens;
         _mm_storeu_ps(to, r0);
-        _mm_storeu_ps(to + paged_panel_tokens, r1);
-        _mm_storeu_ps(to + 2 * paged_panel_tokens, r2);
-        _mm_storeu_ps(to + 3 * paged_panel_tokens, r3);
+        _mm_storeu_ps(to + class_size, r1);
+        _mm_storeu_ps(to + 2 * class_size, r2);
+        _mm_storeu_ps(to + 3 * class_size, r3);
       }
-      for (; channel < count; ++channel)
+      for (; channel < last; ++channel)
         for (std::int64_t i = 0; i < 4; ++i)
-          __builtin_memcpy(panel + channel * paged_panel_tokens + key + i, rows[key + i] + offset + channel * 4, 4);
+          __builtin_memcpy(panel + class_place(channel, steps) * paged_panel_tokens + key + i,
+                           rows[key + i] + offset + channel * 4, 4);
     }
   }
 };

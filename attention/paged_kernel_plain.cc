@@ -21,7 +21,9 @@ struct Simd {
   static constexpr std::int64_t lanes = 4;
   static constexpr int row_block = 4;       ///< most rows of queries whose sums fit the registers
   static constexpr int wide_rows = 1;       ///< most rows that leave room for wide columns
-  static constexpr bool has_pairs = false;  ///< whether bf16 keys can travel in pairs of channels
+  static constexpr int score_rows = 2;      ///< most rows that leave room for two classes of channels
+  /// Whether add_pairs(a, b, c) is c plus the products of the two bf16 in every lane of a and b.
+  static constexpr bool has_bf16_products = false;
 
   template <class Function>
   static Vector each(Function function) {
@@ -93,22 +95,23 @@ struct Simd {
     });
   }
 
-  /// C vectors of neighbouring elements, in whatever order of channels is cheapest, and the way there and back for
-  /// vectors in the order of memory.
-  template <DType dtype, int C>
-  static void convert_columns(const std::byte* from, Vector (&value)[C]) {
-    for (int c = 0; c < C; ++c) value[c] = convert<dtype>(from + c * lanes * element_bytes(dtype));
+  /// The same four floats in every four lanes.
+  static Vector repeat_four(const float* from) { return load(from); }
+  /// Every four lanes: the sums of theirs of a, b, c and d, (v[0] + v[2]) + (v[1] + v[3]).
+  static Vector sum_fours(Vector a, Vector b, Vector c, Vector d) {
+    const auto sum = [](Vector v) { return (v.lane[0] + v.lane[2]) + (v.lane[1] + v.lane[3]); };
+    return {{sum(a), sum(b), sum(c), sum(d)}};
   }
-  template <DType dtype, int C>
-  static void columns_to_memory_order(Vector (&)[C]) {}
-  template <DType dtype, int C>
-  static void columns_to_load_order(Vector (&)[C]) {}
+  /// Every four lanes to a row of their own, `stride` apart.
+  static void store_fours(float* to, std::int64_t, Vector v) { store(to, v); }
 
-  /// paged_panel_tokens rows of `count` floats into (count, paged_panel_tokens).
-  static void transpose(const std::byte* const* rows, std::int64_t offset, std::int64_t count, float* panel) {
-    for (std::int64_t channel = 0; channel < count; ++channel)
+  /// The channels [first, last) of paged_panel_tokens rows of floats into (channel in class order, key).
+  static void transpose(const std::byte* const* rows, std::int64_t offset, std::int64_t first, std::int64_t last,
+                        std::int64_t steps, float* panel) {
+    for (std::int64_t channel = first; channel < last; ++channel)
       for (std::int64_t key = 0; key < paged_panel_tokens; ++key)
-        __builtin_memcpy(panel + channel * paged_panel_tokens + key, rows[key] + offset + channel * 4, 4);
+        __builtin_memcpy(panel + class_place(channel, steps) * paged_panel_tokens + key,
+                         rows[key] + offset + channel * 4, 4);
   }
 };
 

@@ -9,6 +9,7 @@ const PagedKernel& paged_kernel_plain();
 #if defined(__x86_64__)
 const PagedKernel& paged_kernel_avx2();
 const PagedKernel& paged_kernel_avx512();
+const PagedKernel& paged_kernel_avx512bf16();
 #endif
 
 }  // namespace hybridkv

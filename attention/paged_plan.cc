@@ -11,7 +11,7 @@ namespace {
 
 /// Rows that one item keeps, as far as their queries and results stay in the second-level cache.
 std::int64_t rows_of_item(const AttentionShape& shape) {
-  constexpr std::int64_t cache_bytes = 1 << 20, most_rows = 504, fewest_rows = 14;
+  constexpr std::int64_t cache_bytes = 1 << 20, most_rows = 504, fewest_rows = 12;
   const std::int64_t row_bytes = 4 * (shape.head_size_k + shape.head_size_v);
   return std::clamp(cache_bytes / row_bytes, fewest_rows, most_rows);
 }

@@ -13,13 +13,15 @@ enum class SimdPath {
   plain,   ///< what the compiler makes of C++ for its baseline
   avx2,    ///< AVX2, FMA and F16C
   avx512,  ///< AVX-512 F, BW, DQ and VL
+  avx512bf16,  ///< the same and BF16: products of bfloat16 in pairs
 };
 
 /// The slowest first.
 inline constexpr auto simd_path_names = std::to_array<Named<SimdPath>>(
     {{SimdPath::plain, "plain"},
      {SimdPath::avx2, "avx2"},
-     {SimdPath::avx512, "avx512"}});
+     {SimdPath::avx512, "avx512"},
+     {SimdPath::avx512bf16, "avx512bf16"}});
 inline constexpr auto all_simd_paths = values_of(simd_path_names);
 
 constexpr std::string_view to_string(SimdPath path) { return name_in(simd_path_names, path); }

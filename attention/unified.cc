@@ -10,6 +10,7 @@
 #include "attention/shared_bias.h"
 #include "attention/tile.h"
 #include "base/error.h"
+#include "base/parallel.h"
 
 namespace hybridkv {
 
@@ -23,7 +24,8 @@ class UnifiedRun {
  public:
   UnifiedRun(const AttentionInputs& inputs, const UnifiedPlan<Real>& plan, const UnifiedOptions& options)
       : inputs_(inputs), metadata_(*inputs.metadata), plan_(plan), blocks_(plan.blocks), options_(options),
-        memory_(plan.memory) {
+        memory_(plan.memory), threads_(num_threads(static_cast<std::size_t>(options.threads))),
+        rooms_(std::min(threads_, static_cast<std::size_t>(inputs.num_kv_heads()))) {
     for (std::int64_t kv_head = 0; kv_head < inputs.num_kv_heads(); ++kv_head)
       queries_.push_back(load_queries<Real>(inputs, kv_head));
   }
@@ -42,6 +44,14 @@ class UnifiedRun {
   }
 
  private:
+  /// What a thread keeps between blocks.
+  struct TileRoom {
+    void note_tile() { tile_keys = std::max(tile_keys, static_cast<std::int64_t>(tile.key.rows())); }
+    KeyValueTile<Real> tile;
+    std::int64_t tile_keys = 0;  ///< most rows the tile ever had
+    TileScratch<Real> scratch;
+  };
+
   Partial<Real> no_keys() const { return {inputs_.num_tokens(), inputs_.num_query_heads, inputs_.head_size_v()}; }
 
   template <class Compute>
@@ -50,19 +60,28 @@ class UnifiedRun {
     compute(parts_.back());
   }
 
+  /// Calls body(kv_head, room) for every KV head on the threads of the run. Query heads of different KV heads share
+  /// nothing, so that neither the order nor the number of threads changes a bit.
+  template <class Body>
+  void for_each_head(const Body& body) {
+    parallel_for(queries_.size(), threads_, [&](std::size_t kv_head, std::size_t thread) {
+      body(static_cast<std::int64_t>(kv_head), rooms_[thread]);
+    });
+  }
+
   void causal_part(Partial<Real>& into) {
     const std::int64_t tokens = inputs_.num_tokens();
-    for (std::int64_t kv_head = 0; kv_head < inputs_.num_kv_heads(); ++kv_head) {
-      load_new_tokens(inputs_, kv_head, tile_);
-      note_tile();
+    for_each_head([&](std::int64_t kv_head, TileRoom& room) {
+      load_new_tokens(inputs_, kv_head, room.tile);
+      room.note_tile();
       for (std::int64_t first = 0; first < tokens; first += options_.slice_tokens) {
         const std::int64_t slice = std::min(options_.slice_tokens, tokens - first);
         const std::int64_t keys = metadata_.causal ? first + slice : tokens;
-        attend(queries_[kv_head], tile_,
-               {first, slice, keys, plan_.causal_bias.data() + first * tokens, tokens, soft_cap()}, kv_head, scratch_,
-               into);
+        attend(queries_[kv_head], room.tile,
+               {first, slice, keys, plan_.causal_bias.data() + first * tokens, tokens, soft_cap()}, kv_head,
+               room.scratch, into);
       }
-    }
+    });
   }
 
   void shared_part(Partial<Real>& into) {
@@ -85,34 +104,32 @@ class UnifiedRun {
       visible.push_back({blocks_.shared[i].id, blocks_.shared[i].slots, blocks_.shared[i].start});
     const std::int64_t tokens = inputs_.num_tokens();
     const std::int64_t bias_stride = static_cast<std::int64_t>(bias.size()) / tokens;
-    for (std::int64_t kv_head = 0; kv_head < inputs_.num_kv_heads(); ++kv_head) {
-      load_blocks(inputs_, kv_head, visible, tile_);
-      note_tile();
-      attend(queries_[kv_head], tile_,
+    for_each_head([&](std::int64_t kv_head, TileRoom& room) {
+      load_blocks(inputs_, kv_head, visible, room.tile);
+      room.note_tile();
+      attend(queries_[kv_head], room.tile,
              {0, tokens, count * metadata_.block_size_tokens, bias.data(), bias_stride, soft_cap()}, kv_head,
-             scratch_, into);
-    }
+             room.scratch, into);
+    });
   }
 
   void unique_part(Partial<Real>& into) {
     const std::int64_t block_size = metadata_.block_size_tokens;
-    for (std::int64_t i = 0; i < static_cast<std::int64_t>(blocks_.unique.size()); ++i) {
-      const UniqueBlock& block = blocks_.unique[i];
-      const VisibleBlock visible[] = {{block.id, block.slots, block.start}};
-      const Real* row =
-          plan_.unique_bias.data() + unique_bias_row(blocks_.unique, options_.unique_bias, i) * block_size;
-      for (std::int64_t kv_head = 0; kv_head < inputs_.num_kv_heads(); ++kv_head) {
-        load_blocks(inputs_, kv_head, visible, tile_);
-        note_tile();
-        attend(queries_[kv_head], tile_, {block.token, 1, block_size, row, block_size, soft_cap()}, kv_head, scratch_,
-               into);
+    for_each_head([&](std::int64_t kv_head, TileRoom& room) {
+      for (std::int64_t i = 0; i < static_cast<std::int64_t>(blocks_.unique.size()); ++i) {
+        const UniqueBlock& block = blocks_.unique[i];
+        const VisibleBlock visible[] = {{block.id, block.slots, block.start}};
+        const Real* row =
+            plan_.unique_bias.data() + unique_bias_row(blocks_.unique, options_.unique_bias, i) * block_size;
+        load_blocks(inputs_, kv_head, visible, room.tile);
+        room.note_tile();
+        attend(queries_[kv_head], room.tile, {block.token, 1, block_size, row, block_size, soft_cap()}, kv_head,
+               room.scratch, into);
       }
-    }
+    });
   }
 
   Real soft_cap() const { return static_cast<Real>(inputs_.soft_cap); }
-
-  void note_tile() { tile_keys_ = std::max(tile_keys_, static_cast<std::int64_t>(tile_.key.rows())); }
 
   void report_scratch() {
     const auto add = [this](const char* what, std::vector<std::int64_t> shape) {
@@ -120,10 +137,16 @@ class UnifiedRun {
     };
     const std::int64_t tokens = inputs_.num_tokens(), heads = inputs_.num_query_heads;
     add("queries", {tokens, heads, inputs_.head_size_k()});
-    add("key_tile", {tile_keys_, inputs_.head_size_k()});
-    add("value_tile", {tile_keys_, inputs_.head_size_v()});
-    add("scores", {static_cast<std::int64_t>(scratch_.scores.size())});
-    add("weighted_values", {static_cast<std::int64_t>(scratch_.weighted.size())});
+    std::int64_t tile_keys = 0, scores = 0, weighted = 0;
+    for (const TileRoom& room : rooms_) {
+      tile_keys += room.tile_keys;
+      scores += std::ssize(room.scratch.scores);
+      weighted += std::ssize(room.scratch.weighted);
+    }
+    add("key_tile", {tile_keys, inputs_.head_size_k()});
+    add("value_tile", {tile_keys, inputs_.head_size_v()});
+    add("scores", {scores});
+    add("weighted_values", {weighted});
     add("partial_results", {static_cast<std::int64_t>(parts_.size()), tokens, heads, inputs_.head_size_v() + 2});
   }
 
@@ -134,10 +157,9 @@ class UnifiedRun {
   const UnifiedOptions& options_;
   std::vector<RowMatrix<Real>> queries_;  ///< per KV head
   std::vector<Partial<Real>> parts_;      ///< online: one that all parts merge into
-  KeyValueTile<Real> tile_;
-  std::int64_t tile_keys_ = 0;            ///< most rows the tile ever had
-  TileScratch<Real> scratch_;
   MemoryReport memory_;
+  std::size_t threads_;
+  std::vector<TileRoom> rooms_;           ///< per thread
 };
 
 }  // namespace
@@ -145,6 +167,9 @@ class UnifiedRun {
 template <class Real>
 UnifiedPlan<Real> plan_unified(const CommonAttentionMetadata& metadata, const std::vector<bool>& is_decode,
                                const KeyMask& mask, const UnifiedOptions& options) {
+  if (options.threads < 0)
+    throw InputError(fmt::format("unified attention: {} threads; take at least 1, or 0 for one per core",
+                                 options.threads));
   if (options.slice_tokens < 1 || options.chunk_blocks < 1)
     throw InputError(fmt::format("unified attention: slices of {} tokens and chunks of {} blocks; both must be at "
                                  "least 1",

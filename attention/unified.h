@@ -27,6 +27,7 @@ struct UnifiedOptions {
   std::int64_t chunk_blocks = 64;  ///< >= 1; applies where there are more shared blocks
   UniqueBiasMode unique_bias = UniqueBiasMode::contiguous;
   MergeMode merge = MergeMode::online;
+  std::int64_t threads = 1;        ///< >= 0; 0 = one per core. KV heads are shared out; the result is the same
 };
 
 /// What the algorithm makes of a batch in one group of layers before it sees a tensor, biases of type Real.

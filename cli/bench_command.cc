@@ -104,8 +104,8 @@ void check_threads(const BenchQuestion& question) {
   for (const AttentionBackend backend : question.backends)
     for (const std::int64_t threads : question.threads) {
       if (threads < 1) throw InputError(fmt::format("--threads {}: must be at least 1", threads));
-      if (threads > 1 && backend != AttentionBackend::paged)
-        throw InputError(fmt::format("--threads {}: backend {} runs on one thread; paged runs on several", threads,
+      if (threads > 1 && backend == AttentionBackend::reference)
+        throw InputError(fmt::format("--threads {}: backend {} runs on one thread; the others run on several", threads,
                                      to_string(backend)));
     }
 }
@@ -169,7 +169,7 @@ void add_bench_command(CLI::App& app, CommandAction& action) {
   list("--order", options->orders, "nhd, hnd or head_major (default: the plan's, nhd)", "ORDER,...", any_text());
   list("--dtype", options->dtypes, "element type of the cache (default: the plan's, bf16)", "DTYPE,...",
        any_text());
-  list("--threads", options->threads, "threads of backend paged (default: 1)", "N,...",
+  list("--threads", options->threads, "threads of every backend but reference (default: 1)", "N,...",
        whole_number(1, 4096));
   command->add_option("--kernel-block-size", options->kernel_block, "tokens of a kernel block, divides the block")
       ->transform(token_count())
@@ -191,7 +191,8 @@ void add_bench_command(CLI::App& app, CommandAction& action) {
   command->add_option("--bias", options->bias, "bias of unified: full or chunked (default: chunked)")
       ->check(one_of({"full", "chunked"}))
       ->type_name("MODE");
-  command->add_option("--simd", options->simd, "instructions of paged: plain, avx2 or avx512 (default: the fastest)")
+  command->add_option("--simd", options->simd,
+                      "instructions of paged: plain, avx2, avx512 or avx512bf16 (default: the fastest)")
       ->type_name("PATH");
   command->add_option("--min-time", options->min_seconds, "seconds that a row runs at least (default: 0.5)")
       ->check(CLI::Range(0.0, 3600.0).description(""))

@@ -151,6 +151,11 @@ AttentionWorkload::AttentionWorkload(const AttentionWorkloadSpec& spec, Resident
   inputs_.mask = spec.mask;
   write_cache(spec);
   fill(query_, tokens * spec.query_heads * spec.head_size_k, 1);
+  if (element_bytes(spec.dtype) == 2) {  // the type of the model, in which engines compute queries too
+    std::vector<std::byte> rounded(query_.size() * 2);
+    store_elements(rounded.data(), spec.dtype, query_);
+    load_elements(rounded.data(), spec.dtype, query_);
+  }
   inputs_.query = query_;
 
   std::vector<std::int64_t> seen_slots(num_blocks);

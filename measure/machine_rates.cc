@@ -92,7 +92,7 @@ float read_plain(const float* from, std::int64_t count) {
 float read_all(const float* from, std::int64_t count) {
 #if defined(__x86_64__)
   static const SimdPath path = best_simd_path();
-  if (path == SimdPath::avx512) return read_avx512(from, count);
+  if (path == SimdPath::avx512 || path == SimdPath::avx512bf16) return read_avx512(from, count);
   if (path == SimdPath::avx2) return read_avx2(from, count);
 #endif
   return read_plain(from, count);

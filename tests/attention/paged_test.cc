@@ -7,6 +7,8 @@
 #include <cstring>
 #include <limits>
 
+#include "attention/cascade.h"
+#include "attention/unified.h"
 #include "base/error.h"
 #include "tests/attention/batch.h"
 
@@ -114,6 +116,98 @@ TEST_CASE("law: a token gets the same bits alone and in any batch") {
         const AttentionOutput<float> result = paged_attention(alone, {1, path}).output;
         CHECK(same_bits(result.out, std::span(together.out).subspan(token * row, row)));
       }
+  }
+}
+
+TEST_CASE("law: unified and cascade have the same bits on any number of threads") {
+  for (const std::int64_t kv_heads : {1, 2, 6}) {
+    const Batch batch = long_batch(kv_heads, 48);
+    const PagedCache cache = lay_out(batch, {.dtype = DType::bf16});
+    const AttentionInputs inputs = inputs_of(batch, cache);
+    UnifiedOptions unified{.chunk_blocks = 16};
+    CascadeOptions cascade{.tile_tokens = 100};
+    const AttentionOutput<float> one_unified = unified_attention<float>(inputs, unified).output;
+    const AttentionOutput<float> one_cascade = cascade_attention<float>(inputs, cascade).output;
+    for (const std::int64_t threads : {0, 2, 3, 7}) {
+      unified.threads = cascade.threads = threads;
+      CHECK(same_bits(unified_attention<float>(inputs, unified).output, one_unified));
+      CHECK(same_bits(cascade_attention<float>(inputs, cascade).output, one_cascade));
+    }
+  }
+  const Batch batch = mixed_batch();
+  const PagedCache cache = lay_out_plain(batch);
+  CHECK_THROWS_WITH_AS(unified_attention<float>(inputs_of(batch, cache), {.threads = -1}),
+                       "unified attention: -1 threads; take at least 1, or 0 for one per core", InputError);
+  CHECK_THROWS_WITH_AS(cascade_attention<float>(inputs_of(batch, cache), CascadeOptions{.threads = -1}),
+                       "cascade attention: -1 threads; take at least 1, or 0 for one per core", InputError);
+}
+
+TEST_CASE("law: queries of bf16 get the same bits beside others that are not") {
+  Batch batch = long_batch(2, 40);
+  const std::int64_t row = 6 * 40;
+  for (std::int64_t i = 0; i < row; ++i) batch.query[i] = std::round(batch.query[i] * 8) / 8;
+  const PagedCache cache = lay_out(batch, {.dtype = DType::bf16});
+  Batch all = batch;
+  for (float& value : all.query) value = std::round(value * 8) / 8;
+  for (const SimdPath path : available_simd_paths()) {
+    CAPTURE(to_string(path));
+    const AttentionOutput<float> mixed = paged_attention(inputs_of(batch, cache), {1, path}).output;
+    const AttentionOutput<float> rounded = paged_attention(inputs_of(all, cache), {1, path}).output;
+    CHECK(same_bits(std::span(mixed.out).first(row), std::span(rounded.out).first(row)));
+    CHECK_FALSE(same_bits(std::span(mixed.out).subspan(row), std::span(rounded.out).subspan(row)));
+  }
+}
+
+TEST_CASE("law: every path equals the reference at odd head sizes, tile edges and partial blocks") {
+  for (const std::int64_t head_size : {1, 2, 3, 7, 8, 9, 15, 17, 31, 36, 66, 130})
+    for (const std::int64_t context : {62, 63, 64, 511, 512, 575}) {
+      CAPTURE(head_size);
+      CAPTURE(context);
+      const Batch batch = random_batch({.query_lens = {1, 2, 1}, .context_lens = {context, context - 1, 3},
+                                        .is_decode = {true, true, true}, .block_size = 24, .num_query_heads = 6,
+                                        .num_kv_heads = 2, .head_size_k = head_size, .head_size_v = head_size},
+                                       13);
+      for (const DType dtype : {DType::fp32, DType::bf16, DType::fp8_e4m3}) {
+        CAPTURE(to_string(dtype));
+        const PagedCache cache = lay_out(batch, {.dtype = dtype});
+        check_paged(inputs_of(batch, cache));
+      }
+    }
+}
+
+TEST_CASE("fault: a tile's last key, a block's last slot and a sink count: without them results differ") {
+  for (const std::int64_t context : {63, 127, 511, 520}) {
+    const Batch batch = random_batch({.query_lens = {1}, .context_lens = {context}, .is_decode = {true},
+                                      .block_size = 24, .num_query_heads = 4, .num_kv_heads = 1, .head_size_k = 32,
+                                      .head_size_v = 32},
+                                     7);
+    const PagedCache cache = lay_out(batch, {.dtype = DType::bf16});
+    const std::vector<float> sinks{1, 2, 0, -1};
+    AttentionInputs inputs = inputs_of(batch, cache);
+    inputs.sinks = sinks;
+    const AttentionOutput<double> expected = reference_attention(inputs);
+    const auto differs = [&](const AttentionInputs& faulty) {
+      for (const SimdPath path : available_simd_paths())
+        if (!(largest_error(paged_attention(faulty, {1, path}).output, expected) > 20 * fp32_tolerance)) return false;
+      return true;
+    };
+    CHECK_FALSE(differs(inputs));
+    // One key of the tile or of the last, partial block left out: the window takes the first one away.
+    AttentionInputs faulty = inputs;
+    faulty.mask = {MaskKind::sliding_window, context};
+    CHECK(differs(faulty));
+    std::vector<float> twice = sinks;
+    for (float& sink : twice) sink += std::log(2.0f);  // what merging it a second time amounts to
+    faulty = inputs;
+    faulty.sinks = twice;
+    CHECK(differs(faulty));
+    // The last key is that of the token itself.
+    Batch moved = batch;
+    for (float& value : moved.value_slot(batch.metadata.slot_mapping[0])) value = 0;
+    const PagedCache moved_cache = lay_out(moved, {.dtype = DType::bf16});
+    faulty = inputs_of(moved, moved_cache);
+    faulty.sinks = sinks;
+    CHECK(differs(faulty));
   }
 }
 

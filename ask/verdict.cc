@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "verify/forward.h"
+#include "verify/transfer_proof.h"
 #include "verify/verify.h"
 
 namespace hybridkv {
@@ -12,10 +13,12 @@ namespace {
 /// Has the fault no place, so that there was nothing to catch?
 bool has_no_place(const VerifyReport& report) { return !report.no_place.empty(); }
 bool has_no_place(const ForwardReport& report) { return !report.applies(); }
+bool has_no_place(const TransferProof& proof) { return !proof.no_place.empty(); }
 
 /// Did no check find a fault where not all of them could run?
 bool is_unproven(const VerifyReport& report) { return report.first_unproven() != nullptr; }
 bool is_unproven(const ForwardReport& report) { return report.first_failure() == nullptr; }
+bool is_unproven(const TransferProof& proof) { return !proof.fault && proof.first_failure() == nullptr; }
 
 template <class Report>
 Verdict verdict_of_one(const Report& report, Planted planted) {
@@ -37,5 +40,7 @@ Verdict worst_of(std::span<const Report> reports, Planted planted) {
 Verdict verdict_of(std::span<const VerifyReport> reports, Planted planted) { return worst_of(reports, planted); }
 
 Verdict verdict_of(std::span<const ForwardReport> reports, Planted planted) { return worst_of(reports, planted); }
+
+Verdict verdict_of(std::span<const TransferProof> proofs, Planted planted) { return worst_of(proofs, planted); }
 
 }  // namespace hybridkv

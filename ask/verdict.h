@@ -6,6 +6,7 @@
 namespace hybridkv {
 
 struct ForwardReport;
+struct TransferProof;
 struct VerifyReport;
 
 /// What one or several verifications show together.
@@ -27,5 +28,6 @@ enum class Planted {
 /// The worst of the reports; of none `passed`.
 Verdict verdict_of(std::span<const VerifyReport> reports, Planted planted = Planted::no_or_single);
 Verdict verdict_of(std::span<const ForwardReport> reports, Planted planted = Planted::no_or_single);
+Verdict verdict_of(std::span<const TransferProof> proofs, Planted planted = Planted::no_or_single);
 
 }  // namespace hybridkv

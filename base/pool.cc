@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <iterator>
+#include <map>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -61,7 +63,7 @@ Pool::Pool(std::int64_t size_bytes) : size_bytes_(size_bytes) {
   // Fails only on a kernel without huge pages, where there is nothing to switch off.
   if (usable > 0) madvise(first, static_cast<std::size_t>(usable), MADV_NOHUGEPAGE);
   // The pool ends at the guard behind it; what a size that is no multiple of the page leaves over lies in front.
-  base_ = first + (usable - round_up(size_bytes, start_alignment));
+  base_ = first + bytes_in_front(size_bytes);
 }
 
 Pool::~Pool() {
@@ -83,20 +85,30 @@ Pool& Pool::operator=(Pool&& other) noexcept {
   return *this;
 }
 
-std::int64_t Pool::resident_bytes() const {
-  const auto start = reinterpret_cast<std::uintptr_t>(mapping_);
-  const std::uintptr_t end = start + static_cast<std::uintptr_t>(mapping_bytes_);
+std::int64_t Pool::resident_bytes() const { return hybridkv::resident_bytes({this, 1}); }
+
+std::int64_t Pool::bytes_in_front(std::int64_t size_bytes) {
+  return round_up(size_bytes, sysconf(_SC_PAGESIZE)) - round_up(size_bytes, start_alignment);
+}
+
+std::int64_t resident_bytes(std::span<const Pool> pools) {
+  std::map<std::uintptr_t, std::uintptr_t> mappings;  // by their starts the ends
+  for (const Pool& pool : pools) {
+    const auto start = reinterpret_cast<std::uintptr_t>(pool.mapping_);
+    mappings.emplace(start, start + static_cast<std::uintptr_t>(pool.mapping_bytes_));
+  }
   std::ifstream smaps("/proc/self/smaps");
   bool inside = false;
   std::int64_t kib = 0;
   std::string line, key;
   while (std::getline(smaps, line)) {
+    // A mapping starts with its addresses ("7f12-7f34 rw-p …"); its properties follow ("Rss:   12 kB").
     std::istringstream words(line);
     std::uintptr_t from = 0, to = 0;
     char dash = 0;
-    // A mapping starts with its addresses ("7f12-7f34 rw-p …"); its properties follow ("Rss:   12 kB").
     if (words >> std::hex >> from >> dash >> to && dash == '-') {
-      inside = from >= start && to <= end;
+      const auto after = mappings.upper_bound(from);
+      inside = after != mappings.begin() && to <= std::prev(after)->second;
     } else if (inside && (line.starts_with("Rss:") || line.starts_with("Swap:"))) {
       std::istringstream property(line);
       std::int64_t amount = 0;

@@ -30,11 +30,20 @@ class Pool {
   /// memory page that was never written does not count. Throws ResourceError where /proc/self/smaps cannot be read.
   std::int64_t resident_bytes() const;
 
+  /// Bytes of its first memory page that lie in front of a pool of that size, whose end is that of a memory page, or
+  /// less than 64 bytes short of it. Pre: size_bytes >= 0.
+  static std::int64_t bytes_in_front(std::int64_t size_bytes);
+
  private:
+  friend std::int64_t resident_bytes(std::span<const Pool> pools);
+
   std::byte* mapping_ = nullptr;  ///< first guard page; null after a move
   std::int64_t mapping_bytes_ = 0;
   std::byte* base_ = nullptr;
   std::int64_t size_bytes_ = 0;
 };
+
+/// The same of several pools together, at the price of one. Throws as Pool::resident_bytes.
+std::int64_t resident_bytes(std::span<const Pool> pools);
 
 }  // namespace hybridkv

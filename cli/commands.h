@@ -22,6 +22,7 @@ void add_sweep_command(CLI::App& app, CommandAction& action);
 void add_merge_command(CLI::App& app, CommandAction& action);
 void add_trace_command(CLI::App& app, CommandAction& action);
 void add_bound_command(CLI::App& app, CommandAction& action);
+void add_transfer_command(CLI::App& app, CommandAction& action);
 void add_recommend_command(CLI::App& app, CommandAction& action);
 void add_models_command(CLI::App& app, CommandAction& action);
 void add_boot_command(CLI::App& app, CommandAction& action);

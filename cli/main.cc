@@ -77,6 +77,7 @@ int main(int argc, char** argv) {
   add_merge_command(app, action);
   add_trace_command(app, action);
   add_bound_command(app, action);
+  add_transfer_command(app, action);
   add_recommend_command(app, action);
   add_boot_command(app, action);
   add_doctor_command(app, action);

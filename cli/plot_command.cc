@@ -11,6 +11,7 @@
 #include "base/printable.h"
 #include "base/suggest.h"
 #include "cli/commands.h"
+#include "cli/destination_options.h"
 #include "cli/engines.h"
 #include "cli/exit_codes.h"
 #include "cli/help_format.h"
@@ -21,13 +22,18 @@
 #include "report/make_plots.h"
 #include "report/plot_engines.h"
 #include "report/plot_files.h"
+#include "report/transfer_svg.h"
 
 namespace hybridkv {
 
 namespace {
 
+/// A kind of its own: it shows two sides, of which the flags name the other one.
+constexpr const char* transfer_kind = "transfer";
+
 struct PlotOptions {
   ScenarioOptions scenario;
+  DestinationOptions destination;
   std::vector<std::string> kinds;
   std::string folder;
   std::string format = "svg";
@@ -44,6 +50,7 @@ std::vector<PlotKind> kinds_of(const std::vector<std::string>& names) {
     if (!kind) {
       std::vector<std::string> known;
       for (const PlotKindInfo& info : all_plot_kinds()) known.emplace_back(info.name);
+      known.emplace_back(transfer_kind);
       throw InputError(fmt::format("plot {}: no such kind; take one of {}{}", name, fmt::join(known, ", "),
                                    did_you_mean(name, known)));
     }
@@ -62,6 +69,8 @@ std::string kind_list() {
   text += help_entry(std::string(to_string(EnginePlotKind::request)), "bytes of one request in every layout, to scale");
   text += help_entry(std::string(to_string(EnginePlotKind::hit_rate)),
                      "hit rate over memory, a curve an engine, with the bound above");
+  text += "\nWith --to-set or --to:\n";
+  text += help_entry(transfer_kind, "pages of both sides of a transfer, with the runs that are copied between them");
   return text;
 }
 
@@ -121,11 +130,38 @@ int draw(const PlotOptions& options, const std::vector<Plot>& plots) {
   return exit_fine;
 }
 
+/// Takes the kind of transfers out of those that were named. Throws InputError where it and its flags do not go
+/// together.
+bool take_transfer(PlotOptions& options) {
+  const bool wanted = std::erase(options.kinds, transfer_kind) > 0;
+  const DestinationOptions& to = options.destination;
+  const bool has_destination = !to.to.empty() || !to.to_set.empty();
+  if (wanted && !options.scenario.engines.empty())
+    throw InputError("plot transfer: shows two sides; leave out --engines, and name the other one by --to-set or --to");
+  if (wanted && !has_destination)
+    throw InputError("plot transfer: shows two sides; say what differs on the other one, --to-set "
+                     "engine.tensor_parallel=8, or name it, --to SCENARIO");
+  if (wanted || (!has_destination && to.tokens.empty())) return wanted;
+  if (options.scenario.engines.empty()) kinds_of(options.kinds);  // a word that is no kind may have meant this one
+  throw InputError(fmt::format("{} belongs to the plot transfer; name it: hybridkv plot SCENARIO transfer",
+                               !to.to_set.empty() ? "--to-set" : !to.to.empty() ? "--to" : "--tokens"));
+}
+
 int run_plot(PlotOptions options) {
   // Without a scenario the first word is a kind already.
-  if (parse_plot_kind(options.scenario.scenario) || parse_engine_plot_kind(options.scenario.scenario)) {
+  if (parse_plot_kind(options.scenario.scenario) || parse_engine_plot_kind(options.scenario.scenario) ||
+      options.scenario.scenario == transfer_kind) {
     options.kinds.insert(options.kinds.begin(), options.scenario.scenario);
     options.scenario.scenario.clear();
+  }
+  const bool only_transfer = options.kinds.size() == 1;
+  std::vector<Plot> plots;
+  if (take_transfer(options)) {
+    plots.push_back(plot_transfer(transfer(transfer_question(options.scenario, options.destination, "--to"))));
+    if (only_transfer) {
+      const OutputFolder folder(options.folder);
+      return draw(options, plots);
+    }
   }
   if (!options.scenario.engines.empty()) {
     const OutputFolder folder(options.folder);
@@ -135,7 +171,8 @@ int run_plot(PlotOptions options) {
   const Scenario scenario = read_scenario(options.scenario);
   const PlotInputs inputs = plot_inputs(scenario);
   const OutputFolder folder(options.folder);
-  return draw(options, scenario_plots(options, kinds, scenario, inputs));
+  for (Plot& plot : scenario_plots(options, kinds, scenario, inputs)) plots.push_back(std::move(plot));
+  return draw(options, plots);
 }
 
 }  // namespace
@@ -147,6 +184,11 @@ void add_plot_command(CLI::App& app, CommandAction& action) {
   add_scenario_options(*command, options->scenario);
   add_engines_option(*command, options->scenario);
   command->add_option("KIND", options->kinds, "what to draw; see below")->type_name("");
+  command
+      ->add_option("--to", options->destination.to,
+                   "transfer: the scenario that a cache goes to (default: the same one)")
+      ->type_name("SCENARIO");
+  add_destination_options(*command, options->destination);
   command->add_option("--output,-o", options->folder, "folder for the files; made where it is missing")
       ->type_name("DIR")
       ->required();
@@ -166,6 +208,8 @@ void add_plot_command(CLI::App& app, CommandAction& action) {
       "  hybridkv plot qwen3.5-397b block-size concurrency --pack 1..16 -o plots\n"
       "  hybridkv plot qwen3.5-397b page-map --format png --width 1660 -o plots\n"
       "  hybridkv plot qwen3.5-397b --pack 1 --engines all -o plots\n"
+      "  hybridkv plot qwen3.5-397b transfer --to-set engine.tensor_parallel=8 \\\n"
+      "      -o plots\n"
       "  hybridkv plot --model Qwen3.5-4B --memory 12GiB --max-model-len 32k -o plots");
   command->callback([options, &action] { action = [options] { return run_plot(*options); }; });
 }

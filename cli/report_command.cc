@@ -13,6 +13,7 @@
 #include "base/output_file.h"
 #include "base/output_folder.h"
 #include "base/printable.h"
+#include "base/shell_word.h"
 #include "cli/commands.h"
 #include "cli/engines.h"
 #include "cli/exit_codes.h"

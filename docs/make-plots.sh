@@ -8,4 +8,5 @@ plot request-bytes staircase hit-rate
 plot page-map --pack 1,4,5
 plot blocks-in-use waterfall memory-curve --pack 5
 plot --pack 1 --engines all
+plot transfer --pack 5 --to-set engine.tensor_parallel=8
 rm -f docs/plots/*.gp docs/plots/*.tsv  # `hybridkv plot` writes them again whenever they are wanted

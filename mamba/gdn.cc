@@ -107,6 +107,12 @@ LayerSizes sizes_of(const GdnSpec& layer) {
           .step_bias = layer.value_heads};
 }
 
+std::vector<ChannelSection> sections_of(const GdnSpec& layer) {
+  return {{"q", layer.key_heads, layer.key_head_dim},
+          {"k", layer.key_heads, layer.key_head_dim},
+          {"v", layer.value_heads, layer.value_head_dim}};
+}
+
 GdnSpec part_of_rank(GdnSpec layer, std::int64_t ranks) {
   layer.key_heads /= ranks;
   layer.value_heads /= ranks;

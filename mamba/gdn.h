@@ -35,6 +35,7 @@ StateSpec state_of(const GdnSpec& layer, const StateContext& context);
 const FamilyTable<GdnSpec>& family_of(const GdnSpec&);
 std::vector<AxisRule> axis_rules(const GdnSpec& layer, const StateContext& context);
 LayerSizes sizes_of(const GdnSpec& layer);
+std::vector<ChannelSection> sections_of(const GdnSpec& layer);
 GdnSpec part_of_rank(GdnSpec layer, std::int64_t ranks);
 GdnSpec reduced(GdnSpec layer, const Reduction& reduction);
 void run_token(const GdnSpec& spec, const RecurrentWeights& weights, std::span<const double> input,

@@ -88,6 +88,10 @@ LayerSizes sizes_of(const KdaSpec& layer) {
           .step_bias = width};
 }
 
+std::vector<ChannelSection> sections_of(const KdaSpec& layer) {
+  return {{"q", layer.heads, layer.head_dim}, {"k", layer.heads, layer.head_dim}, {"v", layer.heads, layer.head_dim}};
+}
+
 KdaSpec part_of_rank(KdaSpec layer, std::int64_t ranks) {
   layer.heads /= ranks;
   return layer;

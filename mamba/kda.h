@@ -32,6 +32,7 @@ StateSpec state_of(const KdaSpec& layer, const StateContext& context);
 const FamilyTable<KdaSpec>& family_of(const KdaSpec&);
 std::vector<AxisRule> axis_rules(const KdaSpec& layer, const StateContext& context);
 LayerSizes sizes_of(const KdaSpec& layer);
+std::vector<ChannelSection> sections_of(const KdaSpec& layer);
 KdaSpec part_of_rank(KdaSpec layer, std::int64_t ranks);
 KdaSpec reduced(KdaSpec layer, const Reduction& reduction);
 void run_token(const KdaSpec& spec, const RecurrentWeights& weights, std::span<const double> input,

@@ -40,6 +40,8 @@ LayerSizes sizes_of(const LinearAttentionSpec& layer) {
   return {.input = 3 * width, .output = width, .decay_log = layer.heads};
 }
 
+std::vector<ChannelSection> sections_of(const LinearAttentionSpec&) { return {}; }
+
 LinearAttentionSpec part_of_rank(LinearAttentionSpec layer, std::int64_t ranks) {
   layer.heads /= ranks;
   return layer;

@@ -26,6 +26,7 @@ StateSpec state_of(const LinearAttentionSpec& layer, const StateContext& context
 const FamilyTable<LinearAttentionSpec>& family_of(const LinearAttentionSpec&);
 std::vector<AxisRule> axis_rules(const LinearAttentionSpec& layer, const StateContext& context);
 LayerSizes sizes_of(const LinearAttentionSpec& layer);
+std::vector<ChannelSection> sections_of(const LinearAttentionSpec& layer);
 LinearAttentionSpec part_of_rank(LinearAttentionSpec layer, std::int64_t ranks);
 LinearAttentionSpec reduced(LinearAttentionSpec layer, const Reduction& reduction);
 void run_token(const LinearAttentionSpec& spec, const RecurrentWeights& weights, std::span<const double> input,

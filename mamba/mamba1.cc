@@ -55,6 +55,10 @@ LayerSizes sizes_of(const Mamba1Spec& layer) {
           .skip = layer.inner_size};
 }
 
+std::vector<ChannelSection> sections_of(const Mamba1Spec& layer) {
+  return {{"x", layer.inner_size, 1}};
+}
+
 Mamba1Spec part_of_rank(Mamba1Spec layer, std::int64_t ranks) {
   layer.inner_size /= ranks;
   return layer;

@@ -29,6 +29,7 @@ StateSpec state_of(const Mamba1Spec& layer, const StateContext& context);
 const FamilyTable<Mamba1Spec>& family_of(const Mamba1Spec&);
 std::vector<AxisRule> axis_rules(const Mamba1Spec& layer, const StateContext& context);
 LayerSizes sizes_of(const Mamba1Spec& layer);
+std::vector<ChannelSection> sections_of(const Mamba1Spec& layer);
 Mamba1Spec part_of_rank(Mamba1Spec layer, std::int64_t ranks);
 Mamba1Spec reduced(Mamba1Spec layer, const Reduction& reduction);
 void run_token(const Mamba1Spec& spec, const RecurrentWeights& weights, std::span<const double> input,

@@ -129,6 +129,12 @@ LayerSizes sizes_of(const Mamba2Spec& layer) {
           .skip = layer.heads};
 }
 
+std::vector<ChannelSection> sections_of(const Mamba2Spec& layer) {
+  return {{"x", layer.heads, layer.head_dim},
+          {"B", layer.groups, layer.state_size},
+          {"C", layer.groups, layer.state_size}};
+}
+
 Mamba2Spec part_of_rank(Mamba2Spec layer, std::int64_t ranks) {
   layer.heads /= ranks;
   layer.groups = layer.groups % ranks == 0 ? layer.groups / ranks : 1;

@@ -33,6 +33,7 @@ StateSpec state_of(const Mamba2Spec& layer, const StateContext& context);
 const FamilyTable<Mamba2Spec>& family_of(const Mamba2Spec&);
 std::vector<AxisRule> axis_rules(const Mamba2Spec& layer, const StateContext& context);
 LayerSizes sizes_of(const Mamba2Spec& layer);
+std::vector<ChannelSection> sections_of(const Mamba2Spec& layer);
 Mamba2Spec part_of_rank(Mamba2Spec layer, std::int64_t ranks);
 Mamba2Spec reduced(Mamba2Spec layer, const Reduction& reduction);
 void run_token(const Mamba2Spec& spec, const RecurrentWeights& weights, std::span<const double> input,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "layout/permute.h"
 #include "layout/slice.h"
 #include "mamba/chunk_rows.h"
 
@@ -24,11 +25,16 @@ void run_chunks(const RecurrentLayer& layer, std::span<const float> inputs, std:
   }
 }
 
-/// K-1 steps of a convolution state, from the `first` on.
-TensorView window(const RecurrentLayer& layer, const TensorView& conv, std::int64_t first) {
+/// So many steps of a convolution state, from the `first` on, as (step, channel) whichever lies inside.
+TensorView steps_of(const TensorView& conv, std::int64_t first, std::int64_t count) {
   TensorView part = conv;
-  part.layout = slice(conv.layout, "step", first, conv_taps(layer.spec) - 1);
+  part.layout = permute(slice(conv.layout, "step", first, count), {"step", "channel"});
   return part;
+}
+
+/// K-1 of them.
+TensorView window(const RecurrentLayer& layer, const TensorView& conv, std::int64_t first) {
+  return steps_of(conv, first, conv_taps(layer.spec) - 1);
 }
 
 /// Do the steps of all drafts lie in the first block? Not where every block has a convolution state of its own.
@@ -95,10 +101,8 @@ void run_draft_step(const RecurrentLayer& layer, std::span<const float> inputs, 
     store(state, to);
   }
   if (!shares) return;
-  TensorView conv = states.blocks[0].conv;
   const std::int64_t steps = conv_taps(layer.spec) - 2 + static_cast<std::int64_t>(tokens);
-  conv.layout = slice(conv.layout, "step", 0, steps);
-  store_tensor(conv, std::span(recent).subspan(conv_channels(layer.spec)));
+  store_tensor(steps_of(states.blocks[0].conv, 0, steps), std::span(recent).subspan(conv_channels(layer.spec)));
 }
 
 void copy_accepted(const RecurrentLayer& layer, const DraftStates& states, const StateView& to) {

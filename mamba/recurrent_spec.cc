@@ -10,6 +10,10 @@ StateSpec state_of(const RecurrentSpec& layer, const StateContext& context) {
   return std::visit([&](const auto& family) { return state_of(family, context); }, layer);
 }
 
+std::vector<ChannelSection> sections_of(const RecurrentSpec& layer) {
+  return std::visit([](const auto& family) { return sections_of(family); }, layer);
+}
+
 RecurrentSpec with_padded_heads(const RecurrentSpec& layer, std::int64_t tensor_parallel) {
   return std::visit([&](const auto& family) -> RecurrentSpec {
     const auto padded = family_of(family).padded;

@@ -35,6 +35,9 @@ std::string_view family_name(const RecurrentSpec& layer);
 /// The state one layer keeps per rank and sequence position. Throws SpecError as the family's own.
 StateSpec state_of(const RecurrentSpec& layer, const StateContext& context);
 
+/// The projections side by side in the convolution of a whole layer; none without one.
+std::vector<ChannelSection> sections_of(const RecurrentSpec& layer);
+
 /// The layer with as many heads more as let the ranks share them, where engines pad the heads of its family (gdn), else
 /// the layer itself. Source: SGLang adjust_tp_num_heads_if_necessary.
 RecurrentSpec with_padded_heads(const RecurrentSpec& layer, std::int64_t tensor_parallel);

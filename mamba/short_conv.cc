@@ -49,6 +49,11 @@ LayerSizes sizes_of(const ShortConvSpec& layer) {
           .conv_holds_drafts = layer.conv_holds_drafts};
 }
 
+std::vector<ChannelSection> sections_of(const ShortConvSpec& layer) {
+  if (layer.replicated) return {{"x", 1, layer.channels}};
+  return {{"x", layer.channels, 1}};
+}
+
 ShortConvSpec part_of_rank(ShortConvSpec layer, std::int64_t ranks) {
   if (!layer.replicated) layer.channels /= ranks;
   return layer;

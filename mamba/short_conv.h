@@ -27,6 +27,7 @@ StateSpec state_of(const ShortConvSpec& layer, const StateContext& context);
 const FamilyTable<ShortConvSpec>& family_of(const ShortConvSpec&);
 std::vector<AxisRule> axis_rules(const ShortConvSpec& layer, const StateContext& context);
 LayerSizes sizes_of(const ShortConvSpec& layer);
+std::vector<ChannelSection> sections_of(const ShortConvSpec& layer);
 ShortConvSpec part_of_rank(ShortConvSpec layer, std::int64_t ranks);
 ShortConvSpec reduced(ShortConvSpec layer, const Reduction& reduction);
 void run_token(const ShortConvSpec& spec, const RecurrentWeights& weights, std::span<const double> input,

@@ -75,6 +75,13 @@ struct AxisRule {
   std::vector<Input> inputs;
 };
 
+/// Channels of a convolution that belong together: those of one projection, made of parts that ranks share.
+struct ChannelSection {
+  std::string_view name;      ///< "q", "x", "B"
+  std::int64_t parts = 0;     ///< heads, groups or channels of the whole model; base/rank_share.h says which a rank has
+  std::int64_t channels = 0;  ///< of one part
+};
+
 /// What a layer of one rank looks like from outside: numbers of its rows, its convolution and its weights.
 struct LayerSizes {
   std::int64_t input = 0;          ///< of one token
@@ -93,6 +100,7 @@ struct LayerSizes {
 ///   state_of      the tensors one rank keeps; throws SpecError("engine.tensor_parallel") for ranks that cannot share
 ///   axis_rules    why each axis of each of those tensors is as long as it is
 ///   sizes_of      of a layer of one rank
+///   sections_of   of a whole layer: the projections side by side in its convolution, none without one
 ///   part_of_rank  the layer one rank computes; pre: state_of accepts the ranks
 ///   reduced       the layer at a fraction of its width, for proofs that compute it
 ///   run_token     one token in float64, the reference
@@ -109,6 +117,7 @@ concept StateFamily = std::equality_comparable<Spec> &&
   { state_of(layer, context) } -> std::same_as<StateSpec>;
   { axis_rules(layer, context) } -> std::same_as<std::vector<AxisRule>>;
   { sizes_of(layer) } -> std::same_as<LayerSizes>;
+  { sections_of(layer) } -> std::same_as<std::vector<ChannelSection>>;
   { part_of_rank(layer, std::int64_t{1}) } -> std::same_as<Spec>;
   { reduced(layer, reduction) } -> std::same_as<Spec>;
   { run_token(layer, weights, input, reference, output) } -> std::same_as<void>;

@@ -1,13 +1,31 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/dtype.h"
+#include "base/named_values.h"
 #include "layout/layout.h"
 
 namespace hybridkv {
+
+/// Which axis of a convolution state lies outside. Source: vLLM VLLM_SSM_CONV_STATE_LAYOUT.
+enum class ConvStateLayout {
+  sd,  ///< the steps: a row of all channels for each input
+  ds,  ///< the channels: the inputs of one side by side, so that a run of channels is a run of bytes
+};
+
+inline constexpr auto conv_state_layout_names = std::to_array<Named<ConvStateLayout>>(
+    {{ConvStateLayout::sd, "sd"},
+     {ConvStateLayout::ds, "ds"}});
+
+constexpr std::string_view to_string(ConvStateLayout value) { return name_in(conv_state_layout_names, value); }
+constexpr std::optional<ConvStateLayout> parse_conv_state_layout(std::string_view name) {
+  return value_in(conv_state_layout_names, name);
+}
 
 /// What the shape of a state depends on besides the model.
 struct StateContext {

@@ -11,6 +11,7 @@
 #include "attention/kv_view.h"
 #include "base/dtype.h"
 #include "base/named_values.h"
+#include "mamba/state_spec.h"
 #include "planner/backend_profile.h"
 #include "planner/release.h"
 #include "planner/strategy.h"
@@ -74,6 +75,7 @@ struct EngineSpec {
   std::optional<DType> conv_dtype;                      ///< default: model dtype
   std::optional<DType> ssm_dtype;                       ///< default: the family's (kda: fp32), the model's own, else
                                                         ///< model dtype
+  std::optional<ConvStateLayout> conv_state_layout;     ///< of engines that let one choose; default: the release's
   Strategy strategy = Strategy::packed_attention;
   std::optional<double> state_memory_ratio;             ///< dual_pool: states take ratio / (1 + ratio) of the memory;
                                                         ///< default 0.9

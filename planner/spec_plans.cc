@@ -36,10 +36,16 @@ std::int64_t checkpoint_blocks(const RecurrentSpec& layer, const ModelSpec& mode
   return engine.checkpoint_blocks.value_or(flash_kda || exported_at(layer, engine) > 1 ? 1 : 0);
 }
 
-/// Convolutions with the channel outside the step, as an engine with radix pools keeps all but those of kda.
-void put_channels_outside(StateSpec& state, const RecurrentSpec& layer) {
+/// An engine with radix pools keeps the channels of all convolutions but those of kda outside their steps.
+ConvStateLayout conv_layout_of(const RecurrentSpec& layer, const EngineSpec& engine) {
+  const bool by_channels = rules_of(engine.release).radix_pools && !std::holds_alternative<KdaSpec>(layer);
+  return engine.conv_state_layout.value_or(by_channels ? ConvStateLayout::ds : ConvStateLayout::sd);
+}
+
+/// Convolutions with the channel outside the step; one of a single tap keeps nothing that could lie so.
+void put_channels_outside(StateSpec& state) {
   StateTensor& conv = state.tensors.front();
-  if (std::holds_alternative<KdaSpec>(layer) || conv.layout.find("channel") < 0) return;
+  if (conv.layout.find("step") < 0 || conv.layout.num_elements() == 0) return;
   conv.layout = Layout({{"channel", conv.layout.extent("channel"), 0}, {"step", conv.layout.extent("step"), 0}});
   state = place_state_tensors(std::move(state.tensors));
 }
@@ -48,7 +54,7 @@ SpecPlan recurrent_spec(const LayerSet& set, const StateContext& context, const 
                         const EngineSpec& engine) {
   SpecPlan spec;
   spec.state = state_of(*set.recurrent, context);
-  if (rules_of(engine.release).radix_pools) put_channels_outside(*spec.state, *set.recurrent);
+  if (conv_layout_of(*set.recurrent, engine) == ConvStateLayout::ds) put_channels_outside(*spec.state);
   if (keeps_tensors_apart(engine.strategy)) spec.state = place_state_tensors_apart(std::move(spec.state->tensors));
   spec.unpadded_page_bytes = spec.state->bytes;
   spec.checkpoint_blocks = checkpoint_blocks(*set.recurrent, model, engine);

@@ -133,6 +133,8 @@ void validate(const DraftSpec& draft, BackendForm form) {
 /// What only some releases have.
 void validate_release(const EngineSpec& engine) {
   const ReleaseRules& rules = rules_of(engine.release);
+  if (engine.conv_state_layout && (rules.radix_pools || keeps_tensors_apart(engine.strategy)))
+    throw SpecError("engine.conv_state_layout", fmt::format("{} has no choice of it; leave it out", rules.title));
   if (engine.cache_mode == CacheMode::all && !rules.has_mode_all)
     throw SpecError("engine.cache_mode", fmt::format("{} has no mode all; take align or none", rules.title));
   if (rules.one_allocation) {

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "report/bar_scale.h"
 #include "report/human.h"
+#include "report/page_fills.h"
 #include "report/plot_layouts.h"
 #include "report/svg.h"
 
@@ -28,30 +29,6 @@ constexpr double overview_height = 26;
 constexpr double row_height = 15;  ///< of offsets, dimension lines and lines of text
 constexpr const char* ink = "#222222";
 constexpr const char* grey = "#666666";
-constexpr const char* padding_fill = "url(#padding)";
-
-/// Okabe and Ito's colours, lightened so that black text can be read on them. A hue says what a part is, never whose:
-/// layers are as many as they like, and stand in order with their names above.
-constexpr const char* key_fill = "#66AAD1";
-constexpr const char* value_fill = "#F0C566";
-constexpr const char* mixed_fill = "#66C5AB";  ///< K and V that no run keeps apart, and latents
-constexpr std::array<const char*, 3> state_fills{"#E69E66", "#F6F08E", "#9AD2F2"};
-
-/// What is written into a part; `short_pack`: what is free there is no padding but the room of a layer.
-std::string part_word(const PagePart& part, bool short_pack) {
-  if (!part.layer && short_pack) return "no layer";
-  if (!part.half.empty()) return part.half;
-  return part.tensor == "kv" ? "K+V" : part.tensor;
-}
-
-std::string part_title(const PagePart& part, bool short_pack) {
-  std::string text;
-  if (part.layer) text += fmt::format("layer {} ", *part.layer);
-  text += part_word(part, short_pack);
-  if (part.kernel_block) text += fmt::format(", kernel block {}", *part.kernel_block);
-  return text + fmt::format(": bytes {} to {} of the page, {} bytes", human_count(part.bytes.begin),
-                            human_count(part.bytes.end), human_count(part.bytes.end - part.bytes.begin));
-}
 
 /// Draws the rows of one plan.
 class PageMapPainter {
@@ -159,17 +136,6 @@ class PageMapPainter {
     draw_layouts(strip);
   }
 
-  std::string fill_of(const PageStrip& strip, const PagePart& part) const {
-    if (!part.layer) return padding_fill;
-    if (spec_of(strip).state) {
-      std::vector<std::string> tensors;
-      for (const std::size_t view : strip.views) tensors.push_back(plan_.views[view].tensor);
-      const auto at = std::find(tensors.begin(), tensors.end(), part.tensor) - tensors.begin();
-      return state_fills[static_cast<std::size_t>(at) % state_fills.size()];
-    }
-    return part.half.empty() ? mixed_fill : part.half == "V" ? value_fill : key_fill;
-  }
-
   void draw_parts(const PageStrip& strip, const BarScale& scale, double top, double height, const char* css_class) {
     for (std::size_t i = 0; i < scale.parts().size(); ++i) {
       const PagePart& part = *scale.parts()[i];
@@ -184,7 +150,7 @@ class PageMapPainter {
       if (part.kernel_block) data.emplace_back("data-kernel-block", std::to_string(*part.kernel_block));
       if (scale.width(i) >= 3) data.emplace_back("stroke", "#444444");
       if (scale.is_widened(i)) data.emplace_back("stroke-dasharray", "2,2");
-      const std::string fill = fill_of(strip, part);
+      const std::string fill = fill_of(plan_, strip, part);
       drawn_.insert(fill);
       svg_.rect(scale.left(i), top, scale.width(i), height, fill, data,
                 part_title(part, is_short(strip)));

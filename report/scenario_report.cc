@@ -170,6 +170,7 @@ Table inputs_table(const PlotInputs& planned) {
   add("engine.kv_dtype", dtype_text(engine.kv_dtype, "as the model"));
   add("engine.conv_dtype", dtype_text(engine.conv_dtype, "as the model"));
   add("engine.ssm_dtype", dtype_text(engine.ssm_dtype, "as the model says"));
+  if (engine.conv_state_layout) add("engine.conv_state_layout", std::string(to_string(*engine.conv_state_layout)));
   add("engine.cache_mode", std::string(to_string(engine.cache_mode)));
   add("engine.attention_pack_size", list_text(packs, "1"));
   if (engine.layers_per_group) add("engine.layers_per_group", human_count(*engine.layers_per_group));

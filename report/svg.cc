@@ -59,6 +59,13 @@ void SvgWriter::rect(double x, double y, double width, double height, std::strin
   body_ += title.empty() ? std::string("/>\n") : fmt::format("><title>{}</title></rect>\n", escape_xml(title));
 }
 
+void SvgWriter::band(const Band& band, std::string_view fill, const Attributes& attributes, std::string_view title) {
+  body_ += fmt::format("<polygon points=\"{},{} {},{} {},{} {},{}\" fill=\"{}\"{}", number(band.x1), number(band.y1),
+                       number(band.x2), number(band.y1), number(band.x4), number(band.y2), number(band.x3),
+                       number(band.y2), fill, attributes_text(attributes));
+  body_ += title.empty() ? std::string("/>\n") : fmt::format("><title>{}</title></polygon>\n", escape_xml(title));
+}
+
 void SvgWriter::line(double x1, double y1, double x2, double y2, std::string_view colour, double width,
                      std::string_view dashes) {
   body_ += fmt::format("<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" stroke=\"{}\" stroke-width=\"{}\"", number(x1),

@@ -31,6 +31,12 @@ class SvgWriter {
   /// A filled rectangle; `title` is shown when the mouse rests on it, `attributes` are added as they are.
   void rect(double x, double y, double width, double height, std::string_view fill, const Attributes& attributes = {},
             std::string_view title = {});
+  /// A filled area between two stretches of horizontals: from x1 to x2 at y1, from x3 to x4 at y2.
+  struct Band {
+    double x1, x2, y1;
+    double x3, x4, y2;
+  };
+  void band(const Band& band, std::string_view fill, const Attributes& attributes = {}, std::string_view title = {});
   void line(double x1, double y1, double x2, double y2, std::string_view colour, double width = 1,
             std::string_view dashes = {});
   /// A line with an arrow head at both ends.

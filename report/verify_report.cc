@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "report/checks_table.h"
 #include "report/human.h"
 #include "report/json_text.h"
 
@@ -12,17 +13,6 @@ namespace hybridkv {
 namespace {
 
 using nlohmann::ordered_json;
-
-std::string_view status_text(CheckStatus status) {
-  switch (status) {
-    case CheckStatus::passed: return "passed";
-    case CheckStatus::failed: return "FAILED";
-    case CheckStatus::not_run:
-    case CheckStatus::no_codec: return "not run";
-    case CheckStatus::declined: return "declined";
-  }
-  return "?";
-}
 
 std::string requests_text(const VerifyReport& report) {
   std::string text;
@@ -46,24 +36,6 @@ Facts run_facts(const VerifyReport& report) {
                              report.max_element_offset > (std::int64_t(1) << 31) ? ", beyond 2^31" : ""));
   facts.entries.emplace_back("time", fmt::format("{:.1f} s", report.seconds));
   return facts;
-}
-
-Table checks_table(const VerifyReport& report) {
-  Table table({{"check", "check", "", Align::left},
-               {"status", "result", "", Align::left},
-               {"count", "looked at"},
-               {"unit", "", "", Align::left},
-               {"max_error", "largest", "error"},
-               {"tolerance", "allowed"}});
-  for (const CheckResult& check : report.checks) {
-    const bool ran = check.status == CheckStatus::passed || check.status == CheckStatus::failed;
-    const bool numeric = check.tolerance > 0 && ran;
-    table.add_row({check.name, std::string(status_text(check.status)),
-                   ran ? Cell(check.count) : Cell(std::monostate{}), check.unit,
-                   numeric ? Cell(fmt::format("{:.1e}", check.max_error)) : Cell(std::string(ran ? "exact" : "")),
-                   numeric ? Cell(fmt::format("{:.1e}", check.tolerance)) : Cell(std::monostate{})});
-  }
-  return table;
 }
 
 /// The check that owns the fault where it found it, else the first that did, if any.
@@ -103,7 +75,7 @@ void add_run(Document& document, const VerifyReport& report) {
                                                    report.fault ? fmt::format(", planted: {}", to_string(*report.fault))
                                                                 : std::string())});
   document.blocks.emplace_back(run_facts(report));
-  document.blocks.emplace_back(checks_table(report));
+  document.blocks.emplace_back(checks_table(report.checks));
   Listing faults{{}, true};
   for (const CheckResult& check : report.checks)
     if (check.status == CheckStatus::failed) faults.items.push_back(fmt::format("{}: {}", check.name, check.message));
@@ -155,18 +127,6 @@ void add_catalogue(Document& document, std::span<const VerifyReport> reports) {
   document.blocks.emplace_back(Facts{{{"time", fmt::format("{:.1f} s", seconds)}}});
   const auto [planted, caught] = count_caught(reports);
   document.blocks.emplace_back(Paragraph{fmt::format("{} of {} caught", caught, planted)});
-}
-
-ordered_json check_json(const CheckResult& check) {
-  ordered_json json;
-  json["name"] = check.name;
-  json["status"] = check.status == CheckStatus::failed ? "failed" : status_text(check.status);
-  json["count"] = check.count;
-  json["unit"] = check.unit;
-  json["max_error"] = check.max_error;
-  json["tolerance"] = check.tolerance;
-  json["message"] = check.message;
-  return json;
 }
 
 ordered_json run_json(const VerifyReport& report) {
@@ -222,7 +182,7 @@ Table verify_table(std::span<const VerifyReport> reports) {
                      std::string(), std::monostate{}, std::monostate{}, report.no_place});
     for (const CheckResult& check : report.checks)
       table.add_row({report.attention_pack_size, std::string(report.fault ? to_string(*report.fault) : ""), check.name,
-                     std::string(check.status == CheckStatus::failed ? "failed" : status_text(check.status)),
+                     std::string(status_word(check.status)),
                      check.count, check.unit, Real{check.max_error}, Real{check.tolerance}, check.message});
   }
   return table;

@@ -151,8 +151,8 @@ void check_model(const ScenarioFile& file) {
   }
 }
 
-void apply_override(ScenarioFile& file, std::string_view assignment) {
-  const std::string shown_as = "--set " + std::string(assignment);
+void apply_override(ScenarioFile& file, std::string_view assignment, std::string_view flag) {
+  const std::string shown_as = fmt::format("{} {}", flag, assignment);
   const std::size_t equals = assignment.find('=');
   if (equals == std::string_view::npos)
     throw InputError(shown_as + ": write KEY=VALUE, like engine.tensor_parallel=4");

@@ -34,8 +34,8 @@ std::vector<std::string> shipped_scenarios();
 /// Lays one value over the file: "engine.tensor_parallel=4". The value is YAML, so lists, ranges and mappings
 /// work; relative paths in it start at the working directory. Messages about it say "--set engine.…=4" for place.
 /// Throws InputError where the text is no KEY=VALUE, the value is broken YAML or a part of the key is no mapping;
-/// unknown keys and wrong values are found when the scenario is read.
-void apply_override(ScenarioFile& file, std::string_view assignment);
+/// unknown keys and wrong values are found when the scenario is read. `flag`: the one that it was typed for.
+void apply_override(ScenarioFile& file, std::string_view assignment, std::string_view flag = "--set");
 
 /// As above for a flag of its own: apply_override(file, "engine.attention_pack_size", "[1,2]", "--pack 1,2").
 void apply_override(ScenarioFile& file, const std::string& path, std::string_view value, const std::string& shown_as);

@@ -92,6 +92,11 @@ void add_dtype_keys(Section<EngineSpec>& keys) {
   });
   keys.choice(dtype("conv_dtype", "element type of convolution states; default: the model's dtype"),
               &EngineSpec::conv_dtype, parse_dtype)
+      .choice(with_choices(key("conv_state_layout",
+                               "sd: convolution states as (step, channel); ds: as (channel, step), which ranks of "
+                               "another number can read in one piece a section; of vLLM alone; default sd"),
+                           names_of(conv_state_layout_names)),
+              &EngineSpec::conv_state_layout, parse_conv_state_layout)
       .choice(dtype("ssm_dtype",
                     "element type of recurrent states; default: fp32 in kda layers, else the model's ssm_dtype, else "
                     "its dtype"),

@@ -7,12 +7,13 @@ set(layout base layout)
 set(mamba ${layout} mamba)
 set(attention ${layout} attention)
 set(planner ${layout} mamba attention planner)
+set(transfer ${planner} transfer)
 set(simulator ${planner} simulator)
-set(verify ${simulator} verify)
+set(verify ${simulator} transfer verify)
 set(search ${simulator} search)
 set(measure ${planner} measure)
 set(scenarios ${simulator} scenarios)
-set(ask ${scenarios} verify search measure ask)
+set(ask ${scenarios} transfer verify search measure ask)
 set(report ${ask} report)
 set(cli ${report} cli)
 set(fuzz ${cli} fuzz)
@@ -20,7 +21,8 @@ set(fuzz ${cli} fuzz)
 # `report` computes nothing: of the rooms that do it includes values, and what is read off them. Answers come from `ask`.
 set(report_values planner/allocated_tensors.h planner/evidence.h planner/read_pools.h planner/arrangement.h planner/cache_orders.h planner/cache_plan.h
   planner/engine_spec.h planner/group_runs.h planner/plan_facts.h planner/primary_attention.h planner/release.h
-  planner/uniform_pages.h simulator/simulation_stats.h scenarios/sweep_axes.h)
+  planner/uniform_pages.h simulator/simulation_stats.h scenarios/sweep_axes.h
+  transfer/copy_list.h)
 # Questions that headers of `ask` bring along with their answers, asked by nobody in `report`.
 set(questions make_plan make_plans plan_scenario plan_pack findings_of compare_packs capacity_at request_demand bytes_of
   bind_views choose_order possible_orders layers_in_allocation geometry_of run_sweep open_trace checkpoint_positions longest_request verify_plan verify_plans verify_scenario
@@ -31,7 +33,7 @@ set(questions make_plan make_plans plan_scenario plan_pack findings_of compare_p
 list(JOIN questions "|" question)
 
 set(wrong "")
-set(rooms base layout mamba attention planner simulator verify search measure scenarios ask report cli)
+set(rooms base layout mamba attention planner transfer simulator verify search measure scenarios ask report cli)
 foreach(folder ${rooms} fuzz)
   file(GLOB files "${SOURCE_DIR}/${folder}/*.h" "${SOURCE_DIR}/${folder}/*.cc")
   foreach(file IN LISTS files)

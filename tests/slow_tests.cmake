@@ -10,10 +10,11 @@ endforeach()
 
 # Minutes in one test under a sanitizer, all in what other tests run at a smaller size: the presets with sanitizers leave
 # them out.
-foreach(test IN LISTS cli_tests_TESTS planner_tests_TESTS verify_tests_TESTS)
+foreach(test IN LISTS cli_tests_TESTS planner_tests_TESTS transfer_tests_TESTS verify_tests_TESTS)
   if(test MATCHES "^cli: *golden: the commands of the README |^cli: *law: every shipped model, scaled down, " OR
      test MATCHES "^planner: *law: used, wasted and free bytes |^verify: *law: the same in bf16, fp16 and with fp8 " OR
-     test MATCHES "^verify: *regression: attention of unequal heads, ")
+     test MATCHES "^transfer: *law: copies write every live element |^verify: *regression: attention of unequal heads, " OR
+     test MATCHES "^verify: *transfer full size: |^verify: *law: .* between random deployments")
     set_tests_properties("${test}" PROPERTIES LABELS minutes)
   endif()
 endforeach()

@@ -3,42 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <tuple>
 
 #include "layout/scale.h"
 #include "layout/shift.h"
 #include "layout/slice.h"
+#include "planner/view_places.h"
 
 namespace hybridkv {
-
-namespace {
-
-using PlaceOfLayer = std::tuple<std::int64_t, LaneId, std::int64_t>;  // spec, lane, layer
-
-struct PageOfGroup {
-  std::int64_t group = 0;
-  std::int64_t page = 0;
-  std::int64_t table = 0;
-};
-
-std::map<PlaceOfLayer, PageOfGroup> pages_of_layers(const CachePlan& plan) {
-  std::map<PlaceOfLayer, PageOfGroup> pages;
-  PageOfGroup at;
-  for (std::size_t i = 0; i < plan.groups.size(); ++i) {
-    const GroupPlan& group = plan.groups[i];
-    at.group = static_cast<std::int64_t>(i);
-    if (!group.shares_table) at.table = at.group;
-    for (std::size_t page = 0; page < group.pages.size(); ++page) {
-      at.page = static_cast<std::int64_t>(page);
-      for (std::int64_t layer : group.pages[page])
-        pages.emplace(PlaceOfLayer{group.spec, plan.lane_of(group, page), layer}, at);
-    }
-  }
-  return pages;
-}
-
-}  // namespace
 
 const StateTensor& tensor_of(const StateSpec& state, const ViewPlan& view) {
   const auto found = std::find_if(state.tensors.begin(), state.tensors.end(),
@@ -95,19 +66,19 @@ void require_views(const CachePlan& plan) {
 }
 
 std::vector<BoundView> bind_views(const CachePlan& plan) {
-  const std::map<PlaceOfLayer, PageOfGroup> pages = pages_of_layers(plan);
+  const std::vector<ViewPlace> places = view_places(plan);
   std::vector<BoundView> views;
-  for (const ViewPlan& view : plan.views) {
+  for (std::size_t i = 0; i < plan.views.size(); ++i) {
+    const ViewPlan& view = plan.views[i];
+    const ViewPlace& place = places[i];
     const SpecPlan& spec = plan.specs[view.spec];
-    const auto page = pages.find({view.spec, view.lane, view.layer});
-    expects(page != pages.end(), "a view of the plan belongs to a group");
     const std::int64_t kernel_blocks = spec.attention ? spec.block_size_tokens / spec.kernel_block_size_tokens : 1;
     views.push_back({.view = view,
                      .address = view.bytes,
-                     .group = page->second.group,
-                     .page = page->second.page,
-                     .table = page->second.table,
-                     .lanes = plan.groups[static_cast<std::size_t>(page->second.group)].lanes_per_page,
+                     .group = place.group,
+                     .page = place.page,
+                     .table = place.table,
+                     .lanes = plan.groups[static_cast<std::size_t>(place.group)].lanes_per_page,
                      .kernel_blocks_per_page = kernel_blocks});
   }
   return views;

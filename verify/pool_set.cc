@@ -31,10 +31,6 @@ std::int64_t PoolSet::reserved_bytes() const {
   return bytes;
 }
 
-std::int64_t PoolSet::resident_bytes() const {
-  std::int64_t bytes = 0;
-  for (const Pool& pool : pools_) bytes += pool.resident_bytes();
-  return bytes;
-}
+std::int64_t PoolSet::resident_bytes() const { return hybridkv::resident_bytes(pools_); }
 
 }  // namespace hybridkv

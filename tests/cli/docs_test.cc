@@ -73,6 +73,8 @@ TEST_CASE("golden: the commands of docs/releases.md print what it shows") { requ
 
 TEST_CASE("golden: the commands of docs/engines.md print what it shows") { require_printed("docs/engines.md", 3); }
 
+TEST_CASE("golden: the commands of docs/transfer.md print what it shows") { require_printed("docs/transfer.md", 7); }
+
 TEST_CASE("fault: a document that shows something else is found") {
   std::istringstream document("```console\n$ hybridkv --version\nhybridkv 0.0.0\n```\n");
   const std::vector<Example> examples = examples_of(document);

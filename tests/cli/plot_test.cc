@@ -129,3 +129,22 @@ TEST_CASE("edge: help of plot lists every kind") {
                            "page-map", "blocks-in-use", "waterfall", "memory-curve"})
     CHECK(contains(help.output, word));
 }
+
+TEST_CASE("golden: a transfer is drawn where the other side is named, alone or beside other kinds") {
+  const ScratchFolder folder;
+  const std::string small = "plot --model Qwen3.5-0.8B --memory 1G --max-model-len 4k --mode align ";
+  const std::string out = " -q -o " + (folder.path / "plots").string();
+  const ProgramRun run = run_program(small + "transfer --to-set engine.tensor_parallel=2 --tokens 1k" + out);
+  CAPTURE(run.output);
+  CHECK(run.exit_code == 0);
+  CHECK(contains(run.output, "transfer.tsv"));
+  CHECK(contains(text_of(folder.path / "plots" / "transfer.svg"), "1,024 tokens from 1 rank to 2 ranks"));
+  const ProgramRun both = run_program(small + "page-map transfer --to-set engine.tensor_parallel=2" + out);
+  CHECK(contains(both.output, "page-map-n1.svg"));
+  CHECK(contains(both.output, "transfer.svg"));
+  require_refused(small + "transfer" + out, "plot transfer: shows two sides; say what differs");
+  require_refused(small + "page-map --to-set engine.tensor_parallel=2" + out, "--to-set belongs to the plot transfer");
+  require_refused(small + "page-map --tokens 5" + out, "--tokens belongs to the plot transfer");
+  require_refused(small + "transfer --engines all --to-set engine.tensor_parallel=2" + out, "leave out --engines");
+  require_refused(small + "page-map transfers --to-set engine.tensor_parallel=2" + out, "did you mean 'transfer'");
+}

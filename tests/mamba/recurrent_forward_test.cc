@@ -197,6 +197,37 @@ TEST_CASE("law: rejected drafts leave no trace") {
     }
 }
 
+TEST_CASE("law: whether steps or channels of a convolution state lie inside changes nothing") {
+  constexpr std::int64_t drafts = 3, blocks = 5;
+  for (const RecurrentSpec& spec : one_of_each_family()) {
+    CAPTURE(family_name(spec));
+    if (conv_channels(spec) == 0) continue;
+    const RecurrentLayer layer = random_layer(spec, 8);
+    const std::vector<float> inputs = random_inputs(spec, 20 + 18, 6);
+    StatePages pages(spec, blocks, DType::fp32, drafts), others(spec, blocks, DType::fp32, drafts);
+    std::vector<std::vector<std::byte>> turned;
+    std::vector<StateView> by_step = pages.all(blocks), by_channel = others.all(blocks);
+    for (StateView& view : by_channel) {
+      const Layout& conv = view.conv.layout;
+      const Layout outside = row_major({{"channel", conv.extent("channel"), 0}, {"step", conv.extent("step"), 0}});
+      view.conv = make_view(turned.emplace_back(static_cast<std::size_t>(outside.num_elements() * 4)), DType::fp32,
+                            outside);
+    }
+    std::vector<std::vector<float>> outputs;
+    for (const std::vector<StateView>* views : {&by_step, &by_channel}) {
+      std::int64_t last = 0;
+      const std::span<const StateView> of_drafts = std::span(*views).first(4);
+      outputs.push_back(decode_with_drafts(layer, inputs, of_drafts, 20, {1, 4, 2, 1, 3, 4, 1, 2}, last));
+      copy_accepted(layer, {of_drafts, last}, (*views)[4]);
+    }
+    CHECK(outputs[0] == outputs[1]);
+    for (std::int64_t step = 0; step < conv_taps(spec) - 1; ++step)
+      for (std::int64_t channel = 0; channel < conv_channels(spec); ++channel)
+        REQUIRE(load_element(by_step[4].conv.address({step, channel}), DType::fp32) ==
+                load_element(by_channel[4].conv.address({channel, step}), DType::fp32));
+  }
+}
+
 TEST_CASE("edge: the accepted state may be copied into one of its own blocks") {
   const RecurrentSpec spec = GdnSpec{2, 4, 12, 10, 4};
   const RecurrentLayer layer = random_layer(spec, 8);

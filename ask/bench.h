@@ -28,6 +28,7 @@ struct BenchQuestion {
   std::int64_t shared_prefix_tokens = 0;
   std::int64_t window_tokens = 0;              ///< 0: none
   std::optional<SimdPath> simd;                ///< default: the fastest
+  bool round_weights = true;                   ///< of paged: PagedOptions
   bool full_bias = false;                      ///< of unified, in place of chunks
   double min_seconds = 0.5;                    ///< that a row runs at least
 };

@@ -9,12 +9,14 @@
 #include "attention/paged_kernel.h"
 #include "base/aligned.h"
 #include "base/error.h"
+#include "base/huge_pages.h"
 #include "base/parallel.h"
 
 namespace hybridkv {
 
 namespace {
 
+constexpr std::int64_t floats_per_line = cache_line_bytes / 4;
 
 /// One tile: which keys the rows see, and where its tokens lie for KV head 0.
 struct TileRows {
@@ -49,7 +51,7 @@ struct TripleRow {
 
 /// What a thread keeps between items.
 struct Scratch {
-  AlignedVector<float> query;     ///< (head, row, channel), scaled, channels in class order
+  AlignedVector<float> query;     ///< (head, block of rows, channel, row), see PagedTile
   bool has_left_over = false;     ///< as in PagedTile
   AlignedVector<float> arranged;  ///< (head) the same as PagedKernel::arrange_queries leaves them, of few rows
   AlignedVector<float> converted; ///< rows of K or V that are not read as they are, of few rows of queries
@@ -73,15 +75,24 @@ class PagedRun {
         group_(inputs.num_query_heads / inputs.num_kv_heads()), channels_k_(inputs.head_size_k()),
         channels_v_(inputs.head_size_v()), value_stride_(round_up(channels_v_, kernel_.lanes)),
         padded_k_(class_steps(channels_k_) * paged_score_classes),
-        form_(kernel_.form(inputs.key.dtype)), query_floats_(query_floats(padded_k_, form_)) {
+        form_(kernel_.form(inputs.key.dtype)),
+        value_form_(rounds_weights(options, inputs.value.dtype) ? ProductForm::pairs : ProductForm::floats),
+        query_floats_(query_floats(padded_k_, form_)) {
     for (const std::vector<PagedItem>* items : {&plan.shared_items, &plan.items})
-      for (const PagedItem& item : *items)
-        if (const std::int64_t rows = rows_of(item); reads_in_place(rows))
-          sweep_rows_ = std::max(sweep_rows_, round_up(rows, kernel_.lanes) * (item.last_head - item.first_head));
+      for (const PagedItem& item : *items) {
+        const std::int64_t rows = rows_of(item), heads = item.last_head - item.first_head;
+        query_rows_ = std::max(query_rows_, round_up(rows, kernel_.row_block) * heads);
+        if (reads_in_place(rows)) sweep_rows_ = std::max(sweep_rows_, round_up(rows, kernel_.lanes) * heads);
+      }
   }
 
   PagedResult run() {
     const std::int64_t rows = inputs_.num_tokens() * inputs_.num_query_heads;
+    // Long prompts have results of many megabytes, whose first touch would cost a fault for every 4 KiB.
+    constexpr std::int64_t many_bytes = 8 << 20;
+    result_.output.out.reserve(rows * channels_v_);
+    if (rows * channels_v_ * 4 >= many_bytes)
+      advise_huge_pages(std::as_bytes(std::span(result_.output.out.data(), result_.output.out.capacity())));
     result_.output.out.resize(rows * channels_v_);
     result_.output.lse.assign(rows, minus_infinity<float>);
     sums_.resize(rows);
@@ -95,7 +106,11 @@ class PagedRun {
       parallel_for(items->size(), threads_,
                    [&](std::size_t i, std::size_t thread) { compute((*items)[i], scratch_[thread]); });
     for (const PagedItem& item : plan_.merges) merge_partials(item);
-    for (std::int64_t row = 0; row < rows; ++row) finish(row);
+    constexpr std::int64_t rows_at_once = 256;
+    parallel_for(static_cast<std::size_t>(ceil_div(rows, rows_at_once)), threads_, [&](std::size_t i, std::size_t) {
+      const std::int64_t first = static_cast<std::int64_t>(i) * rows_at_once;
+      for (std::int64_t row = first; row < std::min(rows, first + rows_at_once); ++row) finish(row);
+    });
     report_memory();
     return std::move(result_);
   }
@@ -109,7 +124,7 @@ class PagedRun {
   bool reads_in_place(std::int64_t rows) const { return rows <= kernel_.sweep_rows; }
 
   void prepare(Scratch& scratch) const {
-    scratch.query.resize(plan_.max_head_rows * query_floats_);
+    scratch.query.resize(query_rows_ * query_floats_);
     scratch.arranged.resize(sweep_rows_ * query_floats_);
     scratch.scale.resize(sweep_rows_);
     scratch.converted.resize(16 * round_up(std::max(channels_k_, channels_v_), 16));
@@ -133,6 +148,13 @@ class PagedRun {
   }
   TripleRow partial(std::int64_t row) {
     return {partial_weighted_.data() + row * channels_v_, &partial_max_[row], &partial_sum_[row]};
+  }
+
+  void prefetch(const TripleRow& row) const {
+    for (std::int64_t channel = 0; channel < channels_v_; channel += floats_per_line)
+      __builtin_prefetch(row.weighted + channel, 1);
+    __builtin_prefetch(row.max, 1);
+    __builtin_prefetch(row.sum, 1);
   }
 
   /// Joins a triple into another, as Partial::merge_row.
@@ -161,17 +183,26 @@ class PagedRun {
     return row;
   }
 
+  /// Where the block of rows with that row lies.
+  float* query_block(Scratch& scratch, std::int64_t head, std::int64_t rows, std::int64_t row) const {
+    const std::int64_t first = row / kernel_.row_block * kernel_.row_block;
+    return scratch.query.data() + (head * round_up(rows, kernel_.row_block) + first) * query_floats_;
+  }
+
   void load_queries(const PagedItem& item, std::int64_t rows, Scratch& scratch) const {
     const auto scale = static_cast<float>(inputs_.scale);
     scratch.has_left_over = false;
     for (std::int64_t head = 0; head < item.last_head - item.first_head; ++head)
-      for (std::int64_t row = 0; row < rows; ++row)
+      for (std::int64_t row = 0; row < rows; ++row) {
+        if (const std::int64_t ahead = row + 2 * group_; ahead < rows)
+          __builtin_prefetch(inputs_.query.data() + (scratch.result_row[ahead] + head * group_) * channels_k_);
         if (kernel_.load_query(inputs_.query.data() + (scratch.result_row[row] + head * group_) * channels_k_, scale,
-                               channels_k_, form_, scratch.query.data() + (head * rows + row) * query_floats_))
+                               channels_k_, form_, query_block(scratch, head, rows, row) + row % kernel_.row_block))
           scratch.has_left_over = true;
+      }
     if (!reads_in_place(rows)) return;
     for (std::int64_t head = 0; head < item.last_head - item.first_head; ++head)
-      kernel_.arrange_queries(scratch.query.data() + head * rows * query_floats_, rows, channels_k_, form_,
+      kernel_.arrange_queries(query_block(scratch, head, rows, 0), rows, channels_k_, form_,
                               scratch.arranged.data() + head * arranged_size(rows));
   }
 
@@ -232,22 +263,31 @@ class PagedRun {
       for (std::int64_t head = 0; head < heads; ++head)
         for (std::int64_t row = 0; row < rows; ++row) {
           const std::int64_t from = head * rows + row;
-          const TripleRow into = item.partial_row >= 0 ? partial(item.partial_row + from)
-                                                       : result(scratch.result_row[row] + head * group_);
+          const auto into_row = [&](std::int64_t at) {
+            return item.partial_row >= 0 ? partial(item.partial_row + head * rows + at)
+                                         : result(scratch.result_row[at] + head * group_);
+          };
+          // Results lie far apart: processors do not fetch them by themselves.
+          constexpr std::int64_t rows_ahead = 6;
+          if (row + rows_ahead < rows) prefetch(into_row(row + rows_ahead));
+          const TripleRow into = into_row(row);
           merge(into, scratch.weighted.data() + from * value_stride_, scratch.max[from], scratch.sum[from]);
         }
     }
   }
 
-  /// Converts the keys and values of a tile that several blocks of rows will use.
-  void convert(const TileRows& tile, std::int64_t kv_head, Scratch& scratch) const {
-    const std::int64_t panel_size = paged_panel_tokens * padded_k_ / (form_ == ScoreForm::pairs ? 2 : 1);
+  /// Converts the keys and values of a tile that several blocks of rows will use. Returns whether all V is finite.
+  bool convert(const TileRows& tile, std::int64_t kv_head, Scratch& scratch) const {
+    const std::int64_t panel_size = paged_panel_tokens * padded_k_ / (form_ == ProductForm::pairs ? 2 : 1);
     for (std::int64_t panel = tile.first / paged_panel_tokens; panel * paged_panel_tokens < tile.last; ++panel)
       kernel_.load_keys(tile.keys.data() + panel * paged_panel_tokens, kv_head * key_.head_bytes, inputs_.key.dtype,
                         channels_k_, scratch.keys.data() + panel * panel_size);
-    kernel_.load_values(tile.values.data() + tile.first, kv_head * value_.head_bytes, inputs_.value.dtype,
-                        tile.last - tile.first, channels_v_, scratch.values.data() + tile.first * value_stride_,
-                        value_stride_);
+    const bool in_pairs = value_form_ == ProductForm::pairs;
+    const std::int64_t first = in_pairs ? tile.first / 2 * 2 : tile.first;
+    const std::int64_t last = in_pairs ? round_up(tile.last, 2) : tile.last;
+    return kernel_.load_values(tile.values.data() + first, kv_head * value_.head_bytes, inputs_.value.dtype,
+                               value_form_, last - first, channels_v_,
+                               scratch.values.data() + (in_pairs ? first / 2 : first) * value_stride_, value_stride_);
   }
 
   void compute_tile(const PagedItem& item, const TileRows& tile, const TileRows& next, std::int64_t rows,
@@ -255,14 +295,26 @@ class PagedRun {
     if (tile.first >= tile.last) return;
     if (reads_in_place(rows) && tile.is_uniform(rows)) return sweep(item, tile, next, rows, scratch);
     for (std::int64_t head = 0; head < item.last_head - item.first_head; ++head) {
-      convert(tile, item.first_head + head, scratch);
       PagedTile work;
+      work.values_are_finite = convert(tile, item.first_head + head, scratch);
+      // The next tile is fetched while this one is computed; its last head is followed by the first one there.
+      const bool is_last = head + 1 == item.last_head - item.first_head;
+      const std::int64_t next_head = item.first_head + (is_last ? 0 : head + 1);
+      work.ahead = {.key_rows = (is_last ? next : tile).keys.data(),
+                    .value_rows = (is_last ? next : tile).values.data(),
+                    .key_offset_bytes = next_head * key_.head_bytes,
+                    .value_offset_bytes = next_head * value_.head_bytes,
+                    .key_bytes = channels_k_ * element_bytes(inputs_.key.dtype),
+                    .value_bytes = channels_v_ * element_bytes(inputs_.value.dtype),
+                    .first = (is_last ? next : tile).first,
+                    .last = (is_last ? next : tile).last};
       work.keys = scratch.keys.data();
       work.values = scratch.values.data();
       work.rows = rows;
-      work.query = scratch.query.data() + head * rows * query_floats_;
+      work.query = query_block(scratch, head, rows, 0);
       work.channels_k = padded_k_;
       work.form = form_;
+      work.value_form = value_form_;
       work.score_scale = static_cast<float>(inputs_.scale);
       work.has_left_over = scratch.has_left_over;
       work.value_stride = value_stride_;
@@ -284,6 +336,7 @@ class PagedRun {
     work.rows = rows;
     work.query = scratch.arranged.data();
     work.form = form_;
+    work.value_form = value_form_;
     work.score_scale = static_cast<float>(inputs_.scale);
     work.has_left_over = scratch.has_left_over;
     work.head_size_k = channels_k_;
@@ -348,7 +401,7 @@ class PagedRun {
       result_.memory.note_scratch<float>(what, {buffers, count});
     };
     const auto threads = static_cast<std::int64_t>(scratch_.size());
-    add("queries", threads, plan_.max_head_rows * query_floats_);
+    add("queries", threads, query_rows_ * query_floats_);
     add("converted_rows", threads, 16 * round_up(std::max(channels_k_, channels_v_), 16));
     add("key_tile", threads, paged_tile_tokens * padded_k_);
     add("value_tile", threads, paged_tile_tokens * value_stride_);
@@ -368,8 +421,9 @@ class PagedRun {
   std::size_t threads_;
   std::int64_t group_, channels_k_, channels_v_, value_stride_;
   std::int64_t padded_k_;  ///< channels of K rounded up to the classes
-  ScoreForm form_;
+  ProductForm form_, value_form_;
   std::int64_t query_floats_;
+  std::int64_t query_rows_ = 0;  ///< most (head, row) of an item, rows rounded up to blocks
   std::int64_t sweep_rows_ = 0;  ///< most (head, row) of an item that reads in place, rows rounded up to the lanes
   PagedResult result_;                                        ///< its lse holds the maximum until the end
   std::vector<float> sums_;                                   ///< (T, Hq)
@@ -392,6 +446,11 @@ void check_codecs(const AttentionInputs& inputs) {
 }
 
 }  // namespace
+
+bool rounds_weights(const PagedOptions& options, DType value_dtype) {
+  const PagedKernel& kernel = paged_kernel(options.simd.value_or(best_simd_path()));
+  return options.round_weights && kernel.form(value_dtype) == ProductForm::pairs;
+}
 
 PagedPlan plan_paged(const CommonAttentionMetadata& metadata, const AttentionShape& shape,
                      const PagedOptions& options) {

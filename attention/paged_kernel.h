@@ -29,30 +29,44 @@ constexpr std::int64_t class_steps(std::int64_t channels) {
   return (channels + 2 * paged_score_classes - 1) / (2 * paged_score_classes) * 2;
 }
 
-/// How queries and converted keys stand in memory. Pairs: two channels of bf16 in the place of a float, pairs in class
-/// order; a query is three such rows: its values rounded to bf16, what that has left over, rounded, and what that has.
-/// The three are exact together, so a query of bf16 needs the first alone.
-enum class ScoreForm { floats, pairs };
+/// How the factors of products stand in memory: floats, or two of bf16 in the place of one, whose products are added in
+/// one go. Queries and converted keys in pairs: two channels, pairs in class order; a query is three such rows: its
+/// values rounded to bf16, what that has left over, rounded, and what that has. The three are exact together, so that
+/// a query of bf16 needs the first alone. Weights and values in pairs: two keys, the first at an even place of the
+/// tile; weights are rounded to bf16, where PagedOptions::round_weights asks for it.
+enum class ProductForm { floats, pairs };
 
 /// Floats of a row of queries. `channels`: rounded up to the classes.
-constexpr std::int64_t query_floats(std::int64_t channels, ScoreForm form) {
-  return form == ScoreForm::pairs ? channels / 2 * 3 : channels;
+constexpr std::int64_t query_floats(std::int64_t channels, ProductForm form) {
+  return form == ProductForm::pairs ? channels / 2 * 3 : channels;
 }
+
+/// Rows of K and V that will be converted next.
+struct PagedAhead {
+  const std::byte* const* key_rows = nullptr;    ///< as PagedSweep::key_rows
+  const std::byte* const* value_rows = nullptr;
+  std::int64_t key_offset_bytes = 0, value_offset_bytes = 0;  ///< of the head
+  std::int64_t key_bytes = 0, value_bytes = 0;   ///< of a row in the head
+  std::int64_t first = 0, last = 0;              ///< keys [first, last), none where first >= last
+};
 
 /// Rows of queries against one converted tile of keys and values, merged into the rows' running triples.
 struct PagedTile {
   std::int64_t rows = 0;
-  const float* query = nullptr;          ///< (row, channel), scaled, channels in class order
+  const float* query = nullptr;          ///< (block of row_block rows, channel, row), scaled, channels in class order
   std::int64_t channels_k = 0;           ///< head_size_k rounded up to the classes; 0 where there is no channel
-  ScoreForm form = ScoreForm::floats;    ///< of queries and keys
-  float score_scale = 1;                 ///< of pairs: scores are to be multiplied with it
+  ProductForm form = ProductForm::floats;        ///< of queries and keys
+  ProductForm value_form = ProductForm::floats;  ///< of weights and values
+  float score_scale = 1;                 ///< of pairs of channels: scores are to be multiplied with it
   bool has_left_over = false;            ///< of pairs: some query is not one of bf16
   const float* keys = nullptr;           ///< (panel, channel, key of the panel), channels in class order
-  const float* values = nullptr;         ///< (key, value_stride), 0 beyond head_size_v
+  const float* values = nullptr;         ///< (key or pair of keys, value_stride), 0 beyond head_size_v
   std::int64_t value_stride = 0;         ///< head_size_v rounded up to the lanes
+  bool values_are_finite = true;         ///< all of them
   const std::int32_t* begin = nullptr;   ///< (row) first key of the tile that the row sees
   const std::int32_t* end = nullptr;     ///< (row) one more than the last; begin == end where it sees none
   float soft_cap = 0;                    ///< 0 = none
+  PagedAhead ahead;
   float* scores = nullptr;               ///< scratch (PagedKernel::row_block, paged_tile_tokens)
   float* weighted = nullptr;             ///< (row, value_stride)
   float* max = nullptr;                  ///< (row)
@@ -65,7 +79,8 @@ struct PagedSweep {
   std::int64_t heads = 0;                  ///< KV heads
   std::int64_t rows = 0;                   ///< of queries, per head
   const float* query = nullptr;            ///< (head) as PagedKernel::arrange_queries leaves them
-  ScoreForm form = ScoreForm::floats;      ///< of queries
+  ProductForm form = ProductForm::floats;  ///< of queries
+  ProductForm value_form = ProductForm::floats;  ///< as in PagedTile; pairs only where V is of bf16
   float score_scale = 1;                   ///< as in PagedTile
   bool has_left_over = false;              ///< as in PagedTile
   std::int64_t head_size_k = 0, head_size_v = 0;
@@ -95,7 +110,7 @@ struct PagedKernel {
   std::int64_t sweep_rows; ///< most rows for which reading in place beats converting
 
   /// How keys of that type meet queries.
-  ScoreForm (*form)(DType dtype);
+  ProductForm (*form)(DType dtype);
 
   /// Converts a panel: row i of `head_size` channels becomes column i of (channel, paged_panel_tokens), the channels in
   /// class order, 0 for those that are missing; in pairs half as many.
@@ -103,18 +118,18 @@ struct PagedKernel {
   void (*load_keys)(const std::byte* const* rows, std::int64_t offset_bytes, DType dtype, std::int64_t head_size,
                     float* panel);
 
-  /// Converts `count` rows of `head_size` channels to (row, stride), 0 behind the channels.
-  /// Pre: stride is head_size rounded up to the lanes.
-  void (*load_values)(const std::byte* const* rows, std::int64_t offset_bytes, DType dtype, std::int64_t count,
-                      std::int64_t head_size, float* values, std::int64_t stride);
+  /// Converts `count` rows of `head_size` channels to (row or pair of rows, stride), 0 behind the channels. Returns
+  /// whether all are finite. Pre: stride is head_size rounded up to the lanes; of pairs, V is of bf16, count is even.
+  bool (*load_values)(const std::byte* const* rows, std::int64_t offset_bytes, DType dtype, ProductForm form,
+                      std::int64_t count, std::int64_t head_size, float* values, std::int64_t stride);
 
   /// A row of queries times `scale` in that form, in class order, 0 for the channels that are missing; of pairs without
-  /// the scale. Returns whether anything is left over.
-  bool (*load_query)(const float* from, float scale, std::int64_t head_size, ScoreForm form, float* to);
+  /// the scale. Each goes row_block floats behind the one before. Returns whether anything is left over.
+  bool (*load_query)(const float* from, float scale, std::int64_t head_size, ProductForm form, float* to);
 
-  /// Arranges the queries of a head, as `load_query` leaves them, for `sweep`: (vector of rows, step of four channels,
-  /// row of the vector, channel of the step), 0 where there is no row. Of pairs what is left over comes behind.
-  void (*arrange_queries)(const float* query, std::int64_t rows, std::int64_t head_size, ScoreForm form,
+  /// Arranges the queries of a head, blocks as `load_query` leaves them, for `sweep`: (vector of rows, step of four
+  /// channels, row of the vector, channel of the step), 0 where there is no row. Behind pairs comes what is left over.
+  void (*arrange_queries)(const float* query, std::int64_t rows, std::int64_t head_size, ProductForm form,
                           float* arranged);
 
   /// into[i] = into[i] * old_scale + from[i] * new_scale.

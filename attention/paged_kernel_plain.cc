@@ -105,6 +105,12 @@ struct Simd {
   /// Every four lanes to a row of their own, `stride` apart.
   static void store_fours(float* to, std::int64_t, Vector v) { store(to, v); }
 
+  // Only where there are products of pairs of bf16:
+  //   pair_weights(a, b)    the lanes of a, then of b, rounded to bf16: the first two in lane 0, and so on
+  //   pair_values(a, b)     channels of bf16 of two keys: channel i of a and of b in lane i
+  //   even_key(v)           v with 0 for the second of every pair
+  //   odd_key(v)            v with 0 for the first
+
   /// The channels [first, last) of paged_panel_tokens rows of floats into (channel in class order, key).
   static void transpose(const std::byte* const* rows, std::int64_t offset, std::int64_t first, std::int64_t last,
                         std::int64_t steps, float* panel) {

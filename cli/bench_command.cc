@@ -27,7 +27,7 @@ struct BenchOptions {
   std::vector<std::string> backends{"paged"};
   std::vector<std::string> orders, dtypes;
   std::vector<std::int64_t> block_sizes, threads{1};
-  std::string form, bias, simd;
+  std::string form, bias, simd, weights;
   std::optional<std::int64_t> kernel_block, query_heads, kv_heads, head_size;
   std::int64_t shared_prefix = 0, window = 0;
   double min_seconds = 0.5;
@@ -120,6 +120,7 @@ BenchQuestion question_of(const BenchOptions& options) {
                          .head_size = options.head_size,
                          .shared_prefix_tokens = options.shared_prefix,
                          .window_tokens = options.window,
+                         .round_weights = options.weights != "exact",
                          .full_bias = options.bias == "full",
                          .min_seconds = options.min_seconds};
   if (!options.form.empty())
@@ -194,6 +195,10 @@ void add_bench_command(CLI::App& app, CommandAction& action) {
   command->add_option("--simd", options->simd,
                       "instructions of paged: plain, avx2, avx512 or avx512bf16 (default: the fastest)")
       ->type_name("PATH");
+  command->add_option("--weights", options->weights,
+                      "rounded: to bf16 where paged multiplies with V of bf16 in pairs, as engines do (default); exact")
+      ->check(one_of({"rounded", "exact"}))
+      ->type_name("MODE");
   command->add_option("--min-time", options->min_seconds, "seconds that a row runs at least (default: 0.5)")
       ->check(CLI::Range(0.0, 3600.0).description(""))
       ->type_name("S");

@@ -14,9 +14,6 @@ namespace hybridkv {
 
 namespace {
 
-/// Arithmetic is fp32 whatever the cache holds, which is converted exactly; outputs are of order 1.
-constexpr double allowed_error = 1e-5;
-
 double difference(float value, double expected) {
   if (value == expected) return 0;
   const double error = std::abs(value - expected);
@@ -33,18 +30,22 @@ AttentionOutput<double> in_float64(const AttentionInputs& inputs, AttentionBacke
 
 }  // namespace
 
-double sampled_error(const AttentionInputs& inputs, const AttentionOutput<float>& output, std::int64_t tokens,
-                     AttentionBackend by) {
+bool rounds_weights(const AttentionBenchSpec& spec) {
+  return spec.backend == AttentionBackend::paged && rounds_weights(spec.options.paged, spec.workload.dtype);
+}
+
+SampledError sampled_error(const AttentionInputs& inputs, const AttentionOutput<float>& output, std::int64_t tokens,
+                           AttentionBackend by) {
   const std::int64_t all = inputs.num_tokens(), heads = inputs.num_query_heads, channels = inputs.head_size_v();
-  double largest = 0;
+  SampledError largest;
   tokens = std::min(tokens, all);
   for (std::int64_t i = 0; i < tokens; ++i) {
     const std::int64_t token = tokens == 1 ? all - 1 : i * (all - 1) / (tokens - 1);
     const AttentionOutput<double> expected = in_float64(slice_inputs(inputs, token, token + 1), by);
     for (std::int64_t j = 0; j < heads * channels; ++j)
-      largest = std::max(largest, difference(output.out[token * heads * channels + j], expected.out[j]));
+      largest.output = std::max(largest.output, difference(output.out[token * heads * channels + j], expected.out[j]));
     for (std::int64_t head = 0; head < heads; ++head)
-      largest = std::max(largest, difference(output.lse[token * heads + head], expected.lse[head]));
+      largest.lse = std::max(largest.lse, difference(output.lse[token * heads + head], expected.lse[head]));
   }
   return largest;
 }
@@ -59,8 +60,8 @@ AttentionBenchResult bench_attention(const AttentionBenchSpec& spec, ResidentBud
   const BackendResult first = metadata->run(inputs);
   result.checked_tokens = std::min(spec.checked_tokens, inputs.num_tokens());
   if (spec.backend == AttentionBackend::reference) result.checked_by = AttentionBackend::unified;
-  result.largest_error = sampled_error(inputs, first.output, spec.checked_tokens, result.checked_by);
-  result.allowed_error = allowed_error;
+  result.error = sampled_error(inputs, first.output, spec.checked_tokens, result.checked_by);
+  result.allowed_error = exact_error + (rounds_weights(spec) ? std::ldexp(1.0, -9) : 0);
   if (!result.is_correct()) return result;
   result.peak_bytes = total_bytes(first.memory.biases) + total_bytes(first.memory.scratch);
 

@@ -9,6 +9,7 @@
 
 #include "attention/backend.h"
 #include "base/convert.h"
+#include "base/huge_pages.h"
 #include "base/random.h"
 #include "measure/machine_rates.h"
 #include "planner/primary_attention.h"
@@ -143,7 +144,7 @@ AttentionWorkload::AttentionWorkload(const AttentionWorkloadSpec& spec, Resident
   inputs_.is_decode = decodes_by_length(metadata, 1);
 
   pool_ = Pool(Checked(num_blocks) * how.page_bytes);
-  advise_huge_pages(pool_);
+  advise_huge_pages(pool_.bytes());
   inputs_.key = make_view(pool_.bytes(), spec.dtype, key);
   inputs_.value = make_view(pool_.bytes(), spec.dtype, value);
   inputs_.num_query_heads = spec.query_heads;

@@ -116,7 +116,7 @@ std::optional<SgemmRate> sgemm_rate(std::int64_t threads, int runs) {
 }
 
 StreamingRead::StreamingRead(std::int64_t bytes) : buffer_((bytes + 4095) / 4096 * 4096) {
-  advise_huge_pages(buffer_);
+  advise_huge_pages(buffer_.bytes());
   std::memset(buffer_.bytes().data(), 0, buffer_.bytes().size());
 }
 
@@ -137,13 +137,6 @@ double StreamingRead::bytes_per_second(std::int64_t threads, int runs) const {
   // Every element is 0: a sum that is not would mean that something else was read.
   expects(std::all_of(sums.begin(), sums.end(), [](float sum) { return sum == 0; }), "the buffer holds zeros");
   return static_cast<double>(floats * 4) / best;
-}
-
-void advise_huge_pages(const Pool& pool) {
-  // Huge pages begin on multiples of their size; the kernel takes what lies between whole memory pages.
-  const auto start = (reinterpret_cast<std::uintptr_t>(pool.bytes().data()) + 4095) / 4096 * 4096;
-  const auto end = reinterpret_cast<std::uintptr_t>(pool.bytes().data()) + pool.bytes().size();
-  if (start < end) madvise(reinterpret_cast<void*>(start), end - start, MADV_HUGEPAGE);
 }
 
 }  // namespace hybridkv

@@ -31,8 +31,4 @@ class StreamingRead {
   Pool buffer_;
 };
 
-/// Asks the kernel for huge pages, as serving engines do for their pools, so that looking up addresses does not limit
-/// the reading.
-void advise_huge_pages(const Pool& pool);
-
 }  // namespace hybridkv

@@ -32,6 +32,7 @@ Table bench_table(const std::vector<BenchedAttention>& rows) {
                {"shared_prefix_tokens", "shared prefix", "tokens", Align::right, programs},
                {"threads", "threads"},
                {"simd", "instructions", "", Align::left, programs},
+               {"weights", "weights", "", Align::left, programs},
                {"correct", "checked", "", Align::left},
                {"checked_tokens", "checked tokens", "", Align::right, programs},
                {"largest_error", "largest error", "", Align::right, programs},
@@ -63,8 +64,9 @@ Table bench_table(const std::vector<BenchedAttention>& rows) {
          work.kernel_block_size_tokens, std::string(to_string(work.form)), std::string(to_string(work.order)),
          std::string(to_string(work.dtype)), work.query_heads, work.kv_heads, work.head_size_k, work.head_size_v,
          work.shared_prefix_tokens, spec.options.paged.threads,
-         has_simd ? Cell(std::string(to_string(simd))) : Cell(std::monostate{}), result.is_correct(),
-         result.checked_tokens, Real{result.largest_error, 9}, timed(result, Real{result.best_seconds, 6}),
+         has_simd ? Cell(std::string(to_string(simd))) : Cell(std::monostate{}),
+         std::string(rounds_weights(spec) ? "rounded" : "exact"), result.is_correct(),
+         result.checked_tokens, Real{result.error.largest(), 9}, timed(result, Real{result.best_seconds, 6}),
          timed(result, Real{result.median_seconds, 6}), timed(result, Real{1e3 * result.best_seconds, 2}),
          timed(result, result.runs), timed(result, Real{1e-9 * result.flops_per_second, 1}),
          if_sgemm(Percent{100 * sgemm_ratio, 0}), if_sgemm(Real{1e-9 * sgemm, 1}),
@@ -113,13 +115,15 @@ std::string render_bench(const std::vector<BenchedAttention>& rows, Format forma
   if (std::any_of(rows.begin(), rows.end(),
                   [](const BenchedAttention& row) { return row.spec.backend == AttentionBackend::reference; }))
     notes.push_back("backend reference, which the others are checked by, was itself checked by unified in float64");
+  if (std::any_of(rows.begin(), rows.end(), [](const BenchedAttention& row) { return rounds_weights(row.spec); }))
+    notes.push_back("weights are rounded to bf16 before they meet V of bf16, as kernels of engines do: outputs may "
+                    "differ from float64 by up to 2^-9 of the largest |V|; --weights exact keeps them in float32");
   for (const auto& [spec, result] : rows)
     if (!result.is_correct())
-      notes.push_back(fmt::format("backend {} on {} differs from {} in float64 by {:.3g} where {:.3g} is "
-                                  "allowed, and was not timed",
+      notes.push_back(fmt::format("backend {} on {} differs from {} in float64 by {:.3g} (log-sum-exp: {:.3g}) where "
+                                  "{:.3g} (log-sum-exp: {:.3g}) is allowed, and was not timed",
                                   to_string(spec.backend), to_string(spec.workload.batch), to_string(result.checked_by),
-                                  result.largest_error,
-                                  result.allowed_error));
+                                  result.error.output, result.error.lse, result.allowed_error, exact_error));
   document.blocks.emplace_back(Listing{notes});
   return format == Format::markdown ? render_markdown(document) : render_text(document, style);
 }

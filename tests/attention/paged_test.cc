@@ -24,15 +24,37 @@ bool same_bits(const AttentionOutput<float>& a, const AttentionOutput<float>& b)
   return same_bits(a.out, b.out) && same_bits(a.lse, b.lse);
 }
 
+/// Every path, and where it can round weights both ways.
+std::vector<PagedOptions> all_options(DType value_dtype) {
+  std::vector<PagedOptions> all;
+  for (const SimdPath path : available_simd_paths())
+    for (const bool round_weights : {false, true}) {
+      const PagedOptions options{1, path, round_weights};
+      if (!round_weights || rounds_weights(options, value_dtype)) all.push_back(options);
+    }
+  return all;
+}
+
+/// What rounding may change: 2^-9 of the largest |V|; of the normally distributed ones here none reaches 5.
+double allowed(const PagedOptions& options, double tolerance = fp32_tolerance) {
+  return options.round_weights ? tolerance + std::ldexp(5.0, -9) : tolerance;
+}
+
 /// Every path against the reference, and every number of threads against one, bit for bit.
 void check_paged(const AttentionInputs& inputs, double tolerance = fp32_tolerance) {
   const AttentionOutput<double> expected = reference_attention(inputs);
-  for (const SimdPath path : available_simd_paths()) {
-    CAPTURE(to_string(path));
-    const AttentionOutput<float> one = paged_attention(inputs, {1, path}).output;
-    CHECK(largest_error(one, expected) <= tolerance);
-    for (const std::int64_t threads : {2, 3, 7})
-      CHECK(same_bits(paged_attention(inputs, {threads, path}).output, one));
+  AttentionOutput<float> exact;
+  for (PagedOptions options : all_options(inputs.value.dtype)) {
+    CAPTURE(to_string(*options.simd));
+    CAPTURE(options.round_weights);
+    const AttentionOutput<float> one = paged_attention(inputs, options).output;
+    CHECK(largest_error(one, expected) <= allowed(options, tolerance));
+    if (options.round_weights) CHECK(same_bits(one.lse, exact.lse));
+    for (const std::int64_t threads : {2, 3, 7}) {
+      options.threads = threads;
+      CHECK(same_bits(paged_attention(inputs, options).output, one));
+    }
+    exact = one;
   }
 }
 
@@ -95,8 +117,8 @@ TEST_CASE("law: a token gets the same bits alone and in any batch") {
   const Batch batch = long_batch(2, 64);
   const PagedCache cache = lay_out(batch, {.dtype = DType::bf16});
   const AttentionInputs whole = inputs_of(batch, cache);
-  for (const SimdPath path : available_simd_paths()) {
-    const AttentionOutput<float> together = paged_attention(whole, {1, path}).output;
+  for (const PagedOptions& options : all_options(DType::bf16)) {
+    const AttentionOutput<float> together = paged_attention(whole, options).output;
     const CommonAttentionMetadata& all = *whole.metadata;
     const std::int64_t row = whole.num_query_heads * whole.head_size_k();
     for (std::int64_t request = 0; request < all.num_reqs; ++request)
@@ -113,7 +135,7 @@ TEST_CASE("law: a token gets the same bits alone and in any batch") {
         const std::int64_t kv_row = whole.num_kv_heads() * whole.head_size_k();
         alone.key_new = whole.key_new.subspan(token * kv_row, kv_row);
         alone.value_new = whole.value_new.subspan(token * kv_row, kv_row);
-        const AttentionOutput<float> result = paged_attention(alone, {1, path}).output;
+        const AttentionOutput<float> result = paged_attention(alone, options).output;
         CHECK(same_bits(result.out, std::span(together.out).subspan(token * row, row)));
       }
   }
@@ -215,21 +237,24 @@ TEST_CASE("edge: NaN and infinity reach only the tokens that see them") {
   Batch batch = long_batch(2, 64);
   const std::int64_t chunk = 2, first_token = batch.metadata.query_start_loc[chunk];
   const std::int64_t bad = first_token + 30;
-  for (const float poison : {nan, std::numeric_limits<float>::infinity()}) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  for (const auto& [poison, dtype] : {std::pair{nan, DType::fp32}, {infinity, DType::fp32}, {nan, DType::bf16},
+                                      {infinity, DType::bf16}}) {
     for (float& value : batch.value_slot(batch.metadata.slot_mapping[bad])) value = poison;
-    const PagedCache cache = lay_out(batch, {.dtype = DType::fp32});
+    const PagedCache cache = lay_out(batch, {.dtype = dtype});
     const AttentionInputs inputs = inputs_of(batch, cache);
     const AttentionOutput<double> expected = reference_attention(inputs);
     const std::int64_t row = 6 * 64, after = batch.metadata.query_start_loc[chunk + 1];
-    for (const SimdPath path : available_simd_paths()) {
-      CAPTURE(to_string(path));
-      const AttentionOutput<float> result = paged_attention(inputs, {1, path}).output;
+    for (const PagedOptions& options : all_options(dtype)) {
+      CAPTURE(to_string(*options.simd));
+      CAPTURE(options.round_weights);
+      const AttentionOutput<float> result = paged_attention(inputs, options).output;
       const auto error = [&](std::int64_t first, std::int64_t last) {
         return largest_error(std::span(result.out).subspan(first * row, (last - first) * row),
                              std::span(expected.out).subspan(first * row, (last - first) * row));
       };
-      CHECK(error(0, bad) <= fp32_tolerance);
-      CHECK(error(after, inputs.num_tokens()) <= fp32_tolerance);
+      CHECK(error(0, bad) <= allowed(options));
+      CHECK(error(after, inputs.num_tokens()) <= allowed(options));
       for (std::int64_t i = bad * row; i < after * row; ++i)
         if (std::isfinite(result.out[i]) != std::isfinite(expected.out[i])) FAIL(i);
       CHECK_FALSE(std::isfinite(result.out[bad * row]));
@@ -259,10 +284,11 @@ TEST_CASE("law: random batches through every path") {
     AttentionInputs inputs = inputs_of(batch, cache);
     if (*rc::gen::arbitrary<bool>()) inputs.mask = {MaskKind::sliding_window, below(1, 200)};
     const AttentionOutput<double> expected = reference_attention(inputs);
-    for (const SimdPath path : available_simd_paths()) {
-      const AttentionOutput<float> one = paged_attention(inputs, {1, path}).output;
-      RC_ASSERT(largest_error(one, expected) <= fp32_tolerance);
-      RC_ASSERT(same_bits(paged_attention(inputs, {3, path}).output, one));
+    for (PagedOptions options : all_options(dtype)) {
+      const AttentionOutput<float> one = paged_attention(inputs, options).output;
+      RC_ASSERT(largest_error(one, expected) <= allowed(options));
+      options.threads = 3;
+      RC_ASSERT(same_bits(paged_attention(inputs, options).output, one));
     }
   }));
 }

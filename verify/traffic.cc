@@ -34,6 +34,18 @@ void for_each_state_word(const Traffic& traffic, std::size_t view_index, std::in
   });
 }
 
+/// Writes or compares such a word; all but the last of a run have eight bytes, which need no call.
+void store_word(std::byte* at, std::int64_t size, std::uint64_t bits) {
+  if (size == sizeof bits) std::memcpy(at, &bits, sizeof bits);
+  else std::memcpy(at, &bits, static_cast<std::size_t>(size));
+}
+bool holds_word(const std::byte* at, std::int64_t size, std::uint64_t bits) {
+  if (size != sizeof bits) return std::memcmp(at, &bits, static_cast<std::size_t>(size)) == 0;
+  std::uint64_t stored;
+  std::memcpy(&stored, at, sizeof stored);
+  return stored == bits;
+}
+
 /// One row of channels of K or V: where it starts and the slot it belongs to.
 struct KvRow {
   bool is_value;
@@ -153,7 +165,7 @@ void write_states(const Traffic& traffic, std::uint64_t generation) {
     const bool loses = traffic.fault == Fault::lost_state && i == first_view(traffic, true);
     for (std::int64_t block : std::span(held).first(held.size() - (loses ? 1 : 0)))
       for_each_state_word(traffic, i, block, generation, [&](std::int64_t byte, std::int64_t size, std::uint64_t bits) {
-        std::memcpy(base + byte, &bits, size);
+        store_word(base + byte, size, bits);
       });
   });
 }
@@ -165,7 +177,7 @@ CheckResult check_states(const Traffic& traffic, std::uint64_t generation) {
     for (std::int64_t block : traffic.assignment.held_by(view.group, view.view.piece)) {
       result.count += view.page_bytes(block).num_elements() / view.element_bytes();
       for_each_state_word(traffic, i, block, generation, [&](std::int64_t byte, std::int64_t size, std::uint64_t bits) {
-        if (std::memcmp(base + byte, &bits, size) != 0 && result.status == CheckStatus::passed)
+        if (!holds_word(base + byte, size, bits) && result.status == CheckStatus::passed)
           result.fail(where(traffic, view, byte) + ": the state is not what was written there");
       });
     }

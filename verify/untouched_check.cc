@@ -55,17 +55,31 @@ void check_padding_of(const Traffic& traffic, std::size_t group, LaneId lane_id,
   const GroupPlan& of = plan.groups[group];
   const std::int64_t stride = lane.stride / of.entries_per_id;
   const PageMap map(plan, traffic.views, static_cast<std::int64_t>(group), lane_id, piece);
+  struct Gap {
+    std::int64_t first, count;
+  };
+  std::vector<Gap> gaps;
+  const std::span<const std::int32_t> owners = map.owners();
+  for (std::int64_t k = 0; k < std::ssize(owners); ++k) {
+    if (owners[k] != PageMap::nobody) continue;
+    if (gaps.empty() || gaps.back().first + gaps.back().count != k) gaps.push_back({k, 0});
+    ++gaps.back().count;
+  }
+  std::vector<std::byte> canary;
   for (std::int64_t id : traffic.assignment.held_by(group, piece)) {
     const std::span<const std::byte> page = traffic.pools.place(of, lane_id, id);
-    const std::int64_t first = lane.offset + id * stride;
-    for (std::size_t k = 0; k < page.size(); ++k) {
-      if (map.owners()[k] != PageMap::nobody) continue;
-      ++result.count;
-      const std::int64_t byte = first + static_cast<std::int64_t>(k);
-      if (page[k] != canary_byte(lane.pool.value, byte) && result.status == CheckStatus::passed)
-        result.fail(fmt::format("padding of layer {}'s page, pool {}, block {}, byte {}: somebody wrote there",
-                                layer_before(traffic, group, lane_id, piece, byte - id * stride),
-                                lane.pool.value, id, byte));
+    const std::int64_t begin = lane.offset + id * stride;
+    for (const Gap& gap : gaps) {
+      const std::span<const std::byte> bytes = page.subspan(gap.first, gap.count);
+      canary.resize(bytes.size());
+      fill_canary(canary, lane.pool.value, begin + gap.first);
+      result.count += gap.count;
+      const auto stray = std::mismatch(bytes.begin(), bytes.end(), canary.begin()).first;
+      if (stray == bytes.end() || result.status != CheckStatus::passed) continue;
+      const std::int64_t byte = begin + gap.first + (stray - bytes.begin());
+      result.fail(fmt::format("padding of layer {}'s page, pool {}, block {}, byte {}: somebody wrote there",
+                              layer_before(traffic, group, lane_id, piece, byte - id * stride), lane.pool.value, id,
+                              byte));
     }
   }
 }

@@ -233,33 +233,58 @@ TEST_CASE("fault: a tile's last key, a block's last slot and a sink count: witho
   }
 }
 
-TEST_CASE("edge: NaN and infinity reach only the tokens that see them") {
-  Batch batch = long_batch(2, 64);
-  const std::int64_t chunk = 2, first_token = batch.metadata.query_start_loc[chunk];
-  const std::int64_t bad = first_token + 30;
-  constexpr float infinity = std::numeric_limits<float>::infinity();
-  for (const auto& [poison, dtype] : {std::pair{nan, DType::fp32}, {infinity, DType::fp32}, {nan, DType::bf16},
-                                      {infinity, DType::bf16}}) {
-    for (float& value : batch.value_slot(batch.metadata.slot_mapping[bad])) value = poison;
-    const PagedCache cache = lay_out(batch, {.dtype = dtype});
-    const AttentionInputs inputs = inputs_of(batch, cache);
-    const AttentionOutput<double> expected = reference_attention(inputs);
-    const std::int64_t row = 6 * 64, after = batch.metadata.query_start_loc[chunk + 1];
-    for (const PagedOptions& options : all_options(dtype)) {
-      CAPTURE(to_string(*options.simd));
-      CAPTURE(options.round_weights);
-      const AttentionOutput<float> result = paged_attention(inputs, options).output;
-      const auto error = [&](std::int64_t first, std::int64_t last) {
-        return largest_error(std::span(result.out).subspan(first * row, (last - first) * row),
-                             std::span(expected.out).subspan(first * row, (last - first) * row));
-      };
-      CHECK(error(0, bad) <= allowed(options));
-      CHECK(error(after, inputs.num_tokens()) <= allowed(options));
-      for (std::int64_t i = bad * row; i < after * row; ++i)
-        if (std::isfinite(result.out[i]) != std::isfinite(expected.out[i])) FAIL(i);
-      CHECK_FALSE(std::isfinite(result.out[bad * row]));
-    }
+/// Whether results are finite where those expected are, and within what is allowed there, and infinite or NaN as they.
+bool agrees(std::span<const float> result, std::span<const double> expected, double allowed_error) {
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (std::isfinite(expected[i]) ? !(std::abs(result[i] - expected[i]) <= allowed_error)
+        : std::isnan(expected[i])  ? !std::isnan(result[i])
+                                   : result[i] != expected[i])
+      return false;
   }
+  return result.size() == expected.size();
+}
+
+TEST_CASE("edge: NaN and infinity reach only the tokens that see them") {
+  const std::int64_t chunk = 2;
+  for (const float poison : {nan, std::numeric_limits<float>::infinity()})
+    for (const std::int64_t bad : {29, 30})  // at an odd and at an even position, which share pairs with others
+      for (const std::int64_t window : {0, 8, 9})
+        for (const DType dtype : {DType::fp32, DType::bf16}) {
+          Batch batch = long_batch(2, 64);
+          const std::int64_t token = batch.metadata.query_start_loc[chunk] + bad;
+          for (float& value : batch.value_slot(batch.metadata.slot_mapping[token])) value = poison;
+          const PagedCache cache = lay_out(batch, {.dtype = dtype});
+          AttentionInputs inputs = inputs_of(batch, cache);
+          if (window > 0) inputs.mask = {MaskKind::sliding_window, window};
+          const AttentionOutput<double> expected = reference_attention(inputs);
+          CHECK_FALSE(std::isfinite(expected.out[token * 6 * 64]));
+          for (const PagedOptions& options : all_options(dtype)) {
+            CAPTURE(to_string(*options.simd));
+            CAPTURE(options.round_weights);
+            CAPTURE(bad);
+            CAPTURE(window);
+            CHECK(agrees(paged_attention(inputs, options).output.out, expected.out, allowed(options)));
+          }
+        }
+}
+
+TEST_CASE("edge: infinity in the first key that a decode sees stays infinity, whatever lies beside it") {
+  for (const std::int64_t context : {20, 21})
+    for (const std::int64_t window : {7, 8}) {
+      Batch batch = random_batch({.query_lens = {1}, .context_lens = {context}, .is_decode = {true}, .block_size = 8,
+                                  .num_query_heads = 4, .num_kv_heads = 1, .head_size_k = 32, .head_size_v = 32},
+                                 3);
+      const std::int64_t first = context + 1 - window;
+      for (float& value : batch.value_slot(batch.metadata.block(0, first / 8) * 8 + first % 8))
+        value = std::numeric_limits<float>::infinity();
+      const PagedCache cache = lay_out(batch, {.dtype = DType::bf16});
+      AttentionInputs inputs = inputs_of(batch, cache);
+      inputs.mask = {MaskKind::sliding_window, window};
+      const AttentionOutput<double> expected = reference_attention(inputs);
+      CHECK(std::isinf(expected.out[0]));
+      for (const PagedOptions& options : all_options(DType::bf16))
+        CHECK(agrees(paged_attention(inputs, options).output.out, expected.out, 0));
+    }
 }
 
 TEST_CASE("law: random batches through every path") {

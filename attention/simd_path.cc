@@ -1,5 +1,7 @@
 #include "attention/simd_path.h"
 
+#include <array>
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -19,19 +21,34 @@ bool has_f16c() {
 
 }  // namespace
 
-bool is_available(SimdPath path) {
+namespace {
+
+bool has_instructions(SimdPath path) {
 #if defined(__x86_64__)
   switch (path) {
     case SimdPath::plain: return true;
     case SimdPath::avx2:
       return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
     case SimdPath::avx512:
-      return is_available(SimdPath::avx2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-    case SimdPath::avx512bf16: return is_available(SimdPath::avx512) && __builtin_cpu_supports("avx512bf16");
+      return has_instructions(SimdPath::avx2) && __builtin_cpu_supports("avx512f") &&
+             __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+             __builtin_cpu_supports("avx512vl");
+    case SimdPath::avx512bf16: return has_instructions(SimdPath::avx512) && __builtin_cpu_supports("avx512bf16");
   }
 #endif
   return path == SimdPath::plain;
+}
+
+}  // namespace
+
+bool is_available(SimdPath path) {
+  // Asked for once: a virtual machine answers the question in tens of microseconds.
+  static const auto available = [] {
+    std::array<bool, all_simd_paths.size()> has{};
+    for (const SimdPath each : all_simd_paths) has[static_cast<std::size_t>(each)] = has_instructions(each);
+    return has;
+  }();
+  return available[static_cast<std::size_t>(path)];
 }
 
 std::vector<SimdPath> available_simd_paths() {
@@ -42,7 +59,6 @@ std::vector<SimdPath> available_simd_paths() {
 }
 
 SimdPath best_simd_path() {
-  // Asked for once: a virtual machine answers the question in tens of microseconds.
   static const SimdPath best = available_simd_paths().back();
   return best;
 }

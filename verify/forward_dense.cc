@@ -43,10 +43,9 @@ Rows project(const Rows& x, const std::vector<float>& weights, std::int64_t inpu
 }
 
 void rotate_heads(Rows& rows, std::int64_t heads, const AttentionGeometry& attention) {
-  const std::int64_t size = attention.head_size_k;
-  for (std::size_t first = 0; first < rows.size(); first += size)
-    rotate(std::span(rows).subspan(first, size), unrotated_channels(attention),
-           static_cast<std::int64_t>(first) / (heads * size));
+  const std::int64_t size = attention.head_size_k, token = heads * size;
+  for (std::int64_t position = 0; position < std::ssize(rows) / token; ++position)
+    rotate(std::span(rows).subspan(position * token, token), size, unrotated_channels(attention), position);
 }
 
 /// How values are cached.

@@ -50,9 +50,8 @@ void rotate_heads(std::vector<float>& rows, std::int64_t heads, const AttentionG
                   std::span<const std::int64_t> positions) {
   const std::int64_t size = attention.head_size_k;
   for (std::size_t token = 0; token < positions.size(); ++token)
-    for (std::int64_t head = 0; head < heads; ++head)
-      rotate(std::span(rows).subspan((token * heads + head) * size, size), unrotated_channels(attention),
-             positions[token]);
+    rotate(std::span(rows).subspan(token * heads * size, heads * size), size, unrotated_channels(attention),
+           positions[token]);
 }
 
 /// Replaces every row of channels by the one it would be read back as.

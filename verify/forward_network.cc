@@ -81,22 +81,23 @@ std::vector<double> embedding(const ForwardNetwork& network, std::uint64_t conte
 }
 
 template <class Real>
-void rotate(std::span<Real> head, std::int64_t unrotated, std::int64_t position) {
-  const std::int64_t pairs = (static_cast<std::int64_t>(head.size()) - unrotated) / 2;
+void rotate(std::span<Real> heads, std::int64_t head_size, std::int64_t unrotated, std::int64_t position) {
+  const std::int64_t pairs = (head_size - unrotated) / 2;
   for (std::int64_t i = 0; i < pairs; ++i) {
     const double angle =
         static_cast<double>(position) * std::pow(10000.0, -static_cast<double>(i) / static_cast<double>(pairs));
     const Real cosine = static_cast<Real>(std::cos(angle)), sine = static_cast<Real>(std::sin(angle));
-    Real& a = head[unrotated + 2 * i];
-    Real& b = head[unrotated + 2 * i + 1];
-    const Real rotated = a * cosine - b * sine;
-    b = a * sine + b * cosine;
-    a = rotated;
+    for (std::int64_t at = unrotated + 2 * i; at < std::ssize(heads); at += head_size) {
+      Real &a = heads[at], &b = heads[at + 1];
+      const Real rotated = a * cosine - b * sine;
+      b = a * sine + b * cosine;
+      a = rotated;
+    }
   }
 }
 
-template void rotate<float>(std::span<float>, std::int64_t, std::int64_t);
-template void rotate<double>(std::span<double>, std::int64_t, std::int64_t);
+template void rotate<float>(std::span<float>, std::int64_t, std::int64_t, std::int64_t);
+template void rotate<double>(std::span<double>, std::int64_t, std::int64_t, std::int64_t);
 
 template <class Real>
 void limit_outputs(std::span<Real> row) {

@@ -63,13 +63,14 @@ ForwardNetwork make_network(const ModelSpec& model, const CachePlan& plan, std::
 /// The embedding of the token with that content at that position: (width), of length sqrt(width).
 std::vector<double> embedding(const ForwardNetwork& network, std::uint64_t content, std::int64_t position);
 
-/// Rotates pairs of channels of one head by an angle of its position, so that order matters to attention; for mla only
-/// those behind the first `unrotated` channels. Source: Su et al., RoFormer, 2021.
+/// Rotates pairs of channels of every head of a token by an angle of its position, so that order matters to attention;
+/// for mla only those behind the first `unrotated` channels of a head. Source: Su et al., RoFormer, 2021.
+/// Pre: `heads` holds whole heads of `head_size` channels.
 template <class Real>
-void rotate(std::span<Real> head, std::int64_t unrotated, std::int64_t position);
+void rotate(std::span<Real> heads, std::int64_t head_size, std::int64_t unrotated, std::int64_t position);
 
-extern template void rotate<float>(std::span<float>, std::int64_t, std::int64_t);
-extern template void rotate<double>(std::span<double>, std::int64_t, std::int64_t);
+extern template void rotate<float>(std::span<float>, std::int64_t, std::int64_t, std::int64_t);
+extern template void rotate<double>(std::span<double>, std::int64_t, std::int64_t, std::int64_t);
 
 /// The channels of a head of this layer that are not rotated: kv_lora_rank for mla, else none.
 std::int64_t unrotated_channels(const AttentionGeometry& attention);

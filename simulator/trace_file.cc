@@ -93,7 +93,7 @@ struct TraceFile::Parser {
     TraceRequest request = row.request;
     request.index = index;
     request.first_run = std::ssize(batch.runs);
-    uncovered_tokens += append_runs(row, RowReader::id_count(form), index, batch.runs);
+    uncovered_tokens += append_runs(row, TraceRowReader::id_count(form), index, batch.runs);
     request.num_runs = std::ssize(batch.runs) - request.first_run;
     batch.requests.push_back(request);
   }
@@ -106,7 +106,7 @@ struct TraceFile::Parser {
 
   LineReader lines;
   simdjson::dom::parser json;
-  RowReader rows;
+  TraceRowReader rows;
   AgenticReader agentic;
   bool holds_all = false;
   bool at_start = true;

@@ -47,11 +47,11 @@ std::int64_t append_runs(const TraceRow& row, IdCount count, std::int64_t number
   return length - start;
 }
 
-IdCount RowReader::id_count(TraceForm form) {
+IdCount TraceRowReader::id_count(TraceForm form) {
   return form == TraceForm::mooncake || form == TraceForm::qwen ? IdCount::exact : IdCount::full;
 }
 
-double RowReader::since_first(double seconds, const char* field) {
+double TraceRowReader::since_first(double seconds, const char* field) {
   if (first_seconds_ < 0) first_seconds_ = seconds;
   if (seconds < first_seconds_)
     throw InputError(fmt::format("{} is {}, before the {} of the first request; sort the lines by {}", field, seconds,
@@ -59,7 +59,7 @@ double RowReader::since_first(double seconds, const char* field) {
   return seconds - first_seconds_;
 }
 
-void RowReader::read_tokens(const JsonElement& object) {
+void TraceRowReader::read_tokens(const JsonElement& object) {
   TraceRequest& request = row_.request;
   simdjson::dom::array input, output;
   if (object["input_tokens"].get(input)) throw DamagedLine{"input_tokens is missing or no list"};
@@ -101,7 +101,7 @@ void RowReader::read_tokens(const JsonElement& object) {
   request.arrival_seconds = since_first(seconds, "ts");
 }
 
-const TraceRow& RowReader::read(const JsonElement& object, TraceForm form) {
+const TraceRow& TraceRowReader::read(const JsonElement& object, TraceForm form) {
   row_.request = {};
   row_.scope = 0;
   TraceRequest& request = row_.request;

@@ -28,7 +28,7 @@ enum class IdCount {
 std::int64_t append_runs(const TraceRow& row, IdCount count, std::int64_t number, std::vector<TokenRun>& runs);
 
 /// Reads rows of the forms that are one request a line, each on its own.
-class RowReader {
+class TraceRowReader {
  public:
   /// Of mooncake, qwen, blocks, tokens, lookups. Throws DamagedLine, InputError where the row contradicts itself or an
   /// earlier one.

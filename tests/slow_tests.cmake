@@ -14,6 +14,9 @@ foreach(test IN LISTS cli_tests_TESTS planner_tests_TESTS transfer_tests_TESTS v
   if(test MATCHES "^cli: *golden: the commands of the README |^cli: *law: every shipped model, scaled down, " OR
      test MATCHES "^planner: *law: used, wasted and free bytes |^verify: *law: the same in bf16, fp16 and with fp8 " OR
      test MATCHES "^transfer: *law: copies write every live element |^verify: *regression: attention of unequal heads, " OR
+     test MATCHES "^planner: *law: 10,000 random specs can be planned, |^planner: *law: at full size every view is " OR
+     test MATCHES "^planner: *law: every arrangement keeps the laws, at the size of deployments" OR
+     test MATCHES "^planner: *law: the block never grows with the pack|^planner: *law: random specs are refused for " OR
      test MATCHES "^verify: *transfer full size: |^verify: *law: .* between random deployments")
     set_tests_properties("${test}" PROPERTIES LABELS minutes)
   endif()

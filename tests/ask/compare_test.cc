@@ -35,7 +35,7 @@ ScenarioFile qwen_file(const std::string& engine, const std::string& lengths = "
 
 Comparison compared(const std::vector<ScenarioFile>& files) { return compare(compare_settings(files)); }
 
-const ComparedRow& row_of(const Comparison& comparison, const std::string& name) {
+const ComparedRow& compared_row(const Comparison& comparison, const std::string& name) {
   const auto found = std::find_if(comparison.rows.begin(), comparison.rows.end(),
                                   [&](const ComparedRow& row) { return row.name == name; });
   REQUIRE(found != comparison.rows.end());
@@ -45,7 +45,7 @@ const ComparedRow& row_of(const Comparison& comparison, const std::string& name)
 template <class... Values>
 void check_row(const Comparison& comparison, const std::string& name, Values... values) {
   CAPTURE(name);
-  const ComparedRow& row = row_of(comparison, name);
+  const ComparedRow& row = compared_row(comparison, name);
   CHECK(row.values == std::vector<ComparedValue>{ComparedValue(values)...});
 }
 
@@ -112,11 +112,11 @@ TEST_CASE("golden: Qwen3.5-397B by the rules of June 2026 and of vLLM 0.33") {
   check_row(comparison, "ids_for_checkpoints", I{0}, I{3});
   check_row(comparison, "max_concurrency", 1334.0 / 22, 1323.0 / 25);
   check_row(comparison, "kv_cache_tokens", I{1'986'932}, I{1'734'082});
-  CHECK_FALSE(row_of(comparison, "groups").differs);
-  CHECK(row_of(comparison, "groups").rules.empty());
+  CHECK_FALSE(compared_row(comparison, "groups").differs);
+  CHECK(compared_row(comparison, "groups").rules.empty());
 
   // The block: 16 tokens against 64, and where the 64 come from.
-  const ComparedRow& block = row_of(comparison, "block_size_tokens");
+  const ComparedRow& block = compared_row(comparison, "block_size_tokens");
   REQUIRE(block.rules.size() >= 2);
   CHECK(block.rules[0].symbol == "B");
   CHECK(block.rules[0].rules[0] == "B = A * ceil(M / (A * N * a1))");
@@ -125,7 +125,7 @@ TEST_CASE("golden: Qwen3.5-397B by the rules of June 2026 and of vLLM 0.33") {
   CHECK(block.rules[1].inputs == std::vector<ComparedInput>{{"k", "tokens", {std::monostate(), I{64}}}});
   CHECK(block.rules[1].rules[0] != block.rules[1].rules[1]);
   // The ids: a state more in each group of states.
-  const ComparedRow& ids = row_of(comparison, "blocks_per_request");
+  const ComparedRow& ids = compared_row(comparison, "blocks_per_request");
   REQUIRE(ids.rules.size() >= 2);
   CHECK(ids.rules[0].inputs == std::vector<ComparedInput>{{"ids 0", "blocks", {I{2}, I{3}}}});
   CHECK(has(ids.rules[1].rules[0], "ids = 2 + s:"));
@@ -193,14 +193,15 @@ TEST_CASE("law: a setting has the numbers of its plan alone") {
   for (std::size_t i = 0; i < 3; ++i) {
     const Scenario scenario = compare_settings({qwen_file("  attention_pack_size: [1, 3, 5]\n")})[i].scenario;
     const CachePlan plan = make_plan(scenario.model, scenario.engine, scenario.limits);
-    CHECK(row_of(comparison, "attention_pack_size").values[i] == ComparedValue(plan.attention_pack_size));
-    CHECK(row_of(comparison, "max_model_len").values[i] == ComparedValue(std::int64_t{32'768}));
-    CHECK(row_of(comparison, "kv_cache_tokens").values[i] == ComparedValue(plan.capacity[0].kv_cache_tokens));
-    CHECK(row_of(comparison, "max_running_requests").values[i] == ComparedValue(plan.max_running_requests));
-    CHECK(row_of(comparison, "wasted_bytes_at_load").values[i] == ComparedValue(plan.waste.at_load.wasted_bytes()));
+    CHECK(compared_row(comparison, "attention_pack_size").values[i] == ComparedValue(plan.attention_pack_size));
+    CHECK(compared_row(comparison, "max_model_len").values[i] == ComparedValue(std::int64_t{32'768}));
+    CHECK(compared_row(comparison, "kv_cache_tokens").values[i] == ComparedValue(plan.capacity[0].kv_cache_tokens));
+    CHECK(compared_row(comparison, "max_running_requests").values[i] == ComparedValue(plan.max_running_requests));
+    CHECK(compared_row(comparison, "wasted_bytes_at_load").values[i] ==
+          ComparedValue(plan.waste.at_load.wasted_bytes()));
   }
   // Of several lengths the rules are those of the longest.
-  const ComparedRow& ids = row_of(comparison, "blocks_per_request");
+  const ComparedRow& ids = compared_row(comparison, "blocks_per_request");
   CHECK(ids.rules.front().values == ids.values);
 }
 

@@ -45,7 +45,7 @@ const std::vector<KnownLog> known_logs{
     {"vllm-0.33-mtp.txt", "Qwen3.5-397B-A17B", "vllm-0.33", "align", 5},
 };
 
-std::string text_of(const std::string& file) {
+std::string log_text(const std::string& file) {
   std::ifstream in(HYBRIDKV_TEST_DATA "/doctor/" + file);
   REQUIRE(in.is_open());
   std::ostringstream text;
@@ -107,7 +107,7 @@ bool names(const std::vector<std::string>& sentences, LogKey key) {
 TEST_CASE("golden: ten published start-up logs and six of 0.33 are explained to the digit") {
   for (const KnownLog& known : known_logs) {
     CAPTURE(known.file);
-    const DoctorAnswer answer = answer_of(text_of(known.file));
+    const DoctorAnswer answer = answer_of(log_text(known.file));
     CHECK(answer.explained.model == known.model);
     CHECK(answer.explained.figures.size() == known.figures);
     for (const FigureCheck& figure : answer.explained.figures)
@@ -123,7 +123,7 @@ TEST_CASE("golden: ten published start-up logs and six of 0.33 are explained to 
 TEST_CASE("fault: one figure changed is named, in every log and figure") {
   int changed = 0;
   for (const KnownLog& known : known_logs) {
-    const std::string text = text_of(known.file);
+    const std::string text = log_text(known.file);
     const StartupLog log = log_of(text);
     for (const LogKey key : log_figures) {
       if (!log.find(key) || log.blocks_overridden) continue;
@@ -139,7 +139,7 @@ TEST_CASE("fault: one figure changed is named, in every log and figure") {
 }
 
 TEST_CASE("golden: of five figures the one that was changed is named alone") {
-  const std::string text = text_of("vllm-0.33-sm90.txt");
+  const std::string text = log_text("vllm-0.33-sm90.txt");
   for (const LogKey key : {LogKey::block_size, LogKey::padding_percent, LogKey::kv_cache_tokens, LogKey::concurrency}) {
     const DoctorAnswer answer = answer_of(with_figure_changed(text, log_of(text), key));
     REQUIRE(answer.contradictions.size() == 1);
@@ -150,15 +150,15 @@ TEST_CASE("golden: of five figures the one that was changed is named alone") {
 
 TEST_CASE("law: settings that do better hold more requests in no more memory") {
   for (const KnownLog& known : known_logs) {
-    const DoctorAnswer answer = answer_of(text_of(known.file));
+    const DoctorAnswer answer = answer_of(log_text(known.file));
     for (const BetterSetting& better : answer.better)
       CHECK(better.concurrency > answer.explained.plan.capacity.front().max_concurrency);
   }
-  CHECK_FALSE(answer_of(text_of("vllm-0.33-sm90.txt")).better.empty());
+  CHECK_FALSE(answer_of(log_text("vllm-0.33-sm90.txt")).better.empty());
 }
 
 TEST_CASE("edge: what the user says wins over the log") {
-  const std::string text = text_of("vllm-0.33-sm90.txt");
+  const std::string text = log_text("vllm-0.33-sm90.txt");
   const DoctorAnswer june = answer_of(text, "{engine: {release: vllm-2026-06}}");
   CHECK(june.explained.plan.release == Release::vllm_2026_06);
   CHECK_FALSE(june.explained.is_complete());

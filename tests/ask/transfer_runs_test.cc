@@ -12,7 +12,7 @@ using hybridkv::testing::small_scenario;
 
 namespace {
 
-TransferAnswer answer_of(std::string_view from_engine, std::string_view to_engine, std::int64_t tokens = 4096) {
+TransferAnswer transfer_answer(std::string_view from_engine, std::string_view to_engine, std::int64_t tokens = 4096) {
   return transfer({.from = small_scenario(from_engine),
                    .to = small_scenario(to_engine),
                    .tokens = tokens,
@@ -28,7 +28,7 @@ const RunDerivation& derivation_of(const TransferAnswer& answer, std::string_vie
 }  // namespace
 
 TEST_CASE("golden: tokens of one head of two do not follow each other in nhd") {
-  const TransferAnswer answer = answer_of("", "  tensor_parallel: 2\n");
+  const TransferAnswer answer = transfer_answer("", "  tensor_parallel: 2\n");
   const RunDerivation& kv = derivation_of(answer, "kv");
   CHECK(kv.layer == 3);
   REQUIRE(kv.tokens.has_value());
@@ -44,7 +44,7 @@ TEST_CASE("golden: tokens of one head of two do not follow each other in nhd") {
 }
 
 TEST_CASE("golden: in hnd they do, cut by the blocks of both sides") {
-  const TransferAnswer answer = answer_of("  physical_order: hnd\n", "  tensor_parallel: 2\n");
+  const TransferAnswer answer = transfer_answer("  physical_order: hnd\n", "  tensor_parallel: 2\n");
   const RunDerivation& kv = derivation_of(answer, "kv");
   REQUIRE(kv.tokens.has_value());
   const TokenRuns& tokens = *kv.tokens;
@@ -59,7 +59,7 @@ TEST_CASE("golden: in hnd they do, cut by the blocks of both sides") {
 }
 
 TEST_CASE("golden: a convolution state is read in as many runs as steps and sections") {
-  const TransferAnswer answer = answer_of("", "  tensor_parallel: 2\n");
+  const TransferAnswer answer = transfer_answer("", "  tensor_parallel: 2\n");
   const RunDerivation& conv = derivation_of(answer, "conv");
   REQUIRE(conv.state.has_value());
   CHECK(conv.state->steps == 3);
@@ -88,7 +88,7 @@ TEST_CASE("law: runs that follow each other are joined, so a list never has more
     for (const char* const to : engines) {
       CAPTURE(from);
       CAPTURE(to);
-      const TransferAnswer answer = answer_of(from, to, 1500);
+      const TransferAnswer answer = transfer_answer(from, to, 1500);
       for (const RunDerivation& derivation : answer.runs) {
         CHECK(derivation.runs > 0);
         CHECK(derivation.descriptors <= derivation.runs_of_layers);
@@ -113,7 +113,7 @@ TEST_CASE("law: runs that follow each other are joined, so a list never has more
 }
 
 TEST_CASE("golden: heads outermost: the layers of a pack follow each other in one run") {
-  const TransferAnswer answer = answer_of("  attention_pack_size: 3\n  physical_order: head_major\n",
+  const TransferAnswer answer = transfer_answer("  attention_pack_size: 3\n  physical_order: head_major\n",
                                           "  attention_pack_size: 3\n  physical_order: head_major\n");
   const RunDerivation& kv = derivation_of(answer, "kv");
   CHECK(kv.descriptors * 3 <= kv.runs_of_layers);

@@ -10,7 +10,7 @@
 namespace hybridkv::test {
 namespace {
 
-constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 
 /// What a layer declares besides its shape.
 struct LayerRule {
@@ -113,8 +113,8 @@ TEST_CASE("edge: blocks that have left the window are not looked at, whatever th
     for (std::int64_t slot = 0; slot < reused.num_slots(); ++slot) {
       if (visible[slot]) continue;
       ++poisoned;
-      for (float& value : reused.key_slot(slot)) value = nan;
-      for (float& value : reused.value_slot(slot)) value = nan;
+      for (float& value : reused.key_slot(slot)) value = not_a_number;
+      for (float& value : reused.value_slot(slot)) value = not_a_number;
     }
     CHECK(poisoned > 40);
     const PagedCache poisoned_cache = lay_out_plain(reused);

@@ -8,7 +8,7 @@ namespace hybridkv::test {
 
 namespace {
 
-std::vector<BackendUnderTest> all_ways() {
+std::vector<BackendUnderTest> every_way() {
   std::vector<BackendUnderTest> ways;
   for (const AttentionBackend backend : all_attention_backends)
     ways.push_back({std::string(to_string(backend)), backend, {}});
@@ -31,7 +31,7 @@ std::vector<BackendUnderTest> all_ways() {
 }  // namespace
 
 const std::vector<BackendUnderTest>& backends_under_test() {
-  static const std::vector<BackendUnderTest> ways = all_ways();
+  static const std::vector<BackendUnderTest> ways = every_way();
   return ways;
 }
 

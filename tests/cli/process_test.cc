@@ -24,7 +24,7 @@ namespace {
 const std::string small_plan = "plan qwen3.5-397b --pack 1";
 
 /// One command of each kind that writes its result to standard output.
-const std::string commands[] = {"--help",
+const std::string harmless_commands[] = {"--help",
                                 "--version",
                                 "plan --help",
                                 small_plan,
@@ -40,7 +40,7 @@ const std::string commands[] = {"--help",
 }  // namespace
 
 TEST_CASE("edge: a standard output that is full or closed is exit code 3 and a message, of every command") {
-  for (const std::string& command : commands) {
+  for (const std::string& command : harmless_commands) {
     CAPTURE(command);
     const ProgramRun full = run_shell("\"$HYBRIDKV\" " + command + " > /dev/full");
     CHECK(full.exit_code == 3);
@@ -96,7 +96,7 @@ TEST_CASE("edge: threads that cannot start are fewer threads") {
   CHECK(limited.output == run_program(sweep).output);
   const std::string simulate = "simulate --block-size 16,32,64 --num-blocks 200 --requests 50 -q";
   CHECK(run_shell(limit + "\"$HYBRIDKV\" " + simulate).output == run_program(simulate).output);
-  CHECK(run_shell(limit + "\"$HYBRIDKV\" " + commands[10]).exit_code == 0);
+  CHECK(run_shell(limit + "\"$HYBRIDKV\" " + harmless_commands[10]).exit_code == 0);
 }
 
 TEST_CASE("edge: names that the system refuses are bad input, never a bug") {

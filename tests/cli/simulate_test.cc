@@ -39,7 +39,7 @@ std::string published(const fs::path& path) {
   return text;
 }
 
-nlohmann::json json_of(const std::string& arguments) {
+nlohmann::json replayed(const std::string& arguments) {
   const ProgramRun run = run_program("simulate " + arguments + " --quiet --format json");
   CAPTURE(run.output);
   REQUIRE(run.exit_code == 0);
@@ -77,7 +77,7 @@ TEST_CASE("golden: per-request rows equal a replay of the published trace") {
 }
 
 TEST_CASE("edge: packs of a scenario share one trace, finer blocks hit more, nothing hits more than token by token") {
-  const nlohmann::json report = json_of("qwen3.5-397b --pack 1,3 --requests 300 --upper-bounds");
+  const nlohmann::json report = replayed("qwen3.5-397b --pack 1,3 --requests 300 --upper-bounds");
   REQUIRE(report.at("caches").size() == 2);
   const auto& coarse = report.at("caches")[0];
   const auto& fine = report.at("caches")[1];
@@ -90,7 +90,7 @@ TEST_CASE("edge: packs of a scenario share one trace, finer blocks hit more, not
 }
 
 TEST_CASE("edge: lists make a product, drivers say what is modelled") {
-  CHECK(json_of("--block-size 256,512 --num-blocks 500,1000 --mode align,all --state-groups 1 --requests 50")
+  CHECK(replayed("--block-size 256,512 --num-blocks 500,1000 --mode align,all --state-groups 1 --requests 50")
             .at("caches").size() == 8);
   const ProgramRun replayed = run_program("simulate --block-size 528 --num-blocks 9000 --state-groups 1 --requests 50");
   CHECK(contains(replayed.output, "All of this follows rules that were checked against a real engine"));
@@ -108,32 +108,32 @@ TEST_CASE("golden: published numbers, from the scenarios that ship") {
                                  request.at("input_length").get<double>() * 1000) / 1000);
     return rates;
   };
-  const nlohmann::json copies = json_of("prefix-copies");
+  const nlohmann::json copies = replayed("prefix-copies");
   REQUIRE(copies.at("caches").size() == 2);
   for (const auto& [cache, block, percent] : {std::tuple{0, 1056, 52.62}, std::tuple{1, 272, 94.88}}) {
     CHECK(copies.at("caches")[cache].at("block_size_tokens") == block);
     CHECK(std::round(1e4 * copies.at("caches")[cache].at("hit_rate").get<double>()) / 100 == doctest::Approx(percent));
     CHECK(copies.at("caches")[cache].at("modelled") == "");
   }
-  const nlohmann::json second = json_of("prefix-second-copies").at("caches")[0];
+  const nlohmann::json second = replayed("prefix-second-copies").at("caches")[0];
   CHECK(second.at("block_size_tokens") == 528);
   CHECK(hits(second) == std::vector<double>{0, 0.957, 0, 0.539});
-  const nlohmann::json boundary = json_of("prefix-block-boundary").at("caches")[0];
+  const nlohmann::json boundary = replayed("prefix-block-boundary").at("caches")[0];
   CHECK(boundary.at("block_size_tokens") == 1024);
   CHECK(hits(boundary) == std::vector<double>{0, 0, 0, 0.999, 0, 0.5});
-  const nlohmann::json checkpoints = json_of("prefix-checkpoints").at("caches")[0];
+  const nlohmann::json checkpoints = replayed("prefix-checkpoints").at("caches")[0];
   CHECK(checkpoints.at("per_request")[0].at("num_chunks") == 3);
   CHECK(checkpoints.at("per_request")[1].at("hit_tokens") == 1584);
   CHECK(checkpoints.at("per_request")[2].at("hit_tokens") == 0);
   CHECK(contains(run_program("simulate prefix-checkpoints").output, "1,584, 2,112"));
-  const nlohmann::json long_block = json_of("prefix-long-block").at("caches")[0];
+  const nlohmann::json long_block = replayed("prefix-long-block").at("caches")[0];
   CHECK(long_block.at("block_size_tokens") == 8320);
   CHECK(long_block.at("requests") == 10608);
   CHECK(long_block.at("requests_with_hit") == 0);
 }
 
 TEST_CASE("golden: with the null block a pool of 69 blocks ends requests of up to 1008 of 1024 tokens") {
-  const nlohmann::json cache = json_of("null-block-ceiling").at("caches")[0];
+  const nlohmann::json cache = replayed("null-block-ceiling").at("caches")[0];
   CHECK(cache.at("num_blocks") == 69);
   CHECK(cache.at("longest_request") == 1008);
   CHECK(cache.at("per_request")[0].at("status") == "ok");
@@ -148,28 +148,28 @@ TEST_CASE("edge: what makes rates misleading is said beside them") {
 }
 
 TEST_CASE("edge: flags win over the scenario, and say so where they are wrong") {
-  CHECK(json_of("prefix-copies --pack 4 --requests 10").at("requests") == 10);
-  CHECK(json_of("prefix-copies --driver closed-loop").at("driver") == "closed_loop");
-  CHECK(json_of("prefix-copies --trace '" + invented + "mooncake.jsonl'").at("trace") == "mooncake.jsonl");
-  CHECK(json_of("prefix-copies --pack 4 --set simulate.match_unit_tokens=16").at("caches")[0].at("match_unit_tokens") ==
-        16);
-  const nlohmann::json base = json_of("prefix-checkpoints");
+  CHECK(replayed("prefix-copies --pack 4 --requests 10").at("requests") == 10);
+  CHECK(replayed("prefix-copies --driver closed-loop").at("driver") == "closed_loop");
+  CHECK(replayed("prefix-copies --trace '" + invented + "mooncake.jsonl'").at("trace") == "mooncake.jsonl");
+  const nlohmann::json fine = replayed("prefix-copies --pack 4 --set simulate.match_unit_tokens=16").at("caches")[0];
+  CHECK(fine.at("match_unit_tokens") == 16);
+  const nlohmann::json base = replayed("prefix-checkpoints");
   CHECK(base.at("caches")[0].at("per_request")[0].at("num_chunks") == 3);
-  const nlohmann::json wide = json_of("prefix-checkpoints --max-batched-tokens 8192");
+  const nlohmann::json wide = replayed("prefix-checkpoints --max-batched-tokens 8192");
   CHECK(wide.at("caches")[0].at("per_request")[0].at("num_chunks") == 2);
 }
 
 TEST_CASE("edge: policies by name, said in the answer, the default unsaid") {
   const std::string question = "qwen3.5-397b --pack 5 --memory 4G --requests 600";
-  const nlohmann::json plain = json_of(question).at("caches")[0];
+  const nlohmann::json plain = replayed(question).at("caches")[0];
   CHECK(!plain.contains("eviction"));
-  const nlohmann::json worth = json_of(question + " --eviction worth").at("caches")[0];
+  const nlohmann::json worth = replayed(question + " --eviction worth").at("caches")[0];
   CHECK(worth.at("eviction") == "worth");
   CHECK(worth.at("checkpoint_back") == 0);
   CHECK(worth.at("hit_tokens") > plain.at("hit_tokens"));
   CHECK(worth.at("modelled") == "eviction policy");
-  CHECK(json_of(question + " --eviction second-chance").at("caches")[0].at("eviction") == "second_chance");
-  const nlohmann::json back = json_of(question + " --checkpoint-back 2").at("caches")[0];
+  CHECK(replayed(question + " --eviction second-chance").at("caches")[0].at("eviction") == "second_chance");
+  const nlohmann::json back = replayed(question + " --checkpoint-back 2").at("caches")[0];
   CHECK(back.at("eviction") == "lru");
   CHECK(back.at("checkpoint_back") == 2);
   CHECK(contains(run_program("simulate " + question + " --eviction cost").output, "policy  evicts by cost"));
@@ -192,11 +192,11 @@ TEST_CASE("edge: a policy that is misspelt, or has nothing to order, is refused"
 TEST_CASE("edge: a watermark admits fewer requests at a time, a threshold cuts prompts into more chunks") {
   const std::string question =
       "--block-size 16 --num-blocks 200 --prompt-tokens 800 --shared-prefix-tokens 16 --requests 8 --driver open-loop";
-  const nlohmann::json plain = json_of(question).at("caches")[0];
+  const nlohmann::json plain = replayed(question).at("caches")[0];
   CHECK(plain.at("max_running") == 4);
   CHECK(plain.at("per_request")[0].at("num_chunks") == 1);
-  CHECK(json_of(question + " --set simulate.watermark=0.5").at("caches")[0].at("max_running") == 2);
-  const nlohmann::json cut = json_of(question + " --set simulate.long_prefill_threshold_tokens=100").at("caches")[0];
+  CHECK(replayed(question + " --set simulate.watermark=0.5").at("caches")[0].at("max_running") == 2);
+  const nlohmann::json cut = replayed(question + " --set simulate.long_prefill_threshold_tokens=100").at("caches")[0];
   CHECK(cut.at("per_request")[0].at("num_chunks") == 8);
 }
 
@@ -248,7 +248,7 @@ TEST_CASE("edge: bad flags and files are one message, exit code 2") {
 TEST_CASE("golden: --losses says where the tokens went, of every request too") {
   const std::string trace =
       "--block-size 256 --num-blocks 60 --state-groups 1 --trace '" + invented + "mooncake.jsonl'";
-  const nlohmann::json cache = json_of(trace + " --losses --upper-bounds")["caches"][0];
+  const nlohmann::json cache = replayed(trace + " --losses --upper-bounds")["caches"][0];
   const nlohmann::json& losses = cache["losses"];
   CHECK(losses["token_exact_tokens"] == cache["token_exact_hit_tokens"]);
   CHECK(losses["found_tokens"] == cache["hit_tokens"]);

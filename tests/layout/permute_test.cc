@@ -8,11 +8,11 @@
 namespace hybridkv {
 namespace {
 
-constexpr Layout pages({{"block", 2, 5}, {"token", 3, 1}});
+constexpr Layout permuted_pages({{"block", 2, 5}, {"token", 3, 1}});
 
 TEST_CASE("law: permuting keeps strides with their axes, also as constant expressions") {
-  CHECK_CONSTANT(permute(pages, {"token", "block"}) == Layout({{"token", 3, 1}, {"block", 2, 5}}));
-  CHECK_CONSTANT(permute(permute(pages, {"token", "block"}), {"block", "token"}) == pages);
+  CHECK_CONSTANT(permute(permuted_pages, {"token", "block"}) == Layout({{"token", 3, 1}, {"block", 2, 5}}));
+  CHECK_CONSTANT(permute(permute(permuted_pages, {"token", "block"}), {"block", "token"}) == permuted_pages);
 }
 
 /// Whether a permuted layout gives each index, its positions permuted alike, the same offset.
@@ -42,10 +42,10 @@ TEST_CASE("law: an index means the same element in every order of the axes") {
 }
 
 TEST_CASE("edge: an order that leaves out, repeats or invents an axis is refused") {
-  CHECK_THROWS_AS(permute(pages, {"block"}), std::logic_error);
-  CHECK_THROWS_AS(permute(pages, {"block", "block"}), std::logic_error);
-  CHECK_THROWS_AS(permute(pages, {"block", "head"}), std::logic_error);
-  CHECK_THROWS_AS(permute(pages, {"block", "token", "token"}), std::logic_error);
+  CHECK_THROWS_AS(permute(permuted_pages, {"block"}), std::logic_error);
+  CHECK_THROWS_AS(permute(permuted_pages, {"block", "block"}), std::logic_error);
+  CHECK_THROWS_AS(permute(permuted_pages, {"block", "head"}), std::logic_error);
+  CHECK_THROWS_AS(permute(permuted_pages, {"block", "token", "token"}), std::logic_error);
 }
 
 }  // namespace

@@ -7,11 +7,11 @@
 namespace hybridkv {
 namespace {
 
-constexpr Layout pages({{"block", 2, 5}, {"token", 3, 1}});
+constexpr Layout sliced_pages({{"block", 2, 5}, {"token", 3, 1}});
 
 TEST_CASE("law: fixing a position leaves the offsets of that position, also as constant expressions") {
-  CHECK_CONSTANT(slice(pages, "block", 1) == Layout({{"token", 3, 1}}, 5));
-  CHECK_CONSTANT(slice(slice(pages, "block", 1), "token", 2) == Layout({}, 7));
+  CHECK_CONSTANT(slice(sliced_pages, "block", 1) == Layout({{"token", 3, 1}}, 5));
+  CHECK_CONSTANT(slice(slice(sliced_pages, "block", 1), "token", 2) == Layout({}, 7));
   check_for_layouts("fix a position", [](const Layout& layout) {
     for (const Axis& axis : layout.axes()) {
       const auto place = static_cast<std::size_t>(layout.find(axis.name));
@@ -27,8 +27,8 @@ TEST_CASE("law: fixing a position leaves the offsets of that position, also as c
 }
 
 TEST_CASE("law: a range of an axis leaves the offsets of that range, also as constant expressions") {
-  CHECK_CONSTANT(slice(pages, "token", 1, 2) == Layout({{"block", 2, 5}, {"token", 2, 1}}, 1));
-  CHECK_CONSTANT(slice(pages, "token", 0, 3) == pages);
+  CHECK_CONSTANT(slice(sliced_pages, "token", 1, 2) == Layout({{"block", 2, 5}, {"token", 2, 1}}, 1));
+  CHECK_CONSTANT(slice(sliced_pages, "token", 0, 3) == sliced_pages);
   check_for_layouts("take a range", [](const Layout& layout) {
     for (const Axis& axis : layout.axes()) {
       const auto place = static_cast<std::size_t>(layout.find(axis.name));
@@ -43,7 +43,7 @@ TEST_CASE("law: a range of an axis leaves the offsets of that range, also as con
 }
 
 TEST_CASE("edge: nothing is left of an empty range, wherever it starts") {
-  CHECK(slice(pages, "token", 3, 0) == Layout({{"block", 2, 5}, {"token", 0, 1}}));
+  CHECK(slice(sliced_pages, "token", 3, 0) == Layout({{"block", 2, 5}, {"token", 0, 1}}));
   constexpr std::int64_t far = std::int64_t{1} << 62;
   CHECK(slice(Layout({{"x", 2, far}}), "x", 2, 0).extent("x") == 0);
 }
@@ -54,12 +54,12 @@ TEST_CASE("edge: offsets past 2^31 elements are exact") {
 }
 
 TEST_CASE("edge: positions outside the axis and unknown axes are refused") {
-  CHECK_THROWS_AS(slice(pages, "block", 2), std::logic_error);
-  CHECK_THROWS_AS(slice(pages, "block", -1), std::logic_error);
-  CHECK_THROWS_AS(slice(pages, "head", 0), std::logic_error);
-  CHECK_THROWS_AS(slice(pages, "token", 1, 3), std::logic_error);
-  CHECK_THROWS_AS(slice(pages, "token", 4, 0), std::logic_error);
-  CHECK_THROWS_AS(slice(pages, "token", 0, -1), std::logic_error);
+  CHECK_THROWS_AS(slice(sliced_pages, "block", 2), std::logic_error);
+  CHECK_THROWS_AS(slice(sliced_pages, "block", -1), std::logic_error);
+  CHECK_THROWS_AS(slice(sliced_pages, "head", 0), std::logic_error);
+  CHECK_THROWS_AS(slice(sliced_pages, "token", 1, 3), std::logic_error);
+  CHECK_THROWS_AS(slice(sliced_pages, "token", 4, 0), std::logic_error);
+  CHECK_THROWS_AS(slice(sliced_pages, "token", 0, -1), std::logic_error);
 }
 
 }  // namespace

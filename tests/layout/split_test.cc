@@ -9,12 +9,12 @@
 namespace hybridkv {
 namespace {
 
-constexpr Layout pages({{"block", 2, 40}, {"token", 6, 4}}, 3);
+constexpr Layout split_pages({{"block", 2, 40}, {"token", 6, 4}}, 3);
 
 TEST_CASE("law: splitting an axis gives outer and inner positions, also as constant expressions") {
-  CHECK_CONSTANT(split(pages, "token", "kernel", "token", 3) ==
+  CHECK_CONSTANT(split(split_pages, "token", "kernel", "token", 3) ==
                  Layout({{"block", 2, 40}, {"kernel", 2, 12}, {"token", 3, 4}}, 3));
-  CHECK_CONSTANT(split(pages, "token", "kernel", "token", 6).stride("kernel") == 0);
+  CHECK_CONSTANT(split(split_pages, "token", "kernel", "token", 6).stride("kernel") == 0);
 }
 
 TEST_CASE("law: a split keeps every offset in its place, and merging undoes it") {
@@ -37,11 +37,11 @@ TEST_CASE("edge: a stride that no position takes may not fit 64 bits") {
 }
 
 TEST_CASE("edge: parts that do not divide, unknown axes and taken names are refused") {
-  CHECK_THROWS_AS(split(pages, "token", "kernel", "token", 4), std::logic_error);
-  CHECK_THROWS_AS(split(pages, "token", "kernel", "token", 0), std::logic_error);
-  CHECK_THROWS_AS(split(pages, "head", "a", "b", 1), std::logic_error);
-  CHECK_THROWS_AS(split(pages, "token", "block", "token", 3), std::logic_error);
-  CHECK_THROWS_AS(split(pages, "token", "same", "same", 3), std::logic_error);
+  CHECK_THROWS_AS(split(split_pages, "token", "kernel", "token", 4), std::logic_error);
+  CHECK_THROWS_AS(split(split_pages, "token", "kernel", "token", 0), std::logic_error);
+  CHECK_THROWS_AS(split(split_pages, "head", "a", "b", 1), std::logic_error);
+  CHECK_THROWS_AS(split(split_pages, "token", "block", "token", 3), std::logic_error);
+  CHECK_THROWS_AS(split(split_pages, "token", "same", "same", 3), std::logic_error);
 }
 
 }  // namespace

@@ -8,11 +8,11 @@
 namespace hybridkv {
 namespace {
 
-constexpr Layout pages({{"block", 2, 3}, {"token", 3, 1}}, 4);
+constexpr Layout stretched_pages({{"block", 2, 3}, {"token", 3, 1}}, 4);
 
 TEST_CASE("law: only the stride of that axis grows, also as constant expressions") {
-  CHECK_CONSTANT(stretch(pages, "block", 5) == Layout({{"block", 2, 5}, {"token", 3, 1}}, 4));
-  CHECK_CONSTANT(stretch(pages, "block", 3) == pages);
+  CHECK_CONSTANT(stretch(stretched_pages, "block", 5) == Layout({{"block", 2, 5}, {"token", 3, 1}}, 4));
+  CHECK_CONSTANT(stretch(stretched_pages, "block", 3) == stretched_pages);
 }
 
 TEST_CASE("law: an element moves by its position along the axis times what the stride grew by") {
@@ -30,8 +30,8 @@ TEST_CASE("law: an element moves by its position along the axis times what the s
 }
 
 TEST_CASE("edge: an axis that is not there, or that would shrink, is refused") {
-  CHECK_THROWS_AS(stretch(pages, "head", 5), std::logic_error);
-  CHECK_THROWS_AS(stretch(pages, "block", 2), std::logic_error);
+  CHECK_THROWS_AS(stretch(stretched_pages, "head", 5), std::logic_error);
+  CHECK_THROWS_AS(stretch(stretched_pages, "block", 2), std::logic_error);
 }
 
 }  // namespace

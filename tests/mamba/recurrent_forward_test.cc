@@ -10,7 +10,7 @@
 namespace hybridkv {
 namespace {
 
-constexpr std::int64_t tokens = 512;
+constexpr std::int64_t run_length = 512;
 
 double chunked_error(const RecurrentLayer& layer, const std::vector<float>& inputs, const Expected& expected,
                      std::int64_t chunk, DType dtype) {
@@ -23,7 +23,7 @@ double chunked_error(const RecurrentLayer& layer, const std::vector<float>& inpu
 TEST_CASE("golden: chunked equals step by step in every family, at every chunk size, over 512 tokens") {
   for (const RecurrentSpec& spec : one_of_each_family()) {
     const RecurrentLayer layer = random_layer(spec, 7);
-    for (std::int64_t length : {tokens, tokens - 3}) {
+    for (std::int64_t length : {run_length, run_length - 3}) {
       const std::vector<float> inputs = random_inputs(spec, length, 11);
       const Expected expected = reference_of(layer, inputs);
       for (std::int64_t chunk : {1, 7, 64, 256}) {
@@ -43,7 +43,7 @@ TEST_CASE("golden: heads of 128 as models have them stay within the same bounds"
                                     RecurrentSpec(LinearAttentionSpec{1, 128})}) {
     CAPTURE(family_name(spec));
     const RecurrentLayer layer = random_layer(spec, 3);
-    const std::vector<float> inputs = random_inputs(spec, tokens, 5);
+    const std::vector<float> inputs = random_inputs(spec, run_length, 5);
     const Expected expected = reference_of(layer, inputs);
     CHECK(chunked_error(layer, inputs, expected, 64, DType::fp32) <= 1e-5);
     CHECK(chunked_error(layer, inputs, expected, 256, DType::bf16) <= 1e-2);
@@ -54,7 +54,7 @@ TEST_CASE("fault: a perturbed decay or tap is far outside the bounds") {
   for (const RecurrentSpec& spec : one_of_each_family()) {
     CAPTURE(family_name(spec));
     const RecurrentLayer layer = random_layer(spec, 7);
-    const std::vector<float> inputs = random_inputs(spec, tokens, 11);
+    const std::vector<float> inputs = random_inputs(spec, run_length, 11);
     const Expected expected = reference_of(layer, inputs);
     RecurrentLayer perturbed = layer;
     std::vector<float>& weights =
@@ -119,8 +119,8 @@ TEST_CASE("edge: weak decays behind strong ones keep their digits in a long chun
     if (gates.count == 0) continue;
     CAPTURE(family_name(spec));
     const RecurrentLayer layer = random_layer(spec, 2);
-    std::vector<float> inputs = random_inputs(spec, tokens, 4);
-    for (std::int64_t token = 0; token < tokens; token += 4)
+    std::vector<float> inputs = random_inputs(spec, run_length, 4);
+    for (std::int64_t token = 0; token < run_length; token += 4)
       for (std::int64_t i = 0; i < gates.count; ++i) inputs[token * input_width(spec) + gates.first + i] = 25;
     CHECK(chunked_error(layer, inputs, reference_of(layer, inputs), 256, DType::fp32) <= 2e-6);
   }

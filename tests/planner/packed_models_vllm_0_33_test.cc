@@ -31,7 +31,7 @@ ModelSpec flash_next() {
   return model;
 }
 
-ModelSpec glm_flash() {
+ModelSpec packed_glm_flash() {
   ModelSpec model = testing::glm_flash();
   model.kda_exports_states = true;
   model.ring_tokens = 4;
@@ -41,7 +41,7 @@ ModelSpec glm_flash() {
 }
 
 ModelSpec model_of(const json& row) {
-  return row["model"] == "GLM-5.3-Flash" ? glm_flash() : flash_next();
+  return row["model"] == "GLM-5.3-Flash" ? packed_glm_flash() : flash_next();
 }
 
 bool is_packed_model(const json& row) {
@@ -192,7 +192,7 @@ TEST_CASE("law: packed models keep the laws of arrangements") {
     EngineSpec engine = engine_in(CacheOrder::blhnc);
     engine.speculative_tokens = drafts;
     CHECK(testing::broken_law(make_plan(flash_next(), engine, {.max_model_lens = {8192}})) == "");
-    CHECK(testing::broken_law(make_plan(glm_flash(), engine, {.max_model_lens = {8192}})) == "");
+    CHECK(testing::broken_law(make_plan(packed_glm_flash(), engine, {.max_model_lens = {8192}})) == "");
   }
 }
 
@@ -201,15 +201,15 @@ TEST_CASE("edge: orders that the model's attention does not read are refused, an
                        "engine.physical_order: LBNHC is no order for these layers and their backends; valid: BLNHC, "
                        "BLHNC",
                        SpecError);
-  CHECK_THROWS_WITH_AS(make_plan(glm_flash(), engine_in(CacheOrder::blnhc), {.max_model_lens = {8192}}),
+  CHECK_THROWS_WITH_AS(make_plan(packed_glm_flash(), engine_in(CacheOrder::blnhc), {.max_model_lens = {8192}}),
                        "engine.physical_order: BLNHC is no order for these layers and their backends; valid: BLHNC",
                        SpecError);
   EngineSpec engine = engine_in(CacheOrder::blnhc);
   engine.cache_order.reset();
   CHECK(make_plan(flash_next(), engine, {.max_model_lens = {8192}}).cache_order == CacheOrder::blnhc);
-  CHECK(make_plan(glm_flash(), engine, {.max_model_lens = {8192}}).cache_order == CacheOrder::blhnc);
+  CHECK(make_plan(packed_glm_flash(), engine, {.max_model_lens = {8192}}).cache_order == CacheOrder::blhnc);
   engine.backend_profile = BackendProfile::cpu;
-  CHECK_THROWS_WITH_AS(make_plan(glm_flash(), engine, {.max_model_lens = {8192}}),
+  CHECK_THROWS_WITH_AS(make_plan(packed_glm_flash(), engine, {.max_model_lens = {8192}}),
                        doctest::Contains("the model's attention reads BLHNC, the profile's LBHNC"), SpecError);
 }
 

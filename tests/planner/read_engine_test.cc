@@ -14,7 +14,7 @@ using namespace hybridkv::testing;
 
 namespace {
 
-EngineSpec engine_of(Release release, CacheMode mode = CacheMode::align) {
+EngineSpec read_engine(Release release, CacheMode mode = CacheMode::align) {
   EngineSpec engine{.release = release,
                     .tensor_parallel = 2,
                     .strategy = rules_of(release).strategy,
@@ -23,13 +23,13 @@ EngineSpec engine_of(Release release, CacheMode mode = CacheMode::align) {
   return engine;
 }
 
-CachePlan plan_of(const EngineSpec& engine, const ModelSpec& model = qwen35_397b()) {
+CachePlan read_engine_plan(const EngineSpec& engine, const ModelSpec& model = qwen35_397b()) {
   return make_plan(model, engine, {.max_model_lens = {32'768}});
 }
 
 std::string refusal(const EngineSpec& engine, const ModelSpec& model = qwen35_397b()) {
   try {
-    plan_of(engine, model);
+    read_engine_plan(engine, model);
   } catch (const SpecError& error) {
     return error.what();
   }
@@ -42,7 +42,7 @@ constexpr std::int64_t block = 15 * 32 * 1024;                         // 15 lay
 }  // namespace
 
 TEST_CASE("golden: Qwen3.5-397B in TensorRT-LLM's pool groups, by hand") {
-  const CachePlan plan = plan_of(engine_of(Release::tensorrt_llm));
+  const CachePlan plan = read_engine_plan(read_engine(Release::tensorrt_llm));
   REQUIRE(plan.arenas.size() == 2);
   CHECK(plan.arenas[0].bytes_per_id == block);
   CHECK(plan.arenas[1].bytes_per_id == 45 * (conv + ssm));
@@ -80,10 +80,10 @@ TEST_CASE("golden: Qwen3.5-397B in TensorRT-LLM's pool groups, by hand") {
 }
 
 TEST_CASE("golden: states of so many requests are kept whatever the shares are") {
-  EngineSpec engine = engine_of(Release::tensorrt_llm);
+  EngineSpec engine = read_engine(Release::tensorrt_llm);
   engine.max_running_requests = 300;
   // 301 states of 93 MB take 17 + 903 grains; 360 grains of 32 MiB are left for blocks.
-  const CachePlan plan = plan_of(engine);
+  const CachePlan plan = read_engine_plan(engine);
   CHECK(plan.arenas[1].num_ids == 301);
   CHECK(plan.arenas[0].num_ids ==
         (1280 - (301 * 45 * conv + 32 * mib - 1) / (32 * mib) - (301 * 45 * ssm + 32 * mib - 1) / (32 * mib)) *
@@ -91,23 +91,23 @@ TEST_CASE("golden: states of so many requests are kept whatever the shares are")
   engine.max_running_requests = 500;
   CHECK(refusal(engine).find("engine.memory: 1280 grains of 33554432 bytes are too few") != std::string::npos);
   engine.max_running_requests = 5;
-  CHECK(plan_of(engine).max_running_requests == 5);
+  CHECK(read_engine_plan(engine).max_running_requests == 5);
 }
 
 TEST_CASE("golden: pool_ratio in place of lengths") {
-  EngineSpec engine = engine_of(Release::tensorrt_llm);
+  EngineSpec engine = read_engine(Release::tensorrt_llm);
   engine.state_memory_ratio = 0.25;
   // 1 to 0.25 of 1,280 grains: states get 256, of which 89 slots take 5 + 251; blocks 1,024 grains.
-  const CachePlan plan = plan_of(engine);
+  const CachePlan plan = read_engine_plan(engine);
   CHECK(plan.arenas[1].num_ids == 89);
   CHECK(plan.arenas[0].num_ids == 1024 * 32 * mib / block);
 }
 
 TEST_CASE("golden: a snapshot every interval, where a token pays its part of it") {
-  EngineSpec engine = engine_of(Release::tensorrt_llm, CacheMode::all);
+  EngineSpec engine = read_engine(Release::tensorrt_llm, CacheMode::all);
   const std::int64_t m = 96'030'720, a = 15'360;
   // a + M / 256 = 390,480 bytes a token. Requests of 16,384 tokens: 40 GiB / (16384 * 390480 + M) = 6.
-  const CachePlan plan = plan_of(engine);
+  const CachePlan plan = read_engine_plan(engine);
   CHECK(a + m / 256 == 390'480);
   CHECK(40 * gib / (16'384 * (a + m / 256) + m) == 6);
   const std::int64_t tokens = (40 * gib - 7 * m) / 390'480;
@@ -119,11 +119,11 @@ TEST_CASE("golden: a snapshot every interval, where a token pays its part of it"
   CHECK(request_demand(plan, 256).ids[1] == 2);
   CHECK(plan.prefix.match_unit_tokens == 256);
   engine.mamba_state_cache_interval = 1024;
-  CHECK(request_demand(plan_of(engine), 32'768).ids[1] == 33);
+  CHECK(request_demand(read_engine_plan(engine), 32'768).ids[1] == 33);
 }
 
 TEST_CASE("golden: Qwen3.5-397B in llama.cpp's cells and rows, by hand") {
-  const CachePlan plan = plan_of(engine_of(Release::llama_cpp));
+  const CachePlan plan = read_engine_plan(read_engine(Release::llama_cpp));
   const std::int64_t row = 45 * (2 * conv + ssm);  // convolutions in fp32 too
   CHECK(row == 97'689'600);
   REQUIRE(plan.arenas.size() == 2);
@@ -147,18 +147,18 @@ TEST_CASE("golden: Qwen3.5-397B in llama.cpp's cells and rows, by hand") {
 }
 
 TEST_CASE("golden: rows to take drafts back, sequences and checkpoints as set") {
-  EngineSpec engine = engine_of(Release::llama_cpp);
+  EngineSpec engine = read_engine(Release::llama_cpp);
   engine.speculative_tokens = 3;
   engine.max_running_requests = 8;
   engine.ctx_checkpoints = 10;
-  const CachePlan plan = plan_of(engine);
+  const CachePlan plan = read_engine_plan(engine);
   CHECK(plan.arenas[1].num_ids == 8 * 4);
   CHECK(plan.arenas[1].bytes_per_id == 97'689'600);  // convolutions are no longer for drafts
   CHECK(plan.max_running_requests == 8);
   CHECK(plan.capacity[0].ids_by_cause == IdsByCause{.tokens = 32'768, .states = 1, .speculative = 3});
   CHECK(plan.rows->host_bytes() == 8 * 10 * std::int64_t(97'689'600));
   engine.cache_mode = CacheMode::none;
-  const CachePlan without = plan_of(engine);
+  const CachePlan without = read_engine_plan(engine);
   CHECK(without.rows->host_bytes() == 0);
   CHECK_FALSE(without.prefix.cacheable);
 }
@@ -174,41 +174,41 @@ TEST_CASE("edge: what one of these engines is not told is refused, with the key 
   june.ctx_checkpoints.reset();
   june.strategy = Strategy::pool_groups;
   CHECK(refusal(june).find("engine.strategy: pool_groups is that of TensorRT-LLM alone") == 0);
-  EngineSpec engine = engine_of(Release::llama_cpp);
+  EngineSpec engine = read_engine(Release::llama_cpp);
   engine.mamba_state_cache_interval = 256;
   CHECK(refusal(engine).find("engine.mamba_state_cache_interval: llama.cpp has no such setting") == 0);
-  engine = engine_of(Release::llama_cpp);
+  engine = read_engine(Release::llama_cpp);
   engine.block_size_tokens = 32;
   CHECK(refusal(engine).find("engine.block_size_tokens: llama.cpp has no such setting; its cells") == 0);
-  engine = engine_of(Release::llama_cpp, CacheMode::all);
+  engine = read_engine(Release::llama_cpp, CacheMode::all);
   CHECK(refusal(engine).find("engine.cache_mode: llama.cpp has no mode all") == 0);
-  engine = engine_of(Release::llama_cpp);
+  engine = read_engine(Release::llama_cpp);
   engine.memory_bytes = 390'000'000;
   CHECK(refusal(engine).find("engine.memory: 390000000 bytes are too few: the rows") == 0);
-  engine = engine_of(Release::tensorrt_llm);
+  engine = read_engine(Release::tensorrt_llm);
   engine.block_size_tokens = 48;
   CHECK(refusal(engine).find("engine.block_size_tokens: is 48") == 0);
-  engine = engine_of(Release::tensorrt_llm);
+  engine = read_engine(Release::tensorrt_llm);
   engine.mamba_state_cache_interval = 512;
   CHECK(refusal(engine).find("engine.mamba_state_cache_interval: keeps a snapshot every 512 tokens") == 0);
-  engine = engine_of(Release::tensorrt_llm, CacheMode::all);
+  engine = read_engine(Release::tensorrt_llm, CacheMode::all);
   engine.mamba_state_cache_interval = 40;
   CHECK(refusal(engine).find("it must be a multiple of the block of 32 tokens") != std::string::npos);
-  engine = engine_of(Release::tensorrt_llm);
+  engine = read_engine(Release::tensorrt_llm);
   engine.speculative_tokens = 2;
   CHECK(refusal(engine).find("engine.speculative_tokens") == 0);
-  engine = engine_of(Release::tensorrt_llm);
+  engine = read_engine(Release::tensorrt_llm);
   engine.strategy = Strategy::dual_pool;
   CHECK(refusal(engine).find("engine.strategy: TensorRT-LLM has no dual_pool; its strategy is pool_groups") == 0);
   ModelSpec windows = qwen35_397b();
   windows.layers[3].attention = sliding_attention(2, 256, 4096);
   for (const Release release : {Release::tensorrt_llm, Release::llama_cpp})
-    CHECK(refusal(engine_of(release), windows).find("engine.release: pools of") == 0);
+    CHECK(refusal(read_engine(release), windows).find("engine.release: pools of") == 0);
 }
 
 TEST_CASE("rule: what is not known exactly of these engines is said with every plan") {
   for (const Release release : {Release::tensorrt_llm, Release::llama_cpp}) {
-    const CachePlan plan = plan_of(engine_of(release));
+    const CachePlan plan = read_engine_plan(read_engine(release));
     std::size_t read = 0, assumed = 0;
     for (const Warning& warning : plan.warnings) {
       read += warning.code == "rules_read";

@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 /// Three settings, of which the last is refused: blocks that differ by their grain, and groups that do not differ.
-Comparison sample() {
+Comparison sample_comparison() {
   Comparison comparison;
   comparison.settings = {{"old", "a", {{"engine.release", "old"}}, "", {}},
                          {"new", "a", {{"engine.release", "new"}}, "", {"no view"}},
@@ -35,7 +35,7 @@ Comparison sample() {
 }  // namespace
 
 TEST_CASE("golden: a comparison as people read it") {
-  CHECK(render_compare(sample(), Format::table) ==
+  CHECK(render_compare(sample_comparison(), Format::table) ==
         "3 settings\n"
         "\n"
         "  what     unit       old     new     none\n"
@@ -63,20 +63,20 @@ TEST_CASE("golden: a comparison as people read it") {
 }
 
 TEST_CASE("edge: what differs is marked without colour, and coloured only where that is asked for") {
-  const std::string plain = render_compare(sample(), Format::table, {.colour = false});
+  const std::string plain = render_compare(sample_comparison(), Format::table, {.colour = false});
   CHECK(plain.find('\x1b') == std::string::npos);
   CHECK(plain.find("\n* block ") != std::string::npos);
-  const std::string coloured = render_compare(sample(), Format::table, {.colour = true});
+  const std::string coloured = render_compare(sample_comparison(), Format::table, {.colour = true});
   CHECK(coloured.find("\x1b[32m* block ") != std::string::npos);
   CHECK(coloured.find("\x1b[32m* padding ") != std::string::npos);
   CHECK(coloured.find("\x1b[32m* groups") == std::string::npos);
-  const std::string markdown = render_compare(sample(), Format::markdown);
+  const std::string markdown = render_compare(sample_comparison(), Format::markdown);
   CHECK(markdown.find("| **block** | **tokens** | **2,096** | **2,112** |  |\n") != std::string::npos);
   CHECK(markdown.find("| groups |  | 4 | 4 |  |\n") != std::string::npos);
 }
 
 TEST_CASE("golden: the JSON of a comparison") {
-  const Json json = Json::parse(render_compare(sample(), Format::json));
+  const Json json = Json::parse(render_compare(sample_comparison(), Format::json));
   CHECK(json["schema"] == "hybridkv-compare/1");
   CHECK(json["settings"][1] == Json::parse(R"({"name": "new", "scenario": "a", "overrides": {"engine.release": "new"},
                                                "refused": null, "start_errors": ["no view"]})"));
@@ -97,7 +97,7 @@ TEST_CASE("golden: the JSON of a comparison") {
 }
 
 TEST_CASE("golden: the CSV of a comparison has all rows and their rules") {
-  const std::string csv = render_compare(sample(), Format::csv);
+  const std::string csv = render_compare(sample_comparison(), Format::csv);
   CHECK(csv.starts_with("name,unit,old,new,none,differs,rules\n"
                         "block_size_tokens,tokens,2096,2112,,true,\"rule: B = A * n; with: A = 16 | 64 | - tokens; "));
   CHECK(csv.find("\nids_for_drafts,ids,0,0,,false,\n") != std::string::npos);
@@ -105,7 +105,7 @@ TEST_CASE("golden: the CSV of a comparison has all rows and their rules") {
 }
 
 TEST_CASE("edge: settings that are equal are said to be") {
-  Comparison comparison = sample();
+  Comparison comparison = sample_comparison();
   comparison.settings.resize(1);
   comparison.rows.resize(2);
   for (ComparedRow& row : comparison.rows) row = {row.name, row.title, row.unit, {std::int64_t{4}}, false, {}};
@@ -115,7 +115,7 @@ TEST_CASE("edge: settings that are equal are said to be") {
 }
 
 TEST_CASE("edge: a table of many settings is folded, sentences are wrapped") {
-  Comparison comparison = sample();
+  Comparison comparison = sample_comparison();
   for (ComparedSetting& setting : comparison.settings) setting.name = std::string(30, 'n') + setting.name;
   std::istringstream lines(render_compare(comparison, Format::table, {.width = 80}));
   for (std::string line; std::getline(lines, line);) CHECK_MESSAGE(display_width(line) <= 80, line);

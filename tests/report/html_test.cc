@@ -37,7 +37,7 @@ void check_ids(const pugi::xml_document& document) {
   }
 }
 
-Document sample() {
+Document sample_document() {
   Document document;
   document.blocks.emplace_back(Heading{"A & <b>", 1});
   for (const char* title : {"One", "Two", "Three"}) document.blocks.emplace_back(Heading{title});
@@ -62,7 +62,7 @@ Document sample() {
 }  // namespace
 
 TEST_CASE("law: a page is well-formed, escapes what it shows, and every id is there once") {
-  const std::string html = render_html(sample());
+  const std::string html = render_html(sample_document());
   const pugi::xml_document document = parsed(html);
   check_ids(document);
   CHECK(document.select_nodes("//script").empty());
@@ -91,7 +91,7 @@ TEST_CASE("golden: a fold is closed until it is opened, and left out on paper") 
 }
 
 TEST_CASE("golden: a page has a dark side, no colour of its own beside it, and names for what is drawn") {
-  const std::string html = render_html(sample());
+  const std::string html = render_html(sample_document());
   CHECK(html.find("@media (prefers-color-scheme: dark)") != std::string::npos);
   // Outside the two palettes every colour is one of them.
   const std::string style = html.substr(html.find("<style>"), html.find("</style>") - html.find("<style>"));
@@ -105,16 +105,16 @@ TEST_CASE("golden: a page has a dark side, no colour of its own beside it, and n
 }
 
 TEST_CASE("law: nothing on a page is fetched") {
-  const pugi::xml_document document = parsed(render_html(sample()));
+  const pugi::xml_document document = parsed(render_html(sample_document()));
   CHECK(document.select_nodes("//@src | //@srcset | //iframe | //object | //img").empty());
 }
 
 TEST_CASE("edge: pictures and commands in text and Markdown") {
-  const std::string markdown = render_markdown(sample());
+  const std::string markdown = render_markdown(sample_document());
   CHECK(markdown.find("![Picture \"A\"](plots/a.svg)\n\nwhat & why\n") != std::string::npos);
   CHECK(markdown.find("C: not drawn.") != std::string::npos);
   CHECK(markdown.find("```sh\nhybridkv plan 'a b' && x > y\n```\n") != std::string::npos);
-  CHECK(render_text(sample()).find("Picture \"A\": plots/a.svg\n") != std::string::npos);
+  CHECK(render_text(sample_document()).find("Picture \"A\": plots/a.svg\n") != std::string::npos);
 }
 
 TEST_CASE("golden: the report on Qwen3.5-397B holds inputs, plans, derivations and commands") {

@@ -9,9 +9,9 @@ namespace hybridkv::testing {
 
 namespace {
 
-using Json = nlohmann::json;
+using Node = nlohmann::json;
 
-bool has_type(const Json& value, const std::string& type) {
+bool has_type(const Node& value, const std::string& type) {
   if (type == "object") return value.is_object();
   if (type == "array") return value.is_array();
   if (type == "string") return value.is_string();
@@ -25,9 +25,9 @@ bool has_type(const Json& value, const std::string& type) {
 
 class Validator {
  public:
-  explicit Validator(const Json& root) : root_(root) {}
+  explicit Validator(const Node& root) : root_(root) {}
 
-  void check(const Json& schema, const Json& value, const std::string& path) {
+  void check(const Node& schema, const Node& value, const std::string& path) {
     for (const auto& item : schema.items()) keyword(item.key(), item.value(), schema, value, path);
   }
   std::vector<std::string> violations;
@@ -37,12 +37,12 @@ class Validator {
     violations.push_back((path.empty() ? "/" : path) + ": " + message);
   }
 
-  void keyword(const std::string& name, const Json& rule, const Json& schema, const Json& value,
+  void keyword(const std::string& name, const Node& rule, const Node& schema, const Node& value,
                const std::string& path) {
     static const std::set<std::string> notes{"$schema", "$id", "$defs", "title", "description"};
     if (notes.contains(name)) return;
     if (name == "$ref") {
-      check(root_.at(Json::json_pointer(rule.get<std::string>().substr(1))), value, path);
+      check(root_.at(Node::json_pointer(rule.get<std::string>().substr(1))), value, path);
     } else if (name == "type") {
       const std::vector<std::string> types =
           rule.is_array() ? rule.get<std::vector<std::string>>() : std::vector<std::string>{rule.get<std::string>()};
@@ -64,7 +64,7 @@ class Validator {
     }
   }
 
-  void object_keyword(const std::string& name, const Json& rule, const Json& schema, const Json& value,
+  void object_keyword(const std::string& name, const Node& rule, const Node& schema, const Node& value,
                       const std::string& path) {
     if (name == "properties") {
       if (value.is_object())
@@ -84,9 +84,9 @@ class Validator {
     }
   }
 
-  void alternatives(const Json& rule, const Json& value, const std::string& path, bool several) {
+  void alternatives(const Node& rule, const Node& value, const std::string& path, bool several) {
     std::size_t matches = 0;
-    for (const Json& alternative : rule) {
+    for (const Node& alternative : rule) {
       Validator branch(root_);
       branch.check(alternative, value, path);
       matches += branch.violations.empty() ? 1 : 0;
@@ -95,12 +95,12 @@ class Validator {
       fail(path, "fits " + std::to_string(matches) + " of the alternatives " + rule.dump());
   }
 
-  const Json& root_;
+  const Node& root_;
 };
 
 }  // namespace
 
-std::vector<std::string> schema_violations(const Json& schema, const Json& value) {
+std::vector<std::string> schema_violations(const Node& schema, const Node& value) {
   Validator validator(schema);
   validator.check(schema, value, "");
   return std::move(validator.violations);

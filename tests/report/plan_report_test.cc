@@ -18,7 +18,7 @@ using namespace hybridkv::testing;
 
 namespace {
 
-PlanSet qwen_plans(std::vector<std::int64_t> packs, std::vector<std::int64_t> lengths = {32'768},
+PlanSet reported_plans(std::vector<std::int64_t> packs, std::vector<std::int64_t> lengths = {32'768},
                    CacheMode mode = CacheMode::align) {
   const EngineSpec engine{.tensor_parallel = 2, .cache_mode = mode, .memory_bytes = 40 * gib};
   return make_plans(qwen35_397b(), engine, {.max_model_lens = std::move(lengths)}, packs);
@@ -73,7 +73,7 @@ TEST_CASE("law: no line of plan and explain is wider than 100 columns") {
 
 TEST_CASE("law: explain writes plan by plan, in every format what it writes of each alone") {
   const std::vector<std::int64_t> packs{1, 3, 5};
-  const PlanSet set = qwen_plans(packs);
+  const PlanSet set = reported_plans(packs);
   for (const Format format : all_formats) {
     std::string text, log;
     const auto plan_at = [&](std::size_t i) {
@@ -88,7 +88,7 @@ TEST_CASE("law: explain writes plan by plan, in every format what it writes of e
     std::string joined;
     nlohmann::ordered_json plans = nlohmann::ordered_json::array();
     for (const std::int64_t pack : packs) {
-      const std::string alone = explained(qwen_plans({pack}), format);
+      const std::string alone = explained(reported_plans({pack}), format);
       // The title, and in csv the header, stand once.
       const std::size_t title = format == Format::csv ? alone.find("\n") : alone.find("\n\n", alone.find("rules"));
       const std::size_t begin = joined.empty() ? 0 : title + 1;
@@ -102,7 +102,7 @@ TEST_CASE("law: explain writes plan by plan, in every format what it writes of e
 }
 
 TEST_CASE("golden: like pools share a row, and so do like groups") {
-  const std::string text = planned(qwen_plans({1}), Format::table);
+  const std::string text = planned(reported_plans({1}), Format::table);
   CHECK(section(text, "Pools") ==
         "Pools\n"
         "pools      size  gdn layers    full_attention layers\n"
@@ -111,13 +111,13 @@ TEST_CASE("golden: like pools share a row, and so do like groups") {
         "0-14   2.67 GiB  0, 1, 2       3");
   CHECK(section(text, "Groups").find("\n0-2     gdn") != std::string::npos);
   // N = 4: the last pool has no fourth layer and fewer states.
-  const std::string packed = section(planned(qwen_plans({4}), Format::table), "Pools");
+  const std::string packed = section(planned(reported_plans({4}), Format::table), "Pools");
   CHECK(packed.find("\n0-2 ") != std::string::npos);
   CHECK(packed.find("\n3 ") != std::string::npos);
 }
 
 TEST_CASE("golden: warnings of several packs that differ in numbers alone are one") {
-  PlanSet set = qwen_plans({1, 2, 4, 8});
+  PlanSet set = reported_plans({1, 2, 4, 8});
   const std::vector<WarningSummary> warnings = summarised_warnings(set);
   const auto short_pack = std::find_if(warnings.begin(), warnings.end(), [](const WarningSummary& warning) {
     return warning.text.starts_with("the last pack");
@@ -137,7 +137,7 @@ TEST_CASE("golden: warnings of several packs that differ in numbers alone are on
 
 TEST_CASE(
     "edge: numbers too many to stand side by side are those of the first plan, two warnings of one plan stay two") {
-  PlanSet set = qwen_plans({1, 2, 3, 4, 5, 8, 15});
+  PlanSet set = reported_plans({1, 2, 3, 4, 5, 8, 15});
   const auto number = [&](std::size_t places) {
     for (std::size_t i = 0; i < set.plans.size(); ++i) {
       std::string message = "numbers";
@@ -161,23 +161,23 @@ TEST_CASE(
 }
 
 TEST_CASE("golden: which pack beats which is one sentence, whatever their number") {
-  CHECK(section(planned(qwen_plans({1, 2, 3, 4, 5, 8, 15}), Format::table), "Warnings") ==
+  CHECK(section(planned(reported_plans({1, 2, 3, 4, 5, 8, 15}), Format::table), "Warnings") ==
         "Warnings\n"
         "! N = 3 beats N = 1, 2; N = 5 beats N = 4; N = 15 beats N = 5, 8: as good or better in block, bytes\n"
         "  of a request and requests at once\n"
         "! N = 2, 4, 8: the last pack of the 15 full_attention layers holds 1 / 3 / 7 of 2 / 4 / 8: every\n"
         "  block wastes 1,081,344 / 540,672 / 278,528 bytes for the missing 1\n");
-  CHECK(section(planned(qwen_plans({3, 15}), Format::table), "Warnings").find("beats") == std::string::npos);
+  CHECK(section(planned(reported_plans({3, 15}), Format::table), "Warnings").find("beats") == std::string::npos);
 }
 
 TEST_CASE("regression: several lengths and several packs: every length of every pack is shown") {
-  const std::string text = planned(qwen_plans({1, 3, 5}, {1024, 262'144, 32'768}), Format::table);
+  const std::string text = planned(reported_plans({1, 3, 5}, {1024, 262'144, 32'768}), Format::table);
   const std::string shorter = section(text, "Shorter requests");
   CHECK(lines_with(shorter, " 1,024  ") == 3);
   CHECK(lines_with(shorter, "32,768  ") == 3);
   CHECK(text.find("N = 3 costs fewest bytes per request of 262,144 tokens") == std::string::npos);  // N = 5 does
   CHECK(text.find("costs fewest bytes per request of 262,144 tokens") != std::string::npos);
-  CHECK(section(planned(qwen_plans({1, 3}), Format::table), "Shorter requests").empty());
+  CHECK(section(planned(reported_plans({1, 3}), Format::table), "Shorter requests").empty());
 }
 
 TEST_CASE("regression: plans whose layers are forgotten are compared by the same table") {

@@ -14,7 +14,7 @@ std::string expanded(std::string_view pattern) {
   return text;
 }
 
-std::pair<std::size_t, std::string> error_of(std::string_view pattern) {
+std::pair<std::size_t, std::string> pattern_error(std::string_view pattern) {
   try {
     parse_layer_pattern(pattern);
   } catch (const PatternError& error) {
@@ -109,20 +109,20 @@ TEST_CASE("edge: patterns that cannot be read point at the character") {
   using Error = std::pair<std::size_t, std::string>;
   const std::string form = "a layer is a letter or '*', or '-' for one without a cache; '+' joins two of them, '(' and "
                            "')' group, a number repeats";
-  CHECK(error_of("") == Error{0, "no layers"});
-  CHECK(error_of("  ") == Error{0, "no layers"});
-  CHECK(error_of("m)") == Error{1, "')' closes nothing"});
-  CHECK(error_of("m(a") == Error{1, "'(' is never closed"});
-  CHECK(error_of("m()") == Error{1, "nothing between the brackets"});
-  CHECK(error_of("3m") == Error{0, "a number must follow what it repeats"});
-  CHECK(error_of("m0") == Error{1, "repeated 0 times"});
-  CHECK(error_of("m.a") == Error{1, form});
-  CHECK(error_of("a+") == Error{1, "nothing follows '+'"});
-  CHECK(error_of("a+-") == Error{2, form});
-  CHECK(error_of("m10001") == Error{5, "more than 10000 layers"});
-  CHECK(error_of("m99999999999999999999999") == Error{23, "more than 10000 layers"});
-  CHECK(error_of("(m9999)9999") == Error{10, "more than 10000 layers"});
-  CHECK(error_of(std::string(17, '(') + "m") == Error{16, "more than 16 brackets inside each other"});
+  CHECK(pattern_error("") == Error{0, "no layers"});
+  CHECK(pattern_error("  ") == Error{0, "no layers"});
+  CHECK(pattern_error("m)") == Error{1, "')' closes nothing"});
+  CHECK(pattern_error("m(a") == Error{1, "'(' is never closed"});
+  CHECK(pattern_error("m()") == Error{1, "nothing between the brackets"});
+  CHECK(pattern_error("3m") == Error{0, "a number must follow what it repeats"});
+  CHECK(pattern_error("m0") == Error{1, "repeated 0 times"});
+  CHECK(pattern_error("m.a") == Error{1, form});
+  CHECK(pattern_error("a+") == Error{1, "nothing follows '+'"});
+  CHECK(pattern_error("a+-") == Error{2, form});
+  CHECK(pattern_error("m10001") == Error{5, "more than 10000 layers"});
+  CHECK(pattern_error("m99999999999999999999999") == Error{23, "more than 10000 layers"});
+  CHECK(pattern_error("(m9999)9999") == Error{10, "more than 10000 layers"});
+  CHECK(pattern_error(std::string(17, '(') + "m") == Error{16, "more than 16 brackets inside each other"});
 }
 
 }  // namespace hybridkv::test

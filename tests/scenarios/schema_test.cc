@@ -20,7 +20,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::string file_text(const std::string& path) {
+std::string schema_file_text(const std::string& path) {
   std::ifstream file(path);
   std::ostringstream text;
   text << file.rdbuf();
@@ -28,7 +28,7 @@ std::string file_text(const std::string& path) {
 }
 
 const Json& committed_schema() {
-  static const Json schema = Json::parse(file_text(HYBRIDKV_SOURCE_DIR "/scenarios/scenario.schema.json"));
+  static const Json schema = Json::parse(schema_file_text(HYBRIDKV_SOURCE_DIR "/scenarios/scenario.schema.json"));
   return schema;
 }
 
@@ -64,10 +64,10 @@ void check_mapping(const Json& schema, const SectionInfo& section) {
 
 TEST_CASE("golden: the committed schemas are the ones that the table of keys makes") {
   const std::string path = "scenarios/scenario.schema.json";
-  const bool equal = file_text(HYBRIDKV_SOURCE_DIR "/" + path) == scenario_schema();
+  const bool equal = schema_file_text(HYBRIDKV_SOURCE_DIR "/" + path) == scenario_schema();
   if (!equal) std::ofstream("scenario.schema.json") << scenario_schema();
   CHECK_MESSAGE(equal, "the table of keys has changed: copy scenario.schema.json of the working directory over ", path);
-  CHECK(file_text(HYBRIDKV_SOURCE_DIR "/scenarios/models/model.schema.json") == model_schema());
+  CHECK(schema_file_text(HYBRIDKV_SOURCE_DIR "/scenarios/models/model.schema.json") == model_schema());
 }
 
 TEST_CASE("golden: the committed schema has exactly the keys of the reader") {

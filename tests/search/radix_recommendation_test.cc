@@ -20,7 +20,7 @@ using namespace hybridkv::testing;
 namespace {
 
 /// Qwen3.5-397B-A17B on two ranks with 40 GiB: a state is 96,030,720 bytes, a token 15,360.
-RadixRecommendSpec qwen_397b(const TraceSpec& trace) {
+RadixRecommendSpec radix_qwen_397b(const TraceSpec& trace) {
   RadixRecommendSpec spec;
   spec.model = qwen_hybrid("Qwen3.5-397B-A17B", 60, full_attention(2, 256), qwen_gdn(16, 64));
   spec.engine = {.release = Release::sglang_0_5_23, .tensor_parallel = 2, .strategy = Strategy::dual_pool,
@@ -62,7 +62,7 @@ void require_best(const RadixRecommendation& result, const PickRule& rule) {
 }  // namespace
 
 TEST_CASE("golden: copies of a prompt of 1000 tokens pick the lazy strategy where most run, checked by hand") {
-  const RadixRecommendSpec spec = qwen_397b({.prompts = {{.tokens = 1000, .copies = 20}}});
+  const RadixRecommendSpec spec = radix_qwen_397b({.prompts = {{.tokens = 1000, .copies = 20}}});
   const RadixRecommendation result = recommend_radix(spec);
   REQUIRE(result.default_candidate);
   // Copies hit floor(1000 / 64) * 64 = 960 of the 999 tokens that can: 19 * 39 are computed again.
@@ -83,7 +83,7 @@ TEST_CASE("golden: copies of a prompt of 1000 tokens pick the lazy strategy wher
 }
 
 TEST_CASE("golden: where more requests must run another ratio is picked, the best that there is at most") {
-  RadixRecommendSpec spec = qwen_397b({.prompts = {{.tokens = 1000, .copies = 20}}});
+  RadixRecommendSpec spec = radix_qwen_397b({.prompts = {{.tokens = 1000, .copies = 20}}});
   spec.space.strategies = {RadixStrategy::extra_buffer};
   spec.space.modes = {CacheMode::align};
   spec.min_concurrency = 43;  // the plan says that ratio 0.9349 lets 43 run instead of 42
@@ -98,7 +98,7 @@ TEST_CASE("golden: where more requests must run another ratio is picked, the bes
 }
 
 TEST_CASE("law: among the ratios is the largest that runs as many requests as a pick has to") {
-  RadixRecommendSpec spec = qwen_397b({.prompts = {{.tokens = 1000, .copies = 3}}});
+  RadixRecommendSpec spec = radix_qwen_397b({.prompts = {{.tokens = 1000, .copies = 3}}});
   spec.space = {.modes = {CacheMode::align}, .page_sizes = {1}};
   for (const std::int64_t length : {2048, 32768}) {
     spec.at_length = length;
@@ -124,7 +124,7 @@ TEST_CASE("law: among the ratios is the largest that runs as many requests as a 
 }
 
 TEST_CASE("edge: no more requests count than the engine runs, whatever the pools hold") {
-  RadixRecommendSpec spec = qwen_397b({.prompts = {{.tokens = 1000, .copies = 3}}});
+  RadixRecommendSpec spec = radix_qwen_397b({.prompts = {{.tokens = 1000, .copies = 3}}});
   spec.engine.max_running_requests = 10;
   spec.space.modes = {CacheMode::align};
   for (const RadixCandidate& candidate : recommend_radix(spec).candidates)
@@ -132,7 +132,7 @@ TEST_CASE("edge: no more requests count than the engine runs, whatever the pools
 }
 
 TEST_CASE("law: numbers of every candidate are those of make_plan and of a replay alone") {
-  RadixRecommendSpec spec = qwen_397b({.max_requests = 120});
+  RadixRecommendSpec spec = radix_qwen_397b({.max_requests = 120});
   spec.engine.memory_bytes = std::int64_t{12} << 30;
   const RadixRecommendation result = recommend_radix(spec);
   CHECK(result.candidates.size() > 40);
@@ -161,7 +161,7 @@ TEST_CASE("law: numbers of every candidate are those of make_plan and of a repla
 
 TEST_CASE("law: on random questions the front is what every pair leaves, and nothing beats the pick by its rule") {
   CHECK(check_times("the pick is the best of the front", 12, [] {
-    RadixRecommendSpec spec = qwen_397b(
+    RadixRecommendSpec spec = radix_qwen_397b(
         {.synthetic = {.max_prompt_tokens = 8192}, .max_requests = *rc::gen::inRange<std::int64_t>(2, 40)});
     spec.engine.memory_bytes = *rc::gen::inRange<std::int64_t>(3, 24) << 30;
     spec.at_length = *rc::gen::element<std::int64_t>(1024, 8192, 32768);
@@ -188,7 +188,7 @@ TEST_CASE("law: on random questions the front is what every pair leaves, and not
 }
 
 TEST_CASE("edge: a default without a tree is compared with the same with one; one outside the space is shown") {
-  RadixRecommendSpec spec = qwen_397b({.prompts = {{.tokens = 1000, .copies = 20}}});
+  RadixRecommendSpec spec = radix_qwen_397b({.prompts = {{.tokens = 1000, .copies = 20}}});
   spec.engine.cache_mode = CacheMode::none;
   const RadixRecommendation result = recommend_radix(spec);
   REQUIRE(result.default_candidate);
@@ -208,7 +208,7 @@ TEST_CASE("edge: a default without a tree is compared with the same with one; on
 }
 
 TEST_CASE("edge: what cannot run is said of each combination, and of all where none can") {
-  RadixRecommendSpec spec = qwen_397b({.prompts = {{.tokens = 1000, .copies = 2}}});
+  RadixRecommendSpec spec = radix_qwen_397b({.prompts = {{.tokens = 1000, .copies = 2}}});
   spec.engine.overlap_schedule = false;
   const RadixRecommendation result = recommend_radix(spec);  // lazy needs overlap
   CHECK_FALSE(result.impossible.empty());
@@ -218,6 +218,6 @@ TEST_CASE("edge: what cannot run is said of each combination, and of all where n
   spec.space.modes = {CacheMode::align};
   spec.space.strategies = {RadixStrategy::extra_buffer_lazy};
   CHECK_THROWS_WITH_AS(recommend_radix(spec), doctest::Contains("none of which can run"), SpecError);
-  spec = qwen_397b({.max_requests = 0});
+  spec = radix_qwen_397b({.max_requests = 0});
   CHECK_THROWS_WITH_AS(recommend_radix(spec), doctest::Contains("has no requests"), InputError);
 }

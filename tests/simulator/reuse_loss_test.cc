@@ -90,7 +90,7 @@ TEST_CASE("law: losses by cause add up on 500 random workloads of 0.33") { check
 namespace {
 
 /// The trace goes through with losses booked; hits are those of the file of a real engine, request by request.
-void check_replay(const CacheGeometry& geometry, const std::string& path, const DriverSpec& driver = {}) {
+void check_losses(const CacheGeometry& geometry, const std::string& path, const DriverSpec& driver = {}) {
   const std::vector<ReplayRow> expected = rows_of_file(path);
   const auto trace = conversation_trace(std::ssize(expected));
   if (!trace) return;
@@ -113,13 +113,13 @@ TEST_CASE("golden: losses add up on the replays of June 2026") {
   const auto replayed = [](std::int64_t block, std::int64_t blocks, std::int64_t groups, CacheMode mode) {
     return CacheGeometry{.block_size_tokens = block, .num_blocks = blocks, .state_groups = groups, .mode = mode};
   };
-  check_replay(replayed(512, 2000, 0, CacheMode::none), june("full_bs512_pool2000.csv"));
-  check_replay(replayed(528, 2000, 1, CacheMode::align), june("align_bs528_pool2000_g1.csv"));
-  check_replay(replayed(2096, 20000, 1, CacheMode::align), june("align_bs2096_pool20000_g1.csv"));
-  check_replay(replayed(1056, 4000, 3, CacheMode::all), june("all_bs1056_pool4000_g3.csv"));
+  check_losses(replayed(512, 2000, 0, CacheMode::none), june("full_bs512_pool2000.csv"));
+  check_losses(replayed(528, 2000, 1, CacheMode::align), june("align_bs528_pool2000_g1.csv"));
+  check_losses(replayed(2096, 20000, 1, CacheMode::align), june("align_bs2096_pool20000_g1.csv"));
+  check_losses(replayed(1056, 4000, 3, CacheMode::all), june("all_bs1056_pool4000_g3.csv"));
   CacheGeometry plain = replayed(272, 20000, 1, CacheMode::align);
   plain.scheduler.branch_point = false;
-  check_replay(plain, june("align-nomarconi_bs272_pool20000_g1.csv"));
+  check_losses(plain, june("align-nomarconi_bs272_pool20000_g1.csv"));
 }
 
 TEST_CASE("golden: losses add up on the replays of 0.33") {
@@ -130,14 +130,14 @@ TEST_CASE("golden: losses add up on the replays of 0.33") {
   exporting.rules.checkpoint_blocks = 1;
   exporting.rules.checkpoint_alignment = exporting.match_unit_tokens.emplace(64);
   if (const auto path = case_033("replay_033_conversation_2000_swa128_bs16_pool20000_R0.csv"))
-    check_replay(window, *path);
+    check_losses(window, *path);
   if (const auto path = case_033("replay_033_conversation_2000_align_bs2112_pool20000_g3_h64_R0_ck.csv"))
-    check_replay(exporting, *path);
+    check_losses(exporting, *path);
 }
 
 TEST_CASE("golden: losses add up on the replays of 0.33 with its default retention") {
   if (const auto path = case_033("replay_033_conversation_2000_align_bs528_pool2000_g1_R0.csv"))
-    check_replay(geometry_033(528, 2000, 1), *path);
+    check_losses(geometry_033(528, 2000, 1), *path);
 }
 
 TEST_CASE("golden: losses add up with 16 requests of the conversation trace in flight") {

@@ -17,7 +17,7 @@ CacheGeometry small(std::int64_t num_blocks, std::int64_t state_groups) {
   return {.block_size_tokens = 4, .num_blocks = num_blocks, .state_groups = state_groups, .mode = CacheMode::align};
 }
 
-DriverSpec closed(std::int64_t in_flight) {
+DriverSpec closed_loop(std::int64_t in_flight) {
   return {.kind = DriverKind::closed_loop, .in_flight = in_flight, .cost = {.per_prefill_token = 1}};
 }
 
@@ -32,7 +32,7 @@ const RequestRecord& of(const Run& result, std::int64_t index) {
 TEST_CASE("edge: decode crosses block boundaries and leaves a checkpoint at each") {
   // Prompt 6, 7 tokens to generate, block 4. Computed after each step: 4 | 6 | 7, 8 | 9, 10, 11, 12 |.
   // Each crossing copies the state (step 2 and the step to 9); at 9 two states and three attention blocks are held.
-  const Run result = run(small(20, 1), closed(1), batch_of({{{1, 6}}}, 7));
+  const Run result = run(small(20, 1), closed_loop(1), batch_of({{{1, 6}}}, 7));
   CHECK(result.stats.steps == 8);
   CHECK(result.stats.generated_tokens == 7);
   CHECK(result.stats.pool.checkpoints_made == 3);
@@ -45,7 +45,7 @@ TEST_CASE("edge: decode crosses block boundaries and leaves a checkpoint at each
 
 TEST_CASE("edge: what a request generated is found by nobody else") {
   // The second prompt goes on where the first one's output began; only the first block of the prompt is shared.
-  const Run result = run(small(20, 1), closed(1), batch_of({{{1, 6}}, {{1, 6}, {2, 10}}}, 7));
+  const Run result = run(small(20, 1), closed_loop(1), batch_of({{{1, 6}}, {{1, 6}, {2, 10}}}, 7));
   CHECK(of(result, 1).hit_tokens == 4);
 }
 
@@ -53,7 +53,7 @@ TEST_CASE("edge: the request admitted last is preempted and prefilled again with
   // Six usable blocks; both prompts take 2, with 12 computed tokens 3 each. Step 6: A needs a fourth, B is preempted
   // with 12 computed and 13 known tokens and A takes B's last block. B's whole 13 tokens fit only after A ended
   // (step 9). Step 10: B finds its first 8 tokens, computes 5, of which 4 again, and takes two of A's blocks.
-  const Run result = run(small(7, 0), closed(2), batch_of({{{1, 8}}, {{2, 8}}}, 9));
+  const Run result = run(small(7, 0), closed_loop(2), batch_of({{{1, 8}}, {{2, 8}}}, 9));
   CHECK(result.stats.steps == 13);
   CHECK(result.stats.preemptions == 1);
   CHECK(of(result, 0).preemptions == 0);
@@ -70,7 +70,7 @@ TEST_CASE("edge: a preempted request finds its own checkpoints again, also of wh
   // all eight are held), steps 3 and 4 decode tokens 7 and 8; the checkpoints at 4 go back. Step 5, token 9: A takes a
   // block and a state, which drops both checkpoints at 4, and ends; nothing is left for B, which is preempted with 8
   // computed tokens. Step 6: B finds all 8 in its published blocks and its checkpoint at 8, and computes one token.
-  const Run result = run(small(9, 1), closed(2), batch_of({{{1, 6}}, {{2, 6}}}, 4));
+  const Run result = run(small(9, 1), closed_loop(2), batch_of({{{1, 6}}, {{2, 6}}}, 4));
   CHECK(result.stats.steps == 6);
   CHECK(result.stats.max_held_blocks == 8);
   CHECK(of(result, 0).evictions == 2);
@@ -83,7 +83,7 @@ TEST_CASE("edge: a preempted request finds its own checkpoints again, also of wh
 
 TEST_CASE("edge: a checkpoint made in a step is used from the next step on, and nobody overtakes who waits for it") {
   // Step 1: A computes 4 of 6 tokens. B would hit the state A just made, so B and C behind it wait for step 2.
-  const Run result = run(small(40, 1), closed(3), batch_of({{{1, 6}}, {{1, 6}}, {{3, 3}}}, 1));
+  const Run result = run(small(40, 1), closed_loop(3), batch_of({{{1, 6}}, {{1, 6}}, {{3, 3}}}, 1));
   CHECK(of(result, 0).queue_seconds == 0);
   CHECK(of(result, 1).queue_seconds == 4);
   CHECK(of(result, 1).hit_tokens == 4);
@@ -92,7 +92,7 @@ TEST_CASE("edge: a checkpoint made in a step is used from the next step on, and 
 }
 
 TEST_CASE("edge: attention published in a step is found in the same step") {
-  const Run result = run(small(40, 0), closed(2), batch_of({{{1, 6}}, {{1, 6}}}, 1));
+  const Run result = run(small(40, 0), closed_loop(2), batch_of({{{1, 6}}, {{1, 6}}}, 1));
   CHECK(of(result, 1).hit_tokens == 4);
   CHECK(result.stats.steps == 1);
 }
@@ -125,7 +125,7 @@ TEST_CASE("edge: running requests are served first, then waiting ones while the 
 TEST_CASE("edge: at most max_num_seqs requests run") {
   CacheGeometry geometry = small(40, 0);
   geometry.scheduler.max_num_seqs = 2;
-  const Run result = run(geometry, closed(5), batch_of({{{1, 4}}, {{2, 4}}, {{3, 4}}}, 2));
+  const Run result = run(geometry, closed_loop(5), batch_of({{{1, 4}}, {{2, 4}}, {{3, 4}}}, 2));
   CHECK(result.stats.max_running == 2);
   CHECK(of(result, 2).queue_seconds == 8);
 }
@@ -133,7 +133,7 @@ TEST_CASE("edge: at most max_num_seqs requests run") {
 TEST_CASE("edge: no more requests run than arenas of windows have room for") {
   CacheGeometry geometry = small(40, 0);
   geometry.most_requests = 2;
-  const Run result = run(geometry, closed(5), batch_of({{{1, 4}}, {{2, 4}}, {{3, 4}}}, 2));
+  const Run result = run(geometry, closed_loop(5), batch_of({{{1, 4}}, {{2, 4}}, {{3, 4}}}, 2));
   CHECK(result.stats.max_running == 2);
   CHECK(of(result, 2).queue_seconds == 8);
 }
@@ -141,17 +141,17 @@ TEST_CASE("edge: no more requests run than arenas of windows have room for") {
 TEST_CASE("edge: a watermark keeps blocks free at admission beside others only") {
   // 10 usable blocks, floor(0.3 * 11) = 3 kept free. A takes 4; B needs 4 and 3 free ones of 6.
   CacheGeometry geometry = small(11, 0);
-  CHECK(run(geometry, closed(2), batch_of({{{1, 16}}, {{2, 16}}}, 1)).stats.max_running == 2);
+  CHECK(run(geometry, closed_loop(2), batch_of({{{1, 16}}, {{2, 16}}}, 1)).stats.max_running == 2);
   geometry.scheduler.watermark = 0.3;
-  CHECK(run(geometry, closed(2), batch_of({{{1, 16}}, {{2, 16}}}, 1)).stats.max_running == 1);
-  CHECK(run(geometry, closed(2), batch_of({{{1, 16}}, {{2, 12}}}, 1)).stats.max_running == 2);
-  CHECK(run(geometry, closed(1), batch_of({{{1, 40}}}, 1)).stats.refused == 0);
+  CHECK(run(geometry, closed_loop(2), batch_of({{{1, 16}}, {{2, 16}}}, 1)).stats.max_running == 1);
+  CHECK(run(geometry, closed_loop(2), batch_of({{{1, 16}}, {{2, 12}}}, 1)).stats.max_running == 2);
+  CHECK(run(geometry, closed_loop(1), batch_of({{{1, 40}}}, 1)).stats.refused == 0);
 }
 
 TEST_CASE("edge: extra blocks are held while a request runs") {
   CacheGeometry geometry = small(8, 0);
   geometry.extra_blocks_per_request = 2;
-  const Run result = run(geometry, closed(1), batch_of({{{1, 20}}, {{2, 21}}}, 1));
+  const Run result = run(geometry, closed_loop(1), batch_of({{{1, 20}}, {{2, 21}}}, 1));
   CHECK(of(result, 0).status == RequestStatus::ok);
   CHECK(of(result, 1).status == RequestStatus::refused);
   CHECK(result.stats.max_held_blocks == 7);
@@ -161,7 +161,7 @@ TEST_CASE("edge: speculative states are held beside the running one, a crossing 
   // s = 2: first chunk 1 + 2 states, from the crossing on one more until the next step.
   CacheGeometry geometry = small(20, 1);
   geometry.speculative_tokens = 2;
-  const Run result = run(geometry, closed(1), batch_of({{{1, 6}}}, 1));
+  const Run result = run(geometry, closed_loop(1), batch_of({{{1, 6}}}, 1));
   CHECK(result.stats.max_held_state_blocks == 4);
   CHECK(result.stats.max_held_blocks == 6);
 }
@@ -205,9 +205,9 @@ TEST_CASE("edge: a long-prefill threshold shares a step's budget among prompts")
   // Budget 16, threshold 8: step 1 takes 8 tokens of each of two prompts, step 2 the other 8 of both.
   CacheGeometry geometry = small(40, 1);
   geometry.max_num_batched_tokens = 16;
-  CHECK(of(run(geometry, closed(2), batch_of({{{1, 16}}, {{2, 16}}}, 1)), 1).queue_seconds == 16);
+  CHECK(of(run(geometry, closed_loop(2), batch_of({{{1, 16}}, {{2, 16}}}, 1)), 1).queue_seconds == 16);
   geometry.scheduler.long_prefill_threshold = 8;
-  const Run result = run(geometry, closed(2), batch_of({{{1, 16}}, {{2, 16}}}, 1));
+  const Run result = run(geometry, closed_loop(2), batch_of({{{1, 16}}, {{2, 16}}}, 1));
   CHECK(of(result, 1).queue_seconds == 0);
   CHECK(result.stats.steps == 2);
 }

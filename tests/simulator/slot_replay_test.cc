@@ -17,16 +17,16 @@ using namespace hybridkv;
 
 namespace {
 
-struct Run {
+struct SlotRun {
   std::uint64_t content;
   std::int64_t tokens;
 };
 
-std::vector<TokenRun> prompt_of(const std::vector<Run>& runs) {
+std::vector<TokenRun> prompt_of(const std::vector<SlotRun>& runs) {
   std::vector<TokenRun> prompt;
   std::uint64_t chain = empty_chain;
   std::int64_t end = 0;
-  for (const Run& run : runs) {
+  for (const SlotRun& run : runs) {
     chain = extend_chain(chain, run.content, end);
     end += run.tokens;
     prompt.push_back({end, chain});
@@ -40,7 +40,7 @@ struct Server {
   std::int64_t next = 0;
 
   explicit Server(const SlotSettings& settings) : replay(settings) {}
-  SlotRecord run(const std::vector<Run>& runs) {
+  SlotRecord run(const std::vector<SlotRun>& runs) {
     const std::vector<TokenRun> prompt = prompt_of(runs);
     return replay.run({.index = next++, .input_length = prompt.back().end_token}, prompt);
   }
@@ -112,7 +112,7 @@ TEST_CASE("golden: drafts can be taken back without a checkpoint") {
 
 TEST_CASE("golden: as many checkpoints as a slot may have, and older ones a step apart") {
   Server server({.slots = 1, .cells = 1'000'000, .checkpoints = 3, .checkpoint_step = 0});
-  std::vector<Run> chat;
+  std::vector<SlotRun> chat;
   for (std::uint64_t turn = 1; turn <= 4; ++turn) {
     chat.push_back({turn, 1000});
     server.run(chat);
@@ -230,7 +230,7 @@ bool check_replays(Mistake mistake) {
     TokenExactBound exact;
     std::vector<Truth> truths(static_cast<std::size_t>(settings.slots));
     for (std::int64_t index = 0; index < 40; ++index) {
-      std::vector<Run> runs;
+      std::vector<SlotRun> runs;
       for (int i = *rc::gen::inRange(1, 5); i > 0; --i)
         runs.push_back({*rc::gen::inRange<std::uint64_t>(0, 3), *rc::gen::inRange<std::int64_t>(1, 30)});
       const std::vector<TokenRun> prompt = prompt_of(runs);

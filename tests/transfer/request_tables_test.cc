@@ -12,13 +12,13 @@ namespace {
 
 using namespace testing;
 
-TransferSide side_of(std::int64_t blocks) {
+TransferSide table_side(std::int64_t blocks) {
   const EngineSpec engine{.tensor_parallel = 2, .cache_mode = CacheMode::align, .num_blocks = blocks};
   return make_side(qwen35_397b(), engine, {.max_model_lens = {32'768}});
 }
 
 TEST_CASE("golden: tables of a request: an id per block and one for each group of states") {
-  const TransferSide side = side_of(400);
+  const TransferSide side = table_side(400);
   const RequestTables tables = make_tables(side, 5000, IdOrder::consecutive, 1);
   REQUIRE(tables.ids.size() == 1);
   using Ids = std::vector<std::int64_t>;
@@ -28,7 +28,7 @@ TEST_CASE("golden: tables of a request: an id per block and one for each group o
 }
 
 TEST_CASE("law: scattered ids have no neighbours, the highest among them, and are the same for a seed") {
-  const TransferSide side = side_of(400);
+  const TransferSide side = table_side(400);
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     const RequestTables tables = make_tables(side, 32'768, IdOrder::scattered, seed);
     check_tables(side, tables, 32'768, "ids");
@@ -41,17 +41,17 @@ TEST_CASE("law: scattered ids have no neighbours, the highest among them, and ar
     if (seed > 0) CHECK(make_tables(side, 32'768, IdOrder::scattered, seed - 1).ids != tables.ids);
   }
   // In a pool that is too full for that every id is used once all the same.
-  const TransferSide full = side_of(23);
+  const TransferSide full = table_side(23);
   check_tables(full, make_tables(full, 32'768, IdOrder::scattered, 1), 32'768, "ids");
 }
 
 TEST_CASE("golden: a request that the pools do not hold is refused with both numbers") {
-  CHECK_THROWS_WITH_AS(make_tables(side_of(23), 50'000, IdOrder::scattered, 1),
+  CHECK_THROWS_WITH_AS(make_tables(table_side(23), 50'000, IdOrder::scattered, 1),
                        doctest::Contains("a request of 50000 tokens takes 27"), InputError);
 }
 
 TEST_CASE("golden: tables that no engine could have are refused by group and position") {
-  const TransferSide side = side_of(400);
+  const TransferSide side = table_side(400);
   const RequestTables good = make_tables(side, 5000, IdOrder::consecutive, 1);
   const auto refuses = [&](const std::string& text, auto change) {
     RequestTables bad = good;

@@ -21,11 +21,11 @@ namespace hybridkv {
 namespace {
 
 using testing::check_named;
+using testing::full;
 using testing::small_hybrid;
 using testing::small_plan;
+using testing::window;
 
-const AttentionSpec full{AttentionKind::full, 4, 2, 16, 16, 0};
-const AttentionSpec window{AttentionKind::sliding_window, 4, 2, 16, 16, 20};
 
 TEST_CASE("law: verify has a check for every backend but the reference") {
   std::set<AttentionBackend> checked;

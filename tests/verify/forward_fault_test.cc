@@ -11,9 +11,11 @@
 namespace hybridkv {
 namespace {
 
+using testing::full;
 using testing::owner_of;
 using testing::small_families;
 using testing::small_hybrid;
+using testing::window;
 
 /// What the caches of a network are kept in.
 struct CacheDTypes {
@@ -25,8 +27,6 @@ constexpr CacheDTypes dtypes[] = {{DType::fp32, DType::fp32, DType::fp32}, {DTyp
                                   {DType::bf16, DType::fp8_e4m3, DType::fp32},
                                   {DType::bf16, DType::fp8_e5m2, DType::bf16}};
 
-const AttentionSpec full{AttentionKind::full, 4, 2, 16, 16, 0};
-const AttentionSpec window{AttentionKind::sliding_window, 4, 2, 16, 16, 20};
 const AttentionSpec chunks{AttentionKind::chunked_local, 4, 2, 16, 16, 24};
 
 std::string text_of(const CacheDTypes& caches) {

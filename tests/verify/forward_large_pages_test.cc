@@ -10,6 +10,7 @@
 namespace hybridkv {
 namespace {
 
+using testing::full;
 using testing::owner_of;
 using testing::small_families;
 using testing::small_hybrid;
@@ -27,7 +28,6 @@ ForwardSpec unscaled() {
   return spec;
 }
 
-const AttentionSpec full{AttentionKind::full, 4, 2, 16, 16, 0};
 
 TEST_CASE("law: every family computes through two-level pages what it computes without them") {
   for (const RecurrentSpec& family : small_families())

@@ -8,9 +8,12 @@
 
 namespace hybridkv::testing {
 
+inline const AttentionSpec full{AttentionKind::full, 4, 2, 16, 16, 0};
+inline const AttentionSpec window{AttentionKind::sliding_window, 4, 2, 16, 16, 20};
+
 /// Ten layers, every second one attention.
 inline ModelSpec small_hybrid(const RecurrentSpec& recurrent, DType dtype,
-                              const AttentionSpec& attention = {AttentionKind::full, 4, 2, 16, 16, 0},
+                              const AttentionSpec& attention = full,
                               int layers = 10) {
   ModelSpec model;
   model.name = "small hybrid";

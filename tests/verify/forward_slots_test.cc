@@ -27,8 +27,8 @@ EngineSpec llama() {
   return engine;
 }
 
-ForwardReport run(const ModelSpec& model, const EngineSpec& engine = llama(), std::optional<ForwardFault> fault = {},
-                  std::vector<ForwardCase> cases = {}) {
+ForwardReport run_slots(const ModelSpec& model, const EngineSpec& engine = llama(),
+                        std::optional<ForwardFault> fault = {}, std::vector<ForwardCase> cases = {}) {
   ForwardSpec spec;
   spec.scale = 1;
   spec.fault = fault;
@@ -36,8 +36,8 @@ ForwardReport run(const ModelSpec& model, const EngineSpec& engine = llama(), st
   return verify_forward(model, engine, spec);
 }
 
-ModelSpec small(DType dtype = DType::fp32, const RecurrentSpec& family = GdnSpec{2, 4, 16, 16, 4}) {
-  return small_hybrid(family, dtype, {AttentionKind::full, 4, 2, 16, 16, 0}, 4);
+ModelSpec small_slots(DType dtype = DType::fp32, const RecurrentSpec& family = GdnSpec{2, 4, 16, 16, 4}) {
+  return small_hybrid(family, dtype, full, 4);
 }
 
 bool restores(ForwardCase forward_case) {
@@ -46,7 +46,7 @@ bool restores(ForwardCase forward_case) {
 }
 
 /// Every case passed in both modes; without checkpoints those that restore one have nothing to show.
-void check_passed(const ForwardReport& report, bool keeps_checkpoints = true) {
+void check_slots_passed(const ForwardReport& report, bool keeps_checkpoints = true) {
   CHECK(report.passed());
   CHECK(report.results.size() == 2 * forward_cases_of(Release::llama_cpp).size());
   for (const ForwardResult& result : report.results) {
@@ -62,7 +62,7 @@ void check_passed(const ForwardReport& report, bool keeps_checkpoints = true) {
 
 /// A plan as the cases run it, with all that a run needs.
 struct Bench {
-  ModelSpec model = small();
+  ModelSpec model = small_slots();
   CachePlan plan;
   std::shared_ptr<const ForwardNetwork> network;
   ForwardReferences references;
@@ -95,7 +95,7 @@ struct Bench {
 TEST_CASE("law: every family computes through slots, restored and taken back, what it computes without") {
   for (const RecurrentSpec& family : small_families()) {
     CAPTURE(family_name(family));
-    check_passed(run(small(DType::fp32, family)));
+    check_slots_passed(run_slots(small_slots(DType::fp32, family)));
   }
 }
 
@@ -103,13 +103,14 @@ TEST_CASE("law: slots with narrow states, fp8 K and V, a latent, and attention o
   EngineSpec narrow = llama(), fp8 = llama();
   narrow.ssm_dtype = narrow.conv_dtype = DType::bf16;
   fp8.kv_dtype = DType::fp8_e4m3;
-  check_passed(run(small(DType::bf16), narrow));
-  check_passed(run(small(DType::bf16), fp8));
-  check_passed(run(small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::fp32, {AttentionKind::mla, 4, 1, 24, 16, 0}, 4)));
+  check_slots_passed(run_slots(small_slots(DType::bf16), narrow));
+  check_slots_passed(run_slots(small_slots(DType::bf16), fp8));
+  const AttentionSpec mla{AttentionKind::mla, 4, 1, 24, 16, 0};
+  check_slots_passed(run_slots(small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::fp32, mla, 4)));
   ModelSpec several = small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::fp32, {AttentionKind::full, 4, 2, 16, 16, 0}, 6);
   several.layers[3].attention->kv_heads = 4;
   several.layers[4].recurrent = ShortConvSpec{64, 3};
-  check_passed(run(several));
+  check_slots_passed(run_slots(several));
 }
 
 TEST_CASE("law: a plan of the cases has their rows and cells, and an engine without checkpoints shows the rest") {
@@ -118,8 +119,8 @@ TEST_CASE("law: a plan of the cases has their rows and cells, and an engine with
   CHECK(bench.plan.arenas[1].num_ids == most_forward_slots * 4);
   EngineSpec engine = llama();
   engine.ctx_checkpoints = 0;
-  check_passed(run(small(), engine), false);
-  const ForwardReport report = run(small());
+  check_slots_passed(run_slots(small_slots(), engine), false);
+  const ForwardReport report = run_slots(small_slots());
   REQUIRE(report.slots.has_value());
   CHECK(report.slots->row_bytes == bench.plan.rows->checkpoint_bytes);
   CHECK(report.block_size_tokens == 1);
@@ -132,7 +133,7 @@ TEST_CASE("fault: every fault of a server with slots is found in every family, b
     for (const RecurrentSpec& family : small_families()) {
       CAPTURE(family_name(family));
       const ForwardCase owner = owner_of(info_of(fault));
-      const ForwardReport report = run(small(DType::bf16, family), llama(), fault, {owner});
+      const ForwardReport report = run_slots(small_slots(DType::bf16, family), llama(), fault, {owner});
       CHECK(report.caught());
       REQUIRE(report.results.size() == 2);
       for (const ForwardResult& result : report.results) {
@@ -151,7 +152,7 @@ TEST_CASE("fault: every fault of a server with slots is found in every family, b
 TEST_CASE("fault: what is planted into slots is found in no case by chance: it is wrong, or it has no place") {
   for (const ForwardFault fault : forward_faults_of(Release::llama_cpp)) {
     CAPTURE(to_string(fault));
-    const ForwardReport report = run(small(), llama(), fault);
+    const ForwardReport report = run_slots(small_slots(), llama(), fault);
     for (const ForwardResult& result : report.results) {
       CAPTURE(to_string(result.forward_case));
       CAPTURE(to_string(result.mode));
@@ -209,15 +210,15 @@ TEST_CASE("edge: a prompt or a decode that all cells do not hold, and a state th
 }
 
 TEST_CASE("edge: cases and faults that slots do not have are refused with those that they have") {
-  CHECK_THROWS_WITH_AS(run(small(), llama(), {}, {ForwardCase::preemption}),
+  CHECK_THROWS_WITH_AS(run_slots(small_slots(), llama(), {}, {ForwardCase::preemption}),
                        "--case preemption: requests of llama.cpp go through the slots of a server, which has no such "
                        "case; take one of resume, branch, drafts, fresh-blocks, recycling, chunks, eviction, "
                        "decode-state",
                        InputError);
-  CHECK_THROWS_WITH_AS(run(small(), llama(), ForwardFault::tombstone_slot),
+  CHECK_THROWS_WITH_AS(run_slots(small_slots(), llama(), ForwardFault::tombstone_slot),
                        doctest::Contains("--inject tombstone-slot: requests of llama.cpp go through the slots of a "
                                          "server, which has no such fault; take one of skip-zeroing, wrong-accepted"),
                        InputError);
-  CHECK_THROWS_WITH_AS(run(small(), {}, ForwardFault::foreign_cell),
+  CHECK_THROWS_WITH_AS(run_slots(small_slots(), {}, ForwardFault::foreign_cell),
                        doctest::Contains("--inject foreign-cell: requests of vLLM"), InputError);
 }

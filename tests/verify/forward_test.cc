@@ -63,7 +63,6 @@ TEST_CASE("law: the same in bf16, fp16 and with fp8 K and V") {
 
 TEST_CASE("law: every kind of attention, both kinds in one layer, several specs, every order of a page") {
   const RecurrentSpec recurrent = GdnSpec{2, 4, 16, 16, 4};
-  const AttentionSpec window{AttentionKind::sliding_window, 4, 2, 16, 16, 20};
   check_passed(run(small_hybrid(recurrent, DType::fp32, {AttentionKind::mla, 4, 1, 24, 16, 0}), 2));
   check_passed(run(small_hybrid(recurrent, DType::fp32, window), 2));
   check_passed(run(small_hybrid(recurrent, DType::fp32, {AttentionKind::chunked_local, 4, 2, 16, 16, 24}), 3));
@@ -183,7 +182,6 @@ TEST_CASE("regression: heads that share others in unequal parts are refused at e
 }
 
 TEST_CASE("edge: windows of several lengths in one model, and one that no token sees beyond itself") {
-  const AttentionSpec window{AttentionKind::sliding_window, 4, 2, 16, 16, 20};
   ModelSpec model = small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::fp32, window);
   model.layers[3].attention->window_tokens = 1;
   model.layers[5].attention->window_tokens = 70;

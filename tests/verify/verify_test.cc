@@ -15,7 +15,7 @@ using testing::small_plan;
 
 namespace {
 
-std::string failures(const VerifyReport& report) {
+std::string failure_lines(const VerifyReport& report) {
   std::string text;
   for (const CheckResult& check : report.checks)
     if (check.status != CheckStatus::passed) text += check.name + ": " + check.message + "\n";
@@ -38,7 +38,7 @@ TEST_CASE("law: a right plan passes every check, for every pack, mode and cache 
         CAPTURE(to_string(mode));
         CAPTURE(to_string(dtype));
         const VerifyReport report = verify_plan(small_plan(pack, mode, dtype), {});
-        CAPTURE(failures(report));
+        CAPTURE(failure_lines(report));
         CHECK(report.passed());
         REQUIRE(report.checks.size() == all_checks().size());
         for (const CheckResult& check : report.checks)
@@ -101,7 +101,7 @@ TEST_CASE("edge: the smallest pools still verify, with fewer requests") {
   for (const std::int64_t blocks : {20, 24, 32, 64}) {
     const CachePlan plan = small_plan(3, CacheMode::none, DType::bf16, blocks * block_bytes);
     const VerifyReport report = verify_plan(plan, {});
-    CAPTURE(failures(report));
+    CAPTURE(failure_lines(report));
     CHECK(report.passed());
     CHECK(report.requests.size() >= most);
     most = report.requests.size();

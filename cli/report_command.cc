@@ -19,6 +19,7 @@
 #include "cli/exit_codes.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/report_parts.h"
 #include "cli/scenario_options.h"
 #include "report/engines_report.h"
 #include "report/html.h"
@@ -133,7 +134,8 @@ int run_engines_report(const ReportOptions& options) {
 std::vector<std::string> commands(const ReportOptions& options) {
   const std::string scenario = shell_words(options.scenario);
   return {"hybridkv report " + scenario + " -o report" + (options.no_verify ? " --no-verify" : ""),
-          "hybridkv plan " + scenario, "hybridkv explain " + scenario, "hybridkv verify " + scenario,
+          "hybridkv plan " + scenario, "hybridkv explain " + scenario, "hybridkv recommend " + scenario,
+          "hybridkv simulate " + scenario, "hybridkv verify " + scenario,
           "hybridkv plot " + scenario + " -o plots"};
 }
 
@@ -149,6 +151,8 @@ int run_report(const ReportOptions& options) {
   std::string missing;
   {
     Progress progress(options.quiet);
+    report.recommendation = recommendation_part(scenario, progress);
+    report.replay = replay_part(scenario, progress);
     const ReportPlots plots = plots_of(report.planned, progress);
     verify(report, scenario, options, progress);
     const std::vector<Picture> of_packs = draw(plots.of_packs, folder, missing);
@@ -165,7 +169,7 @@ int run_report(const ReportOptions& options) {
 void add_report_command(CLI::App& app, CommandAction& action) {
   CLI::App* command = app.add_subcommand(
       "report",
-      "One page of HTML, and the same in Markdown: plan, derivation, plots, verification, warnings, commands");
+      "One page of HTML, and the same in Markdown: plan, recommendation, plots, replay, verification, derivation");
   const auto options = std::make_shared<ReportOptions>();
   add_scenario_options(*command, options->scenario);
   add_engines_option(*command, options->scenario);

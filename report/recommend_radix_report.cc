@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
 
 #include "report/human.h"
@@ -245,7 +246,7 @@ std::string recommend_radix_json(const RadixRecommendReport& report) {
 
 }  // namespace
 
-Document recommend_radix_report(const RadixRecommendReport& report) {
+Document recommend_radix_pick(const RadixRecommendReport& report) {
   const RadixRecommendation& result = report.result;
   const RadixReasons reasons = radix_reasons(report);
   Document document;
@@ -259,8 +260,20 @@ Document recommend_radix_report(const RadixRecommendReport& report) {
   add_listing(document, "What it costs", reasons.costs);
   add_listing(document, "How it was chosen", reasons.choice);
   add_listing(document, "Which assumption would change it", reasons.changes);
+  return document;
+}
+
+Document recommend_radix_front(const RadixRecommendReport& report) {
+  Document document;
   add_radix_front(document, report);
-  add_listing(document, "Settings that cannot run", impossible_settings(result));
+  add_listing(document, "Settings that cannot run", impossible_settings(report.result));
+  return document;
+}
+
+Document recommend_radix_report(const RadixRecommendReport& report) {
+  Document document = recommend_radix_pick(report);
+  Document front = recommend_radix_front(report);
+  std::move(front.blocks.begin(), front.blocks.end(), std::back_inserter(document.blocks));
   document.blocks.emplace_back(Heading{"The same numbers again"});
   document.blocks.emplace_back(Code{report.commands});
   return document;

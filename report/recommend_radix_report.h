@@ -15,7 +15,11 @@ struct RadixRecommendReport : RadixRecommendAnswer {
   std::vector<std::string> commands;  ///< of the pick
 };
 
-/// The pick with its reasons and the engine's command line, the Pareto front, and what cannot run.
+/// What was asked, the pick with its reasons and the engine's command line.
+Document recommend_radix_pick(const RadixRecommendReport& report);
+/// What the pick was chosen from: the Pareto front, and what cannot run.
+Document recommend_radix_front(const RadixRecommendReport& report);
+/// Both, and the commands.
 Document recommend_radix_report(const RadixRecommendReport& report);
 
 /// One row per candidate with everything that plan and simulate say of it.

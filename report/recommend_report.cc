@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/bytes_text.h"
 #include "planner/primary_attention.h"
@@ -211,7 +212,7 @@ std::vector<std::string> impossible_sentences(const Recommendation& result) {
 
 }  // namespace
 
-Document recommend_report(const RecommendReport& report) {
+Document recommend_pick(const RecommendReport& report) {
   const RecommendReasons reasons = recommend_reasons(report);
   Document document;
   document.blocks.emplace_back(Heading{
@@ -227,9 +228,21 @@ Document recommend_report(const RecommendReport& report) {
   add_unpacked(document, report, reasons);
   add_listing(document, "How it was chosen", reasons.choice);
   add_listing(document, "Which assumption would change it", reasons.changes);
+  return document;
+}
+
+Document recommend_front(const RecommendReport& report) {
+  Document document;
   add_front(document, report);
-  add_packs(document, report, reasons);
+  add_packs(document, report, recommend_reasons(report));
   add_listing(document, "Layouts that cannot run", impossible_sentences(report.result));
+  return document;
+}
+
+Document recommend_report(const RecommendReport& report) {
+  Document document = recommend_pick(report);
+  Document front = recommend_front(report);
+  std::move(front.blocks.begin(), front.blocks.end(), std::back_inserter(document.blocks));
   document.blocks.emplace_back(Heading{"The same numbers again"});
   document.blocks.emplace_back(Code{report.commands});
   if (report.result.unpacked_pick) {

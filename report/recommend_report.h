@@ -30,7 +30,11 @@ struct RecommendReasons {
 };
 RecommendReasons recommend_reasons(const RecommendReport& report);
 
-/// The pick, its reasons, the Pareto front, the packs side by side and the settings to type.
+/// What was asked, the pick, its reasons and the settings to type.
+Document recommend_pick(const RecommendReport& report);
+/// What the pick was chosen from: the Pareto front, the packs side by side, and what cannot run.
+Document recommend_front(const RecommendReport& report);
+/// Both, and the commands.
 Document recommend_report(const RecommendReport& report);
 
 /// One row per candidate with everything that plan and simulate say of it.

@@ -60,6 +60,22 @@ Document repeatable(Document verified) {
   return verified;
 }
 
+/// Another question's answer under a title of this report; its own title is left out.
+void add_part(Document& document, const char* title, const AnsweredPart& part) {
+  document.blocks.emplace_back(Heading{title});
+  if (!part.why_not.empty()) return void(document.blocks.emplace_back(Paragraph{part.why_not}));
+  Document shown = part.shown;
+  std::erase_if(shown.blocks, [](const Block& block) {
+    const auto* heading = std::get_if<Heading>(&block);
+    return heading != nullptr && heading->level == 1;
+  });
+  append(document, std::move(shown), 1);
+  if (part.folded.blocks.empty()) return;
+  document.blocks.emplace_back(FoldBegin{part.fold_title});
+  append(document, part.folded, 1);
+  document.blocks.emplace_back(FoldEnd{});
+}
+
 void add_verification(Document& document, const ScenarioReportInputs& inputs) {
   document.blocks.emplace_back(Heading{"Verification on real tensors"});
   if (inputs.verified.empty()) {
@@ -216,8 +232,10 @@ Document scenario_report(const ScenarioReportInputs& inputs) {
   Document document = plan_report(planned.set, inputs.findings);
   document.blocks.emplace_back(Heading{"What was asked"});
   document.blocks.emplace_back(inputs_table(planned));
+  add_part(document, "What to set", inputs.recommendation);
   add_pictures(document, "Pictures", inputs.pictures);
   add_pack_pictures(document, inputs);
+  add_part(document, "The trace replayed", inputs.replay);
   add_verification(document, inputs);
   if (planned.set.plans.size() == 1)
     add_folded_derivation(document, planned.set);

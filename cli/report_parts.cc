@@ -1,0 +1,69 @@
+#include "cli/report_parts.h"
+
+#include <fmt/format.h>
+
+#include "ask/recommend.h"
+#include "ask/recommend_radix.h"
+#include "ask/simulate.h"
+#include "ask/simulate_radix.h"
+#include "base/error.h"
+#include "planner/release.h"
+#include "report/radix_report.h"
+#include "report/recommend_radix_report.h"
+#include "report/recommend_report.h"
+#include "report/simulate_report.h"
+
+namespace hybridkv {
+
+namespace {
+
+/// The part, or the sentence of its refusal: a page is written whatever one of its questions cannot answer.
+template <class Make>
+AnsweredPart part_or_refusal(Make make) {
+  try {
+    return make();
+  } catch (const InputError& error) {
+    return {.why_not = fmt::format("Not to be had: {}", error.what())};
+  } catch (const SpecError& error) {
+    return {.why_not = fmt::format("Not to be had: {}", error.what())};
+  }
+}
+
+bool has_radix_pools(const Scenario& scenario) { return rules_of(scenario.engine.release).radix_pools; }
+
+}  // namespace
+
+AnsweredPart recommendation_part(const Scenario& scenario, Progress& progress) {
+  const auto watch = [&](const RecommendProgress& at) {
+    progress.update("recommend", at.what, static_cast<int>(at.done), static_cast<int>(at.total));
+  };
+  return part_or_refusal([&]() -> AnsweredPart {
+    const char* const title = "What it was chosen from";
+    if (has_radix_pools(scenario)) {
+      RadixRecommendReport report;
+      static_cast<RadixRecommendAnswer&>(report) = recommend_radix_scenario(scenario, {}, watch);
+      return {recommend_radix_pick(report), recommend_radix_front(report), title, {}};
+    }
+    RecommendReport report;
+    static_cast<RecommendAnswer&>(report) = recommend_scenario(scenario, {}, watch);
+    return {recommend_pick(report), recommend_front(report), title, {}};
+  });
+}
+
+AnsweredPart replay_part(const Scenario& scenario, Progress& progress) {
+  const auto update = [&](const SweepProgress& at) {
+    progress.update("simulate", "per cent of the trace", static_cast<int>(100 * at.fraction), 100);
+  };
+  return part_or_refusal([&]() -> AnsweredPart {
+    if (has_radix_pools(scenario)) {
+      RadixWatch watch;
+      watch.on_progress = update;
+      return {.shown = radix_report(simulate_radix(scenario.simulate, planned_radix_caches(scenario), watch))};
+    }
+    SimulateWatch watch;
+    watch.on_progress = update;
+    return {.shown = simulate_report(simulate({scenario.simulate, planned_caches(scenario)}, watch))};
+  });
+}
+
+}  // namespace hybridkv

@@ -10,6 +10,7 @@
 #include "base/suggest.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
+#include "cli/offers.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
@@ -164,18 +165,21 @@ void add_bench_command(CLI::App& app, CommandAction& action) {
   list("--batch", options->batches,
        "batches as text (2q1k_32q1s1k: 2 prefills of 1024 tokens, 32 decodes at 1024) or by name (default: 32q1s4k)",
        "BATCH,...", any_text());
-  list("--backend", options->backends, "reference, unified, cascade or paged (default: paged)", "NAME,...", any_text());
+  list("--backend", options->backends, "reference, unified, cascade or paged (default: paged)", "NAME,...",
+       offers({names_of(attention_backend_names)}));
   list("--block-size", options->block_sizes, "tokens of a block (default: the plan's, 528)", "TOKENS,...",
        token_count());
-  list("--order", options->orders, "nhd, hnd or head_major (default: the plan's, nhd)", "ORDER,...", any_text());
+  list("--order", options->orders, "nhd, hnd or head_major (default: the plan's, nhd)", "ORDER,...",
+       offers({names_of(physical_order_names)}));
   list("--dtype", options->dtypes, "element type of the cache (default: the plan's, bf16)", "DTYPE,...",
-       any_text());
+       offers({names_of(dtype_names)}));
   list("--threads", options->threads, "threads of every backend but reference (default: 1)", "N,...",
        whole_number(1, 4096));
   command->add_option("--kernel-block-size", options->kernel_block, "tokens of a kernel block, divides the block")
       ->transform(token_count())
       ->type_name("TOKENS");
   command->add_option("--form", options->form, "backend form: paged, flex, cpu, diff_kv, kv_first …")
+      ->check(offers({names_of(backend_form_names)}))
       ->type_name("FORM");
   command->add_option("--query-heads", options->query_heads, "query heads of a rank (default: the plan's, 32)")
       ->type_name("N");
@@ -194,6 +198,7 @@ void add_bench_command(CLI::App& app, CommandAction& action) {
       ->type_name("MODE");
   command->add_option("--simd", options->simd,
                       "instructions of paged: plain, avx2, avx512 or avx512bf16 (default: the fastest)")
+      ->check(offers({names_of(simd_path_names)}))
       ->type_name("PATH");
   command->add_option("--weights", options->weights,
                       "rounded: to bf16 where paged multiplies with V of bf16 in pairs, as engines do (default); exact")

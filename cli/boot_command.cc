@@ -10,6 +10,7 @@
 #include "base/shell_word.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
+#include "cli/offers.h"
 #include "cli/output.h"
 #include "cli/scenario_options.h"
 #include "cli/values.h"
@@ -115,9 +116,10 @@ void add_memory_options(CLI::App& command, BootOptions& options) {
       .add_option("--available-memory", options.available,
                   "memory of the cache on one rank as the engine prints it: \"40.00 GiB\"")
       ->type_name("SIZE");
-  std::vector<std::string_view> gpus;
-  for (const Gpu& gpu : known_gpus()) gpus.push_back(gpu.name);
+  std::vector<std::string> gpus;
+  for (const Gpu& gpu : known_gpus()) gpus.emplace_back(gpu.name);
   command.add_option("--gpu", options.gpu, fmt::format("in its place a GPU: {}", fmt::join(gpus, ", ")))
+      ->check(offers({gpus}))
       ->type_name("NAME");
   command.add_option("--utilization", options.utilization, "share of the GPU that may be taken (default: 0.9)")
       ->type_name("SHARE");

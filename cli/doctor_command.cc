@@ -5,6 +5,7 @@
 #include "base/input_file.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
+#include "cli/offers.h"
 #include "cli/output.h"
 #include "cli/scenario_options.h"
 #include "cli/values.h"
@@ -48,6 +49,7 @@ void add_doctor_command(CLI::App& app, CommandAction& action) {
       ->add_option("--model", options->said.model,
                    "model by name or file, where the log names none that is known: a model file, a published "
                    "config.json or its folder")
+      ->check(offers({{offered_models, offered_files}}))
       ->type_name("NAME");
   command->add_option("--tp", options->said.tensor_parallel, "tensor parallel ranks (default: the log's)")
       ->type_name("RANKS");
@@ -55,8 +57,11 @@ void add_doctor_command(CLI::App& app, CommandAction& action) {
       ->add_option("--max-model-len", options->said.max_model_len, "longest sequence in tokens (default: the log's)")
       ->transform(token_count())
       ->type_name("TOKENS");
-  command->add_option("--mode", options->said.cache_mode, "none, align or all (default: the log's)")->type_name("MODE");
+  command->add_option("--mode", options->said.cache_mode, "none, align or all (default: the log's)")
+      ->check(offers({{offered_words_of("engine.cache_mode")}}))
+      ->type_name("MODE");
   command->add_option("--kv-dtype", options->said.kv_dtype, "element type of K and V (default: the log's)")
+      ->check(offers({{offered_words_of("engine.kv_dtype")}}))
       ->type_name("DTYPE");
   command->add_option("--set", options->said.overrides, "a setting that the log does not say; may be repeated")
       ->type_name("KEY=VALUE")

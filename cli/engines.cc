@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/suggest.h"
+#include "cli/offers.h"
 #include "cli/values.h"
 #include "planner/release.h"
 #include "report/engine_answers.h"
@@ -30,6 +31,7 @@ std::string refusals_text(const std::vector<EngineAnswer>& answers) {
 void add_engines_option(CLI::App& command, ScenarioOptions& options) {
   command.add_option("--engines", options.engines, "several of --engine, each answers; or all of them: all")
       ->excludes("--engine")
+      ->check(offers({{offered_words_of("engine.release"), "all"}, true}))
       ->type_name("LIST");
 }
 

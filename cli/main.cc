@@ -15,6 +15,7 @@
 #include "cli/output.h"
 #include "cli/process.h"
 #include "cli/usage.h"
+#include "cli/version.h"
 
 namespace {
 
@@ -49,7 +50,7 @@ int run(const CommandAction& action) {
 int main(int argc, char** argv) {
   prepare_process();
   CLI::App app{"Plan, verify and measure KV-cache layouts of hybrid Mamba/attention models", "hybridkv"};
-  app.set_version_flag("--version", "hybridkv " HYBRIDKV_VERSION, "print the version and exit");
+  app.set_version_flag("--version", version_text(), "print version, commit and formats and exit");
   app.set_help_flag("--help,-h", "print this help and exit");
   app.require_subcommand(1);
   app.formatter(std::make_shared<HelpFormat>());
@@ -83,6 +84,8 @@ int main(int argc, char** argv) {
   add_doctor_command(app, action);
   add_models_command(app, action);
   add_import_command(app, action);
+  add_completions_command(app, action);
+  add_man_command(app, action);
   const std::vector<std::string> words = command_words(argc, argv);
   if (words.empty()) {
     write_message(first_steps());

@@ -8,6 +8,7 @@
 #include "base/suggest.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
+#include "cli/offers.h"
 #include "cli/output.h"
 #include "report/models_report.h"
 
@@ -39,7 +40,9 @@ std::vector<ListedModel> chosen_models(const ModelsOptions& options) {
 void add_models_command(CLI::App& app, CommandAction& action) {
   CLI::App* command = app.add_subcommand("models", "List the models that come with hybridkv: layers, bytes, block");
   const auto options = std::make_shared<ModelsOptions>();
-  command->add_option("NAME", options->name, "only models with this in their name or a further name")->type_name("");
+  command->add_option("NAME", options->name, "only models with this in their name or a further name")
+      ->check(offers({{offered_models}}))
+      ->type_name("");
   command->add_option("--family", options->family, "only models with layers of this family: gdn, mamba2, ...")
       ->type_name("FAMILY");
   add_output_options(*command, options->output);

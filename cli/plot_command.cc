@@ -15,6 +15,7 @@
 #include "cli/engines.h"
 #include "cli/exit_codes.h"
 #include "cli/help_format.h"
+#include "cli/offers.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
@@ -41,6 +42,13 @@ struct PlotOptions {
   bool quiet = false;
 };
 
+std::vector<std::string> kind_names() {
+  std::vector<std::string> names;
+  for (const PlotKindInfo& info : all_plot_kinds()) names.emplace_back(info.name);
+  names.emplace_back(transfer_kind);
+  return names;
+}
+
 std::vector<PlotKind> kinds_of(const std::vector<std::string>& names) {
   std::vector<PlotKind> kinds;
   for (const std::string& name : names) {
@@ -48,9 +56,7 @@ std::vector<PlotKind> kinds_of(const std::vector<std::string>& names) {
     if (parse_engine_plot_kind(name))
       throw InputError(fmt::format("plot {}: shows engines beside each other; name them: --engines all", name));
     if (!kind) {
-      std::vector<std::string> known;
-      for (const PlotKindInfo& info : all_plot_kinds()) known.emplace_back(info.name);
-      known.emplace_back(transfer_kind);
+      const std::vector<std::string> known = kind_names();
       throw InputError(fmt::format("plot {}: no such kind; take one of {}{}", name, fmt::join(known, ", "),
                                    did_you_mean(name, known)));
     }
@@ -72,6 +78,13 @@ std::string kind_list() {
   text += "\nWith --to-set or --to:\n";
   text += help_entry(transfer_kind, "pages of both sides of a transfer, with the runs that are copied between them");
   return text;
+}
+
+/// Those of several engines included.
+std::vector<std::string> offered_kinds() {
+  std::vector<std::string> names = kind_names();
+  for (const std::string& name : names_of(engine_plot_kind_names)) names.push_back(name);
+  return names;
 }
 
 /// The plots of several engines: of these kinds, or all that there are.
@@ -183,7 +196,9 @@ void add_plot_command(CLI::App& app, CommandAction& action) {
   const auto options = std::make_shared<PlotOptions>();
   add_scenario_options(*command, options->scenario);
   add_engines_option(*command, options->scenario);
-  command->add_option("KIND", options->kinds, "what to draw; see below")->type_name("");
+  command->add_option("KIND", options->kinds, "what to draw; see below")
+      ->check(offers({offered_kinds()}))
+      ->type_name("");
   command
       ->add_option("--to", options->destination.to,
                    "transfer: the scenario that a cache goes to (default: the same one)")

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/shell_word.h"
+#include "cli/offers.h"
 #include "cli/values.h"
 #include "report/text.h"
 #include "scenarios/model_library.h"
@@ -202,16 +203,19 @@ void add_scenario_flags(CLI::App& command, ScenarioOptions& options) {
       .add_option("--model", options.model,
                   "model by name (see `hybridkv models`) or file: a model file, a published config.json or its folder, "
                   "- for standard input")
+      ->check(offers({{offered_models, offered_files}, true}))
       ->type_name("NAME");
   command
       .add_option("--engine", options.release,
                   fmt::format("release whose rules the plan follows: {} (default: the scenario's, else {})",
                               fmt::join(names_of(release_names), " or "), to_string(EngineSpec{}.release)))
+      ->check(offers({{offered_words_of("engine.release")}, true}))
       ->type_name("RELEASE");
   command
       .add_option("--backend-profile", options.backend_profile,
                   fmt::format("what the backends of a machine declare: {} (default: sm90 from vllm-0.33 on)",
                               fmt::join(names_of(backend_profile_names), ", ")))
+      ->check(offers({{offered_words_of("engine.backend_profile")}, true}))
       ->type_name("NAME");
   command.add_option("--pack", options.pack, "attention layers per page, a list or a range: 1,2,4 or 1..16")
       ->type_name("LIST");
@@ -228,12 +232,15 @@ void add_scenario_flags(CLI::App& command, ScenarioOptions& options) {
       .add_option("--mode", options.cache_mode,
                   "where states are kept for prefix caching: none, align or all (default: the scenario's, else none; "
                   "from vllm-0.33 on align)")
+      ->check(offers({{offered_words_of("engine.cache_mode")}, true}))
       ->type_name("MODE");
   command
       .add_option("--kv-dtype", options.kv_dtype,
                   "element type of K and V: bf16, fp8, int8_per_token_head, nvfp4, ... (default: the model's)")
+      ->check(offers({{offered_words_of("engine.kv_dtype")}, true}))
       ->type_name("DTYPE");
   command.add_option("--ssm-dtype", options.ssm_dtype, "element type of recurrent states (default: the model's)")
+      ->check(offers({{offered_words_of("engine.ssm_dtype")}, true}))
       ->type_name("DTYPE");
 }
 

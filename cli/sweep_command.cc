@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/ordered_work.h"
 #include "base/output_file.h"
+#include "cli/build_info.h"
 #include "cli/commands.h"
 #include "cli/engines.h"
 #include "cli/exit_codes.h"
@@ -57,7 +58,8 @@ SweepQuestion question_of(const SweepOptions& options) {
 SweepRows rows_of(const SweepOptions& options, const ScenarioSweep& sweep) {
   SweepRowSpec spec{.axes = {}, .verified = options.verify, .simulated = options.simulate, .format = format_of(options),
                     .num_points = sweep.num_points(),
-                    .identity = "hybridkv " HYBRIDKV_VERSION "\n" + sweep_identity(sweep, question_of(options))};
+                    .identity = fmt::format("hybridkv {}\n{}", program_version(),
+                                            sweep_identity(sweep, question_of(options)))};
   for (const SweepAxis& axis : sweep.axes()) spec.axes.push_back(axis.path);
   return SweepRows(std::move(spec));
 }

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/error.h"
+#include "cli/offers.h"
 #include "cli/values.h"
 
 namespace hybridkv {
@@ -43,6 +44,7 @@ CLI::Option* add_key(CLI::App& command, ScenarioOptions& options, const std::str
             options.flags.push_back({key, value, flag + " " + value});
           },
           doc)
+      ->check(offers({{offered_words_of(key)}}))
       ->type_name(type);
 }
 

@@ -19,6 +19,7 @@
 #include "cli/destination_options.h"
 #include "cli/exit_codes.h"
 #include "cli/help_format.h"
+#include "cli/offers.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
@@ -83,11 +84,16 @@ std::optional<OutputFile> export_file(const TransferCommandOptions& options, con
   return std::optional<OutputFile>(options.export_file);
 }
 
+std::vector<std::string> transfer_fault_names() {
+  std::vector<std::string> names{"all"};
+  for (const TransferFaultInfo& info : all_transfer_faults()) names.emplace_back(info.name);
+  return names;
+}
+
 /// What the names plant, one after the other; nothing without any.
 TransferProofQuestion proof_question(const std::vector<std::string>& names) {
   TransferProofQuestion question;
-  std::vector<std::string> known{"all"};
-  for (const TransferFaultInfo& info : all_transfer_faults()) known.emplace_back(info.name);
+  const std::vector<std::string> known = transfer_fault_names();
   if (!names.empty()) question.faults.clear();
   for (const std::string& name : names) {
     if (name == "all") {
@@ -207,7 +213,9 @@ void add_transfer_options(CLI::App& command, TransferCommandOptions& options) {
                    "what other orders, pack sizes and blocks on both sides would make of it, a row each");
   command.add_flag("--verify", options.verify,
                    "fill pools of full size, run the copies, compare every element, go on at the destination");
-  command.add_option("--inject", options.inject, "--verify: plant a fault on purpose; see below")->type_name("FAULT");
+  command.add_option("--inject", options.inject, "--verify: plant a fault on purpose; see below")
+      ->check(offers({transfer_fault_names()}))
+      ->type_name("FAULT");
 }
 
 }  // namespace

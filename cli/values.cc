@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/suggest.h"
+#include "cli/offers.h"
 #include "scenarios/number.h"
 #include "scenarios/yaml_tree.h"
 
@@ -40,13 +41,14 @@ CLI::Validator whole_number(std::int64_t minimum, std::int64_t maximum) {
 }
 
 CLI::Validator one_of(std::vector<std::string> words) {
+  const std::string name = offers_name({words});
   return CLI::Validator(
       [words = std::move(words)](std::string& text) {
         if (std::find(words.begin(), words.end(), text) != words.end()) return std::string();
         return fmt::format("{} is not allowed; take one of {}{}", in_quotes(text), fmt::join(words, ", "),
                            did_you_mean(text, words));
       },
-      "", "word");
+      "", name);
 }
 
 CLI::Validator any_text() {

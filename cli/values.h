@@ -7,6 +7,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "cli/offers.h"
+
 namespace hybridkv {
 
 /// Checks of what is typed for a flag. Each says what is wrong, what is allowed, and which word may have been meant.
@@ -17,7 +19,7 @@ CLI::Validator token_count();
 /// A whole number in digits, within bounds.
 CLI::Validator whole_number(std::int64_t minimum, std::int64_t maximum);
 
-/// One of these words.
+/// One of these words, which completions offer.
 CLI::Validator one_of(std::vector<std::string> words);
 
 /// Any text but an empty one.
@@ -45,10 +47,12 @@ CLI::Option* add_list(CLI::App& command, const std::string& flag, std::vector<Va
         }
       }
   };
-  return command.add_option_function<std::vector<std::string>>(flag, take, doc)
-      ->take_all()
-      ->allow_extra_args(false)
-      ->type_name(type);
+  CLI::Option* const option = command.add_option_function<std::vector<std::string>>(flag, take, doc)
+                                  ->take_all()
+                                  ->allow_extra_args(false)
+                                  ->type_name(type);
+  if (const Offers one = offers_in(each.get_name()); !one.words.empty()) option->check(offers({one.words, true}));
+  return option;
 }
 
 }  // namespace hybridkv

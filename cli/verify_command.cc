@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/help_format.h"
+#include "cli/offers.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
@@ -37,6 +38,13 @@ struct VerifyOptions {
   std::vector<std::string> cases;
 };
 
+/// What --inject takes without --forward.
+std::vector<std::string> fault_names() {
+  std::vector<std::string> names{"all"};
+  for (const FaultInfo& info : all_faults()) names.emplace_back(info.name);
+  return names;
+}
+
 /// `also`: other faults that a name may have meant.
 std::vector<std::optional<Fault>> faults_of(const std::vector<std::string>& names,
                                             const std::vector<ForwardFault>& also = {}) {
@@ -48,14 +56,19 @@ std::vector<std::optional<Fault>> faults_of(const std::vector<std::string>& name
     }
     faults.push_back(parse_fault(name));
     if (faults.back()) continue;
-    std::vector<std::string> known{"all"};
-    for (const FaultInfo& info : all_faults()) known.emplace_back(info.name);
+    std::vector<std::string> known = fault_names();
     for (const ForwardFault fault : also) known.emplace_back(to_string(fault));
     throw InputError(fmt::format("--inject {}: no such fault; take one of {}{}", name, fmt::join(known, ", "),
                                  did_you_mean(name, known)));
   }
   if (faults.empty()) faults.emplace_back();
   return faults;
+}
+
+std::vector<std::string> offered_faults() {
+  std::vector<std::string> names = fault_names();
+  for (const ForwardFaultInfo& info : all_forward_faults()) names.emplace_back(info.name);
+  return names;
 }
 
 std::string fault_list() {
@@ -195,7 +208,9 @@ void add_verify_command(CLI::App& app, CommandAction& action) {
   const auto options = std::make_shared<VerifyOptions>();
   add_scenario_options(*command, options->scenario);
   add_output_options(*command, options->output);
-  command->add_option("--inject", options->inject, "plant a fault on purpose; see below")->type_name("FAULT");
+  command->add_option("--inject", options->inject, "plant a fault on purpose; see below")
+      ->check(offers({offered_faults()}))
+      ->type_name("FAULT");
   command
       ->add_option("--export", options->export_folder,
                    "write batches, results, raw pages and the plan to a new folder, as .npy and .json")

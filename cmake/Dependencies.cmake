@@ -1,6 +1,7 @@
 # Every library: the installed package first, its published source where there is none.
 include(FetchContent)
 set(FETCHCONTENT_QUIET ON)
+set(HYBRIDKV_FETCHED "")  # the names of those whose source was taken
 
 macro(hybridkv_dependency name target repository tag)
   find_package(${name} QUIET)
@@ -8,6 +9,7 @@ macro(hybridkv_dependency name target repository tag)
     message(STATUS "${name}: not installed, fetching ${tag}")
     FetchContent_Declare(${name} GIT_REPOSITORY ${repository} GIT_TAG ${tag} GIT_SHALLOW ON SYSTEM)
     FetchContent_MakeAvailable(${name})
+    list(APPEND HYBRIDKV_FETCHED ${name})
   endif()
 endmacro()
 

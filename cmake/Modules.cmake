@@ -2,7 +2,7 @@
 
 # What whoever links a library of this house needs.
 add_library(hybridkv_headers INTERFACE)
-target_include_directories(hybridkv_headers INTERFACE "${CMAKE_CURRENT_SOURCE_DIR}")
+target_include_directories(hybridkv_headers INTERFACE "$<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}>")
 target_compile_features(hybridkv_headers INTERFACE cxx_std_20)
 if(HYBRIDKV_CONTRACTS)
   target_compile_definitions(hybridkv_headers INTERFACE HYBRIDKV_CONTRACTS=1)
@@ -66,11 +66,17 @@ function(hybridkv_module name)
   if(sources)
     add_library(hybridkv_${name} STATIC ${sources})
     target_link_libraries(hybridkv_${name} PUBLIC hybridkv_headers)
+    # A shared library, like a module of Python, may be made of these. Hidden, since a name that another library could
+    # take over is called through a table and never inlined.
+    set_target_properties(hybridkv_${name} PROPERTIES
+      POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
     _hybridkv_compile(hybridkv_${name})
     _hybridkv_link(hybridkv_${name} ${arg_USES})
   else()
     add_library(hybridkv_${name} INTERFACE)
   endif()
+  set_property(GLOBAL APPEND PROPERTY HYBRIDKV_MODULES ${name})
+  add_library(hybridkv::${name} ALIAS hybridkv_${name})
 endfunction()
 
 # hybridkv_program(NAME FOLDER USES ...): the program NAME from the sources of FOLDER.
@@ -81,6 +87,5 @@ function(hybridkv_program name folder)
     add_executable(${name} ${sources})
     _hybridkv_compile(${name})
     _hybridkv_link(${name} ${arg_USES})
-    target_compile_definitions(${name} PRIVATE HYBRIDKV_VERSION="${PROJECT_VERSION}")
   endif()
 endfunction()

@@ -150,7 +150,9 @@ Json kinds(Shapes& shapes) {
 }  // namespace
 
 std::string scenario_schema() {
-  Json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", "hybridkv scenario"}};
+  Json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+                 {"$id", "urn:hybridkv:scenario:1"},
+                 {"title", "hybridkv scenario"}};
   Shapes shapes;
   schema.update(mapping(scenario_keys().info(), shapes));
   schema["$defs"] = {

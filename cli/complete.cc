@@ -1,5 +1,7 @@
 #include "cli/complete.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "cli/offers.h"
@@ -181,6 +183,21 @@ Completion complete(CLI::App& app, const std::vector<std::string>& words) {
     add_values(*command, *flag, typed.substr(0, equals + 1), typed.substr(equals + 1), result);
   }
   return result;
+}
+
+std::string candidate_lines(CLI::App& app, const std::vector<std::string>& words) {
+  const Completion completion = complete(app, {words.begin() + 2, words.end()});
+  std::string lines;
+  for (const Candidate& candidate : completion.candidates)
+    lines += candidate.description.empty() ? candidate.word + "\n"
+                                           : fmt::format("{}\t{}\n", candidate.word, candidate.description);
+  if (completion.files) lines += ":files\n";
+  if (completion.folders) lines += ":folders\n";
+  return lines;
+}
+
+bool asks_for_candidates(const std::vector<std::string>& words) {
+  return words.size() >= 2 && words[0] == "completions" && words[1] == "candidates";
 }
 
 }  // namespace hybridkv

@@ -22,4 +22,11 @@ struct Completion {
 /// the program's name.
 Completion complete(CLI::App& app, const std::vector<std::string>& words);
 
+/// The answer to words for which asks_for_candidates() is true, of which the first two ask: a word a line, behind a tab
+/// what it means; at last ":files" or ":folders" where names of those are as good.
+std::string candidate_lines(CLI::App& app, const std::vector<std::string>& words);
+
+/// Are these the words of such a script? They are no command line to parse: any of them may be half typed.
+bool asks_for_candidates(const std::vector<std::string>& words);
+
 }  // namespace hybridkv

@@ -36,7 +36,7 @@ _hybridkv() {
         COMPREPLY+=("${candidate#"$kept"}")
         ;;
     esac
-  done < <("${words[0]/#\~/$HOME}" completions candidates -- "${words[@]:1}" 2>/dev/null)
+  done < <("${words[0]/#\~/$HOME}" completions candidates "${words[@]:1}" 2>/dev/null)
 }
 complete -F _hybridkv hybridkv
 )script";
@@ -46,7 +46,7 @@ constexpr std::string_view zsh_script = R"script(#compdef hybridkv
 _hybridkv() {
   local -a answers closed open
   local answer paths="" entry
-  answers=("${(@f)$(${(Q)~words[1]} completions candidates -- "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)}")
+  answers=("${(@f)$(${(Q)~words[1]} completions candidates "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)}")
   for answer in "${answers[@]}"; do
     case $answer in
       "") ;;
@@ -78,7 +78,7 @@ function __hybridkv_candidates
     set -l value (string replace -r -- '^--[^=]*=' '' "$typed")
     set -l kept (string replace -r -- '^(--[^=]*=)?.*' '$1' "$typed")
     set -l program (string replace -r -- '^~' "$HOME" $words[1])
-    for candidate in (command $program completions candidates -- $words[2..-1] "$typed" 2>/dev/null)
+    for candidate in (command $program completions candidates $words[2..-1] "$typed" 2>/dev/null)
         switch $candidate
             case :files
                 for path in (__fish_complete_path "$value")

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/complete.h"
 #include "cli/exit_codes.h"
 #include "cli/help_format.h"
 #include "cli/output.h"
@@ -91,6 +92,11 @@ int main(int argc, char** argv) {
     write_message(first_steps());
     return exit_bad_input;
   }
+  if (asks_for_candidates(words))
+    return run([&] {
+      write_output(candidate_lines(app, words));
+      return exit_fine;
+    });
   const auto refuse = [&](const std::string& problem) {
     write_message(fmt::format("hybridkv: {}\n{}", problem, help_advice(app, words)));
     return exit_bad_input;

@@ -1,5 +1,5 @@
-# Inside another project: no warning flag and no build type of ours, neither tests nor benchmarks; and with our warnings
-# on, the parent's own targets still see none of them.
+# Inside another project: no warning flag and no build type of ours, neither tests nor benchmarks, nothing to install,
+# no package; and with our warnings on, the parent's own targets still see none of them.
 # Run as: cmake -D SOURCE_DIR=… -D BUILD_DIR=… -D COMPILER=… -D GENERATOR=… -D FETCHED_DIR=… -P no_flag_leaks.cmake
 function(configure_parent name library_options)
   set(build "${BUILD_DIR}/${name}")
@@ -14,12 +14,16 @@ function(configure_parent name library_options)
   endif()
   file(READ "${build}/settings.txt" settings)
   foreach(expected "app options: \n" "library options: ${library_options}" "build type: \n"
-          "tests and benchmarks:\n")
+          "tests and benchmarks:\n" "position of app: \n" "visibility of app: \n" "folders to install to: \n")
     string(FIND "${settings}" "${expected}" at)
     if(at EQUAL -1)
       message(FATAL_ERROR "inside another project (${name}): no line \"${expected}\" in\n${settings}")
     endif()
   endforeach()
+  file(READ "${build}/hybridkv/cmake_install.cmake" rules)
+  if(rules MATCHES "file\\(INSTALL" OR EXISTS "${build}/hybridkv/hybridkv-config.cmake")
+    message(FATAL_ERROR "inside another project (${name}): rules to install, or a package")
+  endif()
 endfunction()
 
 configure_parent(defaults "\n")

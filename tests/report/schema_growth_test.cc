@@ -30,13 +30,15 @@ constexpr Versioned schemas[] = {{"plan", "report/plan.schema.json", SchemaUse::
 
 json of_house(const Versioned& schema) { return parsed(fs::path(HYBRIDKV_SOURCE_DIR) / schema.path); }
 
-/// A schema with one value replaced; null takes the key away.
+/// A schema with one value replaced; null takes it away.
 Lines breaks_with(const Versioned& schema, const std::string& pointer, const json& value) {
   const json before = of_house(schema);
   json after = before;
   const json::json_pointer at(pointer);
   REQUIRE(after.contains(at));
-  if (value.is_null()) after[at.parent_pointer()].erase(at.back());
+  json& above = after[at.parent_pointer()];
+  if (value.is_null() && above.is_array()) above.erase(std::stoul(at.back()));
+  else if (value.is_null()) above.erase(at.back());
   else after[at] = value;
   return schema_breaks(before, after, schema.use);
 }
@@ -105,7 +107,7 @@ TEST_CASE("edge: what grows breaks nothing") {
     json after = of_house(schema);
     CHECK(schema_breaks(after, after, schema.use) == Lines{});
     after["$defs"]["unused"] = text;
-    after["description"] = "Others words.";
+    after["description"] = "Other words.";
     if (after.contains("properties")) after["properties"]["more"] = text;
     CHECK(schema_breaks(of_house(schema), after, schema.use) == Lines{});
   }

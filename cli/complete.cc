@@ -15,7 +15,7 @@ namespace {
 
 /// Collects what continues a word.
 struct Collector {
-  std::string typed;  ///< of the word, behind `before`
+  std::string typed;   ///< of the word, behind `before`
   std::string before;  ///< what stays as it is: "--pack=", "nhd,"
   Completion& result;
 
@@ -67,7 +67,8 @@ void add_keys_or_choices(Collector& collector) {
 }
 
 void add_commands(const CLI::App& app, Collector& collector) {
-  for (const CLI::App* command : app.get_subcommands({})) collector.add(command->get_name(), command->get_description());
+  for (const CLI::App* command : app.get_subcommands({}))
+    collector.add(command->get_name(), command->get_description());
 }
 
 void add_word(const CLI::App& command, Collector& collector, const std::string& word) {
@@ -95,9 +96,7 @@ void add_values(const CLI::App& command, CLI::Option& option, const std::string&
 
 bool takes_value(const CLI::Option& option) { return option.get_items_expected_max() > 0; }
 
-bool takes_several(const CLI::Option& option) {
-  return option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll && option.get_items_expected_max() > 1;
-}
+bool takes_several(const CLI::Option& option) { return option.get_items_expected_max() > 1; }
 
 /// The option that a word such as "--pack", "--pack=4" or "-f" names; null for any other.
 CLI::Option* find_flag(CLI::App& command, const std::string& word) {
@@ -109,10 +108,10 @@ CLI::Option* find_flag(CLI::App& command, const std::string& word) {
 
 /// The words behind a command, as far as they were read: what the next one can be.
 struct WordsBefore {
-  CLI::Option* flag = nullptr;           ///< whose value is next
-  std::vector<const CLI::Option*> given;
-  std::size_t positionals = 0;           ///< that stand there already
-  bool flags_ended = false;              ///< by a lone "--"
+  CLI::Option* flag = nullptr;            ///< whose value is next
+  std::vector<const CLI::Option*> given;  ///< flags
+  std::size_t positionals = 0;            ///< that stand there already
+  bool flags_ended = false;               ///< by a lone "--"
 };
 
 WordsBefore read_words(CLI::App& command, const std::vector<std::string>& words) {

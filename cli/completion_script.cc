@@ -6,7 +6,7 @@ namespace hybridkv {
 
 namespace {
 
-// Readline replaces what stands behind the last break, '=' or ':', so that only that much of a candidate is handed back.
+// Readline replaces what stands behind the last break, '=' or ':': only that much of a candidate is handed back.
 constexpr std::string_view bash_script = R"script(# bash completion of hybridkv
 _hybridkv() {
   local line=${COMP_LINE:0:COMP_POINT} typed value kept candidate

@@ -22,7 +22,8 @@ struct CompletionsOptions {
 }  // namespace
 
 void add_completions_command(CLI::App& app, CommandAction& action) {
-  CLI::App* command = app.add_subcommand("completions", "Print a script that makes a shell complete commands and values");
+  CLI::App* command =
+      app.add_subcommand("completions", "Print a script that makes a shell complete commands and values");
   const auto options = std::make_shared<CompletionsOptions>();
   command->add_option("SHELL", options->shell, fmt::format("{}", fmt::join(completed_shells(), ", ")))
       ->check(one_of(completed_shells()))

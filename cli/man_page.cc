@@ -83,7 +83,8 @@ std::string man_page(const CLI::App& app) {
   roff += section("Name") + fmt::format("{} \\- {}\n", escaped(name), escaped(app.get_description()));
   roff += section("Synopsis") + fmt::format(".B {}\n", escaped(usage_line(app)));
   if (!app.get_subcommands({}).empty()) roff += section("Commands");
-  for (const CLI::App* command : app.get_subcommands({})) roff += entry(command->get_name(), command->get_description());
+  for (const CLI::App* command : app.get_subcommands({}))
+    roff += entry(command->get_name(), command->get_description());
   for (const OptionGroup& group : option_groups(app)) {
     roff += section(group.heading);
     for (const CLI::Option* option : group.options) roff += entry(option_label(*option), option->get_description());

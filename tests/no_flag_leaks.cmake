@@ -14,7 +14,7 @@ function(configure_parent name library_options)
   endif()
   file(READ "${build}/settings.txt" settings)
   foreach(expected "app options: \n" "library options: ${library_options}" "build type: \n"
-          "tests and benchmarks:\n" "position of app: \n" "visibility of app: \n" "folders to install to: \n")
+          "tests and benchmarks:\n" "position of app: 0\n" "visibility of app: \n" "folders to install to: \n")
     string(FIND "${settings}" "${expected}" at)
     if(at EQUAL -1)
       message(FATAL_ERROR "inside another project (${name}): no line \"${expected}\" in\n${settings}")

@@ -22,7 +22,7 @@ struct Collector {
   void add(const std::string& word, const std::string& description = {}) {
     if (!word.starts_with(typed)) return;
     const std::string whole = before + word;
-    const auto is_it = [&](const Candidate& known) { return known.word == whole; };
+    const auto is_it = [&](const CompletedWord& known) { return known.word == whole; };
     if (std::none_of(result.candidates.begin(), result.candidates.end(), is_it))
       result.candidates.push_back({whole, description});
   }
@@ -187,7 +187,7 @@ Completion complete(CLI::App& app, const std::vector<std::string>& words) {
 std::string candidate_lines(CLI::App& app, const std::vector<std::string>& words) {
   const Completion completion = complete(app, {words.begin() + 2, words.end()});
   std::string lines;
-  for (const Candidate& candidate : completion.candidates)
+  for (const CompletedWord& candidate : completion.candidates)
     lines += candidate.description.empty() ? candidate.word + "\n"
                                            : fmt::format("{}\t{}\n", candidate.word, candidate.description);
   if (completion.files) lines += ":files\n";

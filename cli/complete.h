@@ -7,13 +7,13 @@
 namespace hybridkv {
 
 /// A word that may stand where the cursor is.
-struct Candidate {
+struct CompletedWord {
   std::string word;         ///< whole, with what was typed of it
   std::string description;  ///< empty where it says nothing that the word does not
 };
 
 struct Completion {
-  std::vector<Candidate> candidates;
+  std::vector<CompletedWord> candidates;
   bool files = false;    ///< names of files too
   bool folders = false;  ///< names of folders too
 };

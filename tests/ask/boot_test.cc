@@ -21,7 +21,7 @@ BootQuestion question_of(const std::string& model, const std::string& engine, st
   return {.file = parse_scenario(text, "boot.yaml")};
 }
 
-constexpr double gib = 1024.0 * 1024.0 * 1024.0;
+constexpr double real_gib = 1024.0 * 1024.0 * 1024.0;
 
 }  // namespace
 
@@ -47,7 +47,7 @@ TEST_CASE("golden: the published start of GLM-5.3-Flash on four H200, vllm-proje
   CHECK(answer.boots());
   CHECK(answer.lines.back() ==
         "GPU KV cache size: 3,511,589 tokens, Maximum concurrency for 1,048,576 tokens per request: 3.35x");
-  const double size = static_cast<double>(answer.plan->allocated_bytes()) / gib;
+  const double size = static_cast<double>(answer.plan->allocated_bytes()) / real_gib;
   CHECK(fmt::format("{:.2f}", size) == "38.43");
 }
 

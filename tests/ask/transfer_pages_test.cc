@@ -11,7 +11,7 @@ using hybridkv::testing::small_scenario;
 
 namespace {
 
-TransferAnswer answer_of(std::string_view from_engine, std::string_view to_engine) {
+TransferAnswer pages_answer(std::string_view from_engine, std::string_view to_engine) {
   return transfer({.from = small_scenario(from_engine),
                    .to = small_scenario(to_engine),
                    .tokens = 1500,
@@ -27,7 +27,7 @@ std::int64_t pool_byte(const CachePlan& plan, const TransferPage& page, std::int
 }  // namespace
 
 TEST_CASE("golden: a page of K and V of one head of two, a page of a state") {
-  const TransferAnswer answer = answer_of("", "  tensor_parallel: 2\n");
+  const TransferAnswer answer = pages_answer("", "  tensor_parallel: 2\n");
   const std::vector<TransferPages> all = transfer_pages(answer);
   REQUIRE(all.size() == 2);
   const auto attention = std::find_if(all.begin(), all.end(), [](const TransferPages& pages) {
@@ -60,7 +60,7 @@ TEST_CASE("law: runs of pages are what the list copies between them, inside part
     for (const char* const to : engines) {
       CAPTURE(std::string(from));
       CAPTURE(std::string(to));
-      const TransferAnswer answer = answer_of(from, to);
+      const TransferAnswer answer = pages_answer(from, to);
       const std::vector<TransferPages> all = transfer_pages(answer);
       CHECK(!all.empty());
       for (const TransferPages& pages : all) {

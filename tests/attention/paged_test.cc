@@ -15,13 +15,13 @@
 namespace hybridkv::test {
 namespace {
 
-constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+constexpr float paged_nan = std::numeric_limits<float>::quiet_NaN();
 
-bool same_bits(std::span<const float> a, std::span<const float> b) {
+bool same_words(std::span<const float> a, std::span<const float> b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
 }
-bool same_bits(const AttentionOutput<float>& a, const AttentionOutput<float>& b) {
-  return same_bits(a.out, b.out) && same_bits(a.lse, b.lse);
+bool same_words(const AttentionOutput<float>& a, const AttentionOutput<float>& b) {
+  return same_words(a.out, b.out) && same_words(a.lse, b.lse);
 }
 
 /// Every path, and where it can round weights both ways.
@@ -49,10 +49,10 @@ void check_paged(const AttentionInputs& inputs, double tolerance = fp32_toleranc
     CAPTURE(options.round_weights);
     const AttentionOutput<float> one = paged_attention(inputs, options).output;
     CHECK(largest_error(one, expected) <= allowed(options, tolerance));
-    if (options.round_weights) CHECK(same_bits(one.lse, exact.lse));
+    if (options.round_weights) CHECK(same_words(one.lse, exact.lse));
     for (const std::int64_t threads : {2, 3, 7}) {
       options.threads = threads;
-      CHECK(same_bits(paged_attention(inputs, options).output, one));
+      CHECK(same_words(paged_attention(inputs, options).output, one));
     }
     exact = one;
   }
@@ -136,7 +136,7 @@ TEST_CASE("law: a token gets the same bits alone and in any batch") {
         alone.key_new = whole.key_new.subspan(token * kv_row, kv_row);
         alone.value_new = whole.value_new.subspan(token * kv_row, kv_row);
         const AttentionOutput<float> result = paged_attention(alone, options).output;
-        CHECK(same_bits(result.out, std::span(together.out).subspan(token * row, row)));
+        CHECK(same_words(result.out, std::span(together.out).subspan(token * row, row)));
       }
   }
 }
@@ -152,8 +152,8 @@ TEST_CASE("law: unified and cascade have the same bits on any number of threads"
     const AttentionOutput<float> one_cascade = cascade_attention<float>(inputs, cascade).output;
     for (const std::int64_t threads : {0, 2, 3, 7}) {
       unified.threads = cascade.threads = threads;
-      CHECK(same_bits(unified_attention<float>(inputs, unified).output, one_unified));
-      CHECK(same_bits(cascade_attention<float>(inputs, cascade).output, one_cascade));
+      CHECK(same_words(unified_attention<float>(inputs, unified).output, one_unified));
+      CHECK(same_words(cascade_attention<float>(inputs, cascade).output, one_cascade));
     }
   }
   const Batch batch = mixed_batch();
@@ -175,8 +175,8 @@ TEST_CASE("law: queries of bf16 get the same bits beside others that are not") {
     CAPTURE(to_string(path));
     const AttentionOutput<float> mixed = paged_attention(inputs_of(batch, cache), {1, path}).output;
     const AttentionOutput<float> rounded = paged_attention(inputs_of(all, cache), {1, path}).output;
-    CHECK(same_bits(std::span(mixed.out).first(row), std::span(rounded.out).first(row)));
-    CHECK_FALSE(same_bits(std::span(mixed.out).subspan(row), std::span(rounded.out).subspan(row)));
+    CHECK(same_words(std::span(mixed.out).first(row), std::span(rounded.out).first(row)));
+    CHECK_FALSE(same_words(std::span(mixed.out).subspan(row), std::span(rounded.out).subspan(row)));
   }
 }
 
@@ -246,7 +246,7 @@ bool agrees(std::span<const float> result, std::span<const double> expected, dou
 
 TEST_CASE("edge: NaN and infinity reach only the tokens that see them") {
   const std::int64_t chunk = 2;
-  for (const float poison : {nan, std::numeric_limits<float>::infinity()})
+  for (const float poison : {paged_nan, std::numeric_limits<float>::infinity()})
     for (const std::int64_t bad : {29, 30})  // at an odd and at an even position, which share pairs with others
       for (const std::int64_t window : {0, 8, 9})
         for (const DType dtype : {DType::fp32, DType::bf16}) {
@@ -313,7 +313,7 @@ TEST_CASE("law: random batches through every path") {
       const AttentionOutput<float> one = paged_attention(inputs, options).output;
       RC_ASSERT(largest_error(one, expected) <= allowed(options));
       options.threads = 3;
-      RC_ASSERT(same_bits(paged_attention(inputs, options).output, one));
+      RC_ASSERT(same_words(paged_attention(inputs, options).output, one));
     }
   }));
 }

@@ -17,7 +17,7 @@ using nlohmann::json;
 
 namespace {
 
-json json_of(const std::string& arguments) {
+json advice(const std::string& arguments) {
   const ProgramRun run = run_program(arguments + " --format json");
   CAPTURE(arguments);
   CAPTURE(run.output);
@@ -33,10 +33,10 @@ std::string arguments_of(const json& command) {
 /// The pick's row against what its two printed commands say.
 void require_same_numbers(const std::string& arguments) {
   CAPTURE(arguments);
-  const json result = json_of("recommend " + arguments);
+  const json result = advice("recommend " + arguments);
   const json& pick = result["candidates"][result["pick"].get<std::size_t>()];
   REQUIRE(result["commands"].size() == 2);
-  const json plan = json_of(arguments_of(result["commands"][0]))["plans"][0];
+  const json plan = advice(arguments_of(result["commands"][0]))["plans"][0];
   json capacity;
   for (const json& one : plan["capacity"])
     if (one["max_model_len"] == result["at_length"]) capacity = one;
@@ -46,7 +46,7 @@ void require_same_numbers(const std::string& arguments) {
   CHECK(pick["max_concurrency"] == capacity["max_concurrency"]);
   CHECK(pick["num_blocks"] == plan["num_blocks"]);
   CHECK(pick["page_bytes"] == plan["page_bytes"]);
-  const json simulated = json_of(arguments_of(result["commands"][1]) + " --upper-bounds");
+  const json simulated = advice(arguments_of(result["commands"][1]) + " --upper-bounds");
   const json& cache = simulated["caches"][0];
   CHECK(pick["hit_tokens"] == cache["hit_tokens"]);
   CHECK(pick["hit_rate"] == cache["hit_rate"]);
@@ -77,7 +77,7 @@ TEST_CASE("golden: numbers of the pick are those that plan and simulate print") 
 }
 
 TEST_CASE("golden: the pick of the main scenario divides the 15 layers, and 3 and 5 are told to beat 4") {
-  const json result = json_of("recommend qwen3.5-397b --requests 500");
+  const json result = advice("recommend qwen3.5-397b --requests 500");
   const json& candidates = result["candidates"];
   const json& pick = candidates[result["pick"].get<std::size_t>()];
   CHECK(15 % pick["attention_pack_size"].get<std::int64_t>() == 0);
@@ -100,7 +100,7 @@ TEST_CASE("golden: the pick of the main scenario divides the 15 layers, and 3 an
 }
 
 TEST_CASE("golden: 370-token prompts: the default can never hit, and what would") {
-  const json result = json_of("recommend qwen3.5-397b --prompt-tokens 370");
+  const json result = advice("recommend qwen3.5-397b --prompt-tokens 370");
   const std::string text = result["reasons"]["never_hits"].dump();
   CAPTURE(text);
   CHECK(contains(text, "The default block of 2,096 tokens can never hit on this trace: its longest prompt has 370"));
@@ -134,7 +134,7 @@ TEST_CASE("edge: limits, lists and traffic that cannot be, each with its exit co
 TEST_CASE("golden: the engine's own command line stands beside the settings, in every form") {
   const std::string small = "recommend qwen3.5-397b --packs 1,3 --modes align --match-units block --retention all "
                             "--block-sizes 0 --requests 100 ";
-  const json result = json_of(small);
+  const json result = advice(small);
   CHECK(result["serve"]["command"] ==
         "vllm serve Qwen/Qwen3.5-397B-A17B --tensor-parallel-size 2 --max-model-len 32768 --attn-pack-size 3 "
         "--enable-prefix-caching --mamba-cache-mode align --prefix-cache-retention-interval 704 "
@@ -156,17 +156,17 @@ TEST_CASE("golden: under SGLang the pick's numbers are those that plan and simul
         "--model Nemotron-3-Nano-30B-A3B --engine sglang-0.5.23 --memory 20GiB --max-model-len 32k,8k "
         "--requests 100"}) {
     CAPTURE(arguments);
-    const json result = json_of("recommend " + arguments);
+    const json result = advice("recommend " + arguments);
     const json& pick = result["candidates"][result["pick"].get<std::size_t>()];
     CHECK(result["schema"] == "hybridkv-recommend/1");
     CHECK(contains(result["serve"]["command"].dump(), "python -m sglang.launch_server --model-path "));
     for (const json& setting : result["settings"])
       CHECK(contains(result["serve"]["command"].dump(), setting["flag"].get<std::string>()));
-    const json plan = json_of(arguments_of(result["commands"][0]))["plans"][0];
+    const json plan = advice(arguments_of(result["commands"][0]))["plans"][0];
     for (const json& capacity : plan["capacity"])
       if (capacity["max_model_len"] == result["at_length"])
         CHECK(pick["bytes_per_request"] == capacity["bytes_per_request"]);
-    const json simulated = json_of(arguments_of(result["commands"][1]) + " --upper-bounds")["caches"][0];
+    const json simulated = advice(arguments_of(result["commands"][1]) + " --upper-bounds")["caches"][0];
     CHECK(pick["hit_tokens"] == simulated["hit_tokens"]);
     CHECK(pick["state_slots"] == simulated["state_slots"]);
     CHECK(pick["token_slots"] == simulated["token_slots"]);
@@ -186,7 +186,7 @@ TEST_CASE("edge: flags of another engine's space are refused at once, and every 
   require_refused(sglang + "--ratios 0", 2, "engine.state_memory_ratio: is above 0");
   require_refused(sglang + "--strategies lazy", 2, "'lazy' is not allowed");
   require_refused(sglang + "--driver closed-loop --in-flight 4", 2, "one request at a time");
-  const json result = json_of(sglang + "--packs 1 --modes align --strategies extra_buffer,no_buffer --ratios 0.5,0.9 "
+  const json result = advice(sglang + "--packs 1 --modes align --strategies extra_buffer,no_buffer --ratios 0.5,0.9 "
                                        "--page-sizes 1");
   CHECK(result["candidates"].size() == 4);
   const std::string csv = run_program(sglang + "--format csv").output;
@@ -200,7 +200,7 @@ TEST_CASE("edge: flags of another engine's space are refused at once, and every 
 TEST_CASE("edge: help has examples, every format works, csv has a row per candidate") {
   CHECK(contains(run_program("recommend --help").output, "hybridkv recommend qwen3.5-397b --prompt-tokens 370"));
   const std::string small = "recommend qwen3.5-397b --packs 1,3,4,5 --modes align --requests 100";
-  const json result = json_of(small);
+  const json result = advice(small);
   CHECK(result["schema"] == "hybridkv-recommend/1");
   CHECK(result["search"]["exhaustive"] == true);
   const std::string csv = run_program(small + " --format csv").output;
@@ -213,7 +213,7 @@ TEST_CASE("edge: help has examples, every format works, csv has a row per candid
 }
 
 TEST_CASE("edge: kernel blocks of the backend are kept to") {
-  const json result = json_of("recommend qwen3.5-397b --kernel-blocks 64,128 --min-kernel-block 128 --requests 100");
+  const json result = advice("recommend qwen3.5-397b --kernel-blocks 64,128 --min-kernel-block 128 --requests 100");
   for (const std::size_t at : result["front"].get<std::vector<std::size_t>>())
     CHECK(result["candidates"][at]["kernel_block_size_tokens"].get<std::int64_t>() == 128);
 }
@@ -221,7 +221,7 @@ TEST_CASE("edge: kernel blocks of the backend are kept to") {
 TEST_CASE("golden: of a trace's file the reasons say where most of the tokens of the pick went") {
   const std::string sample = "recommend qwen3.5-397b --packs 1,5 --modes align --trace '" HYBRIDKV_SOURCE_DIR
                              "/docs/samples/trace.jsonl'";
-  const std::string costs = json_of(sample)["reasons"]["costs"].dump();
+  const std::string costs = advice(sample)["reasons"]["costs"].dump();
   CAPTURE(costs);
   CHECK(contains(costs, "The pick: "));
   CHECK(contains(costs, " % of the prompt tokens are computed again although an earlier prompt began with them"));

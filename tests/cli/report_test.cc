@@ -13,20 +13,20 @@ namespace fs = std::filesystem;
 
 namespace {
 
-bool is_there(const std::string& program) {
+bool is_installed(const std::string& program) {
   return std::system(("command -v " + program + " > /dev/null 2>&1").c_str()) == 0;
 }
 
-const std::string small =
+const std::string small_report =
     "report --model granite-4.0-h-350m --memory 2GiB --max-model-len 4096 --pack 2 "
     "--set engine.cache_mode=align -q -o ";
 
 }  // namespace
 
 TEST_CASE("golden: a report verifies, draws, and is the same page every time") {
-  if (!is_there("gnuplot")) return void(std::printf("SKIPPED: gnuplot is not installed\n"));
+  if (!is_installed("gnuplot")) return void(std::printf("SKIPPED: gnuplot is not installed\n"));
   const ScratchFolder first, second;
-  const ProgramRun run = run_program(small + first.path.string());
+  const ProgramRun run = run_program(small_report + first.path.string());
   CAPTURE(run.output);
   REQUIRE(run.exit_code == 0);
   const std::string html = first.content("report.html");
@@ -38,12 +38,12 @@ TEST_CASE("golden: a report verifies, draws, and is the same page every time") {
     CHECK(contains(html, text));
   CHECK(contains(first.content("report.md"), "](plots/hit-rate.svg)"));
   CHECK(fs::exists(first.path / "plots" / "hit-rate.svg"));
-  REQUIRE(run_program(small + second.path.string()).exit_code == 0);
+  REQUIRE(run_program(small_report + second.path.string()).exit_code == 0);
   CHECK(second.content("report.html") == html);
 }
 
 TEST_CASE("golden: the report on Qwen3.5-397B in seven packs stays under 2 MiB") {
-  if (!is_there("gnuplot")) return void(std::printf("SKIPPED: gnuplot is not installed\n"));
+  if (!is_installed("gnuplot")) return void(std::printf("SKIPPED: gnuplot is not installed\n"));
   const ScratchFolder folder;
   REQUIRE(run_program("report qwen3.5-397b --no-verify -q -o " + folder.path.string()).exit_code == 0);
   const std::string html = folder.content("report.html");
@@ -57,7 +57,7 @@ TEST_CASE("golden: the report on Qwen3.5-397B in seven packs stays under 2 MiB")
 }
 
 TEST_CASE("golden: on paper the report on seven packs has at most a dozen pages") {
-  if (!is_there("gnuplot") || !is_there("chromium") || !is_there("pdfinfo"))
+  if (!is_installed("gnuplot") || !is_installed("chromium") || !is_installed("pdfinfo"))
     return void(std::printf("SKIPPED: gnuplot, chromium or pdfinfo is not installed\n"));
   const ScratchFolder folder;
   REQUIRE(run_program("report qwen3.5-397b --no-verify -q -o " + folder.path.string()).exit_code == 0);
@@ -87,7 +87,7 @@ TEST_CASE("edge: a question of a report that a release refuses is answered by th
 TEST_CASE("edge: without gnuplot the report is written with the page maps alone, with exit code 4") {
   const ScratchFolder folder;
   const ProgramRun run =
-      run_program(small + folder.path.string() + " --no-verify --set \"name=it's mine\"", "PATH=/nowhere");
+      run_program(small_report + folder.path.string() + " --no-verify --set \"name=it's mine\"", "PATH=/nowhere");
   CAPTURE(run.output);
   CHECK(run.exit_code == 4);
   CHECK(contains(folder.content("report.md"), "--set 'name=it'\\''s mine'"));  // as a shell reads it back
@@ -98,10 +98,10 @@ TEST_CASE("edge: without gnuplot the report is written with the page maps alone,
 }
 
 TEST_CASE("golden: Chromium opens the page from disk without an error or a request") {
-  if (!is_there("gnuplot") || !is_there("chromium"))
+  if (!is_installed("gnuplot") || !is_installed("chromium"))
     return void(std::printf("SKIPPED: gnuplot or chromium is not installed\n"));
   const ScratchFolder folder;
-  REQUIRE(run_program(small + folder.path.string() + " --no-verify").exit_code == 0);
+  REQUIRE(run_program(small_report + folder.path.string() + " --no-verify").exit_code == 0);
   const auto open = [&](const std::string& page) {
     const std::string log = (folder.path / "chromium.log").string();
     const std::string command = "HOME=" + folder.path.string() +

@@ -42,7 +42,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 }
 
 /// Rows of a sweep in JSON Lines.
-std::vector<json> rows_of(const std::string& arguments) {
+std::vector<json> swept_rows(const std::string& arguments) {
   const ProgramRun run = run_program("sweep " + arguments + " --quiet");
   CAPTURE(run.output);
   REQUIRE(run.exit_code == 0);
@@ -91,7 +91,7 @@ const std::string small_sweep = "qwen3.5-397b --pack 1..16 --tp 1,2,4 --memory 1
 }  // namespace
 
 TEST_CASE("golden: rows hold the numbers of plan --format csv, point by point") {
-  const std::vector<json> rows = rows_of("qwen3.5-397b --tp 1,2");
+  const std::vector<json> rows = swept_rows("qwen3.5-397b --tp 1,2");
   REQUIRE(rows.size() == 14);
   for (int tp : {1, 2}) {
     const ProgramRun plan = run_program("plan qwen3.5-397b --format csv --tp " + std::to_string(tp));
@@ -121,7 +121,7 @@ TEST_CASE("golden: rows hold the numbers of plan --format csv, point by point") 
 TEST_CASE("golden: rows hold the numbers of simulate --format json") {
   const std::string question = "qwen3.5-397b --requests 400 --set simulate.driver=closed_loop";
   const std::vector<json> rows =
-      rows_of(question + " --pack 1,5 --simulate --set simulate.trace.synthetic.seed='[1, 2]'");
+      swept_rows(question + " --pack 1,5 --simulate --set simulate.trace.synthetic.seed='[1, 2]'");
   REQUIRE(rows.size() == 4);
   for (const json& row : rows) {
     const std::string seed = row["simulate.trace.synthetic.seed"].dump();
@@ -140,7 +140,7 @@ TEST_CASE("golden: rows hold the numbers of simulate --format json") {
 }
 
 TEST_CASE("edge: every impossible point is a row with its reason") {
-  const std::vector<json> rows = rows_of(
+  const std::vector<json> rows = swept_rows(
       "qwen3.5-397b --tp 1,3,4 --memory 200MiB,40GiB --pack 1,4 --set engine.kernel_block_sizes='[[16], [100]]'");
   REQUIRE(rows.size() == 24);
   int impossible = 0;
@@ -160,7 +160,7 @@ TEST_CASE("edge: every impossible point is a row with its reason") {
 }
 
 TEST_CASE("edge: what the simulator refuses has its reason too, in the words of the scenario") {
-  const std::vector<json> rows = rows_of("qwen3.5-397b --pack 1,5 --simulate --requests 50 --set "
+  const std::vector<json> rows = swept_rows("qwen3.5-397b --pack 1,5 --simulate --requests 50 --set "
                                          "simulate.match_unit_tokens='[16, 48, 100]'");
   REQUIRE(rows.size() == 6);
   CHECK(rows[0]["status"] == "ok");
@@ -173,7 +173,7 @@ TEST_CASE("edge: what the simulator refuses has its reason too, in the words of 
 
 TEST_CASE("golden: a sweep that verifies says what was found") {
   const std::vector<json> rows =
-      rows_of("--model Qwen3.5-0.8B --memory 40MiB --max-model-len 100 --pack 3,6 --verify "
+      swept_rows("--model Qwen3.5-0.8B --memory 40MiB --max-model-len 100 --pack 3,6 --verify "
               "--set verify.requests='[[30], [100000]]' --set verify.pack_sizes=3");
   REQUIRE(rows.size() == 4);
   CHECK(rows[0]["verification"] == "passed");
@@ -185,7 +185,7 @@ TEST_CASE("golden: a sweep that verifies says what was found") {
 }
 
 TEST_CASE("golden: models as a list, and null for the default of a key") {
-  const std::vector<json> rows = rows_of("--model Qwen3.5-4B,Qwen3.5-9B --memory 40GiB --max-model-len 32768 --set "
+  const std::vector<json> rows = swept_rows("--model Qwen3.5-4B,Qwen3.5-9B --memory 40GiB --max-model-len 32768 --set "
                                          "engine.block_size_tokens='[null, 256]'");
   REQUIRE(rows.size() == 4);
   for (std::size_t i = 0; i < 4; ++i) {

@@ -20,7 +20,7 @@ using nlohmann::json;
 
 namespace {
 
-const std::string trace = "'" HYBRIDKV_TEST_DATA "/simulator/invented/mooncake.jsonl'";
+const std::string piped = "'" HYBRIDKV_TEST_DATA "/simulator/invented/mooncake.jsonl'";
 
 /// Every command that replays, once for each way in which it is told the trace.
 const std::string replays[] = {"simulate qwen3.5-397b --pack 1,3 -q --trace ",
@@ -42,12 +42,12 @@ TEST_CASE("regression: standard input and a pipe give what the file gives, in ev
   const std::string pipe = (scratch.path / "pipe").string();
   for (const std::string& command : replays) {
     CAPTURE(command);
-    const ProgramRun file = run_program(command + trace);
+    const ProgramRun file = run_program(command + piped);
     REQUIRE(file.exit_code == 0);
-    const std::string stdin_options = command + "- <" + trace;
+    const std::string stdin_options = command + "- <" + piped;
     const ProgramRun input = run_program(stdin_options);
     CHECK(input.exit_code == 0);
-    const std::string start = "rm -f '" + pipe + "'; mkfifo '" + pipe + "'; (cat " + trace + " >'" + pipe + "' &);";
+    const std::string start = "rm -f '" + pipe + "'; mkfifo '" + pipe + "'; (cat " + piped + " >'" + pipe + "' &);";
     const ProgramRun piped = run_program("--version >&2 2>/dev/null; " + start + " '" HYBRIDKV_PROGRAM "' " + command +
                                          "'" + pipe + "'");
     CHECK(piped.exit_code == 0);
@@ -130,25 +130,25 @@ TEST_CASE("regression: prompts longer than max_model_len are refused, counted an
     return json::parse(run.output);
   };
   const std::string said = "refused, as the engine refuses them";
-  const json cache = parsed("simulate " + scenario + "--pack 3 --format json --trace " + trace).at("caches")[0];
+  const json cache = parsed("simulate " + scenario + "--pack 3 --format json --trace " + piped).at("caches")[0];
   CHECK(cache.at("max_model_len") == 2048);
   CHECK(cache.at("too_long") == 3);
-  const json row = parsed("sweep " + scenario + "--pack 3 --simulate --trace " + trace);
+  const json row = parsed("sweep " + scenario + "--pack 3 --simulate --trace " + piped);
   const json found = parsed("recommend " + scenario + "--packs 3 --modes align --match-units block --retention all "
-                            "--block-sizes 0 --format json --trace " + trace);
+                            "--block-sizes 0 --format json --trace " + piped);
   const json& pick = found.at("candidates")[found.at("pick").get<std::size_t>()];
   for (const char* field : {"hit_tokens", "prompt_tokens", "too_long"}) CHECK(row.at(field) == cache.at(field));
   CHECK(pick.at("hit_tokens") == cache.at("hit_tokens"));
   CHECK(found.at("workload").at("prompt_tokens") == cache.at("prompt_tokens"));
   CHECK(found.at("workload").at("too_long_requests") == 3);
   for (const char* command : {"simulate ", "recommend "})
-    CHECK(contains(run_program(command + scenario + "--pack 3 --trace " + trace).output,
+    CHECK(contains(run_program(command + scenario + "--pack 3 --trace " + piped).output,
                    "3 of 11 requests have prompts"));
 }
 
 TEST_CASE("regression: several packs and several lengths make a row each") {
   const ProgramRun run =
-      run_program("simulate qwen3.5-397b --pack 1,3 --max-model-len 1024,4096 -q --format csv --trace " + trace);
+      run_program("simulate qwen3.5-397b --pack 1,3 --max-model-len 1024,4096 -q --format csv --trace " + piped);
   for (const char* name :
        {"\"N = 1, L = 1,024\"", "\"N = 1, L = 4,096\"", "\"N = 3, L = 1,024\"", "\"N = 3, L = 4,096\""})
     CHECK(contains(run.output, name));

@@ -12,7 +12,7 @@ using nlohmann::json;
 
 namespace {
 
-const std::string small = "--model Qwen3.5-0.8B --memory 1G --max-model-len 4k --mode align ";
+const std::string small_move = "--model Qwen3.5-0.8B --memory 1G --max-model-len 4k --mode align ";
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -21,12 +21,12 @@ std::int64_t count_lines(const std::string& text) { return std::count(text.begin
 }  // namespace
 
 TEST_CASE("golden: one rank to two; the other side is this one with what is laid over it") {
-  const ProgramRun run = run_program("transfer " + small + "--to-set engine.tensor_parallel=2 --tokens 1k");
+  const ProgramRun run = run_program("transfer " + small_move + "--to-set engine.tensor_parallel=2 --tokens 1k");
   CAPTURE(run.output);
   CHECK(run.exit_code == 0);
   CHECK(contains(run.output, "Qwen3.5-0.8B: a cache of 1,024 tokens from 1 rank to 2 ranks"));
   const json all = json::parse(
-      run_program("transfer " + small + "--to-set engine.tensor_parallel=2 --tokens 1k --format json").output);
+      run_program("transfer " + small_move + "--to-set engine.tensor_parallel=2 --tokens 1k --format json").output);
   CHECK(all["tokens"] == 1024);
   CHECK(all["from"]["tensor_parallel"] == 1);
   CHECK(all["to"]["tensor_parallel"] == 2);
@@ -63,7 +63,7 @@ TEST_CASE("golden: of several packs the first is planned, and said") {
 TEST_CASE("golden: the list as JSON Lines, to a file or in place of the report") {
   const ScratchFolder folder;
   const std::string file = (folder.path / "copies.jsonl").string();
-  const std::string question = "transfer " + small + "--to-set engine.tensor_parallel=2 --tokens 100 -q ";
+  const std::string question = "transfer " + small_move + "--to-set engine.tensor_parallel=2 --tokens 100 -q ";
   const ProgramRun run = run_program(question + "--export " + file);
   CHECK(run.exit_code == 0);
   CHECK(contains(run.output, "must move"));
@@ -87,13 +87,13 @@ TEST_CASE("fault: nothing is replaced that this command did not write, and nothi
   const ScratchFolder folder;
   const std::string notes = (folder.path / "notes.txt").string();
   std::ofstream(notes) << "mine\n";
-  const std::string question = "transfer " + small + "--to-set engine.tensor_parallel=2 --tokens 100 ";
+  const std::string question = "transfer " + small_move + "--to-set engine.tensor_parallel=2 --tokens 100 ";
   require_refused(question + "--export " + notes, "exists already and holds no list of a transfer");
   CHECK(text_of(notes) == "mine\n");
   require_refused(question + "--export " + folder.path.string(), folder.path.string());
   require_refused(question + "--export " + folder.path.string() + "/no/such.jsonl", "no/such.jsonl");
   const std::string half = (folder.path / "half.jsonl").string();
-  require_refused("transfer " + small + "--to-set engine.kv_dtype=fp8 --export " + half, "to.engine.kv_dtype");
+  require_refused("transfer " + small_move + "--to-set engine.kv_dtype=fp8 --export " + half, "to.engine.kv_dtype");
   CHECK(!std::filesystem::exists(half));
   const std::string scenario = (folder.path / "own.yaml").string();
   std::ofstream(scenario) << "model: Qwen3.5-0.8B\nengine: {memory: 1 GiB}\nlimits: {max_model_len: 4096}\n";
@@ -102,25 +102,25 @@ TEST_CASE("fault: nothing is replaced that this command did not write, and nothi
 }
 
 TEST_CASE("fault: what the other side cannot be is said at its flag") {
-  require_refused("transfer " + small + "--to-set engine.tensor_paralel=2", "did you mean");
-  require_refused("transfer " + small + "--to-set engine.tensor_paralel=2", "--to-set engine.tensor_paralel=2");
-  require_refused("transfer " + small + "--to-set engine.tensor_parallel=3",
+  require_refused("transfer " + small_move + "--to-set engine.tensor_paralel=2", "did you mean");
+  require_refused("transfer " + small_move + "--to-set engine.tensor_paralel=2", "--to-set engine.tensor_paralel=2");
+  require_refused("transfer " + small_move + "--to-set engine.tensor_parallel=3",
                   "--to-set engine.tensor_parallel=3: to.engine.tensor_parallel");
-  require_refused("transfer " + small + "--to-set engine.tensor_parallel", "write KEY=VALUE");
-  require_refused("transfer " + small + "--to-set engine.ssm_dtype=bf16", "--convert dtype");
+  require_refused("transfer " + small_move + "--to-set engine.tensor_parallel", "write KEY=VALUE");
+  require_refused("transfer " + small_move + "--to-set engine.ssm_dtype=bf16", "--convert dtype");
   require_refused("transfer qwen3.5-397b Qwen3.5-397B-A17B", "TO Qwen3.5-397B-A17B: is a model");
   require_refused("transfer qwen3.5-397b no-such-scenario", "no-such-scenario");
   require_refused("transfer", "nothing to plan");
 }
 
 TEST_CASE("fault: requests that neither side holds") {
-  require_refused("transfer " + small + "--tokens 5k", "--tokens 4096");
-  require_refused("transfer " + small + "--tokens 0", "--tokens 0");
-  require_refused("transfer " + small + "--tokens many", "--tokens");
-  require_refused("transfer " + small + "--tokens 100 --present 200", "--present 200");
-  require_refused("transfer " + small + "--set engine.num_blocks=40 --to-set engine.num_blocks=6", "usable");
-  require_refused("transfer " + small + "--convert types", "--convert");
-  require_refused("transfer " + small + "--ids random", "--ids");
+  require_refused("transfer " + small_move + "--tokens 5k", "--tokens 4096");
+  require_refused("transfer " + small_move + "--tokens 0", "--tokens 0");
+  require_refused("transfer " + small_move + "--tokens many", "--tokens");
+  require_refused("transfer " + small_move + "--tokens 100 --present 200", "--present 200");
+  require_refused("transfer " + small_move + "--set engine.num_blocks=40 --to-set engine.num_blocks=6", "usable");
+  require_refused("transfer " + small_move + "--convert types", "--convert");
+  require_refused("transfer " + small_move + "--ids random", "--ids");
 }
 
 TEST_CASE("fault: ids that no request holds are said with their place") {
@@ -128,16 +128,16 @@ TEST_CASE("fault: ids that no request holds are said with their place") {
   const std::string ids = (folder.path / "ids.json").string();
   const auto refused = [&](const std::string& text, const std::string& message) {
     std::ofstream(ids) << text;
-    require_refused("transfer " + small + "--tokens 100 --from-ids " + ids, message);
+    require_refused("transfer " + small_move + "--tokens 100 --from-ids " + ids, message);
   };
   refused("[[1, 2]\n, [true]]", "ids.json:2:4: an id");
   refused("[[1]]", "ids.json: holds 1 tables");
   refused("", "ids.json");
-  require_refused("transfer " + small + "--to-ids " + folder.path.string() + "/none.json", "none.json");
+  require_refused("transfer " + small_move + "--to-ids " + folder.path.string() + "/none.json", "none.json");
 }
 
 TEST_CASE("golden: a transfer is proven, and a planted fault is caught") {
-  const std::string question = "transfer " + small + "--to-set engine.tensor_parallel=2 --tokens 1k -q --verify";
+  const std::string question = "transfer " + small_move + "--to-set engine.tensor_parallel=2 --tokens 1k -q --verify";
   const ProgramRun run = run_program(question);
   CAPTURE(run.output);
   CHECK(run.exit_code == 0);
@@ -154,7 +154,7 @@ TEST_CASE("golden: a transfer is proven, and a planted fault is caught") {
 }
 
 TEST_CASE("fault: faults that do not exist, belong elsewhere or have no place") {
-  const std::string question = "transfer " + small + "--tokens 100 ";
+  const std::string question = "transfer " + small_move + "--tokens 100 ";
   require_refused(question + "--inject heads-swapped", "--inject plants a fault for --verify; add it");
   require_refused(question + "--verify --inject heads-swaped", "did you mean 'heads-swapped'?");
   require_refused(question + "--verify --inject wrong-replica", "the fault wrong-replica has no place here");

@@ -8,12 +8,12 @@
 namespace hybridkv {
 namespace {
 
-constexpr Layout pages({{"block", 2, 5}, {"token", 3, 1}}, 1);
+constexpr Layout scaled_pages({{"block", 2, 5}, {"token", 3, 1}}, 1);
 
 TEST_CASE("law: elements as bytes and back, also as constant expressions") {
-  CHECK_CONSTANT(scale(pages, 4) == Layout({{"block", 2, 20}, {"token", 3, 4}}, 4));
-  CHECK_CONSTANT(unscale(scale(pages, 4), 4) == pages);
-  CHECK_CONSTANT(unscale(scale(pages, 4), 2) == scale(pages, 2));
+  CHECK_CONSTANT(scale(scaled_pages, 4) == Layout({{"block", 2, 20}, {"token", 3, 4}}, 4));
+  CHECK_CONSTANT(unscale(scale(scaled_pages, 4), 4) == scaled_pages);
+  CHECK_CONSTANT(unscale(scale(scaled_pages, 4), 2) == scale(scaled_pages, 2));
 }
 
 TEST_CASE("law: every offset is so many times as large, and unscaling undoes it") {
@@ -31,15 +31,15 @@ TEST_CASE("edge: what lies off a whole element has no layout in elements") {
 
 TEST_CASE("edge: no unit is nothing, and no byte lies past 64 bits") {
   constexpr std::int64_t big = std::int64_t{1} << 62;
-  CHECK_THROWS_AS(scale(pages, 0), std::logic_error);
-  CHECK_THROWS_AS(unscale(pages, 0), std::logic_error);
+  CHECK_THROWS_AS(scale(scaled_pages, 0), std::logic_error);
+  CHECK_THROWS_AS(unscale(scaled_pages, 0), std::logic_error);
   CHECK_THROWS_AS(scale(Layout({{"x", 1, big}}), 4), InputError);
 }
 
 TEST_CASE("law: a shifted layout has every offset so much further on") {
-  CHECK_CONSTANT(shift(pages, 10) == Layout(pages.axes(), 11));
-  CHECK_CONSTANT(shift(pages, -1) == Layout(pages.axes()));
-  CHECK_THROWS_AS(shift(pages, -2), std::logic_error);
+  CHECK_CONSTANT(shift(scaled_pages, 10) == Layout(scaled_pages.axes(), 11));
+  CHECK_CONSTANT(shift(scaled_pages, -1) == Layout(scaled_pages.axes()));
+  CHECK_THROWS_AS(shift(scaled_pages, -2), std::logic_error);
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ ModelSpec packed_glm_flash() {
   return model;
 }
 
-ModelSpec model_of(const json& row) {
+ModelSpec packed_model(const json& row) {
   return row["model"] == "GLM-5.3-Flash" ? packed_glm_flash() : flash_next();
 }
 
@@ -123,7 +123,7 @@ std::vector<Numbers> tensors_of(const CachePlan& plan) {
 }
 
 /// The records of GLM assume the flash kernel of kda, which exports states.
-EngineSpec engine_of(const json& row, double memory_gib) {
+EngineSpec packed_engine(const json& row, double memory_gib) {
   EngineSpec engine = engine_of_0_33(row, memory_gib);
   if (row["model"] == "GLM-5.3-Flash" && engine.cache_mode == CacheMode::align) engine.checkpoint_blocks = 1;
   return engine;
@@ -149,18 +149,18 @@ TEST_CASE("golden: indexers, rings and a convolution of their own, all results o
     CAPTURE(row["mamba_cache_mode"].get<std::string>());
     CAPTURE(row["speculative_tokens"].get<int>());
     if (row.contains("error")) {
-      CHECK_THROWS_AS(make_plan(model_of(row), engine_of(row, 10), {.max_model_lens = {8192}}), SpecError);
+      CHECK_THROWS_AS(make_plan(packed_model(row), packed_engine(row, 10), {.max_model_lens = {8192}}), SpecError);
       continue;
     }
     const auto wanted = groups_of(row);
     for (const json& result : row["results"]) {
-      const EngineSpec engine = engine_of(row, result["mem_gib"]);
+      const EngineSpec engine = packed_engine(row, result["mem_gib"]);
       const LimitsSpec limits{.max_model_lens = {result["max_model_len"]}};
       if (result.contains("error")) {
-        CHECK_THROWS_AS(make_plan(model_of(row), engine, limits), SpecError);
+        CHECK_THROWS_AS(make_plan(packed_model(row), engine, limits), SpecError);
         continue;
       }
-      const CachePlan plan = make_plan(model_of(row), engine, limits);
+      const CachePlan plan = make_plan(packed_model(row), engine, limits);
       const CapacityPlan& capacity = plan.capacity.front();
       const bool first = result["max_model_len"] == row["results"][0]["max_model_len"];
       // A state of mode none spans its whole request; the record has the first of its lengths.

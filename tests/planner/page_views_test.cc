@@ -64,7 +64,7 @@ void check_attention(const json& row, const CachePlan& plan) {
   CHECK(offsets.size() > 0);
 }
 
-void check_states(const json& row, const CachePlan& plan) {
+void check_page_states(const json& row, const CachePlan& plan) {
   for (const json& published : row["mamba"]) {
     std::size_t found = 0;
     for (const ViewPlan& view : plan.views) {
@@ -94,7 +94,7 @@ TEST_CASE("golden: attention and state views of 40 published pages") {
     const CachePlan plan = plan_of(row);
     CHECK(plan.page_bytes() == row["page_size_bytes"].get<std::int64_t>());
     check_attention(row, plan);
-    check_states(row, plan);
+    check_page_states(row, plan);
   }
   CHECK(rows == 40);
 }

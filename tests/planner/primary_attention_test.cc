@@ -7,20 +7,20 @@ using namespace hybridkv;
 
 namespace {
 
-SpecPlan attention(AttentionKind kind, std::int64_t window = 0) {
+SpecPlan spec_with(AttentionKind kind, std::int64_t window = 0) {
   SpecPlan spec;
   spec.attention = AttentionGeometry{.kind = kind, .window_tokens = window};
   return spec;
 }
 
 SpecPlan draft() {
-  SpecPlan spec = attention(AttentionKind::sliding_window, 64);
+  SpecPlan spec = spec_with(AttentionKind::sliding_window, 64);
   spec.draft = true;
   return spec;
 }
 
 SpecPlan hidden_states() {
-  SpecPlan spec = attention(AttentionKind::hidden_state);
+  SpecPlan spec = spec_with(AttentionKind::hidden_state);
   spec.auxiliary = true;
   return spec;
 }
@@ -54,10 +54,10 @@ std::int64_t primary_of(std::vector<SpecPlan> specs) {
 }  // namespace
 
 TEST_CASE("golden: what a spec is to its model") {
-  CHECK(attention(AttentionKind::full).role() == SpecRole::attention);
-  CHECK(attention(AttentionKind::mla).role() == SpecRole::attention);
-  CHECK(attention(AttentionKind::sliding_window, 64).role() == SpecRole::window);
-  CHECK(attention(AttentionKind::chunked_local, 64).role() == SpecRole::window);
+  CHECK(spec_with(AttentionKind::full).role() == SpecRole::attention);
+  CHECK(spec_with(AttentionKind::mla).role() == SpecRole::attention);
+  CHECK(spec_with(AttentionKind::sliding_window, 64).role() == SpecRole::window);
+  CHECK(spec_with(AttentionKind::chunked_local, 64).role() == SpecRole::window);
   CHECK(state().role() == SpecRole::state);
   CHECK(state(true).role() == SpecRole::auxiliary);
   CHECK(hidden_states().role() == SpecRole::auxiliary);
@@ -65,10 +65,10 @@ TEST_CASE("golden: what a spec is to its model") {
 }
 
 TEST_CASE("golden: the primary attention sees every token where some attention of the model does") {
-  const SpecPlan full = attention(AttentionKind::full), window = attention(AttentionKind::sliding_window, 64);
-  CHECK(primary_of({state(), full, attention(AttentionKind::mla)}) == 1);
+  const SpecPlan full = spec_with(AttentionKind::full), window = spec_with(AttentionKind::sliding_window, 64);
+  CHECK(primary_of({state(), full, spec_with(AttentionKind::mla)}) == 1);
   CHECK(primary_of({window, state(), full, hidden_states()}) == 2);
-  CHECK(primary_of({state(), attention(AttentionKind::chunked_local, 64), window, draft()}) == 1);
+  CHECK(primary_of({state(), spec_with(AttentionKind::chunked_local, 64), window, draft()}) == 1);
 }
 
 TEST_CASE("edge: without attention of the model hidden states stand in, drafts and states never") {
@@ -80,13 +80,13 @@ TEST_CASE("edge: without any attention the first group and its block are the one
   const Arrangement states = arrangement_of({state(), draft()});
   CHECK(&primary_group(states) == &states.groups[0]);
   CHECK(primary_block_tokens(states) == 100);
-  const Arrangement hybrid = arrangement_of({state(), attention(AttentionKind::sliding_window, 64), draft()});
+  const Arrangement hybrid = arrangement_of({state(), spec_with(AttentionKind::sliding_window, 64), draft()});
   CHECK(&primary_group(hybrid) == &hybrid.groups[1]);
   CHECK(primary_block_tokens(hybrid) == 101);
 }
 
 TEST_CASE("golden: tokens of a request that a layer still reads") {
-  CHECK(attention(AttentionKind::full).live_tokens(1000) == 1000);
-  CHECK(attention(AttentionKind::sliding_window, 64).live_tokens(1000) == 64);
-  CHECK(attention(AttentionKind::sliding_window, 64).live_tokens(10) == 10);
+  CHECK(spec_with(AttentionKind::full).live_tokens(1000) == 1000);
+  CHECK(spec_with(AttentionKind::sliding_window, 64).live_tokens(1000) == 64);
+  CHECK(spec_with(AttentionKind::sliding_window, 64).live_tokens(10) == 10);
 }

@@ -37,21 +37,21 @@ std::string refusal(const EngineSpec& engine, const ModelSpec& model = qwen35_39
 }
 
 constexpr std::int64_t conv = 3 * 6144 * 2, ssm = 32 * 128 * 128 * 4;  // of one layer of Qwen3.5-397B at TP2
-constexpr std::int64_t block = 15 * 32 * 1024;                         // 15 layers, 32 tokens of 1,024 bytes
+constexpr std::int64_t token_block = 15 * 32 * 1024;                   // 15 layers, 32 tokens of 1,024 bytes
 
 }  // namespace
 
 TEST_CASE("golden: Qwen3.5-397B in TensorRT-LLM's pool groups, by hand") {
   const CachePlan plan = read_engine_plan(read_engine(Release::tensorrt_llm));
   REQUIRE(plan.arenas.size() == 2);
-  CHECK(plan.arenas[0].bytes_per_id == block);
+  CHECK(plan.arenas[0].bytes_per_id == token_block);
   CHECK(plan.arenas[1].bytes_per_id == 45 * (conv + ssm));
   CHECK(45 * (conv + ssm) == 96'030'720);
   // A request of half the longest length, 16,384 tokens, counts as two of 8,192: 256 + 256 blocks, and 2 states. 2,048
   // of them and a dummy take, in grains of 32 MiB:
   const std::int64_t grain = 32 * mib;
   CHECK(plan.pool_groups == PoolGroups{grain, 16'384, 512, 2, 0, 0});
-  const std::int64_t of_blocks = (2048 * 512 * block + grain - 1) / grain;
+  const std::int64_t of_blocks = (2048 * 512 * token_block + grain - 1) / grain;
   const std::int64_t of_states = (4097 * 45 * conv + grain - 1) / grain + (4097 * 45 * ssm + grain - 1) / grain;
   CHECK(of_blocks == 15'360);
   CHECK(of_states == 203 + 11'523);
@@ -60,14 +60,14 @@ TEST_CASE("golden: Qwen3.5-397B in TensorRT-LLM's pool groups, by hand") {
   CHECK(slots_in(554, std::vector<std::int64_t>{45 * conv, 45 * ssm}, grain) == 193);
   CHECK(plan.arenas[1].num_ids == 193);
   const std::int64_t left = 1280 - (193 * 45 * conv + grain - 1) / grain - (193 * 45 * ssm + grain - 1) / grain;
-  CHECK(plan.arenas[0].num_ids == left * grain / block);
+  CHECK(plan.arenas[0].num_ids == left * grain / token_block);
   CHECK(plan.arenas[0].num_ids == 49'629);
   // Blocks of an id lie together: K and V of layer j begin j pages into it; so do the tensors of states in their pools.
   REQUIRE(plan.pools.size() == 3);
-  CHECK(plan.pools[0].bytes == 49'629 * block);
+  CHECK(plan.pools[0].bytes == 49'629 * token_block);
   CHECK(plan.pools[1].bytes == 193 * 45 * conv);
   CHECK(plan.pools[2].bytes == 193 * 45 * ssm);
-  CHECK(plan.lanes[4] == LanePlan{{0}, {0}, 4 * 32 * 1024, block, 32 * 1024});
+  CHECK(plan.lanes[4] == LanePlan{{0}, {0}, 4 * 32 * 1024, token_block, 32 * 1024});
   CHECK(plan.lanes[15 + 45 + 7] == LanePlan{{1}, {2}, 7 * ssm, 45 * ssm, ssm});
   // A request: 1,024 blocks, the running state and a snapshot.
   CHECK(request_demand(plan, 32'768).ids == std::vector<std::int64_t>{1024, 2});
@@ -87,7 +87,7 @@ TEST_CASE("golden: states of so many requests are kept whatever the shares are")
   CHECK(plan.arenas[1].num_ids == 301);
   CHECK(plan.arenas[0].num_ids ==
         (1280 - (301 * 45 * conv + 32 * mib - 1) / (32 * mib) - (301 * 45 * ssm + 32 * mib - 1) / (32 * mib)) *
-            (32 * mib) / block);
+            (32 * mib) / token_block);
   engine.max_running_requests = 500;
   CHECK(refusal(engine).find("engine.memory: 1280 grains of 33554432 bytes are too few") != std::string::npos);
   engine.max_running_requests = 5;
@@ -100,7 +100,7 @@ TEST_CASE("golden: pool_ratio in place of lengths") {
   // 1 to 0.25 of 1,280 grains: states get 256, of which 89 slots take 5 + 251; blocks 1,024 grains.
   const CachePlan plan = read_engine_plan(engine);
   CHECK(plan.arenas[1].num_ids == 89);
-  CHECK(plan.arenas[0].num_ids == 1024 * 32 * mib / block);
+  CHECK(plan.arenas[0].num_ids == 1024 * 32 * mib / token_block);
 }
 
 TEST_CASE("golden: a snapshot every interval, where a token pays its part of it") {

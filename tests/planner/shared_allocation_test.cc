@@ -13,7 +13,7 @@ using namespace hybridkv::testing;
 
 namespace {
 
-CachePlan qwen(Strategy strategy) {
+CachePlan shared_qwen(Strategy strategy) {
   EngineSpec engine{.tensor_parallel = 2, .strategy = strategy, .cache_mode = CacheMode::align};
   engine.memory_bytes = 40 * gib;
   return make_plan(qwen35_397b(), engine, {.max_model_lens = {32'768}});
@@ -22,7 +22,7 @@ CachePlan qwen(Strategy strategy) {
 }  // namespace
 
 TEST_CASE("golden: Qwen3.5-397B in compact slots, by hand") {
-  const CachePlan plan = qwen(Strategy::compact_slots);
+  const CachePlan plan = shared_qwen(Strategy::compact_slots);
   // As in the dual pool, but one allocation with a lane of slots: 20,344,770,398 / (45 * 2,134,016) = 211 of them.
   const std::int64_t page = 16 * 1024, state = 2'134'016, slot = 45 * state, slots = 211;
   const std::int64_t pages = (40 * gib - slots * slot) / (15 * page);
@@ -47,7 +47,7 @@ TEST_CASE("golden: Qwen3.5-397B in compact slots, by hand") {
 }
 
 TEST_CASE("golden: Qwen3.5-397B in two-level pages, by hand") {
-  const CachePlan plan = qwen(Strategy::two_level);
+  const CachePlan plan = shared_qwen(Strategy::two_level);
   // Small pages: 15 layers * 16 tokens * 1,024 bytes = 245,760 = 2^14 * 15 and 45 states of 2,134,016 = 2^12 * 521
   // bytes = 96,030,720. Their least common multiple is 2^14 * 45 * 521 = 384,122,880 bytes: 1,563 small pages of
   // attention (3 * 521), or 4 of states.

@@ -111,7 +111,7 @@ TEST_CASE("golden: packs that another beats carry a warning") {
 
 namespace {
 
-EngineSpec engine_0_33(BackendProfile profile) {
+EngineSpec warned_engine(BackendProfile profile) {
   EngineSpec engine = qwen_engine(CacheMode::align);
   engine.release = Release::vllm_0_33;
   engine.backend_profile = profile;
@@ -121,7 +121,7 @@ EngineSpec engine_0_33(BackendProfile profile) {
 }  // namespace
 
 TEST_CASE("golden: views that the engine refuses after planning are told, and the plan has none") {
-  EngineSpec engine = engine_0_33(BackendProfile::sm100_flashinfer);  // kernel blocks of 64 in blocks of 2,112
+  EngineSpec engine = warned_engine(BackendProfile::sm100_flashinfer);  // kernel blocks of 64 in blocks of 2,112
   engine.cache_order = CacheOrder::blhnc;
   const CachePlan plan = make_plan(qwen35_397b(), engine, {.max_model_lens = {32'768}});
   CHECK(plan.views.empty());
@@ -133,7 +133,7 @@ TEST_CASE("golden: views that the engine refuses after planning are told, and th
 }
 
 TEST_CASE("golden: a match unit that divides no block is told") {
-  EngineSpec engine = engine_0_33(BackendProfile::sm90);
+  EngineSpec engine = warned_engine(BackendProfile::sm90);
   engine.prefix_match_unit_tokens = 100;
   CHECK(warned(make_plan(qwen35_397b(), engine, {.max_model_lens = {32'768}}), "match_unit_refused") ==
         "vLLM 0.33.0 plans this and then refuses its match unit: engine.prefix_match_unit_tokens: 100 does not divide "
@@ -143,7 +143,7 @@ TEST_CASE("golden: a match unit that divides no block is told") {
 }
 
 TEST_CASE("edge: vLLM 0.33 takes steps below a block, and shortens hits by the match unit, not by packs") {
-  EngineSpec engine = engine_0_33(BackendProfile::sm90);
+  EngineSpec engine = warned_engine(BackendProfile::sm90);
   engine.max_num_batched_tokens = 400;
   const CachePlan plan = make_plan(qwen35_397b(), engine, {.max_model_lens = {32'768}, .longest_prompt_tokens = 2000});
   CHECK(warned(plan, "budget_below_block").empty());
@@ -152,7 +152,7 @@ TEST_CASE("edge: vLLM 0.33 takes steps below a block, and shortens hits by the m
 }
 
 TEST_CASE("edge: memory for a request without its null block is refused, with the memory that works") {
-  EngineSpec engine = engine_0_33(BackendProfile::sm90);
+  EngineSpec engine = warned_engine(BackendProfile::sm90);
   const std::int64_t block = std::int64_t(15) * 2'162'688;
   engine.memory_bytes = 25 * block;  // a request of 32,768 tokens takes 25 ids
   CHECK_THROWS_WITH_AS(make_plan(qwen35_397b(), engine, {.max_model_lens = {32'768}}),

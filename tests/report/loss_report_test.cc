@@ -11,7 +11,7 @@ using namespace hybridkv;
 namespace {
 
 /// A prompt of 70 tokens, one that shares 40 with it, and a copy of the first: block 16, states at its last boundary.
-SimulateAnswer sample(bool losses = true) {
+SimulateAnswer losses_of(bool losses = true) {
   SimulateQuestion question{.request = {.trace = {.prompts = {{.tokens = 70},
                                                               {.tokens = 60, .shared_tokens = 40},
                                                               {.tokens = 70, .shared_tokens = 70}}},
@@ -26,7 +26,7 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 
 TEST_CASE("golden: where the tokens went, in a table and a sentence, only where that was asked for") {
   // Token by token 40 and 69; found 0 and 64: the 40 lack a state (32) and share 8 of a block.
-  const std::string text = render_simulate(sample(), Format::table);
+  const std::string text = render_simulate(losses_of(), Format::table);
   CAPTURE(text);
   CHECK(contains(text, "Where the tokens went"));
   CHECK(contains(text, "token by token, endless memory      109  54.50 %"));
@@ -35,11 +35,11 @@ TEST_CASE("golden: where the tokens went, in a table and a sentence, only where 
   CHECK(contains(text, "found                                64  32.00 %"));
   CHECK(contains(text, "small: 22.5 % of the prompt tokens are computed again"));
   CHECK(contains(text, "most of it, 16.0 %, as: no state was ever made there"));
-  CHECK(!contains(render_simulate(sample(false), Format::table), "Where the tokens went"));
+  CHECK(!contains(render_simulate(losses_of(false), Format::table), "Where the tokens went"));
 }
 
 TEST_CASE("golden: losses in JSON and CSV, by cause and over the parts of the trace") {
-  const auto json = nlohmann::json::parse(render_simulate(sample(), Format::json));
+  const auto json = nlohmann::json::parse(render_simulate(losses_of(), Format::json));
   const auto& losses = json.at("caches").at(0).at("losses");
   CHECK(losses.at("token_exact_tokens") == 109);
   CHECK(losses.at("found_tokens") == 64);
@@ -49,15 +49,15 @@ TEST_CASE("golden: losses in JSON and CSV, by cause and over the parts of the tr
   CHECK(losses.at("parts").size() == 3);
   CHECK(losses.at("parts").at(1).at("prompt_tokens") == 60);
   CHECK(losses.at("parts").at(1).at("lost").at("no_state") == 32);
-  const std::string csv = render_simulate(sample(), Format::csv);
+  const std::string csv = render_simulate(losses_of(), Format::csv);
   CHECK(contains(csv, ",modelled,token_exact_tokens,lost_block_tail,lost_last_token,lost_no_state,"));
   CHECK(contains(csv, ",109,13,0,32,0,0,0,0,0,0\n"));
-  CHECK(!contains(render_simulate(sample(false), Format::csv), "lost_"));
-  CHECK(!nlohmann::json::parse(render_simulate(sample(false), Format::json)).at("caches").at(0).contains("losses"));
+  CHECK(!contains(render_simulate(losses_of(false), Format::csv), "lost_"));
+  CHECK(!nlohmann::json::parse(render_simulate(losses_of(false), Format::json)).at("caches").at(0).contains("losses"));
 }
 
 TEST_CASE("golden: over time only causes that cost something have a column") {
-  const std::string table = render_csv(loss_series_table(sample().result.losses.front()));
+  const std::string table = render_csv(loss_series_table(losses_of().result.losses.front()));
   CHECK(table ==
         "first_request,requests,token_exact,found,lost_block_tail,lost_no_state\n"
         "0,1,0,0,0,0\n1,1,66.66666666666667,0,13.333333333333334,53.333333333333336\n"

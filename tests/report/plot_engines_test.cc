@@ -9,7 +9,7 @@ using namespace hybridkv;
 
 namespace {
 
-EngineRequests sample() {
+EngineRequests sample_engines() {
   EngineRequests requests{.model = "Sample", .tokens = 1000, .ideal_bytes = 70 << 20, .engines = {}};
   EngineRequest first{.name = "one-1", .bytes = 100 << 20};
   first.parts.token_bytes = 50 << 20;
@@ -35,7 +35,7 @@ double width_of(const std::string& svg, const std::string& engine, const std::st
 }  // namespace
 
 TEST_CASE("law: bars are to scale across engines, what no part names is drawn too, who was read says so") {
-  const Plot plot = plot_engine_requests(sample());
+  const Plot plot = plot_engine_requests(sample_engines());
   const std::string svg = plot.svg(830);
   const double unit = width_of(svg, "one-1", "token_bytes") / 50;
   CHECK(width_of(svg, "one-1", "state_bytes") == doctest::Approx(20 * unit).epsilon(0.001));

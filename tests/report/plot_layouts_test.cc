@@ -17,7 +17,7 @@ using namespace hybridkv::testing;
 
 namespace {
 
-PlanSet qwen_plans(const std::vector<std::int64_t>& packs) {
+PlanSet plotted_plans(const std::vector<std::int64_t>& packs) {
   EngineSpec engine;
   engine.tensor_parallel = 2;
   engine.cache_mode = CacheMode::align;
@@ -42,7 +42,7 @@ double at(const Plot& plot, std::size_t row, const std::string& column) {
 }  // namespace
 
 TEST_CASE("golden: block and padding of Qwen3.5-397B against the pack size") {
-  const Plot plot = plot_block_size(qwen_plans({15, 1, 5, 4}));
+  const Plot plot = plot_block_size(plotted_plans({15, 1, 5, 4}));
   const std::vector<double> packs{1, 4, 5, 15}, blocks{2096, 528, 432, 144}, padding{0.58, 1.34, 3.65, 3.65};
   for (std::size_t row = 0; row < packs.size(); ++row) {
     CHECK(at(plot, row, "attention_pack_size") == packs[row]);
@@ -56,7 +56,7 @@ TEST_CASE("golden: block and padding of Qwen3.5-397B against the pack size") {
 }
 
 TEST_CASE("law: waste by cause adds up to the waste of the plan") {
-  const PlanSet set = qwen_plans({1, 2, 3, 8});
+  const PlanSet set = plotted_plans({1, 2, 3, 8});
   const Plot plot = plot_block_size(set);
   for (std::size_t row = 0; row < set.plans.size(); ++row) {
     double sum = 0;
@@ -66,7 +66,7 @@ TEST_CASE("law: waste by cause adds up to the waste of the plan") {
 }
 
 TEST_CASE("golden: bytes of a request of 32,768 tokens end at the published sizes") {
-  const Plot plot = request_bytes_of(qwen_plans({1, 3, 4}));
+  const Plot plot = request_bytes_of(plotted_plans({1, 3, 4}));
   const std::size_t last = plot.tables.front().table.rows().size() - 1;
   CHECK(at(plot, last, "request_tokens") == 32768);
   CHECK(std::abs(at(plot, last, "bytes_n1") / mib - 675.5) < 0.05);
@@ -76,7 +76,7 @@ TEST_CASE("golden: bytes of a request of 32,768 tokens end at the published size
 }
 
 TEST_CASE("law: corners of the stairs are what the planner says at their length") {
-  const PlanSet set = qwen_plans({1, 5});
+  const PlanSet set = plotted_plans({1, 5});
   const Plot plot = request_bytes_of(set);
   std::size_t corners = 0;
   for (std::size_t row = 0; row < plot.tables.front().table.rows().size(); ++row) {
@@ -90,7 +90,7 @@ TEST_CASE("law: corners of the stairs are what the planner says at their length"
 }
 
 TEST_CASE("golden: requests at once are the concurrency without the null block") {
-  const PlanSet set = qwen_plans({1, 5});
+  const PlanSet set = plotted_plans({1, 5});
   const Plot plot = concurrency_of(set);
   CHECK(at(plot, 0, "requests_at_32768") == set.plans[0].capacity[0].usable_concurrency);
   CHECK(at(plot, 1, "requests_at_32768") == set.plans[1].capacity[0].usable_concurrency);
@@ -99,7 +99,7 @@ TEST_CASE("golden: requests at once are the concurrency without the null block")
 
 TEST_CASE("law: pictures of plans show the values of their tables") {
   if (!has_gnuplot()) return;
-  const PlanSet set = qwen_plans({1, 2, 3, 4, 5, 8, 15});
+  const PlanSet set = plotted_plans({1, 2, 3, 4, 5, 8, 15});
   check_drawn(plot_block_size(set));
   check_drawn(request_bytes_of(set));
   check_drawn(concurrency_of(set));
@@ -109,7 +109,7 @@ TEST_CASE("edge: fifteen packs stand apart: facets side by side, a hue each wher
   if (!has_gnuplot()) return;
   std::vector<std::int64_t> packs;
   for (std::int64_t pack = 1; pack <= 15; ++pack) packs.push_back(pack);
-  const PlanSet set = qwen_plans(packs);
+  const PlanSet set = plotted_plans(packs);
   const Plot plot = request_bytes_of(set);
   check_drawn(plot);
   CHECK(plot.panels.size() == 16);
@@ -117,7 +117,7 @@ TEST_CASE("edge: fifteen packs stand apart: facets side by side, a hue each wher
 }
 
 TEST_CASE("edge: one layout is not compared with itself, and a legend does not repeat its axis") {
-  const PlanSet set = qwen_plans({1});
+  const PlanSet set = plotted_plans({1});
   CHECK(concurrency_of(set).panels.size() == 1);
   const Plot blocks = plot_block_size(set);
   for (const std::size_t panel : {0, 1}) CHECK_FALSE(blocks.panels[panel].series.front().in_legend);

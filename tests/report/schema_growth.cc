@@ -11,10 +11,10 @@ namespace hybridkv::testing {
 
 namespace {
 
-using Json = nlohmann::json;
+using Schema = nlohmann::json;
 using Lines = std::vector<std::string>;
 
-void check_keywords(const Json& node) {
+void check_keywords(const Schema& node) {
   static const std::set<std::string> known{
       "$schema",  "$id",   "$defs",    "title",    "description", "$ref",      "type",      "properties",
       "required", "items", "minItems", "maxItems", "minimum",     "maximum",   "minLength", "minProperties",
@@ -25,12 +25,12 @@ void check_keywords(const Json& node) {
 
 class Comparison {
  public:
-  Comparison(const Json& old_root, const Json& new_root, SchemaUse use)
+  Comparison(const Schema& old_root, const Schema& new_root, SchemaUse use)
       : old_root_(old_root), new_root_(new_root), is_input_(use == SchemaUse::input) {}
 
-  Lines breaks(const Json& old_written, const Json& new_written, const std::string& path) {
-    const Json& was = target(old_root_, old_written);
-    const Json& is = target(new_root_, new_written);
+  Lines breaks(const Schema& old_written, const Schema& new_written, const std::string& path) {
+    const Schema& was = target(old_root_, old_written);
+    const Schema& is = target(new_root_, new_written);
     const auto [known, is_new] = known_.try_emplace({&was, &is});
     if (!is_new) return known->second;  // a shape inside itself, or compared before: told of once
     check_keywords(was);
@@ -42,18 +42,18 @@ class Comparison {
   }
 
  private:
-  static const Json& target(const Json& root, const Json& node) {
+  static const Schema& target(const Schema& root, const Schema& node) {
     if (!node.contains("$ref")) return node;
     return target(root, root.at(Json::json_pointer(node.at("$ref").get<std::string>().substr(1))));
   }
 
-  static bool is_choice(const Json& node) { return node.contains("anyOf") || node.contains("oneOf"); }
+  static bool is_choice(const Schema& node) { return node.contains("anyOf") || node.contains("oneOf"); }
 
   /// The alternatives of a choice; of any other shape itself.
-  static std::vector<const Json*> alternatives(const Json& node) {
+  static std::vector<const Schema*> alternatives(const Schema& node) {
     if (!is_choice(node)) return {&node};
-    std::vector<const Json*> all;
-    for (const Json& one : node.contains("anyOf") ? node.at("anyOf") : node.at("oneOf")) all.push_back(&one);
+    std::vector<const Schema*> all;
+    for (const Schema& one : node.contains("anyOf") ? node.at("anyOf") : node.at("oneOf")) all.push_back(&one);
     return all;
   }
 
@@ -62,11 +62,11 @@ class Comparison {
   static std::string at(const std::string& path) { return (path.empty() ? "/" : path) + ": "; }
 
   /// Each alternative that there was needs one that keeps its promises; told is what the closest one breaks.
-  Lines choice_breaks(const Json& was, const Json& is, const std::string& path) {
+  Lines choice_breaks(const Schema& was, const Schema& is, const std::string& path) {
     Lines lines;
-    for (const Json* old_one : alternatives(was)) {
+    for (const Schema* old_one : alternatives(was)) {
       std::optional<Lines> closest;
-      for (const Json* new_one : alternatives(is)) {
+      for (const Schema* new_one : alternatives(is)) {
         const Lines these = breaks(*old_one, *new_one, path);
         if (!closest || these.size() < closest->size()) closest = these;
       }
@@ -76,7 +76,7 @@ class Comparison {
     return lines;
   }
 
-  Lines shape_breaks(const Json& was, const Json& is, const std::string& path) {
+  Lines shape_breaks(const Schema& was, const Schema& is, const std::string& path) {
     Lines lines;
     append(lines, type_breaks(was, is, path));
     append(lines, enum_breaks(was, is, path));
@@ -86,21 +86,21 @@ class Comparison {
     append(lines, part_breaks(was, is, path, "items", "/[]"));
     append(lines, part_breaks(was, is, path, "propertyNames", "/<name>"));
     append(lines, other_key_breaks(was, is, path));
-    if (is_input_ ? is.contains("pattern") && was.value("pattern", Json()) != is.at("pattern")
-                  : was.contains("pattern") && is.value("pattern", Json()) != was.at("pattern"))
+    if (is_input_ ? is.contains("pattern") && was.value("pattern", Schema()) != is.at("pattern")
+                  : was.contains("pattern") && is.value("pattern", Schema()) != was.at("pattern"))
       lines.push_back(at(path) + "another pattern, which may match other texts");
     return lines;
   }
 
   /// Nothing where every type fits; an integer is a number as well.
-  static std::optional<std::set<std::string>> types_of(const Json& node) {
+  static std::optional<std::set<std::string>> types_of(const Schema& node) {
     std::set<std::string> types;
     if (node.contains("type")) {
-      const Json& type = node.at("type");
+      const Schema& type = node.at("type");
       if (type.is_array()) types = type.get<std::set<std::string>>();
       else types.insert(type.get<std::string>());
     } else if (node.contains("enum")) {
-      for (const Json& word : node.at("enum")) types.insert(word.type_name());
+      for (const Schema& word : node.at("enum")) types.insert(word.type_name());
     } else {
       return std::nullopt;
     }
@@ -111,7 +111,7 @@ class Comparison {
     return types.contains(type) || (type == "integer" && types.contains("number"));
   }
 
-  Lines type_breaks(const Json& was, const Json& is, const std::string& path) const {
+  Lines type_breaks(const Schema& was, const Schema& is, const std::string& path) const {
     const auto old_types = types_of(was), new_types = types_of(is);
     Lines lines;
     // Of an input the old ones have to be among the new ones, of an output the other way round.
@@ -124,20 +124,20 @@ class Comparison {
     return lines;
   }
 
-  Lines enum_breaks(const Json& was, const Json& is, const std::string& path) const {
+  Lines enum_breaks(const Schema& was, const Schema& is, const std::string& path) const {
     if (!was.contains("enum")) return is_input_ && is.contains("enum") ? Lines{at(path) + "any word before"} : Lines{};
     if (!is.contains("enum")) return is_input_ ? Lines{} : Lines{at(path) + "any word now"};
     Lines lines;
-    for (const Json& word : was.at("enum"))
+    for (const Schema& word : was.at("enum"))
       if (std::find(is.at("enum").begin(), is.at("enum").end(), word) == is.at("enum").end())
         lines.push_back(at(path) + word.dump() + " is gone");
     return lines;
   }
 
-  Lines property_breaks(const Json& was, const Json& is, const std::string& path) {
+  Lines property_breaks(const Schema& was, const Schema& is, const std::string& path) {
     Lines lines;
-    const Json none = Json::object();
-    const Json& now = is.contains("properties") ? is.at("properties") : none;
+    const Schema none = Json::object();
+    const Schema& now = is.contains("properties") ? is.at("properties") : none;
     for (const auto& item : (was.contains("properties") ? was.at("properties") : none).items()) {
       const std::string below = path + "/" + item.key();
       if (now.contains(item.key())) append(lines, breaks(item.value(), now.at(item.key()), below));
@@ -146,8 +146,8 @@ class Comparison {
     return lines;
   }
 
-  Lines required_breaks(const Json& was, const Json& is, const std::string& path) const {
-    const auto required = [](const Json& node) {
+  Lines required_breaks(const Schema& was, const Schema& is, const std::string& path) const {
+    const auto required = [](const Schema& node) {
       return node.value("required", Json::array()).get<std::set<std::string>>();
     };
     Lines lines;
@@ -158,11 +158,11 @@ class Comparison {
   }
 
   /// Of an input a bound may move outwards, of an output inwards.
-  Lines bound_breaks(const Json& was, const Json& is, const std::string& path) const {
+  Lines bound_breaks(const Schema& was, const Schema& is, const std::string& path) const {
     Lines lines;
     const auto check = [&](const char* name, bool is_lower) {
-      const Json& tighter = is_input_ ? was : is;
-      const Json& wider = is_input_ ? is : was;
+      const Schema& tighter = is_input_ ? was : is;
+      const Schema& wider = is_input_ ? is : was;
       if (!wider.contains(name)) return;
       const bool fits = tighter.contains(name) && (is_lower ? tighter.at(name) >= wider.at(name)
                                                             : tighter.at(name) <= wider.at(name));
@@ -173,7 +173,7 @@ class Comparison {
     return lines;
   }
 
-  Lines part_breaks(const Json& was, const Json& is, const std::string& path, const char* name,
+  Lines part_breaks(const Schema& was, const Schema& is, const std::string& path, const char* name,
                     const std::string& step) {
     if (was.contains(name) && is.contains(name)) return breaks(was.at(name), is.at(name), path + step);
     if (is_input_ ? is.contains(name) : was.contains(name))
@@ -181,25 +181,25 @@ class Comparison {
     return {};
   }
 
-  Lines other_key_breaks(const Json& was, const Json& is, const std::string& path) {
-    const Json any = true;
-    const Json& before = was.contains("additionalProperties") ? was.at("additionalProperties") : any;
-    const Json& now = is.contains("additionalProperties") ? is.at("additionalProperties") : any;
+  Lines other_key_breaks(const Schema& was, const Schema& is, const std::string& path) {
+    const Schema any = true;
+    const Schema& before = was.contains("additionalProperties") ? was.at("additionalProperties") : any;
+    const Schema& now = is.contains("additionalProperties") ? is.at("additionalProperties") : any;
     if (before.is_object() && now.is_object()) return breaks(before, now, path + "/*");
     if (before == now) return {};
     const bool is_break = is_input_ ? before != false && now != true : before != true && now != false;
     return is_break ? Lines{at(path) + "other keys than before"} : Lines{};
   }
 
-  const Json& old_root_;
-  const Json& new_root_;
+  const Schema& old_root_;
+  const Schema& new_root_;
   bool is_input_;
-  std::map<std::pair<const Json*, const Json*>, Lines> known_;
+  std::map<std::pair<const Schema*, const Schema*>, Lines> known_;
 };
 
 }  // namespace
 
-std::vector<std::string> schema_breaks(const Json& old_schema, const Json& new_schema, SchemaUse use) {
+std::vector<std::string> schema_breaks(const Schema& old_schema, const Schema& new_schema, SchemaUse use) {
   if (old_schema.at("$id") != new_schema.at("$id")) return {};
   Lines lines = Comparison(old_schema, new_schema, use).breaks(old_schema, new_schema, "");
   std::sort(lines.begin(), lines.end());

@@ -48,7 +48,7 @@ Lines lines_of(const TransferAnswer& answer) {
 }
 
 /// The second line of a good list with one value replaced.
-Lines violations_with(const char* key, const json& value) {
+Lines line_violations(const char* key, const json& value) {
   json line = json::parse(lines_of(answer_of("", ", tensor_parallel: 2"))[1]);
   line[key] = value;
   return schema_violations(line_schema(), line);
@@ -96,12 +96,12 @@ TEST_CASE("law: every line meets the published schema, and the lines are the lis
 }
 
 TEST_CASE("fault: the schema refuses what is no descriptor") {
-  CHECK(violations_with("from", 0) == Lines{});
-  CHECK(violations_with("to_bytes", 5) == Lines{});
-  CHECK(!violations_with("bytes", 0).empty());
-  CHECK(!violations_with("from", -1).empty());
-  CHECK(!violations_with("to_rank", "0").empty());
-  CHECK(!violations_with("colour", "red").empty());
+  CHECK(line_violations("from", 0) == Lines{});
+  CHECK(line_violations("to_bytes", 5) == Lines{});
+  CHECK(!line_violations("bytes", 0).empty());
+  CHECK(!line_violations("from", -1).empty());
+  CHECK(!line_violations("to_rank", "0").empty());
+  CHECK(!line_violations("colour", "red").empty());
   const json line = json::parse(lines_of(answer_of("", ", tensor_parallel: 2"))[1]);
   for (const auto& item : line.items()) {
     if (item.key() == "to_bytes") continue;

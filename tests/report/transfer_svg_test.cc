@@ -10,7 +10,7 @@ using namespace hybridkv;
 
 namespace {
 
-TransferAnswer answer_of(const std::string& from_engine, const std::string& to_engine) {
+TransferAnswer drawn_answer(const std::string& from_engine, const std::string& to_engine) {
   const auto scenario = [](const std::string& engine) {
     return read_scenario(parse_scenario("model: Qwen3.5-0.8B\nengine: {memory: 1 GiB, cache_mode: align" + engine +
                                             "}\nlimits: {max_model_len: 4096}\n",
@@ -55,7 +55,7 @@ TEST_CASE("law: every run of the pages has its band, those too near for the eye 
   for (const auto& [from, to] : pairs) {
     CAPTURE(std::string(from));
     CAPTURE(std::string(to));
-    const TransferAnswer answer = answer_of(from, to);
+    const TransferAnswer answer = drawn_answer(from, to);
     const std::vector<TransferPages> pages = transfer_pages(answer);
     std::int64_t runs = 0, bytes = 0, parts = 0;
     for (const TransferPages& one : pages) {
@@ -72,7 +72,7 @@ TEST_CASE("law: every run of the pages has its band, those too near for the eye 
 }
 
 TEST_CASE("golden: the plot has the runs as data and says which sides it shows") {
-  const TransferAnswer answer = answer_of("", ", tensor_parallel: 2");
+  const TransferAnswer answer = drawn_answer("", ", tensor_parallel: 2");
   const Plot plot = plot_transfer(answer);
   CHECK(plot.name == "transfer");
   CHECK(plot.subtitle == "Qwen3.5-0.8B: 1 rank, nhd, N = 1 to 2 ranks, nhd, N = 1");

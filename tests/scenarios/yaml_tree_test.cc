@@ -11,7 +11,7 @@ namespace hybridkv::test {
 
 namespace {
 
-YamlNode parsed(std::string_view text) { return parse_yaml(text, {"t.yaml", ".", {}}); }
+YamlNode parsed_tree(std::string_view text) { return parse_yaml(text, {"t.yaml", ".", {}}); }
 
 std::string place_of(const YamlNode& root, std::initializer_list<const char*> keys) {
   const YamlNode* node = &root;
@@ -36,7 +36,7 @@ class TemporaryFolder {
 }  // namespace
 
 TEST_CASE("golden: values, kinds and places of a document") {
-  const YamlNode root = parsed("a: 1\nb:\n  c: ['x', {d: \"2\"}]\n  é: {ü: ö, e: 3}\nf:\n");
+  const YamlNode root = parsed_tree("a: 1\nb:\n  c: ['x', {d: \"2\"}]\n  é: {ü: ö, e: 3}\nf:\n");
   REQUIRE(root.kind == YamlNode::Kind::mapping);
   CHECK(root.entries.size() == 3);
   CHECK(root.find("a")->text == "1");
@@ -57,7 +57,7 @@ TEST_CASE("golden: values, kinds and places of a document") {
 
 TEST_CASE("edge: lines end in LF or CRLF, the last one perhaps in neither") {
   for (const char* text : {"a: 1\r\nb: x\r\n", "a: 1\nb: x", "a: 1\nb: x\n\n"}) {
-    const YamlNode root = parsed(text);
+    const YamlNode root = parsed_tree(text);
     CHECK(root.find("b")->text == "x");
     CHECK(place_of(root, {"b"}) == "t.yaml:2:4");
     CHECK(root.place.text->lines[1] == "b: x");
@@ -65,7 +65,7 @@ TEST_CASE("edge: lines end in LF or CRLF, the last one perhaps in neither") {
 }
 
 TEST_CASE("edge: an alias is a copy of what it names") {
-  const YamlNode root = parsed("a: &v {x: 1}\nb: *v\n");
+  const YamlNode root = parsed_tree("a: &v {x: 1}\nb: *v\n");
   CHECK(root.find("b")->find("x")->text == "1");
 }
 
@@ -77,22 +77,22 @@ TEST_CASE("edge: aliases of aliases do not make the reader endless") {
     for (int k = 0; k < 10; ++k) text += (k ? ", " : "") + below;
     text += "]\n";
   }
-  CHECK(error_of([&] { parsed(text); }).find("more than 100000 values") != std::string::npos);
+  CHECK(error_of([&] { parsed_tree(text); }).find("more than 100000 values") != std::string::npos);
 }
 
 TEST_CASE("edge: aliases do not nest deeper than lists may") {
   std::string text = "a0: &a0 [x]\n";
   for (int i = 1; i < 70; ++i)
     text += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [*a" + std::to_string(i - 1) + "]\n";
-  CHECK(error_of([&] { parsed(text); }).find("more than 64 lists and mappings inside each other") !=
+  CHECK(error_of([&] { parsed_tree(text); }).find("more than 64 lists and mappings inside each other") !=
         std::string::npos);
 }
 
 TEST_CASE("regression: text after a closed list is refused, where YAML::LoadAll never returns") {
-  CHECK(error_of([] { parsed("[1, 2], 3\n"); }).starts_with("t.yaml:1:"));
-  CHECK(error_of([] { parsed("{a: 1}, b\n"); }).starts_with("t.yaml:1:"));
-  CHECK(error_of([] { parsed("[1] ]\n"); }).starts_with("t.yaml:1:"));
-  CHECK(error_of([] { parsed("a: 1\n...\n"); }) == "no error");
+  CHECK(error_of([] { parsed_tree("[1, 2], 3\n"); }).starts_with("t.yaml:1:"));
+  CHECK(error_of([] { parsed_tree("{a: 1}, b\n"); }).starts_with("t.yaml:1:"));
+  CHECK(error_of([] { parsed_tree("[1] ]\n"); }).starts_with("t.yaml:1:"));
+  CHECK(error_of([] { parsed_tree("a: 1\n...\n"); }) == "no error");
 }
 
 TEST_CASE("edge: a long list is read, one that is too long refused") {
@@ -101,14 +101,14 @@ TEST_CASE("edge: a long list is read, one that is too long refused") {
     for (int i = 0; i < values; ++i) text += "1,";
     return text + "]";
   };
-  CHECK(parsed(list(1000)).items.size() == 1000);
-  CHECK(error_of([&] { parsed(list(100'000)); }) == "t.yaml:1:200000: more than 100000 values");
+  CHECK(parsed_tree(list(1000)).items.size() == 1000);
+  CHECK(error_of([&] { parsed_tree(list(100'000)); }) == "t.yaml:1:200000: more than 100000 values");
 }
 
 TEST_CASE("edge: deep nesting is refused, not recursed into") {
-  CHECK(error_of([&] { parsed(std::string(100'000, '[')); }).starts_with("t.yaml:1:"));
-  CHECK(error_of([&] { parsed("a: " + std::string(63, '[') + std::string(63, ']')); }) == "no error");
-  CHECK(error_of([&] { parsed("a: " + std::string(70, '[') + std::string(70, ']')); }) ==
+  CHECK(error_of([&] { parsed_tree(std::string(100'000, '[')); }).starts_with("t.yaml:1:"));
+  CHECK(error_of([&] { parsed_tree("a: " + std::string(63, '[') + std::string(63, ']')); }) == "no error");
+  CHECK(error_of([&] { parsed_tree("a: " + std::string(70, '[') + std::string(70, ']')); }) ==
         "t.yaml:1:67: more than 64 lists and mappings inside each other\n  a: " +
             std::string(70, '[') + std::string(70, ']') + "\n  " + std::string(66, ' ') + "^");
 }

@@ -124,8 +124,8 @@ TEST_CASE("law: the same requests give the same numbers however they are cut int
 namespace {
 
 /// A scheduler stopped in the middle of a workload: two requests share a prefix and run, several states each.
-struct Planted {
-  Planted() {
+struct PlantedInPool {
+  PlantedInPool() {
     const TraceBatch batch = batch_of({{{1, 40}}, {{2, 8}, {3, 20}}, {{2, 8}, {4, 30}}}, 50);
     for (int i = 0; i < 2; ++i) submit(batch, i);
     for (int i = 0; i < 3; ++i) step();
@@ -149,7 +149,7 @@ struct Planted {
                        .speculative_tokens = 1, .max_num_batched_tokens = 24}, false, [](const RequestRecord&) {}};
 };
 
-bool found(Planted& planted, const std::string& expected) {
+bool found(PlantedInPool& planted, const std::string& expected) {
   for (const std::string& violation : find_violations(planted.scheduler))
     if (violation.find(expected) != std::string::npos) return true;
   return false;
@@ -158,14 +158,14 @@ bool found(Planted& planted, const std::string& expected) {
 }  // namespace
 
 TEST_CASE("fault: nothing is found where nothing is planted") {
-  Planted planted;
+  PlantedInPool planted;
   REQUIRE(planted.scheduler.num_running() == 3);
   CHECK(find_violations(planted.scheduler).empty());
   CHECK(planted.pool().key(planted.last_free()) != 0);
 }
 
 TEST_CASE("fault: wrong reference counts are found") {
-  Planted planted;
+  PlantedInPool planted;
   const BlockId held = planted.blocks(0).attention[0][0];
   SUBCASE("one too many") {
     ++PoolPeek::blocks(planted.pool())[held].references;
@@ -186,7 +186,7 @@ TEST_CASE("fault: wrong reference counts are found") {
 }
 
 TEST_CASE("fault: a broken free queue is found") {
-  Planted planted;
+  PlantedInPool planted;
   auto& links = PoolPeek::links(planted.pool());
   auto& queue = PoolPeek::queue(planted.pool());
   SUBCASE("a link leads back") {
@@ -205,7 +205,7 @@ TEST_CASE("fault: a broken free queue is found") {
 }
 
 TEST_CASE("fault: a wrong index is found") {
-  Planted planted;
+  PlantedInPool planted;
   const BlockId block = planted.blocks(0).attention[0][0];
   auto& nodes = PoolPeek::nodes(planted.pool());
   SUBCASE("a block lost its key, the index did not notice") {
@@ -232,7 +232,7 @@ TEST_CASE("fault: a wrong index is found") {
 }
 
 TEST_CASE("fault: incomplete or shared tables are found") {
-  Planted planted;
+  PlantedInPool planted;
   SUBCASE("a running state is missing in one group") {
     planted.blocks(1).states[1].live.pop_back();
     CHECK(found(planted, "lacks its running state in group 1"));

@@ -9,7 +9,7 @@ using namespace hybridkv;
 
 namespace {
 
-CacheGeometry align(std::int64_t block, std::int64_t budget) {
+CacheGeometry aligned(std::int64_t block, std::int64_t budget) {
   return {.block_size_tokens = block, .num_blocks = 100, .state_groups = 1, .mode = CacheMode::align,
           .max_num_batched_tokens = budget};
 }
@@ -32,17 +32,17 @@ using Chunks = std::vector<std::int64_t>;
 }  // namespace
 
 TEST_CASE("golden: block 528, budget 2048, 2200 tokens: 1584, 528, 88") {
-  CHECK(chunks(align(528, 2048), 2200) == Chunks{1584, 528, 88});
+  CHECK(chunks(aligned(528, 2048), 2200) == Chunks{1584, 528, 88});
 }
 
 TEST_CASE("edge: a budget that holds the prompt leaves one cut, at the last boundary") {
-  CHECK(chunks(align(4, 64), 22) == Chunks{20, 2});
-  CHECK(chunks(align(4, 64), 20) == Chunks{20});
-  CHECK(chunks(align(4, 64), 3) == Chunks{3});
+  CHECK(chunks(aligned(4, 64), 22) == Chunks{20, 2});
+  CHECK(chunks(aligned(4, 64), 20) == Chunks{20});
+  CHECK(chunks(aligned(4, 64), 3) == Chunks{3});
 }
 
 TEST_CASE("edge: other modes are cut by the budget and the threshold alone") {
-  CacheGeometry geometry = align(4, 9);
+  CacheGeometry geometry = aligned(4, 9);
   geometry.mode = CacheMode::all;
   CHECK(chunks(geometry, 22) == Chunks{9, 9, 4});
   geometry.scheduler.long_prefill_threshold = 7;
@@ -50,21 +50,21 @@ TEST_CASE("edge: other modes are cut by the budget and the threshold alone") {
 }
 
 TEST_CASE("edge: mode align cuts a threshold to whole blocks as well") {
-  CacheGeometry geometry = align(4, 64);
+  CacheGeometry geometry = aligned(4, 64);
   geometry.scheduler.long_prefill_threshold = 7;
   CHECK(chunks(geometry, 22) == Chunks{4, 4, 4, 4, 4, 2});
 }
 
 TEST_CASE("edge: the rest of a step's budget below a block makes a request wait, its tail still fits") {
   const PrefillPosition start{0, 22, 0}, tail{20, 22, 0};
-  CHECK(next_prefill_chunk(align(4, 64), start, 3) == 0);
-  CHECK(next_prefill_chunk(align(4, 64), start, 4) == 4);
-  CHECK(next_prefill_chunk(align(4, 64), tail, 3) == 2);
-  CHECK(next_prefill_chunk(align(4, 64), tail, 1) == 1);
+  CHECK(next_prefill_chunk(aligned(4, 64), start, 3) == 0);
+  CHECK(next_prefill_chunk(aligned(4, 64), start, 4) == 4);
+  CHECK(next_prefill_chunk(aligned(4, 64), tail, 3) == 2);
+  CHECK(next_prefill_chunk(aligned(4, 64), tail, 1) == 1);
 }
 
 TEST_CASE("edge: a drafter moves the last boundary one block back") {
-  CacheGeometry geometry = align(4, 64);
+  CacheGeometry geometry = aligned(4, 64);
   geometry.drafter_drops_block = true;
   CHECK(chunks(geometry, 22) == Chunks{16, 6});
   CHECK(chunks(geometry, 20) == Chunks{16, 4});
@@ -72,16 +72,16 @@ TEST_CASE("edge: a drafter moves the last boundary one block back") {
 }
 
 TEST_CASE("edge: the first chunk ends at the branch point if attention matched at least a block more") {
-  CHECK(chunks(align(4, 64), 22, 4, 8) == Chunks{8, 8, 2});
-  CHECK(chunks(align(4, 64), 22, 4, 4) == Chunks{4, 12, 2});
-  CHECK(chunks(align(4, 64), 22, 0, 3) == Chunks{20, 2});
-  CacheGeometry geometry = align(4, 64);
+  CHECK(chunks(aligned(4, 64), 22, 4, 8) == Chunks{8, 8, 2});
+  CHECK(chunks(aligned(4, 64), 22, 4, 4) == Chunks{4, 12, 2});
+  CHECK(chunks(aligned(4, 64), 22, 0, 3) == Chunks{20, 2});
+  CacheGeometry geometry = aligned(4, 64);
   geometry.scheduler.branch_point = false;
   CHECK(chunks(geometry, 22, 4, 8) == Chunks{16, 2});
 }
 
 TEST_CASE("edge: with a match unit below the block chunks also end at the partial checkpoint") {
-  CacheGeometry geometry = align(8, 64);
+  CacheGeometry geometry = aligned(8, 64);
   geometry.match_unit_tokens = 2;
   CHECK(chunks(geometry, 13) == Chunks{8, 4, 1});
   CHECK(chunks(geometry, 12) == Chunks{8, 4});

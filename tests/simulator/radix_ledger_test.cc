@@ -71,7 +71,7 @@ ReuseLoss last_loss(const RadixSettings& settings, const std::vector<PromptSegme
   return losses_of(settings, batch_of(prompts)).each.back();
 }
 
-ReuseLoss expected(std::int64_t found, std::vector<std::pair<LossCause, std::int64_t>> lost) {
+ReuseLoss expected_ledger(std::int64_t found, std::vector<std::pair<LossCause, std::int64_t>> lost) {
   ReuseLoss loss{.token_exact_tokens = found, .found_tokens = found};
   for (const auto& [cause, tokens] : lost) {
     loss.of(cause) = tokens;
@@ -102,16 +102,16 @@ TEST_CASE("law: losses of a radix tree add up on 1000 random workloads") {
 
 TEST_CASE("edge: where prompts part a tree has no state, until a second one has parted there") {
   std::vector<PromptSegments> prompts{{{1, 200}, {2, 100}}, {{1, 200}, {3, 90}}};
-  CHECK(last_loss(states, prompts) == expected(0, {{LossCause::no_state, 200}}));
+  CHECK(last_loss(states, prompts) == expected_ledger(0, {{LossCause::no_state, 200}}));
   prompts.push_back({{1, 200}, {4, 90}});
-  CHECK(last_loss(states, prompts) == expected(192, {{LossCause::no_state, 8}}));
+  CHECK(last_loss(states, prompts) == expected_ledger(192, {{LossCause::no_state, 8}}));
 }
 
 TEST_CASE("edge: a page shared in part is lost, and the last token costs one of a copy") {
   const RadixSettings plain{.token_slots = 5000, .page = 16};
-  CHECK(last_loss(plain, {{{1, 40}}, {{1, 40}, {2, 5}}}) == expected(32, {{LossCause::block_tail, 8}}));
-  CHECK(last_loss(plain, {{{1, 32}}, {{1, 32}, {2, 5}}}) == expected(32, {}));
-  CHECK(last_loss(plain, {{{1, 32}}, {{1, 32}}}) == expected(16, {{LossCause::last_token, 15}}));
+  CHECK(last_loss(plain, {{{1, 40}}, {{1, 40}, {2, 5}}}) == expected_ledger(32, {{LossCause::block_tail, 8}}));
+  CHECK(last_loss(plain, {{{1, 32}}, {{1, 32}, {2, 5}}}) == expected_ledger(32, {}));
+  CHECK(last_loss(plain, {{{1, 32}}, {{1, 32}}}) == expected_ledger(16, {{LossCause::last_token, 15}}));
 }
 
 TEST_CASE("edge: KV is evicted where tokens have too little room") {
@@ -121,15 +121,15 @@ TEST_CASE("edge: KV is evicted where tokens have too little room") {
   CHECK(lost.of(LossCause::kv_evicted) == lost.total());
   CHECK(lost.total() > 0);
   plain.token_slots = 500;
-  CHECK(last_loss(plain, prompts) == expected(100, {}));
+  CHECK(last_loss(plain, prompts) == expected_ledger(100, {}));
 }
 
 TEST_CASE("edge: a state is evicted where states have too little room") {
   RadixSettings few = states;
   few.state_slots = 3;  // that a request holds while it runs, one of which it leaves to the tree
   const std::vector<PromptSegments> prompts{{{1, 130}}, {{2, 130}}, {{1, 130}, {3, 5}}};
-  CHECK(last_loss(few, prompts) == expected(0, {{LossCause::no_state, 2}, {LossCause::state_evicted, 128}}));
-  CHECK(last_loss(states, prompts) == expected(128, {{LossCause::no_state, 2}}));
+  CHECK(last_loss(few, prompts) == expected_ledger(0, {{LossCause::no_state, 2}, {LossCause::state_evicted, 128}}));
+  CHECK(last_loss(states, prompts) == expected_ledger(128, {{LossCause::no_state, 2}}));
 }
 
 TEST_CASE("edge: the limit of a path drops a state") {
@@ -137,15 +137,15 @@ TEST_CASE("edge: the limit of a path drops a state") {
   RadixSettings limited = states;
   limited.chunk_tokens = 64;
   const std::vector<PromptSegments> prompts{{{1, 300}}, {{1, 100}, {2, 5}}};
-  CHECK(last_loss(limited, prompts) == expected(64, {{LossCause::no_state, 36}}));
+  CHECK(last_loss(limited, prompts) == expected_ledger(64, {{LossCause::no_state, 36}}));
   limited.max_states_per_path = 1;
-  CHECK(last_loss(limited, prompts) == expected(0, {{LossCause::no_state, 36}, {LossCause::dropped, 64}}));
+  CHECK(last_loss(limited, prompts) == expected_ledger(0, {{LossCause::no_state, 36}, {LossCause::dropped, 64}}));
 }
 
 TEST_CASE("edge: what does not fit is lost to memory") {
   const std::vector<PromptSegments> prompts{{{1, 100}}, {{1, 100}, {2, 400}}};
-  CHECK(last_loss({.token_slots = 300}, prompts) == expected(0, {{LossCause::no_memory, 100}}));
-  CHECK(last_loss({.token_slots = 900}, prompts) == expected(100, {}));
+  CHECK(last_loss({.token_slots = 300}, prompts) == expected_ledger(0, {{LossCause::no_memory, 100}}));
+  CHECK(last_loss({.token_slots = 900}, prompts) == expected_ledger(100, {}));
 }
 
 namespace {

@@ -24,7 +24,7 @@ void check_replay(const CacheGeometry& geometry, const std::string& file) {
 }
 
 /// States exported inside chunks, at multiples of `alignment` from their start.
-CacheGeometry exporting(CacheGeometry geometry, std::int64_t alignment) {
+CacheGeometry exporting_033(CacheGeometry geometry, std::int64_t alignment) {
   geometry.rules.checkpoint_blocks = 1;
   geometry.rules.checkpoint_alignment = alignment;
   return geometry;
@@ -83,17 +83,17 @@ TEST_CASE("golden: 0.33 replays 2000 requests, block 2096, all states") {
 }
 
 TEST_CASE("golden: 0.33 replays 2000 requests, states exported inside chunks") {
-  check_replay(exporting(geometry_033(2112, 20000, 3), 2112),
+  check_replay(exporting_033(geometry_033(2112, 20000, 3), 2112),
                "replay_033_conversation_2000_align_bs2112_pool20000_g3_R0_ck.csv");
 }
 
 TEST_CASE("golden: 0.33 replays 2000 requests, states exported at a match unit of 64") {
-  check_replay(matching(exporting(geometry_033(2112, 20000, 3), 64), 64),
+  check_replay(matching(exporting_033(geometry_033(2112, 20000, 3), 64), 64),
                "replay_033_conversation_2000_align_bs2112_pool20000_g3_h64_R0_ck.csv");
 }
 
 TEST_CASE("golden: 0.33 replays 2000 requests, a drafter that drops a block") {
-  CacheGeometry geometry = exporting(geometry_033(2112, 2000, 3), 2112);
+  CacheGeometry geometry = exporting_033(geometry_033(2112, 2000, 3), 2112);
   geometry.speculative_tokens = 1;
   geometry.drafter_drops_block = true;
   check_replay(geometry, "replay_033_conversation_2000_align_bs2112_pool2000_g3_s1_drop_R0_ck.csv");
@@ -172,6 +172,6 @@ TEST_CASE("golden: 0.33 schedules 16 requests at a time") {
 }
 
 TEST_CASE("golden: 0.33 schedules 16 requests at a time, states exported inside chunks") {
-  check_schedule(exporting(geometry_033(2112, 2000, 3), 2112),
+  check_schedule(exporting_033(geometry_033(2112, 2000, 3), 2112),
                  "replay_033_sched_conversation_400_align_bs2112_pool2000_g3_R0_ck_inflight16_outtrace.csv");
 }

@@ -26,7 +26,7 @@ std::map<std::int64_t, Rows> rows_of(const CacheGeometry& geometry, const Driver
   return rows;
 }
 
-DriverSpec closed(std::int64_t in_flight) { return {.kind = DriverKind::closed_loop, .in_flight = in_flight}; }
+DriverSpec closed_033(std::int64_t in_flight) { return {.kind = DriverKind::closed_loop, .in_flight = in_flight}; }
 
 CacheGeometry drafting(std::int64_t speculative) {
   CacheGeometry geometry = geometry_033(4, 60, 1);
@@ -49,14 +49,14 @@ TEST_CASE("edge: one token left behind a hit gets the rows of a drafter's tokens
 
 TEST_CASE("edge: one token beside running requests gets them too, unless one of those is inside its prompt") {
   // The first decodes in step 2, when the second comes in.
-  auto rows = rows_of(drafting(2), closed(2), batch_of({{{1, 2}}, {{2, 9}}, {{3, 1}}}, 2));
+  auto rows = rows_of(drafting(2), closed_033(2), batch_of({{{1, 2}}, {{2, 9}}, {{3, 1}}}, 2));
   CHECK(rows[0] == Rows{2, 1});
   CHECK(rows[1] == Rows{8, 1, 1});
   // Request 2 takes the place of 0 in step 3; 1 decodes by then.
   CHECK(rows[2] == Rows{3, 1});
   CacheGeometry narrow = drafting(2);
   narrow.max_num_batched_tokens = 10;
-  rows = rows_of(narrow, closed(2), batch_of({{{1, 2}}, {{2, 40}}, {{3, 1}}}, 2));
+  rows = rows_of(narrow, closed_033(2), batch_of({{{1, 2}}, {{2, 40}}, {{3, 1}}}, 2));
   // Request 1 is still inside its prompt when 2 comes in.
   CHECK(rows[2].front() == 1);
 }
@@ -65,7 +65,7 @@ TEST_CASE("edge: rows of a drafter that the budget lacks keep everybody out") {
   CacheGeometry geometry = drafting(2);
   geometry.max_num_batched_tokens = 3;
   // In step 3 the first decodes, two tokens are left; the second, of one token, wants three rows.
-  const auto rows = rows_of(geometry, closed(2), batch_of({{{1, 3}}, {{2, 1}}}, 4));
+  const auto rows = rows_of(geometry, closed_033(2), batch_of({{{1, 3}}, {{2, 1}}}, 4));
   CHECK(rows.at(0) == Rows{3, 1, 1, 1});
   CHECK(rows.at(1) == Rows{1, 1, 1, 1});
 }
@@ -73,8 +73,8 @@ TEST_CASE("edge: rows of a drafter that the budget lacks keep everybody out") {
 TEST_CASE("edge: a long-prefill threshold does not count for a request that is alone") {
   CacheGeometry geometry = geometry_033(4, 60, 1);
   geometry.scheduler.long_prefill_threshold = 8;
-  CHECK(rows_of(geometry, closed(1), batch_of({{{1, 22}}}, 1))[0] == Rows{20, 2});
-  const auto rows = rows_of(geometry, closed(2), batch_of({{{1, 22}}, {{2, 22}}}, 1));
+  CHECK(rows_of(geometry, closed_033(1), batch_of({{{1, 22}}}, 1))[0] == Rows{20, 2});
+  const auto rows = rows_of(geometry, closed_033(2), batch_of({{{1, 22}}, {{2, 22}}}, 1));
   CHECK(rows.at(0) == Rows{8, 8, 4, 2});
 }
 
@@ -85,7 +85,7 @@ TEST_CASE("edge: what a drafter lacks beyond the prompt stalls a request, which 
   geometry.max_num_batched_tokens = 8;
   const auto status = [&](std::int64_t blocks) {
     geometry.num_blocks = blocks;
-    const Run result = run(geometry, closed(1), batch_of({{{1, 16}}, {{2, 5}}}, 1));
+    const Run result = run(geometry, closed_033(1), batch_of({{{1, 16}}, {{2, 5}}}, 1));
     CHECK(result.records[1].status == RequestStatus::ok);
     return result.records[0];
   };
@@ -100,7 +100,7 @@ TEST_CASE("edge: what a drafter lacks beyond the prompt stalls a request, which 
 TEST_CASE("edge: a prompt that fits no step is refused, not waited for") {
   CacheGeometry geometry = drafting(2);
   geometry.max_num_batched_tokens = 2;
-  const Run result = run(geometry, closed(1), copies_of({{1, 5}}, 2, 1));
+  const Run result = run(geometry, closed_033(1), copies_of({{1, 5}}, 2, 1));
   // The second copy hits 4 and wants three rows of a budget of two.
   CHECK(result.records[0].status == RequestStatus::ok);
   CHECK(result.records[1].status == RequestStatus::refused);
@@ -122,8 +122,8 @@ TEST_CASE("edge: what of 0.33 is modelled") {
   };
   using Rules = std::vector<ModelledRule>;
   CHECK(modelled(drafting(1), {}) == Rules{});
-  CHECK(modelled(geometry_033(4, 60, 1), closed(1)) == Rules{});
-  CHECK(modelled(drafting(1), closed(2)) == Rules{ModelledRule::draft_tokens, ModelledRule::preemption});
+  CHECK(modelled(geometry_033(4, 60, 1), closed_033(1)) == Rules{});
+  CHECK(modelled(drafting(1), closed_033(2)) == Rules{ModelledRule::draft_tokens, ModelledRule::preemption});
   CacheGeometry windows = geometry_033(4, 60, 1);
   windows.attention_groups = 3;
   windows.attention_masks = {{}, {}, {MaskKind::sliding_window, 8}};

@@ -25,7 +25,7 @@ EngineSpec sglang() {
   return engine;
 }
 
-ForwardReport run(const ModelSpec& model, const EngineSpec& engine = sglang(),
+ForwardReport radix(const ModelSpec& model, const EngineSpec& engine = sglang(),
                   std::optional<ForwardFault> fault = {}, std::vector<ForwardCase> cases = {}) {
   ForwardSpec spec;
   spec.scale = 1;
@@ -45,7 +45,7 @@ std::vector<RecurrentSpec> planned_families() {
   return families;
 }
 
-void check_passed(const ForwardReport& report) {
+void check_radix(const ForwardReport& report) {
   CHECK(report.passed());
   for (const ForwardResult& result : report.results) {
     CAPTURE(to_string(result.forward_case));
@@ -67,8 +67,8 @@ RadixSettings tree_settings(std::int64_t page = 1) {
 TEST_CASE("law: every family computes through a radix tree what it computes without, in every strategy and page") {
   for (const RecurrentSpec& family : planned_families()) {
     CAPTURE(family_name(family));
-    const ForwardReport report = run(small(DType::fp32, family));
-    check_passed(report);
+    const ForwardReport report = radix(small(DType::fp32, family));
+    check_radix(report);
     CHECK(report.results.size() == 5 * forward_cases_of(Release::sglang_0_5_23).size());
     for (const ForwardResult& result : report.results) CHECK(result.tolerance < 0.1);  // convolutions are bf16
   }
@@ -78,13 +78,13 @@ TEST_CASE("law: the same with narrow states, fp8 K and V, a latent, and attentio
   EngineSpec narrow = sglang(), fp8 = sglang();
   narrow.ssm_dtype = DType::bf16;
   fp8.kv_dtype = DType::fp8_e4m3;
-  check_passed(run(small(DType::bf16), narrow));
-  check_passed(run(small(DType::bf16), fp8));
-  check_passed(run(small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::fp32, {AttentionKind::mla, 4, 1, 24, 16, 0}, 4)));
+  check_radix(radix(small(DType::bf16), narrow));
+  check_radix(radix(small(DType::bf16), fp8));
+  check_radix(radix(small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::fp32, {AttentionKind::mla, 4, 1, 24, 16, 0}, 4)));
   ModelSpec several = small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::fp32, {AttentionKind::full, 4, 2, 16, 16, 0}, 6);
   several.layers[3].attention->kv_heads = 4;
   several.layers[4].recurrent = ShortConvSpec{64, 3};
-  check_passed(run(several));
+  check_radix(radix(several));
 }
 
 TEST_CASE("law: what the engine sets is run, and no more: strategy, page, overlap and the lock of the decode") {
@@ -92,31 +92,32 @@ TEST_CASE("law: what the engine sets is run, and no more: strategy, page, overla
   engine.mamba_radix_cache_strategy = RadixStrategy::extra_buffer;
   engine.page_size = 64;
   engine.skip_decode_lock = true;
-  const ForwardReport large = run(small(), engine);
-  check_passed(large);
+  const ForwardReport large = radix(small(), engine);
+  check_radix(large);
   CHECK(large.results.size() == forward_cases_of(Release::sglang_0_5_23).size());
   for (const ForwardResult& result : large.results) CHECK(result.page_tokens == 64);
   REQUIRE(large.tree.has_value());
   CHECK(large.tree->grid_tokens == std::vector<std::int64_t>{64});
   engine = sglang();
   engine.mamba_radix_cache_strategy = RadixStrategy::no_buffer;
-  const ForwardReport small_pages = run(small(), engine);
-  check_passed(small_pages);
+  const ForwardReport small_pages = radix(small(), engine);
+  check_radix(small_pages);
   for (const ForwardResult& result : small_pages.results) CHECK(result.page_tokens == 1);
   engine.page_size = 16;
-  CHECK_THROWS_WITH_AS(run(small(), engine), doctest::Contains("engine.page_size: no_buffer needs pages of one token"),
+  CHECK_THROWS_WITH_AS(radix(small(), engine),
+                       doctest::Contains("engine.page_size: no_buffer needs pages of one token"),
                        SpecError);
   engine = sglang();
   engine.overlap_schedule = false;
-  const ForwardReport plain = run(small(), engine);
-  check_passed(plain);
+  const ForwardReport plain = radix(small(), engine);
+  check_radix(plain);
   for (const ForwardResult& result : plain.results) CHECK(*result.strategy != RadixStrategy::extra_buffer_lazy);
 }
 
 TEST_CASE("edge: pages so large that prompts would be longer than a forward pass runs are said, not run") {
   EngineSpec engine = sglang();
   engine.page_size = 512;
-  const ForwardReport report = run(small(), engine);
+  const ForwardReport report = radix(small(), engine);
   CHECK(!report.applies());
   CHECK(report.results.front().message ==
         "states every 512 tokens make prompts of 4096, more than the 2048 that a forward pass runs; take a smaller "
@@ -131,7 +132,7 @@ TEST_CASE("fault: every fault of an engine with a radix tree is found, with ever
     double least = INFINITY;
     for (const RecurrentSpec& family : planned_families()) {
       CAPTURE(family_name(family));
-      const ForwardReport report = run(small(DType::bf16, family), sglang(), fault, {owner_of(info_of(fault))});
+      const ForwardReport report = radix(small(DType::bf16, family), sglang(), fault, {owner_of(info_of(fault))});
       CHECK(report.caught());
       REQUIRE(report.results.size() == 5);
       for (const ForwardResult& result : report.results) {
@@ -151,7 +152,7 @@ TEST_CASE("fault: every fault of an engine with a radix tree is found, with ever
 TEST_CASE("fault: what is planted is found in no case by chance: it is wrong, or it has no place") {
   for (const ForwardFault fault : forward_faults_of(Release::sglang_0_5_23)) {
     CAPTURE(to_string(fault));
-    const ForwardReport report = run(small(), sglang(), fault);
+    const ForwardReport report = radix(small(), sglang(), fault);
     for (const ForwardResult& result : report.results) {
       CAPTURE(to_string(result.forward_case));
       CAPTURE(to_string(*result.strategy));
@@ -163,20 +164,20 @@ TEST_CASE("fault: what is planted is found in no case by chance: it is wrong, or
 }
 
 TEST_CASE("edge: cases and faults that a release does not have are refused with those that it has") {
-  CHECK_THROWS_WITH_AS(run(small(), sglang(), {}, {ForwardCase::drafts}),
+  CHECK_THROWS_WITH_AS(radix(small(), sglang(), {}, {ForwardCase::drafts}),
                        "--case drafts: requests of SGLang 0.5.23 go through a radix tree, which has no such case; take "
                        "one of chunks, copy-on-match, branch, tombstone, eviction, decode-state, fresh-blocks, "
                        "recycling",
                        InputError);
-  CHECK_THROWS_WITH_AS(run(small(), sglang(), ForwardFault::wrong_prefix),
+  CHECK_THROWS_WITH_AS(radix(small(), sglang(), ForwardFault::wrong_prefix),
                        doctest::Contains("--inject wrong-prefix: requests of SGLang 0.5.23 go through a radix tree, "
                                          "which has no such fault; take one of skip-zeroing, shared-state-slot"),
                        InputError);
-  CHECK_THROWS_WITH_AS(run(small(), {}, {}, {ForwardCase::tombstone}),
+  CHECK_THROWS_WITH_AS(radix(small(), {}, {}, {ForwardCase::tombstone}),
                        doctest::Contains("--case tombstone: requests of vLLM main of June 2026 with PR 35703 go"),
                        InputError);
   ModelSpec jamba = small(DType::bf16, Mamba1Spec{32, 16, 4});
-  CHECK_THROWS_WITH_AS(run(jamba), doctest::Contains("runs no model with attention and mamba1 layers"), SpecError);
+  CHECK_THROWS_WITH_AS(radix(jamba), doctest::Contains("runs no model with attention and mamba1 layers"), SpecError);
 }
 
 TEST_CASE("law: the smallest pool is one in which the event takes place, and a page or slot less is none") {

@@ -13,13 +13,13 @@ namespace {
 using testing::small_families;
 using testing::small_hybrid;
 
-ForwardSpec unscaled() {
+ForwardSpec packed_spec() {
   ForwardSpec spec;
   spec.scale = 1;
   return spec;
 }
 
-ForwardReport run(const ModelSpec& model, std::int64_t pack, const ForwardSpec& spec = unscaled()) {
+ForwardReport run_n(const ModelSpec& model, std::int64_t pack, const ForwardSpec& spec = packed_spec()) {
   EngineSpec engine;
   engine.attention_pack_size = pack;
   return verify_forward(model, engine, spec);
@@ -40,9 +40,9 @@ TEST_CASE("law: every family in every pack size computes through pages what it c
     for (const std::int64_t pack : {1, 2, 3, 5}) {
       CAPTURE(family_name(family));
       CAPTURE(pack);
-      ForwardSpec spec = unscaled();
+      ForwardSpec spec = packed_spec();
       if (pack != 1 && pack != 3) spec.modes = {CacheMode::align};
-      const ForwardReport report = run(small_hybrid(family, DType::fp32), pack, spec);
+      const ForwardReport report = run_n(small_hybrid(family, DType::fp32), pack, spec);
       check_passed(report);
       for (const ForwardResult& result : report.results) CHECK(result.tolerance < 1.2e-5);
     }
@@ -51,10 +51,10 @@ TEST_CASE("law: every family in every pack size computes through pages what it c
 TEST_CASE("law: the same in bf16, fp16 and with fp8 K and V") {
   for (const RecurrentSpec& family : small_families()) {
     CAPTURE(family_name(family));
-    ForwardSpec spec = unscaled();
+    ForwardSpec spec = packed_spec();
     spec.modes = {CacheMode::align};
-    check_passed(run(small_hybrid(family, DType::bf16), 3, spec));
-    check_passed(run(small_hybrid(family, DType::fp16), 2, spec));
+    check_passed(run_n(small_hybrid(family, DType::bf16), 3, spec));
+    check_passed(run_n(small_hybrid(family, DType::fp16), 2, spec));
     EngineSpec engine;
     engine.kv_dtype = DType::fp8_e4m3;
     check_passed(verify_forward(small_hybrid(family, DType::bf16), engine, spec));
@@ -63,21 +63,21 @@ TEST_CASE("law: the same in bf16, fp16 and with fp8 K and V") {
 
 TEST_CASE("law: every kind of attention, both kinds in one layer, several specs, every order of a page") {
   const RecurrentSpec recurrent = GdnSpec{2, 4, 16, 16, 4};
-  check_passed(run(small_hybrid(recurrent, DType::fp32, {AttentionKind::mla, 4, 1, 24, 16, 0}), 2));
-  check_passed(run(small_hybrid(recurrent, DType::fp32, window), 2));
-  check_passed(run(small_hybrid(recurrent, DType::fp32, {AttentionKind::chunked_local, 4, 2, 16, 16, 24}), 3));
+  check_passed(run_n(small_hybrid(recurrent, DType::fp32, {AttentionKind::mla, 4, 1, 24, 16, 0}), 2));
+  check_passed(run_n(small_hybrid(recurrent, DType::fp32, window), 2));
+  check_passed(run_n(small_hybrid(recurrent, DType::fp32, {AttentionKind::chunked_local, 4, 2, 16, 16, 24}), 3));
   ModelSpec both = small_hybrid(recurrent, DType::fp32);
   for (LayerSpec& layer : both.layers) layer = {AttentionSpec{AttentionKind::full, 4, 2, 16, 16, 0}, recurrent};
-  check_passed(run(both, 3));
+  check_passed(run_n(both, 3));
   ModelSpec several = small_hybrid(recurrent, DType::fp32);
   several.layers[3].attention = several.layers[7].attention = window;
   several.layers[4].recurrent = ShortConvSpec{64, 3};
-  check_passed(run(several, 1));
+  check_passed(run_n(several, 1));
   for (const PhysicalOrder order : {PhysicalOrder::hnd, PhysicalOrder::head_major}) {
     EngineSpec engine;
     engine.physical_order = order;
     engine.attention_pack_size = 5;
-    check_passed(verify_forward(small_hybrid(recurrent, DType::fp32), engine, unscaled()));
+    check_passed(verify_forward(small_hybrid(recurrent, DType::fp32), engine, packed_spec()));
   }
 }
 
@@ -93,8 +93,8 @@ TEST_CASE("regression: attention of unequal heads, whose groups have blocks of t
       ModelSpec alone = hybrid;
       for (LayerSpec& layer : alone.layers) layer.recurrent.reset();
       for (const std::int64_t pack : {1, 2}) {
-        check_passed(run(alone, pack));
-        const ForwardReport report = run(hybrid, pack);
+        check_passed(run_n(alone, pack));
+        const ForwardReport report = run_n(hybrid, pack);
         check_passed(report);
         for (const ForwardResult& result : report.results)
           if (result.forward_case == ForwardCase::copy_on_write && result.mode == CacheMode::align)
@@ -104,7 +104,7 @@ TEST_CASE("regression: attention of unequal heads, whose groups have blocks of t
 }
 
 TEST_CASE("edge: what takes place is counted, and a mode without prefixes says so") {
-  const ForwardReport report = run(small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::fp32), 2);
+  const ForwardReport report = run_n(small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::fp32), 2);
   REQUIRE(report.results.size() == 3 * forward_cases_of(Release::vllm_2026_06).size());
   for (const ForwardResult& result : report.results) {
     CAPTURE(to_string(result.forward_case));
@@ -156,14 +156,14 @@ TEST_CASE("fault: the faults of a layout that touch live data change the output,
         LayoutFault{Fault::padded_split, refused}, LayoutFault{Fault::narrow_offsets, refused},
         LayoutFault{Fault::odd_stride, refused}, LayoutFault{Fault::lost_state, refused}}) {
     CAPTURE(to_string(planted.fault));
-    ForwardSpec spec = unscaled();
+    ForwardSpec spec = packed_spec();
     spec.layout_fault = planted.fault;
     const ModelSpec model = small_hybrid(GdnSpec{2, 4, 15, 16, 4}, DType::bf16);
     if (planted.effect == refused) {
-      CHECK_THROWS_AS(run(model, 5, spec), InputError);
+      CHECK_THROWS_AS(run_n(model, 5, spec), InputError);
       continue;
     }
-    const ForwardReport report = run(model, 5, spec);
+    const ForwardReport report = run_n(model, 5, spec);
     CHECK((report.weakest_find() != nullptr) == (planted.effect == changes_output));
     CHECK(!report.passed());
     for (const ForwardResult& result : report.results) CHECK(result.status != ForwardStatus::passed);
@@ -176,7 +176,7 @@ TEST_CASE("regression: heads that share others in unequal parts are refused at e
          {RecurrentSpec(GdnSpec{4, 2, 16, 16, 4}), RecurrentSpec(Mamba2Spec{2, 8, 16, 4, 4, 16})}) {
       ForwardSpec spec;
       spec.scale = scale;
-      CHECK_THROWS_WITH_AS(run(small_hybrid(layer, DType::bf16), 1, spec), doctest::Contains("do not divide over 4"),
+      CHECK_THROWS_WITH_AS(run_n(small_hybrid(layer, DType::bf16), 1, spec), doctest::Contains("do not divide over 4"),
                            SpecError);
     }
 }
@@ -186,20 +186,20 @@ TEST_CASE("edge: windows of several lengths in one model, and one that no token 
   model.layers[3].attention->window_tokens = 1;
   model.layers[5].attention->window_tokens = 70;
   model.layers[7].attention = AttentionSpec{AttentionKind::chunked_local, 4, 2, 16, 16, 40};
-  check_passed(run(model, 1));
+  check_passed(run_n(model, 1));
   for (LayerSpec& layer : model.layers) layer = {AttentionSpec{AttentionKind::sliding_window, 4, 2, 16, 16, 33}, {}};
-  const ForwardReport report = run(model, 2);
+  const ForwardReport report = run_n(model, 2);
   check_passed(report);
   for (const ForwardResult& result : report.results)
     if (result.forward_case == ForwardCase::window) CHECK(result.reused_blocks > 0);
 }
 
 TEST_CASE("edge: a window longer than a forward pass runs is said, not run") {
-  ForwardSpec spec = unscaled();
+  ForwardSpec spec = packed_spec();
   spec.modes = {CacheMode::align};
   spec.cases = {ForwardCase::window};
   const AttentionSpec window{AttentionKind::sliding_window, 4, 2, 16, 16, 5000};
-  const ForwardReport report = run(small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::bf16, window), 1, spec);
+  const ForwardReport report = run_n(small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::bf16, window), 1, spec);
   CHECK(!report.passed());
   REQUIRE(report.results.size() == 1);
   CHECK(report.results[0].status == ForwardStatus::does_not_apply);

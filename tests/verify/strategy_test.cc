@@ -49,14 +49,14 @@ CachePlan plan_of(Strategy strategy, std::int64_t pack, CacheMode mode = CacheMo
   return make_plan(small_model(), small_engine(strategy, pack, mode, memory_bytes), {.max_model_lens = {256}});
 }
 
-std::string failures(const VerifyReport& report) {
+std::string strategy_failures(const VerifyReport& report) {
   std::string text;
   for (const CheckResult& check : report.checks)
     if (check.status != CheckStatus::passed) text += fmt::format("{}: {}\n", check.name, check.message);
   return text;
 }
 
-std::string failures(const ForwardReport& report) {
+std::string strategy_failures(const ForwardReport& report) {
   std::string text;
   for (const ForwardResult& result : report.results)
     if (result.status != ForwardStatus::passed)
@@ -77,7 +77,7 @@ TEST_CASE("law: every other strategy passes every check of verify, in every mode
             CHECK(group.ids_per_entry == (strategy == Strategy::small_pages && pack == 1 ? 3 : 1));
         const VerifyReport report = verify_plan(plan, {});
         CAPTURE(to_string(strategy));
-        CAPTURE(failures(report));
+        CAPTURE(strategy_failures(report));
         CHECK(report.passed());
       }
 }
@@ -101,7 +101,7 @@ TEST_CASE("law: pool groups and rows by sequence pass every check of verify, in 
         const VerifyReport report = verify_plan(plan, {});
         CAPTURE(to_string(strategy));
         CAPTURE(to_string(mode));
-        CAPTURE(failures(report));
+        CAPTURE(strategy_failures(report));
         CHECK(report.passed());
       }
 }
@@ -125,7 +125,7 @@ TEST_CASE("fault: what can go wrong with pool groups and rows is found by the ch
         const auto owner = std::find_if(report.checks.begin(), report.checks.end(),
                                         [&](const CheckResult& check) { return check.name == info.found_by; });
         REQUIRE(owner != report.checks.end());
-        CAPTURE(failures(report));
+        CAPTURE(strategy_failures(report));
         CHECK(owner->status == CheckStatus::failed);
       } catch (const NoPlaceError& error) {
         places += fmt::format("{}: {}; ", to_string(info.fault), error.why());
@@ -142,7 +142,7 @@ TEST_CASE("fault: what can go wrong with pool groups and rows is found by the ch
 TEST_CASE("law: a network runs through pool groups as it runs dense") {
   const EngineSpec engine = small_engine(Strategy::pool_groups, 1, CacheMode::align, std::int64_t(1) << 28);
   const ForwardReport report = verify_forward(small_model(), engine, {.scale = 1});
-  CAPTURE(failures(report));
+  CAPTURE(strategy_failures(report));
   CHECK(report.passed());
   std::size_t passed = 0;
   for (const ForwardResult& result : report.results) passed += result.status == ForwardStatus::passed;
@@ -163,7 +163,7 @@ TEST_CASE("law: the pools of SGLang 0.5.23 pass every check of verify, with dumm
       CHECK(plan.arenas[1].usable_ids() == plan.radix->split.state_slots);
       const VerifyReport report = verify_plan(plan, {});
       CAPTURE(to_string(strategy));
-      CAPTURE(failures(report));
+      CAPTURE(strategy_failures(report));
       CHECK(report.passed());
     }
 }
@@ -188,7 +188,7 @@ TEST_CASE("fault: what can go wrong with another strategy is found by the check 
         const auto owner = std::find_if(report.checks.begin(), report.checks.end(),
                                         [&](const CheckResult& check) { return check.name == info.found_by; });
         REQUIRE(owner != report.checks.end());
-        CAPTURE(failures(report));
+        CAPTURE(strategy_failures(report));
         CHECK(owner->status == CheckStatus::failed);
       } catch (const NoPlaceError& error) {
         places += error.why() + "; ";
@@ -212,7 +212,7 @@ TEST_CASE("law: a network runs through a dual pool, small pages and compact slot
       const ForwardReport report = verify_forward(
           small_model(), small_engine(strategy, pack, CacheMode::align, std::int64_t(64) << 20), {.scale = 1});
       CAPTURE(to_string(strategy));
-      CAPTURE(failures(report));
+      CAPTURE(strategy_failures(report));
       CHECK(report.passed());
       for (const ForwardResult& result : report.results)
         for (const BackendWork& work : result.backends) CHECK((work.batches > 0 && work.declined == 0));
@@ -235,7 +235,7 @@ TEST_CASE("fault: what an engine gets wrong changes outputs in every strategy, t
         CAPTURE(to_string(strategy));
         CAPTURE(to_string(backend));
         CAPTURE(to_string(fault));
-        CAPTURE(failures(report));
+        CAPTURE(strategy_failures(report));
         CHECK((report.caught() || !report.applies()));
         caught += report.caught();
       }

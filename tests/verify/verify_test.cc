@@ -22,7 +22,7 @@ std::string failure_lines(const VerifyReport& report) {
   return text;
 }
 
-VerifyReport verify_with(const CachePlan& plan, Fault fault) {
+VerifyReport verify_pack(const CachePlan& plan, Fault fault) {
   VerifySpec spec;
   spec.fault = fault;
   return verify_plan(plan, spec);
@@ -55,7 +55,7 @@ TEST_CASE("law: the same seed checks the same, another one other blocks") {
 }
 
 TEST_CASE("edge: a fault that this plan has no place for is refused, not reported as caught") {
-  CHECK_THROWS_WITH_AS(verify_with(small_plan(3), Fault::narrow_offsets),
+  CHECK_THROWS_WITH_AS(verify_pack(small_plan(3), Fault::narrow_offsets),
                        doctest::Contains("its largest element offset is"), NoPlaceError);
   ModelSpec attention_only = testing::two_layer_model();
   attention_only.layers.erase(attention_only.layers.begin());
@@ -67,7 +67,7 @@ TEST_CASE("edge: a fault that this plan has no place for is refused, not reporte
         Fault::copy_full_page, Fault::pack_reversed, Fault::states_exchanged, Fault::lost_state, Fault::kv_over_state,
         Fault::state_over_kv}) {
     CAPTURE(to_string(fault));
-    CHECK_THROWS_AS(verify_with(plan, fault), NoPlaceError);
+    CHECK_THROWS_AS(verify_pack(plan, fault), NoPlaceError);
   }
   CHECK(verify_plan(plan, {}).passed());
   // A prompt alone reads nothing from the cache, so a block table can be as stale as it likes.

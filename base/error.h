@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace hybridkv {
 
@@ -16,6 +17,17 @@ class Error : public std::runtime_error {
 class InputError : public Error {
  public:
   using Error::Error;
+  /// `what` is the whole message; `place` ("my.yaml:4:20") and `problem` are the parts of it that programs ask for.
+  InputError(const std::string& what, std::string place, std::string problem)
+      : Error(what), place_(std::move(place)), problem_(std::move(problem)) {}
+  /// Where the value stands; empty where that is unknown.
+  const std::string& place() const { return place_; }
+  /// What is wrong with it, without the place and the line; empty where the message is nothing else.
+  const std::string& problem() const { return problem_; }
+
+ private:
+  std::string place_;
+  std::string problem_;
 };
 
 /// An unusable value of a spec. `path` names the field the way the scenario spells it

@@ -5,18 +5,16 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <initializer_list>
 #include <set>
 #include <span>
-#include <system_error>
 
 #include "base/error.h"
 #include "base/shell_word.h"
 #include "cli/offers.h"
 #include "cli/values.h"
 #include "report/text.h"
-#include "scenarios/model_library.h"
+#include "scenarios/model_words.h"
 #include "scenarios/number.h"
 #include "scenarios/read.h"
 
@@ -65,25 +63,15 @@ std::string list_value(const std::string& flag, const std::string& text) {
   return fmt::format("[{}]", fmt::join(parts_of(flag, text), ", "));
 }
 
-/// Is there a file or folder of that name? A name that no file can have is none.
-bool is_path(const std::string& text) {
-  std::error_code error;
-  return text == standard_input || std::filesystem::exists(text, error);
-}
-
-/// --model takes a file or the folder of a config.json, or the name of a shipped model, perhaps behind an organisation.
-/// A plain name is the shipped model even where there is a file or folder that is called the same.
+/// What --model takes, as the value of its key.
 std::string model_value(const std::string& text) {
-  const bool has_ending = text.ends_with(".yaml") || text.ends_with(".yml") || text.ends_with(".json");
-  const bool is_name = text.find('/') == std::string::npos && find_shipped_model(text) != nullptr;
-  const bool is_file = has_ending || (!is_name && is_path(text));
-  return is_file ? "{file: " + yaml_quoted(text) + "}" : yaml_quoted(text);
+  return names_model_file(text) ? "{file: " + yaml_quoted(text) + "}" : yaml_quoted(text);
 }
 
 /// "Qwen3.5-4B,my-model.yaml" as the YAML list it means; a file may have a comma in its name.
 std::string model_values(const std::string& text) {
   if (text.front() == '[' || text.front() == '{') return text;
-  if (text.find(',') == std::string::npos || is_path(text)) return model_value(text);
+  if (text.find(',') == std::string::npos || is_input_path(text)) return model_value(text);
   std::string list;
   for (const std::string& name : parts_of("--model", text)) list += (list.empty() ? "[" : ", ") + model_value(name);
   return list + "]";
@@ -91,7 +79,7 @@ std::string model_values(const std::string& text) {
 
 /// "--memory 40 GB" has a unit for its scenario.
 void refuse_lone_unit(const ScenarioOptions& options) {
-  if (is_path(options.scenario)) return;
+  if (is_input_path(options.scenario)) return;
   const auto refuse = [&](const char* flag, const std::string& number) {
     throw InputError(fmt::format("{} {} {}: write number and unit as one word: {} {}{}", flag, number, options.scenario,
                                  flag, number, options.scenario));

@@ -166,6 +166,12 @@ void apply_override(ScenarioFile& file, const std::string& path, std::string_vie
   replace(file.root, path, parse_flag_value(value, {shown_as, "", {}}));
 }
 
+void apply_override(ScenarioFile& file, const std::string& path, YamlNode value) {
+  if (keys_of(path).empty()) throw InputError(fmt::format("{} is no key; write it like engine.tensor_parallel",
+                                                          in_quotes(path)));
+  replace(file.root, path, std::move(value));
+}
+
 Scenario read_values(const ScenarioFile& file) {
   ReadContext context;
   Scenario scenario;

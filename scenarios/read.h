@@ -40,6 +40,9 @@ void apply_override(ScenarioFile& file, std::string_view assignment, std::string
 /// As above for a flag of its own: apply_override(file, "engine.attention_pack_size", "[1,2]", "--pack 1,2").
 void apply_override(ScenarioFile& file, const std::string& path, std::string_view value, const std::string& shown_as);
 
+/// As above for a value that is no text: what a program gives. Its place is its own.
+void apply_override(ScenarioFile& file, const std::string& path, YamlNode value);
+
 /// The one scenario of a file; pack sizes and lengths may be several. Throws InputError for anything wrong in the file,
 /// and for any other value that is given several values (scenarios/sweep_axes.h).
 Scenario read_scenario(const ScenarioFile& file);

@@ -59,7 +59,7 @@ InputError error_at(const Place& place, const std::string& message) {
     if (excerpt.size() <= longest_excerpt)
       text += fmt::format("\n  {}\n  {}^", printable(excerpt), indent_to(excerpt, place.column));
   }
-  return InputError(text);
+  return InputError(text, to_string(place), message);
 }
 
 void SourceMap::add(const std::string& path, const Place& place) { places_.insert_or_assign(path, place); }

@@ -65,6 +65,10 @@ function(hybridkv_module name)
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cc")
   if(sources)
     add_library(hybridkv_${name} STATIC ${sources})
+    # A shared library, like a module of Python, may be made of these. Hidden, since a name that another library could
+    # take over is called through a table and never inlined.
+    set_target_properties(hybridkv_${name} PROPERTIES
+      POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
     target_link_libraries(hybridkv_${name} PUBLIC hybridkv_headers)
     # A shared library, like a module of Python, may be made of these. Hidden, since a name that another library could
     # take over is called through a table and never inlined.

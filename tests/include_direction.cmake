@@ -15,6 +15,7 @@ set(measure ${planner} measure)
 set(scenarios ${simulator} scenarios)
 set(ask ${scenarios} transfer verify search measure ask)
 set(report ${ask} report)
+set(python ${report} python)
 set(cli ${report} cli)
 set(fuzz ${cli} fuzz)
 
@@ -33,7 +34,7 @@ set(questions make_plan make_plans plan_scenario plan_pack findings_of compare_p
 list(JOIN questions "|" question)
 
 set(wrong "")
-set(rooms base layout mamba attention planner transfer simulator verify search measure scenarios ask report cli)
+set(rooms base layout mamba attention planner transfer simulator verify search measure scenarios ask report python cli)
 foreach(folder ${rooms} fuzz)
   file(GLOB files "${SOURCE_DIR}/${folder}/*.h" "${SOURCE_DIR}/${folder}/*.cc")
   foreach(file IN LISTS files)

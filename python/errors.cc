@@ -1,0 +1,43 @@
+#include "python/errors.h"
+
+#include <exception>
+#include <string>
+#include <system_error>
+
+#include "base/error.h"
+
+namespace hybridkv {
+
+namespace nb = nanobind;
+
+namespace {
+
+nb::str text(const std::string& value) { return nb::str(value.c_str(), value.size()); }
+
+/// Sets the exception of that name; `arguments` as its class takes them.
+template <class... Arguments>
+void raise(const char* name, const Arguments&... arguments) {
+  const nb::object type = nb::module_::import_("hybridkv._errors").attr(name);
+  const nb::object error = type(text(arguments)...);
+  PyErr_SetObject(type.ptr(), error.ptr());
+}
+
+void translate(const std::exception_ptr& thrown, void*) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const InputError& error) {
+    raise("InputError", error.what(), error.place(), error.problem());
+  } catch (const ResourceError& error) {
+    raise("ResourceError", error.what());
+  } catch (const ProgramError& error) {
+    raise("ProgramError", error.what());
+  } catch (const std::system_error& error) {
+    raise("ResourceError", std::string("the system refuses: ") + error.what());
+  }
+}
+
+}  // namespace
+
+void register_errors(nb::module_&) { nb::register_exception_translator(translate); }
+
+}  // namespace hybridkv

@@ -1,0 +1,96 @@
+"""Calls into the native module: what every question has in common."""
+
+import atexit
+import contextlib
+import json
+import warnings
+
+from . import _native
+from ._errors import InputError
+
+atexit.register(_native.join_abandoned)
+
+
+class AssumptionWarning(UserWarning):
+    """Something was assumed of the model, or left unused of its config."""
+
+
+def tell(notes):
+    for note in notes:
+        warnings.warn(note, AssumptionWarning, stacklevel=4)
+
+
+def _value_of(field, scenario, keys):
+    """What was given under a key of a scenario; None where it stands in a file."""
+    for keyword, value in keys.items():
+        with contextlib.suppress(InputError):
+            key = "engine.release" if keyword == "engine" and not isinstance(value, dict) else (
+                _native.key_of_keyword(keyword))
+            if key == field or keyword == field:
+                return value
+    value = scenario if isinstance(scenario, dict) else None
+    for name in field.split("."):
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+@contextlib.contextmanager
+def explained(scenario, keys):
+    """Adds to an InputError the value that it is about."""
+    try:
+        yield
+    except InputError as error:
+        if error.field and error.value is None:
+            error.value = _value_of(error.field, scenario, keys)
+        raise
+
+
+class _Bar:
+    """tqdm, or nothing where it is not installed."""
+
+    def __init__(self):
+        try:
+            from tqdm.auto import tqdm
+        except ImportError:
+            tqdm = None
+        self._bar = tqdm(total=None, leave=False) if tqdm else None
+
+    def __call__(self, what, done, total):
+        if self._bar is None:
+            return
+        self._bar.set_description(what, refresh=False)
+        self._bar.total = total or None
+        self._bar.n = done
+        self._bar.refresh()
+
+    def close(self):
+        if self._bar is not None:
+            self._bar.close()
+
+
+@contextlib.contextmanager
+def progress_of(progress):
+    """None, True for a bar, or what takes (what, done, total) as the native module wants it."""
+    if progress is None or progress is False:
+        yield None
+    elif progress is True:
+        bar = _Bar()
+        try:
+            yield bar
+        finally:
+            bar.close()
+    elif callable(progress):
+        yield progress
+    else:
+        raise TypeError("progress is True, False, or a function of (what, done, total)")
+
+
+def ask(question, scenario, keys, *arguments, progress=None):
+    """The answer of a native question."""
+    with explained(scenario, keys), progress_of(progress) as watch:
+        return question(scenario, keys, *arguments, watch)
+
+
+def decoded(answer):
+    tell(answer.notes)
+    return json.loads(answer.json)

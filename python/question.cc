@@ -1,0 +1,110 @@
+#include "python/question.h"
+
+#include <nanobind/stl/string.h>
+
+#include <memory>
+
+#include "base/error.h"
+#include "python/keywords.h"
+#include "python/tree.h"
+#include "scenarios/hf_config.h"
+#include "scenarios/model_reader.h"
+#include "scenarios/model_words.h"
+
+namespace hybridkv {
+
+namespace nb = nanobind;
+
+namespace {
+
+Place place_named(std::string name) {
+  return {std::make_shared<const SourceText>(SourceText{std::move(name), ".", {}}), 0, 0};
+}
+
+/// "tensor_parallel=2", what is too long to be read left out.
+Place place_of(const std::string& keyword, nb::handle value) {
+  constexpr std::size_t longest = 80;
+  std::string shown = nb::repr(value).c_str();
+  if (shown.size() > longest) shown = shown.substr(0, longest) + "…";
+  return place_named(keyword + "=" + shown);
+}
+
+YamlNode mapping_of(const std::string& key, YamlNode value) {
+  YamlNode mapping;
+  mapping.kind = YamlNode::Kind::mapping;
+  mapping.place = mapping.key_place = value.place;
+  mapping.entries.push_back({key, std::move(value)});
+  return mapping;
+}
+
+/// What config.json of a model calls it, without the organisation.
+std::string config_name(const YamlNode& config) {
+  const YamlNode* const name = config.find("_name_or_path");
+  return name && !name->text.empty() ? hf_model_name(name->text) : "imported";
+}
+
+/// A release is what most people mean by an engine, a file what they mean by a trace.
+std::string key_for(const std::string& keyword, const YamlNode& value) {
+  const bool is_mapping = value.kind == YamlNode::Kind::mapping;
+  if (keyword == "engine" && !is_mapping) return "engine.release";
+  return key_of_keyword(keyword);
+}
+
+void lay(ScenarioFile& file, const std::string& key, YamlNode value) {
+  if (key == "model") return apply_override(file, key, model_node(std::move(value)));
+  if (key == "simulate.trace" && value.kind == YamlNode::Kind::scalar) value = mapping_of("file", std::move(value));
+  if (value.kind == YamlNode::Kind::mapping && key_of_keyword(key) == key && key.find('.') == std::string::npos) {
+    // A section: what it says is laid over what the scenario says, key by key.
+    for (YamlEntry& entry : value.entries) lay(file, key + "." + entry.key, std::move(entry.value));
+    return;
+  }
+  apply_override(file, key, std::move(value));
+}
+
+ScenarioFile file_of(nb::handle scenario) {
+  const auto file = [](YamlNode root) { return ScenarioFile{"scenario", std::move(root)}; };
+  if (scenario.is_none()) {
+    YamlNode root;
+    root.kind = YamlNode::Kind::mapping;
+    root.place = root.key_place = place_named("keywords");
+    return file(std::move(root));
+  }
+  if (is_text(scenario)) return load_scenario(text_of(scenario));
+  const Place place = place_named("scenario");
+  YamlNode root = tree_of(scenario, place);
+  if (root.kind != YamlNode::Kind::mapping)
+    throw error_at(place, "is " + describe(root) + "; give a mapping, a path, a name or a model's config");
+  if (is_model(root)) return file(mapping_of("model", model_node(std::move(root))));
+  if (YamlNode* const model = root.find("model")) *model = model_node(std::move(*model));
+  return file(std::move(root));
+}
+
+}  // namespace
+
+YamlNode model_node(YamlNode model) {
+  if (model.kind == YamlNode::Kind::list)
+    for (YamlNode& item : model.items) item = model_node(std::move(item));
+  if (model.kind == YamlNode::Kind::scalar && names_model_file(model.text))
+    return mapping_of("file", std::move(model));
+  if (model.kind == YamlNode::Kind::mapping && is_hf_config(model))
+    return import_hf_config(model, config_name(model), "a config given in Python");
+  return model;
+}
+
+void lay_over(ScenarioFile& file, const nb::dict& keys) {
+  for (const auto& [name, value] : keys) {
+    const auto keyword = nb::cast<std::string>(name);
+    if (value.is_none()) continue;  // as not given
+    YamlNode node = tree_of(value, place_of(keyword, value));
+    const std::string key = key_for(keyword, node);
+    lay(file, key, std::move(node));
+  }
+}
+
+ScenarioFile question_of(nb::handle scenario, const nb::dict& keys) {
+  ScenarioFile file = file_of(scenario);
+  lay_over(file, keys);
+  return file;
+}
+
+}  // namespace hybridkv

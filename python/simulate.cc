@@ -1,0 +1,158 @@
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstddef>
+#include <memory>
+
+#include "ask/simulate.h"
+#include "ask/simulate_radix.h"
+#include "ask/simulate_request.h"
+#include "planner/release.h"
+#include "python/answers.h"
+#include "python/question.h"
+#include "python/watched.h"
+#include "report/radix_report.h"
+#include "report/simulate_report.h"
+
+namespace hybridkv {
+
+namespace nb = nanobind;
+
+namespace {
+
+/// What became of a request of a radix tree, without the list of its chunks.
+struct RadixRow {
+  std::int64_t index, input_length, hit_tokens, kv_match_tokens, branch_tokens, num_chunks, generated, evicted_tokens,
+      evicted_states, states_made;
+  RequestStatus status;
+};
+
+RadixRow row_of(const RadixRecord& record) {
+  return {record.index,          record.input_length, record.hit_tokens,     record.kv_match_tokens,
+          record.branch_tokens,  std::ssize(record.chunks), record.generated, record.evicted_tokens,
+          record.evicted_states, record.states_made,  record.status};
+}
+
+/// A field of a record: name, NumPy's type, byte.
+using Field = std::tuple<std::string, std::string, std::size_t>;
+
+/// Records of all requests of the first cache, in the order in which they ended; one of the lists is empty.
+struct Records {
+  std::vector<RequestRecord> blocks;
+  std::vector<RadixRow> radix;
+
+  std::size_t item_bytes() const { return radix.empty() ? sizeof(RequestRecord) : sizeof(RadixRow); }
+  std::size_t size() const { return radix.empty() ? blocks.size() : radix.size(); }
+  const void* data() const { return radix.empty() ? static_cast<const void*>(blocks.data()) : radix.data(); }
+  std::vector<Field> fields() const;
+};
+
+std::vector<Field> Records::fields() const {
+  std::vector<Field> fields;
+#define HYBRIDKV_FIELD(type, name, format) fields.emplace_back(#name, format, offsetof(type, name))
+  if (radix.empty()) {
+    HYBRIDKV_FIELD(RequestRecord, index, "i8");
+    HYBRIDKV_FIELD(RequestRecord, turn, "i8");
+    HYBRIDKV_FIELD(RequestRecord, input_length, "i8");
+    HYBRIDKV_FIELD(RequestRecord, output_length, "i8");
+    HYBRIDKV_FIELD(RequestRecord, hit_tokens, "i8");
+    HYBRIDKV_FIELD(RequestRecord, uncached_common, "i8");
+    HYBRIDKV_FIELD(RequestRecord, num_chunks, "i8");
+    HYBRIDKV_FIELD(RequestRecord, evictions, "i8");
+    HYBRIDKV_FIELD(RequestRecord, generated, "i8");
+    HYBRIDKV_FIELD(RequestRecord, preemptions, "i8");
+    HYBRIDKV_FIELD(RequestRecord, reprefilled_tokens, "i8");
+    HYBRIDKV_FIELD(RequestRecord, arrival_seconds, "f8");
+    HYBRIDKV_FIELD(RequestRecord, queue_seconds, "f8");
+    HYBRIDKV_FIELD(RequestRecord, first_token_seconds, "f8");
+    HYBRIDKV_FIELD(RequestRecord, finish_seconds, "f8");
+    HYBRIDKV_FIELD(RequestRecord, status, "i4");
+  } else {
+    HYBRIDKV_FIELD(RadixRow, index, "i8");
+    HYBRIDKV_FIELD(RadixRow, input_length, "i8");
+    HYBRIDKV_FIELD(RadixRow, hit_tokens, "i8");
+    HYBRIDKV_FIELD(RadixRow, kv_match_tokens, "i8");
+    HYBRIDKV_FIELD(RadixRow, branch_tokens, "i8");
+    HYBRIDKV_FIELD(RadixRow, num_chunks, "i8");
+    HYBRIDKV_FIELD(RadixRow, generated, "i8");
+    HYBRIDKV_FIELD(RadixRow, evicted_tokens, "i8");
+    HYBRIDKV_FIELD(RadixRow, evicted_states, "i8");
+    HYBRIDKV_FIELD(RadixRow, states_made, "i8");
+    HYBRIDKV_FIELD(RadixRow, status, "i4");
+  }
+#undef HYBRIDKV_FIELD
+  return fields;
+}
+static_assert(sizeof(RequestStatus) == 4);
+
+struct Simulated {
+  JsonAnswer answer;
+  std::shared_ptr<const Records> records;
+};
+
+/// How far a replay is; of a trace whose length is unknown only how many requests.
+void tell(const Watch& to, const SweepProgress& at) {
+  const double total = at.fraction > 0 ? static_cast<double>(at.requests) / at.fraction : 0;
+  to.at("requests", at.requests, static_cast<std::int64_t>(total + 0.5));
+}
+
+Simulated replay(const Scenario& scenario, bool keeps_records, const Watch& to) {
+  const auto records = std::make_shared<Records>();
+  if (rules_of(scenario.engine.release).radix_pools) {
+    RadixWatch watch;
+    if (keeps_records) watch.on_record = [&](const RadixRecord& record) { records->radix.push_back(row_of(record)); };
+    watch.on_progress = [&](const SweepProgress& at) { tell(to, at); };
+    RadixAnswer answer = simulate_radix(scenario.simulate, planned_radix_caches(scenario), watch);
+    answer.bounds = scenario_bounds(scenario);
+    return {{render_radix(answer, Format::json), scenario.notes}, records};
+  }
+  SimulateWatch watch;
+  if (keeps_records) watch.on_record = [&](const RequestRecord& record) { records->blocks.push_back(record); };
+  watch.on_progress = [&](const SweepProgress& at) { tell(to, at); };
+  SimulateAnswer answer = simulate({scenario.simulate, planned_caches(scenario)}, watch);
+  answer.bounds = scenario_bounds(scenario);
+  return {{render_simulate(answer, Format::json), scenario.notes}, records};
+}
+
+Simulated simulate_scenario(nb::handle scenario, const nb::dict& keys, bool keeps_records, const nb::object& progress) {
+  return watched(progress, [file = question_of(scenario, keys), keeps_records](const Watch& to) {
+    const Scenario read = read_scenario(file);
+    try {
+      return replay(read, keeps_records, to);
+    } catch (const SpecError& error) {
+      throw located(scenario_error(error), read);
+    }
+  });
+}
+
+/// The bytes of all records, as they lie.
+nb::ndarray<nb::numpy, const std::uint8_t> bytes_of(const std::shared_ptr<const Records>& records) {
+  using Held = std::shared_ptr<const Records>;
+  nb::capsule owner(new Held(records), [](void* held) noexcept { delete static_cast<Held*>(held); });
+  const std::size_t shape[1] = {records->size() * records->item_bytes()};
+  return nb::ndarray<nb::numpy, const std::uint8_t>(records->data(), 1, shape, owner);
+}
+
+}  // namespace
+
+void register_simulate(nb::module_& module) {
+  nb::class_<Simulated>(module, "Simulated")
+      .def_ro("answer", &Simulated::answer)
+      .def("record_bytes", [](const Simulated& all) { return bytes_of(all.records); })
+      .def("record_size", [](const Simulated& all) { return all.records->item_bytes(); })
+      .def("record_fields", [](const Simulated& all) { return all.records->fields(); });
+  module.def("request_statuses", [] {
+    std::vector<std::string> names;
+    for (const RequestStatus status :
+         {RequestStatus::ok, RequestStatus::refused, RequestStatus::too_long, RequestStatus::stalled})
+      names.emplace_back(to_string(status));
+    return names;
+  });
+  module.def("simulate", simulate_scenario, nb::arg("scenario").none(), nb::arg("keys"), nb::arg("records"),
+             nb::arg("progress").none());
+}
+
+}  // namespace hybridkv

@@ -52,6 +52,7 @@ std::string key_for(const std::string& keyword, const YamlNode& value) {
 
 void lay(ScenarioFile& file, const std::string& key, YamlNode value) {
   if (key == "model") return apply_override(file, key, model_node(std::move(value)));
+  unquote(value);
   if (key == "simulate.trace" && value.kind == YamlNode::Kind::scalar) value = mapping_of("file", std::move(value));
   if (value.kind == YamlNode::Kind::mapping && key_of_keyword(key) == key && key.find('.') == std::string::npos) {
     // A section: what it says is laid over what the scenario says, key by key.
@@ -75,7 +76,10 @@ ScenarioFile file_of(nb::handle scenario) {
   if (root.kind != YamlNode::Kind::mapping)
     throw error_at(place, "is " + describe(root) + "; give a mapping, a path, a name or a model's config");
   if (is_model(root)) return file(mapping_of("model", model_node(std::move(root))));
-  if (YamlNode* const model = root.find("model")) *model = model_node(std::move(*model));
+  for (YamlEntry& entry : root.entries) {
+    if (entry.key == "model") entry.value = model_node(std::move(entry.value));
+    else unquote(entry.value);
+  }
   return file(std::move(root));
 }
 
@@ -84,10 +88,11 @@ ScenarioFile file_of(nb::handle scenario) {
 YamlNode model_node(YamlNode model) {
   if (model.kind == YamlNode::Kind::list)
     for (YamlNode& item : model.items) item = model_node(std::move(item));
-  if (model.kind == YamlNode::Kind::scalar && names_model_file(model.text))
-    return mapping_of("file", std::move(model));
   if (model.kind == YamlNode::Kind::mapping && is_hf_config(model))
     return import_hf_config(model, config_name(model), "a config given in Python");
+  unquote(model);
+  if (model.kind == YamlNode::Kind::scalar && names_model_file(model.text))
+    return mapping_of("file", std::move(model));
   return model;
 }
 

@@ -24,7 +24,10 @@ class Reader {
     PyObject* const object = value.ptr();
     if (value.is_none()) return node;
     if (PyBool_Check(object)) return scalar(std::move(node), object == Py_True ? "true" : "false");
-    if (is_text(value)) return scalar(std::move(node), text_of(value));
+    if (is_text(value)) {
+      node.quoted = true;
+      return scalar(std::move(node), text_of(value));
+    }
     if (PyFloat_Check(object)) return scalar(std::move(node), real(PyFloat_AsDouble(object), value));
     if (PyIndex_Check(object)) {  // NumPy's integers too
       const nb::object integer = nb::steal(PyNumber_Index(object));
@@ -76,6 +79,12 @@ bool is_text(nb::handle value) { return PyUnicode_Check(value.ptr()) || nb::hasa
 std::string text_of(nb::handle value) {
   if (PyUnicode_Check(value.ptr())) return nb::cast<std::string>(value);
   return nb::cast<std::string>(value.attr("__fspath__")());
+}
+
+void unquote(YamlNode& node) {
+  node.quoted = false;
+  for (YamlNode& item : node.items) unquote(item);
+  for (YamlEntry& entry : node.entries) unquote(entry.value);
 }
 
 YamlNode tree_of(nb::handle value, const Place& place) { return Reader(place).node(value, 0); }

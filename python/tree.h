@@ -7,11 +7,14 @@
 namespace hybridkv {
 
 /// What a Python value says, as if it had been read from a file: None, booleans, numbers, text, paths, lists, tuples
-/// and mappings inside each other; text is taken as YAML takes it without quotes, so "32k" and "1..4" are what they are
-/// on the command line. A config of transformers, or whatever else has `to_dict()`, is its dict; what nothing of this
+/// and mappings inside each other. A config of transformers, or whatever else has `to_dict()`, is its dict; what nothing of this
 /// is (an element type of a framework) is its text. All of it has this place.
 /// Throws InputError: a key that is no text, a value that holds itself or is larger than a file may be.
 YamlNode tree_of(nanobind::handle value, const Place& place);
+
+/// Text of a config is text. That of a scenario is what YAML takes it for without quotes, so that "32k" and "1..4" are
+/// what they are on the command line.
+void unquote(YamlNode& node);
 
 /// The text of a str or a path; nothing that has one for any other value.
 bool is_text(nanobind::handle value);

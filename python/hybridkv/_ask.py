@@ -23,10 +23,12 @@ def tell(notes):
 def _value_of(field, scenario, keys):
     """What was given under a key of a scenario; None where it stands in a file."""
     for keyword, value in keys.items():
+        if keyword == field:
+            return value
         with contextlib.suppress(InputError):
             key = "engine.release" if keyword == "engine" and not isinstance(value, dict) else (
                 _native.key_of_keyword(keyword))
-            if key == field or keyword == field:
+            if key == field:
                 return value
     value = scenario if isinstance(scenario, dict) else None
     for name in field.split("."):

@@ -2,7 +2,9 @@
 
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <memory>
+#include <vector>
 
 #include "base/error.h"
 #include "python/keywords.h"
@@ -97,13 +99,24 @@ YamlNode model_node(YamlNode model) {
 }
 
 void lay_over(ScenarioFile& file, const nb::dict& keys) {
+  struct Layer {
+    std::string key;
+    YamlNode value;
+    std::ptrdiff_t depth = 0;
+  };
+  std::vector<Layer> layers;
+  layers.reserve(keys.size());
   for (const auto& [name, value] : keys) {
-    const auto keyword = nb::cast<std::string>(name);
     if (value.is_none()) continue;  // as not given
+    const auto keyword = nb::cast<std::string>(name);
     YamlNode node = tree_of(value, place_of(keyword, value));
-    const std::string key = key_for(keyword, node);
-    lay(file, key, std::move(node));
+    std::string key = key_for(keyword, node);
+    const std::ptrdiff_t depth = std::count(key.begin(), key.end(), '.');
+    layers.push_back({std::move(key), std::move(node), depth});
   }
+  // Keywords have no order: what says more wins.
+  std::stable_sort(layers.begin(), layers.end(), [](const Layer& a, const Layer& b) { return a.depth < b.depth; });
+  for (Layer& layer : layers) lay(file, layer.key, std::move(layer.value));
 }
 
 ScenarioFile question_of(nb::handle scenario, const nb::dict& keys) {

@@ -159,7 +159,7 @@ def simulate(scenario=None, /, requests=None, *, records=True, progress=None, **
     finally:
         os.unlink(file.name)
     fields = made._fields
-    fields["trace"] = fields["trace"].replace(file.name, "requests given in Python")
+    fields["trace"] = fields["trace"].replace(os.path.basename(file.name), "requests given in Python")
     return made
 
 

@@ -160,7 +160,10 @@ class Plan(Record):
         from ._pools import Pools
         plan = self
         if num_blocks is not None:
-            plan = plan_of(self._held.scenario, self._asked(full=True, num_blocks=num_blocks), "full")
+            # Room for a request of one token does: a pool that is tried out need not hold the longest one.
+            lengths = sorted({1, *(capacity["max_model_len"] for capacity in self._data()["capacity"])})
+            plan = plan_of(self._held.scenario,
+                           self._asked(full=True, num_blocks=num_blocks, max_model_len=lengths), "full")
         elif not self._data()["views"]:
             plan = plan_of(self._held.scenario, self._asked(full=True), "full")
         made = Pools(plan, beyond_memory)

@@ -28,14 +28,15 @@ class ViewArray(np.ndarray):
     """A NumPy array that knows its element type where NumPy does not: `torch.from_dlpack(view)` is a bfloat16 tensor
     over the same memory. So are its slices."""
 
-    element_type = None
+    element_type = None  # and the type of NumPy's that stands for it
+    _stands_for_it = None
 
     def __array_finalize__(self, base):
-        kept = getattr(base, "element_type", None)
-        self.element_type = kept if kept and self.dtype == base.dtype else None
+        self.element_type = getattr(base, "element_type", None)
+        self._stands_for_it = getattr(base, "_stands_for_it", None)
 
     def __dlpack__(self, **wishes):
-        if self.element_type is None or min(self.strides, default=0) < 0:
+        if self.element_type is None or self.dtype != self._stands_for_it or min(self.strides, default=0) < 0:
             return super().__dlpack__(**wishes)
         size = self.dtype.itemsize
         strides = [stride // size for stride in self.strides]
@@ -107,7 +108,7 @@ class Pools:
         view = find_view(self.plan._data(), layer, tensor, spec, piece)
         array = np.ndarray(view["shape"], numpy_dtype(view["dtype"]), self[view["pool"]], view["offset_bytes"],
                            view["strides_bytes"]).view(ViewArray)
-        array.element_type = view["dtype"]
+        array.element_type, array._stands_for_it = view["dtype"], array.dtype
         return array
 
     def reader(self, layer, what, *, spec=None):

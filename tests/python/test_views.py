@@ -5,11 +5,12 @@ import pytest
 
 np = pytest.importorskip("numpy", reason="NumPy is not installed")
 
-SMALL = dict(model="Qwen3.5-0.8B", memory="4GiB", max_model_len=2048)
+SMALL = dict(memory="4GiB", max_model_len=2048)
 ORDERS = [dict(attention_pack_size=2, physical_order="nhd"), dict(attention_pack_size=2, physical_order="hnd"),
           dict(attention_pack_size=3, physical_order="head_major")]
-ORDERS += [dict(engine="vllm-0.33", physical_order=order)
-           for order in ("LBNHC", "LBHNC", "BLNHC", "BLHNC", "BHLNC", "LHBNC")]
+ORDERS += [dict(engine="vllm-0.33", physical_order=order) for order in ("LBNHC", "LBHNC", "BLNHC", "BLHNC")]
+# Head before layer or block: of models without states alone.
+ORDERS += [dict(model="gpt-oss-20b", engine="vllm-0.33", physical_order=order) for order in ("BHLNC", "LHBNC")]
 
 
 def layers_of(plan):
@@ -39,14 +40,14 @@ def view_of(plan, spec, layer, tensor):
 
 
 def planned(**keys):
-    return hybridkv.plan(**SMALL, **keys)
+    return hybridkv.plan(**{"model": "Qwen3.5-0.8B", **SMALL, **keys})
 
 
 @pytest.mark.parametrize("dtype", ["bf16", "fp16", "fp32"])
 @pytest.mark.parametrize("order", ORDERS, ids=lambda order: order["physical_order"])
 def test_torch_writes_what_verify_reads(torch, order, dtype):
     plan = planned(**order, kv_dtype=dtype, ssm_dtype=dtype)
-    pools = plan.pools(num_blocks=6)
+    pools = plan.pools(num_blocks=20)
     element = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}[dtype]
     kinds = set()
     for number, (spec, layer) in enumerate(layers_of(pools.plan)):
@@ -77,7 +78,7 @@ def test_torch_writes_what_verify_reads(torch, order, dtype):
 @pytest.mark.parametrize("order", ORDERS, ids=lambda order: order["physical_order"])
 def test_as_strided_is_the_same_memory(torch, order):
     plan = planned(**order)
-    pools = plan.pools(num_blocks=5)
+    pools = plan.pools(num_blocks=20)
     for spec, layer in layers_of(pools.plan):
         for view in pools.plan.views:
             if (view.spec, view.layer) != (spec, layer):
@@ -98,15 +99,14 @@ def test_fp8_and_slices(torch):
     part = view[1:3, :, 5]
     tensor = torch.from_dlpack(part)
     assert tensor.data_ptr() == part.ctypes.data and tensor.stride() == part.strides
-    assert torch.from_dlpack(view.view(np.uint8)).dtype == torch.uint8
+    assert torch.from_dlpack(view.view(np.int8)).dtype == torch.int8
 
 
 def test_memory_is_shared_and_lazy():
     plan = hybridkv.plan(model="Qwen3.5-397B-A17B", tensor_parallel=2, memory="40GiB", max_model_len=32768,
                          attention_pack_size=5)
-    with pytest.raises(hybridkv.ResourceError, match="42,9") as caught:
-        hybridkv.plan(model="Qwen3.5-397B-A17B", memory="42949672960GiB", num_blocks=10_000_000,
-                      max_model_len=32768).pools()
+    with pytest.raises(hybridkv.ResourceError, match=r"take \d{13,} bytes \(.* free here; take fewer") as caught:
+        hybridkv.plan(model="Qwen3.5-397B-A17B", memory="100TiB", max_model_len=32768).pools()
     assert isinstance(caught.value, MemoryError)
     pools = plan.pools(beyond_memory=True)
     assert pools.reserved_bytes == sum(pool.bytes for pool in plan["pools"])

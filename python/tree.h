@@ -7,8 +7,8 @@
 namespace hybridkv {
 
 /// What a Python value says, as if it had been read from a file: None, booleans, numbers, text, paths, lists, tuples
-/// and mappings inside each other. A config of transformers, or whatever else has `to_dict()`, is its dict; what nothing of this
-/// is (an element type of a framework) is its text. All of it has this place.
+/// and mappings inside each other. A config of transformers, or whatever else has `to_dict()`, is its dict; what is
+/// nothing of this (an element type of a framework) is its text. All of it has this place.
 /// Throws InputError: a key that is no text, a value that holds itself or is larger than a file may be.
 YamlNode tree_of(nanobind::handle value, const Place& place);
 

@@ -1,0 +1,42 @@
+"""What the README and docs/python.md show runs as it stands there, and the stubs are what the schemas say."""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+OPTIONAL = ("torch", "numpy", "pandas")
+
+
+@pytest.mark.filterwarnings("ignore::hybridkv.AssumptionWarning")
+@pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
+def test_page(page, monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
+    assert blocks
+    names = {}
+    for block in blocks:
+        for module in OPTIONAL:
+            if f"import {module}" in block:
+                pytest.importorskip(module, reason=f"{module} is not installed")
+        exec(compile(block, page, "exec"), names)
+    told = capsys.readouterr().out
+    if page == "README.md":
+        assert told.startswith("6472 71.1") and "floor(memory / P)" in told
+    else:
+        assert "engine.tensor_parallel | 0 | tensor_parallel=0 | allowed: whole numbers from 1 to 1000000" in told
+        assert "layers.0[0, 1, 0, 0] and layers.1[0, 0, 0, 0] both have byte 2048" in told
+
+
+def test_stubs_follow_the_schemas():
+    subprocess.run([sys.executable, ROOT / "python/make_stubs.py", "--check"], check=True)
+
+
+def test_stubs_know_every_name():
+    import hybridkv
+    stubs = (ROOT / "python/hybridkv/__init__.pyi").read_text()
+    for name in hybridkv.__all__:
+        assert re.search(rf"^(class|def) {name}\b", stubs, re.MULTILINE), name

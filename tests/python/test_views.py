@@ -43,6 +43,41 @@ def planned(**keys):
     return hybridkv.plan(**{"model": "Qwen3.5-0.8B", **SMALL, **keys})
 
 
+def numpy_values(array, dtype):
+    """A view's values in float32; of bf16 from its bits, whatever NumPy calls them."""
+    if dtype == "bf16":
+        return (np.asarray(array).view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+    return np.asarray(array).astype(np.float32)
+
+
+def put(array, dtype, values):
+    if dtype == "bf16":
+        np.asarray(array).view(np.uint16)[...] = values.view(np.uint32) >> 16
+    else:
+        array[...] = values
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "fp16", "fp32"])
+@pytest.mark.parametrize("order", ORDERS, ids=lambda order: order["physical_order"])
+def test_numpy_writes_what_verify_reads(order, dtype):
+    plan = planned(**order, kv_dtype=dtype, ssm_dtype=dtype)
+    pools = plan.pools(num_blocks=17)
+    for number, spec in enumerate(pools.plan.specs):
+        layer = spec.layers[-1]
+        for view in [view for view in pools.plan.views if (view.spec, view.layer) == (spec.id, layer)]:
+            array = pools.view(layer, view.tensor, spec=spec.id)
+            assert list(array.strides) == view.strides_bytes and list(array.shape) == view.shape
+            values = random_values(view.shape, number)
+            put(array, view.dtype, values)
+            is_kv = view.tensor == "kv"
+            wanted = key_and_value(pools.plan, view, values) if is_kv else [values]
+            for what, want in zip(("key", "value") if is_kv else (view.tensor,), wanted):
+                reader = pools.reader(layer, what, spec=spec.id)
+                assert np.array_equal(reader.read(), want)
+                reader.write(np.ascontiguousarray(-want))
+            assert np.array_equal(numpy_values(array, view.dtype), -values)
+
+
 @pytest.mark.parametrize("dtype", ["bf16", "fp16", "fp32"])
 @pytest.mark.parametrize("order", ORDERS, ids=lambda order: order["physical_order"])
 def test_torch_writes_what_verify_reads(torch, order, dtype):

@@ -46,6 +46,10 @@ def array_type(schema, definitions):
     return f"Records[{item}]" if held.get("type", "object") == "object" else f"list[{item}]"
 
 
+# Keys that are called as a parameter of some function; with dots they are themselves everywhere.
+PARAMETERS = ("attention_pack_size", "requests", "verify", "simulate")
+
+
 def record_class(name, schema, definitions, body=""):
     lines = [f"class {name}(Record):"]
     for field, value in schema["properties"].items():
@@ -65,6 +69,10 @@ def keyword_types():
     for section in ("engine", "limits", "simulate", "verify", "workspace"):
         for name in resolved(schema["properties"][section], definitions)["properties"]:
             keys.setdefault(name, "Any")
+    simulate = resolved(schema["properties"]["simulate"], definitions)["properties"]
+    for section in (simulate["trace"], simulate["cost"]):
+        for name in resolved(section, definitions)["properties"]:
+            keys.setdefault(name, "Any")
     for name in schema["properties"]:
         keys.setdefault(name, "Any")
     keys.update(model="Model | Sequence[Model]", engine="str | Mapping[str, Any] | Sequence[str]",
@@ -79,10 +87,11 @@ def stubs():
     classes = [record_class(name, definitions[definition], definitions)
                for definition, name in CLASSES.items() if definition != "plan"]
     shared = "\n".join(f"    {name}: {python_type(schema['properties'][name], definitions)}"
-                       for name in ("model", "tensor_parallel", "strategy"))
+                       for name in ("model", "tensor_parallel", "strategy")
+                       if name not in definitions["plan"]["properties"])
     plan = record_class("Plan", definitions["plan"], definitions, shared + "\n")
     keys = "\n".join(f"    {name}: {kind}" for name, kind in keyword_types().items()
-                     if name not in ("attention_pack_size", "packs"))
+                     if name not in PARAMETERS)
     return (text.replace("@CLASSES@", "\n".join(classes)).replace("@PLAN@", plan.rstrip("\n"))
             .replace("@KEYS@", keys))
 

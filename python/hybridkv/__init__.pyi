@@ -5,7 +5,6 @@ from concurrent.futures import Executor
 from typing import Any, Generic, Literal, TypedDict, TypeVar, overload
 
 import numpy as np
-import pandas as pd
 from typing_extensions import Unpack
 
 __version__: str
@@ -31,7 +30,7 @@ class Record:
     def __iter__(self) -> Iterator[str]: ...
     def __len__(self) -> int: ...
     def to_dict(self) -> dict[str, Any]: ...
-    def to_pandas(self) -> pd.Series[Any]: ...
+    def to_pandas(self) -> Any: ...
 
 T = TypeVar("T", bound=Record)
 
@@ -42,7 +41,7 @@ class Records(Sequence[T], Generic[T]):
     def __getitem__(self, index: slice) -> Records[T]: ...
     def __len__(self) -> int: ...
     def to_dict(self) -> list[dict[str, Any]]: ...
-    def to_pandas(self) -> pd.DataFrame: ...
+    def to_pandas(self) -> Any: ...
 
 class Capacity(Record):
     # Tokens of one request.
@@ -301,7 +300,6 @@ class Plan(Record):
     derivation: Records[Decision]
     model: str
     tensor_parallel: int
-    strategy: str
     def to_json(self) -> str: ...
     def explain(self, name: str | None = None) -> str: ...
     def pools(self, num_blocks: int | None = None, *, beyond_memory: bool = False) -> Pools: ...
@@ -423,7 +421,6 @@ class Keys(TypedDict, total=False):
     max_num_seqs: Any
     watermark: Any
     long_prefill_threshold_tokens: Any
-    requests: Any
     seed: Any
     resident_budget: Any
     pack_sizes: Any
@@ -431,13 +428,20 @@ class Keys(TypedDict, total=False):
     shared_blocks: Any
     chunk_blocks: Any
     dtype: Any
+    file: Any
+    form: Any
+    skip_bad_lines: Any
+    prompts: Any
+    synthetic: Any
+    max_requests: Any
+    per_prefill_token: Any
+    per_decode_step: Any
+    per_copied_state: Any
     name: Any
     model: Model | Sequence[Model]
     engine: str | Mapping[str, Any] | Sequence[str]
     limits: Any
     workspace: Any
-    verify: Any
-    simulate: Any
 
 @overload
 def plan(scenario: Scenario = None, /, *, attention_pack_size: Sequence[int], detail: Literal["full", "numbers"] = ...,

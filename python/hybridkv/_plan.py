@@ -109,7 +109,7 @@ class Plan(Record):
 
     @property
     def strategy(self):
-        return self._held.document()["strategy"]
+        return self._data().get("strategy", self._held.document()["strategy"])
 
     def __getattr__(self, name):
         if name in _FAST:

@@ -37,6 +37,16 @@ def test_stubs_follow_the_schemas():
     subprocess.run([sys.executable, ROOT / "python/make_stubs.py", "--check"], check=True)
 
 
+def test_stubs_know_every_keyword():
+    import hybridkv
+    sys.path.insert(0, str(ROOT / "python"))
+    try:
+        import make_stubs
+    finally:
+        sys.path.pop(0)
+    assert set(hybridkv.keywords()) == set(make_stubs.keyword_types())
+
+
 def test_stubs_know_every_name():
     import hybridkv
     stubs = (ROOT / "python/hybridkv/__init__.pyi").read_text()

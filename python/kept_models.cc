@@ -23,6 +23,7 @@ namespace {
 
 /// What tells two states of a model's file apart; of a shipped model nothing ever changes.
 struct FileState {
+  std::filesystem::path path;  ///< absolute: the same name in another folder is another file
   std::filesystem::file_time_type written;
   std::uintmax_t bytes = 0;
   bool operator==(const FileState&) const = default;
@@ -30,11 +31,11 @@ struct FileState {
 
 FileState state_of(const std::string& model) {
   std::error_code error;
-  const std::filesystem::path path(config_in(model));
+  const std::filesystem::path path = std::filesystem::absolute(config_in(model), error);
   const auto written = std::filesystem::last_write_time(path, error);
   if (error) return {};
   const auto bytes = std::filesystem::file_size(path, error);
-  return error ? FileState{} : FileState{written, bytes};
+  return error ? FileState{} : FileState{path, written, bytes};
 }
 
 /// A question as it was read last; the next one reads its sections again.

@@ -1,6 +1,7 @@
 """Plans: the numbers of the command line, from whatever says the question."""
 
 import json
+import os
 import pathlib
 import pickle
 
@@ -56,6 +57,20 @@ def test_fast_way_notices_a_changed_file(tmp_path):
     assert any(lines)
     file.write_text(text.replace("dtype: bfloat16", "dtype: fp32").replace("dtype: bf16", "dtype: fp32"))
     assert hybridkv.plan(**keys).num_blocks < before.num_blocks
+
+
+def test_fast_way_tells_folders_apart(tmp_path, monkeypatch):
+    text = hybridkv.import_config(CONFIG).yaml
+    keys = dict(model="model.yaml", memory="20GiB", max_model_len=4096, detail="numbers")
+    blocks = []
+    for name, written in (("a", text), ("b", text.replace("bfloat16", "float32 ").replace("bf16", "fp32"))):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "model.yaml").write_text(written)
+        os.utime(folder / "model.yaml", (10, 10))
+        monkeypatch.chdir(folder)
+        blocks.append(hybridkv.plan(**keys).num_blocks)
+    assert blocks[0] > blocks[1]
 
 
 def test_forms_of_a_question(tmp_path):

@@ -182,11 +182,13 @@ bool values_differ(const std::vector<ComparedValue>& values, const std::vector<b
 
 std::span<const Decision> ComparedDerivation::of_length() const {
   const auto is_length = [](const Decision& decision) { return decision.result.symbol == "length"; };
-  const auto begin = std::find_if(derivation->begin(), derivation->end(), [&](const Decision& decision) {
+  const std::span<const Decision> all(*derivation);
+  const auto begin = std::find_if(all.begin(), all.end(), [&](const Decision& decision) {
     return is_length(decision) && decision.result.value == decltype(decision.result.value)(tokens);
   });
-  if (begin == derivation->end()) return {};
-  return {begin, std::find_if(begin + 1, derivation->end(), is_length)};
+  if (begin == all.end()) return {};
+  const auto end = std::find_if(begin + 1, all.end(), is_length);
+  return all.subspan(static_cast<std::size_t>(begin - all.begin()), static_cast<std::size_t>(end - begin));
 }
 
 const Decision* ComparedDerivation::find(const std::string& symbol) const {

@@ -36,9 +36,9 @@ void parallel_for(std::size_t count, std::size_t threads,
     }
   };
   const std::size_t wanted = std::clamp<std::size_t>(count, 1, num_threads(threads));
-  std::vector<std::jthread> others = start_threads(wanted - 1, work);
+  Threads others = start_threads(wanted - 1, work);
   work(0);
-  others.clear();
+  others.join();
   if (failure) std::rethrow_exception(failure);
 }
 

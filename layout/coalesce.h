@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/constexpr_vector.h"
 #include "layout/layout.h"
 
 namespace hybridkv {
@@ -22,7 +23,7 @@ constexpr std::optional<Axis> merged_axis(AxisName name, const Axis& outer, cons
 /// neighbours merge wherever their strides allow. A merged axis keeps the name of its outermost part. A layout
 /// without elements becomes one axis of extent 0. Named after CuTe's coalesce.
 /// Example: "(kv 2, head 1, token 3, channel 4):(100, 9, 4, 1)" becomes "(kv 2, token 12):(100, 1)".
-constexpr Layout coalesce(const Layout& layout) {
+HYBRIDKV_CONSTEXPR Layout coalesce(const Layout& layout) {
   std::vector<Axis> axes;
   for (const Axis& axis : layout.axes()) {
     if (axis.extent == 0) return Layout({{axis.name, 0, 0}}, layout.offset());

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/constexpr_vector.h"
 #include "layout/layout.h"
 
 namespace hybridkv {
@@ -11,7 +12,7 @@ namespace hybridkv {
 /// Calls visit(index, offset) for every index in logical order, the last axis fastest.
 /// `index` is a span of one position per axis, valid during the call only.
 template <class Visit>
-constexpr void for_each_index(const Layout& layout, Visit&& visit) {
+HYBRIDKV_CONSTEXPR void for_each_index(const Layout& layout, Visit&& visit) {
   for (const Axis& axis : layout.axes())
     if (axis.extent == 0) return;
   std::vector<std::int64_t> index(static_cast<std::size_t>(layout.rank()), 0);
@@ -46,7 +47,7 @@ constexpr bool has_at_most(const Layout& layout, std::int64_t limit) {
 }
 
 /// The index that comes at place `number` of the logical order. Pre: 0 <= number < num_elements().
-constexpr std::vector<std::int64_t> index_at(const Layout& layout, std::int64_t number) {
+HYBRIDKV_CONSTEXPR std::vector<std::int64_t> index_at(const Layout& layout, std::int64_t number) {
   std::vector<std::int64_t> index(static_cast<std::size_t>(layout.rank()));
   for (int position = layout.rank() - 1; position >= 0; --position) {
     index[static_cast<std::size_t>(position)] = number % layout[position].extent;

@@ -24,7 +24,7 @@ class AxisName {
     for (std::size_t i = 0; i < text.size(); ++i) text_[i] = text[i];
   }
   constexpr std::string_view view() const { return std::string_view(text_.data()); }
-  constexpr auto operator<=>(const AxisName&) const = default;
+  constexpr bool operator==(const AxisName&) const = default;
 
  private:
   std::array<char, max_length + 1> text_{};

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "base/constexpr_vector.h"
 #include "layout/layout.h"
 
 namespace hybridkv {
@@ -11,7 +12,7 @@ namespace hybridkv {
 /// Pre: the axis exists, inner_extent > 0 divides its extent, the new names are not taken.
 /// Example: pages into kernel blocks: split("(token 6):(4)", "token", "kernel", "token", 3) is
 /// "(kernel 2, token 3):(12, 4)".
-constexpr Layout split(const Layout& layout, AxisName axis, AxisName outer, AxisName inner,
+HYBRIDKV_CONSTEXPR Layout split(const Layout& layout, AxisName axis, AxisName outer, AxisName inner,
                        std::int64_t inner_extent) {
   const Axis& whole = layout.axis(axis);
   expects(inner_extent > 0 && whole.extent % inner_extent == 0, "the inner extent of a split divides the axis");

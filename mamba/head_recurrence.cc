@@ -16,7 +16,7 @@ using Sums = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMaj
 using Rows = Eigen::Map<const Matrix, 0, Eigen::OuterStride<>>;
 
 Rows rows(const HeadRows& table, std::int64_t tokens, std::int64_t width) {
-  return {table.data, tokens, width, Eigen::OuterStride<>(table.stride)};
+  return Rows(table.data, tokens, width, Eigen::OuterStride<>(table.stride));
 }
 
 /// Running sums down the rows.

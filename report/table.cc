@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <string_view>
 
 #include "base/error.h"
+#include "base/read_real.h"
 #include "report/human.h"
 #include "report/text.h"
 
@@ -121,7 +121,7 @@ bool looks_like_formula(std::string_view text) {
     if (text.starts_with(sign)) return true;  // the last four are the wide forms of = @ + -
   if (text[0] != '+' && text[0] != '-') return false;
   double number = 0;  // "-5" and "+2.5e3" are what they look like
-  const auto [end, error] = std::from_chars(text.data() + 1, text.data() + text.size(), number);
+  const auto [end, error] = read_real(text.substr(1), number);
   return error != std::errc() || end != text.data() + text.size();
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/read_real.h"
 #include "scenarios/yaml_tree.h"
 
 namespace hybridkv {
@@ -182,9 +183,9 @@ std::string tokens_pattern() { return fmt::format("^[0-9]+(\\.[0-9]+)? *{}$", to
 ParsedReal parse_real(std::string_view text) {
   ParsedReal number;
   const char* const end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number.value);
+  const auto parsed = read_real(text, number.value);
   if (parsed.ec == std::errc::result_out_of_range) return {0, "is too large or too small for a number of 64 bits"};
-  // from_chars also reads the words inf and nan.
+  // It may also read the words inf and nan.
   if (parsed.ec != std::errc() || parsed.ptr != end || !std::isfinite(number.value)) return {0, "is not a number"};
   if (number.value < 0) return {0, "is too small"};
   return number;

@@ -60,7 +60,7 @@ void require_match_unit(const SearchSpace& space, const PlannedLayout& layout, c
 std::int64_t packable_layers(const ModelSpec& model, const EngineSpec& engine) {
   std::int64_t most = 1;
   for (const LayerSet& set : collect_layer_sets(model, engine))
-    if (packable(set)) most = std::max(most, std::ssize(set.layers));
+    if (packable(set)) most = std::max<std::int64_t>(most, std::ssize(set.layers));
   return most;
 }
 

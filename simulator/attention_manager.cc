@@ -104,7 +104,8 @@ void AttentionManager::take_out_passed(RequestBlocks& request, std::int64_t comp
     std::vector<BlockId>& table = request.attention[group];
     const std::int64_t passed = geometry_.attention_masks[group].first_visible(computed) / groups_[group].block;
     BlockId last = null_block_id;  // of those given back together
-    for (std::int64_t i = std::min(passed, std::ssize(table)); i > 0 && table[i - 1] != null_block_id; --i)
+    std::int64_t i = std::min<std::int64_t>(passed, std::ssize(table));
+    for (; i > 0 && table[i - 1] != null_block_id; --i)
       visit(*groups_[group].pool, std::exchange(table[i - 1], null_block_id), last);
   }
 }

@@ -13,7 +13,7 @@ AttentionPublisher::AttentionPublisher(const CacheGeometry& geometry, const Pref
 void AttentionPublisher::publish(RequestBlocks& request, std::span<const PrefixKey> keys, const ComputedChunk& chunk,
                                  std::int64_t step) const {
   const std::int64_t unit = positions_.unit();
-  const std::int64_t known = std::min(chunk.end, std::ssize(keys) * unit);
+  const std::int64_t known = std::min<std::int64_t>(chunk.end, std::ssize(keys) * unit);
   // What a drafter of several modules may still compute anew.
   const std::int64_t lag = std::max<std::int64_t>(0, geometry_.rules.lookahead_tokens - 1);
   for (std::size_t group = 0; group < attention_.groups().size(); ++group) {

@@ -24,7 +24,7 @@ bool HostLoader::is_there(std::size_t arena, PrefixKey key, bool with_host) cons
 
 std::int64_t HostLoader::joint(std::span<const PrefixKey> keys, std::int64_t limit, bool with_host) const {
   const std::int64_t unit = geometry_.match_unit();
-  std::int64_t tokens = std::min(limit, std::ssize(keys) * unit);
+  std::int64_t tokens = std::min<std::int64_t>(limit, std::ssize(keys) * unit);
   for (std::size_t group = 0; group < attention_.groups().size(); ++group) {
     const AttentionManager::Group& own = attention_.groups()[group];
     std::int64_t blocks = 0;

@@ -122,7 +122,8 @@ class Checker {
       require(positions_ ? std::ssize(table) >= blocks : std::ssize(table) == blocks,
               "request {} has {} attention blocks for {} tokens", id, table.size(), tokens);
       if (!geometry_.caches_prefixes()) continue;
-      for (std::int64_t i = 0; i < std::min(published_tokens(request, tokens) / block, std::ssize(table)); ++i) {
+      const auto published = std::min<std::int64_t>(published_tokens(request, tokens) / block, std::ssize(table));
+      for (std::int64_t i = 0; i < published; ++i) {
         const Place at = attention_place(group, table[static_cast<std::size_t>(i)]);
         const bool kept = !positions_ || !geometry_.is_windowed(static_cast<std::int64_t>(group)) || key(at) != 0;
         if (!is_block(at) || !kept) continue;
@@ -139,7 +140,8 @@ class Checker {
     if (!positions_) return tokens;
     const std::int64_t lag = std::max<std::int64_t>(0, geometry_.rules.lookahead_tokens - 1);
     const std::int64_t known = std::max<std::int64_t>(
-        0, std::min({tokens, request.known_tokens, std::ssize(request.keys) * geometry_.match_unit()}) - lag);
+        0,
+        std::min<std::int64_t>({tokens, request.known_tokens, std::ssize(request.keys) * geometry_.match_unit()}) - lag);
     return known / positions_->hit_step() * positions_->hit_step();
   }
 
@@ -175,7 +177,7 @@ class Checker {
     bool own = false;
     // In 0.33 an exported state stands in the column before the running one, whatever its own would be.
     const std::int64_t from = positions_ ? 0 : entry.index, to = positions_ ? entry.index + 2 : entry.index + 1;
-    for (std::int64_t unit = from * units; unit < std::min(to * units, std::ssize(request.keys)); ++unit)
+    for (std::int64_t unit = from * units; unit < std::min<std::int64_t>(to * units, std::ssize(request.keys)); ++unit)
       own = own || published == CachePeek::states(scheduler_).group_keys()(
                                     request.keys[static_cast<std::size_t>(unit)], group);
     require(own, "state {} of request {} is not published under its prefix", entry.index, id);

@@ -193,7 +193,7 @@ void KeptPrefixes::note(const RequestBlocks& request, std::span<const PrefixKey>
 
 std::int64_t KeptPrefixes::units_of(PrefixKey key, const GroupKeys& groups, std::size_t group,
                                     std::span<const PrefixKey> keys, std::int64_t from, std::int64_t to) {
-  for (std::int64_t units = std::min(to, std::ssize(keys)); units > from; --units)
+  for (std::int64_t units = std::min<std::int64_t>(to, std::ssize(keys)); units > from; --units)
     if (groups(keys[static_cast<std::size_t>(units - 1)], group) == key) return units;
   return 0;
 }

@@ -70,7 +70,7 @@ std::int64_t LossLedger::attention_end(std::span<const PrefixKey> keys, std::siz
                                : geometry_.attention_grain();
   const std::int64_t whole = floor_to(tokens, row);
   if (geometry_.has_partial_tails())
-    for (std::int64_t units = std::min(tokens / unit_, std::ssize(keys)); units * unit_ > whole; --units)
+    for (std::int64_t units = std::min<std::int64_t>(tokens / unit_, std::ssize(keys)); units * unit_ > whole; --units)
       if (tails_.contains(key_at(keys, units))) return units * unit_;
   return whole;
 }

@@ -74,7 +74,7 @@ std::int64_t PrefixLookup::match_full(const Kind& kind, std::span<const PrefixKe
 std::int64_t PrefixLookup::match_window(const Kind& kind, std::span<const PrefixKey> keys, std::int64_t limit,
                                         RequestBlocks& request) const {
   const std::int64_t blocks =
-      std::min((limit + margin(kind)) / kind.block, std::ssize(keys) / kind.units);
+      std::min<std::int64_t>((limit + margin(kind)) / kind.block, std::ssize(keys) / kind.units);
   const std::int64_t needed = kind.window + (kind.drops ? 1 : 0);
   const std::int64_t step = positions_.hit_step();
   std::vector<std::vector<BlockId>> found(kind.groups.size());  // (group, blocks), from the last one on

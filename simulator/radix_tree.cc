@@ -189,7 +189,7 @@ RadixInsertion RadixTree::insert(std::span<const TokenRun> prompt, std::int64_t 
     const auto old_end = own.begin() + duplicates;
     const auto new_end =
         own.begin() + std::max<std::int64_t>(0, walk.limit - pages.protected_tokens) / settings_.page;
-    token_pool_.give(duplicates, std::span(own.begin(), old_end));
+    token_pool_.give(duplicates, std::span(own.data(), static_cast<std::size_t>(duplicates)));
     rows.assign(old_end, new_end);
     own.erase(own.begin(), new_end);
   } else {

@@ -75,7 +75,7 @@ std::int64_t StateColumns::grow(RequestBlocks& request, const ComputedChunk& chu
       if (before >= 0) ++copies;
       // Speculative blocks left of the new columns move to the end one by one.
       const std::int64_t passed = running - columns - before;
-      const auto moved = static_cast<std::ptrdiff_t>(std::min(passed, std::ssize(table.spare)));
+      const auto moved = static_cast<std::ptrdiff_t>(std::min<std::int64_t>(passed, std::ssize(table.spare)));
       std::rotate(table.spare.begin(), table.spare.begin() + moved, table.spare.end());
     }
     while (std::ssize(table.spare) < columns + speculative_) table.spare.push_back(pool.take(BlockKind::state));

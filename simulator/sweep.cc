@@ -231,7 +231,8 @@ SweepResult run_sweep(TraceSource& trace, const SweepSpec& spec) {
                            },
                        .finish = [] {}});
   const std::int64_t cores = std::max<std::int64_t>(1, std::thread::hardware_concurrency());
-  const std::int64_t threads = std::min(spec.threads == 0 ? cores : spec.threads, std::ssize(consumers) + 1);
+  const std::int64_t wanted = spec.threads == 0 ? cores : spec.threads;
+  const std::int64_t threads = std::min<std::int64_t>(wanted, std::ssize(consumers) + 1);
   Pipeline(trace, std::move(consumers), spec.on_progress).run(threads);
   return result;
 }

@@ -35,7 +35,7 @@ struct NoThreads {
 
 TEST_CASE("edge: threads have numbers from 1") {
   std::vector<std::atomic<int>> ran(4);
-  start_threads(3, [&](std::size_t thread) { ++ran[thread]; }).clear();
+  start_threads(3, [&](std::size_t thread) { ++ran[thread]; }).join();
   CHECK(ran[0] == 0);
   for (std::size_t thread = 1; thread < 4; ++thread) CHECK(ran[thread] == 1);
   CHECK(start_threads(0, [](std::size_t) {}).empty());

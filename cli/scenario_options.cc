@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <initializer_list>
 #include <set>
@@ -14,6 +15,7 @@
 #include "cli/offers.h"
 #include "cli/values.h"
 #include "report/text.h"
+#include "scenarios/key_flags.h"
 #include "scenarios/model_words.h"
 #include "scenarios/number.h"
 #include "scenarios/read.h"
@@ -22,24 +24,13 @@ namespace hybridkv {
 
 namespace {
 
-/// A flag, the key of the scenario it stands for, and where its value is kept.
-struct FlagKey {
-  const char* flag;
-  const char* key;
-  std::string ScenarioOptions::*value;
-};
-constexpr FlagKey flag_keys[] = {
-    {"--model", "model", &ScenarioOptions::model},
-    {"--engine", "engine.release", &ScenarioOptions::release},
-    {"--backend-profile", "engine.backend_profile", &ScenarioOptions::backend_profile},
-    {"--pack", "engine.attention_pack_size", &ScenarioOptions::pack},
-    {"--tp", "engine.tensor_parallel", &ScenarioOptions::tensor_parallel},
-    {"--memory", "engine.memory", &ScenarioOptions::memory},
-    {"--max-model-len", "limits.max_model_len", &ScenarioOptions::max_model_len},
-    {"--mode", "engine.cache_mode", &ScenarioOptions::cache_mode},
-    {"--kv-dtype", "engine.kv_dtype", &ScenarioOptions::kv_dtype},
-    {"--ssm-dtype", "engine.ssm_dtype", &ScenarioOptions::ssm_dtype},
-};
+/// Where the values of key_flags are kept, one by one.
+constexpr std::array flag_values{&ScenarioOptions::model,           &ScenarioOptions::release,
+                                 &ScenarioOptions::backend_profile, &ScenarioOptions::pack,
+                                 &ScenarioOptions::tensor_parallel, &ScenarioOptions::memory,
+                                 &ScenarioOptions::max_model_len,   &ScenarioOptions::cache_mode,
+                                 &ScenarioOptions::kv_dtype,        &ScenarioOptions::ssm_dtype};
+static_assert(flag_values.size() == key_flags.size());
 
 /// The parts of a list with commas. Throws InputError where one is empty.
 std::vector<std::string> parts_of(const std::string& flag, const std::string& text) {
@@ -157,15 +148,15 @@ void require_whole_question(const ScenarioFile& file, const ScenarioOptions& opt
                                missing.size() == 1 ? "is" : "are", example));
 }
 
-/// Lays what was typed over the file, each wins over what comes before it: --set, the flags of these keys, the flags of
-/// the command itself.
-void lay_over(ScenarioFile& file, const ScenarioOptions& options, std::span<const FlagKey> keys) {
+/// Lays what was typed over the file, each wins over what comes before it: --set, the flags of key_flags where they are
+/// wanted, the flags of the command itself.
+void lay_over(ScenarioFile& file, const ScenarioOptions& options, bool with_key_flags) {
   for (const std::string& assignment : options.overrides) apply_override(file, assignment);
-  for (const FlagKey& flag : keys) {
-    const std::string& text = options.*flag.value;
+  for (std::size_t i = 0; with_key_flags && i < key_flags.size(); ++i) {
+    const std::string& text = options.*flag_values[i];
     if (text.empty()) continue;
-    const std::string value = std::string(flag.key) == "model" ? model_values(text) : list_value(flag.flag, text);
-    apply_override(file, flag.key, value, std::string(flag.flag) + " " + text);
+    const std::string flag(key_flags[i].flag), key(key_flags[i].key);
+    apply_override(file, key, key == "model" ? model_values(text) : list_value(flag, text), flag + " " + text);
   }
   for (const FlagValue& flag : options.flags) apply_override(file, flag.key, flag.value, flag.shown);
 }
@@ -243,12 +234,12 @@ FlagValue varied_values(const std::string& flag, const std::string& assignment) 
 
 std::vector<std::pair<std::string, std::string>> given_flags(const ScenarioOptions& options) {
   std::vector<std::pair<std::string, std::string>> given;
-  for (const FlagKey& flag : flag_keys)
-    if (!(options.*flag.value).empty()) given.emplace_back(flag.flag, options.*flag.value);
+  for (std::size_t i = 0; i < key_flags.size(); ++i)
+    if (const std::string& text = options.*flag_values[i]; !text.empty()) given.emplace_back(key_flags[i].flag, text);
   return given;
 }
 
-void lay_over(ScenarioFile& file, const ScenarioOptions& options) { lay_over(file, options, flag_keys); }
+void lay_over(ScenarioFile& file, const ScenarioOptions& options) { lay_over(file, options, true); }
 
 ScenarioFile scenario_file(const ScenarioOptions& options) {
   ScenarioFile file = load(options);
@@ -271,7 +262,7 @@ void show_notes(const std::vector<std::string>& notes) {
 
 Scenario read_simulate_section(const ScenarioOptions& options) {
   ScenarioFile file = parse_scenario("{}", "command line");
-  lay_over(file, options, {});
+  lay_over(file, options, false);
   return read_simulate_section(file);
 }
 

@@ -53,13 +53,6 @@ class PageMapPainter {
     return plan_.specs[static_cast<std::size_t>(plan_.groups[static_cast<std::size_t>(strip.group)].spec)];
   }
 
-  const std::vector<std::int64_t>& layers_of(const PageStrip& strip) const {
-    return plan_.groups[static_cast<std::size_t>(strip.group)].pages[static_cast<std::size_t>(strip.pool)];
-  }
-
-  /// The last pack of a spec that lacks layers.
-  bool is_short(const PageStrip& strip) const { return std::ssize(layers_of(strip)) < spec_of(strip).layers_per_page; }
-
   std::int64_t page_bytes(const PageStrip& strip) const {
     return plan_.page_bytes(plan_.groups[static_cast<std::size_t>(strip.group)]);
   }
@@ -100,30 +93,9 @@ class PageMapPainter {
     y_ = 52;
   }
 
-  std::string strip_title(const PageStrip& strip) const {
-    const SpecPlan& spec = spec_of(strip);
-    const GroupPlan& group = plan_.groups[static_cast<std::size_t>(strip.group)];
-    const std::vector<std::int64_t>& layers = layers_of(strip);
-    std::int64_t groups = 0;
-    for (const GroupPlan& other : plan_.groups) groups += other.spec == group.spec ? 1 : 0;
-    std::string text = fmt::format("For {} {}{} group{}", groups == 1 ? "the" : "a", spec.draft ? "draft " : "",
-                                   spec.kind, groups == 1 ? "" : fmt::format(" (one of {})", groups));
-    if (strip.pool != 0) text += fmt::format(", in pool {}", strip.pool);
-    text += fmt::format(": layer{} {}", layers.size() == 1 ? "" : "s", human_list(layers));
-    if (is_short(strip))
-      text += fmt::format(", room for {} more stays empty", spec.layers_per_page - std::ssize(layers));
-    if (spec.attention) text += fmt::format("; block {} tokens", human_count(spec.block_size_tokens));
-    if (strip.kernel_blocks > 1)
-      text += fmt::format(" = {} kernel blocks of {}", strip.kernel_blocks, human_count(spec.kernel_block_size_tokens));
-    if (strip.runs > 1)
-      text += fmt::format("; in {} runs of {} bytes, one a head", strip.runs,
-                          human_count(page_bytes(strip) / strip.runs));
-    return text;
-  }
-
   void draw(const PageStrip& strip) {
     y_ += 34;
-    svg_.text(page_margin, y_, strip_title(strip), {.size = 13, .bold = true});
+    svg_.text(page_margin, y_, page_title(plan_, strip), {.size = 13, .bold = true});
     const BarScale whole(strip.parts, {0, page_bytes(strip)}, page_margin, bar_width);
     if (strip.kernel_blocks == 1) {
       draw_detail(strip, whole, "part");
@@ -153,7 +125,7 @@ class PageMapPainter {
       const std::string fill = fill_of(plan_, strip, part);
       drawn_.insert(fill);
       svg_.rect(scale.left(i), top, scale.width(i), height, fill, data,
-                part_title(part, is_short(strip)));
+                part_title(part, is_short_pack(plan_, strip)));
     }
   }
 
@@ -254,7 +226,7 @@ class PageMapPainter {
 
   void draw_words(const PageStrip& strip, const BarScale& scale) {
     for (std::size_t i = 0; i < scale.parts().size(); ++i) {
-      const std::string word = part_word(*scale.parts()[i], is_short(strip));
+      const std::string word = part_word(*scale.parts()[i], is_short_pack(plan_, strip));
       const double middle = (scale.left(i) + scale.right(i)) / 2;
       if (text_width(word, 12) + 4 <= scale.width(i))
         svg_.text(middle, y_ + bar_height / 2 + 4, word, {.size = 12, .anchor = TextAnchor::middle});

@@ -59,10 +59,23 @@ function(_hybridkv_link target)
   endforeach()
 endfunction()
 
+# The sources of a folder; for the page only those that it needs.
+function(_hybridkv_sources output folder)
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cc")
+  if(HYBRIDKV_PAGE)
+    foreach(source IN LISTS sources)
+      if(NOT source IN_LIST HYBRIDKV_PAGE_SOURCES)
+        list(REMOVE_ITEM sources "${source}")
+      endif()
+    endforeach()
+  endif()
+  set(${output} ${sources} PARENT_SCOPE)
+endfunction()
+
 # hybridkv_module(NAME USES ...): the library of folder NAME.
 function(hybridkv_module name)
   cmake_parse_arguments(arg "" "" "USES" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cc")
+  _hybridkv_sources(sources ${name})
   if(sources)
     add_library(hybridkv_${name} STATIC ${sources})
     # A shared library, like a module of Python, may be made of these. Hidden, since a name that another library could
@@ -86,7 +99,7 @@ endfunction()
 # hybridkv_program(NAME FOLDER USES ...): the program NAME from the sources of FOLDER.
 function(hybridkv_program name folder)
   cmake_parse_arguments(arg "" "" "USES" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cc")
+  _hybridkv_sources(sources ${folder})
   if(sources)
     add_executable(${name} ${sources})
     _hybridkv_compile(${name})

@@ -1,0 +1,95 @@
+#include "web/answers.h"
+
+#include <array>
+#include <string_view>
+
+#include "ask/compare.h"
+#include "ask/models.h"
+#include "ask/plan.h"
+#include "base/error.h"
+#include "base/suggest.h"
+#include "report/compare_report.h"
+#include "report/explain_report.h"
+#include "report/models_report.h"
+#include "report/plan_report.h"
+#include "scenarios/model_import.h"
+#include "web/choices.h"
+#include "web/copies.h"
+#include "web/derivation.h"
+#include "web/error_json.h"
+#include "web/figures.h"
+#include "web/question.h"
+#include "web/replay.h"
+
+namespace hybridkv {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string plan_answer(const Json& json) {
+  const Scenario scenario = read_scenario(PageQuestion(json).file());
+  const PlanSet set = plan_scenario(scenario, scenario.pack_sizes);
+  return render_plan(set, findings_of(set, scenario), Format::json);
+}
+
+std::string explain_answer(const Json& json) {
+  const Scenario scenario = read_scenario(PageQuestion(json).file());
+  const PlanSet set = plan_scenario(scenario, scenario.pack_sizes, PlanDetail::derived);
+  std::string text;
+  write_explain({set.model, set.tensor_parallel, set.plans.size(), [&](std::size_t i) { return set.plans[i]; }},
+                Format::json, {}, [&](const std::string& piece) { text += piece; });
+  return text;
+}
+
+std::string compare_answer(const Json& json) {
+  const std::vector<CompareSetting> settings = PageQuestion(json).settings();
+  const auto replay = json.find("replay");
+  return render_compare(compare(settings, {.wanted = replay != json.end() && *replay == true, .on_progress = {}}),
+                        Format::json);
+}
+
+std::string models_answer(const Json&) { return render_models(list_models("", ""), Format::json); }
+
+std::string import_answer(const Json& json) {
+  const ImportedModel imported = import_model(json.value("path", std::string()), json.value("name", std::string()));
+  return Json{{"model", imported.model.name}, {"layers", imported.model.layers.size()}, {"yaml", imported.yaml},
+              {"notes", imported.notes}}
+      .dump();
+}
+
+struct Answer {
+  std::string_view name;
+  std::string (*make)(const Json&);
+};
+
+constexpr std::array all_answers{
+    Answer{"plan", plan_answer},       Answer{"explain", explain_answer},   Answer{"compare", compare_answer},
+    Answer{"models", models_answer},   Answer{"import", import_answer},     Answer{"choices", choices_answer},
+    Answer{"budget", budget_answer},   Answer{"figures", figures_answer},   Answer{"copies", copies_answer},
+    Answer{"simulate", simulate_answer}, Answer{"rates", rates_answer},     Answer{"derivation", derivation_answer},
+};
+
+std::string answered(const std::string& question) {
+  const Json json = Json::parse(question, nullptr, false);
+  if (!json.is_object()) throw InputError("a question must be an object of JSON");
+  const std::string name = json.value("ask", std::string());
+  std::vector<std::string> names;
+  for (const Answer& answer : all_answers) {
+    if (answer.name == name) return answer.make(json);
+    names.emplace_back(answer.name);
+  }
+  throw InputError("ask: nobody answers '" + name + "'" + suggestion(name, names, "answers:"));
+}
+
+}  // namespace
+
+std::string page_answer(const std::string& question) noexcept {
+  try {
+    return answered(question);
+  } catch (const std::exception& error) {
+    return error_json(error);
+  }
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+namespace hybridkv {
+
+/// The page's front door: a question as JSON, {"ask": NAME, …} with the fields of PageQuestion, and the answer as JSON.
+/// Names are
+///
+///   plan, explain, compare, simulate, models   as these commands print with --format json
+///   choices   what the controls offer: {models, gpus, keys: {key: {doc, values}}}
+///   figures   the numbers of one layout with what each is derived from, and its pages: web/figures.h
+///   derivation  how a number of figures came about: web/derivation.h
+///   budget    {"gpu", "utilization", "weights"}: what a GPU leaves to the cache
+///   rates     hit rates over memory for each setting, with what no policy passes
+///   import    {"path"}: the model of a config.json
+///   copies    the question as a command, as YAML and as Python: web/copies.h
+///
+/// What cannot be answered is {"error", "field", "place", "remedy"}. Never throws.
+std::string page_answer(const std::string& question) noexcept;
+
+}  // namespace hybridkv

@@ -1,0 +1,66 @@
+#include "web/derivation.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "ask/compare_rules.h"
+#include "ask/plan.h"
+#include "base/error.h"
+#include "planner/plan_facts.h"
+#include "report/explain_report.h"
+#include "report/plan_json.h"
+#include "web/question.h"
+
+namespace hybridkv {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Decisions in the order in which they are asked for, each once.
+class Steps {
+ public:
+  explicit Steps(const Decision& first) : decisions_{&first} {}
+
+  std::size_t position_of(const Decision& decision) {
+    const auto known = std::find(decisions_.begin(), decisions_.end(), &decision);
+    const auto position = static_cast<std::size_t>(known - decisions_.begin());
+    if (known == decisions_.end()) decisions_.push_back(&decision);
+    return position;
+  }
+  std::size_t size() const { return decisions_.size(); }
+  const Decision& operator[](std::size_t i) const { return *decisions_[i]; }
+
+ private:
+  std::vector<const Decision*> decisions_;
+};
+
+Json step_json(const Decision& decision, const ComparedDerivation& derivation, Steps& steps) {
+  Json json = to_json(decision);
+  const auto values = substituted_rule(decision);
+  json["values"] = values ? Json(*values) : Json(nullptr);
+  json["text"] = term_text(decision.result);
+  for (std::size_t i = 0; i < decision.inputs.size(); ++i) {
+    json["inputs"][i]["text"] = term_text(decision.inputs[i]);
+    const Decision* const origin = derivation.origin(decision.inputs[i]);
+    if (origin != nullptr && origin != &decision) json["inputs"][i]["step"] = steps.position_of(*origin);
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string derivation_answer(const Json& question) {
+  const Scenario scenario = read_scenario(PageQuestion(question).file());
+  const PlanSet set = plan_scenario(scenario, {scenario.pack_sizes.front()}, PlanDetail::derived);
+  const ComparedDerivation derivation{&set.plans.front().derivation, longest_length(set)};
+  const auto symbol = question.value("symbol", std::string());
+  const Decision* const first = derivation.find(symbol);
+  if (first == nullptr) throw InputError("symbol: nothing is derived as '" + symbol + "'");
+  Steps steps(*first);
+  Json list = Json::array();
+  for (std::size_t i = 0; i < steps.size(); ++i) list.push_back(step_json(steps[i], derivation, steps));
+  return Json{{"steps", std::move(list)}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace hybridkv

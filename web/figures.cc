@@ -1,0 +1,89 @@
+#include "web/figures.h"
+
+#include <variant>
+
+#include "ask/compare_rows.h"
+#include "ask/page_strip.h"
+#include "ask/plan.h"
+#include "base/error.h"
+#include "planner/evidence.h"
+#include "planner/plan_facts.h"
+#include "report/explain_report.h"
+#include "report/page_fills.h"
+#include "web/question.h"
+
+namespace hybridkv {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(const ComparedValue& value) {
+  return std::visit([](const auto& held) -> Json {
+    if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::monostate>) return nullptr;
+    else return held;
+  }, value);
+}
+
+/// As people read it, with the unit: "1,024 bytes".
+std::string text_of(const ComparedValue& value, const std::string& unit) {
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return term_text({"", *whole, unit});
+  if (const auto* real = std::get_if<double>(&value)) return term_text({"", *real, unit});
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "yes" : "no";
+  const auto* word = std::get_if<std::string>(&value);
+  return word != nullptr ? *word : "none";
+}
+
+Json rows_of(const PlannedSetting& setting) {
+  Json rows = Json::array();
+  for (const CompareRow& row : compare_rows()) {
+    const ComparedValue value = row.value(setting);
+    rows.push_back({{"name", row.name}, {"title", row.title}, {"unit", row.unit}, {"key", row.key},
+                    {"value", json_of(value)}, {"text", text_of(value, row.unit)},
+                    {"symbol", row.symbol ? row.symbol(setting) : std::string()}});
+  }
+  return rows;
+}
+
+Json page_json(const CachePlan& plan, const PageStrip& strip) {
+  const bool short_pack = is_short_pack(plan, strip);
+  Json parts = Json::array();
+  for (const PagePart& part : strip.parts)
+    parts.push_back({{"begin", part.bytes.begin}, {"end", part.bytes.end}, {"kind", part_kind(plan, strip, part)},
+                     {"layer", part.layer ? Json(*part.layer) : Json(nullptr)},
+                     {"word", part_word(part, short_pack)}, {"title", part_title(part, short_pack)}});
+  const ViewPlan& view = plan.views[strip.views.front()];
+  return {{"title", page_title(plan, strip)},
+          {"bytes", plan.page_bytes(plan.groups[static_cast<std::size_t>(strip.group)])},
+          {"kernel_blocks", strip.kernel_blocks},
+          {"kernel_block_bytes", strip.kernel_blocks > 1 ? view.bytes.stride("block") : 0},
+          {"parts", std::move(parts)}};
+}
+
+}  // namespace
+
+std::string figures_answer(const Json& question) {
+  Scenario scenario = read_scenario(PageQuestion(question).file());
+  const std::int64_t pack = scenario.pack_sizes.front();
+  const PlanSet set = plan_scenario(scenario, {pack});
+  const CachePlan& plan = set.plans.front();
+  const PlannedSetting setting{scenario, plan, capacity_of(plan, longest_length(set))};
+  Json pages = Json::array(), warnings = Json::array(), start_errors = Json::array();
+  std::string pages_refused;
+  try {
+    for (const PageStrip& strip : page_strips(plan)) pages.push_back(page_json(plan, strip));
+  } catch (const InputError& error) {
+    pages_refused = error.what();
+  }
+  for (const Warning& warning : plan.warnings)
+    warnings.push_back({{"code", warning.code}, {"message", warning.message}});
+  for (const std::string& error : {plan.prefix.match_error, plan.view_error})
+    if (!error.empty()) start_errors.push_back(error);
+  return Json{{"model", set.model}, {"pack", pack}, {"num_packs", scenario.pack_sizes.size()},
+              {"evidence", to_string(evidence_of(plan))}, {"rows", rows_of(setting)}, {"pages", std::move(pages)},
+              {"pages_refused", pages_refused}, {"warnings", std::move(warnings)},
+              {"start_errors", std::move(start_errors)}, {"notes", scenario.notes}}
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,120 @@
+// The form: a control for each key that is asked for most, a GPU for the memory, other keys as text.
+'use strict';
+
+const controls = (() => {
+  const nameOf = (control) => `c-${control.key.replaceAll('.', '-')}`;
+  const dropped = new Set();
+  let choices = null;
+
+  function select(control, values) {
+    const options = values.map(([value, text]) => make('option', { value }, text));
+    return make('select', { id: nameOf(control), 'data-key': control.key,
+      onchange: (event) => question.set(control.key, event.target.value) }, ...options);
+  }
+
+  function slider(control) {
+    const text = make('input', { id: nameOf(control), 'data-key': control.key, autocomplete: 'off',
+      spellcheck: 'false', onchange: (event) => question.set(control.key, event.target.value.trim()) });
+    const range = make('input', { type: 'range', min: 0, max: control.steps.length - 1, 'data-slider': control.key,
+      'aria-label': `${control.title}, slider`,
+      oninput: (event) => {
+        text.value = control.steps[event.target.value];
+        question.set(control.key, text.value);
+      } });
+    return make('div', { class: 'slider' }, range, text);
+  }
+
+  function model(control) {
+    const names = choices.models.map((name) => [name, name]);
+    const file = make('input', { type: 'file', id: 'config', accept: '.json,.yaml,.yml',
+      onchange: (event) => event.target.files[0] && dropConfig(event.target.files[0]) });
+    return make('div', { class: 'model', id: 'model-drop' }, select(control, names),
+      make('label', { for: 'config' }, 'or a config.json, dropped here'), file,
+      make('p', { id: 'config-state', class: 'note', 'aria-live': 'polite' }));
+  }
+
+  function controlOf(control) {
+    if (control.kind === 'model') return model(control);
+    if (control.kind === 'slider') return slider(control);
+    const values = choices.keys[control.key].values.map((value) => [value, value]);
+    return select(control, [['', 'default'], ...values]);
+  }
+
+  // A config is imported first, which says what is wrong with it, and then planned as it is.
+  async function dropConfig(file) {
+    const stem = file.name.replace(/\.(json|ya?ml)$/, '');
+    const name = stem === 'config' ? 'imported/config.json' : file.name;
+    const path = await engine.keep(name, new Uint8Array(await file.arrayBuffer()));
+    if (/\.json$/.test(file.name)) {
+      const answer = await engine.ask({ ask: 'import', path });
+      if (answer.error) {
+        show('config-state', errorText(answer));
+        return;
+      }
+      show('config-state', `${answer.model}: ${answer.layers} layers`, ...answer.notes.map((note) => ` · ${note}`));
+    }
+    dropped.add(path);
+    question.set('model', path);
+  }
+
+  function accept(zone, take) {
+    zone.addEventListener('dragover', (event) => {
+      event.preventDefault();
+      zone.classList.add('over');
+    });
+    zone.addEventListener('dragleave', () => zone.classList.remove('over'));
+    zone.addEventListener('drop', (event) => {
+      event.preventDefault();
+      zone.classList.remove('over');
+      if (event.dataTransfer.files[0]) take(event.dataTransfer.files[0]);
+    });
+  }
+
+  // What is asked, shown in the controls; a slider goes to the step that is written like the value.
+  function update() {
+    for (const control of question.controls) {
+      const element = at(nameOf(control)), value = question.value(control.key);
+      if (control.kind === 'model' && value && ![...element.options].some((option) => option.value === value))
+        element.append(make('option', { value }, value.replace('/dropped/', '')));
+      if (document.activeElement !== element || control.kind !== 'slider') element.value = value;
+      if (control.kind !== 'slider') continue;
+      const step = control.steps.indexOf(value);
+      const range = document.querySelector(`[data-slider="${control.key}"]`);
+      if (step >= 0) range.value = step;
+      range.setAttribute('aria-valuetext', value || 'default');
+    }
+    if (document.activeElement !== at('others')) at('others').value = question.others();
+    at('others-box').open = at('others-box').open || at('others').value !== '';
+  }
+
+  async function budget() {
+    const gpu = at('gpu').value;
+    if (!gpu) {
+      show('budget');
+      return;
+    }
+    const answer = await engine.ask({ ask: 'budget', gpu, utilization: at('share').value.trim(),
+      weights: at('weights').value.trim() });
+    show('budget', answer.error ? errorText(answer) : answer.text);
+    if (!answer.error) question.set('engine.memory', String(answer.memory_bytes));
+  }
+
+  async function start() {
+    const keys = question.controls.filter((control) => control.kind === 'choice').map((control) => control.key);
+    choices = await engine.ask({ ask: 'choices', keys });
+    for (const control of question.controls) {
+      const doc = choices.keys[control.key]?.doc;
+      at('controls').append(make('div', { class: 'control', title: doc },
+        make('label', { for: nameOf(control) }, control.title), controlOf(control)));
+    }
+    for (const gpu of choices.gpus) at('gpu').append(make('option', { value: gpu.name }, gpu.name));
+    for (const id of ['gpu', 'weights', 'share']) at(id).addEventListener('change', budget);
+    at('others').addEventListener('change', (event) => question.setOthers(event.target.value));
+    at('question').addEventListener('submit', (event) => event.preventDefault());
+    accept(at('model-drop'), dropConfig);
+    update();
+  }
+
+  return { start, update, accept, releases: () => choices.keys['engine.release'].values,
+    causes: () => choices.causes };
+})();

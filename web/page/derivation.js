@@ -1,0 +1,49 @@
+// The derivation of a number, in a dialog: its rule, the rule with the values in place, and where they come from.
+'use strict';
+
+const derivation = (() => {
+  function input(term) {
+    const text = `${term.symbol} = ${term.text}`;
+    if (term.step === undefined) return make('li', {}, text);
+    return make('li', {}, make('a', { href: `#step-${term.step}`, onclick: (event) => {
+      event.preventDefault();
+      const step = at(`step-${term.step}`);
+      step.scrollIntoView({ block: 'nearest' });
+      step.focus();
+    } }, text));
+  }
+
+  function step(one, index) {
+    return make('li', { id: `step-${index}`, tabindex: -1 },
+      make('strong', {}, one.result.symbol), ' = ', make('span', { class: 'value' }, one.text),
+      make('code', { class: 'rule' }, one.rule),
+      one.values === null ? '' : make('code', { class: 'rule' }, one.values),
+      one.inputs.length ? make('ul', {}, ...one.inputs.map(input)) : '',
+      make('p', { class: 'source' }, one.source));
+  }
+
+  async function open(row) {
+    const answer = await engine.ask({ ask: 'derivation', ...question.layout(), symbol: row.symbol });
+    show('derivation-title', `${row.title.replace(/^- /, '')}: ${row.text}`);
+    show('derivation-steps', ...(answer.error ? [errorText(answer)] : answer.steps.map(step)));
+    at('derivation').showModal();
+    at('derivation-steps').scrollTop = 0;
+  }
+
+  // The text of a number; a button where it is derived.
+  function number(row) {
+    const attributes = { class: 'number', 'data-name': row.name, 'data-value': JSON.stringify(row.value) };
+    if (!row.symbol) return make('span', attributes, row.text);
+    return make('button', { ...attributes, type: 'button', title: 'How it came about',
+      onclick: () => open(row) }, row.text);
+  }
+
+  function start() {
+    at('derivation-close').addEventListener('click', () => at('derivation').close());
+    at('derivation').addEventListener('click', (event) => {
+      if (event.target === at('derivation')) at('derivation').close();
+    });
+  }
+
+  return { number, start };
+})();

@@ -1,0 +1,50 @@
+// Starts the page: the question from the address, then every answer to it, and again whenever it changes.
+'use strict';
+
+const themes = (() => {
+  const dark = () => document.documentElement.dataset.theme === 'dark';
+  const say = () => {
+    at('theme').setAttribute('aria-pressed', String(dark()));
+    at('theme').textContent = dark() ? 'Light' : 'Dark';
+  };
+  return {
+    start() {
+      const wanted = matchMedia('(prefers-color-scheme: dark)');
+      document.documentElement.dataset.theme = wanted.matches ? 'dark' : 'light';
+      say();
+      at('theme').addEventListener('click', () => {
+        document.documentElement.dataset.theme = dark() ? 'light' : 'dark';
+        say();
+      });
+      wanted.addEventListener('change', () => {
+        document.documentElement.dataset.theme = wanted.matches ? 'dark' : 'light';
+        say();
+      });
+    },
+  };
+})();
+
+(async () => {
+  themes.start();
+  // What is shown at once follows every change; what takes longer waits until nothing has changed for a moment.
+  let later = 0;
+  const update = () => {
+    controls.update();
+    figures.update();
+    clearTimeout(later);
+    later = setTimeout(() => {
+      compare.update();
+      copies.update();
+      replay.update();
+    }, 200);
+  };
+  await controls.start();
+  compare.start();
+  derivation.start();
+  replay.start();
+  question.onChange(update);
+  question.onAddress(() => compare.start());
+  await figures.update();
+  await Promise.all([compare.update(), copies.update()]);
+  document.body.dataset.ready = performance.now().toFixed(0);
+})();

@@ -1,0 +1,101 @@
+// What is asked, as the controls, the address and the engine have it: values by keys of a scenario.
+'use strict';
+
+const question = (() => {
+  // The controls, in the order of the page. `plain` keys are what flags of the command line say; a slider stands for
+  // one of `steps`, or for whole numbers up to `most`.
+  const controls = [
+    { key: 'model', title: 'Model', kind: 'model' },
+    { key: 'engine.release', title: 'Release', kind: 'choice' },
+    { key: 'engine.strategy', title: 'Strategy', kind: 'choice' },
+    { key: 'engine.cache_mode', title: 'Mode', kind: 'choice' },
+    { key: 'engine.backend_profile', title: 'Backend profile', kind: 'choice' },
+    { key: 'engine.kv_dtype', title: 'K and V as', kind: 'choice' },
+    { key: 'engine.ssm_dtype', title: 'States as', kind: 'choice' },
+    { key: 'engine.memory', title: 'Memory for the cache, a rank', kind: 'slider',
+      steps: [4, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 36, 40, 48, 56, 64, 72, 80, 96, 112, 128, 160]
+        .map((size) => `${size}GiB`) },
+    { key: 'limits.max_model_len', title: 'Longest length, tokens', kind: 'slider',
+      steps: ['1k', '2k', '4k', '8k', '16k', '32k', '64k', '128k', '256k', '512k', '1M'] },
+    { key: 'engine.tensor_parallel', title: 'Ranks', kind: 'slider', steps: ['1', '2', '4', '8', '16'] },
+    { key: 'engine.attention_pack_size', title: 'Pack: attention layers a page', kind: 'slider',
+      steps: Array.from({ length: 16 }, (_, i) => String(i + 1)) },
+  ];
+
+  const first = {
+    'model': 'Qwen3.5-397B-A17B', 'engine.tensor_parallel': '2', 'engine.memory': '40GiB',
+    'limits.max_model_len': '32k', 'engine.attention_pack_size': '5', 'engine.cache_mode': 'align',
+  };
+
+  // Nothing but what somebody chose; '' and a key that is not there are the default.
+  let values = { ...first };
+  let vary = { 'engine.release': 'vllm-2026-06,vllm-0.33,sglang-0.5.23' };
+  const listeners = [];
+
+  function write() {
+    const parts = new URLSearchParams(values);
+    for (const [key, text] of Object.entries(vary)) parts.set(`vary:${key}`, text);
+    history.replaceState(null, '', `#${parts}`);
+  }
+
+  function changed() {
+    write();
+    for (const listener of listeners) listener();
+  }
+
+  function read() {
+    const parts = new URLSearchParams(location.hash.slice(1));
+    if (![...parts.keys()].length) return;
+    values = {};
+    vary = {};
+    for (const [name, text] of parts)
+      if (name.startsWith('vary:')) vary[name.slice(5)] = text;
+      else values[name] = text;
+  }
+
+  read();
+  return {
+    controls,
+    value: (key) => values[key] ?? '',
+    values: () => ({ ...values }),
+    vary: () => ({ ...vary }),
+    set(key, text) {
+      if (text) values[key] = text;
+      else delete values[key];
+      changed();
+    },
+    // Keys without a control of their own, as lines KEY=VALUE.
+    others() {
+      const own = new Set(controls.map((control) => control.key));
+      return Object.entries(values).filter(([key]) => !own.has(key) && !key.startsWith('simulate.trace.'))
+        .map(([key, text]) => `${key}=${text}`).join('\n');
+    },
+    setOthers(lines) {
+      const own = new Set(controls.map((control) => control.key));
+      for (const key of Object.keys(values))
+        if (!own.has(key) && !key.startsWith('simulate.trace.')) delete values[key];
+      for (const line of lines.split('\n')) {
+        const equals = line.indexOf('=');
+        if (equals > 0) values[line.slice(0, equals).trim()] = line.slice(equals + 1).trim();
+      }
+      changed();
+    },
+    setVary(next) {
+      vary = next;
+      changed();
+    },
+    onChange: (listener) => listeners.push(listener),
+    onAddress(listener) {
+      window.addEventListener('hashchange', () => {
+        read();
+        listener();
+        for (const each of listeners) each();
+      });
+    },
+    // Without what replays need, for the planner.
+    layout() {
+      const kept = Object.entries(values).filter(([key]) => !key.startsWith('simulate.'));
+      return { values: Object.fromEntries(kept) };
+    },
+  };
+})();

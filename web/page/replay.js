@@ -1,0 +1,103 @@
+// A trace through the layout: what it finds and where the rest went, then hit rates of several settings over memory.
+'use strict';
+
+const replay = (() => {
+  const madeUp = 3000;  // requests of a made-up trace: enough for the shape of a curve
+  let trace = null, asked = 0;
+
+  function asking() {
+    const values = { ...question.values(), 'simulate.upper_bounds': 'true', 'simulate.losses': 'true' };
+    if (trace.path) values['simulate.trace.file'] = trace.path;
+    else values['simulate.trace.max_requests'] = String(madeUp);
+    return values;
+  }
+
+  const cell = (name, value) => make('td', { 'data-name': name, 'data-value': JSON.stringify(value) }, digits(value));
+
+  function counts(cache) {
+    const names = ['requests', 'prompt_tokens', 'hit_tokens', 'token_exact_hit_tokens', 'feasible_tokens',
+      'upper_tokens', 'too_long', 'refused'];
+    const share = (name) => (/_tokens$/.test(name) && cache.prompt_tokens ? percent(cache[name] / cache.prompt_tokens)
+      : '');
+    return make('table', { class: 'figures' }, make('caption', {}, `What ${cache.name} finds, and what could be found`),
+      make('tbody', {}, ...names.filter((name) => cache[name] !== null && cache[name] !== undefined).map((name) =>
+        make('tr', {}, make('th', { scope: 'row' }, name.replaceAll('_', ' ')), cell(name, cache[name]),
+          make('td', {}, share(name))))));
+  }
+
+  function fall(losses, titles) {
+    const total = losses.token_exact_tokens;
+    if (!total) return make('p', { class: 'note' }, 'No prompt begins as an earlier one did.');
+    const text = (tokens) => `${digits(tokens)} (${percent(tokens / total)})`;
+    const parts = [{ title: 'token by token, endless memory', from: 0, to: total, kind: 'whole', text: text(total) }];
+    let rest = total;
+    for (const [cause, tokens] of Object.entries(losses.lost)) {
+      if (tokens === 0) continue;
+      parts.push({ title: titles[cause], from: rest - tokens, to: rest, kind: 'lost', text: text(tokens) });
+      rest -= tokens;
+    }
+    parts.push({ title: 'found', from: 0, to: losses.found_tokens, kind: 'found', text: text(losses.found_tokens) });
+    return charts.waterfall(total, parts);
+  }
+
+  function ratesTable(rates) {
+    const head = rates.memory_text.map((text) => make('th', { scope: 'col' }, text));
+    const line = (name, values, css) => make('tr', {}, make('th', { scope: 'row' },
+      css ? make('span', { class: `swatch ${css}` }) : '', name),
+    ...values.map((value) => make('td', {}, value === null ? '–' : percent(value))));
+    return make('div', { class: 'wide' }, make('table', { class: 'compare' },
+      make('caption', {}, 'Share of the prompt tokens that is found again'),
+      make('thead', {}, make('tr', {}, make('td'), ...head)),
+      make('tbody', {}, ...rates.settings.map((setting, i) => line(setting.name, setting.found, `curve${i}`)),
+        line('no policy finds more', rates.upper, 'upper'),
+        line('token by token, endless memory', rates.memory_bytes.map(() => rates.token_exact), 'exact'))));
+  }
+
+  function single(answer) {
+    const cache = answer.caches[0];
+    show('replay', counts(cache), make('h3', {}, 'Where the tokens went'), fall(cache.losses, controls.causes()),
+      make('div', { id: 'rates' }, make('p', { class: 'note' }, 'Replaying over memory …')));
+  }
+
+  async function update() {
+    if (!trace) return;
+    const number = ++asked, begin = performance.now();
+    const values = asking();
+    show('replay-state', `Replaying ${trace.name} …`);
+    const answer = await engine.ask({ ask: 'simulate', values }, 'replayer');
+    if (number !== asked) return;
+    const seconds = ((performance.now() - begin) / 1000).toFixed(2);
+    if (answer.error) {
+      show('replay-state', errorText(answer));
+      show('replay');
+    } else {
+      show('replay-state', `${trace.name}: ${digits(answer.requests)} requests replayed in ${seconds} s`);
+      single(answer);
+    }
+    document.body.dataset.replayed = number;
+    document.body.dataset.replaySeconds = seconds;
+    if (answer.error) return;
+    const rates = await engine.ask({ ask: 'rates', values, vary: question.vary() }, 'replayer');
+    if (number !== asked) return;
+    if (rates.error) show('rates', errorText(rates));
+    else show('rates', make('h3', {}, 'Hit rate over memory'), charts.curves(rates), ratesTable(rates));
+    document.body.dataset.rates = number;
+  }
+
+  async function dropTrace(file) {
+    show('replay-state', `Reading ${file.name} …`);
+    trace = { name: file.name, path: await engine.keep(file.name, new Uint8Array(await file.arrayBuffer())) };
+    await update();
+  }
+
+  function start() {
+    at('trace').addEventListener('change', (event) => event.target.files[0] && dropTrace(event.target.files[0]));
+    at('made-up').addEventListener('click', () => {
+      trace = { name: `a made-up trace of ${digits(madeUp)} requests`, path: '' };
+      update();
+    });
+    controls.accept(at('drop'), dropTrace);
+  }
+
+  return { start, update, traceValues: () => (trace ? asking() : null) };
+})();

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ask/compare_settings.h"
+#include "scenarios/read.h"
+
+namespace hybridkv {
+
+/// What somebody asks of the page, the same whatever answer is wanted. As JSON, where every field may be left out:
+/// {"scenario": "name: x\n…", "values": {"engine.tensor_parallel": "2"}, "vary": {"engine.release": "vllm-0.33,jenga"}}.
+struct PageQuestion {
+  std::string scenario;  ///< name of a shipped one, or its YAML; empty: nothing but the values
+  std::vector<std::pair<std::string, std::string>> values;  ///< keys of a scenario and what flags would say of them
+  std::vector<std::pair<std::string, std::string>> vary;    ///< the same for keys that settings differ by
+
+  /// Throws InputError where the JSON has another form.
+  explicit PageQuestion(const nlohmann::ordered_json& json);
+
+  /// The scenario with the values laid over it. Throws InputError.
+  ScenarioFile file() const;
+
+  /// One setting for each value of what varies, at least one. Throws InputError as compare_settings.
+  std::vector<CompareSetting> settings() const;
+};
+
+/// A value of a key as flags take it ("1,2,4", a model's name or file) as the YAML that it means.
+std::string yaml_value(const std::string& key, const std::string& text);
+
+}  // namespace hybridkv

@@ -1,0 +1,64 @@
+#include "web/replay.h"
+
+#include <optional>
+#include <vector>
+
+#include "ask/engine_curves.h"
+#include "ask/simulate.h"
+#include "ask/simulate_radix.h"
+#include "ask/simulate_request.h"
+#include "base/number_text.h"
+#include "planner/evidence.h"
+#include "planner/release.h"
+#include "report/radix_report.h"
+#include "report/simulate_report.h"
+#include "web/question.h"
+
+namespace hybridkv {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(const std::vector<std::optional<double>>& values) {
+  Json list = Json::array();
+  for (const std::optional<double>& value : values) list.push_back(value ? Json(*value) : Json(nullptr));
+  return list;
+}
+
+std::string replayed(const Scenario& scenario) {
+  if (rules_of(scenario.engine.release).radix_pools) {
+    RadixAnswer answer = simulate_radix(scenario.simulate, planned_radix_caches(scenario));
+    answer.bounds = scenario_bounds(scenario);
+    return render_radix(answer, Format::json);
+  }
+  SimulateAnswer answer = simulate({scenario.simulate, planned_caches(scenario)});
+  answer.bounds = scenario_bounds(scenario);
+  return render_simulate(answer, Format::json);
+}
+
+}  // namespace
+
+std::string simulate_answer(const Json& question) {
+  const Scenario scenario = read_scenario(PageQuestion(question).file());
+  try {
+    return replayed(scenario);
+  } catch (const SpecError& error) {
+    throw located(scenario_error(error), scenario);
+  }
+}
+
+std::string rates_answer(const Json& question) {
+  const EngineRates rates = engine_rates(PageQuestion(question).settings());
+  Json settings = Json::array(), memory = Json::array();
+  for (std::size_t i = 0; i < rates.names.size(); ++i)
+    settings.push_back({{"name", rates.names[i]}, {"evidence", to_string(rates.evidence[i])},
+                        {"found", json_of(rates.found[i])}});
+  for (const std::int64_t bytes : rates.memory_bytes) memory.push_back(human_bytes(bytes));
+  return Json{{"model", rates.model}, {"trace", rates.trace}, {"memory_bytes", rates.memory_bytes},
+              {"memory_text", memory}, {"settings", settings}, {"upper", json_of(rates.upper)},
+              {"token_exact", rates.token_exact}}
+      .dump();
+}
+
+}  // namespace hybridkv

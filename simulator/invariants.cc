@@ -139,9 +139,9 @@ class Checker {
   std::int64_t published_tokens(const ActiveRequest& request, std::int64_t tokens) const {
     if (!positions_) return tokens;
     const std::int64_t lag = std::max<std::int64_t>(0, geometry_.rules.lookahead_tokens - 1);
-    const std::int64_t known = std::max<std::int64_t>(
-        0,
-        std::min<std::int64_t>({tokens, request.known_tokens, std::ssize(request.keys) * geometry_.match_unit()}) - lag);
+    const std::int64_t keyed = std::ssize(request.keys) * geometry_.match_unit();
+    const std::int64_t known =
+        std::max<std::int64_t>(0, std::min<std::int64_t>({tokens, request.known_tokens, keyed}) - lag);
     return known / positions_->hit_step() * positions_->hit_step();
   }
 

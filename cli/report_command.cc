@@ -14,6 +14,7 @@
 #include "base/output_folder.h"
 #include "base/printable.h"
 #include "base/shell_word.h"
+#include "cli/build_info.h"
 #include "cli/commands.h"
 #include "cli/engines.h"
 #include "cli/exit_codes.h"
@@ -145,6 +146,7 @@ int run_report(const ReportOptions& options) {
   report.planned = plot_inputs(scenario);
   report.findings = findings_of(report.planned.set, scenario);
   report.commands = commands(options);
+  report.made_by = fmt::format("hybridkv {}, commit {}", program_version(), program_commit());
   const fs::path folder = options.folder;
   const OutputFolder made(folder);
   OutputFile html(folder / "report.html"), markdown(folder / "report.md");

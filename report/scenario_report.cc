@@ -243,6 +243,7 @@ Document scenario_report(const ScenarioReportInputs& inputs) {
     add_plans(document, planned.set, inputs.findings);
   document.blocks.emplace_back(Heading{"To repeat this"});
   document.blocks.emplace_back(Code{inputs.commands});
+  document.blocks.emplace_back(Paragraph{fmt::format("Made by {}.", inputs.made_by)});
   return document;
 }
 

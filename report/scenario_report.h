@@ -35,6 +35,7 @@ struct ScenarioReportInputs {
   std::vector<VerifyReport> verified;      ///< empty: not verified
   std::string why_not_verified;            ///< a sentence, where nothing was verified
   std::vector<std::string> commands;       ///< to repeat everything, ready for a shell
+  std::string made_by;                     ///< the program with its version
 };
 
 /// The report: what was asked, the comparison of packs and the pick, warnings, what is recommended, pictures, the

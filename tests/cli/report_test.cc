@@ -32,6 +32,7 @@ TEST_CASE("golden: a report verifies, draws, and is the same page every time") {
   const std::string html = first.content("report.html");
   for (const char* text : {"Every element has its own address", "<svg", "What was asked", "where the numbers come from",
                            "What to set", "vllm serve", "What it was chosen from", "The trace replayed",
+                           "Made by hybridkv 0.",
                            "What is found again", "hybridkv recommend --set", "hybridkv simulate --set",
                            "hybridkv report --set engine.cache_mode=align --model granite-4.0-h-350m --pack 2 "
                            "--memory 2GiB --max-model-len 4096 -o report"})

@@ -24,8 +24,6 @@ AnsweredPart part_or_refusal(Make make) {
     return make();
   } catch (const InputError& error) {
     return {.why_not = fmt::format("Not to be had: {}", error.what())};
-  } catch (const SpecError& error) {
-    return {.why_not = fmt::format("Not to be had: {}", error.what())};
   }
 }
 

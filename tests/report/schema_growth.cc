@@ -44,7 +44,7 @@ class Comparison {
  private:
   static const Schema& target(const Schema& root, const Schema& node) {
     if (!node.contains("$ref")) return node;
-    return target(root, root.at(Json::json_pointer(node.at("$ref").get<std::string>().substr(1))));
+    return target(root, root.at(Schema::json_pointer(node.at("$ref").get<std::string>().substr(1))));
   }
 
   static bool is_choice(const Schema& node) { return node.contains("anyOf") || node.contains("oneOf"); }
@@ -136,7 +136,7 @@ class Comparison {
 
   Lines property_breaks(const Schema& was, const Schema& is, const std::string& path) {
     Lines lines;
-    const Schema none = Json::object();
+    const Schema none = Schema::object();
     const Schema& now = is.contains("properties") ? is.at("properties") : none;
     for (const auto& item : (was.contains("properties") ? was.at("properties") : none).items()) {
       const std::string below = path + "/" + item.key();
@@ -148,7 +148,7 @@ class Comparison {
 
   Lines required_breaks(const Schema& was, const Schema& is, const std::string& path) const {
     const auto required = [](const Schema& node) {
-      return node.value("required", Json::array()).get<std::set<std::string>>();
+      return node.value("required", Schema::array()).get<std::set<std::string>>();
     };
     Lines lines;
     for (const std::string& key : required(is_input_ ? is : was))

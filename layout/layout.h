@@ -25,6 +25,8 @@ class AxisName {
   }
   constexpr std::string_view view() const { return std::string_view(text_.data()); }
   constexpr bool operator==(const AxisName&) const = default;
+  // Not by default: not every library orders arrays.
+  constexpr auto operator<=>(const AxisName& other) const { return view().compare(other.view()) <=> 0; }
 
  private:
   std::array<char, max_length + 1> text_{};

@@ -51,7 +51,7 @@ function(hybridkv_compile_dependency name target)
   if(sources)
     add_library(${library} STATIC ${sources})
     target_include_directories(${library} PUBLIC "${folder}" "${folder}/include" PRIVATE "${folder}/src")
-    target_compile_definitions(${library} PRIVATE HAVE_UNISTD_H=1)  # what zlib asks its own build for
+    target_compile_definitions(${library} PUBLIC HAVE_UNISTD_H=1)  # what zlib asks its own build for
   else()
     add_library(${library} INTERFACE)
     target_include_directories(${library} INTERFACE "${folder}" "${folder}/include")

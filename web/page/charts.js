@@ -50,8 +50,8 @@ const charts = (() => {
 
   // From token by token down to what is found: [{title, tokens, kind}], each lost part below the one before.
   function waterfall(total, parts) {
-    const row = 26, label = 230, tall = row * parts.length + 8;
-    const x = (tokens) => label + (tokens / total) * (width - label - 120);
+    const row = 26, label = 210, room = 170, tall = row * parts.length + 8;
+    const x = (tokens) => label + (tokens / total) * (width - label - room);
     const image = draw('svg', { viewBox: `0 0 ${width} ${tall}`, class: 'chart', role: 'img',
       'aria-label': 'Where the tokens went; the table below has the numbers' });
     parts.forEach((part, i) => {

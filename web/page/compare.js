@@ -29,23 +29,23 @@ const compare = (() => {
         placeholder: 'engine.attention_pack_size=1,3,5', onchange: changed }));
   }
 
-  // A value of a row; the ones that people compare by are the texts of the terminal's table.
   const cell = (value, row) => make('td', { 'data-name': row.name, 'data-value': JSON.stringify(value) },
     value === null ? '–' : value === true ? 'yes' : value === false ? 'no' : digits(value));
+
+  const title = (row) => [row.name.replaceAll('_', ' '), make('span', { class: 'unit' }, ` ${row.unit}`)];
 
   function rules(row) {
     const lists = row.rules.map((rule) => make('li', {}, make('strong', {}, rule.symbol), ': ',
       [...new Set(rule.rules.filter(Boolean))].join(' | '),
       make('span', { class: 'source' }, ` ${[...new Set(rule.sources.filter(Boolean))].join(' | ')}`)));
-    return make('details', {}, make('summary', {}, row.name.replaceAll('_', ' ')), make('ul', {}, ...lists));
+    return make('details', {}, make('summary', {}, ...title(row)), make('ul', {}, ...lists));
   }
 
   function table(answer) {
     const empty = (row) => row.values.every((value) => value === null || value === 0);
     const head = answer.settings.map((setting) => make('th', { scope: 'col' }, setting.name));
     const rows = answer.rows.filter((row) => !empty(row)).map((row) => make('tr', { class: row.differs ? 'differs' : '' },
-      make('th', { scope: 'row' }, row.differs && row.rules.length ? rules(row) : row.name.replaceAll('_', ' '),
-        row.unit ? make('span', { class: 'unit' }, ` ${row.unit}`) : ''),
+      make('th', { scope: 'row' }, ...(row.differs && row.rules.length ? [rules(row)] : title(row))),
       ...row.values.map((value) => cell(value, row))));
     const refused = answer.settings.filter((setting) => setting.refused)
       .map((setting) => make('p', { class: 'note refused' }, `${setting.name}: ${setting.refused}`));

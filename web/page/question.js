@@ -2,8 +2,8 @@
 'use strict';
 
 const question = (() => {
-  // The controls, in the order of the page. `plain` keys are what flags of the command line say; a slider stands for
-  // one of `steps`, or for whole numbers up to `most`.
+  // The controls, in the order of the page. A slider stands for one of its `steps`;
+  // what lies between them is typed beside it.
   const controls = [
     { key: 'model', title: 'Model', kind: 'model' },
     { key: 'engine.release', title: 'Release', kind: 'choice' },
@@ -24,7 +24,7 @@ const question = (() => {
 
   const first = {
     'model': 'Qwen3.5-397B-A17B', 'engine.tensor_parallel': '2', 'engine.memory': '40GiB',
-    'limits.max_model_len': '32k', 'engine.attention_pack_size': '5', 'engine.cache_mode': 'align',
+    'limits.max_model_len': '32k', 'engine.attention_pack_size': '1', 'engine.cache_mode': 'align',
   };
 
   // Nothing but what somebody chose; '' and a key that is not there are the default.

@@ -3,10 +3,12 @@
 
 const replay = (() => {
   const madeUp = 3000;  // requests of a made-up trace: enough for the shape of a curve
+  // What takes longer than the replay itself, and is asked for once that is shown.
+  const everything = { 'simulate.upper_bounds': 'true', 'simulate.losses': 'true' };
   let trace = null, asked = 0;
 
   function asking() {
-    const values = { ...question.values(), 'simulate.upper_bounds': 'true', 'simulate.losses': 'true' };
+    const values = question.values();
     if (trace.path) values['simulate.trace.file'] = trace.path;
     else values['simulate.trace.max_requests'] = String(madeUp);
     return values;
@@ -53,10 +55,9 @@ const replay = (() => {
         line('token by token, endless memory', rates.memory_bytes.map(() => rates.token_exact), 'exact'))));
   }
 
-  function single(answer) {
-    const cache = answer.caches[0];
-    show('replay', counts(cache), make('h3', {}, 'Where the tokens went'), fall(cache.losses, controls.causes()),
-      make('div', { id: 'rates' }, make('p', { class: 'note' }, 'Replaying over memory …')));
+  function single(cache) {
+    show('counts', counts(cache));
+    if (cache.losses) show('losses', make('h3', {}, 'Where the tokens went'), fall(cache.losses, controls.causes()));
   }
 
   async function update() {
@@ -70,13 +71,18 @@ const replay = (() => {
     if (answer.error) {
       show('replay-state', errorText(answer));
       show('replay');
-    } else {
-      show('replay-state', `${trace.name}: ${digits(answer.requests)} requests replayed in ${seconds} s`);
-      single(answer);
+      return;
     }
-    document.body.dataset.replayed = number;
+    show('replay-state', `${trace.name}: ${digits(answer.requests)} requests replayed in ${seconds} s`);
     document.body.dataset.replaySeconds = seconds;
-    if (answer.error) return;
+    const waiting = () => make('p', { class: 'note' }, 'Replaying on …');
+    show('replay', make('div', { id: 'counts' }), make('div', { id: 'losses' }, waiting()),
+      make('div', { id: 'rates' }, waiting()));
+    single(answer.caches[0]);
+    const full = await engine.ask({ ask: 'simulate', values: { ...values, ...everything } }, 'replayer');
+    if (number !== asked) return;
+    if (full.error) show('losses', errorText(full));
+    else single(full.caches[0]);
     const rates = await engine.ask({ ask: 'rates', values, vary: question.vary() }, 'replayer');
     if (number !== asked) return;
     if (rates.error) show('rates', errorText(rates));
@@ -87,17 +93,22 @@ const replay = (() => {
   async function dropTrace(file) {
     show('replay-state', `Reading ${file.name} …`);
     trace = { name: file.name, path: await engine.keep(file.name, new Uint8Array(await file.arrayBuffer())) };
-    await update();
+    await taken();
+  }
+
+  function taken() {
+    copies.update();
+    return update();
   }
 
   function start() {
     at('trace').addEventListener('change', (event) => event.target.files[0] && dropTrace(event.target.files[0]));
     at('made-up').addEventListener('click', () => {
       trace = { name: `a made-up trace of ${digits(madeUp)} requests`, path: '' };
-      update();
+      taken();
     });
     controls.accept(at('drop'), dropTrace);
   }
 
-  return { start, update, traceValues: () => (trace ? asking() : null) };
+  return { start, update, traceValues: () => (trace ? { ...asking(), ...everything } : null) };
 })();

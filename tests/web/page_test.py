@@ -1,0 +1,193 @@
+"""The page in a headless browser: every control, files that are dropped, numbers as the command line prints them."""
+
+import itertools
+import json
+import pathlib
+
+from browser import Browser
+from conftest import page, root
+from questions import questions
+
+samples = root / "docs/samples"
+seed, wanted = 18, 20
+
+
+def figures(tab):
+    """The numbers that the page shows, by name."""
+    return tab.run("Object.fromEntries([...document.querySelectorAll('#all-figures [data-name]')]"
+                   ".map((one) => [one.dataset.name, JSON.parse(one.dataset.value)]))")
+
+
+def after(tab, script, kept="figures"):
+    """Runs a script and waits until what it changes is shown."""
+    before = tab.run(f"document.body.dataset.{kept} ?? ''")
+    tab.run(script)
+    tab.wait(f"(document.body.dataset.{kept} ?? '') !== {json.dumps(before)}")
+
+
+def change(tab, selector, value, event="change"):
+    after(tab, f"(() => {{ const one = document.querySelector({json.dumps(selector)}); one.value = "
+               f"{json.dumps(value)}; one.dispatchEvent(new Event('{event}', {{bubbles: true}})); }})()")
+
+
+def test_equals_the_command_line_to_the_digit(tab, cli):
+    answered = refused = 0
+    for values, flags in itertools.islice(questions(seed), 400):
+        of_page = tab.run(f"engine.ask({{ask: 'plan', values: {json.dumps(values)}}})")
+        of_cli = cli("plan", *flags)
+        if of_cli is None:
+            assert "error" in of_page, flags
+            refused += 1
+            continue
+        assert of_page == of_cli, flags
+        of_page = tab.run(f"engine.ask({{ask: 'explain', values: {json.dumps(values)}}})")
+        assert of_page == cli("explain", *flags), flags
+        answered += 1
+        if answered == wanted:
+            break
+    print(f"{answered} questions answered alike, {refused} refused by both; seed {seed}")
+    assert answered == wanted
+
+
+def test_shows_the_numbers_of_the_command_line(tab, cli):
+    answered = 0
+    for values, flags in itertools.islice(questions(seed + 1), 400):
+        compared = cli("compare", *flags, "--vary", "engine.concurrent_batches=1,2")
+        if compared is None or compared["settings"][0]["refused"]:
+            continue
+        values = {**values, "engine.concurrent_batches": "1"}
+        address = "&".join(f"{key}={value}" for key, value in values.items())
+        after(tab, f"location.hash = {json.dumps(address)}")
+        shown = figures(tab)
+        assert shown == {row["name"]: row["values"][0] for row in compared["rows"]}, flags
+        answered += 1
+        if answered == 8:
+            break
+    assert answered == 8
+
+
+def test_compares_as_the_command_line(tab, cli):
+    flags = ["--model", "Qwen3.5-4B", "--memory", "20G", "--max-model-len", "32k", "--mode", "align"]
+    after(tab, "location.hash = 'model=Qwen3.5-4B&engine.memory=20G&limits.max_model_len=32k&engine.cache_mode=align"
+               "&vary:engine.release=vllm-2026-06,vllm-0.33,sglang-0.5.23'", "compared")
+    of_cli = cli("compare", *flags, "--engines", "vllm-2026-06,vllm-0.33,sglang-0.5.23")
+    of_page = tab.run("engine.ask({ask: 'compare', ...question.layout(), vary: question.vary()})")
+    rows = lambda answer: [(row["name"], row["values"], row["differs"], row["rules"]) for row in answer["rows"]]
+    assert rows(of_page) == rows(of_cli)
+    cells = tab.run("document.querySelectorAll('#compare td[data-name=block_size_tokens]').length")
+    assert cells == 3
+
+
+def test_every_control_changes_the_question(tab):
+    after(tab, "location.hash = 'model=Qwen3.5-4B&engine.memory=20GiB&limits.max_model_len=32k'")
+    values = {"model": "Qwen3.5-9B", "engine.release": "vllm-0.33", "engine.strategy": "packed_attention",
+              "engine.cache_mode": "align", "engine.backend_profile": "sm90", "engine.kv_dtype": "fp8_e4m3",
+              "engine.ssm_dtype": "fp32", "engine.memory": "24GiB", "limits.max_model_len": "64k",
+              "engine.tensor_parallel": "2", "engine.attention_pack_size": "1"}
+    keys = tab.run("question.controls.map((control) => control.key)")
+    assert sorted(keys) == sorted(values)
+    for key, value in values.items():
+        change(tab, f'[data-key="{key}"]', value)
+        assert tab.run(f"question.value('{key}')") == value
+        assert tab.run("document.getElementById('error').hidden"), tab.run("document.body.innerText")
+    change(tab, '[data-slider="engine.memory"]', "0", "input")
+    assert tab.run("question.value('engine.memory')") == "4GiB"
+    change(tab, "#gpu", "H100")
+    assert int(tab.run("question.value('engine.memory')")) > 40 << 30
+    change(tab, "#others", "engine.speculative_tokens=2")
+    assert figures(tab)["speculative_tokens"] == 2
+    assert "engine.speculative_tokens=2" in tab.run("location.hash")
+    milliseconds = []
+    for pack in range(1, 17):
+        change(tab, '[data-slider="engine.attention_pack_size"]', str(pack % 8), "input")
+        milliseconds.append(float(tab.run("document.body.dataset.milliseconds")))
+    print(f"a change takes {sorted(milliseconds)[8]} ms, at most {max(milliseconds)} ms")
+
+
+def test_says_what_is_wrong(tab):
+    after(tab, "location.hash = 'model=Qwen3.5-4B&engine.memory=20GiB&limits.max_model_len=32k"
+               "&engine.tensor_parallel=0'")
+    assert "engine.tensor_parallel" in tab.run("document.getElementById('error').innerText")
+    change(tab, '[data-key="engine.tensor_parallel"]', "1")
+    assert tab.run("document.getElementById('error').hidden")
+
+
+def test_every_number_has_its_derivation(tab):
+    after(tab, "location.hash = 'model=Qwen3.5-397B-A17B&engine.tensor_parallel=2&engine.memory=40GiB"
+               "&limits.max_model_len=32k&engine.attention_pack_size=5&engine.cache_mode=align'")
+    tab.run("document.querySelector('#tiles button[data-name=block_size_tokens]').click()")
+    tab.wait("document.getElementById('derivation').open")
+    text = tab.run("document.getElementById('derivation-steps').textContent")
+    assert "B = " in text and "432 tokens" in text
+    tab.run("document.getElementById('derivation-close').click()")
+    assert not tab.run("document.getElementById('derivation').open")
+
+
+def test_plans_a_dropped_config(tab, cli):
+    config = samples / "sample-hybrid/config.json"
+    after(tab, "location.hash = 'model=Qwen3.5-4B&engine.memory=40GiB&limits.max_model_len=32k'")
+    tab.choose_file("#config", config)
+    tab.wait("question.value('model') === '/dropped/imported/config.json'")
+    of_cli = cli("compare", "--model", str(config), "--memory", "40GiB", "--max-model-len", "32k",
+                 "--vary", "engine.concurrent_batches=1,2")
+    blocks = {row["name"]: row["values"][0] for row in of_cli["rows"]}["num_blocks"]
+    tab.wait(f"document.querySelector('[data-name=num_blocks]').dataset.value === '{blocks}'")
+
+
+def replays(tab, trace):
+    before = tab.run("document.body.dataset.rates ?? ''")
+    tab.choose_file("#trace", trace)
+    tab.wait(f"(document.body.dataset.rates ?? '') !== {json.dumps(before)}", 120)
+
+
+def test_replays_a_dropped_trace(tab, cli):
+    trace = samples / "trace.jsonl"
+    after(tab, "location.hash = 'model=Qwen3.5-4B&engine.memory=20GiB&limits.max_model_len=32k&engine.cache_mode=align"
+               "&vary:engine.release=vllm-2026-06,sglang-0.5.23'", "compared")
+    replays(tab, trace)
+    of_cli = cli("simulate", "--model", "Qwen3.5-4B", "--memory", "20GiB", "--max-model-len", "32k", "--mode", "align",
+                 "--trace", str(trace), "--set", "simulate.losses=true", "--set", "simulate.upper_bounds=true")
+    of_page = tab.run("engine.ask({ask: 'simulate', values: replay.traceValues()}, 'replayer')")
+    assert of_page["caches"] == of_cli["caches"]
+    shown = tab.run("document.querySelector('#counts [data-name=hit_tokens]').dataset.value")
+    assert int(shown) == of_cli["caches"][0]["hit_tokens"]
+    assert tab.run("document.querySelectorAll('#rates path.curve').length") == 2
+    assert "--trace trace.jsonl" in tab.run("document.getElementById('copy-command').textContent")
+
+
+def test_asks_nothing_of_any_network_and_complains_of_nothing(tab):
+    allowed = (page.as_uri() + "/", "blob:", "data:", "about:")
+    assert [url for url in tab.requests if not url.startswith(allowed)] == []
+    assert tab.complaints == []
+
+
+def test_is_small_and_every_control_has_a_label(tab):
+    size = sum(file.stat().st_size for file in page.iterdir())
+    print(f"{size:,} bytes")
+    assert size < 5_000_000
+    nameless = tab.run("[...document.querySelectorAll('input, select, textarea, button')].filter((one) => "
+                       "!one.labels?.length && !one.ariaLabel && !one.textContent.trim()).map((one) => one.outerHTML)")
+    assert nameless == []
+
+
+def test_screenshots(cli):
+    with Browser() as tab:
+        tab.open((page / "index.html").as_uri())
+        print(f"ready after {tab.run('document.body.dataset.ready')} ms")
+        replays(tab, samples / "trace.jsonl")
+        for width, dark in itertools.product((1280, 400), (False, True)):
+            name = f"page-{width}-{'dark' if dark else 'light'}.png"
+            tab.screenshot(root / "build/web/screenshots" / name, width, dark)
+            assert tab.run("document.documentElement.scrollWidth") <= width, "nothing is wider than the window"
+
+
+def test_replays_the_published_trace(tab):
+    import os
+    folder = os.environ.get("HYBRIDKV_TRACE_DIR")
+    trace = pathlib.Path(folder or "/nowhere") / "mooncake_conversation.jsonl"
+    if not trace.exists():
+        import pytest
+        pytest.skip("no trace: HYBRIDKV_TRACE_DIR names the folder of mooncake_conversation.jsonl")
+    replays(tab, trace)
+    print(f"12,031 requests in {tab.run('document.body.dataset.replaySeconds')} s")
+    assert "12,031 requests" in tab.run("document.getElementById('replay-state').textContent")

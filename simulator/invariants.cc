@@ -140,8 +140,7 @@ class Checker {
     if (!positions_) return tokens;
     const std::int64_t lag = std::max<std::int64_t>(0, geometry_.rules.lookahead_tokens - 1);
     const std::int64_t keyed = std::ssize(request.keys) * geometry_.match_unit();
-    const std::int64_t known =
-        std::max<std::int64_t>(0, std::min<std::int64_t>({tokens, request.known_tokens, keyed}) - lag);
+    const std::int64_t known = std::max<std::int64_t>(0, std::min({tokens, request.known_tokens, keyed}) - lag);
     return known / positions_->hit_step() * positions_->hit_step();
   }
 

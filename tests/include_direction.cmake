@@ -16,6 +16,7 @@ set(scenarios ${simulator} scenarios)
 set(ask ${scenarios} transfer verify search measure ask)
 set(report ${ask} report)
 set(python ${report} python)
+set(web ${report} web)
 set(cli ${report} cli)
 set(fuzz ${cli} fuzz)
 
@@ -34,7 +35,7 @@ set(questions make_plan make_plans plan_scenario plan_pack findings_of compare_p
 list(JOIN questions "|" question)
 
 set(wrong "")
-set(rooms base layout mamba attention planner transfer simulator verify search measure scenarios ask report python cli)
+set(rooms base layout mamba attention planner transfer simulator verify search measure scenarios ask report python web cli)
 foreach(folder ${rooms} fuzz)
   file(GLOB files "${SOURCE_DIR}/${folder}/*.h" "${SOURCE_DIR}/${folder}/*.cc")
   foreach(file IN LISTS files)

@@ -6,8 +6,8 @@
 namespace hybridkv {
 
 /// What the controls of the page offer: {"models": names of those that are shipped, "gpus": [{name, total_bytes,
-/// profile}], "keys": {"engine.release": {"doc", "values"}, …}, "causes": titles of the causes of losses}, of the keys that
-/// the question lists as "keys".
+/// profile}], "keys": {"engine.release": {"doc", "values"}, …}, "causes": titles of the causes of losses}, of the keys
+/// that the question lists as "keys".
 std::string choices_answer(const nlohmann::ordered_json& question);
 
 /// {"gpu", "utilization", "weights"} as {"memory_bytes", "text"}: what an engine leaves to the cache of one GPU, in

@@ -6,8 +6,8 @@
 namespace hybridkv {
 
 /// How a number came about: {"symbol"} of web/figures.h as {"steps": [{result, rule, values, inputs, source}]} as
-/// `explain --format json` has them, the decision of that symbol first, then those that its inputs come from, and so on.
-/// An input that a step stands for has its position as "step". Throws InputError where nothing is derived so.
+/// `explain --format json` has them, the decision of that symbol first, then those that its inputs come from, and so
+/// on. An input that a step stands for has its position as "step". Throws InputError where nothing is derived so.
 std::string derivation_answer(const nlohmann::ordered_json& question);
 
 }  // namespace hybridkv

@@ -11,7 +11,7 @@
 namespace hybridkv {
 
 /// What somebody asks of the page, the same whatever answer is wanted. As JSON, where every field may be left out:
-/// {"scenario": "name: x\n…", "values": {"engine.tensor_parallel": "2"}, "vary": {"engine.release": "vllm-0.33,jenga"}}.
+/// {"scenario": "name: x\n…", "values": {"engine.tensor_parallel": "2"}, "vary": {"engine.release": "jenga"}}.
 struct PageQuestion {
   std::string scenario;  ///< name of a shipped one, or its YAML; empty: nothing but the values
   std::vector<std::pair<std::string, std::string>> values;  ///< keys of a scenario and what flags would say of them

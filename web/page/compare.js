@@ -44,7 +44,8 @@ const compare = (() => {
   function table(answer) {
     const empty = (row) => row.values.every((value) => value === null || value === 0);
     const head = answer.settings.map((setting) => make('th', { scope: 'col' }, setting.name));
-    const rows = answer.rows.filter((row) => !empty(row)).map((row) => make('tr', { class: row.differs ? 'differs' : '' },
+    const shown = answer.rows.filter((row) => !empty(row));
+    const rows = shown.map((row) => make('tr', { class: row.differs ? 'differs' : '' },
       make('th', { scope: 'row' }, ...(row.differs && row.rules.length ? [rules(row)] : title(row))),
       ...row.values.map((value) => cell(value, row))));
     const refused = answer.settings.filter((setting) => setting.refused)

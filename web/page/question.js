@@ -54,6 +54,7 @@ const question = (() => {
   }
 
   read();
+  write();
   return {
     controls,
     value: (key) => values[key] ?? '',

@@ -2,7 +2,8 @@
 
 # hybridkv_needed_sources(OUTPUT FILE ...): those files and the sources of the headers that they include, and what these
 # need in turn. The sources of a header are the one beside it and those without a header beside them of whose
-# folder it is the first that they include. Nothing that proves, measures or prints on a terminal is among what the page includes.
+# folder it is the first that they include. Nothing that proves, measures or prints on a
+# terminal is among what the page includes.
 function(hybridkv_needed_sources output)
   file(GLOB sources CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}/*/*.cc")
   foreach(source IN LISTS sources)
@@ -62,14 +63,15 @@ endfunction()
 # What the page needs of all folders (cmake/Modules.cmake leaves out the rest), and what everything is compiled with.
 macro(hybridkv_begin_page)
   enable_language(C)  # zlib
-  file(GLOB _page_sources CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}/web/*.cc")
+  file(GLOB _page_sources CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}"
+       "${CMAKE_CURRENT_SOURCE_DIR}/web/*.cc")
   hybridkv_needed_sources(HYBRIDKV_PAGE_SOURCES ${_page_sources})
   add_compile_options(-fwasm-exceptions)
   add_link_options(-fwasm-exceptions)
 endmacro()
 
-# hybridkv_link_page(TARGET): engine.js with engine.wasm beside it, for a worker of the page. Memory grows with the traces that are
-# dropped; all of it runs on the thread that calls it.
+# hybridkv_link_page(TARGET): engine.js with engine.wasm beside it, for a worker of the page. Memory grows with the
+# traces that are dropped; all of it runs on the thread that calls it.
 function(hybridkv_link_page target)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME engine)
   target_link_options(${target} PRIVATE -O2 --no-entry

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "tests/ask/asked.h"
+#include "tests/contains.h"
 #include "tests/scratch_folder.h"
 
 using namespace hybridkv;
@@ -13,6 +14,8 @@ using hybridkv::testing::ScratchFolder;
 using hybridkv::testing::small_scenario;
 
 namespace {
+
+using testing::contains;
 
 /// From one rank to as many as the flags say.
 TransferQuestion question_of(std::string_view to_engine, std::string_view from_engine = "") {
@@ -27,8 +30,6 @@ std::string refusal_of(const TransferQuestion& question) {
   }
   return "";
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 

@@ -6,7 +6,9 @@
 #include <cstdio>
 #include <stdexcept>
 #include <string>
+
 #include "test_paths.h"
+#include "tests/contains.h"
 
 /// Runs the built program as a user does, in a shell.
 namespace hybridkv::testing {
@@ -33,7 +35,5 @@ inline ProgramRun run_shell(const std::string& line) {
 inline ProgramRun run_program(const std::string& arguments, const std::string& environment = {}) {
   return run_shell(environment + " '" HYBRIDKV_PROGRAM "' " + arguments);
 }
-
-inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace hybridkv::testing

@@ -5,10 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include "report/simulate_report.h"
+#include "tests/contains.h"
 
 using namespace hybridkv;
 
 namespace {
+
+using testing::contains;
 
 /// A prompt of 70 tokens, one that shares 40 with it, and a copy of the first: block 16, states at its last boundary.
 SimulateAnswer losses_of(bool losses = true) {
@@ -19,8 +22,6 @@ SimulateAnswer losses_of(bool losses = true) {
   question.caches = {{.name = "small", .block_size_tokens = 16, .num_blocks = 400, .state_groups = 1}};
   return simulate(question);
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 

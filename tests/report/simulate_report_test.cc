@@ -4,17 +4,19 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/contains.h"
+
 using namespace hybridkv;
 
 namespace {
+
+using testing::contains;
 
 SimulateAnswer answer_of(const TraceSpec& trace, const DriverSpec& driver, bool upper_bounds = false) {
   SimulateQuestion question{.request = {.trace = trace, .driver = driver, .upper_bounds = upper_bounds}};
   question.caches = {{.name = "small", .block_size_tokens = 16, .num_blocks = 400, .state_groups = 1}};
   return simulate(question);
 }
-
-bool tells(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 const TraceSpec copies{.prompts = {{.tokens = 40, .copies = 2}}};
 
@@ -23,13 +25,13 @@ const TraceSpec copies{.prompts = {{.tokens = 40, .copies = 2}}};
 TEST_CASE("golden: a short trace is listed request by request, copies stand beside their closed form") {
   const std::string text = render_simulate(answer_of(copies, {}, true), Format::table);
   CAPTURE(text);
-  CHECK(tells(text, "small      16        0      40       0   0.0 %       2  32                   ok"));
-  CHECK(tells(text, "small      16        1      40      32  80.0 %       1                       ok"));
-  CHECK(tells(text, "small         1      40      32           32"));
-  CHECK(tells(text, "small      32  40.00 %                      32  40.00 %              39  48.75 %"));
-  CHECK(tells(text, "All of this follows rules that were checked against a real engine"));
-  CHECK(!tells(text, "Over time"));
-  CHECK(!tells(text, "Waiting"));
+  CHECK(contains(text, "small      16        0      40       0   0.0 %       2  32                   ok"));
+  CHECK(contains(text, "small      16        1      40      32  80.0 %       1                       ok"));
+  CHECK(contains(text, "small         1      40      32           32"));
+  CHECK(contains(text, "small      32  40.00 %                      32  40.00 %              39  48.75 %"));
+  CHECK(contains(text, "All of this follows rules that were checked against a real engine"));
+  CHECK(!contains(text, "Over time"));
+  CHECK(!contains(text, "Waiting"));
 }
 
 TEST_CASE("golden: a long trace is shown over time and by turn") {
@@ -38,8 +40,8 @@ TEST_CASE("golden: a long trace is shown over time and by turn") {
   const std::string text = render_simulate(answer, Format::markdown);
   for (const char* part :
        {"## Over time\n", "## By turn of the conversation\n", "\n| 2 | ", "## Waiting\n", "Modelled, not replayed"})
-    CHECK(tells(text, part));
-  CHECK(!tells(text, "Request by request"));
+    CHECK(contains(text, part));
+  CHECK(!contains(text, "Request by request"));
 }
 
 TEST_CASE("golden: JSON holds the counters, the series, the turns and the requests of a short trace") {

@@ -5,11 +5,14 @@
 #include <nlohmann/json.hpp>
 
 #include "scenarios/read.h"
+#include "tests/contains.h"
 
 using namespace hybridkv;
 using nlohmann::json;
 
 namespace {
+
+using testing::contains;
 
 const TransferAnswer& sample_transfer() {
   static const TransferAnswer answer = [] {
@@ -35,27 +38,25 @@ std::string text_of(const std::vector<TransferProof>& proofs) {
   return render_transfer_proof(sample_transfer(), proofs, Format::table);
 }
 
-bool shows(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 }  // namespace
 
 TEST_CASE("golden: what a proof shows, in one sentence") {
-  CHECK(shows(text_of({proof_with("")}), "Every element is where it belongs"));
+  CHECK(contains(text_of({proof_with("")}), "Every element is where it belongs"));
   const std::string wrong = text_of({proof_with("kv-moved")});
-  CHECK(shows(wrong, "FAILED"));
-  CHECK(shows(wrong, "byte 17 is 3, not 4"));
-  CHECK(shows(wrong, "The transfer is wrong: kv-moved found a fault."));
+  CHECK(contains(wrong, "FAILED"));
+  CHECK(contains(wrong, "byte 17 is 3, not 4"));
+  CHECK(contains(wrong, "The transfer is wrong: kv-moved found a fault."));
   TransferProof cut = proof_with("");
   cut.checks.back().status = CheckStatus::not_run;
-  CHECK(shows(text_of({cut}), "Not every check could run, so nothing is shown."));
+  CHECK(contains(text_of({cut}), "Not every check could run, so nothing is shown."));
 }
 
 TEST_CASE("golden: a planted fault is caught by the check that owns it, or not at all") {
   const std::string caught = text_of({proof_with("kv-moved", TransferFault::heads_swapped)});
-  CHECK(shows(caught, "Planted: heads-swapped"));
-  CHECK(shows(caught, "rank 0 to rank 1, layer 3 kv"));
-  CHECK(shows(caught, "The planted fault heads-swapped was caught by kv-moved."));
-  CHECK(shows(text_of({proof_with("untouched", TransferFault::heads_swapped)}),
+  CHECK(contains(caught, "Planted: heads-swapped"));
+  CHECK(contains(caught, "rank 0 to rank 1, layer 3 kv"));
+  CHECK(contains(caught, "The planted fault heads-swapped was caught by kv-moved."));
+  CHECK(contains(text_of({proof_with("untouched", TransferFault::heads_swapped)}),
                  "The planted fault heads-swapped was NOT caught by kv-moved"));
   TransferProof no_place = proof_with("", TransferFault::wrong_group);
   no_place.no_place = "no rank keeps the same group";
@@ -64,9 +65,9 @@ TEST_CASE("golden: a planted fault is caught by the check that owns it, or not a
                                        proof_with("", TransferFault::stale_state)};
   const std::string text = text_of(all);
   CAPTURE(text);
-  CHECK(shows(text, "1 of 2 caught"));
-  CHECK(shows(text, "wrong-group has no place here and does not count: no rank keeps the same group"));
-  CHECK(shows(text, "stale-state was NOT caught by its check"));
+  CHECK(contains(text, "1 of 2 caught"));
+  CHECK(contains(text, "wrong-group has no place here and does not count: no rank keeps the same group"));
+  CHECK(contains(text, "stale-state was NOT caught by its check"));
   CHECK(verdict_of(all, Planted::catalogue) == Verdict::fault);
   CHECK(verdict_of(std::span(all).first(2), Planted::catalogue) == Verdict::passed);
 }

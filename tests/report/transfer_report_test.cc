@@ -6,11 +6,14 @@
 #include <sstream>
 
 #include "scenarios/read.h"
+#include "tests/contains.h"
 
 using namespace hybridkv;
 using nlohmann::json;
 
 namespace {
+
+using testing::contains;
 
 TransferAnswer answer_of(const std::string& to_engine, std::int64_t present = 0) {
   const auto scenario = [](const std::string& engine) {
@@ -23,36 +26,34 @@ TransferAnswer answer_of(const std::string& to_engine, std::int64_t present = 0)
   return transfer(question);
 }
 
-bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 }  // namespace
 
 TEST_CASE("golden: both sides, totals, how the runs come about") {
   const std::string text = render_transfer(answer_of(", tensor_parallel: 2"), Format::table);
   CAPTURE(text);
-  CHECK(mentions(text, "Qwen3.5-0.8B: a cache of 4,096 tokens from 1 rank to 2 ranks"));
-  CHECK(mentions(text, "must move"));
-  CHECK(mentions(text, "K and V of full_attention, bf16"));
-  CHECK(mentions(text, "2 of each token, as tokens do not follow each other in one run on both sides: 8,192"));
-  CHECK(mentions(text, "9: 3 in each step, as steps and sections lie apart"));
-  CHECK(mentions(text, "Every 1,000 tokens take 24,000.0 descriptors"));
+  CHECK(contains(text, "Qwen3.5-0.8B: a cache of 4,096 tokens from 1 rank to 2 ranks"));
+  CHECK(contains(text, "must move"));
+  CHECK(contains(text, "K and V of full_attention, bf16"));
+  CHECK(contains(text, "2 of each token, as tokens do not follow each other in one run on both sides: 8,192"));
+  CHECK(contains(text, "9: 3 in each step, as steps and sections lie apart"));
+  CHECK(contains(text, "Every 1,000 tokens take 24,000.0 descriptors"));
 }
 
 TEST_CASE("golden: why more bytes move than there are, or fewer") {
   const std::string replicas = render_transfer(answer_of(", tensor_parallel: 4"), Format::table);
   CAPTURE(replicas);
-  CHECK(mentions(replicas, "for ranks that keep the same as another one"));
+  CHECK(contains(replicas, "for ranks that keep the same as another one"));
   const std::string converted = render_transfer(answer_of(", ssm_dtype: bf16"), Format::table);
   CAPTURE(converted);
-  CHECK(mentions(converted, "of elements that are converted at the destination"));
-  CHECK(mentions(converted, "ssm of gdn, fp32 to bf16"));
+  CHECK(contains(converted, "of elements that are converted at the destination"));
+  CHECK(contains(converted, "ssm of gdn, fp32 to bf16"));
   const std::string present = render_transfer(answer_of("", 1024), Format::table);
-  CHECK(mentions(present, "4,096 tokens, K and V of the first 1,024 are there already"));
+  CHECK(contains(present, "4,096 tokens, K and V of the first 1,024 are there already"));
 }
 
 TEST_CASE("golden: who was read or modelled says so") {
-  CHECK(mentions(render_transfer(answer_of(", strategy: small_pages"), Format::table), "(modelled)"));
-  CHECK(mentions(render_transfer(answer_of(", strategy: compact_slots"), Format::table), "(read)"));
+  CHECK(contains(render_transfer(answer_of(", strategy: small_pages"), Format::table), "(modelled)"));
+  CHECK(contains(render_transfer(answer_of(", strategy: compact_slots"), Format::table), "(read)"));
 }
 
 TEST_CASE("law: json has what the tables say, as numbers") {

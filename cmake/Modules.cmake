@@ -83,10 +83,6 @@ function(hybridkv_module name)
     set_target_properties(hybridkv_${name} PROPERTIES
       POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
     target_link_libraries(hybridkv_${name} PUBLIC hybridkv_headers)
-    # A shared library, like a module of Python, may be made of these. Hidden, since a name that another library could
-    # take over is called through a table and never inlined.
-    set_target_properties(hybridkv_${name} PROPERTIES
-      POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
     _hybridkv_compile(hybridkv_${name})
     _hybridkv_link(hybridkv_${name} ${arg_USES})
   else()

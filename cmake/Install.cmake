@@ -56,7 +56,8 @@ set(package "${CMAKE_INSTALL_LIBDIR}/cmake/hybridkv")
 configure_package_config_file(cmake/hybridkv-config.cmake.in hybridkv-config.cmake INSTALL_DESTINATION "${package}")
 # Before 1.0 a release may change what the one before it offers.
 write_basic_package_version_file(hybridkv-config-version.cmake COMPATIBILITY SameMinorVersion)
-install(FILES "${CMAKE_CURRENT_BINARY_DIR}/hybridkv-config.cmake"
+configure_file(cmake/yaml-cpp-target.cmake yaml-cpp-target.cmake COPYONLY)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/hybridkv-config.cmake" cmake/yaml-cpp-target.cmake
   "${CMAKE_CURRENT_BINARY_DIR}/hybridkv-config-version.cmake" DESTINATION "${package}")
 install(EXPORT hybridkv-targets NAMESPACE hybridkv:: DESTINATION "${package}")
 export(EXPORT hybridkv-targets NAMESPACE hybridkv:: FILE hybridkv-targets.cmake)

@@ -77,10 +77,11 @@ void check_pages(const CachePlan& plan, const BoundView& view, CheckResult& resu
       result.fail(fmt::format("{}: the view's part of block 0 ends at byte {}, its page at {}",
                               view.place(plan, 0, extent.end - 1), extent.end, region.begin(0) + region.bytes));
   }
-  if (Checked(step) * view.kernel_blocks_per_page != stride)
+  const std::int64_t page_step = Checked(step) * view.kernel_blocks_per_page;
+  if (page_step != stride)
     result.fail(fmt::format("{}: {} kernel blocks of {} bytes step {} bytes a page instead of {}",
                             view.place(plan, 1, byte_extent(view.placed()).begin + step * view.kernel_blocks_per_page),
-                            view.kernel_blocks_per_page, step, Checked(step) * view.kernel_blocks_per_page, stride));
+                            view.kernel_blocks_per_page, step, page_step, stride));
   const std::int64_t pool_bytes = plan.pools[view.view.pool].bytes;
   if (!contains(pool_bytes, view.placed()))
     result.fail(fmt::format("{}: the view ends outside its pool of {} bytes",

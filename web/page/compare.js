@@ -58,8 +58,8 @@ const compare = (() => {
     const refused = answer.settings.filter((setting) => setting.refused)
       .map((setting) => make('p', { class: 'note refused' }, `${setting.name}: ${setting.refused}`));
     return [...refused, make('table', { class: 'compare' },
-      make('caption', {}, 'Rows that differ are marked; the name of one opens the rules that make it so, a number its ' +
-        'derivation'),
+      make('caption', {}, 'Rows that differ are marked; the name of one opens the rules that make it so, ' +
+        'a number its derivation'),
       make('thead', {}, make('tr', {}, make('td'), ...head)), make('tbody', {}, ...rows))];
   }
 

@@ -91,7 +91,7 @@ void add_replay(Comparison& comparison, const std::vector<CompareSetting>& setti
   planned.flip();
   const auto replayed = replay_settings(settings, planned, replay.on_progress);
   const auto add = [&](const char* name, const char* title, const char* unit, auto value) {
-    ComparedRow& row = comparison.rows.emplace_back(ComparedRow{name, title, unit, {}, false, {}});
+    ComparedRow& row = comparison.rows.emplace_back(ComparedRow{name, title, unit, {}, false, {}, {}});
     for (const auto& one : replayed) row.values.push_back(one ? ComparedValue(value(*one)) : ComparedValue());
     row.differs = values_differ(row.values, refused);
   };
@@ -116,7 +116,7 @@ void add_replay(Comparison& comparison, const std::vector<CompareSetting>& setti
   const auto layouts = layout_bounds(scenarios);
   if (std::any_of(layouts.begin(), layouts.end(), [](const auto& bound) { return bound.has_value(); })) {
     const auto add_bound = [&](const char* name, const char* title, std::int64_t LayoutBound::*tokens) {
-      ComparedRow& row = comparison.rows.emplace_back(ComparedRow{name, title, "%", {}, false, {}});
+      ComparedRow& row = comparison.rows.emplace_back(ComparedRow{name, title, "%", {}, false, {}, {}});
       for (const auto& bound : layouts)
         row.values.push_back(bound ? ComparedValue(100 * bound->rate((*bound).*tokens)) : ComparedValue());
       row.differs = values_differ(row.values, refused);
@@ -163,6 +163,8 @@ Comparison compare(const std::vector<CompareSetting>& settings, const CompareRep
       const auto setting = planned.at(i, settings);
       answer.values.push_back(setting ? row.value(*setting) : ComparedValue());
       of_row.symbols.push_back(setting && row.symbol ? row.symbol(*setting) : std::string());
+      const std::string& symbol = of_row.symbols.back();
+      answer.symbols.push_back(setting && derivations[i].find(symbol) != nullptr ? symbol : std::string());
     }
     answer.differs = values_differ(answer.values, refused);
   }

@@ -28,6 +28,7 @@ struct ComparedRow {
   std::vector<ComparedValue> values;  ///< (setting) nothing where it is refused, or has no such thing
   bool differs = false;               ///< among those that are planned
   std::vector<ComparedRule> rules;    ///< that make the difference; the first is that of the row
+  std::vector<std::string> symbols;   ///< (setting) of the decision that comes to the value; empty: nothing is decided
 };
 
 /// Settings side by side at the longest length of each.

@@ -5,6 +5,7 @@
 #include <initializer_list>
 
 #include "base/checked.h"
+#include "base/number_text.h"
 #include "planner/demand.h"
 #include "planner/evidence.h"
 #include "planner/plan_facts.h"
@@ -46,13 +47,6 @@ std::function<std::string(const Setting&)> always(std::string symbol) {
   return [symbol = std::move(symbol)](const Setting&) { return symbol; };
 }
 
-/// The first where all ids are blocks, else the second and the name of the arena.
-std::function<std::string(const Setting&)> of_arena(std::string only, std::string among) {
-  return [only = std::move(only), among = std::move(among)](const Setting& setting) {
-    return setting.plan.arenas.size() == 1 ? only : among + leading_arena(setting.plan).name;
-  };
-}
-
 /// The first of these symbols that something is decided of; empty where nothing is.
 std::string first_decided(const Setting& setting, std::initializer_list<std::string> symbols) {
   for (const std::string& symbol : symbols)
@@ -60,6 +54,13 @@ std::string first_decided(const Setting& setting, std::initializer_list<std::str
                     [&](const Decision& decision) { return decision.result.symbol == symbol; }))
       return symbol;
   return {};
+}
+
+/// The first where all ids are blocks, else the second and the name of the arena.
+std::function<std::string(const Setting&)> of_arena(std::string only, std::string among) {
+  return [only = std::move(only), among = std::move(among)](const Setting& setting) {
+    return first_decided(setting, {only, among + leading_arena(setting.plan).name});
+  };
 }
 
 /// Pages of one size have a rule of their own; others are those of their layers, or what these need.
@@ -86,10 +87,8 @@ auto of_plan(std::int64_t CachePlan::*field) {
 
 /// Decisions about the ids of a group of one spec, at the compared length.
 std::string ids_of_group(const Setting& setting, const SpecPlan& spec) {
-  const std::string start = "block ids of a group of " + spec_label(spec) + " at ";
-  for (const Decision& decision : setting.plan.derivation)
-    if (decision.result.symbol.starts_with(start)) return decision.result.symbol;
-  return {};
+  const std::string length = human_plural(setting.capacity.max_model_len, "token");
+  return first_decided(setting, {"block ids of a group of " + spec_label(spec) + " at " + length});
 }
 
 std::string ids_of_states(const Setting& setting) {
@@ -236,7 +235,7 @@ std::vector<CompareRow> limit_rows() {
       {"empty_slot_bytes_at_load", "- by empty slots", "bytes", "", lost(&LoadWaste::empty_slot_bytes),
        always("empty slots at the load")},
       {"short_pack_bytes_at_load", "- by short packs", "bytes", "", lost(&LoadWaste::short_pack_bytes),
-       always("short packs at the load")},
+       always("short last packs at the load")},
       {"idle_bytes_when_full", "idle when full", "bytes", "",
        [](const Setting& s) { return ComparedValue(idle_bytes_when_full(s.plan, s.capacity)); },
        always("usable concurrency"), true},

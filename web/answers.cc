@@ -3,17 +3,16 @@
 #include <array>
 #include <string_view>
 
-#include "ask/compare.h"
 #include "ask/models.h"
 #include "ask/plan.h"
 #include "base/error.h"
 #include "base/suggest.h"
-#include "report/compare_report.h"
 #include "report/explain_report.h"
 #include "report/models_report.h"
 #include "report/plan_report.h"
 #include "scenarios/model_import.h"
 #include "web/choices.h"
+#include "web/comparison.h"
 #include "web/copies.h"
 #include "web/derivation.h"
 #include "web/error_json.h"
@@ -40,13 +39,6 @@ std::string explain_answer(const Json& json) {
   write_explain({set.model, set.tensor_parallel, set.plans.size(), [&](std::size_t i) { return set.plans[i]; }},
                 Format::json, {}, [&](const std::string& piece) { text += piece; });
   return text;
-}
-
-std::string compare_answer(const Json& json) {
-  const std::vector<CompareSetting> settings = PageQuestion(json).settings();
-  const auto replay = json.find("replay");
-  return render_compare(compare(settings, {.wanted = replay != json.end() && *replay == true, .on_progress = {}}),
-                        Format::json);
 }
 
 std::string models_answer(const Json&) { return render_models(list_models("", ""), Format::json); }

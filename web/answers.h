@@ -7,7 +7,8 @@ namespace hybridkv {
 /// The page's front door: a question as JSON, {"ask": NAME, …} with the fields of PageQuestion, and the answer as JSON.
 /// Names are
 ///
-///   plan, explain, compare, simulate, models   as these commands print with --format json
+///   plan, explain, simulate, models   as these commands print with --format json
+///   compare   the same, with what each number is derived from: web/comparison.h
 ///   choices   what the controls offer: {models, gpus, keys: {key: {doc, values}}}
 ///   figures   the numbers of one layout with what each is derived from, and its pages: web/figures.h
 ///   derivation  how a number of figures came about: web/derivation.h

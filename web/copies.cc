@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "base/shell_word.h"
@@ -17,18 +18,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Values = std::vector<std::pair<std::string, std::string>>;
 
-/// Where the page keeps files that were dropped; elsewhere they go by their name.
-constexpr std::string_view dropped_folder = "/dropped/";
+/// Where the page keeps files that were dropped, a config.json by itself; elsewhere they go by their name.
+constexpr std::array<std::string_view, 2> dropped_folders{"/dropped/imported/", "/dropped/"};
 
 std::string without_folder(std::string text) {
-  for (std::size_t at; (at = text.find(dropped_folder)) != std::string::npos;) text.erase(at, dropped_folder.size());
+  for (const std::string_view folder : dropped_folders)
+    for (std::size_t at; (at = text.find(folder)) != std::string::npos;) text.erase(at, folder.size());
   return text;
-}
-
-/// The section of a key and the key in it: "engine" and "tensor_parallel"; "model" is in none.
-std::pair<std::string, std::string> split_key(const std::string& key) {
-  const std::size_t dot = key.find('.');
-  return dot == std::string::npos ? std::pair{std::string(), key} : std::pair{key.substr(0, dot), key.substr(dot + 1)};
 }
 
 bool has_section(const Values& values, std::string_view section) {
@@ -87,33 +83,67 @@ std::string yaml_of(const Values& values) {
   return text;
 }
 
-/// A number stays one, everything else is a text.
-std::string python_value(const std::string& text) {
-  if (text == "true") return "True";
-  if (text == "false") return "False";
-  const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-  return digits ? text : Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
+std::string python_text(const std::string& text) {
+  return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
-/// Keywords are keys without their section; those that lie deeper keep their dots.
-std::string python_of(const PageQuestion& question) {
-  std::string plain, dotted;
-  for (const auto& [path, value] : question.values) {
-    const std::string text = without_folder(value), key = split_key(path).second;
-    if (key.find('.') == std::string::npos)
-      plain += fmt::format("{}{}={}", plain.empty() ? "" : ", ", key, python_value(text));
-    else
-      dotted += fmt::format("{}\"{}\": {}", dotted.empty() ? "" : ", ", path, python_value(text));
+/// A number stays one; so do lists and mappings of them. Every other scalar is a text.
+std::string python_value(const YamlNode& value) {
+  const std::string& text = value.text;
+  std::string inside;
+  const auto add = [&](const std::string& one) { inside += (inside.empty() ? "" : ", ") + one; };
+  switch (value.kind) {
+    case YamlNode::Kind::nothing: return "None";
+    case YamlNode::Kind::list:
+      for (const YamlNode& item : value.items) add(python_value(item));
+      return "[" + inside + "]";
+    case YamlNode::Kind::mapping:
+      for (const YamlEntry& entry : value.entries) add(python_text(entry.key) + ": " + python_value(entry.value));
+      return "{" + inside + "}";
+    case YamlNode::Kind::scalar: break;
   }
-  if (!dotted.empty()) plain += fmt::format("{}**{{{}}}", plain.empty() ? "" : ", ", dotted);
+  if (!value.quoted && (text == "true" || text == "false")) return text == "true" ? "True" : "False";
+  const bool is_number = !value.quoted && !text.empty() && text.find_first_not_of("0123456789") == std::string::npos &&
+                         (text == "0" || text.front() != '0');
+  return is_number ? text : python_text(without_folder(text));
+}
+
+std::string python_value(const std::string& key, const std::string& text) {
+  const bool is_model_name = key == "model" && !text.starts_with('[') && !text.starts_with('{');
+  if (is_model_name) return python_text(without_folder(text));
+  return python_value(parse_flag_value(yaml_value(key, text), {key + " " + text, "", {}}));
+}
+
+/// The keyword of a key; empty where only the whole key, with its dots, is unlike all others.
+std::string python_keyword(const std::string& key) {
+  const std::size_t dot = key.rfind('.');
+  if (dot == std::string::npos) return key;
+  const std::string section = key.substr(0, dot);
+  return section == "engine" || section == "limits" ? key.substr(dot + 1) : std::string();
+}
+
+std::string python_of(const PageQuestion& question) {
+  std::string plain, dotted, varied;
+  const auto add = [](std::string& list, const std::string& one) { list += (list.empty() ? "" : ", ") + one; };
+  for (const auto& [key, text] : question.values) {
+    const std::string keyword = python_keyword(key), value = python_value(key, text);
+    if (!keyword.empty()) add(plain, keyword + "=" + value);
+    else add(dotted, python_text(key) + ": " + value);
+  }
+  for (const auto& [key, text] : question.vary) {
+    const std::string keyword = python_keyword(key);
+    add(varied, python_text(keyword.empty() ? key : keyword) + ": " + python_value(key, text));
+  }
+  if (!varied.empty()) add(plain, "vary={" + varied + "}");
+  if (!dotted.empty()) add(plain, "**{" + dotted + "}");
   const bool replays = has_section(question.values, "simulate.trace");
-  return fmt::format("hybridkv.{}({})", replays ? "simulate" : "plan", plain);
+  return fmt::format("hybridkv.{}({})", !varied.empty() ? "compare" : replays ? "simulate" : "plan", plain);
 }
 
 }  // namespace
 
 std::string copies_answer(const Json& json) {
-  const PageQuestion question(json);
+  const PageQuestion question = PageQuestion(json).without_varied();
   Values values = question.values;
   values.insert(values.end(), question.vary.begin(), question.vary.end());
   return Json{{"command", command_of(question)}, {"yaml", yaml_of(values)}, {"python", python_of(question)}}.dump();

@@ -1,5 +1,7 @@
 #include "web/derivation.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -48,10 +50,21 @@ Json step_json(const Decision& decision, const ComparedDerivation& derivation, S
   return json;
 }
 
+/// What is asked, or one of the settings that are compared.
+Scenario scenario_of(const Json& question) {
+  const PageQuestion asked(question);
+  const auto number = question.find("setting");
+  if (number == question.end()) return read_scenario(asked.file());
+  const std::vector<CompareSetting> settings = asked.settings();
+  if (!number->is_number_unsigned() || number->get<std::size_t>() >= settings.size())
+    throw InputError(fmt::format("setting: must be a number below {}", settings.size()));
+  return settings[number->get<std::size_t>()].scenario;
+}
+
 }  // namespace
 
 std::string derivation_answer(const Json& question) {
-  const Scenario scenario = read_scenario(PageQuestion(question).file());
+  const Scenario scenario = scenario_of(question);
   const PlanSet set = plan_scenario(scenario, {scenario.pack_sizes.front()}, PlanDetail::derived);
   const ComparedDerivation derivation{&set.plans.front().derivation, longest_length(set)};
   const auto symbol = question.value("symbol", std::string());

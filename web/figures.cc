@@ -8,9 +8,9 @@
 #include "base/error.h"
 #include "planner/evidence.h"
 #include "planner/plan_facts.h"
-#include "report/explain_report.h"
 #include "report/page_fills.h"
 #include "web/question.h"
+#include "web/value_text.h"
 
 namespace hybridkv {
 
@@ -25,22 +25,15 @@ Json json_of(const ComparedValue& value) {
   }, value);
 }
 
-/// As people read it, with the unit: "1,024 bytes".
-std::string text_of(const ComparedValue& value, const std::string& unit) {
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) return term_text({"", *whole, unit});
-  if (const auto* real = std::get_if<double>(&value)) return term_text({"", *real, unit});
-  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "yes" : "no";
-  const auto* word = std::get_if<std::string>(&value);
-  return word != nullptr ? *word : "none";
-}
-
 Json rows_of(const PlannedSetting& setting) {
+  const ComparedDerivation derivation{&setting.plan.derivation, setting.capacity.max_model_len};
   Json rows = Json::array();
   for (const CompareRow& row : compare_rows()) {
     const ComparedValue value = row.value(setting);
+    const std::string symbol = row.symbol ? row.symbol(setting) : std::string();
     rows.push_back({{"name", row.name}, {"title", row.title}, {"unit", row.unit}, {"key", row.key},
-                    {"value", json_of(value)}, {"text", text_of(value, row.unit)},
-                    {"symbol", row.symbol ? row.symbol(setting) : std::string()}});
+                    {"value", json_of(value)}, {"text", value_text(value, row.unit)},
+                    {"symbol", derivation.find(symbol) != nullptr ? symbol : std::string()}});
   }
   return rows;
 }

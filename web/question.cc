@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "scenarios/yaml_tree.h"
 
@@ -44,6 +46,14 @@ PageQuestion::PageQuestion(const Json& json) {
   vary = texts_of(json, "vary");
 }
 
+PageQuestion PageQuestion::without_varied() const {
+  PageQuestion question = *this;
+  std::erase_if(question.values, [&](const auto& value) {
+    return std::any_of(vary.begin(), vary.end(), [&](const auto& varied) { return varied.first == value.first; });
+  });
+  return question;
+}
+
 ScenarioFile PageQuestion::file() const {
   ScenarioFile file = scenario.empty()    ? parse_scenario("{}", "page")
                       : is_yaml(scenario) ? parse_scenario(scenario, "scenario.yaml")
@@ -53,7 +63,7 @@ ScenarioFile PageQuestion::file() const {
 }
 
 std::vector<CompareSetting> PageQuestion::settings() const {
-  ScenarioFile varied = file();
+  ScenarioFile varied = without_varied().file();
   std::vector<std::string> keys;
   for (const auto& [key, text] : vary) {
     apply_override(varied, key, yaml_value(key, text), key + " " + text);

@@ -20,6 +20,9 @@ struct PageQuestion {
   /// Throws InputError where the JSON has another form.
   explicit PageQuestion(const nlohmann::ordered_json& json);
 
+  /// Without values of keys that vary: what varies has none beside those that it takes.
+  PageQuestion without_varied() const;
+
   /// The scenario with the values laid over it. Throws InputError.
   ScenarioFile file() const;
 

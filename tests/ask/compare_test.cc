@@ -79,6 +79,8 @@ std::vector<std::vector<ScenarioFile>> questions() {
                              "  backend_profile: [sm80, sm90, sm100-flashinfer, cpu]\n")},
       {file_of("Qwen3.5-27B", "  cache_mode: align\n  speculative_tokens: [0, 1, 3]\n" + releases, "[8192, 32768]")},
       {file_of("LFM2.5-1.2B", releases)},
+      {file_of("Qwen3.5-4B", "  cache_mode: align\n  release: [vllm-2026-06, jenga]\n", "[8192, 32768]")},
+      {qwen_file("  attention_pack_size: [4, 5]\n")},
       {file_of("Qwen3.5-4B", "  kv_dtype: [bf16, fp8]\n  ssm_dtype: [bf16, fp32]\n")},
   };
 }
@@ -170,6 +172,23 @@ TEST_CASE("law: what differs has a rule that differs, whose values are the row's
         const bool explained =
             !rule.inputs.empty() || values_differ(texts, absent) || is_setting || is_search || is_partial;
         if (&rule == &row.rules.front()) CHECK(explained);
+      }
+    }
+  }
+}
+
+TEST_CASE("law: every number that has a rule names a decision of its own setting and length") {
+  for (const std::vector<ScenarioFile>& files : questions()) {
+    const Comparison comparison = compared(files);
+    CAPTURE(comparison.settings.front().name);
+    for (std::size_t k = 0; k < comparison.rows.size(); ++k) {
+      const ComparedRow& row = comparison.rows[k];
+      CAPTURE(row.name);
+      REQUIRE(row.symbols.size() == row.values.size());
+      for (std::size_t i = 0; i < row.values.size(); ++i) {
+        CHECK_FALSE(has(row.symbols[i], " at 8,192 tokens"));
+        if (row.values[i] != ComparedValue() && compare_rows()[k].symbol && row.name != "physical_order")
+          CHECK_FALSE(row.symbols[i].empty());
       }
     }
   }

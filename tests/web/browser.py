@@ -90,6 +90,7 @@ class Browser:
         raise AssertionError(f"never true: {condition}; the page shows: {self.run('document.body.innerText')[:1500]}")
 
     def choose_file(self, selector, path):
+        self.run(f"document.querySelector({json.dumps(selector)}).value = ''")  # else the same file is no change
         document = self.command("DOM.getDocument")["root"]["nodeId"]
         node = self.command("DOM.querySelector", nodeId=document, selector=selector)["nodeId"]
         self.command("DOM.setFileInputFiles", files=[str(path)], nodeId=node)

@@ -7,27 +7,9 @@ import pathlib
 from browser import Browser
 from conftest import page, root
 from questions import questions
+from steps import after, change, figures, outside, replays, samples
 
-samples = root / "docs/samples"
 seed, wanted = 18, 20
-
-
-def figures(tab):
-    """The numbers that the page shows, by name."""
-    return tab.run("Object.fromEntries([...document.querySelectorAll('#all-figures [data-name]')]"
-                   ".map((one) => [one.dataset.name, JSON.parse(one.dataset.value)]))")
-
-
-def after(tab, script, kept="figures"):
-    """Runs a script and waits until what it changes is shown."""
-    before = tab.run(f"document.body.dataset.{kept} ?? ''")
-    tab.run(script)
-    tab.wait(f"(document.body.dataset.{kept} ?? '') !== {json.dumps(before)}")
-
-
-def change(tab, selector, value, event="change"):
-    after(tab, f"(() => {{ const one = document.querySelector({json.dumps(selector)}); one.value = "
-               f"{json.dumps(value)}; one.dispatchEvent(new Event('{event}', {{bubbles: true}})); }})()")
 
 
 def test_equals_the_command_line_to_the_digit(tab, cli):
@@ -74,7 +56,7 @@ def test_compares_as_the_command_line(tab, cli):
     of_page = tab.run("engine.ask({ask: 'compare', ...question.layout(), vary: question.vary()})")
     rows = lambda answer: [(row["name"], row["values"], row["differs"], row["rules"]) for row in answer["rows"]]
     assert rows(of_page) == rows(of_cli)
-    cells = tab.run("document.querySelectorAll('#compare td[data-name=block_size_tokens]').length")
+    cells = tab.run("document.querySelectorAll('#compare [data-name=block_size_tokens]').length")
     assert cells == 3
 
 
@@ -112,17 +94,6 @@ def test_says_what_is_wrong(tab):
     assert tab.run("document.getElementById('error').hidden")
 
 
-def test_every_number_has_its_derivation(tab):
-    after(tab, "location.hash = 'model=Qwen3.5-397B-A17B&engine.tensor_parallel=2&engine.memory=40GiB"
-               "&limits.max_model_len=32k&engine.attention_pack_size=5&engine.cache_mode=align'")
-    tab.run("document.querySelector('#tiles button[data-name=block_size_tokens]').click()")
-    tab.wait("document.getElementById('derivation').open")
-    text = tab.run("document.getElementById('derivation-steps').textContent")
-    assert "B = " in text and "432 tokens" in text
-    tab.run("document.getElementById('derivation-close').click()")
-    assert not tab.run("document.getElementById('derivation').open")
-
-
 def test_plans_a_dropped_config(tab, cli):
     config = samples / "sample-hybrid/config.json"
     after(tab, "location.hash = 'model=Qwen3.5-4B&engine.memory=40GiB&limits.max_model_len=32k'")
@@ -132,12 +103,6 @@ def test_plans_a_dropped_config(tab, cli):
                  "--vary", "engine.concurrent_batches=1,2")
     blocks = {row["name"]: row["values"][0] for row in of_cli["rows"]}["num_blocks"]
     tab.wait(f"document.querySelector('[data-name=num_blocks]').dataset.value === '{blocks}'")
-
-
-def replays(tab, trace):
-    before = tab.run("document.body.dataset.rates ?? ''")
-    tab.choose_file("#trace", trace)
-    tab.wait(f"(document.body.dataset.rates ?? '') !== {json.dumps(before)}", 120)
 
 
 def test_replays_a_dropped_trace(tab, cli):
@@ -156,8 +121,7 @@ def test_replays_a_dropped_trace(tab, cli):
 
 
 def test_asks_nothing_of_any_network_and_complains_of_nothing(tab):
-    allowed = (page.as_uri() + "/", "blob:", "data:", "about:")
-    assert [url for url in tab.requests if not url.startswith(allowed)] == []
+    assert outside(tab) == []
     assert tab.complaints == []
 
 

@@ -3,7 +3,7 @@
 
 const compare = (() => {
   const release = 'engine.release';
-  let asked = 0;
+  let asks = 0, compared = null;  // the question of the table that is shown; null where it has fewer than two settings
 
   function checked() {
     return [...document.querySelectorAll('#compare-controls input[type=checkbox]')]
@@ -29,10 +29,17 @@ const compare = (() => {
         placeholder: 'engine.attention_pack_size=1,3,5', onchange: changed }));
   }
 
-  const cell = (value, row) => make('td', { 'data-name': row.name, 'data-value': JSON.stringify(value) },
-    value === null ? '–' : value === true ? 'yes' : value === false ? 'no' : digits(value));
+  const nameOf = (row) => row.name.replaceAll('_', ' ');
+  const title = (row) => [nameOf(row), make('span', { class: 'unit' }, ` ${row.unit}`)];
 
-  const title = (row) => [row.name.replaceAll('_', ' '), make('span', { class: 'unit' }, ` ${row.unit}`)];
+  // The number of a row in setting `i`; its unit stands at the row.
+  function cell(row, i, answer, asked) {
+    const value = row.values[i];
+    const shown = value === null ? '–' : typeof value === 'number' ? digits(value) : row.texts[i];
+    const number = { name: row.name, title: `${nameOf(row)}, ${answer.settings[i].name}`, value, text: row.texts[i],
+      symbol: value === null ? '' : row.symbols[i] };
+    return make('td', {}, derivation.number(number, { ...asked, setting: i }, shown));
+  }
 
   function rules(row) {
     const lists = row.rules.map((rule) => make('li', {}, make('strong', {}, rule.symbol), ': ',
@@ -41,29 +48,30 @@ const compare = (() => {
     return make('details', {}, make('summary', {}, ...title(row)), make('ul', {}, ...lists));
   }
 
-  function table(answer) {
+  function table(answer, asked) {
     const empty = (row) => row.values.every((value) => value === null || value === 0);
     const head = answer.settings.map((setting) => make('th', { scope: 'col' }, setting.name));
     const shown = answer.rows.filter((row) => !empty(row));
     const rows = shown.map((row) => make('tr', { class: row.differs ? 'differs' : '' },
       make('th', { scope: 'row' }, ...(row.differs && row.rules.length ? [rules(row)] : title(row))),
-      ...row.values.map((value) => cell(value, row))));
+      ...row.values.map((_, i) => cell(row, i, answer, asked))));
     const refused = answer.settings.filter((setting) => setting.refused)
       .map((setting) => make('p', { class: 'note refused' }, `${setting.name}: ${setting.refused}`));
     return [...refused, make('table', { class: 'compare' },
-      make('caption', {}, 'Rows that differ are marked; the name of one opens the rules that make it so'),
+      make('caption', {}, 'Rows that differ are marked; the name of one opens the rules that make it so, ' +
+        'a number its derivation'),
       make('thead', {}, make('tr', {}, make('td'), ...head)), make('tbody', {}, ...rows))];
   }
 
   async function update() {
-    const number = ++asked;
-    const answer = Object.keys(question.vary()).length === 0 ? null
-      : await engine.ask({ ask: 'compare', ...question.layout(), vary: question.vary() });
-    if (number !== asked) return;
+    const number = ++asks, asked = { ...question.layout(), vary: question.vary() };
+    const answer = Object.keys(asked.vary).length === 0 ? null : await engine.ask({ ask: 'compare', ...asked });
+    if (number !== asks) return;
+    compared = answer?.settings?.length >= 2 ? asked : null;
     if (answer === null) show('compare', make('p', { class: 'note' }, 'Choose two releases or more.'));
-    else show('compare', ...(answer.error ? [errorText(answer)] : table(answer)));
+    else show('compare', ...(answer.error ? [errorText(answer)] : table(answer, asked)));
     document.body.dataset.compared = number;
   }
 
-  return { start, update };
+  return { start, update, question: () => compared };
 })();

@@ -1,9 +1,8 @@
-// The form: a control for each key that is asked for most, a GPU for the memory, other keys as text.
+// The form: a control for each key that is asked for most, other keys as text.
 'use strict';
 
 const controls = (() => {
   const nameOf = (control) => `c-${control.key.replaceAll('.', '-')}`;
-  const dropped = new Set();
   let choices = null;
 
   function select(control, values) {
@@ -26,8 +25,10 @@ const controls = (() => {
 
   function model(control) {
     const names = choices.models.map((name) => [name, name]);
+    // Emptied before a choice, so that the same file, edited meanwhile, is one too.
     const file = make('input', { type: 'file', id: 'config', accept: '.json,.yaml,.yml',
-      onchange: (event) => event.target.files[0] && dropConfig(event.target.files[0]) });
+      onclick: (event) => { event.target.value = ''; },
+      onchange: (event) => event.target.files[0] && modelFile.drop(event.target.files[0]) });
     return make('div', { class: 'model', id: 'model-drop' }, select(control, names),
       make('label', { for: 'config' }, 'or a config.json, dropped here'), file,
       make('p', { id: 'config-state', class: 'note', 'aria-live': 'polite' }));
@@ -38,23 +39,6 @@ const controls = (() => {
     if (control.kind === 'slider') return slider(control);
     const values = choices.keys[control.key].values.map((value) => [value, value]);
     return select(control, [['', 'default'], ...values]);
-  }
-
-  // A config is imported first, which says what is wrong with it, and then planned as it is.
-  async function dropConfig(file) {
-    const stem = file.name.replace(/\.(json|ya?ml)$/, '');
-    const name = stem === 'config' ? 'imported/config.json' : file.name;
-    const path = await engine.keep(name, new Uint8Array(await file.arrayBuffer()));
-    if (/\.json$/.test(file.name)) {
-      const answer = await engine.ask({ ask: 'import', path });
-      if (answer.error) {
-        show('config-state', errorText(answer));
-        return;
-      }
-      show('config-state', `${answer.model}: ${answer.layers} layers`, ...answer.notes.map((note) => ` · ${note}`));
-    }
-    dropped.add(path);
-    question.set('model', path);
   }
 
   function accept(zone, take) {
@@ -75,7 +59,7 @@ const controls = (() => {
     for (const control of question.controls) {
       const element = at(nameOf(control)), value = question.value(control.key);
       if (control.kind === 'model' && value && ![...element.options].some((option) => option.value === value))
-        element.append(make('option', { value }, value.replace('/dropped/', '')));
+        element.append(make('option', { value }, modelFile.title(value)));
       if (document.activeElement !== element || control.kind !== 'slider') element.value = value;
       if (control.kind !== 'slider') continue;
       const step = control.steps.indexOf(value);
@@ -83,20 +67,9 @@ const controls = (() => {
       if (step >= 0) range.value = step;
       range.setAttribute('aria-valuetext', value || 'default');
     }
+    gpu.update();
     if (document.activeElement !== at('others')) at('others').value = question.others();
     at('others-box').open = at('others-box').open || at('others').value !== '';
-  }
-
-  async function budget() {
-    const gpu = at('gpu').value;
-    if (!gpu) {
-      show('budget');
-      return;
-    }
-    const answer = await engine.ask({ ask: 'budget', gpu, utilization: at('share').value.trim(),
-      weights: at('weights').value.trim() });
-    show('budget', answer.error ? errorText(answer) : answer.text);
-    if (!answer.error) question.set('engine.memory', String(answer.memory_bytes));
   }
 
   async function start() {
@@ -107,11 +80,10 @@ const controls = (() => {
       at('controls').append(make('div', { class: 'control', title: doc },
         make('label', { for: nameOf(control) }, control.title), controlOf(control)));
     }
-    for (const gpu of choices.gpus) at('gpu').append(make('option', { value: gpu.name }, gpu.name));
-    for (const id of ['gpu', 'weights', 'share']) at(id).addEventListener('change', budget);
+    gpu.start(choices.gpus);
     at('others').addEventListener('change', (event) => question.setOthers(event.target.value));
     at('question').addEventListener('submit', (event) => event.preventDefault());
-    accept(at('model-drop'), dropConfig);
+    accept(at('model-drop'), modelFile.drop);
     update();
   }
 

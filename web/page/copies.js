@@ -1,8 +1,9 @@
-// The same question for a shell, a file and Python, each with a button that copies it.
+// The questions of the layout and of what is side by side for a shell, a file and Python, and the address for both.
 'use strict';
 
 const copies = (() => {
-  const kinds = [['command', 'As command'], ['yaml', 'As YAML'], ['python', 'As Python'], ['address', 'As address']];
+  const kinds = [['command', 'as command'], ['yaml', 'as YAML'], ['python', 'as Python']];
+  let asked = 0;
 
   async function copy(text, button) {
     await navigator.clipboard.writeText(text);
@@ -11,16 +12,28 @@ const copies = (() => {
     setTimeout(() => { button.textContent = before; }, 1500);
   }
 
-  function box([kind, title], text) {
-    const code = make('pre', { id: `copy-${kind}`, tabindex: 0, 'aria-label': title }, text);
+  function box(id, title, text) {
+    const code = make('pre', { id: `copy-${id}`, tabindex: 0, 'aria-label': title }, text);
     const button = make('button', { type: 'button', onclick: (event) => copy(text, event.target) }, 'Copy');
     return make('div', { class: 'copy' }, make('div', { class: 'copy-head' }, make('h3', {}, title), button), code);
   }
 
+  // A question in each form; of one that is refused there are none.
+  async function boxes(prefix, words, copied) {
+    const answer = await engine.ask({ ask: 'copies', ...copied });
+    return answer.error ? [] : kinds.map(([kind, title]) => box(prefix + kind, words(title), answer[kind]));
+  }
+
   async function update() {
-    const answer = await engine.ask({ ask: 'copies', values: replay.traceValues() ?? question.values() });
-    if (answer.error) return;
-    show('copies', ...kinds.map((kind) => box(kind, kind[0] === 'address' ? location.href : answer[kind[0]])));
+    const number = ++asked, compared = compare.question();
+    const layout = await boxes('', (title) => title.replace(/^a/, 'A'),
+      { values: replay.traceValues() ?? question.values() });
+    const comparison = compared ? await boxes('compare-', (title) => `Compare ${title}`, compared) : [];
+    if (number !== asked) return;
+    const missing = [modelFile.notInAddress(), replay.notInAddress()].filter(Boolean);
+    show('copies', ...layout, ...comparison, box('address', 'As address', location.href),
+      ...missing.map((text) => make('p', { class: 'note' }, text)));
+    document.body.dataset.copied = number;
   }
 
   return { update };

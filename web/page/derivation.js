@@ -22,20 +22,21 @@ const derivation = (() => {
       make('p', { class: 'source' }, one.source));
   }
 
-  async function open(row) {
-    const answer = await engine.ask({ ask: 'derivation', ...question.layout(), symbol: row.symbol });
+  async function open(row, asked) {
+    const answer = await engine.ask({ ask: 'derivation', ...asked, symbol: row.symbol });
     show('derivation-title', `${row.title.replace(/^- /, '')}: ${row.text}`);
     show('derivation-steps', ...(answer.error ? [errorText(answer)] : answer.steps.map(step)));
     at('derivation').showModal();
     at('derivation-steps').scrollTop = 0;
   }
 
-  // The text of a number; a button where it is derived.
-  function number(row) {
+  // The text of a number; a button where it is derived. `asked` is what it answers, `shown` its text where the unit
+  // stands elsewhere.
+  function number(row, asked = null, shown = row.text) {
     const attributes = { class: 'number', 'data-name': row.name, 'data-value': JSON.stringify(row.value) };
-    if (!row.symbol) return make('span', attributes, row.text);
+    if (!row.symbol) return make('span', attributes, shown);
     return make('button', { ...attributes, type: 'button', title: 'How it came about',
-      onclick: () => open(row) }, row.text);
+      onclick: () => open(row, asked ?? question.layout()) }, shown);
   }
 
   function start() {

@@ -38,7 +38,7 @@ const figures = (() => {
   // The last answer of several that are under way counts.
   async function update() {
     const number = ++asked, begin = performance.now();
-    const answer = await engine.ask({ ask: 'figures', ...question.layout() });
+    const answer = modelFile.problem() ?? await engine.ask({ ask: 'figures', ...question.layout() });
     if (number !== asked) return;
     at('error').hidden = !answer.error;
     at('results').classList.toggle('stale', Boolean(answer.error));

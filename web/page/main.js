@@ -28,23 +28,31 @@ const themes = (() => {
   themes.start();
   // What is shown at once follows every change; what takes longer waits until nothing has changed for a moment.
   let later = 0;
+  const slower = async () => {
+    replay.update();
+    await compare.update();
+    await copies.update();
+  };
   const update = () => {
     controls.update();
     figures.update();
     clearTimeout(later);
-    later = setTimeout(() => {
-      compare.update();
-      copies.update();
-      replay.update();
-    }, 200);
+    if (!modelFile.problem()) later = setTimeout(slower, 200);
+  };
+  const restore = async () => {
+    await modelFile.restore();
+    await gpu.restore();
+    replay.restore();
+    compare.start();
   };
   await controls.start();
-  compare.start();
   derivation.start();
   replay.start();
+  await restore();
   question.onChange(update);
-  question.onAddress(() => compare.start());
+  question.onAddress(restore);
+  controls.update();
   await figures.update();
-  await Promise.all([compare.update(), copies.update()]);
+  if (!modelFile.problem()) await slower();
   document.body.dataset.ready = performance.now().toFixed(0);
 })();

@@ -30,11 +30,18 @@ const question = (() => {
   // Nothing but what somebody chose; '' and a key that is not there are the default.
   let values = { ...first };
   let vary = { 'engine.release': 'vllm-2026-06,vllm-0.33,sglang-0.5.23' };
+  let gpu = {};  // fields of "Memory from a GPU" that somebody filled in: name, weights, share
+  let madeUp = false;  // is a made-up trace replayed?
+  const packedModels = new Map();  // path: a dropped model as the address has it; '' where it is too long for one
   const listeners = [];
 
+  // What is read first comes first, a packed model last.
   function write() {
     const parts = new URLSearchParams(values);
     for (const [key, text] of Object.entries(vary)) parts.set(`vary:${key}`, text);
+    for (const [field, text] of Object.entries(gpu)) parts.set(`gpu:${field}`, text);
+    if (madeUp) parts.set('trace', 'made-up');
+    if (packedModels.get(values.model)) parts.set('model:packed', packedModels.get(values.model));
     history.replaceState(null, '', `#${parts}`);
   }
 
@@ -46,11 +53,19 @@ const question = (() => {
   function read() {
     const parts = new URLSearchParams(location.hash.slice(1));
     if (![...parts.keys()].length) return;
+    const packed = parts.get('model:packed');
+    madeUp = parts.get('trace') === 'made-up';
+    parts.delete('model:packed');
+    parts.delete('trace');
     values = {};
     vary = {};
+    gpu = {};
     for (const [name, text] of parts)
       if (name.startsWith('vary:')) vary[name.slice(5)] = text;
+      else if (name.startsWith('gpu:')) gpu[name.slice(4)] = text;
       else values[name] = text;
+    if (packed) packedModels.set(values.model, packed);
+    else if (packedModels.get(values.model)) packedModels.delete(values.model);
   }
 
   read();
@@ -60,10 +75,32 @@ const question = (() => {
     value: (key) => values[key] ?? '',
     values: () => ({ ...values }),
     vary: () => ({ ...vary }),
+    gpu: () => ({ ...gpu }),
+    madeUp: () => madeUp,
+    packedModel: () => packedModels.get(values.model),
     set(key, text) {
       if (text) values[key] = text;
       else delete values[key];
+      if (key === 'engine.memory') delete gpu.name;
       changed();
+    },
+    setModel(path, packed) {
+      packedModels.set(path, packed);
+      values.model = path;
+      changed();
+    },
+    setGpu(fields) {
+      gpu = fields;
+      changed();
+    },
+    // The memory that the GPU leaves.
+    setBudget(bytes) {
+      values['engine.memory'] = bytes;
+      changed();
+    },
+    setMadeUp(is) {
+      madeUp = is;
+      write();
     },
     // Keys without a control of their own, as lines KEY=VALUE.
     others() {
@@ -86,11 +123,12 @@ const question = (() => {
       changed();
     },
     onChange: (listener) => listeners.push(listener),
-    onAddress(listener) {
+    // Of several new addresses each is restored after the one before, so that what is shown is of the last.
+    onAddress(restore) {
+      let before = Promise.resolve();
       window.addEventListener('hashchange', () => {
         read();
-        listener();
-        for (const each of listeners) each();
+        before = before.then(restore).then(() => listeners.forEach((each) => each()));
       });
     },
     // Without what replays need, for the planner.

@@ -61,7 +61,7 @@ const replay = (() => {
   }
 
   async function update() {
-    if (!trace) return;
+    if (!trace || modelFile.problem()) return;
     const number = ++asked, begin = performance.now();
     const values = asking();
     show('replay-state', `Replaying ${trace.name} …`);
@@ -92,23 +92,39 @@ const replay = (() => {
 
   async function dropTrace(file) {
     show('replay-state', `Reading ${file.name} …`);
-    trace = { name: file.name, path: await engine.keep(file.name, new Uint8Array(await file.arrayBuffer())) };
-    await taken();
+    take({ name: file.name, path: await engine.keep(file.name, new Uint8Array(await file.arrayBuffer())) });
   }
 
-  function taken() {
+  const madeUpTrace = () => ({ name: `a made-up trace of ${digits(madeUp)} requests`, path: '' });
+
+  function take(next) {
+    trace = next;
+    question.setMadeUp(!trace.path);
     copies.update();
-    return update();
+    update();
+  }
+
+  // A trace that was dropped stays whatever the address says, which cannot hold it.
+  function restore() {
+    if (question.madeUp()) trace = madeUpTrace();
+    else if (trace && !trace.path) {
+      trace = null;
+      ++asked;
+      show('replay-state');
+      show('replay');
+    }
   }
 
   function start() {
     at('trace').addEventListener('change', (event) => event.target.files[0] && dropTrace(event.target.files[0]));
-    at('made-up').addEventListener('click', () => {
-      trace = { name: `a made-up trace of ${digits(madeUp)} requests`, path: '' };
-      taken();
-    });
+    at('made-up').addEventListener('click', () => take(madeUpTrace()));
     controls.accept(at('drop'), dropTrace);
   }
 
-  return { start, update, traceValues: () => (trace ? { ...asking(), ...everything } : null) };
+  function notInAddress() {
+    return trace?.path ? `The address holds all but the trace: whoever opens it drops ${trace.name} again.` : '';
+  }
+
+  return { start, restore, update, notInAddress,
+    traceValues: () => (trace ? { ...asking(), ...everything } : null) };
 })();

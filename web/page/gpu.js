@@ -1,0 +1,50 @@
+// Memory from a GPU: what it leaves to the cache beside the weights.
+'use strict';
+
+const gpu = (() => {
+  const inputs = ['weights', 'share'];
+
+  // The bytes that are left, shown with what they are made of; null where there are none.
+  async function budget(fields) {
+    if (!fields.name) {
+      show('budget');
+      return null;
+    }
+    const answer = await engine.ask({ ask: 'budget', gpu: fields.name, utilization: at('share').value.trim(),
+      weights: at('weights').value.trim() });
+    show('budget', answer.error ? errorText(answer) : answer.text);
+    return answer.error ? null : String(answer.memory_bytes);
+  }
+
+  async function changed() {
+    const fields = { name: at('gpu').value, weights: at('weights').value.trim(), share: at('share').value.trim() };
+    question.setGpu(fields);
+    const bytes = await budget(fields);
+    if (bytes) question.setBudget(bytes);
+  }
+
+  // The fields as the address has them. Where it gives another memory than theirs, that holds, and no GPU is shown.
+  async function restore() {
+    const fields = question.gpu();
+    for (const id of inputs) at(id).value = fields[id] ?? at(id).defaultValue;
+    update();
+    const bytes = await budget(fields), memory = question.value('engine.memory');
+    if (bytes && !memory) question.setBudget(bytes);
+    else if (bytes && bytes !== memory) question.set('engine.memory', memory);
+  }
+
+  // Memory that is given by hand is no GPU's.
+  function update() {
+    const { name = '' } = question.gpu();
+    const known = [...at('gpu').options].some((option) => option.value === name);
+    at('gpu').value = known ? name : '';
+    if (!name) show('budget');
+  }
+
+  function start(gpus) {
+    for (const one of gpus) at('gpu').append(make('option', { value: one.name }, one.name));
+    for (const id of ['gpu', ...inputs]) at(id).addEventListener('change', changed);
+  }
+
+  return { start, restore, update };
+})();

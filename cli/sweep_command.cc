@@ -5,10 +5,10 @@
 #include <thread>
 
 #include "ask/sweep.h"
+#include "base/build_info.h"
 #include "base/error.h"
 #include "base/ordered_work.h"
 #include "base/output_file.h"
-#include "cli/build_info.h"
 #include "cli/commands.h"
 #include "cli/engines.h"
 #include "cli/exit_codes.h"

@@ -18,6 +18,8 @@ NB_MODULE(_native, module) {
   register_errors(module);
   register_plans(module);
   register_answers(module);
+  register_verify(module);
+  register_transfer(module);
   register_simulate(module);
   register_recommend(module);
   register_sweep(module);

@@ -1,4 +1,4 @@
-"""The other questions: what is asked of traces, of several settings, and between two deployments."""
+"""The other questions: what is asked of traces and of several settings, and published configs."""
 
 import json
 import os

@@ -55,12 +55,17 @@ void replay(CheckpointAdvice& advice, const CacheGeometry& cache, const Simulate
 CheckpointAdvice advise_checkpoints(const Scenario& scenario,
                                     const std::vector<std::optional<std::int64_t>>& retentions) {
   if (rules_of(scenario.engine.release).radix_pools)
-    throw InputError(fmt::format("--checkpoints: {} keeps states in slots by rules of its own; leave it out for its "
-                                 "strategies and intervals", rules_of(scenario.engine.release).title));
+    throw located(SpecError("engine.release",
+                            fmt::format("{} keeps states in slots by rules of its own; leave checkpoints out, its "
+                                        "strategies and intervals are searched",
+                                        rules_of(scenario.engine.release).title)),
+                  scenario);
   const CacheGeometry cache = planned_caches(scenario).front();
   if (!cache.aligns_chunks())
-    throw InputError("--checkpoints: states are kept at chosen places in mode align alone; take --mode align, and a "
-                     "model with states");
+    throw located(SpecError("engine.cache_mode",
+                            "checkpoints are kept at chosen places in mode align alone; take align, and a model with "
+                            "states"),
+                  scenario);
   CheckpointAdvice advice{.name = cache.name, .trace = describe(scenario.simulate.trace),
                           .unit_tokens = cache.checkpoint_step()};
   ReusePaths paths(advice.unit_tokens, cache.scheduler.max_model_len);

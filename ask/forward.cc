@@ -67,6 +67,16 @@ ForwardTasks forward_tasks_of_all_models(bool packs_chosen, const std::function<
   return all;
 }
 
+std::vector<ForwardPlant> forward_plants(std::string_view name, Release release) {
+  if (name == "all") {
+    const std::vector<ForwardFault> faults = forward_faults_of(release);
+    return {faults.begin(), faults.end()};
+  }
+  if (const auto fault = parse_forward_fault(name)) return {*fault};
+  if (const auto fault = parse_fault(name)) return {*fault};
+  return {};
+}
+
 std::vector<ForwardSpec> forward_specs(const ForwardSpec& plain, const std::vector<ForwardPlant>& faults) {
   if (faults.empty()) return {plain};
   std::vector<ForwardSpec> specs;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -37,6 +38,10 @@ ForwardTasks forward_tasks_of_all_models(bool packs_chosen,
 
 /// A fault to plant: of the engine, or of the layout.
 using ForwardPlant = std::variant<ForwardFault, Fault>;
+
+/// What a name plants under a release: one fault of an engine or of the layout; "all" stands for every one of an engine
+/// that the release has. Nothing where no fault is called so.
+std::vector<ForwardPlant> forward_plants(std::string_view name, Release release);
 
 /// `plain` once for every fault, or as it is where there is none. A fault of the engine is planted into the case that
 /// finds it where `plain` names none.

@@ -15,6 +15,9 @@
 
 namespace hybridkv {
 
+/// More at once than any engine has; WeighQuestion::min_concurrency is below.
+inline constexpr double most_requests = 1e15;
+
 /// How candidates are weighed, beside what the scenario says.
 struct WeighQuestion {
   std::optional<std::int64_t> at_length;  ///< L of bytes and concurrency, tokens, >= 1; default: the longest length

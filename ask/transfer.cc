@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "ask/transfer_ids.h"
 #include "base/error.h"
 #include "planner/demand.h"
 #include "planner/primary_attention.h"
@@ -71,12 +70,11 @@ void require_length(const Scenario& scenario, std::string_view prefix, std::int6
                                 longest, tokens, longest));
 }
 
-RequestTables tables_of(const TransferSide& side, const std::string& file, std::int64_t tokens, IdOrder order,
-                        std::uint64_t seed, const char* flag) {
-  if (file.empty()) return make_tables(side, tokens, order, seed);
-  RequestTables tables = read_request_tables(file);
-  check_tables(side, tables, tokens, fmt::format("{} {}", flag, file));
-  return tables;
+RequestTables tables_of(const TransferSide& side, const std::optional<GivenIds>& given, std::int64_t tokens,
+                        IdOrder order, std::uint64_t seed) {
+  if (!given) return make_tables(side, tokens, order, seed);
+  check_tables(side, given->tables, tokens, given->where);
+  return given->tables;
 }
 
 /// Ids of one stage that the tables name, by arena: "24 blocks".
@@ -185,10 +183,9 @@ TransferAnswer answer_of(const TransferQuestion& question) {
                                                    side_of(question.to, to_prefix), question.options);
   if (question.as_prefix) check_kept_prefix(answer.map->from(), answer.map->to(), request.tokens);
   const std::uint64_t seed = question.from.verify.seed;
-  request.from =
-      tables_of(answer.map->from(), question.from_ids_file, request.tokens, question.ids, seed, "--from-ids");
-  request.to = tables_of(answer.map->to(), question.to_ids_file, request.tokens, question.ids, seed + 1, "--to-ids");
-  answer.ids_are_given = !question.from_ids_file.empty() || !question.to_ids_file.empty();
+  request.from = tables_of(answer.map->from(), question.from_ids, request.tokens, question.ids, seed);
+  request.to = tables_of(answer.map->to(), question.to_ids, request.tokens, question.ids, seed + 1);
+  answer.ids_are_given = question.from_ids || question.to_ids;
   answer.from = facts_of(question.from, answer.map->from(), request.from);
   answer.to = facts_of(question.to, answer.map->to(), request.to);
   answer.list = answer.map->list(request);

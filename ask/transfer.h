@@ -22,15 +22,21 @@ inline constexpr auto id_order_names = std::to_array<Named<IdOrder>>(
 constexpr std::string_view to_string(IdOrder value) { return name_in(id_order_names, value); }
 constexpr std::optional<IdOrder> parse_id_order(std::string_view name) { return value_in(id_order_names, name); }
 
+/// The ids by which a side holds the request, where somebody says them.
+struct GivenIds {
+  RequestTables tables;
+  std::string where;                   ///< begins messages about them: "--from-ids ids.json"
+};
+
 /// One request, from one deployment to another.
 struct TransferQuestion {
   Scenario from;                       ///< its first pack size is planned
   Scenario to;                         ///< likewise; of the same model
   std::optional<std::int64_t> tokens;  ///< default: the longest max_model_len of `from`
   std::int64_t present_tokens = 0;     ///< TransferRequest::present_tokens
-  IdOrder ids = IdOrder::scattered;    ///< of sides whose ids no file gives; `from.verify.seed` scatters them
-  std::string from_ids_file;           ///< see read_request_tables; empty: none
-  std::string to_ids_file;
+  IdOrder ids = IdOrder::scattered;    ///< of sides whose ids nobody says; `from.verify.seed` scatters them
+  std::optional<GivenIds> from_ids;
+  std::optional<GivenIds> to_ids;
   TransferOptions options;
   bool as_prefix = false;              ///< the destination keeps it for requests to come, see check_kept_prefix
 };
@@ -77,7 +83,7 @@ struct TransferAnswer {
   std::vector<TransferGrowth> growth;  ///< at a quarter, half, all and twice of the length, ascending
   std::string growth_ends;             ///< why it is not told for twice the length; empty: it is
   std::optional<TransferRate> rate;    ///< nothing where half of the length moves no tokens
-  bool ids_are_given = false;          ///< by a file, of at least one side; growth is that of made ones all the same
+  bool ids_are_given = false;          ///< of at least one side; growth is that of made ones all the same
 };
 
 /// Lists what moves the request and counts it.

@@ -45,7 +45,7 @@ void add_bound_command(CLI::App& app, CommandAction& action) {
   add_scenario_options(*command, options->scenario);
   add_engines_option(*command, options->scenario);
   add_trace_options(*command, options->scenario, options->traffic);
-  add_key(*command, options->scenario, "--requests", "simulate.trace.max_requests", "N",
+  add_key(*command, options->scenario, "--requests", "N",
           "only the first ones (default: all, of a made-up trace 10000, of simple traffic 300)");
   add_output_options(*command, options->output);
   command->footer(

@@ -111,7 +111,7 @@ void add_compare_command(CLI::App& app, CommandAction& action) {
   add_engines_option(*command, options->scenario);
   const std::size_t first = command->get_options().size();
   add_trace_options(*command, options->scenario, options->traffic);
-  add_key(*command, options->scenario, "--requests", "simulate.trace.max_requests", "N",
+  add_key(*command, options->scenario, "--requests", "N",
           "only the first ones (default: all, of a made-up trace 10000, of simple traffic 300)");
   group_since(*command, first, "One trace through every setting");
   command->add_flag("--brief", options->brief, "the table alone, without the rules that make it differ");

@@ -6,7 +6,7 @@
 #include <cctype>
 #include <sstream>
 
-#include "cli/build_info.h"
+#include "base/build_info.h"
 #include "cli/command_shape.h"
 
 namespace hybridkv {

@@ -6,9 +6,9 @@
 
 #include "ask/checkpoint_advice.h"
 #include "ask/recommend.h"
+#include "ask/recommend_commands.h"
 #include "ask/recommend_radix.h"
 #include "base/error.h"
-#include "base/shell_word.h"
 #include "cli/commands.h"
 #include "cli/engines.h"
 #include "cli/exit_codes.h"
@@ -25,9 +25,6 @@
 namespace hybridkv {
 
 namespace {
-
-/// Far beyond any engine.
-constexpr double most_requests = 1e15;
 
 using Watch = std::function<void(const RecommendProgress&)>;
 
@@ -138,99 +135,17 @@ RadixSpace radix_space_of(const RecommendOptions& options) {
   return space;
 }
 
-/// Prompts of one length in words; empty for any other trace.
-std::string workload_text(const RecommendOptions& options) {
-  if (!options.traffic.prompt_tokens) return {};
-  const std::int64_t tokens = *options.traffic.prompt_tokens;
-  const std::int64_t shared = options.traffic.shared_prefix_tokens.value_or(tokens);
-  return shared == tokens ? fmt::format("one prompt of {} tokens, sent again and again", tokens)
-                          : fmt::format("prompts of {} tokens that share the first {}", tokens, shared);
-}
-
-/// "32768,8192": the lengths of the scenario, and the one that is compared.
-std::string lengths_text(const std::vector<std::int64_t>& lengths, std::int64_t at_length) {
-  std::string text = fmt::format("{}", fmt::join(lengths, ","));
-  const bool there = std::find(lengths.begin(), lengths.end(), at_length) != lengths.end();
-  return there ? text : fmt::format("{},{}", text, at_length);
-}
-
-/// The scenario options that plan a candidate.
-ScenarioOptions options_of(const RecommendOptions& options, const Recommendation& result, const Candidate& candidate) {
-  ScenarioOptions chosen = options.scenario;
-  const PlannedLayout& layout = result.layout_of(candidate);
-  chosen.pack = std::to_string(layout.pack);
-  chosen.cache_mode = to_string(layout.mode);
-  if (layout.block_floor)
-    chosen.overrides.push_back(fmt::format("engine.block_size_tokens={}", *layout.block_floor));
-  if (!options.kernel_blocks.empty())
-    chosen.overrides.push_back(fmt::format("engine.kernel_block_sizes=[{}]", fmt::join(options.kernel_blocks, ",")));
-  return chosen;
-}
-
-std::int64_t requests_of(const TraceSpec& trace) {
-  std::int64_t requests = 0;
-  for (const PromptSpec& prompt : trace.prompts) requests += prompt.variants * prompt.copies;
-  return requests;
-}
-
-/// The flags about the workload and the scheduler, as words of a shell.
-std::string replay_words(const RecommendOptions& options, const TraceSpec& trace) {
-  std::string words;
+/// The question as it is typed for commands that replay its workload.
+CommandWords replayed_words(const RecommendOptions& options) {
+  CommandWords words = command_words(options.scenario);
   for (const FlagValue& flag : options.scenario.flags) {
     const std::size_t space = flag.shown.find(' ');
-    words += " " + flag.shown.substr(0, space);
-    if (space != std::string::npos) words += " " + shell_word(flag.shown.substr(space + 1));
+    words.replay.push_back({flag.shown.substr(0, space),
+                            space == std::string::npos ? std::string() : flag.shown.substr(space + 1)});
   }
   if (options.traffic.shared_prefix_tokens)
-    words += fmt::format(" --shared-prefix-tokens {}", *options.traffic.shared_prefix_tokens);
-  const bool made_up = trace.file.empty() && trace.prompts.empty();
-  const std::vector<FlagValue>& flags = options.scenario.flags;
-  const bool said = std::any_of(flags.begin(), flags.end(), [](const FlagValue& flag) {
-    return flag.key == "simulate.trace.max_requests";
-  });
-  if (made_up && !said) words += fmt::format(" --requests {}", *trace.max_requests);
-  if (options.traffic.prompt_tokens) words += fmt::format(" --requests {}", requests_of(trace));
+    words.replay.push_back({"--shared-prefix-tokens", std::to_string(*options.traffic.shared_prefix_tokens)});
   return words;
-}
-
-/// The commands that plan a candidate, and replay the workload through it.
-std::vector<std::string> commands_of(const RecommendOptions& options, const SearchResult& result,
-                                     ScenarioOptions planned, const TraceSpec& trace,
-                                     const std::vector<std::int64_t>& lengths) {
-  ScenarioOptions replayed = planned;
-  const bool alone = lengths.size() == 1 && lengths.front() == result.at_length;
-  if (!alone) planned.max_model_len = lengths_text(lengths, result.at_length);
-  // Requests are refused by the longest length, whatever length is compared.
-  if (lengths.size() > 1) replayed.max_model_len = std::to_string(result.max_model_len);
-  return {"hybridkv plan " + shell_words(planned),
-          "hybridkv simulate " + shell_words(replayed) + replay_words(options, trace)};
-}
-
-/// The same of a candidate of an engine with blocks.
-std::vector<std::string> block_commands(const RecommendOptions& options, const Recommendation& result,
-                                        const Candidate& candidate, const TraceSpec& trace,
-                                        const std::vector<std::int64_t>& lengths) {
-  std::vector<std::string> commands =
-      commands_of(options, result, options_of(options, result, candidate), trace, lengths);
-  if (candidate.match_unit_tokens) commands.back() += fmt::format(" --match-unit {}", *candidate.match_unit_tokens);
-  if (candidate.retention_tokens) commands.back() += fmt::format(" --retention {}", *candidate.retention_tokens);
-  return commands;
-}
-
-/// The scenario options that plan what was picked under an engine with radix pools.
-ScenarioOptions options_of(const RecommendOptions& options, const RadixRecommendAnswer& answer) {
-  ScenarioOptions chosen = options.scenario;
-  chosen.pack = "1";
-  const std::vector<EngineSetting> asked = radix_settings(answer.engine);
-  for (const EngineSetting& setting : answer.pick.settings) {
-    const bool same = std::any_of(asked.begin(), asked.end(), [&](const EngineSetting& other) {
-      return other.key == setting.key && other.value == setting.value;
-    });
-    if (same) continue;
-    if (setting.key == "engine.cache_mode") chosen.cache_mode = setting.value;
-    else chosen.overrides.push_back(setting.key + "=" + setting.value);
-  }
-  return chosen;
 }
 
 /// How candidates are weighed, whatever the engine.
@@ -247,7 +162,7 @@ void weigh(const RecommendOptions& options, WeighQuestion& question) {
   question.at_length = options.at_length;
   question.min_concurrency = options.min_concurrency;
   question.give_up_percent = options.give_up_percent;
-  question.workload = workload_text(options);
+  question.workload = traffic_text(options.traffic);
 }
 
 RecommendQuestion block_question(const RecommendOptions& options, const Scenario& scenario) {
@@ -273,12 +188,11 @@ std::string recommended_blocks(const RecommendOptions& options, const Scenario& 
   const RecommendQuestion question = block_question(options, scenario);
   RecommendReport report;
   static_cast<RecommendAnswer&>(report) = recommend_scenario(scenario, question, watch);
-  const Recommendation& result = report.result;
-  const auto commands = [&](std::size_t at) {
-    return block_commands(options, result, result.candidates[at], report.trace, scenario.limits.max_model_lens);
+  const auto commands = [&](std::size_t candidate) {
+    return block_commands(replayed_words(options), question, report, candidate, scenario.limits.max_model_lens);
   };
-  report.commands = commands(result.pick);
-  if (result.unpacked_pick) report.unpacked_commands = commands(*result.unpacked_pick);
+  report.commands = commands(report.result.pick);
+  if (report.result.unpacked_pick) report.unpacked_commands = commands(*report.result.unpacked_pick);
   return render_recommend(report, options.output.format(), options.output.style());
 }
 
@@ -286,8 +200,7 @@ std::string recommended_radix(const RecommendOptions& options, const Scenario& s
   const RadixQuestion question = radix_question(options, scenario);
   RadixRecommendReport report;
   static_cast<RadixRecommendAnswer&>(report) = recommend_radix_scenario(scenario, question, watch);
-  report.commands = commands_of(options, report.result, options_of(options, report), report.trace,
-                                scenario.limits.max_model_lens);
+  report.commands = radix_commands(replayed_words(options), report, scenario.limits.max_model_lens);
   return render_recommend_radix(report, options.output.format(), options.output.style());
 }
 
@@ -374,7 +287,7 @@ void add_recommend_command(CLI::App& app, CommandAction& action) {
   add_space_options(*command, *options);
   add_limit_options(*command, *options);
   add_trace_options(*command, options->scenario, options->traffic);
-  add_key(*command, options->scenario, "--requests", "simulate.trace.max_requests", "N",
+  add_key(*command, options->scenario, "--requests", "N",
           "only the first ones (default: all, of a made-up trace 2000, of simple traffic 300)");
   add_driver_options(*command, options->scenario);
   command->add_flag("--checkpoints", options->checkpoints,

@@ -266,19 +266,12 @@ Scenario read_simulate_section(const ScenarioOptions& options) {
   return read_simulate_section(file);
 }
 
-std::string shell_words(const ScenarioOptions& options) {
-  std::string words;
-  const auto add = [&](const std::string& word) { words += (words.empty() ? "" : " ") + shell_word(word); };
-  if (!options.scenario.empty()) add(options.scenario);
-  for (const std::string& assignment : options.overrides) {
-    add("--set");
-    add(assignment);
-  }
-  for (const auto& [flag, value] : given_flags(options)) {
-    add(flag);
-    add(value);
-  }
+CommandWords command_words(const ScenarioOptions& options) {
+  CommandWords words{.scenario = options.scenario, .overrides = options.overrides, .values = {}, .replay = {}};
+  for (std::size_t i = 0; i < key_flags.size(); ++i) words.values[i] = options.*flag_values[i];
   return words;
 }
+
+std::string shell_words(const ScenarioOptions& options) { return shell_words(command_words(options)); }
 
 }  // namespace hybridkv

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "scenarios/command_words.h"
 #include "scenarios/read.h"
 #include "scenarios/scenario.h"
 
@@ -66,7 +67,10 @@ void show_notes(const std::vector<std::string>& notes);
 /// Scenario::simulate alone, from the overrides and flags, for a cache that is described without a plan.
 Scenario read_simulate_section(const ScenarioOptions& options);
 
-/// The words after a command that name this scenario again, quoted for a shell: "qwen3.5-397b --pack 4".
+/// The words after a command that name this scenario again; those of `flags` are of the command that has them.
+CommandWords command_words(const ScenarioOptions& options);
+
+/// The same quoted for a shell: "qwen3.5-397b --pack 4".
 std::string shell_words(const ScenarioOptions& options);
 
 }  // namespace hybridkv

@@ -286,7 +286,7 @@ void add_scheduler_options(CLI::App& command, SimulateOptions& options) {
 
 void add_replay_options(CLI::App& command, SimulateOptions& options) {
   add_trace_options(command, options.scenario, options.traffic);
-  add_key(command, options.scenario, "--requests", "simulate.trace.max_requests", "N",
+  add_key(command, options.scenario, "--requests", "N",
           "only the first ones (default: all, of a made-up trace 10000, of simple traffic 300)");
 }
 

@@ -5,10 +5,10 @@
 #include <thread>
 
 #include "ask/sweep.h"
+#include "base/build_info.h"
 #include "base/error.h"
 #include "base/ordered_work.h"
 #include "base/output_file.h"
-#include "cli/build_info.h"
 #include "cli/commands.h"
 #include "cli/engines.h"
 #include "cli/exit_codes.h"
@@ -195,7 +195,7 @@ void add_sweep_options(CLI::App& command, SweepOptions& options) {
   command.add_flag("--simulate", options.simulate,
                    "also replay the trace of the section simulate through every point, as `hybridkv simulate` does");
   add_trace_options(command, options.scenario, options.traffic);
-  add_key(command, options.scenario, "--requests", "simulate.trace.max_requests", "N",
+  add_key(command, options.scenario, "--requests", "N",
           "only the first requests of the trace (default: all, of a made-up one 10000)");
   add_policy_options(command, options.scenario);
   add_driver_options(command, options.scenario);

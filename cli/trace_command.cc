@@ -46,7 +46,7 @@ void add_trace_command(CLI::App& app, CommandAction& action) {
       ->type_name("");
   add_scenario_options(*command, options->scenario);
   add_trace_file_options(*command, options->scenario);
-  add_key(*command, options->scenario, "--requests", "simulate.trace.max_requests", "N",
+  add_key(*command, options->scenario, "--requests", "N",
           "only the first ones (default: all)");
   add_output_options(*command, options->output);
   command->footer(

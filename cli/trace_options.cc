@@ -8,12 +8,11 @@
 #include "base/error.h"
 #include "cli/offers.h"
 #include "cli/values.h"
+#include "scenarios/key_flags.h"
 
 namespace hybridkv {
 
 namespace {
-
-constexpr std::int64_t default_simple_requests = 300;
 
 /// The last value of a key among the flags.
 const FlagValue* flag_of(const ScenarioOptions& options, const std::string& key) {
@@ -48,6 +47,13 @@ CLI::Option* add_key(CLI::App& command, ScenarioOptions& options, const std::str
       ->type_name(type);
 }
 
+CLI::Option* add_key(CLI::App& command, ScenarioOptions& options, const std::string& flag, const char* type,
+                     const char* doc) {
+  const std::string_view key = key_of_flag(replay_flags, flag);
+  expects(!key.empty(), "the flag is one of replay_flags");
+  return add_key(command, options, flag, key.data(), type, doc);
+}
+
 void add_switch(CLI::App& command, ScenarioOptions& options, const std::string& flag, const char* key,
                 const char* value, const char* doc) {
   command.add_flag_callback(
@@ -55,7 +61,7 @@ void add_switch(CLI::App& command, ScenarioOptions& options, const std::string& 
 }
 
 void add_trace_file_options(CLI::App& command, ScenarioOptions& options) {
-  add_key(command, options, "--trace-form", "simulate.trace.form", "FORM",
+  add_key(command, options, "--trace-form", "FORM",
           "mooncake, qwen, blocks, tokens, lookups, agentic or agentic_v2 (default: by the first line)");
   add_switch(command, options, "--skip-bad-lines", "simulate.trace.skip_bad_lines", "true",
              "count damaged lines instead of stopping at the first");
@@ -71,7 +77,7 @@ void add_trace_options(CLI::App& command, ScenarioOptions& options, SimpleTraffi
           "requests to replay, also .gz or .zst, - for standard input (default: the scenario's trace)")
       ->type_name("FILE");
   add_trace_file_options(command, options);
-  add_key(command, options, "--seed", "simulate.trace.synthetic.seed", "SEED", "of the made-up trace (default: 1)");
+  add_key(command, options, "--seed", "SEED", "of the made-up trace (default: 1)");
   command
       .add_option("--prompt-tokens", traffic.prompt_tokens, "simple traffic instead of a trace: prompts of this length")
       ->transform(token_count())
@@ -92,15 +98,15 @@ void add_policy_options(CLI::App& command, ScenarioOptions& options) {
 }
 
 void add_driver_options(CLI::App& command, ScenarioOptions& options) {
-  add_key(command, options, "--driver", "simulate.driver", "DRIVER",
+  add_key(command, options, "--driver", "DRIVER",
           "one-at-a-time (the default), closed-loop (--in-flight) or open-loop (by timestamps)");
-  add_key(command, options, "--in-flight", "simulate.in_flight", "K",
+  add_key(command, options, "--in-flight", "K",
           "closed loop: requests in flight (default: 64)");
-  add_key(command, options, "--prefill-seconds", "simulate.cost.per_prefill_token", "S",
+  add_key(command, options, "--prefill-seconds", "S",
           "time of a prefill token (default: 5e-5)");
-  add_key(command, options, "--decode-seconds", "simulate.cost.per_decode_step", "S",
+  add_key(command, options, "--decode-seconds", "S",
           "time of a step in which anything decodes (default: 0.02)");
-  add_key(command, options, "--copy-seconds", "simulate.cost.per_copied_state", "S",
+  add_key(command, options, "--copy-seconds", "S",
           "time of a copied state, per recurrent group (default: 1e-5)");
 }
 
@@ -112,23 +118,17 @@ void apply_simple_traffic(ScenarioOptions& options, const SimpleTraffic& traffic
   }
   if (const FlagValue* const trace = flag_of(options, "simulate.trace"))
     throw InputError(fmt::format("{}: --prompt-tokens describes the traffic; give one of the two", trace->shown));
-  const std::int64_t tokens = *traffic.prompt_tokens;
-  const std::int64_t shared = traffic.shared_prefix_tokens.value_or(tokens);
-  if (tokens < 1) throw InputError(fmt::format("--prompt-tokens {}: must be at least 1", tokens));
-  if (shared < 0 || shared > tokens)
-    throw InputError(fmt::format("--shared-prefix-tokens {}: must be 0 to the {} of the prompts", shared, tokens));
-  const std::int64_t requests = simple_requests(options);
-  std::string prompts;
-  if (shared == tokens) {
-    prompts = fmt::format("{{tokens: {}, copies: {}}}", tokens, requests);
-  } else {
-    prompts = fmt::format("{{tokens: {}}}", tokens);
-    if (requests > 1)
-      prompts += fmt::format(", {{tokens: {}, variants: {}, shared_tokens: {}}}", tokens, requests - 1, shared);
+  try {
+    check_traffic(traffic);
+  } catch (const SpecError& error) {
+    const bool is_length = error.path() == "prompt_tokens";
+    throw InputError(fmt::format("{} {}: {}", is_length ? "--prompt-tokens" : "--shared-prefix-tokens",
+                                 is_length ? *traffic.prompt_tokens : *traffic.shared_prefix_tokens, error.message()));
   }
-  const std::string shown = fmt::format("--prompt-tokens {}", tokens);
+  const std::int64_t requests = simple_requests(options);
+  const std::string shown = fmt::format("--prompt-tokens {}", *traffic.prompt_tokens);
   std::erase_if(options.flags, [](const FlagValue& flag) { return flag.key == "simulate.trace.max_requests"; });
-  options.flags.push_back({"simulate.trace", "{prompts: [" + prompts + "]}", shown});
+  options.flags.push_back({"simulate.trace", traffic_yaml(traffic, requests), shown});
 }
 
 }  // namespace hybridkv

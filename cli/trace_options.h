@@ -1,11 +1,10 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <cstdint>
-#include <optional>
 #include <string>
 
 #include "cli/scenario_options.h"
+#include "scenarios/simple_traffic.h"
 
 namespace hybridkv {
 
@@ -13,15 +12,13 @@ namespace hybridkv {
 CLI::Option* add_key(CLI::App& command, ScenarioOptions& options, const std::string& flag, const char* key,
                      const char* type, const char* doc);
 
+/// The same of one of replay_flags.
+CLI::Option* add_key(CLI::App& command, ScenarioOptions& options, const std::string& flag, const char* type,
+                     const char* doc);
+
 /// A flag without a value that stands for a key and its value.
 void add_switch(CLI::App& command, ScenarioOptions& options, const std::string& flag, const char* key,
                 const char* value, const char* doc);
-
-/// Traffic of prompts of one length, as flags describe it.
-struct SimpleTraffic {
-  std::optional<std::int64_t> prompt_tokens;         ///< n of every prompt; unset: there is no such traffic
-  std::optional<std::int64_t> shared_prefix_tokens;  ///< that all prompts begin with; unset: all of it
-};
 
 /// Adds --trace-form and --skip-bad-lines to a command.
 void add_trace_file_options(CLI::App& command, ScenarioOptions& options);
@@ -36,7 +33,8 @@ void add_policy_options(CLI::App& command, ScenarioOptions& options);
 /// Adds --driver, --in-flight and the three costs of a step.
 void add_driver_options(CLI::App& command, ScenarioOptions& options);
 
-/// Adds the simple traffic to the flags of the scenario, as prompts written out: --requests of them, by default 300.
+/// Adds the simple traffic to the flags of the scenario, as prompts written out: --requests of them, by default
+/// default_simple_requests.
 /// Throws InputError where the flags contradict each other.
 void apply_simple_traffic(ScenarioOptions& options, const SimpleTraffic& traffic);
 

@@ -11,6 +11,7 @@
 
 #include "ask/transfer.h"
 #include "ask/transfer_alternatives.h"
+#include "ask/transfer_ids.h"
 #include "ask/transfer_proof.h"
 #include "base/error.h"
 #include "base/output_file.h"
@@ -49,13 +50,19 @@ struct TransferCommandOptions {
   OutputOptions output;
 };
 
+/// The ids of a file; nothing where none is named.
+std::optional<GivenIds> ids_in(const std::string& file, const char* flag) {
+  if (file.empty()) return std::nullopt;
+  return GivenIds{read_request_tables(file), fmt::format("{} {}", flag, file)};
+}
+
 TransferQuestion question_of(const TransferCommandOptions& options) {
   TransferQuestion question = transfer_question(options.from, options.to, "TO");
   if (!options.present.empty()) question.present_tokens = std::stoll(options.present);
   question.ids = *parse_id_order(options.ids);
   question.as_prefix = options.as == "prefix";
-  question.from_ids_file = options.from_ids;
-  question.to_ids_file = options.to_ids;
+  question.from_ids = ids_in(options.from_ids, "--from-ids");
+  question.to_ids = ids_in(options.to_ids, "--to-ids");
   for (const std::string& what : options.convert)
     (what == "dtype" ? question.options.converts_dtypes : question.options.exchanges_axes) = true;
   return question;

@@ -45,9 +45,12 @@ std::vector<std::string> fault_names() {
   return names;
 }
 
-/// `also`: other faults that a name may have meant.
-std::vector<std::optional<Fault>> faults_of(const std::vector<std::string>& names,
-                                            const std::vector<ForwardFault>& also = {}) {
+InputError no_such_fault(const std::string& name, const std::vector<std::string>& known) {
+  return InputError(fmt::format("--inject {}: no such fault; take one of {}{}", name, fmt::join(known, ", "),
+                                did_you_mean(name, known)));
+}
+
+std::vector<std::optional<Fault>> faults_of(const std::vector<std::string>& names) {
   std::vector<std::optional<Fault>> faults;
   for (const std::string& name : names) {
     if (name == "all") {
@@ -55,11 +58,7 @@ std::vector<std::optional<Fault>> faults_of(const std::vector<std::string>& name
       continue;
     }
     faults.push_back(parse_fault(name));
-    if (faults.back()) continue;
-    std::vector<std::string> known = fault_names();
-    for (const ForwardFault fault : also) known.emplace_back(to_string(fault));
-    throw InputError(fmt::format("--inject {}: no such fault; take one of {}{}", name, fmt::join(known, ", "),
-                                 did_you_mean(name, known)));
+    if (!faults.back()) throw no_such_fault(name, fault_names());
   }
   if (faults.empty()) faults.emplace_back();
   return faults;
@@ -110,17 +109,17 @@ std::vector<ForwardCase> cases_of(const std::vector<std::string>& names) {
   return cases;
 }
 
-/// What the names plant into forward passes; "all" stands for every fault of an engine that the release has.
+/// What the names plant into forward passes.
 std::vector<ForwardPlant> plants_of(const std::vector<std::string>& names, Release release) {
-  const std::vector<ForwardFault> known = forward_faults_of(release);
   std::vector<ForwardPlant> plants;
   for (const std::string& name : names) {
-    if (name == "all")
-      plants.insert(plants.end(), known.begin(), known.end());
-    else if (const auto fault = parse_forward_fault(name))
-      plants.emplace_back(*fault);
-    else
-      plants.emplace_back(*faults_of({name}, known).front());
+    const std::vector<ForwardPlant> one = forward_plants(name, release);
+    if (one.empty()) {
+      std::vector<std::string> known = fault_names();
+      for (const ForwardFault fault : forward_faults_of(release)) known.emplace_back(to_string(fault));
+      throw no_such_fault(name, known);
+    }
+    plants.insert(plants.end(), one.begin(), one.end());
   }
   return plants;
 }

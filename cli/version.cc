@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/build_info.h"
+#include "base/build_info.h"
 #include "report/plan_json.h"
 #include "report/transfer_lines.h"
 #include "scenarios/schema.h"

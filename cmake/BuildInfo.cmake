@@ -1,10 +1,10 @@
 # hybridkv_build_info(TARGET): compiles what only the build knows into a program: its version and the commit it is made
-# of, where cli/build_info.h finds them. Of every build the commit is asked for, but one small file is compiled again
+# of, where base/build_info.h finds them. Of every build the commit is asked for, but one small file is compiled again
 # when it is another one.
 function(hybridkv_build_info target)
   set(output "${CMAKE_CURRENT_BINARY_DIR}/generated/build_info.cc")
   add_custom_target(${target}_build_info
-    COMMAND "${CMAKE_COMMAND}" -D "SOURCE_DIR=${CMAKE_CURRENT_SOURCE_DIR}" -D "VERSION=${PROJECT_VERSION}"
+    COMMAND "${CMAKE_COMMAND}" -D "SOURCE_DIR=${PROJECT_SOURCE_DIR}" -D "VERSION=${PROJECT_VERSION}"
             -D "OUTPUT=${output}" -P "${CMAKE_CURRENT_FUNCTION_LIST_FILE}"
     BYPRODUCTS "${output}" COMMENT "" VERBATIM)
   add_dependencies(${target} ${target}_build_info)
@@ -24,7 +24,7 @@ if(CMAKE_SCRIPT_MODE_FILE AND DEFINED OUTPUT)
     endif()
   endif()
   file(CONFIGURE OUTPUT "${OUTPUT}" @ONLY CONTENT [[
-#include "cli/build_info.h"
+#include "base/build_info.h"
 
 namespace hybridkv {
 

@@ -13,11 +13,15 @@ struct JsonAnswer {
   std::vector<std::string> notes;
 };
 
-/// The long questions: `verify`, `bound`, `compare`, `transfer`, `import_config`.
+/// `bound`, `compare`, `import_config`.
 void register_answers(nanobind::module_& module);
+/// `verify` and `verify_network`.
+void register_verify(nanobind::module_& module);
+/// `transfer` and `transfer_layouts`, and the list of copies.
+void register_transfer(nanobind::module_& module);
 /// `simulate`, and its records.
 void register_simulate(nanobind::module_& module);
-/// `recommend`.
+/// `recommend` and `checkpoints`.
 void register_recommend(nanobind::module_& module);
 /// `sweep_size` and `sweep_rows`.
 void register_sweep(nanobind::module_& module);

@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "base/build_info.h"
 #include "python/answers.h"
 #include "python/audit.h"
 #include "python/errors.h"
@@ -13,10 +14,12 @@
 
 NB_MODULE(_native, module) {
   using namespace hybridkv;
-  module.attr("version") = HYBRIDKV_VERSION;
+  module.attr("version") = program_version();
   register_errors(module);
   register_plans(module);
   register_answers(module);
+  register_verify(module);
+  register_transfer(module);
   register_simulate(module);
   register_recommend(module);
   register_sweep(module);

@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -52,16 +53,19 @@ std::string key_for(const std::string& keyword, const YamlNode& value) {
   return key_of_keyword(keyword);
 }
 
-void lay(ScenarioFile& file, const std::string& key, YamlNode value) {
-  if (key == "model") return apply_override(file, key, model_node(std::move(value)));
+using Apply = std::function<void(const std::string& key, YamlNode value)>;
+
+/// A value of a keyword as the keys that it stands for: a section says several.
+void each_key(const std::string& key, YamlNode value, const Apply& apply) {
+  if (key == "model") return apply(key, model_node(std::move(value)));
   unquote(value);
   if (key == "simulate.trace" && value.kind == YamlNode::Kind::scalar) value = mapping_of("file", std::move(value));
   if (value.kind == YamlNode::Kind::mapping && key_of_keyword(key) == key && key.find('.') == std::string::npos) {
-    // A section: what it says is laid over what the scenario says, key by key.
-    for (YamlEntry& entry : value.entries) lay(file, key + "." + entry.key, std::move(entry.value));
+    // What a section says is laid over what the scenario says, key by key.
+    for (YamlEntry& entry : value.entries) each_key(key + "." + entry.key, std::move(entry.value), apply);
     return;
   }
-  apply_override(file, key, std::move(value));
+  apply(key, std::move(value));
 }
 
 ScenarioFile file_of(nb::handle scenario) {
@@ -98,7 +102,10 @@ YamlNode model_node(YamlNode model) {
   return model;
 }
 
-void lay_over(ScenarioFile& file, const nb::dict& keys) {
+namespace {
+
+/// The keys of the keywords, what says more behind what says less: keywords have no order.
+void each_key(const nb::dict& keys, const Apply& apply) {
   struct Layer {
     std::string key;
     YamlNode value;
@@ -114,9 +121,29 @@ void lay_over(ScenarioFile& file, const nb::dict& keys) {
     const std::ptrdiff_t depth = std::count(key.begin(), key.end(), '.');
     layers.push_back({std::move(key), std::move(node), depth});
   }
-  // Keywords have no order: what says more wins.
   std::stable_sort(layers.begin(), layers.end(), [](const Layer& a, const Layer& b) { return a.depth < b.depth; });
-  for (Layer& layer : layers) lay(file, layer.key, std::move(layer.value));
+  for (Layer& layer : layers) each_key(layer.key, std::move(layer.value), apply);
+}
+
+}  // namespace
+
+void lay_over(ScenarioFile& file, const nb::dict& keys) {
+  each_key(keys, [&](const std::string& key, YamlNode value) { apply_override(file, key, std::move(value)); });
+}
+
+std::vector<AskedKey> asked_keys(nb::handle scenario, const nb::dict& keys) {
+  std::vector<AskedKey> asked;
+  const Apply add = [&](const std::string& key, YamlNode value) { asked.push_back({key, std::move(value)}); };
+  if (!scenario.is_none() && !is_text(scenario))
+    for (YamlEntry& entry : file_of(scenario).root.entries) each_key(entry.key, std::move(entry.value), add);
+  each_key(keys, add);
+  return asked;
+}
+
+bool chooses_packs(const nb::dict& keys) {
+  for (const auto& [name, value] : keys)
+    if (key_of_keyword(nb::cast<std::string>(name)) == "engine.attention_pack_size") return true;
+  return false;
 }
 
 ScenarioFile question_of(nb::handle scenario, const nb::dict& keys) {

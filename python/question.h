@@ -2,6 +2,9 @@
 
 #include <nanobind/nanobind.h>
 
+#include <string>
+#include <vector>
+
 #include "scenarios/read.h"
 
 namespace hybridkv {
@@ -17,5 +20,18 @@ YamlNode model_node(YamlNode model);
 
 /// Lays the values of a mapping of keywords over a scenario.
 void lay_over(ScenarioFile& file, const nanobind::dict& keys);
+
+/// A key that a call says, and its value; the model as model_node has it.
+struct AskedKey {
+  std::string key;
+  YamlNode value;
+};
+
+/// Every key that a call says, in the order in which they are laid over each other: those of a mapping in place of a
+/// scenario first, then the keywords. What a file or a shipped scenario says is not among them.
+std::vector<AskedKey> asked_keys(nanobind::handle scenario, const nanobind::dict& keys);
+
+/// Are packs chosen by a keyword? Else they are the scenario's.
+bool chooses_packs(const nanobind::dict& keys);
 
 }  // namespace hybridkv

@@ -1,17 +1,24 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "ask/checkpoint_advice.h"
 #include "ask/recommend.h"
+#include "ask/recommend_commands.h"
 #include "ask/recommend_radix.h"
 #include "base/suggest.h"
 #include "planner/release.h"
 #include "python/answers.h"
+#include "python/command_words.h"
 #include "python/question.h"
 #include "python/watched.h"
+#include "report/checkpoint_report.h"
 #include "report/recommend_radix_report.h"
 #include "report/recommend_report.h"
+#include "scenarios/number.h"
+#include "scenarios/simple_traffic.h"
 
 namespace hybridkv {
 
@@ -24,9 +31,10 @@ struct RecommendWishes {
   std::optional<std::int64_t> at_length;
   std::optional<double> min_concurrency;
   double give_up_percent = WeighQuestion{}.give_up_percent;
+  SimpleTraffic traffic;
   // Of engines with blocks.
-  std::vector<std::int64_t> packs, block_sizes, kernel_blocks, match_units, retentions;
-  bool keeps_all_checkpoints = false;  ///< is "all of them" among the retentions?
+  std::vector<std::int64_t> packs, block_sizes, kernel_blocks, match_units;
+  std::vector<std::optional<std::int64_t>> retentions;
   std::optional<std::int64_t> min_kernel_block;
   std::string search;
   // Of engines with radix pools.
@@ -38,7 +46,7 @@ struct RecommendWishes {
 
   bool asks_of_blocks() const {
     return !packs.empty() || !block_sizes.empty() || !kernel_blocks.empty() || !match_units.empty() ||
-           !retentions.empty() || keeps_all_checkpoints || min_kernel_block || !search.empty();
+           !retentions.empty() || min_kernel_block || !search.empty();
   }
   bool asks_of_radix() const {
     return !strategies.empty() || !ratios.empty() || !page_sizes.empty() || !track_intervals.empty();
@@ -49,19 +57,25 @@ struct RecommendWishes {
 template <class Value, class Table>
 Value named(const char* what, const std::string& name, const Table& table) {
   if (const auto value = value_in(table, name)) return *value;
-  const std::string problem = fmt::format("'{}' is none{}", name, did_you_mean(name, names_of(table)));
+  const std::string problem = fmt::format("'{}' is none; allowed: {}{}", name, fmt::join(names_of(table), ", "),
+                                          did_you_mean(name, names_of(table)));
   throw InputError(fmt::format("{}: {}", what, problem), what, problem);
 }
 
 void weigh(const RecommendWishes& wishes, WeighQuestion& question) {
-  if (wishes.at_length && *wishes.at_length < 1) throw InputError("at_length: must be at least 1 token");
-  if (wishes.min_concurrency && !(*wishes.min_concurrency > 0))
-    throw InputError("min_concurrency: must be a number of requests, more than 0");
+  if (wishes.at_length && *wishes.at_length < 1)
+    throw SpecError("at_length", fmt::format("{} is too small; allowed: whole numbers from 1", *wishes.at_length));
+  // Comparisons that are false for nan.
+  if (wishes.min_concurrency && !(*wishes.min_concurrency > 0 && *wishes.min_concurrency < most_requests))
+    throw SpecError("min_concurrency",
+                    fmt::format("{} is no number of requests; allowed: more than 0", *wishes.min_concurrency));
   if (!(wishes.give_up_percent >= 0 && wishes.give_up_percent <= 100))
-    throw InputError("give_up_percent: is a share of the default's concurrency, 0 to 100");
+    throw SpecError("give_up_percent", fmt::format("{} is no share of the default's concurrency; allowed: 0 to 100",
+                                                   wishes.give_up_percent));
   question.at_length = wishes.at_length;
   question.min_concurrency = wishes.min_concurrency;
   question.give_up_percent = wishes.give_up_percent;
+  question.workload = traffic_text(wishes.traffic);
 }
 
 std::vector<CacheMode> modes_of(const RecommendWishes& wishes) {
@@ -80,11 +94,11 @@ RecommendQuestion block_question(const RecommendWishes& wishes) {
     question.space.block_floors.push_back(size == 0 ? std::optional<std::int64_t>() : size);
   question.space.modes = modes_of(wishes);
   if (!wishes.match_units.empty()) question.space.match_units = wishes.match_units;
-  if (wishes.keeps_all_checkpoints) question.space.retentions.emplace_back(std::nullopt);
-  for (const std::int64_t tokens : wishes.retentions) question.space.retentions.emplace_back(tokens);
+  question.space.retentions = wishes.retentions;
   question.kernel_blocks = wishes.kernel_blocks;
   question.min_kernel_block = wishes.min_kernel_block;
-  if (!wishes.search.empty()) question.search = named<SearchKind>("search", wishes.search, search_kind_names);
+  if (!wishes.search.empty() && wishes.search != "auto")
+    question.search = named<SearchKind>("search", wishes.search, search_kind_names);
   return question;
 }
 
@@ -103,20 +117,85 @@ RadixQuestion radix_question(const RecommendWishes& wishes) {
   return question;
 }
 
+/// What is asked: the question, and how it is typed for the program.
+struct Asked {
+  ScenarioFile file;
+  CommandWords words;
+};
+
+/// Takes the number of requests out of the keys; by default that of simple traffic.
+std::int64_t take_requests(std::vector<AskedKey>& asked) {
+  std::int64_t requests = default_simple_requests;
+  for (const AskedKey& one : asked) {
+    if (one.key != "simulate.trace.max_requests") continue;
+    const ParsedNumber number = parse_integer(one.value.text);
+    if (!number.problem.empty() || number.value < 1)
+      throw SpecError("max_requests", "must be a whole number of requests, at least 1");
+    requests = number.value;
+  }
+  std::erase_if(asked, [](const AskedKey& one) { return one.key == "simulate.trace.max_requests"; });
+  return requests;
+}
+
+Asked asked_of(nb::handle scenario, const nb::dict& keys, const SimpleTraffic& traffic) {
+  check_traffic(traffic);
+  Asked asked{question_of(scenario, keys), {}};
+  std::vector<AskedKey> said = asked_keys(scenario, keys);
+  if (!traffic.prompt_tokens) {
+    asked.words = command_words(scenario, said);
+    return asked;
+  }
+  for (const AskedKey& one : said)
+    if (one.key == "simulate.trace")
+      throw SpecError("trace", "prompt_tokens describes the traffic; give one of the two");
+  const std::int64_t requests = take_requests(said);
+  asked.words = command_words(scenario, said);
+  asked.words.replay.push_back({"--prompt-tokens", std::to_string(*traffic.prompt_tokens)});
+  if (traffic.shared_prefix_tokens)
+    asked.words.replay.push_back({"--shared-prefix-tokens", std::to_string(*traffic.shared_prefix_tokens)});
+  apply_override(asked.file, "simulate.trace", traffic_yaml(traffic, requests),
+                 fmt::format("prompt_tokens={}", *traffic.prompt_tokens));
+  return asked;
+}
+
+JsonAnswer radix_answer(const Scenario& scenario, const CommandWords& words, const RecommendWishes& wishes,
+                        const std::function<void(const RecommendProgress&)>& watch) {
+  RadixRecommendReport report;
+  static_cast<RadixRecommendAnswer&>(report) = recommend_radix_scenario(scenario, radix_question(wishes), watch);
+  report.commands = radix_commands(words, report, scenario.limits.max_model_lens);
+  return {render_recommend_radix(report, Format::json), scenario.notes};
+}
+
+JsonAnswer block_answer(const Scenario& scenario, const CommandWords& words, const RecommendWishes& wishes,
+                        bool packs_chosen, const std::function<void(const RecommendProgress&)>& watch) {
+  RecommendQuestion question = block_question(wishes);
+  if (question.space.packs.empty() && packs_chosen) question.space.packs = scenario.pack_sizes;
+  RecommendReport report;
+  static_cast<RecommendAnswer&>(report) = recommend_scenario(scenario, question, watch);
+  const auto commands = [&](std::size_t candidate) {
+    return block_commands(words, question, report, candidate, scenario.limits.max_model_lens);
+  };
+  report.commands = commands(report.result.pick);
+  if (report.result.unpacked_pick) report.unpacked_commands = commands(*report.result.unpacked_pick);
+  return {render_recommend(report, Format::json), scenario.notes};
+}
+
 JsonAnswer recommend_for(nb::handle scenario, const nb::dict& keys, const RecommendWishes& wishes,
-                     const nb::object& progress) {
-  return watched(progress, [file = question_of(scenario, keys), wishes](const Watch& to) {
-    const Scenario read = read_scenario(file);
+                         const nb::object& progress) {
+  return watched(progress, [asked = asked_of(scenario, keys, wishes.traffic), chosen = chooses_packs(keys),
+                            wishes](const Watch& to) {
+    const Scenario read = read_scenario(asked.file);
     const auto watch = [&](const RecommendProgress& at) { to.at(at.what, at.done, at.total); };
-    // Commands for a shell are the command line's.
-    if (rules_of(read.engine.release).radix_pools) {
-      RadixRecommendReport report;
-      static_cast<RadixRecommendAnswer&>(report) = recommend_radix_scenario(read, radix_question(wishes), watch);
-      return JsonAnswer{render_recommend_radix(report, Format::json), read.notes};
-    }
-    RecommendReport report;
-    static_cast<RecommendAnswer&>(report) = recommend_scenario(read, block_question(wishes), watch);
-    return JsonAnswer{render_recommend(report, Format::json), read.notes};
+    return rules_of(read.engine.release).radix_pools ? radix_answer(read, asked.words, wishes, watch)
+                                                     : block_answer(read, asked.words, wishes, chosen, watch);
+  });
+}
+
+JsonAnswer checkpoints_for(nb::handle scenario, const nb::dict& keys, const RecommendWishes& wishes,
+                           const nb::object& progress) {
+  return watched(progress, [asked = asked_of(scenario, keys, wishes.traffic), wishes](const Watch&) {
+    const Scenario read = read_scenario(asked.file);
+    return JsonAnswer{render_checkpoints(advise_checkpoints(read, wishes.retentions), Format::json), read.notes};
   });
 }
 
@@ -129,12 +208,17 @@ void register_recommend(nb::module_& module) {
       .def_rw("at_length", &Wishes::at_length)
       .def_rw("min_concurrency", &Wishes::min_concurrency)
       .def_rw("give_up_percent", &Wishes::give_up_percent)
+      .def_prop_rw(
+          "prompt_tokens", [](const Wishes& wishes) { return wishes.traffic.prompt_tokens; },
+          [](Wishes& wishes, std::optional<std::int64_t> tokens) { wishes.traffic.prompt_tokens = tokens; })
+      .def_prop_rw(
+          "shared_prefix_tokens", [](const Wishes& wishes) { return wishes.traffic.shared_prefix_tokens; },
+          [](Wishes& wishes, std::optional<std::int64_t> tokens) { wishes.traffic.shared_prefix_tokens = tokens; })
       .def_rw("packs", &Wishes::packs)
       .def_rw("block_sizes", &Wishes::block_sizes)
       .def_rw("kernel_blocks", &Wishes::kernel_blocks)
       .def_rw("match_units", &Wishes::match_units)
       .def_rw("retentions", &Wishes::retentions)
-      .def_rw("keeps_all_checkpoints", &Wishes::keeps_all_checkpoints)
       .def_rw("min_kernel_block", &Wishes::min_kernel_block)
       .def_rw("search", &Wishes::search)
       .def_rw("strategies", &Wishes::strategies)
@@ -143,6 +227,8 @@ void register_recommend(nb::module_& module) {
       .def_rw("track_intervals", &Wishes::track_intervals)
       .def_rw("modes", &Wishes::modes);
   module.def("recommend", recommend_for, nb::arg("scenario").none(), nb::arg("keys"), nb::arg("wishes"),
+             nb::arg("progress").none());
+  module.def("checkpoints", checkpoints_for, nb::arg("scenario").none(), nb::arg("keys"), nb::arg("wishes"),
              nb::arg("progress").none());
 }
 

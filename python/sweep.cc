@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -5,6 +6,7 @@
 #include <thread>
 
 #include "ask/sweep.h"
+#include "base/build_info.h"
 #include "base/ordered_work.h"
 #include "python/answers.h"
 #include "python/question.h"
@@ -39,7 +41,8 @@ std::string rows_between(const ScenarioSweep& sweep, const SweepQuestion& questi
                          std::int64_t end, std::int64_t threads, const Watch& to) {
   SweepRowSpec spec{.axes = {}, .verified = question.verify, .simulated = question.simulate,
                     .format = SweepFormat::jsonl, .num_points = sweep.num_points(),
-                    .identity = "hybridkv " HYBRIDKV_VERSION "\n" + sweep_identity(sweep, question)};
+                    .identity = fmt::format("hybridkv {}\n{}", program_version(),
+                                            sweep_identity(sweep, question))};
   for (const SweepAxis& axis : sweep.axes()) spec.axes.push_back(axis.path);
   const SweepRows rows(std::move(spec));
   const AxisCells cells(sweep);

@@ -132,7 +132,7 @@ void check_tables(const TransferSide& side, const RequestTables& tables, std::in
       const TableShape shape = shape_of(plan, group, tokens);
       const std::int64_t expected = shape.entries * group.ids_per_entry;
       if (std::ssize(table) != expected)
-        refuse(fmt::format("{}group {} has {} ids, a request of {} tokens takes {}", of_stage, i, table.size(), tokens,
+        refuse(fmt::format("{}group {} has {} ids; a request of {} tokens takes {}", of_stage, i, table.size(), tokens,
                            expected));
       const ArenaPlan& arena = plan.arena_of(group);
       const std::int64_t first = arena.first_id() * group.entries_per_id;

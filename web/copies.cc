@@ -39,8 +39,7 @@ std::string command_of(const PageQuestion& question) {
   };
   for (const auto& [name, value] : question.values) {
     const std::string text = without_folder(value), key = name;
-    const auto flag = std::find_if(key_flags.begin(), key_flags.end(), [&](const KeyFlag& f) { return f.key == key; });
-    if (flag != key_flags.end()) add(flag->flag, text);
+    if (const std::string_view flag = flag_of_key(key_flags, key); !flag.empty()) add(flag, text);
     else if (key == "simulate.trace.file") add("--trace", text);
     else add("--set", fmt::format("{}={}", key, yaml_value(key, text)));
   }

@@ -11,6 +11,7 @@ __version__: str
 Path = str | os.PathLike[str]
 Model = str | os.PathLike[str] | Mapping[str, Any] | Any
 Scenario = str | os.PathLike[str] | Mapping[str, Any] | Any | None
+Ids = str | os.PathLike[str] | Iterable[Any] | None
 Progress = bool | Callable[[str, int, int], object] | None
 
 class HybridkvError(Exception): ...
@@ -319,6 +320,21 @@ class Verification(Record):
     runs: Records[Record]
     @property
     def passed(self) -> bool: ...
+class ForwardResult(Record):
+    model: str
+    attention_pack_size: int
+    scale: int
+    fault: str
+    block_size_tokens: int
+    case: str
+    status: str
+    tokens: int
+    max_error: float
+    tolerance: float
+    message: str
+class ForwardVerification(Record):
+    passed: bool
+    results: Records[ForwardResult]
 class Simulation(Record):
     trace: str
     statuses: tuple[str, ...]
@@ -329,6 +345,14 @@ class Bound(Record):
     layouts: Records[Record]
 class Recommendation(Record):
     model: str
+    pick: int
+    candidates: Records[Record]
+    front: list[int]
+    commands: list[str]
+class Checkpoints(Record):
+    trace: str
+    places: Records[Record]
+    settings: Records[Record]
 class Comparison(Record):
     settings: Records[Record]
     rows: Records[Record]
@@ -336,6 +360,18 @@ class Comparison(Record):
 class Transfer(Record):
     model: str
     tokens: int
+    @property
+    def copies(self) -> np.ndarray[Any, Any]: ...
+    @property
+    def contents(self) -> Records[Record]: ...
+    @property
+    def from_ids(self) -> list[list[np.ma.MaskedArray[Any, np.dtype[np.int64]]]]: ...
+    @property
+    def to_ids(self) -> list[list[np.ma.MaskedArray[Any, np.dtype[np.int64]]]]: ...
+class TransferLayouts(Record):
+    model: str
+    tokens: int
+    layouts: Records[Record]
 class SweepRow(Record):
     point: int
     status: str
@@ -451,28 +487,50 @@ def plan(scenario: Scenario = None, /, *, attention_pack_size: int = ..., detail
          **keys: Unpack[Keys]) -> Plan: ...
 def explain(scenario: Scenario = None, /, *, attention_pack_size: int | Sequence[int] = ...,
             **keys: Unpack[Keys]) -> Explanation: ...
-def verify(scenario: Scenario = None, /, *, inject: str | Sequence[str] = (), progress: Progress = None,
-           attention_pack_size: int | Sequence[int] = ..., **keys: Unpack[Keys]) -> Verification: ...
+@overload
+def verify(scenario: Scenario = None, /, *, inject: str | Sequence[str] = (), forward: Literal[False] = ...,
+           progress: Progress = None, attention_pack_size: int | Sequence[int] = ...,
+           **keys: Unpack[Keys]) -> Verification: ...
+@overload
+def verify(scenario: Scenario = None, /, *, forward: Literal[True], inject: str | Sequence[str] = (),
+           scale: int | None = None, cases: str | Sequence[str] = (), progress: Progress = None,
+           attention_pack_size: int | Sequence[int] = ..., **keys: Unpack[Keys]) -> ForwardVerification: ...
 def simulate(scenario: Scenario = None, /, requests: Iterable[Any] | None = None, *, records: bool = True,
              progress: Progress = None, attention_pack_size: int | Sequence[int] = ...,
              **keys: Unpack[Keys]) -> Simulation: ...
 def bound(scenario: Scenario = None, /, *, progress: Progress = None, attention_pack_size: int | Sequence[int] = ...,
           **keys: Unpack[Keys]) -> Bound: ...
+@overload
 def recommend(scenario: Scenario = None, /, *, at_length: int | None = None, min_concurrency: float | None = None,
-              give_up_percent: float | None = None, packs: Sequence[int] = (), block_sizes: Sequence[int] = (),
-              kernel_blocks: Sequence[int] = (), min_kernel_block: int | None = None, modes: Sequence[str] = (),
-              match_units: Sequence[int] = (), retentions: Sequence[int | None] = (), search: str | None = None,
-              strategies: Sequence[str] = (), ratios: Sequence[float] = (), page_sizes: Sequence[int] = (),
-              track_intervals: Sequence[int] = (), progress: Progress = None,
+              give_up_percent: float | None = None, packs: int | Iterable[int] = (),
+              block_sizes: int | Iterable[int] = (), kernel_blocks: int | Iterable[int] = (),
+              min_kernel_block: int | None = None, modes: str | Iterable[str] = (),
+              match_units: int | Iterable[int] = (), retentions: int | Iterable[int | None] = (),
+              search: str | None = None, strategies: str | Iterable[str] = (), ratios: float | Iterable[float] = (),
+              page_sizes: int | Iterable[int] = (), track_intervals: int | Iterable[int] = (),
+              prompt_tokens: int | None = None, shared_prefix_tokens: int | None = None,
+              checkpoints: Literal[False] = ..., progress: Progress = None,
               attention_pack_size: int | Sequence[int] = ..., **keys: Unpack[Keys]) -> Recommendation: ...
+@overload
+def recommend(scenario: Scenario = None, /, *, checkpoints: Literal[True],
+              retentions: int | Iterable[int | None] = (), prompt_tokens: int | None = None,
+              shared_prefix_tokens: int | None = None, progress: Progress = None,
+              attention_pack_size: int | Sequence[int] = ..., **keys: Unpack[Keys]) -> Checkpoints: ...
 def compare(scenario: Scenario = None, /, *scenarios: Scenario, vary: Mapping[str, Sequence[Any]] | None = None,
             replay: bool = False, progress: Progress = None, attention_pack_size: int | Sequence[int] = ...,
             **keys: Unpack[Keys]) -> Comparison: ...
+@overload
 def transfer(scenario: Scenario = None, /, to: Scenario = None, *, to_keys: Mapping[str, Any] | None = None,
              tokens: int | None = None, present_tokens: int = 0, ids: Literal["scattered", "consecutive"] = "scattered",
-             as_prefix: bool = False, convert: str | Sequence[str] = (), verify: bool = False,
-             inject: str | Sequence[str] = (), progress: Progress = None, attention_pack_size: int = ...,
-             **keys: Unpack[Keys]) -> Transfer: ...
+             from_ids: Ids = None, to_ids: Ids = None, as_prefix: bool = False, convert: str | Sequence[str] = (),
+             alternatives: Literal[False] = ..., verify: bool = False, inject: str | Sequence[str] = (),
+             progress: Progress = None, attention_pack_size: int = ..., **keys: Unpack[Keys]) -> Transfer: ...
+@overload
+def transfer(scenario: Scenario = None, /, to: Scenario = None, *, alternatives: Literal[True],
+             to_keys: Mapping[str, Any] | None = None, tokens: int | None = None, present_tokens: int = 0,
+             ids: Literal["scattered", "consecutive"] = "scattered", from_ids: Ids = None, to_ids: Ids = None,
+             as_prefix: bool = False, convert: str | Sequence[str] = (), progress: Progress = None,
+             attention_pack_size: int = ..., **keys: Unpack[Keys]) -> TransferLayouts: ...
 def sweep(scenario: Scenario = None, /, *, verify: bool = False, simulate: bool = False,
           executor: Executor | None = None, shards: int | None = None, progress: Progress = None,
           attention_pack_size: int | Sequence[int] = ..., **keys: Unpack[Keys]) -> Sweep: ...

@@ -1,4 +1,4 @@
-"""The other questions: what is asked of traces, of several settings, and between two deployments."""
+"""The other questions: what is asked of traces and of several settings, and published configs."""
 
 import json
 import os
@@ -8,20 +8,6 @@ from . import _native
 from ._ask import ask, decoded, explained, progress_of, tell
 from ._errors import InputError
 from ._record import Record
-
-
-class Verification(Record):
-    """What verify found: `runs`, one per plan and planted fault, each with its `checks`."""
-    __slots__ = ()
-    _first = ("model", "rules", "passed")
-
-    @property
-    def passed(self):
-        """Did every check of every run pass?"""
-        return all(run["passed"] for run in self._fields["runs"])
-
-    def __repr__(self):
-        return f"Verification({self.model}, {len(self._fields['runs'])} runs, passed={self.passed})"
 
 
 class Simulation(Record):
@@ -54,11 +40,6 @@ class Bound(Record):
     __slots__ = ()
 
 
-class Recommendation(Record):
-    """The pick, why it is the pick, and every candidate."""
-    __slots__ = ()
-
-
 class Comparison(Record):
     """Settings side by side: `settings`, and `rows` with the rules that make a difference."""
     __slots__ = ()
@@ -73,12 +54,6 @@ class Comparison(Record):
         names = [setting["name"] for setting in self._fields["settings"]]
         return _pandas().DataFrame([row["values"] for row in self._fields["rows"]], columns=names,
                                    index=[row["name"] for row in self._fields["rows"]])
-
-
-class Transfer(Record):
-    """What moves one request from one deployment to another."""
-    __slots__ = ()
-    _first = ("model", "tokens", "totals")
 
 
 class ImportedModel:
@@ -96,15 +71,6 @@ class ImportedModel:
         """Writes the model file, which model= takes."""
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.yaml)
-
-
-def verify(scenario=None, /, *, inject=(), progress=None, **keys):
-    """Allocates the pools of a plan, runs traffic through every view, and checks every address and every result.
-
-    inject: names of faults to plant, each of which must be caught; ("all",) for every one
-    """
-    inject = [inject] if isinstance(inject, str) else list(inject)
-    return Verification(decoded(ask(_native.verify, scenario, keys, inject, progress=progress)))
 
 
 def bound(scenario=None, /, *, progress=None, **keys):
@@ -168,29 +134,6 @@ def _simulated(scenario, records, progress, keys):
     return Simulation(decoded(made.answer), made if records else None)
 
 
-def recommend(scenario=None, /, *, at_length=None, min_concurrency=None, give_up_percent=None, packs=(),
-              block_sizes=(), kernel_blocks=(), min_kernel_block=None, modes=(), match_units=(), retentions=(),
-              search=None, strategies=(), ratios=(), page_sizes=(), track_intervals=(), progress=None, **keys):
-    """Searches settings for a workload. Lists say what is searched; what is not said is up to the search.
-
-    block_sizes: 0 stands for none asked for    match_units: 0 stands for the block
-    retentions:  None keeps every checkpoint, 0 the last one
-    """
-    wishes = _native.RecommendWishes()
-    for name, value in (("at_length", at_length), ("min_concurrency", min_concurrency),
-                        ("give_up_percent", give_up_percent), ("min_kernel_block", min_kernel_block),
-                        ("search", search)):
-        if value is not None:
-            setattr(wishes, name, value)
-    for name, values in (("packs", packs), ("block_sizes", block_sizes), ("kernel_blocks", kernel_blocks),
-                         ("modes", modes), ("match_units", match_units), ("strategies", strategies),
-                         ("ratios", ratios), ("page_sizes", page_sizes), ("track_intervals", track_intervals)):
-        setattr(wishes, name, list(values))
-    wishes.keeps_all_checkpoints = None in retentions
-    wishes.retentions = [tokens for tokens in retentions if tokens is not None]
-    return Recommendation(decoded(ask(_native.recommend, scenario, keys, wishes, progress=progress)))
-
-
 def compare(scenario=None, /, *scenarios, vary=None, replay=False, progress=None, **keys):
     """Puts two to eight settings side by side. Several scenarios, lists among the keywords, and `vary`, a mapping of
     keywords to lists, make settings; `replay` runs the trace through each."""
@@ -198,23 +141,6 @@ def compare(scenario=None, /, *scenarios, vary=None, replay=False, progress=None
     with explained(scenario, {**keys, **vary}), progress_of(progress) as watch:
         answer = _native.compare([scenario, *scenarios], keys, vary, replay, watch)
     return Comparison(decoded(answer))
-
-
-def transfer(scenario=None, /, to=None, *, to_keys=None, tokens=None, present_tokens=0, ids="scattered",
-             as_prefix=False, convert=(), verify=False, inject=(), progress=None, **keys):
-    """The copies that move one request from `scenario` to `to`, or to the same with `to_keys` laid over it.
-
-    verify: move it between real pools and check what arrives; inject: faults to plant
-    """
-    wishes = _native.TransferWishes()
-    wishes.tokens, wishes.present_tokens, wishes.ids = tokens, present_tokens, ids
-    wishes.as_prefix, wishes.verify = as_prefix, verify or bool(inject)
-    wishes.convert = [convert] if isinstance(convert, str) else list(convert)
-    wishes.inject = [inject] if isinstance(inject, str) else list(inject)
-    to_keys = dict(to_keys or {})
-    with explained(scenario, {**keys, **to_keys}), progress_of(progress) as watch:
-        answer = _native.transfer(scenario, to, keys, to_keys, wishes, watch)
-    return Transfer(decoded(answer))
 
 
 def import_config(config, /, *, name="", dtype=""):

@@ -2,10 +2,12 @@
 
 import atexit
 import contextlib
+import difflib
 import json
 import warnings
 
 from . import _native
+from ._arguments import place_of, refused
 from ._errors import InputError
 
 atexit.register(_native.join_abandoned)
@@ -36,13 +38,32 @@ def _value_of(field, scenario, keys):
     return value
 
 
+def _refuse_misspelled(keys, arguments):
+    """A keyword that is no key may have meant an argument, which the native module knows nothing of."""
+    for name, value in keys.items():
+        try:
+            _native.key_of_keyword(name)
+        except InputError:
+            meant = difflib.get_close_matches(name, arguments, 1)
+            if meant:
+                raise refused(name, value, "neither a key of a scenario nor an argument is called so",
+                              f"did you mean '{meant[0]}'?") from None
+
+
 @contextlib.contextmanager
-def explained(scenario, keys):
-    """Adds to an InputError the value that it is about."""
+def explained(scenario, keys, arguments=None):
+    """Adds to an InputError the value that it is about. `arguments`: those of the call that are no keys, whose place is
+    theirs."""
+    arguments = arguments or {}
+    _refuse_misspelled(keys, arguments)
     try:
         yield
     except InputError as error:
-        if error.field and error.value is None:
+        if error.field in arguments:
+            error.value = arguments[error.field] if error.value is None else error.value
+            if error.place in (None, error.field):
+                error.place = place_of(error.field, arguments[error.field])
+        elif error.field and error.value is None:
             error.value = _value_of(error.field, scenario, keys)
         raise
 
@@ -87,10 +108,10 @@ def progress_of(progress):
         raise TypeError("progress is True, False, or a function of (what, done, total)")
 
 
-def ask(question, scenario, keys, *arguments, progress=None):
-    """The answer of a native question."""
-    with explained(scenario, keys), progress_of(progress) as watch:
-        return question(scenario, keys, *arguments, watch)
+def ask(question, scenario, keys, *wishes, progress=None, arguments=None):
+    """The answer of a native question. `arguments`: by name what `wishes` were made of."""
+    with explained(scenario, keys, arguments), progress_of(progress) as watch:
+        return question(scenario, keys, *wishes, watch)
 
 
 def decoded(answer):

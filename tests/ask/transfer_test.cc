@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "tests/ask/asked.h"
 #include "tests/contains.h"
-#include "tests/scratch_folder.h"
 
 using namespace hybridkv;
 using hybridkv::testing::ScratchFolder;
@@ -99,33 +98,22 @@ TEST_CASE("edge: growth ends where the pools end, and has no rate where half of 
   CHECK(transfer(question).growth.front().tokens == 1);
 }
 
-TEST_CASE("law: ids that a file gives are those of the request; growth is that of made ones") {
-  const ScratchFolder folder;
-  const std::string file = (folder.path / "ids.json").string();
+TEST_CASE("law: ids that are given are those of the request; growth is that of made ones") {
   TransferQuestion question = question_of("");
   question.tokens = 1000;
   const TransferAnswer made = transfer(question);
-  const auto& tables = made.request.from.ids.front();
-  std::string text = "[";
-  for (const auto& table : tables) {
-    text += text.size() > 1 ? ", [" : "[";
-    for (std::size_t i = 0; i < table.size(); ++i) text += (i > 0 ? "," : "") + std::to_string(table[i]);
-    text += "]";
-  }
-  std::ofstream(file) << text << "]";
   question.ids = IdOrder::consecutive;
-  question.from_ids_file = file;
+  question.from_ids = GivenIds{made.request.from, "ids of the source"};
   const TransferAnswer given = transfer(question);
   CHECK(given.request.from.ids == made.request.from.ids);
   CHECK(given.ids_are_given);
   CHECK(given.request.to.ids != made.request.to.ids);
-  question.from_ids_file.clear();
+  question.from_ids.reset();
   const TransferAnswer consecutive = transfer(question);
   REQUIRE(given.growth.size() == consecutive.growth.size());
   for (std::size_t i = 0; i < given.growth.size(); ++i) CHECK(given.growth[i].runs == consecutive.growth[i].runs);
-  std::ofstream(file) << "[[0], [1]]";
-  question.from_ids_file = file;
-  CHECK(contains(refusal_of(question), "--from-ids " + file));
+  question.from_ids = GivenIds{{{{{0}, {1}}}}, "ids of the source"};
+  CHECK(contains(refusal_of(question), "ids of the source: "));
 }
 
 TEST_CASE("fault: refusals name the side, the key and the place") {

@@ -99,50 +99,6 @@ def test_compare(program):
     assert list(made.to_pandas().columns) == [setting.name for setting in made.settings]
 
 
-def test_recommend(program):
-    said = program("recommend", *FLAGS, "--requests", "100", "--packs", "1,2", "--modes", "align")
-    made = hybridkv.recommend(**KEYS, max_requests=100, packs=[1, 2], modes=["align"]).to_dict()
-    for of_a_shell in ("commands", "commands_without_packing"):
-        said.pop(of_a_shell, None), made.pop(of_a_shell, None)
-    assert made == said
-    with pytest.raises(hybridkv.InputError, match="did you mean 'align'"):
-        hybridkv.recommend(**KEYS, modes=["alin"])
-    with pytest.raises(hybridkv.InputError, match="engines with blocks"):
-        hybridkv.recommend(**KEYS, engine="sglang-0.5.23", packs=[1, 2])
-
-
-def test_transfer(program):
-    said = program("transfer", "qwen3.5-397b", "--pack", "1", "--to-set", "engine.tensor_parallel=4", "--tokens", "4096")
-    made = hybridkv.transfer("qwen3.5-397b", attention_pack_size=1, to_keys={"tensor_parallel": 4}, tokens=4096)
-    assert made.to_dict() == said
-    with pytest.raises(hybridkv.InputError, match="ids"):
-        hybridkv.transfer("qwen3.5-397b", attention_pack_size=1, ids="mixed")
-
-
-TIMES = ("seconds", "resident_bytes", "peak_process_bytes", "reserved_bytes")
-
-
-def without_times(value):
-    if isinstance(value, dict):
-        return {key: without_times(item) for key, item in value.items() if key not in TIMES}
-    return [without_times(item) for item in value] if isinstance(value, list) else value
-
-
-def test_verify(program):
-    small = ["--set", "engine.num_blocks=12", "--max-model-len", "1024"]
-    said = program("verify", "--model", "Qwen3.5-0.8B", *small, "--pack", "2")
-    made = hybridkv.verify(model="Qwen3.5-0.8B", num_blocks=12, max_model_len=1024, attention_pack_size=2)
-    assert made.passed and without_times(made.to_dict()) == without_times(said)
-    with pytest.raises(hybridkv.InputError, match="is no fault"):
-        hybridkv.verify(model="Qwen3.5-0.8B", num_blocks=12, max_model_len=1024, inject="none-such")
-
-
-def test_planted_faults_are_caught():
-    made = hybridkv.verify(model="Qwen3.5-0.8B", num_blocks=12, max_model_len=1024, attention_pack_size=2,
-                           inject="zero-full-page")
-    assert not made.passed
-
-
 def test_import_config(program):
     config = ROOT / "docs/samples/sample-hybrid/config.json"
     made = hybridkv.import_config(config)

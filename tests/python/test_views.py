@@ -125,6 +125,85 @@ def test_as_strided_is_the_same_memory(torch, order):
             assert (mine.data_ptr(), mine.shape, mine.stride()) == (tensor.data_ptr(), tensor.shape, tensor.stride())
 
 
+FP8 = {"fp8_e4m3": ("float8_e4m3fn", 448), "fp8_e5m2": ("float8_e5m2", 57344)}
+
+
+def fp8_views(dtype):
+    """The pools of a small plan in that type, and per layer of attention and order what a test writes and reads."""
+    for order in ("nhd", "hnd"):
+        plan = planned(kv_dtype=dtype, attention_pack_size=2, physical_order=order)
+        pools = plan.pools(num_blocks=6)
+        spec = next(spec for spec in pools.plan.specs if spec.kind == "full_attention")
+        for layer in spec.layers[:2]:
+            yield pools, view_of(pools.plan, spec.id, layer, "kv"), layer
+
+
+def fp8_values(view, seed, largest):
+    """Values that both types have: small whole numbers, halves, the largest, zeros of both signs."""
+    values = random_values(view.shape, seed)
+    some = values.reshape(-1)
+    some[:6] = (largest, -largest, 0.5, -0.25, 0.0, -0.0)
+    return values
+
+
+@pytest.mark.parametrize("dtype", FP8)
+def test_fp8_values_of_numpy(dtype):
+    ml_dtypes = pytest.importorskip("ml_dtypes", reason="ml_dtypes is not installed")
+    name, largest = FP8[dtype]
+    for number, (pools, view, layer) in enumerate(fp8_views(dtype)):
+        assert view.dtype == dtype
+        array = pools.view(layer)
+        assert array.dtype == getattr(ml_dtypes, name)
+        # Of bits E4M3 keeps four, so that whole numbers to 15 are themselves; E5M2 keeps three, and rounds to even.
+        values = fp8_values(view, number, largest).astype(array.dtype).astype(np.float32)
+        array[...] = values.astype(array.dtype)
+        for what, want in zip(("key", "value"), key_and_value(pools.plan, view, values)):
+            reader = pools.reader(layer, what)
+            assert np.array_equal(reader.read(), want)
+            reader.write(np.ascontiguousarray(-want))
+        assert np.array_equal(array.astype(np.float32), -values)
+
+
+@pytest.mark.parametrize("dtype", FP8)
+def test_fp8_rounds_as_numpy_does(dtype):
+    ml_dtypes = pytest.importorskip("ml_dtypes", reason="ml_dtypes is not installed")
+    name, largest = FP8[dtype]
+    pools, view, layer = next(fp8_views(dtype))
+    reader = pools.reader(layer, "key")
+    values = np.random.default_rng(7).uniform(-largest / 100, largest / 100, reader.shape).astype(np.float32)
+    reader.write(values)
+    assert np.array_equal(reader.read(), values.astype(getattr(ml_dtypes, name)).astype(np.float32))
+
+
+@pytest.mark.parametrize("dtype", FP8)
+def test_fp8_values_of_torch(torch, dtype):
+    name, largest = FP8[dtype]
+    for number, (pools, view, layer) in enumerate(fp8_views(dtype)):
+        through = torch.from_dlpack(pools.view(layer))
+        assert through.dtype == getattr(torch, name)
+        values = torch.from_numpy(fp8_values(view, number, largest)).to(through.dtype)
+        through.copy_(values)
+        wanted = key_and_value(pools.plan, view, values.float().numpy())
+        for what, want in zip(("key", "value"), wanted):
+            reader = pools.reader(layer, what)
+            assert np.array_equal(reader.read(), want)
+            reader.write(np.ascontiguousarray(-want))
+        assert torch.equal(through.float(), -values.float())
+
+
+@pytest.mark.parametrize("dtype", FP8)
+def test_fp8_bits_of_numpy(dtype):
+    """Without ml_dtypes a view has bits: those that the reader writes."""
+    pools, view, layer = next(fp8_views(dtype))
+    bits = np.asarray(pools.view(layer)).view(np.uint8)
+    bits[...] = {"fp8_e4m3": 0x38, "fp8_e5m2": 0x3C}[dtype]  # 1
+    reader = pools.reader(layer, "key")
+    assert np.array_equal(reader.read(), np.ones(reader.shape, np.float32))
+    reader.write(np.full(reader.shape, -2, np.float32))
+    key = key_and_value(pools.plan, view, bits)[0]
+    assert np.all(key == 0xC0)  # in both types
+
+
 def test_fp8_and_slices(torch):
     plan = planned(kv_dtype="fp8", attention_pack_size=2)
     plan.pools(num_blocks=4)

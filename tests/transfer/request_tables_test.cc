@@ -61,7 +61,7 @@ TEST_CASE("golden: tables that no engine could have are refused by group and pos
   };
   refuses("holds tables of 2 stages, this side has 1", [](auto& ids) { ids.push_back(ids[0]); });
   refuses("holds 3 tables, this side has 4 groups", [](auto& ids) { ids[0].pop_back(); });
-  refuses("group 3 has 2 ids, a request of 5000 tokens takes 3", [](auto& ids) { ids[0][3].pop_back(); });
+  refuses("group 3 has 2 ids; a request of 5000 tokens takes 3", [](auto& ids) { ids[0][3].pop_back(); });
   refuses("group 3, position 1: id 0 is none that a request can hold; they are 1 to 399",
           [](auto& ids) { ids[0][3][1] = 0; });
   refuses("group 3, position 1: id 400 is none that a request can hold; they are 1 to 399",

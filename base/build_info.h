@@ -2,7 +2,7 @@
 
 namespace hybridkv {
 
-/// What only the build knows; cmake/BuildInfo.cmake writes the definitions.
+/// What only the build knows: defined in programs alone, by hybridkv_build_info (cmake/BuildInfo.cmake).
 
 /// "0.2.0".
 const char* program_version();

@@ -27,6 +27,9 @@ endif()
 if(HYBRIDKV_FUZZ)
   target_compile_options(hybridkv_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
+if(HYBRIDKV_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(hybridkv_flags INTERFACE -Wno-subobject-linkage)  # takes a unit's files for headers
+endif()
 
 # Several files of a folder in one unit: most of the time goes to headers and templates that they share. A name of a file
 # alone is then one of the folder; kernels for instruction sets of their own stay by themselves.
@@ -34,9 +37,6 @@ function(_hybridkv_compile target)
   target_link_libraries(${target} PRIVATE hybridkv_flags)
   if(HYBRIDKV_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-      target_compile_options(${target} PRIVATE -Wno-subobject-linkage)  # takes a unit's files for headers
-    endif()
     get_target_property(sources ${target} SOURCES)
     list(FILTER sources INCLUDE REGEX "_kernel_[a-z0-9]+\\.cc$")
     set_source_files_properties(${sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)

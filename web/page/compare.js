@@ -30,7 +30,12 @@ const compare = (() => {
   }
 
   const nameOf = (row) => row.name.replaceAll('_', ' ');
-  const title = (row) => [nameOf(row), make('span', { class: 'unit' }, ` ${row.unit}`)];
+  // The name, and the unit where the name does not end with it.
+  function title(row) {
+    const words = nameOf(row), unit = row.unit === '%' ? ' percent' : ` ${row.unit}`;
+    return [words.endsWith(unit) ? words.slice(0, -unit.length) : words,
+      make('span', { class: 'unit' }, ` ${row.unit}`)];
+  }
 
   // The number of a row in setting `i`; its unit stands at the row.
   function cell(row, i, answer, asked) {

@@ -87,7 +87,7 @@ bool same_question(const SimulationSpec& a, const SimulationSpec& b) {
   return a.geometry == b.geometry && a.driver == b.driver;
 }
 
-void replay(std::vector<AskedPoint>& points) {
+void replay(std::vector<AskedPoint>& points, const std::function<void()>& look) {
   std::vector<TraceGroup> groups;
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (!points[i].simulation) continue;
@@ -108,6 +108,7 @@ void replay(std::vector<AskedPoint>& points) {
     SweepSpec sweep{.threads = 1};
     sweep.simulations.assign(group.simulations.begin() + static_cast<std::ptrdiff_t>(begin),
                              group.simulations.begin() + static_cast<std::ptrdiff_t>(end));
+    if (look) sweep.on_progress = [&](const SweepProgress&) { look(); };
     const SweepResult result = run_sweep(*open_trace(*group.trace), sweep);
     for (std::size_t i = begin; i < end; ++i)
       for (const std::size_t point : group.points[i]) points[point].answer.stats = result.stats[i - begin];
@@ -177,7 +178,8 @@ std::int64_t sweep_piece_size(const SweepQuestion& question, std::int64_t points
 SweepWorker::SweepWorker(const ScenarioSweep& sweep, const SweepQuestion& question)
     : question_(question), reader_(sweep) {}
 
-std::vector<SweepPoint> SweepWorker::answer(const std::vector<std::int64_t>& points) {
+std::vector<SweepPoint> SweepWorker::answer(const std::vector<std::int64_t>& points,
+                                            const std::function<void()>& look) {
   std::vector<AskedPoint> asked;
   for (const std::int64_t number : points) {
     AskedPoint& point = asked.emplace_back();
@@ -188,7 +190,7 @@ std::vector<SweepPoint> SweepWorker::answer(const std::vector<std::int64_t>& poi
       if (question_.verify) verify(point.answer, scenario);
     });
   }
-  replay(asked);
+  replay(asked, look);
   std::vector<SweepPoint> answers;
   for (AskedPoint& point : asked) answers.push_back(std::move(point.answer));
   return answers;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -33,8 +34,9 @@ class SweepWorker {
   SweepWorker(const ScenarioSweep& sweep, const SweepQuestion& question);
 
   /// The answers in the order of the points. A point that cannot be planned, verified or replayed says why. Throws
-  /// ResourceError where this machine is too small, InputError where the trace cannot be read.
-  std::vector<SweepPoint> answer(const std::vector<std::int64_t>& points);
+  /// ResourceError where this machine is too small, InputError where the trace cannot be read. `look` is called about
+  /// twice a second while a trace is replayed: what it throws ends the answer.
+  std::vector<SweepPoint> answer(const std::vector<std::int64_t>& points, const std::function<void()>& look = {});
 
  private:
   SweepQuestion question_;

@@ -60,7 +60,8 @@ std::string rows_between(const ScenarioSweep& sweep, const SweepQuestion& questi
               for (std::int64_t at = begin + number * piece; at < std::min(begin + (number + 1) * piece, end); ++at)
                 points.push_back(at);
               std::string made;
-              for (const SweepPoint& point : worker->answer(points)) made += rows.row(point, cells.at(point.point));
+              for (const SweepPoint& point : worker->answer(points, [&] { to.look(); }))
+                made += rows.row(point, cells.at(point.point));
               return made;
             };
           },

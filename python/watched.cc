@@ -43,6 +43,11 @@ struct Job {
 
 using watched_detail::Job;
 
+void Watch::look() const {
+  const std::lock_guard lock(job_->mutex);
+  if (job_->unwanted) throw Unwanted();
+}
+
 void Watch::at(std::string_view what, std::int64_t done, std::int64_t total) const {
   const std::lock_guard lock(job_->mutex);
   if (job_->unwanted) throw Unwanted();

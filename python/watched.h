@@ -20,6 +20,8 @@ class Watch {
   explicit Watch(std::shared_ptr<watched_detail::Job> job) : job_(std::move(job)) {}
   /// Throws where nobody waits for the answer any more.
   void at(std::string_view what, std::int64_t done, std::int64_t total) const;
+  /// The same where there is nothing to tell.
+  void look() const;
 
  private:
   std::shared_ptr<watched_detail::Job> job_;

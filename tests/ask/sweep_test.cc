@@ -64,6 +64,17 @@ TEST_CASE("law: a replayed point has the counters of simulate, whatever points i
   }
 }
 
+TEST_CASE("fault: a replay ends by what somebody who looks at it throws") {
+  const ScenarioSweep sweep(small_file("", "simulate: {trace: {max_requests: 50000000}}\n"));
+  struct Enough {};
+  int looked = 0;
+  const auto look = [&] {
+    if (++looked == 2) throw Enough();
+  };
+  CHECK_THROWS_AS(SweepWorker(sweep, {.simulate = true}).answer({0}, look), Enough);
+  CHECK(looked == 2);
+}
+
 TEST_CASE("golden: points that are verified passed, or were not asked for") {
   const ScenarioSweep sweep(small_file("  attention_pack_size: [1, 2]\n", "verify: {pack_sizes: [2]}\n"));
   const std::vector<SweepPoint> points = all_points(sweep, {.verify = true});

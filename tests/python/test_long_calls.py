@@ -60,7 +60,7 @@ try:
     {call}
 except KeyboardInterrupt:
     print("stopped", flush=True)
-    print(hybridkv.plan(model="Qwen3.5-4B", memory="8GiB", max_model_len=4096, detail="numbers").num_blocks)
+    print(hybridkv.plan(model="Qwen3.5-4B", memory="8GiB", max_model_len=4096, detail="numbers").num_blocks, flush=True)
 """
 
 
@@ -82,6 +82,7 @@ def test_ctrl_c_ends_it_within_a_moment(call):
         assert process.stdout.readline() == "stopped\n"
         assert time.monotonic() - sent < 3
         assert int(process.stdout.readline()) > 0
+        process.wait(30)  # what nobody waits for ends too, and with it the program
     finally:
         watchdog.cancel()
         process.kill()

@@ -5,6 +5,7 @@ set(HYBRIDKV_FETCHED "")  # the names of those whose source was taken
 
 macro(hybridkv_dependency name target repository tag)
   find_package(${name} QUIET)
+  include("${CMAKE_CURRENT_LIST_DIR}/${name}-target.cmake" OPTIONAL)  # releases that call the target otherwise
   if(NOT TARGET ${target})
     message(STATUS "${name}: not installed, fetching ${tag}")
     FetchContent_Declare(${name} GIT_REPOSITORY ${repository} GIT_TAG ${tag} GIT_SHALLOW ON SYSTEM)
@@ -22,8 +23,6 @@ set(YAML_CPP_BUILD_TOOLS OFF CACHE INTERNAL "")
 set(EIGEN_BUILD_DOC OFF CACHE INTERNAL "")
 hybridkv_dependency(fmt fmt::fmt https://github.com/fmtlib/fmt.git 9.1.0)
 hybridkv_dependency(nlohmann_json nlohmann_json::nlohmann_json https://github.com/nlohmann/json.git v3.11.2)
-find_package(yaml-cpp QUIET)
-include("${CMAKE_CURRENT_LIST_DIR}/yaml-cpp-target.cmake")
 hybridkv_dependency(yaml-cpp yaml-cpp https://github.com/jbeder/yaml-cpp.git yaml-cpp-0.7.0)
 if(NOT HYBRIDKV_PAGE)
   hybridkv_dependency(CLI11 CLI11::CLI11 https://github.com/CLIUtils/CLI11.git v2.1.2)

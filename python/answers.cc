@@ -1,12 +1,12 @@
 #include "python/answers.h"
 
 #include <fmt/format.h>
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "ask/bound.h"
 #include "ask/compare.h"

@@ -61,5 +61,19 @@ TEST_CASE("golden: there are at least 80 mutants, some in every room") {
   CHECK(total >= 80);
 }
 
+TEST_CASE("golden: what is listed as a change of nothing has its line in the tree, and a reason") {
+  std::set<std::string> ids;
+  for (const auto& entry :
+       nlohmann::json::parse(text_of(HYBRIDKV_SOURCE_DIR "/tests/mutants/equivalent.json"))) {
+    const std::string id = entry.at("id"), file = entry.at("file"), line = entry.at("line"), why = entry.at("why");
+    CAPTURE(id);
+    CHECK(ids.insert(id).second);
+    CHECK(id.starts_with(file.substr(0, file.find('/')) + "-"));
+    CHECK(why.size() > 20);
+    CHECK_MESSAGE(text_of(std::string(HYBRIDKV_SOURCE_DIR "/") + file).find(line) != std::string::npos, file,
+                  " no longer holds: ", line);
+  }
+}
+
 }  // namespace
 }  // namespace hybridkv

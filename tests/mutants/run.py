@@ -1,18 +1,24 @@
 #!/usr/bin/env python3
-"""Runs the mutants of mutants.json: changes of one line each that some test or `verify` must notice.
+"""Runs mutants, changes of one line or so each that some test or `verify` must notice: those of mutants.json, or with
+--random as many as wanted that are drawn from the sources (draw.py).
 
 Every change is compiled into one scratch build, behind a switch: an expression FROM becomes
 (hybridkv_mutant(N) ? (TO) : (FROM)), a statement (...;) or a block ({ ... }) an if of both. So the tree is built once,
 and running a mutant is running the tests with HYBRIDKV_MUTANT=N in the environment. The user's tree is only read.
 
 A mutant is killed by the first step that fails, twice in a row: the tests of its file and of those listed as "tests",
-all tests of its room, then `verify` and `verify --forward` of a small model. Every step has to pass without a mutant
-first.
+all tests of its room, for one that was drawn those of the rooms that use it next, then `verify` and `verify --forward`
+of a small model. Every step has to pass without a mutant first, and says then which mutants it reaches: a file of tests
+that never comes to a change is not asked about it.
+
+The same seed draws the same mutants from the same tree. Those that do not compile, where the compiler says so, are
+replaced by further ones; those of equivalent.json, shown there to change nothing, are not drawn.
 
   tests/mutants/run.py                        all
   tests/mutants/run.py --room mamba --room layout
   tests/mutants/run.py --only mamba-unit-length,layout-npy-version
   tests/mutants/run.py --check                only whether every FROM is in the tree exactly once
+  tests/mutants/run.py --random 300 --seed 29 draws its own, over all rooms with tests or those of --room
 
 It needs git, cmake, ninja and a compiler, and about an hour on two cores, most of which is the build. A run that was
 interrupted goes on where it was, as long as no file of the tree has changed; survivors are run again.
@@ -23,9 +29,11 @@ not build or a test fails without any mutant, 4 a program is missing, 130 interr
 
 import argparse
 import hashlib
+import itertools
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -36,29 +44,14 @@ import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
-TREE = Path(__file__).resolve().parents[2]
+import draw
+from scratch import TREE, Refused, build, files_of_tree, make_copy, tree_key_of
+
 LIST = Path(__file__).resolve().parent / "mutants.json"
-SWITCH = "hybridkv_mutant.h"
-SWITCH_TEXT = """#pragma once
-#include <cstdlib>
-[[maybe_unused]] static bool hybridkv_mutant(int number) {
-  static const int chosen = [] {
-    const char* const text = std::getenv("HYBRIDKV_MUTANT");
-    return text ? std::atoi(text) : 0;
-  }();
-  return chosen == number;
-}
-"""
+EQUIVALENT = LIST.with_name("equivalent.json")
 # A small model of every kind of cache: packed attention, a recurrent state, several groups.
+MOST_BYTES = 8 << 30  # of addresses, for a program whose mutant never stops growing
 VERIFIED = ["--model", "Qwen3.5-0.8B", "--pack", "1,4", "--memory", "1GiB", "--max-model-len", "4096", "-q"]
-
-
-class Refused(Exception):
-    """Why nothing can be judged, and the exit code that says so."""
-
-    def __init__(self, text, code=2):
-        super().__init__(text)
-        self.code = code
 
 
 def room_of(mutant):
@@ -70,6 +63,10 @@ def read_mutants():
     for number, mutant in enumerate(mutants, start=1):
         mutant["number"] = number
     return mutants
+
+
+def read_equivalent():
+    return json.loads(EQUIVALENT.read_text(encoding="utf-8"))
 
 
 def test_of(room, stem, tree):
@@ -100,102 +97,118 @@ def problems_of(mutants, tree):
             problems.append(f"{mutant['id']}: begins with another room than {mutant['file']}")
         problems += [f"{mutant['id']}: no such test: {path.relative_to(tree)}"
                      for path in listed_tests(mutant, tree) if not path.is_file()]
+    listed, there = read_equivalent(), {}
+    for name in sorted({entry["file"] for entry in listed}):
+        text = (tree / name).read_text(encoding="utf-8") if (tree / name).is_file() else ""
+        there |= {mutant["id"]: mutant for mutant in draw.candidates_of(name, text)}
+    problems += [f"{entry['id']}: equivalent.json, no longer drawn from {entry['file']}: {entry['line']}"
+                 for entry in listed if there.get(entry["id"], {}).get("text") != entry["line"]]
     return problems
 
 
-def switched(text, mutants):
-    """The text of a file with all of its mutants behind switches."""
-    for mutant in sorted(mutants, key=lambda m: text.index(m["from"]), reverse=True):
-        before, number, after = mutant["from"], mutant["number"], mutant["to"]
-        if before.endswith(";") or before.startswith("{"):
-            both = f"{{ if (hybridkv_mutant({number})) {{ {after} }} else {{ {before} }} }}"
-        else:
-            both = f"(hybridkv_mutant({number}) ? ({after}) : ({before}))"
-        at = text.index(before)
-        text = text[:at] + both + text[at + len(before):]
-    return f'#include "{SWITCH}"\n{text}'
+def users_of():
+    """By room, those that use it next: where CMake lists the libraries."""
+    users = {}
+    said = (TREE / "CMakeLists.txt").read_text(encoding="utf-8")
+    for room, uses in re.findall(r"hybridkv_(?:module|program)\((?:hybridkv )?(\w+) USES ([^)]*)\)", said):
+        for used in uses.split():
+            users.setdefault(used, []).append(room)
+    return users
+
+
+def rooms_with_tests():
+    return {path.parent.name for path in (TREE / "tests").glob("*/*_test.cc") if (TREE / path.parent.name).is_dir()}
+
+
+def neighbours_of(mutant):
+    """The rooms whose tests judge a mutant behind those of its own: of one that was drawn, the next ones."""
+    users = users_of().get(room_of(mutant), []) if "at" in mutant else []
+    return [room for room in users if room in rooms_with_tests()]
 
 
 def rooms_of_tests(mutants):
     """The rooms whose test programs judge these mutants."""
     return {room_of(mutant) for mutant in mutants} | {
-        path.parent.name for mutant in mutants for path in listed_tests(mutant, TREE)}
+        path.parent.name for mutant in mutants for path in listed_tests(mutant, TREE)} | {
+        room for mutant in {room_of(mutant): mutant for mutant in mutants}.values() for room in neighbours_of(mutant)}
 
 
-def write_if_new(path, content):
-    """Leaves a file with the same bytes alone, so that nothing is built again."""
-    if path.is_file() and path.read_bytes() == content:
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
+def does_not_build(said, log_path):
+    at = said.find("FAILED: ")
+    print(said[at:at + 6000] if at >= 0 else said[-6000:], file=sys.stderr)
+    return Refused(f"the tree with its mutants does not build: {log_path}")
 
 
-def files_of_tree():
-    """The files of the tree as they are now, also those not committed yet."""
-    listed = subprocess.run(["git", "-C", str(TREE), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-                            capture_output=True)
-    if listed.returncode != 0:
-        raise Refused(f"{TREE}: git lists no files here: {listed.stderr.decode('utf-8', 'replace').strip()}")
-    names = listed.stdout.decode().split("\0")
-    return {name: (TREE / name).read_bytes() for name in sorted(set(names)) if name and (TREE / name).is_file()}
-
-
-def make_copy(copy, files, mutants):
-    """The tree in another folder, with every mutant behind its switch."""
-    by_file = {}
-    for mutant in mutants:
-        by_file.setdefault(mutant["file"], []).append(mutant)
-    for name, content in files.items():
-        if name in by_file:
-            content = switched(content.decode("utf-8"), by_file[name]).encode("utf-8")
-        write_if_new(copy / name, content)
-        shutil.copymode(TREE / name, copy / name)
-    write_if_new(copy / SWITCH, SWITCH_TEXT.encode())
-    wanted = {copy / name for name in files} | {copy / SWITCH}
-    for top in copy.iterdir():
-        if top.name == "build":
-            continue
-        for path in top.rglob("*") if top.is_dir() else [top]:
-            if path.is_file() and path not in wanted:
-                path.unlink()
-
-
-def build(copy, rooms, jobs, log_path):
-    folder = copy / "build" / "release"  # as a user builds, so that a compiler cache knows most files
-    targets = ["hybridkv"] + [f"{room}_tests" for room in sorted(rooms)]
-    commands = [["cmake", "--preset", "release", "-DHYBRIDKV_BUILD_BENCH=OFF"],
-                ["ninja", "-k0", "-C", str(folder), *([f"-j{jobs}"] if jobs else []), *targets]]
-    began = time.monotonic()
-    print(f"building {', '.join(targets)}; follow it in {log_path}", flush=True)
-    with log_path.open("wb") as log:
-        for command in commands:
-            if subprocess.run(command, cwd=copy, stdin=subprocess.DEVNULL, stdout=log, stderr=log).returncode != 0:
-                said = log_path.read_text(encoding="utf-8", errors="replace")
-                at = said.find("FAILED: ")
-                print(said[at:at + 6000] if at >= 0 else said[-6000:], file=sys.stderr)
-                raise Refused(f"the tree with its mutants does not build: {log_path}")
-    print(f"built in {time.monotonic() - began:.0f} s", flush=True)
+def built_list(mutants, chosen, files, work, arguments):
+    """The folder of a build with all that are listed: a smaller choice does not build again."""
+    make_copy(work / "source", files, mutants)
+    folder, built, said = build(work / "source", rooms_of_tests(chosen), arguments.jobs, work / "build.log")
+    if not built:
+        raise does_not_build(said, work / "build.log")
     return folder
 
 
+def built_draw(files, work, arguments):
+    """The drawn mutants, as many as are wanted and compile, and the folder of the build that holds them."""
+    rooms = set(arguments.room) or rooms_with_tests()
+    left_out = {entry["id"] for entry in read_equivalent()}
+    order = draw.drawn_of(files, rooms, arguments.seed, left_out)
+    sources = {name: content for name, content in files.items() if not name.startswith("tests/")}
+    dropped_path = work / f"dropped-{tree_key_of(sources)}.txt"
+    dropped = set(dropped_path.read_text().split()) if dropped_path.is_file() else set()
+    drawn, wanted = [], arguments.random
+    while True:
+        short = wanted - sum(mutant["id"] not in dropped for mutant in drawn)
+        if short > 0:  # some more than needed, since a further round compiles their files again
+            more = list(itertools.islice(order, short + short // 4 + 8))
+            if not more and short == wanted:
+                raise Refused("there is nothing to draw in these rooms")
+            drawn += more
+            wanted -= 0 if more else short
+        for number, mutant in enumerate(drawn, start=1):
+            mutant["number"] = number
+        kept = [mutant for mutant in drawn if mutant["id"] not in dropped]
+        if len(kept) < wanted:
+            continue
+        make_copy(work / "random", files, kept)
+        folder, built, said = build(work / "random", rooms_of_tests(kept), arguments.jobs, work / "build.log")
+        if built:
+            kept = kept[:wanted]
+            print(f"seed {arguments.seed}: {len(kept)} drawn, {len(dropped & {m['id'] for m in drawn})} others did not "
+                  f"compile; {len(left_out)} are listed that change nothing", flush=True)
+            return kept, folder
+        blamed = draw.blamed_of(said, kept)
+        if not blamed:
+            raise does_not_build(said, work / "build.log")
+        dropped |= blamed
+        dropped_path.write_text("\n".join(sorted(dropped)) + "\n")
+
+
+def tests_of(build_folder, room, paths):
+    """Runs these files of tests. mutants_test looks for every FROM in the tree, and finds none where switches are."""
+    return [str(build_folder / "tests" / f"{room}_tests"), "--abort-after=1", "--test-case-exclude=nightly*",
+            "--source-file=" + ",".join(f"*/{room}/{path.name}" for path in paths)]
+
+
 def steps_of(mutant, build_folder):
-    """(name, command) of what has to notice a mutant, in order: the tests of its file first, which take a moment."""
+    """(name, [what is asked], command of what of it) of what has to notice a mutant: what takes a moment first."""
     program = str(build_folder / "hybridkv")
 
-    def tests(room, *chosen):
-        tested = str(build_folder / "tests" / f"{room}_tests")
-        # mutants_test looks for every FROM in the tree: it does not find one where the switches are.
-        return [tested, "--abort-after=1", "--test-case-exclude=nightly*", "--source-file-exclude=*/mutants_test.cc",
-                *chosen]
+    def tests(name, room, paths):
+        return name, [(room, path) for path in paths], lambda asked: tests_of(
+            build_folder, room, [path for _, path in asked])
+
+    def all_of(room):
+        return tests(f"{room}_tests", room, [path for path in sorted((TREE / "tests" / room).glob("*_test.cc"))
+                                             if path.name != "mutants_test.cc"])
 
     room = room_of(mutant)
     own = test_of(room, Path(mutant["file"]).stem, TREE)
-    steps = [(f"{path.parent.name}/{path.stem}",
-              tests(path.parent.name, f"--source-file=*/{path.parent.name}/{path.name}"))
+    first = [tests(f"{path.parent.name}/{path.stem}", path.parent.name, [path])
              for path in ([own] if own.is_file() else []) + listed_tests(mutant, TREE)]
-    return steps + [(f"{room}_tests", tests(room)),
-                    ("verify", [program, "verify", *VERIFIED]),
-                    ("verify --forward", [program, "verify", "--forward", *VERIFIED])]
+    last = [(" ".join(flags), [("hybridkv", Path(" ".join(flags)))],
+             lambda _, flags=flags: [program, *flags, *VERIFIED]) for flags in (["verify"], ["verify", "--forward"])]
+    return first + [all_of(there) for there in [room, *neighbours_of(mutant)]] + last
 
 
 class Interrupted(Exception):
@@ -205,26 +218,47 @@ class Interrupted(Exception):
 class Steps:
     """Runs steps, and ends those that run when the user does."""
 
-    def __init__(self):
-        self.baseline, self.lock = threading.Lock(), threading.Lock()
-        self.limits, self.running, self.stopped = {}, set(), False
+    def __init__(self, path, ids):
+        self.lock, self.locks, self.running, self.stopped = threading.Lock(), {}, set(), False
+        self.path, self.ids = path, ids  # by number
+        self.known = json.loads(path.read_text()) if path.is_file() else {}
 
-    def limit(self, step, command):
-        """Seconds that a step may take: far more than without a mutant, which is tried where first asked."""
-        with self.baseline:
-            if step not in self.limits:
+    def without(self, asked, command_of):
+        """[seconds, ids that are reached] of something asked where there is no mutant, tried when first wanted."""
+        name = "/".join(str(part) for part in (asked[0], asked[1].name))
+        with self.lock:
+            own = self.locks.setdefault(name, threading.Lock())
+        with own:
+            if name not in self.known:
                 began = time.monotonic()
-                failed, said = self.run(command, 0, 3600)
+                with tempfile.NamedTemporaryFile("r", prefix="hybridkv-reached-") as reached:
+                    failed, said = self.run(command_of([asked]), -1, 3600, HYBRIDKV_MUTANT_REACHED=reached.name)
+                    numbers = {int(line) for line in reached.read().split()}
                 if failed:
-                    raise Refused(f"{step} fails without any mutant, so it cannot judge one: {said}")
-                self.limits[step] = 60 + 10 * (time.monotonic() - began)
-            return self.limits[step]
+                    raise Refused(f"{name} fails without any mutant, so it cannot judge one: {said}")
+                entry = [time.monotonic() - began, sorted(self.ids[number] for number in numbers)]
+                with self.lock:
+                    self.known[name] = entry
+                    self.path.write_text(json.dumps(self.known))
+            return self.known[name]
 
-    def run(self, command, number, seconds):
+    def noticed(self, mutant, asked, command_of):
+        """What a step says that notices a mutant, else nothing; only what reaches the mutant is asked."""
+        known = [(one, self.without(one, command_of)) for one in asked]
+        reaching = [(one, seconds) for one, (seconds, reached) in known if mutant["id"] in reached]
+        if not reaching:
+            return None
+        command = command_of([one for one, _ in reaching])
+        limit = 30 + 10 * sum(seconds for _, seconds in reaching)
+        failed, said = self.run(command, mutant["number"], limit)
+        # Twice, so that a test that fails now and then on a busy machine notices nothing.
+        return said if failed and (said.startswith("took ") or self.run(command, mutant["number"], limit)[0]) else None
+
+    def run(self, command, number, seconds, **more):
         """(whether it failed, what it said)."""
         with (tempfile.TemporaryDirectory(prefix="hybridkv-", ignore_cleanup_errors=True) as scratch,
               tempfile.TemporaryFile() as output):
-            environment = dict(os.environ, HYBRIDKV_MUTANT=str(number), TMPDIR=scratch)
+            environment = dict(os.environ, HYBRIDKV_MUTANT=str(number), TMPDIR=scratch, **more)
             started = self.start(command, cwd=scratch, env=environment, stdin=subprocess.DEVNULL, stdout=output,
                                  stderr=output)
             try:
@@ -249,6 +283,7 @@ class Steps:
                 raise Interrupted
             # A group of its own, so that what a test has started ends with it.
             started = subprocess.Popen(command, start_new_session=True, **rest)
+            resource.prlimit(started.pid, resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
             self.running.add(started)
             return started
 
@@ -270,14 +305,6 @@ def kill_group(started):
         os.killpg(started.pid, signal.SIGKILL)
     except ProcessLookupError:
         pass
-
-
-def tree_key_of(files):
-    """Stands for all bytes of the tree: what was found on another one says nothing about this one."""
-    key = hashlib.sha256()
-    for name, content in files.items():
-        key.update(f"{name}\0{len(content)}\0".encode() + content)
-    return key.hexdigest()[:16]
 
 
 def read_killed(path, tree_key):
@@ -305,32 +332,38 @@ def chosen_of(mutants, arguments):
 
 def outcome_of(mutant, folder, steps):
     """id, killed or survived, by what, seconds."""
-    spent = 0.0
-    for step, command in steps_of(mutant, folder):
-        limit = steps.limit(step, command)
-        began = time.monotonic()
-        failed, said = steps.run(command, mutant["number"], limit)
-        # Twice, so that a test that fails now and then on a busy machine notices nothing.
-        failed = failed and steps.run(command, mutant["number"], limit)[0]
-        spent += time.monotonic() - began
-        if failed:
-            return [mutant["id"], "killed", f"{step}: {said}", f"{spent:.0f}"]
-    return [mutant["id"], "survived", "-", f"{spent:.0f}"]
+    began = time.monotonic()
+    for step, asked, command_of in steps_of(mutant, folder):
+        said = steps.noticed(mutant, asked, command_of)
+        if said is not None:
+            return [mutant["id"], "killed", f"{step}: {said}", f"{time.monotonic() - began:.0f}"]
+    return [mutant["id"], "survived", "-", f"{time.monotonic() - began:.0f}"]
 
 
-def run(mutants, chosen, arguments):
-    """The outcome of every chosen mutant, in their order."""
+def place_of(mutant):
+    return f"{mutant['file']}:{mutant['line']}" if "line" in mutant else mutant["file"]
+
+
+def run(mutants, arguments):
+    """What was chosen, and the outcome of every one, in their order."""
     work = arguments.work.resolve()
     work.mkdir(parents=True, exist_ok=True)
     files = files_of_tree()
-    make_copy(work / "source", files, mutants)  # all, whatever is chosen: a smaller choice does not build again
-    folder = build(work / "source", rooms_of_tests(chosen), arguments.jobs, work / "build.log")
+    if arguments.random:
+        mutants, folder = built_draw(files, work, arguments)
+        chosen = chosen_of(mutants, arguments)
+    else:
+        chosen = chosen_of(mutants, arguments)
+        folder = built_list(mutants, chosen, files, work, arguments)
     results_path, tree_key = work / "results.tsv", tree_key_of(files)
     results = {} if arguments.again else read_killed(results_path, tree_key)
     left = [mutant for mutant in chosen if mutant["id"] not in results]
     if len(left) < len(chosen):
         print(f"{len(chosen) - len(left)} were killed before, on this very tree; --again runs them, too", flush=True)
-    steps = Steps()
+    ids = {mutant["number"]: mutant["id"] for mutant in mutants}
+    places = {mutant["id"]: f"{place_of(mutant)}: {mutant['breaks']}" for mutant in chosen if "line" in mutant}
+    numbering = hashlib.sha256(json.dumps([tree_key, ids]).encode()).hexdigest()[:16]
+    steps = Steps(work / f"without-{numbering}.json", ids)
     pool = ThreadPoolExecutor(arguments.parallel)
     try:
         with results_path.open("a", encoding="utf-8") as log:
@@ -341,11 +374,12 @@ def run(mutants, chosen, arguments):
                 log.write("\t".join([tree_key, *result]) + "\n")
                 log.flush()
                 name, outcome, by, seconds = result
-                print(f"[{count}/{len(chosen)}] {outcome:8} {name:32} {seconds:>4} s  {by}", flush=True)
+                what = f"{name:32}" if name not in places else f"{name}  {places[name][:110]} "
+                print(f"[{count}/{len(chosen)}] {outcome:8} {what} {seconds:>4} s  {by}", flush=True)
     finally:
         steps.stop()
         pool.shutdown(cancel_futures=True)
-    return {mutant["id"]: results[mutant["id"]] for mutant in chosen}
+    return chosen, {mutant["id"]: results[mutant["id"]] for mutant in chosen}
 
 
 def summary(chosen, outcomes):
@@ -355,7 +389,7 @@ def summary(chosen, outcomes):
         there = [outcomes[mutant["id"]][1] for mutant in chosen if room_of(mutant) == room]
         lines.append(f"{room:<12}{len(there):>8}{there.count('killed'):>8}{there.count('survived'):>10}")
     survivors = [mutant for mutant in chosen if outcomes[mutant["id"]][1] == "survived"]
-    lines += [f"survived: {mutant['id']} ({mutant['file']}): {mutant['breaks']}" for mutant in survivors]
+    lines += [f"survived: {mutant['id']} ({place_of(mutant)}): {mutant['breaks']}" for mutant in survivors]
     killed = len(chosen) - len(survivors)
     lines.append(f"score: {killed} of {len(chosen)} mutants killed, {100 * killed / len(chosen):.1f} %")
     return "\n".join(lines), len(survivors)
@@ -371,6 +405,8 @@ def arguments_of():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", default=[], metavar="ID,...", help="run these")
     parser.add_argument("--room", action="append", default=[], help="run those of this folder; may be repeated")
+    parser.add_argument("--random", type=at_least_one, metavar="COUNT", help="draw so many instead of running the list")
+    parser.add_argument("--seed", type=at_least_one, default=1, help="of what is drawn (default: %(default)s)")
     parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / f"hybridkv-mutants-{os.getuid()}",
                         help="scratch folder, kept for the next call (default: %(default)s)")
     parser.add_argument("--jobs", type=at_least_one, help="compilers at a time (default: as many as ninja takes)")
@@ -388,14 +424,13 @@ def main():
         problems = problems_of(mutants, TREE)
         if problems:
             raise Refused("\n".join(problems))
-        chosen = chosen_of(mutants, arguments)
         if arguments.check:
             print(f"{len(mutants)} mutants, each in its place")
             return 0
         missing = [program for program in ("git", "cmake", "ninja") if not shutil.which(program)]
         if missing:
             raise Refused(f"not found: {', '.join(missing)}", code=4)
-        text, survived = summary(chosen, run(mutants, chosen, arguments))
+        text, survived = summary(*run(mutants, arguments))
         print(text)
         return 1 if survived else 0
     except Refused as why:

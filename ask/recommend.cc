@@ -50,14 +50,14 @@ Recommendation with_scenario_names(Recommendation result) {
   return result;
 }
 
-std::vector<PlainPack> plain_packs(const Recommendation& result, const EngineSpec& engine) {
+std::vector<PlainPack> plain_packs(const Recommendation& result, const RecommendSpec& spec) {
   std::vector<PlainPack> plain;
   const CacheMode mode = result.layout_of(result.candidates[result.pick]).mode;
   for (std::size_t i = 0; i < result.candidates.size(); ++i) {
     const Candidate& candidate = result.candidates[i];
     const PlannedLayout& layout = result.layout_of(candidate);
-    if (layout.mode == mode && layout.block_floor == engine.block_size_tokens && !candidate.match_unit_tokens &&
-        !candidate.retention_tokens)
+    if (layout.mode == mode && layout.block_floor == spec.engine.block_size_tokens && !candidate.match_unit_tokens &&
+        candidate.retention_tokens == spec.default_retention)
       plain.push_back({i, std::nullopt});
   }
   const auto pack = [&](const PlainPack& one) { return result.layout_of(result.candidates[one.candidate]).pack; };
@@ -123,7 +123,7 @@ RecommendAnswer recommend_scenario(const Scenario& scenario, const RecommendQues
   } catch (const SpecError& error) {
     throw located(scenario_error(error), scenario);
   }
-  answer.plain_packs = plain_packs(answer.result, answer.engine);
+  answer.plain_packs = plain_packs(answer.result, spec);
   const std::vector<Candidate>& candidates = answer.result.candidates;
   answer.pick = served_pick(answer.result, candidates[answer.result.pick], spec);
   const Candidate& pick = candidates[answer.result.pick];

@@ -59,13 +59,13 @@ std::string search_text(const Recommendation& result) {
     case SearchKind::exhaustive:
       return fmt::format("exhaustive: {}", human_plural(result.simulations, "combination") + ", all simulated");
     case SearchKind::refined:
-      return fmt::format("not exhaustive: {}; every layout with whole-block matches and every checkpoint kept, then "
+      return fmt::format("not exhaustive: {}; every layout with whole-block matches and the first retention, then "
                          "every match unit and retention interval of the layouts on the front and of the default",
                          simulated);
     case SearchKind::pruned:
       return fmt::format("not exhaustive: {}; the packs side by side, and of each mode the layouts that hold the {} "
                          "requests a pick has to hold and that no other beats in block, bytes and concurrency, with "
-                         "whole-block matches and every checkpoint kept; then every match unit and retention interval "
+                         "whole-block matches and the first retention; then every match unit and retention interval "
                          "of the layouts on the front and of the default",
                          simulated, human_real(result.least_concurrency));
   }

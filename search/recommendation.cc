@@ -101,10 +101,12 @@ class Search {
                         first.refusal.message(), result_.planned_layouts)};
   }
 
-  /// What the user left to the search includes the user's own values.
+  /// What the user left to the search includes the default's value, first: layouts are compared with it.
   void add_default_values(SearchSpace& space) const {
     const bool free_retention = spec_.space.retentions.empty() && spec_.space.retention_blocks.empty();
-    if (free_retention && spec_.default_retention) space.retentions.push_back(spec_.default_retention);
+    if (!free_retention) return;
+    std::erase(space.retentions, spec_.default_retention);
+    space.retentions.insert(space.retentions.begin(), spec_.default_retention);
   }
 
   void add_default() {

@@ -21,7 +21,7 @@ namespace hybridkv {
 /// How much of a space was simulated.
 enum class SearchKind {
   exhaustive,  ///< every combination
-  refined,     ///< every layout with whole-block matches and every checkpoint kept; on the Pareto front of those and on
+  refined,     ///< every layout with whole-block matches and the first retention; on the Pareto front of those and on
                ///< the default every match unit and retention interval
   pruned,      ///< the same, but of the layouts only every pack in the reference's mode, and those that hold the
                ///< concurrency of the pick and that no other one of their mode beats in block, bytes and concurrency

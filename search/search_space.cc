@@ -154,7 +154,10 @@ std::vector<std::optional<std::int64_t>> retentions_of(const SearchSpace& space,
     if (std::find(retentions.begin(), retentions.end(), interval) == retentions.end()) retentions.push_back(interval);
   };
   for (const auto& interval : space.retentions) add(interval);
-  for (const std::int64_t blocks : space.retention_blocks) add(Checked(blocks) * block_tokens(layout));
+  // In 0.33 states are kept where the blocks of all groups end.
+  const std::int64_t step = layout.geometry.rules.is_vllm_0_33() ? layout.geometry.common_multiple() : 1;
+  for (const std::int64_t blocks : space.retention_blocks)
+    add(Checked(ceil_div(Checked(blocks) * block_tokens(layout), step)) * step);
   return retentions;
 }
 

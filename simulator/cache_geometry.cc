@@ -138,6 +138,7 @@ void check_rules_of_0_33(const CacheGeometry& geometry) {
   check_range(rules.lookahead_tokens, 0, most_tokens, "lookahead_tokens");
   check_range(rules.checkpoint_blocks, 0, 1, "checkpoint_blocks");
   check_range(rules.checkpoint_alignment, 1, most_tokens, "checkpoint_alignment");
+  check_range(rules.context_ranks, 1, most_groups, "context_ranks");
   check_range(rules.in_flight_tokens.value_or(1), 1, most_tokens, "in_flight_tokens");
   if (!rules.attention_drafters.empty() && std::ssize(rules.attention_drafters) != geometry.attention_groups)
     throw SpecError("geometry.attention_drafters",
@@ -203,6 +204,13 @@ std::int64_t CacheGeometry::common_block() const {
   return common == 0 ? block_size_tokens : common;
 }
 
+std::int64_t CacheGeometry::checkpoint_alignment() const {
+  constexpr std::int64_t of_gdn_with_unit = 64;
+  if (!rules.exports_gdn) return rules.checkpoint_alignment;
+  const std::int64_t of_gdn = match_unit_tokens ? checked_lcm(*match_unit_tokens, of_gdn_with_unit) : state_block();
+  return checked_lcm(rules.checkpoint_alignment, of_gdn);
+}
+
 std::int64_t CacheGeometry::attention_grain() const { return joined(1, *this, true, false, lcm_of); }
 
 std::int64_t CacheGeometry::common_multiple() const { return joined(1, *this, true, true, lcm_of); }
@@ -217,7 +225,7 @@ std::int64_t CacheGeometry::window_blocks(std::int64_t group, std::int64_t token
 }
 
 bool CacheGeometry::has_fine_hits() const {
-  if (!aligns_chunks() || state_block() <= match_unit()) return false;
+  if (!aligns_chunks() || state_block() * rules.context_ranks <= match_unit()) return false;
   for (std::int64_t group = 0; group < attention_groups; ++group)
     if (is_windowed(group) && attention_block(group) != match_unit()) return false;
   return true;
@@ -292,6 +300,7 @@ std::string_view to_string(ModelledRule rule) {
     case ModelledRule::large_pages: return "large pages that arenas share";
     case ModelledRule::eviction_policy: return "eviction policy";
     case ModelledRule::checkpoint_back: return "last state moved back";
+    case ModelledRule::layout: return "layout that no engine's run covers";
   }
   return "?";
 }
@@ -334,6 +343,7 @@ std::vector<ModelledRule> modelled_rules(const CacheGeometry& geometry) {
   if (geometry.scheduler.long_prefill_threshold > 0) rules.push_back(ModelledRule::long_prefill_threshold);
   if (june && geometry.attention_groups > 1) rules.push_back(ModelledRule::several_attention_groups);
   if (june && !geometry.caches_prefixes()) rules.push_back(ModelledRule::states_without_caching);
+  if (geometry.modelled_layout) rules.push_back(ModelledRule::layout);
   if (geometry.num_arenas() > 1) rules.push_back(ModelledRule::several_arenas);
   if (geometry.shares_large_pages()) rules.push_back(ModelledRule::large_pages);
   if (geometry.host) rules.push_back(ModelledRule::host_tier);

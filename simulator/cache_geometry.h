@@ -49,6 +49,7 @@ struct CacheGeometry {
   std::optional<std::int64_t> most_requests;  ///< that arenas of windows alone have room for; unset: no such arena
   std::optional<HostSettings> host;           ///< memory of the host behind the pools; unset: none
   PrefixRules rules;                          ///< whose prefix cache and scheduler it is
+  bool modelled_layout = false;               ///< its pages are such as no run of an engine had
 
   /// Most requests that run: what the scheduler allows, and what there is room for whatever their length.
   std::int64_t most_running() const { return std::min(scheduler.max_num_seqs, most_requests.value_or(INT64_MAX)); }
@@ -69,6 +70,8 @@ struct CacheGeometry {
   std::int64_t attention_block(std::int64_t group) const {
     return at_or(attention_block_sizes, group, block_size_tokens);
   }
+  /// Tokens from the start of a chunk to a state that it exports are a multiple of it.
+  std::int64_t checkpoint_alignment() const;
   std::int64_t state_block() const { return state_block_size_tokens.value_or(block_size_tokens); }
 
   /// Tokens at which keys are made: h, or the largest number that divides the block of every group.
@@ -161,6 +164,7 @@ enum class ModelledRule {
   host_tier,               ///< memory of the host behind the pools
   eviction_policy,         ///< one that no engine has
   checkpoint_back,         ///< the last state of a prompt lies before its last boundary
+  layout,                  ///< pages such as no run of an engine had
 };
 std::string_view to_string(ModelledRule rule);
 

@@ -112,10 +112,12 @@ std::int64_t longest_request(const CacheGeometry& geometry, std::int64_t arena) 
   const std::int64_t step = geometry.common_block();
   const std::int64_t longest = std::int64_t{1} << 40;
   // Steps at which some group takes a block.
-  // In 0.33 a chunk takes room for a drafter's tokens too.
+  // In 0.33 a chunk takes room for a drafter's tokens too, up to the longest sequence.
   const std::int64_t drafted = geometry.rules.is_vllm_0_33() ? geometry.speculative_tokens : 0;
+  const std::int64_t most = geometry.scheduler.max_model_len.value_or(INT64_MAX);
   const auto holds = [&](std::int64_t steps) {
-    return request_block_ids(geometry, steps * step + drafted, arena) <= usable;
+    const std::int64_t tokens = steps * step;
+    return request_block_ids(geometry, std::min(tokens + drafted, std::max(tokens, most)), arena) <= usable;
   };
   return last_that(0, longest / step + 1, holds) * step;
 }

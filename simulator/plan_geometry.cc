@@ -9,6 +9,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "planner/demand.h"
+#include "planner/evidence.h"
 #include "planner/prefix.h"
 
 namespace hybridkv {
@@ -83,133 +84,139 @@ void add_group(CacheGeometry& geometry, const CachePlan& plan, const GroupPlan& 
 
 namespace {
 
-/// Tokens between the start of a chunk and a state that it exports are a multiple of it.
+/// A state is exported where every recurrent group can, at the alignments that the backends of states declare.
 /// Source: vLLM 0.33, declarations of the state backends.
-std::int64_t export_alignment(const CachePlan& plan, const EngineSpec& engine) {
-  constexpr std::int64_t of_kda = 16, of_gdn_with_unit = 64;
-  std::int64_t alignment = 1;
+void set_exports(PrefixRules& rules, const CachePlan& plan) {
+  constexpr std::int64_t of_kda = 16;
+  std::optional<std::int64_t> least_blocks;
   for (const SpecPlan& spec : plan.specs) {
-    if (!spec.state || spec.checkpoint_blocks == 0) continue;
-    std::int64_t of_spec = 1;
-    if (spec.kind == "kda") of_spec = of_kda;
-    if (spec.kind == "gdn")
-      of_spec = engine.prefix_match_unit_tokens ? checked_lcm(*engine.prefix_match_unit_tokens, of_gdn_with_unit)
-                                                : spec.block_size_tokens;
-    alignment = checked_lcm(alignment, of_spec);
+    if (!spec.state || spec.ring_tokens > 0) continue;
+    least_blocks = std::min(least_blocks.value_or(1), spec.checkpoint_blocks);
+    if (spec.checkpoint_blocks == 0) continue;
+    if (spec.kind == "kda") rules.checkpoint_alignment = checked_lcm(rules.checkpoint_alignment, of_kda);
+    rules.exports_gdn = rules.exports_gdn || spec.kind == "gdn";
   }
-  return alignment;
+  rules.checkpoint_blocks = least_blocks.value_or(0);
 }
 
-/// A cache of a release with chain hashes: every table with its block, its window and whether a drafter reads it.
-CacheGeometry geometry_of_tables(const CachePlan& plan, const EngineSpec& engine) {
-  const ReleaseRules& rules = rules_of(plan.release);
-  CacheGeometry geometry = arenas_of(plan);
-  geometry.rules.engine = plan.release;
+}  // namespace
+
+PrefixRules prefix_rules_of(const CachePlan& plan, std::int64_t lookahead_tokens) {
+  PrefixRules rules;
+  rules.engine = plan.release;
+  if (!rules.is_vllm_0_33()) return rules;
+  if (plan.strategy == Strategy::two_level)
+    throw SpecError("engine.strategy", fmt::format("{} finds prefixes in pools of blocks alone, not in large pages "
+                                                   "that groups share; take engine.release jenga, or another "
+                                                   "engine.strategy", rules_of(plan.release).title));
+  rules.in_flight_tokens = Checked(plan.max_num_batched_tokens) * plan.concurrent_batches;
+  rules.lookahead_tokens = lookahead_tokens;
+  rules.context_ranks = plan.decode_context_parallel;
+  set_exports(rules, plan);
+  return rules;
+}
+
+namespace {
+
+/// How the prefix cache and the scheduler of the plan's release work, whatever the layout.
+void set_rules(CacheGeometry& geometry, const CachePlan& plan, const EngineSpec& engine) {
+  geometry.modelled_layout = evidence_of(plan) != Evidence::run;
   geometry.max_num_batched_tokens = plan.max_num_batched_tokens;
-  geometry.rules.in_flight_tokens = Checked(plan.max_num_batched_tokens) * plan.concurrent_batches;
-  geometry.retention_interval_tokens = rules.retention_tokens;
-  if (plan.prefix.match_error.empty()) geometry.match_unit_tokens = engine.prefix_match_unit_tokens;
-  const bool drafter = engine.speculative_tokens > 0 && (engine.mtp_layers > 0 || engine.draft);
-  if (drafter) geometry.rules.lookahead_tokens = engine.mtp_layers > 1 ? engine.speculative_tokens : 1;
-  geometry.rules.checkpoint_alignment = export_alignment(plan, engine);
-  std::vector<KeyMask> masks;
-  std::vector<bool> drafters;
-  bool windows = false, marked = false;
-  // A state is exported only where every recurrent group can.
-  std::optional<std::int64_t> least_checkpoint_blocks;
-  Checked extras = plan.extra_ids_per_request();
-  for (const GroupPlan& group : plan.groups) {
-    const SpecPlan& spec = plan.spec_of(group);
-    if (group.shares_table) {
-      if (!spec.state) drafters.back() = drafters.back() || group.drafts;
-      marked = marked || group.drafts;
-      continue;
+  geometry.retention_interval_tokens = rules_of(plan.release).retention_tokens;
+  for (const CapacityPlan& capacity : plan.capacity)
+    geometry.scheduler.max_model_len = std::max(geometry.scheduler.max_model_len.value_or(1), capacity.max_model_len);
+  const bool drafts = drafter_drops_block(engine);
+  geometry.rules = prefix_rules_of(plan, !drafts ? 0 : engine.mtp_layers > 1 ? engine.speculative_tokens : 1);
+  if (!geometry.rules.is_vllm_0_33())
+    geometry.drafter_drops_block = drafts;
+  else if (plan.prefix.match_error.empty())
+    geometry.match_unit_tokens = engine.prefix_match_unit_tokens;
+}
+
+/// In which groups prefixes are found again, and what a request holds beside them.
+class GroupsOf {
+ public:
+  GroupsOf(const CachePlan& plan, CacheGeometry& geometry)
+      : plan_(plan),
+        geometry_(geometry),
+        // The blocks of a window are then a group of their own, and go back as those of others.
+        finds_windows_(geometry.rules.is_vllm_0_33() || plan.strategy == Strategy::two_level),
+        extras_(plan.extra_ids_per_request()) {}
+
+  void add(const GroupPlan& group) {
+    const SpecPlan& spec = plan_.spec_of(group);
+    marked_ = marked_ || group.drafts;
+    if (group.shares_table) {  // found again with the group before it
+      if (!spec.state) drafters_.back() = drafters_.back() || group.drafts;
+    } else if (spec.ring_tokens > 0) {
+      extras_ += group_ids(plan_, group, longest);
+    } else if (spec.state) {
+      add_group(geometry_, plan_, group);
+      // In mode none a recurrent block is the whole request; it says nothing of the attention block.
+      if (plan_.cache_mode != CacheMode::none) set_state_block(geometry_, spec);
+    } else if (spec.attention->window_tokens == 0 || finds_windows_) {
+      add_attention(group, *spec.attention, spec.block_size_tokens);
+    } else if (group.arena.value == 0) {
+      extras_ += group_ids(plan_, group, longest);
+    } else {
+      limit_running(geometry_, plan_.arena_of(group), group_ids(plan_, group, longest));
     }
-    if (spec.ring_tokens > 0) {
-      extras += group_ids(plan, group, longest);
-      continue;
-    }
-    add_group(geometry, plan, group);
-    marked = marked || group.drafts;
-    if (spec.state) {
-      least_checkpoint_blocks = std::min(least_checkpoint_blocks.value_or(1), spec.checkpoint_blocks);
-      if (plan.cache_mode != CacheMode::none) set_state_block(geometry, spec);
-      continue;
-    }
-    masks.push_back(key_mask(spec.attention->kind, spec.attention->window_tokens));
-    drafters.push_back(group.drafts);
-    windows = windows || spec.attention->window_tokens > 0;
-    geometry.attention_block_sizes.push_back(Checked(spec.block_size_tokens) * plan.decode_context_parallel);
   }
-  if (windows) geometry.attention_masks = std::move(masks);
-  if (marked) geometry.rules.attention_drafters = std::move(drafters);
-  geometry.rules.checkpoint_blocks = least_checkpoint_blocks.value_or(0);
-  geometry.rules.state_drafters = drafter && !marked;
-  geometry.extra_blocks_per_request = extras;
-  set_attention_block(geometry, plan);
-  return geometry;
+
+  void finish() {
+    if (windows_) geometry_.attention_masks = std::move(masks_);
+    if (marked_) geometry_.rules.attention_drafters = std::move(drafters_);
+    geometry_.rules.state_drafters = geometry_.rules.lookahead_tokens > 0 && !marked_;
+    geometry_.extra_blocks_per_request = extras_;
+    set_attention_block(geometry_, plan_);
+  }
+
+ private:
+  /// Hidden states too are found again block by block.
+  void add_attention(const GroupPlan& group, const AttentionGeometry& attention, std::int64_t block) {
+    add_group(geometry_, plan_, group);
+    masks_.push_back(key_mask(attention.kind, attention.window_tokens));
+    drafters_.push_back(group.drafts);
+    windows_ = windows_ || attention.window_tokens > 0;
+    geometry_.attention_block_sizes.push_back(Checked(block) * plan_.decode_context_parallel);
+  }
+
+  const CachePlan& plan_;
+  CacheGeometry& geometry_;
+  bool finds_windows_;
+  Checked extras_;
+  std::vector<KeyMask> masks_;
+  std::vector<bool> drafters_;
+  bool windows_ = false, marked_ = false;
+};
+
+/// What no replay of pools of blocks takes.
+void refuse_other_caches(const CachePlan& plan) {
+  const std::string_view title = rules_of(plan.release).title;
+  if (plan.radix)
+    throw SpecError("engine.release",
+                    fmt::format("{} finds prefixes in a radix tree, which `hybridkv simulate` and `hybridkv compare` "
+                                "replay; here take vllm-0.33 or vllm-2026-06, which have blocks", title));
+  if (plan.rows)
+    throw SpecError("engine.release",
+                    fmt::format("{} finds prefixes by slot, which `hybridkv compare` replays; here take tensorrt-llm, "
+                                "vllm-0.33 or vllm-2026-06, which have blocks", title));
+  if (plan.strategy != Strategy::two_level) return;
+  if (const std::int64_t extras = plan.extra_ids_per_request(); extras > 0)
+    throw SpecError("engine.strategy",
+                    fmt::format("{} ids of every request hold what lies beside the layers, and requests that take "
+                                "large pages for it do not run here; take another engine.strategy", extras));
 }
 
 }  // namespace
 
 CacheGeometry geometry_of(const CachePlan& plan, const EngineSpec& engine) {
-  if (plan.radix)
-    throw SpecError("engine.release",
-                    fmt::format("{} finds prefixes in a radix tree, which `hybridkv simulate` and `hybridkv compare` "
-                                "replay; here take vllm-0.33 or vllm-2026-06, which have blocks",
-                                rules_of(plan.release).title));
-  if (plan.rows)
-    throw SpecError("engine.release",
-                    fmt::format("{} finds prefixes by slot, which `hybridkv compare` replays; here take tensorrt-llm, "
-                                "vllm-0.33 or vllm-2026-06, which have blocks", rules_of(plan.release).title));
-  if (plan.cache_order) {
-    CacheGeometry geometry = geometry_of_tables(plan, engine);
-    for (const CapacityPlan& capacity : plan.capacity)
-      geometry.scheduler.max_model_len = std::max(geometry.scheduler.max_model_len.value_or(1), capacity.max_model_len);
-    return geometry;
-  }
+  refuse_other_caches(plan);
   CacheGeometry geometry = arenas_of(plan);
-  geometry.rules.engine = plan.release;
-  geometry.drafter_drops_block = drafter_drops_block(engine);
-  geometry.max_num_batched_tokens = plan.max_num_batched_tokens;
-  for (const CapacityPlan& capacity : plan.capacity)
-    geometry.scheduler.max_model_len = std::max(geometry.scheduler.max_model_len.value_or(1), capacity.max_model_len);
-  Checked extras = plan.extra_ids_per_request();
-  if (plan.strategy == Strategy::two_level && extras > 0)
-    throw SpecError("engine.strategy",
-                    fmt::format("{} ids of every request hold what lies beside the layers, and requests that take "
-                                "large pages for it do not run here; take another engine.strategy",
-                                std::int64_t{extras}));
-  std::vector<KeyMask> masks;
-  bool windows = false;
-  for (const GroupPlan& group : plan.groups) {
-    const SpecPlan& spec = plan.spec_of(group);
-    if (group.shares_table) continue;  // found again with the group before it
-    if (plan.strategy == Strategy::two_level && spec.attention) {
-      // The blocks of a window are a group of their own, and go back as those of others.
-      masks.push_back(key_mask(spec.attention->kind, spec.attention->window_tokens));
-      windows = windows || spec.attention->window_tokens > 0;
-      add_group(geometry, plan, group);
-      geometry.attention_block_sizes.push_back(spec.block_size_tokens);
-      continue;
-    }
-    if (spec.state) {
-      add_group(geometry, plan, group);
-      // In mode none a recurrent block is the whole request; it says nothing of the attention block.
-      if (plan.cache_mode != CacheMode::none) set_state_block(geometry, spec);
-    } else if (spec.attention->window_tokens == 0) {
-      // Hidden states are found again block by block, as attention is.
-      add_group(geometry, plan, group);
-      geometry.attention_block_sizes.push_back(spec.block_size_tokens);
-    } else if (group.arena.value == 0) {
-      extras += group_ids(plan, group, longest);
-    } else {
-      limit_running(geometry, plan.arena_of(group), group_ids(plan, group, longest));
-    }
-  }
-  if (windows) geometry.attention_masks = std::move(masks);
-  geometry.extra_blocks_per_request = extras;
-  set_attention_block(geometry, plan);
+  set_rules(geometry, plan, engine);
+  GroupsOf groups(plan, geometry);
+  for (const GroupPlan& group : plan.groups) groups.add(group);
+  groups.finish();
   return geometry;
 }
 

@@ -12,6 +12,10 @@ CacheGeometry arenas_of(const CachePlan& plan);
 /// One group more, with its arena where there are several; of a state in several pages one group a page.
 void add_group(CacheGeometry& geometry, const CachePlan& plan, const GroupPlan& group);
 
+/// The rules of the plan's release, and what they need to know of its states. `lookahead_tokens`: see PrefixRules.
+/// Throws SpecError where the release finds no prefixes in such pools.
+PrefixRules prefix_rules_of(const CachePlan& plan, std::int64_t lookahead_tokens);
+
 /// The cache of a plan as the simulator sees it; settings that only a scheduler knows keep their defaults.
 ///
 /// Groups with a window (a draft model's) take no part in prefix caching here: a request holds as many blocks for

@@ -14,7 +14,7 @@ PrefixPositions::PrefixPositions(const CacheGeometry& geometry)
       exports_(geometry.state_groups > 0 && geometry.rules.checkpoint_blocks > 0),
       exact_junctions_(geometry.rules.exact_junctions && fine_ && drops_),
       state_drafters_(geometry.rules.state_drafters && drops_),
-      alignment_(geometry.rules.checkpoint_alignment),
+      alignment_(geometry.checkpoint_alignment()),
       retention_(geometry.retention_interval_tokens) {}
 
 std::int64_t PrefixPositions::last(std::int64_t tokens, std::int64_t grain) const {

@@ -12,7 +12,7 @@ namespace hybridkv {
 /// reads none of the other fields. Source: vLLM 0.33 KVCacheManager, SingleTypeKVCacheManager and Scheduler.
 ///
 /// Example: Qwen3.5-397B with MTP on an H100: `{.engine = Release::vllm_0_33, .lookahead_tokens = 1,
-/// .checkpoint_blocks = 1, .checkpoint_alignment = 2112}`, and in the geometry R = 0 and s = 1.
+/// .checkpoint_blocks = 1, .exports_gdn = true}`, and in the geometry R = 0 and s = 1.
 struct PrefixRules {
   Release engine = Release::vllm_2026_06;
   /// l: tokens behind a prefix that its key covers too, so that a drafter needs no block dropped; 0 without a drafter,
@@ -20,9 +20,11 @@ struct PrefixRules {
   std::int64_t lookahead_tokens = 0;
   /// c: blocks of each recurrent group for a state exported inside a chunk, 0 or 1; 0 where one group cannot export.
   std::int64_t checkpoint_blocks = 0;
-  /// Tokens from the start of a chunk to an exported state are a multiple of it, >= 1: 1 for mamba2, 16 for kda, for
-  /// gdn the block, or lcm(h, 64) with a match unit of the user's.
+  /// Tokens from the start of a chunk to an exported state are a multiple of it, >= 1: 1 for mamba2, 16 for kda.
   std::int64_t checkpoint_alignment = 1;
+  /// States of gdn are exported: they lie at multiples of the block besides, or of lcm(h, 64) with a match unit of the
+  /// user's (CacheGeometry::checkpoint_alignment).
+  bool exports_gdn = false;
   /// Opted in to states at the very token of a junction (fine hits of a drafter that drops).
   bool exact_junctions = false;
   /// (attention group) Is it a drafter group? Empty: all are.
@@ -31,6 +33,8 @@ struct PrefixRules {
   bool state_drafters = false;
   /// F: tokens in flight at most, which bound the blocks of a window; unset: the budget of one step.
   std::optional<std::int64_t> in_flight_tokens;
+  /// Ranks that share the tokens of attention; the blocks of states count as many times as long beside match units.
+  std::int64_t context_ranks = 1;
 
   bool is_vllm_0_33() const { return engine == Release::vllm_0_33; }
   bool drafts(std::size_t attention_group) const {

@@ -2,7 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "base/error.h"
+#include "simulator/closed_form.h"
 #include "tests/ask/asked.h"
 #include "test_paths.h"
 
@@ -82,4 +85,29 @@ TEST_CASE("law: where the tokens of the pick went is known of a trace's file, an
   CHECK(total.total() > 0);
   const Scenario made_up = small_scenario("", "simulate: {trace: {max_requests: 50}}\n");
   CHECK(!recommend_scenario(made_up, small_question()).pick_losses.has_value());
+}
+
+TEST_CASE("law: under 0.33 packs are searched by its rules as pages of one layer are, and each retention once") {
+  const Scenario scenario = small_scenario("  release: vllm-0.33\n", "simulate: {trace: {max_requests: 50}}\n");
+  RecommendQuestion question = small_question();
+  question.space.packs = {1, 3};
+  const RecommendAnswer answer = recommend_scenario(scenario, question);
+  const SearchSpace& space = answer.result.space;
+  CHECK(space.retentions == std::vector<std::optional<std::int64_t>>{0, std::nullopt});
+  for (const Candidate& candidate : answer.result.candidates) {
+    const PlannedLayout& layout = answer.result.layout_of(candidate);
+    CHECK(layout.geometry.rules.checkpoint_blocks == 1);
+    CHECK(layout.geometry.retention_interval_tokens == 0);
+    CHECK(longest_request(layout.geometry) == layout.plan.max_fitting_tokens);
+    const auto modelled = std::find(candidate.modelled.begin(), candidate.modelled.end(), ModelledRule::layout);
+    CHECK((modelled != candidate.modelled.end()) == (layout.pack > 1));
+    CHECK(std::ranges::count_if(answer.result.candidates, [&](const Candidate& other) {
+            return other.layout == candidate.layout && other.match_unit_tokens == candidate.match_unit_tokens &&
+                   other.retention_tokens == candidate.retention_tokens;
+          }) == 1);
+  }
+  // Nothing else changed: the retention of the default is 0.33's own.
+  REQUIRE(answer.plain_packs.size() == 2);
+  for (const PlainPack& one : answer.plain_packs)
+    CHECK(answer.result.candidates[one.candidate].retention_tokens == 0);
 }

@@ -188,3 +188,83 @@ TEST_CASE("edge: pools under a radix tree are no blocks, and their release is re
                        "`hybridkv compare` replay; here take vllm-0.33 or vllm-2026-06, which have blocks",
                        SpecError);
 }
+
+TEST_CASE("law: the prefix cache of 0.33 is that of the release in every layout, and requests take what plans say") {
+  for (const std::int64_t pack : {1, 3, 5})
+    for (const Strategy strategy : {Strategy::packed_attention, Strategy::dual_pool, Strategy::small_pages,
+                                    Strategy::compact_slots})
+      for (const CacheMode mode : {CacheMode::none, CacheMode::align})
+        for (const std::int64_t drafts : {0, 2}) {
+          CAPTURE(pack);
+          CAPTURE(to_string(strategy));
+          CAPTURE(to_string(mode));
+          CAPTURE(drafts);
+          EngineSpec spec = engine(mode);
+          spec.release = Release::vllm_0_33;
+          spec.backend_profile = BackendProfile::sm90;
+          spec.strategy = strategy;
+          spec.attention_pack_size = pack;
+          spec.speculative_tokens = drafts;
+          spec.mtp_layers = drafts > 0 ? 1 : 0;
+          const CachePlan plan = make_plan(testing::qwen35_397b(), spec, {.max_model_lens = {32768}});
+          const CacheGeometry geometry = geometry_of(plan, spec);
+          validate(geometry);
+          CHECK(geometry.retention_interval_tokens == 0);
+          CHECK(geometry.rules.checkpoint_blocks == (mode == CacheMode::align ? 1 : 0));
+          CHECK(geometry.rules.in_flight_tokens == 2 * spec.max_num_batched_tokens);
+          CHECK(geometry.rules.lookahead_tokens == (drafts > 0 ? 1 : 0));
+          CHECK_FALSE(geometry.drafter_drops_block);
+          CHECK(geometry.modelled_layout == (pack > 1 || strategy != Strategy::packed_attention));
+          if (mode == CacheMode::align) CHECK(geometry.resume_step() == plan.prefix.match_unit_tokens);
+          for (const std::int64_t tokens : {1, 4000, 32768})
+            for (std::int64_t arena = 0; arena < geometry.num_arenas(); ++arena)
+              CHECK(request_block_ids(geometry, tokens, arena) == request_demand(plan, tokens).ids[arena]);
+          CHECK(longest_request(geometry) == plan.max_fitting_tokens);
+        }
+}
+
+TEST_CASE("golden: Qwen3.5-397B packed by five under 0.33 holds 15 exported states and 2,775,360 tokens at most") {
+  EngineSpec spec = engine(CacheMode::align);
+  spec.release = Release::vllm_0_33;
+  spec.backend_profile = BackendProfile::sm90;
+  spec.attention_pack_size = 5;
+  const CachePlan plan = make_plan(testing::qwen35_397b(), spec, {.max_model_lens = {32768}});
+  const CacheGeometry geometry = geometry_of(plan, spec);
+  CHECK(plan.capacity.front().ids_by_cause.checkpoints == 15);
+  CHECK(geometry.state_groups * geometry.rules.checkpoint_blocks == 15);
+  CHECK(longest_request(geometry) == 2'775'360);
+  const std::vector<ModelledRule> rules = modelled_rules(geometry);
+  CHECK(std::find(rules.begin(), rules.end(), ModelledRule::layout) != rules.end());
+}
+
+TEST_CASE("edge: large pages take no rules of 0.33, and the refusal names the strategy") {
+  EngineSpec spec = engine(CacheMode::align);
+  spec.release = Release::vllm_0_33;
+  spec.strategy = Strategy::two_level;
+  const CachePlan plan = make_plan(testing::qwen35_397b(), spec, {.max_model_lens = {32768}});
+  CHECK_THROWS_WITH_AS(geometry_of(plan, spec),
+                       "engine.strategy: vLLM 0.33.0 finds prefixes in pools of blocks alone, not in large pages that "
+                       "groups share; take engine.release jenga, or another engine.strategy",
+                       SpecError);
+}
+
+TEST_CASE("law: a unit of the user's decides what gdn exports wherever it is set; ranks that share tokens hit finely") {
+  EngineSpec spec = engine(CacheMode::align);
+  spec.release = Release::vllm_0_33;
+  spec.backend_profile = BackendProfile::sm90;
+  const LimitsSpec limits{.max_model_lens = {32768}};
+  CacheGeometry later = geometry_of(make_plan(testing::qwen35_397b(), spec, limits), spec);
+  CHECK(later.checkpoint_alignment() == 2112);
+  later.match_unit_tokens = 96;
+  CHECK(later.checkpoint_alignment() == 192);
+  spec.prefix_match_unit_tokens = 96;
+  const CacheGeometry planned = geometry_of(make_plan(testing::qwen35_397b(), spec, limits), spec);
+  CHECK(planned == later);
+
+  spec.prefix_match_unit_tokens.reset();
+  spec.decode_context_parallel = 2;
+  const CachePlan shared = make_plan(testing::qwen35_397b(), spec, limits);
+  const CacheGeometry geometry = geometry_of(shared, spec);
+  CHECK(shared.prefix.match_unit_tokens == 2112);
+  CHECK(geometry.resume_step() == 2112);
+}

@@ -213,7 +213,9 @@ std::int64_t CacheGeometry::checkpoint_alignment() const {
 
 std::int64_t CacheGeometry::attention_grain() const { return joined(1, *this, true, false, lcm_of); }
 
-std::int64_t CacheGeometry::common_multiple() const { return joined(1, *this, true, true, lcm_of); }
+std::int64_t CacheGeometry::common_multiple() const {
+  return attention_groups == 0 && !has_state_blocks() ? block_size_tokens : joined(1, *this, true, true, lcm_of);
+}
 
 bool CacheGeometry::has_unequal_blocks() const { return common_multiple() > common_block(); }
 

@@ -79,11 +79,11 @@ struct CacheGeometry {
     if (match_unit_tokens && !has_one_group_of_0_33()) return *match_unit_tokens;
     return one_block() ? block_size_tokens : common_block();
   }
-  /// The largest number that divides the block of every group; B where all have the same.
+  /// The largest number that divides the block of every group; B where all have the same, or none has one.
   std::int64_t common_block() const;
   /// A: the smallest number that the block of every attention group divides; 1 without any.
   std::int64_t attention_grain() const;
-  /// The smallest number that the block of every group divides.
+  /// The smallest number that the block of every group divides; B where no group has a block.
   std::int64_t common_multiple() const;
   /// Do two groups differ in their block?
   bool has_unequal_blocks() const;

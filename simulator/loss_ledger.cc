@@ -156,6 +156,12 @@ void LossLedger::look_up(const CacheManager& cache, const ActiveRequest& request
   const std::span<const PrefixKey> keys = request.keys;
   const std::int64_t shared = expected.shared_tokens;
   expected.trail.matched_tokens = hit.tokens;
+  if (!geometry_.caches_prefixes()) {  // no length is left to resume from, whatever the blocks
+    const std::int64_t all = expected.trail.token_exact_tokens;
+    expected.trail.whole_tokens = expected.trail.allowed_tokens = all;
+    expected.positions.assign(all > 0 ? 1 : 0, {.tokens = all});
+    return;
+  }
   expected.trail.whole_tokens = whole_tokens(keys, shared);
   expected.trail.allowed_tokens = allowed_tokens(keys, request.record.input_length, shared);
   expected.positions.clear();

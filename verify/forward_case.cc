@@ -242,6 +242,8 @@ std::string reason_not_to_run(ForwardCase forward_case, const CacheGeometry& geo
   if (needs_prefix_cache(forward_case) && !geometry.caches_prefixes())
     return "mode none keeps no state behind a prefix, so none is found again";
   if (forward_case == ForwardCase::fresh_blocks && geometry.state_groups == 0) return "the model keeps no state";
+  if (forward_case == ForwardCase::branch && geometry.mode == CacheMode::align && geometry.attention_groups == 0)
+    return "without attention no look-up says where prompts part";
   if (forward_case == ForwardCase::preemption && geometry.attention_groups == 0)
     return "without attention a request never needs more blocks";
   if (forward_case == ForwardCase::preemption && geometry.state_block_size_tokens)

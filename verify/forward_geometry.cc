@@ -10,6 +10,9 @@ namespace hybridkv {
 
 namespace {
 
+/// The cases count in it where no group has a block: in mode none a state is that of the whole request.
+constexpr std::int64_t tokens_without_blocks = 16;
+
 /// Large pages that so many blocks of an arena fill.
 std::int64_t large_pages(const CacheGeometry& geometry, std::int64_t arena, std::int64_t ids) {
   return ceil_div(ids, geometry.blocks_per_large_page[static_cast<std::size_t>(arena)]);
@@ -23,7 +26,8 @@ void set_arena(CacheGeometry& geometry, std::int64_t arena, std::int64_t num_ids
 
 CacheGeometry forward_geometry(const CachePlan& plan) {
   CacheGeometry geometry = arenas_of(plan);
-  std::int64_t block = primary_block_tokens(plan);
+  const bool any_block = primary_attention(plan) != nullptr || plan.cache_mode != CacheMode::none;
+  std::int64_t block = any_block ? primary_block_tokens(plan) : tokens_without_blocks;
   for (const GroupPlan& group : plan.groups) {
     if (group.shares_table && !plan.cache_order) continue;  // the ids of the group before it
     add_group(geometry, plan, group);

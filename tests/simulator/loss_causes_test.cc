@@ -85,6 +85,18 @@ TEST_CASE("edge: a copy that ends with a block loses it to its last token, the r
   CHECK(last_loss(with_states(CacheMode::all), copies) == expected(4, {{LossCause::last_token, 3}}));
 }
 
+TEST_CASE("edge: a cache that keeps no state has no tails, whatever its groups, and nobody looks for keys in it") {
+  for (const std::int64_t attention_groups : {0, 1})
+    for (const bool later : {false, true}) {
+      CacheGeometry none = with_states(CacheMode::none);
+      if (later) none.rules.engine = Release::vllm_0_33;
+      none.attention_groups = attention_groups;
+      CHECK(last_loss(none, {{{1, 10}}, {{1, 7}, {2, 5}}}) == expected(0, {{LossCause::no_state, 7}}));
+      CHECK(last_loss(none, {{{1, 3}}, {{1, 3}}}) == expected(0, {{LossCause::no_state, 2}}));
+      CHECK(none.resume_step() % none.match_unit() == 0);
+    }
+}
+
 TEST_CASE("edge: retention drops the state of a chunk") {
   // Budget 8: the first prompt leaves states at 8 and 12.
   CacheGeometry geometry = with_states();

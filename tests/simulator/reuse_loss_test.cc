@@ -60,6 +60,13 @@ void check_random(std::uint64_t seeds, CacheGeometry (*roll_geometry)(Dice&)) {
     CAPTURE(seed);
     Dice dice(seed);
     CacheGeometry geometry = roll_geometry(dice);
+    // States alone, in mode none too, where no group has a block.
+    if (geometry.state_groups > 0 && dice.chance(15)) {
+      geometry.attention_groups = 0;
+      geometry.attention_arenas.clear();
+      geometry.attention_block_sizes.clear();
+      if (geometry.common_block() % geometry.match_unit_tokens.value_or(1) != 0) geometry.match_unit_tokens.reset();
+    }
     geometry.unlimited_pool = dice.chance(15);
     const DriverSpec driver = random_driver(dice);
     const TraceBatch batch = random_batch(dice, 40, 60, 12);

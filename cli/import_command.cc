@@ -6,6 +6,7 @@
 
 #include "base/dtype.h"
 #include "base/error.h"
+#include "base/number_text.h"
 #include "base/output_file.h"
 #include "base/printable.h"
 #include "cli/commands.h"
@@ -40,8 +41,8 @@ int run_import(const ImportOptions& options) {
     return exit_fine;
   }
   write_file(options.output, imported.yaml);
-  write_output(fmt::format("{}: {}, {} layers\n", printable(options.output), printable(imported.model.name),
-                           imported.model.layers.size()));
+  write_output(fmt::format("{}: {}, {}\n", printable(options.output), printable(imported.model.name),
+                           human_plural(std::ssize(imported.model.layers), "layer")));
   return exit_fine;
 }
 

@@ -129,10 +129,10 @@ void warn_short_packs(std::vector<Warning>& warnings, const CachePlan& plan) {
     const std::int64_t missing = spec.num_pages * spec.layers_per_page - layers;
     if (missing == 0) continue;
     warnings.push_back({"short_pack",
-                        fmt::format("the last pack of the {} {} layers holds {} of {}: every block wastes {} bytes "
+                        fmt::format("the last pack of the {} holds {} of {}: every block wastes {} bytes "
                                     "for the missing {}",
-                                    human_count(layers), spec.kind, human_count(spec.layers_per_page - missing),
-                                    human_count(spec.layers_per_page),
+                                    human_plural(layers, spec.kind + " layer"),
+                                    human_count(spec.layers_per_page - missing), human_count(spec.layers_per_page),
                                     human_count(missing * spec.block_size_tokens * spec.bytes_per_token),
                                     human_count(missing))});
   }

@@ -152,6 +152,7 @@ std::string term_text(const Term& term) {
   std::string number;
   bool one = false;
   if (const auto* count = std::get_if<std::int64_t>(&term.value)) {
+    if (term.unit == "tokens" && *count >= largest_tokens) return "any length";
     number = human_count(*count);
     one = *count == 1;
   } else {

@@ -251,7 +251,10 @@ std::string sizes_text(const ForwardReport& report) {
                        human_bytes(report.slots->cell_bytes), human_bytes(report.slots->row_bytes),
                        report.slots->step_tokens);
   if (!report.tree)
-    return fmt::format("block {}, page {}", human_plural(report.block_size_tokens, "token"),
+    return fmt::format("{}page {}",
+                       report.block_size_tokens == 0  // states of whole requests alone
+                           ? ""
+                           : fmt::format("block {}, ", human_plural(report.block_size_tokens, "token")),
                        human_bytes(report.page_bytes));
   return fmt::format("pages of {} tokens, states every {} of a prompt; {} a token, {} a state slot",
                      fmt::join(report.tree->page_tokens, " and "), fmt::join(report.tree->grid_tokens, " and "),
@@ -263,8 +266,8 @@ void add_single(Document& document, const ForwardReport& report) {
   document.blocks.emplace_back(Heading{fmt::format("{}, N = {}{}", report.model, report.attention_pack_size,
                                                    planted.empty() ? "" : ", planted: " + planted)});
   document.blocks.emplace_back(
-      Facts{{{"network", fmt::format("{} layers with a cache in the model's order, heads and head sizes over {}",
-                                     report.layers, report.scale)},
+      Facts{{{"network", fmt::format("{} with a cache in the model's order, heads and head sizes over {}",
+                                     human_plural(report.layers, "layer"), report.scale)},
              {"plan", sizes_text(report)},
              {"backends", backends_sentence(std::span(&report, 1))},
              {"time", fmt::format("{:.1f} s", report.seconds)}}});

@@ -409,6 +409,9 @@ static void fields(Archive& archive, T& plan) {
   archive.unless_default("sequence_rows", plan.rows);
   archive("capacity", plan.capacity);
   archive("max_fitting_tokens", plan.max_fitting_tokens);
+  archive.derived_if_any("any_length_fits", [&plan] {
+    return plan.max_fitting_tokens >= largest_tokens ? std::optional(true) : std::nullopt;
+  });
   archive("max_running_requests", plan.max_running_requests);
   archive("max_running_requests_by_states", plan.max_running_requests_by_states);
   archive("one_token_request_bytes", plan.one_token_request_bytes);

@@ -25,7 +25,7 @@ namespace {
 
 std::string attention_text(const SpecPlan& spec) {
   const AttentionGeometry& attention = *spec.attention;
-  std::string text = fmt::format("{} {}{} layers, ", spec.layers.size(), spec.draft ? "draft " : "", spec.kind);
+  std::string text = human_plural(std::ssize(spec.layers), (spec.draft ? "draft " : "") + spec.kind + " layer") + ", ";
   if (attention.kind == AttentionKind::hidden_state)
     text += fmt::format("one vector of {}", attention.head_size_k);
   else if (attention.kind == AttentionKind::mla)
@@ -42,13 +42,13 @@ std::string attention_text(const SpecPlan& spec) {
 }
 
 std::string ring_text(const SpecPlan& spec) {
-  return fmt::format("{} layers, {} of {} bytes: {} bytes a request and layer", spec.layers.size(),
+  return fmt::format("{}, {} of {} bytes: {} bytes a request and layer", human_plural(std::ssize(spec.layers), "layer"),
                      human_plural(spec.ring_tokens, "token"), human_count(spec.state->bytes / spec.ring_tokens),
                      human_count(spec.state->bytes));
 }
 
 std::string recurrent_text(const SpecPlan& spec) {
-  return fmt::format("{} {} layers, {}: {} bytes a state and layer", spec.layers.size(), spec.kind,
+  return fmt::format("{}, {}: {} bytes a state and layer", human_plural(std::ssize(spec.layers), spec.kind + " layer"),
                      state_text(*spec.state), human_count(spec.state->bytes));
 }
 
@@ -283,8 +283,11 @@ Facts plan_facts(const CachePlan& plan, std::int64_t length, const Demand& reque
       "capacity", fmt::format("{} such requests as engines print it, {} without the null block; {} KV cache tokens",
                               human_real(capacity.max_concurrency), human_real(capacity.usable_concurrency),
                               human_count(capacity.kv_cache_tokens)));
-  std::string limits = fmt::format("longest request {} tokens, at most {} requests run",
-                                   human_count(plan.max_fitting_tokens), human_count(plan.max_running_requests));
+  std::string limits = fmt::format("{}, at most {} run",
+                                   plan.max_fitting_tokens >= largest_tokens
+                                       ? "a request of any length fits"
+                                       : fmt::format("longest request {} tokens", human_count(plan.max_fitting_tokens)),
+                                   human_plural(plan.max_running_requests, "request"));
   if (plan.max_running_requests_by_states > 0)
     limits += fmt::format(" (states alone allow {})", human_count(plan.max_running_requests_by_states));
   limits += fmt::format(", one token costs {}", exact_bytes(plan.one_token_request_bytes));

@@ -164,7 +164,8 @@ std::vector<PlanColumn> limit_columns(bool with_prefix) {
     return [bytes](const CachePlan& plan, const CapacityPlan&) { return Cell(ByteCount{bytes(plan.waste.at_load)}); };
   };
   return {
-      {{"max_fitting_tokens", "longest", "tokens", Align::right, programs}, of_plan(&CachePlan::max_fitting_tokens)},
+      {{"max_fitting_tokens", "longest", "tokens", Align::right, programs},
+       [](const CachePlan& plan, const CapacityPlan&) { return Cell(Length{plan.max_fitting_tokens}); }},
       {{"max_running_requests", "running", "", Align::right, programs}, of_plan(&CachePlan::max_running_requests)},
       {{"max_running_requests_by_states", "running by states", "", Align::right, programs},
        of_plan(&CachePlan::max_running_requests_by_states)},

@@ -12,6 +12,7 @@
 #include "report/human.h"
 #include "report/json_text.h"
 #include "report/loss_report.h"
+#include "report/overload.h"
 #include "report/replay_text.h"
 #include "report/rules_text.h"
 #include "report/upper_bounds.h"
@@ -100,7 +101,7 @@ Table load_table(const SimulateAnswer& answer) {
     const SimulationStats& stats = answer.result.stats[i];
     table.add_row({stats.geometry.name, stats.max_running, Real{mean_of(stats, &SeriesPoint::running_requests), 1},
                    stats.too_long, stats.refused + stats.stalled, stats.preempted_requests, stats.reprefilled_tokens,
-                   answer.longest_requests[i], stats.steps});
+                   Length{answer.longest_requests[i]}, stats.steps});
   }
   return table;
 }
@@ -228,6 +229,7 @@ std::vector<std::string> warnings_of(const SimulateAnswer& answer, std::size_t c
         stats.refused + stats.stalled == 1 ? "1 request does"
                                            : human_count(stats.refused + stats.stalled) + " requests do",
         human_count(answer.longest_requests[cache])));
+  if (std::string text = overload_text(answer.driver, stats); !text.empty()) sentences.push_back(std::move(text));
   if (stats.prompt_tokens > 0 && stats.hit_tokens == 0)
     sentences.push_back(
         why_no_hits("the block", g,
@@ -437,7 +439,7 @@ Table simulate_table(const SimulateAnswer& answer) {
                    stats.pool.checkpoints_evicted, stats.pool.evictions, stats.max_held_blocks,
                    stats.max_held_state_blocks, stats.max_running, cell_of(g.scheduler.max_model_len), stats.too_long,
                    stats.cut_outputs, stats.refused, stats.stalled, stats.preemptions,
-                   stats.preempted_requests, stats.reprefilled_tokens, answer.longest_requests[i],
+                   stats.preempted_requests, stats.reprefilled_tokens, Length{answer.longest_requests[i]},
                    stats.generated_tokens,
                    stats.prefill_chunks,
                    stats.copied_states, stats.steps, Real{stats.seconds, 6}, latency(stats.first_token.mean()),
@@ -477,6 +479,8 @@ std::string render_simulate(const SimulateAnswer& answer, Format format, const S
       json["caches"][i]["checkpoint_back"] = settings.checkpoint_back;
     }
     if (answer.result.stats[i].host) json["caches"][i]["host"] = host_json(answer.result.stats[i]);
+    if (answer.driver.kind == DriverKind::open_loop)
+      json["caches"][i]["overloaded"] = is_overloaded(answer.driver, answer.result.stats[i]);
     json["caches"][i]["series"] = series_json(answer.result.stats[i]);
     if (ordered_json arenas = arenas_json(answer.result.stats[i]); !arenas.empty())
       json["caches"][i]["arenas"] = std::move(arenas);

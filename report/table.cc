@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/read_real.h"
+#include "planner/engine_spec.h"
 #include "report/human.h"
 #include "report/text.h"
 
@@ -141,6 +142,8 @@ std::string quote_csv(const std::string& text) {
   return quoted + "\"";
 }
 
+bool is_any(const Length& length) { return length.tokens >= largest_tokens; }
+
 nlohmann::ordered_json json_cell(const Cell& cell) {
   const auto real = [](double value) {
     return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
@@ -149,6 +152,10 @@ nlohmann::ordered_json json_cell(const Cell& cell) {
                              [](const ByteCount& bytes) { return nlohmann::ordered_json(bytes.value); },
                              [&](const Real& number) { return real(number.value); },
                              [&](const Percent& percent) { return real(percent.value); },
+                             [](const Length& length) {
+                               return is_any(length) ? nlohmann::ordered_json(nullptr)
+                                                     : nlohmann::ordered_json(length.tokens);
+                             },
                              [](const auto& plain) { return nlohmann::ordered_json(plain); }},
                     cell);
 }
@@ -187,6 +194,9 @@ std::string human_cell(const Cell& cell) {
                              [](const Real& number) { return human_real(number.value, number.digits); },
                              [](const ByteCount& bytes) { return human_bytes(bytes.value, Decimals::fixed); },
                              [](const Percent& percent) { return human_percent(percent.value, percent.digits); },
+                             [](const Length& length) {
+                               return is_any(length) ? std::string("any") : human_count(length.tokens);
+                             },
                              [](const std::string& text) { return text; }},
                     cell);
 }
@@ -198,6 +208,9 @@ std::string raw_cell(const Cell& cell) {
                              [](const Real& number) { return raw_real(number.value); },
                              [](const ByteCount& bytes) { return std::to_string(bytes.value); },
                              [](const Percent& percent) { return raw_real(percent.value); },
+                             [](const Length& length) {
+                               return is_any(length) ? std::string() : std::to_string(length.tokens);
+                             },
                              [](const std::string& text) { return text; }},
                     cell);
 }

@@ -45,10 +45,15 @@ struct Percent {
   double value = 0;  ///< 100 for the whole
   int digits = 2;
 };
+/// The longest sequence that fits, in tokens; the largest length there is (largest_tokens) says that no length is too
+/// long: "any", for programs nothing.
+struct Length {
+  std::int64_t tokens = 0;
+};
 
 /// One typed value. For people: "2,146,304", "1,334.50", "675.5 MiB", "0.58 %", "yes". For programs: the raw number,
 /// all its digits. Nothing (monostate) is an empty cell, null in json. The names keep integers 64-bit.
-using Cell = std::variant<std::monostate, bool, std::int64_t, Real, ByteCount, Percent, std::string>;
+using Cell = std::variant<std::monostate, bool, std::int64_t, Real, ByteCount, Percent, Length, std::string>;
 
 /// The number, or an empty cell.
 Cell cell_of(const std::optional<std::int64_t>& count);

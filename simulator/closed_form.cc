@@ -119,7 +119,7 @@ std::int64_t longest_request(const CacheGeometry& geometry, std::int64_t arena) 
     const std::int64_t tokens = steps * step;
     return request_block_ids(geometry, std::min(tokens + drafted, std::max(tokens, most)), arena) <= usable;
   };
-  return last_that(0, longest / step + 1, holds) * step;
+  return std::min(longest, last_that(0, ceil_div(longest, step) + 1, holds) * step);
 }
 
 namespace {
@@ -134,7 +134,7 @@ std::int64_t longest_in_large_pages(const CacheGeometry& geometry) {
                         geometry.blocks_per_large_page[static_cast<std::size_t>(arena)]);
     return pages <= geometry.num_large_pages();
   };
-  return last_that(0, longest / step + 1, holds) * step;
+  return std::min(longest, last_that(0, ceil_div(longest, step) + 1, holds) * step);
 }
 
 }  // namespace

@@ -217,6 +217,11 @@ CacheGeometry geometry_of(const CachePlan& plan, const EngineSpec& engine) {
   GroupsOf groups(plan, geometry);
   for (const GroupPlan& group : plan.groups) groups.add(group);
   groups.finish();
+  if (geometry.attention_groups + geometry.state_groups == 0)
+    throw SpecError("engine.release",
+                    fmt::format("blocks of windows and chunks are not found again by the rules of {} here, and this "
+                                "model keeps nothing else; vllm-0.33 replays windows",
+                                rules_of(plan.release).title));
   return geometry;
 }
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/number_text.h"
 #include "base/random.h"
 #include "planner/demand.h"
 
@@ -113,13 +114,15 @@ void check_tables(const TransferSide& side, const RequestTables& tables, std::in
                   const std::string& where) {
   const auto refuse = [&](const std::string& what) { throw InputError(fmt::format("{}: {}", where, what)); };
   if (tables.ids.size() != side.stages.size())
-    refuse(fmt::format("holds tables of {} stages, this side has {}", tables.ids.size(), side.stages.size()));
+    refuse(fmt::format("holds tables of {}, this side has {}", human_plural(std::ssize(tables.ids), "stage"),
+                       side.stages.size()));
   for (std::size_t stage = 0; stage < side.stages.size(); ++stage) {
     const CachePlan& plan = side.stages[stage];
     const std::string of_stage = stage_text(side, stage);
     if (tables.ids[stage].size() != plan.groups.size())
-      refuse(fmt::format("{}holds {} tables, this side has {} groups", of_stage, tables.ids[stage].size(),
-                         plan.groups.size()));
+      refuse(fmt::format("{}holds {}, this side has {}", of_stage,
+                         human_plural(std::ssize(tables.ids[stage]), "table"),
+                         human_plural(std::ssize(plan.groups), "group")));
     std::set<std::pair<std::size_t, std::int64_t>> held;
     for (std::size_t i = 0; i < plan.groups.size(); ++i) {
       const GroupPlan& group = plan.groups[i];

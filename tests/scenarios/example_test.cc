@@ -157,6 +157,11 @@ TEST_CASE("golden: the example names every word that the reader allows") {
         CAPTURE(word);
         CHECK(text.find(word) != std::string::npos);
       }
+  const KeyInfo& trace = *scenario_keys().info().find("simulate")->section->find("trace");
+  for (const std::string& form : trace.section->find("form")->choices) {
+    CAPTURE(form);
+    CHECK((text.find(" " + form + " ") != std::string::npos || text.find(" " + form + ",") != std::string::npos));
+  }
 }
 
 TEST_CASE("fault: a key taken out of the example is missed") {

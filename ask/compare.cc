@@ -64,13 +64,31 @@ Planned plan_all(const std::vector<CompareSetting>& settings, Comparison& compar
   throw InputError(text);
 }
 
-/// The row of which those that are parts are parts.
-std::size_t total_row() {
-  const auto rows = compare_rows();
-  const auto total =
-      std::find_if(rows.begin(), rows.end(), [](const CompareRow& row) { return row.name == "blocks_per_request"; });
-  expects(total != rows.end(), "there is a row of all ids");
-  return static_cast<std::size_t>(total - rows.begin());
+const ComparedRow& row_called(const Comparison& comparison, const std::string& name) {
+  const auto found = std::find_if(comparison.rows.begin(), comparison.rows.end(),
+                                  [&](const ComparedRow& row) { return row.name == name; });
+  expects(found != comparison.rows.end(), "a row is computed with others that there are");
+  return *found;
+}
+
+/// How a number without a decision of its own follows from others. `row`: with the rules behind it.
+ComparedRule own_rule(const CompareRow& asked, const ComparedRow& row, const Comparison& comparison) {
+  constexpr const char* source = "arithmetic of these plans";
+  ComparedRule rule{row.title.starts_with("- ") ? row.title.substr(2) : row.title, row.unit, row.values, {}, {}, {}};
+  std::vector<bool> absent;
+  for (const ComparedValue& value : row.values) {
+    absent.push_back(std::holds_alternative<std::monostate>(value));
+    rule.rules.push_back(absent.back() ? std::string() : asked.rule);
+    rule.sources.emplace_back(absent.back() ? "" : source);
+  }
+  for (const auto& [name, symbol] : asked.from)
+    if (const ComparedRow& other = row_called(comparison, name); values_differ(other.values, absent))
+      rule.inputs.push_back({symbol, other.unit, other.values});
+  if (!asked.from.empty() || row.rules.empty()) return rule;
+  const ComparedRule& behind = row.rules.front();
+  if (values_differ(behind.values, absent)) rule.inputs.push_back({behind.symbol, behind.unit, behind.values});
+  else rule.inputs = behind.inputs;
+  return rule;
 }
 
 /// Settings that were made, not derived, name their key.
@@ -96,12 +114,10 @@ void add_replay(Comparison& comparison, const std::vector<CompareSetting>& setti
     row.differs = values_differ(row.values, refused);
   };
   using One = ReplayedSetting;
-  const auto percent = [](std::int64_t part, const One& one) {
-    return one.prompt_tokens == 0 ? 0.0 : 100 * static_cast<double>(part) / static_cast<double>(one.prompt_tokens);
-  };
+  const auto percent = [](std::int64_t part, const One& one) { return 100 * one.rate(part); };
   add("replayed_requests", "requests replayed", "", [](const One& one) { return one.requests; });
   add("replay_refused", "- refused", "", [](const One& one) { return one.refused; });
-  add("prompt_tokens", "prompt tokens", "tokens", [](const One& one) { return one.prompt_tokens; });
+  add("prompt_tokens", "prompt tokens", "tokens", [](const One& one) { return one.taken_prompt_tokens; });
   add("hit_tokens", "found again", "tokens", [](const One& one) { return one.hit_tokens; });
   add("hit_rate_percent", "- of the prompts", "%", [&](const One& one) { return percent(one.hit_tokens, one); });
   add("requests_with_hit", "- by requests", "", [](const One& one) { return one.requests_with_hit; });
@@ -158,7 +174,7 @@ Comparison compare(const std::vector<CompareSetting>& settings, const CompareRep
     answer.title = row.title;
     answer.unit = row.unit;
     RowSymbols& of_row = symbols.emplace_back();
-    of_row.is_part = row.is_part;
+    of_row.is_part = !row.rule.empty();
     for (std::size_t i = 0; i < settings.size(); ++i) {
       const auto setting = planned.at(i, settings);
       answer.values.push_back(setting ? row.value(*setting) : ComparedValue());
@@ -174,8 +190,7 @@ Comparison compare(const std::vector<CompareSetting>& settings, const CompareRep
     if (!row.differs) continue;
     row.rules = rules.of_row(i);
     const CompareRow& asked = compare_rows()[i];
-    // Of ids for one cause, where every group takes the same: the groups.
-    if (row.rules.empty() && asked.is_part) row.rules = rules.of_row(total_row());
+    if (!asked.rule.empty()) row.rules.insert(row.rules.begin(), own_rule(asked, row, comparison));
     if (row.rules.empty() && !asked.key.empty()) row.rules.push_back(rule_of_key(asked, row.values));
   }
   if (replay.wanted) add_replay(comparison, settings, refused, replay);

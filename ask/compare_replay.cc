@@ -33,6 +33,7 @@ ReplayedSetting replay_tree(const Scenario& scenario, const SimulateRequest& req
       simulate_radix(request, only_last(planned_radix_caches(scenario)), {.on_progress = on_progress});
   const RadixStats& stats = answer.stats.front();
   return {.requests = stats.ended(),
+          .taken_prompt_tokens = stats.taken_prompt_tokens,
           .prompt_tokens = stats.prompt_tokens,
           .hit_tokens = stats.hit_tokens,
           .requests_with_hit = stats.requests_with_hit,
@@ -72,6 +73,7 @@ ReplayedSetting replay_slots(const Scenario& scenario, const SimulateRequest& re
                    std::chrono::duration<double>(Clock::now() - started).count()});
   }
   return {.requests = stats.requests,
+          .taken_prompt_tokens = bound.prompt_tokens(),
           .prompt_tokens = stats.prompt_tokens,
           .hit_tokens = stats.hit_tokens,
           .requests_with_hit = stats.requests_with_hit,
@@ -90,6 +92,7 @@ ReplayedSetting replay_blocks(const Scenario& scenario, const SimulateRequest& r
   const SimulationStats& stats = answer.result.stats.front();
   const std::int64_t refused = stats.refused + stats.stalled + stats.too_long;
   return {.requests = stats.requests - refused,
+          .taken_prompt_tokens = stats.taken_prompt_tokens,
           .prompt_tokens = stats.prompt_tokens,
           .hit_tokens = stats.hit_tokens,
           .requests_with_hit = stats.requests_with_hit,

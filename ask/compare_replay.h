@@ -10,10 +10,12 @@
 
 namespace hybridkv {
 
-/// What a trace finds in the cache of one setting, whatever its engine's index is. Tokens are those of requests that
-/// ended ok.
+/// What a trace finds in the cache of one setting, whatever its engine's index is. Tokens that are found or computed
+/// are those of requests that ended ok. Every share, of bounds too, is of the prompts that the engine takes: all but
+/// those that it refuses for their length.
 struct ReplayedSetting {
   std::int64_t requests = 0;           ///< that ended ok
+  std::int64_t taken_prompt_tokens = 0;  ///< of all prompts that the engine takes, however they ended
   std::int64_t prompt_tokens = 0;
   std::int64_t hit_tokens = 0;
   std::int64_t requests_with_hit = 0;
@@ -24,7 +26,11 @@ struct ReplayedSetting {
   std::int64_t refused = 0;            ///< however: too long, or larger than the pool
   std::int64_t token_exact_hit_tokens = 0;  ///< by any prefix in endless memory: no layout can find more
 
-  /// Share of the prompt tokens that were found; 0 without any.
+  /// Share of the prompts that the engine takes; 0 without any.
+  double rate(std::int64_t tokens) const {
+    return taken_prompt_tokens > 0 ? static_cast<double>(tokens) / static_cast<double>(taken_prompt_tokens) : 0;
+  }
+  /// What `hybridkv simulate` calls it: of the requests that ended ok alone.
   double hit_rate() const {
     return prompt_tokens > 0 ? static_cast<double>(hit_tokens) / static_cast<double>(prompt_tokens) : 0;
   }

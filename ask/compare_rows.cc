@@ -85,22 +85,11 @@ auto of_plan(std::int64_t CachePlan::*field) {
   return [field](const Setting& setting) { return ComparedValue(setting.plan.*field); };
 }
 
-/// Decisions about the ids of a group of one spec, at the compared length.
-std::string ids_of_group(const Setting& setting, const SpecPlan& spec) {
-  const std::string length = human_plural(setting.capacity.max_model_len, "token");
-  return first_decided(setting, {"block ids of a group of " + spec_label(spec) + " at " + length});
-}
-
-std::string ids_of_states(const Setting& setting) {
-  const SpecPlan* const state = largest_state(setting.plan);
-  return state != nullptr ? ids_of_group(setting, *state) : std::string();
-}
-
-/// The layers of the model with a window, else those that lead.
-std::string ids_of_window(const Setting& setting) {
-  for (const SpecPlan& spec : setting.plan.specs)
-    if (spec.role() == SpecRole::window) return ids_of_group(setting, spec);
-  return ids_of_group(setting, leading_spec(setting.plan));
+/// The decision about the ids for one cause, at the compared length.
+std::function<std::string(const Setting&)> ids_decided(const char* cause) {
+  return [cause](const Setting& setting) {
+    return fmt::format("ids for {} at {}", cause, human_plural(setting.capacity.max_model_len, "token"));
+  };
 }
 
 /// What is left of the ids that requests can get when as many of them run as fit: where there are several arenas, what
@@ -157,7 +146,8 @@ std::vector<CompareRow> layout_rows() {
        [](const Setting& s) { return ComparedValue(padded_spec(s.plan).padding_percent); },
        [](const Setting& s) { return "padding of " + spec_label(padded_spec(s.plan)); }},
       {"groups", "groups", "", "", [](const Setting& s) { return ComparedValue(num_tables(s.plan)); },
-       [](const Setting& s) { return first_decided(s, {"groups of " + spec_label(padded_spec(s.plan)), "g"}); }},
+       [](const Setting& s) { return first_decided(s, {"groups of " + spec_label(padded_spec(s.plan)), "g"}); },
+       "groups with a table of their own, of all kinds of layers together"},
       {"bytes_per_block", "bytes of a block", "bytes", "",
        [](const Setting& s) { return ComparedValue(leading_arena(s.plan).bytes_per_id); },
        block_bytes_symbol},
@@ -173,14 +163,16 @@ std::vector<CompareRow> request_rows() {
   return {
       {"blocks_per_request", "ids of a request", "ids", "", of_capacity(&CapacityPlan::blocks_per_request),
        always("block ids of one request")},
-      {"ids_for_tokens", "- for tokens", "ids", "", ids_for(&IdsByCause::tokens), ids_of_window, true},
-      {"ids_for_states", "- for states", "ids", "", ids_for(&IdsByCause::states), ids_of_states, true},
-      {"ids_for_drafts", "- for states of drafts", "ids", "", ids_for(&IdsByCause::speculative), ids_of_states, true},
-      {"ids_for_checkpoints", "- for exported states", "ids", "", ids_for(&IdsByCause::checkpoints), ids_of_states,
-       true},
-      {"ids_in_flight", "- for steps in flight", "ids", "", ids_for(&IdsByCause::in_flight_window), ids_of_window,
-       true},
-      {"ids_for_extras", "- beside them", "ids", "", ids_for(&IdsByCause::other), {}},
+      {"ids_for_tokens", "- for tokens", "ids", "", ids_for(&IdsByCause::tokens), ids_decided("tokens")},
+      {"ids_for_states", "- for states", "ids", "", ids_for(&IdsByCause::states), ids_decided("states")},
+      {"ids_for_drafts", "- for states of drafts", "ids", "", ids_for(&IdsByCause::speculative),
+       ids_decided("speculative states")},
+      {"ids_for_checkpoints", "- for exported states", "ids", "", ids_for(&IdsByCause::checkpoints),
+       ids_decided("exported checkpoints")},
+      {"ids_in_flight", "- for steps in flight", "ids", "", ids_for(&IdsByCause::in_flight_window),
+       ids_decided("tokens in flight of windows")},
+      {"ids_for_extras", "- beside them", "ids", "", ids_for(&IdsByCause::other),
+       ids_decided("what the model has beside")},
       {"bytes_per_request", "bytes of a request", "bytes", "", of_capacity(&CapacityPlan::bytes_per_request),
        always("bytes of one request")},
       {"ideal_bytes_per_request", "- ideally", "bytes", "", of_capacity(&CapacityPlan::ideal_bytes_per_request),
@@ -196,7 +188,8 @@ std::vector<CompareRow> request_rows() {
          return ComparedValue(static_cast<double>(s.plan.memory_bytes()) /
                               static_cast<double>(s.capacity.ideal_bytes_per_request));
        },
-       always("ideal bytes of one request"), true},
+       always("ideal bytes of one request"), "requests = memory / ideal bytes of one request",
+       {{"memory_bytes", "memory"}, {"ideal_bytes_per_request", "ideal bytes of one request"}}},
       {"kv_cache_tokens", "KV cache tokens", "tokens", "", of_capacity(&CapacityPlan::kv_cache_tokens),
        always("KV cache tokens")},
   };
@@ -238,7 +231,10 @@ std::vector<CompareRow> limit_rows() {
        always("short last packs at the load")},
       {"idle_bytes_when_full", "idle when full", "bytes", "",
        [](const Setting& s) { return ComparedValue(idle_bytes_when_full(s.plan, s.capacity)); },
-       always("usable concurrency"), true},
+       always("usable concurrency"),
+       "bytes of the usable ids - floor(usable concurrency) * bytes of one request",
+       {{"usable_blocks", "usable ids"}, {"bytes_per_block", "bytes of an id"},
+        {"usable_concurrency", "usable concurrency"}, {"bytes_per_request", "bytes of one request"}}},
       {"null_block_bytes", "reserved", "bytes", "", lost(&LoadWaste::null_block_bytes),
        always("null block at the load")},
       {"unallocated_bytes", "unallocated", "bytes", "",

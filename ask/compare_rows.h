@@ -26,7 +26,10 @@ struct CompareRow {
   std::string key;    ///< of the scenario, where the value is a setting of its own: "engine.release"
   std::function<ComparedValue(const PlannedSetting&)> value;
   std::function<std::string(const PlannedSetting&)> symbol;  ///< of the decision that comes to it; unset: none
-  bool is_part = false;  ///< the decision comes to more: all ids of a group, not those for one cause
+  /// Where no decision comes to the number itself: how it follows from those of `symbol`.
+  std::string rule = {};
+  /// Rows that the rule computes with, and how it calls them.
+  std::vector<std::pair<std::string, std::string>> from = {};
 };
 
 /// All rows, in the order in which they are read: what was set, then sizes, ids, capacity, prefixes and waste.

@@ -53,7 +53,7 @@ struct ComparedDerivation {
 /// The decisions behind a row.
 struct RowSymbols {
   std::vector<std::string> symbols;  ///< (setting) empty: there is none
-  bool is_part = false;              ///< the row is only a part of what they come to
+  bool is_part = false;              ///< they come to other numbers, from which that of the row follows
 };
 
 /// The rules behind rows of a comparison.

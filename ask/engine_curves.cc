@@ -49,9 +49,8 @@ std::optional<double> found_share(Scenario scenario, std::int64_t memory_bytes, 
     planned(scenario);  // an error in the trace is no gap of a curve
     const ReplayedSetting replayed = replay_setting(scenario);
     if (replayed.requests == 0) return std::nullopt;
-    const auto exact = static_cast<double>(replayed.token_exact_hit_tokens);
-    token_exact = std::max(token_exact, exact / static_cast<double>(replayed.prompt_tokens));
-    return replayed.hit_rate();
+    token_exact = std::max(token_exact, replayed.rate(replayed.token_exact_hit_tokens));
+    return replayed.rate(replayed.hit_tokens);
   } catch (const SpecError&) {
     return std::nullopt;
   }

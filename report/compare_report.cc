@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 Cell cell_of_value(const ComparedValue& value, const std::string& unit) {
   if (const auto* real = std::get_if<double>(&value)) return unit == "%" ? Cell(Percent{*real}) : Cell(Real{*real});
   if (const auto* flag = std::get_if<bool>(&value)) return *flag;
-  if (const auto* count = std::get_if<std::int64_t>(&value)) return *count;
+  if (const auto* count = std::get_if<std::int64_t>(&value)) return unit == "tokens" ? Cell(Length{*count}) : *count;
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   return std::monostate();
 }
@@ -224,9 +224,12 @@ Document compare_document(const Comparison& comparison, CompareRules rules) {
     return document;
   }
   document.blocks.emplace_back(Heading{"What makes the marked rows differ"});
+  std::string above;  // of which a row with a dash is a part
   for (const ComparedRow& row : comparison.rows) {
+    const bool is_part = row.title.starts_with("- ");
+    if (!is_part) above = row.title;
     if (!row.differs) continue;
-    const std::string title = row.title.starts_with("- ") ? "ids " + row.title.substr(2) : row.title;
+    const std::string title = is_part ? above + ", " + row.title.substr(2) : row.title;
     document.blocks.emplace_back(Heading{fmt::format("{}: {}", title, values_text(row.values, row.unit)), 3});
     if (Facts facts = facts_of(row, comparison.settings); !facts.entries.empty())
       document.blocks.emplace_back(std::move(facts));

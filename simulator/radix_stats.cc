@@ -16,6 +16,7 @@ void RadixStats::add(const RadixRecord& record) {
   evicted_states += record.evicted_states;
   evicted_unused_states += record.evicted_unused_states;
   if (record.status == RequestStatus::too_long) return;
+  taken_prompt_tokens += record.input_length;
   most_tree_tokens = std::max(most_tree_tokens, record.tree_tokens);
   most_tree_states = std::max(most_tree_states, record.tree_states);
   free_tokens = record.free_tokens;

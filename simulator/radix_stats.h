@@ -17,6 +17,7 @@ struct RadixStats {
   std::int64_t refused = 0;                ///< RequestStatus::refused
   std::int64_t too_long = 0;               ///< RequestStatus::too_long
   std::int64_t stalled = 0;                ///< RequestStatus::stalled
+  std::int64_t taken_prompt_tokens = 0;    ///< of all requests that were not refused as too long, however they ended
   std::int64_t prompt_tokens = 0;          ///< of the requests that ended ok, as hits and chunks
   std::int64_t hit_tokens = 0;             ///< with KV and state
   std::int64_t requests_with_hit = 0;

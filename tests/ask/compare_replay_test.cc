@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ask/compare.h"
+#include "ask/layout_bound.h"
 #include "ask/simulate.h"
 #include "ask/simulate_radix.h"
 #include "planner/plan.h"
@@ -106,6 +107,25 @@ TEST_CASE("law: what is found is at most what is possible or proven, and both st
   const Comparison beside = compare(settings, {.wanted = true});
   CHECK(std::none_of(beside.rows.begin(), beside.rows.end(),
                      [](const ComparedRow& row) { return row.name == "upper_percent"; }));
+}
+
+TEST_CASE("law: all shares are of the prompts that the engine takes, also where its memory is too small for some") {
+  ScenarioFile file = parse_scenario(
+      "model: Qwen3.5-4B\nengine: {release: sglang-0.5.23, memory: [900 MiB, 4 GiB], cache_mode: align}\n"
+      "limits: {max_model_len: 32768}\nsimulate: {trace: {max_requests: 200}}\n", "asked.yaml");
+  const std::vector<CompareSetting> settings = compare_settings({file}, {"engine.memory"});
+  const Comparison comparison = compare(settings, {.wanted = true});
+  const auto number = [&](const char* name, std::size_t i) { return row_of(comparison, name).values[i]; };
+  const auto large_refused = std::get<std::int64_t>(number("replay_refused", 1));
+  CHECK(std::get<std::int64_t>(number("replay_refused", 0)) > large_refused);
+  for (std::size_t i = 0; i < settings.size(); ++i) {
+    const auto tokens = std::get<std::int64_t>(number("prompt_tokens", i));
+    CHECK(tokens == layout_bound(settings[i].scenario).prompt_tokens);
+    const double found = 100 * static_cast<double>(std::get<std::int64_t>(number("hit_tokens", i)));
+    CHECK(std::get<double>(number("hit_rate_percent", i)) == doctest::Approx(found / static_cast<double>(tokens)));
+  }
+  CHECK(number("prompt_tokens", 0) == number("prompt_tokens", 1));
+  CHECK(number("token_exact_percent", 0) == number("token_exact_percent", 1));
 }
 
 TEST_CASE("edge: nothing is replayed unless it is asked for, and not where a setting is refused") {

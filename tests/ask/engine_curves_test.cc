@@ -46,7 +46,7 @@ TEST_CASE("law: a curve is what a replay finds under each memory, and never abov
   CHECK(rates.memory_bytes[3] == settings.front().scenario.engine.memory_bytes);
   for (std::size_t i = 0; i < settings.size(); ++i) {
     const ReplayedSetting alone = replay_setting(settings[i].scenario);
-    CHECK(rates.found[i][3] == alone.hit_rate());
+    CHECK(rates.found[i][3] == alone.rate(alone.hit_tokens));
     for (const auto& share : rates.found[i]) CHECK(share.value_or(0) <= rates.token_exact);
   }
   CHECK(rates.found[1][5] > 0);

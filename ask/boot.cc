@@ -8,6 +8,7 @@
 
 #include "ask/asked_key.h"
 #include "ask/plan.h"
+#include "ask/typed_list.h"
 #include "base/error.h"
 #include "base/number_text.h"
 #include "planner/plan_facts.h"
@@ -50,6 +51,9 @@ EngineStart start_of_engine(const BootQuestion& question) {
                    boot_default);
   }
   start.scenario = read_scenario(file);
+  // Of several in a file the first pack and the longest length are taken.
+  refuse_typed_list(start.scenario, "engine.attention_pack_size", start.scenario.pack_sizes, "compare");
+  refuse_typed_list(start.scenario, "limits.max_model_len", start.scenario.limits.max_model_lens, "plan");
   const LimitsSpec& limits = start.scenario.limits;
   start.length = *std::max_element(limits.max_model_lens.begin(), limits.max_model_lens.end());
   if (question.max_num_seqs) start.max_num_seqs = *question.max_num_seqs;
@@ -105,6 +109,16 @@ std::vector<std::string> estimates_of(const BootAnswer& answer, const BootQuesti
   if (answer.budget && !question.enforce_eager)
     estimates.emplace_back("graph memory is part of that; engines since 0.21 set it aside before they size the cache, "
                            "those before it capture graphs in what --utilization leaves free");
+  if (scenario.pack_sizes.size() > 1)
+    estimates.push_back(fmt::format("of N = {} the first is planned; --pack says another",
+                                    fmt::join(scenario.pack_sizes, ", ")));
+  if (scenario.limits.max_model_lens.size() > 1)
+    estimates.push_back(fmt::format("of the lengths {} the longest is planned; --max-model-len says another",
+                                    fmt::join(scenario.limits.max_model_lens, ", ")));
+  if (answer.plan && answer.plan->attention_pack_size > 1)
+    estimates.push_back(fmt::format("no release packs attention layers: N = {} needs PR 35703, and the lines are those "
+                                    "that {} with it would print", answer.plan->attention_pack_size,
+                                    rules_of(answer.release).title));
   if (!question.printed_memory || !answer.plan) return estimates;
   // Printed GiB have two decimals.
   constexpr std::int64_t half_of_last_digit = (std::int64_t{1} << 30) / 200;
@@ -185,7 +199,7 @@ BootAnswer boot_answer(const BootQuestion& question) {
   answer.release = start.scenario.engine.release;
   answer.backend_profile = start.scenario.engine.backend_profile;
   answer.budget = start.budget;
-  answer.memory_bytes = start.scenario.engine.memory_bytes;
+  answer.memory_bytes = start.budget ? start.budget->available_bytes : start.scenario.engine.memory_bytes;
   answer.length = start.length;
   answer.max_num_seqs = start.max_num_seqs;
   if (!start.budget || start.budget->available_bytes > 0) answer.plan = boot_plan(start.scenario, start.length);
@@ -235,6 +249,10 @@ std::vector<BootChange> boot_changes_for(const BootQuestion& question, const Boo
     if (too_many && answer.state_blocks > 0) change.flags.push_back(seqs);
     return change;
   };
+  const bool admits_more = answer.boots() && answer.max_num_seqs > answer.plan->max_running_requests;
+  if (admits_more)
+    changes.push_back({{flag("--max-num-seqs", std::to_string(answer.plan->max_running_requests), "")},
+                       fmt::format("at most {} running requests", answer.plan->max_running_requests)});
   const bool too_long = answer.plan && (!answer.plan->capacity.front().fits || !answer.warnings.empty());
   if (too_many) changes.push_back({{seqs}, fmt::format("at most {} running requests", answer.state_blocks)});
   if (too_long && answer.plan->max_fitting_tokens > answer.plan->speculative_tokens) {

@@ -100,7 +100,7 @@ std::vector<Tried> try_all(const DoctorQuestion& question, const ScenarioFile& f
                            std::int64_t length) {
   std::vector<Tried> tried;
   std::optional<std::size_t> enough;
-  for (DoctorSettings& settings : possible_settings(question)) {
+  for (DoctorSettings& settings : possible_settings(question, scenario.model)) {
     if (enough && settings.doubt > *enough) break;
     ScenarioFile one = with_settings(file, settings.assignments);
     apply_override(one, "engine.num_blocks", any_blocks, from_log);
@@ -135,8 +135,22 @@ std::string rules_text(const std::vector<Assignment>& settings) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-/// Why the figures that the best settings do not give cannot be.
-std::vector<std::string> contradictions_of(const StartupLog& log, const std::vector<Tried>& tried) {
+/// Do steps decide the figure, where there are windows?
+bool follows_steps(LogKey key) { return key != LogKey::block_size && key != LogKey::padding_percent; }
+
+/// What a log with open steps leaves open; empty: nothing.
+std::string undecided_figures(const SettingsCheck& best) {
+  std::vector<std::string> figures;
+  for (const FigureCheck& figure : best.figures)
+    if (!figure.explained && follows_steps(figure.key))
+      figures.push_back(fmt::format("{} {}", to_string(figure.key), figure.printed));
+  if (figures.empty()) return {};
+  return fmt::format("windows hold the tokens of a step, and the log does not say how many that are: no usual number "
+                     "gives {}; --set engine.max_num_batched_tokens=TOKENS says it", fmt::join(figures, ", "));
+}
+
+/// Why the figures that the best settings do not give cannot be; of open steps those that steps do not decide.
+std::vector<std::string> contradictions_of(const StartupLog& log, const std::vector<Tried>& tried, bool open_steps) {
   std::vector<std::string> found = log.disagreements;
   const auto& engine_length = log.find(LogKey::max_model_len);
   const auto& capacity_length = log.find(LogKey::concurrency_length);
@@ -150,12 +164,13 @@ std::vector<std::string> contradictions_of(const StartupLog& log, const std::vec
   for (const FigureCheck& figure : best.check.figures)
     if (figure.explained) agreed.push_back(fmt::format("{} {}", to_string(figure.key), figure.printed));
   for (const FigureCheck& figure : best.check.figures) {
-    if (figure.explained) continue;
+    if (figure.explained || (open_steps && follows_steps(figure.key))) continue;
     const std::string given = figure.planned.empty() ? "nothing is" : "it is " + figure.planned;
     found.push_back(fmt::format("{} {} cannot be: {}{} by the rules of {}", to_string(figure.key), figure.printed,
                                 agreed.empty() ? "" : fmt::format("beside {} ", fmt::join(agreed, ", ")), given,
                                 rules_text(best.settings.assignments)));
   }
+  if (open_steps) return found;
   // Where other figures might as well be the wrong ones, the log itself does not tell.
   std::vector<std::vector<FigureCheck>> rivals = best.check.rivals;
   for (const Tried& other : tried)
@@ -294,9 +309,11 @@ DoctorAnswer doctor(const DoctorQuestion& question) {
   if (tried.empty())
     throw InputError(fmt::format("{}: no setting of {} that the log leaves possible can be planned; give its ranks and "
                                  "element types by --tp and --kv-dtype", question.log_name, scenario.model.name));
-  DoctorAnswer answer{.found = question.log, .explained = {}, .contradictions = {}, .better = {}};
+  DoctorAnswer answer{.found = question.log, .explained = {}, .contradictions = {}, .undecided = {}, .better = {}};
   answer.explained = explanation_of(file, scenario, tried, length);
-  answer.contradictions = contradictions_of(question.log, tried);
+  const bool open_steps = steps_are_open(question, scenario.model);
+  answer.contradictions = contradictions_of(question.log, tried, open_steps);
+  if (open_steps) answer.undecided = undecided_figures(tried.front().check);
   answer.better = better_settings(question, file, answer.explained);
   return answer;
 }

@@ -59,6 +59,7 @@ struct DoctorAnswer {
   StartupLog found;
   Explanation explained;
   std::vector<std::string> contradictions;
+  std::string undecided;  ///< figures that settings decide which neither log nor user says; empty: none
   std::vector<BetterSetting> better;
 };
 

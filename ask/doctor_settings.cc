@@ -43,7 +43,8 @@ constexpr std::pair last_with_floor{0, 20};  ///< domain of TokenRule::floor
 
 class Possible {
  public:
-  explicit Possible(const DoctorQuestion& question) : log_(question.log), asked_(question.asked) {
+  Possible(const DoctorQuestion& question, bool open_steps)
+      : log_(question.log), asked_(question.asked), open_steps_(open_steps) {
     if (const auto& version = log_.find(LogKey::version)) number_ = release_number(version->text);
   }
 
@@ -199,6 +200,11 @@ class Possible {
     }
     add_number("block_size_tokens", LogKey::user_block_size);
     add_number("max_num_batched_tokens", LogKey::max_num_batched_tokens);
+    if (!open_steps_) return;
+    Choices choices{{}};
+    for (const char* tokens : {"2048", "4096", "16384", "32768"})
+      choices.push_back({{{"engine.max_num_batched_tokens", tokens}}, 1, fmt::format("steps of {} tokens", tokens)});
+    axes_.push_back(std::move(choices));
   }
 
   void combine(DoctorSettings so_far, std::size_t axis, std::vector<DoctorSettings>& settings) const {
@@ -218,12 +224,23 @@ class Possible {
 
   const StartupLog& log_;
   const ScenarioFile& asked_;
+  bool open_steps_ = false;
   std::optional<std::pair<int, int>> number_;
   std::vector<Choices> axes_;
 };
 
 }  // namespace
 
-std::vector<DoctorSettings> possible_settings(const DoctorQuestion& question) { return Possible(question).all(); }
+std::vector<DoctorSettings> possible_settings(const DoctorQuestion& question, const ModelSpec& model) {
+  return Possible(question, steps_are_open(question, model)).all();
+}
+
+bool steps_are_open(const DoctorQuestion& question, const ModelSpec& model) {
+  if (question.log.find(LogKey::max_num_batched_tokens)) return false;
+  if (is_asked(question.asked, "engine", "max_num_batched_tokens")) return false;
+  return std::any_of(model.layers.begin(), model.layers.end(), [](const LayerSpec& layer) {
+    return layer.attention && layer.attention->window_tokens > 0;
+  });
+}
 
 }  // namespace hybridkv

@@ -16,7 +16,11 @@ struct DoctorSettings {
 };
 
 /// All settings that the log leaves possible and the user does not rule out, those with the least doubt first:
-/// releases, profiles, modes, element types, ranks, drafts and packs.
-std::vector<DoctorSettings> possible_settings(const DoctorQuestion& question);
+/// releases, profiles, modes, element types, ranks, drafts, packs, and where steps_are_open their tokens.
+std::vector<DoctorSettings> possible_settings(const DoctorQuestion& question, const ModelSpec& model);
+
+/// Windows hold what a step computes, and neither log nor user says how many tokens that is at most: any number may be
+/// meant, of which only the usual ones are tried.
+bool steps_are_open(const DoctorQuestion& question, const ModelSpec& model);
 
 }  // namespace hybridkv

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ask/typed_list.h"
 #include "base/error.h"
 #include "planner/demand.h"
 #include "planner/primary_attention.h"
@@ -41,6 +42,7 @@ EngineSpec engine_of(const Scenario& scenario) {
 }
 
 TransferSide side_of(const Scenario& scenario, std::string_view prefix) {
+  refuse_typed_list(scenario, "engine.attention_pack_size", scenario.pack_sizes, "compare");
   try {
     return make_side(scenario.model, engine_of(scenario), scenario.limits);
   } catch (const SpecError& error) {

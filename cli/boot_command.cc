@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 
@@ -45,8 +46,6 @@ std::string printed_size(const std::string& text) {
 
 GpuQuestion gpu_question(const BootOptions& options) {
   GpuQuestion question{.gpu = &find_gpu(options.gpu)};
-  if (!options.available.empty() || !options.scenario.memory.empty())
-    throw InputError("--gpu gives the memory of the cache, and so does --available-memory; leave one of them out");
   if (options.weights.empty())
     throw InputError("--gpu needs --weights SIZE, what the weights take on one rank: no model file states its number "
                      "of parameters; an engine prints it as \"Model loading took 21.86 GiB memory\". Or give "
@@ -65,6 +64,24 @@ void refuse_without_gpu(const BootOptions& options) {
   for (const auto& [flag, value] : {std::pair("--weights", options.weights), std::pair("--beside", options.beside),
                                     std::pair("--utilization", options.utilization)})
     if (!value.empty()) throw InputError(fmt::format("{} belongs to --gpu NAME, which is missing", flag));
+}
+
+/// The memory of the cache is typed once.
+void refuse_two_memories(const BootOptions& options) {
+  std::vector<std::string> given;
+  const auto add = [&](const char* flag, bool is_given) {
+    if (is_given) given.emplace_back(flag);
+  };
+  add("--gpu", !options.gpu.empty());
+  add("--available-memory", !options.available.empty());
+  add("--memory", !options.scenario.memory.empty());
+  const std::vector<std::string>& set = options.scenario.overrides;
+  add("--set engine.memory", std::any_of(set.begin(), set.end(), [](const std::string& assignment) {
+        return assignment.starts_with("engine.memory=");
+      }));
+  if (given.size() > 1 && !(given[0] == "--memory" && given[1] == "--set engine.memory"))
+    throw InputError(fmt::format("{} gives the memory of the cache, and so does {}; leave one of them out", given[0],
+                                 given[1]));
 }
 
 /// The flags as they were typed, for commands to try.
@@ -91,6 +108,7 @@ int run_boot(const BootOptions& options) {
   const auto set = [&](const char* key, const std::string& value, const std::string& shown) {
     if (!value.empty()) scenario.flags.push_back({key, value, shown});
   };
+  refuse_two_memories(options);
   if (!options.gpu.empty()) {
     question.gpu = gpu_question(options);
     set("engine.memory", std::to_string(question.gpu->gpu->total_bytes), "--gpu " + options.gpu);
@@ -107,8 +125,9 @@ int run_boot(const BootOptions& options) {
   question.enforce_eager = options.enforce_eager;
   question.scenario_word = options.scenario.scenario.empty() ? "" : shell_word(options.scenario.scenario);
   question.typed = typed_flags(options);
-  write_output(render_boot(boot(question), options.output.format(), options.output.style()));
-  return exit_fine;
+  const BootAnswer answer = boot(question);
+  write_output(render_boot(answer, options.output.format(), options.output.style()));
+  return answer.boots() ? exit_fine : exit_no_resources;
 }
 
 void add_memory_options(CLI::App& command, BootOptions& options) {
@@ -135,7 +154,7 @@ void add_memory_options(CLI::App& command, BootOptions& options) {
 void add_boot_command(CLI::App& app, CommandAction& action) {
   CLI::App* command = app.add_subcommand("boot", "Say whether an engine will start, what it prints, what fails first");
   const auto options = std::make_shared<BootOptions>();
-  add_scenario_options(*command, options->scenario);
+  add_scenario_options(*command, options->scenario, Release::vllm_0_33);
   add_memory_options(*command, *options);
   command
       ->add_option("--max-num-seqs", options->max_num_seqs,
@@ -149,11 +168,12 @@ void add_boot_command(CLI::App& app, CommandAction& action) {
       "  hybridkv boot --model Qwen3.5-397B-A17B --tp 2 --max-model-len 32k \\\n"
       "      --available-memory 40GiB\n"
       "  hybridkv boot --model Qwen3.5-27B --max-model-len 128k --gpu H100 \\\n"
-      "      --weights 51.5GiB --max-num-seqs 1024\n"
+      "      --weights 51.5GiB --max-num-seqs 256\n"
       "  hybridkv boot qwen3.5-397b --engine vllm-0.33 --format json\n"
       "\n"
       "The rules are those of vllm-0.33 where neither --engine nor the scenario says\n"
-      "others. docs/boot.md says what is estimated.");
+      "others. docs/boot.md says what is estimated. The exit code is 3 where it does\n"
+      "not boot.");
   command->callback([options, &action] { action = [options] { return run_boot(*options); }; });
 }
 

@@ -32,8 +32,9 @@ int run_doctor(const DoctorOptions& options) {
   ScenarioOptions typed = options.said;
   typed.max_model_len.clear();  // commands to try have the length of the log
   question.typed = shell_words(typed);
-  write_output(render_doctor(doctor(question), options.output.format(), options.output.style()));
-  return exit_fine;
+  const DoctorAnswer answer = doctor(question);
+  write_output(render_doctor(answer, options.output.format(), options.output.style()));
+  return answer.contradictions.empty() ? exit_fine : exit_fault_found;
 }
 
 }  // namespace
@@ -74,7 +75,8 @@ void add_doctor_command(CLI::App& app, CommandAction& action) {
       "  hybridkv doctor server.log --model config.json --tp 2 --format json\n"
       "  vllm serve Qwen/Qwen3.5-4B 2>&1 | hybridkv doctor -\n"
       "\n"
-      "Figures are compared to the last digit. docs/doctor.md says what is read.");
+      "Figures are compared to the last digit; the exit code is 1 where one cannot\n"
+      "be. docs/doctor.md says what is read.");
   command->callback([options, &action] { action = [options] { return run_doctor(*options); }; });
 }
 

@@ -163,16 +163,16 @@ void lay_over(ScenarioFile& file, const ScenarioOptions& options, bool with_key_
 
 }  // namespace
 
-void add_scenario_options(CLI::App& command, ScenarioOptions& options) {
+void add_scenario_options(CLI::App& command, ScenarioOptions& options, Release usual) {
   command
       .add_option("SCENARIO", options.scenario,
                   "scenario file, - for standard input, the name of one that comes with hybridkv (qwen3.5-397b, "
                   "example), or a model as --model takes it")
       ->type_name("");
-  add_scenario_flags(command, options);
+  add_scenario_flags(command, options, usual);
 }
 
-void add_scenario_flags(CLI::App& command, ScenarioOptions& options) {
+void add_scenario_flags(CLI::App& command, ScenarioOptions& options, Release usual) {
   options.command = &command;
   command.add_option("--set", options.overrides, "override a scenario value; may be repeated")
       ->type_name("KEY=VALUE")
@@ -187,7 +187,7 @@ void add_scenario_flags(CLI::App& command, ScenarioOptions& options) {
   command
       .add_option("--engine", options.release,
                   fmt::format("release whose rules the plan follows: {} (default: the scenario's, else {})",
-                              fmt::join(names_of(release_names), " or "), to_string(EngineSpec{}.release)))
+                              fmt::join(names_of(release_names), " or "), to_string(usual)))
       ->check(offers({{offered_words_of("engine.release")}, true}))
       ->type_name("RELEASE");
   command

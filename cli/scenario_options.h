@@ -38,14 +38,14 @@ struct ScenarioOptions {
 };
 
 /// Adds SCENARIO, --set, --model, --engine, --backend-profile, --pack, --tp, --memory, --max-model-len, --mode,
-/// --kv-dtype and --ssm-dtype to a command.
-void add_scenario_options(CLI::App& command, ScenarioOptions& options);
+/// --kv-dtype and --ssm-dtype to a command. `usual`: the release that it takes where none is asked for.
+void add_scenario_options(CLI::App& command, ScenarioOptions& options, Release usual = EngineSpec{}.release);
 
 /// The flags that stand for one key of the scenario each and were given, with what was given.
 std::vector<std::pair<std::string, std::string>> given_flags(const ScenarioOptions& options);
 
 /// The flags of add_scenario_options without SCENARIO, for commands that take several.
-void add_scenario_flags(CLI::App& command, ScenarioOptions& options);
+void add_scenario_flags(CLI::App& command, ScenarioOptions& options, Release usual = EngineSpec{}.release);
 
 /// "KEY=V1,V2" of a flag as the key and the YAML list it means. Throws InputError where it is no such assignment.
 FlagValue varied_values(const std::string& flag, const std::string& assignment);

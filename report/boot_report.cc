@@ -42,7 +42,7 @@ Table boot_figures(const BootAnswer& answer) {
   table.add_row({std::string("blocks_per_request"), capacity.blocks_per_request});
   table.add_row({std::string("max_concurrency"), Real{capacity.max_concurrency}});
   table.add_row({std::string("kv_cache_tokens"), capacity.kv_cache_tokens});
-  table.add_row({std::string("max_fitting_tokens"), plan.max_fitting_tokens});
+  table.add_row({std::string("max_fitting_tokens"), Length{plan.max_fitting_tokens}});
   table.add_row({std::string("max_running_requests"), plan.max_running_requests});
   return table;
 }
@@ -75,11 +75,12 @@ Document boot_document(const BootAnswer& answer) {
   if (!answer.tries.empty()) {
     Code commands;
     for (const BootTry& one : answer.tries) commands.lines.push_back(one.command);
-    add(Paragraph{"These start:"});
+    add(Paragraph{answer.boots() ? "These start without the warning:" : "These start:"});
     add(std::move(commands));
   }
   if (!answer.lines.empty()) {
-    add(Heading{"The engine prints"});
+    const bool is_packed = answer.plan && answer.plan->attention_pack_size > 1;
+    add(Heading{is_packed ? "An engine with PR 35703 would print" : "The engine prints"});
     add(Code{answer.lines});
   }
   add(Heading{"Figures"});

@@ -150,6 +150,7 @@ Document document_of(const DoctorAnswer& answer) {
   add(figure_table(answer));
   if (!answer.contradictions.empty()) add(Listing{answer.contradictions, true});
   std::vector<std::string> notes;
+  if (!answer.undecided.empty()) notes.push_back(answer.undecided);
   if (!answer.explained.assumed.empty())
     notes.push_back(fmt::format("The log does not say it, but its figures ask for it: {}",
                                 fmt::join(answer.explained.assumed, ", ")));
@@ -203,6 +204,7 @@ nlohmann::ordered_json json_of(const DoctorAnswer& answer) {
                                     {"planned", json_value(figure.planned)},
                                     {"explained", figure.explained}});
   json["contradictions"] = answer.contradictions;
+  if (!answer.undecided.empty()) json["undecided"] = answer.undecided;
   json["try"] = to_json(better_table(answer.better));
   return json;
 }

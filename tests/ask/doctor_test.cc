@@ -2,6 +2,7 @@
 #include "ask/doctor.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <fstream>
@@ -11,6 +12,8 @@
 
 #include "base/error.h"
 #include "planner/engine_spec.h"
+#include "planner/plan.h"
+#include "scenarios/read.h"
 #include "test_paths.h"
 
 using namespace hybridkv;
@@ -155,6 +158,33 @@ TEST_CASE("law: settings that do better hold more requests in no more memory") {
       CHECK(better.concurrency > answer.explained.plan.capacity.front().max_concurrency);
   }
   CHECK_FALSE(answer_of(log_text("vllm-0.33-sm90.txt")).better.empty());
+}
+
+TEST_CASE("edge: windows hold the tokens of a step, which a log without them leaves open") {
+  const auto figures_at = [](std::int64_t step) {
+    const Scenario scenario = read_scenario(parse_scenario(
+        fmt::format("{{model: gpt-oss-20b, engine: {{release: vllm-0.33, memory: 20 GiB, max_num_batched_tokens: {}}}, "
+                    "limits: {{max_model_len: 32768}}}}", step), "a start"));
+    const CachePlan plan = make_plan(scenario.model, scenario.engine, scenario.limits);
+    return fmt::format("LLM engine (v0.33.0) with config: model='openai/gpt-oss-20b', max_seq_len=32768, "
+                       "tensor_parallel_size=1, enable_prefix_caching=True\nAvailable KV cache memory: 20.00 GiB\n"
+                       "GPU KV cache size: {} tokens\nMaximum concurrency for 32768 tokens per request: {:.2f}x\n",
+                       plan.capacity.front().kv_cache_tokens, plan.capacity.front().max_concurrency);
+  };
+  for (const std::int64_t step : {2048, 8192, 16384}) {
+    CAPTURE(step);
+    const DoctorAnswer usual = answer_of(figures_at(step));
+    CHECK(usual.explained.is_complete());
+    CHECK(usual.contradictions.empty());
+    CHECK(usual.undecided.empty());
+  }
+  const std::string odd = figures_at(5000);
+  const DoctorAnswer unknown = answer_of(odd);
+  CHECK(unknown.contradictions.empty());
+  CHECK(unknown.undecided.find("--set engine.max_num_batched_tokens=TOKENS says it") != std::string::npos);
+  CHECK(answer_of(odd, "{engine: {max_num_batched_tokens: 5000}}").explained.is_complete());
+  // Said, the wrong number is a contradiction again.
+  CHECK_FALSE(answer_of(odd, "{engine: {max_num_batched_tokens: 8192}}").contradictions.empty());
 }
 
 TEST_CASE("edge: what the user says wins over the log") {

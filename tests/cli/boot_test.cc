@@ -13,12 +13,14 @@ namespace {
 const std::string published_failure = "boot --model Qwen3.8-Flash-Next --tp 2 --available-memory 12.20 "
                                       "--max-model-len 262144 --max-num-seqs 1024";
 
+/// The exit code says what the answer says: 3 where there is not enough memory to boot.
 nlohmann::json json_of(const std::string& arguments) {
   const ProgramRun run = run_program(arguments + " --format json");
   CAPTURE(arguments);
   CAPTURE(run.output);
-  REQUIRE(run.exit_code == 0);
-  return nlohmann::json::parse(run.output);
+  const nlohmann::json json = nlohmann::json::parse(run.output);
+  REQUIRE(run.exit_code == (json["result"] == "boots" ? 0 : 3));
+  return json;
 }
 
 /// Every command to try starts.
@@ -60,7 +62,7 @@ TEST_CASE("law: what boot says to try starts, whatever fails") {
 
 TEST_CASE("golden: every format, and the engine of June") {
   for (const char* format : {"table", "markdown", "csv"})
-    CHECK(run_program(published_failure + " --format " + format).exit_code == 0);
+    CHECK(run_program(published_failure + " --format " + format).exit_code == 3);
   CHECK(contains(run_program(published_failure).output, "RESULT: Qwen3.8-Flash-Next does not boot"));
   const nlohmann::json june = json_of("boot --model Qwen3.5-397B-A17B --tp 2 --mode align --max-model-len 32k "
                                       "--available-memory 40GiB --engine vllm-2026-06");
@@ -78,9 +80,36 @@ TEST_CASE("edge: what boot cannot answer is refused with a way out") {
   require_refused(model + "--weights 27GiB", "belongs to --gpu NAME");
   require_refused(model + "--available-memory 40GiB --engine vllm-0.34", "vllm-0.33");
   require_refused(model + "--available-memory 40GiB --max-num-seqs 0", "--max-num-seqs");
+  require_refused(model + "--available-memory 40GiB --memory 20GiB",
+                  "--available-memory gives the memory of the cache, and so does --memory; leave one of them out");
+  require_refused(model + "--available-memory 40GiB --set engine.memory=20GiB", "so does --set engine.memory");
+  require_refused(model + "--memory 40GiB --pack 3,1", "--pack 3,1: engine.attention_pack_size: 2 values where one is "
+                                                       "answered; give one of 3, 1");
+  require_refused("boot --model Qwen3.5-27B --memory 40GiB --max-model-len 8k,32k", "give one of 8192, 32768");
+  require_refused("transfer qwen3.5-397b --pack 3,1 --tokens 1k", "give one of 3, 1");
   require_refused(model, "--memory");
   require_refused("boot", "nothing to plan");
   require_refused("boost", "did you mean 'boot'?");
+}
+
+TEST_CASE("edge: what a start does not have is not said of it") {
+  const nlohmann::json none_left = json_of("boot --model Qwen3.5-27B --max-model-len 32k --gpu H100 --weights 150GiB");
+  CHECK(none_left["figures"]["memory_bytes"] == none_left["gpu"]["available_bytes"]);
+  CHECK(none_left["figures"]["memory_bytes"] < 0);
+  const std::string packed = run_program("boot qwen3.5-397b --pack 3").output;
+  CHECK(contains(packed, "An engine with PR 35703 would print"));
+  CHECK(contains(packed, "no release packs attention layers: N = 3 needs PR 35703"));
+  CHECK(contains(run_program("boot --help").output, "else vllm-0.33)"));
+}
+
+TEST_CASE("golden: a start with a warning has commands without it, fewer requests first") {
+  const nlohmann::json boots = json_of("boot --model Qwen3.5-4B --memory 20G --max-model-len 32k");
+  REQUIRE(boots["warnings"].size() == 1);
+  CHECK(boots["try"][0]["command"] == "hybridkv boot --model Qwen3.5-4B --memory 20G --max-model-len 32k "
+                                      "--max-num-seqs 113");
+  CHECK(json_of("boot --model Qwen3.5-4B --memory 20G --max-model-len 32k --max-num-seqs 113")["warnings"].empty());
+  CHECK(contains(run_program("boot --model Qwen3.5-4B --memory 20G --max-model-len 32k").output,
+                 "These start without the warning:"));
 }
 
 TEST_CASE("edge: a scenario on standard input") {

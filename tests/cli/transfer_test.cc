@@ -131,7 +131,7 @@ TEST_CASE("fault: ids that no request holds are said with their place") {
     require_refused("transfer " + small_move + "--tokens 100 --from-ids " + ids, message);
   };
   refused("[[1, 2]\n, [true]]", "ids.json:2:4: an id");
-  refused("[[1]]", "ids.json: holds 1 tables");
+  refused("[[1]]", "ids.json: holds 1 table, this side has 4 groups");
   refused("", "ids.json");
   require_refused("transfer " + small_move + "--to-ids " + folder.path.string() + "/none.json", "none.json");
 }

@@ -52,6 +52,8 @@ void add_radix_options(CLI::App& command, RadixOptions& options) {
                   "most states from the root to a node, -1 for no limit (default: -1)")
       ->type_name("N");
   command.add_flag("--no-overlap", options.no_overlap, "steps do not overlap: one tracking slot instead of two");
+  command.add_flag("--step-ahead", options.step_ahead,
+                   "the step behind a request's last runs before its end is known, as overlap has it (read)");
 }
 
 std::vector<RadixCache> described_radix_caches(const RadixOptions& options, std::optional<std::int64_t> chunk_tokens,
@@ -65,6 +67,7 @@ std::vector<RadixCache> described_radix_caches(const RadixOptions& options, std:
   settings.track_interval = options.track_interval.value_or(settings.track_interval);
   settings.max_states_per_path = options.states_per_path.value_or(settings.max_states_per_path);
   settings.overlap = !options.no_overlap;
+  settings.step_ahead = options.step_ahead;
   if (!options.strategy.empty()) settings.strategy = *parse_radix_strategy(options.strategy);
   std::vector<RadixCache> caches;
   for (const std::int64_t tokens : options.token_slots)

@@ -20,13 +20,14 @@ struct RadixOptions {
   std::optional<std::int64_t> track_interval;
   std::optional<std::int64_t> states_per_path;
   bool no_overlap = false;
+  bool step_ahead = false;
 };
 
 /// Does a flag describe such a pool?
 bool is_given(const RadixOptions& options);
 
-/// Adds --token-slots, --state-slots, --page-size, --radix-strategy, --scan-chunk, --track-interval, --states-per-path
-/// and --no-overlap.
+/// Adds --token-slots, --state-slots, --page-size, --radix-strategy, --scan-chunk, --track-interval, --states-per-path,
+/// --no-overlap and --step-ahead.
 void add_radix_options(CLI::App& command, RadixOptions& options);
 
 /// The caches that the flags describe, with chunks of so many tokens where that is given. Throws InputError where a

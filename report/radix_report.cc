@@ -100,7 +100,8 @@ std::string modelled_text(const RadixAnswer& answer) {
     const RadixSettings& s = stats.settings;
     add(stats.refused + stats.stalled > 0, "requests that do not fit");
     add(answer.decodes && s.page > 1, "evictions in a decode with larger pages");
-    add(answer.decodes && s.strategy == RadixStrategy::extra_buffer_lazy, "a lazy strategy without a free slot");
+    add(answer.decodes && s.strategy == RadixStrategy::extra_buffer_lazy,
+        "requests that end while a lazy strategy writes a state");
     add(answer.decodes && s.skip_decode_lock, "states that are not locked during decode");
   }
   return modelled_names_sentence(rules);

@@ -231,11 +231,13 @@ bool RadixReplay::decode_to(std::int64_t tokens) {
 StateSlot RadixReplay::next_tracking_slot() {
   if (!settings_.has_tracking()) return 0;
   if (settings_.strategy == RadixStrategy::extra_buffer_lazy) {
-    // The second slot is taken for this step alone, and without one nothing is kept.
+    // The second slot is taken for this step alone. Nothing is evicted for it: without one the state is written over
+    // the slot that the request has.
     FreeQueue& free = tree_.free_states();
-    if (free.size() == 0) return 0;
-    free.push_back(std::exchange(request_.tracking.front(), free.pop_front()));
-    acted();
+    if (free.size() > 0) {
+      free.push_back(std::exchange(request_.tracking.front(), free.pop_front()));
+      acted();
+    }
   }
   std::swap(request_.tracking.front(), request_.tracking.back());
   return request_.tracking.back();
@@ -245,8 +247,14 @@ void RadixReplay::forward(const RadixForward& computed) {
   if (on_forward) on_forward(computed);
 }
 
+bool RadixReplay::overwrites_in_flight() const {
+  return settings_.step_ahead && settings_.decodes && settings_.strategy == RadixStrategy::extra_buffer_lazy &&
+         (request_.computed_tokens + 1) % decode_grid_ == 0 && tree_.free_states().size() == 0;
+}
+
 void RadixReplay::finish() {
   if (settings_.has_tracking()) {
+    if (overwrites_in_flight()) return;
     if (request_.tracked_tokens > 0 && insert(request_.tracked_tokens, request_.tracking.back()).took_state)
       request_.tracking.pop_back();
   } else if (insert(request_.computed_tokens, request_.active).took_state) {

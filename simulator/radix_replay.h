@@ -111,6 +111,8 @@ class RadixReplay {
   bool decode_to(std::int64_t tokens);
   // Tracking slot for a state of the decode, 0 = none.
   StateSlot next_tracking_slot();
+  // Has the step behind the request's last begun to write over the one slot that holds what the tree was to get?
+  bool overwrites_in_flight() const;
   void forward(const RadixForward& computed);
   void copy_state(StateSlot from, StateSlot to) const {
     if (on_state_copy) on_state_copy(from, to);

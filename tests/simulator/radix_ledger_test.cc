@@ -61,7 +61,7 @@ void check_causes(const RadixSettings& settings, const Losses& result) {
     evicted_tokens += record.evicted_tokens;
   }
   if (unfit == 0) CHECK(total.of(LossCause::no_memory) == 0);
-  if (unfit == 0 && trimmed == 0) CHECK(total.of(LossCause::dropped) == 0);
+  if (unfit == 0 && trimmed == 0 && !settings.step_ahead) CHECK(total.of(LossCause::dropped) == 0);
   if (evicted_states == 0) CHECK(total.of(LossCause::state_evicted) == 0);
   if (settings.has_states()) CHECK(total.of(LossCause::kv_evicted) == 0);
   if (unfit == 0 && evicted_tokens == 0) CHECK(total.of(LossCause::kv_evicted) == 0);

@@ -260,6 +260,9 @@ inline RequestStatus RadixRef::serve(Request& r, RadixRecord& record) {
   if (r.n - r.computed + std::min<std::int64_t>(r.output, 4096) + s.page >= reachable) return RequestStatus::refused;
   if (!prefill(r, record) || !decode(r, record)) return RequestStatus::stalled;
   Node* end = nullptr;
+  const bool lazy = s.has_tracking() && s.strategy == RadixStrategy::extra_buffer_lazy;
+  const bool next_step_is_kept = (r.n + r.output) % std::lcm(grid(), s.track_interval) == 0;
+  if (s.step_ahead && s.decodes && lazy && next_step_is_kept && free_states == 0) r.tracked = 0;
   if (!s.has_tracking()) {
     if (insert(r, r.n + r.output - 1, s.has_states(), record, end)) --r.slots;
   } else if (r.tracked > 0 && insert(r, r.tracked, true, record, end)) {
@@ -336,8 +339,7 @@ inline bool RadixRef::decode(Request& r, RadixRecord& record) {
       ++r.private_pages;
     }
     ++r.computed;
-    const bool tracks = s.has_tracking() && r.computed % interval == 0;
-    if (tracks && (s.strategy == RadixStrategy::extra_buffer || free_states > 0)) r.tracked = r.computed;
+    if (s.has_tracking() && r.computed % interval == 0) r.tracked = r.computed;
   }
   record.generated = s.decodes ? r.output : 0;
   return true;

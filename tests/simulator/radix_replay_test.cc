@@ -121,11 +121,33 @@ TEST_CASE("edge: too few slots for one request's states stall it") {
   CHECK(found[0].free_states == 2);
 }
 
-TEST_CASE("law: the lazy strategy keeps no state of the decode without a slot for it") {
+TEST_CASE("golden: the lazy strategy without a free slot writes over the one it has, and the boundary counts") {
   RadixSettings settings{.token_slots = 5000, .state_slots = 3, .strategy = RadixStrategy::extra_buffer_lazy,
                          .decodes = true};
-  // Active, tracking and the prefill's state fill all three slots; the state of token 512 finds none.
-  CHECK(records(settings, batch_of({{{1, 300}}}, 300))[0].tree_tokens == 256);
-  settings.state_slots = 4;
-  CHECK(records(settings, batch_of({{{1, 300}}}, 300))[0].tree_tokens == 512);
+  // A running state, a tracking slot, and in the tree the prefill's state of token 256: none is free at token 512. The
+  // tree gets the tracking slot when the request ends at 599, and the running state's slot comes back.
+  CHECK(radix_csv_row(records(settings, batch_of({{{1, 300}}}, 300))[0], true) ==
+        "0,300,0,0,,1,300,0,0,4488,1,512,2,ok");
+  settings.track_interval = 64;  // 320, 384, 448, 512 and 576, each over the one before
+  CHECK(radix_csv_row(records(settings, batch_of({{{1, 300}}}, 300))[0], true) ==
+        "0,300,0,0,,1,300,0,0,4424,1,576,2,ok");
+  settings.state_slots = 4;  // the fourth is taken and given back in turn
+  CHECK(radix_csv_row(records(settings, batch_of({{{1, 300}}}, 300))[0], true) ==
+        "0,300,0,0,,1,300,0,0,4424,2,576,2,ok");
+}
+
+TEST_CASE("golden: a request that ends while its only slot is written over gives the tree nothing") {
+  RadixSettings settings{.token_slots = 5000, .state_slots = 3, .track_interval = 64,
+                         .strategy = RadixStrategy::extra_buffer_lazy, .decodes = true};
+  const auto kept = [&](std::int64_t output) {
+    return records(settings, batch_of({{{1, 300}}}, output))[0].tree_tokens;
+  };
+  // 84 tokens of output end at 383: the state of 320 waits in the slot, and the next step writes that of 384.
+  CHECK(kept(84) == 320);
+  settings.step_ahead = true;
+  CHECK(kept(83) == 320);
+  CHECK(kept(84) == 256);  // what the prefill kept
+  CHECK(kept(85) == 384);
+  settings.state_slots = 4;  // the step in flight writes to a slot of its own
+  CHECK(kept(84) == 320);
 }

@@ -21,6 +21,7 @@ inline RadixSettings random_radix_settings(Dice& dice) {
   s.max_states_per_path = dice.chance(30) ? dice.roll(1, 3) : -1;
   s.skip_decode_lock = dice.chance(30);
   s.decodes = dice.chance(60);
+  s.step_ahead = dice.chance(50);
   return s;
 }
 

@@ -61,10 +61,13 @@ CheckpointAdvice advise_checkpoints(const Scenario& scenario,
                                         rules_of(scenario.engine.release).title)),
                   scenario);
   const CacheGeometry cache = planned_caches(scenario).front();
+  if (cache.state_groups == 0)
+    throw located(SpecError("model.layers", fmt::format("{} keeps no states, so there are no checkpoints to place; "
+                                                        "take a model with recurrent layers", scenario.model.name)),
+                  scenario);
   if (!cache.aligns_chunks())
-    throw located(SpecError("engine.cache_mode",
-                            "checkpoints are kept at chosen places in mode align alone; take align, and a model with "
-                            "states"),
+    throw located(SpecError("engine.cache_mode", "checkpoints are kept at chosen places in mode align alone; take "
+                                                 "align"),
                   scenario);
   CheckpointAdvice advice{.name = cache.name, .trace = describe(scenario.simulate.trace),
                           .unit_tokens = cache.checkpoint_step()};

@@ -122,11 +122,15 @@ std::int64_t whole_tokens(double bound, std::int64_t unit) {
 
 }  // namespace
 
+void require_prefixes(const CachePlan& plan) {
+  if (!plan.prefix.cacheable || plan.prefix.match_unit_tokens == 0)
+    throw SpecError("engine.cache_mode", "this cache finds no prefix again, whatever the policy; take mode align");
+}
+
 LayoutBound layout_bound(const Scenario& scenario) {
   const CachePlan plan = make_plan(scenario.model, scenario.engine, longest_of(scenario.limits), scenario.workspace,
                                    PlanDetail::numbers);
-  if (!plan.prefix.cacheable || plan.prefix.match_unit_tokens == 0)
-    throw SpecError("engine.cache_mode", "this cache finds no prefix again, whatever the policy; take mode align");
+  require_prefixes(plan);
   if (plan.rows)
     throw SpecError("engine.release",
                     fmt::format("{} keeps the states of prompts on the host, beside this memory, of which the bound is",

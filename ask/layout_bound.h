@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "planner/cache_plan.h"
 #include "planner/evidence.h"
 #include "scenarios/scenario.h"
 
@@ -32,6 +33,9 @@ struct LayoutBound {
     return prompt_tokens > 0 ? static_cast<double>(tokens) / static_cast<double>(prompt_tokens) : 0;
   }
 };
+
+/// Throws SpecError for a cache that finds no prefix again, whatever the policy.
+void require_prefixes(const CachePlan& plan);
 
 /// The bounds of the cache that a scenario plans at its longest length, over the trace of its section simulate. What a
 /// layout counts: K and V of full attention and states; windows and what lies beside them are left out, which makes a

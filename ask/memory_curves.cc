@@ -22,10 +22,17 @@ Scenario scenario_at(const PlotInputs& inputs, std::int64_t memory_bytes) {
   scenario.model = inputs.model;
   scenario.engine = inputs.engine;
   scenario.engine.attention_pack_size = inputs.set.plans.front().attention_pack_size;
-  scenario.engine.memory_bytes = memory_bytes;
+  set_memory(scenario.engine, memory_bytes);
   scenario.limits = inputs.limits;
   scenario.simulate.trace = inputs.trace;
   return scenario;
+}
+
+/// The engine's own, and others where the cache can be ordered by them.
+std::vector<EvictionPolicy> policies_of(const CachePlan& plan, const EngineSpec& engine) {
+  require_prefixes(plan);
+  if (!ranks_prefixes(geometry_of(plan, engine))) return {EvictionPolicy::lru};
+  return {EvictionPolicy::lru, EvictionPolicy::time_to_live, EvictionPolicy::worth};
 }
 
 }  // namespace
@@ -40,7 +47,7 @@ MemoryCurves memory_curves(const PlotInputs& asked) {
     throw InputError("engine.num_blocks stands for the memory, over which hit rates are drawn; give engine.memory");
   MemoryCurves curves{.trace = trace_text(inputs.trace),
                       .memory_bytes = {},
-                      .policies = {EvictionPolicy::lru, EvictionPolicy::time_to_live, EvictionPolicy::worth},
+                      .policies = policies_of(inputs.set.plans.front(), inputs.engine),
                       .found = {},
                       .upper = {},
                       .feasible = {}};

@@ -25,9 +25,9 @@ struct MemoryCurves {
 inline constexpr double least_curve_memory = 0.25, most_curve_memory = 32;
 inline constexpr int curve_points = 15;
 
-/// Of the first plan of PlotInputs::set: the engines' own eviction and the two policies that find most
-/// (docs/policies.md). Throws SpecError where the plan cannot be simulated, InputError where a number of blocks stands
-/// for the memory.
+/// Of the first plan of PlotInputs::set: the engines' own eviction and, where the cache can be ordered by them, the two
+/// policies that find most (docs/policies.md). Throws SpecError where the plan finds no prefix or cannot be simulated,
+/// InputError where a number of blocks stands for the memory.
 MemoryCurves memory_curves(const PlotInputs& inputs);
 
 }  // namespace hybridkv

@@ -47,19 +47,18 @@ void find_repeats(SimulateAnswer& answer, const TraceSpec& trace) {
 std::vector<CacheGeometry> planned_caches(const Scenario& scenario) {
   std::vector<CacheGeometry> caches;
   for (const CachePlan& plan : plan_scenario(scenario, scenario.pack_sizes).plans) {
-    CacheGeometry geometry;
     try {
-      geometry = geometry_of(plan, scenario.engine);
+      CacheGeometry geometry = geometry_of(plan, scenario.engine);
+      const std::vector<std::int64_t>& lengths = scenario.limits.max_model_lens;
+      for (const std::int64_t length : lengths) {
+        geometry.name = fmt::format("N = {}", plan.attention_pack_size);
+        if (lengths.size() > 1) geometry.name += fmt::format(", L = {}", human_count(length));
+        geometry.scheduler.max_model_len = length;
+        caches.push_back(with_settings(geometry, scenario.simulate));
+        add_host(caches.back(), scenario.simulate, plan);
+      }
     } catch (const SpecError& error) {
-      throw located(error, scenario);
-    }
-    const std::vector<std::int64_t>& lengths = scenario.limits.max_model_lens;
-    for (const std::int64_t length : lengths) {
-      geometry.name = fmt::format("N = {}", plan.attention_pack_size);
-      if (lengths.size() > 1) geometry.name += fmt::format(", L = {}", human_count(length));
-      geometry.scheduler.max_model_len = length;
-      caches.push_back(with_settings(geometry, scenario.simulate));
-      add_host(caches.back(), scenario.simulate, plan);
+      throw located(scenario_error(error), scenario);
     }
   }
   return caches;

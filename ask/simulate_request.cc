@@ -24,6 +24,10 @@ void add_host(CacheGeometry& geometry, const SimulateRequest& request, const Cac
                       "is a share of simulate.host_memory, which is not given; give it too");
     return;
   }
+  // June's rules count what windows hold and leave it out of what is found again, so the geometry has none.
+  for (const GroupPlan& group : plan.groups)
+    if (const auto& attention = plan.spec_of(group).attention; attention && attention->window_tokens > 0)
+      throw host_refusal("windows");
   HostSettings& host = geometry.host.emplace();
   host.memory_bytes = request.host_memory_bytes;
   host.state_share = request.host_state_share;

@@ -249,7 +249,7 @@ void add_space_options(CLI::App& command, RecommendOptions& options) {
   add_list(command, "--page-sizes", options.page_sizes, "sglang: pages to search (default: 1 and 64)", "LIST",
            token_count());
   add_list(command, "--track-intervals", options.track_intervals,
-           "sglang: intervals of a decode's states to search (default: the engine's; with --driver closed-loop 64 to "
+           "sglang: intervals of a decode's states to search (default: the engine's; with --driver closed_loop 64 to "
            "1024)", "LIST", token_count());
   std::vector<std::string> searches = names_of(search_kind_names);
   searches.insert(searches.begin(), "auto");

@@ -15,7 +15,7 @@ namespace hybridkv {
 struct FlagValue {
   std::string key;    ///< "simulate.driver"
   std::string value;  ///< as YAML
-  std::string shown;  ///< how messages call it: "--driver closed-loop"
+  std::string shown;  ///< how messages call it: "--driver closed_loop"
 };
 
 /// The flags by which a command is told what to plan.

@@ -296,7 +296,7 @@ void add_host_options(CLI::App& command, SimulateOptions& options) {
   add_key(command, options.scenario, "--host-state-share", "simulate.host_state_share", "SHARE",
           "share of it for states alone (default: whatever was used last stays)");
   add_key(command, options.scenario, "--host-write", "simulate.host_write", "WHEN",
-          "copy blocks there on eviction (the default) or write-through");
+          "copy blocks there on eviction (the default) or write_through");
   add_key(command, options.scenario, "--host-bandwidth", "simulate.host_bandwidth", "GB/S",
           "of loads from there (default: 50)");
 }
@@ -343,7 +343,7 @@ void add_simulate_command(CLI::App& app, CommandAction& action) {
       "  hybridkv simulate qwen3.5-397b --pack 8 --prompt-tokens 370\n"
       "  hybridkv simulate qwen3.5-397b --pack 5 --memory 4G --losses\n"
       "  hybridkv simulate qwen3.5-397b --pack 1 --engines vllm-0.33,sglang-0.5.23\n"
-      "  hybridkv simulate qwen3.5-397b --pack 3 --driver closed-loop --in-flight 32\n"
+      "  hybridkv simulate qwen3.5-397b --pack 3 --driver closed_loop --in-flight 32\n"
       "  hybridkv simulate --block-size 272,528,1056 --num-blocks 20000 \\\n"
       "      --state-groups 1 --trace trace.jsonl\n"
       "  hybridkv simulate --block-size 528 --num-blocks 20000 --state-groups 1 \\\n"

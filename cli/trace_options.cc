@@ -91,7 +91,7 @@ void add_trace_options(CLI::App& command, ScenarioOptions& options, SimpleTraffi
 
 void add_policy_options(CLI::App& command, ScenarioOptions& options) {
   add_key(command, options, "--eviction", "simulate.eviction", "POLICY",
-          "what goes first: lru (the default, as in engines), prefixes, cost, frequency, second-chance, time-to-live "
+          "what goes first: lru (the default, as in engines), prefixes, cost, frequency, second_chance, time_to_live "
           "or worth");
   add_key(command, options, "--checkpoint-back", "simulate.checkpoint_back", "N",
           "keep a prompt's last state N checkpoints before its last boundary (default: 0)");
@@ -99,7 +99,7 @@ void add_policy_options(CLI::App& command, ScenarioOptions& options) {
 
 void add_driver_options(CLI::App& command, ScenarioOptions& options) {
   add_key(command, options, "--driver", "DRIVER",
-          "one-at-a-time (the default), closed-loop (--in-flight) or open-loop (by timestamps)");
+          "one_at_a_time (the default), closed_loop (--in-flight) or open_loop (by timestamps)");
   add_key(command, options, "--in-flight", "K",
           "closed loop: requests in flight (default: 64)");
   add_key(command, options, "--prefill-seconds", "S",

@@ -45,8 +45,10 @@ Plot plot_memory_curves(const PlotInputs& inputs, const MemoryCurves& values) {
   Plot plot{.name = "memory-curve",
             .title = "Prompt tokens found again over memory, by what is evicted",
             .subtitle = fmt::format("{}, {}", inputs.model.name, layout_title(inputs.set.plans.front())),
-            .caption = fmt::format("{}, one at a time. Possible: a schedule that knows the whole trace. Policies but "
-                                   "lru are modelled: no engine has them.", values.trace)};
+            .caption = fmt::format("{}, one at a time. Possible: a schedule that knows the whole trace.{}",
+                                   values.trace,
+                                   values.policies.size() > 1 ? " Policies but lru are modelled: no engine has them."
+                                                              : "")};
   plot.tables.push_back({"", std::move(table)});
   PlotAxis memory{.title = "memory of the pools", .unit = "GiB", .divisor = bytes_of_gib};
   memory.logarithmic = true;

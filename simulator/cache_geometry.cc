@@ -119,13 +119,12 @@ void check_chunks(const CacheGeometry& geometry) {
 
 void check_policy(const CacheGeometry& geometry) {
   const SchedulerSettings& settings = geometry.scheduler;
-  if (settings.eviction != EvictionPolicy::lru && !geometry.has_state_blocks())
+  if (settings.eviction != EvictionPolicy::lru && !ranks_prefixes(geometry))
     throw SpecError("geometry.eviction",
-                    fmt::format("{} ranks prefixes by their states, and this cache keeps none; take lru",
-                                to_string(settings.eviction)));
-  if (settings.eviction != EvictionPolicy::lru && geometry.shares_large_pages())
-    throw SpecError("geometry.eviction",
-                    "arenas that share large pages evict page by page, the oldest first; take lru");
+                    geometry.shares_large_pages()
+                        ? "arenas that share large pages evict page by page, the oldest first; take lru"
+                        : fmt::format("{} ranks prefixes by their states, and this cache keeps none; take lru",
+                                      to_string(settings.eviction)));
   check_range(settings.checkpoint_back, 0, most_back, "checkpoint_back");
   if (settings.checkpoint_back > 0 && (!geometry.aligns_chunks() || geometry.rules.is_vllm_0_33()))
     throw SpecError("geometry.checkpoint_back",
@@ -173,18 +172,16 @@ void check_host(const CacheGeometry& geometry) {
     throw SpecError("geometry.host_state_share", fmt::format("is a share from 0 to 1, not {}", share));
   if (!(host.bytes_per_second > 0))
     throw SpecError("geometry.host_bandwidth", fmt::format("must be more than 0, is {}", host.bytes_per_second));
-  if (std::ssize(host.block_bytes) != geometry.num_arenas())
-    throw SpecError("geometry.host_memory",
-                    "what a block takes on the host follows from a plan, and this cache has none; name a scenario");
   const char* kind = geometry.shares_large_pages()         ? "large pages"
                      : !geometry.attention_masks.empty()   ? "windows"
                      : geometry.has_partial_tails()        ? "prefixes that end within a block"
                      : geometry.drafter_drops_block || geometry.rules.lookahead_tokens > 0 ? "a drafter"
                      : geometry.scheduler.eviction != EvictionPolicy::lru ? "other policies than lru"
                                                                           : nullptr;
-  if (kind)
+  if (kind) throw host_refusal(kind);
+  if (std::ssize(host.block_bytes) != geometry.num_arenas())
     throw SpecError("geometry.host_memory",
-                    fmt::format("blocks with {} are not loaded from the host here; leave it out", kind));
+                    "what a block takes on the host follows from a plan, and this cache has none; name a scenario");
 }
 
 }  // namespace
@@ -276,6 +273,14 @@ void validate(const CacheGeometry& geometry) {
   check_policy(geometry);
   if (geometry.rules.is_vllm_0_33()) check_rules_of_0_33(geometry);
   if (geometry.host) check_host(geometry);
+}
+
+SpecError host_refusal(std::string_view kind) {
+  return {"geometry.host_memory", fmt::format("blocks with {} are not loaded from the host here; leave it out", kind)};
+}
+
+bool ranks_prefixes(const CacheGeometry& geometry) {
+  return geometry.has_state_blocks() && !geometry.shares_large_pages();
 }
 
 std::string_view to_string(ModelledRule rule) {

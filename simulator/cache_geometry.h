@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attention/key_mask.h"
+#include "base/error.h"
 #include "planner/engine_spec.h"
 #include "simulator/host_tier.h"
 #include "simulator/prefix_rules.h"
@@ -139,6 +140,12 @@ constexpr bool refused_for_length(std::int64_t prompt_tokens, const std::optiona
 /// not there, a match unit that does not divide every block, or in mode align a budget or threshold below the distance
 /// of two checkpoints, which would wait for ever.
 void validate(const CacheGeometry& geometry);
+
+/// What memory of the host does not stand behind, "windows": path "geometry.host_memory".
+SpecError host_refusal(std::string_view kind);
+
+/// May another policy than lru order what a cache evicts? It ranks prefixes by their states, in pools of blocks.
+bool ranks_prefixes(const CacheGeometry& geometry);
 
 /// Parts of the rules that no replay of a real engine covers; results that depend on one are "modelled".
 enum class ModelledRule {

@@ -58,3 +58,19 @@ TEST_CASE("edge: memory that holds no request has no point; a number of blocks s
   inputs.engine.num_blocks = 100;
   CHECK_THROWS_WITH_AS(memory_curves(inputs), doctest::Contains("give engine.memory"), InputError);
 }
+
+TEST_CASE("edge: a cache that no other policy orders has the curve of lru alone, one without prefixes none") {
+  PlotInputs inputs = asked(std::int64_t{40} << 30);
+  inputs.engine.release = Release::jenga;
+  inputs.engine.strategy = Strategy::two_level;
+  const std::vector<std::int64_t> packs{1};
+  inputs.set = inputs.compared = make_plans(inputs.model, inputs.engine, inputs.limits, packs);
+  const MemoryCurves curves = memory_curves(inputs);
+  CHECK(curves.policies == std::vector<EvictionPolicy>{EvictionPolicy::lru});
+  CHECK(curves.found.front().back()->hit_tokens > 0);
+  inputs = asked(std::int64_t{40} << 30);
+  inputs.engine.cache_mode = CacheMode::none;
+  inputs.set = inputs.compared = make_plans(inputs.model, inputs.engine, inputs.limits, packs);
+  CHECK_THROWS_WITH_AS(memory_curves(inputs), doctest::Contains("engine.cache_mode: this cache finds no prefix"),
+                       SpecError);
+}

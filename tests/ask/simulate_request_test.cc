@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include "ask/simulate.h"
+#include "scenarios/read.h"
+
 using namespace hybridkv;
 
 TEST_CASE("law: every setting of the scheduler reaches the cache, and nothing else of it changes") {
@@ -62,4 +65,20 @@ TEST_CASE("golden: errors of the simulator under the names of a scenario") {
   CHECK(named("trace.num_requests") == "simulate.trace.synthetic.num_requests");
   CHECK(named("model.layers") == "model.layers");
   CHECK(scenario_error(SpecError("geometry.watermark", "is wrong")).message() == "is wrong");
+}
+
+TEST_CASE("edge: memory of the host is refused for windows and large pages by every release's rules, by its key") {
+  const auto refusal = [](const std::string& engine) {
+    const std::string text = "model: Gemma-3-27B\nengine: {memory: 80 GiB" + engine +
+                             "}\nlimits: {max_model_len: 8192}\nsimulate: {host_memory: 10 GiB}\n";
+    try {
+      validate(planned_caches(read_scenario(parse_scenario(text, "windows.yaml"))).front());
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  CHECK(refusal("").find("simulate.host_memory: blocks with windows are not loaded") != std::string::npos);
+  CHECK(refusal(", release: vllm-0.33").find("blocks with windows are not loaded") != std::string::npos);
+  CHECK(refusal(", release: jenga").find("are not loaded") != std::string::npos);
 }

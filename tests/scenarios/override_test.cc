@@ -81,4 +81,15 @@ TEST_CASE("edge: overrides that name nothing, say nothing or go nowhere") {
         "kinds: a");
 }
 
+TEST_CASE("edge: a flag is not the place of what it does not say") {
+  ScenarioFile file = parse_scenario("{}", "--model Qwen3.5-4B");
+  apply_override(file, "model", "Qwen3.5-4B", "--model Qwen3.5-4B");
+  apply_override(file, "engine.memory", "40G", "--memory 40G");
+  apply_override(file, "limits.max_model_len", "32k", "--max-model-len 32k");
+  const Scenario scenario = read_scenario(file);
+  const auto text = [&](const char* path) { return std::string(located(SpecError(path, "no"), scenario).what()); };
+  CHECK(text("engine.memory") == "--memory 40G: engine.memory: no");
+  CHECK(text("engine.cache_mode").find("--memory") == std::string::npos);
+}
+
 }  // namespace hybridkv::test

@@ -175,6 +175,9 @@ TEST_CASE("edge: what the host is not replayed with is refused by name") {
   refused("host_memory: must be at least 1", [](CacheGeometry& g) { g.host->memory_bytes = 0; });
   refused("host_state_share", [](CacheGeometry& g) { g.host->state_share = 1.5; });
   refused("host_bandwidth", [](CacheGeometry& g) { g.host->bytes_per_second = 0; });
+  refused("blocks with large pages", [](CacheGeometry& g) {
+    g.blocks_per_large_page = {1}, g.host->block_bytes.clear();
+  });
   refused("this cache has none", [](CacheGeometry& g) { g.host->block_bytes.clear(); });
   refused("a drafter", [](CacheGeometry& g) { g.drafter_drops_block = true; });
   refused("prefixes that end within a block", [](CacheGeometry& g) { g.match_unit_tokens = 2; });

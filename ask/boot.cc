@@ -41,6 +41,8 @@ EngineStart start_of_engine(const BootQuestion& question) {
   };
   set("release", std::string(to_string(Release::vllm_0_33)));
   if (question.gpu) {
+    if (is_asked(file, "engine", "pipeline_memory"))
+      throw SpecError("engine.pipeline_memory", "the memory of a GPU is that of every stage; leave one of them out");
     const Gpu& gpu = *question.gpu->gpu;
     start.budget =
         memory_budget(gpu, question.gpu->utilization, question.gpu->weights_bytes, question.gpu->beside_bytes);
@@ -125,7 +127,7 @@ std::vector<std::string> estimates_of(const BootAnswer& answer, const BootQuesti
   std::vector<std::int64_t> blocks;
   for (const std::int64_t sign : {-1, 1}) {
     Scenario other = scenario;
-    other.engine.memory_bytes = *question.printed_memory + sign * half_of_last_digit;
+    set_memory(other.engine, *question.printed_memory + sign * half_of_last_digit);
     if (const auto plan = other.engine.memory_bytes > 0 ? boot_plan(other, answer.length) : std::nullopt)
       blocks.push_back(plan->arenas.front().num_ids);
   }
@@ -207,6 +209,9 @@ BootAnswer boot_answer(const BootQuestion& question) {
     if (largest_state(*answer.plan)) answer.state_blocks = usable_ids(*answer.plan).total();
     answer.lines = boot_lines(*answer.plan, start.scenario.engine);
   }
+  if (const UnservedModels* const models = unserved_by(rules, answer.model))
+    answer.failures.push_back({"not_served", fmt::format("{} does not serve {}; take another engine.release",
+                                                         rules.title, models->architecture)});
   answer.estimates = estimates_of(answer, question, start.scenario);
   check_start(answer, question);
   warn_of_boot(answer);

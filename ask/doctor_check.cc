@@ -124,7 +124,7 @@ class Checker {
     const auto blocks = [&](double size) {
       EngineSpec engine = engine_;
       engine.num_blocks.reset();
-      engine.memory_bytes = static_cast<std::int64_t>(std::max(0.0, size) * bytes_of_gib);
+      set_memory(engine, static_cast<std::int64_t>(std::max(0.0, size) * bytes_of_gib));
       const CachePlan plan = make_plan(model_, engine, {.max_model_lens = {1}}, std::nullopt, PlanDetail::summary);
       return plan.arenas.front().num_ids;
     };

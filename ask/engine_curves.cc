@@ -44,7 +44,7 @@ Evidence evidence_at(const Scenario& scenario) {
 
 /// The rate of one engine under one memory; nothing where it says nothing of hits.
 std::optional<double> found_share(Scenario scenario, std::int64_t memory_bytes, double& token_exact) {
-  scenario.engine.memory_bytes = memory_bytes;
+  set_memory(scenario.engine, memory_bytes);
   try {
     planned(scenario);  // an error in the trace is no gap of a curve
     const ReplayedSetting replayed = replay_setting(scenario);
@@ -107,7 +107,7 @@ EngineRates engine_rates(const std::vector<CompareSetting>& settings,
     std::vector<const Scenario*> asked;
     for (std::size_t i = 0; i < settings.size(); ++i) {
       at[i] = settings[i].scenario;
-      at[i].engine.memory_bytes = memory;
+      set_memory(at[i].engine, memory);
       asked.push_back(&at[i]);
     }
     std::optional<double>& upper = rates.upper.emplace_back();

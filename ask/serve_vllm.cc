@@ -49,6 +49,7 @@ void say_what_vllm_lacks(const EngineSpec& engine, std::vector<std::string>& bes
   add(engine.layers_per_group.has_value(), "engine.layers_per_group");
   add(engine.concurrent_batches.has_value(), "engine.concurrent_batches");
   add(!engine.pipeline_layers.empty(), "engine.pipeline_layers");
+  add(!engine.pipeline_memory_bytes.empty(), "engine.pipeline_memory");
   add(engine.pad_heads, "engine.pad_heads");
   add(engine.hidden_state_size != 0, "engine.hidden_state_size");
   if (!keys.empty())

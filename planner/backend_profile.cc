@@ -28,9 +28,14 @@ const ProfileFacts sm100_flashinfer_facts{
     "FlashInfer", {16, flashinfer_blocks}, multiples_of_16, exports_at_64, false, head_first};
 const ProfileFacts sm100_fa4_facts{"FlashAttention 4", {128, blocks_of_128}, {128, blocks_of_128}, exports_at_64, false,
                                    any_order};
-const ProfileFacts flashmla_facts{"FlashMLA", multiples_of_16, {64, blocks_of_64}, exports_at_64, true, any_order};
-const ProfileFacts cutlass_mla_facts{
-    "CUTLASS MLA", multiples_of_16, {128, blocks_of_128}, exports_at_64, true, any_order};
+const ProfileFacts flashmla_facts{
+    "FlashMLA", multiples_of_16, {64, blocks_of_64}, exports_at_64, true, any_order, BackendProfile::sm90};
+const ProfileFacts cutlass_mla_facts{"CUTLASS MLA", multiples_of_16, {128, blocks_of_128}, exports_at_64, true,
+                                     any_order,     BackendProfile::sm100_flashinfer};
+const ProfileFacts flash_attn_mla_facts{
+    "FlashAttention MLA", multiples_of_16, multiples_of_16, exports_at_64, true, any_order, BackendProfile::sm90};
+const ProfileFacts flashinfer_mla_facts{"FlashInfer MLA", multiples_of_16, {64, blocks_of_64}, exports_at_64, true,
+                                        any_order,        BackendProfile::sm100_flashinfer};
 const ProfileFacts cpu_facts{"CPU attention", {32, {}}, {32, {}}, 1, false, of_cpu};
 const ProfileFacts rocm_facts{"ROCm unified attention", {64, {}}, {64, {}}, 1, false, of_rocm};
 
@@ -45,6 +50,8 @@ const ProfileFacts& facts_of(BackendProfile profile) {
     case BackendProfile::sm100_fa4: return sm100_fa4_facts;
     case BackendProfile::flashmla: return flashmla_facts;
     case BackendProfile::cutlass_mla: return cutlass_mla_facts;
+    case BackendProfile::flash_attn_mla: return flash_attn_mla_facts;
+    case BackendProfile::flashinfer_mla: return flashinfer_mla_facts;
     case BackendProfile::cpu: return cpu_facts;
     case BackendProfile::rocm: return rocm_facts;
   }

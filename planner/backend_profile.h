@@ -20,6 +20,8 @@ enum class BackendProfile {
   sm100_fa4,         ///< B200: FlashAttention 4 with heads of 256 channels
   flashmla,          ///< H100 with FlashMLA for latents
   cutlass_mla,       ///< B200 with CUTLASS for latents
+  flash_attn_mla,    ///< H100, latents: FlashAttention
+  flashinfer_mla,    ///< B200, latents: FlashInfer
   cpu,               ///< the engine's own CPU kernel
   rocm,              ///< AMD, unified attention
 };
@@ -32,6 +34,8 @@ inline constexpr auto backend_profile_names = std::to_array<Named<BackendProfile
      {BackendProfile::sm100_fa4, "sm100-fa4"},
      {BackendProfile::flashmla, "flashmla"},
      {BackendProfile::cutlass_mla, "cutlass-mla"},
+     {BackendProfile::flash_attn_mla, "flash-attn-mla"},
+     {BackendProfile::flashinfer_mla, "flashinfer-mla"},
      {BackendProfile::cpu, "cpu"},
      {BackendProfile::rocm, "rocm"}});
 inline constexpr auto all_backend_profiles = values_of(backend_profile_names);
@@ -55,6 +59,7 @@ struct ProfileFacts {
   std::int64_t gdn_checkpoint_tokens = 1;    ///< k: a gdn scan exports states at multiples of it; 1: it exports none
   bool flash_kda = false;                    ///< the kda kernel that exports states runs, where the model can
   std::span<const CacheOrder> orders;        ///< orders that the backend reads, preferred first
+  std::optional<BackendProfile> without_latents;  ///< of a backend for latents alone: what the machine has for others
 };
 
 const ProfileFacts& facts_of(BackendProfile profile);

@@ -170,7 +170,7 @@ std::int64_t kernel_block_size(std::int64_t block_size_tokens, bool latent, cons
   const DeclaredBlocks declared = declared_blocks(engine, latent);
   if (declared.listed.empty()) {
     if (block_size_tokens % declared.smallest != 0)
-      throw SpecError("engine.block_size_tokens",
+      throw SpecError(engine.kernel_alignment_tokens ? "engine.kernel_alignment_tokens" : "engine.block_size_tokens",
                       fmt::format("the block of {} tokens is no multiple of the smallest kernel block of {}; take a "
                                   "user block size that is a multiple of {}",
                                   block_size_tokens, declared.smallest, declared.smallest));

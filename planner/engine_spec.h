@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -69,6 +70,7 @@ struct EngineSpec {
   std::int64_t pipeline_parallel = 1;                   ///< stages, >= 1; from 0.33 on
   std::int64_t pipeline_rank = 0;                       ///< the stage that is planned
   std::vector<std::int64_t> pipeline_layers;            ///< layers of each stage; default: as even as engines do it
+  std::vector<std::int64_t> pipeline_memory_bytes;      ///< of each stage, in place of memory_bytes; empty: of all
   std::int64_t decode_context_parallel = 1;             ///< ranks that share the tokens of a block; from 0.33 on
   std::optional<DType> kv_dtype;                        ///< default: model dtype
   std::optional<KvFormat> kv_format;                    ///< a format with scales in place of kv_dtype
@@ -132,6 +134,17 @@ struct EngineSpec {
   TokenRule token_rule = TokenRule::concurrency;
   bool operator==(const EngineSpec&) const = default;
 };
+
+/// Other memory for the planned stage, and for the others in proportion.
+inline void set_memory(EngineSpec& engine, std::int64_t bytes) {
+  for (std::int64_t& of_stage : engine.pipeline_memory_bytes)
+    of_stage = of_stage == engine.memory_bytes
+                   ? bytes
+                   : std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(of_stage) /
+                                                                         static_cast<double>(engine.memory_bytes) *
+                                                                         static_cast<double>(bytes)));
+  engine.memory_bytes = bytes;
+}
 
 /// Are all layers in one allocation, in one of six orders? Packs and other strategies are in no release with one.
 inline bool has_one_allocation(const EngineSpec& engine) {

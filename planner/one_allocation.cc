@@ -170,26 +170,37 @@ Shape shape_of(std::vector<SpecPlan>& specs, const ArrangeInputs& inputs) {
   return shape;
 }
 
-/// The ids that memory, or the user, gives: as many as the stage with the widest blocks has room for.
+/// The ids that memory, or the user, gives: as many as the stage has room for that has it for the fewest.
 std::int64_t count_blocks(const Shape& shape, const Stages& stages, std::int64_t extra_bytes,
                           const EngineSpec& engine, const DerivationLog& log) {
-  std::int64_t widest = 0;
-  for (std::int64_t stage = 0; stage < stages.count(); ++stage)
-    widest = std::max(widest, block_bytes(shape, stages, stage));
-  const std::int64_t bytes = Checked(widest) + extra_bytes;
+  std::int64_t widest = 0, num_blocks = 0;
+  std::vector<Term> terms;
+  for (std::int64_t stage = 0; stage < stages.count(); ++stage) {
+    const std::int64_t bytes = Checked(block_bytes(shape, stages, stage)) + extra_bytes;
+    const std::int64_t memory = engine.pipeline_memory_bytes.empty()
+                                    ? engine.memory_bytes
+                                    : engine.pipeline_memory_bytes[static_cast<std::size_t>(stage)];
+    widest = std::max(widest, bytes);
+    if (bytes == 0) continue;  // a stage without a cache
+    if (stage > 0 && num_blocks <= memory / bytes && !terms.empty()) continue;
+    num_blocks = memory / bytes;
+    terms = {{"memory", memory, "bytes"}, {"W", bytes, "bytes"}};
+    if (!engine.pipeline_memory_bytes.empty()) terms.push_back({"stage", stage, ""});
+  }
   if (engine.num_blocks) {
-    require_addressable(*engine.num_blocks, bytes, "blocks");
+    require_addressable(*engine.num_blocks, widest, "blocks");
     log.add([&] {
       return Decision{{"num_blocks", *engine.num_blocks, "blocks"}, "as set by the user", {}, "engine.num_blocks"};
     });
     return *engine.num_blocks;
   }
-  const std::int64_t num_blocks = engine.memory_bytes / bytes;
   log.add([&] {
     return Decision{{"num_blocks", num_blocks, "blocks"},
-                    stages.count() > 1 ? "num_blocks = floor(memory / W), W of the stage that has the widest blocks"
-                                       : "num_blocks = floor(memory / W)",
-                    {{"memory", engine.memory_bytes, "bytes"}, {"W", bytes, "bytes"}},
+                    !engine.pipeline_memory_bytes.empty()
+                        ? "num_blocks = floor(memory / W) of the stage that has room for the fewest"
+                    : stages.count() > 1 ? "num_blocks = floor(memory / W), W of the stage that has the widest blocks"
+                                         : "num_blocks = floor(memory / W)",
+                    std::move(terms),
                     bytes_source};
   });
   return num_blocks;

@@ -79,11 +79,4 @@ void derive_counted_heads(const LayerSet& set, const LayerSet& counted, std::int
   derive_counts(head_counting, set, counted, tensor_parallel, label, derivation);
 }
 
-SpecError offer_padding(const SpecError& refusal, const LayerSet& set, const EngineSpec& engine) {
-  const LayerSet padded = with_padded_heads(set, engine.tensor_parallel);
-  if (engine.pad_heads || (padded.attention == set.attention && padded.recurrent == set.recurrent)) return refusal;
-  return {refusal.path(),
-          refusal.message() + "; or set engine.pad_heads to true, where the engine pads what ranks cannot share"};
-}
-
 }  // namespace hybridkv

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "base/error.h"
 #include "planner/derivation.h"
 #include "planner/layer_specs.h"
 
@@ -24,8 +23,5 @@ LayerSet with_counted_heads(LayerSet set, std::int64_t tensor_parallel);
 /// Says of every number of heads that is counted otherwise why it is.
 void derive_counted_heads(const LayerSet& set, const LayerSet& counted, std::int64_t tensor_parallel,
                           const std::string& label, Derivation& derivation);
-
-/// The refusal of ranks that cannot share the heads of a set, with engine.pad_heads as a way out where that helps.
-SpecError offer_padding(const SpecError& refusal, const LayerSet& set, const EngineSpec& engine);
 
 }  // namespace hybridkv

@@ -22,6 +22,7 @@
 #include "planner/warnings.h"
 #include "planner/waste.h"
 #include "planner/waste_decisions.h"
+#include "planner/working_ranks.h"
 #include "planner/workspace.h"
 
 namespace hybridkv {
@@ -46,6 +47,11 @@ namespace {
                                 ids_text(plan, all_ids(plan)), bytes_text(shortest.bytes_per_request), way_out,
                                 fitting));
   }
+  if (!engine.pipeline_memory_bytes.empty())
+    throw SpecError("engine.pipeline_memory",
+                    fmt::format("the stage with room for the fewest blocks has it for {}: one request of {} tokens "
+                                "takes {}, the null block beside them; give that stage more memory{}",
+                                plan.num_blocks(), shortest.max_model_len, shortest.blocks_per_request, fitting));
   const std::int64_t block = plan.arenas.front().bytes_per_id;
   const std::string smallest =
       rules_of(plan.release).reserves_null_block
@@ -119,6 +125,28 @@ void warn_unshared_heads(std::vector<Warning>& warnings, const ModelSpec& model,
   }
 }
 
+/// Planned all the same, as earlier releases run it: but this one does not start.
+void warn_unserved(std::vector<Warning>& warnings, const ModelSpec& model, const EngineSpec& engine) {
+  const ReleaseRules& rules = rules_of(engine.release);
+  if (const UnservedModels* const models = unserved_by(rules, model.name))
+    warnings.push_back({"not_served", fmt::format("{} does not serve {}, which {} is: it does not start with it; take "
+                                                  "another release", rules.title, models->architecture, model.name)});
+}
+
+/// The specs; ranks that cannot share a layer are refused with those that the model can be planned for.
+std::vector<SpecPlan> specs_of(const ModelSpec& model, const EngineSpec& engine, const LimitsSpec& limits,
+                               Derivation* derivation) {
+  try {
+    return make_specs(model, engine, derivation);
+  } catch (const SpecError& refusal) {
+    if (refusal.path() != "engine.tensor_parallel") throw;
+    throw with_working_ranks(refusal, model, engine, [&](const EngineSpec& other) {
+      make_specs(model, other, nullptr);  // else this would ask of itself
+      make_plan(model, other, limits, std::nullopt, PlanDetail::summary);
+    });
+  }
+}
+
 /// Which layers lie where, which takes most of the memory of a plan of many layers.
 void forget_layers(CachePlan& plan) {
   for (GroupPlan& group : plan.groups) group.pages = {};
@@ -138,14 +166,17 @@ void with_views(CachePlan& plan, MakeViews make) {
 
 }  // namespace
 
-CachePlan make_plan(const ModelSpec& model, const EngineSpec& engine, const LimitsSpec& limits,
+CachePlan make_plan(const ModelSpec& model, const EngineSpec& asked, const LimitsSpec& limits,
                     const std::optional<WorkspaceSpec>& workspace, PlanDetail detail) {
-  validate(model, engine, limits);
+  validate(model, asked, limits);
+  EngineSpec engine = asked;
+  if (!engine.pipeline_memory_bytes.empty())
+    engine.memory_bytes = engine.pipeline_memory_bytes[static_cast<std::size_t>(engine.pipeline_rank)];
   const bool derives = detail == PlanDetail::full || detail == PlanDetail::derived;
   Derivation derivation;
   const DerivationLog log = derives ? DerivationLog(derivation) : DerivationLog();
   if (derives) derive_settings(engine, derivation);
-  std::vector<SpecPlan> specs = make_specs(model, engine, derives ? &derivation : nullptr);
+  std::vector<SpecPlan> specs = specs_of(model, engine, limits, derives ? &derivation : nullptr);
   CachePlan plan{arrange(std::move(specs), {model, engine, limits, log})};
   if (derives) derive_pages(plan, derivation);
   fill_capacity(plan, engine, limits);
@@ -168,6 +199,7 @@ CachePlan make_plan(const ModelSpec& model, const EngineSpec& engine, const Limi
   plan.derivation = std::move(derivation);
   plan.warnings = plan_warnings(plan, limits);
   warn_unshared_heads(plan.warnings, model, engine);
+  warn_unserved(plan.warnings, model, engine);
   if (detail == PlanDetail::summary) forget_layers(plan);
   return plan;
 }

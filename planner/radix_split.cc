@@ -64,14 +64,10 @@ void refuse_block_keys(const EngineSpec& engine) {
   refuse(engine.token_rule != TokenRule::concurrency, "engine.token_rule", "it prints token slots");
 }
 
-/// Published hybrids that the engine has no model class for, by how their names begin.
-constexpr std::string_view not_run[] = {"MiniMax-Text", "Jamba", "plamo-2", "Zamba2"};
-
 void refuse_layers(const ModelSpec& model, const EngineSpec& engine) {
   const std::string_view title = rules_of(engine.release).title;
-  for (const std::string_view name : not_run)
-    if (model.name.starts_with(name))
-      throw SpecError("engine.release", fmt::format("{} does not run {}; take another release", title, model.name));
+  if (unserved_by(rules_of(engine.release), model.name))
+    throw SpecError("engine.release", fmt::format("{} does not run {}; take another release", title, model.name));
   bool attention = false, states = false, mamba1 = false;
   for (const LayerSpec& layer : model.layers) {
     attention = attention || layer.attention.has_value();

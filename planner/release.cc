@@ -17,4 +17,10 @@ const ReleaseRules& rules_of(Release release) {
   throw std::logic_error("a release outside its enumeration");
 }
 
+const UnservedModels* unserved_by(const ReleaseRules& rules, std::string_view model) {
+  for (const UnservedModels& models : rules.unserved)
+    if (model.starts_with(models.name_begins)) return &models;
+  return nullptr;
+}
+
 }  // namespace hybridkv

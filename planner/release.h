@@ -34,6 +34,12 @@ inline constexpr auto all_releases = values_of(release_names);
 constexpr std::string_view to_string(Release value) { return name_in(release_names, value); }
 constexpr std::optional<Release> parse_release(std::string_view name) { return value_in(release_names, name); }
 
+/// Models that an engine has no class for.
+struct UnservedModels {
+  std::string_view name_begins;   ///< of a model as published
+  std::string_view architecture;  ///< as its config names it
+};
+
 /// Where releases differ. A file a release (planner/release_*.cc) fills it in and says where each rule comes from.
 struct ReleaseRules {
   std::string_view title;                 ///< for the header of every output
@@ -41,6 +47,7 @@ struct ReleaseRules {
   bool is_read = false;                   ///< its rules are from its source and papers: no run of it confirms a number
   /// Of a release that was read: what is not known exactly; sentences without a full stop.
   std::span<const std::string_view> assumptions;
+  std::span<const UnservedModels> unserved;
   bool has_mode_all = true;               ///< states may be kept at every block boundary
   bool caches_by_default = false;         ///< hybrid models cache prefixes, in mode align, unless told not to
   bool one_allocation = false;            ///< all layers in one allocation in one of six orders; else a pool a slot
@@ -57,6 +64,9 @@ struct ReleaseRules {
 
 /// The rules of a release.
 const ReleaseRules& rules_of(Release release);
+
+/// Which models that the release does not serve one is of, by its name; null where it is served.
+const UnservedModels* unserved_by(const ReleaseRules& rules, std::string_view model);
 
 extern const ReleaseRules rules_of_vllm_2026_06;
 extern const ReleaseRules rules_of_vllm_0_33;

@@ -2,11 +2,22 @@
 
 namespace hybridkv {
 
+namespace {
+
+/// Source: the models that vLLM 0.33.0 no longer registers.
+constexpr UnservedModels unserved_by_0_33[] = {{"Bamba", "BambaForCausalLM"},
+                                               {"MiniMax-Text", "MiniMaxText01ForCausalLM"},
+                                               {"MiniMax-M1", "MiniMaxM1ForCausalLM"},
+                                               {"plamo-2", "Plamo2ForCausalLM"}};
+
+}  // namespace
+
 /// vLLM 0.33.0, by running its own functions: modes none and align, align where prefixes are cached, which they are by
 /// default; blocks are multiples of what a scan can export as a checkpoint, and a request holds a block for it; one
 /// allocation in one of six orders; the null block is reserved before a request is said to fit; asynchronous scheduling
 /// has two steps in flight; only the last state of a prompt is kept.
 const ReleaseRules rules_of_vllm_0_33 = {.title = "vLLM 0.33.0",
+                                         .unserved = unserved_by_0_33,
                                          .has_mode_all = false,
                                          .caches_by_default = true,
                                          .one_allocation = true,

@@ -104,13 +104,9 @@ SpecPlan attention_spec(const LayerSet& set, const ModelSpec& model, const Engin
 }
 
 SpecPlan spec_of(const LayerSet& set, const ModelSpec& model, const EngineSpec& engine) {
-  try {
-    if (set.ring) return ring_spec(set);
-    return set.recurrent ? recurrent_spec(set, state_context(*set.recurrent, model, engine), model, engine)
-                         : attention_spec(set, model, engine);
-  } catch (const SpecError& refusal) {
-    throw offer_padding(refusal, set, engine);
-  }
+  if (set.ring) return ring_spec(set);
+  return set.recurrent ? recurrent_spec(set, state_context(*set.recurrent, model, engine), model, engine)
+                       : attention_spec(set, model, engine);
 }
 
 }  // namespace

@@ -156,6 +156,7 @@ void validate_release(const EngineSpec& engine) {
     if (set) throw SpecError(path, fmt::format("is not planned for {}; set engine.release to vllm-0.33", rules.title));
   };
   begins_later(engine.pipeline_parallel > 1, "engine.pipeline_parallel");
+  begins_later(!engine.pipeline_memory_bytes.empty(), "engine.pipeline_memory");
   begins_later(engine.decode_context_parallel > 1, "engine.decode_context_parallel");
   begins_later(!engine.hybrid_manager, "engine.hybrid_manager");
   begins_later(engine.checkpoint_alignment_tokens.has_value(), "engine.checkpoint_alignment_tokens");
@@ -184,6 +185,13 @@ void validate_parallel(const ModelSpec& model, const EngineSpec& engine) {
                                   "is {}", engine.pipeline_layers.size(), std::int64_t(sum), layers,
                                   engine.pipeline_parallel));
   }
+  if (!engine.pipeline_memory_bytes.empty()) {
+    if (std::ssize(engine.pipeline_memory_bytes) != engine.pipeline_parallel)
+      throw SpecError("engine.pipeline_memory",
+                      fmt::format("{} amounts for {} stages; give one for each stage of engine.pipeline_parallel",
+                                  engine.pipeline_memory_bytes.size(), engine.pipeline_parallel));
+    for (const std::int64_t bytes : engine.pipeline_memory_bytes) at_least(1, bytes, "engine.pipeline_memory");
+  }
   in_range(1, largest_dimension, engine.decode_context_parallel, "engine.decode_context_parallel");
   if (engine.tensor_parallel % engine.decode_context_parallel != 0)
     throw SpecError("engine.decode_context_parallel",
@@ -194,6 +202,24 @@ void validate_parallel(const ModelSpec& model, const EngineSpec& engine) {
       if (layer.attention && layer.attention->window_tokens > 0)
         throw SpecError("engine.decode_context_parallel",
                         "layers with a window do not spread their tokens over ranks; set it to 1");
+}
+
+/// Backends that read latents alone have nothing to do in a model without any.
+void validate_profile(const ModelSpec& model, const EngineSpec& engine) {
+  if (!engine.backend_profile) return;
+  const ProfileFacts& facts = facts_of(*engine.backend_profile);
+  const auto is_mla = [](const std::optional<AttentionSpec>& attention) {
+    return attention && attention->kind == AttentionKind::mla;
+  };
+  if (!facts.without_latents || is_mla(model.mtp) ||
+      std::any_of(model.layers.begin(), model.layers.end(), [&](const LayerSpec& layer) {
+        return is_mla(layer.attention);
+      }))
+    return;
+  throw SpecError("engine.backend_profile",
+                  fmt::format("{} is for latents ({}), and no layer of {} keeps any; take {}, which the same machine "
+                              "has for other attention", to_string(*engine.backend_profile), facts.backend,
+                              model.name.empty() ? "the model" : model.name, to_string(*facts.without_latents)));
 }
 
 constexpr double largest_ratio = 1e6;
@@ -225,7 +251,7 @@ void validate(const EngineSpec& engine) {
   tokens(engine.max_num_batched_tokens, "engine.max_num_batched_tokens");
   if (engine.num_blocks)
     at_least(1, *engine.num_blocks, "engine.num_blocks");
-  else
+  else if (engine.pipeline_memory_bytes.empty())
     at_least(1, engine.memory_bytes, "engine.memory");
   if (engine.state_memory_ratio && !(*engine.state_memory_ratio > 0 && *engine.state_memory_ratio <= largest_ratio))
     throw SpecError("engine.state_memory_ratio",
@@ -262,6 +288,7 @@ void validate(const ModelSpec& model, const EngineSpec& engine, const LimitsSpec
   validate(limits);
   validate(model, engine);
   validate_parallel(model, engine);
+  validate_profile(model, engine);
   validate_radix_engine(model, engine);
   validate_read_engine(model, engine);
 }

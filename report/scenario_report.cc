@@ -212,6 +212,11 @@ Table inputs_table(const PlotInputs& planned) {
       engine.draft ? human_plural(engine.draft->layers, windowed ? "sliding-window layer" : "full-attention layer")
                    : "none");
   add("engine.memory", exact_bytes(engine.memory_bytes));
+  if (!engine.pipeline_memory_bytes.empty()) {
+    std::vector<std::string> of_stages;
+    for (const std::int64_t bytes : engine.pipeline_memory_bytes) of_stages.push_back(exact_bytes(bytes));
+    add("engine.pipeline_memory", fmt::format("{}", fmt::join(of_stages, ", ")));
+  }
   add("engine.num_blocks", count_text(engine.num_blocks, "from memory"));
   add("engine.max_num_batched_tokens", human_count(engine.max_num_batched_tokens));
   const ReleaseRules& rules = rules_of(engine.release);

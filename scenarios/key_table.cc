@@ -111,6 +111,14 @@ std::int64_t read_size(const std::string& path, const YamlNode& node) {
   return size.value;
 }
 
+std::vector<std::int64_t> read_sizes(const std::string& path, const YamlNode& node) {
+  if (node.kind != YamlNode::Kind::list) return {read_size(path, node)};
+  if (node.items.empty()) fail(path, node, "an empty list; give at least one amount or leave the key out");
+  std::vector<std::int64_t> sizes;
+  for (const YamlNode& item : node.items) sizes.push_back(read_size(path, item));
+  return sizes;
+}
+
 double read_number(const std::string& path, const YamlNode& node) {
   require_scalar(path, node, "a number");
   if (node.quoted)

@@ -26,6 +26,7 @@ enum class ValueType {
   text,      ///< any text
   flag,      ///< true or false
   choice,    ///< one of some words
+  sizes,     ///< one or more amounts of memory; a list is one value
   integers,  ///< one or more whole numbers; a list is one value here, a list of lists a sweep
   texts,     ///< one or more texts; a list is one value here, no sweep
   section,   ///< a mapping with keys of its own
@@ -73,6 +74,7 @@ struct ReadContext {
 std::int64_t read_integer(const std::string& path, const YamlNode& node, const KeyInfo& key);
 std::vector<std::int64_t> read_integers(const std::string& path, const YamlNode& node, const KeyInfo& key);
 std::int64_t read_size(const std::string& path, const YamlNode& node);
+std::vector<std::int64_t> read_sizes(const std::string& path, const YamlNode& node);
 double read_number(const std::string& path, const YamlNode& node);
 std::string read_text(const std::string& path, const YamlNode& node);
 std::vector<std::string> read_texts(const std::string& path, const YamlNode& node);
@@ -150,6 +152,13 @@ class Section {
     key.sweepable = true;
     return add(std::move(key), [field](ReadContext&, const std::string& path, const YamlNode& node, Spec& spec) {
       spec.*field = read_size(path, node);
+    });
+  }
+
+  Section& sizes(KeyInfo key, std::vector<std::int64_t> Spec::*field) {
+    key.type = ValueType::sizes;
+    return add(std::move(key), [field](ReadContext&, const std::string& path, const YamlNode& node, Spec& spec) {
+      spec.*field = read_sizes(path, node);
     });
   }
 

@@ -1,5 +1,7 @@
 #include "scenarios/scenario_keys.h"
 
+#include <algorithm>
+
 #include "scenarios/key_builders.h"
 #include "scenarios/model_keys.h"
 #include "scenarios/model_reader.h"
@@ -45,7 +47,11 @@ void set_release_defaults(const YamlNode& node, EngineSpec& engine) {
 
 void check_engine(const std::string& path, const YamlNode& node, EngineSpec& engine) {
   set_release_defaults(node, engine);
-  if (!node.find("memory") && !node.find("num_blocks"))
+  // Of a list of another length the planner says what is wrong.
+  const std::vector<std::int64_t>& of_stages = engine.pipeline_memory_bytes;
+  if (!of_stages.empty())
+    engine.memory_bytes = of_stages[std::min(static_cast<std::size_t>(engine.pipeline_rank), of_stages.size() - 1)];
+  if (!node.find("memory") && !node.find("num_blocks") && of_stages.empty())
     throw error_at(node.key_place, path + ": key 'memory' is missing (or num_blocks): how much all pools may take, "
                                           "like 40 GiB");
 }
@@ -76,6 +82,10 @@ void add_parallel_keys(Section<EngineSpec>& keys) {
                &EngineSpec::pipeline_rank)
       .integers(amount("pipeline_layers", "layers of each stage; default: as even as the engine makes them"),
                 &EngineSpec::pipeline_layers)
+      .sizes(sets(key("pipeline_memory", "memory of each stage on one rank, where stages differ: in place of memory, "
+                                         "and all have as many blocks as the one with the fewest"),
+                  {"pipeline_memory_bytes"}),
+             &EngineSpec::pipeline_memory_bytes)
       .integer(count("decode_context_parallel", "from vllm-0.33 on: ranks that share the tokens of a block; default 1"),
                &EngineSpec::decode_context_parallel);
 }

@@ -81,6 +81,7 @@ Json single_value(const KeyInfo& key, Shapes& shapes) {
   switch (key.type) {
     case ValueType::integer: return whole_number(key, shapes);
     case ValueType::size: return reference("size");
+    case ValueType::sizes: return any_of({reference("size"), list_of(reference("size"))});
     case ValueType::number: return {{"type", "number"}, {"minimum", 0}};
     case ValueType::text: return {{"type", "string"}, {"minLength", 1}};
     case ValueType::flag: return {{"type", "boolean"}};

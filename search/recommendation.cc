@@ -350,7 +350,7 @@ class Search {
   /// The candidates of the front, the default and the reference in other memory, planned and simulated again.
   void consider_memory(std::int64_t memory_bytes) {
     EngineSpec engine = spec_.engine;
-    engine.memory_bytes = memory_bytes;
+    set_memory(engine, memory_bytes);
     std::vector<PlannedLayout> layouts = result_.layouts;
     std::vector<Candidate> changed = result_.candidates;
     std::vector<Candidate> again;

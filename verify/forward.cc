@@ -89,6 +89,7 @@ EngineSpec scaled_engine(const ModelSpec& model, const EngineSpec& engine, Cache
   scaled.pipeline_parallel = 1;  // one network runs, whole
   scaled.pipeline_rank = 0;
   scaled.pipeline_layers.clear();
+  scaled.pipeline_memory_bytes.clear();
   scaled.kernel_alignment_tokens = 16;
   scaled.kernel_block_sizes.clear();
   scaled.page_alignment_bytes = 1;
@@ -105,7 +106,7 @@ EngineSpec scaled_engine(const ModelSpec& model, const EngineSpec& engine, Cache
     scaled.mamba_block_size_tokens.reset();
     scaled.max_running_requests = most_forward_slots;
   }
-  scaled.memory_bytes = 1;
+  set_memory(scaled, 1);
   scaled.num_blocks = 1 << 20;
   return scaled;
 }
@@ -120,6 +121,7 @@ EngineSpec scaled_radix_engine(const EngineSpec& engine, RadixStrategy strategy,
   scaled.pipeline_parallel = 1;
   scaled.pipeline_rank = 0;
   scaled.pipeline_layers.clear();
+  scaled.pipeline_memory_bytes.clear();
   scaled.mamba_radix_cache_strategy = strategy;
   scaled.page_size = page_tokens;
   scaled.mamba_track_interval.reset();

@@ -392,6 +392,7 @@ class Keys(TypedDict, total=False):
     pipeline_parallel: Any
     pipeline_rank: Any
     pipeline_layers: Any
+    pipeline_memory: Any
     decode_context_parallel: Any
     strategy: Any
     state_memory_ratio: Any

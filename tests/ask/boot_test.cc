@@ -158,3 +158,15 @@ TEST_CASE("edge: how an engine with a radix tree starts is not told in the words
         boot(question_of("Qwen3.5-4B", fmt::format("release: {}, memory: 40 GiB", release).c_str(), 2048)),
         doctest::Contains("starts is not known here: its rules were read, not run"), InputError);
 }
+
+TEST_CASE("golden: a model that 0.33 has no class for does not start, whatever the memory, and does in June") {
+  for (const char* model : {"Bamba-9B", "MiniMax-Text-01", "plamo-2-1b"}) {
+    CAPTURE(model);
+    const BootAnswer answer = boot(question_of(model, "memory: 400 GiB", 8192));
+    REQUIRE_FALSE(answer.boots());
+    CHECK(answer.failures.front().code == "not_served");
+    CHECK(answer.failures.front().message.starts_with("vLLM 0.33.0 does not serve "));
+    CHECK(answer.tries.empty());
+    CHECK(boot(question_of(model, "memory: 400 GiB, release: vllm-2026-06", 8192)).boots());
+  }
+}

@@ -158,8 +158,8 @@ TEST_CASE("edge: a kernel block that does not divide is refused with the sizes a
       "size that does (528 would), or set engine.block_size_tokens to a multiple of one of them");
   CHECK(
       refusal(40, {}, 16) ==
-      "engine.block_size_tokens: the block of 40 tokens is no multiple of the smallest kernel block of 16; take a user "
-      "block size that is a multiple of 16");
+      "engine.kernel_alignment_tokens: the block of 40 tokens is no multiple of the smallest kernel block of 16; "
+      "take a user block size that is a multiple of 16");
   EngineSpec engine{.tensor_parallel = 2, .block_size_tokens = 64, .memory_bytes = 40 * gib};
   engine.kernel_block_sizes = {32};
   CHECK(attention_of(make_plan(qwen35_397b(), engine, {.max_model_lens = {1024}}))->kernel_block_size_tokens == 32);
@@ -198,4 +198,10 @@ TEST_CASE("law: the block never grows with the pack") {
       last = block;
     }
   }));
+}
+
+TEST_CASE("edge: a kernel block that does not divide the block is the fault of the key that says it") {
+  EngineSpec engine{.cache_mode = CacheMode::align, .kernel_alignment_tokens = 7, .memory_bytes = 40 * gib};
+  CHECK_THROWS_WITH_AS(kernel_block_size(2096, false, engine, {}),
+                       doctest::Contains("engine.kernel_alignment_tokens: the block of 2096 tokens"), SpecError);
 }

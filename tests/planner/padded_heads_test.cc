@@ -31,12 +31,12 @@ CachePlan plan_of(const ModelSpec& model, bool pads, std::int64_t tensor_paralle
 
 TEST_CASE("edge: ranks that cannot share heads are refused with the option that pads them") {
   CHECK_THROWS_WITH_AS(plan_of(model_with(14, 2, 18, 54), false),
-                       "engine.tensor_parallel: 3 ranks cannot share 14 query heads; take a divisor: 1, 2, 7, 14; or "
+                       "engine.tensor_parallel: 3 ranks cannot share 14 query heads; take 1, 2; or "
                        "set engine.pad_heads to true, where the engine pads what ranks cannot share",
                        SpecError);
   CHECK_THROWS_WITH_AS(plan_of(model_with(21, 3, 16, 48), false),
                        "engine.tensor_parallel: 3 ranks cannot share 16 key heads and 48 value heads of a gdn layer; "
-                       "take a divisor of both: 1, 2, 4, 8, 16; or set engine.pad_heads to true, where the engine pads "
+                       "take 1; or set engine.pad_heads to true, where the engine pads "
                        "what ranks cannot share",
                        SpecError);
 }
@@ -50,8 +50,8 @@ TEST_CASE("edge: heads that no engine pads are refused without an offer, with th
     for (LayerSpec& layer : shared.layers)
       if (layer.attention) layer.attention = full_attention(3, 64, 6);
     CHECK_THROWS_WITH_AS(make_plan(shared, engine, {.max_model_lens = {8192}}),
-                         "engine.tensor_parallel: 3 ranks cannot share 32 heads of a kda layer; take a divisor: 1, 2, "
-                         "4, 8, 16, 32",
+                         (std::string("engine.tensor_parallel: 3 ranks cannot share 32 heads of a kda layer; take 1") +
+                          (pads ? ", 2, 4, 8, 16, 32" : "")).c_str(),
                          SpecError);
   }
 }
@@ -91,4 +91,10 @@ TEST_CASE("law: a padded model is planned as one that has those heads, and the o
       RC_ASSERT(refusal.message().find("engine.pad_heads") != std::string::npos);
     }
   }));
+}
+
+TEST_CASE("edge: where the memory is too little for any number of ranks, the refusal says so and names none") {
+  const EngineSpec engine{.tensor_parallel = ranks, .memory_bytes = 1 << 20};
+  CHECK_THROWS_WITH_AS(make_plan(model_with(32, 2, 16, 48), engine, {.max_model_lens = {8192}}),
+                       doctest::Contains("no number of ranks can be planned"), SpecError);
 }

@@ -261,7 +261,12 @@ inline void choose_order(RandomSpecs& specs) {
   if (!one_in(6)) engine.cache_order = pick(differs || engine.draft ? of_hybrids : all);
   if (one_in(6)) {
     engine.cache_order.reset();
-    engine.backend_profile = pick(std::vector(all_backend_profiles.begin(), all_backend_profiles.end()));
+    std::vector profiles(all_backend_profiles.begin(), all_backend_profiles.end());
+    const bool latents = std::any_of(specs.model.layers.begin(), specs.model.layers.end(), [](const LayerSpec& layer) {
+      return layer.attention && layer.attention->kind == AttentionKind::mla;
+    });
+    if (!latents) std::erase_if(profiles, [](BackendProfile one) { return facts_of(one).without_latents.has_value(); });
+    engine.backend_profile = pick(profiles);
   }
   if (one_in(4)) {
     engine.pipeline_parallel = between(1, std::min<std::int64_t>(3, std::ssize(specs.model.layers)));

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "planner/backend_profile.h"
 #include "planner/block_size.h"
 #include "planner/plan.h"
@@ -177,4 +179,97 @@ TEST_CASE("golden: match units of groups with blocks of their own size, of one g
   ModelSpec dense;
   dense.layers.assign(2, {testing::full_attention(8, 128), std::nullopt});
   CHECK(make_plan(dense, engine, at_32k).prefix.match_unit_tokens == 16);
+}
+
+TEST_CASE("golden: what FlashAttention and FlashInfer take of latents, and that both export") {
+  EngineSpec engine = engine_0_33(BackendProfile::flash_attn_mla);
+  engine.tensor_parallel = 16;
+  ModelSpec model = testing::kimi_k3();
+  model.kda_exports_states = true;
+  const auto plan = [&](BackendProfile profile) {
+    engine.backend_profile = profile;
+    return make_plan(model, engine, at_32k);
+  };
+  const auto kernel_block = [&](BackendProfile profile) {
+    for (const SpecPlan& spec : plan(profile).specs)
+      if (spec.attention) return spec.kernel_block_size_tokens;
+    return std::int64_t{0};
+  };
+  CHECK(kernel_block(BackendProfile::flashinfer_mla) == 64);
+  const CachePlan any = plan(BackendProfile::flash_attn_mla);
+  CHECK(kernel_block(BackendProfile::flash_attn_mla) == any.specs.back().block_size_tokens);
+  for (const BackendProfile profile : {BackendProfile::flash_attn_mla, BackendProfile::flashinfer_mla})
+    CHECK(plan(profile).capacity.front().ids_by_cause.checkpoints == 3);
+  CHECK(plan(BackendProfile::sm90).capacity.front().ids_by_cause.checkpoints == 0);
+}
+
+TEST_CASE("edge: a backend for latents is refused for a model without any, with one that plans") {
+  std::int64_t refused = 0;
+  for (const BackendProfile profile : all_backend_profiles) {
+    const std::optional<BackendProfile> other = facts_of(profile).without_latents;
+    CHECK(path_of_refusal(engine_0_33(profile)) == (other ? "engine.backend_profile" : "accepted"));
+    if (!other) continue;
+    ++refused;
+    CHECK(path_of_refusal(engine_0_33(*other)) == "accepted");
+    EngineSpec engine = engine_0_33(profile);
+    engine.tensor_parallel = 16;
+    CHECK(path_of_refusal(engine, testing::kimi_k3()) == "accepted");
+  }
+  CHECK(refused == 4);
+}
+
+TEST_CASE("law: stages with memory of their own have as many blocks as the one with room for the fewest") {
+  EngineSpec engine = engine_0_33(BackendProfile::sm80);
+  engine.pipeline_parallel = 2;
+  engine.pipeline_layers = {16, 44};
+  for (const std::vector<std::int64_t>& gib : {std::vector<std::int64_t>{40, 40}, {10, 40}, {40, 10}, {4, 40}}) {
+    engine.pipeline_memory_bytes = {gib[0] * testing::gib, gib[1] * testing::gib};
+    std::vector<std::int64_t> blocks, room;
+    for (engine.pipeline_rank = 0; engine.pipeline_rank < 2; ++engine.pipeline_rank) {
+      const auto stage = static_cast<std::size_t>(engine.pipeline_rank);
+      const CachePlan plan = make_plan(testing::qwen35_397b(), engine, at_32k);
+      blocks.push_back(plan.num_blocks());
+      room.push_back(engine.pipeline_memory_bytes[stage] / plan.arenas.front().bytes_per_id);
+      CHECK(plan.memory_bytes() == engine.pipeline_memory_bytes[stage]);
+    }
+    CHECK(blocks == std::vector<std::int64_t>(2, std::min(room[0], room[1])));
+  }
+  engine.pipeline_rank = 0;
+  engine.pipeline_memory_bytes = {testing::gib / 16, 40 * testing::gib};
+  CHECK(path_of_refusal(engine) == "engine.pipeline_memory");  // not one request
+  engine.pipeline_memory_bytes = {40 * testing::gib};
+  CHECK(path_of_refusal(engine) == "engine.pipeline_memory");
+  engine.release = Release::vllm_2026_06;
+  engine.backend_profile.reset();
+  engine.pipeline_parallel = 1, engine.pipeline_layers.clear();
+  CHECK(path_of_refusal(engine) == "engine.pipeline_memory");
+}
+
+TEST_CASE("edge: other memory for a stage is other memory for all, in proportion") {
+  EngineSpec engine{.pipeline_memory_bytes = {100, 300}, .memory_bytes = 100};
+  set_memory(engine, 50);
+  CHECK(engine.memory_bytes == 50);
+  CHECK(engine.pipeline_memory_bytes == std::vector<std::int64_t>{50, 150});
+}
+
+TEST_CASE("golden: a model that a release has no class for is planned with a warning that names both") {
+  ModelSpec model = testing::qwen35_397b();
+  const auto warning = [&](const EngineSpec& engine) {
+    for (const Warning& one : make_plan(model, engine, at_32k).warnings)
+      if (one.code == "not_served") return one.message;
+    return std::string("none");
+  };
+  CHECK(warning(engine_0_33()) == "none");
+  for (const auto& [name, architecture] :
+       {std::pair{"Bamba-9B", "BambaForCausalLM"}, {"MiniMax-Text-01", "MiniMaxText01ForCausalLM"},
+        {"MiniMax-M1-80k", "MiniMaxM1ForCausalLM"}, {"plamo-2-1b", "Plamo2ForCausalLM"}}) {
+    model.name = name;
+    CHECK(warning(engine_0_33()) ==
+          fmt::format("vLLM 0.33.0 does not serve {}, which {} is: it does not start with it; take another release",
+                      architecture, name));
+    EngineSpec june = engine_0_33();
+    june.release = Release::vllm_2026_06;
+    june.backend_profile.reset();
+    CHECK(warning(june) == "none");
+  }
 }

@@ -72,7 +72,8 @@ TEST_CASE("golden: every key of the engine sets its field") {
       "  mtp_layers: 4, num_blocks: 50, max_num_batched_tokens: 2048, token_rule: floor,\n"
       "  pad_heads: true, layers_per_group: 6, release: vllm-0.33, backend_profile: sm100-fa4,\n"
       "  checkpoint_alignment_tokens: 128, checkpoint_blocks: 0, pipeline_parallel: 3, pipeline_rank: 2,\n"
-      "  pipeline_layers: [9, 10, 11], decode_context_parallel: 2, concurrent_batches: 4,\n"
+      "  pipeline_layers: [9, 10, 11], pipeline_memory: [2 GiB, 3 GiB, 1048576],\n"
+      "  decode_context_parallel: 2, concurrent_batches: 4,\n"
       "  prefix_match_unit_tokens: 64, hybrid_manager: false,\n"
       "  draft: {layers: 5, attention: {query_heads: 8, kv_heads: 4, head_size_k: 64, head_size_v: 32,\n"
       "                                 window_tokens: 2048}}}\n");
@@ -106,6 +107,8 @@ TEST_CASE("golden: every key of the engine sets its field") {
   engine.pipeline_parallel = 3;
   engine.pipeline_rank = 2;
   engine.pipeline_layers = {9, 10, 11};
+  engine.pipeline_memory_bytes = {std::int64_t{2} << 30, std::int64_t{3} << 30, 1 << 20};
+  engine.memory_bytes = 1 << 20;  // of the planned stage
   engine.decode_context_parallel = 2;
   engine.concurrent_batches = 4;
   engine.prefix_match_unit_tokens = 64;

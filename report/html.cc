@@ -27,7 +27,8 @@ table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabula
 th, td { padding: .25em .6em; text-align: right; vertical-align: top; border-bottom: 1px solid var(--faint); }
 th { vertical-align: bottom; border-bottom: 2px solid var(--rule); font-weight: bold; }
 th small { display: block; font-weight: normal; color: var(--dim); }
-th.text, td.text { text-align: left; }
+td { white-space: nowrap; }
+th.text, td.text { text-align: left; white-space: normal; }
 tr.marked td { background: var(--marked); font-weight: bold; }
 tfoot td { border-top: 2px solid var(--rule); font-weight: bold; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .15em 1.2em; margin: .6em 0; }
@@ -41,7 +42,8 @@ pre { background: var(--code); padding: .8em 1em; overflow-x: auto; font-size: 1
 figure { margin: 1.5em 0; }
 figure svg { max-width: 100%; height: auto; display: block; }
 figcaption { color: var(--dim); font-size: 13px; max-width: 60em; margin-top: .4em; }
-nav ol { columns: 2; padding-left: 1.4em; }
+nav ol { columns: 2 17em; padding: 0; }
+nav li { margin-left: 2.2em; }
 a { color: inherit; }
 details { margin: 1em 0; border-left: 3px solid var(--line); padding-left: .8em; }
 summary { cursor: pointer; font-weight: bold; }
@@ -61,7 +63,7 @@ summary { cursor: pointer; font-weight: bold; }
   figure svg { max-height: 118mm; width: auto; }
   .wide { overflow: visible; }
   table { font-size: 7pt; }
-  th, td { padding: .15em .35em; }
+  th, td { padding: .15em .35em; white-space: normal; }
   pre { font-size: 7.5pt; }
   a { color: inherit; text-decoration: none; }
 }

@@ -75,9 +75,9 @@ class PageMapPainter {
 
   void heading() {
     svg_.hatch("padding", "#C0C0C0", "#F4F4F4");
-    svg_.text(page_margin, 28, title(), {.size = 17});
-    svg_.text(
-        page_margin, 48,
+    y_ = svg_.paragraph(page_margin, 28, bar_width, title(), {.size = 17}) + 20;
+    y_ = 4 + svg_.paragraph(
+        page_margin, y_, bar_width,
         plan_.cache_order
             ? fmt::format("A page of each kind of group of one allocation in order {}, {} blocks of {} bytes. A block "
                           "id belongs to one group at a time, which sees the same bytes in its own way.",
@@ -90,12 +90,11 @@ class PageMapPainter {
                   human_count(plan_.num_blocks()), human_count(plan_.page_bytes()))
             : std::string("A page of each pool as its group sees it: tokens and states have pools of their own."),
         {.size = 12, .colour = grey});
-    y_ = 52;
   }
 
   void draw(const PageStrip& strip) {
     y_ += 34;
-    svg_.text(page_margin, y_, page_title(plan_, strip), {.size = 13, .bold = true});
+    y_ = svg_.paragraph(page_margin, y_, bar_width, page_title(plan_, strip), {.size = 13, .bold = true});
     const BarScale whole(strip.parts, {0, page_bytes(strip)}, page_margin, bar_width);
     if (strip.kernel_blocks == 1) {
       draw_detail(strip, whole, "part");
@@ -332,7 +331,7 @@ class PageMapPainter {
     }
     if (too_short.empty()) return;
     y_ += row_height;
-    svg_.text(page_margin, y_, too_short, {.size = 10.5, .colour = grey});
+    y_ = svg_.paragraph(page_margin, y_, bar_width, too_short, {.size = 10.5, .colour = grey});
   }
 
   void dimension(double from, double to, const std::string& label) {
@@ -358,8 +357,8 @@ class PageMapPainter {
       if (i > 1 && i + 1 < strip.views.size()) continue;
       const ViewPlan& view = plan_.views[strip.views[i]];
       y_ += row_height;
-      svg_.text(
-          page_margin, y_,
+      y_ = svg_.paragraph(
+          page_margin, y_, bar_width,
           fmt::format("layer {} {} {} {}", view.layer, view.tensor, to_string(view.dtype), to_string(view.elements())),
           {.size = 10, .colour = grey, .monospace = true});
     }
@@ -367,19 +366,13 @@ class PageMapPainter {
 
   /// What the fills mean that the picture has, then what the numbers are.
   void legend() {
-    y_ += 18;
-    double x = page_margin;
-    const auto swatch = [&](const char* fill, const char* text) {
-      svg_.rect(x, y_, 16, 12, fill, {{"stroke", "#444444"}});
-      svg_.text(x + 22, y_ + 10, text, {.size = 11});
-      x += 22 + text_width(text, 11) + 18;
-    };
-    if (drawn_.contains(key_fill)) swatch(key_fill, "K");
-    if (drawn_.contains(value_fill)) swatch(value_fill, "V");
-    if (drawn_.contains(mixed_fill)) swatch(mixed_fill, "K and V, or a latent");
-    if (drawn_.contains(padding_fill))
-      swatch(padding_fill, "no tensor's: padding, or the room that a short pack leaves");
-    y_ += 26;
+    std::vector<std::pair<std::string, std::string>> swatches;
+    for (const auto& [fill, words] : {std::pair(key_fill, "K"), std::pair(value_fill, "V"),
+                                      std::pair(mixed_fill, "K and V, or a latent"),
+                                      std::pair(padding_fill,
+                                                "no tensor's: padding, or the room that a short pack leaves")})
+      if (drawn_.contains(fill)) swatches.emplace_back(fill, words);
+    y_ = svg_.legend(page_margin, y_ + 18, bar_width, swatches) + 14;
     svg_.text(page_margin, y_, "Numbers below a bar: bytes from the start of the page.", {.size = 11});
     y_ += 16;
   }

@@ -52,8 +52,8 @@ class RequestPainter {
 
   std::string paint(int width) {
     svg_.hatch("wasted", "#9A9A9A", "#F4F4F4");
-    svg_.text(margin, 28, title(), {.size = 17});
-    svg_.text(margin, 48, "Bars are to scale; the dashed line is a request without paging and with one state.",
+    y_ = svg_.paragraph(margin, 28, canvas - 2 * margin, title(), {.size = 17}) + 20;
+    svg_.text(margin, y_, "Bars are to scale; the dashed line is a request without paging and with one state.",
               {.size = 12, .colour = grey});
     legend();
     for (const EngineRequest& engine : values_.engines) most_ = std::max(most_, engine.bytes);
@@ -75,17 +75,13 @@ class RequestPainter {
   }
 
   void legend() {
-    y_ = 66;
-    double x = margin;
+    std::vector<std::pair<std::string, std::string>> swatches;
     for (const RequestPart& part : request_parts) {
       const bool drawn = std::any_of(values_.engines.begin(), values_.engines.end(),
                                      [&](const EngineRequest& engine) { return part.bytes(engine) > 0; });
-      if (!drawn) continue;
-      svg_.rect(x, y_, 16, 12, part.fill, {{"stroke", "#444444"}});
-      svg_.text(x + 22, y_ + 10, part.title, {.size = 11});
-      x += 22 + text_width(part.title, 11) + 18;
+      if (drawn) swatches.emplace_back(part.fill, part.title);
     }
-    y_ += 30;
+    y_ = svg_.legend(margin, y_ + 18, canvas - 2 * margin, swatches) + 18;
   }
 
   double left() const { return margin + names_ + 12; }

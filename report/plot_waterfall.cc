@@ -45,8 +45,8 @@ class WaterfallPainter {
 
   std::string paint(int width) const {
     SvgWriter svg;
-    svg.text(margin, 28, title_, {.size = 17});
-    svg.text(margin, 48, subtitle_, {.size = 12, .colour = grey});
+    double y = svg.paragraph(margin, 28, canvas - 2 * margin, title_, {.size = 17}) + 20;
+    y = svg.paragraph(margin, y, canvas - 2 * margin, subtitle_, {.size = 12, .colour = grey}) + 18;
     double names = 0;
     for (const WaterfallBar& bar : bars_) names = std::max(names, text_width(bar.title, name_size));
     const double left = margin + names + 12;
@@ -54,7 +54,6 @@ class WaterfallPainter {
     const auto x_of = [&](std::int64_t tokens) {
       return left + static_cast<double>(tokens) / most * (canvas - margin - totals - left);
     };
-    double y = 66;
     for (std::size_t i = 0; i < bars_.size(); ++i, y += row) {
       const WaterfallBar& bar = bars_[i];
       svg.text(left - 10, y + 14, bar.title, {.size = name_size, .anchor = TextAnchor::end});

@@ -12,6 +12,8 @@ namespace {
 
 constexpr const char* sans = "Helvetica,Arial,sans-serif";
 constexpr const char* mono = "Menlo,Consolas,DejaVu Sans Mono,monospace";
+constexpr double usual_column = 0.52;   ///< of a text's size, a character on average
+constexpr double widest_column = 0.61;
 
 /// At most two decimals, none where they are zero.
 std::string number(double value) {
@@ -93,6 +95,32 @@ void SvgWriter::text(double x, double y, std::string_view text, const TextStyle&
   body_ += fmt::format(">{}</text>\n", escape_xml(text));
 }
 
+double SvgWriter::paragraph(double x, double y, double width, std::string_view text, const TextStyle& style) {
+  const auto columns = static_cast<std::size_t>(width / widest_column / style.size);
+  const std::vector<std::string> lines = wrap(printable(text), columns);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (i > 0) y += std::round(1.3 * style.size);
+    this->text(x, y, lines[i], style);
+  }
+  return y;
+}
+
+double SvgWriter::legend(double x, double y, double width,
+                         const std::vector<std::pair<std::string, std::string>>& swatches) {
+  constexpr double swatch = 22, gap = 18, height = 12, size = 11;
+  double left = x;
+  for (const auto& [fill, words] : swatches) {
+    if (left > x && left + swatch + widest_text(words, size) > x + width) {
+      left = x;
+      y += height + 6;
+    }
+    rect(left, y, 16, height, fill, {{"stroke", "#444444"}});
+    text(left + swatch, y + 10, words, {.size = size});
+    left += swatch + text_width(words, size) + gap;
+  }
+  return y + height;
+}
+
 void SvgWriter::hatch(std::string_view id, std::string_view colour, std::string_view background) {
   body_ += fmt::format(
       "<defs><pattern id=\"{}\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">"
@@ -111,6 +139,12 @@ std::string SvgWriter::finish(int width, double unit_width, double unit_height, 
       sans, escape_xml(title), escape_xml(description), body_);
 }
 
-double text_width(std::string_view text, double size) { return 0.52 * size * static_cast<double>(display_width(text)); }
+double text_width(std::string_view text, double size) {
+  return usual_column * size * static_cast<double>(display_width(text));
+}
+
+double widest_text(std::string_view text, double size) {
+  return widest_column * size * static_cast<double>(display_width(text));
+}
 
 }  // namespace hybridkv

@@ -42,6 +42,11 @@ class SvgWriter {
   /// A line with an arrow head at both ends.
   void span(double x1, double x2, double y, std::string_view colour);
   void text(double x, double y, std::string_view text, const TextStyle& style);
+  /// Text in as many lines as it takes to be no wider than `width`, broken at spaces, the first of them at `y`; returns
+  /// where the last one stands.
+  double paragraph(double x, double y, double width, std::string_view text, const TextStyle& style);
+  /// Fills: a swatch of each beside its words, in rows no wider than `width`; returns where the last row ends.
+  double legend(double x, double y, double width, const std::vector<std::pair<std::string, std::string>>& swatches);
   /// Makes "url(#ID)" a fill of thin diagonal lines.
   void hatch(std::string_view id, std::string_view colour, std::string_view background);
 
@@ -55,5 +60,8 @@ class SvgWriter {
 
 /// About how wide a text of that size is in the font stack of the pictures.
 double text_width(std::string_view text, double size);
+
+/// The most that it may be where another font stands in for these, and in the one of equal columns.
+double widest_text(std::string_view text, double size);
 
 }  // namespace hybridkv

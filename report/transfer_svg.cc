@@ -57,11 +57,11 @@ class TransferPainter {
 
   std::string paint(int width) {
     svg_.hatch("padding", "#C0C0C0", "#F4F4F4");
-    svg_.text(picture_margin, 28, title(), {.size = 17});
-    svg_.text(picture_margin, 48,
-              "Pages of both sides, to scale; a band is what one descriptor copies from one to the other.",
-              {.size = 12, .colour = quiet_colour});
-    y_ = 52;
+    y_ = svg_.paragraph(picture_margin, 28, full_bar, title(), {.size = 17}) + 20;
+    y_ = 4 + svg_.paragraph(
+                 picture_margin, y_, full_bar,
+                 "Pages of both sides, to scale; a band is what one descriptor copies from one to the other.",
+                 {.size = 12, .colour = quiet_colour});
     for (const bool is_by_token : {true, false})
       for (const TransferPages& pages : pages_)
         if (is_by_token == spec_of(from_plan(pages), pages.from).attention.has_value()) draw(pages);
@@ -112,7 +112,7 @@ class TransferPainter {
     const BarScale from(pages.from.strip.parts, {0, pages.from.page_bytes}, picture_margin, from_width);
     const BarScale to(pages.to.strip.parts, {0, pages.to.page_bytes}, picture_margin, to_width);
     y_ += 18;
-    svg_.text(picture_margin, y_, page_text("source:", from_plan(pages), pages.from), {.size = 11});
+    y_ = svg_.paragraph(picture_margin, y_, full_bar, page_text("source:", from_plan(pages), pages.from), {.size = 11});
     y_ += 18;
     layer_names(from);
     parts(from_plan(pages), pages.from.strip, from, "from");
@@ -127,9 +127,11 @@ class TransferPainter {
     y_ += gap_height;
     parts(to_plan(pages), pages.to.strip, to, "to");
     y_ += page_height + 16;
-    svg_.text(picture_margin, y_, page_text("destination:", to_plan(pages), pages.to), {.size = 11});
+    y_ = svg_.paragraph(picture_margin, y_, full_bar, page_text("destination:", to_plan(pages), pages.to),
+                        {.size = 11});
     y_ += 16;
-    svg_.text(picture_margin, y_, notes(pages, drawn, from, to), {.size = 10.5, .colour = quiet_colour});
+    y_ = svg_.paragraph(picture_margin, y_, full_bar, notes(pages, drawn, from, to),
+                        {.size = 10.5, .colour = quiet_colour});
     if (drawn.size() < pages.runs.size()) enlarge(pages);
   }
 
@@ -246,14 +248,7 @@ class TransferPainter {
   }
 
   void legend() {
-    y_ += 24;
-    double x = picture_margin;
-    for (const auto& [fill, text] : fills_) {
-      svg_.rect(x, y_, 16, 12, fill, {{"stroke", "#444444"}});
-      svg_.text(x + 22, y_ + 10, text, {.size = 11});
-      x += 22 + text_width(text, 11) + 18;
-    }
-    y_ += 24;
+    y_ = svg_.legend(picture_margin, y_ + 24, full_bar, {fills_.begin(), fills_.end()}) + 12;
   }
 
   const TransferAnswer& answer_;

@@ -104,6 +104,13 @@ TEST_CASE("golden: a page has a dark side, no colour of its own beside it, and n
     CHECK_FALSE(std::string(figure.node().attribute("aria-label").value()).empty());
 }
 
+TEST_CASE("edge: on a phone the contents have one column with their numbers inside, and no number of a table breaks") {
+  const std::string html = render_html(sample_document());
+  CHECK(html.find("nav ol { columns: 2 17em; padding: 0; }\nnav li { margin-left: 2.2em; }") != std::string::npos);
+  CHECK(html.find("td { white-space: nowrap; }") != std::string::npos);
+  CHECK(html.find("td.text { text-align: left; white-space: normal; }") != std::string::npos);
+}
+
 TEST_CASE("law: nothing on a page is fetched") {
   const pugi::xml_document document = parsed(render_html(sample_document()));
   CHECK(document.select_nodes("//@src | //@srcset | //iframe | //object | //img").empty());

@@ -15,8 +15,9 @@
 #include "layout/slice.h"
 #include "planner/plan.h"
 #include "report/human.h"
-#include "report/svg.h"
+#include "scenarios/model_library.h"
 #include "tests/planner/models.h"
+#include "tests/report/drawn_text.h"
 
 using namespace hybridkv;
 using namespace hybridkv::testing;
@@ -58,61 +59,6 @@ std::map<GroupAndPool, std::vector<DrawnPart>> read_parts(const std::string& svg
     strips[{number("data-group"), number("data-pool")}].push_back(part);
   }
   return strips;
-}
-
-/// A text that stands upright, and about the room it takes.
-struct DrawnText {
-  std::string words;
-  double left = 0, right = 0, top = 0, bottom = 0;
-};
-
-std::vector<DrawnText> read_texts(const std::string& svg) {
-  pugi::xml_document document;
-  REQUIRE(document.load_buffer(svg.data(), svg.size()));
-  std::vector<DrawnText> texts;
-  for (const pugi::xml_node& node : document.child("svg").children("text")) {
-    if (node.attribute("transform")) continue;
-    DrawnText text{.words = node.text().get()};
-    const double size = node.attribute("font-size").as_double();
-    const double width = text_width(text.words, size);
-    const std::string anchor = node.attribute("text-anchor").value();
-    const double x = node.attribute("x").as_double();
-    text.left = anchor == "end" ? x - width : anchor == "middle" ? x - width / 2 : x;
-    text.right = text.left + width;
-    text.bottom = node.attribute("y").as_double();
-    text.top = text.bottom - 0.7 * size;
-    texts.push_back(text);
-  }
-  return texts;
-}
-
-/// Texts that an upright line goes through.
-std::vector<std::string> struck_texts(const std::string& svg) {
-  pugi::xml_document document;
-  REQUIRE(document.load_buffer(svg.data(), svg.size()));
-  std::vector<std::string> struck;
-  const std::vector<DrawnText> texts = read_texts(svg);
-  for (const pugi::xml_node& line : document.child("svg").children("line")) {
-    const double x = line.attribute("x1").as_double();
-    if (x != line.attribute("x2").as_double()) continue;
-    for (const DrawnText& text : texts)
-      if (x > text.left && x < text.right && line.attribute("y1").as_double() < text.bottom &&
-          line.attribute("y2").as_double() > text.top)
-        struck.push_back(text.words);
-  }
-  return struck;
-}
-
-/// Texts that another one stands on.
-std::vector<std::string> covered_texts(const std::string& svg) {
-  std::vector<std::string> covered;
-  const std::vector<DrawnText> texts = read_texts(svg);
-  for (std::size_t i = 0; i < texts.size(); ++i)
-    for (std::size_t k = 0; k < i; ++k)
-      if (texts[i].left < texts[k].right && texts[k].left < texts[i].right && texts[i].top < texts[k].bottom &&
-          texts[k].top < texts[i].bottom)
-        covered.push_back(texts[i].words + " | " + texts[k].words);
-  return covered;
 }
 
 bool in_group(const CachePlan& plan, const ViewPlan& view, std::int64_t group, std::int64_t pool) {
@@ -368,4 +314,25 @@ TEST_CASE("law: pages of one allocation are whole, wherever they lie in a block"
 TEST_CASE("edge: of views that the engine refuses there is no page map") {
   const CachePlan refused = plan_of_0_33(CacheOrder::blhnc, BackendProfile::sm100_flashinfer, qwen35_397b(), false);
   CHECK_THROWS_AS(page_strips(refused), InputError);
+}
+
+TEST_CASE("law: no text of a page map is cut, of any shipped model, in any font that stands in for ours") {
+  for (const ShippedModel& shipped : shipped_models())
+    for (const Release release : {Release::vllm_2026_06, Release::vllm_0_33, Release::jenga})
+      for (const std::int64_t pack : {1, 5}) {
+        if (pack != 1 && release == Release::vllm_0_33) continue;
+        EngineSpec engine{.release = release, .attention_pack_size = pack, .memory_bytes = 400 * gib};
+        CAPTURE(shipped.model.name);
+        CAPTURE(to_string(release));
+        CAPTURE(pack);
+        PlanSet set;
+        try {
+          set = make_plans(shipped.model, engine, {.max_model_lens = {32768}}, std::vector<std::int64_t>{pack});
+        } catch (const InputError&) {
+          continue;  // the release has no such model, or no such packs
+        }
+        const std::string svg = svg_of(set, set.plans[0], 830);
+        CHECK(outside_texts(svg) == std::vector<std::string>());
+        CHECK(covered_texts(svg) == std::vector<std::string>());
+      }
 }

@@ -3,9 +3,11 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "tests/report/drawn_text.h"
 #include "tests/report/plot_check.h"
 
 using namespace hybridkv;
+using namespace hybridkv::testing;
 
 namespace {
 
@@ -60,4 +62,12 @@ TEST_CASE("law: rates stand where the axes say, gaps stay gaps") {
                     .token_exact = 0.75};
   rates.found = {{0.25, 0.5}, {std::nullopt, 0.625}};
   testing::check_drawn(plot_engine_rates(rates));
+}
+
+TEST_CASE("edge: a title that is too long for a line takes two, and no text is cut") {
+  EngineRequests engines = sample_engines();
+  engines.model = "NVIDIA-Nemotron-3-Super-120B-A12B-BF16 of this house, as it is served";
+  const std::string svg = plot_engine_requests(engines).svg(830);
+  CHECK(outside_texts(svg) == std::vector<std::string>());
+  CHECK(covered_texts(svg) == std::vector<std::string>());
 }

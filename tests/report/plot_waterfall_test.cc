@@ -5,6 +5,7 @@
 
 #include "planner/plan.h"
 #include "tests/planner/models.h"
+#include "tests/report/drawn_text.h"
 
 using namespace hybridkv;
 using namespace hybridkv::testing;
@@ -46,6 +47,7 @@ TEST_CASE("law: bars go down from token by token to what is found, to scale, one
     REQUIRE(loss.total() > 0);
     REQUIRE(loss.found_tokens > 0);
     const std::string svg = plots[i].svg(830);
+    CHECK(outside_texts(svg) == std::vector<std::string>());
     const double left = of_bar(svg, "token_exact", "x");
     const double unit = of_bar(svg, "token_exact", "width") / static_cast<double>(loss.token_exact_tokens);
     std::int64_t end = loss.token_exact_tokens;

@@ -5,8 +5,10 @@
 #include <pugixml.hpp>
 
 #include "scenarios/read.h"
+#include "tests/report/drawn_text.h"
 
 using namespace hybridkv;
+using namespace hybridkv::testing;
 
 namespace {
 
@@ -63,7 +65,9 @@ TEST_CASE("law: every run of the pages has its band, those too near for the eye 
       parts += std::ssize(one.from.strip.parts) + std::ssize(one.to.strip.parts);
       for (const PageRun& run : one.runs) bytes += run.to.end - run.to.begin;
     }
-    const Drawn drawn = drawn_in(transfer_pages_svg(answer, pages, 830));
+    const std::string svg = transfer_pages_svg(answer, pages, 830);
+    CHECK(outside_texts(svg) == std::vector<std::string>());
+    const Drawn drawn = drawn_in(svg);
     CHECK(drawn.runs == runs);
     CHECK(drawn.parts == parts);
     if (drawn.bands == runs) CHECK(drawn.bytes == bytes);

@@ -20,13 +20,15 @@ def tab():
         yield browser
 
 
+def program():
+    return os.environ.get("HYBRIDKV", root / "build/release/hybridkv")
+
+
 @pytest.fixture(scope="session")
 def cli():
     """The answer of a command as JSON; None where it refuses."""
-    program = os.environ.get("HYBRIDKV", root / "build/release/hybridkv")
-
     def ask(*words):
-        done = subprocess.run([program, *words, "--format", "json"], capture_output=True, text=True, cwd=root)
+        done = subprocess.run([program(), *words, "--format", "json"], capture_output=True, text=True, cwd=root)
         assert done.returncode in (0, 2), done.stderr
         return json.loads(done.stdout) if done.returncode == 0 else None
 

@@ -61,7 +61,8 @@ JsonAnswer compare_all(const nb::list& scenarios, const nb::dict& keys, const nb
   }
   Names varied;
   for (const auto& [name, value] : vary) {
-    const auto keyword = nb::cast<std::string>(name);
+    if (value.is_none()) continue;  // as not given
+    const std::string keyword = text_of(name);
     varied.push_back(keyword == "engine" ? "engine.release" : key_of_keyword(keyword));
   }
   return watched(progress, [files = std::move(files), varied = std::move(varied), replays](const Watch& to) {

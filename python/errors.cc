@@ -12,7 +12,10 @@ namespace nb = nanobind;
 
 namespace {
 
-nb::str text(const std::string& value) { return nb::str(value.c_str(), value.size()); }
+/// What was given may be no UTF-8, and messages repeat it.
+nb::object text(const std::string& value) {
+  return nb::steal(PyUnicode_DecodeUTF8(value.data(), static_cast<Py_ssize_t>(value.size()), "replace"));
+}
 
 /// Sets the exception of that name; `arguments` as its class takes them.
 template <class... Arguments>

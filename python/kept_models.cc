@@ -56,7 +56,7 @@ std::unordered_map<std::string, Kept>& kept_models() {
 std::optional<ScenarioFile> sections_of(const nb::dict& keys, std::string& model) {
   nb::dict rest;
   for (const auto& [name, value] : keys) {
-    if (nb::cast<std::string>(name) == "model") {
+    if (text_of(name) == "model") {
       if (!is_text(value)) return std::nullopt;
       model = text_of(value);
     } else {

@@ -27,9 +27,13 @@ Place place_named(std::string name) {
 /// "tensor_parallel=2", what is too long to be read left out.
 Place place_of(const std::string& keyword, nb::handle value) {
   constexpr std::size_t longest = 80;
-  std::string shown = nb::repr(value).c_str();
-  if (shown.size() > longest) shown = shown.substr(0, longest) + "…";
-  return place_named(keyword + "=" + shown);
+  std::string text = shown(value, PyObject_Repr);
+  if (text.size() > longest) {
+    std::size_t end = longest;
+    while ((text[end] & 0xC0) == 0x80) --end;  // not within a character
+    text = text.substr(0, end) + "…";
+  }
+  return place_named(keyword + "=" + text);
 }
 
 YamlNode mapping_of(const std::string& key, YamlNode value) {
@@ -115,7 +119,7 @@ void each_key(const nb::dict& keys, const Apply& apply) {
   layers.reserve(keys.size());
   for (const auto& [name, value] : keys) {
     if (value.is_none()) continue;  // as not given
-    const auto keyword = nb::cast<std::string>(name);
+    const std::string keyword = text_of(name);
     YamlNode node = tree_of(value, place_of(keyword, value));
     std::string key = key_for(keyword, node);
     const std::ptrdiff_t depth = std::count(key.begin(), key.end(), '.');
@@ -142,7 +146,7 @@ std::vector<AskedKey> asked_keys(nb::handle scenario, const nb::dict& keys) {
 
 bool chooses_packs(const nb::dict& keys) {
   for (const auto& [name, value] : keys)
-    if (key_of_keyword(nb::cast<std::string>(name)) == "engine.attention_pack_size") return true;
+    if (!value.is_none() && key_of_keyword(text_of(name)) == "engine.attention_pack_size") return true;
   return false;
 }
 

@@ -2,9 +2,11 @@
 
 import json
 import os
+import re
 import tempfile
 
 from . import _native
+from ._arguments import flag, mapping, refused, shown, word
 from ._ask import ask, decoded, explained, progress_of, tell
 from ._errors import InputError
 from ._record import Record
@@ -91,7 +93,16 @@ def _field(request, name):
     return None
 
 
-def _trace_line(request):
+def _trace_line(index, request):
+    try:
+        return _line_of(request)
+    except (TypeError, ValueError, OverflowError) as error:
+        place = f"requests[{index}]"
+        raise refused(place, request, f"{shown(request)} cannot be a request: {error}",
+                      "give a mapping or a tuple of numbers", place) from None
+
+
+def _line_of(request):
     """A request as a line of a trace: a mapping in any of the forms that files have, (arrival, input_length,
     output_length, hash_ids), or an object with these attributes. Arrivals are milliseconds, as in files."""
     if isinstance(request, dict) and "arrival" not in request:
@@ -114,14 +125,18 @@ def simulate(scenario=None, /, requests=None, *, records=True, progress=None, **
     """
     if requests is None:
         return _simulated(scenario, records, progress, keys)
-    if "trace" in keys:
+    if keys.get("trace") is not None:
         raise InputError("trace: requests are given already; give one of the two")
+    if not hasattr(requests, "__iter__") or isinstance(requests, (str, bytes, type)):
+        raise refused("requests", requests, f"{shown(requests)} is no list of requests", "give an iterable of them")
     file = tempfile.NamedTemporaryFile("w", suffix=".jsonl", prefix="hybridkv-", delete=False, encoding="utf-8")
     try:
         with file:
-            for request in requests:
-                file.write(_trace_line(request) + "\n")
+            for index, request in enumerate(requests):
+                file.write(_trace_line(index, request) + "\n")
         made = _simulated(scenario, records, progress, {**keys, "trace": {"file": file.name}})
+    except InputError as error:
+        raise _of_requests(error, file.name) from None
     finally:
         os.unlink(file.name)
     fields = made._fields
@@ -129,7 +144,22 @@ def simulate(scenario=None, /, requests=None, *, records=True, progress=None, **
     return made
 
 
+def _of_requests(error, file):
+    """An error about a line of the file that the requests went through, about the request."""
+    if file not in f"{error}{error.place}":
+        return error
+
+    def said(text):
+        text = re.sub(re.escape(file) + r":(\d+)", lambda line: f"requests[{int(line.group(1)) - 1}]", text)
+        return text.replace(file, "requests").replace("--skip-bad-lines", "skip_bad_lines=True")
+
+    renamed = InputError(said(str(error)), said(error.place or ""))
+    renamed.field, renamed.value = "requests", error.value
+    return renamed
+
+
 def _simulated(scenario, records, progress, keys):
+    records = flag("records", records, True)
     made = ask(_native.simulate, scenario, keys, records, progress=progress)
     return Simulation(decoded(made.answer), made if records else None)
 
@@ -137,7 +167,7 @@ def _simulated(scenario, records, progress, keys):
 def compare(scenario=None, /, *scenarios, vary=None, replay=False, progress=None, **keys):
     """Puts two to eight settings side by side. Several scenarios, lists among the keywords, and `vary`, a mapping of
     keywords to lists, make settings; `replay` runs the trace through each."""
-    vary = dict(vary or {})
+    vary, replay = mapping("vary", vary), flag("replay", replay)
     with explained(scenario, {**keys, **vary}), progress_of(progress) as watch:
         answer = _native.compare([scenario, *scenarios], keys, vary, replay, watch)
     return Comparison(decoded(answer))
@@ -145,6 +175,9 @@ def compare(scenario=None, /, *scenarios, vary=None, replay=False, progress=None
 
 def import_config(config, /, *, name="", dtype=""):
     """A published config as a model file: a path, a mapping, or a config of transformers."""
+    if config is None:
+        raise refused("config", config, "None is no config", "give a path, a mapping, or a config of transformers")
+    name, dtype = ("" if text is None else word(argument, text) for argument, text in (("name", name), ("dtype", dtype)))
     made = ImportedModel(*_native.import_config(config, name, dtype))
     tell(made.notes)
     return made

@@ -4,6 +4,7 @@ import difflib
 import json
 
 from . import _native
+from ._arguments import flag, word
 from ._ask import explained, tell
 from ._errors import InputError
 from ._record import Record, Records, html_table, plain
@@ -128,8 +129,9 @@ class Plan(Record):
 
     def explain(self, name=None):
         """How numbers come about, as text: all of them, or those that are called so."""
-        text = str(explain(self._held.scenario, **self._asked(full=True)))
-        return text if name is None else self._explained(name)
+        if name is not None:
+            return self._explained(word("name", name))
+        return str(explain(self._held.scenario, **self._asked(full=True)))
 
     def _asked(self, full=False, **more):
         keys = {**self._held.keys, **more}
@@ -166,7 +168,7 @@ class Plan(Record):
                            self._asked(full=True, num_blocks=num_blocks, max_model_len=lengths), "full")
         elif not self._data()["views"]:
             plan = plan_of(self._held.scenario, self._asked(full=True), "full")
-        made = Pools(plan, beyond_memory)
+        made = Pools(plan, flag("beyond_memory", beyond_memory))
         object.__setattr__(self, "_pools", made)
         return made
 
@@ -247,7 +249,7 @@ def plan(scenario=None, /, *, detail="full", **keys):
     detail:   "numbers" leaves out views and derivation
     keys:     any key of a scenario: model=, memory=, max_model_len=, tensor_parallel=, engine="vllm-0.33", …
     """
-    return plan_of(scenario, keys, detail)
+    return plan_of(scenario, keys, "full" if detail is None else word("detail", detail))
 
 
 class ExplainedPlan(Record):

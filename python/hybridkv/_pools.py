@@ -1,6 +1,7 @@
 """Pools and views: NumPy arrays over the planned memory, which other frameworks take by DLPack."""
 
 from . import _native
+from ._arguments import whole, word
 from ._errors import InputError
 
 try:
@@ -54,6 +55,9 @@ class ViewArray(np.ndarray):
 
 def find_view(plan, layer, tensor, spec, piece):
     """The view of a plan's JSON."""
+    layer, tensor = whole("layer", layer), word("tensor", tensor)
+    spec = None if spec is None else whole("spec", spec)
+    piece = None if piece is None else whole("piece", piece)
     named = [view for view in plan["views"] if view["layer"] == layer and view["tensor"] == tensor]
     found = [view for view in named if spec is None or view["spec"] == spec]
     if not found:

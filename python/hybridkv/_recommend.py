@@ -1,7 +1,7 @@
 """Recommendations: which settings suit a workload, and where its states are best kept."""
 
 from . import _native
-from ._arguments import listed, real, whole, word
+from ._arguments import flag, listed, real, whole, word
 from ._ask import ask, decoded
 from ._record import Record
 
@@ -49,7 +49,7 @@ def recommend(scenario=None, /, *, at_length=None, min_concurrency=None, give_up
             setattr(wishes, name, listed(name, value, _LISTS[name]))
         elif value is not None:
             setattr(wishes, name, _FORMS[name](name, value))
-    if checkpoints:
+    if flag("checkpoints", checkpoints):
         return Checkpoints(decoded(ask(_native.checkpoints, scenario, keys, wishes, progress=progress,
                                        arguments=given)))
     return Recommendation(decoded(ask(_native.recommend, scenario, keys, wishes, progress=progress, arguments=given)))

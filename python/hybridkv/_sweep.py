@@ -3,6 +3,7 @@
 import json
 
 from . import _native
+from ._arguments import flag, refused, shown, whole
 from ._ask import explained, progress_of, tell
 from ._record import Record, Records
 
@@ -46,6 +47,10 @@ def sweep(scenario=None, /, *, verify=False, simulate=False, executor=None, shar
     executor: any of concurrent.futures' kind; the grid goes to it in `shards` parts (default 16), each of which runs on
               one core of wherever it lands
     """
+    verify, simulate = flag("verify", verify), flag("simulate", simulate)
+    shards = 16 if shards is None else whole("shards", shards, 1)
+    if executor is not None and not hasattr(executor, "submit"):
+        raise refused("executor", executor, f"{shown(executor)} executes nothing", "give one of concurrent.futures")
     with explained(scenario, keys):
         size = _native.sweep_size(scenario, keys)
     tell(size.notes)
@@ -55,7 +60,7 @@ def sweep(scenario=None, /, *, verify=False, simulate=False, executor=None, shar
                 texts = [_native.sweep_rows(scenario, keys, verify, simulate, 0, size.points, 0, watch)]
         else:
             texts = _spread(executor, _portable(scenario), _portable(keys), verify, simulate,
-                            _shards(size.points, shards or 16), watch)
+                            _shards(size.points, shards), watch)
     return Sweep([SweepRow(json.loads(line)) for text in texts for line in text.splitlines()])
 
 

@@ -3,7 +3,7 @@
 import os
 
 from . import _native
-from ._arguments import listed, refused, whole, word
+from ._arguments import flag, is_list, items, listed, mapping, refused, shown, whole, word
 from ._ask import decoded, explained, progress_of
 from ._errors import InputError
 from ._record import Record, Records
@@ -68,20 +68,14 @@ def _tables_of(stages):
 
 
 def _is_path(value):
-    return isinstance(value, str) or hasattr(value, "__fspath__")
-
-
-def _is_list(value):
-    return hasattr(value, "__iter__") and not isinstance(value, (str, bytes, dict))
+    return isinstance(value, str) or (hasattr(value, "__fspath__") and not isinstance(value, type))
 
 
 def _items(name, value, place):
-    """The items of a list of ids or of lists. NumPy's lists of whole numbers are plain ones at once."""
-    if not _is_list(value):
-        raise refused(name, value, f"{place} is {value!r}", "give a list of groups, each a list of ids", place)
-    if getattr(getattr(value, "dtype", None), "kind", None) in ("i", "u") and value.ndim == 1:
-        return value.tolist()
-    return list(value)
+    """The items of a list of ids or of lists."""
+    if not is_list(value):
+        raise refused(name, value, f"{place} is {shown(value)}", "give a list of groups, each a list of ids", place)
+    return items(value)
 
 
 def _id(name, value, place):
@@ -90,7 +84,7 @@ def _id(name, value, place):
     try:
         return whole(name, value)
     except InputError:
-        raise refused(name, value, f"{place} is {value!r}", "ids are whole numbers from 0, None is nobody's",
+        raise refused(name, value, f"{place} is {shown(value)}", "ids are whole numbers from 0, None is nobody's",
                       place) from None
 
 
@@ -99,11 +93,11 @@ def _ids(name, value):
     do."""
     groups = [(_items(name, item, f"{name}[{index}]"), f"{name}[{index}]")
               for index, item in enumerate(_items(name, value, name))]
-    is_one_stage = not any(items and _is_list(items[0]) for items, _ in groups)
+    is_one_stage = not any(ids and is_list(ids[0]) for ids, _ in groups)
     stages = [groups] if is_one_stage else [
-        [(_items(name, item, f"{place}[{index}]"), f"{place}[{index}]") for index, item in enumerate(items)]
-        for items, place in groups]
-    return [[[_id(name, item, f"{place}[{index}]") for index, item in enumerate(items)] for items, place in stage]
+        [(_items(name, item, f"{place}[{index}]"), f"{place}[{index}]") for index, item in enumerate(ids)]
+        for ids, place in groups]
+    return [[[_id(name, item, f"{place}[{index}]") for index, item in enumerate(ids)] for ids, place in stage]
             for stage in stages]
 
 
@@ -118,21 +112,25 @@ def transfer(scenario=None, /, to=None, *, to_keys=None, tokens=None, present_to
     alternatives: what other layouts on both sides would make of it: TransferLayouts
     verify:       move it between real pools and check what arrives; inject: faults to plant
     """
-    if alternatives and (verify or inject):
+    as_prefix, alternatives = flag("as_prefix", as_prefix), flag("alternatives", alternatives)
+    changes, faults = listed("convert", convert, word), listed("inject", inject, word)
+    verify = flag("verify", verify) or bool(faults)
+    if alternatives and verify:
         raise refused("alternatives", alternatives, "counts what other layouts take, and verify moves what one takes",
                       "give one of them")
     wishes = _native.TransferWishes()
     if tokens is not None:
         wishes.tokens = whole("tokens", tokens, 1)
-    wishes.present_tokens, wishes.ids = whole("present_tokens", present_tokens), word("ids", ids)
+    wishes.present_tokens = whole("present_tokens", 0 if present_tokens is None else present_tokens)
+    wishes.ids = word("ids", "scattered" if ids is None else ids)
     for name, given in (("from_ids", from_ids), ("to_ids", to_ids)):
         if _is_path(given):
-            setattr(wishes, name + "_file", os.fspath(given))
+            setattr(wishes, name + "_file", word(name, os.fspath(given)))
         elif given is not None:
             setattr(wishes, name, _ids(name, given))
-    wishes.as_prefix, wishes.verify, wishes.alternatives = as_prefix, verify or bool(inject), alternatives
-    wishes.convert, wishes.inject = listed("convert", convert, word), listed("inject", inject, word)
-    to_keys = dict(to_keys or {})
+    wishes.as_prefix, wishes.verify, wishes.alternatives = as_prefix, verify, alternatives
+    wishes.convert, wishes.inject = changes, faults
+    to_keys = mapping("to_keys", to_keys)
     arguments = {"to_keys": to_keys, "tokens": tokens, "present_tokens": present_tokens, "ids": ids,
                  "from_ids": from_ids, "to_ids": to_ids, "as_prefix": as_prefix, "convert": convert, "inject": inject}
     with explained(scenario, {**keys, **to_keys}, arguments), progress_of(progress) as watch:

@@ -1,7 +1,7 @@
 """Proofs: what a plan says, checked on real tensors."""
 
 from . import _native
-from ._arguments import listed, refused, whole, word
+from ._arguments import flag, listed, refused, whole, word
 from ._ask import ask, decoded
 from ._record import Record
 
@@ -39,7 +39,7 @@ def verify(scenario=None, /, *, inject=(), forward=False, scale=None, cases=(), 
     faults, chosen = listed("inject", inject, word), listed("cases", cases, word)
     if scale is not None:
         scale = whole("scale", scale, 1)
-    if forward:
+    if flag("forward", forward):
         wishes = scale, chosen, faults
         return ForwardVerification(decoded(ask(_native.verify_network, scenario, keys, *wishes, progress=progress,
                                                arguments=arguments)))

@@ -11,12 +11,17 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture(scope="session")
-def program():
+def found_program():
     """The command line, whose JSON is compared with; HYBRIDKV_PROGRAM names it where it is not on the path."""
     found = os.environ.get("HYBRIDKV_PROGRAM") or shutil.which("hybridkv")
     if not found:
         pytest.skip("the program hybridkv is not here: set HYBRIDKV_PROGRAM")
+    return found
+
+
+@pytest.fixture(scope="session")
+def program():
+    found = found_program()
 
     def run(*arguments):
         done = subprocess.run([found, *map(str, arguments), "--format", "json"], capture_output=True, text=True,

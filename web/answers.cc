@@ -60,6 +60,7 @@ constexpr std::array all_answers{
     Answer{"models", models_answer},   Answer{"import", import_answer},     Answer{"choices", choices_answer},
     Answer{"budget", budget_answer},   Answer{"figures", figures_answer},   Answer{"copies", copies_answer},
     Answer{"simulate", simulate_answer}, Answer{"rates", rates_answer},     Answer{"derivation", derivation_answer},
+    Answer{"amounts", amounts_answer},
 };
 
 std::string answered(const std::string& question) {

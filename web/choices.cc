@@ -48,6 +48,17 @@ std::string choices_answer(const Json& question) {
   return Json{{"models", models}, {"gpus", gpus}, {"keys", keys}, {"causes", causes}}.dump();
 }
 
+std::string amounts_answer(const Json& question) {
+  const KeyInfo& key = key_at(scenario_keys().info(), text_of(question, "key"));
+  Json amounts = Json::array();
+  for (const Json& text : question.value("texts", Json::array())) {
+    const auto written = text.get<std::string>();
+    const ParsedNumber number = key.type == ValueType::size ? parse_size(written) : parse_whole(written, key.form);
+    amounts.push_back(number.problem.empty() ? Json(number.value) : Json());
+  }
+  return amounts.dump();
+}
+
 std::string budget_answer(const Json& question) {
   const Gpu& gpu = find_gpu(text_of(question, "gpu"));
   const std::string share = text_of(question, "utilization"), weights = text_of(question, "weights");

@@ -14,4 +14,8 @@ std::string choices_answer(const nlohmann::ordered_json& question);
 /// bytes and in words. Throws InputError for an unknown GPU and where nothing is left.
 std::string budget_answer(const nlohmann::ordered_json& question);
 
+/// The numbers that `texts` say as values of the key `key`, in their order: {"key": "engine.memory", "texts": ["20GB",
+/// "many"]} is [20000000000, null].
+std::string amounts_answer(const nlohmann::ordered_json& question);
+
 }  // namespace hybridkv

@@ -170,3 +170,41 @@ def test_says_that_a_trace_is_not_in_it():
             go(other, start)
             assert text(other, "replay") == text(other, "replay-state") == ""
         assert tab.complaints == [] and outside(tab) == []
+
+
+def test_back_asks_the_question_before(tab):
+    go(tab, start)
+    asked = [tab.run("JSON.stringify(question.values())")]
+    steps = [('[data-key="engine.memory"]', "24GiB"), ('[data-key="engine.tensor_parallel"]', "2"),
+             ('[data-key="model"]', "Qwen3.5-9B"), ("#others", "engine.speculative_tokens=2")]
+    shown = [figures(tab)]
+    for selector, value in steps:
+        change(tab, selector, value)
+        asked.append(tab.run("JSON.stringify(question.values())"))
+        shown.append(figures(tab))
+    for step in range(8, 14):  # one step of the history, however many values it goes through
+        change(tab, '[data-slider="engine.memory"]', str(step), "input")
+    for values, numbers in zip(reversed(asked), reversed(shown)):
+        before = tab.run("document.body.dataset.figures")
+        tab.run("history.back()")
+        tab.wait(f"document.body.dataset.figures !== '{before}'")
+        assert tab.run("JSON.stringify(question.values())") == values
+        assert figures(tab) == numbers
+        memory = json.loads(values)["engine.memory"]
+        assert tab.run("document.querySelector('[data-key=\"engine.memory\"]').value") == memory
+    before = tab.run("document.body.dataset.figures")
+    tab.run("history.forward()")
+    tab.wait(f"document.body.dataset.figures !== '{before}'")
+    assert tab.run("JSON.stringify(question.values())") == asked[1]
+
+
+def test_memory_of_a_gpu_is_one_step_back(tab):
+    go(tab, start)
+    names = tab.run("[...document.querySelectorAll('#gpu option')].map((one) => one.value)")
+    change(tab, "#gpu", names[2])
+    tab.wait("document.querySelector('#all-figures [data-name=memory_bytes]').dataset.value === "
+             "question.value('engine.memory')")
+    before = tab.run("document.body.dataset.figures")
+    tab.run("history.back()")
+    tab.wait(f"document.body.dataset.figures !== '{before}' && document.getElementById('gpu').value === ''")
+    assert tab.run("question.value('engine.memory')") == "20GiB"

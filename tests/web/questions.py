@@ -1,16 +1,18 @@
 """Random questions: values by keys of a scenario, and the same as flags."""
 
+import pathlib
 import random
 
-models = ["Qwen3.5-397B-A17B", "Qwen3.5-4B", "Nemotron-3-Nano-30B-A3B", "granite-4.0-h-small", "Kimi-Linear-48B-A3B",
-          "Falcon-H1-7B", "Jamba-1.5-mini", "LFM2.5-1.2B", "gpt-oss-20b", "Qwen3-Next-80B-A3B"]
+models = sorted(file.stem for file in (pathlib.Path(__file__).parents[2] / "scenarios/models").glob("*.yaml"))
 keys = {
     "model": ("--model", models),
-    "engine.release": ("--engine", ["vllm-2026-06", "vllm-0.33", "sglang-0.5.23", "jenga", "tensorrt-llm"]),
-    "engine.memory": ("--memory", ["6GiB", "20GiB", "12.85 GiB", "40GB", "42949672960"]),
+    "engine.release": ("--engine", ["vllm-2026-06", "vllm-0.33", "sglang-0.5.23", "jenga", "compact-slots",
+                                    "tensorrt-llm", "llama.cpp"]),
+    "engine.strategy": ("--set", ["", "", "", "packed_attention", "dual_pool", "small_pages"]),
+    "engine.memory": ("--memory", ["6GiB", "20GiB", "12.85 GiB", "40GB", "42949672960", "200G"]),
     "limits.max_model_len": ("--max-model-len", ["4k", "32768", "1.5k", "128k"]),
     "engine.tensor_parallel": ("--tp", ["", "1", "2", "4"]),
-    "engine.attention_pack_size": ("--pack", ["", "1", "2", "3"]),
+    "engine.attention_pack_size": ("--pack", ["", "1", "2", "3", "5"]),
     "engine.cache_mode": ("--mode", ["", "none", "align", "all"]),
     "engine.kv_dtype": ("--kv-dtype", ["", "fp8", "bf16", "int8_per_token_head"]),
     "engine.ssm_dtype": ("--ssm-dtype", ["", "fp32", "bf16"]),
@@ -23,4 +25,5 @@ def questions(seed):
     while True:
         values = {key: dice.choice(choices) for key, (_, choices) in keys.items()}
         values = {key: value for key, value in values.items() if value}
-        yield values, [word for key, value in values.items() for word in (keys[key][0], value)]
+        yield values, [word for key, value in values.items()
+                       for word in (keys[key][0], f"{key}={value}" if keys[key][0] == "--set" else value)]

@@ -3,6 +3,7 @@
 
 const controls = (() => {
   const nameOf = (control) => `c-${control.key.replaceAll('.', '-')}`;
+  const typing = new Set();  // fields whose text nobody has asked yet
   let choices = null;
 
   function select(control, values) {
@@ -13,10 +14,15 @@ const controls = (() => {
 
   function slider(control) {
     const text = make('input', { id: nameOf(control), 'data-key': control.key, autocomplete: 'off',
-      spellcheck: 'false', onchange: (event) => question.set(control.key, event.target.value.trim()) });
+      spellcheck: 'false', oninput: (event) => typing.add(event.target),
+      onchange: (event) => {
+        typing.delete(event.target);
+        question.set(control.key, event.target.value.trim());
+      } });
     const range = make('input', { type: 'range', min: 0, max: control.steps.length - 1, 'data-slider': control.key,
       'aria-label': `${control.title}, slider`,
       oninput: (event) => {
+        typing.delete(text);
         text.value = control.steps[event.target.value];
         question.set(control.key, text.value);
       } });
@@ -54,18 +60,29 @@ const controls = (() => {
     });
   }
 
-  // What is asked, shown in the controls; a slider goes to the step that is written like the value.
+  const amountsOf = (key, texts) => engine.ask({ ask: 'amounts', key, texts });
+
+  // A slider goes to the step next to the value, as the engine reads both; of no value it stays where it is.
+  async function place(control, range) {
+    const value = question.value(control.key);
+    control.amounts ??= amountsOf(control.key, control.steps);
+    const [steps, [amount]] = await Promise.all([control.amounts, amountsOf(control.key, [value])]);
+    if (amount === null || value !== question.value(control.key)) return;
+    const distance = (step) => Math.abs(step - amount);
+    range.value = steps.indexOf(steps.reduce((best, step) => (distance(step) < distance(best) ? step : best)));
+  }
+
+  // What is asked, shown in the controls.
   function update() {
     for (const control of question.controls) {
       const element = at(nameOf(control)), value = question.value(control.key);
       if (control.kind === 'model' && value && ![...element.options].some((option) => option.value === value))
         element.append(make('option', { value }, modelFile.title(value)));
-      if (document.activeElement !== element || control.kind !== 'slider') element.value = value;
+      if (!typing.has(element)) element.value = value;
       if (control.kind !== 'slider') continue;
-      const step = control.steps.indexOf(value);
       const range = document.querySelector(`[data-slider="${control.key}"]`);
-      if (step >= 0) range.value = step;
       range.setAttribute('aria-valuetext', value || 'default');
+      place(control, range);
     }
     gpu.update();
     if (document.activeElement !== at('others')) at('others').value = question.others();

@@ -30,7 +30,7 @@ const gpu = (() => {
     update();
     const bytes = await budget(fields), memory = question.value('engine.memory');
     if (bytes && !memory) question.setBudget(bytes);
-    else if (bytes && bytes !== memory) question.set('engine.memory', memory);
+    else if (bytes && bytes !== memory) question.dropGpu();
   }
 
   // Memory that is given by hand is no GPU's.

@@ -35,18 +35,26 @@ const question = (() => {
   const packedModels = new Map();  // path: a dropped model as the address has it; '' where it is too long for one
   const listeners = [];
 
-  // What is read first comes first, a packed model last.
-  function write() {
+  let last = { change: '', time: 0 };
+
+  // What is read first comes first, a packed model last. Each question is a step of the browser's history, so that Back
+  // asks the one before. What goes on with a change is one step with it: a slider that is dragged, and, as a change
+  // without a name, memory that follows from a GPU.
+  function write(change = '') {
     const parts = new URLSearchParams(values);
     for (const [key, text] of Object.entries(vary)) parts.set(`vary:${key}`, text);
     for (const [field, text] of Object.entries(gpu)) parts.set(`gpu:${field}`, text);
     if (madeUp) parts.set('trace', 'made-up');
     if (packedModels.get(values.model)) parts.set('model:packed', packedModels.get(values.model));
-    history.replaceState(null, '', `#${parts}`);
+    const address = `#${parts}`;
+    if (address === location.hash) return;
+    const goesOn = change === '' || (change === last.change && performance.now() - last.time < 1000);
+    history[goesOn ? 'replaceState' : 'pushState'](null, '', address);
+    if (change) last = { change, time: performance.now() };
   }
 
-  function changed() {
-    write();
+  function changed(change) {
+    write(change);
     for (const listener of listeners) listener();
   }
 
@@ -82,15 +90,20 @@ const question = (() => {
       if (text) values[key] = text;
       else delete values[key];
       if (key === 'engine.memory') delete gpu.name;
-      changed();
+      changed(key);
     },
     setModel(path, packed) {
       packedModels.set(path, packed);
       values.model = path;
-      changed();
+      changed('model');
     },
     setGpu(fields) {
       gpu = fields;
+      changed('gpu');
+    },
+    // The memory is another one than the GPU's.
+    dropGpu() {
+      delete gpu.name;
       changed();
     },
     // The memory that the GPU leaves.
@@ -100,7 +113,7 @@ const question = (() => {
     },
     setMadeUp(is) {
       madeUp = is;
-      write();
+      write('trace');
     },
     // Keys without a control of their own, as lines KEY=VALUE.
     others() {
@@ -116,11 +129,11 @@ const question = (() => {
         const equals = line.indexOf('=');
         if (equals > 0) values[line.slice(0, equals).trim()] = line.slice(equals + 1).trim();
       }
-      changed();
+      changed('others');
     },
     setVary(next) {
       vary = next;
-      changed();
+      changed('vary');
     },
     onChange: (listener) => listeners.push(listener),
     // Of several new addresses each is restored after the one before, so that what is shown is of the last.
@@ -128,6 +141,7 @@ const question = (() => {
       let before = Promise.resolve();
       window.addEventListener('hashchange', () => {
         read();
+        last.change = '';
         before = before.then(restore).then(() => listeners.forEach((each) => each()));
       });
     },

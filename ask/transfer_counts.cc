@@ -9,8 +9,8 @@ namespace hybridkv {
 namespace {
 
 void add(RunSizes& sum, const RunSizes& part) {
-  if (part.descriptors == 0) return;
-  sum.shortest = sum.descriptors == 0 ? part.shortest : std::min(sum.shortest, part.shortest);
+  if (part.descriptors > 0)
+    sum.shortest = sum.descriptors == 0 ? part.shortest : std::min(sum.shortest, part.shortest);
   sum.longest = std::max(sum.longest, part.longest);
   sum.descriptors += part.descriptors;
   sum.bytes += part.bytes;
@@ -88,9 +88,17 @@ TransferCounts count_runs(const CopyList& list) {
       ++bin.descriptors;
       bin.bytes += copy.bytes;
     }
+    for (const JoinedBytes& joined : pair.joined) {
+      RunSizes& from = by_tensor[counts.tensor_of[static_cast<std::size_t>(joined.begins_with)]];
+      RunSizes& to = by_tensor[counts.tensor_of[static_cast<std::size_t>(joined.content)]];
+      from.bytes -= joined.bytes;
+      from.written_bytes -= joined.to_bytes;
+      to.bytes += joined.bytes;
+      to.written_bytes += joined.to_bytes;
+    }
     RunSizes of_pair;
     for (std::size_t tensor = 0; tensor < by_tensor.size(); ++tensor) {
-      if (by_tensor[tensor].descriptors == 0) continue;
+      if (by_tensor[tensor].bytes == 0) continue;
       counts.rows.push_back({pair.from_rank, pair.to_rank, tensor, by_tensor[tensor]});
       add(counts.tensors[tensor].runs, by_tensor[tensor]);
       add(of_pair, by_tensor[tensor]);

@@ -20,7 +20,8 @@ inline constexpr auto spec_role_names = std::to_array<Named<SpecRole>>(
 
 constexpr std::string_view to_string(SpecRole value) { return name_in(spec_role_names, value); }
 
-/// How many runs, and how long they are. Lengths are bytes read at the source.
+/// How many runs, and how long they are. Lengths are bytes read at the source. Of one tensor runs are those that begin
+/// in it, whole; bytes are its own, also those of runs that began in another.
 struct RunSizes {
   std::int64_t descriptors = 0;
   std::int64_t bytes = 0;
@@ -40,7 +41,7 @@ struct TransferTensor {
   DType to_dtype = DType::bf16;
   std::int64_t layers = 0;
   std::int64_t unique_bytes = 0;   ///< each element once
-  RunSizes runs;                   ///< that begin in one of them; some may go on into others
+  RunSizes runs;
 };
 
 /// What one rank reads from another.
@@ -79,7 +80,7 @@ struct TransferCounts {
 
   /// Written more than once because several ranks keep the same.
   std::int64_t replica_bytes() const { return all.written_bytes - unique_bytes; }
-  /// Runs that begin in states, or in anything else.
+  /// Of states, or of anything else.
   RunSizes of_states() const;
   RunSizes of_tokens() const;
 };

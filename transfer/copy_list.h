@@ -34,11 +34,21 @@ struct Copy {
   bool operator==(const Copy&) const = default;
 };
 
+/// What runs that begin with one content hold of another, which they go on into.
+struct JoinedBytes {
+  std::int32_t begins_with = 0;  ///< CopyList::contents
+  std::int32_t content = 0;      ///< another one
+  std::int64_t bytes = 0;        ///< read at the source
+  std::int64_t to_bytes = 0;     ///< written at the destination
+  bool operator==(const JoinedBytes&) const = default;
+};
+
 /// What one rank reads from another: runs in the order of the destination's pools and bytes, as long as they can be.
 struct RankCopies {
   std::int64_t from_rank = 0;
   std::int64_t to_rank = 0;
   std::vector<Copy> copies;
+  std::vector<JoinedBytes> joined{};  ///< of all copies, at most one entry for two contents
 };
 
 /// Everything that moves one request.

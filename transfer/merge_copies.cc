@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
+#include <utility>
 
 namespace hybridkv {
 
@@ -36,7 +38,7 @@ void put_in_order(std::vector<Copy>& copies) {
 
 }  // namespace
 
-void merge_copies(std::vector<Copy>& copies, const std::vector<Content>& contents) {
+std::vector<JoinedBytes> merge_copies(std::vector<Copy>& copies, const std::vector<Content>& contents) {
   put_in_order(copies);
   const auto converted = [&](const Copy& a, const Copy& b) {
     const Content& first = contents[static_cast<std::size_t>(a.content)];
@@ -44,6 +46,7 @@ void merge_copies(std::vector<Copy>& copies, const std::vector<Content>& content
     if (!first.converts() && !second.converts()) return true;
     return first.from_dtype == second.from_dtype && first.to_dtype == second.to_dtype;
   };
+  std::map<std::pair<std::int32_t, std::int32_t>, JoinedBytes> joined;
   std::size_t kept = 0;
   for (std::size_t i = 0; i < copies.size(); ++i) {
     const Copy& next = copies[i];
@@ -53,12 +56,19 @@ void merge_copies(std::vector<Copy>& copies, const std::vector<Content>& content
           last.from_pool == next.from_pool && converted(last, next)) {
         last.bytes += next.bytes;
         last.to_bytes += next.to_bytes;
+        if (next.content != last.content) {
+          JoinedBytes& of = joined[{last.content, next.content}];
+          of = {last.content, next.content, of.bytes + next.bytes, of.to_bytes + next.to_bytes};
+        }
         continue;
       }
     }
     copies[kept++] = next;
   }
   copies.resize(kept);
+  std::vector<JoinedBytes> all;
+  for (const auto& [contents_of, bytes] : joined) all.push_back(bytes);
+  return all;
 }
 
 }  // namespace hybridkv

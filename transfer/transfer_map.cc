@@ -132,7 +132,7 @@ CopyList TransferMap::list(const TransferRequest& request) const {
       add_tokens(std::span(pair.tokens).subspan(begin, end - begin), routes.tables[tables], cuts[tables],
                  copies.copies);
     }
-    merge_copies(copies.copies, list.contents);
+    copies.joined = merge_copies(copies.copies, list.contents);
     if (!copies.copies.empty()) list.pairs.push_back(std::move(copies));
   }
   return list;

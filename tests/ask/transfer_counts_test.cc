@@ -56,6 +56,18 @@ TEST_CASE("golden: runs by tensor, pair and size") {
   CHECK(counts.of_tokens().descriptors == 3);
 }
 
+TEST_CASE("rule: a run that goes on into another tensor counts where it begins, its bytes where they are") {
+  CopyList list = sample();
+  list.pairs = {{0, 0, {{.bytes = 1128, .to_bytes = 1128, .content = 0}}, {{0, 1, 128, 128}, {0, 2, 300, 300}}}};
+  const TransferCounts counts = count_runs(list);
+  REQUIRE(counts.tensors.size() == 2);
+  CHECK(counts.tensors[0].runs == RunSizes{1, 1000, 1000, 1128, 1128});
+  CHECK(counts.tensors[1].runs == RunSizes{0, 128, 128, 0, 0});
+  CHECK(counts.of_states().bytes == 128);
+  CHECK(counts.rows.size() == 2);
+  CHECK(counts.all == RunSizes{1, 1128, 1128, 1128, 1128});
+}
+
 TEST_CASE("edge: a list of nothing") {
   CopyList list = sample();
   list.pairs.clear();

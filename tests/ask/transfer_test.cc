@@ -55,6 +55,18 @@ TEST_CASE("golden: one rank to two: each reads its head, its channels and its he
   CHECK(kv->runs.longest == 256 * 2);
 }
 
+TEST_CASE("law: every tensor moves what it must, also where a run joins several: conv and ssm of one page") {
+  for (const char* const to : {"", "  tensor_parallel: 2\n", "  strategy: dual_pool\n"}) {
+    const TransferAnswer answer = transfer(question_of(to));
+    REQUIRE(answer.counts.replica_bytes() == 0);
+    for (const TransferTensor& tensor : answer.counts.tensors) {
+      CAPTURE(to);
+      CAPTURE(tensor.tensor);
+      CHECK(tensor.runs.bytes == tensor.unique_bytes);
+    }
+  }
+}
+
 TEST_CASE("law: what is there already is not moved, states are") {
   TransferQuestion question = question_of("  tensor_parallel: 2\n");
   const TransferAnswer all = transfer(question);

@@ -82,6 +82,20 @@ std::string fault_of(const TransferMap& map, const TransferRequest& request, con
   return "";
 }
 
+/// Bytes that the list writes of each content, wherever the runs begin that hold them.
+std::vector<std::int64_t> written_of(const CopyList& list) {
+  std::vector<std::int64_t> bytes(list.contents.size());
+  const auto of = [&](std::int32_t content) -> std::int64_t& { return bytes[static_cast<std::size_t>(content)]; };
+  for (const RankCopies& pair : list.pairs) {
+    for (const Copy& copy : pair.copies) of(copy.content) += copy.to_bytes;
+    for (const JoinedBytes& joined : pair.joined) {
+      of(joined.begins_with) -= joined.to_bytes;
+      of(joined.content) += joined.to_bytes;
+    }
+  }
+  return bytes;
+}
+
 TEST_CASE("law: copies write every live element of the destination once, from the same element, in the fewest runs") {
   PairCounts counts;
   std::int64_t most = 0, converted = 0;
@@ -94,6 +108,12 @@ TEST_CASE("law: copies write every live element of the destination once, from th
     if (!fault.empty()) std::cerr << fault << std::endl;
     RC_ASSERT(fault == "");
     RC_ASSERT(list.descriptors() == breaks);
+    // Where no rank keeps what another one has, every content moves once; else at least.
+    const std::vector<std::int64_t> moved = written_of(list);
+    for (std::size_t i = 0; i < moved.size(); ++i) {
+      RC_ASSERT(moved[i] >= list.contents[i].unique_bytes);
+      if (list.written_bytes() == list.unique_bytes()) RC_ASSERT(moved[i] == list.contents[i].unique_bytes);
+    }
     most = std::max(most, breaks);
     converted += std::any_of(list.contents.begin(), list.contents.end(),
                              [](const Content& content) { return content.converts(); });

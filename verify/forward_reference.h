@@ -13,9 +13,9 @@ namespace hybridkv {
 /// What the dense network gives for one sequence, and how far a right engine may be from it.
 struct ForwardReference {
   std::vector<double> rows;  ///< (token, width) of `dense_forward`
-  /// Largest error allowed, of rows of RMS one: what fp32 arithmetic explains, and three times what the shaken dense
-  /// run differs by (`DenseRounding`): values rounded the other way, states stored narrower. Measured on this sequence,
-  /// so no coarse dtype widens it: K and V in fp8 are rounded alike on both sides.
+  /// Largest error allowed, of rows of RMS one: what fp32 arithmetic explains anywhere, or what this sequence makes of
+  /// it and of states stored narrower, see DenseRun::may_differ. Measured, so no coarse dtype widens it: K and V in fp8
+  /// are rounded alike on both sides.
   double allowed = 0;
 };
 

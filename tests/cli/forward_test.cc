@@ -203,3 +203,16 @@ TEST_CASE("fault: every fault of a server with slots is found from outside, and 
                  "With --forward through the slots of a server (llama.cpp)\n"
                  "skip-zeroing, wrong-accepted, wrong-state-token, and:\n"));
 }
+
+TEST_CASE("law: what is allowed is what a sequence makes of rounding, also where little is left of a head") {
+  for (const std::string question :
+       {"example --case fresh-blocks", "--model Qwen3-Next-80B-A3B --engine sglang-0.5.23 --scale 32 "
+                                       "--case fresh-blocks --memory 40GiB --max-model-len 32k"}) {
+    CAPTURE(question);
+    const ProgramRun run = run_program("verify --forward " + question + " --quiet");
+    CAPTURE(run.output);
+    CHECK(run.exit_code == 0);
+    // And no more than that: what is planted is found.
+    CHECK(run_program("verify --forward " + question + " --inject skip-zeroing --quiet").exit_code == 1);
+  }
+}

@@ -204,6 +204,17 @@ CacheOrder mistaken(CacheOrder order) {
   }
 }
 
+/// Has every position the same address in both? What an axis of one position steps by moves nothing.
+bool same_addresses(const Layout& one, const Layout& other) {
+  return one.offset() == other.offset() && one.rank() == other.rank() &&
+         std::all_of(one.axes().begin(), one.axes().end(), [&](const Axis& axis) {
+           const int at = other.find(axis.name);
+           if (at < 0) return false;
+           const Axis& same = other.axes()[static_cast<std::size_t>(at)];
+           return same.extent == axis.extent && (axis.extent == 1 || same.stride == axis.stride);
+         });
+}
+
 /// All layers of the first spec that lie elsewhere in the order that theirs is mistaken for.
 void plant_order_exchanged_in_allocation(const CachePlan& plan, std::vector<BoundView>& views) {
   Arrangement other = plan;
@@ -211,7 +222,7 @@ void plant_order_exchanged_in_allocation(const CachePlan& plan, std::vector<Boun
   const std::vector<ViewPlan> others = make_views(other);
   std::optional<std::int64_t> spec;
   for (std::size_t i = 0; i < views.size(); ++i) {
-    if (!has_kv(plan, views[i]) || others[i].bytes == views[i].address) continue;
+    if (!has_kv(plan, views[i]) || same_addresses(others[i].bytes, views[i].address)) continue;
     if (!spec) spec = views[i].view.spec;
     if (views[i].view.spec == *spec) views[i].address = others[i].bytes;
   }

@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <memory>
-#include <numeric>
 
 #include "attention/backend.h"
 #include "attention/cache_write.h"
@@ -127,12 +126,22 @@ std::int64_t num_query_heads(const RankTokens& tokens) {
   return whole.query_heads > 0 ? whole.query_heads : is_latent(whole.kind) ? 1 : whole.kv_heads;
 }
 
-/// Those that a rank computes: an equal part of them, or those of its KV heads.
+/// Those that a rank computes, by KV head: an equal part of those that see it where several ranks hold it. Numbers
+/// behind the model's are of heads that pad.
 std::vector<std::int64_t> query_heads_of(const TransferRank& rank, const RankTokens& tokens) {
   const std::int64_t here = tokens.attention().query_heads;
   if (here == 0) return tokens.heads;
-  std::vector<std::int64_t> heads(static_cast<std::size_t>(here));
-  std::iota(heads.begin(), heads.end(), rank.rank * here);
+  const std::int64_t all = num_query_heads(tokens);
+  const std::int64_t kv_heads = std::max<std::int64_t>(1, tokens.set->attention->kv_heads);
+  const std::int64_t seeing = all / kv_heads, each = here / std::ssize(tokens.heads);
+  const std::int64_t holders = rank.ranks % kv_heads == 0 ? rank.ranks / kv_heads : 1;
+  std::vector<std::int64_t> heads;
+  for (const std::int64_t head : tokens.heads)
+    for (std::int64_t i = 0; i < each; ++i) {
+      const std::int64_t of_head = rank.rank % holders * each + i;
+      const bool pads = head >= kv_heads || of_head >= seeing;
+      heads.push_back(pads ? all + rank.rank * here + std::ssize(heads) : head * seeing + of_head);
+    }
   return heads;
 }
 

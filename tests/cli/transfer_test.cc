@@ -160,3 +160,14 @@ TEST_CASE("fault: faults that do not exist, belong elsewhere or have no place") 
   require_refused(question + "--verify --inject wrong-replica", "the fault wrong-replica has no place here");
   require_refused(question + "--verify --export -", "standard output is what --verify says");
 }
+
+TEST_CASE("law: query heads that pad those of the model are no fault: the others stay with their KV heads") {
+  for (const char* ranks : {"--tp 1 --to-set engine.tensor_parallel=6", "--tp 6 --to-set engine.tensor_parallel=4"}) {
+    CAPTURE(ranks);
+    const ProgramRun run = run_program("transfer --model Falcon-H1-0.5B --memory 2G --max-model-len 2k --pack 1 --mode "
+                                       "align --set engine.pad_heads=true --tokens 100 --verify -q " +
+                                       std::string(ranks));
+    CAPTURE(run.output);
+    CHECK(run.exit_code == 0);
+  }
+}

@@ -243,3 +243,18 @@ TEST_CASE("law: a network runs through one allocation in every order as it runs 
   for (const CacheOrder order : {CacheOrder::lbhnc, CacheOrder::blnhc})
     run(hybrid(), engine_of(order, std::int64_t(64) << 20));
 }
+
+TEST_CASE("edge: with one KV head tokens and heads cannot change places, whatever an axis of one position steps by") {
+  AttentionSpec one_head = heads_2x16;
+  one_head.kv_heads = 1;
+  for (const CacheOrder order : {CacheOrder::lbhnc, CacheOrder::lbnhc}) {
+    const CachePlan plan = plan_of(uniform(one_head), engine_of(order));
+    std::vector<BoundView> views = bind_views(plan);
+    BlockAssignment unused;
+    CHECK_THROWS_AS(plant_fault(Fault::order_exchanged, plan, views, unused), NoPlaceError);
+  }
+  const CachePlan plan = plan_of(uniform(heads_2x16), engine_of(CacheOrder::lbhnc));
+  std::vector<BoundView> views = bind_views(plan);
+  BlockAssignment unused;
+  CHECK_NOTHROW(plant_fault(Fault::order_exchanged, plan, views, unused));
+}

@@ -81,13 +81,15 @@ void refuse_unwritable_kind(const fs::path& path, ::mode_t mode) {
   if (kind) throw InputError(fmt::format("{}: is {}; name a file to write", path.string(), kind));
 }
 
-void refuse_overwriting(const fs::path& output, const std::vector<std::string>& inputs) {
+void refuse_overwriting(const fs::path& output, const Replaces& replaces) {
   struct stat to {}, from {};
   if (::stat(output.c_str(), &to) != 0 || !S_ISREG(to.st_mode)) return;
-  for (const std::string& input : inputs)
+  for (const std::string& input : replaces.inputs)
     if (::stat(input.c_str(), &from) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino)
       throw InputError(fmt::format("{}: is the input {}, which would be overwritten; name another file to write",
                                    output.string(), input));
+  if (replaces.overwrite == Overwrite::no && to.st_size > 0)
+    throw InputError(fmt::format("{}: exists already; take another name, or --force to replace it", output.string()));
 }
 
 OutputFile::OutputFile(const fs::path& path) : path_(path) {

@@ -54,9 +54,22 @@ void write_file(const std::filesystem::path& path, std::string_view content);
 /// Writes all bytes to an open file. Throws as throw_file_error, naming `name`.
 void write_all(int descriptor, std::string_view bytes, const std::string& name);
 
-/// Refuses to write over what the same command reads: throws InputError where `output` is one of the inputs, under
-/// whatever name or link. Inputs that are no files ("", a shipped scenario, a device) are none.
-void refuse_overwriting(const std::filesystem::path& output, const std::vector<std::string>& inputs);
+/// What a command may do to a file that exists.
+enum class Overwrite {
+  no,      ///< only an empty one is replaced
+  forced,  ///< --force: the user said so, or who calls has seen that it is what this command writes
+};
+
+/// What the files of a command may replace.
+struct Replaces {
+  Overwrite overwrite = Overwrite::no;
+  std::vector<std::string> inputs;  ///< of the command
+};
+
+/// The rule by which files are replaced, asked before the work. Throws InputError where `output` is one of the inputs
+/// of the same command, under whatever name or link, forced or not; and unless forced where it is a file with anything
+/// in it. Inputs that are no files ("", a shipped scenario, a device) are none.
+void refuse_overwriting(const std::filesystem::path& output, const Replaces& replaces);
 
 /// Refuses to write to a folder, a block device or a socket. Throws InputError naming `path`. `mode` as stat gives it.
 void refuse_unwritable_kind(const std::filesystem::path& path, ::mode_t mode);

@@ -17,6 +17,7 @@ namespace {
 struct CompletionsOptions {
   std::string shell;
   std::string output;
+  Overwrite overwrite = Overwrite::no;
 };
 
 }  // namespace
@@ -30,6 +31,7 @@ void add_completions_command(CLI::App& app, CommandAction& action) {
       ->required()
       ->type_name("");
   command->add_option("--output,-o", options->output, "file to write (default: standard output)")->type_name("FILE");
+  add_force_option(*command, options->overwrite);
   command->footer(
       "Examples:\n"
       "  hybridkv completions bash\n"
@@ -44,7 +46,10 @@ void add_completions_command(CLI::App& app, CommandAction& action) {
     action = [options] {
       const std::string script = completion_script(options->shell);
       if (options->output.empty() || options->output == "-") write_output(script);
-      else write_file(options->output, script);
+      else {
+        refuse_overwriting(options->output, {options->overwrite, {}});
+        write_file(options->output, script);
+      }
       return exit_fine;
     };
   });

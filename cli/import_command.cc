@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <memory>
-#include <system_error>
 
 #include "base/dtype.h"
 #include "base/error.h"
@@ -15,6 +13,7 @@
 #include "cli/scenario_options.h"
 #include "cli/values.h"
 #include "scenarios/model_import.h"
+#include "scenarios/model_reader.h"
 
 namespace hybridkv {
 
@@ -25,15 +24,12 @@ struct ImportOptions {
   std::string output;
   std::string name;
   std::string dtype;
-  bool overwrite = false;
+  Overwrite overwrite = Overwrite::no;
 };
 
 int run_import(const ImportOptions& options) {
   const bool to_file = !options.output.empty() && options.output != "-";
-  std::error_code error;
-  if (to_file && !options.overwrite && std::filesystem::is_regular_file(options.output, error))
-    throw InputError(options.output + ": exists already; take another name, or --force to overwrite it");
-  if (to_file) refuse_overwriting(options.output, {options.config});
+  if (to_file) refuse_overwriting(options.output, {options.overwrite, {config_in(options.config)}});
   const ImportedModel imported = import_model(options.config, options.name, parse_dtype(options.dtype));
   show_notes(imported.notes);
   if (!to_file) {
@@ -63,7 +59,7 @@ void add_import_command(CLI::App& app, CommandAction& action) {
       ->add_option("--dtype", options->dtype, "element type of the model: bf16, fp16 or fp32 (default: the config's)")
       ->check(one_of({"bf16", "fp16", "fp32", "bfloat16", "float16", "float32"}))
       ->type_name("DTYPE");
-  command->add_flag("--force", options->overwrite, "overwrite the file that --output names");
+  add_force_option(*command, options->overwrite);
   command->footer(
       "Examples:\n"
       "  hybridkv import config.json\n"

@@ -22,6 +22,7 @@ namespace {
 struct ManOptions {
   std::string command;
   std::string folder;
+  Overwrite overwrite = Overwrite::no;
 };
 
 /// The program, or the command of that name.
@@ -35,8 +36,8 @@ const CLI::App& subject(const CLI::App& app, const std::string& name) {
   throw InputError(fmt::format("man: there is no command {}{}", in_quotes(name), suggestion(name, names, "commands:")));
 }
 
-void write_page(const std::filesystem::path& folder, const CLI::App& app) {
-  write_file(folder / (man_page_name(app) + ".1"), man_page(app));
+std::filesystem::path page_file(const ManOptions& options, const CLI::App& app) {
+  return std::filesystem::path(options.folder) / (man_page_name(app) + ".1");
 }
 
 int run_man(const CLI::App& app, const ManOptions& options) {
@@ -46,8 +47,10 @@ int run_man(const CLI::App& app, const ManOptions& options) {
     return exit_fine;
   }
   const OutputFolder folder(options.folder);
-  write_page(options.folder, chosen);
-  for (const CLI::App* command : chosen.get_subcommands({})) write_page(options.folder, *command);
+  std::vector<const CLI::App*> explained{&chosen};
+  for (const CLI::App* command : chosen.get_subcommands({})) explained.push_back(command);
+  for (const CLI::App* one : explained) refuse_overwriting(page_file(options, *one), {options.overwrite, {}});
+  for (const CLI::App* one : explained) write_file(page_file(options, *one), man_page(*one));
   return exit_fine;
 }
 
@@ -63,6 +66,7 @@ void add_man_command(CLI::App& app, CommandAction& action) {
       ->add_option("--output,-o", options->folder,
                    "write files into this folder instead, of the program with those of all commands")
       ->type_name("DIR");
+  add_force_option(*command, options->overwrite);
   command->footer(
       "Examples:\n"
       "  hybridkv man plan | man -l -\n"

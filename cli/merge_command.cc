@@ -19,6 +19,7 @@ struct MergeOptions {
   std::vector<std::string> files;
   std::string output;
   bool quiet = false;
+  Overwrite overwrite = Overwrite::no;
 };
 
 int run_merge(const MergeOptions& options) {
@@ -28,7 +29,7 @@ int run_merge(const MergeOptions& options) {
   if (options.output.empty() || options.output == "-") {
     counts = merge_rows(options.files, [](std::string_view text) { write_output_piece(text); });
   } else {
-    refuse_overwriting(options.output, options.files);
+    refuse_overwriting(options.output, {options.overwrite, options.files});
     OutputFile file(options.output);
     counts = merge_rows(options.files, [&](std::string_view text) { file.append(text); });
     file.finish();
@@ -51,6 +52,7 @@ void add_merge_command(CLI::App& app, CommandAction& action) {
       ->type_name("");
   command->add_option("--output,-o", options->output, "file for the rows (default: standard output)")
       ->type_name("FILE");
+  add_force_option(*command, options->overwrite);
   command->add_flag("--quiet,-q", options->quiet, "no summary on standard error");
   command->footer(
       "Refused: files of different sweeps, a torn last line, a point that two files\n"

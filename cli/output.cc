@@ -68,6 +68,11 @@ void add_output_options(CLI::App& command, OutputOptions& options) {
   command.add_flag("--quiet,-q", options.quiet, "no progress on standard error");
 }
 
+void add_force_option(CLI::App& command, Overwrite& overwrite) {
+  command.add_flag_callback("--force", [&overwrite] { overwrite = Overwrite::forced; },
+                            "replace files that exist; never one that the command reads");
+}
+
 bool write_output_piece(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return true;
   if (errno == EPIPE) return false;

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/output_file.h"
 #include "report/format.h"
 
 namespace hybridkv {
@@ -21,6 +22,9 @@ struct OutputOptions {
 
 /// Does the environment say that the terminal understands neither colours nor movements of the cursor?
 bool is_dumb_terminal();
+
+/// Adds --force, for commands that write files: what exists is replaced (refuse_overwriting).
+void add_force_option(CLI::App& command, Overwrite& overwrite);
 
 /// Adds --format, --color and --quiet to a command.
 void add_output_options(CLI::App& command, OutputOptions& options);

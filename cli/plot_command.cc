@@ -41,6 +41,7 @@ struct PlotOptions {
   std::string format = "svg";
   int width = natural_picture_width;
   bool quiet = false;
+  Overwrite overwrite = Overwrite::no;
 };
 
 std::vector<std::string> kind_names() {
@@ -134,10 +135,10 @@ std::vector<Plot> scenario_plots(const PlotOptions& options, const std::vector<P
   return plots;
 }
 
-int draw(const PlotOptions& options, const std::vector<Plot>& plots) {
+int draw(const PlotOptions& options, const std::vector<Plot>& plots, std::vector<std::string> inputs) {
   const PictureSpec picture{*parse_picture_format(options.format), options.width};
   std::string listing;
-  const DrawnPlots drawn = draw_plots(plots, picture, options.folder);
+  const DrawnPlots drawn = draw_plots(plots, picture, options.folder, {options.overwrite, std::move(inputs)});
   if (!drawn.missing.empty()) throw ProgramError(drawn.missing);
   for (const auto& path : drawn.files) listing += printable(path.string()) + "\n";
   write_output(listing);
@@ -170,23 +171,28 @@ int run_plot(PlotOptions options) {
   }
   const bool only_transfer = options.kinds.size() == 1;
   std::vector<Plot> plots;
+  std::vector<std::string> read;  // files
   if (take_transfer(options)) {
-    plots.push_back(plot_transfer(transfer(transfer_question(options.scenario, options.destination, "--to"))));
+    const TransferQuestion question = transfer_question(options.scenario, options.destination, "--to");
+    read = inputs_of(question.to);
+    for (std::string& input : inputs_of(question.from)) read.push_back(std::move(input));
+    plots.push_back(plot_transfer(transfer(question)));
     if (only_transfer) {
       const OutputFolder folder(options.folder);
-      return draw(options, plots);
+      return draw(options, plots, std::move(read));
     }
   }
   if (!options.scenario.engines.empty()) {
     const OutputFolder folder(options.folder);
-    return draw(options, engine_plots(options));
+    return draw(options, engine_plots(options), inputs_of(engine_settings(options.scenario).front().scenario));
   }
   const std::vector<PlotKind> kinds = kinds_of(options.kinds);
   const Scenario scenario = read_scenario(options.scenario);
   const PlotInputs inputs = plot_inputs(scenario);
   const OutputFolder folder(options.folder);
   for (Plot& plot : scenario_plots(options, kinds, scenario, inputs)) plots.push_back(std::move(plot));
-  return draw(options, plots);
+  for (std::string& input : inputs_of(scenario)) read.push_back(std::move(input));
+  return draw(options, plots, std::move(read));
 }
 
 }  // namespace
@@ -216,6 +222,7 @@ void add_plot_command(CLI::App& app, CommandAction& action) {
                    fmt::format("pixels, everything grows along (default: {})", natural_picture_width))
       ->check(whole_number(200, 10000))
       ->type_name("PIXELS");
+  add_force_option(*command, options->overwrite);
   command->add_flag("--quiet,-q", options->quiet, "no progress on standard error");
   command->footer(
       kind_list() +

@@ -40,6 +40,7 @@ struct ReportOptions {
   std::string folder;
   bool no_verify = false;
   bool quiet = false;
+  Overwrite overwrite = Overwrite::no;
 };
 
 /// All plots of a scenario, those of single packs apart; kinds that it cannot have are left out and said so.
@@ -66,8 +67,9 @@ ReportPlots plots_of(const PlotInputs& inputs, Progress& progress) {
 }
 
 /// Draws the plots and returns what was drawn; `missing` gets the message where a program is missing.
-std::vector<Picture> draw(const std::vector<Plot>& plots, const fs::path& folder, std::string& missing) {
-  DrawnPlots drawn = draw_plots(plots, {}, folder / "plots");
+std::vector<Picture> draw(const std::vector<Plot>& plots, const fs::path& folder, const Replaces& replaces,
+                          std::string& missing) {
+  DrawnPlots drawn = draw_plots(plots, {}, folder / "plots", replaces);
   if (!drawn.missing.empty()) missing = drawn.missing;
   std::vector<Picture> pictures;
   for (std::size_t i = 0; i < plots.size(); ++i)
@@ -93,6 +95,12 @@ void verify(ScenarioReportInputs& report, const Scenario& scenario, const Report
   }
 }
 
+/// A form of a page, where it may be written.
+OutputFile page(const fs::path& path, const Replaces& replaces) {
+  refuse_overwriting(path, replaces);
+  return OutputFile(path);
+}
+
 /// Writes both forms of a page. Throws ProgramError where pictures are `missing`, after that.
 void write_pages(const Document& document, OutputFile& html, OutputFile& markdown, const std::string& missing) {
   html.append(render_html(document));
@@ -110,7 +118,8 @@ int run_engines_report(const ReportOptions& options) {
   const std::vector<CompareSetting> settings = engine_settings(options.scenario);
   const fs::path folder = options.folder;
   const OutputFolder made(folder);
-  OutputFile html(folder / "report.html"), markdown(folder / "report.md");
+  const Replaces replaces{options.overwrite, inputs_of(settings.front().scenario)};
+  OutputFile html = page(folder / "report.html", replaces), markdown = page(folder / "report.md", replaces);
   EnginesReportInputs report;
   std::string missing;
   {
@@ -123,7 +132,7 @@ int run_engines_report(const ReportOptions& options) {
     } catch (const InputError& error) {
       write_message(fmt::format("hybridkv: {} is left out: {}", to_string(EnginePlotKind::hit_rate), error.what()));
     }
-    report.pictures = draw(plots, folder, missing);
+    report.pictures = draw(plots, folder, replaces, missing);
   }
   const std::string words = shell_words(options.scenario) + " --engines " + shell_word(options.scenario.engines);
   report.commands = {"hybridkv report " + words + " -o report", "hybridkv compare " + words,
@@ -149,7 +158,8 @@ int run_report(const ReportOptions& options) {
   report.made_by = fmt::format("hybridkv {}, commit {}", program_version(), program_commit());
   const fs::path folder = options.folder;
   const OutputFolder made(folder);
-  OutputFile html(folder / "report.html"), markdown(folder / "report.md");
+  const Replaces replaces{options.overwrite, inputs_of(scenario)};
+  OutputFile html = page(folder / "report.html", replaces), markdown = page(folder / "report.md", replaces);
   std::string missing;
   {
     Progress progress(options.quiet);
@@ -157,10 +167,10 @@ int run_report(const ReportOptions& options) {
     report.replay = replay_part(scenario, progress);
     const ReportPlots plots = plots_of(report.planned, progress);
     verify(report, scenario, options, progress);
-    const std::vector<Picture> of_packs = draw(plots.of_packs, folder, missing);
+    const std::vector<Picture> of_packs = draw(plots.of_packs, folder, replaces, missing);
     for (std::size_t i = 0; i < of_packs.size(); ++i)
       report.pack_pictures.push_back({*plots.of_packs[i].pack, of_packs[i]});
-    report.pictures = draw(plots.of_all, folder, missing);
+    report.pictures = draw(plots.of_all, folder, replaces, missing);
   }
   write_pages(scenario_report(report), html, markdown, missing);
   return exit_code_of(verdict_of(report.verified));
@@ -180,6 +190,7 @@ void add_report_command(CLI::App& app, CommandAction& action) {
                    "folder for report.html, report.md and plots/; made where it is missing")
       ->type_name("DIR")
       ->required();
+  add_force_option(*command, options->overwrite);
   command->add_flag("--no-verify", options->no_verify, "do not verify on real tensors, which takes memory and seconds");
   command->add_flag("--quiet,-q", options->quiet, "no progress on standard error");
   command->footer(

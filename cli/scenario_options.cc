@@ -174,7 +174,7 @@ void add_scenario_options(CLI::App& command, ScenarioOptions& options, Release u
 
 void add_scenario_flags(CLI::App& command, ScenarioOptions& options, Release usual) {
   options.command = &command;
-  command.add_option("--set", options.overrides, "override a scenario value; may be repeated")
+  command.add_option("--set", options.overrides, "override a scenario value, or take it back by null; may be repeated")
       ->type_name("KEY=VALUE")
       ->take_all()
       ->allow_extra_args(false);
@@ -252,6 +252,12 @@ Scenario read_scenario(const ScenarioOptions& options) {
   Scenario scenario = read_scenario(scenario_file(options));
   show_notes(scenario.notes);
   return scenario;
+}
+
+std::vector<std::string> inputs_of(const Scenario& scenario) {
+  std::vector<std::string> files = scenario.places.sources();
+  files.push_back(scenario.simulate.trace.file);
+  return files;
 }
 
 void show_notes(const std::vector<std::string>& notes) {

@@ -61,6 +61,9 @@ void lay_over(ScenarioFile& file, const ScenarioOptions& options);
 /// Throws InputError with the place of what is wrong.
 Scenario read_scenario(const ScenarioOptions& options);
 
+/// The files that a question about it reads: of the scenario, its model and its trace.
+std::vector<std::string> inputs_of(const Scenario& scenario);
+
 /// Says on standard error what was assumed of a model or left unused.
 void show_notes(const std::vector<std::string>& notes);
 

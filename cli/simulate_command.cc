@@ -39,6 +39,7 @@ struct SimulateOptions {
   // For all.
   std::optional<std::int64_t> max_batched_tokens;
   std::string per_request;
+  Overwrite overwrite = Overwrite::no;
 };
 
 bool has_blocks(const SimulateOptions& options) {
@@ -148,13 +149,6 @@ Question planned_question(const SimulateOptions& options) {
   return question;
 }
 
-/// The files that a simulation reads.
-std::vector<std::string> inputs_of(const Scenario& scenario) {
-  std::vector<std::string> files = scenario.places.sources();
-  files.push_back(scenario.simulate.trace.file);
-  return files;
-}
-
 /// The answer of a replay, with the rows of its first cache written to the file that was asked for: `header`, then what
 /// `watch_rows` sets a watch to append.
 template <class Watch, class Replay>
@@ -166,7 +160,7 @@ auto answer_of(const SimulateOptions& options, const Question& question, std::st
   Watch watch;
   if (!options.per_request.empty()) {
     watch.on_start = [&] {
-      refuse_overwriting(options.per_request, inputs_of(question.scenario));
+      refuse_overwriting(options.per_request, {options.overwrite, inputs_of(question.scenario)});
       rows.emplace(options.per_request);
       rows->append(fmt::format("{}\n", header));
     };
@@ -309,6 +303,7 @@ void add_result_options(CLI::App& command, SimulateOptions& options) {
   command
       .add_option("--per-request", options.per_request, "write a line of CSV for every request, in the order they end")
       ->type_name("FILE");
+  add_force_option(command, options.overwrite);
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "cli/values.h"
 #include "report/human.h"
 #include "report/sweep_file.h"
+#include "scenarios/model_reader.h"
 #include "scenarios/sweep_axes.h"
 
 namespace hybridkv {
@@ -164,8 +165,10 @@ int run_sweep_command(SweepOptions options) {
   const SweepRows rows = rows_of(options, sweep);
   std::unique_ptr<RowFile> file;
   if (!options.output.empty()) {
-    refuse_overwriting(options.output, {options.scenario.scenario, options.scenario.model,
-                                        sweep_trace_file(sweep, question_of(options))});
+    // A file with rows is looked at below; those of the same sweep are continued.
+    const std::vector<std::string> inputs{options.scenario.scenario, config_in(options.scenario.model),
+                                          sweep_trace_file(sweep, question_of(options))};
+    refuse_overwriting(options.output, {Overwrite::forced, inputs});
     file = std::make_unique<RowFile>(options.output);
     if (!options.resume && !file->is_empty())
       throw InputError(fmt::format("-o {}: holds rows already; continue them with --resume, or remove the file",

@@ -43,6 +43,7 @@ struct TransferCommandOptions {
   std::string from_ids;
   std::string to_ids;
   std::vector<std::string> convert;
+  Overwrite overwrite = Overwrite::no;
   std::string export_file;
   bool alternatives = false;
   bool verify = false;
@@ -68,16 +69,14 @@ TransferQuestion question_of(const TransferCommandOptions& options) {
   return question;
 }
 
-/// Only what this command wrote, or nothing, is replaced.
-void refuse_replacing(const std::string& path) {
+/// Is it a list that this command wrote?
+bool is_transfer_list(const std::string& path) {
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error) || std::filesystem::file_size(path, error) == 0) return;
+  if (!std::filesystem::is_regular_file(path, error)) return false;
   std::array<char, 64> first{};
   std::ifstream file(path, std::ios::binary);
   file.read(first.data(), std::ssize(first));
-  if (!begins_transfer_lines({first.data(), static_cast<std::size_t>(file.gcount())}))
-    throw InputError(fmt::format("--export {}: exists already and holds no list of a transfer; take another name",
-                                 path));
+  return begins_transfer_lines({first.data(), static_cast<std::size_t>(file.gcount())});
 }
 
 /// The file that the list goes to; nothing where it goes to standard output.
@@ -86,8 +85,8 @@ std::optional<OutputFile> export_file(const TransferCommandOptions& options, con
   std::vector<std::string> inputs = question.from.places.sources();
   for (const std::string& name : question.to.places.sources()) inputs.push_back(name);
   inputs.insert(inputs.end(), {options.from_ids, options.to_ids});
-  refuse_overwriting(options.export_file, inputs);
-  refuse_replacing(options.export_file);
+  const Overwrite overwrite = is_transfer_list(options.export_file) ? Overwrite::forced : options.overwrite;
+  refuse_overwriting(options.export_file, {overwrite, inputs});
   return std::optional<OutputFile>(options.export_file);
 }
 
@@ -216,6 +215,7 @@ void add_transfer_options(CLI::App& command, TransferCommandOptions& options) {
       .add_option("--export", options.export_file,
                   "write every descriptor to this file as JSON Lines, - for standard output in place of the report")
       ->type_name("FILE");
+  add_force_option(command, options.overwrite);
   command.add_flag("--alternatives", options.alternatives,
                    "what other orders, pack sizes and blocks on both sides would make of it, a row each");
   command.add_flag("--verify", options.verify,

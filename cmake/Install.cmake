@@ -16,10 +16,10 @@ if(NOT CMAKE_CROSSCOMPILING)
   set(generated "${CMAKE_CURRENT_BINARY_DIR}/generated/share")
   file(MAKE_DIRECTORY "${generated}/man1")
   add_custom_command(TARGET hybridkv POST_BUILD
-    COMMAND hybridkv man --output "${generated}/man1"
-    COMMAND hybridkv completions bash --output "${generated}/hybridkv.bash"
-    COMMAND hybridkv completions zsh --output "${generated}/_hybridkv"
-    COMMAND hybridkv completions fish --output "${generated}/hybridkv.fish"
+    COMMAND hybridkv man --force --output "${generated}/man1"
+    COMMAND hybridkv completions bash --force --output "${generated}/hybridkv.bash"
+    COMMAND hybridkv completions zsh --force --output "${generated}/_hybridkv"
+    COMMAND hybridkv completions fish --force --output "${generated}/hybridkv.fish"
     COMMENT "Writing manual pages and completions" VERBATIM)
   install(DIRECTORY "${generated}/man1" DESTINATION "${CMAKE_INSTALL_MANDIR}")
   install(FILES "${generated}/hybridkv.bash" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions"

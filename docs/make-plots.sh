@@ -2,7 +2,7 @@
 # Draws every picture of the documentation anew, from the scenario qwen3.5-397b. Needs a build (./demo.sh) and gnuplot.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-plot() { build/release/hybridkv plot qwen3.5-397b "$@" -o docs/plots; }
+plot() { build/release/hybridkv plot qwen3.5-397b "$@" --force -o docs/plots; }
 plot block-size concurrency --pack 1..15
 plot request-bytes staircase hit-rate
 plot page-map --pack 1,4,5

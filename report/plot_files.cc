@@ -117,6 +117,15 @@ std::string picture_name(const Plot& plot, PictureFormat format) {
   return fmt::format("{}.{}", plot.name, to_string(format));
 }
 
+/// The files of a plot: data, script or picture made here, and the picture.
+std::vector<std::string> file_names(const Plot& plot, const PictureSpec& picture) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < plot.tables.size(); ++i) names.push_back(data_file_name(plot, i));
+  names.push_back(plot.svg ? picture_name(plot, PictureFormat::svg) : plot.name + ".gp");
+  names.push_back(picture_name(plot, picture.format));
+  return names;
+}
+
 /// Writes data and script of a plot, or its picture where no program has to draw it; lists them and its picture.
 void write_sources(const Plot& plot, const PictureSpec& picture, const std::filesystem::path& folder,
                    std::vector<std::filesystem::path>& files, std::string& drawn) {
@@ -191,8 +200,11 @@ std::string draw(const DrawingProgram& program, const std::vector<std::string>& 
 
 }  // namespace
 
-DrawnPlots draw_plots(std::span<const Plot> plots, const PictureSpec& picture, const std::filesystem::path& folder) {
+DrawnPlots draw_plots(std::span<const Plot> plots, const PictureSpec& picture, const std::filesystem::path& folder,
+                      const Replaces& replaces) {
   const OutputFolder made(folder);
+  for (const Plot& plot : plots)
+    for (const std::string& name : file_names(plot, picture)) refuse_overwriting(folder / name, replaces);
   DrawnPlots drawn;
   drawn.pictures.resize(plots.size());
   std::string scripts;

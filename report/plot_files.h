@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/output_file.h"
 #include "report/plot.h"
 #include "report/plot_gnuplot.h"
 
@@ -31,7 +32,9 @@ struct DrawnPlots {
 /// gnuplot. What gnuplot cannot draw is written as SVG at once and turned into another format by rsvg-convert. A
 /// program that is missing or fails draws nothing more: data, scripts and such SVGs are there all the same, and the
 /// message says so. Pictures come to us and are written as every file is, whole or not at all: programs that draw do
-/// not tell of a full disk. Throws as OutputFolder and OutputFile.
-DrawnPlots draw_plots(std::span<const Plot> plots, const PictureSpec& picture, const std::filesystem::path& folder);
+/// not tell of a full disk. `replaces`: what may be replaced. Throws as OutputFolder, OutputFile and, before
+/// anything is written, as refuse_overwriting.
+DrawnPlots draw_plots(std::span<const Plot> plots, const PictureSpec& picture, const std::filesystem::path& folder,
+                      const Replaces& replaces);
 
 }  // namespace hybridkv

@@ -152,6 +152,24 @@ def table(options, best, problems, shown, sides, versions):
     return "\n".join(lines) + "\n"
 
 
+BEGIN, END = "<!-- peers.py: begin -->\n", "<!-- peers.py: end -->\n"
+
+
+def around_table(document):
+    """What stands before and behind the table in a document; asked before the work, which takes minutes."""
+    if document.is_dir() or not document.parent.is_dir():
+        raise SystemExit(f"--output {document}: no file can be written there; name a file in a folder that exists")
+    text = document.read_text() if document.exists() else BEGIN + END
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise SystemExit(f"--output {document}: exists already and lacks the lines {BEGIN.strip()} and {END.strip()}, "
+                         "between which the table goes; add them, or name a new file")
+    if not os.access(document if document.exists() else document.parent, os.W_OK):
+        raise SystemExit(f"--output {document}: cannot be written: no permission")
+    return before + BEGIN, END + after
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default=str(ROOT / "build" / "release" / "hybridkv"))
@@ -159,8 +177,11 @@ def main():
     parser.add_argument("--seconds", type=float, default=0.4, help="that each side runs at least, a round")
     parser.add_argument("--threads", type=lambda text: [int(part) for part in text.split(",")], default=[1, 2])
     parser.add_argument("--simd", default="", help="instructions of ours (default: the fastest)")
-    parser.add_argument("--output", help="document whose part between the two markers becomes the table")
+    parser.add_argument("--output",
+                        help="document whose part between the two markers becomes the table; made where it is missing")
     options = parser.parse_args()
+    document = pathlib.Path(options.output) if options.output else None
+    around = around_table(document) if document else None
     python, missing = environment()
     sides = list(PEERS)
     problems, versions, peers = {}, {}, None
@@ -176,11 +197,8 @@ def main():
     best, failed, shown = measure(options, peers, sides)
     text = table(options, best, {**problems, **failed}, shown, sides, versions)
     print(text)
-    if options.output:
-        document = pathlib.Path(options.output)
-        begin, end = "<!-- peers.py: begin -->\n", "<!-- peers.py: end -->\n"
-        before, rest = document.read_text().split(begin)
-        document.write_text(before + begin + text + end + rest.split(end)[1])
+    if document:
+        document.write_text(around[0] + text + around[1])
 
 
 if __name__ == "__main__":

@@ -171,8 +171,21 @@ TEST_CASE("edge: an input is recognised under another name, by link and by hard 
   fs::create_symlink("trace", folder.path / "link");
   fs::create_hard_link(trace, folder.path / "hard");
   for (const char* name : {"trace", "./trace", "link", "hard"})
-    CHECK_THROWS_WITH_AS(refuse_overwriting(folder.path / name, {"", "shipped:x.yaml", trace}),
+    CHECK_THROWS_WITH_AS(refuse_overwriting(folder.path / name, {Overwrite::forced, {"", "shipped:x.yaml", trace}}),
                          doctest::Contains("which would be overwritten"), InputError);
-  CHECK_NOTHROW(refuse_overwriting(folder.path / "other", {trace}));
-  CHECK_NOTHROW(refuse_overwriting("/dev/null", {"/dev/null"}));
+  CHECK_NOTHROW(refuse_overwriting(folder.path / "other", {Overwrite::forced, {trace}}));
+  CHECK_NOTHROW(refuse_overwriting("/dev/null", {Overwrite::no, {"/dev/null"}}));
+}
+
+TEST_CASE("edge: a file with anything in it is replaced only where that is asked for") {
+  const ScratchFolder folder;
+  folder.file("notes", "mine");
+  folder.file("empty", "");
+  fs::create_symlink("notes", folder.path / "link");
+  for (const char* name : {"notes", "link"}) {
+    CHECK_THROWS_WITH_AS(refuse_overwriting(folder.path / name, {}),
+                         doctest::Contains("exists already; take another name, or --force to replace it"), InputError);
+    CHECK_NOTHROW(refuse_overwriting(folder.path / name, {Overwrite::forced, {}}));
+  }
+  for (const char* name : {"empty", "new"}) CHECK_NOTHROW(refuse_overwriting(folder.path / name, {}));
 }

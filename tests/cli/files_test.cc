@@ -66,7 +66,7 @@ const std::string simulate_trace = "simulate --block-size 16 --num-blocks 200 --
 
 /// Commands that write the file OUT.
 const std::string commands_with_a_file[] = {"merge rows-1.jsonl rows-2.jsonl -q -o OUT",
-                                            "import config.json --force -o OUT", simulate_trace + "--per-request OUT",
+                                            "import config.json -o OUT", simulate_trace + "--per-request OUT",
                                             "sweep qwen3.5-397b --pack 1 -q -o OUT"};
 
 std::string with_output(std::string command, const std::string& output) {
@@ -156,7 +156,8 @@ TEST_CASE("edge: what a command reads it does not write over, under whatever nam
                      "simulate: {trace: {file: trace.jsonl}}\n");
   REQUIRE(inputs.run("import config.json -o model.yaml").exit_code == 0);
   const std::string trace = inputs.content("trace.jsonl");
-  const auto refused = [&](const std::string& arguments, const char* kept) {
+  const auto refused = [&](std::string arguments, const char* kept) {
+    if (!arguments.starts_with("sweep") && !arguments.starts_with("attend")) arguments += " --force";
     CAPTURE(arguments);
     const std::string before = inputs.content(kept);
     const ProgramRun run = inputs.run(arguments);
@@ -175,11 +176,64 @@ TEST_CASE("edge: what a command reads it does not write over, under whatever nam
     refused(std::string("simulate my.yaml -q --per-request ") + name, name);
   refused("sweep my.yaml -o my.yaml", "my.yaml");
   refused("merge rows-1.jsonl rows-2.jsonl -o rows-1.jsonl", "rows-1.jsonl");
-  refused("import config.json --force -o config.json", "config.json");
+  refused("import config.json -o config.json", "config.json");
+  refused("import . -o config.json", "config.json");
+  refused("sweep --model . --memory 1G --max-model-len 4k -o config.json", "config.json");
   // A result that is a link to what it was made of.
   fs::copy(fs::path(HYBRIDKV_TEST_DATA) / "attention" / "doc_example", folder / "case");
   fs::create_symlink("q.npy", folder / "case" / "out.npy");
   refused("attend case", "case/q.npy");
+}
+
+TEST_CASE("edge: what a command writes replaces a file that exists only with --force, in folders too") {
+  const Inputs inputs;
+  struct Command {
+    std::string words, file;
+  };
+  for (const Command& command :
+       {Command{"merge rows-1.jsonl rows-2.jsonl -q -o out", "out"}, Command{"import config.json -o out", "out"},
+        Command{simulate_trace + "--per-request out", "out"}, Command{"completions bash -o out", "out"},
+        Command{"man plan --output .", "hybridkv-plan.1"},
+        Command{"transfer qwen3.5-397b --pack 1 --to-set engine.tensor_parallel=4 --tokens 100 --export out -q", "out"},
+        Command{"plot qwen3.5-397b block-size --pack 1 -q -o .", "block-size.svg"},
+        Command{"plot qwen3.5-397b block-size --pack 1 -q -o .", "block-size.gp"},
+        Command{"report qwen3.5-397b --pack 1 --no-verify -q -o .", "report.md"}}) {
+    CAPTURE(command.words);
+    inputs.folder.file(command.file, "mine");
+    const std::set<std::string> before = names_in(inputs.folder.path);
+    const ProgramRun run = inputs.run(command.words);
+    CAPTURE(run.output);
+    CHECK(run.exit_code == 2);
+    CHECK(contains(run.output, command.file + ": exists already; take another name, or --force to replace it"));
+    CHECK(inputs.content(command.file.c_str()) == "mine");
+    CHECK(names_in(inputs.folder.path) == before);
+    CHECK(inputs.run(command.words + " --force").exit_code != 2);
+    CHECK(inputs.content(command.file.c_str()) != "mine");
+    fs::remove(inputs.folder.path / command.file);
+  }
+  inputs.folder.file("rows.jsonl", "mine");
+  CHECK(inputs.run("sweep qwen3.5-397b --pack 1 -q -o rows.jsonl").exit_code == 2);
+  CHECK(inputs.content("rows.jsonl") == "mine");
+}
+
+TEST_CASE("edge: the peers' table is refused a place before the work, and a new document gets its marks") {
+  const Inputs inputs;
+  inputs.folder.file("notes.md", "no marks\n");
+  const std::string peers = "python3 '" HYBRIDKV_SOURCE_DIR "/bench/peers/peers.py' --output ";
+  for (const auto& [name, reason] : {std::pair<const char*, const char*>{"notes.md", "lacks the lines <!-- peers.py: "},
+                                     {"nowhere/new.md", "no file can be written there"},
+                                     {".", "no file can be written there"}}) {
+    const ProgramRun run = run_shell(inputs.in + peers + name + " 2>&1");
+    CAPTURE(run.output);
+    CHECK(run.exit_code == 1);
+    CHECK(contains(run.output, reason));
+  }
+  CHECK(inputs.content("notes.md") == "no marks\n");
+  const ProgramRun made =
+      run_shell(inputs.in + "PYTHONPATH='" HYBRIDKV_SOURCE_DIR "/bench/peers' python3 -B -c "
+                            "\"import pathlib, peers; print(peers.around_table(pathlib.Path('new.md')))\"");
+  CHECK(contains(made.output, "begin"));
+  CHECK(made.exit_code == 0);
 }
 
 TEST_CASE("edge: --resume changes no byte of a file that it did not write") {

@@ -150,7 +150,7 @@ bool has_gnuplot() {
 
 std::string drawn(const Plot& plot, const PictureSpec& picture) {
   const ScratchFolder folder;
-  const DrawnPlots made = draw_plots(std::span(&plot, 1), picture, folder.path);
+  const DrawnPlots made = draw_plots(std::span(&plot, 1), picture, folder.path, {});
   CHECK(made.missing.empty());
   const std::string text = text_of(made.files.back());
   CHECK(text == made.pictures.front());

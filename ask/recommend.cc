@@ -104,6 +104,34 @@ RecommendBasics basics_of(const Scenario& scenario, const WeighQuestion& questio
   return basics;
 }
 
+std::vector<std::string> left_out_of_search(const Scenario& scenario) {
+  if (!scenario.simulate.host_memory_bytes) return {};
+  return {"simulate.host_memory is left out: settings are weighed by the pools alone"};
+}
+
+Scenario searched_scenario(Scenario scenario) {
+  const SimulateRequest none;
+  scenario.simulate.host_memory_bytes = none.host_memory_bytes;
+  scenario.simulate.host_state_share = none.host_state_share;
+  return scenario;
+}
+
+Scenario scenario_of(const Scenario& scenario, const RecommendQuestion& question, const RecommendAnswer& answer,
+                     std::size_t candidate) {
+  Scenario chosen = searched_scenario(scenario);
+  const Candidate& choice = answer.result.candidates[candidate];
+  const PlannedLayout& layout = answer.result.layout_of(choice);
+  if (!question.kernel_blocks.empty()) chosen.engine.kernel_block_sizes = question.kernel_blocks;
+  chosen.engine = engine_with(chosen.engine, layout.pack, layout.block_floor, layout.mode);
+  chosen.pack_sizes = {layout.pack};
+  chosen.simulate.trace = answer.trace;
+  chosen.simulate.match_unit_tokens = choice.match_unit_tokens;
+  chosen.simulate.retention_interval_tokens = choice.retention_tokens;
+  chosen.simulate.keeps_all_checkpoints =
+      !choice.retention_tokens && rules_of(chosen.engine.release).retention_tokens.has_value();
+  return chosen;
+}
+
 std::int64_t weighed_length(const Scenario& scenario, const WeighQuestion& question) {
   const std::vector<std::int64_t>& lengths = scenario.limits.max_model_lens;
   return question.at_length.value_or(*std::max_element(lengths.begin(), lengths.end()));
@@ -129,11 +157,7 @@ RecommendAnswer recommend_scenario(const Scenario& scenario, const RecommendQues
   const Candidate& pick = candidates[answer.result.pick];
   const PlannedLayout& layout = answer.result.layout_of(pick);
   if (!answer.trace.file.empty()) answer.pick_losses = candidate_losses(spec, layout, pick);
-  Scenario picked = scenario;
-  picked.engine = engine_with(spec.engine, layout.pack, layout.block_floor, layout.mode);
-  picked.pack_sizes = {layout.pack};
-  picked.simulate.trace = answer.trace;
-  picked.simulate.match_unit_tokens = pick.match_unit_tokens;
+  const Scenario picked = scenario_of(scenario, question, answer, answer.result.pick);
   const Scenario* const asked = &picked;
   answer.pick_bound = layout_bounds({&asked, 1}).front();
   if (answer.result.unpacked_pick)

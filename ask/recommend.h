@@ -73,6 +73,16 @@ RecommendBasics basics_of(const Scenario& scenario, const WeighQuestion& questio
 /// L: as asked, or the longest length.
 std::int64_t weighed_length(const Scenario& scenario, const WeighQuestion& question);
 
+/// The question of one candidate: the scenario with its choices, and with what the search leaves out left out.
+Scenario scenario_of(const Scenario& scenario, const RecommendQuestion& question, const RecommendAnswer& answer,
+                     std::size_t candidate);
+
+/// What of the scenario no search of settings counts, a sentence each.
+std::vector<std::string> left_out_of_search(const Scenario& scenario);
+
+/// The scenario without what left_out_of_search names.
+Scenario searched_scenario(Scenario scenario);
+
 /// Searches layouts for the scenario's model under its trace. Throws InputError with the place of the value at fault,
 /// and as `recommend` where nothing meets the limits.
 RecommendAnswer recommend_scenario(const Scenario& scenario, const RecommendQuestion& question,

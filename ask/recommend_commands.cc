@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 
 namespace hybridkv {
 
@@ -16,34 +18,73 @@ std::string lengths_text(const std::vector<std::int64_t>& lengths, std::int64_t 
   return there ? text : fmt::format("{},{}", text, at_length);
 }
 
-/// The question with what an engine with blocks was picked.
-CommandWords words_of(const CommandWords& asked, const RecommendQuestion& question, const Recommendation& result,
-                      const Candidate& candidate) {
-  CommandWords words = asked;
-  const PlannedLayout& layout = result.layout_of(candidate);
-  words.value_of("engine.attention_pack_size") = std::to_string(layout.pack);
-  words.value_of("engine.cache_mode") = to_string(layout.mode);
-  if (layout.block_floor)
-    words.overrides.push_back(fmt::format("engine.block_size_tokens={}", *layout.block_floor));
-  if (!question.kernel_blocks.empty())
-    words.overrides.push_back(fmt::format("engine.kernel_block_sizes=[{}]", fmt::join(question.kernel_blocks, ",")));
-  return words;
+/// A key of the scenario that searches choose or leave out, and what a scenario says for it; nothing: it stands there
+/// for no value.
+struct ChosenKey {
+  std::string_view key;
+  std::function<std::optional<std::string>(const Scenario&)> value;
+  std::string_view flag = {};  ///< of the command that replays; empty: none
+};
+
+template <class Part, class Value>
+ChosenKey chosen(std::string_view key, Part Scenario::*part, std::optional<Value> Part::*member,
+                 std::string_view flag = {}) {
+  return {key, [part, member](const Scenario& scenario) -> std::optional<std::string> {
+            const std::optional<Value>& value = scenario.*part.*member;
+            if (!value) return std::nullopt;
+            if constexpr (std::is_enum_v<Value>) return std::string(to_string(*value));
+            else return fmt::format("{}", *value);
+          },
+          flag};
 }
 
-/// The question with what an engine with radix pools was picked.
-CommandWords words_of(const CommandWords& asked, const RadixRecommendAnswer& answer) {
-  CommandWords words = asked;
-  words.value_of("engine.attention_pack_size") = "1";
-  const std::vector<EngineSetting> before = radix_settings(answer.engine);
-  for (const EngineSetting& setting : answer.pick.settings) {
-    const bool same = std::any_of(before.begin(), before.end(), [&](const EngineSetting& other) {
-      return other.key == setting.key && other.value == setting.value;
-    });
-    if (same) continue;
-    if (setting.key == "engine.cache_mode") words.value_of(setting.key) = setting.value;
-    else words.overrides.push_back(setting.key + "=" + setting.value);
+/// Those of the cache, which commands that plan and that replay are told.
+const std::vector<ChosenKey>& engine_keys() {
+  static const std::vector<ChosenKey> keys{
+      {"engine.attention_pack_size",
+       [](const Scenario& scenario) { return std::to_string(scenario.engine.attention_pack_size); }},
+      {"engine.cache_mode",
+       [](const Scenario& scenario) { return std::string(to_string(scenario.engine.cache_mode)); }},
+      chosen("engine.block_size_tokens", &Scenario::engine, &EngineSpec::block_size_tokens),
+      {"engine.kernel_block_sizes",
+       [](const Scenario& scenario) -> std::optional<std::string> {
+         const std::vector<std::int64_t>& sizes = scenario.engine.kernel_block_sizes;
+         return sizes.empty() ? std::nullopt : std::optional(fmt::format("[{}]", fmt::join(sizes, ",")));
+       }},
+      chosen("engine.mamba_radix_cache_strategy", &Scenario::engine, &EngineSpec::mamba_radix_cache_strategy),
+      chosen("engine.max_mamba_cache_size", &Scenario::engine, &EngineSpec::max_mamba_cache_size),
+      chosen("engine.state_memory_ratio", &Scenario::engine, &EngineSpec::state_memory_ratio),
+      chosen("engine.page_size", &Scenario::engine, &EngineSpec::page_size),
+      chosen("engine.mamba_track_interval", &Scenario::engine, &EngineSpec::mamba_track_interval)};
+  return keys;
+}
+
+/// Those of a replay alone.
+const std::vector<ChosenKey>& replay_keys() {
+  static const std::vector<ChosenKey> keys{
+      chosen("simulate.match_unit_tokens", &Scenario::simulate, &SimulateRequest::match_unit_tokens,
+             "--match-unit"),
+      chosen("simulate.retention_interval_tokens", &Scenario::simulate, &SimulateRequest::retention_interval_tokens,
+             "--retention"),
+      {"simulate.keep_all_checkpoints",
+       [](const Scenario& scenario) -> std::optional<std::string> {
+         return scenario.simulate.keeps_all_checkpoints ? std::optional<std::string>("true") : std::nullopt;
+       }},
+      chosen("simulate.host_memory", &Scenario::simulate, &SimulateRequest::host_memory_bytes),
+      chosen("simulate.host_state_share", &Scenario::simulate, &SimulateRequest::host_state_share)};
+  return keys;
+}
+
+/// Says the keys in which two scenarios differ, the pack size and the mode always: a flag where the key has one.
+void say(const std::vector<ChosenKey>& keys, const Scenario& scenario, const Scenario& chosen, CommandWords& words) {
+  for (const ChosenKey& one : keys) {
+    const std::optional<std::string> value = one.value(chosen);
+    const bool has_flag = !flag_of_key(key_flags, one.key).empty();
+    if (has_flag) words.value_of(one.key) = *value;
+    else if (value == one.value(scenario)) continue;
+    else if (value && !one.flag.empty()) words.replay.push_back({std::string(one.flag), *value});
+    else words.overrides.push_back(fmt::format("{}={}", one.key, value.value_or("null")));
   }
-  return words;
 }
 
 std::int64_t requests_of(const TraceSpec& trace) {
@@ -62,33 +103,26 @@ std::string workload_words(const CommandWords& asked, const TraceSpec& trace) {
   return words;
 }
 
-std::vector<std::string> commands_of(CommandWords planned, const SearchResult& result, const TraceSpec& trace,
-                                     const std::vector<std::int64_t>& lengths) {
-  CommandWords replayed = planned;
-  const bool alone = lengths.size() == 1 && lengths.front() == result.at_length;
-  if (!alone) planned.value_of("limits.max_model_len") = lengths_text(lengths, result.at_length);
-  // Requests are refused by the longest length, whatever length is compared.
-  if (lengths.size() > 1) replayed.value_of("limits.max_model_len") = std::to_string(result.max_model_len);
-  return {"hybridkv plan " + shell_words(planned),
-          "hybridkv simulate " + shell_words(replayed) + workload_words(replayed, trace)};
-}
-
 }  // namespace
 
-std::vector<std::string> block_commands(const CommandWords& asked, const RecommendQuestion& question,
-                                        const RecommendAnswer& answer, std::size_t candidate,
-                                        const std::vector<std::int64_t>& lengths) {
-  const Candidate& chosen = answer.result.candidates[candidate];
-  std::vector<std::string> commands =
-      commands_of(words_of(asked, question, answer.result, chosen), answer.result, answer.trace, lengths);
-  if (chosen.match_unit_tokens) commands.back() += fmt::format(" --match-unit {}", *chosen.match_unit_tokens);
-  if (chosen.retention_tokens) commands.back() += fmt::format(" --retention {}", *chosen.retention_tokens);
+std::vector<std::string> candidate_commands(const CommandWords& asked, const Scenario& scenario,
+                                            const Scenario& chosen, const SearchResult& result) {
+  const std::vector<std::int64_t>& lengths = scenario.limits.max_model_lens;
+  CommandWords planned = asked;
+  say(engine_keys(), scenario, chosen, planned);
+  CommandWords replayed = planned;
+  replayed.replay.clear();
+  say(replay_keys(), scenario, chosen, replayed);
+  const bool alone = lengths.size() == 1 && lengths.front() == result.at_length;
+  if (!alone) planned.value_of("limits.max_model_len") = lengths_text(lengths, result.at_length);
+  std::vector<std::string> commands{"hybridkv plan " + shell_words(planned)};
+  // Without a tree nothing is found again, and there is nothing to replay.
+  if (rules_of(chosen.engine.release).radix_pools && chosen.engine.cache_mode == CacheMode::none) return commands;
+  // Requests are refused by the longest length, whatever length is compared.
+  if (lengths.size() > 1) replayed.value_of("limits.max_model_len") = std::to_string(result.max_model_len);
+  commands.push_back("hybridkv simulate " + shell_words(replayed) + workload_words(asked, chosen.simulate.trace) +
+                     replay_words(replayed));
   return commands;
-}
-
-std::vector<std::string> radix_commands(const CommandWords& asked, const RadixRecommendAnswer& answer,
-                                        const std::vector<std::int64_t>& lengths) {
-  return commands_of(words_of(asked, answer), answer.result, answer.trace, lengths);
 }
 
 }  // namespace hybridkv

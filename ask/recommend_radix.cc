@@ -7,6 +7,14 @@
 
 namespace hybridkv {
 
+Scenario picked_scenario(const Scenario& scenario, const RadixRecommendAnswer& answer) {
+  Scenario picked = searched_scenario(scenario);
+  picked.engine = answer.result.candidates[answer.result.pick].engine;
+  picked.pack_sizes = {picked.engine.attention_pack_size};
+  picked.simulate.trace = answer.trace;
+  return picked;
+}
+
 RadixRecommendAnswer recommend_radix_scenario(const Scenario& scenario, const RadixQuestion& question,
                                               const std::function<void(const RecommendProgress&)>& progress) {
   RadixRecommendAnswer answer;
@@ -26,9 +34,7 @@ RadixRecommendAnswer recommend_radix_scenario(const Scenario& scenario, const Ra
     answer.settings.push_back(radix_settings(candidate.engine));
   const RadixCandidate& pick = answer.result.candidates[answer.result.pick];
   answer.pick.settings = answer.settings[answer.result.pick];
-  Scenario picked = scenario;
-  picked.engine = pick.engine;
-  picked.simulate.trace = answer.trace;
+  const Scenario picked = picked_scenario(scenario, answer);
   const Scenario* const asked = &picked;
   answer.pick_bound = layout_bounds({&asked, 1}).front();
   answer.pick.serve = serve_command({scenario.model, pick.engine, scenario.limits, scenario.simulate.scheduler,

@@ -20,6 +20,9 @@ struct RadixRecommendAnswer : RecommendBasics {
   std::vector<std::vector<EngineSetting>> settings;
 };
 
+/// The question of the pick, as scenario_of.
+Scenario picked_scenario(const Scenario& scenario, const RadixRecommendAnswer& answer);
+
 /// Searches the settings of an engine with radix pools for the scenario's model under its trace. Throws InputError with
 /// the place of the value at fault, and as `recommend_radix` where nothing meets the limits. Pre: the release has radix
 /// pools.

@@ -33,9 +33,6 @@ void add_vllm_drafts(CommandLine& line, const EngineSpec& engine, std::vector<st
 
 /// What of the scenario no flag of the engine says.
 void say_what_vllm_lacks(const EngineSpec& engine, std::vector<std::string>& beside) {
-  if (engine.attention_pack_size > 1)
-    beside.push_back("--attn-pack-size is of vLLM PR 35703 and in no release: without it there is one attention "
-                     "layer a page.");
   std::vector<const char*> keys;
   const auto add = [&](bool set, const char* key) {
     if (set) keys.push_back(key);
@@ -71,7 +68,7 @@ std::vector<EngineSetting> block_settings(const PlannedLayout& layout, std::opti
   const bool recurrent = layout.geometry.state_groups > 0;
   std::vector<EngineSetting> settings;
   settings.push_back({"engine.attention_pack_size", std::to_string(layout.pack),
-                      layout.pack > 1 ? fmt::format("--attn-pack-size {}", layout.pack) : ""});
+                      ""});
   if (recurrent)
     settings.push_back({"engine.cache_mode", std::string(to_string(layout.mode)),
                         mode_flag(layout.mode, layout.plan.release)});
@@ -120,7 +117,14 @@ ServeCommand serve_vllm(const Served& served) {
   if (!engine.hybrid_manager) line.add("--disable-hybrid-kv-cache-manager");
   add_vllm_drafts(line, engine, serve.beside);
   say_what_vllm_lacks(engine, serve.beside);
-  serve.command = line.text();
+  if (engine.attention_pack_size == 1) {
+    serve.command = line.text();
+    return serve;
+  }
+  line.add("--attn-pack-size", engine.attention_pack_size);
+  serve.beside.insert(serve.beside.begin(),
+                      fmt::format("No release of vLLM has more than one attention layer a page; a build with PR 35703 "
+                                  "is started with: {}", line.text()));
   return serve;
 }
 

@@ -189,7 +189,8 @@ std::string recommended_blocks(const RecommendOptions& options, const Scenario& 
   RecommendReport report;
   static_cast<RecommendAnswer&>(report) = recommend_scenario(scenario, question, watch);
   const auto commands = [&](std::size_t candidate) {
-    return block_commands(replayed_words(options), question, report, candidate, scenario.limits.max_model_lens);
+    return candidate_commands(replayed_words(options), scenario, scenario_of(scenario, question, report, candidate),
+                              report.result);
   };
   report.commands = commands(report.result.pick);
   if (report.result.unpacked_pick) report.unpacked_commands = commands(*report.result.unpacked_pick);
@@ -200,7 +201,8 @@ std::string recommended_radix(const RecommendOptions& options, const Scenario& s
   const RadixQuestion question = radix_question(options, scenario);
   RadixRecommendReport report;
   static_cast<RadixRecommendAnswer&>(report) = recommend_radix_scenario(scenario, question, watch);
-  report.commands = radix_commands(replayed_words(options), report, scenario.limits.max_model_lens);
+  report.commands =
+      candidate_commands(replayed_words(options), scenario, picked_scenario(scenario, report), report.result);
   return render_recommend_radix(report, options.output.format(), options.output.style());
 }
 
@@ -209,6 +211,7 @@ std::string recommended(const RecommendOptions& options) {
   if (options.checkpoints)
     return render_checkpoints(advise_checkpoints(scenario, space_of(options, scenario).retentions),
                               options.output.format(), options.output.style());
+  show_notes(left_out_of_search(scenario));
   Progress progress(options.output.quiet);
   const Watch watch = [&](const RecommendProgress& at) {
     progress.update("recommend", at.what, static_cast<int>(at.done), static_cast<int>(at.total));

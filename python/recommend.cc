@@ -158,12 +158,18 @@ Asked asked_of(nb::handle scenario, const nb::dict& keys, const SimpleTraffic& t
   return asked;
 }
 
+std::vector<std::string> notes_of(const Scenario& scenario) {
+  std::vector<std::string> notes = scenario.notes;
+  for (std::string& left_out : left_out_of_search(scenario)) notes.push_back(std::move(left_out));
+  return notes;
+}
+
 JsonAnswer radix_answer(const Scenario& scenario, const CommandWords& words, const RecommendWishes& wishes,
                         const std::function<void(const RecommendProgress&)>& watch) {
   RadixRecommendReport report;
   static_cast<RadixRecommendAnswer&>(report) = recommend_radix_scenario(scenario, radix_question(wishes), watch);
-  report.commands = radix_commands(words, report, scenario.limits.max_model_lens);
-  return {render_recommend_radix(report, Format::json), scenario.notes};
+  report.commands = candidate_commands(words, scenario, picked_scenario(scenario, report), report.result);
+  return {render_recommend_radix(report, Format::json), notes_of(scenario)};
 }
 
 JsonAnswer block_answer(const Scenario& scenario, const CommandWords& words, const RecommendWishes& wishes,
@@ -173,11 +179,11 @@ JsonAnswer block_answer(const Scenario& scenario, const CommandWords& words, con
   RecommendReport report;
   static_cast<RecommendAnswer&>(report) = recommend_scenario(scenario, question, watch);
   const auto commands = [&](std::size_t candidate) {
-    return block_commands(words, question, report, candidate, scenario.limits.max_model_lens);
+    return candidate_commands(words, scenario, scenario_of(scenario, question, report, candidate), report.result);
   };
   report.commands = commands(report.result.pick);
   if (report.result.unpacked_pick) report.unpacked_commands = commands(*report.result.unpacked_pick);
-  return {render_recommend(report, Format::json), scenario.notes};
+  return {render_recommend(report, Format::json), notes_of(scenario)};
 }
 
 JsonAnswer recommend_for(nb::handle scenario, const nb::dict& keys, const RecommendWishes& wishes,

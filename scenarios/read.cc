@@ -164,7 +164,9 @@ void apply_override(ScenarioFile& file, const std::string& path, std::string_vie
   if (keys_of(path).empty())
     throw InputError(fmt::format("{}: {} is no key; write KEY=VALUE, like engine.tensor_parallel=4", shown_as,
                                  in_quotes(path)));
-  replace(file.root, path, parse_flag_value(value, {shown_as, "", {}}));
+  YamlNode node = parse_flag_value(value, {shown_as, "", {}});
+  node.left_out = value == "null";  // as in a list of values: as if the key were not there
+  replace(file.root, path, std::move(node));
 }
 
 void apply_override(ScenarioFile& file, const std::string& path, YamlNode value) {

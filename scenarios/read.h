@@ -32,7 +32,8 @@ void check_model(const ScenarioFile& file);
 std::vector<std::string> shipped_scenarios();
 
 /// Lays one value over the file: "engine.tensor_parallel=4". The value is YAML, so lists, ranges and mappings
-/// work; relative paths in it start at the working directory. Messages about it say "--set engine.…=4" for place.
+/// work; null takes a key of the file back; relative paths in it start at the working directory. Messages about it say
+/// "--set engine.…=4" for place.
 /// Throws InputError where the text is no KEY=VALUE, the value is broken YAML or a part of the key is no mapping;
 /// unknown keys and wrong values are found when the scenario is read. `flag`: the one that it was typed for.
 void apply_override(ScenarioFile& file, std::string_view assignment, std::string_view flag = "--set");

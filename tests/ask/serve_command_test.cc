@@ -104,8 +104,9 @@ TEST_CASE("law: the flags of a pick are in its command line, in what it is told 
   question.space.modes = {CacheMode::align};
   const RecommendAnswer answer = recommend_scenario(scenario, question);
   REQUIRE(answer.pick.settings.size() >= 2);
-  for (const EngineSetting& setting : answer.pick.settings)
-    CHECK(answer.pick.serve.command.find(setting.flag) != std::string::npos);
+  std::string told = answer.pick.serve.command;
+  for (const std::string& sentence : answer.pick.serve.beside) told += sentence;
+  for (const EngineSetting& setting : answer.pick.settings) CHECK(told.find(setting.flag) != std::string::npos);
   CHECK(answer.unpacked_pick.has_value() == answer.result.unpacked_pick.has_value());
   if (answer.unpacked_pick) CHECK(answer.unpacked_pick->serve.command.find("--attn-pack-size") == std::string::npos);
   const bool packs = answer.result.layout_of(answer.result.candidates[answer.result.pick]).pack > 1;

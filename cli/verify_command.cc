@@ -82,6 +82,8 @@ std::string fault_list() {
   };
   text += "With --forward also:\n";
   add([](ForwardPaths paths) { return paths.blocks; });
+  text += "With --forward by the rules of vllm-0.33 besides:\n";
+  add([](ForwardPaths paths) { return paths.exports && !paths.blocks; });
   text += "With --forward through a radix tree (sglang-0.5.23) the first of those, and:\n";
   add([](ForwardPaths paths) { return paths.tree && !paths.blocks; });
   std::vector<std::string_view> known;

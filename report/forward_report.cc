@@ -8,6 +8,7 @@
 
 #include "report/human.h"
 #include "report/json_text.h"
+#include "verify/forward_path.h"
 
 namespace hybridkv {
 
@@ -239,6 +240,12 @@ std::string tree_text(const ForwardReport& report) {
                      "tensors and copies: modelled", rules_of(report.tree->release).title);
 }
 
+/// Of block tables whose chunks export states.
+std::string exports_text(const ForwardReport& report) {
+  return fmt::format("chunks, columns of states, keys and what is kept: {}; pools, tensors and copies: modelled",
+                     rules_of(report.release).title);
+}
+
 /// The same of slots.
 std::string slots_text(const ForwardReport& report) {
   return fmt::format("one request at a time; which slot takes it, where it goes on, checkpoints, cleared slots: {}, "
@@ -276,6 +283,8 @@ void add_single(Document& document, const ForwardReport& report) {
   if (report.tree)
     std::get<Facts>(document.blocks.back()).entries.emplace_back("radix tree", tree_text(report));
   if (report.slots) std::get<Facts>(document.blocks.back()).entries.emplace_back("slots", slots_text(report));
+  if (forward_path_of(report.release) == ForwardPath::exports)
+    std::get<Facts>(document.blocks.back()).entries.emplace_back("tables", exports_text(report));
   document.blocks.emplace_back(cases_table(report));
   add_messages(document, report, ForwardStatus::does_not_apply);
   add_messages(document, report, ForwardStatus::failed);

@@ -11,6 +11,7 @@
 #include "base/parallel.h"
 #include "planner/plan.h"
 #include "planner/validate.h"
+#include "verify/forward_exports.h"
 #include "verify/forward_geometry.h"
 #include "verify/forward_radix_case.h"
 #include "verify/forward_slot_case.h"
@@ -90,6 +91,8 @@ EngineSpec scaled_engine(const ModelSpec& model, const EngineSpec& engine, Cache
   scaled.pipeline_rank = 0;
   scaled.pipeline_layers.clear();
   scaled.pipeline_memory_bytes.clear();
+  scaled.decode_context_parallel = 1;
+  scaled.prefix_match_unit_tokens.reset();  // of the model's blocks; a case takes one of the scaled ones
   scaled.kernel_alignment_tokens = 16;
   scaled.kernel_block_sizes.clear();
   scaled.page_alignment_bytes = 1;
@@ -271,21 +274,28 @@ std::vector<Task> block_tasks(const ModelSpec& scaled, const EngineSpec& engine,
   for (const CacheMode mode : spec.modes) {
     // Of several modes those that the release has; alone, one that it has not is refused by the planner.
     if (mode == CacheMode::all && spec.modes.size() > 1 && !rules_of(engine.release).has_mode_all) continue;
-    const auto prepare = [&](std::int64_t speculative_tokens) {
-      return std::make_shared<const Prepared>(
-          scaled, plan_with_small_pools(scaled, scaled_engine(scaled, engine, mode, speculative_tokens)), spec,
-          networks);
+    const auto prepare = [&](std::int64_t speculative_tokens, std::optional<std::int64_t> block = std::nullopt) {
+      EngineSpec small = scaled_engine(scaled, engine, mode, speculative_tokens);
+      if (block) small.block_size_tokens = block;
+      return std::make_shared<const Prepared>(scaled, plan_with_small_pools(scaled, small), spec, networks);
     };
     const auto plain = prepare(0);
     std::shared_ptr<const Prepared> drafting;
     for (const ForwardCase forward_case : cases_of(spec, engine.release)) {
-      const bool drafts = forward_case == ForwardCase::drafts;
+      const bool drafts = forward_case == ForwardCase::drafts || forward_case == ForwardCase::lookahead;
       if (drafts && engine.strategy == Strategy::pool_groups) {
         tasks.push_back({forward_case, plain, fmt::format("the states of draft steps of {} are not planned",
                                                           rules_of(engine.release).title)});
         continue;
       }
       if (drafts && !drafting) drafting = prepare(draft_tokens);
+      if (forward_case == ForwardCase::fine_export) {
+        // Where scans export at multiples of so many tokens that none lies inside a block, blocks are twice as long.
+        const CacheGeometry geometry = forward_geometry(plain->plan);
+        const bool longer = geometry.rules.checkpoint_blocks > 0 && !find_fine_export(geometry);
+        tasks.push_back({forward_case, longer ? prepare(0, 2 * geometry.state_block()) : plain, {}});
+        continue;
+      }
       tasks.push_back({forward_case, drafts ? drafting : plain, {}});
     }
   }
@@ -352,6 +362,7 @@ ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, c
   const std::vector<Task> tasks =
       through_tree ? radix_tasks(scaled, engine, spec, networks) : block_tasks(scaled, engine, spec, networks);
   ForwardReport report{.model = model.name,
+                       .release = engine.release,
                        .attention_pack_size = engine.attention_pack_size,
                        .scale = spec.scale,
                        .layers = static_cast<std::int64_t>(tasks.front().on->references->network().layers.size()),

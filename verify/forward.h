@@ -46,6 +46,7 @@ struct ForwardSlots {
 /// What the forward passes of one model and pack size showed.
 struct ForwardReport {
   std::string model;
+  Release release = Release::vllm_2026_06;
   std::int64_t attention_pack_size = 1;
   std::int64_t scale = 1;
   std::int64_t layers = 0;             ///< that cache something

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "verify/forward_exports.h"
 #include "verify/forward_geometry.h"
 #include "verify/forward_radix_case.h"
 #include "verify/forward_run.h"
@@ -24,19 +25,26 @@ constexpr std::array tree_cases{ForwardCase::chunks,    ForwardCase::copy_on_mat
 constexpr std::array slot_cases{ForwardCase::resume,    ForwardCase::branch, ForwardCase::drafts,
                                 ForwardCase::fresh_blocks, ForwardCase::recycling, ForwardCase::chunks,
                                 ForwardCase::eviction,  ForwardCase::decode_state};
+constexpr std::array export_cases{ForwardCase::shared_prefix, ForwardCase::resume,     ForwardCase::branch,
+                                  ForwardCase::copy_on_write, ForwardCase::preemption, ForwardCase::drafts,
+                                  ForwardCase::fresh_blocks,  ForwardCase::recycling,  ForwardCase::window,
+                                  ForwardCase::exported,      ForwardCase::fine_export, ForwardCase::junction,
+                                  ForwardCase::lookahead};
 constexpr std::array cases{ForwardCase::shared_prefix, ForwardCase::resume,        ForwardCase::branch,
                            ForwardCase::copy_on_write, ForwardCase::preemption,    ForwardCase::drafts,
                            ForwardCase::fresh_blocks,  ForwardCase::recycling,     ForwardCase::window,
                            ForwardCase::chunks,        ForwardCase::copy_on_match, ForwardCase::tombstone,
-                           ForwardCase::eviction,      ForwardCase::decode_state};
+                           ForwardCase::eviction,      ForwardCase::decode_state,  ForwardCase::exported,
+                           ForwardCase::fine_export,   ForwardCase::junction,      ForwardCase::lookahead};
 constexpr std::array<std::string_view, cases.size()> case_names{
     "shared-prefix", "resume", "branch",        "copy-on-write", "preemption", "drafts",      "fresh-blocks",
-    "recycling",     "window", "chunks",        "copy-on-match", "tombstone",  "eviction",    "decode-state"};
+    "recycling",     "window", "chunks",        "copy-on-match", "tombstone",  "eviction",    "decode-state",
+    "export",        "fine-export", "junction",    "lookahead"};
 
 /// Ids of an arena in which one of two requests of nearly two blocks loses its blocks when both go on to their third;
 /// nothing where what windows give back is always enough, or nothing is taken any more. Pre: no
 /// state_block_size_tokens.
-std::optional<std::int64_t> preempting_ids(const CacheGeometry& geometry, std::int64_t arena) {
+std::optional<std::int64_t> preempting_ids_of_june(const CacheGeometry& geometry, std::int64_t arena) {
   const std::int64_t block = geometry.block_size_tokens;
   const GroupCount groups = groups_of_arena(geometry, arena);
   const auto passed = [&](std::int64_t computed) {
@@ -98,6 +106,22 @@ std::optional<PreemptingPrompts> preempting_prompts(CacheGeometry geometry) {
   return std::nullopt;
 }
 
+/// Ids of an arena in which one of two requests loses its blocks by the rules of vLLM 0.33, which ask for blocks of
+/// states that a request does not take: found by trying as well, with room in all other arenas.
+std::optional<std::int64_t> preempting_ids_033(CacheGeometry geometry, std::int64_t arena) {
+  const std::int64_t tokens = 2 * geometry.block_size_tokens - 4;
+  const auto most = [&, all = geometry](std::int64_t of) { return 2 * most_block_ids(all, of, 2 * tokens); };
+  for (std::int64_t ids = 1; ids < most(arena); ++ids) {
+    size_arenas(geometry, [&](std::int64_t of) { return of == arena ? ids : most(of); });
+    if (preempts(geometry, tokens)) return ids;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> preempting_ids(const CacheGeometry& geometry, std::int64_t arena) {
+  return geometry.rules.is_vllm_0_33() ? preempting_ids_033(geometry, arena) : preempting_ids_of_june(geometry, arena);
+}
+
 bool can_preempt(const CacheGeometry& geometry) {
   if (geometry.shares_large_pages()) return preempting_prompts(geometry).has_value();
   for (std::int64_t arena = 0; arena < geometry.num_arenas(); ++arena)
@@ -157,10 +181,18 @@ void run_branch(const ForwardSetting& setting, ForwardResult& result) {
   run.expect(run.record(third).hit_tokens == block, "the branch point was not found");
 }
 
+/// A match unit with which prefixes may end within a block.
+std::int64_t half_block(const CacheGeometry& geometry) { return geometry.common_block() / 2; }
+
+bool can_end_within_block(CacheGeometry geometry) {
+  geometry.match_unit_tokens = half_block(geometry);
+  return geometry.has_partial_tails();
+}
+
 void run_copy_on_write(const ForwardSetting& setting, ForwardResult& result) {
   CacheGeometry geometry = forward_geometry(setting.plan);
   const std::int64_t block = geometry.block_size_tokens;
-  geometry.match_unit_tokens = geometry.common_block() / 2;
+  geometry.match_unit_tokens = half_block(geometry);
   ForwardRun run(setting, geometry, result);
   const std::int64_t shared = block + block / 2;
   run.submit({{1, shared + 3}}, 2);
@@ -239,8 +271,15 @@ bool needs_prefix_cache(ForwardCase forward_case) {
 
 /// Why the case has nothing to show under this plan; empty where it has.
 std::string reason_not_to_run(ForwardCase forward_case, const CacheGeometry& geometry) {
+  if (geometry.rules.is_vllm_0_33())
+    for (const KeyMask& mask : geometry.attention_masks)
+      if (mask.kind == MaskKind::chunked_local)
+        return "prefixes of chunked attention are not simulated with the rules of vllm-0.33, so none is proven";
   if (needs_prefix_cache(forward_case) && !geometry.caches_prefixes())
     return "mode none keeps no state behind a prefix, so none is found again";
+  if (forward_case == ForwardCase::copy_on_write && !can_end_within_block(geometry))
+    return "hits end at whole blocks: by these rules only those of states end inside, beside windows with short blocks";
+  if (forward_case >= ForwardCase::exported) return why_no_export_case(forward_case, geometry);
   if (forward_case == ForwardCase::fresh_blocks && geometry.state_groups == 0) return "the model keeps no state";
   if (forward_case == ForwardCase::branch && geometry.mode == CacheMode::align && geometry.attention_groups == 0)
     return "without attention no look-up says where prompts part";
@@ -279,6 +318,10 @@ void run_block_case(ForwardCase forward_case, const ForwardSetting& setting, For
     case ForwardCase::fresh_blocks: return run_fresh_blocks(setting, result);
     case ForwardCase::recycling: return run_recycling(setting, result);
     case ForwardCase::window: return run_window(setting, result);
+    case ForwardCase::exported:
+    case ForwardCase::fine_export:
+    case ForwardCase::junction:
+    case ForwardCase::lookahead: return run_export_case(forward_case, setting, result);
     default: throw std::logic_error("a case of block tables");
   }
 }
@@ -302,6 +345,7 @@ std::span<const ForwardCase> all_forward_cases() { return cases; }
 std::span<const ForwardCase> forward_cases_of(Release release) {
   switch (forward_path_of(release)) {
     case ForwardPath::tree: return tree_cases;
+    case ForwardPath::exports: return export_cases;
     case ForwardPath::slots: return slot_cases;
     case ForwardPath::blocks: break;
   }

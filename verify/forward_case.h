@@ -38,6 +38,10 @@ enum class ForwardCase {
   eviction,       ///< a leaf goes, its pages and its slot are taken, and a prompt goes on from what is left of its
                   ///< path; of slots, others are cleared and their cells taken
   decode_state,   ///< a prompt goes on from what a request generated, by a state taken while decoding
+  exported,       ///< a state that was exported inside a chunk is hit, at the end of a prompt and on its way
+  fine_export,    ///< the same of a state inside a block, at a multiple of the match unit
+  junction,       ///< prompts of two families part where attention alone matched; both junction states are hit
+  lookahead,      ///< keys cover the tokens behind a prefix, which a drafter's rows depend on
 };
 
 /// All cases in the order of the enumeration.

@@ -248,11 +248,11 @@ void ForwardEngine::zero(const LayerViews& views, const Entry& entry) {
                         plan_.lanes[last.view.lane.index()].bytes);
 }
 
-void ForwardEngine::prepare_state(const LayerViews& views, const RequestBlocks& blocks, const ForwardChunk& chunk) {
-  const std::int64_t block = plan_.spec_of(group_of(views)).block_size_tokens;
-  const Entry to = entry_at(views, blocks, state_index(chunk.end, block));
-  if (chunk.computed == 0) return zero(views, to);
-  const Entry from = entry_at(views, blocks, state_index(chunk.computed, block));
+void ForwardEngine::prepare_state(const LayerViews& views, const ForwardChunk& part, std::int64_t from_index,
+                                  std::int64_t to_index) {
+  const Entry to = entry_at(views, *part.blocks, to_index);
+  if (part.computed == 0) return zero(views, to);
+  const Entry from = entry_at(views, *part.blocks, from_index);
   if (from == to) return;
   ++work_.state_copies;
   const HeldState target = state(views, to, StateUse::write);
@@ -368,8 +368,13 @@ void ForwardEngine::recur(const RecurrentProjection& weights, const LayerViews& 
       });
     } else {
       // In mode all every multiple of the block keeps the state behind it; otherwise only the end of a chunk does, and
-      // where the chunk says so one more.
+      // where the chunk says so one more. An exported state goes to the column before the one that runs to the end.
       ForwardChunk part = chunk;
+      const std::int64_t last = state_index(chunk.end, block);
+      const std::int64_t exported = fault_ == ForwardFault::late_export && chunk.blocks->exported_tokens > 0
+                                        ? chunk.blocks->exported_tokens + 1
+                                        : chunk.blocks->exported_tokens;
+      std::int64_t column = state_index(chunk.computed, block);
       for (;;) {
         if (chunk.kept_slot != null_block_id && part.computed == chunk.kept_tokens) {
           copy_state(state(views, entry_at(views, *chunk.blocks, state_index(part.computed, block)),
@@ -382,9 +387,16 @@ void ForwardEngine::recur(const RecurrentProjection& weights, const LayerViews& 
                        ? std::min(chunk.end, (part.computed / block + 1) * block)
                        : chunk.end;
         if (part.computed < chunk.kept_tokens) part.end = std::min(part.end, chunk.kept_tokens);
-        prepare_state(views, *chunk.blocks, part);
-        const HeldState place =
-            state(views, entry_at(views, *chunk.blocks, state_index(part.end, block)), StateUse::write);
+        const bool exports = part.computed < exported;
+        if (exports) part.end = exported;
+        const std::int64_t before = std::exchange(column, exports ? last - 1 : state_index(part.end, block));
+        if (exports) {
+          ++work_.exported_states;
+          work_.planted += fault_ == ForwardFault::late_export || fault_ == ForwardFault::wrong_export_column;
+          if (fault_ == ForwardFault::wrong_export_column) column = last;
+        }
+        prepare_state(views, part, before, column);
+        const HeldState place = state(views, entry_at(views, *chunk.blocks, column), StateUse::write);
         run(part.computed, part.end, [&](std::span<const float> tokens, std::span<float> results) {
           run_chunked(layer, tokens, place.view(), place.view(), scan_tokens, results);
         });

@@ -38,6 +38,7 @@ struct ForwardWork {
   std::int64_t tokens = 0;               ///< computed
   std::int64_t page_copies = 0;          ///< shared blocks copied before they were written
   std::int64_t state_copies = 0;         ///< running states copied behind a boundary or to another slot, per layer
+  std::int64_t exported_states = 0;      ///< stored while their chunk went on, per layer
   std::int64_t zeroed_dirty_states = 0;  ///< fresh states that held other bytes, per layer
   std::int64_t planted = 0;              ///< times that the planted fault took effect
   std::vector<BackendWork> backends;     ///< of attention, in their order
@@ -95,8 +96,9 @@ class ForwardEngine {
   /// The same of the i-th state block in lists of `draft_blocks`.
   Entry draft_entry(const LayerViews& views, const std::vector<std::vector<BlockId>>& lists, std::size_t i) const;
   void zero(const LayerViews& views, const Entry& entry);
-  /// Where a request's state before the chunk lies and where that behind it goes; zeroes and copies as engines do.
-  void prepare_state(const LayerViews& views, const RequestBlocks& blocks, const ForwardChunk& chunk);
+  /// Before a part of a chunk: zeroes the state at position `to` of the table where the part begins the sequence, else
+  /// copies there the one at position `from`, as engines do.
+  void prepare_state(const LayerViews& views, const ForwardChunk& part, std::int64_t from, std::int64_t to);
   /// What the batch of a step decides for a group of attention layers.
   struct GroupStep {
     GroupBatch batch;

@@ -61,6 +61,17 @@ constexpr std::array forward_faults{
     ForwardFaultInfo{ForwardFault::foreign_cell, "foreign-cell",
                      "a cell that another slot keeps is taken for a free one", "recycling",
                      "no slot goes on after another one took cells", {.slots = true}},
+    ForwardFaultInfo{ForwardFault::wrong_export_column, "wrong-export-column",
+                     "an exported state goes to the running column instead of the one before it", "export",
+                     "no chunk exports a state", {.exports = true}},
+    ForwardFaultInfo{ForwardFault::late_export, "late-export", "a state is exported one token late", "export",
+                     "no chunk exports a state", {.exports = true}},
+    ForwardFaultInfo{ForwardFault::foreign_junction, "foreign-junction",
+                     "a hit at a junction goes on from the junction state of another prompt", "junction",
+                     "no two prompts left a state at their junctions", {.exports = true}},
+    ForwardFaultInfo{ForwardFault::short_keys, "short-keys",
+                     "prefix keys leave out the tokens that a drafter looks ahead to", "lookahead",
+                     "no request begins with another prompt's blocks", {.exports = true}},
 };
 
 }  // namespace

@@ -30,6 +30,10 @@ enum class ForwardFault {
   older_checkpoint,    ///< the checkpoint before the one that is meant is restored
   stale_checkpoint,    ///< a checkpoint stays that lies behind where prompts part
   foreign_cell,        ///< a cell that another slot keeps is taken for a free one
+  wrong_export_column, ///< an exported state goes to the running column instead of the one before it
+  late_export,         ///< a state is exported one token late
+  foreign_junction,    ///< a hit at a junction goes on from the junction state of another prompt
+  short_keys,          ///< prefix keys leave out the tokens that a drafter looks ahead to
 };
 
 /// A fault with its name on the command line, what it does and the case that finds it.

@@ -9,8 +9,9 @@
 namespace hybridkv {
 
 /// The cache of a plan as the cases of a forward pass drive it: groups, blocks and mode of the plan, windows and chunks
-/// of its layers, and a token budget that is no multiple of the block, so that chunks end inside blocks. The cases
-/// count in block_size_tokens, at whose multiples the blocks of all groups end.
+/// of its layers, the rules of its release, and a token budget that is no multiple of the block, so that chunks end
+/// inside blocks. The cases count in block_size_tokens, at whose multiples the blocks of all groups end.
+/// Throws SpecError as prefix_rules_of.
 CacheGeometry forward_geometry(const CachePlan& plan);
 
 /// Groups whose ids are those of one arena.

@@ -7,12 +7,14 @@ namespace hybridkv {
 ForwardPath forward_path_of(Release release) {
   const ReleaseRules& rules = rules_of(release);
   if (rules.radix_pools) return ForwardPath::tree;
+  if (rules.one_allocation) return ForwardPath::exports;
   return rules.strategy == Strategy::sequence_rows ? ForwardPath::slots : ForwardPath::blocks;
 }
 
 std::string_view to_string(ForwardPath path) {
   switch (path) {
     case ForwardPath::blocks: return "block tables";
+    case ForwardPath::exports: return "block tables with exported states";
     case ForwardPath::tree: return "a radix tree";
     case ForwardPath::slots: return "the slots of a server";
   }

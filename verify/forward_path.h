@@ -9,20 +9,28 @@ namespace hybridkv {
 /// What the requests of a forward pass go through.
 enum class ForwardPath {
   blocks,  ///< block tables
+  exports, ///< block tables of vLLM 0.33, whose chunks export states
   tree,    ///< a radix tree
   slots,   ///< slots of a server, each with its last sequence
 };
 
 /// That of a release.
 ForwardPath forward_path_of(Release release);
-/// "block tables", "a radix tree", "the slots of a server"
+/// "block tables", "block tables with exported states", "a radix tree", "the slots of a server"
 std::string_view to_string(ForwardPath path);
 
 /// Those in which something has a place.
 struct ForwardPaths {
   bool blocks = false, tree = false, slots = false;
+  bool exports = blocks;  ///< what any block tables have
   constexpr bool has(ForwardPath path) const {
-    return path == ForwardPath::blocks ? blocks : path == ForwardPath::tree ? tree : slots;
+    switch (path) {
+      case ForwardPath::blocks: return blocks;
+      case ForwardPath::exports: return exports;
+      case ForwardPath::tree: return tree;
+      case ForwardPath::slots: break;
+    }
+    return slots;
   }
 };
 

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/checked.h"
+
 namespace hybridkv {
 
 namespace {
@@ -13,6 +15,16 @@ namespace {
 /// Requests generate one of so many outputs, so that many requests need few references; what the cache is told stays
 /// different for each.
 constexpr std::int64_t distinct_outputs = 6;
+
+/// Each content joined with those of so many tokens behind it.
+std::vector<std::uint64_t> with_tokens_ahead(std::vector<std::uint64_t> contents, std::int64_t ahead) {
+  for (std::size_t i = 0; i < contents.size(); ++i)
+    for (std::int64_t next = 1; next <= ahead; ++next) {
+      const std::size_t at = i + static_cast<std::size_t>(next);
+      contents[i] = mix64(contents[i], at < contents.size() ? contents[at] : 0);
+    }
+  return contents;
+}
 
 }  // namespace
 
@@ -76,17 +88,19 @@ void expect_event(bool happened, const std::string& what, ForwardResult& result)
   result.message = "the case shows nothing: " + what;
 }
 
-ForwardRun::ForwardRun(const ForwardSetting& setting, const CacheGeometry& geometry, ForwardResult& result)
+ForwardRun::ForwardRun(const ForwardSetting& setting, const CacheGeometry& geometry, ForwardResult& result,
+                       std::int64_t ahead)
     : setting_(setting),
       result_(result),
       engine_(setting.plan, setting.network, setting.views, setting.backends, setting.fault,
               setting.layout_fault),
-      scheduler_(geometry, false, [&](const RequestRecord& record) { finish(record); }) {}
+      scheduler_(geometry, false, [&](const RequestRecord& record) { finish(record); }),
+      ahead_(ahead) {}
 
 std::int64_t ForwardRun::submit(const std::vector<ContentRun>& prompt, std::int64_t outputs,
                                 const std::vector<ContentRun>& claimed) {
   const auto index = static_cast<std::int64_t>(contents_.size());
-  contents_.push_back(contents_of(prompt, index % distinct_outputs, outputs));
+  contents_.push_back(with_tokens_ahead(contents_of(prompt, index % distinct_outputs, outputs), ahead_));
   TraceRequest request;
   request.index = index;
   request.input_length = static_cast<std::int64_t>(contents_.back().size()) - outputs;
@@ -152,8 +166,33 @@ bool ForwardRun::is_past_prompt(std::int64_t index) const {
   return scheduler_.num_waiting() == 0;
 }
 
-RequestBlocks ForwardRun::table_of(const ActiveRequest& request) const {
+void ForwardRun::follow_junctions(const ActiveRequest& request, RequestBlocks& blocks) {
+  const CacheGeometry& geometry = scheduler_.cache().geometry();
+  const std::int64_t block = geometry.state_block(), found = request.computed_tokens;
+  const bool goes_on = found > 0 && found == request.record.hit_tokens && request.record.generated == 0;
+  if (setting_.fault == ForwardFault::foreign_junction && goes_on) {
+    const auto entry_of = [&](StateTable& table) {
+      return std::find_if(table.live.begin(), table.live.end(),
+                          [&](const StateEntry& entry) { return entry.index == ceil_div(found, block) - 1; });
+    };
+    const BlockId own = entry_of(blocks.states.front())->block;
+    const auto is_own = [&](const std::vector<BlockId>& states) { return states.front() == own; };
+    const auto other = std::find_if_not(junctions_.begin(), junctions_.end(), is_own);
+    if (std::any_of(junctions_.begin(), junctions_.end(), is_own) && other != junctions_.end()) {
+      for (std::size_t group = 0; group < blocks.states.size(); ++group)
+        entry_of(blocks.states[group])->block = (*other)[group];
+      ++result_.planted;
+    }
+  }
+  const std::int64_t end = found + request.scheduled_tokens;
+  if (request.branch_tokens == 0 || end != request.branch_tokens / block * block) return;
+  std::vector<BlockId>& left = junctions_.emplace_back();
+  for (const StateTable& table : blocks.states) left.push_back(table.live.back().block);
+}
+
+RequestBlocks ForwardRun::table_of(const ActiveRequest& request) {
   RequestBlocks blocks = request.blocks;
+  if (!blocks.states.empty()) follow_junctions(request, blocks);
   if (setting_.layout_fault == Fault::null_block_used && !blocks.attention.empty())
     blocks.attention.front().front() = null_block_id;
   if (setting_.layout_fault == Fault::foreign_large_page && !blocks.attention.empty() && !blocks.states.empty()) {

@@ -37,7 +37,9 @@ void expect_event(bool happened, const std::string& what, ForwardResult& result)
 /// An engine with its scheduler: requests go in, every token's output is compared.
 class ForwardRun {
  public:
-  ForwardRun(const ForwardSetting& setting, const CacheGeometry& geometry, ForwardResult& result);
+  /// `ahead`: the network computes a token from so many behind it too, as a drafter does.
+  ForwardRun(const ForwardSetting& setting, const CacheGeometry& geometry, ForwardResult& result,
+             std::int64_t ahead = 0);
 
   /// `claimed`: the prompt that the prefix cache is told; differs from the real one in a planted fault only.
   /// Returns the request's index.
@@ -68,7 +70,10 @@ class ForwardRun {
  private:
   void finish(const RequestRecord& record) { records_[record.index] = record; }
   bool is_past_prompt(std::int64_t index) const;
-  RequestBlocks table_of(const ActiveRequest& request) const;
+  RequestBlocks table_of(const ActiveRequest& request);
+  /// Notes the states of requests whose chunk ends at their junction; with the fault planted puts those of another in
+  /// place of what a request found there.
+  void follow_junctions(const ActiveRequest& request, RequestBlocks& blocks);
   /// The first token to compute; with the fault planted, behind all that the request had computed before it lost its
   /// blocks.
   std::int64_t first_token(const ActiveRequest& request);
@@ -80,6 +85,8 @@ class ForwardRun {
   std::vector<std::vector<std::uint64_t>> contents_;  // by request
   std::vector<RequestRecord> records_;                // by request
   std::vector<std::int64_t> computed_;                // by request, tokens whose output was compared at least once
+  std::int64_t ahead_ = 0;
+  std::vector<std::vector<BlockId>> junctions_;       // by state group, of every request that left a state at one
 };
 
 }  // namespace hybridkv

@@ -156,8 +156,8 @@ void run_drafts(const ForwardSetting& setting, ForwardResult& result) {
                        setting.layout_fault);
   RequestBlocks blocks = cache.make_request();
   std::vector<PrefixKey> keys;
-  prefix_keys(runs_of(prompt), geometry.match_unit(), keys);
-  const CachedPrompt cached{keys, length};
+  prefix_keys(runs_of(prompt), geometry.match_unit(), keys, geometry.rules.lookahead_tokens);
+  const CachedPrompt cached{keys, length, length};
   const std::vector<std::uint64_t> contents = contents_of(prompt, 0, 24);
   const auto run = [&](const std::vector<std::uint64_t>& tokens, std::int64_t from, std::int64_t to,
                        std::int64_t accepted, bool holds_drafts) {
@@ -173,8 +173,10 @@ void run_drafts(const ForwardSetting& setting, ForwardResult& result) {
   std::int64_t done = 0;
   while (done < length) {
     cache.begin_step();
-    const std::int64_t tokens =
-        next_prefill_chunk(geometry, {done, length, 0}, geometry.max_num_batched_tokens);
+    const std::int64_t most = geometry.max_num_batched_tokens;
+    const ComputedChunk whole{done, std::min(length, done + most), length, length, 0};
+    const std::int64_t tokens = cache.positions() ? cut_chunk(*cache.positions(), whole, most) - done
+                                                  : next_prefill_chunk(geometry, {done, length, 0}, most);
     expects(done == 0 ? cache.admit(blocks, cached, hit, tokens, 0) : cache.advance(blocks, cached, done, tokens, 0),
             "the pool has room for one request");
     compare_rows(setting, contents, done, run(contents, done, done + tokens, 1, false), 0, result);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/random.h"
 #include "layout/for_each_run.h"
 #include "layout/permute.h"
 #include "layout/slice.h"

@@ -1,8 +1,10 @@
 // `verify --forward` from outside.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "tests/cli/run_program.h"
 
@@ -215,4 +217,25 @@ TEST_CASE("law: what is allowed is what a sequence makes of rounding, also where
     // And no more than that: what is planted is found.
     CHECK(run_program("verify --forward " + question + " --inject skip-zeroing --quiet").exit_code == 1);
   }
+}
+
+TEST_CASE("fault: exports, junctions, fine hits and lookahead of 0.33 run by its rules; their faults are found") {
+  const std::string forward = "verify --forward qwen3.5-397b --pack 1 --engine vllm-0.33 --quiet ";
+  const ProgramRun table = run_program(forward);
+  CAPTURE(table.output);
+  CHECK(table.exit_code == 0);
+  CHECK(contains(table.output, "chunks, columns of states, keys and what is kept: vLLM 0.33.0"));
+  const ProgramRun run = run_program(forward + "--format json");
+  REQUIRE(run.exit_code == 0);
+  const nlohmann::json report = nlohmann::json::parse(run.output);
+  std::vector<std::string> passed;
+  for (const auto& result : report.at("results"))
+    if (result.at("mode") == "align" && result.at("status") == "passed") passed.push_back(result.at("case"));
+  for (const char* name : {"export", "fine-export", "junction", "lookahead"})
+    CHECK(std::find(passed.begin(), passed.end(), name) != passed.end());
+  const ProgramRun all = run_program(forward + "--inject all");
+  CAPTURE(all.output);
+  CHECK(all.exit_code == 0);
+  for (const char* fault : {"wrong-export-column", "late-export", "foreign-junction", "short-keys"})
+    CHECK(contains(all.output, std::string("The planted fault ") + fault + " was found"));
 }

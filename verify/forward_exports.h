@@ -1,0 +1,25 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "simulator/cache_geometry.h"
+#include "verify/forward_case.h"
+
+namespace hybridkv {
+
+/// A match unit below the block, and a prompt whose last state is exported at a multiple of it inside a block.
+struct FineExport {
+  std::int64_t unit_tokens = 0;
+  std::int64_t exported_tokens = 0;
+};
+/// The largest such unit behind two blocks; nothing where hits are not fine, or no state inside a block is exported.
+std::optional<FineExport> find_fine_export(CacheGeometry geometry);
+
+/// Why a case of vLLM 0.33 alone has nothing to show in that cache; empty where it has.
+std::string why_no_export_case(ForwardCase forward_case, const CacheGeometry& geometry);
+
+/// Runs one of them: exported, fine_export, junction or lookahead. Pre: no reason not to.
+void run_export_case(ForwardCase forward_case, const ForwardSetting& setting, ForwardResult& result);
+
+}  // namespace hybridkv

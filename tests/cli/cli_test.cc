@@ -255,7 +255,7 @@ TEST_CASE("edge: import overwrites nothing unless told to, and leaves nothing be
   const std::string config = HYBRIDKV_TEST_DATA "/scenarios/configs/Bamba-9B.json";
   const std::string file = scratch.file("old.yaml", "old\n");
   require_refused("import " + config + " -o " + file, 2,
-                  file + ": exists already; take another name, or --force to overwrite it");
+                  file + ": exists already; take another name, or --force to replace it");
   CHECK(fs::file_size(file) == 4);
   CHECK(run_program("import " + config + " --force -o " + file).exit_code == 0);
   CHECK(fs::file_size(file) > 100);

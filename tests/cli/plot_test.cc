@@ -64,7 +64,7 @@ TEST_CASE("edge: where no pack is given, those that divide the attention layers 
   CAPTURE(numbers);
   CHECK(std::count(numbers.begin(), numbers.end(), '\n') == 1 + 6);  // 1, 2, 4, 8, 16 and 32 of 32 layers
   CHECK_FALSE(folder.has("page-map-n2.svg"));                        // of the plan asked for alone
-  run_program("plot block-size --pack 1 " + model, "PATH=/nowhere");
+  run_program("plot block-size --pack 1 --force " + model, "PATH=/nowhere");
   const std::string one = text_of(folder.path / "block-size.tsv");
   CHECK(std::count(one.begin(), one.end(), '\n') == 1 + 1);
 }

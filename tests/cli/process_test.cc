@@ -65,6 +65,7 @@ TEST_CASE("edge: a standard error that is full or closed changes neither the res
     CHECK(run_shell(in + "merge rows.jsonl -o merged.jsonl " + where).exit_code == 0);
     CHECK(text_of(folder.path / "merged.jsonl") == text_of(folder.path / "rows.jsonl"));
     fs::remove(folder.path / "rows.jsonl");
+    fs::remove(folder.path / "merged.jsonl");
   }
   CHECK(contains(run_shell(in + "merge - <&-").output, "standard input: cannot be read: Bad file descriptor"));
 }
@@ -161,7 +162,7 @@ TEST_CASE("edge: what may not be read or written is bad input") {
         "merge file",
         "merge secret/x",
         "simulate --block-size 16 --num-blocks 200 -q --trace secret/x",
-        "simulate --block-size 16 --num-blocks 200 --requests 9 -q --per-request file",
+        "simulate --block-size 16 --num-blocks 200 --requests 9 -q --force --per-request file",
         "simulate --block-size 16 --num-blocks 200 --requests 9 -q --per-request new",
         "sweep qwen3.5-397b -q -o file",
         "sweep qwen3.5-397b -q -o new",

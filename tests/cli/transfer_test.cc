@@ -88,7 +88,7 @@ TEST_CASE("fault: nothing is replaced that this command did not write, and nothi
   const std::string notes = (folder.path / "notes.txt").string();
   std::ofstream(notes) << "mine\n";
   const std::string question = "transfer " + small_move + "--to-set engine.tensor_parallel=2 --tokens 100 ";
-  require_refused(question + "--export " + notes, "exists already and holds no list of a transfer");
+  require_refused(question + "--export " + notes, "exists already; take another name, or --force to replace it");
   CHECK(text_of(notes) == "mine\n");
   require_refused(question + "--export " + folder.path.string(), folder.path.string());
   require_refused(question + "--export " + folder.path.string() + "/no/such.jsonl", "no/such.jsonl");

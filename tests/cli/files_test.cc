@@ -352,7 +352,8 @@ TEST_CASE(
   fs::create_directory(inputs.folder.path / "plots");
   inputs.folder.file("plots/block-size.svg", "of an earlier run");
   const ProgramRun run =
-      run_shell(inputs.in + "PATH=\"$PWD/bin:$PATH\" \"$HYBRIDKV\" plot qwen3.5-397b block-size --pack 1 -q -o plots");
+      run_shell(inputs.in + "PATH=\"$PWD/bin:$PATH\" \"$HYBRIDKV\" plot qwen3.5-397b block-size --pack 1 -q --force "
+                            "-o plots");
   CAPTURE(run.output);
   CHECK(run.exit_code == 4);
   CHECK(contains(run.output, "gnuplot could not draw block-size.gp (exit code 0)"));

@@ -139,7 +139,7 @@ TEST_CASE("golden: a transfer is drawn where the other side is named, alone or b
   CHECK(run.exit_code == 0);
   CHECK(contains(run.output, "transfer.tsv"));
   CHECK(contains(text_of(folder.path / "plots" / "transfer.svg"), "1,024 tokens from 1 rank to 2 ranks"));
-  const ProgramRun both = run_program(small + "page-map transfer --to-set engine.tensor_parallel=2" + out);
+  const ProgramRun both = run_program(small + "page-map transfer --force --to-set engine.tensor_parallel=2" + out);
   CHECK(contains(both.output, "page-map-n1.svg"));
   CHECK(contains(both.output, "transfer.svg"));
   require_refused(small + "transfer" + out, "plot transfer: shows two sides; say what differs");

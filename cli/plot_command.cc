@@ -184,7 +184,8 @@ int run_plot(PlotOptions options) {
   }
   if (!options.scenario.engines.empty()) {
     const OutputFolder folder(options.folder);
-    return draw(options, engine_plots(options), inputs_of(engine_settings(options.scenario).front().scenario));
+    const std::vector<Plot> of_engines = engine_plots(options);
+    return draw(options, of_engines, inputs_of(engine_settings(options.scenario).front().scenario));
   }
   const std::vector<PlotKind> kinds = kinds_of(options.kinds);
   const Scenario scenario = read_scenario(options.scenario);

@@ -195,8 +195,8 @@ TEST_CASE("edge: what a command writes replaces a file that exists only with --f
         Command{simulate_trace + "--per-request out", "out"}, Command{"completions bash -o out", "out"},
         Command{"man plan --output .", "hybridkv-plan.1"},
         Command{"transfer qwen3.5-397b --pack 1 --to-set engine.tensor_parallel=4 --tokens 100 --export out -q", "out"},
-        Command{"plot qwen3.5-397b block-size --pack 1 -q -o .", "block-size.svg"},
         Command{"plot qwen3.5-397b block-size --pack 1 -q -o .", "block-size.gp"},
+        Command{"plot qwen3.5-397b page-map --pack 1 -q -o .", "page-map-n1.svg"},
         Command{"report qwen3.5-397b --pack 1 --no-verify -q -o .", "report.md"}}) {
     CAPTURE(command.words);
     inputs.folder.file(command.file, "mine");

@@ -189,7 +189,7 @@ TEST_CASE("edge: a command that a signal ends leaves no unfinished file") {
     const ProgramRun run = run_shell(
         in +
         "rm -f pipe out; mkfifo pipe; echo old > out; sleep 30 > pipe & s=$!; env --default-signal=INT \"$HYBRIDKV\" "
-        "merge "
+        "merge --force "
         "pipe -o out & p=$!; i=0; while ! ls -A | grep -q part && [ $i -lt 200 ]; do sleep 0.05; i=$((i+1)); done; "
         "ls -A | grep -c part; kill -" +
         signal + " $p; wait $p; echo \"exit $?\"; kill $s; ls -A; cat out");

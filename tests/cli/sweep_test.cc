@@ -312,7 +312,7 @@ TEST_CASE("law: shards put together are the bytes of one run, in any order") {
         files = "'" + file.string() + "' " + files;
       }
       const fs::path merged = folder.path / ("merged" + ending);
-      const ProgramRun run = run_program("merge " + files + " -o '" + merged.string() + "'");
+      const ProgramRun run = run_program("merge " + files + " --force -o '" + merged.string() + "'");
       CAPTURE(run.output);
       CHECK(run.exit_code == 0);
       CHECK(contains(run.output, std::to_string(shards) + (shards == 1 ? " file" : " files") + ", 96 points: "));

@@ -79,7 +79,7 @@ TEST_CASE("law: every command that recommend prints is the question of its candi
     std::string engine = "  release: " + release + "\n", simulate = "simulate: {trace: {max_requests: 9}";
     if (!radix) {
       engine += draw.of({"", "  block_size_tokens: 128\n", "  kernel_block_sizes: [16, 32]\n"});
-      simulate += draw.of({"", ", retention_interval_tokens: 9216", ", retention_interval_tokens: 0",
+      simulate += draw.of({"", ", retention_interval_tokens: 46080", ", retention_interval_tokens: 0",
                            ", keep_all_checkpoints: true"});
       simulate += draw.of({"", ", host_memory: 1 GiB", ", host_memory: 1 GiB, host_state_share: 0.5"});
     } else {

@@ -281,8 +281,8 @@ std::string reason_not_to_run(ForwardCase forward_case, const CacheGeometry& geo
     return "hits end at whole blocks: by these rules only those of states end inside, beside windows with short blocks";
   if (forward_case >= ForwardCase::exported) return why_no_export_case(forward_case, geometry);
   if (forward_case == ForwardCase::fresh_blocks && geometry.state_groups == 0) return "the model keeps no state";
-  if (forward_case == ForwardCase::branch && geometry.mode == CacheMode::align && geometry.attention_groups == 0)
-    return "without attention no look-up says where prompts part";
+  if (forward_case == ForwardCase::branch && geometry.mode == CacheMode::align)
+    if (const std::string why = why_none_parts(geometry); !why.empty()) return why;
   if (forward_case == ForwardCase::preemption && geometry.attention_groups == 0)
     return "without attention a request never needs more blocks";
   if (forward_case == ForwardCase::preemption && geometry.state_block_size_tokens)

@@ -126,12 +126,19 @@ std::optional<FineExport> find_fine_export(CacheGeometry geometry) {
   return std::nullopt;
 }
 
+std::string why_none_parts(const CacheGeometry& geometry) {
+  if (geometry.attention_groups == 0) return "without attention no look-up says where prompts part";
+  if (!geometry.rules.is_vllm_0_33() || !geometry.retention_interval_tokens) return "";
+  for (std::int64_t group = 0; group < geometry.attention_groups; ++group)
+    if (!geometry.is_windowed(group)) return "";
+  return "windows keep only what kept states need, so no look-up says where prompts part";
+}
+
 std::string why_no_export_case(ForwardCase forward_case, const CacheGeometry& geometry) {
   if (!geometry.caches_prefixes()) return "mode none keeps no state behind a prefix, so none is found again";
   if (forward_case == ForwardCase::lookahead) return "";
   if (geometry.state_groups == 0) return "the model keeps no state";
-  if (forward_case == ForwardCase::junction)
-    return geometry.attention_groups > 0 ? "" : "there is no attention that could match more than states";
+  if (forward_case == ForwardCase::junction) return why_none_parts(geometry);
   if (geometry.rules.checkpoint_blocks == 0) return "not every scan of its states can export one inside a chunk";
   if (forward_case == ForwardCase::fine_export && !find_fine_export(geometry))
     return fmt::format("no state inside a block of {} tokens is exported at any match unit", geometry.state_block());

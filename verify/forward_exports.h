@@ -16,6 +16,10 @@ struct FineExport {
 /// The largest such unit behind two blocks; nothing where hits are not fine, or no state inside a block is exported.
 std::optional<FineExport> find_fine_export(CacheGeometry geometry);
 
+/// Why no prompt parts where attention alone matches in that cache; empty where one does. Windows keep only what the
+/// kept states need, where 0.33 does not keep all.
+std::string why_none_parts(const CacheGeometry& geometry);
+
 /// Why a case of vLLM 0.33 alone has nothing to show in that cache; empty where it has.
 std::string why_no_export_case(ForwardCase forward_case, const CacheGeometry& geometry);
 

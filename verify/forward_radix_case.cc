@@ -170,13 +170,20 @@ void RadixCase::decode_state() {
   const Prompts requests{{{{1, prompt}}, {101, known + 1}}, {{{1, prompt}, {101, known}, {2, 5}}, {102, 3}}};
   const std::int64_t hit = tracks() ? end : end + 4;
   const Shows shows = [&](Records records) { return records[1].hit_tokens == hit; };
-  RadixRun run(setting_, with_smallest_pools(settings_, requests, shows), result_);
-  std::vector<RadixRecord> records{run.run(requests[0])};
-  const bool in_turn = settings_.tracking_slots() == 2 || settings_.strategy == RadixStrategy::extra_buffer_lazy;
-  run.expect(!tracks() || run.num_tracking_slots() >= (in_turn ? 2 : 1), "the tracking slots were not used in turn");
-  records.push_back(run.run(requests[1]));
-  run.count();
-  run.expect(shows(records), "the state of the decode was not hit");
+  const bool lazy = settings_.strategy == RadixStrategy::extra_buffer_lazy;
+  RadixSettings pools = with_smallest_pools(settings_, requests, shows);
+  const auto runs = [&](std::int64_t slots_in_turn) {
+    RadixRun run(setting_, pools, result_);
+    std::vector<RadixRecord> records{run.run(requests[0])};
+    run.expect(!tracks() || run.num_tracking_slots() >= slots_in_turn, "the tracking slots were not used in turn");
+    records.push_back(run.run(requests[1]));
+    run.count();
+    run.expect(shows(records), "the state of the decode was not hit");
+  };
+  runs(settings_.tracking_slots());
+  if (!lazy) return;
+  ++pools.state_slots;  // With no slot free a lazy request writes over the one it has; with one free it takes turns.
+  runs(2);
 }
 
 void RadixCase::fresh_blocks() {

@@ -26,6 +26,7 @@ TEST_CASE("law: sums are of requests that ended ok, states and evictions of all 
   expected.refused = 1;
   expected.too_long = 1;
   expected.prompt_tokens = 1100;
+  expected.taken_prompt_tokens = 6800;
   expected.hit_tokens = 640;
   expected.requests_with_hit = 1;
   expected.kv_match_tokens = 900;

@@ -48,7 +48,7 @@ class WaterfallPainter {
     double y = svg.paragraph(margin, 28, canvas - 2 * margin, title_, {.size = 17}) + 20;
     y = svg.paragraph(margin, y, canvas - 2 * margin, subtitle_, {.size = 12, .colour = grey}) + 18;
     double names = 0;
-    for (const WaterfallBar& bar : bars_) names = std::max(names, text_width(bar.title, name_size));
+    for (const WaterfallBar& bar : bars_) names = std::max(names, widest_text(bar.title, name_size));
     const double left = margin + names + 12;
     const double most = static_cast<double>(std::max<std::int64_t>(1, bars_.front().to));
     const auto x_of = [&](std::int64_t tokens) {

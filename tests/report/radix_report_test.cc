@@ -56,6 +56,7 @@ TEST_CASE("edge: what no record covers is said where it is in play") {
   settings.strategy = RadixStrategy::extra_buffer_lazy;
   CHECK_FALSE(has(answer, "Modelled"));  // prefill alone
   answer.decodes = true;
-  CHECK(has(answer, "Modelled, not replayed from a real engine: evictions in a decode with larger pages, a lazy "
-                    "strategy without a free slot, states that are not locked during decode."));
+  CHECK(has(answer, "Modelled, not replayed from a real engine: evictions in a decode with larger pages, "
+                    "requests that end while a lazy strategy writes a state, states that are not locked during "
+                    "decode."));
 }

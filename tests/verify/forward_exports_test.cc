@@ -68,8 +68,10 @@ TEST_CASE("law: windows, latents, unequal heads and attention alone pass by the 
   for (LayerSpec& layer : alone.layers) layer = {full, std::nullopt};
   ModelSpec windowed = small_hybrid(gdn, DType::bf16, full, 8);
   windowed.layers[3].attention = window;
+  ModelSpec of_windows = alone;  // and one more of all tokens, without states
+  of_windows.layers[1].attention = window;
   for (const ModelSpec& model : {small_hybrid(gdn, DType::fp32, {AttentionKind::mla, 4, 1, 24, 16, 0}, 4), unequal,
-                                 alone, windowed}) {
+                                 alone, windowed, of_windows}) {
     const ForwardReport report = run_033(model, unscaled_033());
     CHECK(report.passed());
     for (const ForwardResult& result : report.results) {

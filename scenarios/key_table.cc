@@ -171,13 +171,23 @@ std::string path_of(const std::string& section_path, std::string_view key) {
   return section_path.empty() ? std::string(key) : section_path + "." + std::string(key);
 }
 
+/// Where an unknown key is spelled: of a section that a flag makes, by the flag, which what is in it came from.
+const Place& spelled_at(const YamlNode& section) {
+  const YamlNode* inner = &section;
+  while (inner->kind == YamlNode::Kind::mapping && !inner->entries.empty()) {
+    inner = &inner->entries.front().value;
+    if (inner->key_place.text != section.key_place.text) return inner->key_place;
+  }
+  return section.key_place;
+}
+
 void check_section(ReadContext& context, const std::string& path, const YamlNode& node, const SectionInfo& section) {
   const std::string prefix = path.empty() ? "" : path + ": ";
   if (node.kind != YamlNode::Kind::mapping)
     throw error_at(node.place, fmt::format("{}{}, where a mapping (key: value) is expected", prefix, describe(node)));
   for (const YamlEntry& entry : node.entries) {
     const KeyInfo* key = section.find(entry.key);
-    if (!key) throw error_at(entry.value.key_place, unknown_key(entry.key, section));
+    if (!key) throw error_at(spelled_at(entry.value), unknown_key(entry.key, section));
     if (!context.keep_places || entry.value.left_out) continue;
     add_places(context.places, path_of(path, entry.key), entry.value);
     keep_largest(context, path_of(path, entry.key), entry.value, *key);

@@ -58,10 +58,9 @@ void replace(YamlNode& root, const std::string& path, YamlNode value) {
     passed = path_of(passed, key);
     YamlNode* next = node->find(key);
     if (!next) {
-      // A flag is the place of the keys that it spells, not of what may be missing in sections on the way there.
+      // A flag is the place of what it says, not of the sections on the way there, in which others may be missing.
       YamlNode missing;
-      missing.key_place = value.place;
-      missing.place = node->place;
+      missing.place = missing.key_place = node->place;
       node->entries.push_back({key, std::move(missing)});
       next = &node->entries.back().value;
     }

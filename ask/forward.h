@@ -11,6 +11,7 @@
 #include "scenarios/read.h"
 #include "scenarios/scenario.h"
 #include "verify/forward.h"
+#include "verify/forward_path.h"
 
 namespace hybridkv {
 

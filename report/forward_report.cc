@@ -8,7 +8,6 @@
 
 #include "report/human.h"
 #include "report/json_text.h"
-#include "verify/forward_path.h"
 
 namespace hybridkv {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "simulator/simulation.h"
+#include "ask/simulate.h"
 
 namespace hybridkv {
 

@@ -275,8 +275,10 @@ class Plan(Record):
     bytes_per_block: int
     # One per length that was asked about.
     capacity: Records[Capacity]
-    # Longest request that the usable blocks hold.
+    # Longest request that the usable blocks hold; 1099511627776 where they hold any.
     max_fitting_tokens: int
+    # true where no length is too long for the blocks; else it is left out.
+    any_length_fits: bool
     # Requests of one token that the usable blocks hold.
     max_running_requests: int
     # The same counting states alone; 0 without any.

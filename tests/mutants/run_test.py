@@ -173,6 +173,19 @@ class Run(unittest.TestCase):
         self.assertIn(f"{entry['id']}: equivalent.json, no longer drawn from base/age.cc: return years >= 18;",
                       stale.stderr)
 
+    def test_fault_an_index_past_the_end_is_noticed_though_nothing_depends_on_what_lies_there(self):
+        self.write("layout/row.cc", """#include <vector>
+#include "layout/row.h"
+bool any(const std::vector<char>& all) {
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (all[i]) return true;
+  return false;
+}
+int row() { return any(std::vector<char>(8)) ? 1 : 10; }
+""")
+        noticed = self.ask("--random", "1", "--room", "layout")
+        self.assertRegex(noticed.stdout, r"killed .*layout/row.cc:4: < -> <= .*layout/row_test: signal 6", noticed.stderr)
+
     def test_fault_a_test_that_fails_by_itself_judges_nothing(self):
         self.write("tests/base/age_test.cc", "int main() { return 1; }\n")
         refused = self.ask("--random", "1", "--room", "base")

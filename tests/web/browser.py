@@ -10,6 +10,8 @@ import urllib.request
 
 import websocket
 
+patience = 300  # seconds to start in: on a busy machine a browser compiles the program of the page for minutes
+
 
 class Browser:
     """One tab. Use as `with Browser() as tab`."""
@@ -22,13 +24,13 @@ class Browser:
              f"--user-data-dir={self.profile.name}", "about:blank"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.requests, self.complaints, self.number = [], [], 0
-        self.socket = websocket.create_connection(self._address(), timeout=120)
+        self.socket = websocket.create_connection(self._address(), timeout=patience)
         for domain in ("Page", "Runtime", "Network", "Log", "DOM"):
             self.command(f"{domain}.enable")
 
     def _address(self):
         port_file = pathlib.Path(self.profile.name) / "DevToolsActivePort"
-        for _ in range(300):
+        for _ in range(10 * patience):
             if port_file.exists() and port_file.read_text().strip():
                 port = port_file.read_text().split("\n")[0]
                 with urllib.request.urlopen(f"http://127.0.0.1:{port}/json") as answer:
@@ -72,7 +74,7 @@ class Browser:
     def open(self, address):
         self.command("Page.navigate", url="about:blank")
         self.command("Page.navigate", url=address)
-        self.wait("document.body && document.body.dataset.ready")
+        self.wait("document.body && document.body.dataset.ready", patience)
 
     def run(self, script):
         """The value of a JavaScript expression, awaited where it is a promise."""

@@ -171,14 +171,13 @@ void warn_of_boot(BootAnswer& answer) {
   if (!answer.plan) return;
   const CachePlan& plan = *answer.plan;
   const CapacityPlan& capacity = plan.capacity.front();
-  if (plan.speculative_tokens > 0 && capacity.fits) {
-    const Demand with_drafts = request_demand(plan, answer.length + plan.speculative_tokens);
-    if (!fits(plan, with_drafts))
-      answer.warnings.push_back(fmt::format(
-          "a request of {} tokens is admitted with {} blocks, but with its {} drafts it needs {} of the {} that can be "
-          "had: it preempts itself for ever", human_count(answer.length), human_count(capacity.blocks_per_request),
-          plan.speculative_tokens, human_count(with_drafts.total()), human_count(usable_ids(plan).total())));
-  }
+  // Drafts need no more: behind max_model_len no draft has a slot (vLLM KVCacheManager.allocate_slots).
+  if (capacity.fits && !fits(plan, request_demand(plan, answer.length)))
+    answer.warnings.push_back(fmt::format(
+        "the check of the start counts the null block, which nobody gets: a request of {} tokens needs {} blocks, and "
+        "{} can be had: it preempts itself for ever; the longest that ends has {} tokens", human_count(answer.length),
+        human_count(capacity.blocks_per_request), human_count(usable_ids(plan).total()),
+        human_count(plan.max_fitting_tokens)));
   if (answer.boots() && answer.max_num_seqs > plan.max_running_requests)
     answer.warnings.push_back(
         fmt::format("up to {} requests are admitted, but only {} of one token and {} of {} tokens can run at once: the "
@@ -260,10 +259,8 @@ std::vector<BootChange> boot_changes_for(const BootQuestion& question, const Boo
                        fmt::format("at most {} running requests", answer.plan->max_running_requests)});
   const bool too_long = answer.plan && (!answer.plan->capacity.front().fits || !answer.warnings.empty());
   if (too_many) changes.push_back({{seqs}, fmt::format("at most {} running requests", answer.state_blocks)});
-  if (too_long && answer.plan->max_fitting_tokens > answer.plan->speculative_tokens) {
-    // Drafts take their tokens too.
-    const std::int64_t length =
-        std::min(answer.length, answer.plan->max_fitting_tokens) - answer.plan->speculative_tokens;
+  if (too_long && answer.plan->max_fitting_tokens > 0) {
+    const std::int64_t length = std::min(answer.length, answer.plan->max_fitting_tokens);
     changes.push_back(with_seqs({{flag("--max-model-len", std::to_string(length), "limits.max_model_len")},
                                  fmt::format("at most {} tokens a request", human_count(length))}));
   }

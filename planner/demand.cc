@@ -25,12 +25,7 @@ std::int64_t recurrent_entries(const Arrangement& arrangement, const SpecPlan& s
   throw std::logic_error("unknown cache mode");
 }
 
-/// Tokens that a layer with a window reads or writes in the steps in flight.
-std::int64_t live_in_step(const Arrangement& arrangement, const SpecPlan& spec) {
-  const Checked reach = Checked(spec.attention->window_tokens) +
-                        Checked(arrangement.max_num_batched_tokens) * arrangement.concurrent_batches;
-  return spec.attention->kind == AttentionKind::sliding_window ? reach - 1 : reach;
-}
+KeyMask mask_of(const SpecPlan& spec) { return key_mask(spec.attention->kind, spec.attention->window_tokens); }
 
 /// Tokens of whole blocks, where that is no longer than any request.
 std::int64_t tokens_of(std::int64_t blocks, const SpecPlan& spec) {
@@ -70,6 +65,18 @@ Demand usable_ids(const Arrangement& arrangement) {
   return demand;
 }
 
+std::int64_t window_entries(const KeyMask& mask, std::int64_t block_size_tokens, std::int64_t in_flight,
+                            std::int64_t tokens) {
+  const std::int64_t slides = mask.kind == MaskKind::sliding_window ? 1 : 0;
+  const std::int64_t live = std::min<std::int64_t>(Checked(mask.window_tokens) - slides + in_flight, tokens);
+  return ceil_div(live, block_size_tokens) + slides;
+}
+
+std::int64_t window_tokens_in_flight(const Arrangement& arrangement) {
+  return Checked(arrangement.max_num_batched_tokens) * arrangement.concurrent_batches +
+         std::max<std::int64_t>(0, arrangement.lookahead_tokens - 1);
+}
+
 std::int64_t group_entries(const Arrangement& arrangement, const SpecPlan& spec, std::int64_t tokens) {
   if (spec.state) return recurrent_entries(arrangement, spec, tokens);
   switch (spec.attention->kind) {
@@ -79,9 +86,8 @@ std::int64_t group_entries(const Arrangement& arrangement, const SpecPlan& spec,
     case AttentionKind::mla:
       return ceil_div(ceil_div(tokens, arrangement.decode_context_parallel), spec.block_size_tokens);
     case AttentionKind::sliding_window:
-      return ceil_div(std::min(live_in_step(arrangement, spec), tokens), spec.block_size_tokens) + 1;
     case AttentionKind::chunked_local:
-      return ceil_div(std::min(live_in_step(arrangement, spec), tokens), spec.block_size_tokens);
+      return window_entries(mask_of(spec), spec.block_size_tokens, window_tokens_in_flight(arrangement), tokens);
   }
   throw std::logic_error("unknown attention kind");
 }
@@ -122,13 +128,9 @@ IdsByCause ids_by_cause(const Arrangement& arrangement, std::int64_t tokens) {
     const SpecPlan& spec = arrangement.spec_of(group);
     const Checked ids = group_ids(arrangement, group, tokens);
     if (!spec.state) {
-      const std::int64_t window = spec.attention->window_tokens;
       Checked kept = ids;
-      if (window > 0) {
-        const bool slides = spec.attention->kind == AttentionKind::sliding_window;
-        const std::int64_t live = std::min(slides ? window - 1 : window, tokens);
-        kept = ids_of_entries(group, Checked(ceil_div(live, spec.block_size_tokens)) + (slides ? 1 : 0));
-      }
+      if (spec.attention->window_tokens > 0)
+        kept = ids_of_entries(group, window_entries(mask_of(spec), spec.block_size_tokens, 0, tokens));
       causes.tokens = Checked(causes.tokens) + kept;
       causes.in_flight_window = Checked(causes.in_flight_window) + (ids - kept);
       continue;

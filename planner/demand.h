@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/key_mask.h"
 #include "planner/arrangement.h"
 
 namespace hybridkv {
@@ -28,12 +29,22 @@ Demand all_ids(const Arrangement& arrangement);
 /// Those that somebody can get.
 Demand usable_ids(const Arrangement& arrangement);
 
+/// Blocks of a layer with a window or chunk that a request of at most `tokens` tokens holds at a time: those of the
+/// tokens that it looks back on and of `in_flight` ones; of a window one more, since neither begins with a block.
+/// ceil(min(window - 1 + in_flight, tokens) / B) + 1, of a chunk ceil(min(window + in_flight, tokens) / B).
+/// Pre: the mask is not full. Source: vLLM SlidingWindowSpec and ChunkedLocalAttentionSpec.
+std::int64_t window_entries(const KeyMask& mask, std::int64_t block_size_tokens, std::int64_t in_flight,
+                            std::int64_t tokens);
+
+/// Tokens of the steps in flight, of which a layer with a window gives none back, and those behind its window that a
+/// drafter of several modules still reads. Source: vLLM 0.33 SlidingWindowSpec.
+std::int64_t window_tokens_in_flight(const Arrangement& arrangement);
+
 /// Table entries that one request of `tokens` tokens has in a group of this spec.
 ///
 /// Full attention, mla and hidden states: ceil(L/B), with d ranks that share the tokens ceil(ceil(L/d)/B). Recurrent:
-/// none 1+s, align 2+s+c, all ceil(L/B)+s; of pool groups in mode all ceil(L/B)+1, of rows always 1+s. Sliding window:
-/// ceil(min(window-1+batch, L)/B)+1; chunked local: the blocks of one chunk and one batch,
-/// ceil(min(window+batch, L)/B); of all batches in flight. Source: vLLM max_memory_usage_bytes.
+/// none 1+s, align 2+s+c, all ceil(L/B)+s; of pool groups in mode all ceil(L/B)+1, of rows always 1+s. Windows and
+/// chunks: window_entries with window_tokens_in_flight. Source: vLLM max_memory_usage_bytes.
 std::int64_t group_entries(const Arrangement& arrangement, const SpecPlan& spec, std::int64_t tokens);
 
 /// group_entries turned round: tokens of the longest request with at most so many entries; 0 where even one token takes

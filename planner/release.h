@@ -51,6 +51,7 @@ struct ReleaseRules {
   bool has_mode_all = true;               ///< states may be kept at every block boundary
   bool caches_by_default = false;         ///< hybrid models cache prefixes, in mode align, unless told not to
   bool one_allocation = false;            ///< all layers in one allocation in one of six orders; else a pool a slot
+  bool drafts_look_ahead = false;         ///< keys cover tokens ahead for a drafter; else a look-up drops a block
   bool drafts_join = false;               ///< layers of a draft shaped as the model's own are grouped with them
   bool aligns_to_checkpoints = false;     ///< mode align: blocks are multiples of what the scan can export
   bool counts_checkpoint_blocks = false;  ///< mode align: a request holds a block for the state that a chunk exports

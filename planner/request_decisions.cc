@@ -81,6 +81,10 @@ std::string entries_rule(const Arrangement& plan, const SpecPlan& spec, std::int
     inputs.push_back({"batches in flight", plan.concurrent_batches, ""});
     live += " * batches in flight";
   }
+  if (plan.lookahead_tokens > 1) {
+    inputs.push_back({"tokens looked ahead", plan.lookahead_tokens, "tokens"});
+    live += " + tokens looked ahead - 1";
+  }
   return spec.attention->kind == AttentionKind::sliding_window
              ? fmt::format("ids = ceil(min(window - 1 + {}, L) / block) + 1", live)
              : fmt::format("ids = ceil(min(window + {}, L) / block)", live);

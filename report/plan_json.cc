@@ -399,6 +399,7 @@ static void fields(Archive& archive, T& plan) {
   archive("speculative_tokens", plan.speculative_tokens);
   archive("max_num_batched_tokens", plan.max_num_batched_tokens);
   archive.unless("concurrent_batches", plan.concurrent_batches, 1);
+  archive.unless("lookahead_tokens", plan.lookahead_tokens, 0);
   archive.unless("decode_context_parallel", plan.decode_context_parallel, 1);
   archive.unless("strategy", plan.strategy, Strategy::packed_attention);
   archive("specs", plan.specs);

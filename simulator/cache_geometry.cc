@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "planner/demand.h"
 
 namespace hybridkv {
 
@@ -52,6 +53,12 @@ void check_arenas(const CacheGeometry& geometry) {
   const std::int64_t last = geometry.num_arenas() - 1;
   check_per_group(geometry.attention_arenas, geometry.attention_groups, 0, last, "attention_arenas", "attention");
   check_per_group(geometry.state_arenas, geometry.state_groups, 0, last, "state_arenas", "recurrent");
+  for (const HeldGroup& group : geometry.held_groups) {
+    check_range(group.arena, 0, last, "held_groups");
+    check_range(group.tables, 1, most_blocks, "held_groups");
+    check_range(group.block_size_tokens, 1, most_tokens, "held_groups");
+    if (group.mask.kind != MaskKind::full) check_range(group.mask.window_tokens, 1, most_tokens, "held_groups");
+  }
   if (!geometry.shares_large_pages()) return;
   if (std::ssize(geometry.blocks_per_large_page) != geometry.num_arenas())
     throw SpecError("geometry.blocks_per_large_page",
@@ -68,7 +75,7 @@ void check_arenas(const CacheGeometry& geometry) {
                       fmt::format("arena {} has {} blocks, and {} large pages of {} of them are another number; give "
                                   "every arena the blocks of the same large pages", arena,
                                   geometry.arena_blocks(arena), pages, each));
-  if (geometry.extra_blocks_per_request > 0)
+  if (geometry.extra_blocks_per_request > 0 || !geometry.held_groups.empty())
     throw SpecError("geometry.extra_blocks_per_request",
                     "rings and tails lie in blocks of arena 0, and large pages have none for them; take 0");
   if (geometry.rules.is_vllm_0_33())
@@ -138,7 +145,6 @@ void check_rules_of_0_33(const CacheGeometry& geometry) {
   check_range(rules.checkpoint_blocks, 0, 1, "checkpoint_blocks");
   check_range(rules.checkpoint_alignment, 1, most_tokens, "checkpoint_alignment");
   check_range(rules.context_ranks, 1, most_groups, "context_ranks");
-  check_range(rules.in_flight_tokens.value_or(1), 1, most_tokens, "in_flight_tokens");
   if (!rules.attention_drafters.empty() && std::ssize(rules.attention_drafters) != geometry.attention_groups)
     throw SpecError("geometry.attention_drafters",
                     fmt::format("{} values for {} attention groups; give one for each, or none",
@@ -217,10 +223,17 @@ std::int64_t CacheGeometry::common_multiple() const {
 bool CacheGeometry::has_unequal_blocks() const { return common_multiple() > common_block(); }
 
 std::int64_t CacheGeometry::window_blocks(std::int64_t group, std::int64_t tokens) const {
-  const std::int64_t seen = attention_masks[static_cast<std::size_t>(group)].window_tokens - 1 +
-                            std::max<std::int64_t>(0, rules.lookahead_tokens - 1) +
-                            rules.in_flight_tokens.value_or(max_num_batched_tokens);
-  return ceil_div(std::min(seen, tokens), attention_block(group)) + 1;
+  return window_entries_of(attention_masks[static_cast<std::size_t>(group)], attention_block(group), tokens);
+}
+
+std::int64_t CacheGeometry::held_blocks(const HeldGroup& group, std::int64_t tokens) const {
+  if (group.mask.kind == MaskKind::full) return group.tables;
+  return Checked(window_entries_of(group.mask, group.block_size_tokens, tokens)) * group.tables;
+}
+
+std::int64_t CacheGeometry::window_entries_of(const KeyMask& mask, std::int64_t block, std::int64_t tokens) const {
+  const std::int64_t looked_ahead = std::max<std::int64_t>(0, rules.lookahead_tokens - 1);
+  return window_entries(mask, block, in_flight_tokens.value_or(max_num_batched_tokens) + looked_ahead, tokens);
 }
 
 bool CacheGeometry::has_fine_hits() const {
@@ -262,7 +275,7 @@ void validate(const CacheGeometry& geometry) {
   check_range(geometry.max_num_batched_tokens, 1, most_tokens, "max_num_batched_tokens");
   check_range(geometry.scheduler.long_prefill_threshold, 0, most_tokens, "long_prefill_threshold");
   check_range(geometry.scheduler.max_num_seqs, 1, most_tokens, "max_num_seqs");
-  check_range(geometry.most_requests.value_or(1), 1, INT64_MAX, "most_requests");
+  check_range(geometry.in_flight_tokens.value_or(1), 1, most_tokens, "in_flight_tokens");
   if (!(geometry.scheduler.watermark >= 0 && geometry.scheduler.watermark < 1))
     throw SpecError("geometry.watermark", fmt::format("is a share of the pool from 0 to below 1, not {}",
                                                       geometry.scheduler.watermark));
@@ -343,7 +356,8 @@ std::vector<ModelledRule> modelled_rules(const CacheGeometry& geometry) {
   const bool june = !geometry.rules.is_vllm_0_33();
   std::vector<ModelledRule> rules;
   june ? add_modelled_of_june(geometry, rules) : add_modelled_of_0_33(geometry, rules);
-  if (geometry.extra_blocks_per_request > 0) rules.push_back(ModelledRule::extra_blocks);
+  if (geometry.extra_blocks_per_request > 0 || !geometry.held_groups.empty())
+    rules.push_back(ModelledRule::extra_blocks);
   if (geometry.scheduler.eviction != EvictionPolicy::lru) rules.push_back(ModelledRule::eviction_policy);
   if (geometry.scheduler.checkpoint_back > 0) rules.push_back(ModelledRule::checkpoint_back);
   if (geometry.scheduler.watermark > 0) rules.push_back(ModelledRule::watermark);

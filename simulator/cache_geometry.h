@@ -16,6 +16,16 @@
 
 namespace hybridkv {
 
+/// Blocks that every running request holds of a group in which nothing is found again: a ring, or a window that the
+/// engine's prefix cache leaves out.
+struct HeldGroup {
+  std::int64_t arena = 0;
+  std::int64_t tables = 1;             ///< blocks that an entry takes, >= 1
+  KeyMask mask;                        ///< what the layer sees; full: it has one entry, whatever the length
+  std::int64_t block_size_tokens = 1;  ///< of a window
+  bool operator==(const HeldGroup&) const = default;
+};
+
 /// A cache and the engine settings that decide what it holds: all that the simulator needs to know of a layout.
 ///
 /// Example: `{.block_size_tokens = 528, .num_blocks = 20000, .attention_groups = 1, .state_groups = 1}`. States apart
@@ -33,7 +43,10 @@ struct CacheGeometry {
   std::int64_t speculative_tokens = 0;              ///< s: extra state blocks of a running request, >= 0
   bool drafter_drops_block = false;                 ///< a look-up drops its last matched block for the drafter
   std::int64_t extra_blocks_per_request = 0;        ///< fixed block ids of every running request, >= 0
+  std::vector<HeldGroup> held_groups;               ///< what a request holds beside the groups above
   std::int64_t max_num_batched_tokens = 8192;       ///< token budget of one step, >= 1
+  /// Tokens in flight at most, which bound the blocks of a window; unset: the budget of one step.
+  std::optional<std::int64_t> in_flight_tokens;
   SchedulerSettings scheduler;
   std::optional<std::int64_t> retention_interval_tokens;  ///< R; unset keeps every checkpoint, 0 only the last
   std::optional<std::int64_t> match_unit_tokens;    ///< h, divides every block; default: no prefix ends within a block
@@ -47,13 +60,10 @@ struct CacheGeometry {
   std::vector<std::int64_t> state_arenas;           ///< (state group) arena of its blocks; empty: arena 0
   std::vector<std::int64_t> attention_block_sizes;  ///< (attention group) tokens of one of its blocks; empty: B each
   std::optional<std::int64_t> state_block_size_tokens;  ///< S, of recurrent groups: a state every S tokens; default B
-  std::optional<std::int64_t> most_requests;  ///< that arenas of windows alone have room for; unset: no such arena
   std::optional<HostSettings> host;           ///< memory of the host behind the pools; unset: none
   PrefixRules rules;                          ///< whose prefix cache and scheduler it is
   bool modelled_layout = false;               ///< its pages are such as no run of an engine had
 
-  /// Most requests that run: what the scheduler allows, and what there is room for whatever their length.
-  std::int64_t most_running() const { return std::min(scheduler.max_num_seqs, most_requests.value_or(INT64_MAX)); }
   std::int64_t num_arenas() const { return 1 + std::ssize(more_arenas); }
   std::int64_t arena_blocks(std::int64_t arena) const {
     return arena == 0 ? num_blocks : more_arenas[static_cast<std::size_t>(arena - 1)];
@@ -98,9 +108,10 @@ struct CacheGeometry {
   bool is_windowed(std::int64_t group) const {
     return !attention_masks.empty() && attention_masks[static_cast<std::size_t>(group)].kind != MaskKind::full;
   }
-  /// Blocks that a request of at most `tokens` tokens holds of a window at a time: those that the tokens in flight see,
-  /// and one more since they need not begin with a block. Source: vLLM SlidingWindowSpec.
+  /// Blocks that a request of at most `tokens` tokens holds of a window or chunk at a time (window_entries).
   std::int64_t window_blocks(std::int64_t group, std::int64_t tokens) const;
+  /// The same of a group in which nothing is found again: so many blocks of its arena.
+  std::int64_t held_blocks(const HeldGroup& group, std::int64_t tokens) const;
   /// Tokens between two lengths at which the attention groups can be found together: A, with partial tails h.
   std::int64_t attention_step() const;
   /// Tokens between two lengths at which a request may resume from its states: whole blocks of every group, or h.
@@ -121,6 +132,7 @@ struct CacheGeometry {
   bool operator==(const CacheGeometry&) const = default;
 
  private:
+  std::int64_t window_entries_of(const KeyMask& mask, std::int64_t block, std::int64_t tokens) const;
   static std::int64_t at_or(const std::vector<std::int64_t>& values, std::int64_t group, std::int64_t otherwise) {
     return values.empty() ? otherwise : values[static_cast<std::size_t>(group)];
   }

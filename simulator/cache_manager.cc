@@ -52,6 +52,7 @@ CacheManager::CacheManager(const CacheGeometry& geometry)
       pools_(make_pools(geometry, ledger_.get())),
       attention_(geometry_, pools_),
       states_(geometry_, pools_),
+      held_(geometry_, pools_),
       rules_033_(geometry.rules.is_vllm_0_33() ? std::make_unique<Rules033>(geometry_, attention_, states_) : nullptr),
       demand_(pools_.size()) {
   // A pool that never evicts has nothing to bring back, and mode none finds nothing.
@@ -138,6 +139,19 @@ PrefixHit CacheManager::look_up(RequestBlocks& request, const CachedPrompt& prom
   return {joint, geometry_.attention_groups > 0 ? attention - joint : 0};
 }
 
+void CacheManager::cap_windows(std::int64_t start, std::int64_t end) {
+  const std::int64_t longest = geometry_.scheduler.max_model_len.value_or(INT64_MAX);
+  for (std::int64_t group = 0; group < std::ssize(geometry_.attention_masks); ++group) {
+    if (!geometry_.is_windowed(group)) continue;
+    const AttentionManager::Group& own = attention_.groups()[static_cast<std::size_t>(group)];
+    const std::int64_t found = start / own.block, wanted = ceil_div(end, own.block) - found;
+    // vLLM 0.33 counts the blocks that were found among those of a window, the passed ones too.
+    const std::int64_t most = rules_033_ ? std::max<std::int64_t>(0, geometry_.window_blocks(group, longest) - found)
+                                         : geometry_.window_blocks(group, end);
+    demand_[static_cast<std::size_t>(own.arena)] -= std::max<std::int64_t>(0, wanted - most);
+  }
+}
+
 bool CacheManager::admit(RequestBlocks& request, const CachedPrompt& prompt, const PrefixHit& hit,
                          std::int64_t chunk, bool keep_watermark) {
   if (rules_033_)
@@ -147,10 +161,11 @@ bool CacheManager::admit(RequestBlocks& request, const CachedPrompt& prompt, con
   if (states_.made_in_step(request, step_)) return false;
   for (std::size_t arena = 0; arena < pools_.size(); ++arena)
     demand_[arena] = keep_watermark && !ledger_ ? geometry_.watermark_blocks(static_cast<std::int64_t>(arena)) : 0;
-  demand_.front() += geometry_.extra_blocks_per_request;
+  held_.add_demand(request, prompt.tokens, demand_);
   // What the whole prompt needs is never less than what its first chunk needs.
   attention_.add_first(request, hit.tokens, prompt.tokens, demand_);
   states_.add_first(request, hit.tokens, prompt.tokens, demand_);
+  cap_windows(hit.tokens, prompt.tokens);
   if (!fits(&request, keep_watermark)) return false;
 
   attention_.hold(request);
@@ -166,6 +181,7 @@ bool CacheManager::admit(RequestBlocks& request, const CachedPrompt& prompt, con
     provide(request);
   }
   grow(request, hit.tokens + chunk, true);
+  held_.grow(request, prompt.tokens);
   publish(request, prompt, hit.tokens + chunk, branch);
   return true;
 }
@@ -178,8 +194,9 @@ bool CacheManager::advance(RequestBlocks& request, const CachedPrompt& prompt, s
   attention_.give_back_passed(request, computed);
   const bool takes_attention = attention_.add_next(request, computed + chunk, demand_);
   const bool takes_states = states_.add_next(request, computed + chunk, demand_);
+  const bool takes_held = held_.add_demand(request, computed + chunk, demand_);
   // Most decoded tokens stay within the blocks there are.
-  if (takes_attention || takes_states) {
+  if (takes_attention || takes_states || takes_held) {
     if (!fits(nullptr, false)) return false;
     if (ledger_) {
       attention_.add_next(request, computed + chunk, demand_);
@@ -187,6 +204,7 @@ bool CacheManager::advance(RequestBlocks& request, const CachedPrompt& prompt, s
       provide(request);
     }
     grow(request, computed + chunk, false);
+    held_.grow(request, computed + chunk);
   }
   publish(request, prompt, computed + chunk, branch);
   return true;
@@ -197,9 +215,6 @@ void CacheManager::grow(RequestBlocks& request, std::int64_t end, bool first_chu
   attention_.grow(request, end, copied_);
   copied_attention_ += static_cast<std::int64_t>(copied_.size() - sources);
   copied_states_ += states_.grow(request, end, first_chunk, copied_);
-  if (first_chunk)
-    for (std::int64_t i = 0; i < geometry_.extra_blocks_per_request; ++i)
-      request.extras.push_back(pools_.front().take(BlockKind::extra));
 }
 
 void CacheManager::publish(RequestBlocks& request, const CachedPrompt& prompt, std::int64_t end, std::int64_t branch) {
@@ -213,7 +228,7 @@ void CacheManager::publish(RequestBlocks& request, const CachedPrompt& prompt, s
 void CacheManager::release(RequestBlocks& request) {
   attention_.release(request);
   states_.release(request);
-  for (std::size_t i = request.extras.size(); i > 0; --i) pools_.front().release(request.extras[i - 1]);
+  held_.release(request);
   request.clear();
 }
 

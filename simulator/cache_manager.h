@@ -11,6 +11,7 @@
 #include "simulator/block_pool.h"
 #include "simulator/cache_geometry.h"
 #include "simulator/chain_hash.h"
+#include "simulator/held_blocks.h"
 #include "simulator/host_loader.h"
 #include "simulator/kept_prefixes.h"
 #include "simulator/prefix_lookup.h"
@@ -53,6 +54,7 @@ class CacheManager {
   }
   const AttentionManager& attention() const { return attention_; }
   const StateManager& states() const { return states_; }
+  const HeldBlocks& held() const { return held_; }
   /// So far, over all arenas.
   std::int64_t evictions() const {
     std::int64_t evictions = pools_.front().stats().evictions;
@@ -129,8 +131,6 @@ class CacheManager {
   bool advance_033(RequestBlocks& request, const CachedPrompt& prompt, const ComputedChunk& chunk);
   void add_first_033(const RequestBlocks& request, const ComputedChunk& chunk, std::int64_t slots,
                      bool keep_watermark);
-  // Less what windows never hold of a whole sequence.
-  void cap_windows(const ComputedChunk& chunk);
   void grow_033(RequestBlocks& request, const ComputedChunk& chunk, bool first);
   void publish_033(RequestBlocks& request, const CachedPrompt& prompt, ComputedChunk chunk);
   // Tokens that attention has room for behind a chunk: those of a drafter too, up to the longest sequence.
@@ -139,6 +139,8 @@ class CacheManager {
   void grow(RequestBlocks& request, std::int64_t end, bool first_chunk);
   void publish(RequestBlocks& request, const CachedPrompt& prompt, std::int64_t end, std::int64_t branch);
 
+  // Less what windows never hold of the tokens [start, end), a whole sequence.
+  void cap_windows(std::int64_t start, std::int64_t end);
   // Has every arena room for what demand_ says? Leaves it at 0. `found`: a request whose found blocks nobody holds yet.
   bool fits(const RequestBlocks* found = nullptr, bool keep_watermark = false);
   // Found blocks that nobody holds, each with its arena.
@@ -151,6 +153,7 @@ class CacheManager {
   std::vector<BlockPool> pools_;  // (arena)
   AttentionManager attention_;
   StateManager states_;
+  HeldBlocks held_;
   std::unique_ptr<HostLoader> host_;     // where the host has memory for blocks
   std::unique_ptr<Rules033> rules_033_;  // with the rules of vLLM 0.33
   std::unique_ptr<KeptPrefixes> kept_;  // where a policy other than lru may evict

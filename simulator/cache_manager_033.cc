@@ -23,24 +23,11 @@ void CacheManager::add_first_033(const RequestBlocks& request, const ComputedChu
                                  bool keep_watermark) {
   for (std::size_t arena = 0; arena < pools_.size(); ++arena)
     demand_[arena] = keep_watermark ? geometry_.watermark_blocks(static_cast<std::int64_t>(arena)) : std::int64_t{0};
-  demand_.front() += geometry_.extra_blocks_per_request;
   attention_.add_first(request, chunk.start, slots, demand_);
   if (geometry_.aligns_chunks())
     rules_033_->columns.add_demand(request, chunk, true, demand_);
   else
     states_.add_first(request, chunk.start, chunk.end, demand_);
-}
-
-void CacheManager::cap_windows(const ComputedChunk& chunk) {
-  const std::int64_t longest = geometry_.scheduler.max_model_len.value_or(INT64_MAX);
-  for (std::int64_t group = 0; group < geometry_.attention_groups; ++group) {
-    if (!geometry_.is_windowed(group)) continue;
-    const AttentionManager::Group& own = attention_.groups()[static_cast<std::size_t>(group)];
-    const std::int64_t most = geometry_.window_blocks(group, longest);
-    const std::int64_t all = ceil_div(chunk.end, own.block), found = chunk.start / own.block;
-    const std::int64_t taken = std::max<std::int64_t>(0, std::min(all, most) - found);
-    demand_[static_cast<std::size_t>(own.arena)] -= all - found - taken;
-  }
 }
 
 bool CacheManager::admit_033(RequestBlocks& request, const CachedPrompt& prompt, const ComputedChunk& chunk,
@@ -50,9 +37,11 @@ bool CacheManager::admit_033(RequestBlocks& request, const CachedPrompt& prompt,
   ComputedChunk whole = chunk;
   whole.end = std::max(chunk.start, std::min(prompt.tokens, geometry_.scheduler.max_model_len.value_or(INT64_MAX)));
   add_first_033(request, whole, whole.end, keep_watermark);
-  cap_windows(whole);
+  held_.add_demand(request, prompt.tokens, demand_);
+  cap_windows(whole.start, whole.end);
   if (!fits()) return false;
   add_first_033(request, chunk, slots(chunk.end), keep_watermark);
+  held_.add_demand(request, prompt.tokens, demand_);
   if (!fits()) return false;
 
   attention_.hold(request);
@@ -61,8 +50,7 @@ bool CacheManager::admit_033(RequestBlocks& request, const CachedPrompt& prompt,
   request.published_attention = request.shared_tail_tokens = chunk.start;
   request.published_states = chunk.start / geometry_.state_block();
   grow_033(request, chunk, true);
-  for (std::int64_t i = 0; i < geometry_.extra_blocks_per_request; ++i)
-    request.extras.push_back(pools_.front().take(BlockKind::extra));
+  held_.grow(request, prompt.tokens);
   publish_033(request, prompt, chunk);
   return true;
 }

@@ -1,6 +1,7 @@
 #include "simulator/closed_form.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/bisect.h"
 #include "base/checked.h"
@@ -95,9 +96,10 @@ std::int64_t request_block_ids(const CacheGeometry& geometry, std::int64_t token
   Checked ids = arena == 0 ? geometry.extra_blocks_per_request : 0;
   for (std::int64_t group = 0; group < geometry.attention_groups; ++group)
     if (geometry.attention_arena(group) == arena)
-      ids += geometry.rules.is_vllm_0_33() && geometry.is_windowed(group)
-                 ? geometry.window_blocks(group, tokens)
-                 : ceil_div(tokens, geometry.attention_block(group));
+      ids += geometry.is_windowed(group) ? geometry.window_blocks(group, tokens)
+                                         : ceil_div(tokens, geometry.attention_block(group));
+  for (const HeldGroup& group : geometry.held_groups)
+    if (group.arena == arena) ids += geometry.held_blocks(group, tokens);
   Checked states = Checked(geometry.speculative_tokens) + 1;
   if (geometry.mode == CacheMode::align) states += 1 + geometry.rules.checkpoint_blocks;
   if (geometry.mode == CacheMode::all)
@@ -109,9 +111,11 @@ std::int64_t request_block_ids(const CacheGeometry& geometry, std::int64_t token
 
 std::int64_t longest_request(const CacheGeometry& geometry, std::int64_t arena) {
   const std::int64_t usable = geometry.arena_blocks(arena) - 1;
-  const std::int64_t step = geometry.common_block();
+  // At every multiple of a step some group takes a block.
+  std::int64_t step = geometry.common_block();
+  for (const HeldGroup& group : geometry.held_groups)
+    if (group.mask.kind != MaskKind::full) step = std::gcd(step, group.block_size_tokens);
   const std::int64_t longest = std::int64_t{1} << 40;
-  // Steps at which some group takes a block.
   // In 0.33 a chunk takes room for a drafter's tokens too, up to the longest sequence.
   const std::int64_t drafted = geometry.rules.is_vllm_0_33() ? geometry.speculative_tokens : 0;
   const std::int64_t most = geometry.scheduler.max_model_len.value_or(INT64_MAX);

@@ -50,7 +50,8 @@ class Checker {
   }
 
   static std::size_t block_count(const RequestBlocks& blocks) {
-    std::size_t count = blocks.extras.size();
+    std::size_t count = 0;
+    for (const auto& table : blocks.held) count += table.size();
     for (const auto& table : blocks.attention) count += table.size();
     for (const StateTable& table : blocks.states) count += table.live.size() + table.spare.size();
     return count;
@@ -96,7 +97,10 @@ class Checker {
       for (const StateEntry& entry : request.blocks.states[group].live) take(state_place(group, entry.block));
       for (const BlockId block : request.blocks.states[group].spare) take(state_place(group, block));
     }
-    for (const BlockId block : request.blocks.extras) take({0, block});
+    const std::span<const HeldGroup> held = scheduler_.cache().held().groups();
+    for (std::size_t group = 0; group < request.blocks.held.size(); ++group)
+      for (const BlockId block : request.blocks.held[group])
+        take({static_cast<std::size_t>(held[group].arena), block});
     const std::int64_t tokens = request.computed_tokens + request.scheduled_tokens;
     check_attention(request, tokens);
     check_states(request, tokens);

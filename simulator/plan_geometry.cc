@@ -16,19 +16,11 @@ namespace hybridkv {
 
 namespace {
 
-constexpr std::int64_t longest = std::int64_t{1} << 40;
-
 /// All states are kept on one grid.
 void set_state_block(CacheGeometry& geometry, const SpecPlan& spec) {
   expects(geometry.state_block_size_tokens.value_or(spec.block_size_tokens) == spec.block_size_tokens,
           "every strategy keeps all states on one grid");
   geometry.state_block_size_tokens = spec.block_size_tokens;
-}
-
-/// A window in an arena of its own holds as many blocks as a long request needs, and so bounds how many run.
-void limit_running(CacheGeometry& geometry, const ArenaPlan& arena, std::int64_t ids) {
-  const std::int64_t requests = std::max<std::int64_t>(1, arena.usable_ids() / ids);
-  geometry.most_requests = std::min(geometry.most_requests.value_or(requests), requests);
 }
 
 /// One number where all groups have the same block, which is the common case and the fast one.
@@ -101,7 +93,7 @@ void set_exports(PrefixRules& rules, const CachePlan& plan) {
 
 }  // namespace
 
-PrefixRules prefix_rules_of(const CachePlan& plan, std::int64_t lookahead_tokens) {
+PrefixRules prefix_rules_of(const CachePlan& plan) {
   PrefixRules rules;
   rules.engine = plan.release;
   if (!rules.is_vllm_0_33()) return rules;
@@ -109,8 +101,7 @@ PrefixRules prefix_rules_of(const CachePlan& plan, std::int64_t lookahead_tokens
     throw SpecError("engine.strategy", fmt::format("{} finds prefixes in pools of blocks alone, not in large pages "
                                                    "that groups share; take engine.release jenga, or another "
                                                    "engine.strategy", rules_of(plan.release).title));
-  rules.in_flight_tokens = Checked(plan.max_num_batched_tokens) * plan.concurrent_batches;
-  rules.lookahead_tokens = lookahead_tokens;
+  rules.lookahead_tokens = plan.lookahead_tokens;
   rules.context_ranks = plan.decode_context_parallel;
   set_exports(rules, plan);
   return rules;
@@ -125,10 +116,10 @@ void set_rules(CacheGeometry& geometry, const CachePlan& plan, const EngineSpec&
   geometry.retention_interval_tokens = rules_of(plan.release).retention_tokens;
   for (const CapacityPlan& capacity : plan.capacity)
     geometry.scheduler.max_model_len = std::max(geometry.scheduler.max_model_len.value_or(1), capacity.max_model_len);
-  const bool drafts = drafter_drops_block(engine);
-  geometry.rules = prefix_rules_of(plan, !drafts ? 0 : engine.mtp_layers > 1 ? engine.speculative_tokens : 1);
+  geometry.in_flight_tokens = Checked(plan.max_num_batched_tokens) * plan.concurrent_batches;
+  geometry.rules = prefix_rules_of(plan);
   if (!geometry.rules.is_vllm_0_33())
-    geometry.drafter_drops_block = drafts;
+    geometry.drafter_drops_block = drafter_drops_block(engine);
   else if (plan.prefix.match_error.empty())
     geometry.match_unit_tokens = engine.prefix_match_unit_tokens;
 }
@@ -140,8 +131,7 @@ class GroupsOf {
       : plan_(plan),
         geometry_(geometry),
         // The blocks of a window are then a group of their own, and go back as those of others.
-        finds_windows_(geometry.rules.is_vllm_0_33() || plan.strategy == Strategy::two_level),
-        extras_(plan.extra_ids_per_request()) {}
+        finds_windows_(geometry.rules.is_vllm_0_33() || plan.strategy == Strategy::two_level) {}
 
   void add(const GroupPlan& group) {
     const SpecPlan& spec = plan_.spec_of(group);
@@ -149,17 +139,15 @@ class GroupsOf {
     if (group.shares_table) {  // found again with the group before it
       if (!spec.state) drafters_.back() = drafters_.back() || group.drafts;
     } else if (spec.ring_tokens > 0) {
-      extras_ += group_ids(plan_, group, longest);
+      hold(group, {}, 1);
     } else if (spec.state) {
       add_group(geometry_, plan_, group);
       // In mode none a recurrent block is the whole request; it says nothing of the attention block.
       if (plan_.cache_mode != CacheMode::none) set_state_block(geometry_, spec);
     } else if (spec.attention->window_tokens == 0 || finds_windows_) {
       add_attention(group, *spec.attention, spec.block_size_tokens);
-    } else if (group.arena.value == 0) {
-      extras_ += group_ids(plan_, group, longest);
     } else {
-      limit_running(geometry_, plan_.arena_of(group), group_ids(plan_, group, longest));
+      hold(group, key_mask(spec.attention->kind, spec.attention->window_tokens), spec.block_size_tokens);
     }
   }
 
@@ -167,7 +155,7 @@ class GroupsOf {
     if (windows_) geometry_.attention_masks = std::move(masks_);
     if (marked_) geometry_.rules.attention_drafters = std::move(drafters_);
     geometry_.rules.state_drafters = geometry_.rules.lookahead_tokens > 0 && !marked_;
-    geometry_.extra_blocks_per_request = extras_;
+    geometry_.extra_blocks_per_request = plan_.extra_ids_per_request();
     set_attention_block(geometry_, plan_);
   }
 
@@ -181,10 +169,14 @@ class GroupsOf {
     geometry_.attention_block_sizes.push_back(Checked(block) * plan_.decode_context_parallel);
   }
 
+  void hold(const GroupPlan& group, const KeyMask& mask, std::int64_t block) {
+    geometry_.held_groups.push_back({.arena = group.arena.value, .tables = group.ids_per_entry, .mask = mask,
+                                     .block_size_tokens = block});
+  }
+
   const CachePlan& plan_;
   CacheGeometry& geometry_;
   bool finds_windows_;
-  Checked extras_;
   std::vector<KeyMask> masks_;
   std::vector<bool> drafters_;
   bool windows_ = false, marked_ = false;

@@ -31,8 +31,6 @@ struct PrefixRules {
   std::vector<bool> attention_drafters;
   /// Are the recurrent groups drafter groups? They are where no layer is marked as a drafter's.
   bool state_drafters = false;
-  /// F: tokens in flight at most, which bound the blocks of a window; unset: the budget of one step.
-  std::optional<std::int64_t> in_flight_tokens;
   /// Ranks that share the tokens of attention; the blocks of states count as many times as long beside match units.
   std::int64_t context_ranks = 1;
 

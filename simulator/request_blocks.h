@@ -43,11 +43,11 @@ struct BlockCopy {
   bool operator==(const BlockCopy&) const = default;
 };
 
-/// All blocks one request holds, each table's from the arena of its group, the extras from arena 0.
+/// All blocks one request holds, each table's from the arena of its group.
 struct RequestBlocks {
   std::vector<std::vector<BlockId>> attention;  ///< (attention group, blocks), null behind a window
   std::vector<StateTable> states;               ///< (state group)
-  std::vector<BlockId> extras;                  ///< (extra_blocks_per_request)
+  std::vector<std::vector<BlockId>> held;       ///< (HeldBlocks::groups, blocks); empty before it runs
   std::int64_t published_attention = 0;         ///< leading tokens whose full attention blocks are found or published
   std::int64_t published_states = 0;            ///< leading table positions whose state needs no publishing any more
   std::int64_t partial_tokens = 0;              ///< longest prefix found, or published as a partial attention tail
@@ -63,7 +63,7 @@ struct RequestBlocks {
   void clear() {
     for (auto& table : attention) table.clear();
     for (StateTable& table : states) table.live.clear(), table.spare.clear();
-    extras.clear();
+    held.clear();
     published_attention = published_states = partial_tokens = shared_tail_tokens = exported_tokens = 0;
     state_tail_shared = false;
     owner = 0;

@@ -122,7 +122,7 @@ void Scheduler::preempt_last() {
 }
 
 void Scheduler::serve_waiting(std::int64_t& budget, StepWork& work, double now) {
-  while (budget > 0 && !waiting_.empty() && num_running() < cache_.geometry().most_running() &&
+  while (budget > 0 && !waiting_.empty() && num_running() < cache_.geometry().scheduler.max_num_seqs &&
          admit_first_waiting(budget, work, now)) {
   }
 }

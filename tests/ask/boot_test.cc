@@ -119,26 +119,28 @@ TEST_CASE("edge: weights that leave nothing, and memory for no request at all") 
   CHECK(tiny.failures.front().code == "memory");
 }
 
-TEST_CASE("golden: a pool in which a request with drafts preempts itself for ever is warned of") {
-  const std::string engine = "speculative_tokens: 2, mtp_layers: 1, num_blocks: ";
-  const BootAnswer wide = boot(question_of("Qwen3.5-4B", engine + "1000", 1));
-  const std::int64_t block = wide.plan->specs[1].attention ? wide.plan->specs[1].block_size_tokens
-                                                           : wide.plan->specs[0].block_size_tokens;
-  const std::int64_t length = 4 * block;  // the next token, and any draft, begins another block
-  const std::int64_t ids = request_demand(*wide.plan, length).total();
-  const auto warnings_with = [&](std::int64_t blocks) {
-    BootQuestion question = question_of("Qwen3.5-4B", engine + std::to_string(blocks), length);
-    question.max_num_seqs = 1;
-    const BootAnswer answer = boot(question);
-    CHECK(answer.boots());
-    return answer;
-  };
-  const BootAnswer stalls = warnings_with(ids + 1);
-  REQUIRE(stalls.warnings.size() == 1);
-  CHECK(stalls.warnings.front().find("it preempts itself for ever") != std::string::npos);
-  REQUIRE_FALSE(stalls.tries.empty());
-  CHECK(stalls.tries.front().command == fmt::format("hybridkv boot --max-model-len {}", length - 2));
-  CHECK(warnings_with(ids + 2).warnings.empty());
+TEST_CASE("golden: a pool that a request fills only with the null block is warned of, with drafts and without") {
+  for (const char* drafts : {"", "speculative_tokens: 2, mtp_layers: 1, "}) {
+    const std::string engine = std::string("release: vllm-2026-06, ") + drafts + "num_blocks: ";
+    const BootAnswer wide = boot(question_of("Qwen3.5-4B", engine + "1000", 1));
+    const SpecPlan& first = wide.plan->specs.front();
+    const std::int64_t block = first.attention ? first.block_size_tokens : wide.plan->specs[1].block_size_tokens;
+    const std::int64_t length = 4 * block;
+    const std::int64_t ids = request_demand(*wide.plan, length).total();
+    const auto with_blocks = [&](std::int64_t blocks) {
+      BootQuestion question = question_of("Qwen3.5-4B", engine + std::to_string(blocks), length);
+      question.max_num_seqs = 1;
+      const BootAnswer answer = boot(question);
+      CHECK(answer.boots());
+      return answer;
+    };
+    const BootAnswer stalls = with_blocks(ids);
+    REQUIRE(stalls.warnings.size() == 1);
+    CHECK(stalls.warnings.front().find("it preempts itself for ever") != std::string::npos);
+    REQUIRE_FALSE(stalls.tries.empty());
+    CHECK(stalls.tries.front().command == fmt::format("hybridkv boot --max-model-len {}", length - block));
+    CHECK(with_blocks(ids + 1).warnings.empty());
+  }
 }
 
 TEST_CASE("edge: a GPU that is not known") {

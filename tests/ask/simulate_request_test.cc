@@ -27,16 +27,6 @@ TEST_CASE("law: every setting of the scheduler reaches the cache, and nothing el
   CHECK(with_settings(geometry, request) == expected);
 }
 
-TEST_CASE("regression: a larger max_num_seqs makes no room in arenas of windows") {
-  CacheGeometry geometry{.name = "a", .block_size_tokens = 32, .num_blocks = 100};
-  geometry.most_requests = 5;
-  SimulateRequest request;
-  request.scheduler.max_num_seqs = 512;
-  CHECK(with_settings(geometry, request).most_running() == 5);
-  request.scheduler.max_num_seqs = 3;
-  CHECK(with_settings(geometry, request).most_running() == 3);
-}
-
 TEST_CASE("fault: policies are tried on pools of blocks alone") {
   const auto path_of = [](const SimulateRequest& request) {
     try {

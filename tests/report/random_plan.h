@@ -235,6 +235,7 @@ inline Arrangement random_pools() {
   plan.speculative_tokens = random_count();
   plan.max_num_batched_tokens = random_count();
   plan.concurrent_batches = random_count(1);
+  plan.lookahead_tokens = random_count();
   plan.decode_context_parallel = random_count(1);
   plan.strategy = random_of(all_strategies);
   plan.pools = random_list(

@@ -261,7 +261,7 @@ TEST_CASE("fault: incomplete or shared tables are found") {
   }
   SUBCASE("a waiting request holds a block") {
     planted.scheduler.submit({.input_length = 4}, std::vector<TokenRun>{{4, 1}});
-    CachePeek::waiting(planted.scheduler).back()->blocks.extras.push_back(1);
+    CachePeek::waiting(planted.scheduler).back()->blocks.held = {{1}};
     CHECK(found(planted, "waiting request 0 holds blocks"));
   }
 }

@@ -130,25 +130,58 @@ TEST_CASE("golden: compact slots are the arenas of a dual pool, two-level pages 
   CHECK(request_demand(split, longest_request(shared)).total() < shared.num_large_pages());
 }
 
-TEST_CASE("law: a window in an arena of its own bounds how many requests run, whatever the scheduler allows") {
+TEST_CASE("law: windows take the ids of their plan, whatever the layout and the length") {
+  for (const AttentionKind kind : {AttentionKind::sliding_window, AttentionKind::chunked_local})
+    for (const Strategy strategy : {Strategy::packed_attention, Strategy::dual_pool, Strategy::small_pages,
+                                    Strategy::compact_slots, Strategy::two_level})
+      for (const std::int64_t modules : {0, 1, 2}) {
+        CAPTURE(to_string(strategy));
+        CAPTURE(modules);
+        ModelSpec model = testing::hybrid_model("windows", 6, AttentionSpec{AttentionKind::full, 4, 2, 32, 32, 0},
+                                                GdnSpec{2, 4, 16, 16, 4}, [](std::int64_t i) { return i % 2 == 1; });
+        model.layers[3].attention->kind = kind;
+        model.layers[3].attention->window_tokens = 67;
+        EngineSpec spec;
+        spec.strategy = strategy;
+        spec.memory_bytes = std::int64_t{64} << 20;
+        spec.max_num_batched_tokens = 2048;
+        spec.speculative_tokens = modules;
+        spec.mtp_layers = modules;
+        const CachePlan plan = make_plan(model, spec, {.max_model_lens = {4096}});
+        const CacheGeometry geometry = geometry_of(plan, spec);
+        validate(geometry);
+        for (const std::int64_t tokens : {1, 60, 1000, 4096})
+          for (std::int64_t arena = 0; arena < geometry.num_arenas(); ++arena) {
+            CAPTURE(tokens);
+            CAPTURE(arena);
+            const std::int64_t blocks = request_block_ids(geometry, tokens, arena);
+            if (strategy != Strategy::two_level)
+              CHECK(blocks == request_demand(plan, tokens).ids[static_cast<std::size_t>(arena)]);
+          }
+        CHECK(longest_request(geometry) == plan.max_fitting_tokens);
+      }
+}
+
+TEST_CASE("law: a drafter of several modules keeps tokens behind the window in 0.33, in the plan as in the replay") {
   ModelSpec model = testing::hybrid_model("windows", 6, AttentionSpec{AttentionKind::full, 4, 2, 32, 32, 0},
                                           GdnSpec{2, 4, 16, 16, 4}, [](std::int64_t i) { return i % 2 == 1; });
   model.layers[3].attention->kind = AttentionKind::sliding_window;
-  model.layers[3].attention->window_tokens = 64;
+  model.layers[3].attention->window_tokens = 1;
   EngineSpec spec;
-  spec.strategy = Strategy::dual_pool;
+  spec.release = Release::vllm_0_33;
   spec.memory_bytes = std::int64_t{64} << 20;
-  const CachePlan plan = make_plan(model, spec, {.max_model_lens = {4096}});
-  const CacheGeometry geometry = geometry_of(plan, spec);
-  validate(geometry);
-  const auto window = std::find_if(plan.groups.begin(), plan.groups.end(), [&](const GroupPlan& group) {
-    return plan.spec_of(group).role() == SpecRole::window;
-  });
-  REQUIRE(window != plan.groups.end());
-  REQUIRE(window->arena.value > 0);
-  const std::int64_t ids = group_ids(plan, *window, std::int64_t{1} << 40);
-  CHECK(geometry.most_requests == std::max<std::int64_t>(1, plan.arena_of(*window).usable_ids() / ids));
-  CHECK(geometry.scheduler == SchedulerSettings{}.with_longest(4096));
+  spec.max_num_batched_tokens = 1024;
+  spec.speculative_tokens = 18;
+  std::vector<std::int64_t> ids;
+  for (const std::int64_t modules : {1, 2}) {
+    spec.mtp_layers = modules;
+    const CachePlan plan = make_plan(model, spec, {.max_model_lens = {4096}});
+    CHECK(request_block_ids(geometry_of(plan, spec), 4096) == request_demand(plan, 4096).total());
+    CHECK(plan.lookahead_tokens == (modules == 1 ? 1 : 18));
+    ids.push_back(plan.capacity.front().ids_by_cause.in_flight_window);
+  }
+  // 2 * 1,024 tokens fill whole blocks, and 17 more take one.
+  CHECK(ids[1] == ids[0] + 1);
 }
 
 TEST_CASE("golden: states on a grid of their own and attention in small blocks keep their two numbers") {
@@ -211,7 +244,7 @@ TEST_CASE("law: the prefix cache of 0.33 is that of the release in every layout,
           validate(geometry);
           CHECK(geometry.retention_interval_tokens == 0);
           CHECK(geometry.rules.checkpoint_blocks == (mode == CacheMode::align ? 1 : 0));
-          CHECK(geometry.rules.in_flight_tokens == 2 * spec.max_num_batched_tokens);
+          CHECK(geometry.in_flight_tokens == 2 * spec.max_num_batched_tokens);
           CHECK(geometry.rules.lookahead_tokens == (drafts > 0 ? 1 : 0));
           CHECK_FALSE(geometry.drafter_drops_block);
           CHECK(geometry.modelled_layout == (pack > 1 || strategy != Strategy::packed_attention));

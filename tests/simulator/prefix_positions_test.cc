@@ -253,7 +253,7 @@ TEST_CASE("edge: ids of a request in 0.33 count its checkpoint block, and of a w
   geometry.max_num_batched_tokens = 8;
   CHECK(request_block_ids(geometry, 9) == 3 + 4 + 2 * 4);
   CHECK(request_block_ids(geometry, 400) == 100 + 4 + 2 * 4);
-  geometry.rules.in_flight_tokens = 16;
+  geometry.in_flight_tokens = 16;
   CHECK(request_block_ids(geometry, 400) == 100 + 6 + 2 * 4);
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 
+#include "simulator/closed_form.h"
 #include "tests/simulator/workload.h"
 
 using namespace hybridkv;
@@ -130,9 +131,12 @@ TEST_CASE("edge: at most max_num_seqs requests run") {
   CHECK(of(result, 2).queue_seconds == 8);
 }
 
-TEST_CASE("edge: no more requests run than arenas of windows have room for") {
+TEST_CASE("edge: no more requests run than an arena of windows has room for") {
   CacheGeometry geometry = small(40, 0);
-  geometry.most_requests = 2;
+  geometry.max_num_batched_tokens = 8;
+  geometry.more_arenas = {1 + 2 * 3};
+  geometry.held_groups = {{.arena = 1, .mask = {MaskKind::sliding_window, 3}, .block_size_tokens = 4}};
+  // A request of at least 8 tokens holds ceil(min(3 - 1 + 8, L) / 4) + 1 of its blocks.
   const Run result = run(geometry, closed_loop(5), batch_of({{{1, 4}}, {{2, 4}}, {{3, 4}}}, 2));
   CHECK(result.stats.max_running == 2);
   CHECK(of(result, 2).queue_seconds == 8);
@@ -155,6 +159,20 @@ TEST_CASE("edge: extra blocks are held while a request runs") {
   CHECK(of(result, 0).status == RequestStatus::ok);
   CHECK(of(result, 1).status == RequestStatus::refused);
   CHECK(result.stats.max_held_blocks == 7);
+}
+
+TEST_CASE("edge: a window that is not found again is held as long as its request, and grows with what it generates") {
+  CacheGeometry geometry = small(8, 0);
+  geometry.held_groups = {{.mask = {MaskKind::sliding_window, 9}, .block_size_tokens = 4}};
+  // Tokens 1 to 4 and 5 to 8: a block of attention each; the window has ceil(L / 4) + 1 of them.
+  Run result = run(geometry, closed_loop(1), batch_of({{{1, 4}}, {{1, 4}}}, 4));
+  CHECK(of(result, 1).status == RequestStatus::ok);
+  CHECK(result.stats.max_held_blocks == 2 + 3);
+  CHECK(request_block_ids(geometry, 8) == 2 + 3);
+  geometry.num_blocks = 5;
+  result = run(geometry, closed_loop(1), batch_of({{{1, 4}}}, 4));
+  CHECK(of(result, 0).status == RequestStatus::stalled);
+  CHECK(longest_request(geometry) == 4);
 }
 
 TEST_CASE("edge: speculative states are held beside the running one, a crossing takes one block") {

@@ -83,11 +83,12 @@ std::vector<EngineSetting> block_settings(const PlannedLayout& layout, std::opti
     settings.push_back({"simulate.retention_interval_tokens", std::to_string(*retention_tokens),
                         fmt::format("--prefix-cache-retention-interval {}", *retention_tokens)});
   } else if (recurrent) {
-    // An interval of one block keeps every checkpoint, also in versions whose default is to keep only the last.
+    // An interval of one block keeps every checkpoint, also in versions whose default is to keep only the last: of one
+    // block of every group, where their blocks differ.
     const bool unset_keeps_all = !rules_of(layout.plan.release).retention_tokens;
-    settings.push_back({"simulate.retention_interval_tokens",
-                        unset_keeps_all ? "all (unset)" : std::to_string(block_tokens(layout)),
-                        fmt::format("--prefix-cache-retention-interval {}", block_tokens(layout))});
+    const std::int64_t block = layout.geometry.common_multiple();
+    settings.push_back({"simulate.retention_interval_tokens", unset_keeps_all ? "all (unset)" : std::to_string(block),
+                        fmt::format("--prefix-cache-retention-interval {}", block)});
   }
   return settings;
 }

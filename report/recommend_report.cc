@@ -41,7 +41,8 @@ std::string retentions_text(const SearchSpace& space) {
     texts.push_back(!interval       ? "every checkpoint"
                     : *interval == 0 ? "only the last"
                                      : human_count(*interval) + " tokens");
-  for (const std::int64_t blocks : space.retention_blocks) texts.push_back(fmt::format("every {} blocks", blocks));
+  for (const std::int64_t blocks : space.retention_blocks)
+    texts.push_back(blocks == 1 ? "every block" : fmt::format("every {} blocks", blocks));
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 

@@ -78,8 +78,11 @@ SearchSpace default_search_space(SearchSpace space, const ModelSpec& model, cons
         space.modes.push_back(mode);
   }
   if (space.retentions.empty() && space.retention_blocks.empty()) {
-    space.retentions = {std::nullopt, 0};
+    space.retentions = {0};
     space.retention_blocks = {default_retention_blocks};
+    // A release that keeps only the last checkpoint unless an interval is set has no setting for "every checkpoint".
+    if (rules_of(engine.release).retention_tokens) space.retention_blocks.insert(space.retention_blocks.begin(), 1);
+    else space.retentions.insert(space.retentions.begin(), std::nullopt);
   }
   return space;
 }

@@ -31,7 +31,8 @@ struct SearchSpace {
 /// block floors: the engine's own setting, the kernel blocks of the backend and the powers of two from 32 up to 8192,
 /// those above the engine's own and not above `longest_tokens`;
 /// modes: all three, the engine's own first (models without recurrent layers: that one alone);
-/// retention: everything, only the last checkpoint, every fourth block.
+/// retention: everything (or every block, by a release that has no other way to keep it), only the last checkpoint,
+/// every fourth block.
 SearchSpace default_search_space(SearchSpace space, const ModelSpec& model, const EngineSpec& engine,
                                  std::int64_t longest_tokens);
 

@@ -93,8 +93,11 @@ TEST_CASE("law: under 0.33 packs are searched by its rules as pages of one layer
   question.space.packs = {1, 3};
   const RecommendAnswer answer = recommend_scenario(scenario, question);
   const SearchSpace& space = answer.result.space;
-  CHECK(space.retentions == std::vector<std::optional<std::int64_t>>{0, std::nullopt});
+  CHECK(space.retentions == std::vector<std::optional<std::int64_t>>{0});
+  CHECK(space.retention_blocks == std::vector<std::int64_t>{1, 4});
   for (const Candidate& candidate : answer.result.candidates) {
+    // What no flag of the release says is no candidate: each has an interval.
+    CHECK(candidate.retention_tokens.has_value() == answer.result.layout_of(candidate).geometry.caches_prefixes());
     const PlannedLayout& layout = answer.result.layout_of(candidate);
     CHECK(layout.geometry.rules.checkpoint_blocks == 1);
     CHECK(layout.geometry.retention_interval_tokens == 0);

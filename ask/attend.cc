@@ -36,7 +36,7 @@ AttendAnswer attend(const AttendQuestion& question) {
                                  status.type() == std::filesystem::file_type::none ? ": " + error.message() : ""));
   const AttentionCase batch = load_attention_case(question.folder);
   for (const char* output : {"out.npy", "lse.npy"})
-    refuse_overwriting(folder / output, {Overwrite::forced, input_files(question.folder)});
+    refuse_overwriting(folder / output, {question.overwrite, input_files(question.folder)});
   AttentionOutputFiles files(folder);
   AttendAnswer answer = question.in_float64 ? attend_in<double>(batch, question.unified, files)
                                             : attend_in<float>(batch, question.unified, files);

@@ -7,6 +7,7 @@
 #include "attention/backend_comparison.h"
 #include "attention/memory_report.h"
 #include "attention/unified.h"
+#include "base/output_file.h"
 
 namespace hybridkv {
 
@@ -14,6 +15,7 @@ namespace hybridkv {
 struct AttendQuestion {
   std::string folder;
   std::string output_folder;  ///< for out.npy and lse.npy; empty: `folder`
+  Overwrite overwrite = Overwrite::no;  ///< of results that are there
   bool in_float64 = false;
   UnifiedOptions unified;
 };
@@ -30,7 +32,8 @@ struct AttendAnswer {
 };
 
 /// Reads the batch, runs unified attention on it and writes the result. Throws as load_attention_case and OutputFile;
-/// InputError for a folder to write to that is none, or where the result would take the place of what is read.
+/// InputError for a folder to write to that is none, or where the result would take the place of what is read or, not
+/// forced, of anything else.
 AttendAnswer attend(const AttendQuestion& question);
 
 }  // namespace hybridkv

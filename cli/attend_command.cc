@@ -51,6 +51,7 @@ void add_attend_command(CLI::App& app, CommandAction& action) {
       ->required();
   command->add_option("--output,-o", options->question.output_folder, "folder for the results (default: DIR)")
       ->type_name("DIR");
+  add_force_option(*command, options->question.overwrite);
   command->add_option("--precision", options->precision, "fp32 or fp64 arithmetic (default: fp32)")
       ->check(one_of({"fp32", "fp64"}))
       ->type_name("DTYPE");

@@ -19,7 +19,8 @@ TEST_CASE("golden: a published batch is attended to in both precisions, and writ
   const fs::path batch = fs::path(HYBRIDKV_TEST_DATA) / "attention" / "doc_example";
   for (const bool in_float64 : {false, true}) {
     const AttendAnswer answer =
-        attend({.folder = batch.string(), .output_folder = scratch.path.string(), .in_float64 = in_float64});
+        attend({.folder = batch.string(), .output_folder = scratch.path.string(),
+                .overwrite = in_float64 ? Overwrite::forced : Overwrite::no, .in_float64 = in_float64});
     CHECK(answer.folder == scratch.path.string());
     CHECK(answer.requests > 0);
     CHECK(answer.query_tokens >= answer.requests);
@@ -33,6 +34,19 @@ TEST_CASE("golden: a published batch is attended to in both precisions, and writ
     }
     CHECK(largest < (in_float64 ? 1e-6 : 1e-5));
     for (const BackendComparison& other : answer.backends) CHECK((other.declined || other.difference < 1e-4));
+  }
+}
+
+TEST_CASE("edge: a result that is there is replaced only where that was said") {
+  const testing::ScratchFolder scratch;
+  const fs::path batch = fs::path(HYBRIDKV_TEST_DATA) / "attention" / "doc_example";
+  for (const char* name : {"out.npy", "lse.npy"}) {
+    const fs::path file = scratch.file(name, "mine");
+    CHECK_THROWS_WITH_AS(attend({.folder = batch.string(), .output_folder = scratch.path.string()}),
+                         doctest::Contains(name), InputError);
+    CHECK(fs::file_size(file) == 4);
+    fs::remove(file);
+    CHECK(fs::is_empty(scratch.path));
   }
 }
 

@@ -157,7 +157,7 @@ TEST_CASE("edge: what a command reads it does not write over, under whatever nam
   REQUIRE(inputs.run("import config.json -o model.yaml").exit_code == 0);
   const std::string trace = inputs.content("trace.jsonl");
   const auto refused = [&](std::string arguments, const char* kept) {
-    if (!arguments.starts_with("sweep") && !arguments.starts_with("attend")) arguments += " --force";
+    if (!arguments.starts_with("sweep")) arguments += " --force";
     CAPTURE(arguments);
     const std::string before = inputs.content(kept);
     const ProgramRun run = inputs.run(arguments);

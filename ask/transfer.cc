@@ -43,6 +43,7 @@ EngineSpec engine_of(const Scenario& scenario) {
 
 TransferSide side_of(const Scenario& scenario, std::string_view prefix) {
   refuse_typed_list(scenario, "engine.attention_pack_size", scenario.pack_sizes, "compare");
+  refuse_typed_list(scenario, "limits.max_model_len", scenario.limits.max_model_lens, "plan");
   try {
     return make_side(scenario.model, engine_of(scenario), scenario.limits);
   } catch (const SpecError& error) {

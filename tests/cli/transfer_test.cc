@@ -60,6 +60,14 @@ TEST_CASE("golden: of several packs the first is planned, and said") {
   CHECK(!contains(run_program("transfer qwen3.5-397b --tokens 1k --pack 5 --format csv").output, "the first of"));
 }
 
+TEST_CASE("edge: several values typed where one is moved are refused with the flag, for packs and for lengths") {
+  for (const char* flag : {"--pack 1,3", "--max-model-len 4k,8k", "--to-set limits.max_model_len=[4096,8192]"}) {
+    CAPTURE(flag);
+    require_refused(std::string("transfer qwen3.5-397b --tokens 1k ") + flag,
+                    "2 values where one is answered; give one of ");
+  }
+}
+
 TEST_CASE("golden: the list as JSON Lines, to a file or in place of the report") {
   const ScratchFolder folder;
   const std::string file = (folder.path / "copies.jsonl").string();

@@ -16,8 +16,7 @@ Arrangement arrange(std::vector<SpecPlan> specs, const ArrangeInputs& inputs) {
   arrangement.speculative_tokens = inputs.engine.speculative_tokens;
   arrangement.max_num_batched_tokens = inputs.engine.max_num_batched_tokens;
   arrangement.concurrent_batches = inputs.engine.concurrent_batches.value_or(rules.concurrent_batches);
-  if (rules.drafts_look_ahead && drafter_drops_block(inputs.engine))
-    arrangement.lookahead_tokens = inputs.engine.mtp_layers > 1 ? inputs.engine.speculative_tokens : 1;
+  arrangement.lookahead_tokens = tokens_looked_ahead(inputs.engine);
   arrangement.decode_context_parallel = inputs.engine.decode_context_parallel;
   switch (inputs.engine.strategy) {
     case Strategy::packed_attention:

@@ -12,6 +12,11 @@ bool drafter_drops_block(const EngineSpec& engine) {
   return engine.speculative_tokens > 0 && (engine.mtp_layers > 0 || engine.draft.has_value());
 }
 
+std::int64_t tokens_looked_ahead(const EngineSpec& engine) {
+  if (!rules_of(engine.release).drafts_look_ahead || !drafter_drops_block(engine)) return 0;
+  return engine.mtp_layers > 1 ? engine.speculative_tokens : 1;
+}
+
 std::int64_t duplicate_hit_tokens(CacheMode mode, bool has_recurrent, std::int64_t block_tokens, bool drops_block,
                                   std::int64_t prompt_tokens) {
   if (has_recurrent && mode == CacheMode::none) return 0;

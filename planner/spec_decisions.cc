@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "planner/group_runs.h"
+#include "planner/prefix.h"
 #include "planner/strategies.h"
 #include "planner/sum_rule.h"
 
@@ -306,6 +307,11 @@ void derive_settings(const EngineSpec& engine, Derivation& derivation) {
     derivation.push_back({{"batches in flight", batches, ""},
                           "as set, or what the release has: steps whose tokens are in flight together", {},
                           fmt::format("engine.concurrent_batches; {}", rules.title)});
+  if (const std::int64_t ahead = tokens_looked_ahead(engine); ahead > 0)
+    derivation.push_back({{"tokens looked ahead", ahead, "tokens"},
+                          engine.mtp_layers > 1 ? "s: the key of a prefix covers what each module of the drafter reads"
+                                                : "1: the key of a prefix covers what a drafter of one module reads",
+                          {{"s", engine.speculative_tokens, "tokens"}}, "vLLM 0.33, lookahead hashes"});
   if (engine.decode_context_parallel != 1)
     derivation.push_back(given("DCP", engine.decode_context_parallel, "", "engine.decode_context_parallel"));
   if (!engine.num_blocks) derivation.push_back(given("memory", engine.memory_bytes, "bytes", "engine.memory"));

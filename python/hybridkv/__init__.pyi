@@ -249,6 +249,8 @@ class Plan(Record):
     max_num_batched_tokens: int
     # Steps in flight, with whose tokens a sliding window holds; default 1.
     concurrent_batches: int
+    # Tokens behind a prefix that its key covers too, for a drafter; default 0.
+    lookahead_tokens: int
     # Ranks over which the tokens of full attention are spread; default 1.
     decode_context_parallel: int
     # How layers are arranged; default packed_attention.

@@ -16,6 +16,9 @@ keys = {
     "engine.cache_mode": ("--mode", ["", "none", "align", "all"]),
     "engine.kv_dtype": ("--kv-dtype", ["", "fp8", "bf16", "int8_per_token_head"]),
     "engine.ssm_dtype": ("--ssm-dtype", ["", "fp32", "bf16"]),
+    "engine.speculative_tokens": ("--set", ["", "", "", "1", "3"]),
+    "engine.cache_order": ("--set", ["", "", "", "LBNHC", "BLHNC"]),
+    "engine.block_size_tokens": ("--set", ["", "", "64", "256"]),
 }
 
 

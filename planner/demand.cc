@@ -16,7 +16,7 @@ std::int64_t recurrent_entries(const Arrangement& arrangement, const SpecPlan& s
   if (spec.ring_tokens > 0) return 1;
   if (arrangement.rows) return arrangement.rows->rows_per_sequence;
   if (arrangement.pool_groups && arrangement.cache_mode == CacheMode::all)
-    return Checked(ceil_div(tokens, spec.block_size_tokens)) + 1;
+    return Checked(tokens / spec.block_size_tokens) + 1;
   switch (arrangement.cache_mode) {
     case CacheMode::none: return Checked(1) + arrangement.speculative_tokens;
     case CacheMode::align: return Checked(2) + arrangement.speculative_tokens + spec.checkpoint_blocks;
@@ -94,8 +94,11 @@ std::int64_t group_entries(const Arrangement& arrangement, const SpecPlan& spec,
 
 std::int64_t longest_in_entries(const Arrangement& arrangement, const SpecPlan& spec, std::int64_t entries) {
   if (spec.state) {
-    if (arrangement.cache_mode == CacheMode::all && spec.ring_tokens == 0)
-      return tokens_of(entries - (arrangement.pool_groups ? 1 : arrangement.speculative_tokens), spec);
+    if (arrangement.cache_mode == CacheMode::all && spec.ring_tokens == 0) {
+      // The next snapshot is taken where its interval ends.
+      if (arrangement.pool_groups) return std::max<std::int64_t>(1, tokens_of(entries, spec)) - 1;
+      return tokens_of(entries - arrangement.speculative_tokens, spec);
+    }
     return entries < recurrent_entries(arrangement, spec, 1) ? 0 : largest_tokens;
   }
   if (spec.attention->window_tokens > 0) {

@@ -43,7 +43,7 @@ std::int64_t window_tokens_in_flight(const Arrangement& arrangement);
 /// Table entries that one request of `tokens` tokens has in a group of this spec.
 ///
 /// Full attention, mla and hidden states: ceil(L/B), with d ranks that share the tokens ceil(ceil(L/d)/B). Recurrent:
-/// none 1+s, align 2+s+c, all ceil(L/B)+s; of pool groups in mode all ceil(L/B)+1, of rows always 1+s. Windows and
+/// none 1+s, align 2+s+c, all ceil(L/B)+s; of pool groups in mode all floor(L/B)+1, of rows always 1+s. Windows and
 /// chunks: window_entries with window_tokens_in_flight. Source: vLLM max_memory_usage_bytes.
 std::int64_t group_entries(const Arrangement& arrangement, const SpecPlan& spec, std::int64_t tokens);
 

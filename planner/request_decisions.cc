@@ -52,8 +52,7 @@ std::string entries_rule(const Arrangement& plan, const SpecPlan& spec, std::int
   }
   if (spec.state && plan.pool_groups && plan.cache_mode == CacheMode::all) {
     inputs = {length, block};
-    return "ids = ceil(L / block) + 1: a snapshot at every multiple of the interval and at the end, and the running "
-           "state";
+    return "ids = floor(L / block) + 1: a snapshot at every multiple of the interval, and the running state";
   }
   if (spec.state) {
     const Term drafts{"s", plan.speculative_tokens, "tokens"};

@@ -103,7 +103,10 @@ std::int64_t request_block_ids(const CacheGeometry& geometry, std::int64_t token
   Checked states = Checked(geometry.speculative_tokens) + 1;
   if (geometry.mode == CacheMode::align) states += 1 + geometry.rules.checkpoint_blocks;
   if (geometry.mode == CacheMode::all)
-    states = Checked(geometry.speculative_tokens) + ceil_div(tokens, geometry.state_block());
+    // TensorRT-LLM counts its running state beside the snapshots of whole intervals.
+    states = geometry.rules.engine == Release::tensorrt_llm
+                 ? Checked(tokens / geometry.state_block()) + 1
+                 : Checked(geometry.speculative_tokens) + ceil_div(tokens, geometry.state_block());
   for (std::int64_t group = 0; group < geometry.state_groups; ++group)
     if (geometry.state_arena(group) == arena) ids += states;
   return ids;
@@ -111,34 +114,29 @@ std::int64_t request_block_ids(const CacheGeometry& geometry, std::int64_t token
 
 std::int64_t longest_request(const CacheGeometry& geometry, std::int64_t arena) {
   const std::int64_t usable = geometry.arena_blocks(arena) - 1;
-  // At every multiple of a step some group takes a block.
-  std::int64_t step = geometry.common_block();
-  for (const HeldGroup& group : geometry.held_groups)
-    if (group.mask.kind != MaskKind::full) step = std::gcd(step, group.block_size_tokens);
   const std::int64_t longest = std::int64_t{1} << 40;
   // In 0.33 a chunk takes room for a drafter's tokens too, up to the longest sequence.
   const std::int64_t drafted = geometry.rules.is_vllm_0_33() ? geometry.speculative_tokens : 0;
   const std::int64_t most = geometry.scheduler.max_model_len.value_or(INT64_MAX);
-  const auto holds = [&](std::int64_t steps) {
-    const std::int64_t tokens = steps * step;
+  const auto holds = [&](std::int64_t tokens) {
     return request_block_ids(geometry, std::min(tokens + drafted, std::max(tokens, most)), arena) <= usable;
   };
-  return std::min(longest, last_that(0, ceil_div(longest, step) + 1, holds) * step);
+  return last_that(0, longest + 1, holds);
 }
 
 namespace {
 
 /// Of large pages that all arenas share.
 std::int64_t longest_in_large_pages(const CacheGeometry& geometry) {
-  const std::int64_t step = geometry.common_block(), longest = std::int64_t{1} << 40;
-  const auto holds = [&](std::int64_t steps) {
+  const std::int64_t longest = std::int64_t{1} << 40;
+  const auto holds = [&](std::int64_t tokens) {
     Checked pages = 1;
     for (std::int64_t arena = 0; arena < geometry.num_arenas(); ++arena)
-      pages += ceil_div(request_block_ids(geometry, steps * step, arena),
+      pages += ceil_div(request_block_ids(geometry, tokens, arena),
                         geometry.blocks_per_large_page[static_cast<std::size_t>(arena)]);
     return pages <= geometry.num_large_pages();
   };
-  return std::min(longest, last_that(0, ceil_div(longest, step) + 1, holds) * step);
+  return last_that(0, longest + 1, holds);
 }
 
 }  // namespace

@@ -20,7 +20,8 @@ std::optional<std::int64_t> predicted_copy_hit(const CacheGeometry& geometry, st
 
 /// Block ids of one arena that a running request of that many tokens takes at most (vLLM max_memory_usage_bytes):
 /// ceil(L/B) of each attention group, of a window what it holds at a time, 1+s, 2+s or ceil(L/S)+s of each recurrent
-/// group, in vLLM 0.33 2+s+c, what is held beside them, of arena 0 also the extras.
+/// group, in vLLM 0.33 2+s+c, in TensorRT-LLM floor(L/S)+1 for ceil(L/S)+s, what is held beside them, of arena 0 also
+/// the extras.
 std::int64_t request_block_ids(const CacheGeometry& geometry, std::int64_t tokens, std::int64_t arena = 0);
 
 /// Longest request, prompt and output together, that one arena can hold to its end; 0 = none, at most 2^40.

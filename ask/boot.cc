@@ -42,7 +42,8 @@ EngineStart start_of_engine(const BootQuestion& question) {
   set("release", std::string(to_string(Release::vllm_0_33)));
   if (question.gpu) {
     if (is_asked(file, "engine", "pipeline_memory"))
-      throw SpecError("engine.pipeline_memory", "the memory of a GPU is that of every stage; leave one of them out");
+      throw error_at(file.root.find("engine")->find("pipeline_memory")->place,
+                     "engine.pipeline_memory: the memory of a GPU is that of every stage; leave one of them out");
     const Gpu& gpu = *question.gpu->gpu;
     start.budget =
         memory_budget(gpu, question.gpu->utilization, question.gpu->weights_bytes, question.gpu->beside_bytes);
@@ -71,8 +72,9 @@ std::optional<CachePlan> boot_plan(const Scenario& scenario, std::int64_t length
   try {
     return plan_fitting_or_not(scenario.model, scenario.engine, length);
   } catch (const SpecError& error) {
-    if (error.path() == "engine.memory") return std::nullopt;
-    throw located(error, scenario);
+    constexpr std::string_view of_room[] = {"engine.memory", "engine.pipeline_memory", "engine.num_blocks"};
+    if (std::find(std::begin(of_room), std::end(of_room), error.path()) == std::end(of_room)) throw;
+    return std::nullopt;
   }
 }
 
@@ -129,7 +131,7 @@ std::vector<std::string> estimates_of(const BootAnswer& answer, const BootQuesti
     Scenario other = scenario;
     set_memory(other.engine, *question.printed_memory + sign * half_of_last_digit);
     if (const auto plan = other.engine.memory_bytes > 0 ? boot_plan(other, answer.length) : std::nullopt)
-      blocks.push_back(plan->arenas.front().num_ids);
+      blocks.push_back(plan->arena_of(primary_group(*plan)).num_ids);
   }
   if (blocks.size() == 2 && blocks.front() != blocks.back())
     estimates.push_back(fmt::format("engines round the memory to 0.01 GiB as they print it: the blocks may be {} to {}",
@@ -137,7 +139,8 @@ std::vector<std::string> estimates_of(const BootAnswer& answer, const BootQuesti
   return estimates;
 }
 
-void check_start(BootAnswer& answer, const BootQuestion& question) {
+/// `num_blocks`: where the user says it, in place of memory.
+void check_start(BootAnswer& answer, const BootQuestion& question, const std::optional<std::int64_t>& num_blocks) {
   if (answer.budget && answer.budget->available_bytes <= 0) {
     answer.failures.push_back(
         {"memory", fmt::format("no memory is left for the cache: {} of {} may be taken, weights need {} and the rest "
@@ -147,8 +150,8 @@ void check_start(BootAnswer& answer, const BootQuestion& question) {
     return;
   }
   if (!answer.plan) {
-    answer.failures.push_back({"memory", fmt::format("{} hold not even a request of one token",
-                                                     printed_gib(answer.memory_bytes))});
+    const std::string room = num_blocks ? human_plural(*num_blocks, "block") : printed_gib(answer.memory_bytes);
+    answer.failures.push_back({"memory", fmt::format("{} hold not even a request of one token", room)});
     return;
   }
   const CachePlan& plan = *answer.plan;
@@ -186,8 +189,7 @@ void warn_of_boot(BootAnswer& answer) {
                     human_count(answer.length)));
 }
 
-BootAnswer boot_answer(const BootQuestion& question) {
-  const EngineStart start = start_of_engine(question);
+BootAnswer answer_of(const EngineStart& start, const BootQuestion& question) {
   const ReleaseRules& rules = rules_of(start.scenario.engine.release);
   if (rules.is_read)
     throw SpecError("engine.release", fmt::format("how {} starts is not known here: its rules were read, not run; "
@@ -212,9 +214,18 @@ BootAnswer boot_answer(const BootQuestion& question) {
     answer.failures.push_back({"not_served", fmt::format("{} does not serve {}; take another engine.release",
                                                          rules.title, models->architecture)});
   answer.estimates = estimates_of(answer, question, start.scenario);
-  check_start(answer, question);
+  check_start(answer, question, start.scenario.engine.num_blocks);
   warn_of_boot(answer);
   return answer;
+}
+
+BootAnswer boot_answer(const BootQuestion& question) {
+  const EngineStart start = start_of_engine(question);
+  try {
+    return answer_of(start, question);
+  } catch (const SpecError& error) {
+    throw located(error, start.scenario);
+  }
 }
 
 /// Flags that change a question, the key each stands for, and what that means.

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -44,7 +47,13 @@ PlanFindings findings_of(const PlanSet& set, const Scenario& scenario) {
 
 CachePlan plan_fitting_or_not(const ModelSpec& model, const EngineSpec& engine, std::int64_t max_model_len,
                               PlanDetail detail) {
-  // Refused is only a pool that is too small for every length.
+  try {
+    return make_plan(model, engine, {.max_model_lens = {max_model_len}}, std::nullopt, detail);
+  } catch (const SpecError& error) {
+    constexpr std::string_view of_room[] = {"engine.memory", "engine.pipeline_memory", "engine.num_blocks"};
+    if (std::find(std::begin(of_room), std::end(of_room), error.path()) == std::end(of_room)) throw;
+  }
+  // Refused is then only a pool that is too small for every length.
   CachePlan plan = make_plan(model, engine, {.max_model_lens = {1, max_model_len}}, std::nullopt, detail);
   plan.capacity.erase(plan.capacity.begin());
   return plan;

@@ -33,8 +33,13 @@ namespace {
   const std::int64_t longest = plan.max_fitting_tokens;
   const std::string fitting =
       longest > 0 ? fmt::format("; the longest request that fits now is {} tokens", longest) : std::string();
+  const Demand demand = request_demand(plan, shortest.max_model_len);
+  if (engine.num_blocks)
+    throw SpecError("engine.num_blocks",
+                    fmt::format("{} are too few: one request of {} tokens takes {}, and of each kind one is the null "
+                                "block, which nobody gets; give more, or leave it out for those of the memory{}",
+                                *engine.num_blocks, shortest.max_model_len, ids_text(plan, demand), fitting));
   if (!counts_blocks(plan)) {
-    const Demand demand = request_demand(plan, shortest.max_model_len);
     std::string way_out = ", or another engine.state_memory_ratio";
     if (plan.strategy == Strategy::two_level) {
       way_out = smaller_large_pages(plan.specs, plan.arenas.front().bytes_per_id, engine);

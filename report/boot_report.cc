@@ -36,8 +36,9 @@ Table boot_figures(const BootAnswer& answer) {
   table.add_row({std::string("block_size_tokens"), primary_block_tokens(plan)});
   if (const SpecPlan* const state = largest_state(plan))
     table.add_row({std::string("padding_percent"), Real{state->padding_percent}});
-  table.add_row({std::string("bytes_per_block"), plan.arenas.front().bytes_per_id});
-  table.add_row({std::string("num_blocks"), plan.arenas.front().num_ids});
+  const ArenaPlan& arena = plan.arena_of(primary_group(plan));
+  table.add_row({std::string("bytes_per_block"), arena.bytes_per_id});
+  table.add_row({std::string("num_blocks"), arena.num_ids});
   if (answer.state_blocks > 0) table.add_row({std::string("state_blocks"), answer.state_blocks});
   table.add_row({std::string("blocks_per_request"), capacity.blocks_per_request});
   table.add_row({std::string("max_concurrency"), Real{capacity.max_concurrency}});

@@ -161,6 +161,35 @@ TEST_CASE("edge: how an engine with a radix tree starts is not told in the words
         doctest::Contains("starts is not known here: its rules were read, not run"), InputError);
 }
 
+TEST_CASE("edge: what boot refuses names the value where it was typed, and what plan refuses is said in its words") {
+  const auto refusal_of = [](BootQuestion question) {
+    try {
+      boot(question);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  BootQuestion typed = question_of("Qwen3.5-4B", "memory: 40 GiB", 2048);
+  apply_override(typed.file, "engine.release", "sglang-0.5.23", "--engine sglang-0.5.23");
+  CHECK(refusal_of(typed).starts_with("--engine sglang-0.5.23: engine.release: how SGLang 0.5.23 starts"));
+  // One rank has room for a token and not for the length: it is no way out.
+  const BootQuestion ranks = question_of("Falcon-H1-3B", "release: vllm-2026-06, tensor_parallel: 8, memory: 2 GiB",
+                                         65536);
+  const Scenario scenario = read_scenario(ranks.file);
+  CHECK_THROWS_WITH_AS(plan_scenario(scenario, scenario.pack_sizes), refusal_of(ranks).c_str(), InputError);
+  CHECK(refusal_of(ranks).find("take 2;") != std::string::npos);
+  BootQuestion of_stages = question_of("Qwen3.5-4B", "pipeline_parallel: 2, pipeline_memory: [4 GiB, 5 GiB]", 2048);
+  of_stages.gpu = GpuQuestion{.gpu = &find_gpu("L4"), .weights_bytes = std::int64_t{1} << 30};
+  CHECK(refusal_of(of_stages).starts_with("boot.yaml:2:"));
+}
+
+TEST_CASE("edge: a number of blocks that is too small is said in blocks") {
+  const BootAnswer few = boot(question_of("Qwen3.5-4B", "num_blocks: 3", 2048));
+  REQUIRE_FALSE(few.boots());
+  CHECK(few.failures.front().message == "3 blocks hold not even a request of one token");
+}
+
 TEST_CASE("golden: a model that 0.33 has no class for does not start, whatever the memory, and does in June") {
   for (const char* model : {"Bamba-9B", "MiniMax-Text-01", "plamo-2-1b"}) {
     CAPTURE(model);

@@ -156,6 +156,19 @@ TEST_CASE("edge: too few blocks set by the user are a warning, blocks beyond 64 
         "286488525914");
 }
 
+TEST_CASE("edge: a release that leaves the null block out names the blocks that are too few, not memory") {
+  EngineSpec engine = deployment_of_section_6();
+  engine.release = Release::vllm_0_33;
+  engine.backend_profile = BackendProfile::sm90;
+  engine.num_blocks = 25;
+  CHECK(refusal(qwen35_397b(), engine, {.max_model_lens = {32'768}}) ==
+        "engine.num_blocks: 25 are too few: one request of 32768 tokens takes 25 blocks, and of each kind one is the "
+        "null block, which nobody gets; give more, or leave it out for those of the memory; the longest request that "
+        "fits now is 31680 tokens");
+  engine.num_blocks = 26;
+  CHECK(refusal(qwen35_397b(), engine, {.max_model_lens = {32'768}}) == "accepted");
+}
+
 TEST_CASE("edge: one length that fits is enough, the others are told by a warning") {
   EngineSpec engine = deployment_of_section_6();
   engine.num_blocks = 22;

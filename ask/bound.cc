@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ask/compare_replay.h"
+#include "ask/simulate_request.h"
 #include "base/error.h"
 
 namespace hybridkv {
@@ -29,9 +30,10 @@ std::vector<BoundAnswer> bounds(const std::vector<CompareSetting>& settings,
     try {
       bound(answer, setting.scenario);
     } catch (const SpecError& error) {
-      const std::string text = located(error, setting.scenario).what();
+      const InputError shown = located(scenario_error(error), setting.scenario);
+      const std::string text = shown.what();
       answer.refused = text.substr(0, text.find('\n'));
-      if (settings.size() == 1) throw located(error, setting.scenario);
+      if (settings.size() == 1) throw shown;
     }
   }
   if (std::all_of(answers.begin(), answers.end(), [](const BoundAnswer& one) { return !one.refused.empty(); }))

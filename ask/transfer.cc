@@ -35,6 +35,11 @@ std::int64_t longest_length(const Scenario& scenario) {
   return *std::max_element(lengths.begin(), lengths.end());
 }
 
+/// The key that says how many ids a side has.
+std::string room_key(const Scenario& scenario, std::string_view prefix) {
+  return fmt::format("{}engine.{}", prefix, scenario.engine.num_blocks ? "num_blocks" : "memory");
+}
+
 EngineSpec engine_of(const Scenario& scenario) {
   EngineSpec engine = scenario.engine;
   engine.attention_pack_size = scenario.pack_sizes.front();
@@ -73,9 +78,16 @@ void require_length(const Scenario& scenario, std::string_view prefix, std::int6
                                 longest, tokens, longest));
 }
 
+/// `room`: the key of what the ids are too few for, "from.engine.memory".
 RequestTables tables_of(const TransferSide& side, const std::optional<GivenIds>& given, std::int64_t tokens,
-                        IdOrder order, std::uint64_t seed) {
-  if (!given) return make_tables(side, tokens, order, seed);
+                        IdOrder order, std::uint64_t seed, const std::string& room) {
+  if (!given) {
+    try {
+      return make_tables(side, tokens, order, seed);
+    } catch (const InputError& error) {
+      throw SpecError(room, error.what());
+    }
+  }
   check_tables(side, given->tables, tokens, given->where);
   return given->tables;
 }
@@ -182,12 +194,14 @@ TransferAnswer answer_of(const TransferQuestion& question) {
                                  request.present_tokens, request.tokens));
   require_length(question.from, from_prefix, request.tokens);
   require_length(question.to, to_prefix, request.tokens);
-  answer.map = std::make_shared<const TransferMap>(side_of(question.from, from_prefix),
-                                                   side_of(question.to, to_prefix), question.options);
+  TransferSide from = side_of(question.from, from_prefix);  // what both sides refuse is said of this one
+  answer.map = std::make_shared<const TransferMap>(std::move(from), side_of(question.to, to_prefix), question.options);
   if (question.as_prefix) check_kept_prefix(answer.map->from(), answer.map->to(), request.tokens);
   const std::uint64_t seed = question.from.verify.seed;
-  request.from = tables_of(answer.map->from(), question.from_ids, request.tokens, question.ids, seed);
-  request.to = tables_of(answer.map->to(), question.to_ids, request.tokens, question.ids, seed + 1);
+  request.from = tables_of(answer.map->from(), question.from_ids, request.tokens, question.ids, seed,
+                           room_key(question.from, from_prefix));
+  request.to = tables_of(answer.map->to(), question.to_ids, request.tokens, question.ids, seed + 1,
+                         room_key(question.to, to_prefix));
   answer.ids_are_given = question.from_ids || question.to_ids;
   answer.from = facts_of(question.from, answer.map->from(), request.from);
   answer.to = facts_of(question.to, answer.map->to(), request.to);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/suggest.h"
+#include "scenarios/spelled_at.h"
 
 namespace hybridkv {
 
@@ -169,16 +170,6 @@ void check_list(const std::string& path, const YamlNode& node) {
 
 std::string path_of(const std::string& section_path, std::string_view key) {
   return section_path.empty() ? std::string(key) : section_path + "." + std::string(key);
-}
-
-/// Where an unknown key is spelled: of a section that a flag makes, by the flag, which what is in it came from.
-const Place& spelled_at(const YamlNode& section) {
-  const YamlNode* inner = &section;
-  while (inner->kind == YamlNode::Kind::mapping && !inner->entries.empty()) {
-    inner = &inner->entries.front().value;
-    if (inner->key_place.text != section.key_place.text) return inner->key_place;
-  }
-  return section.key_place;
 }
 
 void check_section(ReadContext& context, const std::string& path, const YamlNode& node, const SectionInfo& section) {

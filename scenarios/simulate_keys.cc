@@ -7,6 +7,7 @@
 
 #include "base/input_file.h"
 #include "scenarios/key_builders.h"
+#include "scenarios/spelled_at.h"
 
 namespace hybridkv {
 
@@ -191,7 +192,7 @@ void check_trace(const std::string& path, const YamlNode& node, const TraceSpec&
   for (const char* name : {"file", "prompts", "synthetic"}) {
     const YamlNode* value = node.find(name);
     if (value && first)
-      throw error_at(value->key_place,
+      throw error_at(spelled_at(*value),
                      fmt::format("{}: {} and {} name two traces; leave one out", path, first_name, name));
     if (value) {
       first = value;

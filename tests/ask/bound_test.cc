@@ -99,6 +99,14 @@ TEST_CASE("edge: bounds are of requests that come one after the other, and of sc
   for (const auto& bound : scenario_bounds(both)) CHECK(!bound.has_value());
 }
 
+TEST_CASE("fault: what a replay refuses has the name and the place that the scenario has for it") {
+  ScenarioFile file = parse_scenario(
+      "model: Qwen3.5-4B\nengine: {cache_mode: align, memory: 6 GiB}\nlimits: {max_model_len: 16k}\n", "asked.yaml");
+  apply_override(file, "simulate.match_unit_tokens", "7", "--match-unit 7");
+  CHECK_THROWS_WITH_AS(bounds(compare_settings({file}, {}, 1)),
+                       doctest::Contains("--match-unit 7: simulate.match_unit_tokens: 7 does not divide"), InputError);
+}
+
 TEST_CASE("fault: caches without a bound") {
   CHECK_THROWS_AS(bounds(settings_of("memory: 6 GiB, cache_mode: none", "max_requests: 50")), InputError);
   const auto mixed = bounds(settings_of("memory: [1 MiB, 6 GiB]", "max_requests: 50"));

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "tests/ask/asked.h"
 #include "tests/contains.h"
+#include "tests/scratch_folder.h"
 
 using namespace hybridkv;
 using hybridkv::testing::ScratchFolder;
@@ -142,6 +143,9 @@ TEST_CASE("fault: refusals name the side, the key and the place") {
   CHECK(contains(refusal_of(question_of("  ssm_dtype: bf16\n")), "to.engine.ssm_dtype: "));
   CHECK(contains(refusal_of(question_of("", "  tensor_parallel: 3\n")), "from."));
   CHECK(contains(refusal_of(question_of("  tensor_parallel: 3\n")), "small.yaml:5:20: to."));
+  // What both refuse is said of the source.
+  CHECK(contains(refusal_of(question_of("  tensor_parallel: 3\n", "  tensor_parallel: 3\n")), "20: from.engine."));
+  CHECK(contains(refusal_of(question_of("  num_blocks: 3\n")), "small.yaml:5:15: to.engine.num_blocks: a request of"));
 }
 
 TEST_CASE("fault: sides of two models are refused with both names") {

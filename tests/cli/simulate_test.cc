@@ -214,7 +214,7 @@ TEST_CASE("edge: bad values of the section simulate have their place") {
           "bad_simulate.yaml:12:37: simulate.trace.prompts[1].shared_tokens: must be 0 to 10, is 11");
   refused("prefix-copies --match-unit 100", "--match-unit 100: simulate.match_unit_tokens: 100 does not divide");
   refused("prefix-copies --max-batched-tokens 100", "--max-batched-tokens 100: engine.max_num_batched_tokens: ");
-  refused("prefix-copies --seed 3", "prefix-copies.yaml:17:5: simulate.trace: prompts and synthetic name two traces");
+  refused("prefix-copies --seed 3", "--seed 3: simulate.trace: prompts and synthetic name two traces");
   refused("qwen3.5-397b --set simulate.trace.synthetic.chat_weight=0 --set simulate.trace.synthetic.agent_weight=0 "
           "--set simulate.trace.synthetic.retrieval_weight=0",
           "simulate.trace.synthetic.chat_weight: all weights are 0");

@@ -120,8 +120,8 @@ ForwardEngine::ForwardEngine(const CachePlan& plan, const ForwardNetwork& networ
                 static_cast<std::size_t>(plan.pools[pool].bytes));
   std::int64_t attention = 0, recurrent = 0;
   for (const GroupPlan& group : plan.groups)
-    if (group.shares_table && !plan.cache_order) {
-      kind_index_.push_back(kind_index_.back());
+    if (group.shares_table || plan.spec_of(group).ring_tokens > 0) {  // no network runs through a ring
+      kind_index_.push_back(kind_index_.empty() ? 0 : kind_index_.back());
     } else if (plan.spec_of(group).state) {
       kind_index_.push_back(recurrent);
       recurrent += group.ids_per_entry;

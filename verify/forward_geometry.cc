@@ -32,9 +32,13 @@ CacheGeometry forward_geometry(const CachePlan& plan) {
   const bool any_block = primary_attention(plan) != nullptr || plan.cache_mode != CacheMode::none;
   std::int64_t block = any_block ? primary_block_tokens(plan) : tokens_without_blocks;
   for (const GroupPlan& group : plan.groups) {
-    if (group.shares_table && !plan.cache_order) continue;  // the ids of the group before it
-    add_group(geometry, plan, group);
+    if (group.shares_table) continue;  // the ids of the group before it
     const SpecPlan& spec = plan.spec_of(group);
+    if (spec.ring_tokens > 0) {  // in which nothing is found again
+      geometry.held_groups.push_back({.arena = group.arena.value, .tables = group.ids_per_entry, .mask = {}});
+      continue;
+    }
+    add_group(geometry, plan, group);
     if (!spec.attention) continue;
     geometry.attention_masks.push_back(key_mask(spec.attention->kind, spec.attention->window_tokens));
     geometry.attention_block_sizes.push_back(spec.block_size_tokens);
@@ -66,6 +70,8 @@ std::int64_t most_block_ids(const CacheGeometry& geometry, std::int64_t arena, s
                 (Checked(ceil_div(tokens, geometry.state_block())) + 2 + geometry.speculative_tokens);
   for (std::int64_t group = 0; group < geometry.attention_groups; ++group)
     if (geometry.attention_arena(group) == arena) ids += ceil_div(tokens, geometry.attention_block(group));
+  for (const HeldGroup& group : geometry.held_groups)
+    if (group.arena == arena) ids += geometry.held_blocks(group, tokens);
   return ids;
 }
 

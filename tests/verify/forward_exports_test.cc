@@ -133,6 +133,20 @@ TEST_CASE("edge: the cache of a forward pass has the rules of its plan's release
   CHECK(geometry.rules.is_vllm_0_33());
   CHECK(geometry.rules.checkpoint_blocks == 1);
   CHECK(geometry.retention_interval_tokens == 0);
+  // One table of the allocation has attention and what its indexers keep, and a ring is no state of the network.
+  ModelSpec sparse = model;
+  sparse.indexer_bytes_per_token = 64;
+  sparse.ring_tokens = 8;
+  sparse.ring_bytes_per_token = 16;
+  sparse.extra_blocks_per_request = 1;
+  const CachePlan packed = make_plan(sparse, engine, {.max_model_lens = {64}});
+  const CacheGeometry shared = forward_geometry(packed);
+  CHECK(std::ssize(packed.groups) > geometry.attention_groups + geometry.state_groups);
+  CHECK(shared.attention_groups == geometry.attention_groups);
+  CHECK(shared.state_groups == geometry.state_groups);
+  CHECK(shared.held_groups.size() == 1);
+  CHECK(most_block_ids(shared, 0, 64) == most_block_ids(geometry, 0, 64) + 1);
+  CHECK(run_033(sparse, unscaled_033()).passed());
   ModelSpec chunked = model;
   chunked.layers[1].attention = AttentionSpec{AttentionKind::chunked_local, 4, 2, 16, 16, 24};
   const ForwardReport report = run_033(chunked, unscaled_033());

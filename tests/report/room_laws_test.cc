@@ -1,0 +1,37 @@
+#include "tests/report/room_laws.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "tests/report/room_answers.h"
+
+using namespace hybridkv;
+using namespace hybridkv::testing;
+
+namespace {
+
+std::int64_t law_setting(const char* name, std::int64_t otherwise) {
+  const char* const text = std::getenv(name);
+  return text == nullptr ? otherwise : std::atoll(text);
+}
+
+}  // namespace
+
+TEST_CASE("law: what several rooms say of one random question is one thing") {
+  // More by HYBRIDKV_LAW_CASES, others by HYBRIDKV_LAW_SEED, later ones of a seed by HYBRIDKV_LAW_FIRST.
+  const std::int64_t cases = law_setting("HYBRIDKV_LAW_CASES", 80), first = law_setting("HYBRIDKV_LAW_FIRST", 0);
+  const auto seed = static_cast<std::uint64_t>(law_setting("HYBRIDKV_LAW_SEED", 29));
+  std::int64_t planned = 0;
+  for (std::int64_t i = first; i < first + cases; ++i) {
+    const RandomQuestion question = random_question(mix(seed, static_cast<std::uint64_t>(i)));
+    CAPTURE(i);
+    CAPTURE(question.command_words());
+    const std::vector<RoomAnswer> answers = room_answers(question);
+    planned += !answers.front().refusal;
+    for (const std::string& broken : broken_laws(question, answers)) FAIL_CHECK(broken);
+  }
+  MESSAGE(planned << " of " << cases << " questions were planned");
+  CHECK((planned * 2 > cases || cases < 10));
+}

@@ -163,8 +163,16 @@ class QuestionMaker {
       add("engine.mamba_state_cache_interval", pick_number({128, 512, 1024}));
     if (is(Release::vllm_2026_06) && strategy_ == Strategy::packed_attention && mode_ == CacheMode::all && one_in(3))
       add("engine.mamba_block_size_tokens", pick_number({128, 256, 512, 1024}));
-    if (splits_memory(strategy_) && is_vllm() && one_in(2))
-      add("engine.state_memory_ratio", pick<const char*>({"0.1", "0.5", "2"}));
+    if (splits_memory(strategy_) && is_vllm() && one_in(2)) {
+      if (one_in(3)) add("engine.state_requests", pick_number({1, 6, 40}));
+      else add("engine.state_memory_ratio", pick<const char*>({"0.1", "0.5", "2"}));
+    }
+    if (has_common_pages() && one_in(10)) add("engine.page_alignment_bytes", pick_number({256, 4096}));
+    if (is_vllm() && one_in(12)) add("engine.hidden_state_size", "2048");
+    if (is_vllm() && one_in(12)) add("engine.token_rule", "floor");
+    if (is(Release::tensorrt_llm) && one_in(3)) add("engine.avg_seq_len", pick_number({500, 20000}));
+    if ((is(Release::tensorrt_llm) || is(Release::llama_cpp)) && one_in(3))
+      add("engine.max_running_requests", pick_number({1, 4, 30}));
     if (is(Release::sglang_0_5_23)) choose_radix();
     if (is(Release::llama_cpp) && one_in(3)) add("engine.ctx_checkpoints", pick_number({0, 1, 8}));
     if (is(Release::vllm_0_33) && mode_ != CacheMode::none && one_in(4))
@@ -181,6 +189,7 @@ class QuestionMaker {
     if (one_in(6)) add("engine.mamba_track_interval", pick_number({64, 128, 512}));
     if (one_in(6)) add("engine.overlap_schedule", "false");
     if (one_in(8)) add("engine.skip_decode_lock", "true");
+    if (one_in(10)) add("engine.unified_memory", "true");
   }
 
   void choose_types() {
@@ -196,7 +205,10 @@ class QuestionMaker {
   void choose_drafts() {
     if (is(Release::tensorrt_llm) || !one_in(3)) return;
     add("engine.speculative_tokens", pick_number({1, 2, 3, 5}));
-    if (is(Release::sglang_0_5_23)) return add("engine.max_running_requests", pick_number({4, 16, 48}));
+    if (is(Release::sglang_0_5_23)) {
+      if (one_in(3)) add("engine.linear_replayssm_spec", "true");
+      return add("engine.max_running_requests", pick_number({4, 16, 48}));
+    }
     if (is(Release::llama_cpp)) return;
     if (one_in(2)) add("engine.mtp_layers", pick_number({1, 1, 3}));
     else if (is_vllm() && one_in(2))

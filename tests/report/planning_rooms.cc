@@ -184,7 +184,8 @@ RoomAnswer explain_room(const AskedQuestion& asked) {
     std::string text;
     const auto plan_at = [&](std::size_t i) { return plan_pack(*asked.scenario, i, PlanDetail::derived); };
     write_explain({"model", 1, 1, plan_at}, Format::json, {}, [&](const std::string& piece) { text += piece; });
-    for (const auto& decision : nlohmann::ordered_json::parse(text).at("plans").at(0).at("derivation")) {
+    const auto json = nlohmann::ordered_json::parse(text);
+    for (const auto& decision : json.at("plans").at(0).at("derivation")) {
       const std::string symbol = decision.at("result").at("symbol").get<std::string>();
       const std::string value = word_of(decision.at("result").at("value"));
       for (const auto& [fact, name] : decided_names)

@@ -57,6 +57,7 @@ StepWork Scheduler::schedule(double now) {
   for (const auto& request : running_) request->scheduled_tokens = 0;
   served_running_ = served_inside_prompt_ = false;
   if (serve_running(budget, work, now)) serve_waiting(budget, work, now);
+  if (work.idle() && !running_.empty()) end_stuck(work, now);
   work.copied_states = cache_.copied_states() - copied_before;
   return work;
 }
@@ -164,6 +165,13 @@ bool Scheduler::admit_first_waiting(std::int64_t& budget, StepWork& work, double
   running_.push_back(std::move(waiting_.front()));
   waiting_.pop_front();
   return true;
+}
+
+void Scheduler::end_stuck(StepWork& work, double now) {
+  std::unique_ptr<ActiveRequest> stuck = std::move(running_.front());
+  running_.erase(running_.begin());
+  end(std::move(stuck), RequestStatus::stalled, now);
+  ++work.ended;
 }
 
 bool Scheduler::end_unserved(StepWork& work, double now) {

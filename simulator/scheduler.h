@@ -47,8 +47,9 @@ struct StepWork {
 /// request that finds too few blocks preempts the one admitted last, which waits at the front of the queue to be
 /// prefilled again with what it had generated; nobody is admitted in a step that preempted. Deterministic.
 ///
-/// In vLLM 0.33 a request that runs alone may preempt itself too, and is stalled once that brings it no further; one
-/// that is admitted with a single token left gets the rows of its drafter's tokens besides.
+/// In vLLM 0.33 a request that runs alone may preempt itself too, and is stalled once that brings it no further; so is
+/// the first one of several that no step brings further. One that is admitted with a single token left gets the rows of
+/// its drafter's tokens besides.
 class Scheduler {
  public:
   /// `prefill_only`: a request ends with its prompt. The record of every request that ended goes to `on_end`.
@@ -96,6 +97,11 @@ class Scheduler {
   bool is_stalled(ActiveRequest& request) const;
   // Ends the first waiting request, which nobody will ever give a block; true.
   bool end_unserved(StepWork& work, double now);
+  // Ends the first running request after a step in which nothing was computed, though all of the budget was there for
+  // it: it gets nothing in the next step either, others that lack its blocks give way to themselves again and again.
+  // Chunks of vLLM 0.33 that are one block long come to nothing where a drafter of several modules has them leave a
+  // longer rest.
+  void end_stuck(StepWork& work, double now);
   bool serve_running(std::int64_t& budget, StepWork& work, double now);
   void serve_waiting(std::int64_t& budget, StepWork& work, double now);
   bool admit_first_waiting(std::int64_t& budget, StepWork& work, double now);

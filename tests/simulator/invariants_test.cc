@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <stdexcept>
+
 #include "tests/simulator/workload.h"
 
 using namespace hybridkv;
@@ -101,6 +103,32 @@ TEST_CASE("law: and with large pages that arenas share") { check_workloads(rando
 
 TEST_CASE("law: whatever policy evicts, nothing that is in use goes and no block is forgotten") {
   check_workloads(random_policy);
+}
+
+TEST_CASE("law: every replay ends: chunks of about a block, drafters of several modules, whatever evicts") {
+  constexpr std::int64_t most_steps = 20'000;
+  std::int64_t stalled = 0, served = 0;
+  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+    CAPTURE(seed);
+    Dice dice(seed);
+    CacheGeometry geometry = random_arenas_033(dice);
+    geometry.drafter_drops_block = false;
+    geometry.speculative_tokens = geometry.rules.lookahead_tokens = dice.roll(2, 3);
+    geometry.max_num_batched_tokens =
+        std::max(1 + geometry.speculative_tokens, geometry.state_block() + dice.roll(0, 2));
+    if (ranks_prefixes(geometry))
+      geometry.scheduler.eviction = values_of(eviction_policy_names)[static_cast<std::size_t>(dice.roll(0, 6))];
+    Simulation simulation(geometry, random_driver(dice));
+    std::int64_t steps = 0;
+    simulation.after_schedule = [&] {
+      if (++steps > most_steps) throw std::runtime_error("a replay does not end");
+    };
+    simulation.consume(random_batch(dice, 12, 40, 12));
+    const SimulationStats stats = simulation.finish();
+    stalled += stats.stalled;
+    served += stats.requests - stats.stalled - stats.refused - stats.too_long;
+  }
+  CHECK(std::min(stalled, served) > 100);
 }
 
 TEST_CASE("law: the same requests give the same numbers however they are cut into batches") {

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <map>
+#include <stdexcept>
 
 #include "tests/simulator/release_033_cases.h"
 #include "tests/simulator/workload.h"
@@ -114,6 +115,36 @@ TEST_CASE("edge: a drafter of several modules is left no rest that is shorter th
   geometry.rules.lookahead_tokens = 3;
   CHECK(rows_of(geometry, {}, batch_of({{{1, 11}}}))[0] == Rows{8, 3});
   CHECK(rows_of(geometry, {}, batch_of({{{1, 13}}}))[0] == Rows{10, 3});
+}
+
+TEST_CASE("regression: what no step brings further is stalled, others go on: a drafter of two modules, budget B") {
+  CacheGeometry geometry = drafting(2);
+  geometry.rules.lookahead_tokens = 2;
+  geometry.max_num_batched_tokens = 4;
+  // Behind 8 of 13 tokens a chunk of 4 would leave one, so it is 3 long, which is no block: nothing.
+  const TraceBatch batch = batch_of({{{1, 13}}, {{2, 3}}, {{3, 13}}, {{4, 4}}}, 3);
+  for (const EvictionPolicy policy : {EvictionPolicy::lru, EvictionPolicy::worth})
+    for (const std::int64_t in_flight : {1, 2, 4}) {
+      CAPTURE(to_string(policy));
+      CAPTURE(in_flight);
+      geometry.scheduler.eviction = policy;
+      std::map<std::int64_t, RequestStatus> ended;
+      Simulation simulation(geometry, closed_033(in_flight),
+                            [&](const RequestRecord& record) { ended[record.index] = record.status; });
+      std::int64_t steps = 0;
+      simulation.after_schedule = [&] {
+        if (++steps > 100) throw std::runtime_error("the replay does not end");
+      };
+      simulation.consume(batch);
+      const SimulationStats stats = simulation.finish();
+      CHECK(stats.stalled == 2);
+      using Status = RequestStatus;
+      CHECK(ended == std::map<std::int64_t, Status>{{0, Status::stalled}, {1, Status::ok}, {2, Status::stalled},
+                                                    {3, Status::ok}});
+      CHECK(simulation.scheduler().cache().pool().num_held() == 0);
+    }
+  geometry.max_num_batched_tokens = 5;
+  CHECK(run(geometry, closed_033(2), batch).stats.stalled == 0);
 }
 
 TEST_CASE("edge: what of 0.33 is modelled") {

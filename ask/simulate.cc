@@ -89,7 +89,7 @@ SimulateAnswer simulate(const SimulateQuestion& question, const SimulateWatch& w
   SweepSpec sweep{.upper_bounds = request.upper_bounds, .losses = request.losses};
   for (const CacheGeometry& geometry : question.caches) {
     validate(geometry);
-    sweep.simulations.push_back({.geometry = geometry, .driver = answer.driver});
+    sweep.simulations.push_back({.geometry = geometry, .driver = answer.driver, .counts_copies = true});
   }
   std::vector<std::vector<RequestRecord>> first_records(sweep.simulations.size());
   for (std::size_t i = 0; i < sweep.simulations.size(); ++i)

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 
 #include "simulator/closed_form.h"
 
@@ -55,9 +54,7 @@ Simulation::Simulation(const CacheGeometry& geometry, const DriverSpec& driver,
     : driver_(checked(driver)),
       on_record_(std::move(on_record)),
       scheduler_(geometry, driver.kind == DriverKind::one_at_a_time,
-                 [this](const RequestRecord& ended) { record(ended); }),
-      seen_(std::bit_ceil(
-          static_cast<std::size_t>(std::clamp<std::int64_t>(geometry.total_blocks(), 1 << 10, 1 << 16)))) {
+                 [this](const RequestRecord& ended) { record(ended); }) {
   stats_.geometry = geometry;
   stats_.arenas.resize(static_cast<std::size_t>(geometry.num_arenas()));
   stats_.modelled = rules_in_play(geometry, driver_);
@@ -102,7 +99,7 @@ void Simulation::submit(const TraceRequest& request, std::span<const TokenRun> p
   const std::optional<std::int64_t>& longest = stats_.geometry.scheduler.max_model_len;
   if (refused_for_length(request.input_length, longest)) return turn_away(request);
   stats_.taken_prompt_tokens += request.input_length;
-  count_copy(request, prompt);
+  if (seen_) count_copy(request, prompt);
   TraceRequest submitted = request;
   if (driver_.kind != DriverKind::open_loop) submitted.arrival_seconds = clock_;
   if (longest && driver_.kind != DriverKind::one_at_a_time && request.output_length > *longest - request.input_length) {
@@ -122,11 +119,9 @@ void Simulation::turn_away(const TraceRequest& request) {
 }
 
 void Simulation::count_copy(const TraceRequest& request, std::span<const TokenRun> prompt) {
-  const PrefixKey key = prefix_key(prompt.back().chain, request.input_length);
-  SeenPrompt& seen = seen_[key & (seen_.size() - 1)];
-  if (seen.key != key) seen = {key, 0};
-  if (++seen.copies < 2) return;
-  const auto predicted = predicted_copy_hit(stats_.geometry, request.input_length, seen.copies);
+  const int copy = seen_->count(prefix_key(prompt.back().chain, request.input_length));
+  if (copy < 2) return;
+  const auto predicted = predicted_copy_hit(stats_.geometry, request.input_length, copy);
   if (predicted) predicted_hits_.emplace(request.index, *predicted);
 }
 
@@ -166,7 +161,7 @@ void Simulation::sample() {
                      .held_state_blocks = held_states,
                      .findable_blocks = findable(BlockKind::attention) + findable(BlockKind::state),
                      .findable_state_blocks = findable(BlockKind::state),
-                     .prompt_tokens = stats_.prompt_tokens,
+                     .prompt_tokens = ended_prompt_tokens_,
                      .hit_tokens = stats_.hit_tokens,
                      .evictions = cache.evictions()});
 }
@@ -182,6 +177,7 @@ void Simulation::record(const RequestRecord& ended) {
     }
     predicted_hits_.erase(copy);
   }
+  if (ended.status != RequestStatus::too_long) ended_prompt_tokens_ += ended.input_length;
   stats_.refused += ended.status == RequestStatus::refused ? 1 : 0;
   stats_.too_long += ended.status == RequestStatus::too_long ? 1 : 0;
   stats_.stalled += ended.status == RequestStatus::stalled ? 1 : 0;

@@ -22,7 +22,7 @@ struct SeriesPoint {
   std::int64_t held_state_blocks = 0;  ///< of those, recurrent states
   std::int64_t findable_blocks = 0;    ///< carry a prefix, held or not
   std::int64_t findable_state_blocks = 0;
-  std::int64_t prompt_tokens = 0;      ///< of the requests ended so far
+  std::int64_t prompt_tokens = 0;      ///< of the requests ended so far, but those that were too long
   std::int64_t hit_tokens = 0;         ///< of the requests ended so far
   std::int64_t evictions = 0;          ///< so far
   bool operator==(const SeriesPoint&) const = default;
@@ -52,7 +52,8 @@ struct TurnStats {
   bool operator==(const TurnStats&) const = default;
 };
 
-/// Requests that are exact copies of an earlier prompt, and what the closed form says that they hit.
+/// Requests that are exact copies of an earlier prompt, and what the closed form says that they hit; all 0 unless they
+/// are counted (Simulation::count_copies).
 struct CopyStats {
   std::int64_t requests = 0;          ///< copies for which the closed form applies
   std::int64_t prompt_tokens = 0;
@@ -78,7 +79,7 @@ struct SimulationStats {
   std::int64_t too_long = 0;               ///< RequestStatus::too_long
   std::int64_t cut_outputs = 0;            ///< would have generated beyond max_model_len, where the engine ends them
   std::int64_t stalled = 0;                ///< RequestStatus::stalled
-  std::int64_t taken_prompt_tokens = 0;    ///< of all requests that were not refused as too long, however they ended
+  std::int64_t taken_prompt_tokens = 0;    ///< of all requests but those that were too long, however they ended
   std::int64_t prompt_tokens = 0;          ///< of the requests that ended ok
   std::int64_t longest_prompt_tokens = 0;  ///< of the requests that ended ok
   std::int64_t hit_tokens = 0;             ///< of the requests that ended ok, at their first admission
@@ -104,10 +105,12 @@ struct SimulationStats {
   CopyStats copies;
   TimeSeries series;
 
-  /// Share of prompt tokens found, 0 .. 1.
-  double hit_rate() const {
-    return prompt_tokens == 0 ? 0 : static_cast<double>(hit_tokens) / static_cast<double>(prompt_tokens);
+  /// Share of the prompts that the engine takes, 0 .. 1; of one that does not fit the pool nothing is found.
+  double rate(std::int64_t tokens) const {
+    return taken_prompt_tokens == 0 ? 0 : static_cast<double>(tokens) / static_cast<double>(taken_prompt_tokens);
   }
+  /// The share that is found.
+  double hit_rate() const { return rate(hit_tokens); }
   bool operator==(const SimulationStats&) const = default;
 };
 

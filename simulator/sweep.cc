@@ -159,6 +159,7 @@ Consumer simulate(const CacheGeometry& geometry, const SimulationSpec& spec, boo
                   SimulationStats& result) {
   auto simulation = std::make_shared<Simulation>(
       geometry, spec.driver, with_records ? spec.on_record : std::function<void(const RequestRecord&)>());
+  if (with_records && spec.counts_copies) simulation->count_copies();
   return {.consume = [simulation](const TraceBatch& batch) { simulation->consume(batch); },
           .finish = [simulation, &result] { result = simulation->finish(); }};
 }
@@ -173,6 +174,7 @@ Consumer simulate_with_losses(const SimulationSpec& spec, SimulationStats& resul
             ledger.end(record);
           }) {
       ledger.watch(simulation);
+      if (spec.counts_copies) simulation.count_copies();
     }
     LossLedger ledger;
     Simulation simulation;

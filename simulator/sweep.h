@@ -20,6 +20,7 @@ struct SimulationSpec {
   std::function<void(const RequestRecord&)> on_record;
   /// With SweepSpec::losses gets the same records and what each lost; zero where it was refused as too long.
   std::function<void(const RequestRecord&, const ReuseLoss&)> on_loss;
+  bool counts_copies = false;  ///< Simulation::count_copies
 };
 
 /// How far a sweep is.

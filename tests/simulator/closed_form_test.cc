@@ -26,7 +26,10 @@ double second_copy_percent(std::int64_t block, std::int64_t prompt) {
 
 TEST_CASE("golden: 300 copies of 2000 tokens hit 52.62 % at block 1056 and 94.88 % at block 272") {
   for (const auto& [block, percent] : {std::pair{1056, 52.62}, std::pair{272, 94.88}}) {
-    const SimulationStats stats = run(align(block), {}, copies_of({{1, 2000}}, 300)).stats;
+    Simulation simulation(align(block));
+    simulation.count_copies();
+    simulation.consume(copies_of({{1, 2000}}, 300));
+    const SimulationStats stats = simulation.finish();
     CHECK(std::round(stats.hit_rate() * 10000) / 100 == doctest::Approx(percent));
     CHECK(stats.copies.requests == 299);
     CHECK(stats.copies.simulated_tokens == stats.hit_tokens);

@@ -1,10 +1,22 @@
 #include "simulator/block_pool.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "base/contract.h"
 
 namespace hybridkv {
+
+namespace {
+
+// Of one block: record 16, links 8, node 16, two to four slots of 8.
+constexpr std::int64_t most_bytes_per_block = 72;
+// Of the keys of tails: node 16, two to four slots of 8.
+constexpr std::int64_t most_bytes_per_tail = 48;
+
+}  // namespace
 
 PoolStats& PoolStats::operator+=(const PoolStats& other) {
   lookups += other.lookups;
@@ -22,19 +34,36 @@ PoolStats& PoolStats::operator+=(const PoolStats& other) {
 BlockPool::BlockPool(std::int64_t num_blocks, bool unlimited) : BlockPool(num_blocks, unlimited, Rules{}) {}
 
 BlockPool::BlockPool(std::int64_t num_blocks, bool unlimited, const Rules& rules)
-    : blocks_(static_cast<std::size_t>(num_blocks)),
+    : num_blocks_(num_blocks),
+      most_known_(rules.most_bytes / (most_bytes_per_block + (rules.tail_keys ? most_bytes_per_tail : 0))),
       queue_(rules.ledger ? 1 : num_blocks),
-      index_(num_blocks),
+      index_(0),
       unlimited_(unlimited),
       releases_in_order_(rules.releases_in_order),
       ledger_(rules.ledger),
       number_(rules.number) {
   expects(num_blocks >= 2, "a pool has a null block and at least one other");
-  if (ledger_) {
-    absent_ = num_blocks - 1;
-    for (std::int64_t block = 0; block < absent_; ++block) queue_.add_block();
+  if (ledger_) absent_ = num_blocks - 1;
+  if (rules.tail_keys) tails_.emplace(0);
+  if (!ledger_) {
+    const std::int64_t reserved = std::min(num_blocks, most_reserved_blocks);
+    blocks_.reserve(static_cast<std::size_t>(reserved));
+    index_.reserve(reserved);
+    if (tails_) tails_->reserve(reserved);
   }
-  if (rules.tail_keys) tails_.emplace(num_blocks);
+  know(queue_.num_linked());
+}
+
+void BlockPool::know(std::int64_t end) {
+  while (num_known() < end) {
+    if (num_known() >= most_known_)
+      throw ResourceError(fmt::format("more than {} blocks in use at one time or another take more memory to simulate "
+                                      "than this machine has; simulate fewer blocks, or fewer requests", num_known()));
+    blocks_.push_back({});
+    index_.add_block();
+    if (tails_) tails_->add_block();
+  }
+  last_known_ = static_cast<BlockId>(num_known() - 1);
 }
 
 void BlockPool::hold(BlockId block) {
@@ -57,12 +86,13 @@ void BlockPool::mark_used(BlockId block) {
 
 BlockId BlockPool::take(BlockKind kind) {
   if (unlimited_ && (queue_.size() == 0 || is_findable(queue_.front()))) {
-    blocks_.push_back({});
-    index_.add_block();
-    if (tails_) tails_->add_block();
+    ++num_blocks_;
     queue_.push_front(queue_.add_block());
+    know(num_blocks_);
   }
   const BlockId block = chooser_ ? next_victim() : queue_.pop_front();
+  // Behind the last known block begins the row of those that were never taken.
+  if (block == last_known_) [[unlikely]] know(queue_.num_linked());
   if (is_findable(block)) drop_key(block);
   if (ledger_) ledger_->note_held(number_, block);
   blocks_[block] = {.references = 1, .kind = kind};
@@ -161,6 +191,8 @@ void BlockPool::release(BlockId block, BlockId& last) {
 }
 
 void BlockPool::lend(BlockId first, std::int64_t count) {
+  while (queue_.num_linked() < first + count) queue_.add_block();
+  know(queue_.num_linked());
   for (std::int64_t i = count; i > 0; --i) queue_.push_front(static_cast<BlockId>(first + i - 1));
   absent_ -= count;
 }

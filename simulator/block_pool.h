@@ -47,6 +47,7 @@ struct PoolStats {
 /// out of the queue; several blocks may carry one key, a look-up gives the oldest. Block 0 is never handed out.
 /// In 0.33 blocks without a key that are given back together keep their order at the front, and a block may carry a
 /// second key, that of a prompt's tail which ends inside it.
+/// Memory grows with the blocks that were in use at one time or another, not with the pool.
 class BlockPool {
  public:
   /// How the pool of a release differs from that of June 2026.
@@ -55,8 +56,10 @@ class BlockPool {
     bool tail_keys = false;          ///< blocks may carry a tail's key too
     PageLedger* ledger = nullptr;    ///< that lends all blocks, by large pages; outlives the pool
     std::int64_t number = 0;         ///< the pool's in the ledger
+    std::int64_t most_bytes = INT64_MAX;  ///< that what is known of blocks may take
   };
   /// `num_blocks` >= 2 counts the null block. An unlimited pool grows instead of dropping a key.
+  /// Operations that make blocks known throw ResourceError where they take more memory than the rules allow.
   explicit BlockPool(std::int64_t num_blocks, bool unlimited = false);
   BlockPool(std::int64_t num_blocks, bool unlimited, const Rules& rules);
 
@@ -72,7 +75,9 @@ class BlockPool {
     arena_ = arena;
   }
 
-  std::int64_t num_blocks() const { return static_cast<std::int64_t>(blocks_.size()); }
+  std::int64_t num_blocks() const { return num_blocks_; }
+  /// Blocks from the first on, the null block among them, of which anything is known; those behind were never in use.
+  std::int64_t num_known() const { return static_cast<std::int64_t>(blocks_.size()); }
   std::int64_t num_free() const { return queue_.size(); }
   /// Blocks held by somebody, of one kind.
   std::int64_t num_held(BlockKind kind) const { return held_[static_cast<std::size_t>(kind)]; }
@@ -165,8 +170,13 @@ class BlockPool {
   void drop_key(BlockId block);
   BlockId next_victim();
   bool has(BlockId block) const { return block != null_block_id && block < blocks_.size(); }
+  // Makes room for the blocks below `end`.
+  [[gnu::noinline]] void know(std::int64_t end);
 
-  std::vector<Block> blocks_;
+  std::int64_t num_blocks_;
+  std::int64_t most_known_;    // blocks that may be known
+  std::vector<Block> blocks_;  // (blocks known)
+  BlockId last_known_ = null_block_id;
   FreeQueue queue_;
   HashIndex index_;
   std::optional<HashIndex> tails_;  // where blocks may carry a second key

@@ -1,6 +1,5 @@
 #include "simulator/cache_manager.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,11 +12,6 @@ namespace hybridkv {
 
 namespace {
 
-// Of one block in the pool's arrays: record 16, links 8, node 16, two to four slots of 8.
-constexpr std::int64_t most_bytes_per_block = 72;
-// Of the keys of tails: node 16, two to four slots of 8.
-constexpr std::int64_t most_bytes_per_tail = 48;
-
 /// A pool that never evicts needs no pages of others.
 std::unique_ptr<PageLedger> make_ledger(const CacheGeometry& geometry) {
   validate(geometry);
@@ -28,13 +22,8 @@ std::unique_ptr<PageLedger> make_ledger(const CacheGeometry& geometry) {
 std::vector<BlockPool> make_pools(const CacheGeometry& geometry, PageLedger* ledger) {
   BlockPool::Rules rules{.releases_in_order = geometry.rules.is_vllm_0_33(),
                                .tail_keys = geometry.rules.is_vllm_0_33() && geometry.has_partial_tails(),
-                         .ledger = ledger};
-  const std::int64_t needed =
-      geometry.total_blocks() * (most_bytes_per_block + (rules.tail_keys ? most_bytes_per_tail : 0));
-  const std::int64_t memory = std::int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
-  if (needed > memory)
-    throw ResourceError(fmt::format("simulating {} blocks takes {} MiB of memory, this machine has {} MiB; simulate "
-                                    "fewer blocks", geometry.total_blocks(), needed >> 20, memory >> 20));
+                         .ledger = ledger,
+                         .most_bytes = std::int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE)};
   std::vector<BlockPool> pools;
   pools.reserve(static_cast<std::size_t>(geometry.num_arenas()));
   for (std::int64_t arena = 0; arena < geometry.num_arenas(); ++arena) {

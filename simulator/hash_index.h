@@ -14,13 +14,11 @@ namespace hybridkv {
 ///
 /// An open-addressing table of 8-byte slots (32 bits of the key, oldest block), at most half full, so a miss
 /// touches one cache line; the blocks of one key form a ring in the order of insertion. All operations are O(1)
-/// however many blocks share a key.
+/// however many blocks share a key. Memory grows with the blocks that there is room for and with those that carry keys.
 class HashIndex {
  public:
   explicit HashIndex(std::int64_t num_blocks)
-      : nodes_(static_cast<std::size_t>(num_blocks)),
-        slots_(std::bit_ceil(2 * static_cast<std::size_t>(num_blocks))),
-        mask_(slots_.size() - 1) {}
+      : nodes_(static_cast<std::size_t>(num_blocks)), slots_(least_slots), mask_(slots_.size() - 1) {}
 
   /// Number of blocks that carry a key.
   std::int64_t size() const { return size_; }
@@ -43,7 +41,7 @@ class HashIndex {
              "a block without a key is given one");
     Node& node = nodes_[block];
     node = {wanted, block, block};
-    ++size_;
+    if (++size_ > most_keys_) [[unlikely]] grow();
     std::size_t at = home(tag_of(wanted));
     for (; slots_[at].oldest != null_block_id; at = (at + 1) & mask_) {
       const BlockId oldest = slots_[at].oldest;
@@ -75,20 +73,10 @@ class HashIndex {
     --size_;
   }
 
+  /// Sets room aside for so many blocks, which it does not have yet.
+  void reserve(std::int64_t blocks) { nodes_.reserve(static_cast<std::size_t>(blocks)); }
   /// Room for one more block.
-  void add_block() {
-    nodes_.push_back({});
-    if (slots_.size() >= 2 * nodes_.size()) return;
-    std::vector<Slot> old(2 * slots_.size());
-    old.swap(slots_);
-    mask_ = slots_.size() - 1;
-    for (const Slot slot : old) {
-      if (slot.oldest == null_block_id) continue;
-      std::size_t at = home(slot.tag);
-      while (slots_[at].oldest != null_block_id) at = (at + 1) & mask_;
-      slots_[at] = slot;
-    }
-  }
+  void add_block() { nodes_.push_back({}); }
 
   /// Blocks that carry this key, oldest first, for checks and tests.
   std::vector<BlockId> all(PrefixKey wanted) const {
@@ -115,6 +103,21 @@ class HashIndex {
     BlockId oldest = null_block_id;  // null_block_id = empty slot
   };
 
+  static constexpr std::size_t least_slots = 64;
+
+  [[gnu::noinline]] void grow() {
+    std::vector<Slot> old(2 * slots_.size());
+    old.swap(slots_);
+    mask_ = slots_.size() - 1;
+    most_keys_ = static_cast<std::int64_t>(slots_.size() / 2);
+    for (const Slot slot : old) {
+      if (slot.oldest == null_block_id) continue;
+      std::size_t at = home(slot.tag);
+      while (slots_[at].oldest != null_block_id) at = (at + 1) & mask_;
+      slots_[at] = slot;
+    }
+  }
+
   static std::uint32_t tag_of(PrefixKey key) { return static_cast<std::uint32_t>(key); }
   std::size_t home(std::uint32_t tag) const { return tag & mask_; }
 
@@ -130,8 +133,9 @@ class HashIndex {
   }
 
   std::vector<Node> nodes_;  // (blocks)
-  std::vector<Slot> slots_;  // (power of two, at least twice the blocks)
+  std::vector<Slot> slots_;  // (power of two, at least twice the blocks that carry a key)
   std::size_t mask_;
+  std::int64_t most_keys_ = least_slots / 2;  // without more slots
   std::int64_t size_ = 0;
 };
 

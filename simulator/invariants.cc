@@ -188,7 +188,10 @@ class Checker {
 
   void check_references(const BlockPool& pool, const std::vector<std::int64_t>& holds) {
     require(pool.references(null_block_id) == 0 && pool.key(null_block_id) == 0, "the null block is in use");
-    for (BlockId block = 1; block < holds.size(); ++block) {
+    const auto known = static_cast<BlockId>(pool.num_known());
+    for (BlockId block = known; block < holds.size(); ++block)
+      require(holds[block] == 0, "block {} was never taken and has {} references", block, holds[block]);
+    for (BlockId block = 1; block < known; ++block) {
       require(pool.references(block) == holds[block], "block {} counts {} references and has {}", block,
               pool.references(block), holds[block]);
       require(holds[block] < 2 || pool.is_findable(block), "block {} is shared and not published", block);
@@ -201,6 +204,8 @@ class Checker {
     BlockId at = null_block_id;
     std::int64_t count = 0;
     bool key_seen = false;
+    const auto known = static_cast<BlockId>(pool.num_known());
+    const auto has_key = [&](BlockId block) { return block < known && pool.is_findable(block); };
     do {
       const BlockId next = links[at].next;
       if (next >= links.size() || links[next].previous != at || (next != null_block_id && queued[next])) {
@@ -209,13 +214,16 @@ class Checker {
       }
       at = next;
       if (at == null_block_id) break;
-      queued[at] = true;
-      ++count;
-      require(!key_seen || pool.is_findable(at), "block {} without a key queues behind one with a key", at);
-      key_seen = key_seen || pool.is_findable(at);
+      const BlockId end = PoolPeek::queue(pool).end_of_row(at);
+      std::fill(queued.begin() + at, queued.begin() + end, true);
+      count += end - at;
+      require(!key_seen || has_key(at), "block {} without a key queues behind one with a key", at);
+      key_seen = key_seen || has_key(at);
     } while (true);
     require(count == pool.num_free(), "the free queue counts {} blocks and has {}", pool.num_free(), count);
-    for (BlockId block = 1; block < static_cast<std::size_t>(pool.num_blocks()); ++block) {
+    for (BlockId block = known; block < static_cast<std::size_t>(pool.num_blocks()); ++block)
+      require(queued[block] != is_absent(pool, block), "block {} was never taken and does not queue", block);
+    for (BlockId block = 1; block < known; ++block) {
       const bool free = pool.is_free(block) && !is_absent(pool, block);
       require(queued[block] == free, "block {} is {} and {}", block,
               queued[block] ? "in the free queue" : "not in the free queue",
@@ -242,10 +250,11 @@ class Checker {
       const BlockPool& pool = pools_[static_cast<std::size_t>(index)];
       std::int64_t absent = 0;
       for (BlockId block = 1; block < static_cast<std::size_t>(pool.num_blocks()); ++block) {
-        if (!pool.is_free(block)) ++held[static_cast<std::size_t>(page_of(index, block))];
+        const bool known = block < static_cast<std::size_t>(pool.num_known());
+        if (known && !pool.is_free(block)) ++held[static_cast<std::size_t>(page_of(index, block))];
         if (!is_absent(pool, block)) continue;
         ++absent;
-        require(pool.is_free(block) && !pool.is_findable(block),
+        require(!known || (pool.is_free(block) && !pool.is_findable(block)),
                 "block {} of arena {} lies in a large page that the arena does not have", block, index);
       }
       require(absent == pool.num_absent(), "{} blocks of arena {} lie in pages of others, counted {}", absent, index,
@@ -278,7 +287,7 @@ class Checker {
   template <class Slots>
   void check_index(const BlockPool& pool, const HashIndex& index, const Slots& slots, bool dated) {
     std::map<PrefixKey, std::vector<BlockId>> by_key;
-    for (BlockId block = 1; block < static_cast<std::size_t>(pool.num_blocks()); ++block)
+    for (BlockId block = 1; block < static_cast<std::size_t>(pool.num_known()); ++block)
       if (index.key(block) != 0) by_key[index.key(block)].push_back(block);
     std::size_t keyed = 0;
     for (const auto& [key, blocks] : by_key) {
@@ -301,7 +310,7 @@ class Checker {
   void check_counters(const BlockPool& pool) {
     for (const BlockKind kind : {BlockKind::attention, BlockKind::state, BlockKind::extra}) {
       std::int64_t held = 0, findable = 0;
-      for (BlockId block = 1; block < static_cast<std::size_t>(pool.num_blocks()); ++block) {
+      for (BlockId block = 1; block < static_cast<std::size_t>(pool.num_known()); ++block) {
         if (pool.kind(block) != kind) continue;
         held += pool.is_free(block) ? 0 : 1;
         findable += pool.is_findable(block) ? 1 : 0;
@@ -315,7 +324,7 @@ class Checker {
 
   void check_kept(const KeptPrefixes& kept, std::size_t arena) {
     const BlockPool& pool = pools_[arena];
-    for (BlockId block = 1; block < static_cast<std::size_t>(pool.num_blocks()); ++block)
+    for (BlockId block = 1; block < static_cast<std::size_t>(pool.num_known()); ++block)
       require(!pool.is_free(block) || !pool.is_findable(block) || kept.accounts_for(arena, block),
               "block {} is free and can be found, and nothing that is kept needs it", block);
   }

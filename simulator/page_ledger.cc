@@ -12,11 +12,10 @@ namespace hybridkv {
 
 PageLedger::PageLedger(std::int64_t num_pages, std::vector<std::int64_t> blocks_per_page)
     : blocks_per_page_(std::move(blocks_per_page)),
-      pages_(static_cast<std::size_t>(num_pages)),
+      num_pages_(num_pages),
+      pages_(1),
       num_idle_(blocks_per_page_.size()) {
   expects(num_pages >= 2, "there is a null page and at least one other");
-  free_.reserve(static_cast<std::size_t>(num_pages - 1));
-  for (std::int64_t page = num_pages - 1; page >= 1; --page) free_.push_back(page);
 }
 
 std::int64_t PageLedger::lacking(const BlockPool& pool, std::size_t index, std::int64_t demand) const {
@@ -55,9 +54,9 @@ std::int64_t PageLedger::oldest_idle(std::span<const BlockPool> pools, std::size
 bool PageLedger::hand_over(std::span<BlockPool> pools, std::size_t to, std::span<const std::int64_t> demand,
                            RequestBlocks& request, Need need, std::vector<BlockId>& first) {
   std::int64_t page = 0;
-  if (!free_.empty()) {
-    page = free_.back();
-    free_.pop_back();
+  if (num_free() > 0) {
+    page = std::ssize(pages_);
+    pages_.emplace_back();
   } else {
     page = oldest_idle(pools, to, demand, request, need);
     if (page == 0) return false;

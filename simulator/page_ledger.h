@@ -29,15 +29,19 @@ class PageLedger {
   /// `num_pages` >= 2 counts the null page. `blocks_per_page`: (pool) k.
   PageLedger(std::int64_t num_pages, std::vector<std::int64_t> blocks_per_page);
 
-  std::int64_t num_pages() const { return std::ssize(pages_); }
-  /// Large pages that no pool has.
-  std::int64_t num_free() const { return std::ssize(free_); }
+  std::int64_t num_pages() const { return num_pages_; }
+  /// Large pages that no pool has: once one had it, one always has.
+  std::int64_t num_free() const { return num_pages_ - std::ssize(pages_); }
   /// Large pages handed to pools so far, those taken from another included.
   std::int64_t num_given() const { return given_; }
   /// Pool that has the page; -1: none.
-  std::int64_t pool_of(std::int64_t page) const { return pages_[static_cast<std::size_t>(page)].pool; }
+  std::int64_t pool_of(std::int64_t page) const {
+    return page < std::ssize(pages_) ? pages_[static_cast<std::size_t>(page)].pool : -1;
+  }
   /// Blocks of the page that somebody holds.
-  std::int64_t held_in(std::int64_t page) const { return pages_[static_cast<std::size_t>(page)].held; }
+  std::int64_t held_in(std::int64_t page) const {
+    return page < std::ssize(pages_) ? pages_[static_cast<std::size_t>(page)].held : 0;
+  }
 
   /// Is there room for `demand` (pool) more blocks, found ones that nobody holds included, and for `spare` large pages
   /// beside them? `found`: those found ones, each with its pool.
@@ -82,8 +86,8 @@ class PageLedger {
                  RequestBlocks& request, Need need, std::vector<BlockId>& first);
 
   std::vector<std::int64_t> blocks_per_page_;       // (pool)
-  std::vector<Page> pages_;                         // (large page)
-  std::vector<std::int64_t> free_;                  // the lowest last
+  std::int64_t num_pages_;
+  std::vector<Page> pages_;                         // (large page), the null page and those that a pool has
   std::set<std::pair<std::int64_t, std::int64_t>> idle_;  // age and number of pages that a pool has and nobody holds
   std::vector<std::int64_t> num_idle_;              // (pool)
   std::int64_t clock_ = 0;

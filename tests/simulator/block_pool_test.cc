@@ -2,9 +2,14 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
+#include "base/error.h"
 #include "simulator/invariants.h"
+#include "tests/simulator/workload.h"
 
 using namespace hybridkv;
+using hybridkv::testing::Dice;
 
 namespace {
 std::vector<BlockId> queue_of(const BlockPool& pool) { return PoolPeek::queue(pool).in_order(); }
@@ -132,4 +137,46 @@ TEST_CASE("edge: an unlimited pool grows instead of dropping a key") {
   for (PrefixKey key = 1; key <= 100; ++key) CHECK(pool.find(key) != null_block_id);
   CHECK(pool.stats().evictions == 0);
   CHECK(pool.num_blocks() == 101);
+}
+
+TEST_CASE("law: blocks that were never taken stand in one row, in every order of takes and returns") {
+  Dice dice(11);
+  for (int round = 0; round < 200; ++round) {
+    const std::int64_t blocks = dice.roll(2, 40);
+    FreeQueue queue(blocks);
+    std::vector<BlockId> naive, taken;
+    for (BlockId block = 1; block < blocks; ++block) naive.push_back(block);
+    for (int i = 0; i < 120; ++i) {
+      const std::int64_t what = dice.roll(0, 4);
+      if (what <= 1 && !naive.empty()) {
+        taken.push_back(queue.pop_front());
+        REQUIRE(taken.back() == naive.front());
+        naive.erase(naive.begin());
+      } else if (what >= 3 && !taken.empty()) {
+        const auto at = taken.begin() + dice.roll(0, std::ssize(taken) - 1);
+        what == 3 ? queue.push_back(*at) : queue.push_front(*at);
+        naive.insert(what == 3 ? naive.end() : naive.begin(), *at);
+        taken.erase(at);
+      } else if (what == 2 && !naive.empty()) {
+        // One that has a link leaves from the middle, as a hit does.
+        const BlockId block = naive[static_cast<std::size_t>(dice.roll(0, std::ssize(naive) - 1))];
+        if (block >= queue.num_linked()) continue;
+        queue.remove(block);
+        std::erase(naive, block);
+        taken.push_back(block);
+      }
+      REQUIRE(queue.in_order() == naive);
+      REQUIRE(queue.size() == std::ssize(naive));
+      for (BlockId block = 1; block < blocks; ++block)
+        REQUIRE(queue.contains(block) == (std::find(naive.begin(), naive.end(), block) != naive.end()));
+    }
+  }
+}
+
+TEST_CASE("fault: blocks in use that take more memory than there is are refused") {
+  BlockPool pool(1'000'000, false, {.most_bytes = 72 * 100});
+  for (int i = 0; i < 98; ++i) pool.take(BlockKind::attention);
+  CHECK(pool.num_known() == 100);
+  CHECK_THROWS_WITH_AS(pool.take(BlockKind::attention), doctest::Contains("more than 100 blocks in use"),
+                       ResourceError);
 }

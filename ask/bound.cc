@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ask/bound_order.h"
 #include "ask/compare_replay.h"
 #include "ask/simulate_request.h"
 #include "base/error.h"
@@ -17,6 +18,7 @@ void bound(BoundAnswer& answer, const Scenario& scenario) {
   const ReplayedSetting replayed = replay_setting(scenario);
   answer.found_tokens = replayed.hit_tokens;
   answer.token_exact_tokens = replayed.token_exact_hit_tokens;
+  add_found(answer.layout, replayed.figures());
 }
 
 }  // namespace
@@ -30,10 +32,10 @@ std::vector<BoundAnswer> bounds(const std::vector<CompareSetting>& settings,
     try {
       bound(answer, setting.scenario);
     } catch (const SpecError& error) {
-      const InputError shown = located(scenario_error(error), setting.scenario);
-      const std::string text = shown.what();
+      const InputError refusal = located(scenario_error(error), setting.scenario);
+      const std::string text = refusal.what();
       answer.refused = text.substr(0, text.find('\n'));
-      if (settings.size() == 1) throw shown;
+      if (settings.size() == 1) throw refusal;
     }
   }
   if (std::all_of(answers.begin(), answers.end(), [](const BoundAnswer& one) { return !one.refused.empty(); }))

@@ -20,7 +20,8 @@ struct BoundAnswer {
 };
 
 /// The bounds of every setting beside what its engine finds, one request at a time.
-/// Throws InputError where no setting has a bound, and for errors in the trace.
+/// Throws InputError where no setting has a bound, and for errors in the trace; as check_order, where a figure is above
+/// one that it cannot pass.
 std::vector<BoundAnswer> bounds(const std::vector<CompareSetting>& settings,
                                 const std::function<void(int done, int total)>& on_progress = {});
 

@@ -110,7 +110,9 @@ void add_replay(Comparison& comparison, const std::vector<CompareSetting>& setti
   const auto replayed = replay_settings(settings, planned, replay.on_progress);
   const auto add = [&](const char* name, const char* title, const char* unit, auto value) {
     ComparedRow& row = comparison.rows.emplace_back(ComparedRow{name, title, unit, {}, false, {}, {}});
-    for (const auto& one : replayed) row.values.push_back(one ? ComparedValue(value(*one)) : ComparedValue());
+    row.values.resize(replayed.size());
+    for (std::size_t i = 0; i < replayed.size(); ++i)
+      if (replayed[i]) row.values[i] = value(*replayed[i]);
     row.differs = values_differ(row.values, refused);
   };
   using One = ReplayedSetting;
@@ -129,12 +131,15 @@ void add_replay(Comparison& comparison, const std::vector<CompareSetting>& setti
   });
   std::vector<const Scenario*> scenarios;
   for (std::size_t i = 0; i < settings.size(); ++i) scenarios.push_back(replayed[i] ? &settings[i].scenario : nullptr);
-  const auto layouts = layout_bounds(scenarios);
+  auto layouts = layout_bounds(scenarios);
+  for (std::size_t i = 0; i < layouts.size(); ++i)
+    if (layouts[i]) add_found(*layouts[i], replayed[i]->figures());
   if (std::any_of(layouts.begin(), layouts.end(), [](const auto& bound) { return bound.has_value(); })) {
     const auto add_bound = [&](const char* name, const char* title, std::int64_t LayoutBound::*tokens) {
       ComparedRow& row = comparison.rows.emplace_back(ComparedRow{name, title, "%", {}, false, {}, {}});
-      for (const auto& bound : layouts)
-        row.values.push_back(bound ? ComparedValue(100 * bound->rate((*bound).*tokens)) : ComparedValue());
+      row.values.resize(layouts.size());
+      for (std::size_t i = 0; i < layouts.size(); ++i)
+        if (layouts[i]) row.values[i] = 100 * layouts[i]->rate((*layouts[i]).*tokens);
       row.differs = values_differ(row.values, refused);
     };
     add_bound("feasible_percent", "- possible, at least", &LayoutBound::feasible_tokens);

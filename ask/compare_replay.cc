@@ -21,16 +21,17 @@ namespace {
 
 using OnProgress = std::function<void(const SweepProgress&)>;
 
-/// Settings are compared at the longest length, whose cache is the last that is planned.
+/// Settings are compared at the longest length, wherever that stands in the list; `caches`: (length).
 template <class Caches>
-Caches only_last(Caches caches) {
-  caches.erase(caches.begin(), caches.end() - 1);
-  return caches;
+Caches only_longest(const Caches& caches, const LimitsSpec& limits) {
+  const auto& lengths = limits.max_model_lens;
+  const auto longest = std::max_element(lengths.begin(), lengths.end()) - lengths.begin();
+  return {caches.at(static_cast<std::size_t>(longest))};
 }
 
 ReplayedSetting replay_tree(const Scenario& scenario, const SimulateRequest& request, const OnProgress& on_progress) {
-  const RadixAnswer answer =
-      simulate_radix(request, only_last(planned_radix_caches(scenario)), {.on_progress = on_progress});
+  const std::vector<RadixCache> caches = only_longest(planned_radix_caches(scenario), scenario.limits);
+  const RadixAnswer answer = simulate_radix(request, caches, {.on_progress = on_progress});
   const RadixStats& stats = answer.stats.front();
   return {.requests = stats.ended(),
           .taken_prompt_tokens = stats.taken_prompt_tokens,
@@ -87,8 +88,8 @@ ReplayedSetting replay_slots(const Scenario& scenario, const SimulateRequest& re
 
 ReplayedSetting replay_blocks(const Scenario& scenario, const SimulateRequest& request,
                               const OnProgress& on_progress) {
-  const SimulateAnswer answer =
-      simulate({request, only_last(planned_caches(scenario))}, {.on_progress = on_progress});
+  const std::vector<CacheGeometry> caches = only_longest(planned_caches(scenario), scenario.limits);
+  const SimulateAnswer answer = simulate({request, caches}, {.on_progress = on_progress});
   const SimulationStats& stats = answer.result.stats.front();
   const std::int64_t refused = stats.refused + stats.stalled + stats.too_long;
   return {.requests = stats.requests - refused,

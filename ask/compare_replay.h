@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "ask/bound_order.h"
 #include "ask/compare_settings.h"
 #include "simulator/sweep.h"
 
@@ -30,10 +31,8 @@ struct ReplayedSetting {
   double rate(std::int64_t tokens) const {
     return taken_prompt_tokens > 0 ? static_cast<double>(tokens) / static_cast<double>(taken_prompt_tokens) : 0;
   }
-  /// What `hybridkv simulate` calls it: of the requests that ended ok alone.
-  double hit_rate() const {
-    return prompt_tokens > 0 ? static_cast<double>(hit_tokens) / static_cast<double>(prompt_tokens) : 0;
-  }
+  /// What stands beside bounds.
+  ReplayedFigures figures() const { return {taken_prompt_tokens, hit_tokens, token_exact_hit_tokens}; }
   /// Computed though nothing was new to a cache that finds any prefix.
   std::int64_t prefilled_tokens() const { return prompt_tokens - hit_tokens; }
 };

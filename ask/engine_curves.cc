@@ -42,15 +42,17 @@ Evidence evidence_at(const Scenario& scenario) {
   }
 }
 
-/// The rate of one engine under one memory; nothing where it says nothing of hits.
-std::optional<double> found_share(Scenario scenario, std::int64_t memory_bytes, double& token_exact) {
+Scenario with_memory(Scenario scenario, std::int64_t memory_bytes) {
   set_memory(scenario.engine, memory_bytes);
+  return scenario;
+}
+
+/// What one engine finds; nothing where it cannot be planned, or takes no request.
+std::optional<ReplayedSetting> found_of(const Scenario& scenario) {
   try {
     planned(scenario);  // an error in the trace is no gap of a curve
     const ReplayedSetting replayed = replay_setting(scenario);
-    if (replayed.requests == 0) return std::nullopt;
-    token_exact = std::max(token_exact, replayed.rate(replayed.token_exact_hit_tokens));
-    return replayed.rate(replayed.hit_tokens);
+    return replayed.requests == 0 ? std::nullopt : std::optional(replayed);
   } catch (const SpecError&) {
     return std::nullopt;
   }
@@ -92,27 +94,32 @@ EngineRates engine_rates(const std::vector<CompareSetting>& settings,
   const int total = static_cast<int>(settings.size() * rates.memory_bytes.size());
   int done = 0;
   bool any = false;
-  for (const CompareSetting& setting : settings) {
-    rates.names.push_back(setting.name);
+  std::vector<std::vector<std::optional<ReplayedSetting>>> replayed(settings.size());  // (engine, memory)
+  for (std::size_t i = 0; i < settings.size(); ++i) {
+    rates.names.push_back(settings[i].name);
     std::vector<std::optional<double>>& found = rates.found.emplace_back();
     for (const std::int64_t memory : rates.memory_bytes) {
       if (on_progress) on_progress(done++, total);
-      found.push_back(found_share(setting.scenario, memory, rates.token_exact));
-      any = any || found.back().has_value();
+      const auto& one = replayed[i].emplace_back(found_of(with_memory(settings[i].scenario, memory)));
+      found.push_back(one ? std::optional(one->rate(one->hit_tokens)) : std::nullopt);
+      if (one) rates.token_exact = std::max(rates.token_exact, one->rate(one->token_exact_hit_tokens));
+      any = any || one.has_value();
     }
-    rates.evidence.push_back(evidence_at(setting.scenario));
+    rates.evidence.push_back(evidence_at(settings[i].scenario));
   }
-  for (const std::int64_t memory : rates.memory_bytes) {
-    std::vector<Scenario> at(settings.size());
+  for (std::size_t at = 0; at < rates.memory_bytes.size(); ++at) {
+    std::vector<Scenario> scenarios;
+    for (const CompareSetting& setting : settings)
+      scenarios.push_back(with_memory(setting.scenario, rates.memory_bytes[at]));
     std::vector<const Scenario*> asked;
-    for (std::size_t i = 0; i < settings.size(); ++i) {
-      at[i] = settings[i].scenario;
-      set_memory(at[i].engine, memory);
-      asked.push_back(&at[i]);
-    }
+    for (const Scenario& scenario : scenarios) asked.push_back(&scenario);
+    auto bounds = layout_bounds(asked);
     std::optional<double>& upper = rates.upper.emplace_back();
-    for (const auto& bound : layout_bounds(asked))
-      if (bound) upper = std::max(upper.value_or(0), bound->rate(bound->upper_tokens));
+    for (std::size_t i = 0; i < bounds.size(); ++i) {
+      if (!bounds[i]) continue;
+      if (replayed[i][at]) add_found(*bounds[i], replayed[i][at]->figures());
+      upper = std::max(upper.value_or(0), bounds[i]->rate(bounds[i]->upper_tokens));
+    }
   }
   if (!any) throw InputError("no engine can be replayed in any of these memories; give more engine.memory");
   return rates;

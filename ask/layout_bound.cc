@@ -4,17 +4,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <optional>
 
+#include "ask/simulate_request.h"
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/parallel.h"
 #include "planner/demand.h"
 #include "planner/plan.h"
+#include "planner/release.h"
 #include "search/hit_ceiling.h"
 #include "search/offline_schedule.h"
 #include "search/schedule_replay.h"
+#include "simulator/plan_geometry.h"
+#include "simulator/plan_radix.h"
 #include "simulator/trace_spec.h"
 
 namespace hybridkv {
@@ -106,11 +109,32 @@ std::int64_t replayed_tokens(const ReusePaths& paths, const OfflineSchedule& sch
   return replay.stats().hit_tokens;
 }
 
-/// Of the longest length, at which requests are refused.
-LimitsSpec longest_of(const LimitsSpec& limits) {
-  LimitsSpec one = limits;
-  one.max_model_lens = {*std::max_element(limits.max_model_lens.begin(), limits.max_model_lens.end())};
-  return one;
+/// Tokens of which every hit of the replay is a multiple. The plan's match unit is what the engine says of its blocks;
+/// how the replay is set, and what its rules leave out of the index, may make hits end elsewhere.
+std::int64_t hit_step_of(const CachePlan& plan, const Scenario& scenario) {
+  if (plan.radix) return radix_settings_of(plan, scenario.model, scenario.engine).hit_step();
+  const CacheGeometry geometry = with_settings(geometry_of(plan, scenario.engine), scenario.simulate);
+  validate(geometry);
+  return geometry.resume_step();
+}
+
+/// A scenario at one of its lengths; none: the longest.
+struct Asked {
+  const Scenario* scenario = nullptr;
+  std::optional<std::int64_t> max_model_len = {};
+};
+
+std::vector<std::optional<LayoutBound>> bounds_of(const std::vector<Asked>& asked) {
+  std::vector<std::optional<LayoutBound>> bounds(asked.size());
+  parallel_for(asked.size(), [&](std::size_t i) {
+    const Scenario* scenario = asked[i].scenario;
+    if (!scenario || scenario->simulate.driver.kind != DriverKind::one_at_a_time) return;
+    try {
+      bounds[i] = layout_bound(*scenario, asked[i].max_model_len);
+    } catch (const InputError&) {  // of a cache without one, or of a trace of too many units; the replay says the rest
+    }
+  });
+  return bounds;
 }
 
 /// Largest whole number of tokens that a real bound allows; hits are multiples of a unit.
@@ -127,9 +151,10 @@ void require_prefixes(const CachePlan& plan) {
     throw SpecError("engine.cache_mode", "this cache finds no prefix again, whatever the policy; take mode align");
 }
 
-LayoutBound layout_bound(const Scenario& scenario) {
-  const CachePlan plan = make_plan(scenario.model, scenario.engine, longest_of(scenario.limits), scenario.workspace,
-                                   PlanDetail::numbers);
+LayoutBound layout_bound(const Scenario& scenario, std::optional<std::int64_t> max_model_len) {
+  // At all lengths, as the replay: the longest one decides over memory, whatever length a prompt is refused at.
+  const CachePlan plan =
+      make_plan(scenario.model, scenario.engine, scenario.limits, scenario.workspace, PlanDetail::numbers);
   require_prefixes(plan);
   if (plan.rows)
     throw SpecError("engine.release",
@@ -137,16 +162,15 @@ LayoutBound layout_bound(const Scenario& scenario) {
                                 rules_of(plan.release).title));
   LayoutBound bound;
   bound.evidence = evidence_of(plan);
-  // A replay may find prefixes at finer steps than the plan's.
-  bound.unit_tokens = std::gcd(plan.prefix.match_unit_tokens,
-                               scenario.simulate.match_unit_tokens.value_or(plan.prefix.match_unit_tokens));
+  bound.unit_tokens = hit_step_of(plan, scenario);
   LayoutSizes sizes = sizes_of(plan, bound.unit_tokens);
   bound.unit_bytes = sizes.cache.unit_bytes;
   bound.state_bytes = sizes.cache.state_bytes;
   // What lies on the host was kept too.
   sizes.cache.memory_bytes = Checked(sizes.cache.memory_bytes) + scenario.simulate.host_memory_bytes.value_or(0);
   bound.memory_bytes = sizes.cache.memory_bytes;
-  const std::int64_t longest = plan.capacity.front().max_model_len;
+  const auto& lengths = scenario.limits.max_model_lens;
+  const std::int64_t longest = max_model_len.value_or(*std::max_element(lengths.begin(), lengths.end()));
   ReusePaths paths(bound.unit_tokens, longest);
   TraceBatch batch;
   for (const auto trace = open_trace(scenario.simulate.trace); trace->next(batch);) paths.consume(batch);
@@ -169,30 +193,26 @@ LayoutBound layout_bound(const Scenario& scenario) {
 }
 
 std::vector<std::optional<LayoutBound>> layout_bounds(std::span<const Scenario* const> scenarios) {
-  std::vector<std::optional<LayoutBound>> bounds(scenarios.size());
-  parallel_for(scenarios.size(), [&](std::size_t i) {
-    if (!scenarios[i] || scenarios[i]->simulate.driver.kind != DriverKind::one_at_a_time) return;
-    try {
-      bounds[i] = layout_bound(*scenarios[i]);
-    } catch (const InputError&) {  // of a cache without one, or of a trace of too many units; the replay says the rest
-    }
-  });
-  return bounds;
+  std::vector<Asked> asked;
+  for (const Scenario* scenario : scenarios) asked.push_back({scenario, {}});
+  return bounds_of(asked);
 }
 
 std::vector<std::optional<LayoutBound>> scenario_bounds(const Scenario& scenario) {
   if (!scenario.simulate.upper_bounds) return {};
-  std::vector<Scenario> caches;
-  for (const std::int64_t pack : scenario.pack_sizes)
-    for (const std::int64_t length : scenario.limits.max_model_lens) {
-      Scenario& cache = caches.emplace_back(scenario);
-      cache.engine.attention_pack_size = pack;
-      cache.pack_sizes = {pack};
-      cache.limits.max_model_lens = {length};
-    }
-  std::vector<const Scenario*> asked;
-  for (const Scenario& cache : caches) asked.push_back(&cache);
-  return layout_bounds(asked);
+  std::vector<Scenario> packs;
+  packs.reserve(scenario.pack_sizes.size());
+  std::vector<Asked> asked;
+  // A tree has no packs: its caches differ in their length alone.
+  const bool has_packs = !rules_of(scenario.engine.release).radix_pools;
+  for (const std::int64_t pack : scenario.pack_sizes) {
+    if (!has_packs && !packs.empty()) break;
+    Scenario& of_pack = packs.emplace_back(scenario);
+    of_pack.engine.attention_pack_size = pack;
+    of_pack.pack_sizes = {pack};
+    for (const std::int64_t length : scenario.limits.max_model_lens) asked.push_back({&of_pack, length});
+  }
+  return bounds_of(asked);
 }
 
 }  // namespace hybridkv

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ask/bound_order.h"
 #include "ask/layout_bound.h"
 #include "ask/replay_curves.h"
 #include "base/error.h"
@@ -80,7 +81,11 @@ MemoryCurves memory_curves(const PlotInputs& asked) {
   auto next = result.stats.begin();
   for (const Scenario* scenario : planned)
     for (auto& of_policy : curves.found) of_policy.push_back(scenario ? std::optional(*next++) : std::nullopt);
-  for (const auto& bound : layout_bounds(planned)) {
+  auto bounds = layout_bounds(planned);
+  for (std::size_t at = 0; at < bounds.size(); ++at) {
+    auto& bound = bounds[at];
+    for (const auto& of_policy : curves.found)
+      if (bound && of_policy[at]) add_found(*bound, {of_policy[at]->taken_prompt_tokens, of_policy[at]->hit_tokens});
     curves.upper.push_back(bound ? std::optional(bound->rate(bound->upper_tokens)) : std::nullopt);
     curves.feasible.push_back(bound ? std::optional(bound->rate(bound->feasible_tokens)) : std::nullopt);
   }

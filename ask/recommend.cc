@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ask/bound_order.h"
 #include "ask/simulate_request.h"
 #include "base/error.h"
 #include "search/candidate_runs.h"
@@ -160,6 +161,7 @@ RecommendAnswer recommend_scenario(const Scenario& scenario, const RecommendQues
   const Scenario picked = scenario_of(scenario, question, answer, answer.result.pick);
   const Scenario* const asked = &picked;
   answer.pick_bound = layout_bounds({&asked, 1}).front();
+  if (answer.pick_bound) add_found(*answer.pick_bound, {pick.prompt_tokens, pick.hit_tokens});
   if (answer.result.unpacked_pick)
     answer.unpacked_pick = served_pick(answer.result, candidates[*answer.result.unpacked_pick], spec);
   return answer;

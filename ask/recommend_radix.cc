@@ -1,5 +1,6 @@
 #include "ask/recommend_radix.h"
 
+#include "ask/bound_order.h"
 #include "ask/simulate_radix.h"
 #include "ask/simulate_request.h"
 #include "base/error.h"
@@ -37,6 +38,7 @@ RadixRecommendAnswer recommend_radix_scenario(const Scenario& scenario, const Ra
   const Scenario picked = picked_scenario(scenario, answer);
   const Scenario* const asked = &picked;
   answer.pick_bound = layout_bounds({&asked, 1}).front();
+  if (answer.pick_bound) add_found(*answer.pick_bound, {pick.prompt_tokens, pick.hit_tokens});
   answer.pick.serve = serve_command({scenario.model, pick.engine, scenario.limits, scenario.simulate.scheduler,
                                      pick.plan, answer.pick.settings});
   return answer;

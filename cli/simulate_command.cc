@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "ask/simulate.h"
+#include "ask/simulate_bounds.h"
 #include "ask/simulate_request.h"
 #include "base/error.h"
 #include "base/output_file.h"
@@ -177,11 +178,6 @@ auto answer_of(const SimulateOptions& options, const Question& question, std::st
   return answer;
 }
 
-std::vector<std::optional<LayoutBound>> bounds_of(const Question& question) {
-  if (!question.is_planned) return {};
-  return scenario_bounds(question.scenario);
-}
-
 std::string replay_of(const SimulateOptions& options, const Question& question) {
   const SimulateRequest& request = question.scenario.simulate;
   const Format format = options.output.format();
@@ -198,7 +194,7 @@ std::string replay_of(const SimulateOptions& options, const Question& question) 
     const std::string header = std::string(request_csv_header) + (request.losses ? loss_csv_names() : "");
     const auto replay = [&](const SimulateWatch& watch) {
       SimulateAnswer answer = simulate({request, question.caches}, watch);
-      answer.bounds = bounds_of(question);
+      if (question.is_planned) add_bounds(answer, question.scenario);
       return answer;
     };
     return render_simulate(answer_of<SimulateWatch>(options, question, header, watch_rows, replay), format,
@@ -216,7 +212,7 @@ std::string replay_of(const SimulateOptions& options, const Question& question) 
   const std::string header = std::string(radix_csv_header) + (request.losses ? loss_csv_names() : "");
   const auto replay = [&](const RadixWatch& watch) {
     RadixAnswer answer = simulate_radix(request, question.radix, watch);
-    answer.bounds = bounds_of(question);
+    if (question.is_planned) add_bounds(answer, question.scenario);
     return answer;
   };
   return render_radix(answer_of<RadixWatch>(options, question, header, watch_rows, replay), format,

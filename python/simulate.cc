@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "ask/simulate.h"
+#include "ask/simulate_bounds.h"
 #include "ask/simulate_radix.h"
 #include "ask/simulate_request.h"
 #include "planner/release.h"
@@ -106,14 +107,14 @@ Simulated replay(const Scenario& scenario, bool keeps_records, const Watch& to) 
     if (keeps_records) watch.on_record = [&](const RadixRecord& record) { records->radix.push_back(row_of(record)); };
     watch.on_progress = [&](const SweepProgress& at) { tell(to, at); };
     RadixAnswer answer = simulate_radix(scenario.simulate, planned_radix_caches(scenario), watch);
-    answer.bounds = scenario_bounds(scenario);
+    add_bounds(answer, scenario);
     return {{render_radix(answer, Format::json), scenario.notes}, records};
   }
   SimulateWatch watch;
   if (keeps_records) watch.on_record = [&](const RequestRecord& record) { records->blocks.push_back(record); };
   watch.on_progress = [&](const SweepProgress& at) { tell(to, at); };
   SimulateAnswer answer = simulate({scenario.simulate, planned_caches(scenario)}, watch);
-  answer.bounds = scenario_bounds(scenario);
+  add_bounds(answer, scenario);
   return {{render_simulate(answer, Format::json), scenario.notes}, records};
 }
 

@@ -81,11 +81,11 @@ Listing warnings(const RadixAnswer& answer) {
       listing.items.push_back(fmt::format("{}: {}; the rates are of the others.", stats.name,
                                           too_long_text(stats.too_long, stats.requests, *stats.max_model_len)));
     if (const std::int64_t large = stats.refused + stats.stalled; large > 0)
-      listing.items.push_back(fmt::format("{}: {} not fit the pools of {} tokens and {} states even alone; the rates "
-                                          "are of the others.", stats.name,
+      listing.items.push_back(fmt::format("{}: {} not fit the pools of {} tokens and {} states even alone; {}",
+                                          stats.name,
                                           large == 1 ? "1 request does" : human_count(large) + " requests do",
                                           human_count(stats.settings.token_slots),
-                                          human_count(stats.settings.state_slots)));
+                                          human_count(stats.settings.state_slots), unserved_text));
   }
   return listing;
 }
@@ -170,7 +170,7 @@ Table radix_table(const RadixAnswer& answer) {
                {"free_states", "free states at the end"}, {"too_long", "refused as too long"},
                {"refused", "refused"}, {"stalled", "stalled"},
                {"token_exact_hit_tokens", "token by token"}, {"feasible_tokens", "possible tokens"},
-               {"upper_tokens", "tokens that no policy passes"}});
+               {"upper_tokens", "tokens that no policy passes"}, {"taken_prompt_tokens", "whole of all shares"}});
   for (std::size_t i = 0; i < answer.stats.size(); ++i) {
     const RadixStats& stats = answer.stats[i];
     const RadixSettings& s = stats.settings;
@@ -183,7 +183,7 @@ Table radix_table(const RadixAnswer& answer) {
                    stats.free_tokens, stats.free_states, stats.too_long, stats.refused, stats.stalled,
                    answer.token_exact_hit_tokens.empty() ? Cell(std::monostate{})
                                                          : Cell(answer.token_exact_hit_tokens[i]),
-                   feasible_cell(answer.bounds, i), upper_cell(answer.bounds, i)});
+                   feasible_cell(answer.bounds, i), upper_cell(answer.bounds, i), stats.taken_prompt_tokens});
   }
   return table;
 }

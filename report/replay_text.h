@@ -20,6 +20,9 @@ std::string modelled_names_sentence(std::span<const std::string> rules);
 /// empty: as engines do.
 std::string policy_text(const SchedulerSettings& settings);
 
+/// Ends the sentence about requests that a cache never serves: they count in the whole of every rate, as in bounds.
+inline constexpr const char* unserved_text = "they count in the rates, as prompts of which nothing is found.";
+
 /// What hits token by token mean.
 inline constexpr const char* token_exact_text =
     "Token by token: a cache that keeps everything and finds any prefix. No layout can hit more.";

@@ -225,10 +225,10 @@ std::vector<std::string> warnings_of(const SimulateAnswer& answer, std::size_t c
                                     human_count(*g.scheduler.max_model_len)));
   if (stats.refused + stats.stalled > 0)
     sentences.push_back(fmt::format(
-        "{} not fit the pool even alone (it holds {} tokens of one); the rates are of the others.",
+        "{} not fit the pool even alone (it holds {} tokens of one); {}",
         stats.refused + stats.stalled == 1 ? "1 request does"
                                            : human_count(stats.refused + stats.stalled) + " requests do",
-        human_count(answer.longest_requests[cache])));
+        human_count(answer.longest_requests[cache]), unserved_text));
   if (std::string text = overload_text(answer.driver, stats); !text.empty()) sentences.push_back(std::move(text));
   if (stats.prompt_tokens > 0 && stats.hit_tokens == 0)
     sentences.push_back(
@@ -423,7 +423,7 @@ Table simulate_table(const SimulateAnswer& answer) {
                {"unlimited_hit_tokens", "hit tokens, unlimited pool"},
                {"token_exact_hit_tokens", "hit tokens, token-exact"},
                {"feasible_tokens", "possible tokens"}, {"upper_tokens", "tokens that no policy passes"},
-               {"modelled", "modelled rules"}});
+               {"taken_prompt_tokens", "whole of all shares"}, {"modelled", "modelled rules"}});
   // Only the open loop has arrivals to wait since.
   const auto latency = [&](double seconds) {
     return answer.driver.kind == DriverKind::open_loop ? Cell(Real{seconds, 6}) : Cell(std::monostate{});
@@ -452,7 +452,7 @@ Table simulate_table(const SimulateAnswer& answer) {
                        ? Cell(std::monostate{})
                        : Cell(answer.result.token_exact_hit_tokens[i]),
                    feasible_cell(answer.bounds, i), upper_cell(answer.bounds, i),
-                   fmt::format("{}", fmt::join(rules, ", "))});
+                   stats.taken_prompt_tokens, fmt::format("{}", fmt::join(rules, ", "))});
   }
   return table;
 }

@@ -76,7 +76,7 @@ constexpr std::array<ReplayColumn, 19> replay_columns{{
 Cell replay_cell(const SweepPoint& point, const ReplayColumn& column) {
   if (point.stats) return column.cell(*point.stats);
   if (!point.replayed) return {};
-  if (column.name == hit_rate_column) return Real{point.replayed->hit_rate()};
+  if (column.name == hit_rate_column) return Real{point.replayed->rate(point.replayed->hit_tokens)};
   return column.replayed != nullptr ? Cell((*point.replayed).*column.replayed) : Cell();
 }
 

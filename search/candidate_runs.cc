@@ -17,7 +17,7 @@ CacheGeometry geometry_of(const PlannedLayout& layout, const Candidate& candidat
 }
 
 void fill(Candidate& candidate, const SimulationStats& stats, const WorkloadFacts& workload) {
-  candidate.prompt_tokens = stats.prompt_tokens;
+  candidate.prompt_tokens = stats.taken_prompt_tokens;
   candidate.hit_tokens = stats.hit_tokens;
   candidate.uncached_common_tokens = stats.uncached_common_tokens;
   candidate.requests_with_hit = stats.requests_with_hit;

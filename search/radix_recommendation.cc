@@ -318,7 +318,7 @@ class RadixSearch {
   void fill(RadixCandidate& candidate) const {
     const WorkloadFacts& workload = result_.workload;
     const RadixStats& stats = candidate.stats;
-    candidate.prompt_tokens = keeps_prefixes(candidate.engine) ? stats.prompt_tokens : workload.prompt_tokens;
+    candidate.prompt_tokens = keeps_prefixes(candidate.engine) ? stats.taken_prompt_tokens : workload.prompt_tokens;
     candidate.hit_tokens = stats.hit_tokens;
     candidate.requests_with_hit = stats.requests_with_hit;
     candidate.unserved_requests = stats.refused + stats.stalled;

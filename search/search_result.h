@@ -20,11 +20,11 @@ struct WeighedCandidate {
   bool meets_limits = true;            ///< those of the search, and as many requests served as any
   bool on_front = false;
   Objectives objectives;
-  std::int64_t prompt_tokens = 0;      ///< of the requests served
+  std::int64_t prompt_tokens = 0;      ///< of the prompts that the engine takes, served or not
   std::int64_t hit_tokens = 0;
   std::int64_t requests_with_hit = 0;
   std::int64_t unserved_requests = 0;  ///< refused or stalled
-  /// Share of the prompt tokens served that hit, 0 .. 1.
+  /// Share of the prompts that the engine takes, 0 .. 1: as in a replay.
   double hit_rate() const {
     return prompt_tokens == 0 ? 0 : static_cast<double>(hit_tokens) / static_cast<double>(prompt_tokens);
   }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "base/error.h"
 #include "planner/radix_split.h"
 
@@ -10,6 +12,10 @@ namespace hybridkv {
 std::int64_t RadixSettings::checkpoint_grid() const { return radix_checkpoint_grid(model_chunk, page); }
 
 std::int64_t RadixSettings::decode_grid() const { return radix_decode_grid(checkpoint_grid(), track_interval); }
+
+std::int64_t RadixSettings::hit_step() const {
+  return has_tracking() ? std::gcd(checkpoint_grid(), chunk_tokens) : page;
+}
 
 void RadixSettings::check() const {
   const auto require = [](bool holds, const char* field, const std::string& message) {

@@ -38,6 +38,9 @@ struct RadixSettings {
   std::int64_t checkpoint_grid() const;
   /// I = lcm(G, track interval), tokens: states of the decode are multiples of it.
   std::int64_t decode_grid() const;
+  /// Tokens of which every hit is a multiple: a hit ends where a state lies, in whole pages. A grid starts with a
+  /// chunk, and chunks with a hit or a chunk further on.
+  std::int64_t hit_step() const;
   /// Throws SpecError, path "radix.FIELD".
   void check() const;
 };

@@ -17,7 +17,7 @@ struct RadixStats {
   std::int64_t refused = 0;                ///< RequestStatus::refused
   std::int64_t too_long = 0;               ///< RequestStatus::too_long
   std::int64_t stalled = 0;                ///< RequestStatus::stalled
-  std::int64_t taken_prompt_tokens = 0;    ///< of all requests that were not refused as too long, however they ended
+  std::int64_t taken_prompt_tokens = 0;    ///< of all requests but those that were too long, however they ended
   std::int64_t prompt_tokens = 0;          ///< of the requests that ended ok, as hits and chunks
   std::int64_t hit_tokens = 0;             ///< with KV and state
   std::int64_t requests_with_hit = 0;
@@ -39,16 +39,15 @@ struct RadixStats {
   void add(const RadixRecord& record);
   /// Requests that ended ok.
   std::int64_t ended() const { return requests - refused - too_long - stalled; }
-  /// Share of prompt tokens found, 0 .. 1.
+  /// Share of the prompts that the engine takes, 0 .. 1; of one that does not fit the pools nothing is found.
+  double rate(std::int64_t tokens) const {
+    return taken_prompt_tokens == 0 ? 0 : static_cast<double>(tokens) / static_cast<double>(taken_prompt_tokens);
+  }
+  /// The share that is found.
   double hit_rate() const { return rate(hit_tokens); }
   /// The same by KV alone.
   double kv_match_rate() const { return rate(kv_match_tokens); }
   bool operator==(const RadixStats&) const = default;
-
- private:
-  double rate(std::int64_t tokens) const {
-    return prompt_tokens == 0 ? 0 : static_cast<double>(tokens) / static_cast<double>(prompt_tokens);
-  }
 };
 
 }  // namespace hybridkv

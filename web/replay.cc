@@ -5,6 +5,7 @@
 
 #include "ask/engine_curves.h"
 #include "ask/simulate.h"
+#include "ask/simulate_bounds.h"
 #include "ask/simulate_radix.h"
 #include "ask/simulate_request.h"
 #include "base/number_text.h"
@@ -29,11 +30,11 @@ Json json_of(const std::vector<std::optional<double>>& values) {
 std::string replayed(const Scenario& scenario) {
   if (rules_of(scenario.engine.release).radix_pools) {
     RadixAnswer answer = simulate_radix(scenario.simulate, planned_radix_caches(scenario));
-    answer.bounds = scenario_bounds(scenario);
+    add_bounds(answer, scenario);
     return render_radix(answer, Format::json);
   }
   SimulateAnswer answer = simulate({scenario.simulate, planned_caches(scenario)});
-  answer.bounds = scenario_bounds(scenario);
+  add_bounds(answer, scenario);
   return render_simulate(answer, Format::json);
 }
 

@@ -83,6 +83,76 @@ TEST_CASE("rule: a replay that finds prefixes at finer steps is bounded at those
   CHECK(layout_bound(settings.front().scenario).unit_tokens == 16);
 }
 
+TEST_CASE("regression: a unit is where hits of the replay end: June's rules leave windows out of what is found again") {
+  // Blocks of windows are 32 tokens long, those of full attention 16: both engines hit at multiples of their own.
+  const ScenarioFile file = parse_scenario(
+      "model: Gemma-4-31B\n"
+      "engine: {release: [vllm-2026-06, vllm-0.33], memory: 160 GiB, tensor_parallel: 16,\n"
+      "         attention_pack_size: [1, 2]}\n"
+      "limits: {max_model_len: 64k}\n"
+      "simulate: {trace: {prompts: [{tokens: 1010, copies: 20}]}}\n",
+      "asked.yaml");
+  const auto answers = bounds(compare_settings({file}, {"engine.release", "engine.attention_pack_size"}, 1));
+  REQUIRE(answers.size() == 4);
+  for (const BoundAnswer& one : answers) {
+    CAPTURE(one.name);
+    const bool june = one.name.find("2026-06") != std::string::npos;
+    CHECK(one.layout.unit_tokens == (june ? 16 : 32));
+    // A copy finds all whole units before its last token.
+    CHECK(one.found_tokens == 19 * (june ? 1008 : 992));
+    CHECK(one.layout.feasible_tokens == one.found_tokens);
+    CHECK(one.layout.upper_tokens == one.found_tokens);
+  }
+}
+
+TEST_CASE("regression: hits of a tree end where a grid that starts with a chunk has its states") {
+  // Chunks of 1000 tokens: states at 960, 1960, …, which are no multiples of the grid of 64.
+  auto settings = settings_of("memory: 6 GiB, release: sglang-0.5.23, max_num_batched_tokens: 1000",
+                              "prompts: [{tokens: 4100, copies: 4}]");
+  const BoundAnswer tree = bounds(settings).front();
+  CHECK(tree.layout.unit_tokens == 8);
+  CHECK(tree.found_tokens > 0);
+  CHECK(tree.found_tokens % 64 != 0);
+  // Without states that lie on a grid, anywhere.
+  settings = settings_of("memory: 6 GiB, release: sglang-0.5.23, mamba_radix_cache_strategy: no_buffer",
+                         "prompts: [{tokens: 4100, copies: 2}]");
+  CHECK(bounds(settings).front().layout.unit_tokens == 1);
+}
+
+TEST_CASE("regression: what the replay found is possible, where a schedule finds less: memory of the host") {
+  std::string prompts;
+  for (int round = 0; round < 3; ++round)
+    for (int prompt = 0; prompt < 12; ++prompt)
+      prompts += (prompts.empty() ? "" : ", ") +
+                 (round == 0
+                      ? std::string("{tokens: 6000}")
+                      : "{tokens: 6000, shared_tokens: 6000, shared_with: " + std::to_string(prompt + 1) + "}");
+  auto settings = settings_of("memory: 1 GiB", "prompts: [" + prompts + "]");
+  settings.front().scenario.simulate.host_memory_bytes = std::int64_t{64} << 30;
+  const std::int64_t scheduled = layout_bound(settings.front().scenario).feasible_tokens;
+  const BoundAnswer answer = bounds(settings).front();
+  CHECK(answer.found_tokens > scheduled);
+  CHECK(answer.layout.feasible_tokens == answer.found_tokens);
+  CHECK(answer.layout.upper_tokens >= answer.found_tokens);
+}
+
+TEST_CASE("regression: a bound of a shorter length is of the cache that is replayed, which the longest one sizes") {
+  for (const char* const release : {"sglang-0.5.23", "compact-slots", "vllm-0.33"}) {
+    CAPTURE(release);
+    Scenario scenario =
+        settings_of(std::string("memory: 3 GiB, release: ") + release, "max_requests: 60").front().scenario;
+    scenario.limits.max_model_lens = {16384, 2048};
+    const LayoutBound longest = layout_bound(scenario), shorter = layout_bound(scenario, 2048);
+    CHECK(shorter.memory_bytes == longest.memory_bytes);
+    CHECK(shorter.requests < longest.requests);
+    scenario.simulate.upper_bounds = true;
+    const auto all = scenario_bounds(scenario);
+    REQUIRE(all.size() == 2);
+    CHECK(all[0]->prompt_tokens == longest.prompt_tokens);
+    CHECK(all[1]->prompt_tokens == shorter.prompt_tokens);
+  }
+}
+
 TEST_CASE("edge: bounds are of requests that come one after the other, and of scenarios that ask for them") {
   auto settings = settings_of("attention_pack_size: [1, 2], memory: 2 GiB", "max_requests: 50");
   Scenario both = settings.front().scenario;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ask/bound.h"
 #include "ask/compare.h"
 #include "ask/layout_bound.h"
 #include "ask/simulate.h"
@@ -126,6 +127,36 @@ TEST_CASE("law: all shares are of the prompts that the engine takes, also where 
   }
   CHECK(number("prompt_tokens", 0) == number("prompt_tokens", 1));
   CHECK(number("token_exact_percent", 0) == number("token_exact_percent", 1));
+}
+
+TEST_CASE("law: found, possible and proven have one whole, wherever the longest length stands in its list") {
+  for (const char* const lengths : {"[4096, 32768]", "[32768, 4096]"}) {
+    CAPTURE(lengths);
+    const ScenarioFile file = parse_scenario(
+        "model: Qwen3.5-4B\n"
+        "engine: {release: [vllm-2026-06, vllm-0.33, sglang-0.5.23], memory: 900 MiB, cache_mode: align}\n"
+        "limits: {max_model_len: " + std::string(lengths) + "}\n"
+        "simulate: {upper_bounds: true, trace: {prompts: [{tokens: 3000, copies: 8}, {tokens: 31000, copies: 2}]}}\n",
+        "asked.yaml");
+    const std::vector<CompareSetting> settings = compare_settings({file}, {"engine.release"});
+    const Comparison comparison = compare(settings, {.wanted = true});
+    const std::vector<BoundAnswer> answers = bounds(settings);
+    for (std::size_t i = 0; i < settings.size(); ++i) {
+      CAPTURE(settings[i].name);
+      const auto percent = [&](const char* name) { return std::get<double>(row_of(comparison, name).values[i]); };
+      const BoundAnswer& one = answers[i];
+      CHECK(row_of(comparison, "prompt_tokens").values[i] == ComparedValue(std::int64_t{8 * 3000 + 2 * 31000}));
+      // The long ones do not fit, and count all the same.
+      CHECK(row_of(comparison, "replay_refused").values[i] == ComparedValue(std::int64_t{2}));
+      CHECK(percent("hit_rate_percent") == 100 * one.layout.rate(one.found_tokens));
+      CHECK(percent("feasible_percent") == 100 * one.layout.rate(one.layout.feasible_tokens));
+      CHECK(percent("upper_percent") == 100 * one.layout.rate(one.layout.upper_tokens));
+      CHECK(percent("token_exact_percent") == 100 * one.layout.rate(one.token_exact_tokens));
+      CHECK(0 < percent("hit_rate_percent"));
+      CHECK(percent("hit_rate_percent") <= percent("feasible_percent"));
+      CHECK(percent("feasible_percent") <= percent("upper_percent"));
+    }
+  }
 }
 
 TEST_CASE("edge: nothing is replayed unless it is asked for, and not where a setting is refused") {

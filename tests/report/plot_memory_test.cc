@@ -23,7 +23,7 @@ TEST_CASE("law: curves of policies and bounds stand where the axes say, at memor
                       .upper = {0.3, std::nullopt},
                       .feasible = {0.25, std::nullopt}};
   SimulationStats stats;
-  stats.prompt_tokens = 100;
+  stats.prompt_tokens = stats.taken_prompt_tokens = 100;
   stats.hit_tokens = 10;
   curves.found = {{stats, stats}, {std::nullopt, stats}};
   const Plot plot = plot_memory_curves(inputs, curves);

@@ -11,7 +11,8 @@ namespace {
 RadixAnswer one_cache() {
   RadixAnswer answer{.trace = "some prompts", .requests = 10, .prompt_tokens = 5000};
   answer.stats.push_back({.name = "small", .settings = {.token_slots = 1000, .state_slots = 7}, .requests = 10,
-                          .prompt_tokens = 5000, .hit_tokens = 1250, .requests_with_hit = 3});
+                          .taken_prompt_tokens = 5000, .prompt_tokens = 5000, .hit_tokens = 1250,
+                          .requests_with_hit = 3});
   answer.stats.front().max_model_len = 4096;
   return answer;
 }

@@ -2,8 +2,13 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "ask/simulate_bounds.h"
+#include "report/json_text.h"
+#include "report/upper_bounds.h"
+#include "scenarios/read.h"
 #include "tests/contains.h"
 
 using namespace hybridkv;
@@ -57,6 +62,35 @@ TEST_CASE("golden: JSON holds the counters, the series, the turns and the reques
   const DriverSpec open{.kind = DriverKind::open_loop, .cost = {.per_prefill_token = 1}};
   const nlohmann::json timed = nlohmann::json::parse(render_simulate(answer_of(copies, open), Format::json));
   CHECK(timed.at("caches").at(0).at("first_token_mean_seconds").get<double>() > 0);
+}
+
+TEST_CASE("law: found, possible, proven and token by token are shares of one whole, prompts that do not fit in it") {
+  const ScenarioFile file = parse_scenario(
+      "model: Qwen3.5-4B\nengine: {memory: 600 MiB, cache_mode: align}\nlimits: {max_model_len: [32768, 4096]}\n"
+      "simulate: {upper_bounds: true, trace: {prompts: [{tokens: 3000, copies: 9}, {tokens: 31000, copies: 2}]}}\n",
+      "asked.yaml");
+  const Scenario scenario = read_scenario(file);
+  SimulateAnswer answer = simulate({scenario.simulate, planned_caches(scenario)});
+  add_bounds(answer, scenario);
+  const nlohmann::json caches = nlohmann::json::parse(render_simulate(answer, Format::json)).at("caches");
+  const nlohmann::json table = to_json(upper_bounds_table(answer));
+  const std::int64_t wholes[] = {9 * 3000 + 2 * 31000, 9 * 3000};
+  for (std::size_t i = 0; i < 2; ++i) {
+    CAPTURE(i);
+    const nlohmann::json& cache = caches.at(i);
+    CHECK(cache.at("refused") == (i == 0 ? 2 : 0));
+    CHECK(cache.at("taken_prompt_tokens") == wholes[i]);
+    const auto whole = static_cast<double>(wholes[i]);
+    const auto share = [&](const char* tokens) { return cache.at(tokens).get<double>() / whole; };
+    const double rates[] = {share("hit_tokens"), share("feasible_tokens"), share("upper_tokens"),
+                            share("token_exact_hit_tokens")};
+    CHECK(std::is_sorted(std::begin(rates), std::end(rates)));
+    CHECK(cache.at("hit_rate").get<double>() == doctest::Approx(rates[0]).epsilon(1e-5));
+    const char* const names[] = {"hit_rate", "feasible_rate", "upper_rate", "token_exact_hit_rate"};
+    for (std::size_t of = 0; of < 4; ++of)
+      CHECK(table.at(i).at(names[of]).get<double>() == doctest::Approx(100 * rates[of]).epsilon(1e-3));
+  }
+  CHECK(contains(render_simulate(answer, Format::table), "they count in the rates, as prompts of which nothing"));
 }
 
 TEST_CASE("edge: nothing that simulate says is wider than 100 columns") {

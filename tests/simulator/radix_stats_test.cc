@@ -44,6 +44,6 @@ TEST_CASE("law: sums are of requests that ended ok, states and evictions of all 
   expected.free_tokens = 60;
   expected.free_states = 6;
   CHECK(stats == expected);
-  CHECK(stats.hit_rate() == doctest::Approx(640.0 / 1100));
-  CHECK(stats.kv_match_rate() == doctest::Approx(900.0 / 1100));
+  CHECK(stats.hit_rate() == doctest::Approx(640.0 / 6800));
+  CHECK(stats.kv_match_rate() == doctest::Approx(900.0 / 6800));
 }

@@ -17,10 +17,11 @@ const replay = (() => {
   const cell = (name, value) => make('td', { 'data-name': name, 'data-value': JSON.stringify(value) }, digits(value));
 
   function counts(cache) {
-    const names = ['requests', 'prompt_tokens', 'hit_tokens', 'token_exact_hit_tokens', 'feasible_tokens',
+    const names = ['requests', 'taken_prompt_tokens', 'hit_tokens', 'token_exact_hit_tokens', 'feasible_tokens',
       'upper_tokens', 'too_long', 'refused'];
-    const share = (name) => (/_tokens$/.test(name) && cache.prompt_tokens ? percent(cache[name] / cache.prompt_tokens)
-      : '');
+    // All shares have one whole: the prompts that the engine takes, also those that do not fit the memory.
+    const whole = cache.taken_prompt_tokens;
+    const share = (name) => (/_tokens$/.test(name) && whole ? percent(cache[name] / whole) : '');
     return make('table', { class: 'figures' }, make('caption', {}, `What ${cache.name} finds, and what could be found`),
       make('tbody', {}, ...names.filter((name) => cache[name] !== null && cache[name] !== undefined).map((name) =>
         make('tr', {}, make('th', { scope: 'row' }, name.replaceAll('_', ' ')), cell(name, cache[name]),

@@ -90,7 +90,8 @@ TEST_CASE("law: found, possible, proven and token by token are shares of one who
     for (std::size_t of = 0; of < 4; ++of)
       CHECK(table.at(i).at(names[of]).get<double>() == doctest::Approx(100 * rates[of]).epsilon(1e-3));
   }
-  CHECK(contains(render_simulate(answer, Format::table), "they count in the rates, as prompts of which nothing"));
+  const std::string wide = render_simulate(answer, Format::table, {.width = 1000});
+  CHECK(contains(wide, "they count in the rates, as prompts of which nothing is found"));
 }
 
 TEST_CASE("edge: nothing that simulate says is wider than 100 columns") {

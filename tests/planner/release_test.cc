@@ -71,7 +71,7 @@ TEST_CASE("golden: ids of a request by what they are for add up, and each follow
 TEST_CASE("edge: the null block is reserved before a request fits") {
   EngineSpec engine = engine_0_33();
   engine.num_blocks = 25;
-  CHECK(path_of_refusal(engine) == "engine.memory");
+  CHECK(path_of_refusal(engine) == "engine.num_blocks");
   engine.num_blocks = 26;
   CHECK(path_of_refusal(engine) == "accepted");
   engine.release = Release::vllm_2026_06;

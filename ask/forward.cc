@@ -7,6 +7,7 @@
 #include "ask/verify.h"
 #include "base/error.h"
 #include "planner/validate.h"
+#include "scenarios/flags_alone.h"
 #include "scenarios/model_library.h"
 
 namespace hybridkv {
@@ -48,7 +49,7 @@ std::vector<ForwardTask> forward_tasks(const Scenario& scenario, bool packs_chos
 ForwardTasks forward_tasks_of_all_models(bool packs_chosen, const std::function<void(ScenarioFile&)>& lay_over) {
   ForwardTasks all;
   for (const ShippedModel& shipped : shipped_models()) {
-    ScenarioFile file = parse_scenario("{}", "command line");
+    ScenarioFile file = flags_alone();
     if (lay_over) lay_over(file);
     apply_override(file, "model", yaml_quoted(shipped.model.name), "--model " + shipped.model.name);
     apply_override(file, "engine.memory", "1 TiB", "--memory 1 TiB");

@@ -10,6 +10,7 @@
 #include "cli/scenario_options.h"
 #include "cli/values.h"
 #include "report/doctor_report.h"
+#include "scenarios/flags_alone.h"
 
 namespace hybridkv {
 
@@ -26,7 +27,7 @@ int run_doctor(const DoctorOptions& options) {
     throw InputError("LOG and --model are both standard input, which can be read once; give one of them as a file");
   DoctorQuestion question{.log = read_startup_log(options.log),
                           .log_name = input_name(options.log),
-                          .asked = parse_scenario("{}", "command line"),
+                          .asked = flags_alone(),
                           .typed = {}};
   lay_over(question.asked, options.said);
   ScenarioOptions typed = options.said;

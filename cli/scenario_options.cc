@@ -15,6 +15,7 @@
 #include "cli/offers.h"
 #include "cli/values.h"
 #include "report/text.h"
+#include "scenarios/flags_alone.h"
 #include "scenarios/key_flags.h"
 #include "scenarios/model_words.h"
 #include "scenarios/number.h"
@@ -84,7 +85,7 @@ void refuse_lone_unit(const ScenarioOptions& options) {
 }
 
 ScenarioFile load(const ScenarioOptions& options) {
-  if (options.scenario.empty()) return parse_scenario("{}", "command line");
+  if (options.scenario.empty()) return flags_alone();
   refuse_lone_unit(options);
   if (options.scenario == standard_input && options.model == standard_input)
     throw InputError("SCENARIO and --model are both standard input, which can be read once; give one of them as a "
@@ -267,7 +268,7 @@ void show_notes(const std::vector<std::string>& notes) {
 }
 
 Scenario read_simulate_section(const ScenarioOptions& options) {
-  ScenarioFile file = parse_scenario("{}", "command line");
+  ScenarioFile file = flags_alone();
   lay_over(file, options, false);
   return read_simulate_section(file);
 }

@@ -252,6 +252,13 @@ TEST_CASE("edge: what was mistyped is named with what may have been meant") {
   require_refused("import " + sample + " --dtype bf61", "did you mean 'bf16'?");
 }
 
+TEST_CASE("edge: what no flag set stands at no line of anything") {
+  const ProgramRun run = run_program("bound --model Qwen3.5-9B --memory 2G --max-model-len 32k --engine vllm-2026-06");
+  CHECK(run.exit_code == 2);
+  CHECK(run.output == "hybridkv: command line: engine.cache_mode: this cache finds no prefix again, whatever the "
+                      "policy; take mode align\n");
+}
+
 TEST_CASE("edge: a number that outgrows 64 bits is shown where it stands") {
   const ScratchFolder scratch;
   const std::string file = scratch.file(

@@ -25,7 +25,9 @@ std::string bytes_of(const fs::path& path) {
 }
 
 /// What gnuplot writes begins another way than the program's own pictures.
-bool is_of_gnuplot(const std::string& picture) { return picture.starts_with("<?xml version=\"1.0\" encoding=\"utf-8\"  "); }
+bool is_of_gnuplot(const std::string& picture) {
+  return picture.starts_with("<?xml version=\"1.0\" encoding=\"utf-8\"  ");
+}
 
 std::set<std::string> pictures_in(const fs::path& folder) {
   std::set<std::string> names;

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "scenario_text.h"
+#include "scenarios/flags_alone.h"
 
 // The section `simulate` of a scenario.
 
@@ -152,7 +153,7 @@ TEST_CASE("edge: a distribution has its own parameters, all of them, and no othe
 }
 
 TEST_CASE("edge: the section alone, for a cache without a plan") {
-  ScenarioFile file = parse_scenario("{}", "command line");
+  ScenarioFile file = flags_alone();
   CHECK(read_simulate_section(file).simulate == SimulateRequest{});
   apply_override(file, "simulate.in_flight", "5", "--in-flight 5");
   CHECK(read_simulate_section(file).simulate.driver.in_flight == 5);

@@ -72,8 +72,7 @@ std::optional<CachePlan> boot_plan(const Scenario& scenario, std::int64_t length
   try {
     return plan_fitting_or_not(scenario.model, scenario.engine, length);
   } catch (const SpecError& error) {
-    constexpr std::string_view of_room[] = {"engine.memory", "engine.pipeline_memory", "engine.num_blocks"};
-    if (std::find(std::begin(of_room), std::end(of_room), error.path()) == std::end(of_room)) throw;
+    if (!is_lack_of_room(error)) throw;
     return std::nullopt;
   }
 }

@@ -45,13 +45,17 @@ PlanFindings findings_of(const PlanSet& set, const Scenario& scenario) {
   return findings;
 }
 
+bool is_lack_of_room(const SpecError& error) {
+  constexpr std::string_view keys[] = {"engine.memory", "engine.pipeline_memory", "engine.num_blocks"};
+  return std::find(std::begin(keys), std::end(keys), error.path()) != std::end(keys);
+}
+
 CachePlan plan_fitting_or_not(const ModelSpec& model, const EngineSpec& engine, std::int64_t max_model_len,
                               PlanDetail detail) {
   try {
     return make_plan(model, engine, {.max_model_lens = {max_model_len}}, std::nullopt, detail);
   } catch (const SpecError& error) {
-    constexpr std::string_view of_room[] = {"engine.memory", "engine.pipeline_memory", "engine.num_blocks"};
-    if (std::find(std::begin(of_room), std::end(of_room), error.path()) == std::end(of_room)) throw;
+    if (!is_lack_of_room(error)) throw;
   }
   // Refused is then only a pool that is too small for every length.
   CachePlan plan = make_plan(model, engine, {.max_model_lens = {1, max_model_len}}, std::nullopt, detail);

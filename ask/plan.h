@@ -30,6 +30,9 @@ PlanFindings findings_of(const PlanSet& set);
 /// The same with what vLLM 0.33 would print for the scenario of these plans.
 PlanFindings findings_of(const PlanSet& set, const Scenario& scenario);
 
+/// Does the planner refuse for want of room alone: memory, or blocks that were said in its place?
+bool is_lack_of_room(const SpecError& error);
+
 /// The plan at one length, whether or not a request of it fits: its only capacity says so. For questions whose answer a
 /// pool that is too small is. Throws SpecError as make_plan. Pre: the pool has room for a request of one token.
 CachePlan plan_fitting_or_not(const ModelSpec& model, const EngineSpec& engine, std::int64_t max_model_len,

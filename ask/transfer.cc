@@ -92,21 +92,6 @@ RequestTables tables_of(const TransferSide& side, const std::optional<GivenIds>&
   return given->tables;
 }
 
-/// Ids of one stage that the tables name, by arena: "24 blocks".
-std::string ids_in(const CachePlan& plan, const std::vector<std::vector<std::int64_t>>& groups) {
-  Demand demand = no_demand(plan);
-  for (std::size_t i = 0; i < groups.size() && i < plan.groups.size(); ++i) {
-    const GroupPlan& group = plan.groups[i];
-    if (group.shares_table) continue;
-    std::vector<std::int64_t> ids;
-    for (const std::int64_t entry : groups[i])
-      if (entry != nobody_holds) ids.push_back(entry / group.entries_per_id);
-    std::sort(ids.begin(), ids.end());
-    demand.ids[group.arena.index()] += std::unique(ids.begin(), ids.end()) - ids.begin();
-  }
-  return ids_text(plan, demand);
-}
-
 TransferSideFacts facts_of(const Scenario& scenario, const TransferSide& side, const RequestTables& tables) {
   const CachePlan& plan = side.stages.front();
   TransferSideFacts facts{.scenario = scenario.name,
@@ -134,7 +119,7 @@ TransferSideFacts facts_of(const Scenario& scenario, const TransferSide& side, c
     if (spec.state)
       for (const StateTensor& tensor : spec.state->tensors) add(tensor.name, to_string(tensor.dtype));
   for (std::size_t stage = 0; stage < side.stages.size(); ++stage)
-    facts.ids.push_back(ids_in(side.stages[stage], tables.ids[stage]));
+    facts.ids.push_back(ids_text(side.stages[stage], num_held_ids(side.stages[stage], tables.ids[stage])));
   return facts;
 }
 

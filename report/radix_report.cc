@@ -81,11 +81,11 @@ Listing warnings(const RadixAnswer& answer) {
       listing.items.push_back(fmt::format("{}: {}; the rates are of the others.", stats.name,
                                           too_long_text(stats.too_long, stats.requests, *stats.max_model_len)));
     if (const std::int64_t large = stats.refused + stats.stalled; large > 0)
-      listing.items.push_back(fmt::format("{}: {} not fit the pools of {} tokens and {} states even alone; {}",
-                                          stats.name,
-                                          large == 1 ? "1 request does" : human_count(large) + " requests do",
-                                          human_count(stats.settings.token_slots),
-                                          human_count(stats.settings.state_slots), unserved_text));
+      listing.items.push_back(
+          stats.name + ": " +
+          unserved_text(large, fmt::format("the pools of {} tokens and {} states even alone",
+                                           human_count(stats.settings.token_slots),
+                                           human_count(stats.settings.state_slots))));
   }
   return listing;
 }

@@ -36,6 +36,11 @@ std::string modelled_names_sentence(std::span<const std::string> rules) {
   return fmt::format("Modelled, not replayed from a real engine: {}.", fmt::join(rules, ", "));
 }
 
+std::string unserved_text(std::int64_t requests, const std::string& cache) {
+  return fmt::format("{} not fit {}; they count in the rates, as prompts of which nothing is found.",
+                     requests == 1 ? "1 request does" : human_count(requests) + " requests do", cache);
+}
+
 std::string policy_text(const SchedulerSettings& settings) {
   std::string text;
   if (settings.eviction != EvictionPolicy::lru) text = fmt::format("evicts by {}", to_string(settings.eviction));

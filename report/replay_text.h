@@ -20,8 +20,9 @@ std::string modelled_names_sentence(std::span<const std::string> rules);
 /// empty: as engines do.
 std::string policy_text(const SchedulerSettings& settings);
 
-/// Ends the sentence about requests that a cache never serves: they count in the whole of every rate, as in bounds.
-inline constexpr const char* unserved_text = "they count in the rates, as prompts of which nothing is found.";
+/// The sentence about requests that a cache never serves; `cache`: what they do not fit. They count in the whole of
+/// every rate, as in bounds.
+std::string unserved_text(std::int64_t requests, const std::string& cache);
 
 /// What hits token by token mean.
 inline constexpr const char* token_exact_text =

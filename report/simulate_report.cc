@@ -224,11 +224,9 @@ std::vector<std::string> warnings_of(const SimulateAnswer& answer, std::size_t c
                                                            : human_count(stats.cut_outputs) + " outputs end",
                                     human_count(*g.scheduler.max_model_len)));
   if (stats.refused + stats.stalled > 0)
-    sentences.push_back(fmt::format(
-        "{} not fit the pool even alone (it holds {} tokens of one); {}",
-        stats.refused + stats.stalled == 1 ? "1 request does"
-                                           : human_count(stats.refused + stats.stalled) + " requests do",
-        human_count(answer.longest_requests[cache]), unserved_text));
+    sentences.push_back(unserved_text(
+        stats.refused + stats.stalled, fmt::format("the pool even alone (it holds {} tokens of one)",
+                                                   human_count(answer.longest_requests[cache]))));
   if (std::string text = overload_text(answer.driver, stats); !text.empty()) sentences.push_back(std::move(text));
   if (stats.prompt_tokens > 0 && stats.hit_tokens == 0)
     sentences.push_back(

@@ -1,7 +1,6 @@
 #include "simulator/closed_form.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/bisect.h"
 #include "base/checked.h"

@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/number_text.h"
 #include "base/random.h"
-#include "planner/demand.h"
 
 namespace hybridkv {
 
@@ -108,6 +107,24 @@ RequestTables make_tables(const TransferSide& side, std::int64_t tokens, IdOrder
     }
   }
   return tables;
+}
+
+std::vector<std::int64_t> held_ids(const GroupPlan& group, const std::vector<std::int64_t>& table) {
+  std::vector<std::int64_t> ids;
+  for (const std::int64_t entry : table)
+    if (entry != nobody_holds) ids.push_back(entry / group.entries_per_id);
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
+}
+
+Demand num_held_ids(const CachePlan& plan, const std::vector<std::vector<std::int64_t>>& tables) {
+  Demand demand = no_demand(plan);
+  for (std::size_t i = 0; i < tables.size() && i < plan.groups.size(); ++i) {
+    const GroupPlan& group = plan.groups[i];
+    if (!group.shares_table) demand.ids[group.arena.index()] += std::ssize(held_ids(group, tables[i]));
+  }
+  return demand;
 }
 
 void check_tables(const TransferSide& side, const RequestTables& tables, std::int64_t tokens,

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "planner/demand.h"
 #include "transfer/side.h"
 
 namespace hybridkv {
@@ -27,6 +28,12 @@ enum class IdOrder {
 /// Tables of a request of `tokens` tokens; ids of different groups of one arena never meet.
 /// Throws InputError where the ids of a side do not hold the request, with how many it takes and how many there are.
 RequestTables make_tables(const TransferSide& side, std::int64_t tokens, IdOrder order, std::uint64_t seed);
+
+/// The ids that one table of a group names, each once, ascending.
+std::vector<std::int64_t> held_ids(const GroupPlan& group, const std::vector<std::int64_t>& table);
+
+/// How many ids the tables of one stage name, [group][position], by arena; a table that is shared counts once.
+Demand num_held_ids(const CachePlan& plan, const std::vector<std::vector<std::int64_t>>& tables);
 
 /// Throws InputError unless the tables hold a request of so many tokens on that side: their number and lengths, every
 /// id in its arena and no null id, none held twice. `where` begins the message: "--from-ids ids.json".

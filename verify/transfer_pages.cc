@@ -9,6 +9,7 @@
 
 #include "base/parallel.h"
 #include "base/pool.h"
+#include "transfer/request_tables.h"
 #include "verify/canary.h"
 
 namespace hybridkv {
@@ -33,18 +34,6 @@ std::vector<ByteRange> in_memory_pages(const std::vector<ByteRange>& ranges, std
     whole.push_back({std::max<std::int64_t>(0, (range.first + front) / page * page - front),
                      std::min(pool_bytes, round_up(range.end + front, page) - front)});
   return joined_ranges(std::move(whole));
-}
-
-std::vector<std::set<std::int64_t>> held_ids(const CachePlan& plan,
-                                             const std::vector<std::vector<std::int64_t>>& tables) {
-  std::vector<std::set<std::int64_t>> held(plan.arenas.size());
-  for (std::size_t i = 0; i < plan.groups.size(); ++i) {
-    const GroupPlan& group = plan.groups[i];
-    if (group.shares_table) continue;
-    for (const std::int64_t entry : tables[i])
-      if (entry >= 0) held[group.arena.index()].insert(entry / group.entries_per_id);
-  }
-  return held;
 }
 
 /// Neighbours of held ids first, then from the highest down.
@@ -123,7 +112,12 @@ std::int64_t HeldPages::bytes() const {
 
 HeldPages transfer_pages(const CachePlan& plan, const std::vector<std::vector<std::int64_t>>& tables,
                              const std::vector<std::int64_t>& num_free) {
-  std::vector<std::set<std::int64_t>> ids = held_ids(plan, tables);
+  std::vector<std::set<std::int64_t>> ids(plan.arenas.size());
+  for (std::size_t i = 0; i < plan.groups.size(); ++i) {
+    if (plan.groups[i].shares_table) continue;
+    const std::vector<std::int64_t> of_group = held_ids(plan.groups[i], tables[i]);
+    ids[plan.groups[i].arena.index()].insert(of_group.begin(), of_group.end());
+  }
   HeldPages pages;
   for (std::size_t arena = 0; arena < plan.arenas.size(); ++arena) {
     pages.free_ids.push_back(choose_free(plan.arenas[arena], ids[arena], num_free[arena]));

@@ -20,6 +20,18 @@ std::vector<CompareSetting> settings_of(const std::string& engine, const std::st
   return compare_settings({file}, {"engine.release"}, 1);
 }
 
+/// Twelve prompts, one after the other, again and again: the oldest is always the next.
+std::string round_and_round(int rounds) {
+  std::string prompts;
+  for (int round = 0; round < rounds; ++round)
+    for (int prompt = 0; prompt < 12; ++prompt)
+      prompts += (prompts.empty() ? "" : ", ") +
+                 (round == 0
+                      ? std::string("{tokens: 6000}")
+                      : "{tokens: 6000, shared_tokens: 6000, shared_with: " + std::to_string(prompt + 1) + "}");
+  return "prompts: [" + prompts + "]";
+}
+
 }  // namespace
 
 TEST_CASE("law: found, possible, at most, endless, token by token: in this order, in every engine and memory") {
@@ -51,15 +63,8 @@ TEST_CASE("rule: the sizes of a bound are those of the layout") {
 }
 
 TEST_CASE("golden: what thrashes a pool that evicts the oldest can be kept by who knows the trace") {
-  // Prompts come round and round, more than the pool holds: the oldest is always the next.
-  std::string prompts;
-  for (int round = 0; round < 6; ++round)
-    for (int prompt = 0; prompt < 12; ++prompt)
-      prompts += (prompts.empty() ? "" : ", ") +
-                 (round == 0
-                      ? std::string("{tokens: 6000}")
-                      : "{tokens: 6000, shared_tokens: 6000, shared_with: " + std::to_string(prompt + 1) + "}");
-  const BoundAnswer answer = bounds(settings_of("memory: 1 GiB", "prompts: [" + prompts + "]")).front();
+  // More than the pool holds.
+  const BoundAnswer answer = bounds(settings_of("memory: 1 GiB", round_and_round(6))).front();
   CHECK(answer.found_tokens == 0);
   CHECK(answer.layout.feasible_tokens > answer.layout.prompt_tokens / 5);
   CHECK(answer.layout.upper_tokens < answer.layout.endless_tokens);
@@ -120,14 +125,7 @@ TEST_CASE("regression: hits of a tree end where a grid that starts with a chunk 
 }
 
 TEST_CASE("regression: what the replay found is possible, where a schedule finds less: memory of the host") {
-  std::string prompts;
-  for (int round = 0; round < 3; ++round)
-    for (int prompt = 0; prompt < 12; ++prompt)
-      prompts += (prompts.empty() ? "" : ", ") +
-                 (round == 0
-                      ? std::string("{tokens: 6000}")
-                      : "{tokens: 6000, shared_tokens: 6000, shared_with: " + std::to_string(prompt + 1) + "}");
-  auto settings = settings_of("memory: 1 GiB", "prompts: [" + prompts + "]");
+  auto settings = settings_of("memory: 1 GiB", round_and_round(3));
   settings.front().scenario.simulate.host_memory_bytes = std::int64_t{64} << 30;
   const std::int64_t scheduled = layout_bound(settings.front().scenario).feasible_tokens;
   const BoundAnswer answer = bounds(settings).front();

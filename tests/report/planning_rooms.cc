@@ -134,7 +134,6 @@ RoomAnswer csv_room(const AskedQuestion& asked) {
     say_columns(answer.says, [&](const std::string& column) -> std::optional<std::string> {
       const auto found = std::find(names.begin(), names.end(), column);
       if (found == names.end()) return std::nullopt;
-      // "yes" and "no" of a spreadsheet
       return cells.at(static_cast<std::size_t>(found - names.begin()));
     });
   });
@@ -196,11 +195,11 @@ RoomAnswer explain_room(const AskedQuestion& asked) {
   });
 }
 
-std::string word_of(const ComparedValue& value) {
+std::string compared_word(const ComparedValue& value) {
   if (const auto* word = std::get_if<std::string>(&value)) return *word;
-  if (const auto* flag = std::get_if<bool>(&value)) return testing::word_of(*flag);
-  if (const auto* count = std::get_if<std::int64_t>(&value)) return testing::word_of(*count);
-  if (const auto* real = std::get_if<double>(&value)) return testing::word_of(*real);
+  if (const auto* flag = std::get_if<bool>(&value)) return word_of(*flag);
+  if (const auto* count = std::get_if<std::int64_t>(&value)) return word_of(*count);
+  if (const auto* real = std::get_if<double>(&value)) return word_of(*real);
   return "none";
 }
 
@@ -209,7 +208,7 @@ RoomAnswer compare_room(const AskedQuestion& asked) {
     const Comparison comparison = compare(compare_settings({asked.file}, {}, 1));
     say_columns(answer.says, [&](const std::string& column) -> std::optional<std::string> {
       for (const ComparedRow& row : comparison.rows)
-        if (row.name == column) return word_of(row.values.front());
+        if (row.name == column) return compared_word(row.values.front());
       return std::nullopt;
     });
   });
@@ -226,26 +225,30 @@ RoomAnswer sweep_room(const AskedQuestion& asked) {
     const SweepRows rows({.axes = {}, .format = SweepFormat::jsonl, .num_points = 1, .identity = {}});
     const auto row = nlohmann::ordered_json::parse(rows.row(point, {}));
     say_columns(answer.says, [&](const std::string& column) -> std::optional<std::string> {
-      if (row.contains(column)) return testing::word_of(row.at(column));
+      if (row.contains(column)) return word_of(row.at(column));
       return std::nullopt;
     });
   });
 }
 
+BootAnswer start_of(const AskedQuestion& asked) {
+  return boot({.file = asked.file, .gpu = {}, .printed_memory = {}, .max_num_seqs = {}, .enforce_eager = true,
+               .scenario_word = {}, .typed = {}});
+}
+
 RoomAnswer boot_room(const AskedQuestion& asked) {
   return answer_of("boot", [&](RoomAnswer& answer) {
-    const BootAnswer start = boot({.file = asked.file, .gpu = {}, .printed_memory = {}, .max_num_seqs = {},
-                                   .enforce_eager = true, .scenario_word = {}, .typed = {}});
+    const BootAnswer start = start_of(asked);
     const auto failed = [&](std::string_view code) {
       return std::any_of(start.failures.begin(), start.failures.end(),
                          [&](const BootFailure& failure) { return failure.code == code; });
     };
-    answer.says["fits"] = testing::word_of(!failed("memory") && !failed("longest_request"));
+    answer.says["fits"] = word_of(!failed("memory") && !failed("longest_request"));
     answer.says["release"] = to_string(start.release);
     if (!start.plan) return;
     const auto figures = nlohmann::ordered_json::parse(render_boot(start, Format::json)).at("figures");
     say_columns(answer.says, [&](const std::string& column) -> std::optional<std::string> {
-      if (figures.contains(column)) return testing::word_of(figures.at(column));
+      if (figures.contains(column)) return word_of(figures.at(column));
       return std::nullopt;
     });
     say_causes(answer.says, start.plan->capacity.front().ids_by_cause);
@@ -255,8 +258,7 @@ RoomAnswer boot_room(const AskedQuestion& asked) {
 /// The log of a start is explained by the settings that it was made with, to the last digit.
 RoomAnswer doctor_room(const AskedQuestion& asked) {
   return answer_of("doctor", [&](RoomAnswer& answer) {
-    const BootAnswer start = boot({.file = asked.file, .gpu = {}, .printed_memory = {}, .max_num_seqs = {},
-                                   .enforce_eager = true, .scenario_word = {}, .typed = {}});
+    const BootAnswer start = start_of(asked);
     StartupLogReader reader;
     for (std::size_t line = 0; line < start.lines.size(); ++line)
       reader.add(start.lines[line], static_cast<std::int64_t>(line) + 1);
@@ -277,23 +279,13 @@ RoomAnswer transfer_room(const AskedQuestion& asked) {
     const TransferAnswer moved = transfer({.from = scenario, .to = scenario, .tokens = tokens, .from_ids = {},
                                            .to_ids = {}, .options = {}});
     if (scenario.engine.pipeline_parallel == 1)
-      answer.says["block"] = testing::word_of(moved.from.block_tokens);
+      answer.says["block"] = word_of(moved.from.block_tokens);
     answer.says["evidence"] = to_string(moved.from.evidence);
     answer.says["release"] = to_string(moved.to.engine.release);
-    answer.says["match unit of what is found"] = testing::word_of(moved.map->from().prefix_unit);
+    answer.says["match unit of what is found"] = word_of(moved.map->from().prefix_unit);
     const CachePlan& plan = moved.map->from().stages.front();
     const Demand most = request_demand(plan, tokens);
-    const auto held = moved.request.from.ids.front();
-    Demand used = no_demand(plan);
-    for (std::size_t i = 0; i < held.size(); ++i) {
-      const GroupPlan& group = plan.groups[i];
-      if (group.shares_table) continue;
-      std::vector<std::int64_t> ids;
-      for (const std::int64_t entry : held[i])
-        if (entry != nobody_holds) ids.push_back(entry / group.entries_per_id);
-      std::sort(ids.begin(), ids.end());
-      used.ids[group.arena.index()] += std::unique(ids.begin(), ids.end()) - ids.begin();
-    }
+    const Demand used = num_held_ids(plan, moved.request.from.ids.front());
     for (std::size_t arena = 0; arena < most.ids.size(); ++arena)
       answer.limits.push_back({fmt::format("ids held of arena {}", arena), used.ids[arena], most.ids[arena]});
   });
@@ -309,11 +301,11 @@ RoomAnswer plan_room(AskedQuestion& asked) {
     say_plan(answer.says, *asked.plan);
     const PrefixPlan& prefix = asked.plan->prefix;
     answer.says["match unit of what is found"] =
-        testing::word_of(prefix.cacheable ? prefix.match_unit_tokens : std::int64_t{0});
-    answer.says["is modelled"] = testing::word_of(evidence_of(*asked.plan) != Evidence::run);
+        word_of(prefix.cacheable ? prefix.match_unit_tokens : std::int64_t{0});
+    answer.says["is modelled"] = word_of(evidence_of(*asked.plan) != Evidence::run);
     const auto& asked_for = asked.scenario->simulate.retention_interval_tokens;
     answer.says["retention"] =
-        testing::word_of(asked_for ? asked_for : rules_of(asked.plan->release).retention_tokens);
+        word_of(asked_for ? asked_for : rules_of(asked.plan->release).retention_tokens);
   });
 }
 

@@ -93,7 +93,8 @@ struct PagesInLane {
 /// Layers of one spec that share one block table; its ids are those of one arena.
 struct GroupPlan {
   std::int64_t spec = 0;                          ///< SpecPlan::id
-  std::vector<std::vector<std::int64_t>> pages;   ///< per slot, the layers of that page in pack order
+  std::vector<std::vector<std::int64_t>> pages;   ///< per slot, the layers of that page in pack order; empty: all are
+                                                  ///< on other stages of a pipeline, and requests have ids of it
   std::int64_t padding_slots = 0;                 ///< lanes of the arena that this group leaves empty
   ArenaId arena;
   LaneId first_lane;                              ///< lane of page 0; page j lies in the j-th lane from there
@@ -104,7 +105,8 @@ struct GroupPlan {
   std::int64_t lanes_per_page = 1;                ///< lanes over which a page is spread: one a head where heads are
                                                   ///< outside the blocks
   std::optional<PagesInLane> in_lane;             ///< set: all pages lie side by side in the pieces of the first lane
-  bool drafts = false;                            ///< holds layers of a drafter: MTP layers or those of a draft model
+  bool drafts = false;                            ///< its table holds layers of a drafter, MTP layers or those of a
+                                                  ///< draft model, here or on another stage of a pipeline
   std::int64_t hole_bytes = 0;                    ///< of an id, that no page of the table uses; counted with the first
   std::optional<std::int64_t> tensor;             ///< set: of the state of its spec that tensor alone; the others lie
                                                   ///< in groups of their own, which share the table

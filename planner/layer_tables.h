@@ -11,6 +11,7 @@ namespace hybridkv {
 struct TablePart {
   std::int64_t spec = 0;             ///< SpecPlan::id
   std::vector<std::int64_t> layers;  ///< in the order of their pages
+  bool drafts = false;               ///< its table holds layers of a drafter, on whatever stage of a pipeline
 };
 
 /// Layers that share a block table. Specs of several page sizes may.

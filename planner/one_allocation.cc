@@ -88,10 +88,15 @@ class Stages {
     const std::int64_t begin = stage == 0 ? 0 : ends_[static_cast<std::size_t>(stage - 1)];
     return layer >= begin && layer < ends_[static_cast<std::size_t>(stage)];
   }
+  /// What a stage keeps of a table. The engine gives a request blocks of every table, so one without a layer here stays.
   LayerTable of_stage(std::int64_t stage, const LayerTable& table) const {
     LayerTable kept = table;
     for (TablePart& part : kept) std::erase_if(part.layers, [&](std::int64_t layer) { return !holds(stage, layer); });
-    std::erase_if(kept, [](const TablePart& part) { return part.layers.empty(); });
+    const auto is_elsewhere = [](const TablePart& part) { return part.layers.empty(); };
+    if (std::all_of(kept.begin(), kept.end(), is_elsewhere))
+      kept.resize(1);
+    else
+      std::erase_if(kept, is_elsewhere);
     return kept;
   }
 
@@ -237,7 +242,7 @@ class Placement {
   std::int64_t page_of(const TablePart& part) const { return shape_.pages[static_cast<std::size_t>(part.spec)]; }
 
   GroupPlan& add_group(const TablePart& part) {
-    GroupPlan group{.spec = part.spec};
+    GroupPlan group{.spec = part.spec, .drafts = part.drafts};
     for (const std::int64_t layer : part.layers) {
       group.pages.push_back({layer});
       arrangement_.pools.front().shared_by.push_back({part.spec, layer});
@@ -262,7 +267,7 @@ class Placement {
         group.shares_table = used > 0;
         used += static_cast<std::int64_t>(part.layers.size());
       }
-      if (!table.empty()) first_of(table).padding_slots = slots - used;
+      first_of(table).padding_slots = slots - used;
     }
     const bool blocks_outermost = is_block_outermost(shape_.order);
     for (std::int64_t lane = 0; lane < slots * heads; ++lane)
@@ -283,7 +288,7 @@ class Placement {
         group.in_lane = PagesInLane{used, page_of(part)};
         used += Checked(static_cast<std::int64_t>(part.layers.size())) * page_of(part);
       }
-      if (!table.empty()) first_of(table).hole_bytes = block_bytes_ - used;
+      first_of(table).hole_bytes = block_bytes_ - used;
     }
   }
 
@@ -320,18 +325,24 @@ void keep_stage(std::vector<SpecPlan>& specs, const Stages& stages, std::int64_t
 }
 
 /// Layers that the engine adds to those of the model, other than auxiliary ones, propose tokens.
-void mark_drafters(Arrangement& arrangement, const ModelSpec& model, const EngineSpec& engine) {
+void mark_drafters(std::vector<LayerTable>& tables, const ModelSpec& model, const EngineSpec& engine) {
   const auto first = static_cast<std::int64_t>(model.layers.size());
   const std::int64_t last = first + engine.mtp_layers + (engine.draft ? engine.draft->layers : 0);
-  for (GroupPlan& group : arrangement.groups)
-    for (const std::int64_t layer : group.layers()) group.drafts = group.drafts || (layer >= first && layer < last);
+  for (LayerTable& table : tables) {
+    const bool drafts = std::any_of(table.begin(), table.end(), [&](const TablePart& part) {
+      return std::any_of(part.layers.begin(), part.layers.end(),
+                         [&](std::int64_t layer) { return layer >= first && layer < last; });
+    });
+    for (TablePart& part : table) part.drafts = drafts;
+  }
 }
 
 }  // namespace
 
 void arrange_one_allocation(Arrangement& arrangement, std::vector<SpecPlan> specs, const ArrangeInputs& inputs) {
   const EngineSpec& engine = inputs.engine;
-  const Shape shape = shape_of(specs, inputs);
+  Shape shape = shape_of(specs, inputs);
+  mark_drafters(shape.tables, inputs.model, engine);
   const Stages stages(inputs.model, engine);
   arrangement.cache_order = shape.order;
   arrangement.extras = make_extras(specs, inputs.model, inputs.log);
@@ -354,7 +365,7 @@ void arrange_one_allocation(Arrangement& arrangement, std::vector<SpecPlan> spec
   derive_usable_blocks(num_blocks, group_source, inputs.log);
   std::vector<LayerTable> tables;
   for (const LayerTable& table : shape.tables) tables.push_back(stages.of_stage(engine.pipeline_rank, table));
-  if (std::all_of(tables.begin(), tables.end(), [](const LayerTable& table) { return table.empty(); }))
+  if (bytes == 0)
     throw SpecError("engine.pipeline_rank",
                     fmt::format("stage {} of {} has no layer with a cache; plan another, or give "
                                 "engine.pipeline_layers that share them out",
@@ -364,7 +375,6 @@ void arrange_one_allocation(Arrangement& arrangement, std::vector<SpecPlan> spec
     if (spec.attention && !is_latent(spec.attention->kind)) spec.attention->form = BackendForm::slots;
   arrangement.specs = std::move(specs);
   Placement(arrangement, shape, tables, bytes, num_blocks).place();
-  mark_drafters(arrangement, inputs.model, engine);
   arrangement.arenas.push_back({"blocks", num_blocks, Checked(bytes) + arrangement.extra_bytes_per_id()});
 }
 

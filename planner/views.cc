@@ -128,6 +128,7 @@ void for_each_group(const Arrangement& arrangement, Visit&& visit) {
   std::vector<PlacedTensor> tensors;
   for (std::size_t i = 0; i < arrangement.groups.size(); ++i) {
     const GroupPlan& group = arrangement.groups[i];
+    if (group.pages.empty()) continue;
     // Of one allocation the strides depend on how many layers the group has.
     const bool as_before = i > 0 && arrangement.groups[i - 1].spec == group.spec &&
                            arrangement.groups[i - 1].tensor == group.tensor &&

@@ -23,9 +23,15 @@ namespace hybridkv {
 
 namespace {
 
+/// "15 gdn layers"; what a stage of a pipeline has none of, it still gives ids to.
+std::string layers_text(const SpecPlan& spec, const std::string& kind) {
+  if (spec.layers.empty()) return kind + "layers on other stages alone";
+  return human_plural(std::ssize(spec.layers), kind + "layer");
+}
+
 std::string attention_text(const SpecPlan& spec) {
   const AttentionGeometry& attention = *spec.attention;
-  std::string text = human_plural(std::ssize(spec.layers), (spec.draft ? "draft " : "") + spec.kind + " layer") + ", ";
+  std::string text = layers_text(spec, (spec.draft ? "draft " : "") + spec.kind + " ") + ", ";
   if (attention.kind == AttentionKind::hidden_state)
     text += fmt::format("one vector of {}", attention.head_size_k);
   else if (attention.kind == AttentionKind::mla)
@@ -42,14 +48,14 @@ std::string attention_text(const SpecPlan& spec) {
 }
 
 std::string ring_text(const SpecPlan& spec) {
-  return fmt::format("{}, {} of {} bytes: {} bytes a request and layer", human_plural(std::ssize(spec.layers), "layer"),
+  return fmt::format("{}, {} of {} bytes: {} bytes a request and layer", layers_text(spec, ""),
                      human_plural(spec.ring_tokens, "token"), human_count(spec.state->bytes / spec.ring_tokens),
                      human_count(spec.state->bytes));
 }
 
 std::string recurrent_text(const SpecPlan& spec) {
-  return fmt::format("{}, {}: {} bytes a state and layer", human_plural(std::ssize(spec.layers), spec.kind + " layer"),
-                     state_text(*spec.state), human_count(spec.state->bytes));
+  return fmt::format("{}, {}: {} bytes a state and layer", layers_text(spec, spec.kind + " "), state_text(*spec.state),
+                     human_count(spec.state->bytes));
 }
 
 std::string mode_text(const CachePlan& plan) {

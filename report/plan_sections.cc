@@ -98,7 +98,7 @@ Table groups_table(const CachePlan& plan) {
   for (const PlanRun& run : group_runs(plan)) {
     const GroupPlan& group = plan.groups[run.first];
     table.add_row({run.numbers(), spec_name(spec_of(plan, group.spec)), static_cast<std::int64_t>(group.pages.size()),
-                   group.padding_slots, human_list(group.layers())});
+                   group.padding_slots, group.pages.empty() ? "on other stages" : human_list(group.layers())});
   }
   return table;
 }

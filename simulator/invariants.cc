@@ -77,7 +77,11 @@ class Checker {
   Place state_place(std::size_t group, BlockId block) const {
     return {static_cast<std::size_t>(geometry_.state_arena(static_cast<std::int64_t>(group))), block};
   }
-  PrefixKey key(Place at) const { return pools_[at.first].key(at.second); }
+  /// None of a block that was never taken, which check_references reports.
+  PrefixKey key(Place at) const {
+    const BlockPool& pool = pools_[at.first];
+    return at.second < static_cast<std::size_t>(pool.num_known()) ? pool.key(at.second) : PrefixKey{};
+  }
 
   void check_request(const ActiveRequest& request) {
     const std::int64_t id = request.record.index;
@@ -129,8 +133,9 @@ class Checker {
       const auto published = std::min<std::int64_t>(published_tokens(request, tokens) / block, std::ssize(table));
       for (std::int64_t i = 0; i < published; ++i) {
         const Place at = attention_place(group, table[static_cast<std::size_t>(i)]);
+        if (!is_block(at)) continue;
         const bool kept = !positions_ || !geometry_.is_windowed(static_cast<std::int64_t>(group)) || key(at) != 0;
-        if (!is_block(at) || !kept) continue;
+        if (!kept) continue;
         const PrefixKey wanted = CachePeek::attention(scheduler_).group_keys()(
             request.keys[static_cast<std::size_t>((i + 1) * units - 1)], group);
         require(key(at) == wanted,

@@ -201,6 +201,13 @@ void sample_block(const CachePlan& plan, std::span<const BoundView> views, std::
   }
 }
 
+/// "group 3 (layer 7 …)"; a group may have no layer on this stage of a pipeline.
+std::string name_of(const CachePlan& plan, std::size_t group) {
+  const auto& pages = plan.groups[group].pages;
+  return pages.empty() ? fmt::format("group {}", group)
+                       : fmt::format("group {} (layer {} …)", group, pages.front().front());
+}
+
 using OwnerGroups = std::map<std::pair<ArenaId, std::int64_t>, std::size_t>;
 
 /// Every id belongs to one group, and one that is split to one request. `holder`: of the places of a group the request.
@@ -212,9 +219,9 @@ void audit_owners(const CachePlan& plan, std::size_t group, const std::map<std::
     const std::int64_t id = place / entries;
     const auto [other, is_new] = owner_group.try_emplace({plan.groups[group].arena, id}, group);
     if (!is_new && other->second != group)
-      result.fail(fmt::format("group {} (layer {} …), request {}: block {}, byte {}, already belongs to group {}",
-                              group, plan.groups[group].pages.front().front(), request, id,
-                              plan.lanes[plan.groups[group].first_lane.index()].begin(id), other->second));
+      result.fail(fmt::format("{}, request {}: block {}, byte {}, already belongs to group {}", name_of(plan, group),
+                              request, id, plan.lanes[plan.groups[group].first_lane.index()].begin(id),
+                              other->second));
     if (const auto [first, alone] = holder_of_id.try_emplace(id, request); first->second != request)
       result.fail(fmt::format("group {}: large page {} has small pages of requests {} and {}", group, id,
                               first->second, request));
@@ -301,8 +308,8 @@ CheckResult audit_block_tables(const CachePlan& plan, const BlockAssignment& ass
       for (std::size_t position = 0; position < assignment.ids[group][request].size(); ++position) {
         const std::int64_t id = assignment.ids[group][request][position];
         ++result.count;
-        const std::string where = fmt::format("group {} (layer {} …), request {}, position {}", group,
-                                              plan.groups[group].pages.front().front(), request, position);
+        const std::string where =
+            fmt::format("{}, request {}, position {}", name_of(plan, group), request, position);
         const std::int64_t entries = plan.groups[group].entries_per_id;
         if (id >= 0 && id < entries && plan.arena_of(plan.groups[group]).has_null_id)
           result.fail(fmt::format("{}: block {}, byte 0, is the null block and was handed out", where, id));

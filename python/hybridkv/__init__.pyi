@@ -147,7 +147,7 @@ class Group(Record):
     lanes_per_page: int
     # Where its pages lie side by side in the pieces of its first lane; default: a lane a page.
     in_lane: Record
-    # True where it holds layers of a drafter; default false.
+    # True where its table holds layers of a drafter, here or on another stage; default false.
     drafts: bool
     # Of an id, that no page of its table uses; default 0.
     hole_bytes: int

@@ -151,20 +151,6 @@ TEST_CASE("golden: latents take the grain that their backend declares, in June t
   CHECK(grain_source() == "128: vLLM HybridAttentionMambaModelConfig; kernel blocks: CUTLASS MLA");
 }
 
-TEST_CASE("golden: a stage holds its own layers of every group, and all stages have as many blocks") {
-  EngineSpec engine = engine_0_33(BackendProfile::sm80);
-  engine.pipeline_parallel = 2;
-  engine.pipeline_layers = {16, 44};
-  std::int64_t layers = 0, blocks = -1;
-  for (engine.pipeline_rank = 0; engine.pipeline_rank < 2; ++engine.pipeline_rank) {
-    const CachePlan plan = make_plan(testing::qwen35_397b(), engine, at_32k);
-    for (const GroupPlan& group : plan.groups) layers += std::ssize(group.layers());
-    CHECK((blocks == -1 || blocks == plan.num_blocks()));
-    blocks = plan.num_blocks();
-  }
-  CHECK(layers == 60);
-}
-
 TEST_CASE("golden: match units of groups with blocks of their own size, of one group, and of the user") {
   EngineSpec engine = engine_0_33(BackendProfile::sm80);
   engine.prefix_match_unit_tokens = 16;
@@ -216,33 +202,6 @@ TEST_CASE("edge: a backend for latents is refused for a model without any, with 
     CHECK(path_of_refusal(engine, testing::kimi_k3()) == "accepted");
   }
   CHECK(refused == 4);
-}
-
-TEST_CASE("law: stages with memory of their own have as many blocks as the one with room for the fewest") {
-  EngineSpec engine = engine_0_33(BackendProfile::sm80);
-  engine.pipeline_parallel = 2;
-  engine.pipeline_layers = {16, 44};
-  for (const std::vector<std::int64_t>& gib : {std::vector<std::int64_t>{40, 40}, {10, 40}, {40, 10}, {4, 40}}) {
-    engine.pipeline_memory_bytes = {gib[0] * testing::gib, gib[1] * testing::gib};
-    std::vector<std::int64_t> blocks, room;
-    for (engine.pipeline_rank = 0; engine.pipeline_rank < 2; ++engine.pipeline_rank) {
-      const auto stage = static_cast<std::size_t>(engine.pipeline_rank);
-      const CachePlan plan = make_plan(testing::qwen35_397b(), engine, at_32k);
-      blocks.push_back(plan.num_blocks());
-      room.push_back(engine.pipeline_memory_bytes[stage] / plan.arenas.front().bytes_per_id);
-      CHECK(plan.memory_bytes() == engine.pipeline_memory_bytes[stage]);
-    }
-    CHECK(blocks == std::vector<std::int64_t>(2, std::min(room[0], room[1])));
-  }
-  engine.pipeline_rank = 0;
-  engine.pipeline_memory_bytes = {testing::gib / 16, 40 * testing::gib};
-  CHECK(path_of_refusal(engine) == "engine.pipeline_memory");  // not one request
-  engine.pipeline_memory_bytes = {40 * testing::gib};
-  CHECK(path_of_refusal(engine) == "engine.pipeline_memory");
-  engine.release = Release::vllm_2026_06;
-  engine.backend_profile.reset();
-  engine.pipeline_parallel = 1, engine.pipeline_layers.clear();
-  CHECK(path_of_refusal(engine) == "engine.pipeline_memory");
 }
 
 TEST_CASE("edge: other memory for a stage is other memory for all, in proportion") {

@@ -223,6 +223,20 @@ TEST_CASE("golden: a plan of one allocation says its order, W, its ids by cause 
   CHECK(text.find("2,861,236,224") != std::string::npos);  // layer stride: 1,323 pages of 2,162,688 bytes
 }
 
+TEST_CASE("golden: what a stage of a pipeline has no layer of is said to be on other stages") {
+  EngineSpec engine{.release = Release::vllm_0_33, .tensor_parallel = 2, .cache_mode = CacheMode::align};
+  engine.memory_bytes = 40 * gib;
+  engine.pipeline_parallel = 2;
+  engine.hidden_state_size = 4096;
+  const std::int64_t packs[] = {1};
+  const std::string text =
+      planned(make_plans(qwen35_397b(), engine, {.max_model_lens = {32'768}}, packs), Format::table);
+  CAPTURE(text);
+  CHECK(text.find("attention  hidden_state layers on other stages alone, one vector of 4096") != std::string::npos);
+  CHECK(section(text, "Groups").find("hidden_state          0            8  on other stages") != std::string::npos);
+  CHECK(section(text, "Tensors of the allocation").find("hidden_state") == std::string::npos);
+}
+
 TEST_CASE("golden: refused views stand among the warnings, and no view is shown") {
   const std::string text = planned(plans_of_0_33(BackendProfile::sm100_flashinfer, CacheOrder::blhnc), Format::table);
   CHECK(text.find("refuses to make its views") != std::string::npos);

@@ -129,13 +129,9 @@ void check_place(const RandomQuestion& question, const RoomAnswer& answer, std::
 }
 
 /// `plan` answers: what another room refuses is known, and the same in all rooms that replay.
-void check_own_refusal(const RandomQuestion& question, const std::vector<RoomAnswer>& answers,
-                       const RoomAnswer& answer, std::vector<std::string>& broken) {
-  // Of a pipeline with hidden states the stage that caches them may have less room than the one that is planned.
-  const bool of_stage = answer.room == "transfer" && !question.value_of("engine.pipeline_rank").empty() &&
-                        !question.value_of("engine.hidden_state_size").empty() &&
-                        refused_path(*answer.refusal) == "engine.memory";
-  if (!is_own_refusal(answer) && !of_stage)
+void check_own_refusal(const std::vector<RoomAnswer>& answers, const RoomAnswer& answer,
+                       std::vector<std::string>& broken) {
+  if (!is_own_refusal(answer))
     broken.push_back(fmt::format("{} alone refuses {}", answer.room, quoted(*answer.refusal)));
   const auto simulate = std::find_if(answers.begin(), answers.end(),
                                      [](const RoomAnswer& one) { return one.room == replaying[0]; });
@@ -155,7 +151,7 @@ std::vector<std::string> broken_laws(const RandomQuestion& question, const std::
       if (&answer != &plan) check_refusal(question, plan, answer, broken);
       continue;
     }
-    if (answer.refusal) check_own_refusal(question, answers, answer, broken);
+    if (answer.refusal) check_own_refusal(answers, answer, broken);
     for (const auto& [what, value] : answer.says) {
       const auto [first, is_first] = said_by.emplace(what, &answer);
       const std::string& before = first->second->says.at(what);

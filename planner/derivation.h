@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -24,6 +25,11 @@ struct Decision {
   std::string source;        ///< "vLLM PR 35703", "vLLM HybridAttentionMambaModelConfig", …
   bool operator==(const Decision&) const = default;
 };
+
+/// The rule with the inputs in place of their symbols, ready for a calculator:
+/// "B = 16 * ceil(2134016 / (16 * 5 * 1024))". Nothing where the rule is no formula of its inputs alone (a condition in
+/// words, a symbol that is no input).
+std::optional<std::string> substituted_rule(const Decision& decision);
 
 /// The decisions of a plan in the order they were taken.
 using Derivation = std::vector<Decision>;

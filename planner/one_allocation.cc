@@ -88,7 +88,8 @@ class Stages {
     const std::int64_t begin = stage == 0 ? 0 : ends_[static_cast<std::size_t>(stage - 1)];
     return layer >= begin && layer < ends_[static_cast<std::size_t>(stage)];
   }
-  /// What a stage keeps of a table. The engine gives a request blocks of every table, so one without a layer here stays.
+  /// What a stage keeps of a table. The engine gives a request blocks of every table, so one without a layer here
+  /// stays.
   LayerTable of_stage(std::int64_t stage, const LayerTable& table) const {
     LayerTable kept = table;
     for (TablePart& part : kept) std::erase_if(part.layers, [&](std::int64_t layer) { return !holds(stage, layer); });

@@ -18,11 +18,6 @@ inline constexpr const char* derivation_schema_id = "hybridkv-derivation/1";
 /// A value with its unit as people read it: "1,024 bytes", "1 token", "3.65 %", "3 x 6144 of bf16".
 std::string term_text(const Term& term);
 
-/// The rule with the inputs in place of their symbols, ready for a calculator:
-/// "B = 16 * ceil(2134016 / (16 * 5 * 1024))". Nothing where the rule is no formula of its inputs alone (a condition in
-/// words, a symbol that is no input).
-std::optional<std::string> substituted_rule(const Decision& decision);
-
 /// Every decision of a plan in order, each an entry with its number, its rule, the rule with the values in place, the
 /// inputs and the source.
 Document explain_steps(const CachePlan& plan);

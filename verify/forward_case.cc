@@ -41,31 +41,6 @@ constexpr std::array<std::string_view, cases.size()> case_names{
     "recycling",     "window", "chunks",        "copy-on-match", "tombstone",  "eviction",    "decode-state",
     "export",        "fine-export", "junction",    "lookahead"};
 
-/// Ids of an arena in which one of two requests of nearly two blocks loses its blocks when both go on to their third;
-/// nothing where what windows give back is always enough, or nothing is taken any more. Pre: no
-/// state_block_size_tokens.
-std::optional<std::int64_t> preempting_ids_of_june(const CacheGeometry& geometry, std::int64_t arena) {
-  const std::int64_t block = geometry.block_size_tokens;
-  const GroupCount groups = groups_of_arena(geometry, arena);
-  const auto passed = [&](std::int64_t computed) {
-    std::int64_t blocks = 0;
-    for (std::int64_t group = 0; group < std::ssize(geometry.attention_masks); ++group)
-      if (geometry.attention_arena(group) == arena)
-        blocks += geometry.attention_masks[static_cast<std::size_t>(group)].first_visible(computed) /
-                  geometry.attention_block(group);
-    return blocks;
-  };
-  const std::int64_t taken = groups.attention + (geometry.mode == CacheMode::none ? 0 : groups.states);
-  const std::int64_t given_back = passed(2 * block);
-  // Both fit with one state each, and one of them can go on.
-  const std::int64_t spare = std::max<std::int64_t>(0, taken - given_back - passed(2 * block - 1));
-  if (groups.attention == 0 || spare + 2 * given_back >= 2 * taken) return std::nullopt;
-  std::int64_t held = groups.states;
-  for (std::int64_t group = 0; group < geometry.attention_groups; ++group)
-    if (geometry.attention_arena(group) == arena) held += 2 * block / geometry.attention_block(group);
-  return 2 * held + spare;
-}
-
 /// Two requests that run at once, of whom one loses its blocks.
 struct PreemptingPrompts {
   std::int64_t tokens = 0;       ///< of each prompt
@@ -106,9 +81,9 @@ std::optional<PreemptingPrompts> preempting_prompts(CacheGeometry geometry) {
   return std::nullopt;
 }
 
-/// Ids of an arena in which one of two requests loses its blocks by the rules of vLLM 0.33, which ask for blocks of
-/// states that a request does not take: found by trying as well, with room in all other arenas.
-std::optional<std::int64_t> preempting_ids_033(CacheGeometry geometry, std::int64_t arena) {
+/// Ids of an arena in which one of two requests loses its blocks, with room in all other arenas: found by trying as
+/// well, since windows give blocks back and some engines ask for blocks of states that a request does not take.
+std::optional<std::int64_t> preempting_ids(CacheGeometry geometry, std::int64_t arena) {
   const std::int64_t tokens = 2 * geometry.block_size_tokens - 4;
   const auto most = [&, all = geometry](std::int64_t of) { return 2 * most_block_ids(all, of, 2 * tokens); };
   for (std::int64_t ids = 1; ids < most(arena); ++ids) {
@@ -116,10 +91,6 @@ std::optional<std::int64_t> preempting_ids_033(CacheGeometry geometry, std::int6
     if (preempts(geometry, tokens)) return ids;
   }
   return std::nullopt;
-}
-
-std::optional<std::int64_t> preempting_ids(const CacheGeometry& geometry, std::int64_t arena) {
-  return geometry.rules.is_vllm_0_33() ? preempting_ids_033(geometry, arena) : preempting_ids_of_june(geometry, arena);
 }
 
 bool can_preempt(const CacheGeometry& geometry) {

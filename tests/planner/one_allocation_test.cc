@@ -82,7 +82,7 @@ TEST_CASE("law: stages with memory of their own have as many blocks as the one w
   CHECK(path_of_refusal(engine) == "engine.pipeline_memory");
 }
 
-TEST_CASE("regression: a request takes ids of hidden states and drafts on every stage, also where none of their layers is") {
+TEST_CASE("regression: a request takes ids of hidden states and drafts on every stage, also without their layers") {
   EngineSpec engine = engine_of({16, 44});
   engine.hidden_state_size = 4096;
   engine.mtp_layers = 1;

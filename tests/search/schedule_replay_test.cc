@@ -61,6 +61,14 @@ SmallTrace longer_trace(Draw& draw) {
 
 }  // namespace
 
+TEST_CASE("golden: of a stretch that does not fit whole a schedule keeps as much as does") {
+  // While the second prompt runs on 4 of 10 ids, 6 units of the first are left for the third.
+  const SmallTrace trace{.prompts = {std::vector<int>(8, 0), {1, 1, 1}, std::vector<int>(8, 0)}};
+  const OfflineSchedule schedule = SmallCache{.ids = 10, .state_ids = 0}.schedule(trace.paths());
+  CHECK(schedule.units == std::vector<std::int32_t>{0, 0, 6});
+  CHECK(schedule.tokens == 60);
+}
+
 TEST_CASE("law: a schedule that keeps to the memory finds in the pools what it says, over 1,000 caches") {
   std::int64_t hits = 0;
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {

@@ -1,4 +1,4 @@
-#include "tests/report/formula.h"
+#include "tests/planner/formula.h"
 
 #include <algorithm>
 #include <cctype>

@@ -26,25 +26,20 @@ KeptPrefixes::KeptPrefixes(EvictionPolicy policy, const CacheGeometry& geometry,
       state_units_(geometry.state_block() / unit_),
       waiting_(pools.size()),
       most_ghosts_(static_cast<std::size_t>(geometry.total_blocks() * ghosts_of_a_block)) {
-  std::size_t blocks = 0;
   double token_share = 0;  // of the memory, in K and V of a token
   for (std::int64_t group = 0; group < geometry.attention_groups; ++group)
     token_share += 1 / (static_cast<double>(geometry.arena_blocks(geometry.attention_arena(group))) *
                         static_cast<double>(geometry.attention_block(group)));
   // A cache of states alone.
   if (token_share == 0) token_share = 1 / static_cast<double>(geometry.total_blocks());
-  for (const BlockPool& one : pools) {
-    first_.push_back(blocks);
+  for (const BlockPool& one : pools)
     block_tokens_.push_back(1 / (static_cast<double>(one.num_blocks()) * token_share));
-    blocks += static_cast<std::size_t>(one.num_blocks());
-  }
-  spots_.resize(blocks);
 }
 
-KeptPrefixes::Place KeptPrefixes::place(std::size_t row) const {
-  const auto behind = std::upper_bound(first_.begin(), first_.end(), row);
-  const auto arena = static_cast<std::size_t>(behind - first_.begin()) - 1;
-  return {arena, static_cast<BlockId>(row - first_[arena])};
+std::size_t KeptPrefixes::known_row(Place at) {
+  const std::size_t where = row(at);
+  if (where >= spots_.size()) spots_.resize(where + 1);
+  return where;
 }
 
 bool KeptPrefixes::is_dead(const Spot& spot) const {
@@ -101,7 +96,7 @@ void KeptPrefixes::put(Place at, std::int32_t group, std::span<const PrefixKey> 
                        const RequestBlocks& request) {
   const NodeId id = node_at(keys, units);
   Node& node = nodes_[static_cast<std::size_t>(id)];
-  Spot& spot = spots_[row(at)];
+  Spot& spot = spots_[known_row(at)];
   spot = {.node = id, .next = node.blocks, .group = group, .waits = spot.waits};
   for (std::int32_t other = node.blocks; other >= 0; other = spots_[static_cast<std::size_t>(other)].next)
     spot.extra = spot.extra || spots_[static_cast<std::size_t>(other)].group == group;
@@ -140,17 +135,17 @@ void KeptPrefixes::wait(std::size_t row) {
 }
 
 void KeptPrefixes::freed(std::size_t arena, BlockId block) {
-  const std::size_t at = row({arena, block});
+  const std::size_t at = known_row({arena, block});
   if (is_dead(spots_[at])) wait(at);
 }
 
 void KeptPrefixes::dropped(std::size_t arena, BlockId block) {
-  const std::size_t at = row({arena, block});
+  const std::size_t at = known_row({arena, block});
   if (spots_[at].node != nowhere) take_off(at);
 }
 
 void KeptPrefixes::moved(std::size_t arena, BlockId from, BlockId to) {
-  const std::size_t old = row({arena, from}), fresh = row({arena, to});
+  const std::size_t old = known_row({arena, from}), fresh = known_row({arena, to});
   if (spots_[old].node == nowhere) return;
   std::int32_t* link = &nodes_[static_cast<std::size_t>(spots_[old].node)].blocks;
   while (*link != static_cast<std::int32_t>(old)) link = &spots_[static_cast<std::size_t>(*link)].next;
@@ -206,7 +201,7 @@ void KeptPrefixes::note_attention(const RequestBlocks& request, std::span<const 
   for (std::int64_t i = std::ssize(table) - 1; i >= 0; --i) {
     const BlockId block = table[static_cast<std::size_t>(i)];
     if (block == null_block_id || !own.pool->is_findable(block)) continue;
-    if (spots_[row({arena, block})].node != nowhere) break;
+    if (spots_[known_row({arena, block})].node != nowhere) break;
     const PrefixKey key = own.pool->key(block) != 0 ? own.pool->key(block) : own.pool->tail_key(block);
     const std::int64_t units =
         units_of(key, attention_.group_keys(), group, keys, i * own.units, (i + 1) * own.units);
@@ -221,7 +216,7 @@ void KeptPrefixes::note_states(const RequestBlocks& request, std::span<const Pre
     const StateEntry& entry = live[static_cast<std::size_t>(i)];
     const PrefixKey key = pools_[arena].key(entry.block);
     if (key == 0) continue;
-    if (spots_[row({arena, entry.block})].node != nowhere) break;
+    if (spots_[known_row({arena, entry.block})].node != nowhere) break;
     // An exported state of 0.33 may lie one column further.
     const std::int64_t units = units_of(key, states_.group_keys(), group, keys, entry.index * state_units_,
                                         (entry.index + 2) * state_units_);
@@ -412,7 +407,7 @@ BlockId KeptPrefixes::choose(std::size_t arena) {
     while (!waiting.empty()) {
       const BlockId block = waiting.front();
       waiting.pop_front();
-      Spot& spot = spots_[row({arena, block})];
+      Spot& spot = spots_[known_row({arena, block})];
       spot.waits = false;
       if (pools_[arena].is_free(block) && pools_[arena].is_findable(block) && is_dead(spot)) return block;
     }

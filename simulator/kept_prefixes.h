@@ -43,8 +43,8 @@ class KeptPrefixes final : public VictimChooser {
 
   /// Is a block that can be found needed by what is kept, or among those that go first? For checks.
   bool accounts_for(std::size_t arena, BlockId block) const {
-    const Spot& spot = spots_[row({arena, block})];
-    return spot.waits || !is_dead(spot);
+    const std::size_t at = row({arena, block});
+    return at < spots_.size() && (spots_[at].waits || !is_dead(spots_[at]));
   }
   /// Prefixes that are kept, for checks and tests.
   std::int64_t num_kept() const { return static_cast<std::int64_t>(ranked_[0].size() + ranked_[1].size()); }
@@ -57,7 +57,8 @@ class KeptPrefixes final : public VictimChooser {
     std::size_t arena;
     BlockId block;
   };
-  /// What a block is for. Blocks of all arenas stand in one row.
+  /// What a block is for. Blocks of all arenas stand in one row, those of one number beside each other: it grows with
+  /// the blocks that were in use, not with the pools.
   struct Spot {
     NodeId node = nowhere;
     std::int32_t next = -1;   // block at the same node
@@ -83,8 +84,10 @@ class KeptPrefixes final : public VictimChooser {
     double since = 0, rank = 0;
   };
 
-  std::size_t row(Place at) const { return first_[at.arena] + at.block; }
-  Place place(std::size_t row) const;
+  std::size_t row(Place at) const { return at.block * pools_.size() + at.arena; }
+  Place place(std::size_t row) const { return {row % pools_.size(), static_cast<BlockId>(row / pools_.size())}; }
+  /// The row of a block, whose spot is there from now on.
+  std::size_t known_row(Place at);
   const BlockPool& pool(Place at) const { return pools_[at.arena]; }
   bool alive(const Node& node) const { return node.kept || node.alive_children > 0; }
   bool is_state(const Spot& spot) const { return spot.group >= attention_groups_; }
@@ -127,10 +130,9 @@ class KeptPrefixes final : public VictimChooser {
   const StateManager& states_;
   std::int32_t attention_groups_;
   std::int64_t unit_, state_units_;
-  std::vector<std::size_t> first_;            // (arena) of its blocks in the row
   std::vector<double> block_tokens_;          // (arena) tokens whose K and V take the memory of a block
   std::int64_t ended_since_ranked_ = 0;       // prefixes, since all that are kept were ranked
-  std::vector<Spot> spots_;                   // (blocks of all arenas)
+  std::vector<Spot> spots_;                   // (row), up to the last block that was ever looked at
   std::vector<Node> nodes_;
   std::vector<NodeId> unused_;
   std::unordered_map<PrefixKey, NodeId> index_;

@@ -230,3 +230,9 @@ TEST_CASE("law: a replay by any policy is the same every time, and that of a poo
     }
   }
 }
+
+TEST_CASE("edge: a policy knows the blocks that were used, not those of the largest pool there is") {
+  for (const EvictionPolicy policy : ranked)
+    CHECK(found(small_cache((std::int64_t{1} << 31) - 1, policy), {prompt({1, 2, 3}), prompt({1, 2, 3})}) ==
+          std::vector<std::int64_t>{0, 6});
+}

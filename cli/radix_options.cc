@@ -56,6 +56,30 @@ void add_radix_options(CLI::App& command, RadixOptions& options) {
                    "the step behind a request's last runs before its end is known, as overlap has it (read)");
 }
 
+void refuse_radix_settings(const RadixOptions& options, std::string_view instead) {
+  struct Setting {
+    bool is_given;
+    const char* flag;
+    const char* of_plan;  // what sets it in a plan, where something does
+  };
+  const Setting settings[] = {
+      {options.page_size.has_value(), "--page-size", "engine.page_size=TOKENS"},
+      {!options.strategy.empty(), "--radix-strategy", "engine.mamba_radix_cache_strategy=NAME"},
+      {options.scan_chunk.has_value(), "--scan-chunk", nullptr},
+      {options.track_interval.has_value(), "--track-interval", "engine.mamba_track_interval=TOKENS"},
+      {options.states_per_path.has_value(), "--states-per-path", nullptr},
+      {options.no_overlap, "--no-overlap", "engine.overlap_schedule=false"},
+      {options.step_ahead, "--step-ahead", nullptr}};
+  for (const Setting& setting : settings) {
+    if (!setting.is_given) continue;
+    if (!instead.empty())
+      throw InputError(fmt::format("{} belongs to --token-slots, not to {}", setting.flag, instead));
+    throw InputError(fmt::format("{} belongs to --token-slots, {}", setting.flag,
+                                 setting.of_plan ? fmt::format("in a plan it is --set {}", setting.of_plan)
+                                                 : "a plan has no such setting"));
+  }
+}
+
 std::vector<RadixCache> described_radix_caches(const RadixOptions& options, std::optional<std::int64_t> chunk_tokens,
                                                std::optional<std::int64_t> max_model_len) {
   if (options.token_slots.empty())

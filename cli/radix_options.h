@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ask/simulate_radix.h"
@@ -29,6 +30,9 @@ bool is_given(const RadixOptions& options);
 /// Adds --token-slots, --state-slots, --page-size, --radix-strategy, --scan-chunk, --track-interval, --states-per-path,
 /// --no-overlap and --step-ahead.
 void add_radix_options(CLI::App& command, RadixOptions& options);
+
+/// Throws InputError where a flag describes such a pool beside a plan, or beside `instead`, a cache without one.
+void refuse_radix_settings(const RadixOptions& options, std::string_view instead = "");
 
 /// The caches that the flags describe, with chunks of so many tokens where that is given. Throws InputError where a
 /// flag is missing.

@@ -102,6 +102,7 @@ Question bare_question(const SimulateOptions& options) {
   if (options.block_sizes.empty() || options.num_blocks.empty())
     throw InputError("--block-size and --num-blocks describe a cache together; give both, or a scenario");
   refuse_scenario_flags(options);
+  refuse_radix_settings(options.radix, "--block-size");
   BareCaches caches{.block_sizes = options.block_sizes,
                     .num_blocks = options.num_blocks,
                     .attention_groups = options.attention_groups.value_or(1),
@@ -134,6 +135,7 @@ Question planned_question(const SimulateOptions& options) {
   if (options.attention_groups || options.state_groups)
     throw InputError(fmt::format("{} belongs to --block-size; the groups of a scenario follow from its model",
                                  options.state_groups ? "--state-groups" : "--attention-groups"));
+  refuse_radix_settings(options.radix);
   if (options.scenario.scenario.empty() && options.scenario.model.empty())
     throw InputError("no cache to simulate: name a SCENARIO (a file, or one that comes with hybridkv: qwen3.5-397b, "
                      "example), give --model NAME --memory SIZE --max-model-len TOKENS, or describe a cache without a "

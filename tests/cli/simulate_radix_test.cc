@@ -77,6 +77,20 @@ TEST_CASE("edge: what a dual pool cannot be is refused under the name of its fla
   require_refused(pool + "--token-slots 200 --page-size 64 --per-request x.csv --token-slots 1,2", "here are");
 }
 
+TEST_CASE("edge: settings of a described dual pool are refused where a plan or blocks are replayed") {
+  const std::string planned =
+      "simulate qwen3.5-397b --pack 1 --engine sglang-0.5.23 --prompt-tokens 1000 --requests 2 ";
+  require_refused(planned + "--page-size 16", "in a plan it is --set engine.page_size=TOKENS");
+  require_refused(planned + "--radix-strategy no_buffer", "--set engine.mamba_radix_cache_strategy=NAME");
+  require_refused(planned + "--track-interval 128", "--set engine.mamba_track_interval=TOKENS");
+  require_refused(planned + "--no-overlap", "--set engine.overlap_schedule=false");
+  for (const std::string flag : {"--step-ahead", "--scan-chunk 128", "--states-per-path 2"})
+    require_refused(planned + flag, "belongs to --token-slots, a plan has no such setting");
+  require_refused("simulate --block-size 16 --num-blocks 10 --step-ahead", "not to --block-size");
+  // What the first message names is taken.
+  CHECK(run_program(planned + "--set engine.page_size=16").exit_code == 0);
+}
+
 TEST_CASE("golden: --losses of a radix tree, in text, JSON and the line of each request") {
   // A copy of 1,000 tokens finds the state at 960; the 39 behind it have none.
   const std::string copies = pool + "--prompt-tokens 1000 --requests 3 --losses ";

@@ -25,6 +25,13 @@ TraceSpec searched_trace(const Scenario& scenario) {
   return trace;
 }
 
+/// The interval that the scenario asks for, or that its release has.
+std::optional<std::int64_t> asked_retention(const Scenario& scenario) {
+  CacheGeometry cache;
+  cache.retention_interval_tokens = rules_of(scenario.engine.release).retention_tokens;
+  return with_settings(cache, scenario.simulate).retention_interval_tokens;
+}
+
 RecommendSpec spec_of(const Scenario& scenario, const RecommendQuestion& question, const RecommendBasics& basics) {
   RecommendSpec spec{.model = scenario.model, .engine = scenario.engine, .limits = scenario.limits};
   if (!question.kernel_blocks.empty()) spec.engine.kernel_block_sizes = question.kernel_blocks;
@@ -37,9 +44,7 @@ RecommendSpec spec_of(const Scenario& scenario, const RecommendQuestion& questio
   const SimulateRequest& request = scenario.simulate;
   spec.driver = request.driver;
   spec.scheduler = request.scheduler;
-  spec.default_retention = request.retention_interval_tokens;
-  if (!spec.default_retention && !request.keeps_all_checkpoints)
-    spec.default_retention = rules_of(spec.engine.release).retention_tokens;
+  spec.default_retention = asked_retention(scenario);
   spec.default_match_unit = request.match_unit_tokens;
   return spec;
 }
@@ -58,7 +63,7 @@ std::vector<PlainPack> plain_packs(const Recommendation& result, const Recommend
     const Candidate& candidate = result.candidates[i];
     const PlannedLayout& layout = result.layout_of(candidate);
     if (layout.mode == mode && layout.block_floor == spec.engine.block_size_tokens && !candidate.match_unit_tokens &&
-        candidate.retention_tokens == spec.default_retention)
+        candidate.retention_tokens == retention_in(layout, spec.default_retention))
       plain.push_back({i, std::nullopt});
   }
   const auto pack = [&](const PlainPack& one) { return result.layout_of(result.candidates[one.candidate]).pack; };
@@ -127,6 +132,7 @@ Scenario scenario_of(const Scenario& scenario, const RecommendQuestion& question
   chosen.pack_sizes = {layout.pack};
   chosen.simulate.trace = answer.trace;
   chosen.simulate.match_unit_tokens = choice.match_unit_tokens;
+  if (choice.retention_tokens == asked_retention(scenario)) return chosen;
   chosen.simulate.retention_interval_tokens = choice.retention_tokens;
   chosen.simulate.keeps_all_checkpoints =
       !choice.retention_tokens && rules_of(chosen.engine.release).retention_tokens.has_value();

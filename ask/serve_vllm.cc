@@ -65,11 +65,10 @@ std::string mode_flag(CacheMode mode, Release release) {
 
 std::vector<EngineSetting> block_settings(const PlannedLayout& layout, std::optional<std::int64_t> match_unit_tokens,
                                           std::optional<std::int64_t> retention_tokens) {
-  const bool recurrent = layout.geometry.state_groups > 0;
   std::vector<EngineSetting> settings;
   settings.push_back({"engine.attention_pack_size", std::to_string(layout.pack),
                       ""});
-  if (recurrent)
+  if (layout.geometry.state_groups > 0)
     settings.push_back({"engine.cache_mode", std::string(to_string(layout.mode)),
                         mode_flag(layout.mode, layout.plan.release)});
   if (layout.block_floor)
@@ -79,10 +78,11 @@ std::vector<EngineSetting> block_settings(const PlannedLayout& layout, std::opti
   if (match_unit_tokens)
     settings.push_back({"simulate.match_unit_tokens", std::to_string(*match_unit_tokens),
                         fmt::format("--prefix-match-unit {}", *match_unit_tokens)});
+  if (!layout.geometry.depends_on_retention()) return settings;
   if (retention_tokens) {
     settings.push_back({"simulate.retention_interval_tokens", std::to_string(*retention_tokens),
                         fmt::format("--prefix-cache-retention-interval {}", *retention_tokens)});
-  } else if (recurrent) {
+  } else {
     // An interval of one block keeps every checkpoint, also in versions whose default is to keep only the last: of one
     // block of every group, where their blocks differ.
     const bool unset_keeps_all = !rules_of(layout.plan.release).retention_tokens;

@@ -21,7 +21,7 @@ std::string short_settings(const Recommendation& result, const Candidate& candid
                                  human_count(block_tokens(layout)));
   if (layout.block_floor) text += fmt::format(" (block size {})", human_count(*layout.block_floor));
   if (candidate.match_unit_tokens) text += fmt::format(", match unit {}", human_count(*candidate.match_unit_tokens));
-  if (candidate.retention_tokens)
+  if (candidate.retention_tokens && layout.geometry.depends_on_retention())
     text += *candidate.retention_tokens == 0 ? std::string(", only last checkpoints kept")
                                              : fmt::format(", checkpoints kept every {} tokens",
                                                            human_count(*candidate.retention_tokens));
@@ -92,13 +92,13 @@ class Reasons {
       const Candidate* const coarsest = first_hitting([&](const Candidate& candidate) {
         const PlannedLayout& layout = result_.layout_of(candidate);
         return layout.mode == mode && layout.block_floor == of_default.block_floor && !candidate.match_unit_tokens &&
-               !candidate.retention_tokens;
+               candidate.retention_tokens == default_->retention_tokens;
       });
       if (coarsest != nullptr) ways.push_back(hits_text(*coarsest));
     }
     const Candidate* const unit = first_hitting([&](const Candidate& candidate) {
       return result_.layouts[candidate.layout].pack == 1 && candidate.layout == default_->layout &&
-             candidate.match_unit_tokens && !candidate.retention_tokens;
+             candidate.match_unit_tokens && candidate.retention_tokens == default_->retention_tokens;
     });
     if (unit != nullptr) ways.push_back(hits_text(*unit));
     if (ways.empty())

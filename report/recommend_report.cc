@@ -129,7 +129,8 @@ void add_to_front(Table& table, const Recommendation& result, const Candidate& c
   const PlannedLayout& layout = result.layout_of(candidate);
   const bool caches = layout.plan.prefix.cacheable;
   table.add_row({layout.pack, std::string(to_string(layout.mode)), cell_of(layout.block_floor), block_tokens(layout),
-                 caches ? Cell(result.match_unit(candidate)) : Cell(), caches ? retention_text(candidate) : "",
+                 caches ? Cell(result.match_unit(candidate)) : Cell(),
+                 layout.geometry.depends_on_retention() ? retention_text(candidate) : "",
                  candidate.objectives.reprefilled_tokens, Percent{100 * candidate.hit_rate()},
                  ByteCount{candidate.objectives.bytes_per_request}, Real{candidate.objectives.concurrency}, note});
 }

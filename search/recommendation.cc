@@ -119,7 +119,9 @@ class Search {
     }
     PlannedLayout& layout = planned.layouts.front();
     if (default_unit_ == block_tokens(layout)) default_unit_.reset();
+    const auto own_retention = layout.geometry.retention_interval_tokens;
     layout.geometry.match_unit_tokens = default_unit_;
+    layout.geometry.retention_interval_tokens = retention_in(layout, spec_.default_retention);
     try {
       validate(layout.geometry);
     } catch (const SpecError& error) {
@@ -127,6 +129,7 @@ class Search {
       return;
     }
     layout.geometry.match_unit_tokens.reset();
+    layout.geometry.retention_interval_tokens = own_retention;
     const auto same = [&](const PlannedLayout& other) {
       return other.pack == 1 && other.mode == layout.mode && block_tokens(other) == block_tokens(layout);
     };
@@ -184,7 +187,7 @@ class Search {
     candidate.match_unit_tokens = unit;
     const bool floor_changed = planned.block_floor != spec_.engine.block_size_tokens;
     candidate.settings_changed = (planned.pack != 1) + floor_changed + (planned.mode != spec_.engine.cache_mode) +
-                                 (retention != spec_.default_retention) + (unit != default_unit_);
+                                 (retention != default_retention(layout)) + (unit != default_unit_);
     candidate.in_space = in_space_[layout];
     candidate.meets_limits = meets_limits(layout);
     candidate.objectives.bytes_per_request = capacity.bytes_per_request;
@@ -192,9 +195,14 @@ class Search {
     return candidate;
   }
 
+  /// What the default would have in that layout.
+  std::optional<std::int64_t> default_retention(std::size_t layout) const {
+    return retention_in(result_.layouts[layout], spec_.default_retention);
+  }
+
   bool is_default(const Candidate& candidate) const {
     return default_layout_ && candidate.layout == *default_layout_ &&
-           candidate.retention_tokens == spec_.default_retention &&
+           candidate.retention_tokens == default_retention(*default_layout_) &&
            candidate.match_unit_tokens == default_unit_;
   }
 
@@ -300,7 +308,7 @@ class Search {
                                    [&](const Candidate& candidate) { return is_default(candidate); });
     if (there) return;
     result_.candidates.push_back(
-        candidate_of(*default_layout_, spec_.default_retention, default_unit_));
+        candidate_of(*default_layout_, default_retention(*default_layout_), default_unit_));
     const bool searched = in_space_[*default_layout_] && meets_limits(*default_layout_);
     // Here only because the space leaves out its match unit or its retention.
     if (searched) result_.candidates.back().in_space = false;

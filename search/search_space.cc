@@ -55,6 +55,22 @@ void require_match_unit(const SearchSpace& space, const PlannedLayout& layout, c
                               fmt::join(fitting, ", ")));
 }
 
+/// Tokens of which a retention interval is a multiple: in 0.33 kept prefixes end where the blocks of all groups do.
+std::int64_t retention_step(const PlannedLayout& layout) {
+  return layout.geometry.rules.is_vllm_0_33() ? layout.geometry.common_multiple() : 1;
+}
+
+/// The space may name intervals of which the layout takes none.
+void require_retention(const SearchSpace& space, const PlannedLayout& layout) {
+  const bool named = !space.retentions.empty() || !space.retention_blocks.empty();
+  if (!named || !retentions_of(space, layout).empty()) return;
+  std::vector<std::int64_t> asked;
+  for (const auto& interval : space.retentions) asked.push_back(interval.value_or(0));
+  throw SpecError("geometry.retention_interval_tokens",
+                  fmt::format("none of {} is a multiple of the {} tokens at which the blocks of all groups end; take "
+                              "one that is, or 0", fmt::join(asked, ", "), retention_step(layout)));
+}
+
 }  // namespace
 
 std::int64_t packable_layers(const ModelSpec& model, const EngineSpec& engine) {
@@ -112,6 +128,7 @@ PlannedLayouts plan_layouts(const SearchSpace& space, const ModelSpec& model, co
           layout.geometry.scheduler = scheduler.with_longest(layout.geometry.scheduler.max_model_len);
           validate(layout.geometry);
           require_match_unit(space, layout, chosen);
+          require_retention(space, layout);
           if (!seen.emplace(pack, mode, layout.geometry.block_size_tokens, layout.plan.lanes.front().bytes).second) {
             ++planned.merged;
             continue;
@@ -151,14 +168,14 @@ std::vector<std::optional<std::int64_t>> match_units_of(const SearchSpace& space
 }
 
 std::vector<std::optional<std::int64_t>> retentions_of(const SearchSpace& space, const PlannedLayout& layout) {
-  if (!layout.geometry.caches_prefixes() || layout.geometry.state_groups == 0) return {std::nullopt};
+  if (!layout.geometry.depends_on_retention()) return {layout.geometry.retention_interval_tokens};
+  const std::int64_t step = retention_step(layout);
   std::vector<std::optional<std::int64_t>> retentions;
   const auto add = [&](std::optional<std::int64_t> interval) {
     if (std::find(retentions.begin(), retentions.end(), interval) == retentions.end()) retentions.push_back(interval);
   };
-  for (const auto& interval : space.retentions) add(interval);
-  // In 0.33 states are kept where the blocks of all groups end.
-  const std::int64_t step = layout.geometry.rules.is_vllm_0_33() ? layout.geometry.common_multiple() : 1;
+  for (const auto& interval : space.retentions)
+    if (interval.value_or(0) % step == 0) add(interval);
   for (const std::int64_t blocks : space.retention_blocks)
     add(Checked(ceil_div(Checked(blocks) * block_tokens(layout), step)) * step);
   return retentions;

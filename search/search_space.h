@@ -65,7 +65,7 @@ struct PlannedLayouts {
 
 /// Plans every pack, floor and mode of a filled space. Floors that give the same block are one layout, with the first
 /// of them. What the planner or the simulator refuses is a row of `impossible`, and so is a layout whose block no match
-/// unit of the space divides.
+/// unit of the space divides, or that takes none of its retention intervals.
 PlannedLayouts plan_layouts(const SearchSpace& space, const ModelSpec& model, const EngineSpec& engine,
                             const LimitsSpec& limits, const SchedulerSettings& scheduler = {});
 
@@ -80,7 +80,14 @@ inline std::int64_t block_tokens(const PlannedLayout& layout) { return layout.ge
 std::vector<std::optional<std::int64_t>> match_units_of(const SearchSpace& space, const PlannedLayout& layout,
                                                         const EngineSpec& engine);
 
-/// Retention intervals of a layout, in tokens, everything (unset) first where it is asked for.
+/// Retention intervals of a layout, in tokens, everything (unset) first where it is asked for; those that it does not
+/// take are left out. Where nothing that it keeps depends on them, the release's own alone.
 std::vector<std::optional<std::int64_t>> retentions_of(const SearchSpace& space, const PlannedLayout& layout);
+
+/// The interval with which a layout runs where `asked` is asked for: that, or the release's own where nothing depends
+/// on it.
+inline std::optional<std::int64_t> retention_in(const PlannedLayout& layout, std::optional<std::int64_t> asked) {
+  return layout.geometry.depends_on_retention() ? asked : layout.geometry.retention_interval_tokens;
+}
 
 }  // namespace hybridkv

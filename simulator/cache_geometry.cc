@@ -251,6 +251,13 @@ std::int64_t CacheGeometry::resume_step() const {
   return has_partial_tails() ? match_unit() : common_multiple();
 }
 
+bool CacheGeometry::depends_on_retention() const {
+  if (has_state_blocks() || !rules.is_vllm_0_33() || !caches_prefixes()) return has_state_blocks();
+  for (std::int64_t group = 0; group < attention_groups; ++group)
+    if (is_windowed(group)) return true;
+  return false;
+}
+
 std::int64_t CacheGeometry::own_checkpoint_step() const {
   return has_partial_tails() ? state_block() : std::lcm(state_block(), attention_grain());
 }

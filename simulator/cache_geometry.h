@@ -125,6 +125,8 @@ struct CacheGeometry {
   bool aligns_chunks() const { return state_groups > 0 && mode == CacheMode::align; }
   /// Does any state stand for a number of tokens? In mode none a state is that of the whole request.
   bool has_state_blocks() const { return state_groups > 0 && mode != CacheMode::none; }
+  /// Does the retention interval decide what stays findable? It is asked of states; in 0.33 of blocks of windows too.
+  bool depends_on_retention() const;
   /// Blocks of an arena kept free when a request is admitted beside others.
   std::int64_t watermark_blocks(std::int64_t arena = 0) const {
     return static_cast<std::int64_t>(scheduler.watermark * static_cast<double>(arena_blocks(arena)));

@@ -7,6 +7,7 @@
 #include "ask/bound_order.h"
 #include "ask/compare_replay.h"
 #include "ask/simulate_request.h"
+#include "ask/typed_list.h"
 #include "base/error.h"
 
 namespace hybridkv {
@@ -25,6 +26,9 @@ void bound(BoundAnswer& answer, const Scenario& scenario) {
 
 std::vector<BoundAnswer> bounds(const std::vector<CompareSetting>& settings,
                                 const std::function<void(int done, int total)>& on_progress) {
+  for (const CompareSetting& setting : settings)
+    refuse_typed_list(setting.scenario, "limits.max_model_len", setting.scenario.limits.max_model_lens,
+                      "simulate --upper-bounds");
   std::vector<BoundAnswer> answers;
   for (const CompareSetting& setting : settings) {
     if (on_progress) on_progress(static_cast<int>(answers.size()), static_cast<int>(settings.size()));

@@ -19,9 +19,9 @@ struct BoundAnswer {
   std::int64_t token_exact_tokens = 0;  ///< in endless memory, token by token
 };
 
-/// The bounds of every setting beside what its engine finds, one request at a time.
-/// Throws InputError where no setting has a bound, and for errors in the trace; as check_order, where a figure is above
-/// one that it cannot pass.
+/// The bounds of every setting beside what its engine finds, one request at a time, at the longest length.
+/// Throws InputError where no setting has a bound, for several lengths that were typed, and for errors in the trace; as
+/// check_order, where a figure is above one that it cannot pass.
 std::vector<BoundAnswer> bounds(const std::vector<CompareSetting>& settings,
                                 const std::function<void(int done, int total)>& on_progress = {});
 

@@ -6,6 +6,7 @@
 
 #include "ask/simulate.h"
 #include "ask/simulate_request.h"
+#include "ask/typed_list.h"
 #include "base/error.h"
 #include "planner/release.h"
 #include "search/shared_depths.h"
@@ -60,6 +61,8 @@ CheckpointAdvice advise_checkpoints(const Scenario& scenario,
                                         "strategies and intervals are searched",
                                         rules_of(scenario.engine.release).title)),
                   scenario);
+  refuse_typed_list(scenario, "engine.attention_pack_size", scenario.pack_sizes, "compare");
+  refuse_typed_list(scenario, "limits.max_model_len", scenario.limits.max_model_lens, "simulate");
   const CacheGeometry cache = planned_caches(scenario).front();
   if (cache.state_groups == 0)
     throw located(SpecError("model.layers", fmt::format("{} keeps no states, so there are no checkpoints to place; "

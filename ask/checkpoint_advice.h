@@ -46,7 +46,8 @@ struct CheckpointAdvice {
 
 /// Advice for the first layout of a scenario. `retentions`: intervals to replay, 0 and unset among them as they are
 /// wanted; empty: every state, the last, and every 4 and 16 units.
-/// Throws InputError where no state is found again, for engines whose states are not in blocks, and as the trace does.
+/// Throws InputError where no state is found again, for engines whose states are not in blocks, for several packs or
+/// lengths that were typed, and as the trace does.
 CheckpointAdvice advise_checkpoints(const Scenario& scenario,
                                     const std::vector<std::optional<std::int64_t>>& retentions);
 

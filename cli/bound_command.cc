@@ -43,6 +43,7 @@ void add_bound_command(CLI::App& app, CommandAction& action) {
       "bound", "Say how much of a trace any policy could find in this memory, and how much is found");
   const auto options = std::make_shared<BoundOptions>();
   add_scenario_options(*command, options->scenario);
+  describe_one_length(*command);
   add_engines_option(*command, options->scenario);
   add_trace_options(*command, options->scenario, options->traffic);
   add_key(*command, options->scenario, "--requests", "N",

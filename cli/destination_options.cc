@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "ask/typed_list.h"
 #include "base/error.h"
 #include "cli/values.h"
 #include "scenarios/read.h"
@@ -24,16 +25,19 @@ ScenarioFile destination_file(const ScenarioOptions& from, const DestinationOpti
   return file;
 }
 
-/// One pack is planned; which, where several are asked about.
+/// One pack is planned; which, where a file has several. Several that were typed are refused.
 void show_packs(const TransferQuestion& question, bool is_one_scenario) {
   const auto note = [](const char* side, const Scenario& scenario, const char* flag) {
     show_notes({fmt::format("{}: N = {}, the first of {}; choose with {}", side, scenario.pack_sizes.front(),
                             fmt::join(scenario.pack_sizes, ", "), flag)});
   };
+  const auto has_several = [](const Scenario& scenario) {
+    return scenario.pack_sizes.size() > 1 &&
+           !is_typed_list(scenario, "engine.attention_pack_size", scenario.pack_sizes);
+  };
   const bool same = is_one_scenario && question.from.pack_sizes == question.to.pack_sizes;
-  if (question.from.pack_sizes.size() > 1) note(same ? "both sides" : "FROM", question.from, "--pack N");
-  if (question.to.pack_sizes.size() > 1 && !same)
-    note("TO", question.to, "--to-set engine.attention_pack_size=N");
+  if (has_several(question.from)) note(same ? "both sides" : "FROM", question.from, "--pack N");
+  if (has_several(question.to) && !same) note("TO", question.to, "--to-set engine.attention_pack_size=N");
 }
 
 }  // namespace

@@ -294,7 +294,8 @@ void add_recommend_command(CLI::App& app, CommandAction& action) {
           "only the first ones (default: all, of a made-up trace 2000, of simple traffic 300)");
   add_driver_options(*command, options->scenario);
   command->add_flag("--checkpoints", options->checkpoints,
-                    "only say where states are best kept, and what retention intervals (--retention) find");
+                    "only say where states are best kept, and what retention intervals (--retention) find, of one "
+                    "pack and one length");
   add_output_options(*command, options->output);
   command->footer(
       "The front weighs prompt tokens computed again, bytes of a request, and requests\n"

@@ -33,6 +33,9 @@ constexpr std::array flag_values{&ScenarioOptions::model,           &ScenarioOpt
                                  &ScenarioOptions::kv_dtype,        &ScenarioOptions::ssm_dtype};
 static_assert(flag_values.size() == key_flags.size());
 
+constexpr const char* pack_help = "attention layers per page";
+constexpr const char* length_help = "longest sequence in tokens, 32768 or 32k (k = 1,024)";
+
 /// The parts of a list with commas. Throws InputError where one is empty.
 std::vector<std::string> parts_of(const std::string& flag, const std::string& text) {
   try {
@@ -197,7 +200,7 @@ void add_scenario_flags(CLI::App& command, ScenarioOptions& options, Release usu
                               fmt::join(names_of(backend_profile_names), ", ")))
       ->check(offers({{offered_words_of("engine.backend_profile")}, true}))
       ->type_name("NAME");
-  command.add_option("--pack", options.pack, "attention layers per page, a list or a range: 1,2,4 or 1..16")
+  command.add_option("--pack", options.pack, fmt::format("{}, a list or a range: 1,2,4 or 1..16", pack_help))
       ->type_name("LIST");
   command.add_option("--tp", options.tensor_parallel, "tensor parallel ranks")->type_name("RANKS");
   command
@@ -205,8 +208,7 @@ void add_scenario_flags(CLI::App& command, ScenarioOptions& options, Release usu
                   "memory for all pools of one rank: 40GiB or 40G (powers of 1,024), 40GB (powers of 1,000)")
       ->type_name("SIZE");
   command
-      .add_option("--max-model-len", options.max_model_len,
-                  "longest sequence in tokens, 32768 or 32k (k = 1,024); a list gives each")
+      .add_option("--max-model-len", options.max_model_len, fmt::format("{}; a list gives each", length_help))
       ->type_name("TOKENS");
   command
       .add_option("--mode", options.cache_mode,
@@ -222,6 +224,17 @@ void add_scenario_flags(CLI::App& command, ScenarioOptions& options, Release usu
   command.add_option("--ssm-dtype", options.ssm_dtype, "element type of recurrent states (default: the model's)")
       ->check(offers({{offered_words_of("engine.ssm_dtype")}, true}))
       ->type_name("DTYPE");
+}
+
+void describe_one_pack(CLI::App& command) {
+  command.get_option("--pack")
+      ->description(fmt::format("{}: one; of several in a file the first", pack_help))
+      ->type_name("N");
+}
+
+void describe_one_length(CLI::App& command) {
+  command.get_option("--max-model-len")
+      ->description(fmt::format("{}: one; of several in a file the longest", length_help));
 }
 
 FlagValue varied_values(const std::string& flag, const std::string& assignment) {

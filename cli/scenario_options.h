@@ -47,6 +47,10 @@ std::vector<std::pair<std::string, std::string>> given_flags(const ScenarioOptio
 /// The flags of add_scenario_options without SCENARIO, for commands that take several.
 void add_scenario_flags(CLI::App& command, ScenarioOptions& options, Release usual = EngineSpec{}.release);
 
+/// Says in the help of a command that its answer is of one pack, or of one length.
+void describe_one_pack(CLI::App& command);
+void describe_one_length(CLI::App& command);
+
 /// "KEY=V1,V2" of a flag as the key and the YAML list it means. Throws InputError where it is no such assignment.
 FlagValue varied_values(const std::string& flag, const std::string& assignment);
 

@@ -233,6 +233,8 @@ void add_transfer_command(CLI::App& app, CommandAction& action) {
   const auto options = std::make_shared<TransferCommandOptions>();
   add_transfer_options(*command, *options);
   add_scenario_flags(*command, options->from);
+  describe_one_pack(*command);
+  describe_one_length(*command);
   add_output_options(*command, options->output);
   command->footer(
       transfer_fault_list() +

@@ -175,6 +175,18 @@ TEST_CASE("fault: what a replay refuses has the name and the place that the scen
                        doctest::Contains("--match-unit 7: simulate.match_unit_tokens: 7 does not divide"), InputError);
 }
 
+TEST_CASE("fault: a bound is of one length: several that were typed are refused, of a file the longest taken") {
+  ScenarioFile file = parse_scenario(
+      "model: Qwen3.5-4B\nengine: {cache_mode: align, memory: 6 GiB}\nlimits: {max_model_len: [4k, 8k]}\n"
+      "simulate: {trace: {prompts: [{tokens: 6000, copies: 2}]}}\n", "asked.yaml");
+  CHECK(bounds(compare_settings({file}, {}, 1)).front().layout.requests == 2);
+  apply_override(file, "limits.max_model_len", "[4k, 8k]", "--max-model-len 4k,8k");
+  CHECK_THROWS_WITH_AS(bounds(compare_settings({file}, {}, 1)),
+                       doctest::Contains("--max-model-len 4k,8k: limits.max_model_len: 2 values where one is answered; "
+                                         "give one of 4096, 8192, or all to `hybridkv simulate --upper-bounds`"),
+                       InputError);
+}
+
 TEST_CASE("fault: caches without a bound") {
   CHECK_THROWS_AS(bounds(settings_of("memory: 6 GiB, cache_mode: none", "max_requests: 50")), InputError);
   const auto mixed = bounds(settings_of("memory: [1 MiB, 6 GiB]", "max_requests: 50"));

@@ -63,3 +63,21 @@ TEST_CASE("fault: advice is for pools of blocks in mode align") {
                        doctest::Contains("gpt-oss-20b keeps no states, so there are no checkpoints to place"),
                        InputError);
 }
+
+TEST_CASE("fault: advice is of one pack and one length: several typed ones are refused, of a file the first is taken") {
+  const auto asked = [](const char* key, const char* values, const char* shown) {
+    ScenarioFile file = small_file("", "simulate: {trace: {max_requests: 20}}\n");
+    apply_override(file, key, values, shown);
+    return read_scenario(file);
+  };
+  CHECK_THROWS_WITH_AS(advise_checkpoints(asked("engine.attention_pack_size", "[3, 1]", "--pack 3,1"), {}),
+                       doctest::Contains("--pack 3,1: engine.attention_pack_size: 2 values where one is answered; "
+                                         "give one of 3, 1, or all to `hybridkv compare`"),
+                       InputError);
+  CHECK_THROWS_WITH_AS(
+      advise_checkpoints(asked("limits.max_model_len", "[1k, 4k]", "--max-model-len 1k,4k"), {}),
+      doctest::Contains("--max-model-len 1k,4k: limits.max_model_len: 2 values where one is answered"), InputError);
+  const Scenario of_file =
+      small_scenario("  attention_pack_size: [3, 1]\n", "simulate: {trace: {max_requests: 20}}\n");
+  CHECK(advise_checkpoints(of_file, {}).name == "N = 3");
+}

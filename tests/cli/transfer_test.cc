@@ -66,6 +66,26 @@ TEST_CASE("edge: several values typed where one is moved are refused with the fl
     require_refused(std::string("transfer qwen3.5-397b --tokens 1k ") + flag,
                     "2 values where one is answered; give one of ");
   }
+  // Nothing is said of a first one before that.
+  for (const char* question : {"transfer qwen3.5-397b --tokens 1k", "plot qwen3.5-397b transfer -o plots"}) {
+    const std::string output =
+        run_program(std::string(question) + " --to-set engine.tensor_parallel=4 --pack 3,1").output;
+    CAPTURE(output);
+    CHECK(output.starts_with("hybridkv: --pack 3,1: engine.attention_pack_size: 2 values"));
+    CHECK(!contains(output, "the first of"));
+  }
+  const std::string of_to =
+      run_program("transfer qwen3.5-397b --tokens 1k --to-set engine.attention_pack_size=[3,1]").output;
+  CAPTURE(of_to);
+  CHECK(of_to.starts_with("hybridkv: FROM: N = 1, the first of 1, 2, 3"));
+  CHECK(!contains(of_to, "TO: N = "));
+}
+
+TEST_CASE("edge: the help of commands with one answer says that they take one value of a list") {
+  for (const char* command : {"boot", "transfer", "bound"})
+    CHECK(contains(run_program(command + std::string(" --help")).output, "one; of several in a file the longest"));
+  for (const char* command : {"boot", "transfer"})
+    CHECK(contains(run_program(command + std::string(" --help")).output, "page: one; of several in a file"));
 }
 
 TEST_CASE("golden: the list as JSON Lines, to a file or in place of the report") {

@@ -149,18 +149,10 @@ Listing refusals_of(const Comparison& comparison) {
   return listing;
 }
 
-Json json_of(const ComparedValue& value) {
-  return std::visit(
-      [](const auto& plain) -> Json {
-        if constexpr (std::is_same_v<std::decay_t<decltype(plain)>, std::monostate>) return nullptr;
-        else return plain;
-      },
-      value);
-}
-
-Json json_of(const std::vector<ComparedValue>& values) {
+/// As cells of tables are: a length that nothing bounds is no number.
+Json json_of(const std::vector<ComparedValue>& values, const std::string& unit) {
   Json list = Json::array();
-  for (const ComparedValue& value : values) list.push_back(json_of(value));
+  for (const ComparedValue& value : values) list.push_back(json_cell(cell_of_value(value, unit)));
   return list;
 }
 
@@ -174,9 +166,9 @@ Json json_of(const std::vector<std::string>& texts) {
 Json json_of(const ComparedRule& rule) {
   Json inputs = Json::array();
   for (const ComparedInput& input : rule.inputs)
-    inputs.push_back({{"symbol", input.symbol}, {"unit", input.unit}, {"values", json_of(input.values)}});
+    inputs.push_back({{"symbol", input.symbol}, {"unit", input.unit}, {"values", json_of(input.values, input.unit)}});
   return {{"symbol", rule.symbol},          {"unit", rule.unit},
-          {"values", json_of(rule.values)}, {"rules", json_of(rule.rules)},
+          {"values", json_of(rule.values, rule.unit)}, {"rules", json_of(rule.rules)},
           {"sources", json_of(rule.sources)}, {"inputs", std::move(inputs)}};
 }
 
@@ -199,7 +191,7 @@ Json json_of(const Comparison& comparison) {
     for (const ComparedRule& rule : row.rules) rules.push_back(json_of(rule));
     rows.push_back({{"name", row.name},
                     {"unit", row.unit},
-                    {"values", json_of(row.values)},
+                    {"values", json_of(row.values, row.unit)},
                     {"differs", row.differs},
                     {"rules", std::move(rules)}});
   }

@@ -144,6 +144,8 @@ std::string quote_csv(const std::string& text) {
 
 bool is_any(const Length& length) { return length.tokens >= largest_tokens; }
 
+}  // namespace
+
 nlohmann::ordered_json json_cell(const Cell& cell) {
   const auto real = [](double value) {
     return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
@@ -158,13 +160,6 @@ nlohmann::ordered_json json_cell(const Cell& cell) {
                              },
                              [](const auto& plain) { return nlohmann::ordered_json(plain); }},
                     cell);
-}
-
-}  // namespace
-
-Cell cell_of(const std::optional<std::int64_t>& count) {
-  if (count) return *count;
-  return std::monostate{};
 }
 
 Cell percent_of(std::int64_t part, std::int64_t whole, int digits) {

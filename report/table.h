@@ -55,8 +55,11 @@ struct Length {
 /// all its digits. Nothing (monostate) is an empty cell, null in json. The names keep integers 64-bit.
 using Cell = std::variant<std::monostate, bool, std::int64_t, Real, ByteCount, Percent, Length, std::string>;
 
-/// The number, or an empty cell.
-Cell cell_of(const std::optional<std::int64_t>& count);
+/// The value, or an empty cell.
+template <class Value>
+Cell cell_of(const std::optional<Value>& value) {
+  return value ? Cell(*value) : Cell();
+}
 
 /// How much of the whole the part is, or an empty cell where there is no whole.
 Cell percent_of(std::int64_t part, std::int64_t whole, int digits = Percent{}.digits);
@@ -95,7 +98,10 @@ std::string human_cell(const Cell& cell);
 /// A cell as programs read it: shortest text that reads back as the same number; empty for nothing, nan and inf.
 std::string raw_cell(const Cell& cell);
 
-/// The same as a field of CSV, quoted as in RFC 4180 where that is needed. Text is printable, and begins with an
+/// The same as a value of JSON; null for nothing, nan and inf.
+nlohmann::ordered_json json_cell(const Cell& cell);
+
+/// A cell as a field of CSV, quoted as in RFC 4180 where that is needed. Text is printable, and begins with an
 /// apostrophe where a spreadsheet would take it for a formula: "=", "@", and "+" or "-" before what is no number.
 std::string csv_cell(const Cell& cell);
 

@@ -71,6 +71,9 @@ TEST_CASE("golden: no length is too long for states alone, in every format") {
   CHECK(contains(json, "\"any_length_fits\": true"));
   CHECK_FALSE(contains(run_program("plan --format csv" + rest).output, "1099511627776"));
   CHECK(contains(run_program("boot --format json" + rest).output, "\"max_fitting_tokens\": null"));
+  const std::string compared = run_program("compare --vary engine.tensor_parallel=1,2 --format json" + rest).output;
+  CHECK(contains(compared, "\"max_fitting_tokens\""));
+  CHECK_FALSE(contains(compared, "1099511627776"));
   const std::string simulated = " --requests 20 --format json" + rest;
   CHECK(contains(run_program("simulate" + simulated).output, "\"longest_request\": null"));
   CHECK_FALSE(contains(run_program("plan --format json --model " + model_file(scratch, "ag") +

@@ -96,6 +96,21 @@ TEST_CASE("golden: the JSON of a comparison") {
   CHECK(json["rows"][3]["values"][0] == 0.5758157);
 }
 
+TEST_CASE("regression: a length that nothing bounds is no number in JSON, of rows, rules and what they are made of") {
+  Comparison comparison = sample_comparison();
+  const std::vector<ComparedValue> lengths{largest_tokens, largest_tokens - 1, {}};
+  comparison.rows.front().values = comparison.rows.front().rules.front().values = lengths;
+  comparison.rows.front().rules.front().inputs.front().values = lengths;
+  comparison.rows[1].values = {largest_tokens, largest_tokens, {}};  // a number of groups, whatever it is
+  const Json rows = Json::parse(render_compare(comparison, Format::json))["rows"];
+  const Json said = Json::parse("[null, 1099511627775, null]");
+  CHECK(rows[0]["values"] == said);
+  CHECK(rows[0]["rules"][0]["values"] == said);
+  CHECK(rows[0]["rules"][0]["inputs"][0]["values"] == said);
+  CHECK(rows[1]["values"][0] == largest_tokens);
+  CHECK(render_compare(comparison, Format::csv).find("block_size_tokens,tokens,,1099511627775,,") != std::string::npos);
+}
+
 TEST_CASE("golden: the CSV of a comparison has all rows and their rules") {
   const std::string csv = render_compare(sample_comparison(), Format::csv);
   CHECK(csv.starts_with("name,unit,old,new,none,differs,rules\n"

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "planner/plan.h"
 #include "simulator/chain_hash.h"
+#include "simulator/overload.h"
 #include "simulator/plan_geometry.h"
 #include "simulator/sweep.h"
 #include "simulator/trace_spec.h"
@@ -111,7 +112,10 @@ void replay(std::vector<AskedPoint>& points, const std::function<void()>& look) 
     if (look) sweep.on_progress = [&](const SweepProgress&) { look(); };
     const SweepResult result = run_sweep(*open_trace(*group.trace), sweep);
     for (std::size_t i = begin; i < end; ++i)
-      for (const std::size_t point : group.points[i]) points[point].answer.stats = result.stats[i - begin];
+      for (const std::size_t point : group.points[i]) {
+        points[point].answer.stats = result.stats[i - begin];
+        points[point].answer.overloaded = is_overloaded(group.simulations[i].driver, result.stats[i - begin]);
+      }
   };
   for (const TraceGroup& group : groups) {
     try {

@@ -50,6 +50,7 @@ struct SweepPoint {
   bool not_asked = false;                ///< the scenario has this pack not verified
   std::optional<Verdict> verification;   ///< unset: not verified
   std::optional<SimulationStats> stats;  ///< unset: not simulated, or its cache is not one of blocks
+  std::optional<bool> overloaded;        ///< the replay of an open loop; unset: another one
   std::optional<ReplayedSetting> replayed;  ///< of a cache that is not one of blocks
 };
 

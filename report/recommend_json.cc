@@ -42,9 +42,9 @@ std::string recommend_json(const RecommendReport& report) {
     json["settings_without_packing"] = settings_json(report.unpacked_pick->settings);
     json["serve_without_packing"] = serve_json(report.unpacked_pick->serve);
   }
-  json["reasons"] = {{"never_hits", reasons.never_hits}, {"gains", reasons.gains},     {"costs", reasons.costs},
-                     {"choice", reasons.choice},         {"unpacked", reasons.unpacked}, {"packs", reasons.packs},
-                     {"changes", reasons.changes}};
+  json["reasons"] = {{"never_hits", reasons.never_hits}, {"overload", reasons.overload}, {"gains", reasons.gains},
+                     {"costs", reasons.costs},           {"choice", reasons.choice},     {"unpacked", reasons.unpacked},
+                     {"packs", reasons.packs},           {"changes", reasons.changes}};
   json["what_ifs"] = what_ifs_json(result);
   json["commands"] = report.commands;
   if (result.unpacked_pick) json["commands_without_packing"] = report.unpacked_commands;

@@ -37,6 +37,9 @@ class Reasons {
 
   RecommendReasons all() {
     never_hits();
+    if (pick_.overload)
+      reasons_.overload.push_back(fmt::format("The pick is overloaded: {}; its hits are those of an engine that falls "
+                                              "behind.", overload_text(*pick_.overload)));
     if (default_ == nullptr) {
       reasons_.gains.push_back(
           fmt::format("The default (one layer a page) cannot run: {}.", result_.default_refused->what()));

@@ -224,6 +224,7 @@ Document recommend_pick(const RecommendReport& report) {
   document.blocks.emplace_back(Heading{"Pick"});
   const Candidate& pick = report.result.candidates[report.result.pick];
   document.blocks.emplace_back(pick_facts(report.result, pick, report.pick_bound));
+  if (!reasons.overload.empty()) document.blocks.emplace_back(Listing{reasons.overload, true});
   add_served(document, report.pick, "vLLM");
   add_listing(document, "What it gains over the default", reasons.gains);
   add_listing(document, "What it costs", reasons.costs);
@@ -267,7 +268,8 @@ Table candidates_table(const RecommendReport& report) {
                {"preemptions", "preemptions"}, {"evictions", "evictions"}, {"copied_states", "copied states"},
                {"settings_changed", "settings changed"}, {"in_space", "in the space"}, {"meets_limits", "meets limits"},
                {"on_front", "on the front"}, {"is_default", "default"}, {"is_pick", "pick"},
-               {"is_pick_without_packing", "pick without packing"}});
+               {"is_pick_without_packing", "pick without packing"}, {"overloaded", "overloaded"}});
+  const bool open_loop = report.driver.kind == DriverKind::open_loop;
   for (std::size_t i = 0; i < result.candidates.size(); ++i) {
     const Candidate& candidate = result.candidates[i];
     const PlannedLayout& layout = result.layout_of(candidate);
@@ -284,7 +286,7 @@ Table candidates_table(const RecommendReport& report) {
                    candidate.requests_with_hit, candidate.unserved_requests, candidate.preemptions,
                    candidate.evictions, candidate.copied_states, candidate.settings_changed, candidate.in_space,
                    candidate.meets_limits, candidate.on_front, result.default_candidate == i, result.pick == i,
-                   result.unpacked_pick == i});
+                   result.unpacked_pick == i, open_loop ? Cell(candidate.overload.has_value()) : Cell()});
   }
   return table;
 }

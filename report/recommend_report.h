@@ -21,6 +21,7 @@ struct RecommendReport : RecommendAnswer {
 /// Why the pick is the pick, one sentence each: what it gains over the default, what it costs, how it was chosen.
 struct RecommendReasons {
   std::vector<std::string> never_hits;  ///< that the default finds nothing on this workload, and what would
+  std::vector<std::string> overload;    ///< that requests come faster than the pick serves them
   std::vector<std::string> gains;
   std::vector<std::string> costs;
   std::vector<std::string> choice;

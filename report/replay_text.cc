@@ -41,6 +41,11 @@ std::string unserved_text(std::int64_t requests, const std::string& cache) {
                      requests == 1 ? "1 request does" : human_count(requests) + " requests do", cache);
 }
 
+std::string overload_text(const QueueOverload& overload) {
+  return fmt::format("requests come faster than they are served, up to {} wait where {} run at most",
+                     human_count(overload.waiting), human_count(overload.running));
+}
+
 std::string policy_text(const SchedulerSettings& settings) {
   std::string text;
   if (settings.eviction != EvictionPolicy::lru) text = fmt::format("evicts by {}", to_string(settings.eviction));

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "simulator/overload.h"
 #include "simulator/simulation_stats.h"
 
 namespace hybridkv {
@@ -23,6 +24,9 @@ std::string policy_text(const SchedulerSettings& settings);
 /// The sentence about requests that a cache never serves; `cache`: what they do not fit. They count in the whole of
 /// every rate, as in bounds.
 std::string unserved_text(std::int64_t requests, const std::string& cache);
+
+/// That requests come faster than they are served, with the numbers: the first half of a sentence.
+std::string overload_text(const QueueOverload& overload);
 
 /// What hits token by token mean.
 inline constexpr const char* token_exact_text =

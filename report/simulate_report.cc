@@ -12,7 +12,6 @@
 #include "report/human.h"
 #include "report/json_text.h"
 #include "report/loss_report.h"
-#include "report/overload.h"
 #include "report/replay_text.h"
 #include "report/rules_text.h"
 #include "report/upper_bounds.h"
@@ -227,7 +226,9 @@ std::vector<std::string> warnings_of(const SimulateAnswer& answer, std::size_t c
     sentences.push_back(unserved_text(
         stats.refused + stats.stalled, fmt::format("the pool even alone (it holds {} tokens of one)",
                                                    human_count(answer.longest_requests[cache]))));
-  if (std::string text = overload_text(answer.driver, stats); !text.empty()) sentences.push_back(std::move(text));
+  if (const auto overload = overload_of(answer.driver, stats))
+    sentences.push_back(fmt::format("overloaded: {}; latencies say how long the trace is, not how fast the engine.",
+                                    overload_text(*overload)));
   if (stats.prompt_tokens > 0 && stats.hit_tokens == 0)
     sentences.push_back(
         why_no_hits("the block", g,
@@ -421,7 +422,8 @@ Table simulate_table(const SimulateAnswer& answer) {
                {"unlimited_hit_tokens", "hit tokens, unlimited pool"},
                {"token_exact_hit_tokens", "hit tokens, token-exact"},
                {"feasible_tokens", "possible tokens"}, {"upper_tokens", "tokens that no policy passes"},
-               {"taken_prompt_tokens", "whole of all shares"}, {"modelled", "modelled rules"}});
+               {"taken_prompt_tokens", "whole of all shares"}, {"modelled", "modelled rules"},
+               {"overloaded", "overloaded"}});
   // Only the open loop has arrivals to wait since.
   const auto latency = [&](double seconds) {
     return answer.driver.kind == DriverKind::open_loop ? Cell(Real{seconds, 6}) : Cell(std::monostate{});
@@ -450,7 +452,8 @@ Table simulate_table(const SimulateAnswer& answer) {
                        ? Cell(std::monostate{})
                        : Cell(answer.result.token_exact_hit_tokens[i]),
                    feasible_cell(answer.bounds, i), upper_cell(answer.bounds, i),
-                   stats.taken_prompt_tokens, fmt::format("{}", fmt::join(rules, ", "))});
+                   stats.taken_prompt_tokens, fmt::format("{}", fmt::join(rules, ", ")),
+                   cell_of(is_overloaded(answer.driver, stats))});
   }
   return table;
 }
@@ -477,8 +480,6 @@ std::string render_simulate(const SimulateAnswer& answer, Format format, const S
       json["caches"][i]["checkpoint_back"] = settings.checkpoint_back;
     }
     if (answer.result.stats[i].host) json["caches"][i]["host"] = host_json(answer.result.stats[i]);
-    if (answer.driver.kind == DriverKind::open_loop)
-      json["caches"][i]["overloaded"] = is_overloaded(answer.driver, answer.result.stats[i]);
     json["caches"][i]["series"] = series_json(answer.result.stats[i]);
     if (ordered_json arenas = arenas_json(answer.result.stats[i]); !arenas.empty())
       json["caches"][i]["arenas"] = std::move(arenas);

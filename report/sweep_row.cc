@@ -37,7 +37,7 @@ std::string json_value(const Cell& cell) {
   return number.empty() ? "null" : number;
 }
 
-constexpr std::string_view hit_rate_column = "hit_rate";
+constexpr std::string_view hit_rate_column = "hit_rate", overloaded_column = "overloaded";
 
 /// One column with what it takes from a replay.
 struct ReplayColumn {
@@ -47,7 +47,7 @@ struct ReplayColumn {
   std::int64_t ReplayedSetting::*replayed = nullptr;
 };
 
-constexpr std::array<ReplayColumn, 19> replay_columns{{
+constexpr std::array<ReplayColumn, 20> replay_columns{{
     {"requests", [](const SimulationStats& s) { return Cell(s.requests); }, &ReplayedSetting::requests},
     {"prompt_tokens", [](const SimulationStats& s) { return Cell(s.prompt_tokens); }, &ReplayedSetting::prompt_tokens},
     {"hit_tokens", [](const SimulationStats& s) { return Cell(s.hit_tokens); }, &ReplayedSetting::hit_tokens},
@@ -71,6 +71,8 @@ constexpr std::array<ReplayColumn, 19> replay_columns{{
     {"preemptions", [](const SimulationStats& s) { return Cell(s.preemptions); }},
     {"reprefilled_tokens", [](const SimulationStats& s) { return Cell(s.reprefilled_tokens); }},
     {"seconds", [](const SimulationStats& s) { return Cell(Real{s.seconds}); }},
+    {"taken_prompt_tokens", [](const SimulationStats& s) { return Cell(s.taken_prompt_tokens); },
+     &ReplayedSetting::taken_prompt_tokens},
 }};
 
 Cell replay_cell(const SweepPoint& point, const ReplayColumn& column) {
@@ -153,8 +155,10 @@ std::vector<std::string> SweepRows::columns() const {
   names.emplace_back("unallocated_bytes");
   names.emplace_back("warnings");
   if (spec_.verified) names.emplace_back("verification");
-  if (spec_.simulated)
+  if (spec_.simulated) {
     for (const ReplayColumn& column : replay_columns) names.emplace_back(column.name);
+    names.emplace_back(overloaded_column);
+  }
   return names;
 }
 
@@ -176,8 +180,10 @@ std::vector<Cell> SweepRows::cells(const SweepPoint& point, const std::vector<Ce
   cells.push_back(plan ? Cell(plan->waste.unallocated_bytes) : Cell());
   cells.push_back(plan ? Cell(warning_codes(*plan)) : Cell());
   if (spec_.verified) cells.push_back(verification_cell(point));
-  if (spec_.simulated)
+  if (spec_.simulated) {
     for (const ReplayColumn& column : replay_columns) cells.push_back(replay_cell(point, column));
+    cells.push_back(cell_of(point.overloaded));
+  }
   return cells;
 }
 

@@ -16,7 +16,8 @@ CacheGeometry geometry_of(const PlannedLayout& layout, const Candidate& candidat
   return geometry;
 }
 
-void fill(Candidate& candidate, const SimulationStats& stats, const WorkloadFacts& workload) {
+void fill(Candidate& candidate, const DriverSpec& driver, const SimulationStats& stats,
+          const WorkloadFacts& workload) {
   candidate.prompt_tokens = stats.taken_prompt_tokens;
   candidate.hit_tokens = stats.hit_tokens;
   candidate.uncached_common_tokens = stats.uncached_common_tokens;
@@ -26,6 +27,7 @@ void fill(Candidate& candidate, const SimulationStats& stats, const WorkloadFact
   candidate.evictions = stats.pool.evictions;
   candidate.copied_states = stats.copied_states;
   candidate.modelled = stats.modelled;
+  candidate.overload = overload_of(driver, stats);
   candidate.objectives.reprefilled_tokens = workload.repeated_tokens - stats.hit_tokens + stats.reprefilled_tokens;
 }
 
@@ -66,7 +68,7 @@ void simulate_candidates(const RecommendSpec& spec, const WorkloadFacts& workloa
     };
     const std::unique_ptr<TraceSource> trace = spec.open_trace();
     const SweepResult swept = run_sweep(*trace, sweep);
-    for (std::size_t i = first; i < end; ++i) fill(candidates[i], swept.stats[i - first], workload);
+    for (std::size_t i = first; i < end; ++i) fill(candidates[i], spec.driver, swept.stats[i - first], workload);
     first = end;
   }
 }

@@ -13,6 +13,7 @@
 #include "search/pick.h"
 #include "search/search_result.h"
 #include "search/search_space.h"
+#include "simulator/overload.h"
 #include "simulator/simulation.h"
 #include "simulator/trace.h"
 
@@ -74,6 +75,7 @@ struct Candidate : WeighedCandidate {  // changed settings: pack, floor, mode, r
   std::int64_t evictions = 0;
   std::int64_t copied_states = 0;
   std::vector<ModelledRule> modelled;
+  std::optional<QueueOverload> overload;         ///< where an open loop cannot keep up
   bool operator==(const Candidate&) const = default;
 };
 

@@ -114,3 +114,15 @@ TEST_CASE("law: under 0.33 packs are searched by its rules as pages of one layer
   for (const PlainPack& one : answer.plain_packs)
     CHECK(answer.result.candidates[one.candidate].retention_tokens == 0);
 }
+
+TEST_CASE("law: a candidate of an open loop says where it cannot keep up, and one of another loop nothing") {
+  const auto pick_of = [](const std::string& simulate) {
+    const Scenario scenario = small_scenario("", "simulate: {trace: {prompts: [{tokens: 300, variants: 9}]}, " +
+                                                     simulate + "}\n");
+    const RecommendAnswer answer = recommend_scenario(scenario, small_question());
+    return answer.result.candidates[answer.result.pick];
+  };
+  CHECK(pick_of("driver: open_loop, max_num_seqs: 2").overload == QueueOverload{.waiting = 7, .running = 2});
+  CHECK(!pick_of("driver: open_loop, max_num_seqs: 9").overload.has_value());
+  CHECK(!pick_of("driver: closed_loop, in_flight: 9, max_num_seqs: 2").overload.has_value());
+}

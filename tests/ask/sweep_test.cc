@@ -102,3 +102,14 @@ TEST_CASE("law: the counts of points add up") {
   CHECK(counts.total() == 8);
   CHECK_FALSE(parse_point_status("fine").has_value());
 }
+
+TEST_CASE("law: the point of an open loop says whether it keeps up, as its replay does, and other points say nothing") {
+  const ScenarioSweep sweep(small_file("", "simulate: {trace: {prompts: [{tokens: 300, variants: 9}]}, "
+                                           "driver: [open_loop, closed_loop], max_num_seqs: [2, 9]}\n"));
+  const std::vector<SweepPoint> points = all_points(sweep, {.simulate = true});
+  REQUIRE(points.size() == 4);
+  CHECK(points[0].overloaded == true);
+  CHECK(points[1].overloaded == false);
+  CHECK(!points[2].overloaded.has_value());
+  CHECK(!points[3].overloaded.has_value());
+}

@@ -112,6 +112,22 @@ TEST_CASE("golden: 370-token prompts: the default can never hit, and what would"
   CHECK_FALSE(contains(run_program("recommend qwen3.5-397b --packs 1,3 --prompt-tokens 3000").output, "can never hit"));
 }
 
+TEST_CASE("golden: a pick that cannot keep up with an open loop says so, as text and in JSON") {
+  const std::string crowd = "recommend qwen3.5-397b --packs 1,3 --modes align --match-units block --retention all "
+                            "--block-sizes 0 --requests 200 --set simulate.max_num_seqs=8 --driver ";
+  const json late = advice(crowd + "open_loop");
+  CHECK(late["candidates"][late["pick"].get<std::size_t>()]["overloaded"] == true);
+  REQUIRE(late["reasons"]["overload"].size() == 1);
+  const std::string sentence = late["reasons"]["overload"][0];
+  CAPTURE(sentence);
+  CHECK(sentence.starts_with("The pick is overloaded: requests come faster than they are served, up to "));
+  CHECK(contains(sentence, " wait where 8 run at most; its hits are those of an engine that falls behind."));
+  CHECK(contains(run_program(crowd + "open_loop").output, "! The pick is overloaded: requests come faster"));
+  const json closed = advice(crowd + "closed_loop");
+  CHECK(closed["candidates"][closed["pick"].get<std::size_t>()]["overloaded"].is_null());
+  CHECK(closed["reasons"]["overload"].empty());
+}
+
 TEST_CASE("edge: limits, lists and traffic that cannot be, each with its exit code and a way out") {
   require_refused("recommend qwen3.5-397b --min-concurrency 80 --prompt-tokens 370", 2,
                   "the most is 71.12 (N = 15, block 144, mode none); it takes 48308797440 bytes (44.99 GiB) of memory, "

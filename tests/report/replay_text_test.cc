@@ -61,3 +61,8 @@ TEST_CASE("golden: requests that are too long, in numbers; modelled rules by nam
   const ModelledRule rules[] = {ModelledRule::preemption, ModelledRule::decode, ModelledRule::decode};
   CHECK(modelled_sentence(rules) == "Modelled, not replayed from a real engine: decode, preemption.");
 }
+
+TEST_CASE("golden: requests that come faster than they are served, with the numbers") {
+  CHECK(overload_text({.waiting = 1615, .running = 256}) ==
+        "requests come faster than they are served, up to 1,615 wait where 256 run at most");
+}

@@ -11,6 +11,7 @@
 #include "ask/sweep.h"
 #include "planner/evidence.h"
 #include "planner/plan_facts.h"
+#include "report/sweep_row.h"
 #include "scenarios/sweep_axes.h"
 #include "simulator/closed_form.h"
 #include "simulator/plan_geometry.h"
@@ -183,7 +184,11 @@ RoomAnswer swept_replay_room(const AskedQuestion& asked) {
       answer.refusal = refusal_of({}, point.reason);
       return;
     }
-    if (point.replayed) return say_replay(answer, *point.replayed);
+    if (point.replayed) say_replay(answer, *point.replayed);
+    // The whole of its rates, as its row says it.
+    const std::string row = SweepRows({.simulated = true, .num_points = 1}).row(point, {});
+    answer.says["prompt tokens taken"] = word_of(nlohmann::ordered_json::parse(row).at("taken_prompt_tokens"));
+    if (point.replayed) return;
     answer.says["tokens found"] = word_of(point.stats->hit_tokens);
     answer.says["requests with a hit"] = word_of(point.stats->requests_with_hit);
     answer.says["states kept"] = word_of(point.stats->pool.checkpoints_made);

@@ -94,6 +94,34 @@ TEST_CASE("law: found, possible, proven and token by token are shares of one who
   CHECK(contains(wide, "they count in the rates, as prompts of which nothing is found"));
 }
 
+TEST_CASE("golden: an open loop that cannot keep up says so as text, in CSV and in JSON, and others say nothing") {
+  const DriverSpec open{.kind = DriverKind::open_loop, .cost = {.per_prefill_token = 1}};
+  const TraceSpec crowd{.prompts = {{.tokens = 3000, .variants = 12}}};
+  const auto csv_ends = [](const SimulateAnswer& answer, const std::string& cell) {
+    const std::string csv = render_simulate(answer, Format::csv);
+    CAPTURE(csv);
+    CHECK(csv.substr(0, csv.find('\n')).ends_with(",overloaded"));
+    CHECK(csv.ends_with("," + cell + "\n"));
+  };
+  const auto flag_of = [](const SimulateAnswer& answer) {
+    return nlohmann::json::parse(render_simulate(answer, Format::json)).at("caches").at(0).at("overloaded");
+  };
+  const SimulateAnswer late = answer_of(crowd, open);
+  const std::string text = render_simulate(late, Format::table, {.width = 1000});
+  CAPTURE(text);
+  CHECK(contains(text, "overloaded: requests come faster than they are served, up to 10 wait where 2 run at most; "
+                       "latencies say how long the trace is, not how fast the engine."));
+  csv_ends(late, "true");
+  CHECK(flag_of(late) == true);
+  const SimulateAnswer on_time = answer_of(copies, open);
+  CHECK(!contains(render_simulate(on_time, Format::table), "overloaded"));
+  csv_ends(on_time, "false");
+  CHECK(flag_of(on_time) == false);
+  const SimulateAnswer closed = answer_of(crowd, {.kind = DriverKind::closed_loop, .in_flight = 12});
+  csv_ends(closed, "");
+  CHECK(flag_of(closed).is_null());
+}
+
 TEST_CASE("edge: nothing that simulate says is wider than 100 columns") {
   const DriverSpec open{.kind = DriverKind::open_loop, .cost = {.per_prefill_token = 1e-5, .per_decode_step = 1e-3}};
   SimulateAnswer answer = answer_of({.max_requests = 300}, open, true);

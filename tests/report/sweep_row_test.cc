@@ -62,6 +62,28 @@ TEST_CASE("golden: an impossible point has its reason and no numbers") {
   CHECK(row.size() == csv_rows.columns().size());
 }
 
+TEST_CASE("law: a row holds the whole of its hit rate, of caches of blocks and of others, and what cannot keep up") {
+  SweepPoint blocks{.point = 0, .overloaded = true};
+  blocks.stats.emplace().taken_prompt_tokens = 400;
+  blocks.stats->prompt_tokens = 300;
+  blocks.stats->hit_tokens = 100;
+  const SweepPoint tree{
+      .point = 1, .replayed = ReplayedSetting{.taken_prompt_tokens = 400, .prompt_tokens = 300, .hit_tokens = 100}};
+  SweepRowSpec spec = spec_of(SweepFormat::jsonl);
+  spec.simulated = true;
+  for (const SweepPoint& point : {blocks, tree}) {
+    const auto row = nlohmann::json::parse(SweepRows(spec).row(point, {std::string("x"), std::int64_t{1}}));
+    CAPTURE(row.dump());
+    CHECK(row["prompt_tokens"] == 300);
+    CHECK(row["taken_prompt_tokens"] == 400);
+    CHECK(row["hit_rate"] == 0.25);
+    CHECK(row["overloaded"] == (point.point == 0 ? nlohmann::json(true) : nlohmann::json()));
+  }
+  spec.format = SweepFormat::csv;
+  CHECK(SweepRows(spec).heading().ends_with(",seconds,taken_prompt_tokens,overloaded\n"));
+  CHECK(SweepRows(spec).row(blocks, {std::string("x"), std::int64_t{1}}).ends_with(",400,true\n"));
+}
+
 TEST_CASE("law: every part of the question changes the identity of the sweep") {
   const SweepRowSpec spec = spec_of(SweepFormat::jsonl);
   const std::string id = SweepRows(spec).sweep_id();

@@ -6,6 +6,7 @@
 #include "ask/bound_order.h"
 #include "ask/layout_bound.h"
 #include "ask/replay_curves.h"
+#include "ask/simulate_request.h"
 #include "base/error.h"
 #include "planner/plan.h"
 #include "simulator/plan_geometry.h"
@@ -25,14 +26,17 @@ Scenario scenario_at(const PlotInputs& inputs, std::int64_t memory_bytes) {
   scenario.engine.attention_pack_size = inputs.set.plans.front().attention_pack_size;
   set_memory(scenario.engine, memory_bytes);
   scenario.limits = inputs.limits;
-  scenario.simulate.trace = inputs.trace;
+  scenario.simulate = inputs.simulate;
   return scenario;
 }
 
 /// The engine's own, and others where the cache can be ordered by them.
-std::vector<EvictionPolicy> policies_of(const CachePlan& plan, const EngineSpec& engine) {
+std::vector<EvictionPolicy> policies_of(const PlotInputs& inputs) {
+  const CachePlan& plan = inputs.set.plans.front();
   require_prefixes(plan);
-  if (!ranks_prefixes(geometry_of(plan, engine))) return {EvictionPolicy::lru};
+  const CacheGeometry geometry = replayed_cache(inputs, plan);
+  validate(geometry);
+  if (!ranks_prefixes(geometry) || geometry.host) return {EvictionPolicy::lru};
   return {EvictionPolicy::lru, EvictionPolicy::time_to_live, EvictionPolicy::worth};
 }
 
@@ -41,14 +45,14 @@ std::vector<EvictionPolicy> policies_of(const CachePlan& plan, const EngineSpec&
 MemoryCurves memory_curves(const PlotInputs& asked) {
   PlotInputs inputs = asked;
   // Enough of a made-up trace for the shape of a curve.
-  if (inputs.trace.file.empty() && inputs.trace.prompts.empty())
-    inputs.trace.max_requests = std::min(inputs.trace.max_requests.value_or(most_made_up_requests),
-                                         most_made_up_requests);
+  TraceSpec& trace = inputs.simulate.trace;
+  if (trace.file.empty() && trace.prompts.empty())
+    trace.max_requests = std::min(trace.max_requests.value_or(most_made_up_requests), most_made_up_requests);
   if (inputs.engine.num_blocks)
     throw InputError("engine.num_blocks stands for the memory, over which hit rates are drawn; give engine.memory");
-  MemoryCurves curves{.trace = trace_text(inputs.trace),
+  MemoryCurves curves{.trace = trace_text(trace),
                       .memory_bytes = {},
-                      .policies = policies_of(inputs.set.plans.front(), inputs.engine),
+                      .policies = policies_of(inputs),
                       .found = {},
                       .upper = {},
                       .feasible = {}};
@@ -65,10 +69,10 @@ MemoryCurves memory_curves(const PlotInputs& asked) {
   for (const Scenario& scenario : scenarios) {
     try {
       const CachePlan plan = make_plan(scenario.model, scenario.engine, scenario.limits);
-      CacheGeometry geometry = geometry_of(plan, scenario.engine);
+      CacheGeometry geometry = with_settings(geometry_of(plan, scenario.engine), scenario.simulate, plan);
       for (const EvictionPolicy policy : curves.policies) {
         geometry.scheduler.eviction = policy;
-        sweep.simulations.push_back({.geometry = geometry});
+        sweep.simulations.push_back({.geometry = geometry, .driver = inputs.simulate.driver});
       }
       planned.push_back(&scenario);
     } catch (const SpecError&) {
@@ -76,7 +80,7 @@ MemoryCurves memory_curves(const PlotInputs& asked) {
       planned.push_back(nullptr);  // too little for one request
     }
   }
-  SweepResult result = run_sweep(*open_trace(inputs.trace), sweep);
+  SweepResult result = run_sweep(*open_trace(trace), sweep);
   curves.found.resize(curves.policies.size());
   auto next = result.stats.begin();
   for (const Scenario* scenario : planned)

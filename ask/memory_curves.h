@@ -10,7 +10,7 @@
 
 namespace hybridkv {
 
-/// Hit rates of one plan over memory, by what is evicted, one request at a time.
+/// Hit rates of one plan over memory, by what is evicted.
 struct MemoryCurves {
   std::string trace;                         ///< what was replayed, in words
   std::vector<std::int64_t> memory_bytes;    ///< ascending, evenly spaced in its logarithm
@@ -26,8 +26,9 @@ inline constexpr double least_curve_memory = 0.25, most_curve_memory = 32;
 inline constexpr int curve_points = 15;
 
 /// Of the first plan of PlotInputs::set: the engines' own eviction and, where the cache can be ordered by them, the two
-/// policies that find most (docs/policies.md). Throws SpecError where the plan finds no prefix or cannot be simulated,
-/// InputError where a number of blocks stands for the memory.
+/// policies that find most (docs/policies.md); with memory of the host behind it the engine's alone. Requests that run
+/// beside each other have no bound. Throws SpecError where the plan finds no prefix or cannot be simulated, InputError
+/// where a number of blocks stands for the memory.
 MemoryCurves memory_curves(const PlotInputs& inputs);
 
 }  // namespace hybridkv

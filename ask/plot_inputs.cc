@@ -1,8 +1,10 @@
 #include "ask/plot_inputs.h"
 
 #include "ask/plan.h"
+#include "ask/simulate_request.h"
 #include "base/error.h"
 #include "planner/primary_attention.h"
+#include "simulator/plan_geometry.h"
 
 namespace hybridkv {
 
@@ -31,12 +33,16 @@ PlanSet plans_of_divisors(const ModelSpec& model, const EngineSpec& engine, cons
 
 }  // namespace
 
+CacheGeometry replayed_cache(const PlotInputs& inputs, const CachePlan& plan) {
+  return with_settings(geometry_of(plan, inputs.engine), inputs.simulate, plan);
+}
+
 PlotInputs plot_inputs(const Scenario& scenario) {
   PlotInputs inputs{.model = scenario.model,
                     .engine = scenario.engine,
                     .limits = scenario.limits,
                     .set = plan_scenario(scenario, scenario.pack_sizes),
-                    .trace = scenario.simulate.trace};
+                    .simulate = scenario.simulate};
   inputs.compared =
       scenario.packs_given ? inputs.set : plans_of_divisors(inputs.model, inputs.engine, inputs.limits, inputs.set);
   return inputs;

@@ -2,9 +2,14 @@
 
 #include <stdexcept>
 
+#include "ask/simulate_request.h"
+#include "base/error.h"
+
 namespace hybridkv {
 
-PlotValues plot_values(PlotKind kind, const PlotInputs& inputs) {
+namespace {
+
+PlotValues values_of(PlotKind kind, const PlotInputs& inputs) {
   switch (kind) {
     case PlotKind::block_size: return std::monostate{};
     case PlotKind::request_bytes: return request_bytes(inputs.set);
@@ -21,6 +26,16 @@ PlotValues plot_values(PlotKind kind, const PlotInputs& inputs) {
     case PlotKind::memory_curve: return memory_curves(inputs);
   }
   throw std::logic_error("unknown plot kind");
+}
+
+}  // namespace
+
+PlotValues plot_values(PlotKind kind, const PlotInputs& inputs) {
+  try {
+    return values_of(kind, inputs);
+  } catch (const SpecError& error) {
+    throw scenario_error(error);
+  }
 }
 
 }  // namespace hybridkv

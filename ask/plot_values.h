@@ -24,7 +24,7 @@ using PlotValues =
     std::variant<std::monostate, RequestBytes, ConcurrencyCurves, std::vector<PrefixSituation>, HitRates, PageMaps,
                  BlocksInUse, Waterfalls, MemoryCurves>;
 
-/// Throws SpecError where a variation of the scenario cannot be planned or simulated.
+/// Throws SpecError, path as a scenario has it, where a variation of the scenario cannot be planned or simulated.
 PlotValues plot_values(PlotKind kind, const PlotInputs& inputs);
 
 }  // namespace hybridkv

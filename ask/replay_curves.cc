@@ -7,7 +7,6 @@
 #include "base/checked.h"
 #include "base/number_text.h"
 #include "planner/demand.h"
-#include "simulator/plan_geometry.h"
 #include "simulator/sweep.h"
 
 namespace hybridkv {
@@ -16,7 +15,6 @@ namespace {
 
 static_assert(memory_eighths[whole_memory] == 8);
 
-constexpr std::int64_t requests_in_flight = 64;
 constexpr std::int64_t most_series_requests = 1000;
 
 /// The cache with another amount of memory.
@@ -44,15 +42,15 @@ std::string trace_text(const TraceSpec& trace) {
 HitRates hit_rates(const PlotInputs& inputs) {
   SweepSpec sweep;
   for (const CachePlan& plan : inputs.compared.plans) {
-    const CacheGeometry geometry = geometry_of(plan, inputs.engine);
+    const CacheGeometry geometry = replayed_cache(inputs, plan);
     for (const std::int64_t eighths : memory_eighths)
-      sweep.simulations.push_back({.geometry = sized(geometry, eighths)});
+      sweep.simulations.push_back({.geometry = sized(geometry, eighths), .driver = inputs.simulate.driver});
     CacheGeometry unlimited = geometry;
     unlimited.unlimited_pool = true;
-    sweep.simulations.push_back({.geometry = unlimited});
+    sweep.simulations.push_back({.geometry = unlimited, .driver = inputs.simulate.driver});
   }
-  const SweepResult result = run_sweep(*open_trace(inputs.trace), sweep);
-  HitRates rates{.trace = trace_text(inputs.trace), .plans = {}};
+  const SweepResult result = run_sweep(*open_trace(inputs.simulate.trace), sweep);
+  HitRates rates{.trace = trace_text(inputs.simulate.trace), .plans = {}};
   auto next = result.stats.begin();
   for (std::size_t i = 0; i < inputs.compared.plans.size(); ++i) {
     rates.plans.push_back({{next, next + std::ssize(memory_eighths)}, next[std::ssize(memory_eighths)]});
@@ -62,14 +60,14 @@ HitRates hit_rates(const PlotInputs& inputs) {
 }
 
 BlocksInUse blocks_in_use(const PlotInputs& inputs) {
-  TraceSpec trace = inputs.trace;
+  TraceSpec trace = inputs.simulate.trace;
   trace.max_requests = std::min(trace.max_requests.value_or(most_series_requests), most_series_requests);
-  BlocksInUse blocks{
-      .trace = trace_text(trace), .requests_in_flight = requests_in_flight, .plans = {}, .usable_ids = {}};
+  BlocksInUse blocks{.trace = trace_text(trace), .driver = inputs.simulate.driver, .plans = {}, .usable_ids = {}};
+  // Of requests one at a time there is nothing to see.
+  if (blocks.driver.kind == DriverKind::one_at_a_time) blocks.driver.kind = DriverKind::closed_loop;
   SweepSpec sweep;
   for (const CachePlan& plan : inputs.set.plans) {
-    sweep.simulations.push_back({.geometry = geometry_of(plan, inputs.engine),
-                                 .driver = {.kind = DriverKind::closed_loop, .in_flight = requests_in_flight}});
+    sweep.simulations.push_back({.geometry = replayed_cache(inputs, plan), .driver = blocks.driver});
     blocks.usable_ids.push_back(usable_ids(plan).total());
   }
   blocks.plans = run_sweep(*open_trace(trace), sweep).stats;

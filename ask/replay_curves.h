@@ -9,8 +9,9 @@
 
 namespace hybridkv {
 
-/// What the simulator measures under the inputs' trace. Deterministic: the same inputs give the same numbers. Both
-/// throw SpecError where the simulator does not model a plan or cannot run it (a step below the block in mode align).
+/// What the simulator measures under the inputs' section `simulate`. Deterministic: the same inputs give the same
+/// numbers. Both throw SpecError where the simulator does not model a plan or cannot run it (a step below the block in
+/// mode align).
 
 /// Memory of the hit rates, in shares of the plan's: eighths up to four times.
 inline constexpr std::int64_t memory_eighths[] = {1, 2, 4, 8, 16, 32};
@@ -23,7 +24,7 @@ struct PlanRates {
   SimulationStats unlimited;               ///< by a pool that never evicts
 };
 
-/// Prompt tokens found again, one request at a time.
+/// Prompt tokens found again.
 struct HitRates {
   std::string trace;             ///< what was replayed, in words
   std::vector<PlanRates> plans;  ///< (plan of PlotInputs::compared)
@@ -34,10 +35,10 @@ HitRates hit_rates(const PlotInputs& inputs);
 /// A trace as captions call it: "10,000 made-up requests (seed 1): …".
 std::string trace_text(const TraceSpec& trace);
 
-/// Blocks in use step by step while a fixed number of requests is in flight, decode included.
+/// Blocks in use step by step while requests run beside each other, decode included.
 struct BlocksInUse {
   std::string trace;
-  std::int64_t requests_in_flight = 0;
+  DriverSpec driver;                      ///< as asked; for one request at a time a closed loop of as many as it says
   std::vector<SimulationStats> plans;     ///< (plan of PlotInputs::set)
   std::vector<std::int64_t> usable_ids;   ///< (plan of PlotInputs::set), of all arenas
 };

@@ -54,8 +54,7 @@ std::vector<CacheGeometry> planned_caches(const Scenario& scenario) {
         geometry.name = fmt::format("N = {}", plan.attention_pack_size);
         if (lengths.size() > 1) geometry.name += fmt::format(", L = {}", human_count(length));
         geometry.scheduler.max_model_len = length;
-        caches.push_back(with_settings(geometry, scenario.simulate));
-        add_host(caches.back(), scenario.simulate, plan);
+        caches.push_back(with_settings(geometry, scenario.simulate, plan));
       }
     } catch (const SpecError& error) {
       throw located(scenario_error(error), scenario);

@@ -9,13 +9,7 @@
 
 namespace hybridkv {
 
-CacheGeometry with_settings(CacheGeometry geometry, const SimulateRequest& request) {
-  geometry.scheduler = request.scheduler.with_longest(geometry.scheduler.max_model_len);
-  if (request.retention_interval_tokens) geometry.retention_interval_tokens = request.retention_interval_tokens;
-  if (request.keeps_all_checkpoints) geometry.retention_interval_tokens.reset();
-  if (request.match_unit_tokens) geometry.match_unit_tokens = request.match_unit_tokens;
-  return geometry;
-}
+namespace {
 
 void add_host(CacheGeometry& geometry, const SimulateRequest& request, const CachePlan& plan) {
   if (!request.host_memory_bytes) {
@@ -34,6 +28,22 @@ void add_host(CacheGeometry& geometry, const SimulateRequest& request, const Cac
   host.write = request.host_write;
   host.bytes_per_second = request.host_gb_per_second * 1e9;
   for (const ArenaPlan& arena : plan.arenas) host.block_bytes.push_back(arena.bytes_per_id);
+}
+
+}  // namespace
+
+CacheGeometry with_settings(CacheGeometry geometry, const SimulateRequest& request) {
+  geometry.scheduler = request.scheduler.with_longest(geometry.scheduler.max_model_len);
+  if (request.retention_interval_tokens) geometry.retention_interval_tokens = request.retention_interval_tokens;
+  if (request.keeps_all_checkpoints) geometry.retention_interval_tokens.reset();
+  if (request.match_unit_tokens) geometry.match_unit_tokens = request.match_unit_tokens;
+  return geometry;
+}
+
+CacheGeometry with_settings(CacheGeometry geometry, const SimulateRequest& request, const CachePlan& plan) {
+  geometry = with_settings(std::move(geometry), request);
+  add_host(geometry, request, plan);
+  return geometry;
 }
 
 SpecError scenario_error(const SpecError& error) {

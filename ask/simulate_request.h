@@ -12,9 +12,9 @@ namespace hybridkv {
 /// The cache of a plan with what the scenario's section `simulate` says of its scheduler.
 CacheGeometry with_settings(CacheGeometry geometry, const SimulateRequest& request);
 
-/// Puts the memory of the host behind a cache that the plan lays out, where the request has any: a block takes there
-/// what its id takes. Throws SpecError, path "simulate.host_…", where what is said of it belongs to none.
-void add_host(CacheGeometry& geometry, const SimulateRequest& request, const CachePlan& plan);
+/// The same with the memory of the host behind it, where the request has any: a block takes there what its id takes.
+/// Throws SpecError, path "simulate.host_…", where what is said of it belongs to none.
+CacheGeometry with_settings(CacheGeometry geometry, const SimulateRequest& request, const CachePlan& plan);
 
 /// The simulator's error under the name that a scenario has for the value at fault: "geometry.watermark" is
 /// "simulate.watermark". Other errors stay as they are.

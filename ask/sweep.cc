@@ -58,8 +58,8 @@ void plan(AskedPoint& point, const Scenario& scenario, const SweepQuestion& ques
     return;
   }
   point.trace = scenario.simulate.trace;
-  CacheGeometry geometry = with_settings(geometry_of(*point.answer.plan, scenario.engine), scenario.simulate);
-  add_host(geometry, scenario.simulate, *point.answer.plan);
+  CacheGeometry geometry =
+      with_settings(geometry_of(*point.answer.plan, scenario.engine), scenario.simulate, *point.answer.plan);
   validate(geometry);
   point.simulation = SimulationSpec{.geometry = geometry, .driver = scenario.simulate.driver, .on_record = {}};
 }

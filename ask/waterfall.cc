@@ -1,7 +1,6 @@
 #include "ask/waterfall.h"
 
 #include "ask/replay_curves.h"
-#include "simulator/plan_geometry.h"
 #include "simulator/sweep.h"
 
 namespace hybridkv {
@@ -9,8 +8,8 @@ namespace hybridkv {
 Waterfalls waterfalls(const PlotInputs& inputs) {
   SweepSpec sweep{.losses = true};
   for (const CachePlan& plan : inputs.set.plans)
-    sweep.simulations.push_back({.geometry = geometry_of(plan, inputs.engine)});
-  return {trace_text(inputs.trace), run_sweep(*open_trace(inputs.trace), sweep).losses};
+    sweep.simulations.push_back({.geometry = replayed_cache(inputs, plan), .driver = inputs.simulate.driver});
+  return {trace_text(inputs.simulate.trace), run_sweep(*open_trace(inputs.simulate.trace), sweep).losses};
 }
 
 }  // namespace hybridkv

@@ -10,7 +10,7 @@ namespace hybridkv {
 
 /// Where the tokens of a trace went, for each plan of PlotInputs::set.
 struct Waterfalls {
-  std::string trace;              ///< what was replayed, one request at a time
+  std::string trace;              ///< what was replayed, in words
   std::vector<LossStats> plans;
 };
 

@@ -6,7 +6,6 @@
 
 #include "ask/engine_curves.h"
 #include "ask/plot_values.h"
-#include "ask/simulate_request.h"
 #include "base/error.h"
 #include "base/output_folder.h"
 #include "base/printable.h"
@@ -126,7 +125,7 @@ std::vector<Plot> scenario_plots(const PlotOptions& options, const std::vector<P
     } catch (const InputError& error) {
       // Who asks for everything gets what there is.
       const auto* const of_value = dynamic_cast<const SpecError*>(&error);
-      if (!options.kinds.empty() && of_value != nullptr) throw located(scenario_error(*of_value), scenario);
+      if (!options.kinds.empty() && of_value != nullptr) throw located(*of_value, scenario);
       if (!options.kinds.empty()) throw;
       write_message(fmt::format("hybridkv: {} is left out: {}",
                                 all_plot_kinds()[static_cast<std::size_t>(kinds[i])].name, error.what()));

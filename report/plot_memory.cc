@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "report/human.h"
@@ -42,11 +43,13 @@ Plot plot_memory_curves(const PlotInputs& inputs, const MemoryCurves& values) {
     cells.push_back(share_cell(values.upper[at]));
     table.add_row(std::move(cells));
   }
+  const bool bounded = std::any_of(values.upper.begin(), values.upper.end(),
+                                   [](const std::optional<double>& upper) { return upper.has_value(); });
   Plot plot{.name = "memory-curve",
             .title = "Prompt tokens found again over memory, by what is evicted",
             .subtitle = fmt::format("{}, {}", inputs.model.name, layout_title(inputs.set.plans.front())),
-            .caption = fmt::format("{}, one at a time. Possible: a schedule that knows the whole trace.{}",
-                                   values.trace,
+            .caption = fmt::format("{}.{}{}", replay_caption(values.trace, inputs.simulate.driver),
+                                   bounded ? " Possible: a schedule that knows the whole trace." : "",
                                    values.policies.size() > 1 ? " Policies but lru are modelled: no engine has them."
                                                               : "")};
   plot.tables.push_back({"", std::move(table)});
@@ -63,8 +66,10 @@ Plot plot_memory_curves(const PlotInputs& inputs, const MemoryCurves& values) {
                             {fmt::format("hit_percent_{}", to_string(values.policies[i]))},
                             SeriesStyle::points,
                             i});
-  panel.series.push_back({"possible, at least", {"feasible_percent"}, SeriesStyle::thin, 3});
-  panel.series.push_back({"no policy more than", {"upper_percent"}, SeriesStyle::reference, 0});
+  if (bounded) {
+    panel.series.push_back({"possible, at least", {"feasible_percent"}, SeriesStyle::thin, 3});
+    panel.series.push_back({"no policy more than", {"upper_percent"}, SeriesStyle::reference, 0});
+  }
   plot.panels.push_back(std::move(panel));
   return plot;
 }

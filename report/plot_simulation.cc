@@ -25,6 +25,12 @@ std::string replay_notes(const SimulationStats& stats) {
   return notes;
 }
 
+/// How requests come, for below a title. Pre: they run beside each other.
+std::string arrival_text(const DriverSpec& driver) {
+  if (driver.kind == DriverKind::open_loop) return "requests by their timestamps";
+  return fmt::format("{} in flight", human_plural(driver.in_flight, "request"));
+}
+
 /// In percent; nothing where the pool is too small for a request of the trace, which says nothing of hits.
 Cell rate_cell(const SimulationStats& stats) {
   if (stats.refused > 0 || stats.stalled > 0) return Percent{std::numeric_limits<double>::quiet_NaN()};
@@ -67,7 +73,7 @@ Plot plot_hit_rate(const PlotInputs& inputs, const HitRates& values) {
             .title = "Prompt tokens found again",
             .subtitle = plot_subtitle(inputs.compared),
             .caption =
-                fmt::format("{}, one at a time. {}", values.trace,
+                fmt::format("{}. {}", replay_caption(values.trace, inputs.simulate.driver),
                             replay_notes(rates.front().by_memory[whole_memory]))};
   plot.tables.push_back({"pack", std::move(by_pack)});
   plot.tables.push_back({"memory", std::move(by_memory)});
@@ -110,8 +116,7 @@ std::vector<Plot> plot_blocks_in_use(const PlotInputs& inputs, const BlocksInUse
     }
     Plot plot{.name = fmt::format("blocks-in-use-n{}", plan.attention_pack_size),
               .title = fmt::format("Blocks in use over a trace, {}", layout_title(plan)),
-              .subtitle = fmt::format("{}, {} requests in flight", plot_subtitle(inputs.set),
-                                      values.requests_in_flight),
+              .subtitle = fmt::format("{}, {}", plot_subtitle(inputs.set), arrival_text(values.driver)),
               .caption = fmt::format("{}. {}", values.trace, replay_notes(stats)),
               .pack = plan.attention_pack_size};
     plot.tables.push_back({"", std::move(table)});

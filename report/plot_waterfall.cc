@@ -8,6 +8,7 @@
 #include "report/human.h"
 #include "report/loss_report.h"
 #include "report/plot_layouts.h"
+#include "report/replay_text.h"
 #include "report/svg.h"
 
 namespace hybridkv {
@@ -101,9 +102,9 @@ std::vector<Plot> plot_waterfalls(const PlotInputs& inputs, const Waterfalls& va
     Plot plot{.name = fmt::format("waterfall-n{}", plan.attention_pack_size),
               .title = fmt::format("Where the tokens went, {}", layout_title(plan)),
               .subtitle = plot_subtitle(inputs.set),
-              .caption = fmt::format("{}, one at a time; shares of their prompt tokens. A token is booked to the first "
-                                     "cause, from above, that leaves no place to resume from behind it.",
-                                     values.trace),
+              .caption = fmt::format("{}; shares of their prompt tokens. A token is booked to the first cause, from "
+                                     "above, that leaves no place to resume from behind it.",
+                                     replay_caption(values.trace, inputs.simulate.driver)),
               .pack = plan.attention_pack_size};
     plot.tables.push_back({"", std::move(table)});
     plot.svg = [painter = WaterfallPainter(plot.title, plot.subtitle, losses)](int width) {

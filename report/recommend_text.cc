@@ -21,13 +21,6 @@ std::string change_text(double from, double to) {
   return fmt::format(" ({}{})", percent > 0 ? "+" : "", human_percent(percent, 1));
 }
 
-std::string driver_sentence(const DriverSpec& driver) {
-  if (driver.kind == DriverKind::closed_loop)
-    return fmt::format("{} in flight, prefill and decode", human_plural(driver.in_flight, "request"));
-  if (driver.kind == DriverKind::open_loop) return "by the timestamps of the trace, prefill and decode";
-  return "one request at a time, prefill only";
-}
-
 std::string assumption_text(const WhatIf& what_if) {
   const auto whole = static_cast<std::int64_t>(what_if.value);
   switch (what_if.assumption) {

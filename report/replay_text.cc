@@ -46,6 +46,18 @@ std::string overload_text(const QueueOverload& overload) {
                      human_count(overload.waiting), human_count(overload.running));
 }
 
+std::string driver_sentence(const DriverSpec& driver) {
+  if (driver.kind == DriverKind::closed_loop)
+    return fmt::format("{} in flight, prefill and decode", human_plural(driver.in_flight, "request"));
+  if (driver.kind == DriverKind::open_loop) return "by the timestamps of the trace, prefill and decode";
+  return "one request at a time, prefill only";
+}
+
+std::string replay_caption(const std::string& trace, const DriverSpec& driver) {
+  const bool plain = driver.kind == DriverKind::one_at_a_time;
+  return fmt::format("{}, {}", trace, plain ? "one at a time" : driver_sentence(driver));
+}
+
 std::string policy_text(const SchedulerSettings& settings) {
   std::string text;
   if (settings.eviction != EvictionPolicy::lru) text = fmt::format("evicts by {}", to_string(settings.eviction));

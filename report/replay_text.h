@@ -6,6 +6,7 @@
 #include <string>
 
 #include "simulator/overload.h"
+#include "simulator/simulation.h"
 #include "simulator/simulation_stats.h"
 
 namespace hybridkv {
@@ -20,6 +21,12 @@ std::string modelled_names_sentence(std::span<const std::string> rules);
 /// How a cache evicts and where it keeps states, "evicts by worth, last states 1 checkpoint before the last boundary";
 /// empty: as engines do.
 std::string policy_text(const SchedulerSettings& settings);
+
+/// How requests come, "64 requests in flight, prefill and decode".
+std::string driver_sentence(const DriverSpec& driver);
+
+/// A replay in a caption: "10,000 made-up requests (seed 1), one at a time".
+std::string replay_caption(const std::string& trace, const DriverSpec& driver);
 
 /// The sentence about requests that a cache never serves; `cache`: what they do not fit. They count in the whole of
 /// every rate, as in bounds.

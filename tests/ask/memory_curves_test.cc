@@ -20,7 +20,7 @@ PlotInputs asked(std::int64_t memory_bytes) {
   inputs.engine.cache_mode = CacheMode::align;
   inputs.engine.memory_bytes = memory_bytes;
   inputs.limits.max_model_lens = {32768};
-  inputs.trace.max_requests = 150;
+  inputs.simulate.trace.max_requests = 150;
   const std::vector<std::int64_t> packs{5};
   inputs.set = inputs.compared = make_plans(inputs.model, inputs.engine, inputs.limits, packs);
   return inputs;
@@ -43,8 +43,10 @@ TEST_CASE("law: every policy finds at most what none passes; the curve of lru is
     engine.attention_pack_size = 5;
     engine.memory_bytes = curves.memory_bytes[at];
     const CacheGeometry geometry = geometry_of(make_plan(inputs.model, engine, inputs.limits), engine);
-    const SweepResult alone =
-        run_sweep(*open_trace(inputs.trace), {.simulations = {{.geometry = geometry, .driver = {}, .on_record = {}}}});
+    const SimulateRequest& request = inputs.simulate;
+    SweepSpec sweep;
+    sweep.simulations.push_back({.geometry = geometry, .driver = request.driver});
+    const SweepResult alone = run_sweep(*open_trace(request.trace), sweep);
     CHECK(alone.stats.front() == *curves.found.front()[at]);
   }
 }

@@ -29,5 +29,14 @@ TEST_CASE("law: curves of policies and bounds stand where the axes say, at memor
   const Plot plot = plot_memory_curves(inputs, curves);
   CHECK(plot.panels.front().x.ticks == std::vector<double>{12, 16, 24, 40, 80});
   CHECK(plot.tables.front().table.rows().size() == 2);
+  CHECK(plot.panels.front().series.size() == 4);
+  CHECK(plot.caption.starts_with("two requests, one at a time. Possible: "));
   if (has_gnuplot()) check_drawn(plot);
+  // Requests beside each other have no bound: no line without a point, and no word of it.
+  curves.upper = curves.feasible = {std::nullopt, std::nullopt};
+  inputs.simulate.driver.kind = DriverKind::closed_loop;
+  const Plot unbounded = plot_memory_curves(inputs, curves);
+  CHECK(unbounded.panels.front().series.size() == 2);
+  CHECK(unbounded.caption.starts_with("two requests, 64 requests in flight, prefill and decode. Policies but lru"));
+  if (has_gnuplot()) check_drawn(unbounded);
 }

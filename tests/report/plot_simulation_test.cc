@@ -22,7 +22,7 @@ PlotInputs small_traffic(const std::vector<std::int64_t>& packs, std::int64_t me
   inputs.engine.cache_mode = CacheMode::align;
   inputs.engine.memory_bytes = memory;
   inputs.limits.max_model_lens = {32768};
-  inputs.trace.synthetic.num_requests = 300;
+  inputs.simulate.trace.synthetic.num_requests = 300;
   inputs.set = inputs.compared = make_plans(inputs.model, inputs.engine, inputs.limits, packs);
   return inputs;
 }
@@ -39,7 +39,7 @@ double number_at(const Table& table, std::size_t row, std::size_t column) {
 TEST_CASE("law: hit rates are those of the simulator, at the plan's own memory in both diagrams") {
   const PlotInputs inputs = small_traffic({5, 1});
   const Plot plot = hit_rate_of(inputs);
-  const SyntheticTraceSpec& trace = inputs.trace.synthetic;
+  const SyntheticTraceSpec& trace = inputs.simulate.trace.synthetic;
   for (std::size_t i = 0; i < 2; ++i) {
     Simulation simulation(geometry_of(inputs.set.plans[i], inputs.engine));
     SyntheticTrace source(trace);
@@ -55,7 +55,7 @@ TEST_CASE("law: hit rates are those of the simulator, at the plan's own memory i
 
 TEST_CASE("golden: a second copy of 979 tokens finds 528 of them again, from prompts written out") {
   PlotInputs inputs = small_traffic({4});
-  inputs.trace.prompts = {{.tokens = 979, .copies = 2}};
+  inputs.simulate.trace.prompts = {{.tokens = 979, .copies = 2}};
   const Plot plot = hit_rate_of(inputs);
   CHECK(number_at(plot.tables[0].table, 0, 1) == 528);
   CHECK(number_at(plot.tables[0].table, 0, 2) == doctest::Approx(100.0 * 528 / (2 * 979)));

@@ -19,7 +19,7 @@ PlotInputs two_packs() {
   inputs.engine.cache_mode = CacheMode::align;
   inputs.engine.memory_bytes = 4 * gib;
   inputs.limits.max_model_lens = {32768};
-  inputs.trace.synthetic.num_requests = 200;
+  inputs.simulate.trace.synthetic.num_requests = 200;
   const std::vector<std::int64_t> packs{1, 5};
   inputs.set = inputs.compared = make_plans(inputs.model, inputs.engine, inputs.limits, packs);
   return inputs;

@@ -16,8 +16,9 @@ class Descriptor {
     return *this;
   }
   ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
+    if (is_open()) ::close(number_);
   }
+  bool is_open() const { return number_ >= 0; }
   /// -1: none.
   int get() const { return number_; }
   int release() { return std::exchange(number_, -1); }

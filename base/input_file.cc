@@ -32,7 +32,7 @@ namespace {
 Descriptor nameless_file(const std::string& name, const std::string& folder) {
   std::string path = folder + "/hybridkv-XXXXXX";
   Descriptor file(::mkostemp(path.data(), O_CLOEXEC));
-  if (file.get() < 0) no_room(name, folder);
+  if (!file.is_open()) no_room(name, folder);
   ::unlink(path.c_str());
   return file;
 }
@@ -74,7 +74,7 @@ class KeptStreams {
     const auto found = copies_.find(path);
     if (found == copies_.end()) return Descriptor();
     Descriptor again(::open(fmt::format("/proc/self/fd/{}", found->second.get()).c_str(), O_RDONLY | O_CLOEXEC));
-    if (again.get() < 0)
+    if (!again.is_open())
       throw ResourceError(fmt::format("the copy of {} cannot be opened again: {}; save it as a file and name that",
                                       input_name(path), std::strerror(errno)));
     return again;
@@ -116,14 +116,14 @@ Descriptor open_input(const std::string& path) {
   static KeptStreams streams;
   const std::lock_guard lock(mutex);
   // A pipe that was read to its end must not be opened again: that would wait for another writer.
-  if (Descriptor known = streams.open(path); known.get() >= 0) return known;
+  if (Descriptor known = streams.open(path); known.is_open()) return known;
   const std::string name = input_name(path);
   struct ::stat status {};
   const bool regular = path != standard_input && ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
   if (!regular) claim_stream(path, "the trace");
   Descriptor file(path == standard_input ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
                                          : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0 || ::fstat(file.get(), &status) != 0) fail_to_read(name, std::strerror(errno));
+  if (!file.is_open() || ::fstat(file.get(), &status) != 0) fail_to_read(name, std::strerror(errno));
   if (S_ISDIR(status.st_mode)) fail_to_read(name, "it is a directory");
   if (S_ISREG(status.st_mode) && path != standard_input) return file;
   streams.keep(path, copy_of(file, name, S_ISCHR(status.st_mode) ? most_device_bytes : most_stream_bytes));

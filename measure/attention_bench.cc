@@ -53,7 +53,8 @@ SampledError sampled_error(const AttentionInputs& inputs, const AttentionOutput<
 AttentionBenchResult bench_attention(const AttentionBenchSpec& spec, ResidentBudget& budget) {
   AttentionWorkload workload(spec.workload, budget);
   const AttentionInputs& inputs = workload.inputs();
-  const std::int64_t threads = std::max<std::int64_t>(1, spec.options.paged.threads);
+  const std::int64_t threads = spec.options.paged.threads;
+  expects(threads >= 1, "the number of threads of a row is known");
   const auto metadata = build_metadata(spec.backend, make_group_batch(inputs.metadata, inputs.shape()), spec.options);
 
   AttentionBenchResult result;

@@ -14,7 +14,8 @@ std::vector<ExtraPlan> make_extras(std::span<const SpecPlan> specs, const ModelS
   const auto is_there = [&](auto is) { return std::any_of(specs.begin(), specs.end(), is); };
   const bool has_indexers = is_there([](const SpecPlan& spec) { return spec.is_indexer(); });
   const bool has_rings = is_there([](const SpecPlan& spec) { return spec.ring_tokens > 0; });
-  if (model.indexer_bytes_per_token > 0 && !has_indexers) {
+  const bool has_attention = is_there([](const SpecPlan& spec) { return spec.role() == SpecRole::attention; });
+  if (model.indexer_bytes_per_token > 0 && has_attention && !has_indexers) {
     Checked bytes = 0;
     SumRule sum;
     for (const SpecPlan& spec : specs) {

@@ -202,7 +202,7 @@ void derive_id(const Arrangement& plan, std::size_t number, const std::string& s
 /// The one allocation, and its pages where they differ.
 void derive_allocation(const Arrangement& plan, Derivation& derivation) {
   derive_id(plan, 0, "bytes of a block id", derivation);
-  const std::int64_t block = plan.arenas.front().bytes_per_id - plan.extra_bytes_per_id();
+  const std::int64_t block = plan.arenas.front().bytes_per_id;
   derivation.push_back({{"bytes of a pool", plan.pool_bytes(), "bytes"}, "bytes = num_blocks * W",
                         {{"num_blocks", plan.num_blocks(), "blocks"}, {"W", block, "bytes"}}, allocation_source});
   if (plan.is_uniform()) return;

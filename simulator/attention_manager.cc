@@ -151,7 +151,8 @@ void AttentionManager::hold(const RequestBlocks& request) {
   }
 }
 
-void AttentionManager::grow(RequestBlocks& request, std::int64_t tokens, std::vector<BlockCopy>& copied) {
+std::int64_t AttentionManager::grow(RequestBlocks& request, std::int64_t tokens, std::vector<BlockCopy>& copied) {
+  std::int64_t copies = 0;
   for (std::size_t group = 0; group < groups_.size(); ++group) {
     const Group& own = groups_[group];
     auto& table = request.attention[group];
@@ -159,11 +160,13 @@ void AttentionManager::grow(RequestBlocks& request, std::int64_t tokens, std::ve
       copied.push_back({table.back(), own.pool->take(BlockKind::attention), own.arena, table.back(),
                         static_cast<std::int64_t>(group)});
       table.back() = copied.back().to;
+      ++copies;
     }
     const auto blocks = static_cast<std::size_t>(ceil_div(tokens, own.block));
     while (table.size() < blocks) table.push_back(own.pool->take(BlockKind::attention));
   }
   request.shared_tail_tokens = 0;
+  return copies;
 }
 
 void AttentionManager::publish(RequestBlocks& request, std::span<const PrefixKey> keys, std::int64_t tokens,

@@ -52,8 +52,9 @@ class AttentionManager {
   /// Holds the blocks that were found.
   void hold(const RequestBlocks& request);
 
-  /// Takes the blocks for `tokens` tokens; a shared tail is replaced by a copy first, and added to `copied`.
-  void grow(RequestBlocks& request, std::int64_t tokens, std::vector<BlockCopy>& copied);
+  /// Takes the blocks for `tokens` tokens; a shared tail is replaced by a copy first, and added to `copied`. The number
+  /// of those copies.
+  std::int64_t grow(RequestBlocks& request, std::int64_t tokens, std::vector<BlockCopy>& copied);
 
   /// Publishes the full blocks of the first `tokens` tokens and, where they reach it, the partial tail that ends at
   /// `partial_end` (0 = none). Pre: keys reach that far.

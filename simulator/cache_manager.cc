@@ -200,9 +200,7 @@ bool CacheManager::advance(RequestBlocks& request, const CachedPrompt& prompt, s
 }
 
 void CacheManager::grow(RequestBlocks& request, std::int64_t end, bool first_chunk) {
-  const std::size_t sources = copied_.size();
-  attention_.grow(request, end, copied_);
-  copied_attention_ += static_cast<std::int64_t>(copied_.size() - sources);
+  copied_attention_ += attention_.grow(request, end, copied_);
   copied_states_ += states_.grow(request, end, first_chunk, copied_);
 }
 

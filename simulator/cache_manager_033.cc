@@ -71,9 +71,7 @@ bool CacheManager::advance_033(RequestBlocks& request, const CachedPrompt& promp
 }
 
 void CacheManager::grow_033(RequestBlocks& request, const ComputedChunk& chunk, bool first) {
-  const std::size_t sources = copied_.size();
-  attention_.grow(request, slots(chunk.end), copied_);
-  copied_attention_ += static_cast<std::int64_t>(copied_.size() - sources);
+  copied_attention_ += attention_.grow(request, slots(chunk.end), copied_);
   copied_states_ += geometry_.aligns_chunks() ? rules_033_->columns.grow(request, chunk, first, step_, copied_)
                                               : states_.grow(request, chunk.end, first, copied_);
 }

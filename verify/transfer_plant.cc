@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/error.h"
 #include "verify/plant_descriptors.h"
 #include "verify/transfer_run.h"
 #include "verify/transfer_stretches.h"
@@ -235,8 +236,13 @@ class TransferPlanter {
     return std::nullopt;
   }
 
+  /// Pre: the stretches lie within both states; behind them begins a tensor that the fault is not of.
   void overwrite_state(const StatePlace& from, std::span<const std::int64_t> from_ids, const StatePlace& to,
                        std::span<const StateStretch> stretches) {
+    for (const StateStretch& stretch : stretches)
+      expects(stretch.from + stretch.count <= from.kept->elements() &&
+                  stretch.to + stretch.count <= to.kept->elements(),
+              "stretches of a state lie within it");
     RankCopies& copies = overwrite(from.rank->number, to.rank->number);
     for (const StateStretch& stretch : stretches)
       add_state_copies(*from.kept, from_ids, *to.kept, stretch,

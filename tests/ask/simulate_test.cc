@@ -78,6 +78,9 @@ TEST_CASE("golden: a short trace is listed with the checkpoints of cold prompts;
   CHECK(answer.requests[0].at(1).cold_checkpoints.empty());  // it found something
   CHECK_FALSE(answer.longest_repeats[0].has_value());
   CHECK(answer.longest_repeats[1] == 39);  // never a prompt's own last token
+  // A prompt of one token has nothing that could be found, which is said too.
+  question.request.trace.prompts = {{.tokens = 1}};
+  CHECK(simulate(question).longest_repeats == std::vector<std::optional<std::int64_t>>{0, 0});
 }
 
 TEST_CASE("fault: a cache that cannot be is refused before anything starts") {

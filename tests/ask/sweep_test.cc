@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "planner/plan.h"
 #include "tests/ask/asked.h"
+#include "tests/scratch_folder.h"
 
 using namespace hybridkv;
 using namespace hybridkv::testing;
@@ -89,6 +90,19 @@ TEST_CASE("law: what is asked of the trace is part of a sweep's identity") {
   CHECK(sweep_identity(sweep, {}) == sweep.identity());
   CHECK(sweep_identity(sweep, {.verify = true}) == sweep.identity());
   CHECK(sweep_identity(sweep, {.simulate = true}) == sweep.identity() + "\ntrace none");
+  // Of a trace file its bytes, whatever its name; more than one piece of them.
+  const ScratchFolder scratch;
+  const std::string long_text(3 << 20, 'a');
+  const auto of_file = [&](const std::string& name, const std::string& text) {
+    const ScenarioSweep own(small_file("", "simulate: {trace: {file: \"" + scratch.file(name, text) + "\"}}\n"));
+    const std::string identity = sweep_identity(own, {.simulate = true});
+    return identity.substr(identity.find("\ntrace "));
+  };
+  const std::string first = of_file("a.jsonl", long_text + "1");
+  CHECK(of_file("b.jsonl", long_text + "1") == first);
+  CHECK(of_file("c.jsonl", long_text + "2") != first);
+  CHECK(of_file("d.jsonl", "2" + long_text) != first);
+  CHECK(of_file("e.jsonl", long_text) != first);
 }
 
 TEST_CASE("law: the counts of points add up") {
@@ -112,4 +126,13 @@ TEST_CASE("law: the point of an open loop says whether it keeps up, as its repla
   CHECK(points[1].overloaded == false);
   CHECK(!points[2].overloaded.has_value());
   CHECK(!points[3].overloaded.has_value());
+}
+
+TEST_CASE("golden: pieces of a sweep are a quarter of a thread's points, fewer where a point takes long") {
+  CHECK(sweep_piece_size({}, 80, 2) == 10);
+  CHECK(sweep_piece_size({}, 1'000'000, 2) == 256);
+  CHECK(sweep_piece_size({.simulate = true}, 24, 2) == 3);
+  CHECK(sweep_piece_size({.simulate = true}, 1000, 2) == 8);
+  CHECK(sweep_piece_size({.simulate = true}, 3, 2) == 1);
+  CHECK(sweep_piece_size({.verify = true}, 1000, 2) == 1);
 }

@@ -71,6 +71,7 @@ TEST_CASE("law: runs of pages are what the list copies between them, inside part
         bool converts = false;
         for (const PageRun& run : pages.runs) {
           CHECK(run.to.begin >= end);
+          CHECK(run.to.end > run.to.begin);
           end = run.to.end;
           CHECK(run.from.begin >= 0);
           CHECK(run.from.end <= pages.from.page_bytes);

@@ -1,6 +1,7 @@
 // Colours and progress: on a terminal that understands them, and nowhere else.
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <future>
 
 #include "tests/cli/run_program.h"
@@ -41,4 +42,18 @@ TEST_CASE("edge: progress is shown after a second, on a terminal that is not dum
   CHECK(contains(shown.get(), "\x1b[Kbench: 2/3"));
   CHECK_FALSE(contains(dumb.get(), "\x1b"));
   CHECK_FALSE(contains(quick, "\x1b"));
+}
+
+TEST_CASE("edge: a bar of progress is drawn after a second, and at most ten times a second") {
+  const auto start = std::chrono::steady_clock::now();
+  const std::string shown = run_on_terminal(
+      "sweep qwen3.5-397b --pack 1..15 --tp 1,2 --memory 40G,50G,60G,70G,80G,90G --simulate --prompt-tokens 20k "
+      "--requests 4000 --format csv -o /dev/null",
+      "TERM=xterm");
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  std::int64_t drawn = 0;
+  for (std::size_t at = 0; (at = shown.find("\x1b[Ksweep [", at)) != std::string::npos; ++at) ++drawn;
+  CAPTURE(shown);
+  if (seconds > 2) CHECK(drawn > 0);
+  CHECK(static_cast<double>(drawn) <= 10 * seconds + 1);
 }

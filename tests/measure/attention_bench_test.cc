@@ -34,6 +34,8 @@ TEST_CASE("law: every backend is checked, timed and measured beside the machine"
     CHECK(result.best_seconds > 0);
     CHECK(result.median_seconds >= result.best_seconds);
     CHECK(result.flops_per_second > 0);
+    CHECK(result.kv_bytes == AttentionWorkload(small("q20_3q1s50", backend).workload, budget).kv_bytes());
+    CHECK(result.kv_bytes > 0);
     CHECK(result.bytes_per_second == doctest::Approx(static_cast<double>(result.kv_bytes) / result.best_seconds));
     CHECK(result.read_bytes_per_second > 0);
     CHECK((result.peak_bytes > 0) == (backend != AttentionBackend::reference));

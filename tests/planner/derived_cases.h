@@ -70,6 +70,11 @@ inline void add_allocations(std::vector<DerivedCase>& all) {
     staged.engine.decode_context_parallel = 2;
     staged.engine.prefix_match_unit_tokens = 64;
   }
+  // Without a layer that sees every token there is no indexer.
+  ModelSpec windows_alone = hybrid_model("windows alone", 12, sliding_attention(8, 128, 2048), GdnSpec{},
+                                         [](auto) { return true; });
+  windows_alone.indexer_bytes_per_token = 33;
+  add("windows alone, indexer", windows_alone, CacheOrder::lbhnc, CacheMode::align);
   DerivedCase& split = add("kernel blocks", dense, CacheOrder::lbhnc, CacheMode::align);
   split.engine.backend_profile = BackendProfile::sm90_flashinfer;
   split.engine.block_size_tokens = 128;
@@ -109,6 +114,10 @@ inline void add_radix_pools(std::vector<DerivedCase>& all) {
   drafted.speculative_tokens = 4;
   drafted.mtp_layers = 1;
   drafted.max_running_requests = 48;
+  EngineSpec& drafts_one = add("radix pools, one draft", qwen35_397b());
+  drafts_one.speculative_tokens = 1;
+  drafts_one.mtp_layers = 1;
+  drafts_one.max_running_requests = 48;
   for (const ModelSpec& model : {qwen35_27b(), kimi_k3()}) {
     EngineSpec& replayed = add("radix pools, rings", model);
     replayed.speculative_tokens = 4;

@@ -56,6 +56,15 @@ TEST_CASE("golden: the bytes of drafts and rings lie beside the pools, within th
   CHECK(rings.radix->outside_bytes() == rings.radix->split.ring_bytes);
 }
 
+TEST_CASE("edge: tokens and states lie in one elastic buffer where the engine is asked for it, and only there") {
+  EngineSpec engine = sglang();
+  CHECK_FALSE(plan_of(engine).radix->unified.has_value());
+  engine.unified_memory = false;
+  CHECK_FALSE(plan_of(engine).radix->unified.has_value());
+  engine.unified_memory = true;
+  CHECK(plan_of(engine).radix->unified.has_value());
+}
+
 TEST_CASE("law: states of prompts lie on the grid of page and scan, those of decoding on that of the interval") {
   EngineSpec engine = sglang();
   CHECK(plan_of(engine).radix->checkpoint_tokens == 64);

@@ -109,7 +109,16 @@ TEST_CASE("edge: what a release does not have is refused with its key") {
   EngineSpec june{.tensor_parallel = 2, .memory_bytes = 40 * testing::gib};
   june.cache_order = CacheOrder::blnhc;
   CHECK(path_of_refusal(june) == "engine.physical_order");
-  june.cache_order.reset();
+  // What says the same twice is taken.
+  for (const auto& [physical, same] : {std::pair(PhysicalOrder::nhd, CacheOrder::lbnhc),
+                                       std::pair(PhysicalOrder::hnd, CacheOrder::lbhnc)})
+    for (const CacheOrder order : {CacheOrder::lbnhc, CacheOrder::lbhnc}) {
+      june.physical_order = physical, june.cache_order = order;
+      CHECK(path_of_refusal(june) == (order == same ? "accepted" : "engine.physical_order"));
+    }
+  june.physical_order = PhysicalOrder::head_major, june.cache_order = CacheOrder::lbnhc;
+  CHECK(path_of_refusal(june) == "engine.physical_order");
+  june.physical_order = EngineSpec{}.physical_order, june.cache_order.reset();
   june.pipeline_parallel = 2;
   CHECK(path_of_refusal(june) == "engine.pipeline_parallel");
   june.pipeline_parallel = 1;

@@ -302,6 +302,10 @@ TEST_CASE("edge: a view that is no layout is refused with its place") {
   CHECK(with("offset", -1) == "plans[0].views[0].offset: must not be negative");
   CHECK(with("shape", {85, 3}) == "plans[0].views[0]: axes, shape and strides must have the same length");
   CHECK(with("shape", {85, -3, 128}) == "plans[0].views[0]: extents and strides must not be negative");
+  Json wide = good;
+  wide["plans"][0]["views"][0]["axes"] = {"a", "b", "c", "d", "e", "f", "g", "h", "i"};
+  wide["plans"][0]["views"][0]["shape"] = wide["plans"][0]["views"][0]["strides"] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+  CHECK(error_of(wide) == "plans[0].views[0]: at most 8 axes");
   CHECK(with("axes", {"block", "block", "channel"}) == "plans[0].views[0]: two axes are called \"block\"");
   CHECK(with("axes", {"block", "", "channel"}) ==
         "plans[0].views[0]: the name of an axis has 1 to 15 bytes, not \"\"");

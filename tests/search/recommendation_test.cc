@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/error.h"
 #include "planner/plan.h"
@@ -186,11 +187,23 @@ TEST_CASE("golden: reduced searches of the main scenario pick what the exhaustiv
     RecommendSpec spec = qwen_397b({.max_requests = requests});
     spec.space.packs = {1, 3, 4, 5, 15};
     spec.space.block_floors = {std::nullopt, 512, 2048};
+    std::size_t layouts_with_floors = 0;
     const auto pick = [&](SearchKind kind) {
       spec.search = kind;
       const Recommendation result = recommend(spec);
       CHECK(result.search == kind);
       CHECK((result.simulations < result.combinations) == (kind != SearchKind::exhaustive));
+      // Packs are shown side by side, also those that the plan alone beats; a floor beside them is not.
+      std::set<std::int64_t> packs;
+      std::set<std::size_t> floored;
+      for (const Candidate& candidate : result.candidates) {
+        const PlannedLayout& layout = result.layout_of(candidate);
+        if (layout.block_floor) floored.insert(candidate.layout);
+        else if (layout.mode == spec.engine.cache_mode) packs.insert(layout.pack);
+      }
+      CHECK(packs == std::set(spec.space.packs.begin(), spec.space.packs.end()));
+      if (kind == SearchKind::refined) layouts_with_floors = floored.size();
+      if (kind == SearchKind::pruned) CHECK(floored.size() < layouts_with_floors);
       return result.candidates[result.pick].objectives;
     };
     const Objectives exhaustive = pick(SearchKind::exhaustive);
@@ -334,6 +347,7 @@ TEST_CASE("edge: requests that the engine refuses for their length are counted a
   spec.limits.max_model_lens = {8193};
   CHECK(recommend(spec).workload.too_long_requests == 0);
   spec.limits.max_model_lens = {3000};
-  CHECK_THROWS_WITH_AS(recommend(spec), doctest::Contains("limits.max_model_len: 3000 tokens: an engine refuses all 6"),
+  CHECK_THROWS_WITH_AS(recommend(spec),
+                       doctest::Contains("limits.max_model_len: 3,000 tokens: an engine refuses all 6"),
                        SpecError);
 }

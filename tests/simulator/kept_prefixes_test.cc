@@ -231,6 +231,23 @@ TEST_CASE("law: a replay by any policy is the same every time, and that of a poo
   }
 }
 
+TEST_CASE("golden: blocks of several match units stay with the prefix that ends in them") {
+  // Beside two prompts of four blocks and a state there is room for two more; the third one, which runs on seven, takes
+  // the place of the second alone.
+  CacheGeometry geometry = small_cache(12, EvictionPolicy::prefixes);
+  geometry.block_size_tokens = 4;
+  const auto of_blocks = [](std::uint64_t first) {
+    PromptSegments segments = prompt({first, first + 1, first + 2, first + 3});
+    for (std::size_t block = 0; block < 4; ++block) segments[block] = {first + block, 4};
+    return segments;
+  };
+  for (const std::int64_t unit : {4, 2}) {
+    CAPTURE(unit);
+    geometry.match_unit_tokens = unit;
+    CHECK(last_found(geometry, {of_blocks(1), of_blocks(5), of_blocks(1), of_blocks(9), of_blocks(1)}) == 16);
+  }
+}
+
 TEST_CASE("edge: a policy knows the blocks that were used, not those of the largest pool there is") {
   for (const EvictionPolicy policy : ranked)
     CHECK(found(small_cache((std::int64_t{1} << 31) - 1, policy), {prompt({1, 2, 3}), prompt({1, 2, 3})}) ==

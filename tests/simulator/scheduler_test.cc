@@ -307,6 +307,12 @@ TEST_CASE("edge: unusable settings are refused with the numbers") {
   CHECK_THROWS_WITH_AS((Simulation{small(9, 1), {.kind = DriverKind::open_loop}}),
                        doctest::Contains("the open loop needs seconds"), SpecError);
   CHECK_THROWS_WITH_AS((Simulation{small(9, 1), {.in_flight = 0}}), doctest::Contains("at least 1, is 0"), SpecError);
+  const auto with_seconds = [](double seconds) {
+    return Simulation{small(9, 1), {.cost = {.per_copied_state = seconds}}};
+  };
+  CHECK_THROWS_WITH_AS(with_seconds(1e9), doctest::Contains("driver.cost.per_copied_state"), SpecError);
+  CHECK_THROWS_AS(with_seconds(-1), SpecError);
+  CHECK_NOTHROW(with_seconds(0.9e9));
 }
 
 TEST_CASE("edge: the largest pool there is costs what is used of it, and finds what a small one finds") {

@@ -64,6 +64,7 @@ void check_found(const ForwardFaultInfo& info, const AttentionSpec& attention) {
           run(small_hybrid(family, caches.model, attention, 4), caches, info.fault, owner_of(info));
       CHECK(report.caught());
       REQUIRE(report.weakest_find() != nullptr);
+      CHECK(report.weakest_find()->planted > 0);
       if (report.weakest_find()->times_allowed() >= least) continue;
       least = report.weakest_find()->times_allowed();
       weakest = family_name(family);
@@ -146,6 +147,25 @@ TEST_CASE("fault: a fault planted outside its case is found, or has no place the
     CHECK((result.status == ForwardStatus::does_not_apply || result.planted > 0));
   }
   CHECK(report.weakest_find() != nullptr);
+}
+
+TEST_CASE("fault: a fault of layouts that no output feels is missed in every case that runs, which says so") {
+  // Values of tensors that lie in each other's place come back from there: only the audit of addresses can see it.
+  ForwardSpec spec;
+  spec.scale = 1;
+  spec.modes = {CacheMode::none};
+  spec.layout_fault = Fault::states_exchanged;
+  const ForwardReport report = verify_forward(small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::bf16, full, 4), {}, spec);
+  CHECK_FALSE(report.caught());
+  REQUIRE_FALSE(report.results.empty());
+  int missed = 0;
+  for (const ForwardResult& result : report.results) {
+    if (result.status == ForwardStatus::does_not_apply) continue;
+    CHECK(result.status == ForwardStatus::missed);
+    CHECK(result.message == "the planted fault changes no output");
+    ++missed;
+  }
+  CHECK(missed > 2);
 }
 
 }  // namespace

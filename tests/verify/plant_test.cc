@@ -1,0 +1,41 @@
+// Where faults are planted.
+#include "verify/plant.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <vector>
+
+#include "tests/verify/plans.h"
+
+using namespace hybridkv;
+using testing::small_plan;
+
+TEST_CASE("fault: a reversed pack gives each layer the whole place of the one as far from the other end") {
+  const ModelSpec dense = testing::hybrid_model(
+      "dense", 5, AttentionSpec{.query_heads = 4, .kv_heads = 2, .head_size_k = 16, .head_size_v = 16},
+      GdnSpec{2, 4, 16, 16, 4}, [](auto) { return true; });
+  EngineSpec engine{.cache_mode = CacheMode::align, .memory_bytes = std::int64_t{64} << 20};
+  engine.release = Release::vllm_0_33;
+  engine.backend_profile = BackendProfile::sm90;
+  for (const CachePlan& plan : {small_plan(2), small_plan(3), make_plan(dense, engine, {.max_model_lens = {256}})}) {
+    CAPTURE(plan.attention_pack_size);
+    const std::vector<BoundView> before = bind_views(plan);
+    std::vector<BoundView> after = before;
+    BlockAssignment assignment;
+    plant_fault(Fault::pack_reversed, plan, after, assignment);
+    // The layers of a page, in their order.
+    std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::size_t>> packs;
+    for (std::size_t i = 0; i < before.size(); ++i)
+      if (plan.specs[static_cast<std::size_t>(before[i].view.spec)].attention)
+        packs[{before[i].group, plan.cache_order ? 0 : before[i].view.lane.value}].push_back(i);
+    REQUIRE_FALSE(packs.empty());
+    for (const auto& [page, views] : packs)
+      for (std::size_t i = 0; i < views.size(); ++i) {
+        const BoundView& there = before[views[views.size() - 1 - i]];
+        CHECK(after[views[i]].address == there.address);
+        CHECK(after[views[i]].view.lane.value == there.view.lane.value);
+        CHECK(after[views[i]].page == there.page);
+      }
+  }
+}

@@ -158,10 +158,11 @@ void check_start(BootAnswer& answer, const BootQuestion& question, const std::op
   if (!capacity.fits)
     answer.failures.push_back(
         {"longest_request",
-         fmt::format("one request of {} tokens needs {} blocks, {}; there are {}, of which {} can be had: the longest "
-                     "that fits has {} tokens", human_count(answer.length), human_count(capacity.blocks_per_request),
+         fmt::format("one request of {} needs {}, {}; there are {}, of which {} can be had: the longest "
+                     "that fits has {}",
+                     human_plural(answer.length, "token"), human_plural(capacity.blocks_per_request, "block"),
                      printed_gib(capacity.bytes_per_request), human_count(all_ids(plan).total()),
-                     human_count(usable_ids(plan).total()), human_count(plan.max_fitting_tokens))});
+                     human_count(usable_ids(plan).total()), human_plural(plan.max_fitting_tokens, "token"))});
   if (answer.state_blocks > 0 && !question.enforce_eager && answer.max_num_seqs > answer.state_blocks)
     answer.failures.push_back(
         {"running_requests",
@@ -176,16 +177,16 @@ void warn_of_boot(BootAnswer& answer) {
   // Drafts need no more: behind max_model_len no draft has a slot (vLLM KVCacheManager.allocate_slots).
   if (capacity.fits && !fits(plan, request_demand(plan, answer.length)))
     answer.warnings.push_back(fmt::format(
-        "the check of the start counts the null block, which nobody gets: a request of {} tokens needs {} blocks, and "
-        "{} can be had: it preempts itself for ever; the longest that ends has {} tokens", human_count(answer.length),
-        human_count(capacity.blocks_per_request), human_count(usable_ids(plan).total()),
-        human_count(plan.max_fitting_tokens)));
+        "the check of the start counts the null block, which nobody gets: a request of {} needs {}, and "
+        "{} can be had: it preempts itself for ever; the longest that ends has {}",
+        human_plural(answer.length, "token"), human_plural(capacity.blocks_per_request, "block"),
+        human_count(usable_ids(plan).total()), human_plural(plan.max_fitting_tokens, "token")));
   if (answer.boots() && answer.max_num_seqs > plan.max_running_requests)
     answer.warnings.push_back(
-        fmt::format("up to {} requests are admitted, but only {} of one token and {} of {} tokens can run at once: the "
+        fmt::format("up to {} requests are admitted, but only {} of one token and {} of {} can run at once: the "
                     "others wait or are preempted", human_count(answer.max_num_seqs),
                     human_count(plan.max_running_requests), static_cast<std::int64_t>(capacity.usable_concurrency),
-                    human_count(answer.length)));
+                    human_plural(answer.length, "token")));
 }
 
 BootAnswer answer_of(const EngineStart& start, const BootQuestion& question) {

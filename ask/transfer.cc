@@ -6,6 +6,7 @@
 
 #include "ask/typed_list.h"
 #include "base/error.h"
+#include "base/number_text.h"
 #include "planner/demand.h"
 #include "planner/primary_attention.h"
 #include "transfer/kept_prefix.h"
@@ -73,9 +74,9 @@ void require_length(const Scenario& scenario, std::string_view prefix, std::int6
   const std::int64_t longest = longest_length(scenario);
   if (tokens > longest)
     throw SpecError(std::string(prefix) + "limits.max_model_len",
-                    fmt::format("requests have up to {} tokens, and {} are to move; raise it, or move fewer "
+                    fmt::format("requests have up to {}, and {} are to move; raise it, or move fewer "
                                 "(--tokens {})",
-                                longest, tokens, longest));
+                                human_plural(longest, "token"), human_count(tokens), longest));
 }
 
 /// `room`: the key of what the ids are too few for, "from.engine.memory".

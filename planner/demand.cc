@@ -198,11 +198,12 @@ std::int64_t bytes_of(const Arrangement& arrangement, const Demand& demand) {
 }
 
 std::string ids_text(const Arrangement& arrangement, const Demand& demand) {
-  if (arrangement.is_uniform()) return fmt::format("{} blocks", demand.ids.front());
+  if (arrangement.is_uniform()) return human_plural(demand.ids.front(), "block");
   std::string text;
   for (std::size_t arena = 0; arena < demand.ids.size(); ++arena)
-    text += fmt::format("{}{}{} of {}", arena == 0 ? "" : arena + 1 < demand.ids.size() ? ", " : " and ",
-                        human_count(demand.ids[arena]), arena == 0 ? " ids" : "", arrangement.arenas[arena].name);
+    text += fmt::format("{}{} of {}", arena == 0 ? "" : arena + 1 < demand.ids.size() ? ", " : " and ",
+                        arena == 0 ? human_plural(demand.ids[arena], "id") : human_count(demand.ids[arena]),
+                        arrangement.arenas[arena].name);
   return text;
 }
 

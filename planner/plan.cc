@@ -6,6 +6,7 @@
 
 #include "base/bytes_text.h"
 #include "base/checked.h"
+#include "base/number_text.h"
 #include "planner/arrange.h"
 #include "planner/capacity.h"
 #include "planner/large_pages.h"
@@ -32,13 +33,14 @@ namespace {
 [[noreturn]] void refuse_memory(const CachePlan& plan, const EngineSpec& engine, const CapacityPlan& shortest) {
   const std::int64_t longest = plan.max_fitting_tokens;
   const std::string fitting =
-      longest > 0 ? fmt::format("; the longest request that fits now is {} tokens", longest) : std::string();
+      longest > 0 ? "; the longest request that fits now is " + human_plural(longest, "token") : std::string();
+  const std::string length = human_plural(shortest.max_model_len, "token");
   const Demand demand = request_demand(plan, shortest.max_model_len);
   if (engine.num_blocks)
     throw SpecError("engine.num_blocks",
-                    fmt::format("{} are too few: one request of {} tokens takes {}, and of each kind one is the null "
+                    fmt::format("{} are too few: one request of {} takes {}, and of each kind one is the null "
                                 "block, which nobody gets; give more, or leave it out for those of the memory{}",
-                                *engine.num_blocks, shortest.max_model_len, ids_text(plan, demand), fitting));
+                                *engine.num_blocks, length, ids_text(plan, demand), fitting));
   if (!counts_blocks(plan)) {
     std::string way_out = ", or another engine.state_memory_ratio";
     if (plan.strategy == Strategy::two_level) {
@@ -46,17 +48,17 @@ namespace {
       if (!way_out.empty()) way_out = "; " + way_out;
     }
     throw SpecError("engine.memory",
-                    fmt::format("{} are too little: one request of {} tokens takes {}, and there are {}; all of it "
+                    fmt::format("{} are too little: one request of {} takes {}, and there are {}; all of it "
                                 "takes {}, so give more memory{}{}",
-                                bytes_text(engine.memory_bytes), shortest.max_model_len, ids_text(plan, demand),
+                                bytes_text(engine.memory_bytes), length, ids_text(plan, demand),
                                 ids_text(plan, all_ids(plan)), bytes_text(shortest.bytes_per_request), way_out,
                                 fitting));
   }
   if (!engine.pipeline_memory_bytes.empty())
     throw SpecError("engine.pipeline_memory",
-                    fmt::format("the stage with room for the fewest blocks has it for {}: one request of {} tokens "
+                    fmt::format("the stage with room for the fewest blocks has it for {}: one request of {} "
                                 "takes {}, the null block beside them; give that stage more memory{}",
-                                plan.num_blocks(), shortest.max_model_len, shortest.blocks_per_request, fitting));
+                                plan.num_blocks(), length, shortest.blocks_per_request, fitting));
   const std::int64_t block = plan.arenas.front().bytes_per_id;
   const std::string smallest =
       rules_of(plan.release).reserves_null_block
@@ -65,9 +67,9 @@ namespace {
           : fmt::format("so the smallest that works is {}, and one block more for it to finish beside the null block",
                         bytes_text(shortest.bytes_per_request));
   throw SpecError("engine.memory",
-                  fmt::format("{} are too little: one request of {} tokens takes {} blocks of {} bytes, {}{}",
-                              bytes_text(engine.memory_bytes), shortest.max_model_len, shortest.blocks_per_request,
-                              block, smallest, fitting));
+                  fmt::format("{} are too little: one request of {} takes {} of {} bytes, {}{}",
+                              bytes_text(engine.memory_bytes), length,
+                              human_plural(shortest.blocks_per_request, "block"), block, smallest, fitting));
 }
 
 void fill_capacity(CachePlan& plan, const EngineSpec& engine, const LimitsSpec& limits) {

@@ -34,7 +34,7 @@ class SplitDecisions {
     if (pools_.unified) derive_unified();
     for (const LengthAdvice& advice : pools_.advice) derive_advice(advice);
     for (const std::int64_t length : lengths_)
-      add({fmt::format("requests by token slots at {} tokens", length),
+      add({fmt::format("requests by token slots at {} token{}", length, length == 1 ? "" : "s"),
            split_.token_slots / round_up(length, pools_.page_tokens), ""},
           "requests = floor(tokens / (page * ceil(L / page)))", {tokens(), page(), {"L", length, "tokens"}});
   }
@@ -168,7 +168,7 @@ class SplitDecisions {
   }
 
   void derive_advice(const LengthAdvice& advice) const {
-    const std::string at = fmt::format(" at {} tokens", advice.tokens);
+    const std::string at = fmt::format(" at {} token{}", advice.tokens, advice.tokens == 1 ? "" : "s");
     const Term length{"L", advice.tokens, "tokens"};
     const Term best{"best ratio", advice.best_ratio, ""}, now{"now", advice.running_now, ""};
     const char* running = "requests = min(floor(K / S), floor(tokens / (page * ceil(L / page))))";

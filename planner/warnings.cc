@@ -41,10 +41,10 @@ void warn_block_exceeds_prompts(std::vector<Warning>& warnings, const CachePlan&
   if (longest > plan.prefix.duplicate_misses_up_to_tokens) return;
   warnings.push_back(
       {"block_exceeds_prompts",
-       fmt::format("prefix caching can never hit: the {} is {} tokens, and a prompt must be longer than {} tokens to "
+       fmt::format("prefix caching can never hit: the {} is {}, and a prompt must be longer than {} to "
                    "match a whole block; {}",
-                   limits.longest_prompt_tokens ? "longest prompt" : "longest sequence", human_count(longest),
-                   human_count(plan.prefix.duplicate_misses_up_to_tokens),
+                   limits.longest_prompt_tokens ? "longest prompt" : "longest sequence", human_plural(longest, "token"),
+                   human_plural(plan.prefix.duplicate_misses_up_to_tokens, "token"),
                    plan.prefix.hash_block_tokens > 0
                        ? "an engine.prefix_match_unit_tokens that divides the block makes hits shorter"
                        : "a larger attention_pack_size makes the block smaller")});
@@ -58,10 +58,11 @@ void warn_knife_edge(std::vector<Warning>& warnings, const CachePlan& plan, cons
   if (longest <= plan.prefix.duplicate_misses_up_to_tokens || longest % *multiples != 0) return;
   const std::int64_t dropped = plan.prefix.duplicate_misses_up_to_tokens / *multiples - 1;  // by a drafter
   warnings.push_back({"knife_edge_length",
-                      fmt::format("a prompt of {} tokens, the longest, is {} blocks of {} exactly: sent a second time "
-                                  "it hits nothing in mode align; one token longer it hits {} blocks",
-                                  human_count(longest), human_count(longest / *multiples), human_count(*multiples),
-                                  human_count(longest / *multiples - dropped))});
+                      fmt::format("a prompt of {} tokens, the longest, is {} of {} exactly: sent a second time "
+                                  "it hits nothing in mode align; one token longer it hits {}",
+                                  human_count(longest), human_plural(longest / *multiples, "block"),
+                                  human_count(*multiples),
+                                  human_plural(longest / *multiples - dropped, "block"))});
 }
 
 /// Of releases that never advance inside a block.
@@ -81,7 +82,7 @@ void warn_budget_below_block(std::vector<Warning>& warnings, const CachePlan& pl
 /// "24 blocks, the pools have 20", arena by arena where there are several.
 std::string needs_text(const CachePlan& plan, const CapacityPlan& capacity) {
   if (counts_blocks(plan))
-    return fmt::format("{} blocks, the pools have {}", human_count(capacity.blocks_per_request),
+    return fmt::format("{}, the pools have {}", human_plural(capacity.blocks_per_request, "block"),
                        human_count(plan.num_blocks()));
   return fmt::format("{}, the pools have {}", ids_text(plan, request_demand(plan, capacity.max_model_len)),
                      ids_text(plan, all_ids(plan)));
@@ -91,23 +92,25 @@ void warn_capacity(std::vector<Warning>& warnings, const CachePlan& plan) {
   for (const CapacityPlan& capacity : plan.capacity) {
     if (!capacity.fits) {
       warnings.push_back({"length_does_not_fit",
-                          fmt::format("one request of {} tokens needs {}; the longest that fits is {} tokens",
-                                      human_count(capacity.max_model_len), needs_text(plan, capacity),
-                                      human_count(plan.max_fitting_tokens))});
+                          fmt::format("one request of {} needs {}; the longest that fits is {}",
+                                      human_plural(capacity.max_model_len, "token"), needs_text(plan, capacity),
+                                      human_plural(plan.max_fitting_tokens, "token"))});
     } else if (!counts_blocks(plan)) {
       if (!fits(plan, request_demand(plan, capacity.max_model_len)))
         warnings.push_back(
             {"pool_at_bound",
-             fmt::format("the pools hold exactly what one request of {} tokens needs, but id 0 of every arena "
-                         "is nobody's: such a request stops at {} tokens and never finishes; give more memory",
-                         human_count(capacity.max_model_len), human_count(plan.max_fitting_tokens))});
+             fmt::format("the pools hold exactly what one request of {} needs, but id 0 of every arena "
+                         "is nobody's: such a request stops at {} and never finishes; give more memory",
+                         human_plural(capacity.max_model_len, "token"),
+                         human_plural(plan.max_fitting_tokens, "token"))});
     } else if (plan.usable_blocks() < capacity.blocks_per_request) {
       warnings.push_back({"pool_at_bound",
-                          fmt::format("the pools hold exactly the {} blocks that one request of {} tokens needs, but "
-                                      "block 0 is the null block: such a request stops at {} tokens and never "
+                          fmt::format("the pools hold exactly the {} that one request of {} needs, but "
+                                      "block 0 is the null block: such a request stops at {} and never "
                                       "finishes; give memory for one block more",
-                                      human_count(capacity.blocks_per_request), human_count(capacity.max_model_len),
-                                      human_count(plan.max_fitting_tokens))});
+                                      human_plural(capacity.blocks_per_request, "block"),
+                                      human_plural(capacity.max_model_len, "token"),
+                                      human_plural(plan.max_fitting_tokens, "token"))});
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/number_text.h"
 #include "planner/rank_tokens.h"
 
 namespace hybridkv {
@@ -83,10 +84,10 @@ LoadWaste waste_at_load(const Arrangement& arrangement, std::span<const BlockWas
     const bool one = arrangement.is_uniform();
     throw SpecError(
         "limits.load_tokens",
-        fmt::format("{} requests need {}, the pools have {}; take fewer or shorter requests, or more memory",
-                    sequence_tokens.size(),
-                    one ? fmt::format("{} block ids", demand.total()) : ids_text(arrangement, demand),
-                    one ? fmt::format("{} usable ones", usable.total()) : ids_text(arrangement, usable)));
+        fmt::format("{} need{} {}, the pools have {}; take fewer or shorter requests, or more memory",
+                    human_plural(std::ssize(sequence_tokens), "request"), sequence_tokens.size() == 1 ? "s" : "",
+                    one ? human_plural(demand.total(), "block id") : ids_text(arrangement, demand),
+                    one ? human_plural(usable.total(), "usable one") : ids_text(arrangement, usable)));
   }
   // From here on no sum exceeds the bytes of the pools.
   const Checked extra_ids = arrangement.extra_ids_per_request();

@@ -133,7 +133,8 @@ std::string title_of(const Comparison& comparison) {
     return {};
   };
   if (const std::string model = agreed("model"); !model.empty()) title += " of " + model;
-  if (const std::string length = agreed("max_model_len"); !length.empty()) title += " at " + length + " tokens";
+  if (const std::string length = agreed("max_model_len"); !length.empty())
+    title += " at " + length + (length == "1" ? " token" : " tokens");
   return title;
 }
 

@@ -127,8 +127,15 @@ std::string term_text(const Term& term) {
     if (number.back() == '.') number.pop_back();
   }
   if (term.unit.empty()) return number;
-  const bool plural = term.unit.back() == 's' && term.unit.find(' ') == std::string::npos;
-  return number + " " + (one && plural ? term.unit.substr(0, term.unit.size() - 1) : term.unit);
+  std::string unit = term.unit;
+  if (one) {  // "page per group", "kernel block", "token"
+    const std::size_t inside = unit.find("s ");
+    if (inside != std::string::npos)
+      unit.erase(inside, 1);
+    else if (unit.back() == 's')
+      unit.pop_back();
+  }
+  return number + " " + unit;
 }
 
 Document explain_steps(const CachePlan& plan) {

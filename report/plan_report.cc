@@ -244,10 +244,10 @@ std::vector<std::pair<std::string, std::string>> pool_facts(const CachePlan& pla
   for (const GroupPlan& group : plan.groups) {
     const ArenaPlan& arena = plan.arena_of(group);
     const bool state = plan.spec_of(group).state.has_value();
-    facts.emplace_back(arena.name, fmt::format("{} {} of {}, {} {} in each: {}, without id 0 {}",
-                                               human_count(arena.num_ids), state ? "slots" : "pages",
-                                               exact_bytes(plan.page_bytes(group)), group.pages.size(),
-                                               state ? "layers" : group.pages.size() == 1 ? "page" : "pages",
+    facts.emplace_back(arena.name, fmt::format("{} of {}, {} in each: {}, without id 0 {}",
+                                               human_plural(arena.num_ids, state ? "slot" : "page"),
+                                               exact_bytes(plan.page_bytes(group)),
+                                               human_plural(std::ssize(group.pages), state ? "layer" : "page"),
                                                human_bytes(Checked(arena.num_ids) * arena.bytes_per_id),
                                                human_count(arena.usable_ids())));
   }
@@ -256,7 +256,7 @@ std::vector<std::pair<std::string, std::string>> pool_facts(const CachePlan& pla
 
 /// "22 block ids", arena by arena where there are several.
 std::string request_ids_text(const CachePlan& plan, const Demand& demand) {
-  if (counts_blocks(plan)) return human_count(demand.total()) + " block ids";
+  if (counts_blocks(plan)) return human_plural(demand.total(), "block id");
   return ids_text(plan, demand);
 }
 
@@ -265,8 +265,8 @@ Facts plan_facts(const CachePlan& plan, std::int64_t length, const Demand& reque
   const CapacityPlan& capacity = capacity_of(plan, length);
   Facts facts;
   if (const SpecPlan* attention = primary_attention(plan))
-    facts.entries.emplace_back("block", fmt::format("{} tokens, kernel block {}; {}",
-                                                    human_count(attention->block_size_tokens),
+    facts.entries.emplace_back("block", fmt::format("{}, kernel block {}; {}",
+                                                    human_plural(attention->block_size_tokens, "token"),
                                                     human_count(attention->kernel_block_size_tokens),
                                                     packs_text(*attention, !plan.cache_order)));
   std::string page = exact_bytes(plan.page_bytes(primary_group(plan)));
@@ -275,8 +275,8 @@ Facts plan_facts(const CachePlan& plan, std::int64_t length, const Demand& reque
   facts.entries.emplace_back("page", page);
   for (auto& fact : pool_facts(plan)) facts.entries.push_back(std::move(fact));
   facts.entries.emplace_back(
-      "request", fmt::format("of {} tokens: {}, {}; {} over the {} it would take without paging",
-                             human_count(length), request_ids_text(plan, request),
+      "request", fmt::format("of {}: {}, {}; {} over the {} it would take without paging",
+                             human_plural(length, "token"), request_ids_text(plan, request),
                              human_bytes(capacity.bytes_per_request), human_percent(over_ideal_percent(capacity)),
                              human_bytes(capacity.ideal_bytes_per_request)));
   if (rules_of(plan.release).counts_checkpoint_blocks) facts.entries.emplace_back("ids", causes_text(capacity));
@@ -292,7 +292,7 @@ Facts plan_facts(const CachePlan& plan, std::int64_t length, const Demand& reque
   std::string limits = fmt::format("{}, at most {} run",
                                    plan.max_fitting_tokens >= largest_tokens
                                        ? "a request of any length fits"
-                                       : fmt::format("longest request {} tokens", human_count(plan.max_fitting_tokens)),
+                                       : "longest request " + human_plural(plan.max_fitting_tokens, "token"),
                                    human_plural(plan.max_running_requests, "request"));
   if (plan.max_running_requests_by_states > 0)
     limits += fmt::format(" (states alone allow {})", human_count(plan.max_running_requests_by_states));

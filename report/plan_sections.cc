@@ -154,10 +154,10 @@ std::vector<std::string> prefix_sentences(const CachePlan& plan) {
                         human_count(prefix.duplicate_misses_up_to_tokens))};
   const std::int64_t unit = prefix.match_unit_tokens;
   std::vector<std::string> sentences{
-      fmt::format("A hit is a multiple of {} tokens.", human_count(unit))};
+      fmt::format("A hit is a multiple of {}.", human_plural(unit, "token"))};
   if (prefix.min_cacheable_prefix_tokens)
-    sentences.push_back(fmt::format("The shortest shared prefix that can hit is {} tokens.",
-                                    human_count(*prefix.min_cacheable_prefix_tokens)));
+    sentences.push_back(fmt::format("The shortest shared prefix that can hit is {}.",
+                                    human_plural(*prefix.min_cacheable_prefix_tokens, "token")));
   if (plan.radix && plan.radix->strategy == RadixStrategy::no_buffer) {
     const std::int64_t chunk = prefix.duplicate_misses_up_to_tokens;
     sentences.push_back(fmt::format("States lie where chunks of {} tokens and requests end: a second copy of a prompt "
@@ -180,8 +180,9 @@ std::vector<std::string> prefix_sentences(const CachePlan& plan) {
                             human_count(*prefix.duplicate_misses_multiples_of_tokens));
   sentences.push_back(sentence + ".");
   if (prefix.hash_block_tokens > 0 && prefix.hash_block_tokens != prefix.scheduler_block_tokens)
-    sentences.push_back(fmt::format("Chain hashes cover {} tokens each, the blocks of all groups meet every {}.",
-                                    human_count(prefix.hash_block_tokens), human_count(prefix.scheduler_block_tokens)));
+    sentences.push_back(fmt::format("Chain hashes cover {} each, the blocks of all groups meet every {}.",
+                                    human_plural(prefix.hash_block_tokens, "token"),
+                                    human_count(prefix.scheduler_block_tokens)));
   if (largest_state(plan) != nullptr && rules_of(plan.release).retention_tokens == 0)
     sentences.push_back("Of a prompt the last state alone is kept (retention 0): what two prompts share before they "
                         "part is found by the third.");
@@ -252,7 +253,7 @@ std::string load_sentence(const CachePlan& plan) {
   const LoadWaste& load = plan.waste.at_load;
   const auto count = static_cast<std::int64_t>(load.sequence_tokens.size());
   std::string requests = human_plural(count, "running request");
-  if (count == 1) requests += fmt::format(" of {} tokens", human_count(load.sequence_tokens.front()));
+  if (count == 1) requests += " of " + human_plural(load.sequence_tokens.front(), "token");
   if (count > 1) {
     const auto [shortest, longest] = std::minmax_element(load.sequence_tokens.begin(), load.sequence_tokens.end());
     requests += *shortest == *longest

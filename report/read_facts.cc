@@ -27,10 +27,10 @@ std::pair<std::string, std::string> split_fact(const PoolGroups& groups) {
     return {"split", fmt::format("a snapshot every {} tokens: each token takes its part of one, and {} a state more",
                                  human_count(groups.interval_tokens),
                                  groups.max_requests > 0 ? human_plural(groups.max_requests, "request")
-                                                         : fmt::format("as many requests of {} tokens as then fit",
-                                                                       human_count(groups.typical_tokens)))};
-  return {"split", fmt::format("in grains of {}, by requests of {} tokens: {} and {}",
-                               exact_bytes(groups.grain_bytes), human_count(groups.typical_tokens),
+                                                         : fmt::format("as many requests of {} as then fit",
+                                                                       human_plural(groups.typical_tokens, "token")))};
+  return {"split", fmt::format("in grains of {}, by requests of {}: {} and {}",
+                               exact_bytes(groups.grain_bytes), human_plural(groups.typical_tokens, "token"),
                                human_plural(groups.typical_blocks, "block"),
                                human_plural(groups.typical_snapshots, "state"))};
 }

@@ -68,9 +68,9 @@ std::string policy_text(const SchedulerSettings& settings) {
 }
 
 std::string too_long_text(std::int64_t too_long, std::int64_t requests, std::int64_t max_model_len) {
-  return fmt::format("{} of {} {} max_model_len ({} tokens) or more and {} refused, as the engine refuses {}",
+  return fmt::format("{} of {} {} max_model_len ({}) or more and {} refused, as the engine refuses {}",
                      human_count(too_long), human_plural(requests, "request"),
-                     too_long == 1 ? "has a prompt of" : "have prompts of", human_count(max_model_len),
+                     too_long == 1 ? "has a prompt of" : "have prompts of", human_plural(max_model_len, "token"),
                      too_long == 1 ? "is" : "are", too_long == 1 ? "it" : "them");
 }
 
@@ -78,12 +78,12 @@ std::string why_no_hits(const std::string& subject, const CacheGeometry& geometr
   if (!geometry.caches_prefixes())
     return "mode none keeps no states, so no prefix is ever found again; modes align and all keep them";
   const std::int64_t shortest = shortest_hit(geometry);
-  const std::string block = fmt::format("{} of {} tokens", subject, human_count(geometry.block_size_tokens));
+  const std::string block = fmt::format("{} of {}", subject, human_plural(geometry.block_size_tokens, "token"));
   if (facts.longest_prompt_tokens <= shortest)
     return fmt::format(
-        "{} can never hit on this trace: its longest prompt has {} tokens, and one must be longer than {} "
+        "{} can never hit on this trace: its longest prompt has {}, and one must be longer than {} "
         "to match {}",
-        block, human_count(facts.longest_prompt_tokens), human_count(shortest), shortest_hit_text(geometry));
+        block, human_plural(facts.longest_prompt_tokens, "token"), human_count(shortest), shortest_hit_text(geometry));
   if (facts.longest_repeat_tokens == 0)
     return fmt::format("{} hits nothing, nor would any other: no prompt begins like an earlier one", block);
   if (facts.longest_repeat_tokens && *facts.longest_repeat_tokens < shortest)

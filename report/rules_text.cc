@@ -25,10 +25,10 @@ std::string glance_text(const ReleaseGlance& glance) {
   if (!glance.refusal.empty()) return "would refuse: " + glance.refusal;
   const CapacityPlan& capacity = glance.capacity;
   std::string text =
-      fmt::format("would print blocks of {} tokens, {} requests of {} tokens at once and {} KV cache tokens, {} a "
-                  "request",
-                  human_count(glance.block_tokens), human_real(capacity.max_concurrency),
-                  human_count(capacity.max_model_len), human_count(capacity.kv_cache_tokens),
+      fmt::format("would print blocks of {}, {} requests of {} at once and {}, {} a request",
+                  human_plural(glance.block_tokens, "token"), human_real(capacity.max_concurrency),
+                  human_plural(capacity.max_model_len, "token"),
+                  human_plural(capacity.kv_cache_tokens, "KV cache token"),
                   human_plural(capacity.blocks_per_request, "block id"));
   if (glance.mode) text += fmt::format("; mode {}", to_string(*glance.mode));
   return text + fmt::format("{} profile {}", glance.mode ? "," : ";", to_string(glance.profile));

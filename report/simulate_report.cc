@@ -218,14 +218,14 @@ std::vector<std::string> warnings_of(const SimulateAnswer& answer, std::size_t c
     sentences.push_back(too_long_text(stats.too_long, stats.requests, *g.scheduler.max_model_len) +
                         (stats.too_long == stats.requests ? "." : "; the rates are of the others."));
   if (stats.cut_outputs > 0)
-    sentences.push_back(fmt::format("{} at max_model_len ({} tokens), where the engine stops.",
+    sentences.push_back(fmt::format("{} at max_model_len ({}), where the engine stops.",
                                     stats.cut_outputs == 1 ? "1 output ends"
                                                            : human_count(stats.cut_outputs) + " outputs end",
-                                    human_count(*g.scheduler.max_model_len)));
+                                    human_plural(*g.scheduler.max_model_len, "token")));
   if (stats.refused + stats.stalled > 0)
     sentences.push_back(unserved_text(
-        stats.refused + stats.stalled, fmt::format("the pool even alone (it holds {} tokens of one)",
-                                                   human_count(answer.longest_requests[cache]))));
+        stats.refused + stats.stalled, fmt::format("the pool even alone (it holds {} of one)",
+                                                   human_plural(answer.longest_requests[cache], "token"))));
   if (const auto overload = overload_of(answer.driver, stats))
     sentences.push_back(fmt::format("overloaded: {}; latencies say how long the trace is, not how fast the engine.",
                                     overload_text(*overload)));

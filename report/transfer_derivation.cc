@@ -132,8 +132,8 @@ void add_run_derivations(Document& document, const TransferAnswer& answer) {
         derivation.descriptors == derivation.runs_of_layers
             ? fmt::format("{}, none of which follow each other on both sides",
                           human_plural(derivation.descriptors, "descriptor"))
-            : fmt::format("{} runs, of which those that follow each other on both sides are joined: {}",
-                          human_count(derivation.runs_of_layers),
+            : fmt::format("{}, of which those that follow each other on both sides are joined: {}",
+                          human_plural(derivation.runs_of_layers, "run"),
                           human_plural(derivation.descriptors, "descriptor")));
     document.blocks.emplace_back(std::move(facts));
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/number_text.h"
 #include "simulator/cache_geometry.h"
 #include "simulator/token_exact_bound.h"
 
@@ -29,9 +30,9 @@ WorkloadFacts read_workload(TraceSource& trace, std::int64_t max_model_len) {
   if (facts.requests == 0) throw InputError("the workload has no requests; nothing can be recommended");
   if (facts.too_long_requests == facts.requests)
     throw SpecError("limits.max_model_len",
-                    fmt::format("{} tokens: an engine refuses all {} requests of the workload, whose prompts are at "
+                    fmt::format("{}: an engine refuses all {} requests of the workload, whose prompts are at "
                                 "least that long; nothing can be recommended",
-                                max_model_len, facts.requests));
+                                human_plural(max_model_len, "token"), facts.requests));
   return facts;
 }
 

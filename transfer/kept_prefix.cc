@@ -5,6 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "base/number_text.h"
+
 namespace hybridkv {
 
 namespace {
@@ -27,8 +29,8 @@ void check_kept_prefix(const TransferSide& from, const TransferSide& to, std::in
   if (to.prefix_unit == 0)
     throw SpecError("to.engine.cache_mode",
                     fmt::format("the destination keeps states for no prefix (mode {}), so nobody would ever find the "
-                                "{} tokens; take mode align there, or move the request itself (--as request)",
-                                to_string(to.stages.front().cache_mode), tokens));
+                                "{}; take mode align there, or move the request itself (--as request)",
+                                to_string(to.stages.front().cache_mode), human_plural(tokens, "token")));
   if (tokens % to.prefix_unit == 0) return;
   const std::int64_t common = common_prefix_tokens(from, to, tokens);
   const std::string both =
@@ -36,10 +38,10 @@ void check_kept_prefix(const TransferSide& from, const TransferSide& to, std::in
                  : fmt::format("the source looks for them at multiples of {}, and no prefix of these is one of both",
                                from.prefix_unit);
   throw SpecError("to.engine.prefix_match_unit_tokens",
-                  fmt::format("a state behind {} tokens is of no use to a destination that looks for prefixes at "
+                  fmt::format("a state behind {} is of no use to a destination that looks for prefixes at "
                               "multiples of {}: K and V would be found, and no state to go on from; {}. Move {}, or "
                               "the request itself (--as request)",
-                              tokens, to.prefix_unit, both,
+                              human_plural(tokens, "token"), to.prefix_unit, both,
                               common > 0 ? fmt::format("those (--tokens {})", common)
                                          : "between sides of equal blocks (engine.block_size_tokens)"));
 }

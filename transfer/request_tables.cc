@@ -79,9 +79,10 @@ RequestTables make_tables(const TransferSide& side, std::int64_t tokens, IdOrder
     const CachePlan& plan = side.stages[stage];
     const Demand demand = demand_of(plan, tokens);
     if (const Demand usable = usable_ids(plan); !demand.is_within(usable))
-      throw InputError(fmt::format("{}a request of {} tokens takes {}, the pools have {} usable; give fewer tokens or "
+      throw InputError(fmt::format("{}a request of {} takes {}, the pools have {} usable; give fewer tokens or "
                                    "more memory",
-                                   stage_text(side, stage), tokens, ids_text(plan, demand), ids_text(plan, usable)));
+                                   stage_text(side, stage), human_plural(tokens, "token"), ids_text(plan, demand),
+                                   ids_text(plan, usable)));
     std::vector<std::vector<std::int64_t>> ids;
     for (std::size_t arena = 0; arena < plan.arenas.size(); ++arena)
       ids.push_back(choose_ids(plan.arenas[arena], demand.ids[arena], order, mix(seed, stage * 64 + arena)));
@@ -152,8 +153,8 @@ void check_tables(const TransferSide& side, const RequestTables& tables, std::in
       const TableShape shape = shape_of(plan, group, tokens);
       const std::int64_t expected = shape.entries * group.ids_per_entry;
       if (std::ssize(table) != expected)
-        refuse(fmt::format("{}group {} has {} ids; a request of {} tokens takes {}", of_stage, i, table.size(), tokens,
-                           expected));
+        refuse(fmt::format("{}group {} has {}; a request of {} takes {}", of_stage, i,
+                           human_plural(std::ssize(table), "id"), human_plural(tokens, "token"), expected));
       const ArenaPlan& arena = plan.arena_of(group);
       const std::int64_t first = arena.first_id() * group.entries_per_id;
       const std::int64_t end = arena.num_ids * group.entries_per_id;

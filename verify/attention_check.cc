@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "attention/reference.h"
+#include "base/number_text.h"
 #include "base/parallel.h"
 #include "verify/cache_codec.h"
 #include "verify/exchanged_scales.h"
@@ -147,7 +148,7 @@ CheckResult total_of(std::span<const CheckResult> layers) {
   const auto declines = [](const CheckResult& layer) { return layer.status == CheckStatus::declined; };
   const auto declined = std::count_if(layers.begin(), layers.end(), declines);
   if (declined == 0 || total.status == CheckStatus::failed) return total;
-  total.message = fmt::format("{} of {} layers declined: {}", declined, layers.size(),
+  total.message = fmt::format("{} of {} declined: {}", declined, human_plural(std::ssize(layers), "layer"),
                               std::find_if(layers.begin(), layers.end(), declines)->message);
   if (declined == std::ssize(layers)) total.status = CheckStatus::declined;
   return total;

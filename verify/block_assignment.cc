@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/number_text.h"
 #include "base/random.h"
 #include "planner/demand.h"
 
@@ -106,9 +107,9 @@ BlockAssignment assign_blocks(const CachePlan& plan, std::span<const BatchReques
   }
   if (!fits(plan, needed)) {
     const Demand usable = usable_ids(plan);
-    throw InputError(fmt::format("verification of {} requests needs {}, the pools have {} usable ones; give "
+    throw InputError(fmt::format("verification of {} needs {}, the pools have {} usable ones; give "
                                  "fewer or shorter sequences in verify.requests, or more memory",
-                                 requests.size(), ids_text(plan, needed),
+                                 human_plural(std::ssize(requests), "request"), ids_text(plan, needed),
                                  plan.is_uniform() ? std::to_string(usable.total()) : ids_text(plan, usable)));
   }
   for (std::size_t arena = 0; arena < plan.arenas.size(); ++arena) {

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <set>
 
+#include "base/number_text.h"
 #include "base/resident_budget.h"
 #include "layout/cosize.h"
 #include "planner/demand.h"
@@ -67,8 +68,10 @@ void require_budget(const CachePlan& plan, const VerifySpec& spec, const BlockAs
   }
   const ResidentBudget budget =
       spec.resident_budget_bytes ? ResidentBudget(*spec.resident_budget_bytes) : ResidentBudget();
-  budget.require(bytes, fmt::format("verification of {} requests ({} block ids in {} pools)",
-                                    assignment.ids.front().size(), num_ids, plan.pools.size()));
+  budget.require(bytes, fmt::format("verification of {} ({} in {})",
+                                    human_plural(std::ssize(assignment.ids.front()), "request"),
+                                    human_plural(static_cast<std::int64_t>(num_ids), "block id"),
+                                    human_plural(std::ssize(plan.pools), "pool")));
 }
 
 std::int64_t largest_offset(const Traffic& traffic) {
@@ -169,9 +172,9 @@ std::vector<BatchRequest> default_requests(const CachePlan& plan) {
     throw InputError(fmt::format("verification needs {} for a request of one token, the pools have {}; give more "
                                  "memory",
                                  ids_text(plan, request_demand(plan, 1)), ids_text(plan, usable)));
-  throw InputError(fmt::format("verification needs at least {} usable blocks for a request of one token, the pools "
+  throw InputError(fmt::format("verification needs at least {} for a request of one token, the pools "
                                "have {}; give more memory",
-                               request_demand(plan, 1).total(), usable.total()));
+                               human_plural(request_demand(plan, 1).total(), "usable block"), usable.total()));
 }
 
 VerifyReport verify_plan(const CachePlan& plan, const VerifySpec& spec, const VerifyProgress& progress) {

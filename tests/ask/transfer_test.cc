@@ -132,7 +132,7 @@ TEST_CASE("law: ids that are given are those of the request; growth is that of m
 TEST_CASE("fault: refusals name the side, the key and the place") {
   TransferQuestion question = question_of("  tensor_parallel: 2\n");
   question.tokens = 8192;
-  CHECK(contains(refusal_of(question), "from.limits.max_model_len: requests have up to 4096 tokens, and 8192 are to"));
+  CHECK(contains(refusal_of(question), "from.limits.max_model_len: requests have up to 4,096 tokens, and 8,192 are"));
   CHECK(contains(refusal_of(question), "small.yaml:"));
   question.tokens = 0;
   CHECK(contains(refusal_of(question), "--tokens 0"));

@@ -132,9 +132,9 @@ TEST_CASE("edge: memory too small names the smallest that works") {
   // ids = ceil(32768 / 2096) + 3 * 2 = 22 over 15 pools.
   CHECK(
       refusal(qwen35_397b(), engine, {.max_model_lens = {32'768}}) ==
-      "engine.memory: 536870912 bytes (512.00 MiB) are too little: one request of 32768 tokens takes 22 blocks of "
+      "engine.memory: 536870912 bytes (512.00 MiB) are too little: one request of 32,768 tokens takes 22 blocks of "
       "32194560 bytes, so the smallest that works is 708280320 bytes (675.47 MiB), and one block more for it to finish "
-      "beside the null block; the longest request that fits now is 18864 tokens");
+      "beside the null block; the longest request that fits now is 18,864 tokens");
   engine.memory_bytes = 1;
   CHECK(refusal(qwen35_397b(), engine, {.max_model_lens = {32'768}}).find("708280320 bytes") != std::string::npos);
   engine.memory_bytes = 708'280'319;
@@ -162,9 +162,9 @@ TEST_CASE("edge: a release that leaves the null block out names the blocks that 
   engine.backend_profile = BackendProfile::sm90;
   engine.num_blocks = 25;
   CHECK(refusal(qwen35_397b(), engine, {.max_model_lens = {32'768}}) ==
-        "engine.num_blocks: 25 are too few: one request of 32768 tokens takes 25 blocks, and of each kind one is the "
+        "engine.num_blocks: 25 are too few: one request of 32,768 tokens takes 25 blocks, and of each kind one is the "
         "null block, which nobody gets; give more, or leave it out for those of the memory; the longest request that "
-        "fits now is 31680 tokens");
+        "fits now is 31,680 tokens");
   engine.num_blocks = 26;
   CHECK(refusal(qwen35_397b(), engine, {.max_model_lens = {32'768}}) == "accepted");
 }

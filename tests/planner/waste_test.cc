@@ -115,7 +115,7 @@ TEST_CASE("edge: a load that does not fit is refused with the ids it needs") {
   CHECK(refusal({64, 65}) ==
         "limits.load_tokens: 2 requests need 11 block ids, the pools have 10 usable ones; take fewer or shorter "
         "requests, or more memory");
-  CHECK(refusal(std::vector<std::int64_t>(1000, largest_tokens)).find("limits.load_tokens: 1000 requests") == 0);
+  CHECK(refusal(std::vector<std::int64_t>(1000, largest_tokens)).find("limits.load_tokens: 1,000 requests") == 0);
 }
 
 TEST_CASE("law: used, wasted and free bytes are the bytes of the pools") {

@@ -139,7 +139,7 @@ TINY = dict(model="Qwen3.5-0.8B", memory="1GiB", max_model_len=4096, to_keys={"t
     (dict(from_ids=changed((0, 0), 10**6)), None, "group 0, position 0: id 1000000 is none", "from_ids=", "they are 1"),
     (dict(from_ids=changed((0, 0), None)), None, "group 0, position 0: id -1 is none", "from_ids=", "they are 1"),
     (dict(from_ids=changed((1, 0), 59)), None, "id 59 is held twice", "from_ids=", None),
-    (dict(from_ids=changed((3, 0), "gone")), None, "group 3 has 1 ids", "from_ids=", "a request of 1000 tokens takes"),
+    (dict(from_ids=changed((3, 0), "gone")), None, "group 3 has 1 id", "from_ids=", "a request of 1,000 tokens takes"),
     (dict(to_ids=[[1], [2]]), None, "holds 2 tables, this side has 4 groups", "to_ids=", None),
     (dict(to_ids=[[[1]], [[2]]]), None, "holds tables of 2 stages, this side has 1", "to_ids=", None),
     (dict(from_ids=[]), None, "holds 0 tables", "from_ids=", None),

@@ -30,7 +30,7 @@ TEST_CASE("golden: a prefix is of use where the destination looks for one") {
   CHECK(eight.prefix_unit == 528);
   CHECK(refusal_of(two, eight, 528 * 10) == "");
   const std::string refusal = refusal_of(two, eight, 5000);
-  CHECK(refusal.starts_with("to.engine.prefix_match_unit_tokens: a state behind 5000 tokens is of no use"));
+  CHECK(refusal.starts_with("to.engine.prefix_match_unit_tokens: a state behind 5,000 tokens is of no use"));
   CHECK(refusal.find("multiples of 528") != std::string::npos);
   CHECK(refusal.find("no prefix of these is one of both") != std::string::npos);
   // 69,168 = 33 * 2096 = 131 * 528.

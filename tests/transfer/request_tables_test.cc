@@ -47,7 +47,7 @@ TEST_CASE("law: scattered ids have no neighbours, the highest among them, and ar
 
 TEST_CASE("golden: a request that the pools do not hold is refused with both numbers") {
   CHECK_THROWS_WITH_AS(make_tables(table_side(23), 50'000, IdOrder::scattered, 1),
-                       doctest::Contains("a request of 50000 tokens takes 27"), InputError);
+                       doctest::Contains("a request of 50,000 tokens takes 27"), InputError);
 }
 
 TEST_CASE("golden: tables that no engine could have are refused by group and position") {
@@ -61,7 +61,7 @@ TEST_CASE("golden: tables that no engine could have are refused by group and pos
   };
   refuses("holds tables of 2 stages, this side has 1", [](auto& ids) { ids.push_back(ids[0]); });
   refuses("holds 3 tables, this side has 4 groups", [](auto& ids) { ids[0].pop_back(); });
-  refuses("group 3 has 2 ids; a request of 5000 tokens takes 3", [](auto& ids) { ids[0][3].pop_back(); });
+  refuses("group 3 has 2 ids; a request of 5,000 tokens takes 3", [](auto& ids) { ids[0][3].pop_back(); });
   refuses("group 3, position 1: id 0 is none that a request can hold; they are 1 to 399",
           [](auto& ids) { ids[0][3][1] = 0; });
   refuses("group 3, position 1: id 400 is none that a request can hold; they are 1 to 399",

@@ -1,7 +1,9 @@
 // Completions as the shells themselves give them, and what the program answers to their scripts.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -26,6 +28,18 @@ Words candidates(const std::string& words) {
   std::istringstream lines(run.output);
   for (std::string line; std::getline(lines, line);) found.push_back(line.substr(0, line.find('\t')));
   return found;
+}
+
+/// The values that the help of a flag lists: "what goes first: lru (the default), cost or worth" -> lru, cost, worth.
+Words values_in_help(const std::string& help, const std::string& flag) {
+  std::string text = help.substr(help.find("\n  " + flag + " ") + 1);
+  text.erase(std::min(text.find("\n  -"), text.find("\n\n")));
+  static const std::regex aside("\\([^)]*\\)"), value("([a-z_]+)\\s*(?:,|\\bor\\b|$)");
+  text = std::regex_replace(text, aside, "");
+  Words values;
+  for (std::sregex_iterator found(text.begin(), text.end(), value), end; found != end; ++found)
+    values.push_back((*found)[1]);
+  return values;
 }
 
 bool is_there(const std::string& program) {
@@ -113,6 +127,20 @@ TEST_CASE("law: every command and every flag of its help is offered") {
   CHECK(flags > 300);
 }
 
+TEST_CASE("law: help and completions spell a value alike") {
+  for (const auto& [command, flag] :
+       {std::pair{"simulate", "--eviction"}, {"simulate", "--driver"}, {"simulate", "--host-write"},
+        {"simulate", "--radix-strategy"}, {"recommend", "--driver"}}) {
+    CAPTURE(command);
+    CAPTURE(flag);
+    const Words in_help = values_in_help(run_program(std::string(command) + " --help").output, flag);
+    CHECK(candidates(fmt::format("{} {} ''", command, flag)) == in_help);
+    CHECK(in_help.size() > 1);
+  }
+  CHECK(values_in_help("\n  --far WHEN  copied on use (the\n    default, as ever) or write-through\n  -f\n", "--far") ==
+        Words{"use", "through"});
+}
+
 TEST_CASE("golden: bash completes") {
   if (!is_there("bash")) return void(std::printf("SKIPPED: bash is not installed\n"));
   const Session session;
@@ -130,6 +158,9 @@ ask "hybridkv plan --eng"
 ask "hybridkv plan --engine=vllm"
 ask "hybridkv plan --set engine.strategy=d"
 ask "hybridkv plan --format "
+ask "hybridkv simulate --eviction "
+ask "hybridkv simulate --driver "
+ask "hybridkv simulate --host-write "
 ask "hybridkv plan --model case"
 ask "hybridkv plan --model=case"
 ask "hybridkv attend case"
@@ -143,6 +174,9 @@ ask "hybridkv plan --engine=vllm"
         "hybridkv plan --engine=vllm: vllm-2026-06|vllm-0.33\n"
         "hybridkv plan --set engine.strategy=d: dual_pool\n"
         "hybridkv plan --format : table|json|csv|markdown\n"
+        "hybridkv simulate --eviction : lru|prefixes|cost|frequency|second_chance|time_to_live|worth\n"
+        "hybridkv simulate --driver : one_at_a_time|closed_loop|open_loop\n"
+        "hybridkv simulate --host-write : eviction|write_through\n"
         "hybridkv plan --model case: case model.yaml|case-folder\n"
         "hybridkv plan --model=case: case model.yaml|case-folder\n"
         "hybridkv attend case: case-folder\n"
@@ -156,6 +190,7 @@ TEST_CASE("golden: fish completes") {
   const std::string answers = session.run("fish --no-config", R"(
 hybridkv completions fish | source
 for line in "hybridkv pl" "hybridkv plan --eng" "hybridkv plan --engine=vllm" "hybridkv plan --format " \
+        "hybridkv simulate --eviction " "hybridkv simulate --driver " "hybridkv simulate --host-write " \
         "hybridkv plan --set engine.strategy=d" "hybridkv attend case" "hybridkv plan --model case"
     echo "$line: "(complete -C $line | string split -f 1 \t | string join '|')
 end
@@ -165,6 +200,9 @@ end
         "hybridkv plan --eng: --engine|--engines\n"
         "hybridkv plan --engine=vllm: --engine=vllm-2026-06|--engine=vllm-0.33\n"
         "hybridkv plan --format : table|json|csv|markdown\n"
+        "hybridkv simulate --eviction : lru|prefixes|cost|frequency|second_chance|time_to_live|worth\n"
+        "hybridkv simulate --driver : one_at_a_time|closed_loop|open_loop\n"
+        "hybridkv simulate --host-write : eviction|write_through\n"
         "hybridkv plan --set engine.strategy=d: engine.strategy=dual_pool\n"
         "hybridkv attend case: case-folder/\n"
         "hybridkv plan --model case: case model.yaml|case-folder/\n");
@@ -197,9 +235,13 @@ for line in 'hybridkv mer' 'hybridkv plan --backend-' \
   until_seen '<*>'
   print -r -- "$line: ${${REPLY##*<}%%>*}"
 done
-zpty -w -n typist $'hybridkv plan --format \t\C-x'
-until_seen '<*>'
-for word in table json csv markdown; do [[ $REPLY == *$word* ]] || print "not shown: $word in $REPLY"; done
+for shown in 'plan --format: table json csv markdown' \
+    'simulate --eviction: lru prefixes cost frequency second_chance time_to_live worth' \
+    'simulate --driver: one_at_a_time closed_loop open_loop' 'simulate --host-write: eviction write_through'; do
+  zpty -w -n typist "hybridkv ${shown%%:*} "$'\t\C-x'
+  until_seen '<*>'
+  for word in ${=shown#*: }; do [[ $REPLY == *$word* ]] || print "not shown: $word in $REPLY"; done
+done
 zpty -d typist
 )");
   CHECK(answers ==

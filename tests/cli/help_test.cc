@@ -117,13 +117,3 @@ TEST_CASE("fault: an example that does not run is found, and one that is only pa
         std::vector<std::string>{"plan a       --pack 1 "});
 }
 
-TEST_CASE("law: help and completions spell a value alike") {
-  for (const auto& [command, flag] : {std::pair{"simulate", "--eviction"}, {"simulate", "--driver"},
-                                      {"simulate", "--host-write"}}) {
-    const std::string help = run_program(std::string(command) + " --help").output;
-    for (const char* word :
-         {"second-chance", "time-to-live", "one-at-a-time", "closed-loop", "open-loop", "write-through"})
-      CHECK_MESSAGE(help.find(word) == std::string::npos, word);
-    CHECK(help.find(flag) != std::string::npos);
-  }
-}

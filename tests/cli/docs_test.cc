@@ -1,15 +1,20 @@
 // What the documents show is what the program prints.
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <fstream>
+#include <regex>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "tests/cli/run_program.h"
+#include "tests/scratch_folder.h"
 #include "test_paths.h"
 
 using namespace hybridkv::testing;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -47,6 +52,15 @@ void require_printed(const std::string& path, std::size_t count) {
   }
 }
 
+/// What stands in backticks and is the path of a file.
+std::set<std::string> files_named_in(const std::string& document) {
+  static const std::regex path("`([A-Za-z0-9_/-]+\\.[a-z]+)`");
+  std::set<std::string> files;
+  for (std::sregex_iterator found(document.begin(), document.end(), path), end; found != end; ++found)
+    files.insert((*found)[1]);
+  return files;
+}
+
 }  // namespace
 
 TEST_CASE("golden: the commands of docs/compare.md print what it shows") { require_printed("docs/compare.md", 2); }
@@ -74,6 +88,22 @@ TEST_CASE("golden: the commands of docs/releases.md print what it shows") { requ
 TEST_CASE("golden: the commands of docs/engines.md print what it shows") { require_printed("docs/engines.md", 3); }
 
 TEST_CASE("golden: the commands of docs/transfer.md print what it shows") { require_printed("docs/transfer.md", 7); }
+
+TEST_CASE("law: docs/samples has the files that its README names, and no others") {
+  const fs::path samples = HYBRIDKV_SOURCE_DIR "/docs/samples";
+  const std::set<std::string> named = files_named_in(text_of(samples / "README.md"));
+  std::set<std::string> there;
+  for (const auto& entry : fs::recursive_directory_iterator(samples))
+    if (entry.is_regular_file() && entry.path() != samples / "README.md")
+      there.insert(fs::relative(entry.path(), samples).generic_string());
+  CHECK(named == there);
+  CHECK(named.count("trace.jsonl") == 1);
+}
+
+TEST_CASE("fault: a file that a document names is told from a command and a key") {
+  CHECK(files_named_in("`a/config.json`: `hash_ids` of `hybridkv plan --model my.yaml`, and `server.txt`") ==
+        std::set<std::string>{"a/config.json", "server.txt"});
+}
 
 TEST_CASE("fault: a document that shows something else is found") {
   std::istringstream document("```console\n$ hybridkv --version\nhybridkv 0.0.0\n```\n");

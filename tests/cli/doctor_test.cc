@@ -26,6 +26,21 @@ TEST_CASE("golden: doctor on a pipe says the same as on a file, in every format"
   }
 }
 
+TEST_CASE("golden: in every format doctor exits with 1 where a figure cannot be, which is named") {
+  // Of the other model blocks have 576 tokens, not the 2,112 of the log.
+  const std::string contradicted = "doctor " + logs + "vllm-0.33-sm90.txt --model Qwen3.5-4B --format ";
+  for (const auto& [format, named] :
+       {std::pair{"table", "! block_size 2112 cannot be"}, {"markdown", "block_size 2112 cannot be"},
+        {"csv", "block_size,8,2112,576,false\n"},
+        {"json", R"("name": "block_size", "printed": 2112, "planned": 576, "explained": false)"}}) {
+    const ProgramRun run = run_program(contradicted + format);
+    CAPTURE(format);
+    CAPTURE(run.output);
+    CHECK(run.exit_code == 1);
+    CHECK(contains(run.output, named));
+  }
+}
+
 TEST_CASE("golden: the JSON of doctor") {
   const ProgramRun run = run_program("doctor " + logs + "vllm-0.33-sm90.txt --format json");
   const nlohmann::json json = nlohmann::json::parse(run.output);

@@ -229,6 +229,19 @@ TEST_CASE("edge: help has examples, every format works, csv has a row per candid
   CHECK(run_program(small).output == run_program(small).output);
 }
 
+TEST_CASE("edge: memory of the host is left out of a search, which says so, of packs and of a radix tree") {
+  const std::string note = "hybridkv: simulate.host_memory is left out: settings are weighed by the pools alone\n";
+  for (const char* few : {"--packs 1 --modes align", "--engine sglang-0.5.23 --strategies no_buffer --ratios 0.9"}) {
+    const std::string question = std::string("recommend qwen3.5-397b --requests 40 ") + few;
+    const ProgramRun with = run_program(question + " --set simulate.host_memory=1GiB"), without = run_program(question);
+    CAPTURE(few);
+    CAPTURE(with.output);
+    CHECK(with.exit_code == 0);
+    CHECK(with.output.starts_with(note));
+    CHECK_FALSE(contains(without.output, "host_memory"));
+  }
+}
+
 TEST_CASE("edge: kernel blocks of the backend are kept to") {
   const json result = advice("recommend qwen3.5-397b --kernel-blocks 64,128 --min-kernel-block 128 --requests 100");
   for (const std::size_t at : result["front"].get<std::vector<std::size_t>>())

@@ -62,6 +62,30 @@ TEST_CASE("law: lists make caches, and settings change what is found") {
   CHECK(hits("--token-slots 1000000 --state-slots 400 --states-per-path 1").front() < sizes[3]);
 }
 
+TEST_CASE("golden: with --step-ahead a request that ends while its only slot is written over leaves nothing") {
+  const ScratchFolder scratch;
+  const auto row = [&](int output, const std::string& flags) {
+    const std::string trace = scratch.file(
+        "one.jsonl", R"({"timestamp": 0, "input_length": 300, "output_length": )" + std::to_string(output) +
+                         R"(, "hash_ids": [1]})" "\n");
+    const std::string rows = (scratch.path / "rows.csv").string();
+    const ProgramRun run = run_program("simulate --token-slots 5000 --radix-strategy extra_buffer_lazy --trace '" +
+                                       trace + "' --track-interval 64 --driver closed_loop --in-flight 1 --force "
+                                       "--per-request '" + rows + "' " + flags);
+    CAPTURE(run.output);
+    REQUIRE(run.exit_code == 0);
+    const std::string text = text_of(rows);
+    return text.substr(text.find('\n') + 1);
+  };
+  // Tokens and states of the tree stand before the status. 84 tokens of output end at 383: the state of 320 waits in
+  // the slot, over which the step in flight writes that of 384; what is left is the prefill's state of 256.
+  CHECK(row(84, "--state-slots 3") == "0,300,0,0,,1,300,0,0,4680,1,320,2,ok\n");
+  CHECK(row(84, "--state-slots 3 --step-ahead") == "0,300,0,0,,1,300,0,0,4744,2,256,1,ok\n");
+  // One token less ends before that step, and with a slot more it writes to one of its own.
+  CHECK(row(83, "--state-slots 3 --step-ahead") == row(83, "--state-slots 3"));
+  CHECK(row(84, "--state-slots 4 --step-ahead") == row(84, "--state-slots 4"));
+}
+
 TEST_CASE("edge: what a dual pool cannot be is refused under the name of its flag") {
   require_refused("simulate --state-slots 5", "give both");
   require_refused(pool + "--block-size 16 --num-blocks 10", "give one of them");

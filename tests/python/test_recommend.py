@@ -65,6 +65,14 @@ def test_says_what_the_program_says(program, monkeypatch, name):
     assert made.commands and all(command.startswith("hybridkv ") for command in made.commands)
 
 
+def test_memory_of_the_host_is_left_out_and_said_to_be():
+    keys = dict(KEYS, max_requests=40, **FEW)
+    left_out = "simulate.host_memory is left out: settings are weighed by the pools alone"
+    with pytest.warns(hybridkv.AssumptionWarning, match=left_out):
+        made = hybridkv.recommend(host_memory="1GiB", **keys)
+    assert made.candidates == hybridkv.recommend(**keys).candidates
+
+
 def run_command(command):
     program = os.environ["HYBRIDKV_PROGRAM"]
     done = subprocess.run([program, *shlex.split(command)[1:], "--format", "json"], capture_output=True, text=True,

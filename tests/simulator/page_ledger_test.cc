@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "simulator/block_pool.h"
+#include "simulator/invariants.h"
 #include "simulator/request_blocks.h"
 #include "simulator/simulation.h"
 #include "tests/simulator/workload.h"
@@ -126,6 +127,33 @@ TEST_CASE("law: with room for all, large pages find what arenas of their own fin
     REQUIRE(a.stats.hit_tokens == b.stats.hit_tokens);
     REQUIRE(a.stats.pool.checkpoints_used == b.stats.pool.checkpoints_used);
   }
+}
+
+TEST_CASE("law: large pages of 3 TiB cost what is used of them, and find what a few of them find") {
+  constexpr std::int64_t many = (std::int64_t{3} << 40) / (64 << 10);
+  std::int64_t all_used = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    CAPTURE(seed);
+    Dice dice(seed);
+    CacheGeometry geometry = random_large_pages(dice);
+    geometry.scheduler.watermark = 0;
+    const DriverSpec driver = random_driver(dice);
+    const TraceBatch batch = random_batch(dice, 20, 40, 8);
+    geometry.set_large_pages(3000);
+    const Run few = run(geometry, driver, batch);
+    geometry.set_large_pages(many);
+    Simulation simulation(geometry, driver);
+    simulation.consume(batch);
+    CHECK(simulation.finish().hit_tokens == few.stats.hit_tokens);
+    const CacheManager& cache = simulation.scheduler().cache();
+    const std::int64_t known = LedgerPeek::num_known(*cache.ledger());
+    CHECK(cache.ledger()->num_pages() == many);
+    CHECK(known == 1 + cache.ledger()->num_given());
+    for (std::int64_t arena = 0; arena < geometry.num_arenas(); ++arena)
+      CHECK(cache.pool(arena).num_known() <= known * geometry.blocks_per_large_page[static_cast<std::size_t>(arena)]);
+    all_used += known;
+  }
+  CHECK(all_used < 20 * 3000);
 }
 
 TEST_CASE("edge: arenas that share large pages have the same number of them, and no rings") {

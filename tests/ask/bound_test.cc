@@ -188,7 +188,11 @@ TEST_CASE("fault: a bound is of one length: several that were typed are refused,
 }
 
 TEST_CASE("fault: caches without a bound") {
-  CHECK_THROWS_AS(bounds(settings_of("memory: 6 GiB, cache_mode: none", "max_requests: 50")), InputError);
+  const ScenarioFile none = parse_scenario(
+      "model: Qwen3.5-4B\nengine: {cache_mode: none, memory: 6 GiB}\nlimits: {max_model_len: 16k}\n", "asked.yaml");
+  CHECK_THROWS_WITH_AS(bounds(compare_settings({none}, {}, 1)),
+                       doctest::Contains("asked.yaml:2:22: engine.cache_mode: this cache finds no prefix again, "
+                                         "whatever the policy; take mode align"), InputError);
   const auto mixed = bounds(settings_of("memory: [1 MiB, 6 GiB]", "max_requests: 50"));
   CHECK(mixed[0].refused.find("too little") != std::string::npos);
   CHECK(mixed[1].refused.empty());

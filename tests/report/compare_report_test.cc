@@ -119,6 +119,24 @@ TEST_CASE("golden: the CSV of a comparison has all rows and their rules") {
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 5);
 }
 
+TEST_CASE("golden: a part of a row names the row that it is of, also where that one does not differ") {
+  using I = std::int64_t;
+  Comparison comparison = sample_comparison();
+  comparison.settings.pop_back();
+  comparison.rows = {{"bytes_per_request", "bytes of a request", "bytes", {I{10}, I{20}}, true, {}},
+                     {"ideal_bytes_per_request", "- ideally", "bytes", {I{5}, I{6}}, true, {}},
+                     {"usable_concurrency", "requests at once", "", {I{4}, I{4}}, false, {}},
+                     {"ideal_concurrency", "- ideally", "", {I{7}, I{8}}, true, {}}};
+  const std::string text = render_compare(comparison, Format::table);
+  CAPTURE(text);
+  CHECK(text.ends_with("What makes the marked rows differ\n"
+                       "bytes of a request: 10 | 20 bytes\n"
+                       "\n"
+                       "bytes of a request, ideally: 5 | 6 bytes\n"
+                       "\n"
+                       "requests at once, ideally: 7 | 8\n"));
+}
+
 TEST_CASE("edge: settings that are equal are said to be") {
   Comparison comparison = sample_comparison();
   comparison.settings.resize(1);

@@ -75,6 +75,19 @@ def test_records_are_not_copied():
         hybridkv.simulate(**KEYS, max_requests=5, records=False).records
 
 
+def test_losses_where_nothing_caches_and_no_layer_is_attention(program, tmp_path):
+    file = tmp_path / "states.yaml"
+    file.write_text("name: states\nsource: hand-written\ndtype: bf16\nkinds:\n  m: {type: mamba2, heads: 4, "
+                    "head_dim: 64, state_size: 16, groups: 1, conv_kernel: 4, chunk_size: 64}\nlayers: \"mm\"\n")
+    said = program("simulate", "--model", file, "--memory", "64M", "--max-model-len", "4k", "--mode", "none",
+                   "--requests", "40", "--losses")
+    made = hybridkv.simulate(model=file, memory="64MiB", max_model_len=4096, cache_mode="none", max_requests=40,
+                             losses=True)
+    assert made.to_dict() == said
+    losses = made.to_dict()["caches"][0]["losses"]
+    assert losses["found_tokens"] == 0 and sum(losses["lost"].values()) == losses["token_exact_tokens"] > 0
+
+
 def test_bound(program):
     said = program("bound", *FLAGS, "--requests", "200", "--pack", "1,2")
     assert hybridkv.bound(**KEYS, max_requests=200, attention_pack_size=[1, 2]).to_dict() == said

@@ -261,7 +261,7 @@ std::vector<BootChange> boot_changes_for(const BootQuestion& question, const Boo
   const bool too_many = answer.state_blocks > 0 && answer.max_num_seqs > answer.state_blocks && !question.enforce_eager;
   const auto seqs = flag("--max-num-seqs", std::to_string(answer.state_blocks), "");
   const auto with_seqs = [&](BootChange change) {
-    if (too_many && answer.state_blocks > 0) change.flags.push_back(seqs);
+    if (too_many) change.flags.push_back(seqs);
     return change;
   };
   const bool admits_more = answer.boots() && answer.max_num_seqs > answer.plan->max_running_requests;

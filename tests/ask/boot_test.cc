@@ -143,6 +143,44 @@ TEST_CASE("golden: a pool that a request fills only with the null block is warne
   }
 }
 
+TEST_CASE("law: a printed memory is said to leave the blocks open exactly where its last digit does") {
+  const auto ask = [](std::int64_t bytes) {
+    return question_of("Qwen3.5-397B-A17B", fmt::format("tensor_parallel: 2, memory: {}B", bytes), 32768);
+  };
+  const auto blocks = [&](std::int64_t bytes) { return boot(ask(bytes)).plan->arenas.front().num_ids; };
+  constexpr std::int64_t half_of_last_digit = (std::int64_t{1} << 30) / 200;
+  int open = 0;
+  for (std::int64_t i = 0; i < 8; ++i) {
+    const std::int64_t bytes = (std::int64_t{40} << 30) + i * (std::int64_t{1} << 30) / 100;
+    BootQuestion question = ask(bytes);
+    question.printed_memory = bytes;
+    const std::vector<std::string> said = boot(question).estimates;
+    const bool is_open = blocks(bytes - half_of_last_digit) != blocks(bytes + half_of_last_digit);
+    CHECK(std::any_of(said.begin(), said.end(), [](const std::string& text) {
+            return text.starts_with("engines round the memory to 0.01 GiB");
+          }) == is_open);
+    open += is_open ? 1 : 0;
+  }
+  CHECK(open > 0);
+  CHECK(open < 8);
+}
+
+TEST_CASE("edge: as many running requests as there is room for are no reason to ask for fewer") {
+  BootQuestion question = question_of("Qwen3.5-4B", "memory: 8 GiB", 32768);
+  question.max_num_seqs = 1;
+  const std::int64_t most = boot(question).plan->max_running_requests;
+  const auto tries_fewer = [&](std::int64_t asked) {
+    question.max_num_seqs = asked;
+    const BootAnswer answer = boot(question);
+    CHECK(answer.boots());
+    return std::any_of(answer.tries.begin(), answer.tries.end(), [](const BootTry& one) {
+      return one.command.find("--max-num-seqs") != std::string::npos;
+    });
+  };
+  CHECK_FALSE(tries_fewer(most));
+  CHECK(tries_fewer(most + 1));
+}
+
 TEST_CASE("edge: a GPU that is not known") {
   CHECK_THROWS_WITH_AS(find_gpu("H10"), doctest::Contains("did you mean 'H100'?"), InputError);
   CHECK_THROWS_WITH_AS(find_gpu("A100"), doctest::Contains("did you mean 'A100-PCIe'?"), InputError);

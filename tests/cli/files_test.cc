@@ -175,6 +175,12 @@ TEST_CASE("edge: what a command reads it does not write over, under whatever nam
   for (const char* name : {"my.yaml", "model.yaml", "trace.jsonl"})
     refused(std::string("simulate my.yaml -q --per-request ") + name, name);
   refused("sweep my.yaml -o my.yaml", "my.yaml");
+  // Of a transfer the scenarios of both sides, and the model files that they name.
+  inputs.folder.file("to.yaml",
+                     "model: {file: other.yaml}\nengine: {memory: 20 GiB}\nlimits: {max_model_len: 4096}\n");
+  fs::copy_file(folder / "model.yaml", folder / "other.yaml");
+  for (const char* name : {"my.yaml", "to.yaml", "model.yaml", "other.yaml"})
+    refused(std::string("transfer my.yaml to.yaml -q --export ") + name, name);
   refused("merge rows-1.jsonl rows-2.jsonl -o rows-1.jsonl", "rows-1.jsonl");
   refused("import config.json -o config.json", "config.json");
   refused("import . -o config.json", "config.json");

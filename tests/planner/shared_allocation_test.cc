@@ -112,6 +112,10 @@ TEST_CASE("edge: large pages beyond the memory are refused with a block or an al
       "engine.block_size_tokens 16 makes large pages of 384122880 bytes (366.33 MiB), engine.page_alignment_bytes "
       "1720320 makes large pages of 154828800 bytes (147.66 MiB); or give more memory",
       SpecError);
+  engine.block_size_tokens.reset();  // large pages of 366 MiB, of which there are some, but not as many as are needed
+  CHECK_THROWS_WITH_AS(make_plan(qwen35_397b(), engine, {.max_model_lens = {4'000'000}}),
+                       doctest::Contains(", so give more memory; engine.page_alignment_bytes "), SpecError);
+  engine.block_size_tokens = 112;
   engine.attention_pack_size = 3;
   CHECK_THROWS_WITH_AS(make_plan(qwen35_397b(), engine, {.max_model_lens = {32'768}}),
                        doctest::Contains("engine.attention_pack_size: is 3, but a small page"), SpecError);

@@ -71,3 +71,11 @@ TEST_CASE("edge: nothing lost is said so, and every cause has a title") {
         "N = 1: everything that an earlier prompt began with is found");
   for (const auto& [cause, name] : loss_cause_names) CHECK(!loss_title(cause).empty());
 }
+
+TEST_CASE("edge: a cause that cost a single token has a column over time, one that cost none has not") {
+  LossStats losses{.prompt_tokens = 100};
+  losses.total.of(LossCause::no_state) = 1;
+  const std::string table = render_csv(loss_series_table(losses));
+  for (const auto& [cause, name] : loss_cause_names)
+    CHECK(contains(table, "lost_" + std::string(name)) == (cause == LossCause::no_state));
+}

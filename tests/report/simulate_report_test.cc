@@ -29,6 +29,8 @@ const TraceSpec copies{.prompts = {{.tokens = 40, .copies = 2}}};
 
 TEST_CASE("golden: a short trace is listed request by request, copies stand beside their closed form") {
   const std::string text = render_simulate(answer_of(copies, {}, true), Format::table);
+  for (const char* heading : {"What becomes of the requests", "Exact copies of earlier prompts"})
+    CHECK(contains(text, heading));
   CAPTURE(text);
   CHECK(contains(text, "small      16        0      40       0   0.0 %       2  32                   ok"));
   CHECK(contains(text, "small      16        1      40      32  80.0 %       1                       ok"));

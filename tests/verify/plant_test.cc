@@ -1,4 +1,4 @@
-// Where faults are planted.
+// Where faults are planted, and that they have no place where nothing is.
 #include "verify/plant.h"
 
 #include <doctest/doctest.h>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/verify/plans.h"
+#include "verify/stray_copy.h"
 
 using namespace hybridkv;
 using testing::small_plan;
@@ -37,5 +38,16 @@ TEST_CASE("fault: a reversed pack gives each layer the whole place of the one as
         CHECK(after[views[i]].view.lane.value == there.view.lane.value);
         CHECK(after[views[i]].page == there.page);
       }
+  }
+}
+
+TEST_CASE("edge: where nobody holds a block none is copied to where it does not belong") {
+  const CachePlan plan = small_plan(3);
+  const std::vector<BoundView> views = bind_views(plan);
+  const BlockAssignment held = assign_blocks(plan, std::vector<BatchRequest>{{.tokens = 100}}, 1);
+  const BlockAssignment nothing = assign_blocks(plan, {}, 1);
+  for (const Fault fault : {Fault::kv_over_state, Fault::state_over_kv, Fault::freed_block}) {
+    CHECK(find_stray_copy(fault, plan, views, held).has_value());
+    CHECK_FALSE(find_stray_copy(fault, plan, views, nothing).has_value());
   }
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "base/checked.h"
 #include "report/human.h"
@@ -55,7 +56,7 @@ Plot plot_hit_rate(const PlotInputs& inputs, const HitRates& values) {
   const std::vector<CachePlan>& plans = inputs.compared.plans;
   Table by_pack({{"attention_pack_size"}, {"block_size_tokens"}, {"hit_percent"}, {"unlimited_hit_percent"}});
   std::vector<std::size_t> order(plans.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(),
             [&](std::size_t a, std::size_t b) { return plans[a].attention_pack_size < plans[b].attention_pack_size; });
   for (const std::size_t i : order)

@@ -15,7 +15,6 @@ const RankMemory& TransferMemory::get(std::int64_t rank) {
   write_tokens(made, traffic_, 0, largest_tokens);
   write_states(made, traffic_);
   if (older_ && older_->rank == rank) write_older_state(made, traffic_, *of.find_state(older_->tensor), older_->ids);
-  ++times_filled_;
   return made;
 }
 

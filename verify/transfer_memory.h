@@ -32,7 +32,6 @@ class TransferMemory {
   /// places.
   void release(std::int64_t rank);
   std::int64_t resident_bytes() const;
-  std::int64_t times_filled() const { return times_filled_; }
 
  private:
   std::list<RankMemory>::iterator find(std::int64_t rank);
@@ -46,7 +45,6 @@ class TransferMemory {
   const std::optional<OlderState>& older_;
   std::list<RankMemory> memory_;  // the longest unused first
   std::list<RankMemory> unused_;  // at most one
-  std::int64_t times_filled_ = 0;
 };
 
 }  // namespace hybridkv

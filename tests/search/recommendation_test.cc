@@ -121,6 +121,18 @@ TEST_CASE("law: the numbers of every candidate are those of make_plan and of a s
     differing_retention += candidate.retention_tokens.has_value();
   }
   CHECK(differing_retention > 0);
+  // In other memory the pick is planned anew.
+  const PlannedLayout& picked = result.layout_of(result.candidates[result.pick]);
+  int memories = 0;
+  for (const WhatIf& other : result.what_ifs) {
+    if (other.assumption != Assumption::memory) continue;
+    EngineSpec engine = engine_with(spec.engine, picked.pack, picked.block_floor, picked.mode);
+    engine.memory_bytes = static_cast<std::int64_t>(other.value);
+    CHECK(other.stated_pick.concurrency ==
+          make_plan(spec.model, engine, spec.limits).capacity.front().usable_concurrency);
+    ++memories;
+  }
+  CHECK(memories > 0);
 }
 
 TEST_CASE("law: the same recommendation with any number of threads, and again") {

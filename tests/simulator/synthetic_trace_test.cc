@@ -128,7 +128,22 @@ TEST_CASE("edge: unusable specs are refused with the field") {
   CHECK(field({.chat_weight = 0, .agent_weight = 0, .retrieval_weight = 0}) == "trace.chat_weight");
   CHECK(field({.num_documents = 0}) == "trace.num_documents");
   CHECK(field({.popularity_skew = std::nan("")}) == "trace.popularity_skew");
-  CHECK(field({.user_tokens = {Distribution::Kind::uniform, 5, 3}}) == "trace.user_tokens");
+  const std::pair<Distribution SyntheticTraceSpec::*, const char*> distributions[] = {
+      {&SyntheticTraceSpec::system_tokens, "system_tokens"},
+      {&SyntheticTraceSpec::agent_system_tokens, "agent_system_tokens"},
+      {&SyntheticTraceSpec::chat_turns, "chat_turns"},
+      {&SyntheticTraceSpec::user_tokens, "user_tokens"},
+      {&SyntheticTraceSpec::answer_tokens, "answer_tokens"},
+      {&SyntheticTraceSpec::agent_steps, "agent_steps"},
+      {&SyntheticTraceSpec::tool_tokens, "tool_tokens"},
+      {&SyntheticTraceSpec::action_tokens, "action_tokens"},
+      {&SyntheticTraceSpec::documents_per_question, "documents_per_question"},
+      {&SyntheticTraceSpec::document_tokens, "document_tokens"}};
+  for (const auto& [member, name] : distributions) {
+    SyntheticTraceSpec spec;
+    spec.*member = {Distribution::Kind::uniform, 5, 3};
+    CHECK(field(spec) == std::string("trace.") + name);
+  }
   CHECK(field({.tool_tokens = {Distribution::Kind::constant, 5, 0, 7, 6}}) == "trace.tool_tokens");
   CHECK(field({.documents_per_question = {Distribution::Kind::constant, 1e9}}) == "trace.documents_per_question");
   CHECK(field({.documents_per_question = {Distribution::Kind::uniform, 1, 1e6}}) == "trace.documents_per_question");

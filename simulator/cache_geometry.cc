@@ -15,7 +15,7 @@ namespace {
 // Far beyond any cache, and small enough that no sum of products of two of them leaves 64 bits.
 constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
 constexpr std::int64_t most_blocks = std::int64_t{1} << 31;
-constexpr std::int64_t most_groups = 1 << 12;
+constexpr std::int64_t most_groups = 1 << 16;
 constexpr std::int64_t most_back = 1'000'000;
 
 void check_range(std::int64_t value, std::int64_t least, std::int64_t most, const char* field) {

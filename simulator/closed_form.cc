@@ -18,7 +18,7 @@ std::vector<std::int64_t> checkpoint_positions_033(const CacheGeometry& geometry
   std::vector<std::int64_t> kept;
   // The token behind the prompt is known when the prompt is computed.
   const auto keep = [&](std::int64_t at) {
-    if (at > 0 && at + geometry.rules.lookahead_tokens <= prompt + 1) kept.push_back(at);
+    if (at + geometry.rules.lookahead_tokens <= prompt + 1) kept.push_back(at);
   };
   for (ComputedChunk chunk{.prompt = prompt, .tokens = prompt}; chunk.start < prompt; chunk.start = chunk.end) {
     chunk.end = std::min(prompt, chunk.start + geometry.max_num_batched_tokens);

@@ -28,9 +28,7 @@ struct RunSum {
 
 /// Runs that touch or overlap count once: layers of a group may share the gaps of their pages.
 RunSum joined(std::vector<ByteRun> runs) {
-  std::sort(runs.begin(), runs.end(), [](const ByteRun& a, const ByteRun& b) {
-    return std::tie(a.pool, a.piece, a.begin) < std::tie(b.pool, b.piece, b.begin);
-  });
+  std::ranges::sort(runs, {}, [](const ByteRun& run) { return std::tuple(run.pool, run.piece, run.begin); });
   RunSum sum;
   const ByteRun* last = nullptr;
   std::int64_t end = 0;

@@ -83,6 +83,18 @@ TEST_CASE("golden: a short trace is listed with the checkpoints of cold prompts;
   CHECK(simulate(question).longest_repeats == std::vector<std::optional<std::int64_t>>{0, 0});
 }
 
+TEST_CASE("regression: a plan of more than 4,096 groups is replayed") {
+  // States of 40 layers in pages of a block of 4-bit K and V: 4,620 pieces.
+  const Scenario scenario = read_scenario(parse_scenario(
+      "model: Nemotron-3-Super-120B-A12B\n"
+      "engine: {strategy: small_pages, kv_dtype: nvfp4, cache_mode: align, memory: 100 GiB}\n"
+      "limits: {max_model_len: 65536}\nsimulate: {trace: {prompts: [{tokens: 3000, copies: 2}]}}\n", "many.yaml"));
+  const std::vector<CacheGeometry> caches = planned_caches(scenario);
+  REQUIRE(caches.size() == 1);
+  CHECK(caches.front().state_groups > 4096);
+  CHECK(simulate({scenario.simulate, caches}).result.requests == 2);
+}
+
 TEST_CASE("fault: a cache that cannot be is refused before anything starts") {
   SimulateQuestion question;
   question.caches = bare_caches({.block_sizes = {16}, .num_blocks = {1}}, question.request);

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "scenarios/read.h"
+
 namespace hybridkv::test {
 
 namespace {
@@ -23,6 +25,18 @@ TEST_CASE("edge: a place shows file, line, column and a caret under the characte
   CHECK(std::string(error_at({text, 6, 5}, "m").what()) == "f.yaml:6:5: m\n  d:  b\n      ^");
   CHECK(std::string(error_at({text, 7, 1}, "m").what()) == "f.yaml:7:1: m");
   CHECK(std::string(error_at({text, 0, 0}, "m").what()) == "f.yaml: m");
+}
+
+TEST_CASE("golden: every item of a list has a place of its own, the first too") {
+  const Scenario scenario = read_scenario(parse_scenario(
+      "model: Qwen3.5-0.8B\nengine: {memory: 1 GiB, kernel_block_sizes: [16, 32]}\nlimits: {max_model_len: 4096}\n",
+      "list.yaml"));
+  const Place& list = *scenario.places.find("engine.kernel_block_sizes");
+  const Place& first = *scenario.places.find("engine.kernel_block_sizes[0]");
+  const Place& second = *scenario.places.find("engine.kernel_block_sizes[1]");
+  CHECK(first.line == 2);
+  CHECK(first.column > list.column);
+  CHECK(second.column == first.column + 4);
 }
 
 TEST_CASE("edge: a path without a place falls back to its nearest parent") {

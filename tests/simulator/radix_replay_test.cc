@@ -151,3 +151,16 @@ TEST_CASE("golden: a request that ends while its only slot is written over gives
   settings.state_slots = 4;  // the step in flight writes to a slot of its own
   CHECK(kept(84) == 320);
 }
+
+TEST_CASE("law: who watches a tree is told of every state that it takes, and of no other") {
+  // Copies offer states where there are some already.
+  const TraceBatch batch = batch_of({{{1, 1000}}, {{1, 1000}}, {{1, 600}, {2, 700}}, {{1, 1000}}}, 1);
+  RadixReplay replay({.token_slots = 10'000, .state_slots = 20});
+  std::int64_t told = 0, made = 0;
+  replay.watch_states([&](std::uint64_t, std::int64_t, RadixStateChange change) {
+    told += change == RadixStateChange::kept ? 1 : 0;
+  });
+  for (const TraceRequest& request : batch.requests) made += replay.run(request, batch.prompt(request)).states_made;
+  CHECK(told == made);
+  CHECK(made == 2);
+}

@@ -225,17 +225,15 @@ class Search {
 
   /// Is another layout of the same mode as fine, as small and as good in concurrency, and better in one?
   bool beaten_by_plan(std::size_t layout) const {
-    const auto key = [&](std::size_t i) {
+    // As objectives, with the block in place of tokens that are computed again: few are good of both.
+    const auto objectives = [&](std::size_t i) {
       const CapacityPlan& capacity = capacity_of(result_.layouts[i].plan, spec_.at_length);
-      return std::tuple(block_tokens(result_.layouts[i]), capacity.bytes_per_request, -capacity.usable_concurrency);
+      return Objectives{block_tokens(result_.layouts[i]), capacity.bytes_per_request, capacity.usable_concurrency};
     };
-    const auto [block, bytes, concurrency] = key(layout);
-    for (std::size_t other = 0; other < result_.layouts.size(); ++other) {
-      if (result_.layouts[other].mode != result_.layouts[layout].mode || !in_space_[other]) continue;
-      const auto [other_block, other_bytes, other_concurrency] = key(other);
-      if (other_block <= block && other_bytes <= bytes && other_concurrency <= concurrency && key(other) != key(layout))
+    for (std::size_t other = 0; other < result_.layouts.size(); ++other)
+      if (result_.layouts[other].mode == result_.layouts[layout].mode && in_space_[other] &&
+          dominates(objectives(other), objectives(layout)))
         return true;
-    }
     return false;
   }
 

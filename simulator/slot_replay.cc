@@ -119,14 +119,16 @@ void SlotReplay::make_checkpoint(ServerSlot& slot, std::int64_t tokens, SlotReco
 
 void SlotReplay::make_room(std::size_t for_slot, std::int64_t tokens, SlotRecord& record) {
   std::int64_t held = tokens;
-  for (std::size_t i = 0; i < slots_.size(); ++i)
-    if (i != for_slot) held += slots_[i].tokens();
-  for (std::size_t i = 0; i < slots_.size() && held > settings_.cells; ++i) {
-    if (i == for_slot || slots_[i].content.empty()) continue;
-    held -= slots_[i].tokens();
-    record.checkpoints_dropped += std::ssize(slots_[i].checkpoints);
-    slots_[i].content.clear();
-    slots_[i].checkpoints.clear();
+  const ServerSlot* const own = &slots_[for_slot];
+  for (const ServerSlot& slot : slots_)
+    if (&slot != own) held += slot.tokens();
+  for (ServerSlot& slot : slots_) {
+    if (held <= settings_.cells) return;
+    if (&slot == own || slot.content.empty()) continue;
+    held -= slot.tokens();
+    record.checkpoints_dropped += std::ssize(slot.checkpoints);
+    slot.content.clear();
+    slot.checkpoints.clear();
   }
 }
 

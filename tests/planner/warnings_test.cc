@@ -46,6 +46,34 @@ TEST_CASE("edge: a longest prompt of whole blocks hits nothing when it comes aga
   CHECK(warned(make_plan(qwen35_397b(), qwen_engine(CacheMode::align), limits), "knife_edge_length").empty());
 }
 
+TEST_CASE("golden: what a prompt of whole blocks hits one token longer, beside a drafter a block less") {
+  for (const bool drafted : {false, true}) {
+    CAPTURE(drafted);
+    EngineSpec engine = qwen_engine(CacheMode::align);
+    if (drafted) engine.speculative_tokens = 2, engine.mtp_layers = 1;
+    LimitsSpec limits{.max_model_lens = {32'768}};
+    const CachePlan plan = make_plan(qwen35_397b(), engine, limits);
+    REQUIRE(plan.prefix.duplicate_misses_multiples_of_tokens);
+    const std::int64_t block = *plan.prefix.duplicate_misses_multiples_of_tokens;
+    const std::int64_t dropped = plan.prefix.duplicate_misses_up_to_tokens / block - 1;
+    CHECK(dropped == (drafted ? 1 : 0));
+    limits.longest_prompt_tokens = 5 * block;
+    const std::string message = warned(make_plan(qwen35_397b(), engine, limits), "knife_edge_length");
+    CHECK(message.ends_with(drafted ? "one token longer it hits 4 blocks" : "one token longer it hits 5 blocks"));
+  }
+}
+
+TEST_CASE("edge: heads that the ranks of SGLang cannot share are told, others are not") {
+  const ModelSpec conv = hybrid_model("conv", 12, full_attention(8, 128, 32), ShortConvSpec{1536, 4},
+                                      [](std::int64_t i) { return i % 2 == 0; });
+  for (const auto& [ranks, shared] : {std::pair{2, true}, std::pair{3, false}}) {
+    EngineSpec engine{.tensor_parallel = ranks, .cache_mode = CacheMode::align, .memory_bytes = 40 * gib};
+    engine.release = Release::sglang_0_5_23;
+    engine.strategy = Strategy::dual_pool;
+    CHECK(warned(make_plan(conv, engine, {.max_model_lens = {32'768}}), "heads_not_shared").empty() == shared);
+  }
+}
+
 TEST_CASE("edge: a step below the block is told, one of exactly a block is not") {
   EngineSpec engine = qwen_engine(CacheMode::align);
   engine.max_num_batched_tokens = 2095;

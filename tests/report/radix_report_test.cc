@@ -38,6 +38,13 @@ TEST_CASE("golden: a replay through a tree in its four forms") {
   CHECK(json["caches"][0]["token_exact_hit_tokens"] == nullptr);
 }
 
+TEST_CASE("edge: upper bounds are shown where they were asked for, and only there") {
+  RadixAnswer answer = one_cache();
+  CHECK_FALSE(has(answer, "Upper bounds"));
+  answer.token_exact_hit_tokens = {2500};
+  CHECK(has(answer, "Upper bounds"));
+}
+
 TEST_CASE("edge: requests that were not served are named, and make a rule that is modelled") {
   RadixAnswer answer = one_cache();
   answer.stats.front().too_long = 2;

@@ -149,6 +149,18 @@ TEST_CASE("fault: a fault planted outside its case is found, or has no place the
   CHECK(report.weakest_find() != nullptr);
 }
 
+TEST_CASE("edge: an error as large as what is allowed is no find, of those above it the smallest is the weakest") {
+  ForwardReport report;
+  report.results = {{.max_error = 0.5, .tolerance = 0.5},
+                    {.max_error = 3, .tolerance = 0.5},
+                    {.max_error = 2, .tolerance = 0.5}};
+  CHECK(report.weakest_find() == nullptr);  // nothing is planted
+  report.fault = ForwardFault::wrong_prefix;
+  CHECK(report.weakest_find() == &report.results[2]);
+  report.results.resize(1);
+  CHECK(report.weakest_find() == nullptr);
+}
+
 TEST_CASE("fault: a fault of layouts that no output feels is missed in every case that runs, which says so") {
   // Values of tensors that lie in each other's place come back from there: only the audit of addresses can see it.
   ForwardSpec spec;

@@ -33,6 +33,9 @@ TEST_CASE("edge: the latent keeps its two parts, a window its span over several 
   CHECK(attention({AttentionKind::mla, 32, 1, 512, 512, 0}) == AttentionSpec{AttentionKind::mla, 2, 1, 32, 32, 0});
   CHECK(attention({AttentionKind::sliding_window, 8, 8, 128, 128, 4096}) ==
         AttentionSpec{AttentionKind::sliding_window, 1, 1, 8, 8, 16});
+  // A short one stays long enough to be seen, or as it was.
+  CHECK(attention({AttentionKind::sliding_window, 8, 8, 128, 128, 1024}).window_tokens == 12);
+  CHECK(attention({AttentionKind::sliding_window, 8, 8, 128, 128, 7}).window_tokens == 7);
 }
 
 TEST_CASE("edge: a ratio that does not stay is said") {

@@ -9,6 +9,7 @@
 #include "ask/layout_bound.h"
 #include "scenarios/scenario.h"
 #include "simulator/cache_geometry.h"
+#include "simulator/overload.h"
 #include "simulator/sweep.h"
 
 namespace hybridkv {

@@ -5,8 +5,7 @@
 #include <span>
 #include <string>
 
-#include "simulator/overload.h"
-#include "simulator/simulation.h"
+#include "ask/simulate.h"
 #include "simulator/simulation_stats.h"
 
 namespace hybridkv {

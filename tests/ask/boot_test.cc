@@ -140,6 +140,12 @@ TEST_CASE("golden: a pool that a request fills only with the null block is warne
     REQUIRE_FALSE(stalls.tries.empty());
     CHECK(stalls.tries.front().command == fmt::format("hybridkv boot --max-model-len {}", length - block));
     CHECK(with_blocks(ids + 1).warnings.empty());
+    // As many running requests as there is room for are no way out of that warning.
+    BootQuestion full = question_of("Qwen3.5-4B", engine + std::to_string(ids), length);
+    full.max_num_seqs = stalls.plan->max_running_requests;
+    const BootAnswer filled = boot(full);
+    CHECK(filled.warnings.size() == 1);
+    for (const BootTry& one : filled.tries) CHECK(one.command.find("--max-num-seqs") == std::string::npos);
   }
 }
 

@@ -230,9 +230,10 @@ class Search {
       const CapacityPlan& capacity = capacity_of(result_.layouts[i].plan, spec_.at_length);
       return Objectives{block_tokens(result_.layouts[i]), capacity.bytes_per_request, capacity.usable_concurrency};
     };
+    const Objectives own = objectives(layout);
     for (std::size_t other = 0; other < result_.layouts.size(); ++other)
       if (result_.layouts[other].mode == result_.layouts[layout].mode && in_space_[other] &&
-          dominates(objectives(other), objectives(layout)))
+          dominates(objectives(other), own))
         return true;
     return false;
   }

@@ -2,11 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <cctype>
 #include <iterator>
-#include <string_view>
 
 #include "base/error.h"
 #include "report/human.h"

@@ -121,6 +121,16 @@ def test_replays_a_dropped_trace(tab, cli):
     assert "--trace trace.jsonl" in tab.run("document.getElementById('copy-command').textContent")
 
 
+def test_a_trace_takes_the_place_of_one_that_still_runs(tab, tmp_path):
+    one = tmp_path / "one.jsonl"
+    one.write_text(json.dumps({"timestamp": 0, "input_length": 600, "output_length": 10, "hash_ids": [1, 2]}) + "\n")
+    replays(tab, samples / "trace.jsonl")
+    tab.run("void replay.update()")
+    replays(tab, one)
+    assert tab.run("document.querySelector('#counts [data-name=requests]').dataset.value") == "1"
+    assert tab.run("document.querySelectorAll('#rates path.curve').length") > 0
+
+
 def test_shares_are_of_all_prompts_that_the_engine_takes(tab, cli, tmp_path):
     requests = [(3000, range(6)), (20000, range(10, 50)), (3000, range(6))]
     trace = tmp_path / "refused.jsonl"

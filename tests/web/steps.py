@@ -33,9 +33,11 @@ def change(tab, selector, value, event="change"):
 
 
 def replays(tab, trace):
-    before = tab.run("document.body.dataset.rates ?? ''")
+    """Drops a trace and waits for its rates; those of a trace that was there before may still come in between."""
+    before = tab.run("Number(document.body.dataset.replay ?? 0)")
     tab.choose_file("#trace", trace)
-    tab.wait(f"(document.body.dataset.rates ?? '') !== {json.dumps(before)}", 120)
+    tab.wait(f"Number(document.body.dataset.rates ?? 0) > {before}", 120)
+    tab.wait("document.body.dataset.rates === document.body.dataset.replay", 120)
 
 
 def outside(tab):

@@ -61,9 +61,12 @@ const replay = (() => {
     if (cache.losses) show('losses', make('h3', {}, 'Where the tokens went'), fall(cache.losses, controls.causes()));
   }
 
+  // What was asked before is no longer shown when its answer comes. The number tells tests whose rates they see.
+  const next = () => (document.body.dataset.replay = ++asked);
+
   async function update() {
     if (!trace || modelFile.problem()) return;
-    const number = ++asked, begin = performance.now();
+    const number = next(), begin = performance.now();
     const values = asking();
     show('replay-state', `Replaying ${trace.name} …`);
     const answer = await engine.ask({ ask: 'simulate', values }, 'replayer');
@@ -92,6 +95,7 @@ const replay = (() => {
   }
 
   async function dropTrace(file) {
+    next();
     show('replay-state', `Reading ${file.name} …`);
     take({ name: file.name, path: await engine.keep(file.name, new Uint8Array(await file.arrayBuffer())) });
   }
@@ -110,7 +114,7 @@ const replay = (() => {
     if (question.madeUp()) trace = madeUpTrace();
     else if (trace && !trace.path) {
       trace = null;
-      ++asked;
+      next();
       show('replay-state');
       show('replay');
     }

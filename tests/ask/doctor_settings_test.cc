@@ -44,7 +44,8 @@ TEST_CASE("law: the doubt of settings is that of what they assume, at most two, 
       before = settings.doubt;
       together.insert(settings.assumed);
     }
-    for (const char* ranks : {"2 ranks", "4 ranks", "8 ranks"}) CHECK(together.count({"kv_dtype fp8_e4m3", ranks}) == 1);
+    for (const char* ranks : {"2 ranks", "4 ranks", "8 ranks"})
+      CHECK(together.count({"kv_dtype fp8_e4m3", ranks}) == 1);
     CHECK(together.count({"packs of 5 layers (PR 35703)"}) == 1);
     CHECK(together.count({}) == 1);
   }

@@ -55,7 +55,7 @@ std::vector<AttentionBenchSpec> bench_rows(const BenchQuestion& question) {
                 row.workload.order = order;
                 row.backend = backend;
                 row.options.paged.threads = row.options.unified.threads = row.options.cascade_threads = threads;
-                if (question.simd) row.options.paged.simd = question.simd;
+                row.options.paged.simd = question.simd;
                 row.options.paged.round_weights = question.round_weights;
                 if (question.full_bias) row.options.unified.shared_bias = SharedBiasMode::full;
                 row.min_seconds = question.min_seconds;

@@ -26,6 +26,10 @@ TEST_CASE("law: rows are the product of the lists, the last of them fastest") {
   CHECK(rows[8].workload.kernel_block_size_tokens == 32);
   CHECK(rows[16].workload.batch == question.batches[1]);
   CHECK(rows[32].workload.pack_size == 2);
+  // The instructions are those of the backend unless some are asked for.
+  CHECK_FALSE(rows[0].options.paged.simd.has_value());
+  question.simd = SimdPath::plain;
+  CHECK(bench_rows(question)[0].options.paged.simd == SimdPath::plain);
 }
 
 TEST_CASE("law: a planned page is kept until something is asked that it does not fit") {

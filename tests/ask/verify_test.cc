@@ -2,8 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
+
 #include "base/error.h"
 #include "tests/ask/asked.h"
+#include "tests/scratch_folder.h"
 
 using namespace hybridkv;
 using namespace hybridkv::testing;
@@ -38,6 +41,15 @@ TEST_CASE("golden: a scenario verified plan by plan and fault by fault") {
   const VerifyAnswer planted = verify_scenario(scenario, {.pack_sizes = {2}, .faults = {Fault::lost_kv}});
   CHECK(planted.reports.at(0).caught());
   CHECK(planted.verdict == Verdict::fault);
+}
+
+TEST_CASE("golden: the batch of a verification is exported where that is asked for") {
+  const ScratchFolder folder;
+  VerifyQuestion question{.pack_sizes = {1}, .faults = {std::nullopt}};
+  question.export_folder = folder.path / "batch";
+  CHECK(verify_scenario(small_scenario(), question).verdict == Verdict::passed);
+  CHECK(std::filesystem::exists(question.export_folder));
+  CHECK_FALSE(std::filesystem::is_empty(question.export_folder));
 }
 
 TEST_CASE("fault: a fault without a place is refused by name and passed over in a catalogue") {

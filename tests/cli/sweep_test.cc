@@ -248,6 +248,21 @@ TEST_CASE("law: killed at ten random moments and resumed, the file is that of an
   CHECK(text_of(file) == undisturbed);
 }
 
+TEST_CASE("fault: one row with a fault is exit code 1, also where it was there before the sweep went on") {
+  const ScratchFolder folder;
+  const fs::path file = folder.path / "rows.jsonl";
+  const std::string arguments = "sweep --model Qwen3.5-0.8B --memory 3GiB --max-model-len 4k --pack 1,2 --resume -o '" +
+                                file.string() + "'";
+  CHECK(run_program(arguments).exit_code == 0);
+  std::string rows = text_of(file);
+  const std::string ok = "\"status\":\"ok\"";
+  REQUIRE(contains(rows, ok));
+  std::ofstream(file, std::ios::binary) << rows.replace(rows.find(ok), ok.size(), "\"status\":\"fault\"");
+  const ProgramRun run = run_program(arguments);
+  CHECK(contains(run.output, "1 ok, 0 impossible, 1 with a fault"));
+  CHECK(run.exit_code == 1);
+}
+
 TEST_CASE("edge: a torn last line is cut off, wherever it is torn") {
   const ScratchFolder folder;
   for (const char* name : {"rows.csv", "rows.jsonl"}) {

@@ -53,6 +53,18 @@ TEST_CASE("golden: a destination of its own takes no flag of the source") {
   CHECK(all["to"]["attention_pack_size"] == 2);
 }
 
+TEST_CASE("edge: what both sides note of their model is said once") {
+  const ScratchFolder folder;
+  json config = json::parse(std::ifstream(HYBRIDKV_SOURCE_DIR "/docs/samples/sample-hybrid/config.json"));
+  config["sliding_window"] = 4096;
+  const ProgramRun run = run_program("transfer --model '" + folder.file("noted.json", config.dump()) +
+                                     "' --memory 40G --max-model-len 4k --to-set engine.tensor_parallel=2 --tokens 1k");
+  CHECK(run.exit_code == 0);
+  const std::size_t first = run.output.find("is not used");
+  REQUIRE(first != std::string::npos);
+  CHECK(run.output.find("is not used", first + 1) == std::string::npos);
+}
+
 TEST_CASE("golden: of several packs the first is planned, and said") {
   const ProgramRun run = run_program("transfer qwen3.5-397b --tokens 1k --format csv");
   CHECK(run.exit_code == 0);

@@ -33,6 +33,10 @@ TEST_CASE("golden: bytes and operations of small batches, by hand") {
   const AttentionWorkload shared(spec, budget);
   CHECK(shared.kv_bytes() == (32 + 2 * 8) * 64);
   CHECK(shared.flops() == decodes.flops());
+  // Of 64 common tokens a request shares only what lies before its query: 31, of which one block is whole.
+  spec = small("2q9s40");
+  spec.shared_prefix_tokens = 64;
+  CHECK(AttentionWorkload(spec, budget).kv_bytes() == (16 + 2 * 24) * 64);
   // A window of 10 tokens sees slots 30 to 39 of each.
   spec = small("2q1s40");
   spec.mask = {MaskKind::sliding_window, 10};

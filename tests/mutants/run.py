@@ -8,9 +8,9 @@ and running a mutant is running the tests with HYBRIDKV_MUTANT=N in the environm
 The sources are compiled with the checks of the standard library: an index past the end ends the program.
 
 A mutant is killed by the first step that fails, twice in a row: the tests of its file and of those listed as "tests",
-all tests of its room, for one that was drawn those of the rooms that use it next, then `verify` and `verify --forward`
-of a small model. Every step has to pass without a mutant first, and says then which mutants it reaches: a file of tests
-that never comes to a change is not asked about it.
+all tests of its room, for one that was drawn those of the rooms that use it next, then what the program answers
+(tests/cli/answers_test.cc), `verify` and `verify --forward` of a small model. Every step has to pass without a mutant
+first, and says then which mutants it reaches: a file of tests that never comes to a change is not asked about it.
 
 The same seed draws the same mutants from the same tree. Those that do not compile, where the compiler says so, are
 replaced by further ones; those of equivalent.json, shown there to change nothing, are not drawn.
@@ -73,6 +73,11 @@ def test_of(room, stem, tree):
     return tree / "tests" / room / f"{stem}_test.cc"
 
 
+def answers():
+    """The tests of what the program answers, which go through all rooms; in a list, since small trees have none."""
+    return [path for path in [test_of("cli", "answers", TREE)] if path.is_file()]
+
+
 def listed_tests(mutant, tree):
     """Of the mutant's room, or of the one that is named: "cli/sweep"."""
     named = [name if "/" in name else f"{room_of(mutant)}/{name}" for name in mutant.get("tests", [])]
@@ -128,7 +133,7 @@ def neighbours_of(mutant):
 
 def rooms_of_tests(mutants):
     """The rooms whose test programs judge these mutants."""
-    return {room_of(mutant) for mutant in mutants} | {
+    return {path.parent.name for path in answers()} | {room_of(mutant) for mutant in mutants} | {
         path.parent.name for mutant in mutants for path in listed_tests(mutant, TREE)} | {
         room for mutant in {room_of(mutant): mutant for mutant in mutants}.values() for room in neighbours_of(mutant)}
 
@@ -206,7 +211,8 @@ def steps_of(mutant, build_folder):
     own = test_of(room, Path(mutant["file"]).stem, TREE)
     first = [tests(f"{path.parent.name}/{path.stem}", path.parent.name, [path])
              for path in ([own] if own.is_file() else []) + listed_tests(mutant, TREE)]
-    last = [(" ".join(flags), [("hybridkv", Path(" ".join(flags)))],
+    last = [tests("answers", path.parent.name, [path]) for path in answers()]
+    last += [(" ".join(flags), [("hybridkv", Path(" ".join(flags)))],
              lambda _, flags=flags: [program, *flags, *VERIFIED]) for flags in (["verify"], ["verify", "--forward"])]
     return first + [all_of(there) for there in [room, *neighbours_of(mutant)]] + last
 

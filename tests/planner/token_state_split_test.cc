@@ -232,6 +232,14 @@ TEST_CASE("law: the best ratio lets no fewer requests run than any other") {
   }
 }
 
+TEST_CASE("edge: where no ratio lets more than one request run one is still advised, where none runs nothing is") {
+  SplitInputs inputs = qwen_397b();
+  const std::optional<RatioAdvice> one = advise_ratio(inputs, split_memory(inputs), 2'000'000);
+  REQUIRE(one.has_value());
+  CHECK(one->running_best == 1);
+  CHECK_FALSE(advise_ratio(inputs, split_memory(inputs), 20'000'000).has_value());
+}
+
 TEST_CASE("law: an elastic buffer holds the slots of either kind alone, but for what lies in front of the first") {
   const SplitInputs inputs = qwen_397b();
   const TokenStateSplit split = split_memory(inputs);

@@ -49,6 +49,10 @@ TEST_CASE("golden: a long trace is shown over time and by turn") {
        {"## Over time\n", "## By turn of the conversation\n", "\n| 2 | ", "## Waiting\n", "Modelled, not replayed"})
     CHECK(contains(text, part));
   CHECK(!contains(text, "Request by request"));
+  SimulateAnswer longer = answer;
+  longer.result.stats[0].turns.assign(13, {.requests = 2, .prompt_tokens = 100, .hit_tokens = 50});
+  const std::string turns = render_simulate(longer, Format::markdown);
+  CHECK(contains(turns, "\n| 9 | 2 | 100 | 50.00 % |\n| later | 6 | 300 | 50.00 % |\n"));
 }
 
 TEST_CASE("golden: JSON holds the counters, the series, the turns and the requests of a short trace") {

@@ -29,6 +29,10 @@ TEST_CASE("law: of several planted faults the last line counts those caught of t
   CHECK(text_of({caught, caught, without}).ends_with("\n2 of 2 caught\n"));
   const std::string text = text_of({caught, missed, without});
   CHECK(text.ends_with("\n1 of 2 caught\n"));
+  // Nothing was timed, and what has no place is a note: only what nobody caught is a warning.
+  CHECK(text.find("\n  time  0.0 s\n") != std::string::npos);
+  CHECK(text.find("\n- N = 1, narrow-offsets") != std::string::npos);
+  CHECK(text.find("\n! N = 1, lost-kv") != std::string::npos);
   CHECK(text.find("lost-kv was NOT caught by any check") != std::string::npos);
   CHECK(text.find("narrow-offsets has no place in this plan and does not count: its offsets are small") !=
         std::string::npos);

@@ -160,6 +160,19 @@ TEST_CASE("edge: one group lacks what another one holds") {
   CHECK(last_loss(attention, prompts) == lacking);
   attention.more_arenas = {9};
   CHECK(last_loss(attention, prompts) == whole);
+  // Of windows alone, too, one may hold what the other one lacks; where both lack it K and V are what was evicted.
+  CacheGeometry windows = geometry_033(4, 50, 0);
+  windows.retention_interval_tokens.reset();
+  windows.attention_groups = 2;
+  windows.attention_masks = {{MaskKind::sliding_window, 5}, {MaskKind::sliding_window, 5}};
+  windows.attention_arenas = {0, 1};
+  windows.more_arenas = {4};
+  CHECK(last_loss(windows, prompts) == lacking);
+  windows.more_arenas = {9};
+  CHECK(last_loss(windows, prompts) == whole);
+  windows.num_blocks = 4;
+  windows.more_arenas = {4};
+  CHECK(last_loss(windows, prompts) == expected(0, {{LossCause::block_tail, 2}, {LossCause::kv_evicted, 4}}));
 }
 
 TEST_CASE("edge: the earlier prompt is still being computed") {

@@ -1,0 +1,102 @@
+// What the program answers to a dozen questions about three models under every release, as files of tests/data/answers:
+// a change of any of them is seen. Where one is meant, HYBRIDKV_WRITE_ANSWERS=1 writes them anew, and the change of
+// these files says what users will see otherwise.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "planner/release.h"
+#include "tests/cli/run_program.h"
+
+using namespace hybridkv;
+using namespace hybridkv::testing;
+
+namespace {
+
+const std::filesystem::path answers_folder = HYBRIDKV_TEST_DATA "/answers";
+
+std::string content_of(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+/// What `verify` says, without what a machine decides: times, memory of the process and errors of rounding.
+std::string without_machine(const std::string& output) {
+  static const std::regex json(R"re(("(?:seconds|max_error|resident_bytes|peak_process_bytes)": )[0-9.e+-]+)re");
+  static const std::regex table(R"(( time +| *)[0-9.]+ s\b|[0-9.]+ [KMG]iB resident.*| +[0-9.]+e-[0-9]+)");
+  return std::regex_replace(std::regex_replace(output, json, "$010"), table, "$1-");
+}
+
+/// The first line that differs, of both.
+std::string difference(const std::string& now, const std::string& before) {
+  const auto at = std::mismatch(now.begin(), now.end(), before.begin(), before.end());
+  const auto line = [](const std::string& text, std::size_t position) {
+    const std::size_t begin = position == 0 ? 0 : text.rfind('\n', position - 1) + 1;
+    return text.substr(begin, std::min(text.find('\n', position), begin + 400) - begin);
+  };
+  return fmt::format("now:    {}\nbefore: {}", line(now, static_cast<std::size_t>(at.first - now.begin())),
+                     line(before, static_cast<std::size_t>(at.second - before.begin())));
+}
+
+/// What the program says of the arguments is what the file holds, its exit code behind it unless that is 0.
+void check_answer(const std::filesystem::path& file, const std::string& arguments) {
+  const ProgramRun run = run_program(arguments, "cd '" HYBRIDKV_SOURCE_DIR "/docs/samples' &&");
+  CAPTURE(arguments);
+  std::string now = arguments.starts_with("verify") ? without_machine(run.output) : run.output;
+  if (run.exit_code != 0) now += fmt::format("exit code {}\n", run.exit_code);
+  if (std::getenv("HYBRIDKV_WRITE_ANSWERS") != nullptr) {
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file, std::ios::binary) << now;
+  }
+  const std::string before = content_of(file);
+  if (now != before) FAIL_CHECK(file.lexically_relative(answers_folder).string() << "\n" << difference(now, before));
+}
+
+/// One question about a model under every release as JSON, and as a terminal shows it under the newest.
+void check_answers_about(const std::string& model, const std::string& name, const std::string& command,
+                         const std::string& format) {
+  for (const auto& release : release_names) {
+    const std::string asked = fmt::format("{} --model {} --engine {} --memory 3GiB --max-model-len 16k --mode align",
+                                          command, model, release.name);
+    check_answer(answers_folder / name / fmt::format("{}.{}.{}", model, release.name, format),
+                 fmt::format("{} --format {}", asked, format));
+    if (release.value == Release::vllm_0_33 && model.starts_with("Qwen"))
+      check_answer(answers_folder / name / fmt::format("{}.{}.txt", model, release.name), asked);
+  }
+}
+
+/// About three kinds of cache: states beside full attention, windows, states beside latents.
+void check_answers(const std::string& name, const std::string& command, const std::string& format = "json") {
+  for (const char* model : {"Qwen3.5-4B", "gpt-oss-20b", "Kimi-Linear-48B-A3B"})
+    check_answers_about(model, name, command, format);
+}
+
+}  // namespace
+
+TEST_CASE("answers: plan") { check_answers("plan", "plan"); }
+TEST_CASE("answers: explain") { check_answers("explain", "explain"); }
+TEST_CASE("answers: compare") { check_answers("compare", "compare --vary engine.tensor_parallel=1,2 --requests 100"); }
+TEST_CASE("answers: simulate") { check_answers("simulate", "simulate --requests 100 --losses --upper-bounds"); }
+TEST_CASE("answers: sweep") {
+  check_answers("sweep", "sweep --set 'engine.memory=[3GiB,9GiB]' --simulate --requests 50", "csv");
+}
+TEST_CASE("answers: bound") { check_answers("bound", "bound --requests 100"); }
+TEST_CASE("answers: recommend") { check_answers("recommend", "recommend --requests 50", "csv"); }
+TEST_CASE("answers: transfer") { check_answers("transfer", "transfer --to-set engine.tensor_parallel=2 --tokens 8k"); }
+TEST_CASE("answers: verify") { check_answers_about("Qwen3.5-0.8B", "verify", "verify -q --pack 1", "json"); }
+TEST_CASE("answers: verify --forward") { check_answers("forward", "verify -q --forward --scale 64"); }
+TEST_CASE("answers: boot") { check_answers("boot", "boot"); }
+TEST_CASE("answers: doctor") {
+  for (const auto& release : release_names)
+    check_answer(answers_folder / "doctor" / fmt::format("{}.json", release.name),
+                 fmt::format("doctor server.txt --set engine.release={} --format json", release.name));
+  check_answer(answers_folder / "doctor/log.txt", "doctor server.txt");
+}

@@ -33,6 +33,15 @@ TEST_CASE("edge: tensors that do not fit the batch are refused with the numbers"
           [](auto& in) { change_metadata(in, [](auto& metadata) { metadata.block_table[3] = 9; }); });
 }
 
+TEST_CASE("edge: tensors are checked against each other also where the metadata was checked before") {
+  const Batch batch = small_batch();
+  const PagedCache cache = lay_out(batch, {.dtype = DType::fp32});
+  AttentionInputs inputs = inputs_of(batch, cache);
+  CHECK_NOTHROW(check_tensors(inputs));
+  inputs.query = inputs.query.first(319);
+  CHECK_THROWS_WITH_AS(check_tensors(inputs), doctest::Contains("query has 319 elements"), InputError);
+}
+
 TEST_CASE("edge: a block id counts blocks, not kernel blocks") {
   const Batch batch = small_batch();
   const PagedCache cache = lay_out(batch, {.dtype = DType::fp32, .kernel_block_size_tokens = 2});

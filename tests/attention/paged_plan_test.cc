@@ -39,6 +39,9 @@ TEST_CASE("golden: 32 decodes behind 4096 common tokens take them together, a KV
     CHECK(item.last_head - item.first_head == 8);
   }
   CHECK(plan.partial_rows == 0);
+  // A thread has room for its largest item: 32 tokens of 4 query heads for a KV head, or one token for all eight.
+  CHECK(plan.max_rows == 32 * 4);
+  CHECK(plan.max_head_rows == 32 * 4);
 }
 
 TEST_CASE("golden: one long decode is cut into its splits when there are threads for them") {

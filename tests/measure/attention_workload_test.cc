@@ -49,7 +49,11 @@ TEST_CASE("law: the budget gets back what a batch was charged, and refuses befor
   ResidentBudget budget(1 << 20);
   {
     const AttentionWorkload workload(small("2q1s40"), budget);
-    CHECK(budget.charged_bytes() > 0);
+    // 6 blocks and the null block of 16 slots of 64 bytes, 2 * 3 + 7 entries of tables, 4 bytes of q, k, v and results.
+    CHECK(budget.charged_bytes() == 7 * 16 * 64 + 13 * 16 + 2 * 4 * (4 * 8 + 2 * 16));
+    // A decode is one token, no more.
+    CHECK(workload.inputs().is_decode == std::vector<bool>{true, true});
+    CHECK(AttentionWorkload(small("2q2s40"), budget).inputs().is_decode == std::vector<bool>{false, false});
   }
   CHECK(budget.charged_bytes() == 0);
   CHECK_THROWS_AS(AttentionWorkload(small("1000q1s100k"), budget), ResourceError);

@@ -49,6 +49,12 @@ TEST_CASE("golden: every value that decides a plan stands in its report, what is
         "engine.draft,2 full-attention layers\n"})
     CHECK(contains(set, line));
 
+  for (const std::int64_t window : {1, 512}) {
+    engine.draft->attention.kind = AttentionKind::sliding_window;
+    engine.draft->attention.window_tokens = window;
+    CHECK(contains(inputs_of(engine), "engine.draft,2 sliding-window layers\n"));
+  }
+
   EngineSpec staged{.tensor_parallel = 2, .memory_bytes = 40 * gib};
   staged.release = Release::vllm_0_33, staged.backend_profile = BackendProfile::sm90;
   staged.pipeline_parallel = 2, staged.pipeline_rank = 1;

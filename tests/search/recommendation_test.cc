@@ -3,7 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <tuple>
 
 #include "base/error.h"
 #include "planner/plan.h"
@@ -121,6 +123,21 @@ TEST_CASE("law: the numbers of every candidate are those of make_plan and of a s
     differing_retention += candidate.retention_tokens.has_value();
   }
   CHECK(differing_retention > 0);
+  // Nothing is simulated twice: candidates differ in layout, retention or match unit. A refined search leaves none of
+  // these out for the layout that it picks.
+  spec.search = SearchKind::refined;
+  const Recommendation refined = recommend(spec);
+  using Simulated = std::tuple<std::size_t, std::optional<std::int64_t>, std::optional<std::int64_t>>;
+  const auto simulated = [](const Recommendation& from) {
+    std::set<Simulated> once;
+    for (const Candidate& one : from.candidates)
+      CHECK(once.emplace(one.layout, one.retention_tokens, one.match_unit_tokens).second);
+    return once;
+  };
+  const std::size_t layout = refined.candidates[refined.pick].layout;
+  const std::set<Simulated> some = simulated(refined);
+  for (const Simulated& one : simulated(result))
+    if (std::get<0>(one) == layout) CHECK(some.contains(one));
   // In other memory the pick is planned anew.
   const PlannedLayout& picked = result.layout_of(result.candidates[result.pick]);
   int memories = 0;

@@ -30,6 +30,9 @@ TEST_CASE("edge: a long message is broken between words on a terminal, and one l
   std::string joined = shown;
   for (std::size_t at = 0; (at = joined.find("\r\n  ")) != std::string::npos;) joined.replace(at, 4, " ");
   CHECK(joined.substr(0, joined.find('\r')) + "\n" == run_program(plan).output);
+  // A terminal that is hardly one, or does not say how wide it is, breaks lines itself.
+  for (const char* columns : {"10", "0"})
+    CHECK_FALSE(contains(run_on_terminal(plan, std::string("stty columns ") + columns + " <&2; TERM=xterm"), "\r\n  "));
 }
 
 TEST_CASE("edge: progress is shown after a second, on a terminal that is not dumb") {
@@ -39,7 +42,10 @@ TEST_CASE("edge: progress is shown after a second, on a terminal that is not dum
   };
   auto shown = run("TERM=xterm"), dumb = run("TERM=dumb");
   const std::string quick = run_on_terminal("models", "TERM=xterm NO_COLOR=1");
-  CHECK(contains(shown.get(), "\x1b[Kbench: 2/3"));
+  const std::string all = shown.get();
+  CHECK(contains(all, "\x1b[Kbench: 2/3"));
+  // The last thing about progress is that it is taken away.
+  CHECK_FALSE(all.substr(all.rfind("\x1b[K")).starts_with("\x1b[Kbench"));
   CHECK_FALSE(contains(dumb.get(), "\x1b"));
   CHECK_FALSE(contains(quick, "\x1b"));
 }

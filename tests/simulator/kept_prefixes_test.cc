@@ -164,6 +164,21 @@ TEST_CASE("edge: worth keeps the later turn of a conversation longer than first 
   CHECK(last_found(small_cache(46, EvictionPolicy::worth), prompts) == 12);
 }
 
+TEST_CASE("edge: worth counts the memory of a prefix without the blocks that another one shares with it") {
+  // Six common blocks, one of its own for either prompt: what goes with either is that one, against eight of the next.
+  const std::vector<PromptSegments> prompts{prompt({1, 2, 3, 4, 5, 6, 7}), prompt({1, 2, 3, 4, 5, 6, 8}),
+                                            prompt({20, 21, 22, 23, 24, 25, 26, 27}), prompt({50, 51, 52}),
+                                            prompt({60, 61, 62}), prompt({1, 2, 3, 4, 5, 6, 8})};
+  CHECK(last_found(small_cache(21, EvictionPolicy::worth), prompts) == 14);
+  CHECK(last_found(small_cache(21, EvictionPolicy::prefixes), prompts) == 0);
+}
+
+TEST_CASE("edge: in a cache of states alone a long prompt is worth more than newer short ones") {
+  CacheGeometry states = small_cache(3, EvictionPolicy::worth);
+  states.attention_groups = 0;
+  CHECK(last_found(states, {prompt({1, 2, 3, 4, 5, 6}), prompt({50}), prompt({51}), prompt({1, 2, 3, 4, 5, 6})}) == 12);
+}
+
 TEST_CASE("edge: the last state of a prompt is kept so many checkpoints before its last boundary") {
   CacheGeometry geometry = small_cache(40, EvictionPolicy::lru);
   // The next prompt shares three of four blocks.

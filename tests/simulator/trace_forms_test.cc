@@ -175,6 +175,7 @@ TEST_CASE("edge: rows that cannot be are refused with their line, field and numb
             ":1: the trace contradicts itself: 12 tokens make 3 blocks of 4, 3 of them full, and there are 1 ids"},
            {R"({"block_size": 0, "hash_ids": [1], "input_length": 12})", ":1: block_size is 0, outside 1 .. "},
            {R"({"block_size": 4, "hash_ids": [1]})", ":1: no field input_length"},
+           {R"({"block_size": 4, "hash_ids": [], "input_length": 0})", ":1: input_length is 0, outside 1 .. "},
            {R"({"block_size": 4, "hash_ids": [-1.5], "input_length": 4})", ":1: hash_ids[0] is no 64-bit integer"},
            {"{\"block_size\": 4, \"hash_ids\": [1], \"input_length\": 4}\n"
             "{\"block_size\": 8, \"hash_ids\": [1], \"input_length\": 4}",

@@ -26,7 +26,7 @@ LossLedger::LossLedger(const CacheGeometry& geometry,
   if (geometry.rules.is_vllm_0_33())
     step_ = PrefixPositions(geometry).hit_step();
   else
-    step_ = geometry.state_groups > 0 ? geometry.resume_step() : geometry.attention_step();
+    step_ = geometry.resume_step();
 }
 
 void LossLedger::watch(Simulation& simulation) {

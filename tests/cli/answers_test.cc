@@ -88,7 +88,10 @@ TEST_CASE("answers: simulate") { check_answers("simulate", "simulate --requests 
 TEST_CASE("answers: sweep") {
   check_answers("sweep", "sweep --set 'engine.memory=[3GiB,9GiB]' --simulate --requests 50", "csv");
 }
-TEST_CASE("answers: bound") { check_answers("bound", "bound --requests 100"); }
+TEST_CASE("answers: bound") {
+  check_answers("bound", "bound --requests 100");
+  check_answers_about("Qwen3.5-4B", "bound-of-many", "bound --requests 3000", "json");
+}
 TEST_CASE("answers: recommend") { check_answers("recommend", "recommend --requests 50", "csv"); }
 TEST_CASE("answers: transfer") { check_answers("transfer", "transfer --to-set engine.tensor_parallel=2 --tokens 8k"); }
 TEST_CASE("answers: verify") { check_answers_about("Qwen3.5-0.8B", "verify", "verify -q --pack 1", "json"); }

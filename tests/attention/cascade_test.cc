@@ -88,6 +88,7 @@ TEST_CASE("golden: the scratch does not grow with the sequences, the prefix is r
     const auto result = cascade<float>(batch, {.tile_tokens = 16});
     CHECK(result.common_prefix_tokens == context);
     CHECK(bytes_of(result.memory.scratch, "key_tile") == 16 * 16 * 4);
+    CHECK(bytes_of(result.memory.scratch, "value_tile") == 16 * 16 * 4);
     CHECK(bytes_of(result.memory.scratch, "partial_results") == 2 * 2 * 4 * (16 + 2) * 4);
     return total_bytes(result.memory.scratch) + total_bytes(result.memory.biases);
   };

@@ -333,6 +333,15 @@ TEST_CASE("law: scratch does not grow with the context, and there is no bias") {
   CHECK(scratch(100) == scratch(4000));
 }
 
+TEST_CASE("golden: splits of a long decode are merged from a result, a maximum and a sum each") {
+  const Batch batch = random_batch({.query_lens = {1}, .context_lens = {8191}, .is_decode = {true},
+                                    .num_query_heads = 8, .num_kv_heads = 1, .head_size_k = 64, .head_size_v = 64},
+                                   1);
+  const PagedCache cache = lay_out_plain(batch);
+  const PagedResult result = paged_attention(inputs_of(batch, cache), {.threads = 2});
+  CHECK(bytes_of(result.memory.scratch, "split_results") == 8 * (8192 / paged_split_tokens) * (64 + 2) * 4);
+}
+
 TEST_CASE("edge: options that cannot be") {
   const Batch batch = mixed_batch();
   const PagedCache cache = lay_out_plain(batch);

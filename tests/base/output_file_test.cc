@@ -109,6 +109,15 @@ TEST_CASE("edge: a device is written to, and is a device afterwards; links to it
   CHECK_THROWS_WITH_AS(write_file(folder.path / "disk", "text"), doctest::Contains("is a block device"), InputError);
 }
 
+TEST_CASE("edge: a device is closed also where its number is that of the standard input, which was closed") {
+  const int input = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 10);
+  ::close(STDIN_FILENO);
+  { OutputFile file("/dev/null"); }
+  const bool open = ::fcntl(STDIN_FILENO, F_GETFD) >= 0;
+  if (input >= 0) ::dup2(input, STDIN_FILENO), ::close(input);
+  CHECK_FALSE(open);
+}
+
 TEST_CASE("edge: a pipe with a name gets the bytes") {
   const ScratchFolder folder;
   const fs::path pipe = folder.path / "pipe";

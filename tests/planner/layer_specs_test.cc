@@ -30,6 +30,21 @@ TEST_CASE("golden: specs come in the order in which they first appear") {
   CHECK(!qwen[1].recurrent.has_value());
 }
 
+TEST_CASE("edge: without a manager of several kinds of layers windows of any length are full attention") {
+  for (const std::int64_t window : {1, 512}) {
+    ModelSpec model{.name = "windows"};
+    AttentionSpec windowed = full_attention(2, 64);
+    model.layers.push_back({.attention = windowed});
+    windowed.kind = AttentionKind::sliding_window;
+    windowed.window_tokens = window;
+    model.layers.push_back({.attention = windowed});
+    CHECK(kinds_of(collect_layer_sets(model, {})) == std::vector<std::string>{"full_attention", "sliding_window"});
+    const std::vector<LayerSet> one = collect_layer_sets(model, {.hybrid_manager = false});
+    CHECK(kinds_of(one) == std::vector<std::string>{"full_attention"});
+    CHECK(one[0].layers == Layers{0, 1});
+  }
+}
+
 TEST_CASE("golden: layers without a cache count but belong to no spec") {
   const std::vector<LayerSet> nemotron = collect_layer_sets(nemotron_nano_30b(), {});
   REQUIRE(nemotron.size() == 2);

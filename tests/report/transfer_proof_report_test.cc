@@ -42,6 +42,7 @@ std::string text_of(const std::vector<TransferProof>& proofs) {
 
 TEST_CASE("golden: what a proof shows, in one sentence") {
   CHECK(contains(text_of({proof_with("")}), "Every element is where it belongs"));
+  CHECK(contains(text_of({proof_with("")}), "in 12 descriptors"));
   const std::string wrong = text_of({proof_with("kv-moved")});
   CHECK(contains(wrong, "FAILED"));
   CHECK(contains(wrong, "byte 17 is 3, not 4"));

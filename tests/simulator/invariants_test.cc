@@ -221,6 +221,10 @@ TEST_CASE("fault: a broken free queue is found") {
     links[planted.last_free()].next = queue.front();
     CHECK(found(planted, "the free queue is broken"));
   }
+  SUBCASE("a link leads past the last block") {
+    links[planted.last_free()].next = static_cast<BlockId>(links.size());
+    CHECK(found(planted, "the free queue is broken"));
+  }
   SUBCASE("a free block is lost") {
     queue.remove(planted.last_free());
     CHECK(found(planted, "not in the free queue and free"));

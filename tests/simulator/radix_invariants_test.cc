@@ -266,6 +266,10 @@ TEST_CASE("fault: nodes that do not hang together are found") {
     for (TokenRun& run : planted.content) ++run.chain;
     CHECK(planted.found("other content"));
   }
+  SUBCASE("the root counts a child that it does not have") {
+    ++nodes[radix_root].children;
+    CHECK(planted.found("children and counts"));
+  }
   SUBCASE("the index forgot a node") {
     RadixPeek::index(planted.tree()).erase(planted.leaf());
     CHECK(planted.found("the index does not find"));

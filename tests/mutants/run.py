@@ -84,6 +84,16 @@ def listed_tests(mutant, tree):
     return [test_of(*name.split("/"), tree) for name in named]
 
 
+def takes_switch(text, pattern):
+    """Can FROM be chosen at run time? It is an expression, or a statement that declares nothing and begins there."""
+    if re.match(r"(const|constexpr|static|auto)\b|\.\w", pattern):
+        return False
+    if not pattern.endswith(";"):
+        return not re.match(r"(return|throw|break|continue)\b", pattern)
+    before = text[:text.index(pattern)].rsplit("\n", 1)[-1].rstrip()
+    return not before or before[-1] in "){};:" or before.endswith("else")
+
+
 def problems_of(mutants, tree):
     """What is wrong with the list: repeated ids, changes that change nothing, patterns that are not there once."""
     problems = []
@@ -94,6 +104,9 @@ def problems_of(mutants, tree):
         found = text.count(mutant["from"])
         if found != 1:
             problems.append(f"{mutant['id']}: found {found} times in {mutant['file']}: {mutant['from']}")
+        elif not takes_switch(text, mutant["from"]):
+            problems.append(f"{mutant['id']}: neither an expression nor a statement that declares nothing: "
+                            f"{mutant['from']}")
         if mutant["from"] == mutant["to"] or "\n" in mutant["from"]:
             problems.append(f"{mutant['id']}: is no change of one line")
         problems += [f"{mutant['id']}: brackets that do not match: {text}" for text in (mutant["from"], mutant["to"])

@@ -13,6 +13,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import draw  # noqa: E402
+import run  # noqa: E402
 
 SOURCE = """#include <vector>  // a < b
 #define LESS(a, b) (a < b)
@@ -120,6 +121,20 @@ class Drawn(unittest.TestCase):
         self.assertEqual(draw.blamed_of("/x/y.h:3:1: error: no\n/x/base/a.cc:10:9: required\n", mutants), {"base-2"})
         self.assertEqual(draw.blamed_of("/x/base/a.cc:200:3: error: no\n", mutants), {"base-2"})
         self.assertEqual(draw.blamed_of("ninja: stopped\n", mutants), set())
+
+
+class Listed(unittest.TestCase):
+    def test_golden_every_change_of_the_list_can_be_made(self):
+        said = subprocess.run([sys.executable, HERE / "run.py", "--check"], capture_output=True, text=True)
+        self.assertEqual(said.returncode, 0, said.stderr)
+
+    def test_fault_what_no_switch_can_choose_is_refused(self):
+        text = "  if (few) return many;\n  const int row = of(place);\n  .shares = !first,\n  for (; far && near;) go();\n"
+        for pattern in ("return many;", "of(place)", "many", "far && near", "go();"):
+            self.assertTrue(run.takes_switch(text, pattern), pattern)
+        for pattern in ("return many", "const int row = of(place)", "const int row = of(place);", ".shares = !first",
+                        "near;"):
+            self.assertFalse(run.takes_switch(text, pattern), pattern)
 
 
 class Run(unittest.TestCase):

@@ -207,6 +207,8 @@ TEST_CASE("edge: a prompt or a decode that all cells do not hold, and a state th
   settings.slots = 1;
   CHECK(message_of(drafting, settings, {{{{1, 30}}}, {{{1, 26}, {2, 1}}}, {{{1, 25}, {3, 9}}}}) ==
         "the case shows nothing: no row holds the state that its slot is taken back to");
+  // A prompt that is all rows begins without a state to take them from.
+  CHECK(message_of(drafting, settings, {{{{1, 4}}, {101, 2}}, {{{1, 4}, {101, 1}, {2, 5}}}}) == "");
 }
 
 TEST_CASE("edge: cases and faults that slots do not have are refused with those that they have") {

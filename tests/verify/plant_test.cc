@@ -3,9 +3,11 @@
 
 #include <doctest/doctest.h>
 
+#include <limits>
 #include <map>
 #include <vector>
 
+#include "base/error.h"
 #include "tests/verify/plans.h"
 #include "verify/stray_copy.h"
 
@@ -39,6 +41,21 @@ TEST_CASE("fault: a reversed pack gives each layer the whole place of the one as
         CHECK(after[views[i]].page == there.page);
       }
   }
+}
+
+TEST_CASE("edge: narrow offsets have a place from the first element on that 32 bits do not reach") {
+  const CachePlan plan = small_plan(1);
+  const auto plant_with_last = [&](std::int64_t last_element) {
+    std::vector<BoundView> views = bind_views(plan);
+    for (BoundView& view : views)
+      view.address = Layout({{"block", 2, last_element * view.element_bytes()}});
+    BlockAssignment assignment;
+    plant_fault(Fault::narrow_offsets, plan, views, assignment);
+  };
+  const std::int64_t limit = std::numeric_limits<std::int32_t>::max();
+  CHECK_THROWS_WITH_AS(plant_with_last(limit), doctest::Contains("its largest element offset is 2147483647"),
+                       InputError);
+  CHECK_NOTHROW(plant_with_last(limit + 1));
 }
 
 TEST_CASE("edge: where nobody holds a block none is copied to where it does not belong") {

@@ -86,10 +86,15 @@ def listed_tests(mutant, tree):
 
 def takes_switch(text, pattern):
     """Can FROM be chosen at run time? It is an expression, or a statement that declares nothing and begins there."""
-    if re.match(r"(const|constexpr|static|auto)\b|\.\w", pattern):
+    words = re.match(r"[\w:]*", pattern).group()
+    if words in ("const", "constexpr", "static", "auto") or re.match(r"\.\w", pattern):
+        return False
+    if words in ("return", "throw", "break", "continue", "if", "for", "while"):
+        return pattern.endswith(";")
+    if re.match(r"[\w:]+(<.*?>)?[&*]? \w+( =|;|\{|\()", pattern):  # a type, and a name for one of it
         return False
     if not pattern.endswith(";"):
-        return not re.match(r"(return|throw|break|continue)\b", pattern)
+        return True
     before = text[:text.index(pattern)].rsplit("\n", 1)[-1].rstrip()
     return not before or before[-1] in "){};:" or before.endswith("else")
 

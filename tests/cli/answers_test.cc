@@ -82,6 +82,13 @@ void check_answers(const std::string& name, const std::string& command, const st
 }  // namespace
 
 TEST_CASE("answers: plan") { check_answers("plan", "plan"); }
+TEST_CASE("answers: plan where pages have scales beside them, and where blocks are whole pages of a kernel") {
+  const std::string asked = "plan --engine vllm-0.33 --memory 20GiB --max-model-len 32k --format json ";
+  check_answer(answers_folder / "plan/scales.json", asked + "--model Qwen3.5-4B --kv-dtype nvfp4 "
+                                                            "--set engine.physical_order=LBHNC");
+  check_answer(answers_folder / "plan/kernel-pages.json", asked + "--model GLM-5.3-Flash --backend-profile flashmla "
+                                                                  "--set engine.physical_order=BLHNC");
+}
 TEST_CASE("answers: explain") { check_answers("explain", "explain"); }
 TEST_CASE("answers: compare") { check_answers("compare", "compare --vary engine.tensor_parallel=1,2 --requests 100"); }
 TEST_CASE("answers: simulate") { check_answers("simulate", "simulate --requests 100 --losses --upper-bounds"); }

@@ -12,6 +12,7 @@ namespace {
 
 using testing::small_families;
 using testing::small_hybrid;
+using testing::window;
 
 ForwardSpec packed_spec() {
   ForwardSpec spec;

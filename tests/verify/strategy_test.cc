@@ -9,6 +9,7 @@
 #include "verify/fault.h"
 #include "verify/forward.h"
 #include "verify/plant.h"
+#include "verify/untouched_check.h"
 #include "verify/verify.h"
 
 using namespace hybridkv;
@@ -204,6 +205,27 @@ TEST_CASE("fault: what can go wrong with another strategy is found by the check 
                                                                        : 2 + 1;
     CHECK(planted + no_place == all_faults().size());
   }
+}
+
+TEST_CASE("fault: what is written into a small page that nobody uses, of a large page that somebody does, is found") {
+  const CachePlan plan = plan_of(Strategy::two_level, 1);
+  const std::vector<BoundView> views = bind_views(plan);
+  const PoolSet pools(plan);
+  const std::vector<BatchRequest> requests = default_requests(plan);
+  const BlockAssignment assignment = assign_blocks(plan, requests, 1);
+  const Traffic traffic{plan, views, pools, assignment, requests};
+  std::size_t unused = 0;
+  for (std::size_t number = 0; number < plan.groups.size(); ++number)
+    for (const std::int64_t place : assignment.unused_places(plan, number)) {
+      fill_canaries(traffic);
+      CHECK(check_unheld_blocks(traffic).status == CheckStatus::passed);
+      pools.place(plan.groups[number], plan.groups[number].first_lane, place).back() ^= std::byte{1};
+      const CheckResult result = check_unheld_blocks(traffic);
+      CHECK(result.status == CheckStatus::failed);
+      CHECK(result.message.starts_with(fmt::format("small page {} of group {}, which nobody uses", place, number)));
+      ++unused;
+    }
+  CHECK(unused > 0);
 }
 
 TEST_CASE("law: a network runs through a dual pool, small pages and compact slots as it runs dense") {

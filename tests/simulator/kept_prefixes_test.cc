@@ -83,6 +83,13 @@ TEST_CASE("edge: what several conversations went on from is not passed") {
   }
 }
 
+TEST_CASE("edge: where prompts part before the state there is kept, one that goes on from it does not pass it") {
+  const std::vector<PromptSegments> prompts{prompt({1, 2}), prompt({1, 3, 4}), prompt({1}), prompt({1, 2}),
+                                            prompt({1, 3, 5})};
+  for (const EvictionPolicy policy : {EvictionPolicy::prefixes, EvictionPolicy::cost, EvictionPolicy::worth})
+    CHECK(found(small_cache(8, policy), prompts) == std::vector<std::int64_t>{0, 0, 0, 2, 2});
+}
+
 TEST_CASE("edge: second copies of a block go before anything older") {
   // No state lies where the third prompt parts from the second: it computes two blocks again that are there.
   const std::vector<PromptSegments> prompts{prompt({5, 6}), prompt({1, 2, 3}), prompt({1, 2, 4}), prompt({7}),

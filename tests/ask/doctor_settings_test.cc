@@ -8,16 +8,15 @@
 #include <vector>
 
 #include "scenarios/read.h"
+#include "tests/ask/log_of_text.h"
 
 using namespace hybridkv;
 
 namespace {
 
 std::vector<DoctorSettings> possible_of(const std::string& line) {
-  StartupLogReader reader;
-  reader.add(line, 1);
   const DoctorQuestion question{
-      .log = reader.finish(), .log_name = "a log", .asked = parse_scenario("{}", "nothing"), .typed = {}};
+      .log = testing::log_of_text(line), .log_name = "a log", .asked = parse_scenario("{}", "nothing"), .typed = {}};
   return possible_settings(question, ModelSpec{});
 }
 

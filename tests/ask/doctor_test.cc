@@ -14,6 +14,7 @@
 #include "planner/engine_spec.h"
 #include "planner/plan.h"
 #include "scenarios/read.h"
+#include "tests/ask/log_of_text.h"
 #include "test_paths.h"
 
 using namespace hybridkv;
@@ -56,19 +57,9 @@ std::string log_text(const std::string& file) {
   return text.str();
 }
 
-StartupLog log_of(const std::string& text) {
-  StartupLogReader reader;
-  std::istringstream lines(text);
-  std::int64_t number = 0;
-  for (std::string line; std::getline(lines, line);) reader.add(line, ++number);
-  StartupLog log = reader.finish();
-  log.bytes = static_cast<std::int64_t>(text.size());
-  return log;
-}
-
 DoctorAnswer answer_of(const std::string& text, const std::string& asked = "{}") {
   const ScenarioFile said = parse_scenario(asked, "command line");
-  return doctor({.log = log_of(text), .log_name = "a log", .asked = said, .typed = {}});
+  return doctor({.log = testing::log_of_text(text), .log_name = "a log", .asked = said, .typed = {}});
 }
 
 std::string setting(const Explanation& explained, const std::string& key) {
@@ -127,7 +118,7 @@ TEST_CASE("fault: one figure changed is named, in every log and figure") {
   int changed = 0;
   for (const KnownLog& known : known_logs) {
     const std::string text = log_text(known.file);
-    const StartupLog log = log_of(text);
+    const StartupLog log = testing::log_of_text(text);
     for (const LogKey key : log_figures) {
       if (!log.find(key) || log.blocks_overridden) continue;
       CAPTURE(known.file);
@@ -144,7 +135,7 @@ TEST_CASE("fault: one figure changed is named, in every log and figure") {
 TEST_CASE("golden: of five figures the one that was changed is named alone") {
   const std::string text = log_text("vllm-0.33-sm90.txt");
   for (const LogKey key : {LogKey::block_size, LogKey::padding_percent, LogKey::kv_cache_tokens, LogKey::concurrency}) {
-    const DoctorAnswer answer = answer_of(with_figure_changed(text, log_of(text), key));
+    const DoctorAnswer answer = answer_of(with_figure_changed(text, testing::log_of_text(text), key));
     REQUIRE(answer.contradictions.size() == 1);
     CHECK(answer.contradictions.front().starts_with(to_string(key)));
     CHECK(answer.contradictions.front().find("cannot be: beside ") != std::string::npos);
@@ -225,6 +216,6 @@ TEST_CASE("edge: what is no number, too large or cut off is passed over") {
                            "Padding mamba page size by %", "GPU KV cache size: 1,2", "tokens per request: x", "\x1b[",
                            "\xff\xfe\x00"}) {
     CAPTURE(line);
-    CHECK_FALSE(log_of(line).has_figure());
+    CHECK_FALSE(testing::log_of_text(line).has_figure());
   }
 }

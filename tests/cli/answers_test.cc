@@ -8,13 +8,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <regex>
 #include <string>
 #include <vector>
 
 #include "planner/release.h"
 #include "tests/cli/run_program.h"
+#include "tests/scratch_folder.h"
 
 using namespace hybridkv;
 using namespace hybridkv::testing;
@@ -22,11 +22,6 @@ using namespace hybridkv::testing;
 namespace {
 
 const std::filesystem::path answers_folder = HYBRIDKV_TEST_DATA "/answers";
-
-std::string content_of(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
 
 /// What `verify` says, without what a machine decides: times, memory of the process and errors of rounding.
 std::string without_machine(const std::string& output) {
@@ -56,7 +51,7 @@ void check_answer(const std::filesystem::path& file, const std::string& argument
     std::filesystem::create_directories(file.parent_path());
     std::ofstream(file, std::ios::binary) << now;
   }
-  const std::string before = content_of(file);
+  const std::string before = text_of(file);
   if (now != before) FAIL_CHECK(file.lexically_relative(answers_folder).string() << "\n" << difference(now, before));
 }
 

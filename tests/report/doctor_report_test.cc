@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "scenarios/read.h"
+#include "tests/ask/log_of_text.h"
 #include "tests/contains.h"
 
 using namespace hybridkv;
@@ -10,10 +11,8 @@ using namespace hybridkv;
 namespace {
 
 std::string doctor_text(const std::string& line) {
-  StartupLogReader reader;
-  reader.add(line, 1);
-  reader.add("Setting attention block size to 528 tokens", 2);
-  return render_doctor(doctor({.log = reader.finish(), .log_name = "a log", .asked = parse_scenario("{}", "nothing")}),
+  const StartupLog log = testing::log_of_text(line + "\nSetting attention block size to 528 tokens\n");
+  return render_doctor(doctor({.log = log, .log_name = "a log", .asked = parse_scenario("{}", "nothing")}),
                        Format::table);
 }
 

@@ -10,6 +10,7 @@
 #include "base/npy.h"
 #include "tests/scratch_folder.h"
 #include "tests/verify/check_named.h"
+#include "tests/verify/plan_traffic.h"
 #include "tests/verify/plans.h"
 #include "verify/attention_case.h"
 #include "verify/plant.h"
@@ -78,22 +79,19 @@ TEST_CASE("law: neighbouring scales differ by powers of two, so that one from an
   for (const KvFormat format : all_kv_formats) {
     if (!has_codec(format)) continue;
     CAPTURE(to_string(format));
-    const CachePlan plan = plan_of({.kv_format = format});
-    const std::vector<BoundView> views = bind_views(plan);
-    const PoolSet pools(plan);
-    const std::vector<BatchRequest> requests = default_requests(plan);
-    const BlockAssignment assignment = assign_blocks(plan, requests, 1);
-    const Traffic traffic{plan, views, pools, assignment, requests};
+    const testing::PlanTraffic bound(plan_of({.kv_format = format}));
+    const CachePlan& plan = bound.plan;
+    const std::vector<BoundView>& views = bound.views;
     std::size_t kept = 0;
     while (!plan.specs[views[kept].view.spec].attention) ++kept;
     const AttentionGeometry& attention = *plan.specs[views[kept].view.spec].attention;
-    const KvCodec codec = kv_codec(traffic, kept, false);
+    const KvCodec codec = kv_codec(bound.traffic, kept, false);
     const std::int64_t stored = key_value_bytes(views[kept], attention).key.extent("channel");
     std::vector<float> values(static_cast<std::size_t>(decoded_channels(codec, stored)));
     std::vector<std::byte> row(static_cast<std::size_t>(stored * element_bytes(attention.dtype)));
     float least = 1, most = 0;
     for (std::int64_t slot = 0; slot < 32; ++slot) {
-      kv_row(traffic, kept, false, slot, 0, row);
+      kv_row(bound.traffic, kept, false, slot, 0, row);
       decode_row(codec, attention.dtype, row.data(), values);
       float largest = 0;
       for (const float value : values) largest = std::max(largest, std::abs(value));
@@ -122,18 +120,13 @@ TEST_CASE("edge: scales cannot be exchanged where there are none, or where none 
 }
 
 TEST_CASE("law: scales of the tensor differ between layers, K and V, and nothing saturates") {
-  const CachePlan plan = plan_of({.kv_dtype = DType::fp8_e4m3});
-  const std::vector<BoundView> views = bind_views(plan);
-  const PoolSet pools(plan);
-  const BlockAssignment assignment = assign_blocks(plan, default_requests(plan), 1);
-  const std::vector<BatchRequest> requests = default_requests(plan);
-  const Traffic traffic{plan, views, pools, assignment, requests};
+  const testing::PlanTraffic bound(plan_of({.kv_dtype = DType::fp8_e4m3}));
   std::set<float> scales;
   std::size_t kept = 0;
-  for (std::size_t view = 0; view < views.size(); ++view)
-    if (plan.specs[views[view].view.spec].attention)
+  for (std::size_t view = 0; view < bound.views.size(); ++view)
+    if (bound.plan.specs[bound.views[view].view.spec].attention)
       for (const bool is_value : {false, true}) {
-        const float scale = kv_codec(traffic, view, is_value).scale;
+        const float scale = kv_codec(bound.traffic, view, is_value).scale;
         CHECK(scale * 448 >= 1);
         scales.insert(scale);
         ++kept;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tests/verify/forward_models.h"
+#include "tests/verify/plan_traffic.h"
 #include "tests/verify/plans.h"
 #include "verify/fault.h"
 #include "verify/forward.h"
@@ -208,19 +209,15 @@ TEST_CASE("fault: what can go wrong with another strategy is found by the check 
 }
 
 TEST_CASE("fault: what is written into a small page that nobody uses, of a large page that somebody does, is found") {
-  const CachePlan plan = plan_of(Strategy::two_level, 1);
-  const std::vector<BoundView> views = bind_views(plan);
-  const PoolSet pools(plan);
-  const std::vector<BatchRequest> requests = default_requests(plan);
-  const BlockAssignment assignment = assign_blocks(plan, requests, 1);
-  const Traffic traffic{plan, views, pools, assignment, requests};
+  const testing::PlanTraffic bound(plan_of(Strategy::two_level, 1));
   std::size_t unused = 0;
-  for (std::size_t number = 0; number < plan.groups.size(); ++number)
-    for (const std::int64_t place : assignment.unused_places(plan, number)) {
-      fill_canaries(traffic);
-      CHECK(check_unheld_blocks(traffic).status == CheckStatus::passed);
-      pools.place(plan.groups[number], plan.groups[number].first_lane, place).back() ^= std::byte{1};
-      const CheckResult result = check_unheld_blocks(traffic);
+  for (std::size_t number = 0; number < bound.plan.groups.size(); ++number)
+    for (const std::int64_t place : bound.assignment.unused_places(bound.plan, number)) {
+      const GroupPlan& group = bound.plan.groups[number];
+      fill_canaries(bound.traffic);
+      CHECK(check_unheld_blocks(bound.traffic).status == CheckStatus::passed);
+      bound.pools.place(group, group.first_lane, place).back() ^= std::byte{1};
+      const CheckResult result = check_unheld_blocks(bound.traffic);
       CHECK(result.status == CheckStatus::failed);
       CHECK(result.message.starts_with(fmt::format("small page {} of group {}, which nobody uses", place, number)));
       ++unused;

@@ -39,7 +39,7 @@ EngineStart start_of_engine(const BootQuestion& question) {
   const auto set = [&](const char* key, const std::string& value) {
     if (!is_asked(file, "engine", key)) apply_override(file, fmt::format("engine.{}", key), value, boot_default);
   };
-  set("release", std::string(to_string(Release::vllm_0_33)));
+  set("release", std::string(rules_of_vllm_0_33.name));
   if (question.gpu) {
     if (is_asked(file, "engine", "pipeline_memory"))
       throw error_at(file.root.find("engine")->find("pipeline_memory")->place,
@@ -47,7 +47,7 @@ EngineStart start_of_engine(const BootQuestion& question) {
     const Gpu& gpu = *question.gpu->gpu;
     start.budget =
         memory_budget(gpu, question.gpu->utilization, question.gpu->weights_bytes, question.gpu->beside_bytes);
-    if (parse_release(file.root.find("engine")->find("release")->text) == Release::vllm_0_33)
+    if (rules_named(file.root.find("engine")->find("release")->text) == &rules_of_vllm_0_33)
       set("backend_profile", std::string(to_string(gpu.profile)));
     set("max_num_batched_tokens", std::to_string(gpu.max_num_batched_tokens));
     apply_override(file, "engine.memory", std::to_string(std::max<std::int64_t>(1, start.budget->available_bytes)),
@@ -121,7 +121,7 @@ std::vector<std::string> estimates_of(const BootAnswer& answer, const BootQuesti
   if (answer.plan && answer.plan->attention_pack_size > 1)
     estimates.push_back(fmt::format("no release packs attention layers: N = {} needs PR 35703, and the lines are those "
                                     "that {} with it would print", answer.plan->attention_pack_size,
-                                    rules_of(answer.release).title));
+                                    answer.rules->title));
   if (!question.printed_memory || !answer.plan) return estimates;
   // Printed GiB have two decimals.
   constexpr std::int64_t half_of_last_digit = (std::int64_t{1} << 30) / 200;
@@ -190,7 +190,7 @@ void warn_of_boot(BootAnswer& answer) {
 }
 
 BootAnswer answer_of(const EngineStart& start, const BootQuestion& question) {
-  const ReleaseRules& rules = rules_of(start.scenario.engine.release);
+  const EngineRules& rules = *start.scenario.engine.rules;
   if (rules.is_read)
     throw SpecError("engine.release", fmt::format("how {} starts is not known here: its rules were read, not run; "
                                                   "hybridkv plan shows how it shares memory", rules.title));
@@ -199,7 +199,7 @@ BootAnswer answer_of(const EngineStart& start, const BootQuestion& question) {
                                                   "shows what it prints of them", rules.title));
   BootAnswer answer;
   answer.model = start.scenario.model.name;
-  answer.release = start.scenario.engine.release;
+  answer.rules = start.scenario.engine.rules;
   answer.backend_profile = start.scenario.engine.backend_profile;
   answer.budget = start.budget;
   answer.memory_bytes = start.budget ? start.budget->available_bytes : start.scenario.engine.memory_bytes;

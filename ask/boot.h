@@ -48,7 +48,7 @@ struct BootTry {
 
 struct BootAnswer {
   std::string model;
-  Release release = Release::vllm_0_33;
+  const EngineRules* rules = &rules_of_vllm_0_33;
   std::optional<BackendProfile> backend_profile;
   std::optional<MemoryBudget> budget;
   std::int64_t memory_bytes = 0;       ///< of the cache on one rank

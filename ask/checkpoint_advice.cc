@@ -8,7 +8,7 @@
 #include "ask/simulate_request.h"
 #include "ask/typed_list.h"
 #include "base/error.h"
-#include "planner/release.h"
+#include "planner/engine_rules.h"
 #include "search/shared_depths.h"
 #include "simulator/sweep.h"
 #include "simulator/trace_spec.h"
@@ -55,11 +55,11 @@ void replay(CheckpointAdvice& advice, const CacheGeometry& cache, const Simulate
 
 CheckpointAdvice advise_checkpoints(const Scenario& scenario,
                                     const std::vector<std::optional<std::int64_t>>& retentions) {
-  if (rules_of(scenario.engine.release).radix_pools)
+  if (scenario.engine.rules->radix_pools)
     throw located(SpecError("engine.release",
                             fmt::format("{} keeps states in slots by rules of its own; leave checkpoints out, its "
                                         "strategies and intervals are searched",
-                                        rules_of(scenario.engine.release).title)),
+                                        scenario.engine.rules->title)),
                   scenario);
   refuse_typed_list(scenario, "engine.attention_pack_size", scenario.pack_sizes, "compare");
   refuse_typed_list(scenario, "limits.max_model_len", scenario.limits.max_model_lens, "simulate");
@@ -92,7 +92,7 @@ CheckpointAdvice advise_checkpoints(const Scenario& scenario,
   }
   std::vector<std::optional<std::int64_t>> intervals = retentions;
   if (intervals.empty()) intervals = {std::nullopt, 0, 4 * advice.unit_tokens, 16 * advice.unit_tokens};
-  const std::int64_t back_tried = cache.rules.is_vllm_0_33() ? 0 : most_back_tried;
+  const std::int64_t back_tried = cache.rules.has_match_units() ? 0 : most_back_tried;
   for (const auto& interval : intervals)
     for (std::int64_t back = 0; back <= back_tried; ++back)
       advice.settings.push_back({.retention_tokens = interval, .back = back});

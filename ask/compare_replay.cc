@@ -9,7 +9,7 @@
 #include "ask/simulate_radix.h"
 #include "ask/simulate_request.h"
 #include "base/error.h"
-#include "planner/release.h"
+#include "planner/engine_rules.h"
 #include "simulator/cache_geometry.h"
 #include "simulator/slot_replay.h"
 #include "simulator/token_exact_bound.h"
@@ -107,18 +107,17 @@ ReplayedSetting replay_blocks(const Scenario& scenario, const SimulateRequest& r
 
 }  // namespace
 
-bool has_block_index(Release release) {
-  const ReleaseRules& rules = rules_of(release);
+bool has_block_index(const EngineRules& rules) {
   return !rules.radix_pools && rules.strategy != Strategy::sequence_rows;
 }
 
 ReplayedSetting replay_setting(const Scenario& scenario, const OnProgress& on_progress) {
   SimulateRequest request = scenario.simulate;
   request.upper_bounds = true;
-  const Release release = scenario.engine.release;
-  if (has_block_index(release)) return replay_blocks(scenario, request, on_progress);
-  return rules_of(release).radix_pools ? replay_tree(scenario, request, on_progress)
-                                       : replay_slots(scenario, request, on_progress);
+  const EngineRules& rules = *scenario.engine.rules;
+  if (has_block_index(rules)) return replay_blocks(scenario, request, on_progress);
+  return rules.radix_pools ? replay_tree(scenario, request, on_progress)
+                           : replay_slots(scenario, request, on_progress);
 }
 
 std::vector<std::optional<ReplayedSetting>> replay_settings(const std::vector<CompareSetting>& settings,

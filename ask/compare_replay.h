@@ -39,7 +39,7 @@ struct ReplayedSetting {
 
 /// Is the cache of this release one of blocks, of which the simulator replays many at a time? Else it has an index of
 /// its own.
-bool has_block_index(Release release);
+bool has_block_index(const EngineRules& rules);
 
 /// Replays the trace of a scenario, section simulate, through the cache that it plans at its longest length.
 /// Throws SpecError and InputError as `simulate` does.

@@ -103,7 +103,7 @@ std::vector<CompareRow> settings_rows() {
   return {
       {"model", "model", "", "model", [](const Setting& s) { return ComparedValue(s.scenario.model.name); }, {}},
       {"release", "release", "", "engine.release",
-       [](const Setting& s) { return ComparedValue(std::string(to_string(s.plan.release))); }, {}},
+       [](const Setting& s) { return ComparedValue(std::string(s.plan.rules->name)); }, {}},
       {"evidence", "rules", "", "engine.release",
        [](const Setting& s) { return ComparedValue(std::string(to_string(evidence_of(s.plan)))); }, {}},
       {"backend_profile", "backend profile", "", "engine.backend_profile",

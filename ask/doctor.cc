@@ -225,7 +225,7 @@ std::vector<Change> changes_for(const Explanation& explained) {
   std::vector<Change> changes;
   const CachePlan& plan = explained.plan;
   const SpecPlan* const attention = primary_attention(plan);
-  if (plan.release == Release::vllm_2026_06 && attention != nullptr && plan.attention_pack_size == 1)
+  if (plan.rules == &rules_of_vllm_2026_06 && attention != nullptr && plan.attention_pack_size == 1)
     for (const std::int64_t pack : {2, 3, 4, 5, 6, 8, 10, 12, 15, 16, 17, 24})
       if (pack <= std::ssize(attention->layers))
         changes.push_back({{{"engine.attention_pack_size", std::to_string(pack)}},

@@ -22,13 +22,13 @@ void add_tasks(std::vector<ForwardTask>& tasks, const Scenario& scenario, bool p
 }
 
 /// Has every layer pages of its own, and the release rules of what models it plans?
-bool takes_one_layer_a_page(const ReleaseRules& rules) {
+bool takes_one_layer_a_page(const EngineRules& rules) {
   return rules.radix_pools || keeps_tensors_apart(rules.strategy);
 }
 
 /// Why such a release does not plan the model at all; empty where it does, and for all others.
 std::string why_left_out(const Scenario& scenario) {
-  if (!takes_one_layer_a_page(rules_of(scenario.engine.release))) return "";
+  if (!takes_one_layer_a_page(*scenario.engine.rules)) return "";
   try {
     validate(scenario.model, scenario.engine, scenario.limits);
   } catch (const SpecError& error) {
@@ -55,7 +55,7 @@ ForwardTasks forward_tasks_of_all_models(bool packs_chosen, const std::function<
     apply_override(file, "engine.memory", "1 TiB", "--memory 1 TiB");
     apply_override(file, "limits.max_model_len", "1", "--max-model-len 1");
     Scenario scenario = read_scenario(file);
-    const bool takes_packs = !takes_one_layer_a_page(rules_of(scenario.engine.release)) &&
+    const bool takes_packs = !takes_one_layer_a_page(*scenario.engine.rules) &&
                              scenario.engine.strategy != Strategy::two_level;
     if (!packs_chosen && takes_packs) scenario.pack_sizes = {1, 3};
     all.notes.insert(all.notes.end(), scenario.notes.begin(), scenario.notes.end());
@@ -68,9 +68,9 @@ ForwardTasks forward_tasks_of_all_models(bool packs_chosen, const std::function<
   return all;
 }
 
-std::vector<ForwardPlant> forward_plants(std::string_view name, Release release) {
+std::vector<ForwardPlant> forward_plants(std::string_view name, const EngineRules& rules) {
   if (name == "all") {
-    const std::vector<ForwardFault> faults = forward_faults_of(release);
+    const std::vector<ForwardFault> faults = forward_faults_of(rules);
     return {faults.begin(), faults.end()};
   }
   if (const auto fault = parse_forward_fault(name)) return {*fault};

@@ -42,7 +42,7 @@ using ForwardPlant = std::variant<ForwardFault, Fault>;
 
 /// What a name plants under a release: one fault of an engine or of the layout; "all" stands for every one of an engine
 /// that the release has. Nothing where no fault is called so.
-std::vector<ForwardPlant> forward_plants(std::string_view name, Release release);
+std::vector<ForwardPlant> forward_plants(std::string_view name, const EngineRules& rules);
 
 /// `plain` once for every fault, or as it is where there is none. A fault of the engine is planted into the case that
 /// finds it where `plain` names none.

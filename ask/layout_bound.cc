@@ -12,7 +12,7 @@
 #include "base/parallel.h"
 #include "planner/demand.h"
 #include "planner/plan.h"
-#include "planner/release.h"
+#include "planner/engine_rules.h"
 #include "search/hit_ceiling.h"
 #include "search/offline_schedule.h"
 #include "search/schedule_replay.h"
@@ -159,7 +159,7 @@ LayoutBound layout_bound(const Scenario& scenario, std::optional<std::int64_t> m
   if (plan.rows)
     throw SpecError("engine.release",
                     fmt::format("{} keeps the states of prompts on the host, beside this memory, of which the bound is",
-                                rules_of(plan.release).title));
+                                plan.rules->title));
   LayoutBound bound;
   bound.evidence = evidence_of(plan);
   bound.unit_tokens = hit_step_of(plan, scenario);
@@ -204,7 +204,7 @@ std::vector<std::optional<LayoutBound>> scenario_bounds(const Scenario& scenario
   packs.reserve(scenario.pack_sizes.size());
   std::vector<Asked> asked;
   // A tree has no packs: its caches differ in their length alone.
-  const bool has_packs = !rules_of(scenario.engine.release).radix_pools;
+  const bool has_packs = !scenario.engine.rules->radix_pools;
   for (const std::int64_t pack : scenario.pack_sizes) {
     if (!has_packs && !packs.empty()) break;
     Scenario& of_pack = packs.emplace_back(scenario);

@@ -42,14 +42,14 @@ void add_corners(std::set<std::int64_t>& lengths, std::int64_t at, std::int64_t 
 
 /// Tokens from one stair to the next.
 std::int64_t stair_tokens(const CacheGeometry& geometry) {
-  return geometry.rules.is_vllm_0_33() && geometry.has_partial_tails() ? geometry.match_unit()
+  return geometry.rules.has_match_units() && geometry.has_partial_tails() ? geometry.match_unit()
                                                                        : geometry.block_size_tokens;
 }
 
 /// In mode align a prompt that ends on a block boundary is an edge of its own: nothing of it hits. From vLLM 0.33 on
 /// the last state lies before the last token.
 bool has_knife_edges(const CacheGeometry& geometry) {
-  return geometry.aligns_chunks() && !geometry.rules.is_vllm_0_33();
+  return geometry.aligns_chunks() && !geometry.rules.has_match_units();
 }
 
 bool is_knife_edge(const CacheGeometry& geometry, std::int64_t length) {
@@ -57,7 +57,7 @@ bool is_knife_edge(const CacheGeometry& geometry, std::int64_t length) {
 }
 
 std::int64_t copy_hit(const CacheGeometry& geometry, std::int64_t length) {
-  if (geometry.rules.is_vllm_0_33()) {
+  if (geometry.rules.has_match_units()) {
     const std::int64_t step = stair_tokens(geometry);
     const std::int64_t found = geometry.caches_prefixes() ? (length - 1) / step * step : 0;
     return predicted_copy_hit(geometry, length, 2).value_or(found);
@@ -129,7 +129,7 @@ PrefixSituation shared_starts(const PlotInputs& inputs, CacheMode mode, std::int
 }  // namespace
 
 bool can_prefill(const CacheGeometry& geometry) {
-  return !geometry.aligns_chunks() || geometry.rules.is_vllm_0_33() ||
+  return !geometry.aligns_chunks() || geometry.rules.has_match_units() ||
          geometry.max_num_batched_tokens >= geometry.block_size_tokens;
 }
 
@@ -149,7 +149,7 @@ std::vector<PrefixSituation> prefix_stairs(const PlotInputs& inputs) {
   if (largest_state(inputs.set.plans.front()) == nullptr) return {copies(inputs, inputs.engine.cache_mode)};
   std::vector<PrefixSituation> situations;
   situations.push_back(copies(inputs, CacheMode::align));
-  if (rules_of(inputs.engine.release).has_mode_all) situations.push_back(copies(inputs, CacheMode::all));
+  if (inputs.engine.rules->has_mode_all) situations.push_back(copies(inputs, CacheMode::all));
   situations.push_back(shared_starts(inputs, CacheMode::align, longest_length(inputs.set)));
   return situations;
 }

@@ -28,7 +28,7 @@ TraceSpec searched_trace(const Scenario& scenario) {
 /// The interval that the scenario asks for, or that its release has.
 std::optional<std::int64_t> asked_retention(const Scenario& scenario) {
   CacheGeometry cache;
-  cache.retention_interval_tokens = rules_of(scenario.engine.release).retention_tokens;
+  cache.retention_interval_tokens = scenario.engine.rules->retention_tokens;
   return with_settings(cache, scenario.simulate).retention_interval_tokens;
 }
 
@@ -88,8 +88,7 @@ ServedPick served_pick(const Recommendation& result, const Candidate& candidate,
 }
 
 /// A release of which rules of memory alone are known has no settings to search.
-void refuse_read_release(Release release) {
-  const ReleaseRules& rules = rules_of(release);
+void refuse_read_release(const EngineRules& rules) {
   if (!rules.is_read) return;
   throw SpecError("engine.release",
                   fmt::format("of {} the rules of memory are read, and no settings are searched; `hybridkv compare "
@@ -135,7 +134,7 @@ Scenario scenario_of(const Scenario& scenario, const RecommendQuestion& question
   if (choice.retention_tokens == asked_retention(scenario)) return chosen;
   chosen.simulate.retention_interval_tokens = choice.retention_tokens;
   chosen.simulate.keeps_all_checkpoints =
-      !choice.retention_tokens && rules_of(chosen.engine.release).retention_tokens.has_value();
+      !choice.retention_tokens && chosen.engine.rules->retention_tokens.has_value();
   return chosen;
 }
 
@@ -153,7 +152,7 @@ RecommendAnswer recommend_scenario(const Scenario& scenario, const RecommendQues
   spec.open_trace = [&answer] { return open_trace(answer.trace); };
   spec.on_progress = progress;
   try {
-    refuse_read_release(spec.engine.release);
+    refuse_read_release(*spec.engine.rules);
     answer.result = with_scenario_names(recommend(spec));
   } catch (const SpecError& error) {
     throw located(scenario_error(error), scenario);

@@ -117,7 +117,7 @@ std::vector<std::string> candidate_commands(const CommandWords& asked, const Sce
   if (!alone) planned.value_of("limits.max_model_len") = lengths_text(lengths, result.at_length);
   std::vector<std::string> commands{"hybridkv plan " + shell_words(planned)};
   // Without a tree nothing is found again, and there is nothing to replay.
-  if (rules_of(chosen.engine.release).radix_pools && chosen.engine.cache_mode == CacheMode::none) return commands;
+  if (chosen.engine.rules->radix_pools && chosen.engine.cache_mode == CacheMode::none) return commands;
   // Requests are refused by the longest length, whatever length is compared.
   if (lengths.size() > 1) replayed.value_of("limits.max_model_len") = std::to_string(result.max_model_len);
   commands.push_back("hybridkv simulate " + shell_words(replayed) + workload_words(asked, chosen.simulate.trace) +

@@ -19,8 +19,8 @@ bool is_written(const Scenario& scenario, const char* key) {
 /// The engine with everything left out that only this program or another release knows.
 EngineSpec by_vllm_0_33(const Scenario& scenario) {
   EngineSpec engine = scenario.engine;
-  const ReleaseRules& rules = rules_of(Release::vllm_0_33);
-  engine.release = Release::vllm_0_33;
+  const EngineRules& rules = rules_of_vllm_0_33;
+  engine.rules = &rules_of_vllm_0_33;
   engine.backend_profile = engine.backend_profile.value_or(BackendProfile::sm90);
   engine.attention_pack_size = 1;
   engine.strategy = Strategy::packed_attention;
@@ -35,7 +35,7 @@ EngineSpec by_vllm_0_33(const Scenario& scenario) {
 }  // namespace
 
 std::optional<ReleaseGlance> glance_at_vllm_0_33(const Scenario& scenario) {
-  if (scenario.engine.release != Release::vllm_2026_06) return std::nullopt;
+  if (scenario.engine.rules != &rules_of_vllm_2026_06) return std::nullopt;
   ReleaseGlance glance;
   try {
     const EngineSpec engine = by_vllm_0_33(scenario);

@@ -11,7 +11,7 @@ namespace hybridkv {
 
 /// What another release would print for the same question, in a line beside the answer.
 struct ReleaseGlance {
-  Release release = Release::vllm_0_33;
+  const EngineRules* rules = &rules_of_vllm_0_33;
   BackendProfile profile = BackendProfile::sm90;
   std::optional<CacheMode> mode;     ///< unset: the model has no states
   std::int64_t block_tokens = 0;     ///< of its primary attention, or of its first spec

@@ -63,7 +63,7 @@ std::int64_t served_length(const LimitsSpec& limits) {
 }
 
 ServeCommand serve_command(const Served& served) {
-  const ReleaseRules& rules = rules_of(served.engine.release);
+  const EngineRules& rules = *served.engine.rules;
   const auto none = [](const std::string& why) { return ServeCommand{"", {why}}; };
   if (rules.radix_pools) return serve_sglang(served);
   if (rules.is_read)

@@ -54,10 +54,10 @@ void say_what_vllm_lacks(const EngineSpec& engine, std::vector<std::string>& bes
                                  fmt::join(keys, ", "), keys.size() == 1 ? "it follows" : "they follow"));
 }
 
-std::string mode_flag(CacheMode mode, Release release) {
+std::string mode_flag(CacheMode mode, const EngineRules& rules) {
   if (mode == CacheMode::none) return "--no-enable-prefix-caching";
   // Where caching is the default the option of the mode is deprecated; caching selects align.
-  if (rules_of(release).caches_by_default) return "--enable-prefix-caching";
+  if (rules.caches_by_default) return "--enable-prefix-caching";
   return fmt::format("--enable-prefix-caching --mamba-cache-mode {}", to_string(mode));
 }
 
@@ -70,7 +70,7 @@ std::vector<EngineSetting> block_settings(const PlannedLayout& layout, std::opti
                       ""});
   if (layout.geometry.state_groups > 0)
     settings.push_back({"engine.cache_mode", std::string(to_string(layout.mode)),
-                        mode_flag(layout.mode, layout.plan.release)});
+                        mode_flag(layout.mode, *layout.plan.rules)});
   if (layout.block_floor)
     settings.push_back({"engine.block_size_tokens", std::to_string(*layout.block_floor),
                         fmt::format("--block-size {}", *layout.block_floor)});
@@ -85,7 +85,7 @@ std::vector<EngineSetting> block_settings(const PlannedLayout& layout, std::opti
   } else {
     // An interval of one block keeps every checkpoint, also in versions whose default is to keep only the last: of one
     // block of every group, where their blocks differ.
-    const bool unset_keeps_all = !rules_of(layout.plan.release).retention_tokens;
+    const bool unset_keeps_all = !layout.plan.rules->retention_tokens;
     const std::int64_t block = layout.geometry.common_multiple();
     settings.push_back({"simulate.retention_interval_tokens", unset_keeps_all ? "all (unset)" : std::to_string(block),
                         fmt::format("--prefix-cache-retention-interval {}", block)});

@@ -53,7 +53,7 @@ bool replay_decodes(const DriverSpec& driver) {
 std::vector<RadixCache> planned_radix_caches(const Scenario& scenario) {
   const EngineSpec& engine = scenario.engine;
   const PlanSet set = plan_scenario(scenario, scenario.pack_sizes);
-  RadixCache cache{.name = std::string(rules_of(engine.release).title)};
+  RadixCache cache{.name = std::string(engine.rules->title)};
   try {
     cache.settings = radix_settings_of(set.plans.front(), scenario.model, engine);
   } catch (const SpecError& error) {

@@ -53,7 +53,7 @@ void plan(AskedPoint& point, const Scenario& scenario, const SweepQuestion& ques
   const PlanDetail detail = question.verify ? PlanDetail::full : PlanDetail::numbers;
   point.answer.plan = make_plan(scenario.model, scenario.engine, scenario.limits, scenario.workspace, detail);
   if (!question.simulate) return;
-  if (!has_block_index(scenario.engine.release)) {
+  if (!has_block_index(*scenario.engine.rules)) {
     point.answer.replayed = replay_setting(scenario);
     return;
   }

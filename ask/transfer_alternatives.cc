@@ -26,13 +26,13 @@ void set_order(EngineSpec& engine, const std::string& order) {
 
 /// Are orders of pages the release's to choose?
 bool has_orders(const EngineSpec& engine) {
-  return !rules_of(engine.release).radix_pools && !keeps_tensors_apart(engine.strategy);
+  return !engine.rules->radix_pools && !keeps_tensors_apart(engine.strategy);
 }
 
 std::vector<std::string> orders_of(const TransferQuestion& question) {
   const EngineSpec& from = question.from.engine;
   const EngineSpec& to = question.to.engine;
-  if (from.release != to.release || !has_orders(from) || !has_orders(to)) return {};
+  if (from.rules != to.rules || !has_orders(from) || !has_orders(to)) return {};
   std::vector<std::string> orders;
   if (has_one_allocation(from) && has_one_allocation(to)) {
     for (const CacheOrder order : all_cache_orders) orders.emplace_back(to_string(order));

@@ -154,7 +154,7 @@ void add_memory_options(CLI::App& command, BootOptions& options) {
 void add_boot_command(CLI::App& app, CommandAction& action) {
   CLI::App* command = app.add_subcommand("boot", "Say whether an engine will start, what it prints, what fails first");
   const auto options = std::make_shared<BootOptions>();
-  add_scenario_options(*command, options->scenario, Release::vllm_0_33);
+  add_scenario_options(*command, options->scenario, rules_of_vllm_0_33);
   describe_one_pack(*command);
   describe_one_length(*command);
   add_memory_options(*command, *options);

@@ -14,7 +14,7 @@
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
 #include "cli/trace_options.h"
-#include "planner/release.h"
+#include "planner/engine_rules.h"
 #include "report/compare_report.h"
 
 namespace hybridkv {

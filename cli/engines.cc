@@ -9,7 +9,7 @@
 #include "base/suggest.h"
 #include "cli/offers.h"
 #include "cli/values.h"
-#include "planner/release.h"
+#include "planner/engine_rules.h"
 #include "report/engine_answers.h"
 
 namespace hybridkv {
@@ -36,7 +36,7 @@ void add_engines_option(CLI::App& command, ScenarioOptions& options) {
 }
 
 std::vector<std::string> engine_names(const std::string& list) {
-  const std::vector<std::string> known = names_of(release_names);
+  const std::vector<std::string> known = release_names();
   if (list == "all") return known;
   std::vector<std::string> names;
   std::vector<std::string> typed;
@@ -46,7 +46,7 @@ std::vector<std::string> engine_names(const std::string& list) {
     throw InputError(error.what());
   }
   for (const std::string& name : typed) {
-    if (!parse_release(name))
+    if (!rules_named(name))
       throw InputError(fmt::format("--engines {}: no such release; take some of {}, or all{}", name,
                                    fmt::join(known, ", "), did_you_mean(name, known)));
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);

@@ -111,9 +111,8 @@ std::vector<std::string> radix_flags(const RecommendOptions& options) {
 }
 
 /// Flags of the space of other engines say nothing to this one.
-void refuse_flags(const std::vector<std::string>& flags, Release release) {
+void refuse_flags(const std::vector<std::string>& flags, const EngineRules& rules) {
   if (flags.empty()) return;
-  const ReleaseRules& rules = rules_of(release);
   throw InputError(fmt::format(
       "{}: {} has no such settings to search; {}", fmt::join(flags, ", "), rules.title,
       rules.radix_pools ? "its space is --modes none,align, --strategies, --ratios, --page-sizes, "
@@ -166,7 +165,7 @@ void weigh(const RecommendOptions& options, WeighQuestion& question) {
 }
 
 RecommendQuestion block_question(const RecommendOptions& options, const Scenario& scenario) {
-  refuse_flags(radix_flags(options), scenario.engine.release);
+  refuse_flags(radix_flags(options), *scenario.engine.rules);
   RecommendQuestion question;
   question.space = space_of(options, scenario);
   weigh(options, question);
@@ -177,7 +176,7 @@ RecommendQuestion block_question(const RecommendOptions& options, const Scenario
 }
 
 RadixQuestion radix_question(const RecommendOptions& options, const Scenario& scenario) {
-  refuse_flags(block_flags(options), scenario.engine.release);
+  refuse_flags(block_flags(options), *scenario.engine.rules);
   RadixQuestion question;
   question.space = radix_space_of(options);
   weigh(options, question);
@@ -216,7 +215,7 @@ std::string recommended(const RecommendOptions& options) {
   const Watch watch = [&](const RecommendProgress& at) {
     progress.update("recommend", at.what, static_cast<int>(at.done), static_cast<int>(at.total));
   };
-  return rules_of(scenario.engine.release).radix_pools ? recommended_radix(options, scenario, watch)
+  return scenario.engine.rules->radix_pools ? recommended_radix(options, scenario, watch)
                                                        : recommended_blocks(options, scenario, watch);
 }
 

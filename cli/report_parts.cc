@@ -7,7 +7,7 @@
 #include "ask/simulate.h"
 #include "ask/simulate_radix.h"
 #include "base/error.h"
-#include "planner/release.h"
+#include "planner/engine_rules.h"
 #include "report/radix_report.h"
 #include "report/recommend_radix_report.h"
 #include "report/recommend_report.h"
@@ -27,7 +27,7 @@ AnsweredPart part_or_refusal(Make make) {
   }
 }
 
-bool has_radix_pools(const Scenario& scenario) { return rules_of(scenario.engine.release).radix_pools; }
+bool has_radix_pools(const Scenario& scenario) { return scenario.engine.rules->radix_pools; }
 
 }  // namespace
 

@@ -167,7 +167,7 @@ void lay_over(ScenarioFile& file, const ScenarioOptions& options, bool with_key_
 
 }  // namespace
 
-void add_scenario_options(CLI::App& command, ScenarioOptions& options, Release usual) {
+void add_scenario_options(CLI::App& command, ScenarioOptions& options, const EngineRules& usual) {
   command
       .add_option("SCENARIO", options.scenario,
                   "scenario file, - for standard input, the name of one that comes with hybridkv (qwen3.5-397b, "
@@ -176,7 +176,7 @@ void add_scenario_options(CLI::App& command, ScenarioOptions& options, Release u
   add_scenario_flags(command, options, usual);
 }
 
-void add_scenario_flags(CLI::App& command, ScenarioOptions& options, Release usual) {
+void add_scenario_flags(CLI::App& command, ScenarioOptions& options, const EngineRules& usual) {
   options.command = &command;
   command.add_option("--set", options.overrides, "override a scenario value, or take it back by null; may be repeated")
       ->type_name("KEY=VALUE")
@@ -191,7 +191,7 @@ void add_scenario_flags(CLI::App& command, ScenarioOptions& options, Release usu
   command
       .add_option("--engine", options.release,
                   fmt::format("release whose rules the plan follows: {} (default: the scenario's, else {})",
-                              fmt::join(names_of(release_names), " or "), to_string(usual)))
+                              fmt::join(release_names(), " or "), usual.name))
       ->check(offers({{offered_words_of("engine.release")}, true}))
       ->type_name("RELEASE");
   command

@@ -39,13 +39,13 @@ struct ScenarioOptions {
 
 /// Adds SCENARIO, --set, --model, --engine, --backend-profile, --pack, --tp, --memory, --max-model-len, --mode,
 /// --kv-dtype and --ssm-dtype to a command. `usual`: the release that it takes where none is asked for.
-void add_scenario_options(CLI::App& command, ScenarioOptions& options, Release usual = EngineSpec{}.release);
+void add_scenario_options(CLI::App& command, ScenarioOptions& options, const EngineRules& usual = *EngineSpec{}.rules);
 
 /// The flags that stand for one key of the scenario each and were given, with what was given.
 std::vector<std::pair<std::string, std::string>> given_flags(const ScenarioOptions& options);
 
 /// The flags of add_scenario_options without SCENARIO, for commands that take several.
-void add_scenario_flags(CLI::App& command, ScenarioOptions& options, Release usual = EngineSpec{}.release);
+void add_scenario_flags(CLI::App& command, ScenarioOptions& options, const EngineRules& usual = *EngineSpec{}.rules);
 
 /// Says in the help of a command that its answer is of one pack, or of one length.
 void describe_one_pack(CLI::App& command);

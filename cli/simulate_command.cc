@@ -145,7 +145,7 @@ Question planned_question(const SimulateOptions& options) {
     with_budget.flags.push_back({"engine.max_num_batched_tokens", std::to_string(*options.max_batched_tokens),
                                  fmt::format("--max-batched-tokens {}", *options.max_batched_tokens)});
   Question question{read_scenario(with_budget), {}, {}, true};
-  if (rules_of(question.scenario.engine.release).radix_pools)
+  if (question.scenario.engine.rules->radix_pools)
     question.radix = planned_radix_caches(question.scenario);
   else
     question.caches = planned_caches(question.scenario);

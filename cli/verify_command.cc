@@ -112,13 +112,13 @@ std::vector<ForwardCase> cases_of(const std::vector<std::string>& names) {
 }
 
 /// What the names plant into forward passes.
-std::vector<ForwardPlant> plants_of(const std::vector<std::string>& names, Release release) {
+std::vector<ForwardPlant> plants_of(const std::vector<std::string>& names, const EngineRules& rules) {
   std::vector<ForwardPlant> plants;
   for (const std::string& name : names) {
-    const std::vector<ForwardPlant> one = forward_plants(name, release);
+    const std::vector<ForwardPlant> one = forward_plants(name, rules);
     if (one.empty()) {
       std::vector<std::string> known = fault_names();
-      for (const ForwardFault fault : forward_faults_of(release)) known.emplace_back(to_string(fault));
+      for (const ForwardFault fault : forward_faults_of(rules)) known.emplace_back(to_string(fault));
       throw no_such_fault(name, known);
     }
     plants.insert(plants.end(), one.begin(), one.end());
@@ -151,7 +151,7 @@ int run_forward(const VerifyOptions& options) {
   ForwardSpec plain;
   plain.scale = options.scale;
   plain.cases = cases_of(options.cases);
-  const std::vector<ForwardSpec> specs = forward_specs(plain, plants_of(options.inject, tasks.front().engine.release));
+  const std::vector<ForwardSpec> specs = forward_specs(plain, plants_of(options.inject, *tasks.front().engine.rules));
   ForwardAnswer answer;
   {
     Progress progress(options.output.quiet);

@@ -7,8 +7,8 @@ namespace hybridkv {
 
 Arrangement arrange(std::vector<SpecPlan> specs, const ArrangeInputs& inputs) {
   Arrangement arrangement;
-  const ReleaseRules& rules = rules_of(inputs.engine.release);
-  arrangement.release = inputs.engine.release;
+  const EngineRules& rules = *inputs.engine.rules;
+  arrangement.rules = inputs.engine.rules;
   arrangement.backend_profile = inputs.engine.backend_profile;
   arrangement.strategy = inputs.engine.strategy;
   arrangement.attention_pack_size = inputs.engine.attention_pack_size;

@@ -66,7 +66,7 @@ DeclaredBlocks declared_blocks(const EngineSpec& engine, bool latent) {
 }
 
 std::int64_t checkpoint_tokens(const ModelSpec& model, const EngineSpec& engine) {
-  if (!rules_of(engine.release).aligns_to_checkpoints || engine.cache_mode != CacheMode::align) return 1;
+  if (!engine.rules->aligns_to_checkpoints || engine.cache_mode != CacheMode::align) return 1;
   std::int64_t common = 1;
   for (const LayerSpec& layer : model.layers) {
     if (!layer.recurrent) continue;
@@ -81,7 +81,7 @@ std::int64_t alignment_grain(const EngineSpec& engine, const BlockSizeInputs& in
   const DeclaredBlocks kernel = declared_blocks(engine, inputs.latent);
   const std::int64_t user = engine.block_size_tokens.value_or(default_block_tokens);
   const bool is_latent_hybrid = inputs.latent && inputs.state_bytes > 0;
-  const std::int64_t latent = is_latent_hybrid ? rules_of(engine.release).latent_hybrid_grain : 1;
+  const std::int64_t latent = is_latent_hybrid ? engine.rules->latent_hybrid_grain : 1;
   const std::int64_t floor = std::max({kernel.smallest, user, latent});
   const std::int64_t grain = checked_lcm(floor, inputs.checkpoint_tokens);
   if (inputs.checkpoint_tokens > 1)
@@ -149,7 +149,7 @@ std::int64_t attention_block_size(const BlockSizeInputs& inputs, const EngineSpe
                   terms);
   const std::int64_t block = Checked(unit) * ceil_div(inputs.state_bytes, Checked(unit) * page_per_token);
   const std::int64_t kernel = declared_blocks(engine, inputs.latent).smallest;
-  if (!rules_of(engine.release).aligns_to_checkpoints || block % kernel == 0)
+  if (!engine.rules->aligns_to_checkpoints || block % kernel == 0)
     return decide(block, "B = A * ceil(M / (A * N * a1))", terms);
   std::vector<Term> with_kernel = terms;
   with_kernel.push_back({"smallest kernel block", kernel, "tokens"});
@@ -160,10 +160,10 @@ std::int64_t attention_block_size(const BlockSizeInputs& inputs, const EngineSpe
 
 std::int64_t kernel_block_size(std::int64_t block_size_tokens, bool latent, const EngineSpec& engine,
                                const DerivationLog& log) {
-  if (rules_of(engine.release).radix_pools || keeps_tensors_apart(engine.strategy)) {
+  if (engine.rules->radix_pools || keeps_tensors_apart(engine.strategy)) {
     log.add([&] {
       return Decision{{"b", block_size_tokens, "tokens"}, "b = B: kernels go by the pages of the pool",
-                      {{"B", block_size_tokens, "tokens"}}, std::string(rules_of(engine.release).title)};
+                      {{"B", block_size_tokens, "tokens"}}, std::string(engine.rules->title)};
     });
     return block_size_tokens;
   }

@@ -83,7 +83,7 @@ CapacityPlan capacity_at(const Arrangement& arrangement, std::int64_t max_model_
   capacity.fits = fits_as_engines_check(arrangement, demand);
   capacity.usable_concurrency = concurrency(usable_ids(arrangement), demand);
   // An engine with radix pools prints its slots without the dummies; of an engine that was read no print is known.
-  const bool usable_alone = arrangement.radix || rules_of(arrangement.release).is_read;
+  const bool usable_alone = arrangement.radix || arrangement.rules->is_read;
   capacity.max_concurrency =
       usable_alone ? capacity.usable_concurrency : concurrency(all_ids(arrangement), demand);
   capacity.kv_cache_tokens_by_concurrency = tokens_by_concurrency(capacity.max_concurrency, max_model_len);

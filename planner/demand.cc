@@ -186,7 +186,7 @@ bool fits(const Arrangement& arrangement, const Demand& demand) {
 }
 
 bool fits_as_engines_check(const Arrangement& arrangement, const Demand& demand) {
-  const bool reserves = rules_of(arrangement.release).reserves_null_block;
+  const bool reserves = arrangement.rules->reserves_null_block;
   return demand.is_within(reserves ? usable_ids(arrangement) : all_ids(arrangement));
 }
 

@@ -84,7 +84,7 @@ void place_lanes(Arrangement& arrangement) {
 
 void arrange_dual_pool(Arrangement& arrangement, std::vector<SpecPlan> specs, const ArrangeInputs& inputs) {
   const EngineSpec& engine = inputs.engine;
-  const bool radix = rules_of(engine.release).radix_pools;
+  const bool radix = engine.rules->radix_pools;
   const BlockSizes blocks = radix ? radix_block_sizes(inputs.model, engine, inputs.log)
                                   : free_block_sizes(inputs.model, engine, inputs.log);
   arrangement.specs = size_own_pages(std::move(specs), blocks, engine, inputs.limits, inputs.log);

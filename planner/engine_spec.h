@@ -14,7 +14,7 @@
 #include "base/named_values.h"
 #include "mamba/state_spec.h"
 #include "planner/backend_profile.h"
-#include "planner/release.h"
+#include "planner/engine_rules.h"
 #include "planner/strategy.h"
 #include "planner/token_state_split.h"
 
@@ -63,7 +63,7 @@ struct DraftSpec {
 
 /// What the user asks of the serving engine. Defaults are those of a deployment without any flag.
 struct EngineSpec {
-  Release release = Release::vllm_2026_06;              ///< whose rules
+  const EngineRules* rules = &rules_of_vllm_2026_06;    ///< whose rules
   std::optional<BackendProfile> backend_profile;        ///< what backends declare where nothing below says it
   std::int64_t tensor_parallel = 1;                     ///< ranks, >= 1
   bool pad_heads = false;                               ///< heads that ranks cannot share are padded until they can
@@ -148,7 +148,7 @@ inline void set_memory(EngineSpec& engine, std::int64_t bytes) {
 
 /// Are all layers in one allocation, in one of six orders? Packs and other strategies are in no release with one.
 inline bool has_one_allocation(const EngineSpec& engine) {
-  return rules_of(engine.release).one_allocation && engine.strategy == Strategy::packed_attention &&
+  return engine.rules->one_allocation && engine.strategy == Strategy::packed_attention &&
          engine.attention_pack_size == 1;
 }
 

@@ -87,7 +87,7 @@ std::vector<LayerSet> all_layer_sets(const ModelSpec& model, const EngineSpec& e
   for (std::int64_t i = 0; i < engine.mtp_layers; ++i)
     add_layer(sets, number++, mtp_attention(model), std::nullopt, false);
   if (engine.draft) {
-    const bool join = rules_of(engine.release).drafts_join;
+    const bool join = engine.rules->drafts_join;
     for (std::int64_t i = 0; i < engine.draft->layers; ++i)
       add_layer(sets, join ? number++ : i, engine.draft->attention, std::nullopt, true, join);
   }

@@ -61,7 +61,7 @@ namespace {
                                 plan.num_blocks(), length, shortest.blocks_per_request, fitting));
   const std::int64_t block = plan.arenas.front().bytes_per_id;
   const std::string smallest =
-      rules_of(plan.release).reserves_null_block
+      plan.rules->reserves_null_block
           ? fmt::format("with the null block the smallest that works is {}",
                         bytes_text(Checked(shortest.bytes_per_request) + block))
           : fmt::format("so the smallest that works is {}, and one block more for it to finish beside the null block",
@@ -88,7 +88,7 @@ void fill_capacity(CachePlan& plan, const EngineSpec& engine, const LimitsSpec& 
       [](const CapacityPlan& a, const CapacityPlan& b) { return a.blocks_per_request < b.blocks_per_request; });
   // A number of blocks that the user insists on is taken as it is, as engines do; what does not fit is a warning.
   // So is a context longer than the token slots of an engine with radix pools, which starts all the same.
-  const bool takes_any_number = plan.radix || (engine.num_blocks && !rules_of(plan.release).reserves_null_block);
+  const bool takes_any_number = plan.radix || (engine.num_blocks && !plan.rules->reserves_null_block);
   if (!shortest->fits && !takes_any_number) refuse_memory(plan, engine, *shortest);
 }
 
@@ -110,7 +110,7 @@ WastePlan waste_of(const Arrangement& arrangement, std::int64_t max_fitting_toke
 
 /// The arithmetic that releases share is written down in the words of vLLM's functions; of radix pools it is another
 /// engine's.
-void name_engine(Derivation& derivation, const ReleaseRules& rules) {
+void name_engine(Derivation& derivation, const EngineRules& rules) {
   for (Decision& decision : derivation)
     if (decision.source.starts_with("vLLM") || decision.source.starts_with("dual pool"))
       decision.source = fmt::format("{}, {}", rules.title, rules.is_read ? "read" : "run");
@@ -118,7 +118,7 @@ void name_engine(Derivation& derivation, const ReleaseRules& rules) {
 
 /// An engine with radix pools sizes them for ranks that cannot share the heads, and then does not load the model.
 void warn_unshared_heads(std::vector<Warning>& warnings, const ModelSpec& model, const EngineSpec& engine) {
-  if (!rules_of(engine.release).radix_pools || engine.pad_heads) return;
+  if (!engine.rules->radix_pools || engine.pad_heads) return;
   const std::int64_t ranks = engine.tensor_parallel;
   for (const LayerSpec& layer : model.layers) {
     if (!layer.attention || layer.attention->kind == AttentionKind::mla) continue;
@@ -127,14 +127,14 @@ void warn_unshared_heads(std::vector<Warning>& warnings, const ModelSpec& model,
     warnings.push_back({"heads_not_shared",
                         fmt::format("{} sizes its pools for {} ranks, which cannot share {} query heads and {} KV "
                                     "heads, and does not load such a model; take a divisor of both",
-                                    rules_of(engine.release).title, ranks, queries, keys)});
+                                    engine.rules->title, ranks, queries, keys)});
     return;
   }
 }
 
 /// Planned all the same, as earlier releases run it: but this one does not start.
 void warn_unserved(std::vector<Warning>& warnings, const ModelSpec& model, const EngineSpec& engine) {
-  const ReleaseRules& rules = rules_of(engine.release);
+  const EngineRules& rules = *engine.rules;
   if (const UnservedModels* const models = unserved_by(rules, model.name))
     warnings.push_back({"not_served", fmt::format("{} does not serve {}, which {} is: it does not start with it; take "
                                                   "another release", rules.title, models->architecture, model.name)});
@@ -202,7 +202,7 @@ CachePlan make_plan(const ModelSpec& model, const EngineSpec& asked, const Limit
     with_views(plan, [&] { check_views(plan); });
   }
   if (workspace) plan.workspace = workspace_bytes(*workspace, log);
-  if (plan.radix || keeps_tensors_apart(plan.strategy)) name_engine(derivation, rules_of(plan.release));
+  if (plan.radix || keeps_tensors_apart(plan.strategy)) name_engine(derivation, *plan.rules);
   plan.derivation = std::move(derivation);
   plan.warnings = plan_warnings(plan, limits);
   warn_unshared_heads(plan.warnings, model, engine);

@@ -40,7 +40,7 @@ Shares shares_of(const Arrangement& arrangement) {
   }
   if (shares.snapshot_pools.empty())
     throw SpecError("engine.release", fmt::format("states without a byte are not planned for {}; take another release",
-                                                  rules_of(arrangement.release).title));
+                                                  arrangement.rules->title));
   return shares;
 }
 

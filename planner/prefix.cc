@@ -13,7 +13,7 @@ bool drafter_drops_block(const EngineSpec& engine) {
 }
 
 std::int64_t tokens_looked_ahead(const EngineSpec& engine) {
-  if (!rules_of(engine.release).drafts_look_ahead || !drafter_drops_block(engine)) return 0;
+  if (!engine.rules->drafts_look_ahead || !drafter_drops_block(engine)) return 0;
   return engine.mtp_layers > 1 ? engine.speculative_tokens : 1;
 }
 
@@ -150,7 +150,7 @@ PrefixPlan with_host_checkpoints(const Arrangement& arrangement, const Derivatio
 PrefixPlan prefix_granularity(const Arrangement& arrangement, const EngineSpec& engine, const DerivationLog& log) {
   if (arrangement.radix) return with_radix_tree(arrangement, log);
   if (arrangement.rows) return with_host_checkpoints(arrangement, log);
-  if (rules_of(arrangement.release).one_allocation) return with_match_units(arrangement, engine, log);
+  if (arrangement.rules->one_allocation) return with_match_units(arrangement, engine, log);
   PrefixPlan prefix;
   std::int64_t unit = 1;
   bool has_recurrent = false;

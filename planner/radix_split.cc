@@ -18,31 +18,11 @@ constexpr const char* ran = "SGLang 0.5.23, run";
 std::int64_t page_of(const EngineSpec& engine) { return engine.page_size.value_or(1); }
 bool keeps_prefixes(const EngineSpec& engine) { return engine.cache_mode != CacheMode::none; }
 
-/// Keys of an engine with radix pools that are set.
-std::vector<const char*> radix_keys(const EngineSpec& engine) {
-  std::vector<const char*> keys;
-  const auto add = [&](bool set, const char* key) {
-    if (set) keys.push_back(key);
-  };
-  add(engine.mamba_radix_cache_strategy.has_value(), "engine.mamba_radix_cache_strategy");
-  add(engine.overlap_schedule.has_value(), "engine.overlap_schedule");
-  add(engine.skip_decode_lock.has_value(), "engine.skip_decode_lock");
-  add(engine.page_size.has_value(), "engine.page_size");
-  add(engine.mamba_track_interval.has_value(), "engine.mamba_track_interval");
-  add(engine.max_mamba_cache_size.has_value(), "engine.max_mamba_cache_size");
-  add(engine.max_running_requests.has_value(), "engine.max_running_requests");
-  add(engine.max_total_tokens.has_value(), "engine.max_total_tokens");
-  add(engine.attention_data_parallel.has_value(), "engine.attention_data_parallel");
-  add(engine.unified_memory.has_value(), "engine.unified_memory");
-  add(engine.linear_replayssm_spec.has_value(), "engine.linear_replayssm_spec");
-  return keys;
-}
-
 /// Keys of engines with blocks, which say nothing to one with radix pools.
 void refuse_block_keys(const EngineSpec& engine) {
   const auto refuse = [&](bool set, const char* key, const char* instead) {
     if (set)
-      throw SpecError(key, fmt::format("{} has no such setting; {}", rules_of(engine.release).title, instead));
+      throw SpecError(key, fmt::format("{} has no such setting; {}", engine.rules->title, instead));
   };
   refuse(engine.strategy != Strategy::dual_pool, "engine.strategy", "its strategy is dual_pool");
   refuse(engine.attention_pack_size != 1, "engine.attention_pack_size", "each layer has tensors of its own: 1");
@@ -65,8 +45,8 @@ void refuse_block_keys(const EngineSpec& engine) {
 }
 
 void refuse_layers(const ModelSpec& model, const EngineSpec& engine) {
-  const std::string_view title = rules_of(engine.release).title;
-  if (unserved_by(rules_of(engine.release), model.name))
+  const std::string_view title = engine.rules->title;
+  if (unserved_by(*engine.rules, model.name))
     throw SpecError("engine.release", fmt::format("{} does not run {}; take another release", title, model.name));
   bool attention = false, states = false, mamba1 = false;
   for (const LayerSpec& layer : model.layers) {
@@ -175,15 +155,6 @@ SplitInputs split_inputs(const RadixPools& pools, const std::optional<ReplayRing
 }  // namespace
 
 void validate_radix_engine(const ModelSpec& model, const EngineSpec& engine) {
-  if (!rules_of(engine.release).radix_pools) {
-    std::vector<const char*> keys = radix_keys(engine);
-    // Two more engines know it, by names of their own.
-    if (keeps_tensors_apart(rules_of(engine.release).strategy))
-      std::erase(keys, std::string_view("engine.max_running_requests"));
-    if (keys.empty()) return;
-    throw SpecError(keys.front(), fmt::format("{} has no such setting; set engine.release to sglang-0.5.23, or leave "
-                                              "it out", rules_of(engine.release).title));
-  }
   refuse_block_keys(engine);
   refuse_layers(model, engine);
   refuse_numbers(engine);

@@ -12,33 +12,15 @@ namespace {
 
 constexpr std::int64_t default_interval = 256, default_block = 32, default_sequences = 4;
 
-std::string title_of(const EngineSpec& engine) { return std::string(rules_of(engine.release).title); }
+std::string title_of(const EngineSpec& engine) { return std::string(engine.rules->title); }
 
 void refuse(const EngineSpec& engine, bool set, const char* key, const char* instead) {
   if (set) throw SpecError(key, fmt::format("{} has no such setting; {}", title_of(engine), instead));
 }
 
-/// Keys of one of these engines, which say nothing to any other.
-void refuse_keys_of_others(const EngineSpec& engine) {
-  const auto only = [&](bool set, const char* key, Release release) {
-    if (set && engine.release != release)
-      throw SpecError(key, fmt::format("{} has no such setting; set engine.release to {}, or leave it out",
-                                       title_of(engine), to_string(release)));
-  };
-  only(engine.mamba_state_cache_interval.has_value(), "engine.mamba_state_cache_interval", Release::tensorrt_llm);
-  only(engine.avg_seq_len.has_value(), "engine.avg_seq_len", Release::tensorrt_llm);
-  only(engine.ctx_checkpoints.has_value(), "engine.ctx_checkpoints", Release::llama_cpp);
-  only(engine.checkpoint_min_step.has_value(), "engine.checkpoint_min_step", Release::llama_cpp);
-  for (const Release release : {Release::tensorrt_llm, Release::llama_cpp})
-    if (engine.release != release && engine.strategy == rules_of(release).strategy)
-      throw SpecError("engine.strategy", fmt::format("{} is that of {} alone; set engine.release to {}, or take "
-                                                     "another strategy", to_string(engine.strategy),
-                                                     rules_of(release).title, to_string(release)));
-}
-
 /// What neither of the two is told, or is planned with.
 void refuse_common_keys(const EngineSpec& engine) {
-  const ReleaseRules& rules = rules_of(engine.release);
+  const EngineRules& rules = *engine.rules;
   if (engine.strategy != rules.strategy)
     throw SpecError("engine.strategy", fmt::format("{} has no {}; its strategy is {}", rules.title,
                                                    to_string(engine.strategy), to_string(rules.strategy)));
@@ -65,7 +47,7 @@ void refuse_common_keys(const EngineSpec& engine) {
     throw SpecError("engine.max_running_requests", fmt::format("is {}; allowed: 1 to {}", *requests, largest_count));
 }
 
-void validate_tensorrt(const EngineSpec& engine) {
+void validate_snapshots(const EngineSpec& engine) {
   const auto positive = [](const std::optional<std::int64_t>& value, const char* key) {
     if (value && (*value < 1 || *value > largest_tokens))
       throw SpecError(key, fmt::format("is {}; allowed: 1 to {}", *value, largest_tokens));
@@ -94,7 +76,7 @@ void validate_tensorrt(const EngineSpec& engine) {
                                                  "engine.mamba_state_cache_interval; leave it out, or take mode align");
 }
 
-void validate_llama(const EngineSpec& engine) {
+void validate_rows(const EngineSpec& engine) {
   refuse(engine, engine.block_size_tokens.has_value(), "engine.block_size_tokens", "its cells hold one token");
   refuse(engine, engine.state_memory_ratio.has_value(), "engine.state_memory_ratio",
          "rows are by engine.max_running_requests");
@@ -135,14 +117,15 @@ const char* name_of(const SpecPlan& spec, const GroupPlan& group) {
 
 }  // namespace
 
-void validate_read_engine(const ModelSpec& model, const EngineSpec& engine) {
-  refuse_keys_of_others(engine);
-  if (engine.release != Release::tensorrt_llm && engine.release != Release::llama_cpp) return;
+void validate_pool_groups(const ModelSpec& model, const EngineSpec& engine) {
   refuse_common_keys(engine);
-  if (engine.release == Release::tensorrt_llm)
-    validate_tensorrt(engine);
-  else
-    validate_llama(engine);
+  validate_snapshots(engine);
+  validate_model(model, engine);
+}
+
+void validate_sequence_rows(const ModelSpec& model, const EngineSpec& engine) {
+  refuse_common_keys(engine);
+  validate_rows(engine);
   validate_model(model, engine);
 }
 
@@ -155,7 +138,7 @@ std::int64_t sequences_of(const EngineSpec& engine) {
 }
 
 BlockSizes read_block_sizes(const EngineSpec& engine, const DerivationLog& log) {
-  const bool blocks = engine.release == Release::tensorrt_llm;
+  const bool blocks = engine.rules->strategy == Strategy::pool_groups;
   BlockSizes sizes{1, 1};
   if (blocks) sizes.attention = sizes.state = engine.block_size_tokens.value_or(default_block);
   if (blocks && engine.cache_mode == CacheMode::all) sizes.state = snapshot_interval(engine);
@@ -175,7 +158,7 @@ BlockSizes read_block_sizes(const EngineSpec& engine, const DerivationLog& log) 
 }
 
 void derive_own_pages(Arrangement& arrangement, const DerivationLog& log) {
-  const std::string source = std::string(rules_of(arrangement.release).title) + ", read";
+  const std::string source = std::string(arrangement.rules->title) + ", read";
   const auto add = [&](std::string symbol, const SpecPlan& spec, std::int64_t value, const char* unit, std::string rule,
                        std::vector<Term> inputs) {
     log.add([&] {

@@ -7,9 +7,9 @@
 
 namespace hybridkv {
 
-/// Refuses what TensorRT-LLM and llama.cpp do not have, or what of them is not planned, and their keys and strategies
-/// for all other releases. Throws SpecError with the key.
-void validate_read_engine(const ModelSpec& model, const EngineSpec& engine);
+/// Refuse what TensorRT-LLM, and llama.cpp, do not have, or what of them is not planned. Throw SpecError with the key.
+void validate_pool_groups(const ModelSpec& model, const EngineSpec& engine);
+void validate_sequence_rows(const ModelSpec& model, const EngineSpec& engine);
 
 /// Tokens between the periodic snapshots of TensorRT-LLM's first manager, as set or 256.
 /// Source: mamba_state_cache_interval, read.

@@ -291,7 +291,7 @@ class LengthDecisions {
       add({name, value, ""}, fmt::format("the least of {}: the scarcest arena decides", rule), std::move(inputs),
           own_source);
     };
-    if (plan_.radix || rules_of(plan_.release).is_read)
+    if (plan_.radix || plan_.rules->is_read)
       least("max concurrency", capacity.max_concurrency, "usable",
             [](const ArenaPlan& arena) { return arena.usable_ids(); });
     else

@@ -58,7 +58,7 @@ void derive_heads(const AttentionSpec& layer, std::int64_t ranks, const SpecPlan
 
 /// c, in releases that count it.
 void derive_checkpoint(const Arrangement& plan, const SpecPlan& spec, Derivation& derivation) {
-  if (!spec.state || plan.cache_mode != CacheMode::align || !rules_of(plan.release).counts_checkpoint_blocks) return;
+  if (!spec.state || plan.cache_mode != CacheMode::align || !plan.rules->counts_checkpoint_blocks) return;
   derivation.push_back({{"checkpoint blocks of " + spec_label(spec), spec.checkpoint_blocks, "blocks"},
                         spec.checkpoint_blocks > 0
                             ? "1: the scan exports a state inside a chunk, into a block of its own"
@@ -302,7 +302,7 @@ void derive_settings(const EngineSpec& engine, Derivation& derivation) {
                           fmt::format("what the backends of this profile declare ({}): kernel blocks, orders, exported "
                                       "states", facts_of(*engine.backend_profile).backend),
                           {}, "engine.backend_profile"});
-  const ReleaseRules& rules = rules_of(engine.release);
+  const EngineRules& rules = *engine.rules;
   if (const std::int64_t batches = engine.concurrent_batches.value_or(rules.concurrent_batches); batches != 1)
     derivation.push_back({{"batches in flight", batches, ""},
                           "as set, or what the release has: steps whose tokens are in flight together", {},

@@ -15,7 +15,7 @@ namespace {
 
 StateContext state_context(const RecurrentSpec& layer, const ModelSpec& model, const EngineSpec& engine) {
   // Whatever the model's dtype is; states of draft steps lie outside the slots. KDA does not read the model's key.
-  if (rules_of(engine.release).radix_pools)
+  if (engine.rules->radix_pools)
     return {engine.tensor_parallel, 0, engine.conv_dtype.value_or(DType::bf16),
             engine.ssm_dtype.value_or(fixed_ssm_dtype(layer).value_or(model.ssm_dtype.value_or(DType::fp32)))};
   // Rows of both tensors have one type, whatever the model's; those of drafts are rows too, not longer convolutions.
@@ -28,7 +28,7 @@ StateContext state_context(const RecurrentSpec& layer, const ModelSpec& model, c
 
 /// c: a scan that can stop inside a chunk exports the state there into a block of its own.
 std::int64_t checkpoint_blocks(const RecurrentSpec& layer, const ModelSpec& model, const EngineSpec& engine) {
-  if (!rules_of(engine.release).counts_checkpoint_blocks || engine.cache_mode != CacheMode::align) return 0;
+  if (!engine.rules->counts_checkpoint_blocks || engine.cache_mode != CacheMode::align) return 0;
   if (std::holds_alternative<Mamba2Spec>(layer)) return 1;
   if (std::holds_alternative<ShortConvSpec>(layer)) return 0;
   const bool flash_kda = std::holds_alternative<KdaSpec>(layer) && model.kda_exports_states &&
@@ -38,7 +38,7 @@ std::int64_t checkpoint_blocks(const RecurrentSpec& layer, const ModelSpec& mode
 
 /// An engine with radix pools keeps the channels of all convolutions but those of kda outside their steps.
 ConvStateLayout conv_layout_of(const RecurrentSpec& layer, const EngineSpec& engine) {
-  const bool by_channels = rules_of(engine.release).radix_pools && !std::holds_alternative<KdaSpec>(layer);
+  const bool by_channels = engine.rules->radix_pools && !std::holds_alternative<KdaSpec>(layer);
   return engine.conv_state_layout.value_or(by_channels ? ConvStateLayout::ds : ConvStateLayout::sd);
 }
 
@@ -115,8 +115,8 @@ std::vector<SpecPlan> make_specs(const ModelSpec& model, const EngineSpec& engin
   std::vector<SpecPlan> specs;
   for (const LayerSet& of_model : collect_layer_sets(model, engine)) {
     LayerSet padded = engine.pad_heads ? with_padded_heads(of_model, engine.tensor_parallel) : of_model;
-    if (padded.recurrent && rules_of(engine.release).convs_hold_drafts) hold_drafts(*padded.recurrent);
-    const bool counts = rules_of(engine.release).radix_pools;
+    if (padded.recurrent && engine.rules->convs_hold_drafts) hold_drafts(*padded.recurrent);
+    const bool counts = engine.rules->radix_pools;
     const LayerSet set = counts ? with_counted_heads(padded, engine.tensor_parallel) : padded;
     SpecPlan spec = spec_of(set, model, engine);
     spec.id = static_cast<std::int64_t>(specs.size());

@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "planner/radix_split.h"
-#include "planner/read_engine.h"
+#include "planner/own_keys.h"
 
 namespace hybridkv {
 
@@ -132,7 +131,7 @@ void validate(const DraftSpec& draft, BackendForm form) {
 
 /// What only some releases have.
 void validate_release(const EngineSpec& engine) {
-  const ReleaseRules& rules = rules_of(engine.release);
+  const EngineRules& rules = *engine.rules;
   if (engine.conv_state_layout && (rules.radix_pools || keeps_tensors_apart(engine.strategy)))
     throw SpecError("engine.conv_state_layout", fmt::format("{} has no choice of it; leave it out", rules.title));
   if (engine.cache_mode == CacheMode::all && !rules.has_mode_all)
@@ -289,8 +288,8 @@ void validate(const ModelSpec& model, const EngineSpec& engine, const LimitsSpec
   validate(model, engine);
   validate_parallel(model, engine);
   validate_profile(model, engine);
-  validate_radix_engine(model, engine);
-  validate_read_engine(model, engine);
+  refuse_keys_of_others(engine);
+  if (engine.rules->validate) engine.rules->validate(model, engine);
 }
 
 void validate(const WorkspaceSpec& batch) {

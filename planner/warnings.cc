@@ -15,7 +15,7 @@ namespace {
 
 /// What no run of the engine confirms.
 void warn_read(std::vector<Warning>& warnings, const CachePlan& plan) {
-  const ReleaseRules& rules = rules_of(plan.release);
+  const EngineRules& rules = *plan.rules;
   if (!rules.is_read) return;
   warnings.push_back({"rules_read", fmt::format("the rules of {} were read, not run: no number here was compared with "
                                                 "the engine's own", rules.title)});
@@ -25,7 +25,7 @@ void warn_read(std::vector<Warning>& warnings, const CachePlan& plan) {
 
 /// What the engine plans, and refuses when it starts.
 void warn_refused_later(std::vector<Warning>& warnings, const CachePlan& plan) {
-  const std::string_view engine = rules_of(plan.release).title;
+  const std::string_view engine = plan.rules->title;
   if (!plan.view_error.empty())
     warnings.push_back({"views_refused",
                         fmt::format("{} plans this and then refuses to make its views: {}", engine, plan.view_error)});
@@ -65,9 +65,9 @@ void warn_knife_edge(std::vector<Warning>& warnings, const CachePlan& plan, cons
                                   human_plural(longest / *multiples - dropped, "block"))});
 }
 
-/// Of releases that never advance inside a block.
+/// Of engines that never advance inside a block.
 void warn_budget_below_block(std::vector<Warning>& warnings, const CachePlan& plan) {
-  if (plan.cache_mode != CacheMode::align || plan.release != Release::vllm_2026_06) return;
+  if (plan.cache_mode != CacheMode::align || !plan.rules->waits_for_blocks) return;
   for (const SpecPlan& spec : plan.specs) {
     if (!spec.state || plan.max_num_batched_tokens >= spec.block_size_tokens) continue;
     warnings.push_back({"budget_below_block",

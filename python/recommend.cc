@@ -9,7 +9,7 @@
 #include "ask/recommend_commands.h"
 #include "ask/recommend_radix.h"
 #include "base/suggest.h"
-#include "planner/release.h"
+#include "planner/engine_rules.h"
 #include "python/answers.h"
 #include "python/command_words.h"
 #include "python/question.h"
@@ -192,7 +192,7 @@ JsonAnswer recommend_for(nb::handle scenario, const nb::dict& keys, const Recomm
                             wishes](const Watch& to) {
     const Scenario read = read_scenario(asked.file);
     const auto watch = [&](const RecommendProgress& at) { to.at(at.what, at.done, at.total); };
-    return rules_of(read.engine.release).radix_pools ? radix_answer(read, asked.words, wishes, watch)
+    return read.engine.rules->radix_pools ? radix_answer(read, asked.words, wishes, watch)
                                                      : block_answer(read, asked.words, wishes, chosen, watch);
   });
 }

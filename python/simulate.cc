@@ -11,7 +11,7 @@
 #include "ask/simulate_bounds.h"
 #include "ask/simulate_radix.h"
 #include "ask/simulate_request.h"
-#include "planner/release.h"
+#include "planner/engine_rules.h"
 #include "python/answers.h"
 #include "python/question.h"
 #include "python/watched.h"
@@ -102,7 +102,7 @@ void tell(const Watch& to, const SweepProgress& at) {
 
 Simulated replay(const Scenario& scenario, bool keeps_records, const Watch& to) {
   const auto records = std::make_shared<Records>();
-  if (rules_of(scenario.engine.release).radix_pools) {
+  if (scenario.engine.rules->radix_pools) {
     RadixWatch watch;
     if (keeps_records) watch.on_record = [&](const RadixRecord& record) { records->radix.push_back(row_of(record)); };
     watch.on_progress = [&](const SweepProgress& at) { tell(to, at); };

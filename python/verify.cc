@@ -54,13 +54,13 @@ std::vector<ForwardCase> cases_of(const Names& names) {
   return cases;
 }
 
-std::vector<ForwardPlant> plants_of(const Names& names, Release release) {
+std::vector<ForwardPlant> plants_of(const Names& names, const EngineRules& rules) {
   std::vector<ForwardPlant> plants;
   for (const std::string& name : names) {
-    const std::vector<ForwardPlant> one = forward_plants(name, release);
+    const std::vector<ForwardPlant> one = forward_plants(name, rules);
     if (one.empty()) {
       Names known = fault_names(all_faults());
-      for (const ForwardFault fault : forward_faults_of(release)) known.emplace_back(to_string(fault));
+      for (const ForwardFault fault : forward_faults_of(rules)) known.emplace_back(to_string(fault));
       throw unknown_name("inject", name, "fault", known);
     }
     plants.insert(plants.end(), one.begin(), one.end());
@@ -77,7 +77,7 @@ JsonAnswer verify_network(nb::handle scenario, const nb::dict& keys, std::option
     ForwardSpec plain;
     plain.scale = scale.value_or(plain.scale);
     plain.cases = cases_of(cases);
-    const std::vector<ForwardSpec> specs = forward_specs(plain, plants_of(inject, read.engine.release));
+    const std::vector<ForwardSpec> specs = forward_specs(plain, plants_of(inject, *read.engine.rules));
     const ForwardAnswer answer =
         forward(tasks, specs, planted_of(inject), [&](const ForwardTask& task, std::size_t run, int done, int total) {
           to.at(fmt::format("N = {}, run {} of {}", task.engine.attention_pack_size, run + 1,

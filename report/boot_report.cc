@@ -13,7 +13,7 @@ namespace hybridkv {
 namespace {
 
 std::string rules_text_of(const BootAnswer& answer) {
-  return fmt::format("{}{}", to_string(answer.release),
+  return fmt::format("{}{}", answer.rules->name,
                      answer.backend_profile ? fmt::format(", {}", to_string(*answer.backend_profile)) : "");
 }
 
@@ -98,7 +98,7 @@ nlohmann::ordered_json json_of(const BootAnswer& answer) {
   nlohmann::ordered_json json{{"schema", "hybridkv-boot/1"},
                               {"result", answer.boots() ? "boots" : "does_not_boot"},
                               {"model", answer.model},
-                              {"release", to_string(answer.release)},
+                              {"release", answer.rules->name},
                               {"backend_profile", nullptr},
                               {"gpu", nullptr}};
   if (answer.backend_profile) json["backend_profile"] = to_string(*answer.backend_profile);

@@ -59,7 +59,7 @@ nlohmann::ordered_json plan_json(const CachePlan& plan) {
     }
     steps.push_back(std::move(step));
   }
-  return {{"release", to_string(plan.release)},
+  return {{"release", plan.rules->name},
           {"attention_pack_size", plan.attention_pack_size},
           {"derivation", std::move(steps)}};
 }
@@ -96,7 +96,7 @@ std::string plan_text(const ExplainSource& source, std::size_t i, Format format,
   if (i == 0) {
     document.blocks.emplace_back(Heading{
         fmt::format("{}, tensor parallel {}: where the numbers come from", source.model, source.tensor_parallel), 1});
-    document.blocks.emplace_back(Facts{{{"rules", rules_text(plan.release, plan.backend_profile)}}});
+    document.blocks.emplace_back(Facts{{{"rules", rules_text(*plan.rules, plan.backend_profile)}}});
   }
   document.blocks.emplace_back(Heading{fmt::format("N = {}: {} a page", plan.attention_pack_size,
                                                    human_plural(plan.attention_pack_size, "attention layer"))});

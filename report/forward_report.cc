@@ -236,19 +236,19 @@ void add_messages(Document& document, const ForwardReport& report, ForwardStatus
 /// What of a radix tree is the engine's and what ours.
 std::string tree_text(const ForwardReport& report) {
   return fmt::format("one request at a time; order of match, chunks, tracking, insertion and eviction: {}, run; pools, "
-                     "tensors and copies: modelled", rules_of(report.tree->release).title);
+                     "tensors and copies: modelled", report.tree->rules->title);
 }
 
 /// Of block tables whose chunks export states.
 std::string exports_text(const ForwardReport& report) {
   return fmt::format("chunks, columns of states, keys and what is kept: {}; pools, tensors and copies: modelled",
-                     rules_of(report.release).title);
+                     report.rules->title);
 }
 
 /// The same of slots.
 std::string slots_text(const ForwardReport& report) {
   return fmt::format("one request at a time; which slot takes it, where it goes on, checkpoints, cleared slots: {}, "
-                     "read; pools, tensors and copies: modelled", rules_of(report.slots->release).title);
+                     "read; pools, tensors and copies: modelled", report.slots->rules->title);
 }
 
 std::string sizes_text(const ForwardReport& report) {
@@ -282,7 +282,7 @@ void add_single(Document& document, const ForwardReport& report) {
   if (report.tree)
     std::get<Facts>(document.blocks.back()).entries.emplace_back("radix tree", tree_text(report));
   if (report.slots) std::get<Facts>(document.blocks.back()).entries.emplace_back("slots", slots_text(report));
-  if (forward_path_of(report.release) == ForwardPath::exports)
+  if (forward_path_of(*report.rules) == ForwardPath::exports)
     std::get<Facts>(document.blocks.back()).entries.emplace_back("tables", exports_text(report));
   document.blocks.emplace_back(cases_table(report));
   add_messages(document, report, ForwardStatus::does_not_apply);

@@ -28,16 +28,20 @@ namespace hybridkv {
 ///     archive("max_model_len", value.max_model_len);
 ///   }
 ///
-/// and for each enum a `to_string` and a specialisation of `enum_values`. Supported values: bool, 64-bit integers,
-/// finite doubles, strings, a variant of these three, such enums and structs, std::vector and std::optional (null) of
+/// and for each enum or constant a `to_string` and a specialisation of `enum_values`. Supported values: bool, 64-bit
+/// integers, finite doubles, strings, a variant of these three, such enums and structs, std::vector and std::optional (null) of
 /// them.
 
 template <class T, class U>
 concept Is = std::same_as<std::remove_const_t<T>, U>;
 
-/// All values of an enum, for reading it by name.
-template <class Enum>
+/// All values of an enum, or of a pointer to one of a list of constants, for reading it by name.
+template <class Named>
 inline constexpr std::nullptr_t enum_values = nullptr;
+
+/// Is it written by its name?
+template <class T>
+inline constexpr bool is_named = std::is_enum_v<T> || std::is_pointer_v<T>;
 
 /// Writes: every call appends a key, in the order of the calls.
 class JsonWriter {
@@ -74,7 +78,7 @@ class JsonWriter {
 
   template <class T>
   static nlohmann::ordered_json encode(const T& value) {
-    if constexpr (std::is_enum_v<T>) {
+    if constexpr (is_named<T>) {
       return std::string(to_string(value));
     } else if constexpr (std::same_as<T, double>) {
       expects(std::isfinite(value), "numbers of a plan are finite");
@@ -179,7 +183,7 @@ class JsonReader {
 
   template <class T>
   static void decode(const Json& json, const std::string& path, T& value) {
-    if constexpr (std::is_enum_v<T>) {
+    if constexpr (is_named<T>) {
       std::string allowed;
       for (T candidate : enum_values<T>) {
         if (json.is_string() && json.get_ref<const std::string&>() == to_string(candidate)) {

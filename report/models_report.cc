@@ -69,7 +69,7 @@ Document models_document(std::span<const ListedModel> models) {
   document.blocks.emplace_back(models_table(models));
   const EngineSpec plain;
   document.blocks.emplace_back(Paragraph{
-      "On one rank, without any flag, by the rules of " + rules_text(plain.release, plain.backend_profile) +
+      "On one rank, without any flag, by the rules of " + rules_text(*plain.rules, plain.backend_profile) +
       ": a1 is what a token costs in one layer of attention, M one state of one recurrent layer (the largest), block "
       "and "
       "padding those of the uniform page, N = 1. What is not verified could not be confirmed in the published config; "

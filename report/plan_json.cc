@@ -32,7 +32,7 @@ inline constexpr auto enum_values<DType> = all_dtypes;
 template <>
 inline constexpr auto enum_values<Strategy> = all_strategies;
 template <>
-inline constexpr auto enum_values<Release> = all_releases;
+inline const auto enum_values<const EngineRules*> = all_engine_rules();
 template <>
 inline constexpr auto enum_values<BackendProfile> = all_backend_profiles;
 template <>
@@ -392,7 +392,7 @@ static void fields_of_ids(Archive& archive, T& plan) {
 
 template <class Archive, Is<CachePlan> T>
 static void fields(Archive& archive, T& plan) {
-  archive("release", plan.release);
+  archive("release", plan.rules);
   archive.unless_default("backend_profile", plan.backend_profile);
   archive("attention_pack_size", plan.attention_pack_size);
   archive("cache_mode", plan.cache_mode);

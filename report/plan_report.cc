@@ -76,7 +76,7 @@ std::string strategy_text(const PlanSet& set) {
     case Strategy::packed_attention: {
       const bool packs = std::any_of(set.plans.begin(), set.plans.end(),
                                      [](const CachePlan& one) { return one.attention_pack_size > 1; });
-      if (!packs || !rules_of(plan.release).one_allocation) return {};
+      if (!packs || !plan.rules->one_allocation) return {};
       return "packed_attention: N > 1 is modelled: in no release; the blocks are those of this one, the pools those of "
              "PR 35703";
     }
@@ -84,7 +84,7 @@ std::string strategy_text(const PlanSet& set) {
       if (plan.radix)
         return fmt::format("dual_pool: state slots in a pool of their own, tokens in pages of another, as {} splits "
                            "them; drawn with K and V of a page, and conv and ssm of a slot, side by side, which it "
-                           "keeps in tensors of their own", rules_of(plan.release).title);
+                           "keeps in tensors of their own", plan.rules->title);
       return fmt::format("dual_pool: states in exact slots of a pool of their own, tokens in pages of others; {}",
                          modelled);
     case Strategy::compact_slots:
@@ -117,7 +117,7 @@ std::string memory_text(const PlanSet& set) {
 Facts model_facts(const PlanSet& set, const PlanFindings& findings) {
   Facts facts;
   const CachePlan& first = set.plans.front();
-  facts.entries.emplace_back("rules", rules_text(first.release, first.backend_profile));
+  facts.entries.emplace_back("rules", rules_text(*first.rules, first.backend_profile));
   if (findings.vllm_0_33) facts.entries.emplace_back("vLLM 0.33", glance_text(*findings.vllm_0_33));
   for (const SpecPlan& spec : set.plans.front().specs)
     if (spec.attention) facts.entries.emplace_back("attention", attention_text(spec));
@@ -279,7 +279,7 @@ Facts plan_facts(const CachePlan& plan, std::int64_t length, const Demand& reque
                              human_plural(length, "token"), request_ids_text(plan, request),
                              human_bytes(capacity.bytes_per_request), human_percent(over_ideal_percent(capacity)),
                              human_bytes(capacity.ideal_bytes_per_request)));
-  if (rules_of(plan.release).counts_checkpoint_blocks) facts.entries.emplace_back("ids", causes_text(capacity));
+  if (plan.rules->counts_checkpoint_blocks) facts.entries.emplace_back("ids", causes_text(capacity));
   if (plan.radix)
     for (auto& fact : radix_facts(plan, capacity)) facts.entries.push_back(std::move(fact));
   else if (keeps_tensors_apart(plan.strategy))

@@ -183,7 +183,7 @@ std::vector<std::string> prefix_sentences(const CachePlan& plan) {
     sentences.push_back(fmt::format("Chain hashes cover {} each, the blocks of all groups meet every {}.",
                                     human_plural(prefix.hash_block_tokens, "token"),
                                     human_count(prefix.scheduler_block_tokens)));
-  if (largest_state(plan) != nullptr && rules_of(plan.release).retention_tokens == 0)
+  if (largest_state(plan) != nullptr && plan.rules->retention_tokens == 0)
     sentences.push_back("Of a prompt the last state alone is kept (retention 0): what two prompts share before they "
                         "part is found by the third.");
   return sentences;

@@ -95,7 +95,7 @@ std::vector<PlanColumn> set_columns(const PlanSet& set) {
       {{"tensor_parallel", "TP", "", Align::right, programs},
        [&set](const CachePlan&, const CapacityPlan&) { return Cell(set.tensor_parallel); }},
       {{"release", "release", "", Align::left, programs},
-       [](const CachePlan& plan, const CapacityPlan&) { return Cell(std::string(to_string(plan.release))); }},
+       [](const CachePlan& plan, const CapacityPlan&) { return Cell(std::string(plan.rules->name)); }},
   };
 }
 

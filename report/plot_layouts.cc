@@ -140,11 +140,11 @@ PlotPanel over_ideal_facet(const PlanSet& set, std::size_t plan, std::int64_t lo
 
 std::string plot_subtitle(const PlanSet& set) {
   const CachePlan& plan = set.plans.front();
-  const bool is_default = plan.release == EngineSpec{}.release;
+  const bool is_default = plan.rules == EngineSpec{}.rules;
   return fmt::format("{}, tensor parallel {}, mode {}, {}{}{}", set.model, set.tensor_parallel,
                      to_string(plan.cache_mode), human_bytes(plan.memory_bytes()),
                      set.tensor_parallel > 1 ? " a rank" : "",
-                     is_default ? "" : fmt::format(", {}", rules_of(plan.release).title));
+                     is_default ? "" : fmt::format(", {}", plan.rules->title));
 }
 
 std::string layout_title(const CachePlan& plan) {

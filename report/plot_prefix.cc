@@ -83,7 +83,7 @@ Plot plot_staircase(const PlotInputs& inputs, const std::vector<PrefixSituation>
   plot.caption =
       only_one
           ? "A prompt is sent a second time: attention alone finds every whole block before its last token."
-      : !rules_of(inputs.engine.release).has_mode_all
+      : !inputs.engine.rules->has_mode_all
           ? "Left, a prompt is sent a second time: the last state that is kept lies before its last token, which is "
             "never matched. Right, only the first tokens of a long cached prompt are shared: its last state alone is "
             "kept. Grey: all that is shared."

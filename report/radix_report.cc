@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "planner/release.h"
+#include "planner/engine_rules.h"
 #include "report/human.h"
 #include "report/json_text.h"
 #include "report/loss_report.h"
@@ -110,7 +110,7 @@ std::string modelled_text(const RadixAnswer& answer) {
 /// Whose tree it is, and what the pools of the first cache follow.
 Facts facts_of(const RadixAnswer& answer) {
   const RadixSettings& first = answer.stats.front().settings;
-  Facts facts{{{"rules", std::string(rules_of(Release::sglang_0_5_23).title)},
+  Facts facts{{{"rules", std::string(rules_of_sglang_0_5_23.title)},
                {"trace", fmt::format("{}, {} prompt tokens", human_plural(answer.requests, "request"),
                                      human_count(answer.prompt_tokens))},
                {"driver", answer.decodes ? "one request at a time in the order of the trace, prefill and decode"
@@ -197,7 +197,7 @@ std::string render_radix(const RadixAnswer& answer, Format format, const Style& 
   }
   ordered_json json;
   json["schema"] = simulate_schema_id;
-  json["release"] = to_string(Release::sglang_0_5_23);
+  json["release"] = rules_of_sglang_0_5_23.name;
   json["trace"] = answer.trace;
   json["driver"] = to_string(answer.decodes ? DriverKind::closed_loop : DriverKind::one_at_a_time);
   json["requests"] = answer.requests;

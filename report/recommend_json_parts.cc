@@ -20,7 +20,7 @@ ordered_json asked_json(const RecommendBasics& basics, const SearchResult& resul
   ordered_json json;
   json["schema"] = recommend_schema_id;
   json["model"] = basics.model;
-  json["release"] = to_string(basics.engine.release);
+  json["release"] = basics.engine.rules->name;
   json["tensor_parallel"] = basics.engine.tensor_parallel;
   json["memory_bytes"] = basics.engine.memory_bytes;
   json["at_length"] = result.at_length;

@@ -38,7 +38,7 @@ std::string assumption_text(const WhatIf& what_if) {
 Facts asked_facts(const RecommendBasics& basics, const SearchResult& result) {
   const WorkloadFacts& workload = result.workload;
   Facts facts;
-  facts.entries.emplace_back("rules", rules_text(basics.engine.release, basics.engine.backend_profile));
+  facts.entries.emplace_back("rules", rules_text(*basics.engine.rules, basics.engine.backend_profile));
   facts.entries.emplace_back("memory", human_bytes(basics.engine.memory_bytes) + " on each rank");
   facts.entries.emplace_back(
       "workload", fmt::format("{}: {}, {} prompt tokens, {} of which repeat the start of an earlier prompt",

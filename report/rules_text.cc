@@ -6,8 +6,7 @@
 
 namespace hybridkv {
 
-std::string rules_text(Release release, std::optional<BackendProfile> profile) {
-  const ReleaseRules& rules = rules_of(release);
+std::string rules_text(const EngineRules& rules, std::optional<BackendProfile> profile) {
   std::string text(rules.title);
   if (rules.is_read) text += "; read, not run";
   if (profile) text += fmt::format(", backends of {} ({})", to_string(*profile), facts_of(*profile).backend);
@@ -15,8 +14,8 @@ std::string rules_text(Release release, std::optional<BackendProfile> profile) {
 }
 
 std::string rules_text(const EngineSpec& engine) {
-  std::string text = rules_text(engine.release, engine.backend_profile);
-  if (engine.attention_pack_size > 1 && rules_of(engine.release).one_allocation)
+  std::string text = rules_text(*engine.rules, engine.backend_profile);
+  if (engine.attention_pack_size > 1 && engine.rules->one_allocation)
     text += fmt::format("; N = {}: modelled, in no release", human_count(engine.attention_pack_size));
   return text;
 }

@@ -10,7 +10,7 @@ namespace hybridkv {
 
 /// Whose rules these are, for the header of every output: "vLLM 0.33.0, backends of sm90 (FlashAttention)";
 /// a release whose rules were only read says so.
-std::string rules_text(Release release, std::optional<BackendProfile> profile);
+std::string rules_text(const EngineRules& rules, std::optional<BackendProfile> profile);
 
 /// The same of what was asked, with a word where it is in no release: packs of N > 1.
 std::string rules_text(const EngineSpec& engine);

@@ -124,7 +124,7 @@ void add_plan(Document& document, const PlanSet& set, const CachePlan& plan, con
 
 /// Of one allocation the order that was asked for, else of a page.
 std::string order_text(const EngineSpec& engine) {
-  if (!rules_of(engine.release).one_allocation) return std::string(to_string(engine.physical_order));
+  if (!engine.rules->one_allocation) return std::string(to_string(engine.physical_order));
   return engine.cache_order ? std::string(to_string(*engine.cache_order)) : "the first that backends and layers have";
 }
 
@@ -172,7 +172,7 @@ Table inputs_table(const PlotInputs& planned) {
   add("model.layers", layers_text(model));
   add("model.dtype", std::string(to_string(model.dtype)));
   add("model.ssm_dtype", dtype_text(model.ssm_dtype, "as the model"));
-  add("engine.release", std::string(to_string(engine.release)));
+  add("engine.release", std::string(engine.rules->name));
   if (engine.backend_profile) add("engine.backend_profile", std::string(to_string(*engine.backend_profile)));
   add("engine.tensor_parallel", human_count(engine.tensor_parallel));
   if (engine.pad_heads) add("engine.pad_heads", "true");
@@ -219,7 +219,7 @@ Table inputs_table(const PlotInputs& planned) {
   }
   add("engine.num_blocks", count_text(engine.num_blocks, "from memory"));
   add("engine.max_num_batched_tokens", human_count(engine.max_num_batched_tokens));
-  const ReleaseRules& rules = rules_of(engine.release);
+  const EngineRules& rules = *engine.rules;
   if (const std::int64_t batches = engine.concurrent_batches.value_or(rules.concurrent_batches); batches > 1)
     add("engine.concurrent_batches", human_count(batches));
   if (engine.prefix_match_unit_tokens)

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "planner/release.h"
+#include "planner/engine_rules.h"
 #include "report/arena_table.h"
 #include "report/host_table.h"
 #include "report/human.h"
@@ -316,8 +316,7 @@ ordered_json requests_json(const std::vector<ListedRequest>& requests) {
 std::string rules_of_caches(const SimulateAnswer& answer) {
   std::vector<std::string> titles;
   for (const SimulationStats& stats : answer.result.stats) {
-    const std::string_view name = to_string(stats.geometry.rules.engine);
-    const std::string title = rules_text(parse_release(name).value(), std::nullopt);
+    const std::string title = rules_text(*stats.geometry.rules.engine, std::nullopt);
     if (std::find(titles.begin(), titles.end(), title) == titles.end()) titles.push_back(title);
   }
   return fmt::format("{}", fmt::join(titles, "; "));

@@ -31,7 +31,7 @@ ordered_json ids_json(const RequestTables& tables) {
 ordered_json side_json(const TransferSideFacts& facts, const TransferSide& side, const RequestTables& tables) {
   ordered_json json;
   json["scenario"] = facts.scenario;
-  json["release"] = to_string(facts.engine.release);
+  json["release"] = facts.engine.rules->name;
   json["evidence"] = to_string(facts.evidence);
   json["tensor_parallel"] = side.tensor_parallel;
   json["pipeline_parallel"] = std::ssize(side.stages);

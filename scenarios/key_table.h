@@ -205,7 +205,7 @@ class Section {
     });
   }
 
-  /// One of `key.choices`, each of which `parse` understands.
+  /// One of `key.choices`, each of which `parse` understands: an optional, or for a pointer never a null one.
   template <class Field, class Parse>
   Section& choice(KeyInfo key, Field Spec::*field, Parse parse) {
     key.type = ValueType::choice;
@@ -213,7 +213,11 @@ class Section {
     const KeyInfo copy = key;
     return add(std::move(key),
                [copy, field, parse](ReadContext&, const std::string& path, const YamlNode& node, Spec& spec) {
-                 spec.*field = parse(read_choice(path, node, copy)).value();
+                 const auto value = parse(read_choice(path, node, copy));
+                 if constexpr (std::is_pointer_v<Field>)
+                   spec.*field = value;
+                 else
+                   spec.*field = value.value();
                });
   }
 

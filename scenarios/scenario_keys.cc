@@ -39,7 +39,7 @@ const Section<DraftSpec>& draft_keys() {
 
 /// The defaults of a release, where nothing is said; H100 is what most deployments have.
 void set_release_defaults(const YamlNode& node, EngineSpec& engine) {
-  const ReleaseRules& rules = rules_of(engine.release);
+  const EngineRules& rules = *engine.rules;
   if (rules.caches_by_default && !node.find("cache_mode")) engine.cache_mode = CacheMode::align;
   if (rules.one_allocation && !engine.backend_profile) engine.backend_profile = BackendProfile::sm90;
   if (!node.find("strategy")) engine.strategy = rules.strategy;
@@ -59,8 +59,8 @@ void check_engine(const std::string& path, const YamlNode& node, EngineSpec& eng
 void add_release_keys(Section<EngineSpec>& keys) {
   keys.choice(with_choices(key("release", "the engine whose rules the plan follows; default vllm-2026-06, that of the "
                                           "packs"),
-                           names_of(release_names)),
-              &EngineSpec::release, parse_release)
+                           release_names()),
+              &EngineSpec::rules, rules_named)
       .choice(with_choices(key("backend_profile", "what the attention and state backends of a machine declare: kernel "
                                                   "blocks, orders, checkpoints; default: sm90 from vllm-0.33 on, else "
                                                   "none"),

@@ -57,7 +57,7 @@ void require_match_unit(const SearchSpace& space, const PlannedLayout& layout, c
 
 /// Tokens of which a retention interval is a multiple: in 0.33 kept prefixes end where the blocks of all groups do.
 std::int64_t retention_step(const PlannedLayout& layout) {
-  return layout.geometry.rules.is_vllm_0_33() ? layout.geometry.common_multiple() : 1;
+  return layout.geometry.rules.has_match_units() ? layout.geometry.common_multiple() : 1;
 }
 
 /// The space may name intervals of which the layout takes none.
@@ -90,14 +90,14 @@ SearchSpace default_search_space(SearchSpace space, const ModelSpec& model, cons
   if (space.modes.empty()) {
     space.modes = {engine.cache_mode};
     for (const CacheMode mode : {CacheMode::align, CacheMode::all, CacheMode::none})
-      if (mode != engine.cache_mode && (mode != CacheMode::all || rules_of(engine.release).has_mode_all))
+      if (mode != engine.cache_mode && (mode != CacheMode::all || engine.rules->has_mode_all))
         space.modes.push_back(mode);
   }
   if (space.retentions.empty() && space.retention_blocks.empty()) {
     space.retentions = {0};
     space.retention_blocks = {default_retention_blocks};
     // A release that keeps only the last checkpoint unless an interval is set has no setting for "every checkpoint".
-    if (rules_of(engine.release).retention_tokens) space.retention_blocks.insert(space.retention_blocks.begin(), 1);
+    if (engine.rules->retention_tokens) space.retention_blocks.insert(space.retention_blocks.begin(), 1);
     else space.retentions.insert(space.retentions.begin(), std::nullopt);
   }
   return space;

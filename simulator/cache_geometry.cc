@@ -78,7 +78,7 @@ void check_arenas(const CacheGeometry& geometry) {
   if (geometry.extra_blocks_per_request > 0 || !geometry.held_groups.empty())
     throw SpecError("geometry.extra_blocks_per_request",
                     "rings and tails lie in blocks of arena 0, and large pages have none for them; take 0");
-  if (geometry.rules.is_vllm_0_33())
+  if (geometry.rules.has_match_units())
     throw SpecError("geometry.blocks_per_large_page", "vllm-0.33 has no large pages; give none");
 }
 
@@ -107,7 +107,7 @@ void check_match_unit(const CacheGeometry& geometry) {
 }
 
 void check_chunks(const CacheGeometry& geometry) {
-  if (!geometry.aligns_chunks() || geometry.rules.is_vllm_0_33()) return;
+  if (!geometry.aligns_chunks() || geometry.rules.has_match_units()) return;
   const std::int64_t step = geometry.checkpoint_step();
   const std::string cut = step == geometry.state_block()
                               ? "cuts chunks to whole blocks"
@@ -133,10 +133,10 @@ void check_policy(const CacheGeometry& geometry) {
                         : fmt::format("{} ranks prefixes by their states, and this cache keeps none; take lru",
                                       to_string(settings.eviction)));
   check_range(settings.checkpoint_back, 0, most_back, "checkpoint_back");
-  if (settings.checkpoint_back > 0 && (!geometry.aligns_chunks() || geometry.rules.is_vllm_0_33()))
+  if (settings.checkpoint_back > 0 && (!geometry.aligns_chunks() || geometry.rules.has_match_units()))
     throw SpecError("geometry.checkpoint_back",
                     fmt::format("the last state of a prompt is moved in mode align by the rules of {} alone; take 0",
-                                to_string(Release::vllm_2026_06)));
+                                rules_of_vllm_2026_06.name));
 }
 
 void check_rules_of_0_33(const CacheGeometry& geometry) {
@@ -252,7 +252,7 @@ std::int64_t CacheGeometry::resume_step() const {
 }
 
 bool CacheGeometry::depends_on_retention() const {
-  if (has_state_blocks() || !rules.is_vllm_0_33() || !caches_prefixes()) return has_state_blocks();
+  if (has_state_blocks() || !rules.has_match_units() || !caches_prefixes()) return has_state_blocks();
   for (std::int64_t group = 0; group < attention_groups; ++group)
     if (is_windowed(group)) return true;
   return false;
@@ -291,7 +291,7 @@ void validate(const CacheGeometry& geometry) {
   check_match_unit(geometry);
   check_chunks(geometry);
   check_policy(geometry);
-  if (geometry.rules.is_vllm_0_33()) check_rules_of_0_33(geometry);
+  if (geometry.rules.has_match_units()) check_rules_of_0_33(geometry);
   if (geometry.host) check_host(geometry);
 }
 
@@ -360,7 +360,7 @@ void add_modelled_of_june(const CacheGeometry& geometry, std::vector<ModelledRul
 }  // namespace
 
 std::vector<ModelledRule> modelled_rules(const CacheGeometry& geometry) {
-  const bool june = !geometry.rules.is_vllm_0_33();
+  const bool june = !geometry.rules.has_match_units();
   std::vector<ModelledRule> rules;
   june ? add_modelled_of_june(geometry, rules) : add_modelled_of_0_33(geometry, rules);
   if (geometry.extra_blocks_per_request > 0 || !geometry.held_groups.empty())

@@ -101,7 +101,7 @@ struct CacheGeometry {
   /// May a prefix end within a block? Only where a match unit was asked for that is not the block of every group; in
   /// 0.33 where it is below the states' block and all windows have it as their block.
   bool has_partial_tails() const {
-    if (rules.is_vllm_0_33()) return has_fine_hits();
+    if (rules.has_match_units()) return has_fine_hits();
     if (!match_unit_tokens) return false;
     return one_block() ? *match_unit_tokens != block_size_tokens : *match_unit_tokens != common_multiple();
   }
@@ -139,7 +139,7 @@ struct CacheGeometry {
     return values.empty() ? otherwise : values[static_cast<std::size_t>(group)];
   }
   bool one_block() const { return attention_block_sizes.empty() && !state_block_size_tokens; }
-  bool has_one_group_of_0_33() const { return rules.is_vllm_0_33() && attention_groups + state_groups == 1; }
+  bool has_one_group_of_0_33() const { return rules.has_match_units() && attention_groups + state_groups == 1; }
   bool has_fine_hits() const;
   std::int64_t own_checkpoint_step() const;
 };

@@ -20,8 +20,8 @@ std::unique_ptr<PageLedger> make_ledger(const CacheGeometry& geometry) {
 }
 
 std::vector<BlockPool> make_pools(const CacheGeometry& geometry, PageLedger* ledger) {
-  BlockPool::Rules rules{.releases_in_order = geometry.rules.is_vllm_0_33(),
-                               .tail_keys = geometry.rules.is_vllm_0_33() && geometry.has_partial_tails(),
+  BlockPool::Rules rules{.releases_in_order = geometry.rules.has_match_units(),
+                               .tail_keys = geometry.rules.has_match_units() && geometry.has_partial_tails(),
                          .ledger = ledger,
                          .most_bytes = std::int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE)};
   std::vector<BlockPool> pools;
@@ -42,7 +42,8 @@ CacheManager::CacheManager(const CacheGeometry& geometry)
       attention_(geometry_, pools_),
       states_(geometry_, pools_),
       held_(geometry_, pools_),
-      rules_033_(geometry.rules.is_vllm_0_33() ? std::make_unique<Rules033>(geometry_, attention_, states_) : nullptr),
+      rules_033_(geometry.rules.has_match_units() ? std::make_unique<Rules033>(geometry_, attention_, states_)
+                                                  : nullptr),
       demand_(pools_.size()) {
   // A pool that never evicts has nothing to bring back, and mode none finds nothing.
   if (geometry.host && !geometry.unlimited_pool && geometry.caches_prefixes())

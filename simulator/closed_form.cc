@@ -49,7 +49,7 @@ std::optional<std::int64_t> predicted_copy_hit_033(const CacheGeometry& geometry
 std::vector<std::int64_t> checkpoint_positions(const CacheGeometry& geometry, std::int64_t prompt_tokens) {
   std::vector<std::int64_t> positions;
   if (geometry.state_groups == 0 || !geometry.caches_prefixes()) return positions;
-  if (geometry.rules.is_vllm_0_33()) return checkpoint_positions_033(geometry, prompt_tokens);
+  if (geometry.rules.has_match_units()) return checkpoint_positions_033(geometry, prompt_tokens);
   const std::int64_t block = geometry.state_block();
   const std::int64_t partial = partial_checkpoint(geometry, prompt_tokens);
   std::int64_t start = 0;
@@ -69,7 +69,7 @@ std::vector<std::int64_t> checkpoint_positions(const CacheGeometry& geometry, st
 
 std::optional<std::int64_t> predicted_copy_hit(const CacheGeometry& geometry, std::int64_t prompt_tokens,
                                                std::int64_t copy) {
-  if (geometry.rules.is_vllm_0_33()) return predicted_copy_hit_033(geometry, prompt_tokens);
+  if (geometry.rules.has_match_units()) return predicted_copy_hit_033(geometry, prompt_tokens);
   if (geometry.has_partial_tails() || geometry.scheduler.checkpoint_back > 0) return std::nullopt;
   const std::int64_t block = geometry.state_groups > 0 ? geometry.checkpoint_step() : geometry.attention_grain();
   // A drafter drops what attention matched last; where that is less than the way back to a checkpoint there is no
@@ -102,8 +102,7 @@ std::int64_t request_block_ids(const CacheGeometry& geometry, std::int64_t token
   Checked states = Checked(geometry.speculative_tokens) + 1;
   if (geometry.mode == CacheMode::align) states += 1 + geometry.rules.checkpoint_blocks;
   if (geometry.mode == CacheMode::all)
-    // TensorRT-LLM counts its running state beside the snapshots of whole intervals.
-    states = geometry.rules.engine == Release::tensorrt_llm
+    states = geometry.rules.engine->counts_running_state
                  ? Checked(tokens / geometry.state_block()) + 1
                  : Checked(geometry.speculative_tokens) + ceil_div(tokens, geometry.state_block());
   for (std::int64_t group = 0; group < geometry.state_groups; ++group)
@@ -115,7 +114,7 @@ std::int64_t longest_request(const CacheGeometry& geometry, std::int64_t arena) 
   const std::int64_t usable = geometry.arena_blocks(arena) - 1;
   const std::int64_t longest = std::int64_t{1} << 40;
   // In 0.33 a chunk takes room for a drafter's tokens too, up to the longest sequence.
-  const std::int64_t drafted = geometry.rules.is_vllm_0_33() ? geometry.speculative_tokens : 0;
+  const std::int64_t drafted = geometry.rules.has_match_units() ? geometry.speculative_tokens : 0;
   const std::int64_t most = geometry.scheduler.max_model_len.value_or(INT64_MAX);
   const auto holds = [&](std::int64_t tokens) {
     return request_block_ids(geometry, std::min(tokens + drafted, std::max(tokens, most)), arena) <= usable;

@@ -22,8 +22,8 @@ LossLedger::LossLedger(const CacheGeometry& geometry,
     : geometry_(geometry),
       on_loss_(std::move(on_loss)),
       unit_(geometry.match_unit()),
-      ahead_(geometry.rules.is_vllm_0_33() ? geometry.rules.lookahead_tokens : 0) {
-  if (geometry.rules.is_vllm_0_33())
+      ahead_(geometry.rules.has_match_units() ? geometry.rules.lookahead_tokens : 0) {
+  if (geometry.rules.has_match_units())
     step_ = PrefixPositions(geometry).hit_step();
   else
     step_ = geometry.resume_step();
@@ -54,18 +54,18 @@ void LossLedger::submitted(const TraceRequest& request, std::span<const TokenRun
 }
 
 bool LossLedger::is_full(std::size_t group) const {
-  return !geometry_.rules.is_vllm_0_33() || !geometry_.is_windowed(static_cast<std::int64_t>(group));
+  return !geometry_.rules.has_match_units() || !geometry_.is_windowed(static_cast<std::int64_t>(group));
 }
 
 std::int64_t LossLedger::drop_of(std::size_t group) const {
   if (!geometry_.drafter_drops_block) return 0;
-  if (!geometry_.rules.is_vllm_0_33()) return geometry_.attention_step();
+  if (!geometry_.rules.has_match_units()) return geometry_.attention_step();
   if (!geometry_.rules.drafts(group)) return 0;
   return std::min(step_, geometry_.attention_block(static_cast<std::int64_t>(group)));
 }
 
 std::int64_t LossLedger::attention_end(std::span<const PrefixKey> keys, std::size_t group, std::int64_t tokens) const {
-  const std::int64_t row = geometry_.rules.is_vllm_0_33()
+  const std::int64_t row = geometry_.rules.has_match_units()
                                ? geometry_.attention_block(static_cast<std::int64_t>(group))
                                : geometry_.attention_grain();
   const std::int64_t whole = floor_to(tokens, row);
@@ -90,7 +90,7 @@ std::int64_t LossLedger::allowed_tokens(std::span<const PrefixKey> keys, std::in
   for (std::size_t group = 0; std::cmp_less(group, geometry_.attention_groups); ++group) {
     const std::int64_t drop = drop_of(group);
     // 0.33 looks as much further as it drops, so that only what is not there at all costs a block.
-    const std::int64_t seen = geometry_.rules.is_vllm_0_33() && !one_group ? limit + drop : limit;
+    const std::int64_t seen = geometry_.rules.has_match_units() && !one_group ? limit + drop : limit;
     const std::int64_t end = attention_end(keys, group, std::min(shared, seen));
     allowed = std::min(allowed, std::max<std::int64_t>(0, end - drop));
   }
@@ -188,7 +188,7 @@ void LossLedger::look_up(const CacheManager& cache, const ActiveRequest& request
                      : holds_state(cache, position.key) ? StateSeen::held
                                                         : StateSeen::kept;
   }
-  if (geometry_.rules.is_vllm_0_33()) find_windows(cache, keys, expected.positions);
+  if (geometry_.rules.has_match_units()) find_windows(cache, keys, expected.positions);
 }
 
 void LossLedger::observe(const CacheManager& cache, const ActiveRequest& request) {

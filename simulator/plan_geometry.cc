@@ -95,12 +95,12 @@ void set_exports(PrefixRules& rules, const CachePlan& plan) {
 
 PrefixRules prefix_rules_of(const CachePlan& plan) {
   PrefixRules rules;
-  rules.engine = plan.release;
-  if (!rules.is_vllm_0_33()) return rules;
+  rules.engine = plan.rules;
+  if (!rules.has_match_units()) return rules;
   if (plan.strategy == Strategy::two_level)
     throw SpecError("engine.strategy", fmt::format("{} finds prefixes in pools of blocks alone, not in large pages "
                                                    "that groups share; take engine.release jenga, or another "
-                                                   "engine.strategy", rules_of(plan.release).title));
+                                                   "engine.strategy", plan.rules->title));
   rules.lookahead_tokens = plan.lookahead_tokens;
   rules.context_ranks = plan.decode_context_parallel;
   set_exports(rules, plan);
@@ -113,12 +113,12 @@ namespace {
 void set_rules(CacheGeometry& geometry, const CachePlan& plan, const EngineSpec& engine) {
   geometry.modelled_layout = evidence_of(plan) != Evidence::run;
   geometry.max_num_batched_tokens = plan.max_num_batched_tokens;
-  geometry.retention_interval_tokens = rules_of(plan.release).retention_tokens;
+  geometry.retention_interval_tokens = plan.rules->retention_tokens;
   for (const CapacityPlan& capacity : plan.capacity)
     geometry.scheduler.max_model_len = std::max(geometry.scheduler.max_model_len.value_or(1), capacity.max_model_len);
   geometry.in_flight_tokens = Checked(plan.max_num_batched_tokens) * plan.concurrent_batches;
   geometry.rules = prefix_rules_of(plan);
-  if (!geometry.rules.is_vllm_0_33())
+  if (!geometry.rules.has_match_units())
     geometry.drafter_drops_block = drafter_drops_block(engine);
   else if (plan.prefix.match_error.empty())
     geometry.match_unit_tokens = engine.prefix_match_unit_tokens;
@@ -131,7 +131,7 @@ class GroupsOf {
       : plan_(plan),
         geometry_(geometry),
         // The blocks of a window are then a group of their own, and go back as those of others.
-        finds_windows_(geometry.rules.is_vllm_0_33() || plan.strategy == Strategy::two_level) {}
+        finds_windows_(geometry.rules.has_match_units() || plan.strategy == Strategy::two_level) {}
 
   void add(const GroupPlan& group) {
     const SpecPlan& spec = plan_.spec_of(group);
@@ -184,7 +184,7 @@ class GroupsOf {
 
 /// What no replay of pools of blocks takes.
 void refuse_other_caches(const CachePlan& plan) {
-  const std::string_view title = rules_of(plan.release).title;
+  const std::string_view title = plan.rules->title;
   if (plan.radix)
     throw SpecError("engine.release",
                     fmt::format("{} finds prefixes in a radix tree, which `hybridkv simulate` and `hybridkv compare` "
@@ -213,7 +213,7 @@ CacheGeometry geometry_of(const CachePlan& plan, const EngineSpec& engine) {
     throw SpecError("engine.release",
                     fmt::format("blocks of windows and chunks are not found again by the rules of {} here, and this "
                                 "model keeps nothing else; vllm-0.33 replays windows",
-                                rules_of(plan.release).title));
+                                plan.rules->title));
   return geometry;
 }
 

@@ -14,7 +14,7 @@ Scheduler::Scheduler(const CacheGeometry& geometry, bool prefill_only,
       unit_(geometry.match_unit()),
       prefill_only_(prefill_only),
       on_end_(std::move(on_end)),
-      lookahead_(geometry.rules.is_vllm_0_33() ? geometry.rules.lookahead_tokens : 0) {}
+      lookahead_(geometry.rules.has_match_units() ? geometry.rules.lookahead_tokens : 0) {}
 
 std::unique_ptr<ActiveRequest> Scheduler::fresh_request() {
   if (ended_.empty()) {

@@ -38,7 +38,7 @@ std::vector<ModelledRule> rules_in_play(const CacheGeometry& geometry, const Dri
   std::vector<ModelledRule> rules = modelled_rules(geometry);
   if (driver.kind == DriverKind::one_at_a_time) return rules;
   // The records of 0.33 have decoding requests and several at a time, but no drafts and none that gave way.
-  const bool june = !geometry.rules.is_vllm_0_33();
+  const bool june = !geometry.rules.has_match_units();
   if (june) rules.push_back(ModelledRule::decode);
   if (!june && geometry.speculative_tokens > 0) rules.push_back(ModelledRule::draft_tokens);
   if (driver.kind == DriverKind::closed_loop && driver.in_flight == 1) return rules;

@@ -110,22 +110,23 @@ class QuestionMaker {
   std::string pick_number(std::initializer_list<int> values) { return std::to_string(pick(values)); }
   void add(const std::string& key, std::string value) { question_.keys.push_back({key, std::move(value)}); }
 
-  bool is_vllm() const { return release_ == Release::vllm_2026_06 || release_ == Release::vllm_0_33; }
-  bool is(Release release) const { return release_ == release; }
+  bool is_vllm() const { return rules_ == &rules_of_vllm_2026_06 || rules_ == &rules_of_vllm_0_33; }
+  bool is(const EngineRules* rules) const { return rules_ == rules; }
   /// Are there blocks, groups and pages whose sizes can be set?
   bool has_common_pages() const { return is_vllm() && strategy_ == Strategy::packed_attention; }
 
   void choose_engine() {
     // Half of all questions are about the two releases that can be asked most.
-    release_ = one_in(2) ? pick({Release::vllm_2026_06, Release::vllm_0_33}) : all_releases[below(all_releases.size())];
-    add("engine.release", std::string(to_string(release_)));
-    strategy_ = rules_of(release_).strategy;
+    const auto all = all_engine_rules();
+    rules_ = one_in(2) ? pick({&rules_of_vllm_2026_06, &rules_of_vllm_0_33}) : all[below(all.size())];
+    add("engine.release", std::string(rules_->name));
+    strategy_ = rules_->strategy;
     if (is_vllm() && one_in(5)) {
       strategy_ = pick({Strategy::dual_pool, Strategy::small_pages, Strategy::compact_slots});
-      if (is(Release::vllm_2026_06) && one_in(4)) strategy_ = Strategy::two_level;
+      if (is(&rules_of_vllm_2026_06) && one_in(4)) strategy_ = Strategy::two_level;
       add("engine.strategy", std::string(to_string(strategy_)));
     }
-    const bool has_all = rules_of(release_).has_mode_all && !rules_of(release_).radix_pools && !is(Release::llama_cpp);
+    const bool has_all = rules_->has_mode_all && !rules_->radix_pools && !is(&rules_of_llama_cpp);
     mode_ = one_in(5) ? CacheMode::none : has_all && one_in(4) ? CacheMode::all : CacheMode::align;
     if (!one_in(8)) add("engine.cache_mode", std::string(to_string(mode_)));
     if (has_common_pages() && one_in(3)) {
@@ -138,7 +139,7 @@ class QuestionMaker {
     const int ranks = pick({1, 1, 1, 2, 2, 4, 8});
     if (ranks > 1) add("engine.tensor_parallel", std::to_string(ranks));
     if (one_in(6) && ranks > 1) add("engine.pad_heads", "true");
-    if (!is(Release::vllm_0_33)) return;
+    if (!is(&rules_of_vllm_0_33)) return;
     if (one_in(8)) {
       add("engine.pipeline_parallel", "2");
       add("engine.pipeline_rank", pick_number({0, 1}));
@@ -147,21 +148,21 @@ class QuestionMaker {
   }
 
   void choose_layout() {
-    const bool allocates_once = is(Release::vllm_0_33) && strategy_ == Strategy::packed_attention && packs_ == 1;
+    const bool allocates_once = is(&rules_of_vllm_0_33) && strategy_ == Strategy::packed_attention && packs_ == 1;
     if (allocates_once && one_in(3))
       add("engine.physical_order", pick<const char*>({"LBNHC", "LBHNC", "BLNHC", "BLHNC", "nhd", "hnd"}));
     else if (!allocates_once && one_in(5))
       add("engine.physical_order", pick<const char*>({"nhd", "hnd"}));
-    if (is(Release::vllm_0_33) && one_in(3)) {
+    if (is(&rules_of_vllm_0_33) && one_in(3)) {
       const BackendProfile profile = all_backend_profiles[below(all_backend_profiles.size())];
       add("engine.backend_profile", std::string(to_string(profile)));
     }
     if (has_common_pages() && one_in(10)) add("engine.layers_per_group", pick_number({1, 2, 4, 8}));
     if (has_common_pages() && one_in(6)) add("engine.block_size_tokens", pick_number({16, 32, 64, 128, 256, 1024}));
-    if (is(Release::tensorrt_llm) && one_in(3)) add("engine.block_size_tokens", pick_number({16, 64, 128}));
-    if (is(Release::tensorrt_llm) && mode_ == CacheMode::all && one_in(2))
+    if (is(&rules_of_tensorrt_llm) && one_in(3)) add("engine.block_size_tokens", pick_number({16, 64, 128}));
+    if (is(&rules_of_tensorrt_llm) && mode_ == CacheMode::all && one_in(2))
       add("engine.mamba_state_cache_interval", pick_number({128, 512, 1024}));
-    if (is(Release::vllm_2026_06) && strategy_ == Strategy::packed_attention && mode_ == CacheMode::all && one_in(3))
+    if (is(&rules_of_vllm_2026_06) && strategy_ == Strategy::packed_attention && mode_ == CacheMode::all && one_in(3))
       add("engine.mamba_block_size_tokens", pick_number({128, 256, 512, 1024}));
     if (splits_memory(strategy_) && is_vllm() && one_in(2)) {
       if (one_in(3)) add("engine.state_requests", pick_number({1, 6, 40}));
@@ -170,16 +171,16 @@ class QuestionMaker {
     if (has_common_pages() && one_in(10)) add("engine.page_alignment_bytes", pick_number({256, 4096}));
     if (is_vllm() && one_in(12)) add("engine.hidden_state_size", "2048");
     if (is_vllm() && one_in(12)) add("engine.token_rule", "floor");
-    if (is(Release::tensorrt_llm) && one_in(3)) add("engine.avg_seq_len", pick_number({500, 20000}));
-    if ((is(Release::tensorrt_llm) || is(Release::llama_cpp)) && one_in(3))
+    if (is(&rules_of_tensorrt_llm) && one_in(3)) add("engine.avg_seq_len", pick_number({500, 20000}));
+    if ((is(&rules_of_tensorrt_llm) || is(&rules_of_llama_cpp)) && one_in(3))
       add("engine.max_running_requests", pick_number({1, 4, 30}));
-    if (is(Release::sglang_0_5_23)) choose_radix();
-    if (is(Release::llama_cpp) && one_in(3)) add("engine.ctx_checkpoints", pick_number({0, 1, 8}));
-    if (is(Release::vllm_0_33) && mode_ != CacheMode::none && one_in(4))
+    if (is(&rules_of_sglang_0_5_23)) choose_radix();
+    if (is(&rules_of_llama_cpp) && one_in(3)) add("engine.ctx_checkpoints", pick_number({0, 1, 8}));
+    if (is(&rules_of_vllm_0_33) && mode_ != CacheMode::none && one_in(4))
       add("engine.prefix_match_unit_tokens", pick_number({16, 32, 64, 128}));
     if (one_in(8)) add("engine.max_num_batched_tokens", pick_number({2048, 4096, 16384}));
-    if (is(Release::vllm_0_33) && one_in(10)) add("engine.concurrent_batches", pick_number({1, 2, 3}));
-    if (is(Release::vllm_0_33) && one_in(10)) add("engine.hybrid_manager", "false");
+    if (is(&rules_of_vllm_0_33) && one_in(10)) add("engine.concurrent_batches", pick_number({1, 2, 3}));
+    if (is(&rules_of_vllm_0_33) && one_in(10)) add("engine.hybrid_manager", "false");
   }
 
   void choose_radix() {
@@ -203,13 +204,13 @@ class QuestionMaker {
   }
 
   void choose_drafts() {
-    if (is(Release::tensorrt_llm) || !one_in(3)) return;
+    if (is(&rules_of_tensorrt_llm) || !one_in(3)) return;
     add("engine.speculative_tokens", pick_number({1, 2, 3, 5}));
-    if (is(Release::sglang_0_5_23)) {
+    if (is(&rules_of_sglang_0_5_23)) {
       if (one_in(3)) add("engine.linear_replayssm_spec", "true");
       return add("engine.max_running_requests", pick_number({4, 16, 48}));
     }
-    if (is(Release::llama_cpp)) return;
+    if (is(&rules_of_llama_cpp)) return;
     if (one_in(2)) add("engine.mtp_layers", pick_number({1, 1, 3}));
     else if (is_vllm() && one_in(2))
       add("engine.draft", pick<const char*>(
@@ -240,7 +241,7 @@ class QuestionMaker {
                               prompt(shorter, ", shared_tokens: " + std::to_string(shared)) + ", " +
                               prompt(longest, ", shared_tokens: " + std::to_string(shared) + ", copies: 2") + ", " +
                               prompt(shorter, ", copies: 2") + "]}");
-    const bool has_blocks = !is(Release::sglang_0_5_23) && !is(Release::llama_cpp);
+    const bool has_blocks = !is(&rules_of_sglang_0_5_23) && !is(&rules_of_llama_cpp);
     if (has_blocks && one_in(5)) add("simulate.retention_interval_tokens", pick_number({0, 4224}));
     if (has_blocks && one_in(6)) add("simulate.match_unit_tokens", pick_number({16, 48, 256}));
     if (has_blocks && one_in(6)) add("simulate.host_memory", pick<const char*>({"256 MiB", "8 GiB"}));
@@ -258,7 +259,7 @@ class QuestionMaker {
 
   std::uint64_t seed_ = 0, drawn_ = 0;
   RandomQuestion question_;
-  Release release_ = Release::vllm_2026_06;
+  const EngineRules* rules_ = &rules_of_vllm_2026_06;
   Strategy strategy_ = Strategy::packed_attention;
   CacheMode mode_ = CacheMode::none;
   int packs_ = 1;

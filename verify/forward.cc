@@ -26,26 +26,27 @@ constexpr std::int64_t draft_tokens = 3;
 
 /// A case or a fault that a release does not have; `known`: those that it has.
 template <class Known>
-[[noreturn]] void refuse_unknown(std::string_view flag, std::string_view name, Release release, const Known& known) {
+[[noreturn]] void refuse_unknown(std::string_view flag, std::string_view name, const EngineRules& rules,
+                                 const Known& known) {
   std::vector<std::string_view> names;
   for (const auto value : known) names.push_back(to_string(value));
   throw InputError(fmt::format("{} {}: requests of {} go through {}, which has no such {}; take one of {}", flag, name,
-                               rules_of(release).title, to_string(forward_path_of(release)),
+                               rules.title, to_string(forward_path_of(rules)),
                                flag == "--case" ? "case" : "fault", fmt::join(names, ", ")));
 }
 
-void check_spec(const ForwardSpec& spec, Release release) {
+void check_spec(const ForwardSpec& spec, const EngineRules& rules) {
   if (spec.scale < 1) throw SpecError("--scale", fmt::format("is {}, but a scale divides; take 1 or more", spec.scale));
   if (spec.layout_fault && !info_of(*spec.layout_fault).in_forward)
     throw InputError(fmt::format("--inject {}: is planted into the checks of verify, no network runs with it; leave "
                                  "out --forward", to_string(*spec.layout_fault)));
-  const std::vector<ForwardFault> has_faults = forward_faults_of(release);
+  const std::vector<ForwardFault> has_faults = forward_faults_of(rules);
   if (spec.fault && std::find(has_faults.begin(), has_faults.end(), *spec.fault) == has_faults.end())
-    refuse_unknown("--inject", to_string(*spec.fault), release, has_faults);
-  const auto has_cases = forward_cases_of(release);
+    refuse_unknown("--inject", to_string(*spec.fault), rules, has_faults);
+  const auto has_cases = forward_cases_of(rules);
   for (const ForwardCase one : spec.cases)
     if (std::find(has_cases.begin(), has_cases.end(), one) == has_cases.end())
-      refuse_unknown("--case", to_string(one), release, has_cases);
+      refuse_unknown("--case", to_string(one), rules, has_cases);
 }
 
 /// Refuses a format that heads as large as the model's do not fit; those of the scaled one always do.
@@ -261,9 +262,9 @@ struct Task {
 };
 
 /// The cases asked for, or all of the release.
-std::vector<ForwardCase> cases_of(const ForwardSpec& spec, Release release) {
+std::vector<ForwardCase> cases_of(const ForwardSpec& spec, const EngineRules& rules) {
   if (!spec.cases.empty()) return spec.cases;
-  const auto all = forward_cases_of(release);
+  const auto all = forward_cases_of(rules);
   return {all.begin(), all.end()};
 }
 
@@ -273,7 +274,7 @@ std::vector<Task> block_tasks(const ModelSpec& scaled, const EngineSpec& engine,
   std::vector<Task> tasks;
   for (const CacheMode mode : spec.modes) {
     // Of several modes those that the release has; alone, one that it has not is refused by the planner.
-    if (mode == CacheMode::all && spec.modes.size() > 1 && !rules_of(engine.release).has_mode_all) continue;
+    if (mode == CacheMode::all && spec.modes.size() > 1 && !engine.rules->has_mode_all) continue;
     const auto prepare = [&](std::int64_t speculative_tokens, std::optional<std::int64_t> block = std::nullopt) {
       EngineSpec small = scaled_engine(scaled, engine, mode, speculative_tokens);
       if (block) small.block_size_tokens = block;
@@ -281,11 +282,11 @@ std::vector<Task> block_tasks(const ModelSpec& scaled, const EngineSpec& engine,
     };
     const auto plain = prepare(0);
     std::shared_ptr<const Prepared> drafting;
-    for (const ForwardCase forward_case : cases_of(spec, engine.release)) {
+    for (const ForwardCase forward_case : cases_of(spec, *engine.rules)) {
       const bool drafts = forward_case == ForwardCase::drafts || forward_case == ForwardCase::lookahead;
       if (drafts && engine.strategy == Strategy::pool_groups) {
         tasks.push_back({forward_case, plain, fmt::format("the states of draft steps of {} are not planned",
-                                                          rules_of(engine.release).title)});
+                                                          engine.rules->title)});
         continue;
       }
       if (drafts && !drafting) drafting = prepare(draft_tokens);
@@ -304,7 +305,7 @@ std::vector<Task> block_tasks(const ModelSpec& scaled, const EngineSpec& engine,
 
 /// What the model is refused by.
 EngineSpec checked_engine(const ModelSpec& model, const EngineSpec& engine) {
-  if (!rules_of(engine.release).radix_pools) return scaled_engine(model, engine, engine.cache_mode, 0);
+  if (!engine.rules->radix_pools) return scaled_engine(model, engine, engine.cache_mode, 0);
   const RadixVariant first = radix_variants(engine).front();
   return scaled_radix_engine(engine, first.strategy, first.page_tokens);
 }
@@ -318,14 +319,14 @@ std::vector<Task> radix_tasks(const ModelSpec& scaled, const EngineSpec& engine,
     const auto on =
         std::make_shared<Prepared>(scaled, make_plan(scaled, small, {.max_model_lens = {1}}), spec, networks);
     on->tree = radix_case_settings(on->plan, scaled, small);
-    for (const ForwardCase forward_case : cases_of(spec, engine.release)) tasks.push_back({forward_case, on, {}});
+    for (const ForwardCase forward_case : cases_of(spec, *engine.rules)) tasks.push_back({forward_case, on, {}});
   }
   return tasks;
 }
 
 ForwardTree tree_of(std::span<const Task> tasks) {
   const RadixPools& pools = *tasks.front().on->plan.radix;
-  ForwardTree tree{.release = tasks.front().on->plan.release,
+  ForwardTree tree{.rules = tasks.front().on->plan.rules,
                    .page_tokens = {},
                    .token_bytes = pools.token_bytes,
                    .slot_bytes = pools.slot_bytes,
@@ -341,7 +342,7 @@ ForwardTree tree_of(std::span<const Task> tasks) {
 }
 
 ForwardSlots slots_of(const CachePlan& plan) {
-  return {.release = plan.release,
+  return {.rules = plan.rules,
           .cell_bytes = plan.arenas.front().bytes_per_id,
           .row_bytes = plan.rows->checkpoint_bytes,
           .step_tokens = slot_case_settings(plan).step_tokens};
@@ -351,8 +352,8 @@ ForwardSlots slots_of(const CachePlan& plan) {
 
 ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, const ForwardSpec& spec,
                              const ForwardProgress& progress) {
-  check_spec(spec, engine.release);
-  const bool through_tree = rules_of(engine.release).radix_pools;
+  check_spec(spec, *engine.rules);
+  const bool through_tree = engine.rules->radix_pools;
   validate(model, checked_engine(model, engine), {.max_model_lens = {1}});
   check_format(model, engine);
   const std::string unproven = why_unproven(model, engine);
@@ -362,7 +363,7 @@ ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, c
   const std::vector<Task> tasks =
       through_tree ? radix_tasks(scaled, engine, spec, networks) : block_tasks(scaled, engine, spec, networks);
   ForwardReport report{.model = model.name,
-                       .release = engine.release,
+                       .rules = engine.rules,
                        .attention_pack_size = engine.attention_pack_size,
                        .scale = spec.scale,
                        .layers = static_cast<std::int64_t>(tasks.front().on->references->network().layers.size()),

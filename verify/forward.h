@@ -28,7 +28,7 @@ struct ForwardSpec {
 
 /// The tree that requests went through, and its pools.
 struct ForwardTree {
-  Release release = Release::sglang_0_5_23;///< whose order of actions it is
+  const EngineRules* rules = nullptr;      ///< whose order of actions it is
   std::vector<std::int64_t> page_tokens;   ///< ascending
   std::int64_t token_bytes = 0;            ///< of the scaled model, all layers
   std::int64_t slot_bytes = 0;             ///< the same of its states
@@ -37,7 +37,7 @@ struct ForwardTree {
 
 /// The slots that requests went through.
 struct ForwardSlots {
-  Release release = Release::llama_cpp;    ///< whose order of actions it is
+  const EngineRules* rules = nullptr;      ///< whose order of actions it is
   std::int64_t cell_bytes = 0;             ///< of a token of the scaled model, all layers
   std::int64_t row_bytes = 0;              ///< the same of its states, and of a checkpoint
   std::int64_t step_tokens = 0;            ///< of a prompt, at most
@@ -46,7 +46,7 @@ struct ForwardSlots {
 /// What the forward passes of one model and pack size showed.
 struct ForwardReport {
   std::string model;
-  Release release = Release::vllm_2026_06;
+  const EngineRules* rules = nullptr;
   std::int64_t attention_pack_size = 1;
   std::int64_t scale = 1;
   std::int64_t layers = 0;             ///< that cache something

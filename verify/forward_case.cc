@@ -149,7 +149,7 @@ void run_branch(const ForwardSetting& setting, ForwardResult& result) {
   run.count();
   // In 0.33 windows keep only the blocks before the last boundary of a prompt, long ones also the first.
   const auto has_window = [](const KeyMask& mask) { return mask.kind != MaskKind::full; };
-  const bool keeps_few = geometry.rules.is_vllm_0_33() && std::ranges::any_of(geometry.attention_masks, has_window);
+  const bool keeps_few = geometry.rules.has_match_units() && std::ranges::any_of(geometry.attention_masks, has_window);
   const bool makes_branch = (setting.plan.cache_mode == CacheMode::align && geometry.state_groups > 0) ||
                             (keeps_few && run.record(second).hit_tokens == 0);
   run.expect(run.record(second).hit_tokens == (makes_branch ? 0 : block), "the second request hit something else");
@@ -246,7 +246,7 @@ bool needs_prefix_cache(ForwardCase forward_case) {
 
 /// Why the case has nothing to show under this plan; empty where it has.
 std::string reason_not_to_run(ForwardCase forward_case, const CacheGeometry& geometry) {
-  if (geometry.rules.is_vllm_0_33())
+  if (geometry.rules.has_match_units())
     for (const KeyMask& mask : geometry.attention_masks)
       if (mask.kind == MaskKind::chunked_local)
         return "prefixes of chunked attention are not simulated with the rules of vllm-0.33, so none is proven";
@@ -317,8 +317,8 @@ void judge_fault(const ForwardSetting& setting, ForwardResult& result) {
 
 std::span<const ForwardCase> all_forward_cases() { return cases; }
 
-std::span<const ForwardCase> forward_cases_of(Release release) {
-  switch (forward_path_of(release)) {
+std::span<const ForwardCase> forward_cases_of(const EngineRules& rules) {
+  switch (forward_path_of(rules)) {
     case ForwardPath::tree: return tree_cases;
     case ForwardPath::exports: return export_cases;
     case ForwardPath::slots: return slot_cases;

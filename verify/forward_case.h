@@ -47,7 +47,7 @@ enum class ForwardCase {
 /// All cases in the order of the enumeration.
 std::span<const ForwardCase> all_forward_cases();
 /// Those of a release: its requests go through block tables, a radix tree or slots.
-std::span<const ForwardCase> forward_cases_of(Release release);
+std::span<const ForwardCase> forward_cases_of(const EngineRules& rules);
 /// "shared-prefix", "resume", …
 std::string_view to_string(ForwardCase forward_case);
 

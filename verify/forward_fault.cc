@@ -78,8 +78,8 @@ constexpr std::array forward_faults{
 
 std::span<const ForwardFaultInfo> all_forward_faults() { return forward_faults; }
 
-std::vector<ForwardFault> forward_faults_of(Release release) {
-  const ForwardPath path = forward_path_of(release);
+std::vector<ForwardFault> forward_faults_of(const EngineRules& rules) {
+  const ForwardPath path = forward_path_of(rules);
   std::vector<ForwardFault> faults;
   for (const ForwardFaultInfo& info : forward_faults)
     if (info.paths.has(path)) faults.push_back(info.fault);

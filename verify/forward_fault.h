@@ -49,7 +49,7 @@ struct ForwardFaultInfo {
 /// All faults in the order of the enumeration.
 std::span<const ForwardFaultInfo> all_forward_faults();
 /// Those that a release has a place for.
-std::vector<ForwardFault> forward_faults_of(Release release);
+std::vector<ForwardFault> forward_faults_of(const EngineRules& rules);
 const ForwardFaultInfo& info_of(ForwardFault fault);
 std::string_view to_string(ForwardFault fault);
 std::optional<ForwardFault> parse_forward_fault(std::string_view name);

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "planner/release.h"
+#include "planner/engine_rules.h"
 
 namespace hybridkv {
 
@@ -15,7 +15,7 @@ enum class ForwardPath {
 };
 
 /// That of a release.
-ForwardPath forward_path_of(Release release);
+ForwardPath forward_path_of(const EngineRules& rules);
 /// "block tables", "block tables with exported states", "a radix tree", "the slots of a server"
 std::string_view to_string(ForwardPath path);
 

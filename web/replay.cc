@@ -10,7 +10,7 @@
 #include "ask/simulate_request.h"
 #include "base/number_text.h"
 #include "planner/evidence.h"
-#include "planner/release.h"
+#include "planner/engine_rules.h"
 #include "report/radix_report.h"
 #include "report/simulate_report.h"
 #include "web/question.h"
@@ -28,7 +28,7 @@ Json json_of(const std::vector<std::optional<double>>& values) {
 }
 
 std::string replayed(const Scenario& scenario) {
-  if (rules_of(scenario.engine.release).radix_pools) {
+  if (scenario.engine.rules->radix_pools) {
     RadixAnswer answer = simulate_radix(scenario.simulate, planned_radix_caches(scenario));
     add_bounds(answer, scenario);
     return render_radix(answer, Format::json);

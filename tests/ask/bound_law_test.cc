@@ -183,7 +183,7 @@ std::string simulated_otherwise(Answer& answer, const std::vector<Stats>& stats,
 }
 
 std::string simulated_otherwise(const Scenario& scenario, const BoundAnswer& one) {
-  if (rules_of(scenario.engine.release).radix_pools) {
+  if (scenario.engine.rules->radix_pools) {
     RadixAnswer answer = simulate_radix(scenario.simulate, planned_radix_caches(scenario));
     return simulated_otherwise(answer, answer.stats, scenario, one);
   }
@@ -207,7 +207,7 @@ std::string fault_of(std::uint64_t seed, LawCounts& counts) {
     const std::vector<BoundAnswer> answers = bounds(settings);
     const BoundAnswer& one = answers.front();
     ++counts.bounded;
-    ++counts.by_release[std::string(to_string(settings.front().scenario.engine.release))];
+    ++counts.by_release[std::string(settings.front().scenario.engine.rules->name)];
     counts.below_found += one.layout.feasible_tokens == one.found_tokens && one.found_tokens > 0;
     std::string fault = disorder(one);
     if (fault.empty() && seed % 4 == 0) {

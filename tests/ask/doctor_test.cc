@@ -181,7 +181,7 @@ TEST_CASE("edge: windows hold the tokens of a step, which a log without them lea
 TEST_CASE("edge: what the user says wins over the log") {
   const std::string text = log_text("vllm-0.33-sm90.txt");
   const DoctorAnswer june = answer_of(text, "{engine: {release: vllm-2026-06}}");
-  CHECK(june.explained.plan.release == Release::vllm_2026_06);
+  CHECK(june.explained.plan.rules == &rules_of_vllm_2026_06);
   CHECK_FALSE(june.explained.is_complete());
   CHECK(answer_of(text, "{model: Qwen3.5-27B}").explained.model == "Qwen3.5-27B");
 }

@@ -76,7 +76,7 @@ TEST_CASE("golden: tasks of a scenario run with every spec, task by task") {
 }
 
 TEST_CASE("law: a name plants a fault of the engine or of the layout, and all plants those that the release has") {
-  const Release blocks = Release::vllm_2026_06, tree = Release::sglang_0_5_23;
+  const EngineRules &blocks = rules_of_vllm_2026_06, &tree = rules_of_sglang_0_5_23;
   CHECK(forward_plants("missed-page-copy", blocks) == std::vector<ForwardPlant>{ForwardFault::missed_page_copy});
   CHECK(forward_plants("stride-order", blocks) == std::vector<ForwardPlant>{Fault::stride_order});
   CHECK(forward_plants("all", blocks).size() == forward_faults_of(blocks).size());

@@ -63,7 +63,7 @@ TEST_CASE("edge: memory that holds no request has no point; a number of blocks s
 
 TEST_CASE("edge: a cache that no other policy orders has the curve of lru alone, one without prefixes none") {
   PlotInputs inputs = asked(std::int64_t{40} << 30);
-  inputs.engine.release = Release::jenga;
+  inputs.engine.rules = &rules_of_jenga;
   inputs.engine.strategy = Strategy::two_level;
   const std::vector<std::int64_t> packs{1};
   inputs.set = inputs.compared = make_plans(inputs.model, inputs.engine, inputs.limits, packs);

@@ -89,7 +89,7 @@ TEST_CASE("golden: situations of a model with states, corners only: copies in al
 
 TEST_CASE("golden: by vLLM 0.33 there is no mode all, and a copy that ends on a boundary hits the blocks before it") {
   PlotInputs inputs{.model = qwen35_397b(), .limits = {.max_model_lens = {32768}}};
-  inputs.engine = {.release = Release::vllm_0_33, .backend_profile = BackendProfile::sm90, .tensor_parallel = 2,
+  inputs.engine = {.rules = &rules_of_vllm_0_33, .backend_profile = BackendProfile::sm90, .tensor_parallel = 2,
                    .cache_mode = CacheMode::align, .memory_bytes = 40 * gib};
   const auto hits = [&] {
     inputs.set = make_plans(inputs.model, inputs.engine, inputs.limits, std::vector<std::int64_t>{1});

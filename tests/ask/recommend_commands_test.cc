@@ -54,7 +54,7 @@ void check_commands(const ScenarioFile& file, const Scenario& chosen, const std:
   CHECK(planned.engine == chosen.engine);
   CHECK(planned.pack_sizes == chosen.pack_sizes);
   if (commands.size() == 1) {
-    CHECK(rules_of(chosen.engine.release).radix_pools);
+    CHECK(chosen.engine.rules->radix_pools);
     CHECK(chosen.engine.cache_mode == CacheMode::none);
     return;
   }

@@ -128,10 +128,10 @@ TEST_CASE("edge: where caching is the default the option of the mode, which is d
 }
 
 TEST_CASE("law: releases whose rules are read are refused with what shows them") {
-  for (const Release release : all_releases) {
-    if (!rules_of(release).is_read) continue;
+  for (const EngineRules* const rules : all_engine_rules()) {
+    if (!rules->is_read) continue;
     Scenario scenario = small_scenario("", "simulate: {trace: {max_requests: 5}}\n");
-    scenario.engine.release = release;
+    scenario.engine.rules = rules;
     CHECK_THROWS_WITH_AS(recommend_scenario(scenario, {}), doctest::Contains("hybridkv compare --engines"), InputError);
   }
 }

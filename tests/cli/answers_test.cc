@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/release.h"
+#include "planner/engine_rules.h"
 #include "tests/cli/run_program.h"
 #include "tests/scratch_folder.h"
 
@@ -58,13 +58,13 @@ void check_answer(const std::filesystem::path& file, const std::string& argument
 /// One question about a model under every release as JSON, and as a terminal shows it under the newest.
 void check_answers_about(const std::string& model, const std::string& name, const std::string& command,
                          const std::string& format) {
-  for (const auto& release : release_names) {
+  for (const std::string& release : release_names()) {
     const std::string asked = fmt::format("{} --model {} --engine {} --memory 3GiB --max-model-len 16k --mode align",
-                                          command, model, release.name);
-    check_answer(answers_folder / name / fmt::format("{}.{}.{}", model, release.name, format),
+                                          command, model, release);
+    check_answer(answers_folder / name / fmt::format("{}.{}.{}", model, release, format),
                  fmt::format("{} --format {}", asked, format));
-    if (release.value == Release::vllm_0_33 && model.starts_with("Qwen"))
-      check_answer(answers_folder / name / fmt::format("{}.{}.txt", model, release.name), asked);
+    if (release == rules_of_vllm_0_33.name && model.starts_with("Qwen"))
+      check_answer(answers_folder / name / fmt::format("{}.{}.txt", model, release), asked);
   }
 }
 
@@ -100,8 +100,8 @@ TEST_CASE("answers: verify") { check_answers_about("Qwen3.5-0.8B", "verify", "ve
 TEST_CASE("answers: verify --forward") { check_answers("forward", "verify -q --forward --scale 64"); }
 TEST_CASE("answers: boot") { check_answers("boot", "boot"); }
 TEST_CASE("answers: doctor") {
-  for (const auto& release : release_names)
-    check_answer(answers_folder / "doctor" / fmt::format("{}.json", release.name),
-                 fmt::format("doctor server.txt --set engine.release={} --format json", release.name));
+  for (const std::string& release : release_names())
+    check_answer(answers_folder / "doctor" / fmt::format("{}.json", release),
+                 fmt::format("doctor server.txt --set engine.release={} --format json", release));
   check_answer(answers_folder / "doctor/log.txt", "doctor server.txt");
 }

@@ -22,9 +22,9 @@ CachePlan qwen(Strategy strategy, std::int64_t block = 16, std::int64_t pack = 1
       .tensor_parallel = 2, .strategy = strategy, .cache_mode = CacheMode::align, .attention_pack_size = pack};
   engine.block_size_tokens = block;
   engine.memory_bytes = 40 * gib;
-  for (const Release release : {Release::tensorrt_llm, Release::llama_cpp})
-    if (rules_of(release).strategy == strategy) {
-      engine.release = release;
+  for (const EngineRules* const rules : {&rules_of_tensorrt_llm, &rules_of_llama_cpp})
+    if (rules->strategy == strategy) {
+      engine.rules = rules;
       engine.attention_pack_size = 1;
       if (strategy == Strategy::sequence_rows) engine.block_size_tokens.reset();
     }
@@ -33,7 +33,7 @@ CachePlan qwen(Strategy strategy, std::int64_t block = 16, std::int64_t pack = 1
 
 /// A hybrid and a draft of other pages in one allocation.
 CachePlan qwen_in_order(CacheOrder order) {
-  EngineSpec engine{.release = Release::vllm_0_33, .tensor_parallel = 2, .cache_mode = CacheMode::align};
+  EngineSpec engine{.rules = &rules_of_vllm_0_33, .tensor_parallel = 2, .cache_mode = CacheMode::align};
   engine.cache_order = order;
   engine.memory_bytes = 40 * gib;
   engine.draft = DraftSpec{2, full_attention(8, 128)};
@@ -96,7 +96,7 @@ TEST_CASE("fault: the laws can be broken in one allocation too") {
   CHECK(broken([](CachePlan& plan) { plan.waste.per_block[0].empty_slot_bytes += 1; }) ==
         "an entry of group 0 has bytes of no name");
   const CachePlan spread = [] {
-    EngineSpec engine{.release = Release::vllm_0_33};
+    EngineSpec engine{.rules = &rules_of_vllm_0_33};
     engine.cache_order = CacheOrder::lhbnc;
     engine.memory_bytes = gib;
     ModelSpec model{.name = "uniform"};

@@ -39,7 +39,7 @@ inline void add_allocations(std::vector<DerivedCase>& all) {
                        CacheMode mode) -> DerivedCase& {
     all.push_back({fmt::format("vLLM 0.33, {}, {}, {}", name, to_string(order), to_string(mode)), model,
                    engine_of(mode, 1, 2)});
-    all.back().engine.release = Release::vllm_0_33;
+    all.back().engine.rules = &rules_of_vllm_0_33;
     all.back().engine.backend_profile = BackendProfile::sm90;
     all.back().engine.cache_order = order;
     return all.back();
@@ -82,27 +82,28 @@ inline void add_allocations(std::vector<DerivedCase>& all) {
 
 /// Engines whose rules are read: pool groups in every mode, and rows by sequence.
 inline void add_read(std::vector<DerivedCase>& all) {
-  const auto add = [&](const char* name, const ModelSpec& model, Release release, CacheMode mode) -> EngineSpec& {
+  const auto add = [&](const char* name, const ModelSpec& model, const EngineRules* rules,
+                       CacheMode mode) -> EngineSpec& {
     all.push_back({name, model, engine_of(mode, 1)});
     EngineSpec& engine = all.back().engine;
-    engine.release = release;
-    engine.strategy = rules_of(release).strategy;
+    engine.rules = rules;
+    engine.strategy = rules->strategy;
     return engine;
   };
-  add("pool groups", qwen35_397b(), Release::tensorrt_llm, CacheMode::align).max_running_requests = 64;
-  add("pool groups without prefixes", granite_h_small(), Release::tensorrt_llm, CacheMode::none).avg_seq_len = 1000;
-  add("pool groups with an interval", qwen35_397b(), Release::tensorrt_llm, CacheMode::all).mamba_state_cache_interval =
+  add("pool groups", qwen35_397b(), &rules_of_tensorrt_llm, CacheMode::align).max_running_requests = 64;
+  add("pool groups without prefixes", granite_h_small(), &rules_of_tensorrt_llm, CacheMode::none).avg_seq_len = 1000;
+  add("pool groups with an interval", qwen35_397b(), &rules_of_tensorrt_llm, CacheMode::all).mamba_state_cache_interval =
       512;
-  add("pool groups of latents", kimi_k3(), Release::tensorrt_llm, CacheMode::align).state_memory_ratio = 0.5;
-  add("pool groups as set", qwen35_397b(), Release::tensorrt_llm, CacheMode::align).num_blocks = 5000;
-  add("rows", qwen35_397b(), Release::llama_cpp, CacheMode::align).speculative_tokens = 2;
-  add("rows without checkpoints", kimi_k3(), Release::llama_cpp, CacheMode::none).max_running_requests = 9;
+  add("pool groups of latents", kimi_k3(), &rules_of_tensorrt_llm, CacheMode::align).state_memory_ratio = 0.5;
+  add("pool groups as set", qwen35_397b(), &rules_of_tensorrt_llm, CacheMode::align).num_blocks = 5000;
+  add("rows", qwen35_397b(), &rules_of_llama_cpp, CacheMode::align).speculative_tokens = 2;
+  add("rows without checkpoints", kimi_k3(), &rules_of_llama_cpp, CacheMode::none).max_running_requests = 9;
 }
 
 inline void add_radix_pools(std::vector<DerivedCase>& all) {
   const auto add = [&](const char* name, const ModelSpec& model) -> EngineSpec& {
     all.push_back({name, model, engine_of(CacheMode::align, 1, 2)});
-    all.back().engine.release = Release::sglang_0_5_23;
+    all.back().engine.rules = &rules_of_sglang_0_5_23;
     all.back().engine.strategy = Strategy::dual_pool;
     return all.back().engine;
   };

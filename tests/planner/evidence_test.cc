@@ -20,35 +20,34 @@ TEST_CASE("rule: what the engine arranges itself was run, other strategies and p
   CHECK(evidence_of_plan(engine) == Evidence::run);
   engine.attention_pack_size = 3;
   CHECK(evidence_of_plan(engine) == Evidence::run);  // PR 35703
-  engine.release = Release::vllm_0_33;
+  engine.rules = &rules_of_vllm_0_33;
   CHECK(evidence_of_plan(engine) == Evidence::modelled);
   engine.attention_pack_size = 1;
   CHECK(evidence_of_plan(engine) == Evidence::run);
   engine.strategy = Strategy::small_pages;
   CHECK(evidence_of_plan(engine) == Evidence::modelled);
-  engine.release = Release::sglang_0_5_23;
+  engine.rules = &rules_of_sglang_0_5_23;
   engine.strategy = Strategy::dual_pool;
   CHECK(evidence_of_plan(engine) == Evidence::run);
 }
 
 TEST_CASE("rule: Jenga and compact slots are read, as releases of their own and as strategies of another") {
   EngineSpec engine{.tensor_parallel = 2, .cache_mode = CacheMode::align, .memory_bytes = 40 * testing::gib};
-  for (const auto& [release, strategy] : {std::pair{Release::jenga, Strategy::two_level},
-                                          std::pair{Release::compact_slots, Strategy::compact_slots}}) {
-    CHECK(rules_of(release).strategy == strategy);
-    CHECK(!rules_of(release).assumptions.empty());
+  for (const auto& [rules, strategy] : {std::pair{&rules_of_jenga, Strategy::two_level},
+                                          std::pair{&rules_of_compact_slots, Strategy::compact_slots}}) {
+    CHECK(rules->strategy == strategy);
+    CHECK(!rules->assumptions.empty());
     engine.strategy = strategy;
-    for (const Release with : {release, Release::vllm_2026_06}) {
-      engine.release = with;
+    for (const EngineRules* const with : {rules, &rules_of_vllm_2026_06}) {
+      engine.rules = with;
       CHECK(evidence_of_plan(engine) == Evidence::read);
     }
   }
 }
 
 TEST_CASE("rule: releases that were run assume nothing") {
-  for (const Release release : all_releases) {
-    const ReleaseRules& rules = rules_of(release);
-    CAPTURE(rules.title);
-    CHECK((rules.is_read || rules.assumptions.empty()));
+  for (const EngineRules* const rules : all_engine_rules()) {
+    CAPTURE(rules->title);
+    CHECK((rules->is_read || rules->assumptions.empty()));
   }
 }

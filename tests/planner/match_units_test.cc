@@ -10,7 +10,7 @@ using namespace hybridkv::testing;
 
 TEST_CASE("edge: hits are no finer than the blocks of windows, which are looked up whole") {
   EngineSpec engine{.cache_mode = CacheMode::align, .memory_bytes = 20 * gib};
-  engine.release = Release::vllm_0_33;
+  engine.rules = &rules_of_vllm_0_33;
   engine.backend_profile = BackendProfile::sm90;
   engine.prefix_match_unit_tokens = 16;
   ModelSpec model = qwen_hybrid("windows", 8, full_attention(2, 64), qwen_gdn(4, 8));

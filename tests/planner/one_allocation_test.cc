@@ -14,7 +14,7 @@ using namespace hybridkv::testing;
 namespace {
 
 EngineSpec engine_of(std::vector<std::int64_t> stages) {
-  EngineSpec engine{.release = Release::vllm_0_33,
+  EngineSpec engine{.rules = &rules_of_vllm_0_33,
                     .backend_profile = BackendProfile::sm80,
                     .tensor_parallel = 2,
                     .cache_mode = CacheMode::align,
@@ -76,7 +76,7 @@ TEST_CASE("law: stages with memory of their own have as many blocks as the one w
   CHECK(path_of_refusal(engine) == "engine.pipeline_memory");  // not one request
   engine.pipeline_memory_bytes = {40 * gib};
   CHECK(path_of_refusal(engine) == "engine.pipeline_memory");
-  engine.release = Release::vllm_2026_06;
+  engine.rules = &rules_of_vllm_2026_06;
   engine.backend_profile.reset();
   engine.pipeline_parallel = 1, engine.pipeline_layers.clear();
   CHECK(path_of_refusal(engine) == "engine.pipeline_memory");

@@ -130,7 +130,7 @@ EngineSpec packed_engine(const json& row, double memory_gib) {
 }
 
 EngineSpec engine_in(CacheOrder order) {
-  EngineSpec engine{.release = Release::vllm_0_33, .cache_mode = CacheMode::align};
+  EngineSpec engine{.rules = &rules_of_vllm_0_33, .cache_mode = CacheMode::align};
   engine.cache_order = order;
   engine.memory_bytes = 10 * testing::gib;
   return engine;

@@ -158,7 +158,7 @@ TEST_CASE("edge: too few blocks set by the user are a warning, blocks beyond 64 
 
 TEST_CASE("edge: a release that leaves the null block out names the blocks that are too few, not memory") {
   EngineSpec engine = deployment_of_section_6();
-  engine.release = Release::vllm_0_33;
+  engine.rules = &rules_of_vllm_0_33;
   engine.backend_profile = BackendProfile::sm90;
   engine.num_blocks = 25;
   CHECK(refusal(qwen35_397b(), engine, {.max_model_lens = {32'768}}) ==

@@ -10,7 +10,7 @@ using namespace hybridkv;
 namespace {
 
 EngineSpec sglang(std::int64_t ranks = 2) {
-  return {.release = Release::sglang_0_5_23,
+  return {.rules = &rules_of_sglang_0_5_23,
           .tensor_parallel = ranks,
           .strategy = Strategy::dual_pool,
           .cache_mode = CacheMode::align,

@@ -191,7 +191,7 @@ inline void choose_layers(ModelSpec& model, SpecSize size, const LayerKinds& kin
 inline void choose_read_engine(EngineSpec& engine) {
   const bool rows = engine.strategy == Strategy::sequence_rows;
   const EngineSpec drawn = engine;
-  engine = {.release = rows ? Release::llama_cpp : Release::tensorrt_llm,
+  engine = {.rules = rows ? &rules_of_llama_cpp : &rules_of_tensorrt_llm,
             .tensor_parallel = drawn.tensor_parallel,
             .pad_heads = drawn.pad_heads,
             .kv_dtype = drawn.kv_dtype,
@@ -245,7 +245,7 @@ inline void choose_strategy(RandomSpecs& specs) {
 /// What the release with one allocation knows, in an order that most layers can lie in.
 inline void choose_order(RandomSpecs& specs) {
   EngineSpec& engine = specs.engine;
-  engine.release = Release::vllm_0_33;
+  engine.rules = &rules_of_vllm_0_33;
   engine.attention_pack_size = 1;
   engine.mamba_block_size_tokens.reset();
   if (one_in(2)) engine.kernel_block_sizes.clear();
@@ -422,7 +422,7 @@ inline std::ostream& operator<<(std::ostream& os, const RandomSpecs& specs) {
   number("alignment", engine.kernel_alignment_tokens.value_or(16));
   number("page_alignment", engine.page_alignment_bytes);
   list("kernel_block", engine.kernel_block_sizes);
-  os << " release=" << to_string(engine.release);
+  os << " release=" << engine.rules->name;
   if (engine.cache_order) os << " cache_order=" << to_string(*engine.cache_order);
   if (engine.backend_profile) os << " profile=" << to_string(*engine.backend_profile);
   number("pp", engine.pipeline_parallel);

@@ -14,10 +14,10 @@ using namespace hybridkv::testing;
 
 namespace {
 
-EngineSpec read_engine(Release release, CacheMode mode = CacheMode::align) {
-  EngineSpec engine{.release = release,
+EngineSpec read_engine(const EngineRules* rules, CacheMode mode = CacheMode::align) {
+  EngineSpec engine{.rules = rules,
                     .tensor_parallel = 2,
-                    .strategy = rules_of(release).strategy,
+                    .strategy = rules->strategy,
                     .cache_mode = mode,
                     .memory_bytes = 40 * gib};
   return engine;
@@ -42,7 +42,7 @@ constexpr std::int64_t token_block = 15 * 32 * 1024;                   // 15 lay
 }  // namespace
 
 TEST_CASE("golden: Qwen3.5-397B in TensorRT-LLM's pool groups, by hand") {
-  const CachePlan plan = read_engine_plan(read_engine(Release::tensorrt_llm));
+  const CachePlan plan = read_engine_plan(read_engine(&rules_of_tensorrt_llm));
   REQUIRE(plan.arenas.size() == 2);
   CHECK(plan.arenas[0].bytes_per_id == token_block);
   CHECK(plan.arenas[1].bytes_per_id == 45 * (conv + ssm));
@@ -80,7 +80,7 @@ TEST_CASE("golden: Qwen3.5-397B in TensorRT-LLM's pool groups, by hand") {
 }
 
 TEST_CASE("golden: states of so many requests are kept whatever the shares are") {
-  EngineSpec engine = read_engine(Release::tensorrt_llm);
+  EngineSpec engine = read_engine(&rules_of_tensorrt_llm);
   engine.max_running_requests = 300;
   // 301 states of 93 MB take 17 + 903 grains; 360 grains of 32 MiB are left for blocks.
   const CachePlan plan = read_engine_plan(engine);
@@ -95,7 +95,7 @@ TEST_CASE("golden: states of so many requests are kept whatever the shares are")
 }
 
 TEST_CASE("golden: pool_ratio in place of lengths") {
-  EngineSpec engine = read_engine(Release::tensorrt_llm);
+  EngineSpec engine = read_engine(&rules_of_tensorrt_llm);
   engine.state_memory_ratio = 0.25;
   // 1 to 0.25 of 1,280 grains: states get 256, of which 89 slots take 5 + 251; blocks 1,024 grains.
   const CachePlan plan = read_engine_plan(engine);
@@ -104,7 +104,7 @@ TEST_CASE("golden: pool_ratio in place of lengths") {
 }
 
 TEST_CASE("golden: a snapshot every interval, where a token pays its part of it") {
-  EngineSpec engine = read_engine(Release::tensorrt_llm, CacheMode::all);
+  EngineSpec engine = read_engine(&rules_of_tensorrt_llm, CacheMode::all);
   const std::int64_t m = 96'030'720, a = 15'360;
   // a + M / 256 = 390,480 bytes a token. Requests of 16,384 tokens: 40 GiB / (16384 * 390480 + M) = 6.
   const CachePlan plan = read_engine_plan(engine);
@@ -124,7 +124,7 @@ TEST_CASE("golden: a snapshot every interval, where a token pays its part of it"
 }
 
 TEST_CASE("golden: Qwen3.5-397B in llama.cpp's cells and rows, by hand") {
-  const CachePlan plan = read_engine_plan(read_engine(Release::llama_cpp));
+  const CachePlan plan = read_engine_plan(read_engine(&rules_of_llama_cpp));
   const std::int64_t row = 45 * (2 * conv + ssm);  // convolutions in fp32 too
   CHECK(row == 97'689'600);
   REQUIRE(plan.arenas.size() == 2);
@@ -148,7 +148,7 @@ TEST_CASE("golden: Qwen3.5-397B in llama.cpp's cells and rows, by hand") {
 }
 
 TEST_CASE("golden: rows to take drafts back, sequences and checkpoints as set") {
-  EngineSpec engine = read_engine(Release::llama_cpp);
+  EngineSpec engine = read_engine(&rules_of_llama_cpp);
   engine.speculative_tokens = 3;
   engine.max_running_requests = 8;
   engine.ctx_checkpoints = 10;
@@ -175,48 +175,48 @@ TEST_CASE("edge: what one of these engines is not told is refused, with the key 
   june.ctx_checkpoints.reset();
   june.strategy = Strategy::pool_groups;
   CHECK(refusal(june).find("engine.strategy: pool_groups is that of TensorRT-LLM alone") == 0);
-  EngineSpec engine = read_engine(Release::llama_cpp);
+  EngineSpec engine = read_engine(&rules_of_llama_cpp);
   engine.mamba_state_cache_interval = 256;
   CHECK(refusal(engine).find("engine.mamba_state_cache_interval: llama.cpp has no such setting") == 0);
-  engine = read_engine(Release::llama_cpp);
+  engine = read_engine(&rules_of_llama_cpp);
   engine.block_size_tokens = 32;
   CHECK(refusal(engine).find("engine.block_size_tokens: llama.cpp has no such setting; its cells") == 0);
-  engine = read_engine(Release::llama_cpp, CacheMode::all);
+  engine = read_engine(&rules_of_llama_cpp, CacheMode::all);
   CHECK(refusal(engine).find("engine.cache_mode: llama.cpp has no mode all") == 0);
-  engine = read_engine(Release::llama_cpp);
+  engine = read_engine(&rules_of_llama_cpp);
   engine.memory_bytes = 390'000'000;
   CHECK(refusal(engine).find("engine.memory: 390000000 bytes are too few: the rows") == 0);
-  engine = read_engine(Release::tensorrt_llm);
+  engine = read_engine(&rules_of_tensorrt_llm);
   engine.block_size_tokens = 48;
   CHECK(refusal(engine).find("engine.block_size_tokens: is 48") == 0);
-  engine = read_engine(Release::tensorrt_llm);
+  engine = read_engine(&rules_of_tensorrt_llm);
   engine.mamba_state_cache_interval = 512;
   CHECK(refusal(engine).find("engine.mamba_state_cache_interval: keeps a snapshot every 512 tokens") == 0);
-  engine = read_engine(Release::tensorrt_llm, CacheMode::all);
+  engine = read_engine(&rules_of_tensorrt_llm, CacheMode::all);
   engine.mamba_state_cache_interval = 40;
   CHECK(refusal(engine).find("it must be a multiple of the block of 32 tokens") != std::string::npos);
-  engine = read_engine(Release::tensorrt_llm);
+  engine = read_engine(&rules_of_tensorrt_llm);
   engine.speculative_tokens = 2;
   CHECK(refusal(engine).find("engine.speculative_tokens") == 0);
-  engine = read_engine(Release::tensorrt_llm);
+  engine = read_engine(&rules_of_tensorrt_llm);
   engine.strategy = Strategy::dual_pool;
   CHECK(refusal(engine).find("engine.strategy: TensorRT-LLM has no dual_pool; its strategy is pool_groups") == 0);
   ModelSpec windows = qwen35_397b();
   windows.layers[3].attention = sliding_attention(2, 256, 4096);
-  for (const Release release : {Release::tensorrt_llm, Release::llama_cpp})
-    CHECK(refusal(read_engine(release), windows).find("engine.release: pools of") == 0);
+  for (const EngineRules* const rules : {&rules_of_tensorrt_llm, &rules_of_llama_cpp})
+    CHECK(refusal(read_engine(rules), windows).find("engine.release: pools of") == 0);
 }
 
 TEST_CASE("rule: what is not known exactly of these engines is said with every plan") {
-  for (const Release release : {Release::tensorrt_llm, Release::llama_cpp}) {
-    const CachePlan plan = read_engine_plan(read_engine(release));
+  for (const EngineRules* const rules : {&rules_of_tensorrt_llm, &rules_of_llama_cpp}) {
+    const CachePlan plan = read_engine_plan(read_engine(rules));
     std::size_t read = 0, assumed = 0;
     for (const Warning& warning : plan.warnings) {
       read += warning.code == "rules_read";
       assumed += warning.code == "assumption";
     }
     CHECK(read == 1);
-    CHECK(assumed == rules_of(release).assumptions.size());
+    CHECK(assumed == rules->assumptions.size());
     for (const Decision& decision : plan.derivation) {
       CAPTURE(decision.result.symbol);
       CHECK(decision.source.find("vLLM") == std::string::npos);

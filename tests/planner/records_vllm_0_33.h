@@ -34,7 +34,7 @@ inline std::optional<BackendProfile> profile_of(const std::string& backend) {
 
 inline EngineSpec engine_of_0_33(const nlohmann::json& row, double memory_gib) {
   EngineSpec engine;
-  engine.release = Release::vllm_0_33;
+  engine.rules = &rules_of_vllm_0_33;
   engine.backend_profile = profile_of(row["backend"]);
   engine.checkpoint_alignment_tokens = row.value("checkpoint_alignment", 1);
   engine.tensor_parallel = row["tp"];

@@ -1,4 +1,4 @@
-#include "planner/release.h"
+#include "planner/engine_rules.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ using namespace hybridkv;
 namespace {
 
 EngineSpec engine_0_33(BackendProfile profile = BackendProfile::sm90) {
-  return {.release = Release::vllm_0_33,
+  return {.rules = &rules_of_vllm_0_33,
           .backend_profile = profile,
           .tensor_parallel = 2,
           .cache_mode = CacheMode::align,
@@ -37,7 +37,7 @@ std::string path_of_refusal(const EngineSpec& engine, const ModelSpec& model = t
 
 TEST_CASE("golden: one question under two releases, as the issue has it") {
   EngineSpec june = engine_0_33();
-  june.release = Release::vllm_2026_06;
+  june.rules = &rules_of_vllm_2026_06;
   june.backend_profile.reset();
   const CachePlan before = make_plan(testing::qwen35_397b(), june, at_32k);
   const CachePlan after = make_plan(testing::qwen35_397b(), engine_0_33(), at_32k);
@@ -74,7 +74,7 @@ TEST_CASE("edge: the null block is reserved before a request fits") {
   CHECK(path_of_refusal(engine) == "engine.num_blocks");
   engine.num_blocks = 26;
   CHECK(path_of_refusal(engine) == "accepted");
-  engine.release = Release::vllm_2026_06;
+  engine.rules = &rules_of_vllm_2026_06;
   engine.backend_profile.reset();
   engine.num_blocks.reset();
   engine.memory_bytes = 22 * 15 * std::int64_t{2'146'304};
@@ -236,7 +236,7 @@ TEST_CASE("golden: a model that a release has no class for is planned with a war
           fmt::format("vLLM 0.33.0 does not serve {}, which {} is: it does not start with it; take another release",
                       architecture, name));
     EngineSpec june = engine_0_33();
-    june.release = Release::vllm_2026_06;
+    june.rules = &rules_of_vllm_2026_06;
     june.backend_profile.reset();
     CHECK(warning(june) == "none");
   }

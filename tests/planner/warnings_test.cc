@@ -68,7 +68,7 @@ TEST_CASE("edge: heads that the ranks of SGLang cannot share are told, others ar
                                       [](std::int64_t i) { return i % 2 == 0; });
   for (const auto& [ranks, shared] : {std::pair{2, true}, std::pair{3, false}}) {
     EngineSpec engine{.tensor_parallel = ranks, .cache_mode = CacheMode::align, .memory_bytes = 40 * gib};
-    engine.release = Release::sglang_0_5_23;
+    engine.rules = &rules_of_sglang_0_5_23;
     engine.strategy = Strategy::dual_pool;
     CHECK(warned(make_plan(conv, engine, {.max_model_lens = {32'768}}), "heads_not_shared").empty() == shared);
   }
@@ -141,7 +141,7 @@ namespace {
 
 EngineSpec warned_engine(BackendProfile profile) {
   EngineSpec engine = qwen_engine(CacheMode::align);
-  engine.release = Release::vllm_0_33;
+  engine.rules = &rules_of_vllm_0_33;
   engine.backend_profile = profile;
   return engine;
 }

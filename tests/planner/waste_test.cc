@@ -177,7 +177,7 @@ TEST_CASE("law: one request fewer uses less and leaves more") {
 }
 
 TEST_CASE("regression: ranks that share the tokens of attention keep their part of them") {
-  EngineSpec engine{.release = Release::vllm_0_33, .backend_profile = BackendProfile::sm90, .tensor_parallel = 4,
+  EngineSpec engine{.rules = &rules_of_vllm_0_33, .backend_profile = BackendProfile::sm90, .tensor_parallel = 4,
                     .decode_context_parallel = 2, .cache_mode = CacheMode::align, .memory_bytes = 40 * gib};
   const CachePlan shared = make_plan(qwen35_397b(), engine, {.max_model_lens = {32'768}});
   engine.decode_context_parallel = 1;

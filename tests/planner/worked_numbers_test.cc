@@ -75,7 +75,7 @@ ModelSpec model_of_row(const std::string& name) {
 EngineSpec engine_of_row(const std::vector<std::string>& row) {
   const std::string &profile = row[0], &model = row[1];
   EngineSpec engine;
-  engine.release = Release::vllm_0_33;
+  engine.rules = &rules_of_vllm_0_33;
   engine.tensor_parallel = whole_number(row[2]);
   engine.cache_mode = *parse_cache_mode(row[3]);
   engine.memory_bytes = 40 * testing::gib;

@@ -50,7 +50,7 @@ std::vector<std::string> numbers_of(const std::string& text) {
 /// Every way in which a derived number may be written.
 std::set<std::string> written_numbers(const CachePlan& plan) {
   std::set<std::string> numbers{"0", "1", "2"};  // of sentences: "floor((n - 1) / 528)", "2 of 4"
-  for (const std::string& number : numbers_of(std::string(rules_of(plan.release).title))) numbers.insert(number);
+  for (const std::string& number : numbers_of(std::string(plan.rules->title))) numbers.insert(number);
   const auto add_text = [&](const std::string& text) { numbers.insert(text.substr(0, text.find(' '))); };
   const auto add = [&](const Term& term) {
     if (const auto* count = std::get_if<std::int64_t>(&term.value)) {

@@ -90,7 +90,7 @@ static std::vector<PlanSet> one_allocations() {
   const std::int64_t packs[] = {1};
   const LimitsSpec limits{.max_model_lens = {8192, 32768}};
   for (const CacheOrder order : all_cache_orders) {
-    EngineSpec engine{.release = Release::vllm_0_33, .tensor_parallel = 2, .cache_mode = CacheMode::align,
+    EngineSpec engine{.rules = &rules_of_vllm_0_33, .tensor_parallel = 2, .cache_mode = CacheMode::align,
                       .cache_order = order, .memory_bytes = 40 * testing::gib};
     const bool spreads_heads = order == CacheOrder::lhbnc || order == CacheOrder::bhlnc;
     const ModelSpec dense = testing::hybrid_model("dense", 12, testing::full_attention(8, 128, 32), GdnSpec{},
@@ -141,7 +141,7 @@ TEST_CASE("law: an id of an arena has the bytes of its lanes, and every layer of
 
 TEST_CASE("golden: the tensors of Qwen3.5-397B under vLLM 0.33, layers outermost and blocks outermost") {
   const std::int64_t packs[] = {1};
-  EngineSpec engine{.release = Release::vllm_0_33, .backend_profile = BackendProfile::sm90, .tensor_parallel = 2,
+  EngineSpec engine{.rules = &rules_of_vllm_0_33, .backend_profile = BackendProfile::sm90, .tensor_parallel = 2,
                     .cache_mode = CacheMode::align, .memory_bytes = 40 * testing::gib};
   const auto plan_in = [&](CacheOrder order) {
     engine.cache_order = order;

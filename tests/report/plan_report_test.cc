@@ -201,7 +201,7 @@ TEST_CASE("golden: a wide table is folded behind its first column") {
 namespace {
 
 PlanSet plans_of_0_33(BackendProfile profile, std::optional<CacheOrder> order, std::optional<DraftSpec> draft = {}) {
-  const EngineSpec engine{.release = Release::vllm_0_33, .backend_profile = profile, .tensor_parallel = 2,
+  const EngineSpec engine{.rules = &rules_of_vllm_0_33, .backend_profile = profile, .tensor_parallel = 2,
                           .cache_mode = CacheMode::align, .cache_order = order,
                           .speculative_tokens = draft ? 1 : 0, .draft = draft, .memory_bytes = 40 * gib};
   const std::int64_t packs[] = {1};
@@ -224,7 +224,7 @@ TEST_CASE("golden: a plan of one allocation says its order, W, its ids by cause 
 }
 
 TEST_CASE("golden: what a stage of a pipeline has no layer of is said to be on other stages") {
-  EngineSpec engine{.release = Release::vllm_0_33, .tensor_parallel = 2, .cache_mode = CacheMode::align};
+  EngineSpec engine{.rules = &rules_of_vllm_0_33, .tensor_parallel = 2, .cache_mode = CacheMode::align};
   engine.memory_bytes = 40 * gib;
   engine.pipeline_parallel = 2;
   engine.hidden_state_size = 4096;

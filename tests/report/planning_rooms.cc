@@ -101,7 +101,7 @@ void say_plan(Says& says, const CachePlan& plan) {
   says["match unit"] = word_of(plan.prefix.match_unit_tokens);
   says["shortest prefix"] = word_of(plan.prefix.min_cacheable_prefix_tokens);
   says["mode"] = to_string(plan.cache_mode);
-  says["release"] = to_string(plan.release);
+  says["release"] = plan.rules->name;
   says["drafts"] = word_of(plan.speculative_tokens);
   says["N"] = word_of(plan.attention_pack_size);
   says["unallocated"] = word_of(plan.waste.unallocated_bytes);
@@ -244,7 +244,7 @@ RoomAnswer boot_room(const AskedQuestion& asked) {
                          [&](const BootFailure& failure) { return failure.code == code; });
     };
     answer.says["fits"] = word_of(!failed("memory") && !failed("longest_request"));
-    answer.says["release"] = to_string(start.release);
+    answer.says["release"] = start.rules->name;
     if (!start.plan) return;
     const auto figures = nlohmann::ordered_json::parse(render_boot(start, Format::json)).at("figures");
     say_columns(answer.says, [&](const std::string& column) -> std::optional<std::string> {
@@ -281,7 +281,7 @@ RoomAnswer transfer_room(const AskedQuestion& asked) {
     if (scenario.engine.pipeline_parallel == 1)
       answer.says["block"] = word_of(moved.from.block_tokens);
     answer.says["evidence"] = to_string(moved.from.evidence);
-    answer.says["release"] = to_string(moved.to.engine.release);
+    answer.says["release"] = moved.to.engine.rules->name;
     answer.says["match unit of what is found"] = word_of(moved.map->from().prefix_unit);
     const CachePlan& plan = moved.map->from().stages.front();
     const Demand most = request_demand(plan, tokens);
@@ -305,7 +305,7 @@ RoomAnswer plan_room(AskedQuestion& asked) {
     answer.says["is modelled"] = word_of(evidence_of(*asked.plan) != Evidence::run);
     const auto& asked_for = asked.scenario->simulate.retention_interval_tokens;
     answer.says["retention"] =
-        word_of(asked_for ? asked_for : rules_of(asked.plan->release).retention_tokens);
+        word_of(asked_for ? asked_for : asked.plan->rules->retention_tokens);
   });
 }
 
@@ -317,8 +317,8 @@ std::vector<RoomAnswer> planning_rooms(const AskedQuestion& asked) {
   answers.push_back(boot_room(asked));
   answers.push_back(transfer_room(asked));
   const bool has_log = asked.plan && asked.plan->capacity.back().fits && !asked.scenario->engine.num_blocks &&
-                       !rules_of(asked.plan->release).is_read && !asked.plan->radix &&
-                       asked.plan->strategy == rules_of(asked.plan->release).strategy;
+                       !asked.plan->rules->is_read && !asked.plan->radix &&
+                       asked.plan->strategy == asked.plan->rules->strategy;
   if (has_log) answers.push_back(doctor_room(asked));
   return answers;
 }

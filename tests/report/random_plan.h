@@ -48,9 +48,9 @@ template <class Enum, std::size_t n>
 Enum random_of(const Enum (&values)[n]) {
   return values[*rc::gen::inRange<std::size_t>(0, n)];
 }
-template <class Enum, std::size_t n>
-Enum random_of(const std::array<Enum, n>& values) {
-  return values[*rc::gen::inRange<std::size_t>(0, n)];
+template <class Values>
+auto random_of(const Values& values) {
+  return values[*rc::gen::inRange<std::size_t>(0, values.size())];
 }
 inline std::string random_word(const std::vector<std::string>& words) {
   return words[*rc::gen::inRange<std::size_t>(0, words.size())];
@@ -226,7 +226,7 @@ inline RadixPools random_radix() {
 /// Pools, in which nothing agrees with anything.
 inline Arrangement random_pools() {
   Arrangement plan;
-  plan.release = random_of(all_releases);
+  plan.rules = random_of(all_engine_rules());
   plan.backend_profile = random_option([] { return random_of(all_backend_profiles); });
   plan.specs = random_list([] { return SpecPlan{}; }, 1);
   for (std::size_t i = 0; i < plan.specs.size(); ++i) plan.specs[i] = random_spec(i);
@@ -260,7 +260,7 @@ inline Arrangement random_pools() {
 
 /// One allocation, whose tensors follow from the rest: a real one.
 inline Arrangement random_one_allocation() {
-  EngineSpec engine{.release = Release::vllm_0_33, .memory_bytes = 1 << 22};
+  EngineSpec engine{.rules = &rules_of_vllm_0_33, .memory_bytes = 1 << 22};
   engine.backend_profile = random_option([] { return random_of({BackendProfile::sm80, BackendProfile::sm90}); });
   ModelSpec model = tiny_model();
   if (random_flag()) {

@@ -21,7 +21,7 @@ namespace hybridkv::testing {
 
 namespace {
 
-bool has_blocks(const AskedQuestion& asked) { return has_block_index(asked.scenario->engine.release); }
+bool has_blocks(const AskedQuestion& asked) { return has_block_index(*asked.scenario->engine.rules); }
 
 /// Ids that a request takes of every arena, where arenas share large pages those of the pages.
 std::int64_t closed_form_ids(const CacheGeometry& geometry, std::int64_t tokens) {
@@ -142,7 +142,7 @@ RoomAnswer simulate_room(const AskedQuestion& asked) {
     SimulateRequest request = scenario.simulate;
     request.losses = request.upper_bounds = true;
     try {
-      if (rules_of(scenario.engine.release).radix_pools) {
+      if (scenario.engine.rules->radix_pools) {
         const RadixAnswer replayed = simulate_radix(request, planned_radix_caches(scenario));
         answer.says["requests that ended"] = word_of(replayed.stats.back().ended());
         answer.says["prompt tokens taken"] = word_of(replayed.stats.back().taken_prompt_tokens);

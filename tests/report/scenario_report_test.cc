@@ -56,7 +56,7 @@ TEST_CASE("golden: every value that decides a plan stands in its report, what is
   }
 
   EngineSpec staged{.tensor_parallel = 2, .memory_bytes = 40 * gib};
-  staged.release = Release::vllm_0_33, staged.backend_profile = BackendProfile::sm90;
+  staged.rules = &rules_of_vllm_0_33, staged.backend_profile = BackendProfile::sm90;
   staged.pipeline_parallel = 2, staged.pipeline_rank = 1;
   staged.decode_context_parallel = 2, staged.prefix_match_unit_tokens = 64;
   const std::string stages = inputs_of(staged);

@@ -99,7 +99,7 @@ TEST_CASE("golden: every key of the engine sets its field") {
   engine.token_rule = TokenRule::floor;
   engine.pad_heads = true;
   engine.layers_per_group = 6;
-  engine.release = Release::vllm_0_33;
+  engine.rules = &rules_of_vllm_0_33;
   engine.backend_profile = BackendProfile::sm100_fa4;
   engine.cache_order = CacheOrder::lbhnc;  // HND
   engine.checkpoint_alignment_tokens = 128;

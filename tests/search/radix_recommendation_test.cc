@@ -23,7 +23,7 @@ namespace {
 RadixRecommendSpec radix_qwen_397b(const TraceSpec& trace) {
   RadixRecommendSpec spec;
   spec.model = qwen_hybrid("Qwen3.5-397B-A17B", 60, full_attention(2, 256), qwen_gdn(16, 64));
-  spec.engine = {.release = Release::sglang_0_5_23, .tensor_parallel = 2, .strategy = Strategy::dual_pool,
+  spec.engine = {.rules = &rules_of_sglang_0_5_23, .tensor_parallel = 2, .strategy = Strategy::dual_pool,
                  .cache_mode = CacheMode::align, .memory_bytes = std::int64_t{40} << 30};
   spec.limits.max_model_lens = {32768};
   spec.at_length = 32768;

@@ -34,7 +34,7 @@ CacheGeometry with_host(CacheGeometry geometry, std::int64_t bytes, HostWrite wr
 CacheGeometry rolled(Dice& dice, bool release_033) {
   CacheGeometry geometry = random_arenas(dice);
   if (!release_033) return geometry;
-  geometry.rules.engine = Release::vllm_0_33;
+  geometry.rules.engine = &rules_of_vllm_0_33;
   if (geometry.mode == CacheMode::all) geometry.mode = CacheMode::align;
   geometry.retention_interval_tokens.reset();
   geometry.max_num_batched_tokens += geometry.speculative_tokens;

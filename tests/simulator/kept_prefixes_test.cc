@@ -227,9 +227,9 @@ TEST_CASE("fault: a policy needs states, a state moved back mode align by the ru
   geometry.mode = CacheMode::all;
   CHECK(path_of(geometry) == "geometry.checkpoint_back");
   geometry.mode = CacheMode::align;
-  geometry.rules.engine = Release::vllm_0_33;
+  geometry.rules.engine = &rules_of_vllm_0_33;
   CHECK(path_of(geometry) == "geometry.checkpoint_back");
-  geometry.rules.engine = Release::vllm_2026_06;
+  geometry.rules.engine = &rules_of_vllm_2026_06;
   geometry.scheduler.checkpoint_back = -1;
   CHECK(path_of(geometry) == "geometry.checkpoint_back");
 }

@@ -168,7 +168,7 @@ TEST_CASE("law: a drafter of several modules keeps tokens behind the window in 0
   model.layers[3].attention->kind = AttentionKind::sliding_window;
   model.layers[3].attention->window_tokens = 1;
   EngineSpec spec;
-  spec.release = Release::vllm_0_33;
+  spec.rules = &rules_of_vllm_0_33;
   spec.memory_bytes = std::int64_t{64} << 20;
   spec.max_num_batched_tokens = 1024;
   spec.speculative_tokens = 18;
@@ -186,7 +186,7 @@ TEST_CASE("law: a drafter of several modules keeps tokens behind the window in 0
 
 TEST_CASE("law: TensorRT-LLM counts a running state beside the snapshots of whole intervals, planned as in a cache") {
   EngineSpec spec = engine(CacheMode::all);
-  spec.release = Release::tensorrt_llm;
+  spec.rules = &rules_of_tensorrt_llm;
   spec.strategy = Strategy::pool_groups;
   const CachePlan plan = make_plan(testing::qwen35_397b(), spec, {.max_model_lens = {32768}});
   const CacheGeometry geometry = geometry_of(plan, spec);
@@ -216,7 +216,7 @@ TEST_CASE("golden: states on a grid of their own and attention in small blocks k
 TEST_CASE("edge: a plan of 0.33 exports states only where every recurrent group can") {
   EngineSpec spec = engine(CacheMode::align);
   spec.tensor_parallel = 1;
-  spec.release = Release::vllm_0_33;
+  spec.rules = &rules_of_vllm_0_33;
   ModelSpec model = testing::hybrid_model("two kinds", 8, AttentionSpec{AttentionKind::full, 4, 2, 32, 32, 0},
                                           Mamba2Spec{8, 32, 32, 1, 4}, [](std::int64_t i) { return i % 4 == 3; });
   const auto checkpoint_blocks = [&] {
@@ -231,7 +231,7 @@ TEST_CASE("edge: a plan of 0.33 exports states only where every recurrent group 
 
 TEST_CASE("edge: pools under a radix tree are no blocks, and their release is refused with a way out") {
   EngineSpec spec = engine(CacheMode::align);
-  spec.release = Release::sglang_0_5_23;
+  spec.rules = &rules_of_sglang_0_5_23;
   spec.strategy = Strategy::dual_pool;
   const CachePlan plan = make_plan(testing::qwen35_397b(), spec, {.max_model_lens = {32768}});
   CHECK_THROWS_WITH_AS(geometry_of(plan, spec),
@@ -251,7 +251,7 @@ TEST_CASE("law: the prefix cache of 0.33 is that of the release in every layout,
           CAPTURE(to_string(mode));
           CAPTURE(drafts);
           EngineSpec spec = engine(mode);
-          spec.release = Release::vllm_0_33;
+          spec.rules = &rules_of_vllm_0_33;
           spec.backend_profile = BackendProfile::sm90;
           spec.strategy = strategy;
           spec.attention_pack_size = pack;
@@ -276,7 +276,7 @@ TEST_CASE("law: the prefix cache of 0.33 is that of the release in every layout,
 
 TEST_CASE("golden: Qwen3.5-397B packed by five under 0.33 holds 15 exported states and 2,775,360 tokens at most") {
   EngineSpec spec = engine(CacheMode::align);
-  spec.release = Release::vllm_0_33;
+  spec.rules = &rules_of_vllm_0_33;
   spec.backend_profile = BackendProfile::sm90;
   spec.attention_pack_size = 5;
   const CachePlan plan = make_plan(testing::qwen35_397b(), spec, {.max_model_lens = {32768}});
@@ -290,7 +290,7 @@ TEST_CASE("golden: Qwen3.5-397B packed by five under 0.33 holds 15 exported stat
 
 TEST_CASE("edge: large pages take no rules of 0.33, and the refusal names the strategy") {
   EngineSpec spec = engine(CacheMode::align);
-  spec.release = Release::vllm_0_33;
+  spec.rules = &rules_of_vllm_0_33;
   spec.strategy = Strategy::two_level;
   const CachePlan plan = make_plan(testing::qwen35_397b(), spec, {.max_model_lens = {32768}});
   CHECK_THROWS_WITH_AS(geometry_of(plan, spec),
@@ -301,7 +301,7 @@ TEST_CASE("edge: large pages take no rules of 0.33, and the refusal names the st
 
 TEST_CASE("law: a unit of the user's decides what gdn exports wherever it is set; ranks that share tokens hit finely") {
   EngineSpec spec = engine(CacheMode::align);
-  spec.release = Release::vllm_0_33;
+  spec.rules = &rules_of_vllm_0_33;
   spec.backend_profile = BackendProfile::sm90;
   const LimitsSpec limits{.max_model_lens = {32768}};
   CacheGeometry later = geometry_of(make_plan(testing::qwen35_397b(), spec, limits), spec);

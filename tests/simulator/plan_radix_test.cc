@@ -10,7 +10,7 @@ using namespace hybridkv;
 namespace {
 
 EngineSpec sglang() {
-  return {.release = Release::sglang_0_5_23, .tensor_parallel = 2, .strategy = Strategy::dual_pool,
+  return {.rules = &rules_of_sglang_0_5_23, .tensor_parallel = 2, .strategy = Strategy::dual_pool,
           .cache_mode = CacheMode::align, .memory_bytes = 40 * testing::gib};
 }
 

@@ -15,7 +15,7 @@ namespace hybridkv::testing {
 inline CacheGeometry geometry_033(std::int64_t block, std::int64_t blocks, std::int64_t state_groups) {
   CacheGeometry geometry{.block_size_tokens = block, .num_blocks = blocks, .state_groups = state_groups,
                          .retention_interval_tokens = 0};
-  geometry.rules.engine = Release::vllm_0_33;
+  geometry.rules.engine = &rules_of_vllm_0_33;
   return geometry;
 }
 

@@ -178,7 +178,7 @@ TEST_CASE("edge: without checkpoints only what a slot ends with is continued; se
 }
 
 TEST_CASE("rule: a plan says how many slots, cells and checkpoints there are") {
-  EngineSpec engine{.release = Release::llama_cpp, .tensor_parallel = 2, .strategy = Strategy::sequence_rows,
+  EngineSpec engine{.rules = &rules_of_llama_cpp, .tensor_parallel = 2, .strategy = Strategy::sequence_rows,
                     .cache_mode = CacheMode::align, .memory_bytes = 40 * testing::gib};
   engine.speculative_tokens = 2;
   engine.max_running_requests = 6;

@@ -223,7 +223,7 @@ TEST_CASE("golden: a prefix that is there moves no K and V, and the state all th
 TEST_CASE("golden: stages of a pipeline send their own layers") {
   Move move{.model = qwen35_397b(), .from = engine_of(2), .to = engine_of(4), .tokens = 5000};
   for (EngineSpec* engine : {&move.from, &move.to}) {
-    engine->release = Release::vllm_0_33;
+    engine->rules = &rules_of_vllm_0_33;
     engine->memory_bytes = 80 * gib;
   }
   move.to.pipeline_parallel = 2;

@@ -21,7 +21,7 @@ using testing::window;
 
 ForwardReport run_033(const ModelSpec& model, const ForwardSpec& spec, std::int64_t pack = 1) {
   EngineSpec engine;
-  engine.release = Release::vllm_0_33;
+  engine.rules = &rules_of_vllm_0_33;
   engine.backend_profile = BackendProfile::sm90;
   engine.attention_pack_size = pack;
   return verify_forward(model, engine, spec);
@@ -44,7 +44,7 @@ TEST_CASE("law: every family computes by the rules of 0.33 what it computes with
       CAPTURE(pack);
       const ForwardReport report = run_033(small_hybrid(family, DType::fp32, full, 4), unscaled_033(), pack);
       CHECK(report.passed());
-      REQUIRE(report.results.size() == 2 * forward_cases_of(Release::vllm_0_33).size());
+      REQUIRE(report.results.size() == 2 * forward_cases_of(rules_of_vllm_0_33).size());
       for (const ForwardResult& result : report.results) {
         CAPTURE(to_string(result.forward_case));
         CAPTURE(to_string(result.mode));
@@ -89,7 +89,7 @@ TEST_CASE("law: windows, latents, unequal heads and attention alone pass by the 
 TEST_CASE("fault: every fault of an engine is found by the rules of 0.33, each by the case that owns it") {
   const std::vector<RecurrentSpec> families{GdnSpec{2, 4, 16, 16, 4}, Mamba2Spec{8, 8, 16, 2, 4, 16}};
   for (const RecurrentSpec& family : families)
-    for (const ForwardFault fault : forward_faults_of(Release::vllm_0_33)) {
+    for (const ForwardFault fault : forward_faults_of(rules_of_vllm_0_33)) {
       CAPTURE(to_string(fault));
       ForwardSpec spec = unscaled_033();
       spec.fault = fault;
@@ -125,12 +125,12 @@ TEST_CASE("fault: what 0.33 alone can get wrong is found by no case of other rul
 TEST_CASE("edge: the cache of a forward pass has the rules of its plan's release, and chunks have none in 0.33") {
   const ModelSpec model = small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::fp32, full, 4);
   EngineSpec engine;
-  engine.release = Release::vllm_0_33;
+  engine.rules = &rules_of_vllm_0_33;
   engine.backend_profile = BackendProfile::sm90;
   engine.cache_mode = CacheMode::align;
   engine.num_blocks = 100;
   const CacheGeometry geometry = forward_geometry(make_plan(model, engine, {.max_model_lens = {64}}));
-  CHECK(geometry.rules.is_vllm_0_33());
+  CHECK(geometry.rules.has_match_units());
   CHECK(geometry.rules.checkpoint_blocks == 1);
   CHECK(geometry.retention_interval_tokens == 0);
   // One table of the allocation has attention and what its indexers keep, and a ring is no state of the network.

@@ -75,7 +75,7 @@ void check_found(const ForwardFaultInfo& info, const AttentionSpec& attention) {
 }
 
 TEST_CASE("fault: every fault of an engine is found in every family and dtype") {
-  for (const ForwardFault fault : forward_faults_of(Release::vllm_2026_06)) {
+  for (const ForwardFault fault : forward_faults_of(rules_of_vllm_2026_06)) {
     const ForwardFaultInfo& info = info_of(fault);
     // What goes back too early has to be of a group that gives blocks back.
     const bool gives_back = info.fault == ForwardFault::early_release;

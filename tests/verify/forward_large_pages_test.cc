@@ -17,7 +17,7 @@ using testing::small_hybrid;
 
 ForwardReport run(const ModelSpec& model, const ForwardSpec& spec) {
   EngineSpec engine;
-  engine.release = Release::jenga;
+  engine.rules = &rules_of_jenga;
   engine.strategy = Strategy::two_level;
   return verify_forward(model, engine, spec);
 }
@@ -70,7 +70,7 @@ TEST_CASE("law: large pages that go back make requests lose their blocks, and th
 }
 
 TEST_CASE("fault: every fault of an engine with block tables is found") {
-  for (const ForwardFault fault : forward_faults_of(Release::jenga)) {
+  for (const ForwardFault fault : forward_faults_of(rules_of_jenga)) {
     CAPTURE(to_string(fault));
     ForwardSpec spec = unscaled();
     spec.fault = fault;

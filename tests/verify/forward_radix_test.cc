@@ -18,7 +18,7 @@ namespace {
 
 EngineSpec sglang() {
   EngineSpec engine;
-  engine.release = Release::sglang_0_5_23;
+  engine.rules = &rules_of_sglang_0_5_23;
   engine.strategy = Strategy::dual_pool;
   engine.cache_mode = CacheMode::align;
   engine.memory_bytes = std::int64_t{1} << 30;
@@ -69,7 +69,7 @@ TEST_CASE("law: every family computes through a radix tree what it computes with
     CAPTURE(family_name(family));
     const ForwardReport report = radix(small(DType::fp32, family));
     check_radix(report);
-    CHECK(report.results.size() == 5 * forward_cases_of(Release::sglang_0_5_23).size());
+    CHECK(report.results.size() == 5 * forward_cases_of(rules_of_sglang_0_5_23).size());
     for (const ForwardResult& result : report.results) CHECK(result.tolerance < 0.1);  // convolutions are bf16
   }
 }
@@ -94,7 +94,7 @@ TEST_CASE("law: what the engine sets is run, and no more: strategy, page, overla
   engine.skip_decode_lock = true;
   const ForwardReport large = radix(small(), engine);
   check_radix(large);
-  CHECK(large.results.size() == forward_cases_of(Release::sglang_0_5_23).size());
+  CHECK(large.results.size() == forward_cases_of(rules_of_sglang_0_5_23).size());
   for (const ForwardResult& result : large.results) CHECK(result.page_tokens == 64);
   REQUIRE(large.tree.has_value());
   CHECK(large.tree->grid_tokens == std::vector<std::int64_t>{64});
@@ -125,7 +125,7 @@ TEST_CASE("edge: pages so large that prompts would be longer than a forward pass
 }
 
 TEST_CASE("fault: every fault of an engine with a radix tree is found, with every strategy that has a place for it") {
-  for (const ForwardFault fault : forward_faults_of(Release::sglang_0_5_23)) {
+  for (const ForwardFault fault : forward_faults_of(rules_of_sglang_0_5_23)) {
     CAPTURE(to_string(fault));
     const bool needs_tracking =
         fault == ForwardFault::wrong_tracking_slot || fault == ForwardFault::wrong_state_token;
@@ -150,7 +150,7 @@ TEST_CASE("fault: every fault of an engine with a radix tree is found, with ever
 }
 
 TEST_CASE("fault: what is planted is found in no case by chance: it is wrong, or it has no place") {
-  for (const ForwardFault fault : forward_faults_of(Release::sglang_0_5_23)) {
+  for (const ForwardFault fault : forward_faults_of(rules_of_sglang_0_5_23)) {
     CAPTURE(to_string(fault));
     const ForwardReport report = radix(small(), sglang(), fault);
     for (const ForwardResult& result : report.results) {

@@ -20,7 +20,7 @@ namespace {
 
 EngineSpec llama() {
   EngineSpec engine;
-  engine.release = Release::llama_cpp;
+  engine.rules = &rules_of_llama_cpp;
   engine.strategy = Strategy::sequence_rows;
   engine.cache_mode = CacheMode::align;
   engine.memory_bytes = std::int64_t{1} << 30;
@@ -48,7 +48,7 @@ bool restores(ForwardCase forward_case) {
 /// Every case passed in both modes; without checkpoints those that restore one have nothing to show.
 void check_slots_passed(const ForwardReport& report, bool keeps_checkpoints = true) {
   CHECK(report.passed());
-  CHECK(report.results.size() == 2 * forward_cases_of(Release::llama_cpp).size());
+  CHECK(report.results.size() == 2 * forward_cases_of(rules_of_llama_cpp).size());
   for (const ForwardResult& result : report.results) {
     CAPTURE(to_string(result.forward_case));
     CAPTURE(to_string(result.mode));
@@ -127,7 +127,7 @@ TEST_CASE("law: a plan of the cases has their rows and cells, and an engine with
 }
 
 TEST_CASE("fault: every fault of a server with slots is found in every family, by the case that owns it") {
-  for (const ForwardFault fault : forward_faults_of(Release::llama_cpp)) {
+  for (const ForwardFault fault : forward_faults_of(rules_of_llama_cpp)) {
     CAPTURE(to_string(fault));
     double least = INFINITY;
     for (const RecurrentSpec& family : small_families()) {
@@ -150,7 +150,7 @@ TEST_CASE("fault: every fault of a server with slots is found in every family, b
 }
 
 TEST_CASE("fault: what is planted into slots is found in no case by chance: it is wrong, or it has no place") {
-  for (const ForwardFault fault : forward_faults_of(Release::llama_cpp)) {
+  for (const ForwardFault fault : forward_faults_of(rules_of_llama_cpp)) {
     CAPTURE(to_string(fault));
     const ForwardReport report = run_slots(small_slots(), llama(), fault);
     for (const ForwardResult& result : report.results) {

@@ -106,7 +106,7 @@ TEST_CASE("regression: attention of unequal heads, whose groups have blocks of t
 
 TEST_CASE("edge: what takes place is counted, and a mode without prefixes says so") {
   const ForwardReport report = run_n(small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::fp32), 2);
-  REQUIRE(report.results.size() == 3 * forward_cases_of(Release::vllm_2026_06).size());
+  REQUIRE(report.results.size() == 3 * forward_cases_of(rules_of_vllm_2026_06).size());
   for (const ForwardResult& result : report.results) {
     CAPTURE(to_string(result.forward_case));
     const bool needs_prefix = result.forward_case <= ForwardCase::copy_on_write;
@@ -217,7 +217,7 @@ TEST_CASE("edge: a cache whose values nothing computes is neither passed nor fai
     CHECK(!report.passed());
     CHECK(!report.applies());
     CHECK(report.first_failure() == nullptr);
-    CHECK(report.results.size() == 3 * forward_cases_of(Release::vllm_2026_06).size());
+    CHECK(report.results.size() == 3 * forward_cases_of(rules_of_vllm_2026_06).size());
     CHECK(report.results.front().message == (engine.kv_format ? "values of turboquant_4bit_nc are not computed here"
                                                               : "values of a network have a sign, and uint8 has none"));
   }

@@ -42,7 +42,7 @@ ModelSpec with_windows() {
 }
 
 EngineSpec engine_of(CacheOrder order, std::int64_t memory_bytes = std::int64_t(16) << 20) {
-  EngineSpec engine{.release = Release::vllm_0_33, .ssm_dtype = DType::fp32, .cache_mode = CacheMode::align};
+  EngineSpec engine{.rules = &rules_of_vllm_0_33, .ssm_dtype = DType::fp32, .cache_mode = CacheMode::align};
   engine.cache_order = order;
   engine.memory_bytes = memory_bytes;
   return engine;

@@ -19,7 +19,7 @@ TEST_CASE("fault: a reversed pack gives each layer the whole place of the one as
       "dense", 5, AttentionSpec{.query_heads = 4, .kv_heads = 2, .head_size_k = 16, .head_size_v = 16},
       GdnSpec{2, 4, 16, 16, 4}, [](auto) { return true; });
   EngineSpec engine{.cache_mode = CacheMode::align, .memory_bytes = std::int64_t{64} << 20};
-  engine.release = Release::vllm_0_33;
+  engine.rules = &rules_of_vllm_0_33;
   engine.backend_profile = BackendProfile::sm90;
   for (const CachePlan& plan : {small_plan(2), small_plan(3), make_plan(dense, engine, {.max_model_lens = {256}})}) {
     CAPTURE(plan.attention_pack_size);

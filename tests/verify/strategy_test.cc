@@ -32,8 +32,8 @@ ModelSpec small_model() {
 EngineSpec small_engine(Strategy strategy, std::int64_t pack, CacheMode mode, std::int64_t memory_bytes) {
   EngineSpec engine{.ssm_dtype = DType::fp32, .strategy = strategy, .cache_mode = mode, .attention_pack_size = pack};
   engine.memory_bytes = memory_bytes;
-  for (const Release release : {Release::tensorrt_llm, Release::llama_cpp})
-    if (rules_of(release).strategy == strategy) engine.release = release;
+  for (const EngineRules* const rules : {&rules_of_tensorrt_llm, &rules_of_llama_cpp})
+    if (rules->strategy == strategy) engine.rules = rules;
   if (strategy == Strategy::sequence_rows) engine.max_running_requests = 8;
   return engine;
 }
@@ -157,7 +157,7 @@ TEST_CASE("law: the pools of SGLang 0.5.23 pass every check of verify, with dumm
          {RadixStrategy::automatic, RadixStrategy::no_buffer, RadixStrategy::extra_buffer_lazy}) {
       if (strategy == RadixStrategy::no_buffer && page > 1) continue;
       EngineSpec engine = small_engine(Strategy::dual_pool, 1, CacheMode::align, std::int64_t(1) << 22);
-      engine.release = Release::sglang_0_5_23;
+      engine.rules = &rules_of_sglang_0_5_23;
       engine.page_size = page;
       engine.mamba_radix_cache_strategy = strategy;
       const CachePlan plan = make_plan(small_model(), engine, {.max_model_lens = {256}});
@@ -243,7 +243,7 @@ TEST_CASE("fault: what an engine gets wrong changes outputs in every strategy, t
        {Strategy::packed_attention, Strategy::dual_pool, Strategy::small_pages, Strategy::compact_slots})
     for (const AttentionBackend backend : compared_attention_backends) {
       std::size_t caught = 0;
-      const std::vector<ForwardFault> faults = forward_faults_of(Release::vllm_2026_06);
+      const std::vector<ForwardFault> faults = forward_faults_of(rules_of_vllm_2026_06);
       for (const ForwardFault fault : faults) {
         ForwardSpec spec{.scale = 1, .modes = {CacheMode::none, CacheMode::align}};
         spec.cases = {testing::owner_of(info_of(fault))};

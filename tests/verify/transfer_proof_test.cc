@@ -114,20 +114,21 @@ TEST_CASE("transfer proof: strategies and releases that differ") {
     prove_both_ways({small_hybrid(small_gdn), small_engine(2, strategy(of)), small_engine(4), 150});
     prove_both_ways({small_hybrid(small_gdn), small_engine(4, strategy(of)), small_engine(1, strategy(of)), 150});
   }
-  const auto of_release = [](Release release, Strategy with) {
+  const auto of_release = [](const EngineRules* rules, Strategy with) {
     return [=](EngineSpec& engine) {
-      engine = {.release = release,
+      engine = {.rules = rules,
                 .tensor_parallel = engine.tensor_parallel,
                 .strategy = with,
                 .cache_mode = CacheMode::align,
                 .memory_bytes = 256 * mib};
     };
   };
-  for (const auto& [release, with] :
-       {std::pair{Release::sglang_0_5_23, Strategy::dual_pool}, std::pair{Release::tensorrt_llm, Strategy::pool_groups},
-        std::pair{Release::llama_cpp, Strategy::sequence_rows}}) {
-    CAPTURE(rules_of(release).title);
-    const EngineChange change = of_release(release, with);
+  for (const auto& [rules, with] :
+       {std::pair{&rules_of_sglang_0_5_23, Strategy::dual_pool},
+        std::pair{&rules_of_tensorrt_llm, Strategy::pool_groups},
+        std::pair{&rules_of_llama_cpp, Strategy::sequence_rows}}) {
+    CAPTURE(rules->title);
+    const EngineChange change = of_release(rules, with);
     TransferPair pair{small_hybrid(small_gdn), small_engine(1, change), small_engine(2, change), 150};
     pair.options = {.converts_dtypes = true, .exchanges_axes = true};
     prove_both_ways(pair);
@@ -139,7 +140,7 @@ TEST_CASE("transfer proof: strategies and releases that differ") {
 TEST_CASE("transfer proof: stages of a pipeline and the orders of one allocation") {
   const auto stages = [](std::int64_t count, CacheOrder order) {
     return [=](EngineSpec& engine) {
-      engine.release = Release::vllm_0_33;
+      engine.rules = &rules_of_vllm_0_33;
       engine.pipeline_parallel = count;
       engine.cache_order = order;
     };
@@ -244,7 +245,7 @@ TEST_CASE("transfer proof: a prefix that is there stays, the rest joins it") {
 TEST_CASE("transfer proof: a small budget fills sources again and shows the same, one too small is refused") {
   // Every rank of the destination reads from both stages.
   const TransferPair pair{small_hybrid(small_gdn), small_engine(1, [](EngineSpec& engine) {
-                            engine.release = Release::vllm_0_33;
+                            engine.rules = &rules_of_vllm_0_33;
                             engine.pipeline_parallel = 2;
                           }), small_engine(4), 700};
   const TransferProof roomy = prove(pair);

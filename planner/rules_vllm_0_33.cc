@@ -1,4 +1,4 @@
-#include "planner/release.h"
+#include "planner/engine_rules.h"
 
 namespace hybridkv {
 
@@ -16,7 +16,8 @@ constexpr UnservedModels unserved_by_0_33[] = {{"Bamba", "BambaForCausalLM"},
 /// default; blocks are multiples of what a scan can export as a checkpoint, and a request holds a block for it; one
 /// allocation in one of six orders; the null block is reserved before a request is said to fit; asynchronous scheduling
 /// has two steps in flight; only the last state of a prompt is kept.
-const ReleaseRules rules_of_vllm_0_33 = {.title = "vLLM 0.33.0",
+const EngineRules rules_of_vllm_0_33 = {.name = "vllm-0.33",
+                                        .title = "vLLM 0.33.0",
                                          .unserved = unserved_by_0_33,
                                          .has_mode_all = false,
                                          .caches_by_default = true,
@@ -26,7 +27,8 @@ const ReleaseRules rules_of_vllm_0_33 = {.title = "vLLM 0.33.0",
                                          .aligns_to_checkpoints = true,
                                          .counts_checkpoint_blocks = true,
                                          .convs_hold_drafts = true,
-                                         .reserves_null_block = true,
+                                         .match_units = true,
+                                        .reserves_null_block = true,
                                          .latent_hybrid_grain = 128,
                                          .concurrent_batches = 2,
                                          .retention_tokens = 0};

@@ -1,4 +1,4 @@
-#include "planner/release.h"
+#include "planner/engine_rules.h"
 
 namespace hybridkv {
 
@@ -16,7 +16,8 @@ constexpr std::string_view slot_assumptions[] = {
 
 /// Compact slots beside attention pages: a proposal, of no engine. States of all recurrent layers of a request lie side
 /// by side in a slot, in the allocation that has the pages of tokens too.
-const ReleaseRules rules_of_compact_slots = {.title = "compact slots beside attention pages",
+const EngineRules rules_of_compact_slots = {.name = "compact-slots",
+                                            .title = "compact slots beside attention pages",
                                              .strategy = Strategy::compact_slots,
                                              .is_read = true,
                                              .assumptions = slot_assumptions,

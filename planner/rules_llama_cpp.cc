@@ -1,8 +1,12 @@
-#include "planner/release.h"
+#include "planner/engine_rules.h"
+#include "planner/read_engine.h"
 
 namespace hybridkv {
 
 namespace {
+
+constexpr std::string_view keys_of_llama_cpp[] = {"engine.ctx_checkpoints", "engine.checkpoint_min_step",
+                                                  "engine.max_running_requests"};
 
 constexpr std::string_view of_llama_cpp[] = {
     "all sequences share the cells (--kv-unified, as with an automatic --parallel), of which there are as many as the "
@@ -18,11 +22,14 @@ constexpr std::string_view of_llama_cpp[] = {
 
 /// llama.cpp and its server, by reading them: cells for all sequences and rows of states by sequence
 /// (planner/sequence_rows.cc); checkpoints lie on the host.
-const ReleaseRules rules_of_llama_cpp = {.title = "llama.cpp",
+const EngineRules rules_of_llama_cpp = {.name = "llama.cpp",
+                                        .title = "llama.cpp",
                                          .strategy = Strategy::sequence_rows,
                                          .is_read = true,
                                          .assumptions = of_llama_cpp,
-                                         .has_mode_all = false,
+                                         .own_keys = keys_of_llama_cpp,
+                                        .validate = validate_sequence_rows,
+                                        .has_mode_all = false,
                                          .caches_by_default = true,
                                          .reserves_null_block = true};
 

@@ -1,4 +1,4 @@
-#include "planner/release.h"
+#include "planner/engine_rules.h"
 
 namespace hybridkv {
 
@@ -17,7 +17,8 @@ constexpr std::string_view jenga_assumptions[] = {
 
 /// Jenga (SOSP 2025), from its paper: large pages of the least common multiple of the small pages of all kinds of
 /// layers, each owned by one kind at a time, and a free list a kind.
-const ReleaseRules rules_of_jenga = {.title = "Jenga (two-level pages)",
+const EngineRules rules_of_jenga = {.name = "jenga",
+                                    .title = "Jenga (two-level pages)",
                                      .strategy = Strategy::two_level,
                                      .is_read = true,
                                      .assumptions = jenga_assumptions,

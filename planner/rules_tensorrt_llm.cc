@@ -1,8 +1,12 @@
-#include "planner/release.h"
+#include "planner/engine_rules.h"
+#include "planner/read_engine.h"
 
 namespace hybridkv {
 
 namespace {
+
+constexpr std::string_view keys_of_tensorrt_llm[] = {"engine.mamba_state_cache_interval", "engine.avg_seq_len",
+                                                     "engine.max_running_requests"};
 
 constexpr std::string_view of_tensorrt_llm[] = {
     "memory is divided into whole grains; the engine takes one grain more where a part of one is left",
@@ -23,11 +27,15 @@ constexpr std::string_view of_tensorrt_llm[] = {
 
 /// TensorRT-LLM's second cache manager, the default for hybrids, by reading it: a pool group of blocks and one of
 /// states (planner/pool_groups.cc). Mode all is that of its first manager, which keeps a state every so many tokens.
-const ReleaseRules rules_of_tensorrt_llm = {.title = "TensorRT-LLM",
+const EngineRules rules_of_tensorrt_llm = {.name = "tensorrt-llm",
+                                           .title = "TensorRT-LLM",
                                             .strategy = Strategy::pool_groups,
                                             .is_read = true,
                                             .assumptions = of_tensorrt_llm,
-                                            .caches_by_default = true,
-                                            .reserves_null_block = true};
+                                            .own_keys = keys_of_tensorrt_llm,
+                                           .validate = validate_pool_groups,
+                                           .caches_by_default = true,
+                                            .counts_running_state = true,
+                                           .reserves_null_block = true};
 
 }  // namespace hybridkv

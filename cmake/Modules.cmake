@@ -68,9 +68,9 @@ function(_hybridkv_link target)
   endforeach()
 endfunction()
 
-# The sources of a folder; for the page only those that it needs.
+# The sources of a folder and of those within it; for the page only those that it needs.
 function(_hybridkv_sources output folder)
-  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cc")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cc")
   if(HYBRIDKV_PAGE)
     foreach(source IN LISTS sources)
       if(NOT source IN_LIST HYBRIDKV_PAGE_SOURCES)

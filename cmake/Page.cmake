@@ -5,7 +5,8 @@
 # folder it is the first that they include. Nothing that proves, measures or prints on a
 # terminal is among what the page includes.
 function(hybridkv_needed_sources output)
-  file(GLOB sources CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}/*/*.cc")
+  file(GLOB sources CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}/*/*.cc"
+       "${CMAKE_CURRENT_SOURCE_DIR}/*/*/*.cc")
   foreach(source IN LISTS sources)
     string(REGEX REPLACE "\\.cc$" ".h" header "${source}")
     if(NOT EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${header}")

@@ -29,8 +29,8 @@ namespace hybridkv {
 ///   }
 ///
 /// and for each enum or constant a `to_string` and a specialisation of `enum_values`. Supported values: bool, 64-bit
-/// integers, finite doubles, strings, a variant of these three, such enums and structs, std::vector and std::optional (null) of
-/// them.
+/// integers, finite doubles, strings, a variant of these three, such enums and structs, std::vector and std::optional
+/// (null) of them.
 
 template <class T, class U>
 concept Is = std::same_as<std::remove_const_t<T>, U>;

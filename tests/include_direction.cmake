@@ -22,7 +22,7 @@ set(fuzz ${cli} fuzz)
 
 # `report` computes nothing: of the rooms that do it includes values, and what is read off them. Answers come from `ask`.
 set(report_values planner/allocated_tensors.h planner/evidence.h planner/read_pools.h planner/arrangement.h planner/cache_orders.h planner/cache_plan.h
-  planner/engine_spec.h planner/group_runs.h planner/plan_facts.h planner/primary_attention.h planner/release.h
+  planner/engine_spec.h planner/group_runs.h planner/plan_facts.h planner/primary_attention.h planner/engine_rules.h
   planner/uniform_pages.h simulator/simulation_stats.h scenarios/sweep_axes.h
   transfer/copy_list.h)
 # Questions that headers of `ask` bring along with their answers, asked by nobody in `report`.
@@ -37,7 +37,7 @@ list(JOIN questions "|" question)
 set(wrong "")
 set(rooms base layout mamba attention planner transfer simulator verify search measure scenarios ask report python web cli)
 foreach(folder ${rooms} fuzz)
-  file(GLOB files "${SOURCE_DIR}/${folder}/*.h" "${SOURCE_DIR}/${folder}/*.cc")
+  file(GLOB_RECURSE files "${SOURCE_DIR}/${folder}/*.h" "${SOURCE_DIR}/${folder}/*.cc")
   foreach(file IN LISTS files)
     file(STRINGS "${file}" includes REGEX "^#include \"")
     foreach(include IN LISTS includes)

@@ -139,8 +139,13 @@ def users_of():
     return users
 
 
+def room_of_test(path):
+    return path.relative_to(TREE / "tests").parts[0]
+
+
 def rooms_with_tests():
-    return {path.parent.name for path in (TREE / "tests").glob("*/*_test.cc") if (TREE / path.parent.name).is_dir()}
+    rooms = {room_of_test(path) for path in (TREE / "tests").glob("*/**/*_test.cc")}
+    return {room for room in rooms if (TREE / room).is_dir()}
 
 
 def neighbours_of(mutant):
@@ -151,8 +156,8 @@ def neighbours_of(mutant):
 
 def rooms_of_tests(mutants):
     """The rooms whose test programs judge these mutants."""
-    return {path.parent.name for path in answers()} | {room_of(mutant) for mutant in mutants} | {
-        path.parent.name for mutant in mutants for path in listed_tests(mutant, TREE)} | {
+    return {room_of_test(path) for path in answers()} | {room_of(mutant) for mutant in mutants} | {
+        room_of_test(path) for mutant in mutants for path in listed_tests(mutant, TREE)} | {
         room for mutant in {room_of(mutant): mutant for mutant in mutants}.values() for room in neighbours_of(mutant)}
 
 
@@ -222,14 +227,14 @@ def steps_of(mutant, build_folder):
             build_folder, room, [path for _, path in asked])
 
     def all_of(room):
-        return tests(f"{room}_tests", room, [path for path in sorted((TREE / "tests" / room).glob("*_test.cc"))
+        return tests(f"{room}_tests", room, [path for path in sorted((TREE / "tests" / room).rglob("*_test.cc"))
                                              if path.name != "mutants_test.cc"])
 
     room = room_of(mutant)
     own = test_of(room, Path(mutant["file"]).stem, TREE)
-    first = [tests(f"{path.parent.name}/{path.stem}", path.parent.name, [path])
+    first = [tests(f"{room_of_test(path)}/{path.stem}", room_of_test(path), [path])
              for path in ([own] if own.is_file() else []) + listed_tests(mutant, TREE)]
-    last = [tests("answers", path.parent.name, [path]) for path in answers()]
+    last = [tests("answers", room_of_test(path), [path]) for path in answers()]
     last += [(" ".join(flags), [("hybridkv", Path(" ".join(flags)))],
              lambda _, flags=flags: [program, *flags, *VERIFIED]) for flags in (["verify"], ["verify", "--forward"])]
     return first + [all_of(there) for there in [room, *neighbours_of(mutant)]] + last

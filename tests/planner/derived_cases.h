@@ -92,7 +92,8 @@ inline void add_read(std::vector<DerivedCase>& all) {
   };
   add("pool groups", qwen35_397b(), &rules_of_tensorrt_llm, CacheMode::align).max_running_requests = 64;
   add("pool groups without prefixes", granite_h_small(), &rules_of_tensorrt_llm, CacheMode::none).avg_seq_len = 1000;
-  add("pool groups with an interval", qwen35_397b(), &rules_of_tensorrt_llm, CacheMode::all).mamba_state_cache_interval =
+  add("pool groups with an interval", qwen35_397b(), &rules_of_tensorrt_llm, CacheMode::all)
+      .mamba_state_cache_interval =
       512;
   add("pool groups of latents", kimi_k3(), &rules_of_tensorrt_llm, CacheMode::align).state_memory_ratio = 0.5;
   add("pool groups as set", qwen35_397b(), &rules_of_tensorrt_llm, CacheMode::align).num_blocks = 5000;

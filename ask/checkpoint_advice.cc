@@ -92,7 +92,7 @@ CheckpointAdvice advise_checkpoints(const Scenario& scenario,
   }
   std::vector<std::optional<std::int64_t>> intervals = retentions;
   if (intervals.empty()) intervals = {std::nullopt, 0, 4 * advice.unit_tokens, 16 * advice.unit_tokens};
-  const std::int64_t back_tried = cache.rules.has_match_units() ? 0 : most_back_tried;
+  const std::int64_t back_tried = cache.rules.blocks->cuts_to_blocks(cache) ? most_back_tried : 0;
   for (const auto& interval : intervals)
     for (std::int64_t back = 0; back <= back_tried; ++back)
       advice.settings.push_back({.retention_tokens = interval, .back = back});

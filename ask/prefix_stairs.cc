@@ -42,28 +42,19 @@ void add_corners(std::set<std::int64_t>& lengths, std::int64_t at, std::int64_t 
 
 /// Tokens from one stair to the next.
 std::int64_t stair_tokens(const CacheGeometry& geometry) {
-  return geometry.rules.has_match_units() && geometry.has_partial_tails() ? geometry.match_unit()
-                                                                       : geometry.block_size_tokens;
+  return geometry.has_partial_tails() ? geometry.match_unit() : geometry.block_size_tokens;
 }
 
-/// In mode align a prompt that ends on a block boundary is an edge of its own: nothing of it hits. From vLLM 0.33 on
-/// the last state lies before the last token.
-bool has_knife_edges(const CacheGeometry& geometry) {
-  return geometry.aligns_chunks() && !geometry.rules.has_match_units();
-}
+/// Where chunks are cut to blocks, a prompt that ends on a boundary is an edge of its own: nothing of it hits.
+/// Elsewhere the last state lies before the last token.
+bool has_knife_edges(const CacheGeometry& geometry) { return geometry.rules.blocks->cuts_to_blocks(geometry); }
 
 bool is_knife_edge(const CacheGeometry& geometry, std::int64_t length) {
   return has_knife_edges(geometry) && length % geometry.block_size_tokens == 0;
 }
 
 std::int64_t copy_hit(const CacheGeometry& geometry, std::int64_t length) {
-  if (geometry.rules.has_match_units()) {
-    const std::int64_t step = stair_tokens(geometry);
-    const std::int64_t found = geometry.caches_prefixes() ? (length - 1) / step * step : 0;
-    return predicted_copy_hit(geometry, length, 2).value_or(found);
-  }
-  return duplicate_hit_tokens(geometry.mode, geometry.state_groups > 0, geometry.block_size_tokens,
-                              geometry.drafter_drops_block, length);
+  return geometry.rules.blocks->short_copy_hit(geometry, length);
 }
 
 /// A round number of at least three of the largest blocks.
@@ -129,7 +120,7 @@ PrefixSituation shared_starts(const PlotInputs& inputs, CacheMode mode, std::int
 }  // namespace
 
 bool can_prefill(const CacheGeometry& geometry) {
-  return !geometry.aligns_chunks() || geometry.rules.has_match_units() ||
+  return !geometry.rules.blocks->cuts_to_blocks(geometry) ||
          geometry.max_num_batched_tokens >= geometry.block_size_tokens;
 }
 

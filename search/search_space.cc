@@ -55,9 +55,9 @@ void require_match_unit(const SearchSpace& space, const PlannedLayout& layout, c
                               fmt::join(fitting, ", ")));
 }
 
-/// Tokens of which a retention interval is a multiple: in 0.33 kept prefixes end where the blocks of all groups do.
+/// Tokens of which a retention interval is a multiple.
 std::int64_t retention_step(const PlannedLayout& layout) {
-  return layout.geometry.rules.has_match_units() ? layout.geometry.common_multiple() : 1;
+  return layout.geometry.rules.blocks->retention_step(layout.geometry);
 }
 
 /// The space may name intervals of which the layout takes none.

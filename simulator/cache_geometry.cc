@@ -7,21 +7,14 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "planner/demand.h"
+#include "simulator/block_rules.h"
+#include "simulator/geometry_limits.h"
 
 namespace hybridkv {
 
 namespace {
 
-// Far beyond any cache, and small enough that no sum of products of two of them leaves 64 bits.
-constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
-constexpr std::int64_t most_blocks = std::int64_t{1} << 31;
-constexpr std::int64_t most_groups = 1 << 16;
 constexpr std::int64_t most_back = 1'000'000;
-
-void check_range(std::int64_t value, std::int64_t least, std::int64_t most, const char* field) {
-  if (value < least || value > most)
-    throw SpecError(fmt::format("geometry.{}", field), fmt::format("must be {} to {}, is {}", least, most, value));
-}
 
 /// What the blocks are joined to, with std::gcd or std::lcm, in order: attention groups, then states.
 template <class Join>
@@ -48,16 +41,16 @@ void check_per_group(const std::vector<std::int64_t>& values, std::int64_t group
 }
 
 void check_arenas(const CacheGeometry& geometry) {
-  check_range(geometry.num_arenas() - 1, 0, most_groups, "more_arenas");
-  for (const std::int64_t blocks : geometry.more_arenas) check_range(blocks, 2, most_blocks, "more_arenas");
+  check_range(geometry.num_arenas() - 1, 0, most_cache_groups, "more_arenas");
+  for (const std::int64_t blocks : geometry.more_arenas) check_range(blocks, 2, most_cache_blocks, "more_arenas");
   const std::int64_t last = geometry.num_arenas() - 1;
   check_per_group(geometry.attention_arenas, geometry.attention_groups, 0, last, "attention_arenas", "attention");
   check_per_group(geometry.state_arenas, geometry.state_groups, 0, last, "state_arenas", "recurrent");
   for (const HeldGroup& group : geometry.held_groups) {
     check_range(group.arena, 0, last, "held_groups");
-    check_range(group.tables, 1, most_blocks, "held_groups");
-    check_range(group.block_size_tokens, 1, most_tokens, "held_groups");
-    if (group.mask.kind != MaskKind::full) check_range(group.mask.window_tokens, 1, most_tokens, "held_groups");
+    check_range(group.tables, 1, most_cache_blocks, "held_groups");
+    check_range(group.block_size_tokens, 1, most_cache_tokens, "held_groups");
+    if (group.mask.kind != MaskKind::full) check_range(group.mask.window_tokens, 1, most_cache_tokens, "held_groups");
   }
   if (!geometry.shares_large_pages()) return;
   if (std::ssize(geometry.blocks_per_large_page) != geometry.num_arenas())
@@ -65,12 +58,12 @@ void check_arenas(const CacheGeometry& geometry) {
                     fmt::format("{} numbers for {} arenas; give one for each, or none",
                                 geometry.blocks_per_large_page.size(), geometry.num_arenas()));
   for (const std::int64_t blocks : geometry.blocks_per_large_page)
-    check_range(blocks, 1, most_blocks, "blocks_per_large_page");
+    check_range(blocks, 1, most_cache_blocks, "blocks_per_large_page");
   const std::int64_t pages = geometry.num_large_pages();
-  check_range(pages, 2, most_blocks, "num_blocks");
+  check_range(pages, 2, most_cache_blocks, "num_blocks");
   for (std::int64_t arena = 0; arena < geometry.num_arenas(); ++arena)
     if (const std::int64_t each = geometry.blocks_per_large_page[static_cast<std::size_t>(arena)];
-        each > most_blocks / pages || geometry.arena_blocks(arena) != pages * each)
+        each > most_cache_blocks / pages || geometry.arena_blocks(arena) != pages * each)
       throw SpecError("geometry.blocks_per_large_page",
                       fmt::format("arena {} has {} blocks, and {} large pages of {} of them are another number; give "
                                   "every arena the blocks of the same large pages", arena,
@@ -78,20 +71,18 @@ void check_arenas(const CacheGeometry& geometry) {
   if (geometry.extra_blocks_per_request > 0 || !geometry.held_groups.empty())
     throw SpecError("geometry.extra_blocks_per_request",
                     "rings and tails lie in blocks of arena 0, and large pages have none for them; take 0");
-  if (geometry.rules.has_match_units())
-    throw SpecError("geometry.blocks_per_large_page", "vllm-0.33 has no large pages; give none");
 }
 
 void check_blocks(const CacheGeometry& geometry) {
-  check_per_group(geometry.attention_block_sizes, geometry.attention_groups, 1, most_tokens, "attention_block_sizes",
-                  "attention");
-  check_range(geometry.state_block(), 1, most_tokens, "state_block_size_tokens");
+  check_per_group(geometry.attention_block_sizes, geometry.attention_groups, 1, most_cache_tokens,
+                  "attention_block_sizes", "attention");
+  check_range(geometry.state_block(), 1, most_cache_tokens, "state_block_size_tokens");
   joined(1, geometry, true, true, [](std::int64_t a, std::int64_t b) {
-    if (b / std::gcd(a, b) > most_tokens / a)
+    if (b / std::gcd(a, b) > most_cache_tokens / a)
       throw SpecError("geometry.attention_block_sizes",
                       fmt::format("blocks of {} and {} tokens end at the same token only behind {} tokens, so no "
                                   "prefix would ever be found in all groups; take blocks that divide one another",
-                                  a, b, most_tokens));
+                                  a, b, most_cache_tokens));
     return std::lcm(a, b);
   });
 }
@@ -106,24 +97,6 @@ void check_match_unit(const CacheGeometry& geometry) {
                       : fmt::format("{} does not divide the block of {} tokens", unit, common));
 }
 
-void check_chunks(const CacheGeometry& geometry) {
-  if (!geometry.aligns_chunks() || geometry.rules.has_match_units()) return;
-  const std::int64_t step = geometry.checkpoint_step();
-  const std::string cut = step == geometry.state_block()
-                              ? "cuts chunks to whole blocks"
-                              : "ends chunks where every group's blocks end";
-  const char* what = step == geometry.state_block() ? "block" : "distance";
-  if (geometry.max_num_batched_tokens < step)
-    throw SpecError("geometry.max_num_batched_tokens",
-                    fmt::format("mode align {}: a budget of {} below the {} of {} tokens would wait for ever; take at "
-                                "least {}", cut, geometry.max_num_batched_tokens, what, step, step));
-  if (geometry.scheduler.long_prefill_threshold > 0 && geometry.scheduler.long_prefill_threshold < step)
-    throw SpecError("geometry.long_prefill_threshold",
-                    fmt::format("mode align {}: a threshold of {} below the {} of {} tokens would wait for ever; take "
-                                "at least {}, or 0 for none",
-                                cut, geometry.scheduler.long_prefill_threshold, what, step, step));
-}
-
 void check_policy(const CacheGeometry& geometry) {
   const SchedulerSettings& settings = geometry.scheduler;
   if (settings.eviction != EvictionPolicy::lru && !ranks_prefixes(geometry))
@@ -133,41 +106,10 @@ void check_policy(const CacheGeometry& geometry) {
                         : fmt::format("{} ranks prefixes by their states, and this cache keeps none; take lru",
                                       to_string(settings.eviction)));
   check_range(settings.checkpoint_back, 0, most_back, "checkpoint_back");
-  if (settings.checkpoint_back > 0 && (!geometry.aligns_chunks() || geometry.rules.has_match_units()))
+  if (settings.checkpoint_back > 0 && !geometry.rules.blocks->cuts_to_blocks(geometry))
     throw SpecError("geometry.checkpoint_back",
                     fmt::format("the last state of a prompt is moved in mode align by the rules of {} alone; take 0",
                                 rules_of_vllm_2026_06.name));
-}
-
-void check_rules_of_0_33(const CacheGeometry& geometry) {
-  const PrefixRules& rules = geometry.rules;
-  check_range(rules.lookahead_tokens, 0, most_tokens, "lookahead_tokens");
-  check_range(rules.checkpoint_blocks, 0, 1, "checkpoint_blocks");
-  check_range(rules.checkpoint_alignment, 1, most_tokens, "checkpoint_alignment");
-  check_range(rules.context_ranks, 1, most_groups, "context_ranks");
-  if (!rules.attention_drafters.empty() && std::ssize(rules.attention_drafters) != geometry.attention_groups)
-    throw SpecError("geometry.attention_drafters",
-                    fmt::format("{} values for {} attention groups; give one for each, or none",
-                                rules.attention_drafters.size(), geometry.attention_groups));
-  if (rules.lookahead_tokens > 0 && geometry.speculative_tokens == 0)
-    throw SpecError("geometry.lookahead_tokens",
-                    "keys look ahead for a drafter, and there is none without speculative_tokens; take 0");
-  if (rules.lookahead_tokens > 0 && geometry.drafter_drops_block)
-    throw SpecError("geometry.lookahead_tokens",
-                    "keys that look ahead are there so that no block is dropped for the drafter; take 0, or do not "
-                    "let the drafter drop one");
-  if (geometry.state_groups > 0 && geometry.mode == CacheMode::all)
-    throw SpecError("geometry.mode", "vllm-0.33 has no cache mode all; take align, or none");
-  for (const KeyMask& mask : geometry.attention_masks)
-    if (mask.kind == MaskKind::chunked_local)
-      throw SpecError("geometry.attention_masks",
-                      "prefixes of chunked attention are not simulated with the rules of vllm-0.33; take those of "
-                      "vllm-2026-06");
-  const std::int64_t interval = geometry.retention_interval_tokens.value_or(0), segment = geometry.common_multiple();
-  if (interval % segment != 0)
-    throw SpecError("geometry.retention_interval_tokens",
-                    fmt::format("vllm-0.33 keeps states at multiples of {} tokens, where all groups' blocks end, and "
-                                "{} is none; take {}, or 0", segment, interval, (interval / segment + 1) * segment));
 }
 
 void check_host(const CacheGeometry& geometry) {
@@ -191,6 +133,18 @@ void check_host(const CacheGeometry& geometry) {
 }
 
 }  // namespace
+
+void check_range(std::int64_t value, std::int64_t least, std::int64_t most, const char* field) {
+  if (value < least || value > most)
+    throw SpecError(fmt::format("geometry.{}", field), fmt::format("must be {} to {}, is {}", least, most, value));
+}
+
+std::int64_t CacheGeometry::match_unit() const {
+  if (match_unit_tokens && rules.blocks->takes_match_unit(*this)) return *match_unit_tokens;
+  return one_block() ? block_size_tokens : common_block();
+}
+
+bool CacheGeometry::has_partial_tails() const { return rules.blocks->has_partial_tails(*this); }
 
 std::int64_t CacheGeometry::total_blocks() const {
   return std::accumulate(more_arenas.begin(), more_arenas.end(), num_blocks);
@@ -236,13 +190,6 @@ std::int64_t CacheGeometry::window_entries_of(const KeyMask& mask, std::int64_t 
   return window_entries(mask, block, in_flight_tokens.value_or(max_num_batched_tokens) + looked_ahead, tokens);
 }
 
-bool CacheGeometry::has_fine_hits() const {
-  if (!aligns_chunks() || state_block() * rules.context_ranks <= match_unit()) return false;
-  for (std::int64_t group = 0; group < attention_groups; ++group)
-    if (is_windowed(group) && attention_block(group) != match_unit()) return false;
-  return true;
-}
-
 std::int64_t CacheGeometry::attention_step() const {
   return has_partial_tails() ? match_unit() : attention_grain();
 }
@@ -252,7 +199,8 @@ std::int64_t CacheGeometry::resume_step() const {
 }
 
 bool CacheGeometry::depends_on_retention() const {
-  if (has_state_blocks() || !rules.has_match_units() || !caches_prefixes()) return has_state_blocks();
+  if (has_state_blocks()) return true;
+  if (!rules.blocks->retains_windows() || !caches_prefixes()) return false;
   for (std::int64_t group = 0; group < attention_groups; ++group)
     if (is_windowed(group)) return true;
   return false;
@@ -263,10 +211,10 @@ std::int64_t CacheGeometry::own_checkpoint_step() const {
 }
 
 void validate(const CacheGeometry& geometry) {
-  check_range(geometry.block_size_tokens, 1, most_tokens, "block_size_tokens");
-  check_range(geometry.num_blocks, 2, most_blocks, "num_blocks");
-  check_range(geometry.attention_groups, 0, most_groups, "attention_groups");
-  check_range(geometry.state_groups, 0, most_groups, "state_groups");
+  check_range(geometry.block_size_tokens, 1, most_cache_tokens, "block_size_tokens");
+  check_range(geometry.num_blocks, 2, most_cache_blocks, "num_blocks");
+  check_range(geometry.attention_groups, 0, most_cache_groups, "attention_groups");
+  check_range(geometry.state_groups, 0, most_cache_groups, "state_groups");
   check_arenas(geometry);
   check_blocks(geometry);
   if (!geometry.attention_masks.empty() && std::ssize(geometry.attention_masks) != geometry.attention_groups)
@@ -274,24 +222,23 @@ void validate(const CacheGeometry& geometry) {
                     fmt::format("{} masks for {} attention groups; give one for each, or none",
                                 geometry.attention_masks.size(), geometry.attention_groups));
   for (const KeyMask& mask : geometry.attention_masks)
-    if (mask.kind != MaskKind::full) check_range(mask.window_tokens, 1, most_tokens, "attention_masks");
+    if (mask.kind != MaskKind::full) check_range(mask.window_tokens, 1, most_cache_tokens, "attention_masks");
   if (geometry.attention_groups + geometry.state_groups == 0)
     throw SpecError("geometry.attention_groups", "a cache has at least one attention or state group");
-  check_range(geometry.speculative_tokens, 0, most_blocks, "speculative_tokens");
-  check_range(geometry.extra_blocks_per_request, 0, most_blocks, "extra_blocks_per_request");
-  check_range(geometry.max_num_batched_tokens, 1, most_tokens, "max_num_batched_tokens");
-  check_range(geometry.scheduler.long_prefill_threshold, 0, most_tokens, "long_prefill_threshold");
-  check_range(geometry.scheduler.max_num_seqs, 1, most_tokens, "max_num_seqs");
-  check_range(geometry.in_flight_tokens.value_or(1), 1, most_tokens, "in_flight_tokens");
+  check_range(geometry.speculative_tokens, 0, most_cache_blocks, "speculative_tokens");
+  check_range(geometry.extra_blocks_per_request, 0, most_cache_blocks, "extra_blocks_per_request");
+  check_range(geometry.max_num_batched_tokens, 1, most_cache_tokens, "max_num_batched_tokens");
+  check_range(geometry.scheduler.long_prefill_threshold, 0, most_cache_tokens, "long_prefill_threshold");
+  check_range(geometry.scheduler.max_num_seqs, 1, most_cache_tokens, "max_num_seqs");
+  check_range(geometry.in_flight_tokens.value_or(1), 1, most_cache_tokens, "in_flight_tokens");
   if (!(geometry.scheduler.watermark >= 0 && geometry.scheduler.watermark < 1))
     throw SpecError("geometry.watermark", fmt::format("is a share of the pool from 0 to below 1, not {}",
                                                       geometry.scheduler.watermark));
   check_range(geometry.scheduler.max_model_len.value_or(1), 1, INT64_MAX, "max_model_len");
-  check_range(geometry.retention_interval_tokens.value_or(0), 0, most_tokens, "retention_interval_tokens");
+  check_range(geometry.retention_interval_tokens.value_or(0), 0, most_cache_tokens, "retention_interval_tokens");
   check_match_unit(geometry);
-  check_chunks(geometry);
   check_policy(geometry);
-  if (geometry.rules.has_match_units()) check_rules_of_0_33(geometry);
+  geometry.rules.blocks->validate(geometry);
   if (geometry.host) check_host(geometry);
 }
 
@@ -301,82 +248,6 @@ SpecError host_refusal(std::string_view kind) {
 
 bool ranks_prefixes(const CacheGeometry& geometry) {
   return geometry.has_state_blocks() && !geometry.shares_large_pages();
-}
-
-std::string_view to_string(ModelledRule rule) {
-  switch (rule) {
-    case ModelledRule::decode: return "decode";
-    case ModelledRule::several_in_flight: return "several requests in flight";
-    case ModelledRule::preemption: return "preemption";
-    case ModelledRule::drafter: return "drafter that drops a block";
-    case ModelledRule::retention_interval: return "retention interval";
-    case ModelledRule::match_unit: return "match unit smaller than the block";
-    case ModelledRule::speculative_states: return "speculative states";
-    case ModelledRule::extra_blocks: return "extra blocks per request";
-    case ModelledRule::watermark: return "watermark";
-    case ModelledRule::long_prefill_threshold: return "long-prefill threshold";
-    case ModelledRule::several_attention_groups: return "several attention groups";
-    case ModelledRule::states_without_caching: return "states in mode none";
-    case ModelledRule::several_arenas: return "several arenas";
-    case ModelledRule::unequal_blocks: return "blocks of unequal size";
-    case ModelledRule::draft_tokens: return "accepted draft tokens";
-    case ModelledRule::several_drafter_modules: return "drafter of several modules";
-    case ModelledRule::drafter_windows: return "windows of a drafter";
-    case ModelledRule::several_windows: return "several kinds of windows";
-    case ModelledRule::host_tier: return "host memory";
-    case ModelledRule::large_pages: return "large pages that arenas share";
-    case ModelledRule::eviction_policy: return "eviction policy";
-    case ModelledRule::checkpoint_back: return "last state moved back";
-    case ModelledRule::layout: return "layout that no engine's run covers";
-  }
-  return "?";
-}
-
-namespace {
-
-/// What the records of vLLM 0.33 leave open; they have no arenas and no extras of ours.
-void add_modelled_of_0_33(const CacheGeometry& geometry, std::vector<ModelledRule>& rules) {
-  if (geometry.rules.lookahead_tokens > 1) rules.push_back(ModelledRule::several_drafter_modules);
-  std::int64_t windows = 0, drafter_windows = 0;
-  for (std::int64_t group = 0; group < geometry.attention_groups; ++group) {
-    if (!geometry.is_windowed(group)) continue;
-    ++windows;
-    drafter_windows += geometry.drafter_drops_block && geometry.rules.drafts(static_cast<std::size_t>(group));
-  }
-  if (drafter_windows > 0) rules.push_back(ModelledRule::drafter_windows);
-  if (windows > 1 || (windows > 0 && geometry.state_groups > 0)) rules.push_back(ModelledRule::several_windows);
-  if (geometry.attention_groups - windows > 1) rules.push_back(ModelledRule::several_attention_groups);
-}
-
-void add_modelled_of_june(const CacheGeometry& geometry, std::vector<ModelledRule>& rules) {
-  if (geometry.drafter_drops_block) rules.push_back(ModelledRule::drafter);
-  if (geometry.state_groups > 0 && geometry.retention_interval_tokens)
-    rules.push_back(ModelledRule::retention_interval);
-  if (geometry.has_partial_tails()) rules.push_back(ModelledRule::match_unit);
-  if (geometry.state_groups > 0 && geometry.speculative_tokens > 0)
-    rules.push_back(ModelledRule::speculative_states);
-}
-
-}  // namespace
-
-std::vector<ModelledRule> modelled_rules(const CacheGeometry& geometry) {
-  const bool june = !geometry.rules.has_match_units();
-  std::vector<ModelledRule> rules;
-  june ? add_modelled_of_june(geometry, rules) : add_modelled_of_0_33(geometry, rules);
-  if (geometry.extra_blocks_per_request > 0 || !geometry.held_groups.empty())
-    rules.push_back(ModelledRule::extra_blocks);
-  if (geometry.scheduler.eviction != EvictionPolicy::lru) rules.push_back(ModelledRule::eviction_policy);
-  if (geometry.scheduler.checkpoint_back > 0) rules.push_back(ModelledRule::checkpoint_back);
-  if (geometry.scheduler.watermark > 0) rules.push_back(ModelledRule::watermark);
-  if (geometry.scheduler.long_prefill_threshold > 0) rules.push_back(ModelledRule::long_prefill_threshold);
-  if (june && geometry.attention_groups > 1) rules.push_back(ModelledRule::several_attention_groups);
-  if (june && !geometry.caches_prefixes()) rules.push_back(ModelledRule::states_without_caching);
-  if (geometry.modelled_layout) rules.push_back(ModelledRule::layout);
-  if (geometry.num_arenas() > 1) rules.push_back(ModelledRule::several_arenas);
-  if (geometry.shares_large_pages()) rules.push_back(ModelledRule::large_pages);
-  if (geometry.host) rules.push_back(ModelledRule::host_tier);
-  if (geometry.has_unequal_blocks()) rules.push_back(ModelledRule::unequal_blocks);
-  return rules;
 }
 
 }  // namespace hybridkv

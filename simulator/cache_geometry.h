@@ -86,10 +86,7 @@ struct CacheGeometry {
   std::int64_t state_block() const { return state_block_size_tokens.value_or(block_size_tokens); }
 
   /// Tokens at which keys are made: h, or the largest number that divides the block of every group.
-  std::int64_t match_unit() const {
-    if (match_unit_tokens && !has_one_group_of_0_33()) return *match_unit_tokens;
-    return one_block() ? block_size_tokens : common_block();
-  }
+  std::int64_t match_unit() const;
   /// The largest number that divides the block of every group; B where all have the same, or none has one.
   std::int64_t common_block() const;
   /// A: the smallest number that the block of every attention group divides; 1 without any.
@@ -100,11 +97,7 @@ struct CacheGeometry {
   bool has_unequal_blocks() const;
   /// May a prefix end within a block? Only where a match unit was asked for that is not the block of every group; in
   /// 0.33 where it is below the states' block and all windows have it as their block.
-  bool has_partial_tails() const {
-    if (rules.has_match_units()) return has_fine_hits();
-    if (!match_unit_tokens) return false;
-    return one_block() ? *match_unit_tokens != block_size_tokens : *match_unit_tokens != common_multiple();
-  }
+  bool has_partial_tails() const;
   bool is_windowed(std::int64_t group) const {
     return !attention_masks.empty() && attention_masks[static_cast<std::size_t>(group)].kind != MaskKind::full;
   }
@@ -139,8 +132,6 @@ struct CacheGeometry {
     return values.empty() ? otherwise : values[static_cast<std::size_t>(group)];
   }
   bool one_block() const { return attention_block_sizes.empty() && !state_block_size_tokens; }
-  bool has_one_group_of_0_33() const { return rules.has_match_units() && attention_groups + state_groups == 1; }
-  bool has_fine_hits() const;
   std::int64_t own_checkpoint_step() const;
 };
 
@@ -160,36 +151,5 @@ SpecError host_refusal(std::string_view kind);
 
 /// May another policy than lru order what a cache evicts? It ranks prefixes by their states, in pools of blocks.
 bool ranks_prefixes(const CacheGeometry& geometry);
-
-/// Parts of the rules that no replay of a real engine covers; results that depend on one are "modelled".
-enum class ModelledRule {
-  decode,
-  several_in_flight,
-  preemption,
-  drafter,
-  retention_interval,
-  match_unit,
-  speculative_states,
-  extra_blocks,
-  watermark,
-  long_prefill_threshold,
-  several_attention_groups,
-  states_without_caching,  ///< mode none with recurrent groups
-  several_arenas,
-  unequal_blocks,          ///< groups with blocks of their own size
-  draft_tokens,            ///< 0.33: tokens that a drafter proposed
-  several_drafter_modules, ///< 0.33: keys that look more than one token ahead
-  drafter_windows,         ///< 0.33: windows in a drafter's group
-  several_windows,         ///< 0.33: groups of different windows, or windows beside states
-  large_pages,             ///< that arenas share
-  host_tier,               ///< memory of the host behind the pools
-  eviction_policy,         ///< one that no engine has
-  checkpoint_back,         ///< the last state of a prompt lies before its last boundary
-  layout,                  ///< pages such as no run of an engine had
-};
-std::string_view to_string(ModelledRule rule);
-
-/// The modelled rules that this geometry brings into play, whatever the driver.
-std::vector<ModelledRule> modelled_rules(const CacheGeometry& geometry);
 
 }  // namespace hybridkv

@@ -19,7 +19,7 @@ class Checker {
   explicit Checker(const Scheduler& scheduler)
       : scheduler_(scheduler),
         geometry_(scheduler.cache().geometry()),
-        positions_(scheduler.cache().positions()),
+        positions_(scheduler.cache().steps().positions()),
         pools_(scheduler.cache().pools()) {
     for (const BlockPool& pool : pools_) holds_.emplace_back(static_cast<std::size_t>(pool.num_blocks()));
   }
@@ -336,7 +336,7 @@ class Checker {
 
   const Scheduler& scheduler_;
   const CacheGeometry& geometry_;
-  const PrefixPositions* positions_;                  // nullptr with the rules of June 2026
+  const PrefixPositions* positions_;                  // nullptr with the plain rules
   std::span<const BlockPool> pools_;              // (arena)
   std::vector<std::vector<std::int64_t>> holds_;  // (arena, blocks), found in the tables
   std::string where_;                             // the arena being checked, where there are several

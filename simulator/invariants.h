@@ -54,11 +54,11 @@ struct LedgerPeek {
 struct CachePeek {
   static auto& cache(auto& scheduler) { return scheduler.cache_; }
   static auto& waiting(auto& scheduler) { return scheduler.waiting_; }
-  static auto& pool(auto& scheduler, std::size_t arena = 0) { return scheduler.cache_.pools_[arena]; }
-  static auto& copied(auto& scheduler) { return scheduler.cache_.copied_; }
-  static auto& attention(auto& scheduler) { return scheduler.cache_.attention_; }
-  static auto& states(auto& scheduler) { return scheduler.cache_.states_; }
-  static auto& ledger(auto& scheduler) { return *scheduler.cache_.ledger_; }
+  static auto& pool(auto& scheduler, std::size_t arena = 0) { return scheduler.cache_.parts_.pools[arena]; }
+  static auto& copied(auto& scheduler) { return scheduler.cache_.parts_.copied; }
+  static auto& attention(auto& scheduler) { return scheduler.cache_.parts_.attention; }
+  static auto& states(auto& scheduler) { return scheduler.cache_.parts_.states; }
+  static auto& ledger(auto& scheduler) { return *scheduler.cache_.parts_.ledger; }
 };
 
 }  // namespace hybridkv

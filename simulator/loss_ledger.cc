@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "simulator/block_rules.h"
 #include "simulator/prefix_positions.h"
 #include "simulator/slot_replay.h"
 
@@ -22,11 +23,15 @@ LossLedger::LossLedger(const CacheGeometry& geometry,
     : geometry_(geometry),
       on_loss_(std::move(on_loss)),
       unit_(geometry.match_unit()),
-      ahead_(geometry.rules.has_match_units() ? geometry.rules.lookahead_tokens : 0) {
-  if (geometry.rules.has_match_units())
-    step_ = PrefixPositions(geometry).hit_step();
-  else
-    step_ = geometry.resume_step();
+      step_(geometry.rules.blocks->hit_step(geometry)),
+      ahead_(geometry.rules.blocks->lookahead_tokens(geometry)),
+      beyond_limit_(geometry.rules.blocks->looks_beyond_limit(geometry)) {
+  const BlockRules& rules = *geometry.rules.blocks;
+  for (std::size_t group = 0; std::cmp_less(group, geometry.attention_groups); ++group) {
+    drops_.push_back(rules.dropped_tokens(geometry, group));
+    rows_.push_back(rules.attention_row(geometry, group));
+    is_full_.push_back(!rules.retains_windows() || !geometry.is_windowed(static_cast<std::int64_t>(group)));
+  }
 }
 
 void LossLedger::watch(Simulation& simulation) {
@@ -53,22 +58,8 @@ void LossLedger::submitted(const TraceRequest& request, std::span<const TokenRun
   expected.trail.token_exact_tokens = std::min(expected.shared_tokens, request.input_length - 1);
 }
 
-bool LossLedger::is_full(std::size_t group) const {
-  return !geometry_.rules.has_match_units() || !geometry_.is_windowed(static_cast<std::int64_t>(group));
-}
-
-std::int64_t LossLedger::drop_of(std::size_t group) const {
-  if (!geometry_.drafter_drops_block) return 0;
-  if (!geometry_.rules.has_match_units()) return geometry_.attention_step();
-  if (!geometry_.rules.drafts(group)) return 0;
-  return std::min(step_, geometry_.attention_block(static_cast<std::int64_t>(group)));
-}
-
 std::int64_t LossLedger::attention_end(std::span<const PrefixKey> keys, std::size_t group, std::int64_t tokens) const {
-  const std::int64_t row = geometry_.rules.has_match_units()
-                               ? geometry_.attention_block(static_cast<std::int64_t>(group))
-                               : geometry_.attention_grain();
-  const std::int64_t whole = floor_to(tokens, row);
+  const std::int64_t whole = floor_to(tokens, rows_[group]);
   if (geometry_.has_partial_tails())
     for (std::int64_t units = std::min<std::int64_t>(tokens / unit_, std::ssize(keys)); units * unit_ > whole; --units)
       if (tails_.contains(key_at(keys, units))) return units * unit_;
@@ -85,12 +76,9 @@ std::int64_t LossLedger::whole_tokens(std::span<const PrefixKey> keys, std::int6
 std::int64_t LossLedger::allowed_tokens(std::span<const PrefixKey> keys, std::int64_t prompt,
                                         std::int64_t shared) const {
   const std::int64_t limit = prompt - 1;
-  const bool one_group = geometry_.attention_groups + geometry_.state_groups == 1;
   std::int64_t allowed = std::min(limit, std::max<std::int64_t>(0, shared - ahead_));
   for (std::size_t group = 0; std::cmp_less(group, geometry_.attention_groups); ++group) {
-    const std::int64_t drop = drop_of(group);
-    // 0.33 looks as much further as it drops, so that only what is not there at all costs a block.
-    const std::int64_t seen = geometry_.rules.has_match_units() && !one_group ? limit + drop : limit;
+    const std::int64_t drop = drops_[group], seen = beyond_limit_ ? limit + drop : limit;
     const std::int64_t end = attention_end(keys, group, std::min(shared, seen));
     allowed = std::min(allowed, std::max<std::int64_t>(0, end - drop));
   }
@@ -110,9 +98,9 @@ std::int64_t LossLedger::held_attention(const CacheManager& cache, std::span<con
   const std::int64_t known = std::ssize(keys);
   std::int64_t most = 0;
   for (std::size_t group = 0; group < attention.groups().size(); ++group) {
-    if (!is_full(group)) continue;
+    if (!is_full_[group]) continue;
     const AttentionManager::Group& own = attention.groups()[group];
-    const std::int64_t drop = drop_of(group), last = std::min((to + drop) / unit_, known);
+    const std::int64_t drop = drops_[group], last = std::min((to + drop) / unit_, known);
     const auto own_key = [&](std::int64_t units) { return attention.group_keys()(key_at(keys, units), group); };
     std::int64_t units = floor_to(from, own.block) / unit_;
     while (units + own.units <= last && own.pool->carries(own_key(units + own.units))) units += own.units;
@@ -131,9 +119,9 @@ void LossLedger::find_windows(const CacheManager& cache, std::span<const PrefixK
                               std::vector<Position>& positions) const {
   const AttentionManager& attention = cache.attention();
   bool any_full = false;
-  for (std::size_t group = 0; group < attention.groups().size(); ++group) any_full = any_full || is_full(group);
+  for (std::size_t group = 0; group < attention.groups().size(); ++group) any_full = any_full || is_full_[group];
   for (std::size_t group = 0; group < attention.groups().size(); ++group) {
-    if (is_full(group)) continue;
+    if (is_full_[group]) continue;
     const AttentionManager::Group& own = attention.groups()[group];
     const std::int64_t window = ceil_div(geometry_.attention_masks[group].window_tokens - 1, own.block);
     const auto own_key = [&](std::int64_t block) {
@@ -188,7 +176,7 @@ void LossLedger::look_up(const CacheManager& cache, const ActiveRequest& request
                      : holds_state(cache, position.key) ? StateSeen::held
                                                         : StateSeen::kept;
   }
-  if (geometry_.rules.has_match_units()) find_windows(cache, keys, expected.positions);
+  find_windows(cache, keys, expected.positions);
 }
 
 void LossLedger::observe(const CacheManager& cache, const ActiveRequest& request) {
@@ -243,7 +231,7 @@ void LossLedger::made(const CacheManager& cache, const ActiveRequest& request, s
 void LossLedger::observe_windows(const CacheManager& cache, const ActiveRequest& request, std::int64_t end) {
   const AttentionManager& attention = cache.attention();
   for (std::size_t group = 0; group < attention.groups().size(); ++group) {
-    if (is_full(group)) continue;
+    if (is_full_[group]) continue;
     const AttentionManager::Group& own = attention.groups()[group];
     const std::vector<BlockId>& table = request.blocks.attention[group];
     for (std::int64_t i = request.computed_tokens / own.block; i < end / own.block && i < std::ssize(table); ++i)

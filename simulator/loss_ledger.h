@@ -82,14 +82,16 @@ class LossLedger {
   // (position) Does any window hold the last block before it? For caches without full attention.
   void find_windows(const CacheManager& cache, std::span<const PrefixKey> keys, std::vector<Position>& positions) const;
   LossCause cause_of(const Position& position, std::int64_t number) const;
-  std::int64_t drop_of(std::size_t group) const;
-  bool is_full(std::size_t group) const;
 
   CacheGeometry geometry_;
   std::function<void(const RequestRecord&, const ReuseLoss&)> on_loss_;
   std::int64_t unit_;   // tokens of a match unit
   std::int64_t step_;   // tokens between two lengths to resume from
   std::int64_t ahead_;  // tokens that keys look ahead
+  bool beyond_limit_;   // does a look-up go further than its limit by what it drops?
+  std::vector<std::int64_t> drops_;  // (attention group) tokens that a look-up drops for a drafter
+  std::vector<std::int64_t> rows_;   // (attention group) tokens from one whole block that is found to the next
+  std::vector<bool> is_full_;        // (attention group) is it no window that is kept apart?
   const Scheduler* scheduler_ = nullptr;
   std::int64_t submitted_ = 0;
   SeenPrefixes announced_;  // all prompts so far

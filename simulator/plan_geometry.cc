@@ -11,6 +11,7 @@
 #include "planner/demand.h"
 #include "planner/evidence.h"
 #include "planner/prefix.h"
+#include "simulator/match_unit_rules.h"
 
 namespace hybridkv {
 
@@ -96,7 +97,8 @@ void set_exports(PrefixRules& rules, const CachePlan& plan) {
 PrefixRules prefix_rules_of(const CachePlan& plan) {
   PrefixRules rules;
   rules.engine = plan.rules;
-  if (!rules.has_match_units()) return rules;
+  if (!plan.rules->match_units) return rules;
+  rules.blocks = &match_unit_rules;
   if (plan.strategy == Strategy::two_level)
     throw SpecError("engine.strategy", fmt::format("{} finds prefixes in pools of blocks alone, not in large pages "
                                                    "that groups share; take engine.release jenga, or another "
@@ -118,7 +120,7 @@ void set_rules(CacheGeometry& geometry, const CachePlan& plan, const EngineSpec&
     geometry.scheduler.max_model_len = std::max(geometry.scheduler.max_model_len.value_or(1), capacity.max_model_len);
   geometry.in_flight_tokens = Checked(plan.max_num_batched_tokens) * plan.concurrent_batches;
   geometry.rules = prefix_rules_of(plan);
-  if (!geometry.rules.has_match_units())
+  if (!plan.rules->match_units)
     geometry.drafter_drops_block = drafter_drops_block(engine);
   else if (plan.prefix.match_error.empty())
     geometry.match_unit_tokens = engine.prefix_match_unit_tokens;
@@ -131,7 +133,7 @@ class GroupsOf {
       : plan_(plan),
         geometry_(geometry),
         // The blocks of a window are then a group of their own, and go back as those of others.
-        finds_windows_(geometry.rules.has_match_units() || plan.strategy == Strategy::two_level) {}
+        finds_windows_(geometry.rules.blocks->retains_windows() || plan.strategy == Strategy::two_level) {}
 
   void add(const GroupPlan& group) {
     const SpecPlan& spec = plan_.spec_of(group);

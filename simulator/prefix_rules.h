@@ -5,16 +5,18 @@
 #include <vector>
 
 #include "planner/engine_rules.h"
+#include "simulator/block_rules.h"
 
 namespace hybridkv {
 
 /// The rules of a release and what it needs to know of a model beyond CacheGeometry. The default is June 2026, which
 /// reads none of the other fields. Source: vLLM 0.33 KVCacheManager, SingleTypeKVCacheManager and Scheduler.
 ///
-/// Example: Qwen3.5-397B with MTP on an H100: `{.engine = &rules_of_vllm_0_33, .lookahead_tokens = 1,
+/// Example: Qwen3.5-397B with MTP on an H100: `{.blocks = &match_unit_rules, .lookahead_tokens = 1,
 /// .checkpoint_blocks = 1, .exports_gdn = true}`, and in the geometry R = 0 and s = 1.
 struct PrefixRules {
-  const EngineRules* engine = &rules_of_vllm_2026_06;
+  const EngineRules* engine = &rules_of_vllm_2026_06;  ///< for its name
+  const BlockRules* blocks = &plain_block_rules;       ///< how it finds and keeps prefixes
   /// l: tokens behind a prefix that its key covers too, so that a drafter needs no block dropped; 0 without a drafter,
   /// with DFlash or DSpark, and where the drafter drops a block (CacheGeometry::drafter_drops_block).
   std::int64_t lookahead_tokens = 0;
@@ -34,8 +36,6 @@ struct PrefixRules {
   /// Ranks that share the tokens of attention; the blocks of states count as many times as long beside match units.
   std::int64_t context_ranks = 1;
 
-  /// Are prefixes found by match units and kept by a retention, rather than block by block?
-  bool has_match_units() const { return engine->match_units; }
   bool drafts(std::size_t attention_group) const {
     return attention_drafters.empty() || attention_drafters[attention_group];
   }

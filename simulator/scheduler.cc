@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "simulator/block_rules.h"
 #include "simulator/generated_content.h"
-#include "simulator/prefill_chunk.h"
 
 namespace hybridkv {
 
@@ -14,7 +14,7 @@ Scheduler::Scheduler(const CacheGeometry& geometry, bool prefill_only,
       unit_(geometry.match_unit()),
       prefill_only_(prefill_only),
       on_end_(std::move(on_end)),
-      lookahead_(geometry.rules.has_match_units() ? geometry.rules.lookahead_tokens : 0) {}
+      lookahead_(geometry.rules.blocks->lookahead_tokens(geometry)) {}
 
 std::unique_ptr<ActiveRequest> Scheduler::fresh_request() {
   if (ended_.empty()) {
@@ -70,17 +70,30 @@ void Scheduler::count(const ActiveRequest& request, StepWork& work) const {
   }
 }
 
-std::int64_t Scheduler::next_chunk(const ActiveRequest& request, std::int64_t start, const PrefixHit& hit,
-                                   std::int64_t budget) const {
-  if (cache_.positions()) return next_chunk_033(request, start, request.branch_tokens, budget);
-  return next_prefill_chunk(cache_.geometry(), {start, request.prefill_tokens, hit.uncached_common}, budget);
+ChunkQuestion Scheduler::asked_of(const ActiveRequest& request, std::int64_t start, std::int64_t branch) const {
+  return {.start = start,
+          .tokens = prompt_of(request).tokens,
+          .prompt = request.record.input_length,
+          .branch = branch,
+          .alone = num_in_flight() == 1,
+          .runs_beside = served_running_,
+          .prefills_beside = served_inside_prompt_};
+}
+
+bool Scheduler::is_stalled(ActiveRequest& request) const {
+  if (!cache_.steps().gives_way_to_itself()) return true;
+  const std::pair at{request.known_tokens, request.computed_tokens};
+  return std::exchange(request.stuck_at, std::max(at, request.stuck_at)) >= at;
 }
 
 bool Scheduler::serve_running(std::int64_t& budget, StepWork& work, double now) {
   const std::int64_t preemptions_before = preemptions_;
   for (std::size_t i = 0; i < running_.size() && budget > 0; ++i) {
     ActiveRequest& request = *running_[i];
-    const std::int64_t chunk = request.prefilling() ? next_chunk(request, request.computed_tokens, {}, budget) : 1;
+    const std::int64_t chunk =
+        request.prefilling()
+            ? cache_.steps().next_chunk(asked_of(request, request.computed_tokens, request.branch_tokens), budget)
+            : 1;
     if (chunk == 0) continue;
     const std::int64_t evictions_before = cache_.evictions();
     bool fits = false;
@@ -132,8 +145,9 @@ bool Scheduler::admit_first_waiting(std::int64_t& budget, StepWork& work, double
   ActiveRequest& request = *waiting_.front();
   const PrefixHit hit = cache_.look_up(request.blocks, prompt_of(request));
   if (after_look_up && !request.admitted_before) after_look_up(request, hit);
-  const std::int64_t chunk = cache_.positions() ? first_chunk_033(request, hit, budget)
-                                                : next_chunk(request, hit.tokens, hit, budget);
+  const BlockSteps& steps = cache_.steps();
+  const std::int64_t branch = steps.branch(hit);
+  const std::int64_t chunk = steps.first_chunk(asked_of(request, hit.tokens, branch), hit, budget);
   if (chunk == 0) {
     request.blocks.clear();
     // Alone it has the whole budget, and never a larger one.
@@ -145,9 +159,7 @@ bool Scheduler::admit_first_waiting(std::int64_t& budget, StepWork& work, double
     // Nobody else will ever give back a block.
     return running_.empty() && end_unserved(work, now);
   }
-  request.branch_tokens = cache_.positions()
-                              ? junction(cache_.geometry(), hit)
-                              : branch_checkpoint(cache_.geometry(), hit.tokens, hit.uncached_common);
+  request.branch_tokens = branch;
   request.computed_tokens = hit.tokens;
   request.scheduled_tokens = chunk;
   request.record.evictions += cache_.evictions() - evictions_before;
@@ -201,7 +213,7 @@ void Scheduler::complete(double now) {
         ++request.known_tokens;
         extend_keys(request, request.known_tokens);
       }
-      if (cache_.positions()) {
+      if (cache_.steps().follows_known()) {
         // The token just sampled is known also to those who want none.
         extend_keys(request, request.computed_tokens + 1);
         cache_.publish_sampled(request.blocks, prompt_of(request), request.computed_tokens, request.branch_tokens);

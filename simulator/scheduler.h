@@ -24,10 +24,10 @@ struct ActiveRequest {
   std::int64_t prefill_tokens = 0;    ///< what is to be prefilled: the prompt, after a preemption with its output
   std::int64_t computed_tokens = 0;
   std::int64_t scheduled_tokens = 0;  ///< of the step under way
-  std::int64_t branch_tokens = 0;     ///< its branch point, in vLLM 0.33 its junction, 0 = none
+  std::int64_t branch_tokens = 0;     ///< its branch point, see BlockSteps::branch; 0 = none
   std::int64_t lost_tokens = 0;       ///< computed before its last preemption
   bool admitted_before = false;
-  /// Tokens known and computed when it last gave way though nobody else ran (vLLM 0.33).
+  /// Tokens known and computed when it last gave way though nobody else ran (BlockSteps::gives_way_to_itself).
   std::pair<std::int64_t, std::int64_t> stuck_at = {-1, -1};
   bool prefilling() const { return computed_tokens < prefill_tokens; }
 };
@@ -80,19 +80,13 @@ class Scheduler {
   friend struct CachePeek;
 
   CachedPrompt prompt_of(const ActiveRequest& request) const {
-    return {request.keys, cache_.positions() ? request.known_tokens : request.prefill_tokens,
+    return {request.keys, cache_.steps().follows_known() ? request.known_tokens : request.prefill_tokens,
             request.record.input_length};
   }
   // Keys of all that `tokens` tokens make known, those generated included.
   void extend_keys(ActiveRequest& request, std::int64_t tokens) const;
-  // Tokens to compute next of a request that is computed or found up to `start`; 0 = wait.
-  std::int64_t next_chunk(const ActiveRequest& request, std::int64_t start, const PrefixHit& hit,
-                          std::int64_t budget) const;
-  // `shared`: its junction, 0 = none.
-  std::int64_t next_chunk_033(const ActiveRequest& request, std::int64_t start, std::int64_t shared,
-                              std::int64_t budget) const;
-  // The same at admission, with the rows of a drafter's tokens.
-  std::int64_t first_chunk_033(const ActiveRequest& request, const PrefixHit& hit, std::int64_t budget) const;
+  // What decides how many tokens to compute next of a request that is computed or found up to `start`.
+  ChunkQuestion asked_of(const ActiveRequest& request, std::int64_t start, std::int64_t branch) const;
   // Does a request that runs alone and lacks blocks stay where it is, however often it starts anew?
   bool is_stalled(ActiveRequest& request) const;
   // Ends the first waiting request, which nobody will ever give a block; true.

@@ -37,12 +37,12 @@ std::int64_t over_arenas(const CacheManager& cache, Number&& number) {
 std::vector<ModelledRule> rules_in_play(const CacheGeometry& geometry, const DriverSpec& driver) {
   std::vector<ModelledRule> rules = modelled_rules(geometry);
   if (driver.kind == DriverKind::one_at_a_time) return rules;
-  // The records of 0.33 have decoding requests and several at a time, but no drafts and none that gave way.
-  const bool june = !geometry.rules.has_match_units();
-  if (june) rules.push_back(ModelledRule::decode);
-  if (!june && geometry.speculative_tokens > 0) rules.push_back(ModelledRule::draft_tokens);
+  // Replays of engines with decoding requests and several at a time have no drafts and none that gave way.
+  const bool covered = geometry.rules.blocks->covers_decoding();
+  if (!covered) rules.push_back(ModelledRule::decode);
+  if (covered && geometry.speculative_tokens > 0) rules.push_back(ModelledRule::draft_tokens);
   if (driver.kind == DriverKind::closed_loop && driver.in_flight == 1) return rules;
-  if (june) rules.push_back(ModelledRule::several_in_flight);
+  if (!covered) rules.push_back(ModelledRule::several_in_flight);
   rules.push_back(ModelledRule::preemption);
   return rules;
 }

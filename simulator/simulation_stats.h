@@ -7,6 +7,7 @@
 
 #include "simulator/block_pool.h"
 #include "simulator/cache_geometry.h"
+#include "simulator/modelled_rule.h"
 #include "simulator/duration_histogram.h"
 
 namespace hybridkv {

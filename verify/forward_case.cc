@@ -149,7 +149,8 @@ void run_branch(const ForwardSetting& setting, ForwardResult& result) {
   run.count();
   // In 0.33 windows keep only the blocks before the last boundary of a prompt, long ones also the first.
   const auto has_window = [](const KeyMask& mask) { return mask.kind != MaskKind::full; };
-  const bool keeps_few = geometry.rules.has_match_units() && std::ranges::any_of(geometry.attention_masks, has_window);
+  const bool keeps_few =
+      geometry.rules.blocks->retains_windows() && std::ranges::any_of(geometry.attention_masks, has_window);
   const bool makes_branch = (setting.plan.cache_mode == CacheMode::align && geometry.state_groups > 0) ||
                             (keeps_few && run.record(second).hit_tokens == 0);
   run.expect(run.record(second).hit_tokens == (makes_branch ? 0 : block), "the second request hit something else");
@@ -246,10 +247,11 @@ bool needs_prefix_cache(ForwardCase forward_case) {
 
 /// Why the case has nothing to show under this plan; empty where it has.
 std::string reason_not_to_run(ForwardCase forward_case, const CacheGeometry& geometry) {
-  if (geometry.rules.has_match_units())
+  if (!geometry.rules.blocks->finds_chunks())
     for (const KeyMask& mask : geometry.attention_masks)
       if (mask.kind == MaskKind::chunked_local)
-        return "prefixes of chunked attention are not simulated with the rules of vllm-0.33, so none is proven";
+        return fmt::format("prefixes of chunked attention are not simulated with the rules of {}, so none is proven",
+                           geometry.rules.engine->name);
   if (needs_prefix_cache(forward_case) && !geometry.caches_prefixes())
     return "mode none keeps no state behind a prefix, so none is found again";
   if (forward_case == ForwardCase::copy_on_write && !can_end_within_block(geometry))

@@ -128,7 +128,7 @@ std::optional<FineExport> find_fine_export(CacheGeometry geometry) {
 
 std::string why_none_parts(const CacheGeometry& geometry) {
   if (geometry.attention_groups == 0) return "without attention no look-up says where prompts part";
-  if (!geometry.rules.has_match_units() || !geometry.retention_interval_tokens) return "";
+  if (!geometry.rules.blocks->retains_windows() || !geometry.retention_interval_tokens) return "";
   for (std::int64_t group = 0; group < geometry.attention_groups; ++group)
     if (!geometry.is_windowed(group)) return "";
   return "windows keep only what kept states need, so no look-up says where prompts part";

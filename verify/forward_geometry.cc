@@ -27,7 +27,7 @@ void set_arena(CacheGeometry& geometry, std::int64_t arena, std::int64_t num_ids
 CacheGeometry forward_geometry(const CachePlan& plan) {
   CacheGeometry geometry = arenas_of(plan);
   geometry.rules = prefix_rules_of(plan);
-  geometry.rules.lookahead_tokens = geometry.rules.has_match_units() && plan.speculative_tokens > 0 ? 1 : 0;
+  geometry.rules.lookahead_tokens = plan.rules->match_units && plan.speculative_tokens > 0 ? 1 : 0;
   geometry.retention_interval_tokens = plan.rules->retention_tokens;
   const bool any_block = primary_attention(plan) != nullptr || plan.cache_mode != CacheMode::none;
   std::int64_t block = any_block ? primary_block_tokens(plan) : tokens_without_blocks;
@@ -52,7 +52,7 @@ CacheGeometry forward_geometry(const CachePlan& plan) {
   if (std::all_of(sizes.begin(), sizes.end(), [&](std::int64_t size) { return size == block; }))
     geometry.attention_block_sizes.clear();
   geometry.max_num_batched_tokens = geometry.block_size_tokens + geometry.block_size_tokens / 2 + 1;
-  if (geometry.rules.has_match_units()) geometry.in_flight_tokens = 2 * geometry.max_num_batched_tokens;
+  if (plan.rules->match_units) geometry.in_flight_tokens = 2 * geometry.max_num_batched_tokens;
   return geometry;
 }
 

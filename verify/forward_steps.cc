@@ -174,9 +174,8 @@ void run_drafts(const ForwardSetting& setting, ForwardResult& result) {
   while (done < length) {
     cache.begin_step();
     const std::int64_t most = geometry.max_num_batched_tokens;
-    const ComputedChunk whole{done, std::min(length, done + most), length, length, 0};
-    const std::int64_t tokens = cache.positions() ? cut_chunk(*cache.positions(), whole, most) - done
-                                                  : next_prefill_chunk(geometry, {done, length, 0}, most);
+    const std::int64_t tokens =
+        cache.steps().next_chunk({.start = done, .tokens = length, .prompt = length, .alone = true}, most);
     expects(done == 0 ? cache.admit(blocks, cached, hit, tokens, 0) : cache.advance(blocks, cached, done, tokens, 0),
             "the pool has room for one request");
     compare_rows(setting, contents, done, run(contents, done, done + tokens, 1, false), 0, result);

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "simulator/invariants.h"
+#include "simulator/match_unit_rules.h"
 #include "simulator/simulation.h"
 #include "tests/simulator/workload.h"
 
@@ -35,6 +36,7 @@ CacheGeometry rolled(Dice& dice, bool release_033) {
   CacheGeometry geometry = random_arenas(dice);
   if (!release_033) return geometry;
   geometry.rules.engine = &rules_of_vllm_0_33;
+  geometry.rules.blocks = &match_unit_rules;
   if (geometry.mode == CacheMode::all) geometry.mode = CacheMode::align;
   geometry.retention_interval_tokens.reset();
   geometry.max_num_batched_tokens += geometry.speculative_tokens;

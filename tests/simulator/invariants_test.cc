@@ -1,5 +1,6 @@
 // The cache is sound after every step of random workloads on tiny pools, and every planted fault is found.
 #include "simulator/invariants.h"
+#include "simulator/match_unit_rules.h"
 
 #include <doctest/doctest.h>
 
@@ -71,7 +72,7 @@ void check_workloads(CacheGeometry (&random)(Dice&)) {
 /// The same with the rules of vLLM 0.33: blocks of unequal size in several arenas, exports, drafters, narrow budgets.
 CacheGeometry random_arenas_033(Dice& dice) {
   CacheGeometry g = random_arenas(dice);
-  g.rules.engine = &rules_of_vllm_0_33;
+  g.rules.blocks = &match_unit_rules;
   if (g.mode == CacheMode::all) g.mode = CacheMode::align;
   if (g.retention_interval_tokens) g.retention_interval_tokens = g.common_multiple() * dice.roll(0, 3);
   g.rules.checkpoint_blocks = dice.roll(0, 1);
@@ -87,7 +88,7 @@ CacheGeometry random_policy(Dice& dice) {
   CacheGeometry g = kinds[dice.roll(0, 2)](dice);
   constexpr auto policies = values_of(eviction_policy_names);
   if (g.has_state_blocks()) g.scheduler.eviction = policies[static_cast<std::size_t>(dice.roll(1, 6))];
-  if (g.aligns_chunks() && !g.rules.has_match_units()) g.scheduler.checkpoint_back = dice.roll(0, 2);
+  if (g.rules.blocks->cuts_to_blocks(g)) g.scheduler.checkpoint_back = dice.roll(0, 2);
   return g;
 }
 

@@ -1,5 +1,6 @@
 // What each eviction policy does, on traces small enough to follow by hand.
 #include "simulator/kept_prefixes.h"
+#include "simulator/match_unit_rules.h"
 
 #include <doctest/doctest.h>
 
@@ -227,9 +228,9 @@ TEST_CASE("fault: a policy needs states, a state moved back mode align by the ru
   geometry.mode = CacheMode::all;
   CHECK(path_of(geometry) == "geometry.checkpoint_back");
   geometry.mode = CacheMode::align;
-  geometry.rules.engine = &rules_of_vllm_0_33;
+  geometry.rules.blocks = &match_unit_rules;
   CHECK(path_of(geometry) == "geometry.checkpoint_back");
-  geometry.rules.engine = &rules_of_vllm_2026_06;
+  geometry.rules.blocks = &plain_block_rules;
   geometry.scheduler.checkpoint_back = -1;
   CHECK(path_of(geometry) == "geometry.checkpoint_back");
 }

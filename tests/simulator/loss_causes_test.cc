@@ -89,7 +89,7 @@ TEST_CASE("edge: a cache that keeps no state has no tails, whatever its groups, 
   for (const std::int64_t attention_groups : {0, 1})
     for (const bool later : {false, true}) {
       CacheGeometry none = with_states(CacheMode::none);
-      if (later) none.rules.engine = &rules_of_vllm_0_33;
+      if (later) none.rules.blocks = &match_unit_rules;
       none.attention_groups = attention_groups;
       CHECK(last_loss(none, {{{1, 10}}, {{1, 7}, {2, 5}}}) == expected(0, {{LossCause::no_state, 7}}));
       CHECK(last_loss(none, {{{1, 3}}, {{1, 3}}}) == expected(0, {{LossCause::no_state, 2}}));

@@ -1,4 +1,5 @@
 // Which block a request takes where arenas share large pages: the order of Jenga's allocator, by hand.
+#include "simulator/match_unit_rules.h"
 #include "simulator/page_ledger.h"
 
 #include <doctest/doctest.h>
@@ -169,5 +170,8 @@ TEST_CASE("edge: arenas that share large pages have the same number of them, and
   refused("1 numbers for 2 arenas", [](CacheGeometry& g) { g.blocks_per_large_page = {3}; });
   refused("num_blocks: must be 2 to", [](CacheGeometry& g) { g.set_large_pages(1); g.more_arenas = {2}; });
   refused("take 0", [](CacheGeometry& g) { g.extra_blocks_per_request = 1; });
-  refused("vllm-0.33 has no large pages", [](CacheGeometry& g) { g.rules.engine = &rules_of_vllm_0_33; });
+  refused("vllm-0.33 has no large pages", [](CacheGeometry& g) {
+    g.rules.engine = &rules_of_vllm_0_33;
+    g.rules.blocks = &match_unit_rules;
+  });
 }

@@ -7,6 +7,7 @@
 #include "planner/demand.h"
 #include "planner/plan.h"
 #include "simulator/closed_form.h"
+#include "simulator/modelled_rule.h"
 #include "tests/planner/models.h"
 
 using namespace hybridkv;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "simulator/cache_geometry.h"
+#include "simulator/match_unit_rules.h"
 #include "test_paths.h"
 
 namespace hybridkv::testing {
@@ -16,6 +17,7 @@ inline CacheGeometry geometry_033(std::int64_t block, std::int64_t blocks, std::
   CacheGeometry geometry{.block_size_tokens = block, .num_blocks = blocks, .state_groups = state_groups,
                          .retention_interval_tokens = 0};
   geometry.rules.engine = &rules_of_vllm_0_33;
+  geometry.rules.blocks = &match_unit_rules;
   return geometry;
 }
 

@@ -33,7 +33,7 @@ CacheGeometry random_033(Dice& dice) {
 
 void check_causes(const CacheGeometry& geometry, const DriverSpec& driver, const LossRun& result) {
   const ReuseLoss& total = result.stats.total;
-  const bool june = !geometry.rules.has_match_units();
+  const bool june = geometry.rules.blocks == &plain_block_rules;
   if (driver.kind == DriverKind::one_at_a_time) CHECK(total.of(LossCause::too_late) == 0);
   if (result.simulation.refused + result.simulation.stalled == 0) CHECK(total.of(LossCause::no_memory) == 0);
   // With tails the one behind a drafter's is made and not kept.

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "planner/plan.h"
+#include "simulator/match_unit_rules.h"
 #include "tests/verify/forward_models.h"
 #include "verify/forward.h"
 #include "verify/forward_geometry.h"
@@ -130,7 +131,7 @@ TEST_CASE("edge: the cache of a forward pass has the rules of its plan's release
   engine.cache_mode = CacheMode::align;
   engine.num_blocks = 100;
   const CacheGeometry geometry = forward_geometry(make_plan(model, engine, {.max_model_lens = {64}}));
-  CHECK(geometry.rules.has_match_units());
+  CHECK(geometry.rules.blocks == &match_unit_rules);
   CHECK(geometry.rules.checkpoint_blocks == 1);
   CHECK(geometry.retention_interval_tokens == 0);
   // One table of the allocation has attention and what its indexers keep, and a ring is no state of the network.

@@ -43,6 +43,7 @@ ReplayedSetting replay_tree(const Scenario& scenario, const SimulateRequest& req
           .checkpoints_used = stats.states_used,
           .checkpoints_evicted = stats.evicted_states,
           .refused = stats.requests - stats.ended(),
+          .unserved = stats.refused + stats.stalled,
           .token_exact_hit_tokens = answer.token_exact_hit_tokens.front()};
 }
 
@@ -57,15 +58,17 @@ ReplayedSetting replay_slots(const Scenario& scenario, const SimulateRequest& re
   SlotReplay replay(slot_settings_of(plan_scenario(scenario, scenario.pack_sizes, PlanDetail::numbers).plans.front()));
   SlotStats stats;
   TokenExactBound bound(longest);
-  std::int64_t requests = 0;
+  std::int64_t requests = 0, too_long = 0;
   const std::unique_ptr<TraceSource> trace = open_trace(request.trace);
   const Clock::time_point started = Clock::now();
   for (TraceBatch batch; trace->next(batch);) {
     for (const TraceRequest& one : batch.requests) {
-      if (refused_for_length(one.input_length, longest))
-        stats.add({.index = one.index, .input_length = one.input_length, .status = RequestStatus::too_long});
-      else
+      if (!refused_for_length(one.input_length, longest)) {
         stats.add(replay.run(one, batch.prompt(one)));
+        continue;
+      }
+      stats.add({.index = one.index, .input_length = one.input_length, .status = RequestStatus::too_long});
+      ++too_long;
     }
     bound.consume(batch);
     requests += std::ssize(batch.requests);
@@ -83,6 +86,7 @@ ReplayedSetting replay_slots(const Scenario& scenario, const SimulateRequest& re
           .checkpoints_used = stats.checkpoints_used,
           .checkpoints_evicted = stats.checkpoints_dropped,
           .refused = stats.refused,
+          .unserved = stats.refused - too_long,
           .token_exact_hit_tokens = bound.hit_tokens()};
 }
 
@@ -91,6 +95,12 @@ ReplayedSetting replay_blocks(const Scenario& scenario, const SimulateRequest& r
   const std::vector<CacheGeometry> caches = only_longest(planned_caches(scenario), scenario.limits);
   const SimulateAnswer answer = simulate({request, caches}, {.on_progress = on_progress});
   const SimulationStats& stats = answer.result.stats.front();
+  return figures_of(stats, answer.result.token_exact_hit_tokens.front());
+}
+
+}  // namespace
+
+ReplayedSetting figures_of(const SimulationStats& stats, std::int64_t token_exact_hit_tokens) {
   const std::int64_t refused = stats.refused + stats.stalled + stats.too_long;
   return {.requests = stats.requests - refused,
           .taken_prompt_tokens = stats.taken_prompt_tokens,
@@ -102,10 +112,9 @@ ReplayedSetting replay_blocks(const Scenario& scenario, const SimulateRequest& r
           .checkpoints_used = stats.pool.checkpoints_used,
           .checkpoints_evicted = stats.pool.checkpoints_evicted,
           .refused = refused,
-          .token_exact_hit_tokens = answer.result.token_exact_hit_tokens.front()};
+          .unserved = stats.refused + stats.stalled,
+          .token_exact_hit_tokens = token_exact_hit_tokens};
 }
-
-}  // namespace
 
 bool has_block_index(const EngineRules& rules) {
   return !rules.radix_pools && rules.strategy != Strategy::sequence_rows;

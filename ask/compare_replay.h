@@ -25,6 +25,7 @@ struct ReplayedSetting {
   std::int64_t checkpoints_used = 0;   ///< of those, hit at least once
   std::int64_t checkpoints_evicted = 0;
   std::int64_t refused = 0;            ///< however: too long, or larger than the pool
+  std::int64_t unserved = 0;           ///< of those, larger than the pool
   std::int64_t token_exact_hit_tokens = 0;  ///< by any prefix in endless memory: no layout can find more
 
   /// Share of the prompts that the engine takes; 0 without any.
@@ -36,6 +37,9 @@ struct ReplayedSetting {
   /// Computed though nothing was new to a cache that finds any prefix.
   std::int64_t prefilled_tokens() const { return prompt_tokens - hit_tokens; }
 };
+
+/// What a cache of blocks found. `token_exact_hit_tokens`: of the same prompts, where somebody asked.
+ReplayedSetting figures_of(const SimulationStats& stats, std::int64_t token_exact_hit_tokens = 0);
 
 /// Is the cache of this release one of blocks, of which the simulator replays many at a time? Else it has an index of
 /// its own.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ask/bound_order.h"
+#include "ask/compare_replay.h"
 #include "ask/layout_bound.h"
 #include "ask/replay_curves.h"
 #include "ask/simulate_request.h"
@@ -24,6 +25,7 @@ Scenario scenario_at(const PlotInputs& inputs, std::int64_t memory_bytes) {
   scenario.model = inputs.model;
   scenario.engine = inputs.engine;
   scenario.engine.attention_pack_size = inputs.set.plans.front().attention_pack_size;
+  scenario.pack_sizes = {scenario.engine.attention_pack_size};
   set_memory(scenario.engine, memory_bytes);
   scenario.limits = inputs.limits;
   scenario.simulate = inputs.simulate;
@@ -34,10 +36,61 @@ Scenario scenario_at(const PlotInputs& inputs, std::int64_t memory_bytes) {
 std::vector<EvictionPolicy> policies_of(const PlotInputs& inputs) {
   const CachePlan& plan = inputs.set.plans.front();
   require_prefixes(plan);
+  if (!has_block_index(*inputs.engine.rules)) return {EvictionPolicy::lru};
   const CacheGeometry geometry = replayed_cache(inputs, plan);
   validate(geometry);
   if (!ranks_prefixes(geometry) || geometry.host) return {EvictionPolicy::lru};
   return {EvictionPolicy::lru, EvictionPolicy::time_to_live, EvictionPolicy::worth};
+}
+
+/// (memory, policy) What is found; nothing where that much memory cannot be planned.
+using FoundByMemory = std::vector<std::optional<std::vector<ReplayedSetting>>>;
+
+/// `find`, or nothing where a memory below the scenario's own is too little for one request.
+template <class Find>
+void attempt(const Scenario& scenario, std::int64_t asked_memory, Find&& find) {
+  try {
+    find();
+  } catch (const SpecError&) {
+    if (scenario.engine.memory_bytes >= asked_memory) throw;
+  }
+}
+
+/// All policies at all memories in one replay of the trace.
+FoundByMemory found_in_blocks(const PlotInputs& inputs, const std::vector<Scenario>& scenarios,
+                              const std::vector<EvictionPolicy>& policies) {
+  SweepSpec sweep;
+  std::vector<bool> planned(scenarios.size());
+  for (std::size_t at = 0; at < scenarios.size(); ++at)
+    attempt(scenarios[at], inputs.engine.memory_bytes, [&] {
+      const Scenario& scenario = scenarios[at];
+      const CachePlan plan = make_plan(scenario.model, scenario.engine, scenario.limits);
+      CacheGeometry geometry = with_settings(geometry_of(plan, scenario.engine), scenario.simulate, plan);
+      for (const EvictionPolicy policy : policies) {
+        geometry.scheduler.eviction = policy;
+        sweep.simulations.push_back({.geometry = geometry, .driver = inputs.simulate.driver});
+      }
+      planned[at] = true;
+    });
+  const SweepResult result = run_sweep(*open_trace(inputs.simulate.trace), sweep);
+  FoundByMemory found(scenarios.size());
+  auto next = result.stats.begin();
+  for (std::size_t at = 0; at < scenarios.size(); ++at)
+    if (planned[at])
+      for (std::vector<ReplayedSetting>& of_policy = found[at].emplace(); of_policy.size() < policies.size(); ++next)
+        of_policy.push_back(figures_of(*next));
+  return found;
+}
+
+/// By an index of its own, memory by memory.
+FoundByMemory found_elsewhere(const PlotInputs& inputs, const std::vector<Scenario>& scenarios) {
+  FoundByMemory found(scenarios.size());
+  for (std::size_t at = 0; at < scenarios.size(); ++at)
+    attempt(scenarios[at], inputs.engine.memory_bytes, [&] {
+      make_plan(scenarios[at].model, scenarios[at].engine, scenarios[at].limits);  // an error elsewhere is no gap
+      found[at] = std::vector{replay_setting(scenarios[at])};
+    });
+  return found;
 }
 
 }  // namespace
@@ -63,28 +116,17 @@ MemoryCurves memory_curves(const PlotInputs& asked) {
         memory * least_curve_memory * std::pow(most_curve_memory / least_curve_memory, part)));
   }
   std::vector<Scenario> scenarios;
-  std::vector<const Scenario*> planned;
-  SweepSpec sweep;
   for (const std::int64_t bytes : curves.memory_bytes) scenarios.push_back(scenario_at(inputs, bytes));
-  for (const Scenario& scenario : scenarios) {
-    try {
-      const CachePlan plan = make_plan(scenario.model, scenario.engine, scenario.limits);
-      CacheGeometry geometry = with_settings(geometry_of(plan, scenario.engine), scenario.simulate, plan);
-      for (const EvictionPolicy policy : curves.policies) {
-        geometry.scheduler.eviction = policy;
-        sweep.simulations.push_back({.geometry = geometry, .driver = inputs.simulate.driver});
-      }
-      planned.push_back(&scenario);
-    } catch (const SpecError&) {
-      if (scenario.engine.memory_bytes >= inputs.engine.memory_bytes) throw;
-      planned.push_back(nullptr);  // too little for one request
-    }
-  }
-  SweepResult result = run_sweep(*open_trace(trace), sweep);
+  const FoundByMemory found = has_block_index(*inputs.engine.rules)
+                                  ? found_in_blocks(inputs, scenarios, curves.policies)
+                                  : found_elsewhere(inputs, scenarios);
+  std::vector<const Scenario*> planned;
   curves.found.resize(curves.policies.size());
-  auto next = result.stats.begin();
-  for (const Scenario* scenario : planned)
-    for (auto& of_policy : curves.found) of_policy.push_back(scenario ? std::optional(*next++) : std::nullopt);
+  for (std::size_t at = 0; at < scenarios.size(); ++at) {
+    planned.push_back(found[at] ? &scenarios[at] : nullptr);
+    for (std::size_t i = 0; i < curves.policies.size(); ++i)
+      curves.found[i].push_back(found[at] ? std::optional((*found[at])[i]) : std::nullopt);
+  }
   auto bounds = layout_bounds(planned);
   for (std::size_t at = 0; at < bounds.size(); ++at) {
     auto& bound = bounds[at];

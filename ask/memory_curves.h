@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "ask/compare_replay.h"
 #include "ask/plot_inputs.h"
-#include "simulator/simulation_stats.h"
 
 namespace hybridkv {
 
@@ -16,7 +16,7 @@ struct MemoryCurves {
   std::vector<std::int64_t> memory_bytes;    ///< ascending, evenly spaced in its logarithm
   std::vector<EvictionPolicy> policies;
   /// (policy, memory); nothing where that much cannot be planned.
-  std::vector<std::vector<std::optional<SimulationStats>>> found;
+  std::vector<std::vector<std::optional<ReplayedSetting>>> found;
   std::vector<std::optional<double>> upper;  ///< (memory) share that no policy passes; nothing without a bound
   std::vector<std::optional<double>> feasible;  ///< (memory) share that a schedule which knows the trace finds
 };
@@ -25,10 +25,10 @@ struct MemoryCurves {
 inline constexpr double least_curve_memory = 0.25, most_curve_memory = 32;
 inline constexpr int curve_points = 15;
 
-/// Of the first plan of PlotInputs::set: the engines' own eviction and, where the cache can be ordered by them, the two
-/// policies that find most (docs/policies.md); with memory of the host behind it the engine's alone. Requests that run
-/// beside each other have no bound. Throws SpecError where the plan finds no prefix or cannot be simulated, InputError
-/// where a number of blocks stands for the memory.
+/// Of the first plan of PlotInputs::set, whatever the engine's index: its own eviction and, where blocks can be ordered
+/// by them, the two policies that find most (docs/policies.md); with memory of the host behind it the engine's alone.
+/// Requests that run beside each other have no bound. Throws SpecError where the plan finds no prefix or cannot be
+/// simulated, InputError where a number of blocks stands for the memory.
 MemoryCurves memory_curves(const PlotInputs& inputs);
 
 }  // namespace hybridkv

@@ -38,7 +38,7 @@ TEST_CASE("law: every policy finds at most what none passes; the curve of lru is
     CAPTURE(curves.memory_bytes[at]);
     REQUIRE(curves.upper[at].has_value());
     CHECK(*curves.feasible[at] <= *curves.upper[at]);
-    for (const auto& of_policy : curves.found) CHECK(of_policy[at]->hit_rate() <= *curves.upper[at]);
+    for (const auto& of_policy : curves.found) CHECK(of_policy[at]->rate(of_policy[at]->hit_tokens) <= *curves.upper[at]);
     EngineSpec engine = inputs.engine;
     engine.attention_pack_size = 5;
     engine.memory_bytes = curves.memory_bytes[at];
@@ -47,7 +47,8 @@ TEST_CASE("law: every policy finds at most what none passes; the curve of lru is
     SweepSpec sweep;
     sweep.simulations.push_back({.geometry = geometry, .driver = request.driver});
     const SweepResult alone = run_sweep(*open_trace(request.trace), sweep);
-    CHECK(alone.stats.front() == *curves.found.front()[at]);
+    CHECK(alone.stats.front().hit_tokens == curves.found.front()[at]->hit_tokens);
+    CHECK(alone.stats.front().taken_prompt_tokens == curves.found.front()[at]->taken_prompt_tokens);
   }
 }
 
@@ -75,4 +76,33 @@ TEST_CASE("edge: a cache that no other policy orders has the curve of lru alone,
   inputs.set = inputs.compared = make_plans(inputs.model, inputs.engine, inputs.limits, packs);
   CHECK_THROWS_WITH_AS(memory_curves(inputs), doctest::Contains("engine.cache_mode: this cache finds no prefix"),
                        SpecError);
+}
+
+TEST_CASE("law: a tree and slots have a curve too, that of their replays at each memory") {
+  for (const EngineRules* const rules : {&rules_of_sglang_0_5_23, &rules_of_llama_cpp}) {
+    CAPTURE(rules->title);
+    PlotInputs inputs = asked(std::int64_t{8} << 30);
+    inputs.engine.rules = rules;
+    inputs.engine.strategy = rules->strategy;
+    const std::vector<std::int64_t> packs{1};
+    inputs.set = inputs.compared = make_plans(inputs.model, inputs.engine, inputs.limits, packs);
+    const MemoryCurves curves = memory_curves(inputs);
+    REQUIRE(curves.found.size() == 1);
+    Scenario scenario;
+    scenario.model = inputs.model;
+    scenario.engine = inputs.engine;
+    scenario.limits = inputs.limits;
+    scenario.pack_sizes = packs;
+    scenario.simulate = inputs.simulate;
+    std::int64_t points = 0;
+    for (std::size_t at = 0; at < curves.memory_bytes.size(); ++at) {
+      const auto& found = curves.found.front()[at];
+      if (!found) continue;
+      ++points;
+      scenario.engine.memory_bytes = curves.memory_bytes[at];
+      CHECK(found->hit_tokens == replay_setting(scenario).hit_tokens);
+    }
+    CHECK(points > curve_points / 2);
+    CHECK(curves.found.front().back()->hit_tokens > 0);
+  }
 }

@@ -22,10 +22,8 @@ TEST_CASE("law: curves of policies and bounds stand where the axes say, at memor
                       .found = {},
                       .upper = {0.3, std::nullopt},
                       .feasible = {0.25, std::nullopt}};
-  SimulationStats stats;
-  stats.prompt_tokens = stats.taken_prompt_tokens = 100;
-  stats.hit_tokens = 10;
-  curves.found = {{stats, stats}, {std::nullopt, stats}};
+  const ReplayedSetting found{.taken_prompt_tokens = 100, .hit_tokens = 10};
+  curves.found = {{found, found}, {std::nullopt, found}};
   const Plot plot = plot_memory_curves(inputs, curves);
   CHECK(plot.panels.front().x.ticks == std::vector<double>{12, 16, 24, 40, 80});
   CHECK(plot.tables.front().table.rows().size() == 2);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ask/bound_order.h"
+#include "ask/compare_replay.h"
 #include "ask/simulate_request.h"
 #include "base/error.h"
 #include "search/candidate_runs.h"
@@ -87,12 +88,12 @@ ServedPick served_pick(const Recommendation& result, const Candidate& candidate,
   return pick;
 }
 
-/// A release of which rules of memory alone are known has no settings to search.
-void refuse_read_release(const EngineRules& rules) {
-  if (!rules.is_read) return;
+/// What has no blocks has no settings of blocks to search.
+void refuse_other_index(const EngineRules& rules) {
+  if (has_block_index(rules)) return;
   throw SpecError("engine.release",
-                  fmt::format("of {} the rules of memory are read, and no settings are searched; `hybridkv compare "
-                              "--engines all` shows it beside the others", rules.title));
+                  fmt::format("{} has no blocks whose settings could be searched; `hybridkv compare --engines all` "
+                              "shows it beside the others", rules.title));
 }
 
 }  // namespace
@@ -152,7 +153,7 @@ RecommendAnswer recommend_scenario(const Scenario& scenario, const RecommendQues
   spec.open_trace = [&answer] { return open_trace(answer.trace); };
   spec.on_progress = progress;
   try {
-    refuse_read_release(*spec.engine.rules);
+    refuse_other_index(*spec.engine.rules);
     answer.result = with_scenario_names(recommend(spec));
   } catch (const SpecError& error) {
     throw located(scenario_error(error), scenario);

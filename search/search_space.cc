@@ -84,6 +84,11 @@ SearchSpace default_search_space(SearchSpace space, const ModelSpec& model, cons
                                  std::int64_t longest_tokens) {
   const std::vector<LayerSet> sets = collect_layer_sets(model, engine);
   const bool recurrent = std::any_of(sets.begin(), sets.end(), [](const LayerSet& set) { return set.recurrent; });
+  if (engine.rules->is_read) {  // of which modes and blocks alone are settings
+    if (space.packs.empty()) space.packs = {1};
+    if (!space.match_units) space.match_units = std::vector<std::int64_t>{0};
+    if (space.retentions.empty() && space.retention_blocks.empty()) space.retentions = {std::nullopt};
+  }
   if (space.packs.empty()) space.packs = default_packs(packable_layers(model, engine));
   if (space.block_floors.empty()) space.block_floors = default_floors(engine, longest_tokens);
   if (!recurrent) space.modes = {engine.cache_mode};

@@ -55,6 +55,15 @@ void require_figures(const DoctorQuestion& question) {
                                what));
 }
 
+/// The figures are those that vLLM prints; of other engines nobody can say whether they would be the same.
+void require_known_log(const DoctorQuestion& question, const Scenario& scenario) {
+  const EngineRules& rules = *scenario.engine.rules;
+  if (!is_asked(question.asked, "engine", "release") || (!rules.is_read && !rules.radix_pools)) return;
+  throw located(SpecError("engine.release", fmt::format("what {} prints when it starts is not known here, and figures "
+                                                        "like these are explained by vllm-0.33 or vllm-2026-06; leave "
+                                                        "it out, and both are tried", rules.title)), scenario);
+}
+
 /// The question with what the log says where the user says nothing.
 ScenarioFile with_model(const DoctorQuestion& question) {
   ScenarioFile file = question.asked;
@@ -304,6 +313,7 @@ DoctorAnswer doctor(const DoctorQuestion& question) {
   require_figures(question);
   const ScenarioFile file = with_model(question);
   const Scenario scenario = base_scenario(file);
+  require_known_log(question, scenario);
   const std::int64_t length = length_of(question, scenario);
   const std::vector<Tried> tried = try_all(question, file, scenario, length);
   if (tried.empty())

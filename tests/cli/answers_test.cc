@@ -97,6 +97,11 @@ TEST_CASE("answers: bound") {
   check_answers_about("Qwen3.5-4B", "bound-of-many", "bound --requests 3000", "json");
 }
 TEST_CASE("answers: recommend") { check_answers("recommend", "recommend --requests 50", "csv"); }
+TEST_CASE("answers: all of what docs/recommend.md and docs/engines.md show a part of") {
+  check_answer(answers_folder / "recommend/packs.txt", "recommend qwen3.5-397b --packs 1..5,15 --modes align,none");
+  check_answer(answers_folder / "recommend/radix-tree.txt", "recommend qwen3.5-397b --engine sglang-0.5.23");
+  check_answer(answers_folder / "compare/engines.txt", "compare qwen3.5-397b --pack 1 --engines all --requests 2000");
+}
 TEST_CASE("answers: transfer") { check_answers("transfer", "transfer --to-set engine.tensor_parallel=2 --tokens 8k"); }
 TEST_CASE("answers: verify") { check_answers_about("Qwen3.5-0.8B", "verify", "verify -q --pack 1", "json"); }
 TEST_CASE("answers: verify --forward") { check_answers("forward", "verify -q --forward --scale 64"); }

@@ -85,8 +85,6 @@ TEST_CASE("golden: the commands of docs/doctor.md print what it shows") { requir
 
 TEST_CASE("golden: the commands of docs/releases.md print what it shows") { require_printed("docs/releases.md", 3); }
 
-TEST_CASE("golden: the commands of docs/engines.md print what it shows") { require_printed("docs/engines.md", 3); }
-
 TEST_CASE("golden: the commands of docs/transfer.md print what it shows") { require_printed("docs/transfer.md", 7); }
 
 TEST_CASE("law: docs/samples has the files that its README names, and no others") {

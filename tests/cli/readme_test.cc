@@ -1,16 +1,13 @@
-// Every command that a README shows works as it stands there, from the folder of the checkout.
+// Every command that the README and docs/commands.md show works as it stands there, from the folder of the checkout.
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
-#include "base/number_text.h"
 #include "test_paths.h"
 #include "tests/cli/run_program.h"
 #include "tests/scratch_folder.h"
@@ -37,6 +34,24 @@ std::vector<std::string> commands_of(std::istream& document) {
 std::vector<std::string> commands_of(const std::string& path) {
   std::ifstream document(fs::path(HYBRIDKV_SOURCE_DIR) / path);
   return commands_of(document);
+}
+
+/// What stands in the one block of a document that names no language, cut where a line says that something is left out.
+std::vector<std::string> shown_pieces(std::istream& document) {
+  std::vector<std::string> pieces;
+  bool inside = false, shown = false;
+  for (std::string line; std::getline(document, line);) {
+    if (line.starts_with("```")) {
+      inside = !inside;
+      shown = inside && line == "```";
+      if (shown) pieces.emplace_back();
+    } else if (shown && line == "…") {
+      pieces.emplace_back();
+    } else if (shown) {
+      pieces.back() += line + "\n";
+    }
+  }
+  return pieces;
 }
 
 #ifdef __SANITIZE_ADDRESS__
@@ -73,49 +88,52 @@ bool needs_gnuplot(const std::string& command) {
 
 }  // namespace
 
-TEST_CASE("golden: the commands of the README work as they stand there") {
-  std::vector<std::string> commands = commands_of("README.md");
-  CHECK(commands.size() >= 15);
+TEST_CASE("golden: the commands of the README print what it shows of demo.sh") {
+  std::ifstream script(HYBRIDKV_SOURCE_DIR "/demo.sh"), document(HYBRIDKV_SOURCE_DIR "/README.md");
+  const std::string program = "build/release/hybridkv ";
+  std::string output;
+  for (std::string line; std::getline(script, line);)
+    if (line.starts_with(program)) output += run_program(line.substr(program.size())).output;
+  const std::vector<std::string> pieces = shown_pieces(document);
+  CHECK(pieces.size() == 2);
+  std::size_t begin = 0;
+  for (const std::string& piece : pieces) {
+    CAPTURE(piece);
+    begin = output.find(piece, begin);
+    REQUIRE(begin != std::string::npos);
+    begin += piece.size();
+  }
+}
+
+TEST_CASE("golden: the commands of the README and its list work as they stand there") {
+  std::vector<std::string> commands = commands_of("docs/commands.md");
+  CHECK(commands.size() >= 20);
+  CHECK(commands_of("README.md").empty());  // they are shown with what they print: docs_test.cc
   std::erase_if(commands, needs_gnuplot);
   run_all(commands);
 }
 
-TEST_CASE("golden: the commands of the README that draw work as they stand there") {
+TEST_CASE("golden: the commands of the README and its list that draw work as they stand there") {
   if (std::system("gnuplot --version > /dev/null 2>&1") != 0)
     return void(std::printf("SKIPPED: gnuplot is not installed\n"));
   if (instrumented) return void(std::printf("SKIPPED: run without sanitizers, which would take minutes\n"));
-  std::vector<std::string> commands = commands_of("README.md");
+  std::vector<std::string> commands = commands_of("docs/commands.md");
   std::erase_if(commands, [](const std::string& command) { return !needs_gnuplot(command); });
   CHECK(commands.size() >= 2);
   run_all(commands);
 }
 
-TEST_CASE("golden: the README's table of strategies is what the program plans") {
-  std::ifstream document(fs::path(HYBRIDKV_SOURCE_DIR) / "README.md");
-  std::size_t rows = 0;
-  for (std::string line; std::getline(document, line);) {
-    if (!line.starts_with("| `packed_attention`") && !line.starts_with("| `dual_pool`") &&
-        !line.starts_with("| `small_pages`"))
-      continue;
-    ++rows;
-    const std::string strategy = line.substr(3, line.find('`', 3) - 3);
-    const ProgramRun run = run_program(
-        "plan qwen3.5-397b --pack 1 --mode align --memory 40G --max-model-len 32k --format json "
-        "--set engine.strategy=" +
-        strategy);
-    REQUIRE(run.exit_code == 0);
-    const auto plan = nlohmann::json::parse(run.output)["plans"][0];
-    std::int64_t block = 0, grid = 0;
-    for (const auto& spec : plan["specs"]) (spec.contains("state") ? grid : block) = spec["block_size_tokens"];
-    const auto& capacity = plan["capacity"][0];
-    const std::string wanted =
-        fmt::format("| {} | {} | {} | {:.2f} | {} |", hybridkv::human_count(block), hybridkv::human_count(grid),
-                    hybridkv::human_bytes(capacity["bytes_per_request"]), capacity["usable_concurrency"].get<double>(),
-                    hybridkv::human_count(plan["prefix"]["min_cacheable_prefix_tokens"]));
-    CAPTURE(wanted);
-    CHECK(line.ends_with(wanted));
+TEST_CASE("law: the list of commands has every command of the program") {
+  const std::string page = text_of(fs::path(HYBRIDKV_SOURCE_DIR) / "docs/commands.md");
+  std::istringstream candidates(run_program("completions candidates ''").output);
+  std::size_t count = 0;
+  for (std::string line; std::getline(candidates, line);) {
+    const std::string name = line.substr(0, line.find('\t'));
+    CAPTURE(name);
+    ++count;
+    CHECK(contains(page, "hybridkv " + name));
   }
-  CHECK(rows == 3);
+  CHECK(count >= 20);
 }
 
 TEST_CASE("golden: the commands of the samples work as they stand there") {
@@ -129,4 +147,9 @@ TEST_CASE("fault: a command of a document that does not work is found") {
   const std::vector<std::string> commands = commands_of(document);
   REQUIRE(commands == std::vector<std::string>{"plan nothing-of-the-kind"});
   CHECK(run_program(commands.front()).exit_code == 2);
+}
+
+TEST_CASE("fault: what a document shows of an output is what stands between the lines that say what is left out") {
+  std::istringstream document("```sh\nno\n```\nno\n```\na\nb\n…\nc\n```\nno\n```console\nno\n```\n");
+  CHECK(shown_pieces(document) == std::vector<std::string>{"a\nb\n", "c\n"});
 }

@@ -1,11 +1,20 @@
 #!/bin/sh
-# No source file has more than 500 lines, and no line more than 120 columns. Run as: sh file_shape.sh SOURCE_DIR
+# No source file and no document has more than 500 lines, and no line more than 120 columns: of documents no line of
+# text, as tables and what a program prints are as wide as they are. Run as: sh file_shape.sh SOURCE_DIR
 cd "$1" || exit 1
-files=$(find . -path './build*' -prune -o -path './b' -prune -o -path ./_deps -prune -o \
-  \( -name '*.h' -o -name '*.cc' -o -name '*.inc' \) -print)
-long=$(for file in $files; do awk 'END { if (NR > 500) print FILENAME ": " NR " lines" }' "$file"; done)
+named() {
+  find . -path './build*' -prune -o -path './b' -prune -o -path ./_deps -prune -o -path ./tests/data -prune -o \
+    \( "$@" \) -print
+}
+files=$(named -name '*.h' -o -name '*.cc' -o -name '*.inc')
+documents=$(named -name '*.md')
+long=$(for file in $files $documents; do awk 'END { if (NR > 500) print FILENAME ": " NR " lines" }' "$file"; done)
 # Characters are counted, not bytes.
-wide=$(echo "$files" | LC_ALL=C.UTF-8 xargs grep -nE '^.{121,}$' /dev/null)
+wide=$(echo "$files" | LC_ALL=C.UTF-8 xargs grep -nE '^.{121,}$' /dev/null
+  for file in $documents; do
+    awk '/^```/ { code = !code } { print code || /^\|/ ? "" : $0 }' "$file" |
+      LC_ALL=C.UTF-8 grep -nE '^.{121,}$' | sed "s|^|$file:|"
+  done)
 [ -z "$long$wide" ] && exit 0
 printf 'longer than 500 lines, or wider than 120 columns:\n%s\n%s\n' "$long" "$wide"
 exit 1

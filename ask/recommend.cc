@@ -84,6 +84,12 @@ ServedPick served_pick(const Recommendation& result, const Candidate& candidate,
   const PlannedLayout& layout = result.layout_of(candidate);
   const EngineSpec engine = engine_with(spec.engine, layout.pack, layout.block_floor, layout.mode);
   ServedPick pick{block_settings(layout, candidate.match_unit_tokens, candidate.retention_tokens), {}};
+  if (spec.engine.rules->is_read) {  // which has neither the flags of vLLM nor other settings than these two
+    std::erase_if(pick.settings, [](const EngineSetting& setting) {
+      return setting.key != "engine.cache_mode" && setting.key != "engine.block_size_tokens";
+    });
+    for (EngineSetting& setting : pick.settings) setting.flag.clear();
+  }
   pick.serve = serve_command({spec.model, engine, spec.limits, spec.scheduler, layout.plan, pick.settings});
   return pick;
 }

@@ -184,11 +184,15 @@ void add_listing(Document& document, const char* title, const std::vector<std::s
 }
 
 void add_served(Document& document, const ServedPick& pick, const std::string& engine) {
-  Table table({{"key", "scenario key", "", Align::left},
-               {"value", "value", "", Align::left},
-               {"flag", engine, "", Align::left}});
-  for (const EngineSetting& setting : pick.settings)
-    table.add_row({setting.key, setting.value, setting.flag.empty() ? std::string("no flag") : setting.flag});
+  const bool has_flags = std::ranges::any_of(pick.settings, [](const EngineSetting& one) { return !one.flag.empty(); });
+  std::vector<Column> columns{{"key", "scenario key", "", Align::left}, {"value", "value", "", Align::left}};
+  if (has_flags) columns.push_back({"flag", engine, "", Align::left});
+  Table table(std::move(columns));
+  for (const EngineSetting& setting : pick.settings) {
+    std::vector<Cell> row{setting.key, setting.value};
+    if (has_flags) row.emplace_back(setting.flag.empty() ? std::string("no flag") : setting.flag);
+    table.add_row(std::move(row));
+  }
   document.blocks.emplace_back(std::move(table));
   if (!pick.serve.command.empty()) document.blocks.emplace_back(Code{{pick.serve.command}});
   if (!pick.serve.beside.empty()) document.blocks.emplace_back(Listing{pick.serve.beside});

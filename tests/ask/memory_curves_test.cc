@@ -38,7 +38,8 @@ TEST_CASE("law: every policy finds at most what none passes; the curve of lru is
     CAPTURE(curves.memory_bytes[at]);
     REQUIRE(curves.upper[at].has_value());
     CHECK(*curves.feasible[at] <= *curves.upper[at]);
-    for (const auto& of_policy : curves.found) CHECK(of_policy[at]->rate(of_policy[at]->hit_tokens) <= *curves.upper[at]);
+    for (const auto& of_policy : curves.found)
+      CHECK(of_policy[at]->rate(of_policy[at]->hit_tokens) <= *curves.upper[at]);
     EngineSpec engine = inputs.engine;
     engine.attention_pack_size = 5;
     engine.memory_bytes = curves.memory_bytes[at];

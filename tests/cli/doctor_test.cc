@@ -91,4 +91,8 @@ TEST_CASE("edge: what is no log is refused with what to give") {
   require_refused("doctor " + folder + "other.log --model Qwen3.5-4BB", "did you mean");
   CHECK(run_program("doctor " + folder + "other.log --model Qwen3.5-4B --format csv").exit_code == 0);
   require_refused("doctor - --model - < /dev/null", "both standard input");
+  const std::string sample = "doctor '" HYBRIDKV_SOURCE_DIR "/docs/samples/server.txt' --set engine.release=";
+  for (const std::string engine : {"sglang-0.5.23", "jenga", "llama.cpp"})
+    require_refused(sample + engine, "prints when it starts is not known here, and figures like these are explained");
+  CHECK(run_program(sample + "vllm-0.33").exit_code == 0);
 }

@@ -192,6 +192,27 @@ TEST_CASE("golden: under SGLang the pick's numbers are those that plan and simul
   }
 }
 
+TEST_CASE("golden: engines whose rules were read are searched over modes and blocks, and are told no flag of another") {
+  for (const std::string engine : {"jenga", "compact-slots", "tensorrt-llm"}) {
+    CAPTURE(engine);
+    const std::string asked = "--model Qwen3.5-4B --memory 6GiB --max-model-len 16k --engine " + engine + " ";
+    require_same_numbers(asked + "--requests 200");
+    const json result = advice("recommend " + asked + "--requests 50");
+    CHECK(result["serve"]["command"] == "");
+    for (const json& setting : result["settings"]) {
+      CHECK(setting["flag"] == "");
+      CHECK((setting["key"] == "engine.cache_mode" || setting["key"] == "engine.block_size_tokens"));
+    }
+    for (const json& candidate : result["candidates"]) CHECK(candidate["attention_pack_size"] == 1);
+    const std::string text = run_program("recommend " + asked + "--requests 50").output;
+    CHECK(contains(text, "read, not run"));
+    CHECK(!contains(text, "--enable-prefix-caching"));
+    CHECK(!contains(text, "no flag\n"));
+  }
+  require_refused("recommend qwen3.5-397b --engine llama.cpp --pack 1", 2,
+                  "llama.cpp has no blocks whose settings could be searched");
+}
+
 TEST_CASE("edge: flags of another engine's space are refused at once, and every form is written under SGLang") {
   const std::string sglang = "recommend qwen3.5-397b --engine sglang-0.5.23 --requests 50 ";
   require_refused(sglang + "--packs 1..3 --modes all --match-units 16 --retention all --block-sizes 64", 2,

@@ -1,7 +1,9 @@
 #include "ask/serve_command.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
+#include "ask/compare_replay.h"
 #include "ask/plan.h"
 #include "ask/recommend.h"
 #include "base/error.h"
@@ -127,12 +129,21 @@ TEST_CASE("edge: where caching is the default the option of the mode, which is d
   }
 }
 
-TEST_CASE("law: releases whose rules are read are refused with what shows them") {
+TEST_CASE("law: engines whose rules are read are searched where they have blocks, without a flag; else refused") {
   for (const EngineRules* const rules : all_engine_rules()) {
     if (!rules->is_read) continue;
-    Scenario scenario = small_scenario("", "simulate: {trace: {max_requests: 5}}\n");
-    scenario.engine.rules = rules;
-    CHECK_THROWS_WITH_AS(recommend_scenario(scenario, {}), doctest::Contains("hybridkv compare --engines"), InputError);
+    CAPTURE(rules->name);
+    const Scenario scenario = small_scenario(fmt::format("  release: {}\n", rules->name),
+                                             "simulate: {trace: {max_requests: 5}}\n");
+    if (!has_block_index(*rules)) {
+      CHECK_THROWS_WITH_AS(recommend_scenario(scenario, {}), doctest::Contains("hybridkv compare --engines"),
+                           InputError);
+      continue;
+    }
+    const RecommendAnswer answer = recommend_scenario(scenario, {});
+    CHECK(answer.pick.serve.command.empty());
+    for (const EngineSetting& setting : answer.pick.settings) CHECK(setting.flag.empty());
+    for (const PlannedLayout& layout : answer.result.layouts) CHECK(layout.pack == 1);
   }
 }
 

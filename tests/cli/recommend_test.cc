@@ -196,8 +196,14 @@ TEST_CASE("golden: engines whose rules were read are searched over modes and blo
   for (const std::string engine : {"jenga", "compact-slots", "tensorrt-llm"}) {
     CAPTURE(engine);
     const std::string asked = "--model Qwen3.5-4B --memory 6GiB --max-model-len 16k --engine " + engine + " ";
-    require_same_numbers(asked + "--requests 200");
-    const json result = advice("recommend " + asked + "--requests 50");
+    const json result = advice("recommend " + asked + "--requests 200");
+    const json& pick = result["candidates"][result["pick"].get<std::size_t>()];
+    const json plan = advice(arguments_of(result["commands"][0]))["plans"][0];
+    CHECK(pick["bytes_per_request"] == plan["capacity"][0]["bytes_per_request"]);
+    CHECK(pick["usable_concurrency"] == plan["capacity"][0]["usable_concurrency"]);
+    const json cache = advice(arguments_of(result["commands"][1]))["caches"][0];
+    CHECK(pick["hit_tokens"] == cache["hit_tokens"]);
+    CHECK(pick["block_size_tokens"] == cache["block_size_tokens"]);
     CHECK(result["serve"]["command"] == "");
     for (const json& setting : result["settings"]) {
       CHECK(setting["flag"] == "");

@@ -86,10 +86,6 @@ EngineSpec scaled_engine(const ModelSpec& model, const EngineSpec& engine, Cache
   scaled.mamba_block_size_tokens.reset();
   // The cases count in blocks, at each of which a state is kept; small ones where no scan asks for its own.
   if (engine.strategy != Strategy::packed_attention || !names_scan_chunk(model)) scaled.mamba_block_size_tokens = 16;
-  if (splits_memory(engine.strategy) || engine.strategy == Strategy::pool_groups) {  // others are refused it
-    scaled.state_memory_ratio.reset();
-    scaled.state_requests.reset();
-  }
   scaled.pipeline_parallel = 1;  // one network runs, whole
   scaled.pipeline_rank = 0;
   scaled.pipeline_layers.clear();
@@ -103,6 +99,7 @@ EngineSpec scaled_engine(const ModelSpec& model, const EngineSpec& engine, Cache
     scaled.kernel_alignment_tokens.reset();
     scaled.mamba_block_size_tokens.reset();
     scaled.max_running_requests.reset();
+    scaled.state_memory_ratio.reset();  // of one mode, and others run too
     scaled.mamba_state_cache_interval.reset();
     scaled.block_size_tokens = 16;
     if (mode == CacheMode::all) scaled.mamba_state_cache_interval = 16;

@@ -227,7 +227,12 @@ TEST_CASE("law: no line strikes through a number or a name, and none covers anot
   const PlanSet many = make_plans(qwen_hybrid("many", 288, full_attention(2, 64), qwen_gdn(4, 8)), engine,
                                   {.max_model_lens = {1024}}, packs);
   const PlanSet some = qwen_plans({1, 3, 4, 5, 8, 15}, {48});
-  for (const PlanSet* set : {&many, &some})
+  // Numbers of a terabyte are wider than a part of the page.
+  EngineSpec vast = engine;
+  vast.memory_bytes = (1 << 20) * gib;
+  const PlanSet wide = make_plans(qwen_hybrid("wide", 48, full_attention(2, 64), GdnSpec{16, 1 << 18, 256, 256, 4}), vast,
+                                  {.max_model_lens = {1024}}, std::vector<std::int64_t>{11});
+  for (const PlanSet* set : {&many, &some, &wide})
     for (const CachePlan& plan : set->plans) {
       CAPTURE(plan.attention_pack_size);
       const std::string svg = svg_of(*set, plan, 830);
@@ -316,7 +321,7 @@ TEST_CASE("edge: of views that the engine refuses there is no page map") {
   CHECK_THROWS_AS(page_strips(refused), InputError);
 }
 
-TEST_CASE("law: no text of a page map is cut, of any shipped model, in any font that stands in for ours") {
+TEST_CASE("law: no text of a page map is cut or struck, of any shipped model, in any font that stands in for ours") {
   for (const ShippedModel& shipped : shipped_models())
     for (const EngineRules* const rules : {&rules_of_vllm_2026_06, &rules_of_vllm_0_33, &rules_of_jenga})
       for (const std::int64_t pack : {1, 5}) {
@@ -334,5 +339,6 @@ TEST_CASE("law: no text of a page map is cut, of any shipped model, in any font 
         const std::string svg = svg_of(set, set.plans[0], 830);
         CHECK(outside_texts(svg) == std::vector<std::string>());
         CHECK(covered_texts(svg) == std::vector<std::string>());
+        CHECK(struck_texts(svg) == std::vector<std::string>());
       }
 }

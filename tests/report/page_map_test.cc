@@ -230,8 +230,9 @@ TEST_CASE("law: no line strikes through a number or a name, and none covers anot
   // Numbers of a terabyte are wider than a part of the page.
   EngineSpec vast = engine;
   vast.memory_bytes = (1 << 20) * gib;
-  const PlanSet wide = make_plans(qwen_hybrid("wide", 48, full_attention(2, 64), GdnSpec{16, 1 << 18, 256, 256, 4}), vast,
-                                  {.max_model_lens = {1024}}, std::vector<std::int64_t>{11});
+  const ModelSpec wide_model = qwen_hybrid("wide", 48, full_attention(2, 64), GdnSpec{16, 1 << 18, 256, 256, 4});
+  const PlanSet wide =
+      make_plans(wide_model, vast, {.max_model_lens = {1024}}, std::vector<std::int64_t>{11});
   for (const PlanSet* set : {&many, &some, &wide})
     for (const CachePlan& plan : set->plans) {
       CAPTURE(plan.attention_pack_size);

@@ -237,7 +237,7 @@ TEST_CASE("edge: a format that the model's own heads do not fit, and a scale bel
                        SpecError);
 }
 
-TEST_CASE("law: a split of the memory between states and tokens is refused where plans refuse it, else without effect") {
+TEST_CASE("law: a split of the memory between states and tokens is refused where plans refuse it, else no matter") {
   const ModelSpec model = small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::fp32);
   for (const Strategy strategy : {Strategy::packed_attention, Strategy::small_pages, Strategy::two_level,
                                   Strategy::dual_pool, Strategy::compact_slots}) {

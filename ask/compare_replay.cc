@@ -1,8 +1,8 @@
 #include "ask/compare_replay.h"
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
+#include <utility>
 
 #include "ask/plan.h"
 #include "ask/simulate.h"
@@ -48,36 +48,49 @@ ReplayedSetting replay_tree(const Scenario& scenario, const SimulateRequest& req
 }
 
 /// Prompts one after the other through the slots of a server.
+class SlotsReplay final : public Replay {
+ public:
+  SlotsReplay(const SlotSettings& settings, std::int64_t max_model_len)
+      : replay_(settings), max_model_len_(max_model_len) {}
+
+  void consume(const TraceBatch& batch) override {
+    for (const TraceRequest& one : batch.requests) {
+      if (!refused_for_length(one.input_length, max_model_len_)) {
+        stats_.add(replay_.run(one, batch.prompt(one)));
+        continue;
+      }
+      stats_.add({.index = one.index, .input_length = one.input_length, .status = RequestStatus::too_long});
+      ++too_long_;
+    }
+  }
+  const SlotStats& stats() const { return stats_; }
+  std::int64_t too_long() const { return too_long_; }
+
+ private:
+  SlotReplay replay_;
+  SlotStats stats_;
+  std::int64_t max_model_len_, too_long_ = 0;
+};
+
 ReplayedSetting replay_slots(const Scenario& scenario, const SimulateRequest& request, const OnProgress& on_progress) {
-  using Clock = std::chrono::steady_clock;
   if (request.driver.kind != DriverKind::one_at_a_time)
     throw SpecError("simulate.driver", "slots are replayed one prompt at a time; take one_at_a_time");
   refuse_policies(request, "a server with slots");
   const auto& lengths = scenario.limits.max_model_lens;
   const std::int64_t longest = *std::max_element(lengths.begin(), lengths.end());
-  SlotReplay replay(slot_settings_of(plan_scenario(scenario, scenario.pack_sizes, PlanDetail::numbers).plans.front()));
-  SlotStats stats;
-  TokenExactBound bound(longest);
-  std::int64_t requests = 0, too_long = 0;
-  const std::unique_ptr<TraceSource> trace = open_trace(request.trace);
-  const Clock::time_point started = Clock::now();
-  for (TraceBatch batch; trace->next(batch);) {
-    for (const TraceRequest& one : batch.requests) {
-      if (!refused_for_length(one.input_length, longest)) {
-        stats.add(replay.run(one, batch.prompt(one)));
-        continue;
-      }
-      stats.add({.index = one.index, .input_length = one.input_length, .status = RequestStatus::too_long});
-      ++too_long;
-    }
-    bound.consume(batch);
-    requests += std::ssize(batch.requests);
-    if (on_progress)
-      on_progress({requests, trace->progress().fraction,
-                   std::chrono::duration<double>(Clock::now() - started).count()});
-  }
+  const SlotSettings settings =
+      slot_settings_of(plan_scenario(scenario, scenario.pack_sizes, PlanDetail::numbers).plans.front());
+  auto slots = std::make_unique<SlotsReplay>(settings, longest);
+  auto bound = std::make_unique<TokenExactBound>(longest);
+  const SlotsReplay& replayed = *slots;
+  const TokenExactBound& exact = *bound;
+  std::vector<std::unique_ptr<Replay>> replays;
+  replays.push_back(std::move(slots));
+  replays.push_back(std::move(bound));
+  run_replays(*open_trace(request.trace), replays, 0, on_progress);
+  const SlotStats& stats = replayed.stats();
   return {.requests = stats.requests,
-          .taken_prompt_tokens = bound.prompt_tokens(),
+          .taken_prompt_tokens = exact.prompt_tokens(),
           .prompt_tokens = stats.prompt_tokens,
           .hit_tokens = stats.hit_tokens,
           .requests_with_hit = stats.requests_with_hit,
@@ -86,8 +99,8 @@ ReplayedSetting replay_slots(const Scenario& scenario, const SimulateRequest& re
           .checkpoints_used = stats.checkpoints_used,
           .checkpoints_evicted = stats.checkpoints_dropped,
           .refused = stats.refused,
-          .unserved = stats.refused - too_long,
-          .token_exact_hit_tokens = bound.hit_tokens()};
+          .unserved = stats.refused - replayed.too_long(),
+          .token_exact_hit_tokens = exact.hit_tokens()};
 }
 
 ReplayedSetting replay_blocks(const Scenario& scenario, const SimulateRequest& request,

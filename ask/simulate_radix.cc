@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
-#include <map>
 #include <memory>
+#include <utility>
 
 #include "ask/plan.h"
 #include "ask/simulate_request.h"
@@ -14,22 +13,11 @@
 #include "simulator/radix_ledger.h"
 #include "simulator/token_exact_bound.h"
 #include "simulator/trace_spec.h"
+#include "simulator/trace_totals.h"
 
 namespace hybridkv {
 
 namespace {
-
-/// One cache while the trace runs through it.
-struct Replayed {
-  RadixReplay replay;
-  std::optional<std::int64_t> max_model_len;
-  std::unique_ptr<RadixLedger> ledger;  // where losses are asked for
-};
-
-RadixRecord run(Replayed& cache, const TraceRequest& request, std::span<const TokenRun> prompt) {
-  if (cache.ledger) cache.ledger->expect(request, prompt);
-  return cache.replay.run(request, prompt);
-}
 
 RadixRecord turned_away(const TraceRequest& request, const RadixReplay& replay) {
   RadixRecord record{.index = request.index, .input_length = request.input_length};
@@ -40,6 +28,43 @@ RadixRecord turned_away(const TraceRequest& request, const RadixReplay& replay) 
   record.status = RequestStatus::too_long;
   return record;
 }
+
+/// Who is told of a request and, where losses are asked for, of what it lost.
+using OnRequest = std::function<void(const RadixRecord&, const ReuseLoss*)>;
+
+/// One cache under the trace.
+class TreeReplay final : public Replay {
+ public:
+  TreeReplay(RadixStats& stats, bool losses, OnRequest on_request)
+      : replay_(stats.settings),
+        ledger_(losses ? std::make_unique<RadixLedger>(replay_) : nullptr),
+        stats_(stats),
+        on_request_(std::move(on_request)) {}
+
+  void consume(const TraceBatch& batch) override {
+    for (const TraceRequest& one : batch.requests) {
+      const RadixRecord record = refused_for_length(one.input_length, stats_.max_model_len)
+                                     ? turned_away(one, replay_)
+                                     : run(one, batch.prompt(one));
+      const ReuseLoss loss = ledger_ ? ledger_->end(record) : ReuseLoss{};
+      stats_.add(record);
+      on_request_(record, ledger_ ? &loss : nullptr);
+    }
+  }
+  /// Null unless losses are asked for.
+  const RadixLedger* ledger() const { return ledger_.get(); }
+
+ private:
+  RadixRecord run(const TraceRequest& request, std::span<const TokenRun> prompt) {
+    if (ledger_) ledger_->expect(request, prompt);
+    return replay_.run(request, prompt);
+  }
+
+  RadixReplay replay_;
+  std::unique_ptr<RadixLedger> ledger_;
+  RadixStats& stats_;
+  OnRequest on_request_;
+};
 
 }  // namespace
 
@@ -70,50 +95,40 @@ std::vector<RadixCache> planned_radix_caches(const Scenario& scenario) {
 }
 
 RadixAnswer simulate_radix(const SimulateRequest& request, std::vector<RadixCache> caches, const RadixWatch& watch) {
-  using Clock = std::chrono::steady_clock;
   refuse_policies(request, "a radix tree");
   RadixAnswer answer{.trace = describe(request.trace), .decodes = replay_decodes(request.driver)};
-  std::vector<std::unique_ptr<Replayed>> replayed;
-  std::map<std::optional<std::int64_t>, TokenExactBound> exact;  // one for all caches that take the same prompts
   for (RadixCache& cache : caches) {
     cache.settings.decodes = answer.decodes;
-    replayed.push_back(std::make_unique<Replayed>(
-        Replayed{RadixReplay(cache.settings), cache.max_model_len, nullptr}));
-    if (request.losses) replayed.back()->ledger = std::make_unique<RadixLedger>(replayed.back()->replay);
-    if (request.upper_bounds) exact.try_emplace(cache.max_model_len, cache.max_model_len);
     answer.stats.push_back(
         {.name = cache.name, .settings = cache.settings, .max_model_len = cache.max_model_len});
   }
+  answer.listed.resize(caches.size());
+  std::vector<std::unique_ptr<Replay>> replays;
+  std::vector<const RadixLedger*> ledgers;
+  TokenExactBounds exact;
+  for (std::size_t i = 0; i < caches.size(); ++i) {
+    const auto on_request = [&watch, &listed = answer.listed[i], is_first = i == 0](const RadixRecord& record,
+                                                                                    const ReuseLoss* loss) {
+      if (std::ssize(listed) <= most_listed_requests) listed.push_back(record);
+      if (is_first && watch.on_record) watch.on_record(record);
+      if (is_first && watch.on_loss && loss) watch.on_loss(record, *loss);
+    };
+    auto replay = std::make_unique<TreeReplay>(answer.stats[i], request.losses, on_request);
+    ledgers.push_back(replay->ledger());
+    replays.push_back(std::move(replay));
+    if (request.upper_bounds) exact.add(caches[i].max_model_len, replays);
+  }
+  const TraceTotals& totals = add_totals(replays);
   const std::unique_ptr<TraceSource> trace = open_trace(request.trace);
   if (watch.on_start) watch.on_start();
-  answer.listed.resize(caches.size());
-  const Clock::time_point started = Clock::now();
-  for (TraceBatch batch; trace->next(batch);) {
-    for (const TraceRequest& one : batch.requests) answer.prompt_tokens += one.input_length;
-    answer.requests += std::ssize(batch.requests);
-    for (std::size_t i = 0; i < replayed.size(); ++i) {
-      Replayed& cache = *replayed[i];
-      for (const TraceRequest& one : batch.requests) {
-        const RadixRecord record = refused_for_length(one.input_length, cache.max_model_len)
-                                       ? turned_away(one, cache.replay)
-                                       : run(cache, one, batch.prompt(one));
-        const ReuseLoss loss = cache.ledger ? cache.ledger->end(record) : ReuseLoss{};
-        answer.stats[i].add(record);
-        if (std::ssize(answer.listed[i]) <= most_listed_requests) answer.listed[i].push_back(record);
-        if (i == 0 && watch.on_record) watch.on_record(record);
-        if (i == 0 && watch.on_loss && cache.ledger) watch.on_loss(record, loss);
-      }
-    }
-    for (auto& [length, bound] : exact) bound.consume(batch);
-    if (watch.on_progress)
-      watch.on_progress({answer.requests, trace->progress().fraction,
-                         std::chrono::duration<double>(Clock::now() - started).count()});
+  run_replays(*trace, replays, 0, watch.on_progress);
+  answer.requests = totals.requests();
+  answer.prompt_tokens = totals.prompt_tokens();
+  for (std::size_t i = 0; i < caches.size(); ++i) {
+    if (request.upper_bounds)
+      answer.token_exact_hit_tokens.push_back(exact.of(caches[i].max_model_len).hit_tokens());
+    if (ledgers[i]) answer.losses.push_back(ledgers[i]->stats());
   }
-  if (request.upper_bounds)
-    for (const auto& cache : replayed)
-      answer.token_exact_hit_tokens.push_back(exact.at(cache->max_model_len).hit_tokens());
-  for (const auto& cache : replayed)
-    if (cache->ledger) answer.losses.push_back(cache->ledger->stats());
   if (const auto* file = dynamic_cast<const TraceFile*>(trace.get())) answer.bad_lines = file->bad_lines();
   if (answer.requests > most_listed_requests) answer.listed.clear();
   return answer;

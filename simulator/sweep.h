@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "simulator/replay.h"
 #include "simulator/reuse_loss.h"
 #include "simulator/simulation.h"
 #include "simulator/simulation_stats.h"
@@ -23,28 +24,13 @@ struct SimulationSpec {
   bool counts_copies = false;  ///< Simulation::count_copies
 };
 
-/// How far a sweep is.
-struct SweepProgress {
-  std::int64_t requests = 0;   ///< of the trace that every simulation has finished with
-  double fraction = 0;         ///< of the trace, 0 where unknown
-  double elapsed_seconds = 0;  ///< real time
-  double requests_per_second() const {
-    return elapsed_seconds > 0 ? static_cast<double>(requests) / elapsed_seconds : 0;
-  }
-  std::optional<double> remaining_seconds() const {
-    if (fraction <= 0) return std::nullopt;
-    return elapsed_seconds * (1 - fraction) / fraction;
-  }
-};
-
 /// What several caches shall be told about one trace.
 struct SweepSpec {
   std::vector<SimulationSpec> simulations;
   bool upper_bounds = false;  ///< also with an unlimited pool, and token-exact; memory then grows with the trace
   bool losses = false;        ///< also books what is computed again to its causes; memory then grows with the trace
   std::int64_t threads = 0;   ///< 0 = as many as the machine has cores
-  /// Called about twice a second while the trace lasts, from one thread at a time.
-  std::function<void(const SweepProgress&)> on_progress;
+  std::function<void(const SweepProgress&)> on_progress;  ///< of run_replays
 };
 
 /// Results in the order of SweepSpec::simulations.
@@ -57,9 +43,8 @@ struct SweepResult {
   std::int64_t requests = 0;               ///< of the whole trace
 };
 
-/// Reads a trace once and runs all simulations over it on several cores. Each simulation takes the batches in order,
-/// so that results do not depend on the number of threads. Holds a few batches of the trace at a time.
-/// Throws what the trace or a simulation throws; SpecError where there is nothing to simulate or threads < 0.
+/// Runs all simulations over one trace, see run_replays. Throws what the trace or a simulation throws; SpecError where
+/// there is nothing to simulate or threads < 0.
 SweepResult run_sweep(TraceSource& trace, const SweepSpec& spec);
 
 }  // namespace hybridkv

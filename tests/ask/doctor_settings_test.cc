@@ -61,3 +61,15 @@ TEST_CASE("edge: stages and ranks of contexts are taken from the log where there
         CHECK(std::count(settings.assignments.begin(), settings.assignments.end(), wanted) == (ranks == "1" ? 0 : 1));
     }
 }
+
+TEST_CASE("law: drafts that the model itself makes add its draft layer, those of any other method may not") {
+  const Assignment draft_layer{"engine.mtp_layers", "1"};
+  for (const std::string method : {"mtp", "qwen3_next_mtp", "eagle", "ngram"}) {
+    CAPTURE(method);
+    std::set<bool> adds;
+    for (const DoctorSettings& settings :
+         possible_of("speculative_config=SpeculativeConfig(method='" + method + "', num_spec_tokens=3)"))
+      adds.insert(std::count(settings.assignments.begin(), settings.assignments.end(), draft_layer) > 0);
+    CHECK(adds == (method.ends_with("mtp") ? std::set{true} : std::set{false, true}));
+  }
+}

@@ -102,6 +102,16 @@ TEST_CASE("edge: second copies of a block go before anything older") {
   }
 }
 
+TEST_CASE("edge: a second copy of a block is needed as the first one was, once that one is gone") {
+  // The second prompt computes three blocks again beside those of the first, the state of which goes for its own. Its
+  // last token takes the place of the fourth and the third block of the first prompt, so the third is there once.
+  const std::vector<PromptSegments> prompts{prompt({1, 2, 3, 4}), prompt({1, 2, 3}), prompt({9}), prompt({1, 2, 3})};
+  for (const EvictionPolicy policy : ranked) {
+    CAPTURE(to_string(policy));
+    CHECK(found(small_cache(8, policy), prompts) == std::vector<std::int64_t>{0, 0, 0, 6});
+  }
+}
+
 TEST_CASE("edge: the prefix that nobody went on from for longest goes whole") {
   std::vector<PromptSegments> prompts{prompt({1, 2}), prompt({3, 4}), prompt({1, 2}), prompt({5, 6}), prompt({1, 2})};
   CHECK(last_found(small_cache(9, EvictionPolicy::prefixes), prompts) == 4);

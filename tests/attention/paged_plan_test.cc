@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "base/checked.h"
 
@@ -51,6 +52,19 @@ TEST_CASE("golden: one long decode is cut into its splits when there are threads
   CHECK(plan.items.size() == 8192 / paged_split_tokens);
   CHECK(plan.merges.size() == plan.items.size());
   CHECK(plan.partial_rows == 8 * 8192 / paged_split_tokens);
+}
+
+TEST_CASE("law: an item takes as many rows as have their queries and results in a mebibyte") {
+  constexpr std::int64_t mebibyte = 1 << 20;
+  const CommonAttentionMetadata batch = batch_of({700}, {700}, 0);
+  for (const auto& [head_size_k, head_size_v] : {std::pair{576, 512}, std::pair{512, 512}, std::pair{320, 256}}) {
+    const AttentionShape shape{1, 1, head_size_k, head_size_v};
+    CAPTURE(shape.head_size_k);
+    const std::int64_t rows = plan_paged(batch, shape, 1).max_rows;
+    const std::int64_t bytes_of_row = (shape.head_size_k + shape.head_size_v) * std::int64_t{sizeof(float)};
+    CHECK(rows * bytes_of_row <= mebibyte);
+    CHECK((rows + 1) * bytes_of_row > mebibyte);
+  }
 }
 
 TEST_CASE("law: every token meets every split of its keys once for every KV head") {

@@ -25,7 +25,7 @@ std::vector<std::string> release_names() {
 
 const EngineRules* rules_named(std::string_view name) {
   const auto all = all_engine_rules();
-  const auto at = std::ranges::find(all, name, &EngineRules::name);
+  const auto at = std::find_if(all.begin(), all.end(), [&](const EngineRules* rules) { return rules->name == name; });
   return at == all.end() ? nullptr : *at;
 }
 

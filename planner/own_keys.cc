@@ -41,7 +41,7 @@ constexpr OwnKey own_keys[] = {
 };
 
 bool takes(const EngineRules& rules, std::string_view key) {
-  return std::ranges::find(rules.own_keys, key) != rules.own_keys.end();
+  return std::find(rules.own_keys.begin(), rules.own_keys.end(), key) != rules.own_keys.end();
 }
 
 }  // namespace
@@ -51,7 +51,8 @@ void refuse_keys_of_others(const EngineSpec& engine) {
   const auto all = all_engine_rules();
   for (const OwnKey& own : own_keys) {
     if (!own.is_set(engine) || takes(rules, own.key)) continue;
-    const auto other = std::ranges::find_if(all, [&](const EngineRules* one) { return takes(*one, own.key); });
+    const auto other =
+        std::find_if(all.begin(), all.end(), [&](const EngineRules* one) { return takes(*one, own.key); });
     throw SpecError(std::string(own.key), fmt::format("{} has no such setting; set engine.release to {}, or leave it "
                                                       "out", rules.title, (*other)->name));
   }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "report/human.h"
 #include "report/replay_text.h"
 #include "report/rules_text.h"
@@ -184,7 +186,8 @@ void add_listing(Document& document, const char* title, const std::vector<std::s
 }
 
 void add_served(Document& document, const ServedPick& pick, const std::string& engine) {
-  const bool has_flags = std::ranges::any_of(pick.settings, [](const EngineSetting& one) { return !one.flag.empty(); });
+  const bool has_flags = std::any_of(pick.settings.begin(), pick.settings.end(),
+                                     [](const EngineSetting& one) { return !one.flag.empty(); });
   std::vector<Column> columns{{"key", "scenario key", "", Align::left}, {"value", "value", "", Align::left}};
   if (has_flags) columns.push_back({"flag", engine, "", Align::left});
   Table table(std::move(columns));

@@ -25,7 +25,9 @@ void CacheManager::end_step() {
   steps_->order(parts_.copied);
   for (const BlockCopy& copy : parts_.copied) parts_.pools[static_cast<std::size_t>(copy.arena)].release(copy.let_go);
   parts_.copied.clear();
-  contract([&] { return std::ranges::all_of(parts_.pools, [](const BlockPool& pool) { return pool.adds_up(); }); },
+  const auto& pools = parts_.pools;
+  const auto adds_up = [](const BlockPool& pool) { return pool.adds_up(); };
+  contract([&] { return std::all_of(pools.begin(), pools.end(), adds_up); },
            "every block of a pool is held, free or the null block");
 }
 

@@ -28,7 +28,9 @@ struct RunSum {
 
 /// Runs that touch or overlap count once: layers of a group may share the gaps of their pages.
 RunSum joined(std::vector<ByteRun> runs) {
-  std::ranges::sort(runs, {}, [](const ByteRun& run) { return std::tuple(run.pool, run.piece, run.begin); });
+  std::sort(runs.begin(), runs.end(), [](const ByteRun& one, const ByteRun& other) {
+    return std::tie(one.pool, one.piece, one.begin) < std::tie(other.pool, other.piece, other.begin);
+  });
   RunSum sum;
   const ByteRun* last = nullptr;
   std::int64_t end = 0;

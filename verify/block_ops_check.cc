@@ -122,7 +122,8 @@ CheckResult check_operation(const Traffic& traffic, IdsOf&& ids_of,
       entries = group.entries_per_id;
       const OperationIds ids = ids_of(watched_blocks(traffic.plan, group));
       for (const WatchedPiece& piece : watched)
-        std::ranges::copy(piece.canary, traffic.pools.place(group, piece.lane, piece.block).begin());
+        std::copy(piece.canary.begin(), piece.canary.end(),
+                  traffic.pools.place(group, piece.lane, piece.block).begin());
       operate(view, ids);
       compare(traffic, view, watched, ids, set_own_bytes, results[lane]);
     }

@@ -149,8 +149,9 @@ void run_branch(const ForwardSetting& setting, ForwardResult& result) {
   run.count();
   // In 0.33 windows keep only the blocks before the last boundary of a prompt, long ones also the first.
   const auto has_window = [](const KeyMask& mask) { return mask.kind != MaskKind::full; };
+  const auto& masks = geometry.attention_masks;
   const bool keeps_few =
-      geometry.rules.blocks->retains_windows() && std::ranges::any_of(geometry.attention_masks, has_window);
+      geometry.rules.blocks->retains_windows() && std::any_of(masks.begin(), masks.end(), has_window);
   const bool makes_branch = (setting.plan.cache_mode == CacheMode::align && geometry.state_groups > 0) ||
                             (keeps_few && run.record(second).hit_tokens == 0);
   run.expect(run.record(second).hit_tokens == (makes_branch ? 0 : block), "the second request hit something else");

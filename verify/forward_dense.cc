@@ -165,8 +165,8 @@ Rows DenseForward::projected(const Rows& x, const std::vector<float>& weights, s
 /// the runs that drift, and, once values were rounded otherwise, as far as the half shaken runs, in the mean square.
 Rows DenseForward::doubts(const std::vector<Rows>& values) const {
   const std::size_t row = values.front().size() / tokens_;
-  const auto half_shaken = std::ranges::count_if(worlds_,
-                                                 [](const World& world) { return world.draw == Draw::half_shaken; });
+  const auto half_shaken = std::count_if(worlds_.begin(), worlds_.end(),
+                                         [](const World& world) { return world.draw == Draw::half_shaken; });
   Rows drift(tokens_), shaken(tokens_);
   for (std::size_t at = 1; at < worlds_.size(); ++at)
     for (std::size_t i = 0; i < values[at].size(); ++i) {

@@ -174,13 +174,16 @@ void ForwardEngine::copy_pages(std::span<const BlockCopy> copies) {
     }
     if (plan_.strategy == Strategy::two_level) {  // an arena is a group there, and its blocks are places
       const GroupPlan& group = plan_.groups[static_cast<std::size_t>(copy.arena)];
-      std::ranges::copy(pools_.place(group, group.first_lane, copy.from),
-                        pools_.place(group, group.first_lane, copy.to).begin());
+      const auto from = pools_.place(group, group.first_lane, copy.from);
+      std::copy(from.begin(), from.end(), pools_.place(group, group.first_lane, copy.to).begin());
       continue;
     }
-    for (std::size_t i = 0; i < plan_.lanes.size(); ++i)
-      if (const LaneId lane{static_cast<std::int64_t>(i)}; plan_.lanes[i].arena.value == copy.arena)
-        std::ranges::copy(pools_.piece(lane, copy.from), pools_.piece(lane, copy.to).begin());
+    for (std::size_t i = 0; i < plan_.lanes.size(); ++i) {
+      if (plan_.lanes[i].arena.value != copy.arena) continue;
+      const LaneId lane{static_cast<std::int64_t>(i)};
+      const auto from = pools_.piece(lane, copy.from);
+      std::copy(from.begin(), from.end(), pools_.piece(lane, copy.to).begin());
+    }
   }
 }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "ask/bound_order.h"
-#include "ask/compare_replay.h"
+#include "ask/replay_settings.h"
 #include "ask/simulate_request.h"
 #include "ask/typed_list.h"
 #include "base/error.h"
@@ -16,10 +16,10 @@ namespace {
 
 void bound(BoundAnswer& answer, const Scenario& scenario) {
   answer.layout = layout_bound(scenario);
-  const ReplayedSetting replayed = replay_setting(scenario);
-  answer.found_tokens = replayed.hit_tokens;
-  answer.token_exact_tokens = replayed.token_exact_hit_tokens;
-  add_found(answer.layout, replayed.figures());
+  const ReplayedFigures replayed = figures_of(replay_setting(scenario));
+  answer.found_tokens = replayed.found_tokens;
+  answer.token_exact_tokens = replayed.token_exact_tokens.value_or(0);
+  add_found(answer.layout, replayed);
 }
 
 }  // namespace

@@ -12,6 +12,11 @@ struct ReplayedFigures {
   std::int64_t prompt_tokens = 0;  ///< the whole of every share: also of prompts that do not fit the memory
   std::int64_t found_tokens = 0;
   std::optional<std::int64_t> token_exact_tokens = {};  ///< in endless memory, token by token; unset: not asked for
+
+  /// Share of the prompt tokens; 0 without any.
+  double rate(std::int64_t tokens) const {
+    return prompt_tokens > 0 ? static_cast<double>(tokens) / static_cast<double>(prompt_tokens) : 0;
+  }
 };
 
 /// Throws std::logic_error unless found <= feasible <= upper <= endless <= token by token, of the same prompts: a

@@ -4,8 +4,7 @@
 
 #include <memory>
 
-#include "ask/simulate.h"
-#include "ask/simulate_request.h"
+#include "ask/planned_caches.h"
 #include "ask/typed_list.h"
 #include "base/error.h"
 #include "planner/engine_rules.h"
@@ -41,13 +40,13 @@ void replay(CheckpointAdvice& advice, const CacheGeometry& cache, const Simulate
       setting.refused = error.message();
       continue;
     }
-    sweep.simulations.push_back({.geometry = geometry, .driver = request.driver});
+    sweep.simulations.push_back({.cache = geometry, .driver = request.driver});
     replayed.push_back(&setting);
   }
   const SweepResult result = run_sweep(*open_trace(request.trace), sweep);
   for (std::size_t i = 0; i < replayed.size(); ++i) {
-    replayed[i]->found_tokens = result.stats[i].hit_tokens;
-    replayed[i]->states_made = result.stats[i].pool.checkpoints_made;
+    replayed[i]->found_tokens = result.caches[i].counts().hit_tokens;
+    replayed[i]->states_made = result.caches[i].counts().checkpoints_made;
   }
 }
 
@@ -55,15 +54,14 @@ void replay(CheckpointAdvice& advice, const CacheGeometry& cache, const Simulate
 
 CheckpointAdvice advise_checkpoints(const Scenario& scenario,
                                     const std::vector<std::optional<std::int64_t>>& retentions) {
-  if (scenario.engine.rules->radix_pools)
+  if (!has_block_index(*scenario.engine.rules))
     throw located(SpecError("engine.release",
-                            fmt::format("{} keeps states in slots by rules of its own; leave checkpoints out, its "
-                                        "strategies and intervals are searched",
-                                        scenario.engine.rules->title)),
+                            fmt::format("{} keeps states by rules of its own, not at places that could be chosen; "
+                                        "leave checkpoints out", scenario.engine.rules->title)),
                   scenario);
   refuse_typed_list(scenario, "engine.attention_pack_size", scenario.pack_sizes, "compare");
   refuse_typed_list(scenario, "limits.max_model_len", scenario.limits.max_model_lens, "simulate");
-  const CacheGeometry cache = planned_caches(scenario).front();
+  const auto cache = std::get<CacheGeometry>(planned_caches(scenario).front());
   if (cache.state_groups == 0)
     throw located(SpecError("model.layers", fmt::format("{} keeps no states, so there are no checkpoints to place; "
                                                         "take a model with recurrent layers", scenario.model.name)),

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "ask/compare_replay.h"
+#include "ask/replay_settings.h"
 #include "ask/compare_rows.h"
 #include "ask/layout_bound.h"
 #include "ask/plan.h"
@@ -108,17 +108,20 @@ void add_replay(Comparison& comparison, const std::vector<CompareSetting>& setti
   std::vector<bool> planned = refused;
   planned.flip();
   const auto replayed = replay_settings(settings, planned, replay.on_progress);
-  const auto add = [&](const char* name, const char* title, const char* unit, auto value) {
+  const auto add_row = [&](const char* name, const char* title, const char* unit, auto value) {
     ComparedRow& row = comparison.rows.emplace_back(ComparedRow{name, title, unit, {}, false, {}, {}});
     row.values.resize(replayed.size());
     for (std::size_t i = 0; i < replayed.size(); ++i)
       if (replayed[i]) row.values[i] = value(*replayed[i]);
     row.differs = values_differ(row.values, refused);
   };
-  using One = ReplayedSetting;
+  const auto add = [&](const char* name, const char* title, const char* unit, auto value) {
+    add_row(name, title, unit, [&](const ReplayedIndex& one) { return value(one.counts()); });
+  };
+  using One = ReplayCounts;
   const auto percent = [](std::int64_t part, const One& one) { return 100 * one.rate(part); };
-  add("replayed_requests", "requests replayed", "", [](const One& one) { return one.requests; });
-  add("replay_refused", "- refused", "", [](const One& one) { return one.refused; });
+  add("replayed_requests", "requests replayed", "", [](const One& one) { return one.ended(); });
+  add("replay_refused", "- refused", "", [](const One& one) { return one.requests - one.ended(); });
   add("prompt_tokens", "prompt tokens", "tokens", [](const One& one) { return one.taken_prompt_tokens; });
   add("hit_tokens", "found again", "tokens", [](const One& one) { return one.hit_tokens; });
   add("hit_rate_percent", "- of the prompts", "%", [&](const One& one) { return percent(one.hit_tokens, one); });
@@ -126,14 +129,14 @@ void add_replay(Comparison& comparison, const std::vector<CompareSetting>& setti
   add("kv_match_percent", "- by attention alone", "%", [&](const One& one) {
     return percent(one.kv_match_tokens, one);
   });
-  add("token_exact_percent", "- by an ideal cache", "%", [&](const One& one) {
-    return percent(one.token_exact_hit_tokens, one);
+  add_row("token_exact_percent", "- by an ideal cache", "%", [](const ReplayedIndex& one) {
+    return 100 * one.counts().rate(one.token_exact_hit_tokens.value_or(0));
   });
   std::vector<const Scenario*> scenarios;
   for (std::size_t i = 0; i < settings.size(); ++i) scenarios.push_back(replayed[i] ? &settings[i].scenario : nullptr);
   auto layouts = layout_bounds(scenarios);
   for (std::size_t i = 0; i < layouts.size(); ++i)
-    if (layouts[i]) add_found(*layouts[i], replayed[i]->figures());
+    if (layouts[i]) add_found(*layouts[i], figures_of(*replayed[i]));
   if (std::any_of(layouts.begin(), layouts.end(), [](const auto& bound) { return bound.has_value(); })) {
     const auto add_bound = [&](const char* name, const char* title, std::int64_t LayoutBound::*tokens) {
       ComparedRow& row = comparison.rows.emplace_back(ComparedRow{name, title, "%", {}, false, {}, {}});
@@ -145,7 +148,7 @@ void add_replay(Comparison& comparison, const std::vector<CompareSetting>& setti
     add_bound("feasible_percent", "- possible, at least", &LayoutBound::feasible_tokens);
     add_bound("upper_percent", "- by no policy more than", &LayoutBound::upper_tokens);
   }
-  add("prefilled_tokens", "prefilled", "tokens", [](const One& one) { return one.prefilled_tokens(); });
+  add("prefilled_tokens", "prefilled", "tokens", [](const One& one) { return one.prompt_tokens - one.hit_tokens; });
   add("checkpoints_made", "states kept", "", [](const One& one) { return one.checkpoints_made; });
   add("checkpoints_used", "- used", "", [](const One& one) { return one.checkpoints_used; });
   add("checkpoints_evicted", "- evicted", "", [](const One& one) { return one.checkpoints_evicted; });

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ask/compare_replay.h"
+#include "ask/replay_settings.h"
 #include "ask/layout_bound.h"
 #include "ask/replay_curves.h"
 #include "ask/simulate_request.h"
@@ -48,11 +48,11 @@ Scenario with_memory(Scenario scenario, std::int64_t memory_bytes) {
 }
 
 /// What one engine finds; nothing where it cannot be planned, or takes no request.
-std::optional<ReplayedSetting> found_of(const Scenario& scenario) {
+std::optional<ReplayedFigures> found_of(const Scenario& scenario) {
   try {
     planned(scenario);  // an error in the trace is no gap of a curve
-    const ReplayedSetting replayed = replay_setting(scenario);
-    return replayed.requests == 0 ? std::nullopt : std::optional(replayed);
+    const ReplayedIndex replayed = replay_setting(scenario);
+    return replayed.counts().ended() == 0 ? std::nullopt : std::optional(figures_of(replayed));
   } catch (const SpecError&) {
     return std::nullopt;
   }
@@ -94,15 +94,15 @@ EngineRates engine_rates(const std::vector<CompareSetting>& settings,
   const int total = static_cast<int>(settings.size() * rates.memory_bytes.size());
   int done = 0;
   bool any = false;
-  std::vector<std::vector<std::optional<ReplayedSetting>>> replayed(settings.size());  // (engine, memory)
+  std::vector<std::vector<std::optional<ReplayedFigures>>> replayed(settings.size());  // (engine, memory)
   for (std::size_t i = 0; i < settings.size(); ++i) {
     rates.names.push_back(settings[i].name);
     std::vector<std::optional<double>>& found = rates.found.emplace_back();
     for (const std::int64_t memory : rates.memory_bytes) {
       if (on_progress) on_progress(done++, total);
       const auto& one = replayed[i].emplace_back(found_of(with_memory(settings[i].scenario, memory)));
-      found.push_back(one ? std::optional(one->rate(one->hit_tokens)) : std::nullopt);
-      if (one) rates.token_exact = std::max(rates.token_exact, one->rate(one->token_exact_hit_tokens));
+      found.push_back(one ? std::optional(one->rate(one->found_tokens)) : std::nullopt);
+      if (one) rates.token_exact = std::max(rates.token_exact, one->rate(one->token_exact_tokens.value_or(0)));
       any = any || one.has_value();
     }
     rates.evidence.push_back(evidence_at(settings[i].scenario));
@@ -117,7 +117,7 @@ EngineRates engine_rates(const std::vector<CompareSetting>& settings,
     std::optional<double>& upper = rates.upper.emplace_back();
     for (std::size_t i = 0; i < bounds.size(); ++i) {
       if (!bounds[i]) continue;
-      if (replayed[i][at]) add_found(*bounds[i], replayed[i][at]->figures());
+      if (replayed[i][at]) add_found(*bounds[i], *replayed[i][at]);
       upper = std::max(upper.value_or(0), bounds[i]->rate(bounds[i]->upper_tokens));
     }
   }

@@ -4,13 +4,11 @@
 #include <cmath>
 
 #include "ask/bound_order.h"
-#include "ask/compare_replay.h"
 #include "ask/layout_bound.h"
+#include "ask/planned_caches.h"
 #include "ask/replay_curves.h"
-#include "ask/simulate_request.h"
 #include "base/error.h"
 #include "planner/plan.h"
-#include "simulator/plan_geometry.h"
 #include "simulator/sweep.h"
 
 namespace hybridkv {
@@ -44,7 +42,7 @@ std::vector<EvictionPolicy> policies_of(const PlotInputs& inputs) {
 }
 
 /// (memory, policy) What is found; nothing where that much memory cannot be planned.
-using FoundByMemory = std::vector<std::optional<std::vector<ReplayedSetting>>>;
+using FoundByMemory = std::vector<std::optional<std::vector<ReplayCounts>>>;
 
 /// `find`, or nothing where a memory below the scenario's own is too little for one request.
 template <class Find>
@@ -57,39 +55,27 @@ void attempt(const Scenario& scenario, std::int64_t asked_memory, Find&& find) {
 }
 
 /// All policies at all memories in one replay of the trace.
-FoundByMemory found_in_blocks(const PlotInputs& inputs, const std::vector<Scenario>& scenarios,
+FoundByMemory found_by_memory(const PlotInputs& inputs, const std::vector<Scenario>& scenarios,
                               const std::vector<EvictionPolicy>& policies) {
   SweepSpec sweep;
   std::vector<bool> planned(scenarios.size());
   for (std::size_t at = 0; at < scenarios.size(); ++at)
     attempt(scenarios[at], inputs.engine.memory_bytes, [&] {
       const Scenario& scenario = scenarios[at];
-      const CachePlan plan = make_plan(scenario.model, scenario.engine, scenario.limits);
-      CacheGeometry geometry = with_settings(geometry_of(plan, scenario.engine), scenario.simulate, plan);
+      AnyCache cache = cache_of(make_plan(scenario.model, scenario.engine, scenario.limits), scenario);
       for (const EvictionPolicy policy : policies) {
-        geometry.scheduler.eviction = policy;
-        sweep.simulations.push_back({.geometry = geometry, .driver = inputs.simulate.driver});
+        if (auto* const geometry = std::get_if<CacheGeometry>(&cache)) geometry->scheduler.eviction = policy;
+        sweep.simulations.push_back({.cache = cache, .driver = inputs.simulate.driver});
       }
       planned[at] = true;
     });
   const SweepResult result = run_sweep(*open_trace(inputs.simulate.trace), sweep);
   FoundByMemory found(scenarios.size());
-  auto next = result.stats.begin();
+  auto next = result.caches.begin();
   for (std::size_t at = 0; at < scenarios.size(); ++at)
     if (planned[at])
-      for (std::vector<ReplayedSetting>& of_policy = found[at].emplace(); of_policy.size() < policies.size(); ++next)
-        of_policy.push_back(figures_of(*next));
-  return found;
-}
-
-/// By an index of its own, memory by memory.
-FoundByMemory found_elsewhere(const PlotInputs& inputs, const std::vector<Scenario>& scenarios) {
-  FoundByMemory found(scenarios.size());
-  for (std::size_t at = 0; at < scenarios.size(); ++at)
-    attempt(scenarios[at], inputs.engine.memory_bytes, [&] {
-      make_plan(scenarios[at].model, scenarios[at].engine, scenarios[at].limits);  // an error elsewhere is no gap
-      found[at] = std::vector{replay_setting(scenarios[at])};
-    });
+      for (std::vector<ReplayCounts>& of_policy = found[at].emplace(); of_policy.size() < policies.size(); ++next)
+        of_policy.push_back(next->counts());
   return found;
 }
 
@@ -117,9 +103,7 @@ MemoryCurves memory_curves(const PlotInputs& asked) {
   }
   std::vector<Scenario> scenarios;
   for (const std::int64_t bytes : curves.memory_bytes) scenarios.push_back(scenario_at(inputs, bytes));
-  const FoundByMemory found = has_block_index(*inputs.engine.rules)
-                                  ? found_in_blocks(inputs, scenarios, curves.policies)
-                                  : found_elsewhere(inputs, scenarios);
+  const FoundByMemory found = found_by_memory(inputs, scenarios, curves.policies);
   std::vector<const Scenario*> planned;
   curves.found.resize(curves.policies.size());
   for (std::size_t at = 0; at < scenarios.size(); ++at) {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "ask/compare_replay.h"
 #include "ask/plot_inputs.h"
+#include "simulator/replay_counts.h"
 
 namespace hybridkv {
 
@@ -16,7 +16,7 @@ struct MemoryCurves {
   std::vector<std::int64_t> memory_bytes;    ///< ascending, evenly spaced in its logarithm
   std::vector<EvictionPolicy> policies;
   /// (policy, memory); nothing where that much cannot be planned.
-  std::vector<std::vector<std::optional<ReplayedSetting>>> found;
+  std::vector<std::vector<std::optional<ReplayCounts>>> found;
   std::vector<std::optional<double>> upper;  ///< (memory) share that no policy passes; nothing without a bound
   std::vector<std::optional<double>> feasible;  ///< (memory) share that a schedule which knows the trace finds
 };

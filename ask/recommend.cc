@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "ask/bound_order.h"
-#include "ask/compare_replay.h"
+#include "ask/planned_caches.h"
 #include "ask/simulate_request.h"
 #include "base/error.h"
 #include "search/candidate_runs.h"

@@ -1,9 +1,9 @@
 #include "ask/recommend_radix.h"
 
 #include "ask/bound_order.h"
-#include "ask/simulate_radix.h"
 #include "ask/simulate_request.h"
 #include "base/error.h"
+#include "simulator/cache_replay.h"
 #include "simulator/trace_spec.h"
 
 namespace hybridkv {
@@ -24,7 +24,7 @@ RadixRecommendAnswer recommend_radix_scenario(const Scenario& scenario, const Ra
     RadixRecommendSpec spec{.model = scenario.model, .engine = scenario.engine, .limits = scenario.limits,
                             .space = question.space, .at_length = weighed_length(scenario, question),
                             .min_concurrency = answer.min_concurrency, .rule = answer.rule,
-                            .decodes = replay_decodes(answer.driver)};
+                            .decodes = tree_decodes(answer.driver)};
     spec.open_trace = [&answer] { return open_trace(answer.trace); };
     spec.on_progress = progress;
     answer.result = recommend_radix(spec);

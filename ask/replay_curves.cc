@@ -44,17 +44,18 @@ HitRates hit_rates(const PlotInputs& inputs) {
   for (const CachePlan& plan : inputs.compared.plans) {
     const CacheGeometry geometry = replayed_cache(inputs, plan);
     for (const std::int64_t eighths : memory_eighths)
-      sweep.simulations.push_back({.geometry = sized(geometry, eighths), .driver = inputs.simulate.driver});
+      sweep.simulations.push_back({.cache = sized(geometry, eighths), .driver = inputs.simulate.driver});
     CacheGeometry unlimited = geometry;
     unlimited.unlimited_pool = true;
-    sweep.simulations.push_back({.geometry = unlimited, .driver = inputs.simulate.driver});
+    sweep.simulations.push_back({.cache = unlimited, .driver = inputs.simulate.driver});
   }
   const SweepResult result = run_sweep(*open_trace(inputs.simulate.trace), sweep);
   HitRates rates{.trace = trace_text(inputs.simulate.trace), .plans = {}};
-  auto next = result.stats.begin();
+  auto next = result.caches.begin();
   for (std::size_t i = 0; i < inputs.compared.plans.size(); ++i) {
-    rates.plans.push_back({{next, next + std::ssize(memory_eighths)}, next[std::ssize(memory_eighths)]});
-    next += std::ssize(memory_eighths) + 1;
+    auto& of_plan = rates.plans.emplace_back();
+    for (std::size_t at = 0; at < std::size(memory_eighths); ++at) of_plan.by_memory.push_back((next++)->blocks());
+    of_plan.unlimited = (next++)->blocks();
   }
   return rates;
 }
@@ -67,10 +68,11 @@ BlocksInUse blocks_in_use(const PlotInputs& inputs) {
   if (blocks.driver.kind == DriverKind::one_at_a_time) blocks.driver.kind = DriverKind::closed_loop;
   SweepSpec sweep;
   for (const CachePlan& plan : inputs.set.plans) {
-    sweep.simulations.push_back({.geometry = replayed_cache(inputs, plan), .driver = blocks.driver});
+    sweep.simulations.push_back({.cache = replayed_cache(inputs, plan), .driver = blocks.driver});
     blocks.usable_ids.push_back(usable_ids(plan).total());
   }
-  blocks.plans = run_sweep(*open_trace(trace), sweep).stats;
+  for (const ReplayedIndex& cache : run_sweep(*open_trace(trace), sweep).caches)
+    blocks.plans.push_back(cache.blocks());
   return blocks;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "ask/planned_caches.h"
 #include "ask/simulate_request.h"
 #include "ask/verify.h"
 #include "base/byte_source.h"
@@ -12,7 +13,6 @@
 #include "planner/plan.h"
 #include "simulator/chain_hash.h"
 #include "simulator/overload.h"
-#include "simulator/plan_geometry.h"
 #include "simulator/sweep.h"
 #include "simulator/trace_spec.h"
 
@@ -53,15 +53,10 @@ void plan(AskedPoint& point, const Scenario& scenario, const SweepQuestion& ques
   const PlanDetail detail = question.verify ? PlanDetail::full : PlanDetail::numbers;
   point.answer.plan = make_plan(scenario.model, scenario.engine, scenario.limits, scenario.workspace, detail);
   if (!question.simulate) return;
-  if (!has_block_index(*scenario.engine.rules)) {
-    point.answer.replayed = replay_setting(scenario);
-    return;
-  }
   point.trace = scenario.simulate.trace;
-  CacheGeometry geometry =
-      with_settings(geometry_of(*point.answer.plan, scenario.engine), scenario.simulate, *point.answer.plan);
-  validate(geometry);
-  point.simulation = SimulationSpec{.geometry = geometry, .driver = scenario.simulate.driver, .on_record = {}};
+  point.simulation =
+      SimulationSpec{.cache = cache_of(*point.answer.plan, scenario), .driver = scenario.simulate.driver};
+  check_replay(*point.simulation);
 }
 
 void verify(SweepPoint& point, const Scenario& scenario) {
@@ -85,7 +80,7 @@ struct TraceGroup {
 };
 
 bool same_question(const SimulationSpec& a, const SimulationSpec& b) {
-  return a.geometry == b.geometry && a.driver == b.driver;
+  return a.cache == b.cache && a.driver == b.driver;
 }
 
 void replay(std::vector<AskedPoint>& points, const std::function<void()>& look) {
@@ -113,8 +108,10 @@ void replay(std::vector<AskedPoint>& points, const std::function<void()>& look) 
     const SweepResult result = run_sweep(*open_trace(*group.trace), sweep);
     for (std::size_t i = begin; i < end; ++i)
       for (const std::size_t point : group.points[i]) {
-        points[point].answer.stats = result.stats[i - begin];
-        points[point].answer.overloaded = is_overloaded(group.simulations[i].driver, result.stats[i - begin]);
+        SweepPoint& answer = points[point].answer;
+        answer.stats = result.caches[i - begin].index;
+        if (const SimulationStats* const blocks = answer.blocks())
+          answer.overloaded = is_overloaded(group.simulations[i].driver, *blocks);
       }
   };
   for (const TraceGroup& group : groups) {

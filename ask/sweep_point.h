@@ -5,11 +5,10 @@
 #include <string>
 #include <string_view>
 
-#include "ask/compare_replay.h"
 #include "ask/verdict.h"
 #include "base/named_values.h"
 #include "planner/cache_plan.h"
-#include "simulator/simulation_stats.h"
+#include "simulator/cache_replay.h"
 
 namespace hybridkv {
 
@@ -49,9 +48,11 @@ struct SweepPoint {
   std::optional<CachePlan> plan;         ///< of one length; unset: it could not be planned
   bool not_asked = false;                ///< the scenario has this pack not verified
   std::optional<Verdict> verification;   ///< unset: not verified
-  std::optional<SimulationStats> stats;  ///< unset: not simulated, or its cache is not one of blocks
+  std::optional<IndexStats> stats;       ///< unset: not simulated
   std::optional<bool> overloaded;        ///< the replay of an open loop; unset: another one
-  std::optional<ReplayedSetting> replayed;  ///< of a cache that is not one of blocks
+
+  /// What a cache of blocks found; null where there was none.
+  const SimulationStats* blocks() const { return stats ? std::get_if<SimulationStats>(&*stats) : nullptr; }
 };
 
 }  // namespace hybridkv

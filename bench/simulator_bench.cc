@@ -65,7 +65,7 @@ void ten_million_generated_requests(benchmark::State& state) {
   for (auto _ : state) {
     SyntheticTrace trace({.num_requests = 10'000'000});
     const SweepSpec sweep{.simulations = {{align(528, 1'000'000)}}, .threads = 1};
-    stats = run_sweep(trace, sweep).stats.at(0);
+    stats = run_sweep(trace, sweep).caches.at(0).blocks();
   }
   if (stats.requests != 10'000'000) state.SkipWithError("not all requests were simulated");
   ::rusage usage{};
@@ -217,7 +217,8 @@ void sweep_speedup(benchmark::State& state) {
     for (const std::int64_t block : {272, 528, 1056, 2096})
       sweep.simulations.push_back({align(block, 10'560'000 / block, 3)});
     const auto start = std::chrono::steady_clock::now();
-    stats = run_sweep(trace, sweep).stats;
+    stats.clear();
+    for (const ReplayedIndex& cache : run_sweep(trace, sweep).caches) stats.push_back(cache.blocks());
     return seconds_since(start);
   };
   double one = 1e9, two = 1e9;

@@ -2,13 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "ask/planned_caches.h"
 #include "ask/recommend.h"
 #include "ask/recommend_radix.h"
 #include "ask/simulate.h"
-#include "ask/simulate_radix.h"
 #include "base/error.h"
 #include "planner/engine_rules.h"
-#include "report/radix_report.h"
 #include "report/recommend_radix_report.h"
 #include "report/recommend_report.h"
 #include "report/simulate_report.h"
@@ -49,17 +48,11 @@ AnsweredPart recommendation_part(const Scenario& scenario, Progress& progress) {
 }
 
 AnsweredPart replay_part(const Scenario& scenario, Progress& progress) {
-  const auto update = [&](const SweepProgress& at) {
+  SimulateWatch watch;
+  watch.on_progress = [&](const SweepProgress& at) {
     progress.update("simulate", "per cent of the trace", static_cast<int>(100 * at.fraction), 100);
   };
   return part_or_refusal([&]() -> AnsweredPart {
-    if (has_radix_pools(scenario)) {
-      RadixWatch watch;
-      watch.on_progress = update;
-      return {.shown = radix_report(simulate_radix(scenario.simulate, planned_radix_caches(scenario), watch))};
-    }
-    SimulateWatch watch;
-    watch.on_progress = update;
     return {.shown = simulate_report(simulate({scenario.simulate, planned_caches(scenario)}, watch))};
   });
 }

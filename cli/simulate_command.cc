@@ -1,27 +1,26 @@
 #include <fmt/format.h>
 
-#include <limits>
 #include <memory>
 #include <optional>
 
+#include "ask/planned_caches.h"
 #include "ask/simulate.h"
 #include "ask/simulate_bounds.h"
 #include "ask/simulate_request.h"
 #include "base/error.h"
 #include "base/output_file.h"
-#include "base/suggest.h"
+#include "cli/bare_options.h"
 #include "cli/commands.h"
 #include "cli/engines.h"
 #include "cli/exit_codes.h"
 #include "cli/help_format.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/radix_options.h"
 #include "cli/scenario_options.h"
 #include "cli/trace_options.h"
 #include "cli/values.h"
-#include "report/radix_report.h"
 #include "report/simulate_report.h"
+#include "simulator/record_csv.h"
 
 namespace hybridkv {
 
@@ -31,65 +30,33 @@ struct SimulateOptions {
   ScenarioOptions scenario;  // with the flags that stand for its keys
   SimpleTraffic traffic;
   OutputOptions output;
-  // A cache of its own, without a plan.
-  std::vector<std::int64_t> block_sizes;
-  std::vector<std::int64_t> num_blocks;
-  std::optional<std::int64_t> attention_groups;
-  std::optional<std::int64_t> state_groups;
-  RadixOptions radix;
-  // For all.
+  BareOptions bare;  // a cache of its own, without a plan
   std::optional<std::int64_t> max_batched_tokens;
   std::string per_request;
   Overwrite overwrite = Overwrite::no;
 };
 
-bool has_blocks(const SimulateOptions& options) {
-  return !options.block_sizes.empty() || !options.num_blocks.empty();
-}
-
-/// The flag that describes a cache without a plan; null where a scenario is planned.
-const char* bare_flag_given(const SimulateOptions& options) {
-  return has_blocks(options) ? "--block-size" : is_given(options.radix) ? "--token-slots" : nullptr;
-}
-
 /// What to replay, and where its values stand.
 struct Question {
   Scenario scenario;
-  std::vector<CacheGeometry> caches;
-  std::vector<RadixCache> radix;  // caches of the other kind; then there are none of the first
-  bool is_planned = false;        // are the caches those of plans?
+  std::vector<AnyCache> caches;
+  bool is_planned = false;  // are the caches those of plans?
 };
-
-/// The flag of a cache without a plan that stands for a field of its geometry; null for the keys of `simulate`.
-const char* bare_flag(std::string_view field) {
-  constexpr std::pair<const char*, const char*> flags[] = {{"block_size_tokens", "--block-size"},
-                                                           {"num_blocks", "--num-blocks"},
-                                                           {"attention_groups", "--attention-groups"},
-                                                           {"state_groups", "--state-groups"},
-                                                           {"max_num_batched_tokens", "--max-batched-tokens"}};
-  for (const auto& [name, flag] : flags)
-    if (field == name) return flag;
-  return nullptr;
-}
 
 /// The simulator's error with the place of the scenario's value, or with the flag.
 InputError explained(const SpecError& error, const SimulateOptions& options, const Scenario& scenario) {
-  constexpr std::string_view geometry = "geometry.", radix = "radix.";
-  const std::string_view path = error.path();
-  const char* const flag = path.starts_with(geometry) ? bare_flag(path.substr(geometry.size()))
-                           : path.starts_with(radix)  ? radix_flag(path.substr(radix.size()))
-                                                      : nullptr;
-  if (flag && bare_flag_given(options)) return InputError(fmt::format("{}: {}", flag, error.message()));
+  const char* const flag = bare_flag(error.path());
+  if (flag && bare_flag_given(options.bare)) return InputError(fmt::format("{}: {}", flag, error.message()));
   return located(scenario_error(error), scenario);
 }
 
 void refuse_scenario_flags(const SimulateOptions& options) {
   const ScenarioOptions& scenario = options.scenario;
-  const char* const bare = bare_flag_given(options);
+  const char* const bare = bare_flag_given(options.bare);
   if (!scenario.scenario.empty() || !scenario.model.empty())
     throw InputError(fmt::format("{} describes a cache without a plan; leave out the scenario and --model", bare));
   for (const auto& [flag, value] : given_flags(scenario))
-    if (flag != "--mode" || !has_blocks(options))
+    if (flag != "--mode" || !has_blocks(options.bare))
       throw InputError(fmt::format("{} belongs to a plan, {} to a cache without one", flag, bare));
   for (const std::string& assignment : scenario.overrides)
     if (!assignment.starts_with("simulate."))
@@ -97,45 +64,16 @@ void refuse_scenario_flags(const SimulateOptions& options) {
                                    assignment, bare));
 }
 
-/// The product of the listed sizes and modes.
 Question bare_question(const SimulateOptions& options) {
-  if (options.block_sizes.empty() || options.num_blocks.empty())
-    throw InputError("--block-size and --num-blocks describe a cache together; give both, or a scenario");
   refuse_scenario_flags(options);
-  refuse_radix_settings(options.radix, "--block-size");
-  BareCaches caches{.block_sizes = options.block_sizes,
-                    .num_blocks = options.num_blocks,
-                    .attention_groups = options.attention_groups.value_or(1),
-                    .state_groups = options.state_groups.value_or(0),
-                    .max_num_batched_tokens = options.max_batched_tokens};
-  Question question{read_simulate_section(options.scenario), {}, {}};
-  const std::string& typed = options.scenario.cache_mode;
-  if (!typed.empty()) caches.modes.clear();
-  for (const std::string& name : typed.empty() ? std::vector<std::string>{} : split_list("--mode", typed)) {
-    const auto mode = parse_cache_mode(name);
-    if (!mode)
-      throw InputError(fmt::format("--mode {}: no such cache mode; take none, align or all{}", name,
-                                   did_you_mean(name, names_of(cache_mode_names))));
-    caches.modes.push_back(*mode);
-  }
-  question.caches = bare_caches(caches, question.scenario.simulate);
-  return question;
-}
-
-/// The product of the listed slots.
-Question radix_question(const SimulateOptions& options) {
-  refuse_scenario_flags(options);
-  Question question{read_simulate_section(options.scenario), {}, {}};
-  question.radix = described_radix_caches(options.radix, options.max_batched_tokens,
-                                          question.scenario.simulate.scheduler.max_model_len);
+  Question question{read_simulate_section(options.scenario), {}};
+  question.caches = described_caches(options.bare, {options.scenario.cache_mode, options.max_batched_tokens},
+                                     question.scenario.simulate);
   return question;
 }
 
 Question planned_question(const SimulateOptions& options) {
-  if (options.attention_groups || options.state_groups)
-    throw InputError(fmt::format("{} belongs to --block-size; the groups of a scenario follow from its model",
-                                 options.state_groups ? "--state-groups" : "--attention-groups"));
-  refuse_radix_settings(options.radix);
+  refuse_bare_settings(options.bare);
   if (options.scenario.scenario.empty() && options.scenario.model.empty())
     throw InputError("no cache to simulate: name a SCENARIO (a file, or one that comes with hybridkv: qwen3.5-397b, "
                      "example), give --model NAME --memory SIZE --max-model-len TOKENS, or describe a cache without a "
@@ -144,30 +82,27 @@ Question planned_question(const SimulateOptions& options) {
   if (options.max_batched_tokens)
     with_budget.flags.push_back({"engine.max_num_batched_tokens", std::to_string(*options.max_batched_tokens),
                                  fmt::format("--max-batched-tokens {}", *options.max_batched_tokens)});
-  Question question{read_scenario(with_budget), {}, {}, true};
-  if (question.scenario.engine.rules->radix_pools)
-    question.radix = planned_radix_caches(question.scenario);
-  else
-    question.caches = planned_caches(question.scenario);
+  Question question{read_scenario(with_budget), {}, true};
+  question.caches = planned_caches(question.scenario);
   return question;
 }
 
-/// The answer of a replay, with the rows of its first cache written to the file that was asked for: `header`, then what
-/// `watch_rows` sets a watch to append.
-template <class Watch, class Replay>
-auto answer_of(const SimulateOptions& options, const Question& question, std::string_view header,
-               const std::function<void(Watch&, const std::function<void(const std::string&)>&)>& watch_rows,
-               Replay&& replay) {
+/// The answer, with the requests of the first cache written to the file that was asked for.
+SimulateAnswer replayed(const SimulateOptions& options, const Question& question) {
+  const SimulateRequest& request = question.scenario.simulate;
+  const AnyCache& first = question.caches.front();
   std::optional<OutputFile> rows;
   Progress progress(options.output.quiet);
-  Watch watch;
+  SimulateWatch watch;
   if (!options.per_request.empty()) {
     watch.on_start = [&] {
       refuse_overwriting(options.per_request, {options.overwrite, inputs_of(question.scenario)});
       rows.emplace(options.per_request);
-      rows->append(fmt::format("{}\n", header));
+      rows->append(fmt::format("{}{}\n", record_csv_header(first), request.losses ? loss_csv_names() : ""));
     };
-    watch_rows(watch, [&](const std::string& row) { rows->append(row + "\n"); });
+    watch.on_record = [&](const RecordView& record, const ReuseLoss* loss) {
+      rows->append(record_csv_row(first, record) + (loss ? loss_csv_fields(*loss) : "") + "\n");
+    };
   }
   watch.on_progress = [&](const SweepProgress& at) {
     progress.update("simulate",
@@ -175,65 +110,19 @@ auto answer_of(const SimulateOptions& options, const Question& question, std::st
                                 at.requests_per_second()),
                     static_cast<int>(100 * at.fraction), 100);
   };
-  auto answer = replay(watch);
+  SimulateAnswer answer = simulate({request, question.caches}, watch);
   if (rows) rows->finish();
+  if (question.is_planned) add_bounds(answer, question.scenario);
   return answer;
 }
 
-std::string replay_of(const SimulateOptions& options, const Question& question) {
-  const SimulateRequest& request = question.scenario.simulate;
-  const Format format = options.output.format();
-  using Append = std::function<void(const std::string&)>;
-  if (question.radix.empty()) {
-    const auto watch_rows = [&](SimulateWatch& watch, const Append& append) {
-      if (request.losses)
-        watch.on_loss = [append](const RequestRecord& record, const ReuseLoss& loss) {
-          append(request_csv_row(record) + loss_csv_fields(loss));
-        };
-      else
-        watch.on_record = [append](const RequestRecord& record) { append(request_csv_row(record)); };
-    };
-    const std::string header = std::string(request_csv_header) + (request.losses ? loss_csv_names() : "");
-    const auto replay = [&](const SimulateWatch& watch) {
-      SimulateAnswer answer = simulate({request, question.caches}, watch);
-      if (question.is_planned) add_bounds(answer, question.scenario);
-      return answer;
-    };
-    return render_simulate(answer_of<SimulateWatch>(options, question, header, watch_rows, replay), format,
-                           options.output.style());
-  }
-  const bool has_states = question.radix.front().settings.has_states();
-  const auto watch_rows = [&](RadixWatch& watch, const Append& append) {
-    if (request.losses)
-      watch.on_loss = [append, has_states](const RadixRecord& record, const ReuseLoss& loss) {
-        append(radix_csv_row(record, has_states) + loss_csv_fields(loss));
-      };
-    else
-      watch.on_record = [append, has_states](const RadixRecord& record) { append(radix_csv_row(record, has_states)); };
-  };
-  const std::string header = std::string(radix_csv_header) + (request.losses ? loss_csv_names() : "");
-  const auto replay = [&](const RadixWatch& watch) {
-    RadixAnswer answer = simulate_radix(request, question.radix, watch);
-    if (question.is_planned) add_bounds(answer, question.scenario);
-    return answer;
-  };
-  return render_radix(answer_of<RadixWatch>(options, question, header, watch_rows, replay), format,
-                      options.output.style());
-}
-
 std::string answer_of(const SimulateOptions& options) {
-  if (is_given(options.radix) && (has_blocks(options) || options.attention_groups || options.state_groups))
-    throw InputError("--token-slots describes a dual pool with a radix tree, --block-size and the groups a pool of "
-                     "blocks; give one of them");
-  const Question question = has_blocks(options)       ? bare_question(options)
-                            : is_given(options.radix) ? radix_question(options)
-                                                      : planned_question(options);
-  if (const std::size_t caches = question.caches.size() + question.radix.size();
-      !options.per_request.empty() && caches > 1)
+  const Question question = bare_flag_given(options.bare) ? bare_question(options) : planned_question(options);
+  if (!options.per_request.empty() && question.caches.size() > 1)
     throw InputError(fmt::format("--per-request writes the requests of one cache, here are {}; choose one, say with "
-                                 "--pack", caches));
+                                 "--pack", question.caches.size()));
   try {
-    return replay_of(options, question);
+    return render_simulate(replayed(options, question), options.output.format(), options.output.style());
   } catch (const SpecError& error) {
     throw explained(error, options, question.scenario);
   }
@@ -248,15 +137,6 @@ int run_simulate(const SimulateOptions& options) {
     return answer_of(under);
   });
   return exit_fine;
-}
-
-void add_bare_options(CLI::App& command, SimulateOptions& options) {
-  add_list(command, "--block-size", options.block_sizes, "tokens of a block, one or a list", "TOKENS", token_count());
-  add_list(command, "--num-blocks", options.num_blocks, "blocks of the pool, the null block included, one or a list",
-           "BLOCKS", whole_number(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()));
-  command.add_option("--attention-groups", options.attention_groups, "full-attention groups (default: 1)")
-      ->type_name("N");
-  command.add_option("--state-groups", options.state_groups, "recurrent groups (default: 0)")->type_name("N");
 }
 
 void add_scheduler_options(CLI::App& command, SimulateOptions& options) {
@@ -317,9 +197,11 @@ void add_simulate_command(CLI::App& app, CommandAction& action) {
     add(*command, *options);
     group_since(*command, first, heading);
   };
-  add_group("A cache without a plan, in place of a scenario", add_bare_options);
+  add_group("A cache without a plan, in place of a scenario", [](CLI::App& with, SimulateOptions& to) {
+    add_block_options(with, to.bare);
+  });
   add_group("A dual pool with a radix tree without a plan", [](CLI::App& with, SimulateOptions& to) {
-    add_radix_options(with, to.radix);
+    add_tree_options(with, to.bare);
   });
   add_group("Scheduler", add_scheduler_options);
   add_group("Trace", add_replay_options);

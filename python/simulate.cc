@@ -6,16 +6,16 @@
 
 #include <cstddef>
 #include <memory>
+#include <type_traits>
+#include <variant>
 
+#include "ask/planned_caches.h"
 #include "ask/simulate.h"
 #include "ask/simulate_bounds.h"
-#include "ask/simulate_radix.h"
 #include "ask/simulate_request.h"
-#include "planner/engine_rules.h"
 #include "python/answers.h"
 #include "python/question.h"
 #include "python/watched.h"
-#include "report/radix_report.h"
 #include "report/simulate_report.h"
 
 namespace hybridkv {
@@ -36,58 +36,83 @@ RadixRow row_of(const RadixRecord& record) {
           record.branch_tokens,  std::ssize(record.chunks), record.generated, record.evicted_tokens,
           record.evicted_states, record.states_made,  record.status};
 }
+const RequestRecord& row_of(const RequestRecord& record) { return record; }
+const SlotRecord& row_of(const SlotRecord& record) { return record; }
 
 /// A field of a record: name, NumPy's type, byte.
 using Field = std::tuple<std::string, std::string, std::size_t>;
 
-/// Records of all requests of the first cache, in the order in which they ended; one of the lists is empty.
-struct Records {
-  std::vector<RequestRecord> blocks;
-  std::vector<RadixRow> radix;
-
-  std::size_t item_bytes() const { return radix.empty() ? sizeof(RequestRecord) : sizeof(RadixRow); }
-  std::size_t size() const { return radix.empty() ? blocks.size() : radix.size(); }
-  const void* data() const { return radix.empty() ? static_cast<const void*>(blocks.data()) : radix.data(); }
-  std::vector<Field> fields() const;
-};
-
-std::vector<Field> Records::fields() const {
-  std::vector<Field> fields;
 #define HYBRIDKV_FIELD(type, name, format) fields.emplace_back(#name, format, offsetof(type, name))
-  if (radix.empty()) {
-    HYBRIDKV_FIELD(RequestRecord, index, "i8");
-    HYBRIDKV_FIELD(RequestRecord, turn, "i8");
-    HYBRIDKV_FIELD(RequestRecord, input_length, "i8");
-    HYBRIDKV_FIELD(RequestRecord, output_length, "i8");
-    HYBRIDKV_FIELD(RequestRecord, hit_tokens, "i8");
-    HYBRIDKV_FIELD(RequestRecord, uncached_common, "i8");
-    HYBRIDKV_FIELD(RequestRecord, num_chunks, "i8");
-    HYBRIDKV_FIELD(RequestRecord, evictions, "i8");
-    HYBRIDKV_FIELD(RequestRecord, generated, "i8");
-    HYBRIDKV_FIELD(RequestRecord, preemptions, "i8");
-    HYBRIDKV_FIELD(RequestRecord, reprefilled_tokens, "i8");
-    HYBRIDKV_FIELD(RequestRecord, arrival_seconds, "f8");
-    HYBRIDKV_FIELD(RequestRecord, queue_seconds, "f8");
-    HYBRIDKV_FIELD(RequestRecord, first_token_seconds, "f8");
-    HYBRIDKV_FIELD(RequestRecord, finish_seconds, "f8");
-    HYBRIDKV_FIELD(RequestRecord, status, "i4");
-  } else {
-    HYBRIDKV_FIELD(RadixRow, index, "i8");
-    HYBRIDKV_FIELD(RadixRow, input_length, "i8");
-    HYBRIDKV_FIELD(RadixRow, hit_tokens, "i8");
-    HYBRIDKV_FIELD(RadixRow, kv_match_tokens, "i8");
-    HYBRIDKV_FIELD(RadixRow, branch_tokens, "i8");
-    HYBRIDKV_FIELD(RadixRow, num_chunks, "i8");
-    HYBRIDKV_FIELD(RadixRow, generated, "i8");
-    HYBRIDKV_FIELD(RadixRow, evicted_tokens, "i8");
-    HYBRIDKV_FIELD(RadixRow, evicted_states, "i8");
-    HYBRIDKV_FIELD(RadixRow, states_made, "i8");
-    HYBRIDKV_FIELD(RadixRow, status, "i4");
-  }
-#undef HYBRIDKV_FIELD
+
+std::vector<Field> fields_of(const std::vector<RequestRecord>&) {
+  std::vector<Field> fields;
+  HYBRIDKV_FIELD(RequestRecord, index, "i8");
+  HYBRIDKV_FIELD(RequestRecord, turn, "i8");
+  HYBRIDKV_FIELD(RequestRecord, input_length, "i8");
+  HYBRIDKV_FIELD(RequestRecord, output_length, "i8");
+  HYBRIDKV_FIELD(RequestRecord, hit_tokens, "i8");
+  HYBRIDKV_FIELD(RequestRecord, uncached_common, "i8");
+  HYBRIDKV_FIELD(RequestRecord, num_chunks, "i8");
+  HYBRIDKV_FIELD(RequestRecord, evictions, "i8");
+  HYBRIDKV_FIELD(RequestRecord, generated, "i8");
+  HYBRIDKV_FIELD(RequestRecord, preemptions, "i8");
+  HYBRIDKV_FIELD(RequestRecord, reprefilled_tokens, "i8");
+  HYBRIDKV_FIELD(RequestRecord, arrival_seconds, "f8");
+  HYBRIDKV_FIELD(RequestRecord, queue_seconds, "f8");
+  HYBRIDKV_FIELD(RequestRecord, first_token_seconds, "f8");
+  HYBRIDKV_FIELD(RequestRecord, finish_seconds, "f8");
+  HYBRIDKV_FIELD(RequestRecord, status, "i4");
   return fields;
 }
+
+std::vector<Field> fields_of(const std::vector<RadixRow>&) {
+  std::vector<Field> fields;
+  HYBRIDKV_FIELD(RadixRow, index, "i8");
+  HYBRIDKV_FIELD(RadixRow, input_length, "i8");
+  HYBRIDKV_FIELD(RadixRow, hit_tokens, "i8");
+  HYBRIDKV_FIELD(RadixRow, kv_match_tokens, "i8");
+  HYBRIDKV_FIELD(RadixRow, branch_tokens, "i8");
+  HYBRIDKV_FIELD(RadixRow, num_chunks, "i8");
+  HYBRIDKV_FIELD(RadixRow, generated, "i8");
+  HYBRIDKV_FIELD(RadixRow, evicted_tokens, "i8");
+  HYBRIDKV_FIELD(RadixRow, evicted_states, "i8");
+  HYBRIDKV_FIELD(RadixRow, states_made, "i8");
+  HYBRIDKV_FIELD(RadixRow, status, "i4");
+  return fields;
+}
+
+std::vector<Field> fields_of(const std::vector<SlotRecord>&) {
+  std::vector<Field> fields;
+  HYBRIDKV_FIELD(SlotRecord, index, "i8");
+  HYBRIDKV_FIELD(SlotRecord, input_length, "i8");
+  HYBRIDKV_FIELD(SlotRecord, slot, "i8");
+  HYBRIDKV_FIELD(SlotRecord, common_tokens, "i8");
+  HYBRIDKV_FIELD(SlotRecord, hit_tokens, "i8");
+  HYBRIDKV_FIELD(SlotRecord, checkpoints_made, "i8");
+  HYBRIDKV_FIELD(SlotRecord, checkpoints_used, "i8");
+  HYBRIDKV_FIELD(SlotRecord, checkpoints_dropped, "i8");
+  HYBRIDKV_FIELD(SlotRecord, status, "i4");
+  return fields;
+}
+#undef HYBRIDKV_FIELD
 static_assert(sizeof(RequestStatus) == 4);
+
+/// Records of all requests of the first cache, in the order in which they ended, by its index.
+using Records = std::variant<std::vector<RequestRecord>, std::vector<RadixRow>, std::vector<SlotRecord>>;
+
+std::size_t item_bytes(const Records& records) {
+  return std::visit([]<class Row>(const std::vector<Row>&) { return sizeof(Row); }, records);
+}
+
+void keep(Records& records, const RecordView& view) {
+  std::visit(
+      [&](const auto* record) {
+        using Row = std::decay_t<decltype(row_of(*record))>;
+        if (!std::holds_alternative<std::vector<Row>>(records)) records.emplace<std::vector<Row>>();
+        std::get<std::vector<Row>>(records).push_back(row_of(*record));
+      },
+      view);
+}
 
 struct Simulated {
   JsonAnswer answer;
@@ -102,16 +127,8 @@ void tell(const Watch& to, const SweepProgress& at) {
 
 Simulated replay(const Scenario& scenario, bool keeps_records, const Watch& to) {
   const auto records = std::make_shared<Records>();
-  if (scenario.engine.rules->radix_pools) {
-    RadixWatch watch;
-    if (keeps_records) watch.on_record = [&](const RadixRecord& record) { records->radix.push_back(row_of(record)); };
-    watch.on_progress = [&](const SweepProgress& at) { tell(to, at); };
-    RadixAnswer answer = simulate_radix(scenario.simulate, planned_radix_caches(scenario), watch);
-    add_bounds(answer, scenario);
-    return {{render_radix(answer, Format::json), scenario.notes}, records};
-  }
   SimulateWatch watch;
-  if (keeps_records) watch.on_record = [&](const RequestRecord& record) { records->blocks.push_back(record); };
+  if (keeps_records) watch.on_record = [&](const RecordView& record, const ReuseLoss*) { keep(*records, record); };
   watch.on_progress = [&](const SweepProgress& at) { tell(to, at); };
   SimulateAnswer answer = simulate({scenario.simulate, planned_caches(scenario)}, watch);
   add_bounds(answer, scenario);
@@ -133,8 +150,12 @@ Simulated simulate_scenario(nb::handle scenario, const nb::dict& keys, bool keep
 nb::ndarray<nb::numpy, const std::uint8_t> bytes_of(const std::shared_ptr<const Records>& records) {
   using Held = std::shared_ptr<const Records>;
   nb::capsule owner(new Held(records), [](void* held) noexcept { delete static_cast<Held*>(held); });
-  const std::size_t shape[1] = {records->size() * records->item_bytes()};
-  return nb::ndarray<nb::numpy, const std::uint8_t>(records->data(), 1, shape, owner);
+  return std::visit(
+      [&](const auto& rows) {
+        const std::size_t shape[1] = {rows.size() * sizeof rows[0]};
+        return nb::ndarray<nb::numpy, const std::uint8_t>(rows.data(), 1, shape, owner);
+      },
+      *records);
 }
 
 }  // namespace
@@ -143,8 +164,10 @@ void register_simulate(nb::module_& module) {
   nb::class_<Simulated>(module, "Simulated")
       .def_ro("answer", &Simulated::answer)
       .def("record_bytes", [](const Simulated& all) { return bytes_of(all.records); })
-      .def("record_size", [](const Simulated& all) { return all.records->item_bytes(); })
-      .def("record_fields", [](const Simulated& all) { return all.records->fields(); });
+      .def("record_size", [](const Simulated& all) { return item_bytes(*all.records); })
+      .def("record_fields", [](const Simulated& all) {
+        return std::visit([](const auto& rows) { return fields_of(rows); }, *all.records);
+      });
   module.def("request_statuses", [] {
     std::vector<std::string> names;
     for (const RequestStatus status :

@@ -42,12 +42,13 @@ void add_rows(Table& table, const SimulationStats& stats) {
 }  // namespace
 
 std::optional<Table> arena_table(const SimulateAnswer& answer) {
-  const auto& all = answer.result.stats;
-  const bool several = std::any_of(all.begin(), all.end(),
-                                   [](const SimulationStats& stats) { return stats.geometry.num_arenas() > 1; });
+  const auto& all = answer.caches;
+  const bool several = std::any_of(all.begin(), all.end(), [](const ReplayedCache& cache) {
+    return cache.blocks().geometry.num_arenas() > 1;
+  });
   if (!several) return std::nullopt;
   Table table = empty_table();
-  for (const SimulationStats& stats : all) add_rows(table, stats);
+  for (const ReplayedCache& cache : all) add_rows(table, cache.blocks());
   return table;
 }
 

@@ -5,8 +5,8 @@
 namespace hybridkv {
 
 std::optional<Table> host_table(const SimulateAnswer& answer) {
-  const auto& all = answer.result.stats;
-  if (std::none_of(all.begin(), all.end(), [](const SimulationStats& stats) { return stats.host.has_value(); }))
+  const auto& all = answer.caches;
+  if (std::none_of(all.begin(), all.end(), [](const ReplayedCache& cache) { return cache.blocks().host.has_value(); }))
     return std::nullopt;
   Table table({{"name", "cache", "", Align::left},
                {"loaded_tokens", "loaded", "tokens"},
@@ -19,7 +19,8 @@ std::optional<Table> host_table(const SimulateAnswer& answer) {
                {"held_state_bytes", "of these", "states"},
                {"dead_bytes", "dead"},
                {"load_seconds", "loading", "s"}});
-  for (const SimulationStats& stats : all) {
+  for (const ReplayedCache& cache : all) {
+    const SimulationStats& stats = cache.blocks();
     if (!stats.host) continue;
     const HostStats& host = *stats.host;
     table.add_row({stats.geometry.name, host.loaded_tokens, percent_of(host.loaded_tokens, stats.prompt_tokens),

@@ -22,9 +22,9 @@ Cell share_cell(const std::optional<double>& share) {
   return Percent{share ? 100 * *share : std::numeric_limits<double>::quiet_NaN()};
 }
 
-Cell found_cell(const std::optional<ReplayedSetting>& found) {
-  const bool says_nothing = !found || found->unserved > 0;
-  return Percent{says_nothing ? std::numeric_limits<double>::quiet_NaN() : 100 * found->rate(found->hit_tokens)};
+Cell found_cell(const std::optional<ReplayCounts>& found) {
+  const bool says_nothing = !found || found->unserved() > 0;
+  return Percent{says_nothing ? std::numeric_limits<double>::quiet_NaN() : 100 * found->hit_rate()};
 }
 
 }  // namespace

@@ -80,11 +80,11 @@ Facts radix_pick_facts(const RadixRecommendation& result, const RadixCandidate& 
                              human_bytes(pick.objectives.bytes_per_request), human_count(result.at_length),
                              human_real(pick.objectives.concurrency), human_count(pools.split.max_running)));
   facts.entries.emplace_back("prefix", prefix_text(pick, bound));
-  if (pick.stats.states_made > 0)
+  if (pick.stats.checkpoints_made > 0)
     facts.entries.emplace_back("states", fmt::format("{} made, {} of them hit, {} evicted",
-                                                     human_count(pick.stats.states_made),
-                                                     human_count(pick.stats.states_used),
-                                                     human_count(pick.stats.evicted_states)));
+                                                     human_count(pick.stats.checkpoints_made),
+                                                     human_count(pick.stats.checkpoints_used),
+                                                     human_count(pick.stats.checkpoints_evicted)));
   return facts;
 }
 
@@ -303,9 +303,10 @@ Table radix_candidates_table(const RadixRecommendReport& report) {
                    split.slots_per_request, split.max_running, candidate.objectives.bytes_per_request,
                    static_cast<std::int64_t>(candidate.objectives.concurrency), candidate.hit_tokens,
                    Real{candidate.hit_rate(), 6}, candidate.objectives.reprefilled_tokens,
-                   candidate.requests_with_hit, candidate.unserved_requests, stats.states_made, stats.states_used,
-                   stats.evicted_states, stats.evicted_tokens, candidate.settings_changed, candidate.in_space,
-                   candidate.meets_limits, candidate.on_front, result.default_candidate == i, result.pick == i});
+                   candidate.requests_with_hit, candidate.unserved_requests, stats.checkpoints_made,
+                   stats.checkpoints_used, stats.checkpoints_evicted, stats.evicted_tokens,
+                   candidate.settings_changed, candidate.in_space, candidate.meets_limits, candidate.on_front,
+                   result.default_candidate == i, result.pick == i});
   }
   return table;
 }

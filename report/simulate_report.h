@@ -11,10 +11,10 @@ namespace hybridkv {
 /// Identifies the JSON of `simulate`.
 inline constexpr const char* simulate_schema_id = "hybridkv-simulate/1";
 
-/// What `simulate` says: the trace and its driver, a row per cache with hits, checkpoints, evictions and blocks in use;
-/// which rules in play no replay of a real engine covers ("modelled"); upper bounds and where the tokens went, where
-/// that was asked for; each request of a short trace; turns of the conversation and the course over time where there is
-/// one cache.
+/// What `simulate` says: the trace and its driver, a row per cache with what is found again and what it holds; which
+/// rules in play no replay of a real engine covers ("modelled"); upper bounds and where the tokens went, where that was
+/// asked for; each request of a short trace; of caches of blocks turns of the conversation and the course over time
+/// where there is one. Pre: there is a cache.
 Document simulate_report(const SimulateAnswer& answer);
 
 /// One row per cache with every counter.

@@ -37,49 +37,52 @@ std::string json_value(const Cell& cell) {
   return number.empty() ? "null" : number;
 }
 
-constexpr std::string_view hit_rate_column = "hit_rate", overloaded_column = "overloaded";
+constexpr std::string_view overloaded_column = "overloaded";
 
-/// One column with what it takes from a replay.
+/// One column with what it takes from a replay: of every index, or of blocks alone.
 struct ReplayColumn {
   std::string_view name;
-  Cell (*cell)(const SimulationStats&);
-  /// The same of a cache that is not one of blocks; null where it has no such thing.
-  std::int64_t ReplayedSetting::*replayed = nullptr;
+  Cell (*of_all)(const ReplayCounts&) = nullptr;
+  Cell (*of_blocks)(const SimulationStats&) = nullptr;
 };
 
+template <auto Member>
+constexpr ReplayColumn of_all(std::string_view name) {
+  return {.name = name, .of_all = [](const ReplayCounts& counts) { return Cell(counts.*Member); }};
+}
+template <auto Member>
+constexpr ReplayColumn of_blocks(std::string_view name) {
+  return {.name = name, .of_blocks = [](const SimulationStats& stats) { return Cell(stats.*Member); }};
+}
+
 constexpr std::array<ReplayColumn, 20> replay_columns{{
-    {"requests", [](const SimulationStats& s) { return Cell(s.requests); }, &ReplayedSetting::requests},
-    {"prompt_tokens", [](const SimulationStats& s) { return Cell(s.prompt_tokens); }, &ReplayedSetting::prompt_tokens},
-    {"hit_tokens", [](const SimulationStats& s) { return Cell(s.hit_tokens); }, &ReplayedSetting::hit_tokens},
-    {hit_rate_column, [](const SimulationStats& s) { return Cell(Real{s.hit_rate()}); }},
-    {"requests_with_hit", [](const SimulationStats& s) { return Cell(s.requests_with_hit); },
-     &ReplayedSetting::requests_with_hit},
-    {"checkpoints_made", [](const SimulationStats& s) { return Cell(s.pool.checkpoints_made); },
-     &ReplayedSetting::checkpoints_made},
-    {"checkpoints_used", [](const SimulationStats& s) { return Cell(s.pool.checkpoints_used); },
-     &ReplayedSetting::checkpoints_used},
-    {"checkpoints_evicted", [](const SimulationStats& s) { return Cell(s.pool.checkpoints_evicted); },
-     &ReplayedSetting::checkpoints_evicted},
-    {"evictions", [](const SimulationStats& s) { return Cell(s.pool.evictions); }},
-    {"max_held_blocks", [](const SimulationStats& s) { return Cell(s.max_held_blocks); }},
-    {"max_held_state_blocks", [](const SimulationStats& s) { return Cell(s.max_held_state_blocks); }},
-    {"max_running", [](const SimulationStats& s) { return Cell(s.max_running); }},
-    {"too_long", [](const SimulationStats& s) { return Cell(s.too_long); }},
-    {"cut_outputs", [](const SimulationStats& s) { return Cell(s.cut_outputs); }},
-    {"refused", [](const SimulationStats& s) { return Cell(s.refused); }, &ReplayedSetting::refused},
-    {"stalled", [](const SimulationStats& s) { return Cell(s.stalled); }},
-    {"preemptions", [](const SimulationStats& s) { return Cell(s.preemptions); }},
-    {"reprefilled_tokens", [](const SimulationStats& s) { return Cell(s.reprefilled_tokens); }},
-    {"seconds", [](const SimulationStats& s) { return Cell(Real{s.seconds}); }},
-    {"taken_prompt_tokens", [](const SimulationStats& s) { return Cell(s.taken_prompt_tokens); },
-     &ReplayedSetting::taken_prompt_tokens},
+    of_all<&ReplayCounts::requests>("requests"),
+    of_all<&ReplayCounts::prompt_tokens>("prompt_tokens"),
+    of_all<&ReplayCounts::hit_tokens>("hit_tokens"),
+    {.name = "hit_rate", .of_all = [](const ReplayCounts& counts) { return Cell(Real{counts.hit_rate()}); }},
+    of_all<&ReplayCounts::requests_with_hit>("requests_with_hit"),
+    of_all<&ReplayCounts::checkpoints_made>("checkpoints_made"),
+    of_all<&ReplayCounts::checkpoints_used>("checkpoints_used"),
+    of_all<&ReplayCounts::checkpoints_evicted>("checkpoints_evicted"),
+    {.name = "evictions", .of_blocks = [](const SimulationStats& stats) { return Cell(stats.pool.evictions); }},
+    of_blocks<&SimulationStats::max_held_blocks>("max_held_blocks"),
+    of_blocks<&SimulationStats::max_held_state_blocks>("max_held_state_blocks"),
+    of_blocks<&SimulationStats::max_running>("max_running"),
+    of_all<&ReplayCounts::too_long>("too_long"),
+    of_blocks<&SimulationStats::cut_outputs>("cut_outputs"),
+    of_all<&ReplayCounts::refused>("refused"),
+    of_all<&ReplayCounts::stalled>("stalled"),
+    of_blocks<&SimulationStats::preemptions>("preemptions"),
+    of_blocks<&SimulationStats::reprefilled_tokens>("reprefilled_tokens"),
+    {.name = "seconds", .of_blocks = [](const SimulationStats& stats) { return Cell(Real{stats.seconds}); }},
+    of_all<&ReplayCounts::taken_prompt_tokens>("taken_prompt_tokens"),
 }};
 
 Cell replay_cell(const SweepPoint& point, const ReplayColumn& column) {
-  if (point.stats) return column.cell(*point.stats);
-  if (!point.replayed) return {};
-  if (column.name == hit_rate_column) return Real{point.replayed->rate(point.replayed->hit_tokens)};
-  return column.replayed != nullptr ? Cell((*point.replayed).*column.replayed) : Cell();
+  if (!point.stats) return {};
+  if (column.of_all) return column.of_all(counts_of(*point.stats));
+  const SimulationStats* const blocks = point.blocks();
+  return blocks ? column.of_blocks(*blocks) : Cell();
 }
 
 std::string warning_codes(const CachePlan& plan) {

@@ -20,7 +20,7 @@ void fill(Candidate& candidate, const DriverSpec& driver, const SimulationStats&
           const WorkloadFacts& workload) {
   candidate.prompt_tokens = stats.taken_prompt_tokens;
   candidate.hit_tokens = stats.hit_tokens;
-  candidate.uncached_common_tokens = stats.uncached_common_tokens;
+  candidate.uncached_common_tokens = stats.uncached_common_tokens();
   candidate.requests_with_hit = stats.requests_with_hit;
   candidate.unserved_requests = stats.refused + stats.stalled;
   candidate.preemptions = stats.preemptions;
@@ -58,7 +58,7 @@ void simulate_candidates(const RecommendSpec& spec, const WorkloadFacts& workloa
       const CacheGeometry geometry = geometry_of(layouts[candidates[end].layout], candidates[end]);
       if (end > first && blocks + geometry.total_blocks() > most_blocks_at_once) break;
       blocks += geometry.total_blocks();
-      sweep.simulations.push_back({.geometry = geometry, .driver = spec.driver});
+      sweep.simulations.push_back({.cache = geometry, .driver = spec.driver});
     }
     const auto done = static_cast<std::int64_t>(first);
     const auto batch = static_cast<double>(end - first);
@@ -68,16 +68,17 @@ void simulate_candidates(const RecommendSpec& spec, const WorkloadFacts& workloa
     };
     const std::unique_ptr<TraceSource> trace = spec.open_trace();
     const SweepResult swept = run_sweep(*trace, sweep);
-    for (std::size_t i = first; i < end; ++i) fill(candidates[i], spec.driver, swept.stats[i - first], workload);
+    for (std::size_t i = first; i < end; ++i)
+      fill(candidates[i], spec.driver, swept.caches[i - first].blocks(), workload);
     first = end;
   }
 }
 
 LossStats candidate_losses(const RecommendSpec& spec, const PlannedLayout& layout, const Candidate& candidate) {
   SweepSpec sweep{.losses = true, .threads = spec.threads};
-  sweep.simulations.push_back({.geometry = geometry_of(layout, candidate), .driver = spec.driver});
+  sweep.simulations.push_back({.cache = geometry_of(layout, candidate), .driver = spec.driver});
   const std::unique_ptr<TraceSource> trace = spec.open_trace();
-  return run_sweep(*trace, sweep).losses.front();
+  return *run_sweep(*trace, sweep).caches.front().losses;
 }
 
 }  // namespace hybridkv

@@ -193,8 +193,8 @@ void refuse_other_caches(const CachePlan& plan) {
                                 "replay; here take vllm-0.33 or vllm-2026-06, which have blocks", title));
   if (plan.rows)
     throw SpecError("engine.release",
-                    fmt::format("{} finds prefixes by slot, which `hybridkv compare` replays; here take tensorrt-llm, "
-                                "vllm-0.33 or vllm-2026-06, which have blocks", title));
+                    fmt::format("{} finds prefixes by slot, which `hybridkv simulate` and `hybridkv compare` replay; "
+                                "here take tensorrt-llm, vllm-0.33 or vllm-2026-06, which have blocks", title));
   if (plan.strategy != Strategy::two_level) return;
   if (const std::int64_t extras = plan.extra_ids_per_request(); extras > 0)
     throw SpecError("engine.strategy",

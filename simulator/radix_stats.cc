@@ -9,11 +9,11 @@ void RadixStats::add(const RadixRecord& record) {
   refused += record.status == RequestStatus::refused ? 1 : 0;
   too_long += record.status == RequestStatus::too_long ? 1 : 0;
   stalled += record.status == RequestStatus::stalled ? 1 : 0;
-  states_made += record.states_made;
-  states_used += record.states_used;
+  checkpoints_made += record.states_made;
+  checkpoints_used += record.states_used;
   states_trimmed += record.states_trimmed;
   evicted_tokens += record.evicted_tokens;
-  evicted_states += record.evicted_states;
+  checkpoints_evicted += record.evicted_states;
   evicted_unused_states += record.evicted_unused_states;
   if (record.status == RequestStatus::too_long) return;
   taken_prompt_tokens += record.input_length;

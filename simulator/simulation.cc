@@ -190,7 +190,7 @@ void Simulation::record(const RequestRecord& ended) {
     stats_.longest_prompt_tokens = std::max(stats_.longest_prompt_tokens, ended.input_length);
     stats_.hit_tokens += ended.hit_tokens;
     stats_.requests_with_hit += ended.hit_tokens > 0 ? 1 : 0;
-    stats_.uncached_common_tokens += ended.uncached_common;
+    stats_.kv_match_tokens += ended.hit_tokens + ended.uncached_common;
     stats_.first_token.add(ended.first_token_seconds);
     stats_.queueing.add(ended.queue_seconds);
     const std::size_t turn = std::min(static_cast<std::size_t>(ended.turn), most_turns - 1);
@@ -217,6 +217,9 @@ SimulationStats Simulation::finish() {
     stats_.arenas[arena].pool = scheduler_.cache().pools()[arena].stats();
     stats_.pool += stats_.arenas[arena].pool;
   }
+  stats_.checkpoints_made = stats_.pool.checkpoints_made;
+  stats_.checkpoints_used = stats_.pool.checkpoints_used;
+  stats_.checkpoints_evicted = stats_.pool.checkpoints_evicted;
   stats_.host = scheduler_.cache().host_stats();
   stats_.seconds = clock_;
   return stats_;

@@ -7,8 +7,9 @@
 
 #include "simulator/block_pool.h"
 #include "simulator/cache_geometry.h"
-#include "simulator/modelled_rule.h"
 #include "simulator/duration_histogram.h"
+#include "simulator/modelled_rule.h"
+#include "simulator/replay_counts.h"
 
 namespace hybridkv {
 
@@ -71,21 +72,12 @@ struct ArenaStats {
 };
 
 /// Everything one simulation found out. Blocks are counted over all arenas.
-struct SimulationStats {
+struct SimulationStats : ReplayCounts {
   CacheGeometry geometry;
   std::optional<HostStats> host;           ///< where the host has memory for blocks
   std::vector<ModelledRule> modelled;      ///< rules in play that no replay of a real engine covers; empty: replayed
-  std::int64_t requests = 0;               ///< of the trace, however they ended
-  std::int64_t refused = 0;                ///< RequestStatus::refused
-  std::int64_t too_long = 0;               ///< RequestStatus::too_long
   std::int64_t cut_outputs = 0;            ///< would have generated beyond max_model_len, where the engine ends them
-  std::int64_t stalled = 0;                ///< RequestStatus::stalled
-  std::int64_t taken_prompt_tokens = 0;    ///< of all requests but those that were too long, however they ended
-  std::int64_t prompt_tokens = 0;          ///< of the requests that ended ok
   std::int64_t longest_prompt_tokens = 0;  ///< of the requests that ended ok
-  std::int64_t hit_tokens = 0;             ///< of the requests that ended ok, at their first admission
-  std::int64_t requests_with_hit = 0;
-  std::int64_t uncached_common_tokens = 0; ///< that attention alone matched
   std::int64_t generated_tokens = 0;
   std::int64_t prefill_chunks = 0;         ///< of first prefills
   std::int64_t preemptions = 0;
@@ -106,12 +98,8 @@ struct SimulationStats {
   CopyStats copies;
   TimeSeries series;
 
-  /// Share of the prompts that the engine takes, 0 .. 1; of one that does not fit the pool nothing is found.
-  double rate(std::int64_t tokens) const {
-    return taken_prompt_tokens == 0 ? 0 : static_cast<double>(tokens) / static_cast<double>(taken_prompt_tokens);
-  }
-  /// The share that is found.
-  double hit_rate() const { return rate(hit_tokens); }
+  /// Tokens that attention alone matched behind the hits, which are those at the first admission.
+  std::int64_t uncached_common_tokens() const { return kv_match_tokens - hit_tokens; }
   bool operator==(const SimulationStats&) const = default;
 };
 

@@ -16,11 +16,6 @@ void at_least(std::int64_t least, std::int64_t value, const char* field) {
     throw SpecError(fmt::format("slots.{}", field), fmt::format("must be at least {}, is {}", least, value));
 }
 
-template <class Holds>
-std::int64_t drop_if(ServerSlot& slot, Holds&& holds) {
-  return static_cast<std::int64_t>(std::erase_if(slot.checkpoints, holds));
-}
-
 }  // namespace
 
 SlotSettings slot_settings_of(const CachePlan& plan) {
@@ -33,18 +28,19 @@ SlotSettings slot_settings_of(const CachePlan& plan) {
 }
 
 void SlotStats::add(const SlotRecord& record) {
-  if (record.status != RequestStatus::ok) {
-    ++refused;
-    return;
-  }
   ++requests;
+  too_long += record.status == RequestStatus::too_long ? 1 : 0;
+  refused += record.status == RequestStatus::refused ? 1 : 0;
+  if (record.status == RequestStatus::too_long) return;
+  taken_prompt_tokens += record.input_length;
+  if (record.status != RequestStatus::ok) return;
   prompt_tokens += record.input_length;
   hit_tokens += record.hit_tokens;
   requests_with_hit += record.hit_tokens > 0 ? 1 : 0;
-  common_tokens += record.common_tokens;
+  kv_match_tokens += record.common_tokens;
   checkpoints_made += record.checkpoints_made;
   checkpoints_used += record.checkpoints_used;
-  checkpoints_dropped += record.checkpoints_dropped;
+  checkpoints_evicted += record.checkpoints_dropped;
 }
 
 std::int64_t common_tokens(std::span<const TokenRun> a, std::span<const TokenRun> b) {
@@ -82,6 +78,16 @@ std::size_t SlotReplay::choose(std::span<const TokenRun> prompt, std::int64_t to
   return best;
 }
 
+template <class Holds>
+void SlotReplay::drop_if(ServerSlot& slot, CheckpointDrop why, SlotRecord& record, Holds&& holds) const {
+  std::erase_if(slot.checkpoints, [&](const SlotCheckpoint& checkpoint) {
+    if (!holds(checkpoint)) return false;
+    ++record.checkpoints_dropped;
+    if (on_drop) on_drop(slot, checkpoint, why);
+    return true;
+  });
+}
+
 std::int64_t SlotReplay::resume(ServerSlot& slot, std::int64_t common, SlotRecord& record) const {
   std::int64_t from = common;
   if (slot.tokens() - common > settings_.rollback_tokens) {
@@ -96,23 +102,22 @@ std::int64_t SlotReplay::resume(ServerSlot& slot, std::int64_t common, SlotRecor
         ++record.checkpoints_used;
       }
   }
-  record.checkpoints_dropped +=
-      drop_if(slot, [&](const SlotCheckpoint& checkpoint) { return checkpoint.tokens > from; });
+  drop_if(slot, CheckpointDrop::evicted, record,
+          [&](const SlotCheckpoint& checkpoint) { return checkpoint.tokens > from; });
   return from;
 }
 
 void SlotReplay::make_checkpoint(ServerSlot& slot, std::int64_t tokens, SlotRecord& record) const {
   std::int64_t before = -1;
-  record.checkpoints_dropped += drop_if(slot, [&](const SlotCheckpoint& checkpoint) {
+  drop_if(slot, CheckpointDrop::near, record, [&](const SlotCheckpoint& checkpoint) {
     const bool near = before >= 0 && checkpoint.request != record.index &&
                       checkpoint.tokens <= before + settings_.checkpoint_step;
     if (!near) before = checkpoint.tokens;
     return near;
   });
-  while (std::ssize(slot.checkpoints) >= settings_.checkpoints) {
-    slot.checkpoints.pop_front();
-    ++record.checkpoints_dropped;
-  }
+  std::int64_t left = std::ssize(slot.checkpoints);
+  drop_if(slot, CheckpointDrop::evicted, record,
+          [&](const SlotCheckpoint&) { return left-- >= settings_.checkpoints; });
   slot.checkpoints.push_back({tokens, record.index, false});
   ++record.checkpoints_made;
 }
@@ -126,9 +131,8 @@ void SlotReplay::make_room(std::size_t for_slot, std::int64_t tokens, SlotRecord
     if (held <= settings_.cells) return;
     if (&slot == own || slot.content.empty()) continue;
     held -= slot.tokens();
-    record.checkpoints_dropped += std::ssize(slot.checkpoints);
+    drop_if(slot, CheckpointDrop::evicted, record, [](const SlotCheckpoint&) { return true; });
     slot.content.clear();
-    slot.checkpoints.clear();
   }
 }
 

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "planner/cache_plan.h"
+#include "simulator/replay_counts.h"
 #include "simulator/request_record.h"
 #include "simulator/trace.h"
 
@@ -42,18 +44,10 @@ struct SlotRecord {
   bool operator==(const SlotRecord&) const = default;
 };
 
-/// Sums of such records; tokens are those of prompts that were taken in.
-struct SlotStats {
-  std::int64_t requests = 0;            ///< that were taken in
-  std::int64_t refused = 0;
-  std::int64_t prompt_tokens = 0;
-  std::int64_t hit_tokens = 0;
-  std::int64_t requests_with_hit = 0;
-  std::int64_t common_tokens = 0;
-  std::int64_t checkpoints_made = 0;
-  std::int64_t checkpoints_used = 0;
-  std::int64_t checkpoints_dropped = 0;
-
+/// Sums of such records. What attention alone matched is what prompts share with what their slots held; checkpoints
+/// that were dropped for any cause count as evicted.
+struct SlotStats : ReplayCounts {
+  SlotSettings settings;
   void add(const SlotRecord& record);
   bool operator==(const SlotStats&) const = default;
 };
@@ -64,6 +58,12 @@ struct SlotCheckpoint {
   std::int64_t request = 0;             ///< that made it
   bool used = false;
   bool operator==(const SlotCheckpoint&) const = default;
+};
+
+/// Why a slot has a checkpoint no more.
+enum class CheckpointDrop {
+  near,     ///< it lay nearer to the one before it than the step
+  evicted,  ///< there were too many, or its sequence gave way to another one
 };
 
 /// What a slot keeps.
@@ -102,6 +102,8 @@ class SlotReplay {
 
   const std::vector<ServerSlot>& slots() const { return slots_; }
   const SlotSettings& settings() const { return settings_; }
+  /// Where set, called with what a slot drops while it still holds the sequence of its earlier checkpoints.
+  std::function<void(const ServerSlot&, const SlotCheckpoint&, CheckpointDrop)> on_drop;
 
  private:
   std::size_t choose(std::span<const TokenRun> prompt, std::int64_t tokens) const;
@@ -109,6 +111,9 @@ class SlotReplay {
   std::int64_t resume(ServerSlot& slot, std::int64_t common, SlotRecord& record) const;
   void make_checkpoint(ServerSlot& slot, std::int64_t tokens, SlotRecord& record) const;
   void make_room(std::size_t for_slot, std::int64_t tokens, SlotRecord& record);
+  // Drops the checkpoints of which that holds, from the first on.
+  template <class Holds>
+  void drop_if(ServerSlot& slot, CheckpointDrop why, SlotRecord& record, Holds&& holds) const;
 
   SlotSettings settings_;
   std::vector<ServerSlot> slots_;

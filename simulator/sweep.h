@@ -5,42 +5,35 @@
 #include <optional>
 #include <vector>
 
-#include "simulator/replay.h"
-#include "simulator/reuse_loss.h"
-#include "simulator/simulation.h"
-#include "simulator/simulation_stats.h"
-#include "simulator/trace.h"
+#include "simulator/cache_replay.h"
 
 namespace hybridkv {
-
-/// One cache to simulate.
-struct SimulationSpec {
-  CacheGeometry geometry;
-  DriverSpec driver;
-  /// Gets every record of this simulation, in the order in which requests end, from one thread at a time.
-  std::function<void(const RequestRecord&)> on_record;
-  /// With SweepSpec::losses gets the same records and what each lost; zero where it was refused as too long.
-  std::function<void(const RequestRecord&, const ReuseLoss&)> on_loss;
-  bool counts_copies = false;  ///< Simulation::count_copies
-};
 
 /// What several caches shall be told about one trace.
 struct SweepSpec {
   std::vector<SimulationSpec> simulations;
   bool upper_bounds = false;  ///< also with an unlimited pool, and token-exact; memory then grows with the trace
-  bool losses = false;        ///< also books what is computed again to its causes; memory then grows with the trace
+  bool losses = false;        ///< SimulationSpec::losses of all
   std::int64_t threads = 0;   ///< 0 = as many as the machine has cores
-  std::function<void(const SweepProgress&)> on_progress;  ///< of run_replays
+  std::function<void(const SweepProgress&)> on_progress = {};  ///< of run_replays
+};
+
+/// What one cache found of a trace, and what could be found.
+struct ReplayedIndex : ReplayResult {
+  std::optional<SimulationStats> unlimited;            ///< the same with an unlimited pool; where asked, of blocks
+  std::optional<std::int64_t> token_exact_hit_tokens;  ///< of the same prompts, by any prefix; unset unless asked for
+
+  const ReplayCounts& counts() const { return counts_of(index); }
+  /// Of a cache of blocks. Pre: it is one.
+  const SimulationStats& blocks() const { return std::get<SimulationStats>(index); }
+  SimulationStats& blocks() { return std::get<SimulationStats>(index); }
 };
 
 /// Results in the order of SweepSpec::simulations.
 struct SweepResult {
-  std::vector<SimulationStats> stats;
-  std::vector<SimulationStats> unlimited;  ///< the same with an unlimited pool; empty unless asked for
-  std::vector<std::int64_t> token_exact_hit_tokens;  ///< of the same prompts, by any prefix; empty unless asked for
-  std::vector<LossStats> losses;           ///< empty unless asked for
-  std::int64_t prompt_tokens = 0;          ///< of the whole trace
-  std::int64_t requests = 0;               ///< of the whole trace
+  std::vector<ReplayedIndex> caches;
+  std::int64_t prompt_tokens = 0;  ///< of the whole trace
+  std::int64_t requests = 0;       ///< of the whole trace
 };
 
 /// Runs all simulations over one trace, see run_replays. Throws what the trace or a simulation throws; SpecError where

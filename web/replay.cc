@@ -4,14 +4,12 @@
 #include <vector>
 
 #include "ask/engine_curves.h"
+#include "ask/planned_caches.h"
 #include "ask/simulate.h"
 #include "ask/simulate_bounds.h"
-#include "ask/simulate_radix.h"
 #include "ask/simulate_request.h"
 #include "base/number_text.h"
 #include "planner/evidence.h"
-#include "planner/engine_rules.h"
-#include "report/radix_report.h"
 #include "report/simulate_report.h"
 #include "web/question.h"
 
@@ -28,11 +26,6 @@ Json json_of(const std::vector<std::optional<double>>& values) {
 }
 
 std::string replayed(const Scenario& scenario) {
-  if (scenario.engine.rules->radix_pools) {
-    RadixAnswer answer = simulate_radix(scenario.simulate, planned_radix_caches(scenario));
-    add_bounds(answer, scenario);
-    return render_radix(answer, Format::json);
-  }
   SimulateAnswer answer = simulate({scenario.simulate, planned_caches(scenario)});
   add_bounds(answer, scenario);
   return render_simulate(answer, Format::json);

@@ -11,7 +11,8 @@
 #include "ask/bound.h"
 #include "ask/bound_order.h"
 #include "ask/compare.h"
-#include "ask/compare_replay.h"
+#include "ask/planned_caches.h"
+#include "ask/replay_settings.h"
 #include "ask/simulate_bounds.h"
 #include "base/error.h"
 #include "planner/plan.h"
@@ -167,28 +168,18 @@ std::string compared_otherwise(const std::vector<CompareSetting>& settings, cons
 }
 
 /// What `simulate --upper-bounds` says otherwise of the longest length.
-template <class Answer, class Stats>
-std::string simulated_otherwise(Answer& answer, const std::vector<Stats>& stats, const Scenario& scenario,
-                                const BoundAnswer& one) {
+std::string simulated_otherwise(const Scenario& scenario, const BoundAnswer& one) {
+  SimulateAnswer answer = simulate({scenario.simulate, planned_caches(scenario)});
   add_bounds(answer, scenario);
   const auto& lengths = scenario.limits.max_model_lens;
   const auto longest = static_cast<std::size_t>(std::max_element(lengths.begin(), lengths.end()) - lengths.begin());
-  const auto& bound = answer.bounds.at(longest);
-  if (!bound) return "no bound";
-  if (stats[longest].hit_tokens != one.found_tokens) return "found";
-  if (stats[longest].hit_rate() != one.layout.rate(one.found_tokens)) return "share of what is found";
-  if (bound->prompt_tokens != one.layout.prompt_tokens) return "whole";
-  if (bound->feasible_tokens != one.layout.feasible_tokens) return "possible";
-  return bound->upper_tokens != one.layout.upper_tokens ? "at most" : "";
-}
-
-std::string simulated_otherwise(const Scenario& scenario, const BoundAnswer& one) {
-  if (scenario.engine.rules->radix_pools) {
-    RadixAnswer answer = simulate_radix(scenario.simulate, planned_radix_caches(scenario));
-    return simulated_otherwise(answer, answer.stats, scenario, one);
-  }
-  SimulateAnswer answer = simulate({scenario.simulate, planned_caches(scenario)});
-  return simulated_otherwise(answer, answer.result.stats, scenario, one);
+  const ReplayedCache& cache = answer.caches.at(longest);
+  if (!cache.bound) return "no bound";
+  if (cache.counts().hit_tokens != one.found_tokens) return "found";
+  if (cache.counts().hit_rate() != one.layout.rate(one.found_tokens)) return "share of what is found";
+  if (cache.bound->prompt_tokens != one.layout.prompt_tokens) return "whole";
+  if (cache.bound->feasible_tokens != one.layout.feasible_tokens) return "possible";
+  return cache.bound->upper_tokens != one.layout.upper_tokens ? "at most" : "";
 }
 
 struct LawCounts {
@@ -214,7 +205,7 @@ std::string fault_of(std::uint64_t seed, LawCounts& counts) {
       const Scenario& scenario = settings.front().scenario;
       if (const std::string otherwise = simulated_otherwise(scenario, one); !otherwise.empty())
         fault = "simulate: " + otherwise;
-      counts.unserved += replay_setting(scenario).refused;
+      counts.unserved += replay_setting(scenario).counts().unserved();
     }
     if (fault.empty() && seed % 4 == 1)
       if (const std::string otherwise = compared_otherwise({settings.front(), settings.front()},

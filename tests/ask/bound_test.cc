@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "ask/compare_replay.h"
+#include "ask/replay_settings.h"
 #include "base/error.h"
 #include "tests/ask/asked.h"
 

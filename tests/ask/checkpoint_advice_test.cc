@@ -55,7 +55,7 @@ TEST_CASE("fault: advice is for pools of blocks in mode align") {
     }
     return std::string("none");
   };
-  CHECK(message_of("  release: sglang-0.5.23\n").find("keeps states in slots") != std::string::npos);
+  CHECK(message_of("  release: sglang-0.5.23\n").find("keeps states by rules of its own") != std::string::npos);
   // Of a model without states the mode says nothing.
   const Scenario stateless = read_scenario(parse_scenario(
       "model: gpt-oss-20b\nengine: {memory: 40 GiB, cache_mode: align}\nlimits: {max_model_len: 4096}\n", "a.yaml"));

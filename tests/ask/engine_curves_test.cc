@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "ask/compare_replay.h"
+#include "ask/replay_settings.h"
 #include "base/error.h"
 
 using namespace hybridkv;
@@ -45,8 +45,8 @@ TEST_CASE("law: a curve is what a replay finds under each memory, and never abov
   REQUIRE(rates.memory_bytes.size() == 6);
   CHECK(rates.memory_bytes[3] == settings.front().scenario.engine.memory_bytes);
   for (std::size_t i = 0; i < settings.size(); ++i) {
-    const ReplayedSetting alone = replay_setting(settings[i].scenario);
-    CHECK(rates.found[i][3] == alone.rate(alone.hit_tokens));
+    const ReplayCounts alone = replay_setting(settings[i].scenario).counts();
+    CHECK(rates.found[i][3] == alone.hit_rate());
     for (const auto& share : rates.found[i]) CHECK(share.value_or(0) <= rates.token_exact);
   }
   CHECK(rates.found[1][5] > 0);

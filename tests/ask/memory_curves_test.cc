@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "ask/replay_settings.h"
 #include "base/error.h"
 #include "planner/plan.h"
 #include "simulator/plan_geometry.h"
@@ -46,10 +47,10 @@ TEST_CASE("law: every policy finds at most what none passes; the curve of lru is
     const CacheGeometry geometry = geometry_of(make_plan(inputs.model, engine, inputs.limits), engine);
     const SimulateRequest& request = inputs.simulate;
     SweepSpec sweep;
-    sweep.simulations.push_back({.geometry = geometry, .driver = request.driver});
+    sweep.simulations.push_back({.cache = geometry, .driver = request.driver});
     const SweepResult alone = run_sweep(*open_trace(request.trace), sweep);
-    CHECK(alone.stats.front().hit_tokens == curves.found.front()[at]->hit_tokens);
-    CHECK(alone.stats.front().taken_prompt_tokens == curves.found.front()[at]->taken_prompt_tokens);
+    CHECK(alone.caches.front().counts().hit_tokens == curves.found.front()[at]->hit_tokens);
+    CHECK(alone.caches.front().counts().taken_prompt_tokens == curves.found.front()[at]->taken_prompt_tokens);
   }
 }
 
@@ -101,7 +102,7 @@ TEST_CASE("law: a tree and slots have a curve too, that of their replays at each
       if (!found) continue;
       ++points;
       scenario.engine.memory_bytes = curves.memory_bytes[at];
-      CHECK(found->hit_tokens == replay_setting(scenario).hit_tokens);
+      CHECK(found->hit_tokens == replay_setting(scenario).counts().hit_tokens);
     }
     CHECK(points > curve_points / 2);
     CHECK(curves.found.front().back()->hit_tokens > 0);

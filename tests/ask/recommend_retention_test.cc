@@ -43,9 +43,7 @@ std::optional<std::int64_t> told_interval(const std::vector<EngineSetting>& sett
 }
 
 std::int64_t replayed_hits(const CacheGeometry& geometry, const TraceSpec& trace) {
-  return run_sweep(*open_trace(trace), {.simulations = {{.geometry = geometry, .driver = {}, .on_record = {}}}})
-      .stats.front()
-      .hit_tokens;
+  return run_sweep(*open_trace(trace), {.simulations = {{.cache = geometry}}}).caches.front().counts().hit_tokens;
 }
 
 }  // namespace

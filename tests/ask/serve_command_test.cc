@@ -3,8 +3,8 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "ask/compare_replay.h"
 #include "ask/plan.h"
+#include "ask/planned_caches.h"
 #include "ask/recommend.h"
 #include "base/error.h"
 #include "base/shell_word.h"

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "ask/planned_caches.h"
 #include "ask/simulate.h"
 #include "scenarios/read.h"
 
@@ -62,7 +63,7 @@ TEST_CASE("edge: memory of the host is refused for windows and large pages by ev
     const std::string text = "model: Gemma-3-27B\nengine: {memory: 80 GiB" + engine +
                              "}\nlimits: {max_model_len: 8192}\nsimulate: {host_memory: 10 GiB}\n";
     try {
-      validate(planned_caches(read_scenario(parse_scenario(text, "windows.yaml"))).front());
+      check_replay({.cache = planned_caches(read_scenario(parse_scenario(text, "windows.yaml"))).front()});
     } catch (const InputError& error) {
       return std::string(error.what());
     }

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "ask/memory_curves.h"
+#include "ask/planned_caches.h"
 #include "ask/plot_values.h"
 #include "ask/replay_curves.h"
 #include "ask/simulate.h"
@@ -34,7 +35,7 @@ TEST_CASE("law: what pictures of replays find is what simulate finds, whatever t
       const HitRates rates = hit_rates(inputs);
       REQUIRE(falls.plans.size() == 2);
       for (std::size_t i = 0; i < 2; ++i) {
-        const SimulationStats& stats = answer.result.stats[i];
+        const SimulationStats& stats = answer.caches[i].blocks();
         CHECK(stats.hit_tokens > 0);
         CHECK(falls.plans[i].total.found_tokens == stats.hit_tokens);
         CHECK(rates.plans[i].by_memory[whole_memory].hit_tokens == stats.hit_tokens);
@@ -46,7 +47,7 @@ TEST_CASE("law: what pictures of replays find is what simulate finds, whatever t
       REQUIRE(policy != curves.policies.end());
       const auto& found = curves.found[static_cast<std::size_t>(policy - curves.policies.begin())];
       CHECK(found[static_cast<std::size_t>(whole - curves.memory_bytes.begin())]->hit_tokens ==
-            answer.result.stats.front().hit_tokens);
+            answer.caches.front().blocks().hit_tokens);
       CHECK(curves.upper.back().has_value() == (scenario.simulate.driver.kind == DriverKind::one_at_a_time));
     }
 }
@@ -58,7 +59,7 @@ TEST_CASE("law: blocks in use are those of the scenario's driver, or of a closed
   const Scenario plain = asked(""), loop = asked(", driver: closed_loop");
   const BlocksInUse blocks = blocks_in_use(plot_inputs(plain));
   CHECK(blocks.driver == loop.simulate.driver);
-  const SimulationStats alone = simulate({loop.simulate, planned_caches(loop)}).result.stats.front();
+  const SimulationStats alone = simulate({loop.simulate, planned_caches(loop)}).caches.front().blocks();
   CHECK(blocks.plans.front().series == alone.series);
   CHECK(blocks.plans.front().hit_tokens == alone.hit_tokens);
   CHECK(blocks_in_use(plot_inputs(asked(", driver: open_loop"))).driver.kind == DriverKind::open_loop);

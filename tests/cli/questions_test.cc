@@ -48,7 +48,6 @@ const std::vector<Asked> abilities{
      "simulate {} --driver open_loop --prefill-seconds 1e-4 --decode-seconds 1e-3" + traffic},
     {"memory of the host", "simulate {} --host-memory 1G" + traffic},
     {"policies of eviction", "simulate {} --eviction worth" + traffic},
-    {"a bound of what any policy finds", "simulate {} --upper-bounds" + traffic},
     {"mode all", "plan {} --mode all"},
     {"packs of attention layers", "plan {} --pack 2"},
     {"drafts", "plan {} --set engine.speculative_tokens=2"},

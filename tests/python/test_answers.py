@@ -34,6 +34,15 @@ def test_simulate_radix(program):
     assert made.records.dtype["kv_match_tokens"] == numpy.int64
 
 
+def test_simulate_slots(program):
+    said = program("simulate", *FLAGS, "--trace", TRACE, "--engine", "llama.cpp")
+    made = hybridkv.simulate(**KEYS, trace=str(TRACE), engine="llama.cpp")
+    assert made.to_dict() == said
+    pytest.importorskip("numpy", reason="NumPy is not installed")
+    assert made.records["hit_tokens"].sum() == said["caches"][0]["hit_tokens"]
+    assert made.records["slot"].max() < said["caches"][0]["slots"]
+
+
 class Request:
     def __init__(self, fields):
         self.arrival = fields["timestamp"]

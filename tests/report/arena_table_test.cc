@@ -43,10 +43,10 @@ TEST_CASE("golden: of several arenas each says what it holds, how full it was an
 
 TEST_CASE("edge: one arena is the cache, and is not shown twice") {
   SimulateQuestion question{.request = {.trace = {.prompts = {{.tokens = 40, .copies = 2}}}}};
-  question.caches = {{.name = "one", .block_size_tokens = 16, .num_blocks = 101, .state_groups = 1}};
+  question.caches = {CacheGeometry{.name = "one", .block_size_tokens = 16, .num_blocks = 101, .state_groups = 1}};
   const SimulateAnswer answer = simulate(question);
   CHECK(!arena_table(answer).has_value());
-  CHECK(arenas_json(answer.result.stats.front()).empty());
+  CHECK(arenas_json(answer.caches.front().blocks()).empty());
   const std::string json = render_simulate(answer, Format::json);
   CHECK(json.find("arenas") == std::string::npos);
 }

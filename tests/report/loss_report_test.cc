@@ -19,7 +19,7 @@ SimulateAnswer losses_of(bool losses = true) {
                                                               {.tokens = 60, .shared_tokens = 40},
                                                               {.tokens = 70, .shared_tokens = 70}}},
                                         .losses = losses}};
-  question.caches = {{.name = "small", .block_size_tokens = 16, .num_blocks = 400, .state_groups = 1}};
+  question.caches = {CacheGeometry{.name = "small", .block_size_tokens = 16, .num_blocks = 400, .state_groups = 1}};
   return simulate(question);
 }
 
@@ -58,7 +58,7 @@ TEST_CASE("golden: losses in JSON and CSV, by cause and over the parts of the tr
 }
 
 TEST_CASE("golden: over time only causes that cost something have a column") {
-  const std::string table = render_csv(loss_series_table(losses_of().result.losses.front()));
+  const std::string table = render_csv(loss_series_table(*losses_of().caches.front().losses));
   CHECK(table ==
         "first_request,requests,token_exact,found,lost_block_tail,lost_no_state\n"
         "0,1,0,0,0,0\n1,1,66.66666666666667,0,13.333333333333334,53.333333333333336\n"

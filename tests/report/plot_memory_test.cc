@@ -22,7 +22,7 @@ TEST_CASE("law: curves of policies and bounds stand where the axes say, at memor
                       .found = {},
                       .upper = {0.3, std::nullopt},
                       .feasible = {0.25, std::nullopt}};
-  const ReplayedSetting found{.taken_prompt_tokens = 100, .hit_tokens = 10};
+  const ReplayCounts found{.taken_prompt_tokens = 100, .hit_tokens = 10};
   curves.found = {{found, found}, {std::nullopt, found}};
   const Plot plot = plot_memory_curves(inputs, curves);
   CHECK(plot.panels.front().x.ticks == std::vector<double>{12, 16, 24, 40, 80});

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "ask/bound.h"
-#include "ask/compare_replay.h"
+#include "ask/planned_caches.h"
+#include "ask/replay_settings.h"
 #include "ask/simulate.h"
-#include "ask/simulate_radix.h"
 #include "ask/simulate_request.h"
 #include "ask/sweep.h"
 #include "planner/evidence.h"
@@ -95,16 +95,16 @@ RoomAnswer forward_room(const AskedQuestion& asked) {
   });
 }
 
-void say_replay(RoomAnswer& answer, const ReplayedSetting& replayed) {
-  answer.says["requests that ended"] = word_of(replayed.requests);
-  answer.says["prompt tokens taken"] = word_of(replayed.taken_prompt_tokens);
-  answer.says["tokens found"] = word_of(replayed.hit_tokens);
-  answer.says["requests with a hit"] = word_of(replayed.requests_with_hit);
-  answer.says["states kept"] = word_of(replayed.checkpoints_made);
+void say_replay(RoomAnswer& answer, const ReplayCounts& counts) {
+  answer.says["requests that ended"] = word_of(counts.ended());
+  answer.says["prompt tokens taken"] = word_of(counts.taken_prompt_tokens);
+  answer.says["tokens found"] = word_of(counts.hit_tokens);
+  answer.says["requests with a hit"] = word_of(counts.requests_with_hit);
+  answer.says["states kept"] = word_of(counts.checkpoints_made);
 }
 
-void limit_losses(RoomAnswer& answer, const std::vector<LossStats>& losses, std::int64_t found) {
-  const ReuseLoss& total = losses.front().total;
+void limit_losses(RoomAnswer& answer, const LossStats& losses, std::int64_t found) {
+  const ReuseLoss& total = losses.total;
   answer.says["tokens found"] = word_of(total.found_tokens);
   answer.says["tokens found and lost"] = word_of(total.token_exact_tokens);
   answer.limits.push_back({"tokens found and lost by cause", total.found_tokens + total.total(),
@@ -142,23 +142,16 @@ RoomAnswer simulate_room(const AskedQuestion& asked) {
     SimulateRequest request = scenario.simulate;
     request.losses = request.upper_bounds = true;
     try {
-      if (scenario.engine.rules->radix_pools) {
-        const RadixAnswer replayed = simulate_radix(request, planned_radix_caches(scenario));
-        answer.says["requests that ended"] = word_of(replayed.stats.back().ended());
-        answer.says["prompt tokens taken"] = word_of(replayed.stats.back().taken_prompt_tokens);
-        limit_losses(answer, replayed.losses, replayed.stats.back().hit_tokens);
-        return;
-      }
-      const SimulateAnswer replayed = simulate({request, planned_caches(scenario)});
-      const SimulationStats& stats = replayed.result.stats.back();
+      const ReplayedCache replayed = simulate({request, planned_caches(scenario)}).caches.back();
+      say_replay(answer, replayed.counts());
+      limit_losses(answer, *replayed.losses, replayed.counts().hit_tokens);
+      if (!has_block_index(*scenario.engine.rules)) return;
+      const SimulationStats& stats = replayed.blocks();
       say_cache(answer, stats.geometry);
       if (scenario.simulate.match_unit_tokens) answer.says.erase("match unit of what is found");
-      answer.says["longest request"] = word_of(replayed.longest_requests.back());
+      answer.says["longest request"] = word_of(*replayed.longest_request);
       answer.says["is modelled"] = word_of(std::count(stats.modelled.begin(), stats.modelled.end(),
                                                       ModelledRule::layout) > 0);
-      answer.says["requests that ended"] = word_of(stats.requests - stats.refused - stats.stalled - stats.too_long);
-      answer.says["prompt tokens taken"] = word_of(stats.taken_prompt_tokens);
-      limit_losses(answer, replayed.result.losses, stats.hit_tokens);
       limit_held(answer, stats, *asked.plan);
     } catch (const SpecError& error) {
       throw located(scenario_error(error), scenario);
@@ -171,8 +164,8 @@ RoomAnswer compared_replay_room(const AskedQuestion& asked) {
   return answer_of("compare --replay", [&](RoomAnswer& answer) {
     const auto settings = compare_settings({asked.file}, {}, 1);
     const auto replayed = replay_settings(settings, {true});
-    say_replay(answer, replayed.front().value());
-    answer.says["tokens found and lost"] = word_of(replayed.front()->token_exact_hit_tokens);
+    say_replay(answer, replayed.front().value().counts());
+    answer.says["tokens found and lost"] = word_of(*replayed.front()->token_exact_hit_tokens);
   });
 }
 
@@ -184,17 +177,15 @@ RoomAnswer swept_replay_room(const AskedQuestion& asked) {
       answer.refusal = refusal_of({}, point.reason);
       return;
     }
-    if (point.replayed) say_replay(answer, *point.replayed);
+    say_replay(answer, counts_of(*point.stats));
     // The whole of its rates, as its row says it.
     const std::string row = SweepRows({.simulated = true, .num_points = 1}).row(point, {});
     answer.says["prompt tokens taken"] = word_of(nlohmann::ordered_json::parse(row).at("taken_prompt_tokens"));
-    if (point.replayed) return;
-    answer.says["tokens found"] = word_of(point.stats->hit_tokens);
-    answer.says["requests with a hit"] = word_of(point.stats->requests_with_hit);
-    answer.says["states kept"] = word_of(point.stats->pool.checkpoints_made);
-    say_cache(answer, point.stats->geometry);
+    const SimulationStats* const blocks = point.blocks();
+    if (!blocks) return;
+    say_cache(answer, blocks->geometry);
     if (asked.scenario->simulate.match_unit_tokens) answer.says.erase("match unit of what is found");
-    limit_held(answer, *point.stats, *asked.plan);
+    limit_held(answer, *blocks, *asked.plan);
   });
 }
 
@@ -220,7 +211,7 @@ bool ends(CacheGeometry geometry, std::int64_t prompt, std::int64_t output) {
   SimulateRequest request;
   request.driver = {.kind = output > 0 ? DriverKind::closed_loop : DriverKind::one_at_a_time};
   request.trace.prompts = {{.tokens = prompt, .output_tokens = output}};
-  const SimulationStats stats = simulate({request, {geometry}}).result.stats.front();
+  const SimulationStats stats = simulate({request, {geometry}}).caches.front().blocks();
   return stats.refused + stats.stalled + stats.too_long == 0;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "ask/planned_caches.h"
 #include "ask/simulate_bounds.h"
 #include "report/json_text.h"
 #include "report/upper_bounds.h"
@@ -19,7 +20,7 @@ using testing::contains;
 
 SimulateAnswer answer_of(const TraceSpec& trace, const DriverSpec& driver, bool upper_bounds = false) {
   SimulateQuestion question{.request = {.trace = trace, .driver = driver, .upper_bounds = upper_bounds}};
-  question.caches = {{.name = "small", .block_size_tokens = 16, .num_blocks = 400, .state_groups = 1}};
+  question.caches = {CacheGeometry{.name = "small", .block_size_tokens = 16, .num_blocks = 400, .state_groups = 1}};
   return simulate(question);
 }
 
@@ -50,7 +51,7 @@ TEST_CASE("golden: a long trace is shown over time and by turn") {
     CHECK(contains(text, part));
   CHECK(!contains(text, "Request by request"));
   SimulateAnswer longer = answer;
-  longer.result.stats[0].turns.assign(13, {.requests = 2, .prompt_tokens = 100, .hit_tokens = 50});
+  longer.caches[0].blocks().turns.assign(13, {.requests = 2, .prompt_tokens = 100, .hit_tokens = 50});
   const std::string turns = render_simulate(longer, Format::markdown);
   CHECK(contains(turns, "\n| 9 | 2 | 100 | 50.00 % |\n| later | 6 | 300 | 50.00 % |\n"));
 }
@@ -131,8 +132,7 @@ TEST_CASE("golden: an open loop that cannot keep up says so as text, in CSV and 
 TEST_CASE("edge: nothing that simulate says is wider than 100 columns") {
   const DriverSpec open{.kind = DriverKind::open_loop, .cost = {.per_prefill_token = 1e-5, .per_decode_step = 1e-3}};
   SimulateAnswer answer = answer_of({.max_requests = 300}, open, true);
-  for (SimulationStats& stats : answer.result.stats) stats.geometry.name = "N = 15, L = 131,072";
-  for (SimulationStats& stats : answer.result.unlimited) stats.geometry.name = "N = 15, L = 131,072";
+  for (ReplayedCache& cache : answer.caches) cache.name = "N = 15, L = 131,072";
   const std::string text = render_simulate(answer, Format::table, {.width = 100});
   std::size_t start = 0;
   for (std::size_t end = 0; (end = text.find('\n', start)) != std::string::npos; start = end + 1) {

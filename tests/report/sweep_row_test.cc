@@ -64,11 +64,14 @@ TEST_CASE("golden: an impossible point has its reason and no numbers") {
 
 TEST_CASE("law: a row holds the whole of its hit rate, of caches of blocks and of others, and what cannot keep up") {
   SweepPoint blocks{.point = 0, .overloaded = true};
-  blocks.stats.emplace().taken_prompt_tokens = 400;
-  blocks.stats->prompt_tokens = 300;
-  blocks.stats->hit_tokens = 100;
-  const SweepPoint tree{
-      .point = 1, .replayed = ReplayedSetting{.taken_prompt_tokens = 400, .prompt_tokens = 300, .hit_tokens = 100}};
+  const auto found = []<class Stats>(Stats stats) {
+    stats.taken_prompt_tokens = 400;
+    stats.prompt_tokens = 300;
+    stats.hit_tokens = 100;
+    return IndexStats(stats);
+  };
+  blocks.stats = found(SimulationStats());
+  const SweepPoint tree{.point = 1, .stats = found(RadixStats())};
   SweepRowSpec spec = spec_of(SweepFormat::jsonl);
   spec.simulated = true;
   for (const SweepPoint& point : {blocks, tree}) {

@@ -155,7 +155,7 @@ TEST_CASE("law: numbers of every candidate are those of make_plan and of a repla
         if (!refused_for_length(request.input_length, 32768)) stats.add(replay.run(request, batch.prompt(request)));
     CHECK(candidate.hit_tokens == stats.hit_tokens);
     CHECK(candidate.objectives.reprefilled_tokens == result.workload.repeated_tokens - stats.hit_tokens);
-    CHECK(candidate.stats.evicted_states == stats.evicted_states);
+    CHECK(candidate.stats.checkpoints_evicted == stats.checkpoints_evicted);
   }
 }
 

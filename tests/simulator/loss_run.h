@@ -63,15 +63,16 @@ inline LossRun run_with_losses(const CacheGeometry& geometry, const DriverSpec& 
                                TraceBatch* all = nullptr) {
   LossRun run;
   SweepSpec sweep{.losses = true, .threads = 1};
-  sweep.simulations.push_back({.geometry = geometry, .driver = driver});
-  sweep.simulations.back().on_record = [&](const RequestRecord& record) { run.records.push_back(record); };
-  sweep.simulations.back().on_loss = [&](const RequestRecord& record, const ReuseLoss& loss) {
-    run.losses[record.index] = {record, loss};
+  sweep.simulations.push_back({.cache = geometry, .driver = driver});
+  sweep.simulations.back().on_record = [&](const RecordView& view, const ReuseLoss* loss) {
+    const RequestRecord& record = *std::get<const RequestRecord*>(view);
+    run.records.push_back(record);
+    run.losses[record.index] = {record, *loss};
   };
   Recorded recorded(trace, all);
   SweepResult result = run_sweep(recorded, sweep);
-  run.simulation = std::move(result.stats.front());
-  run.stats = std::move(result.losses.front());
+  run.simulation = std::move(result.caches.front().blocks());
+  run.stats = std::move(*result.caches.front().losses);
   return run;
 }
 

@@ -74,9 +74,11 @@ TEST_CASE("edge: an output ends at max_model_len, prompt included") {
 TEST_CASE("law: the token-exact bound of a cache is of the prompts that it takes") {
   const TraceSpec trace{.prompts = {{.tokens = 40, .copies = 3}, {.tokens = 90, .copies = 2}}};
   SweepSpec sweep{.upper_bounds = true};
-  for (const std::int64_t limit : {41, 91, 41}) sweep.simulations.push_back({.geometry = taking(limit)});
+  for (const std::int64_t limit : {41, 91, 41}) sweep.simulations.push_back({.cache = taking(limit)});
   const SweepResult result = run_sweep(*open_trace(trace), sweep);
-  CHECK(result.token_exact_hit_tokens == std::vector<std::int64_t>{2 * 39, 2 * 39 + 89, 2 * 39});
-  CHECK(result.stats[0].too_long == 2);
-  CHECK(result.unlimited[0].too_long == 2);
+  std::vector<std::int64_t> exact;
+  for (const ReplayedIndex& cache : result.caches) exact.push_back(cache.token_exact_hit_tokens.value());
+  CHECK(exact == std::vector<std::int64_t>{2 * 39, 2 * 39 + 89, 2 * 39});
+  CHECK(result.caches[0].counts().too_long == 2);
+  CHECK(result.caches[0].unlimited->too_long == 2);
 }

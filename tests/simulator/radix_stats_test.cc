@@ -33,17 +33,17 @@ TEST_CASE("law: sums are of requests that ended ok, states and evictions of all 
   expected.requests_with_branch = 1;
   expected.prefill_chunks = 3;
   expected.generated_tokens = 2;
-  expected.states_made = 4;
-  expected.states_used = 2;
+  expected.checkpoints_made = 4;
+  expected.checkpoints_used = 2;
   expected.states_trimmed = 1;
   expected.evicted_unused_states = 1;
   expected.evicted_tokens = 40;
-  expected.evicted_states = 3;
+  expected.checkpoints_evicted = 3;
   expected.most_tree_tokens = 900;
   expected.most_tree_states = 11;
   expected.free_tokens = 60;
   expected.free_states = 6;
   CHECK(stats == expected);
   CHECK(stats.hit_rate() == doctest::Approx(640.0 / 6800));
-  CHECK(stats.kv_match_rate() == doctest::Approx(900.0 / 6800));
+  CHECK(stats.rate(stats.kv_match_tokens) == doctest::Approx(900.0 / 6800));
 }

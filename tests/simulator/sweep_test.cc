@@ -14,8 +14,8 @@ namespace {
 SweepSpec five_geometries(std::int64_t threads) {
   SweepSpec spec{.upper_bounds = true, .threads = threads};
   for (const std::int64_t block : {272, 528, 1056, 2096, 4192})
-    spec.simulations.push_back({{.block_size_tokens = block, .num_blocks = 2000000 / block, .state_groups = 3,
-                                 .mode = CacheMode::align}});
+    spec.simulations.push_back({CacheGeometry{.block_size_tokens = block, .num_blocks = 2000000 / block,
+                                              .state_groups = 3, .mode = CacheMode::align}});
   spec.simulations[1].driver = {.kind = DriverKind::closed_loop, .in_flight = 8};
   spec.simulations[2].driver = {.kind = DriverKind::open_loop, .cost = {1e-5, 1e-3, 1e-6}};
   return spec;
@@ -46,18 +46,20 @@ TEST_CASE("law: a sweep gives the same numbers with any number of threads, and a
   }
   for (const SweepResult& result : results) {
     CHECK(result.requests == 5000);
-    CHECK(result.stats == results[0].stats);
-    CHECK(result.unlimited == results[0].unlimited);
-    CHECK(result.token_exact_hit_tokens == results[0].token_exact_hit_tokens);
+    for (std::size_t i = 0; i < result.caches.size(); ++i) {
+      CHECK(result.caches[i].index == results[0].caches[i].index);
+      CHECK(result.caches[i].unlimited == results[0].caches[i].unlimited);
+      CHECK(result.caches[i].token_exact_hit_tokens == results[0].caches[i].token_exact_hit_tokens);
+    }
     CHECK(result.prompt_tokens == results[0].prompt_tokens);
   }
   const SweepSpec spec = five_geometries(1);
   for (std::size_t i = 0; i < spec.simulations.size(); ++i) {
     SyntheticTrace trace(traffic);
-    Simulation alone(spec.simulations[i].geometry, spec.simulations[i].driver);
+    Simulation alone(std::get<CacheGeometry>(spec.simulations[i].cache), spec.simulations[i].driver);
     for (TraceBatch batch; trace.next(batch);) alone.consume(batch);
-    CHECK(alone.finish() == results[0].stats[i]);
-    CHECK(results[0].stats[i].hit_tokens <= results[0].token_exact_hit_tokens[i]);
+    CHECK(alone.finish() == results[0].caches[i].blocks());
+    CHECK(results[0].caches[i].blocks().hit_tokens <= results[0].caches[i].token_exact_hit_tokens);
   }
 }
 
@@ -65,7 +67,9 @@ TEST_CASE("edge: records of each simulation come in the order in which its reque
   SweepSpec spec = five_geometries(3);
   std::vector<std::vector<RequestRecord>> records(spec.simulations.size());
   for (std::size_t i = 0; i < records.size(); ++i)
-    spec.simulations[i].on_record = [&records, i](const RequestRecord& record) { records[i].push_back(record); };
+    spec.simulations[i].on_record = [&records, i](const RecordView& record, const ReuseLoss*) {
+      records[i].push_back(*std::get<const RequestRecord*>(record));
+    };
   SyntheticTrace trace({.num_requests = 3000});
   run_sweep(trace, spec);
   for (const auto& of_one : records) CHECK(of_one.size() == 3000);
@@ -76,20 +80,20 @@ TEST_CASE("fault: an error in the trace, in a simulation or in a callback ends t
   BrokenSource broken;
   CHECK_THROWS_WITH_AS(run_sweep(broken, five_geometries(3)), doctest::Contains("the trace broke off"), InputError);
   SweepSpec spec = five_geometries(3);
-  spec.simulations[4].on_record = [](const RequestRecord&) { throw ResourceError("the disk is full"); };
+  spec.simulations[4].on_record = [](const RecordView&, const ReuseLoss*) { throw ResourceError("the disk is full"); };
   SyntheticTrace trace({.num_requests = 3000});
   CHECK_THROWS_WITH_AS(run_sweep(trace, spec), doctest::Contains("the disk is full"), ResourceError);
 }
 
 TEST_CASE("edge: an empty trace, an empty sweep, unusable settings") {
   SyntheticTrace nothing({.num_requests = 0});
-  CHECK(run_sweep(nothing, five_geometries(2)).stats[0].requests == 0);
+  CHECK(run_sweep(nothing, five_geometries(2)).caches[0].counts().requests == 0);
   SyntheticTrace trace({.num_requests = 10});
   CHECK_THROWS_AS(run_sweep(trace, {}), SpecError);
   SweepSpec spec = five_geometries(-1);
   CHECK_THROWS_AS(run_sweep(trace, spec), SpecError);
   spec = five_geometries(1);
-  spec.simulations[0].geometry.block_size_tokens = 0;
+  std::get<CacheGeometry>(spec.simulations[0].cache).block_size_tokens = 0;
   CHECK_THROWS_AS(run_sweep(trace, spec), SpecError);
 }
 

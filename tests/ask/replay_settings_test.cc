@@ -1,4 +1,4 @@
-#include "ask/compare_replay.h"
+#include "ask/replay_settings.h"
 
 #include <doctest/doctest.h>
 
@@ -7,8 +7,8 @@
 #include "ask/bound.h"
 #include "ask/compare.h"
 #include "ask/layout_bound.h"
+#include "ask/planned_caches.h"
 #include "ask/simulate.h"
-#include "ask/simulate_radix.h"
 #include "planner/plan.h"
 #include "simulator/cache_geometry.h"
 #include "simulator/slot_replay.h"
@@ -45,14 +45,14 @@ TEST_CASE("law: a replay beside others finds what it finds alone, in every engin
   for (std::size_t i = 0; i < 2; ++i) {
     const Scenario& scenario = settings[i].scenario;
     const SimulateAnswer alone = simulate({scenario.simulate, planned_caches(scenario)});
-    CHECK(hits.values[i] == ComparedValue(alone.result.stats.front().hit_tokens));
+    CHECK(hits.values[i] == ComparedValue(alone.caches.front().blocks().hit_tokens));
     CHECK(row_of(comparison, "checkpoints_made").values[i] ==
-          ComparedValue(alone.result.stats.front().pool.checkpoints_made));
+          ComparedValue(alone.caches.front().blocks().pool.checkpoints_made));
   }
   const Scenario& radix = settings[2].scenario;
-  const RadixAnswer alone = simulate_radix(radix.simulate, planned_radix_caches(radix));
-  CHECK(hits.values[2] == ComparedValue(alone.stats.front().hit_tokens));
-  CHECK(row_of(comparison, "checkpoints_made").values[2] == ComparedValue(alone.stats.front().states_made));
+  const ReplayCounts alone = simulate({radix.simulate, planned_caches(radix)}).caches.front().counts();
+  CHECK(hits.values[2] == ComparedValue(alone.hit_tokens));
+  CHECK(row_of(comparison, "checkpoints_made").values[2] == ComparedValue(alone.checkpoints_made));
   CHECK(hits.differs);
   for (const ComparedValue& rate : row_of(comparison, "hit_rate_percent").values)
     for (const ComparedValue& best : row_of(comparison, "token_exact_percent").values)
@@ -68,8 +68,8 @@ TEST_CASE("law: engines whose rules are read replay beside others what they repl
   const ComparedRow& hits = row_of(comparison, "hit_tokens");
   CHECK(row_of(comparison, "evidence").values == std::vector<ComparedValue>(2, ComparedValue(std::string("read"))));
   const SimulateAnswer alone = simulate({settings[0].scenario.simulate, planned_caches(settings[0].scenario)});
-  CHECK(hits.values[0] == ComparedValue(alone.result.stats.front().hit_tokens));
-  CHECK(alone.result.stats.front().hit_tokens > 0);
+  CHECK(hits.values[0] == ComparedValue(alone.caches.front().blocks().hit_tokens));
+  CHECK(alone.caches.front().blocks().hit_tokens > 0);
 
   const Scenario& rows = settings[1].scenario;
   const CachePlan plan = make_plan(rows.model, rows.engine, rows.limits);

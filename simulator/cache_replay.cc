@@ -1,0 +1,176 @@
+#include "simulator/cache_replay.h"
+
+#include <utility>
+
+#include "base/error.h"
+#include "simulator/loss_ledger.h"
+#include "simulator/radix_ledger.h"
+#include "simulator/slot_ledger.h"
+
+namespace hybridkv {
+
+namespace {
+
+class BlockReplay final : public CacheReplay {
+ public:
+  BlockReplay(const CacheGeometry& geometry, const SimulationSpec& spec)
+      : ledger_(spec.losses ? std::make_unique<LossLedger>(geometry, on_loss_of(spec)) : nullptr),
+        simulation_(geometry, spec.driver, on_record_of(spec)) {
+    if (ledger_) ledger_->watch(simulation_);
+    if (spec.counts_copies) simulation_.count_copies();
+  }
+  void consume(const TraceBatch& batch) override { simulation_.consume(batch); }
+  void finish() override { stats_ = simulation_.finish(); }
+  ReplayResult result() override {
+    return {std::move(stats_), ledger_ ? std::optional(ledger_->stats()) : std::nullopt};
+  }
+
+ private:
+  static std::function<void(const RequestRecord&, const ReuseLoss&)> on_loss_of(const SimulationSpec& spec) {
+    if (!spec.on_record) return {};
+    return [tell = spec.on_record](const RequestRecord& record, const ReuseLoss& loss) { tell(&record, &loss); };
+  }
+  // The ledger hands on what it was given.
+  std::function<void(const RequestRecord&)> on_record_of(const SimulationSpec& spec) {
+    if (ledger_) return [this](const RequestRecord& record) { ledger_->end(record); };
+    if (!spec.on_record) return {};
+    return [tell = spec.on_record](const RequestRecord& record) { tell(&record, nullptr); };
+  }
+
+  std::unique_ptr<LossLedger> ledger_;
+  Simulation simulation_;
+  SimulationStats stats_;
+};
+
+void check_driver_of_slots(const DriverSpec& driver) {
+  if (driver.kind != DriverKind::one_at_a_time)
+    throw SpecError("simulate.driver", "slots are replayed one prompt at a time; take one_at_a_time");
+}
+
+RadixSettings driven(RadixSettings settings, const DriverSpec& driver) {
+  settings.decodes = tree_decodes(driver);
+  return settings;
+}
+
+class TreeReplay final : public CacheReplay {
+ public:
+  TreeReplay(const TreeCache& cache, const SimulationSpec& spec)
+      : replay_(driven(cache.settings, spec.driver)),
+        ledger_(spec.losses ? std::make_unique<RadixLedger>(replay_) : nullptr),
+        max_model_len_(cache.max_model_len),
+        on_record_(spec.on_record) {
+    stats_.settings = replay_.settings();
+  }
+  void consume(const TraceBatch& batch) override {
+    for (const TraceRequest& one : batch.requests) {
+      const RadixRecord record =
+          refused_for_length(one.input_length, max_model_len_) ? turned_away(one) : run(one, batch.prompt(one));
+      const ReuseLoss loss = ledger_ ? ledger_->end(record) : ReuseLoss{};
+      stats_.add(record);
+      if (on_record_) on_record_(&record, ledger_ ? &loss : nullptr);
+    }
+  }
+  ReplayResult result() override { return {stats_, ledger_ ? std::optional(ledger_->stats()) : std::nullopt}; }
+
+ private:
+  RadixRecord turned_away(const TraceRequest& request) const {
+    const RadixTree& tree = replay_.tree();
+    RadixRecord record{.index = request.index, .input_length = request.input_length};
+    record.free_tokens = tree.token_pool().free_tokens();
+    record.free_states = tree.free_states().size();
+    record.tree_tokens = tree.num_tokens();
+    record.tree_states = tree.num_states();
+    record.status = RequestStatus::too_long;
+    return record;
+  }
+  RadixRecord run(const TraceRequest& request, std::span<const TokenRun> prompt) {
+    if (ledger_) ledger_->expect(request, prompt);
+    return replay_.run(request, prompt);
+  }
+
+  RadixReplay replay_;
+  std::unique_ptr<RadixLedger> ledger_;
+  std::optional<std::int64_t> max_model_len_;
+  std::function<void(const RecordView&, const ReuseLoss*)> on_record_;
+  RadixStats stats_;
+};
+
+class SlotsReplay final : public CacheReplay {
+ public:
+  SlotsReplay(const SlotCache& cache, const SimulationSpec& spec)
+      : replay_(cache.settings),
+        ledger_(spec.losses ? std::make_unique<SlotLedger>(replay_) : nullptr),
+        max_model_len_(cache.max_model_len),
+        on_record_(spec.on_record) {
+    check_driver_of_slots(spec.driver);
+    stats_.settings = cache.settings;
+  }
+  void consume(const TraceBatch& batch) override {
+    for (const TraceRequest& one : batch.requests) {
+      const SlotRecord record =
+          refused_for_length(one.input_length, max_model_len_)
+              ? SlotRecord{.index = one.index, .input_length = one.input_length, .status = RequestStatus::too_long}
+              : run(one, batch.prompt(one));
+      const ReuseLoss loss = ledger_ ? ledger_->end(record) : ReuseLoss{};
+      stats_.add(record);
+      if (on_record_) on_record_(&record, ledger_ ? &loss : nullptr);
+    }
+  }
+  ReplayResult result() override { return {stats_, ledger_ ? std::optional(ledger_->stats()) : std::nullopt}; }
+
+ private:
+  SlotRecord run(const TraceRequest& request, std::span<const TokenRun> prompt) {
+    if (ledger_) ledger_->expect(request, prompt);
+    return replay_.run(request, prompt);
+  }
+
+  SlotReplay replay_;
+  std::unique_ptr<SlotLedger> ledger_;
+  std::optional<std::int64_t> max_model_len_;
+  std::function<void(const RecordView&, const ReuseLoss*)> on_record_;
+  SlotStats stats_;
+};
+
+}  // namespace
+
+const EngineRules& rules_of(const AnyCache& cache) {
+  if (const auto* blocks = std::get_if<CacheGeometry>(&cache)) return *blocks->rules.engine;
+  if (const auto* tree = std::get_if<TreeCache>(&cache)) return *tree->rules;
+  return *std::get<SlotCache>(cache).rules;
+}
+
+const std::string& name_of(const AnyCache& cache) {
+  return std::visit([](const auto& one) -> const std::string& { return one.name; }, cache);
+}
+
+std::optional<std::int64_t> max_model_len_of(const AnyCache& cache) {
+  if (const auto* blocks = std::get_if<CacheGeometry>(&cache)) return blocks->scheduler.max_model_len;
+  if (const auto* tree = std::get_if<TreeCache>(&cache)) return tree->max_model_len;
+  return std::get<SlotCache>(cache).max_model_len;
+}
+
+const ReplayCounts& counts_of(const IndexStats& stats) {
+  return std::visit([](const auto& one) -> const ReplayCounts& { return one; }, stats);
+}
+
+bool tree_decodes(const DriverSpec& driver) {
+  if (driver.kind == DriverKind::one_at_a_time) return false;
+  if (driver.kind == DriverKind::closed_loop && driver.in_flight == 1) return true;
+  throw SpecError("simulate.driver", "a radix tree is replayed one request at a time, as the engine's own results were "
+                                     "made: take one_at_a_time for prompts alone, or closed_loop with in_flight 1");
+}
+
+void check_replay(const SimulationSpec& spec) {
+  if (const auto* blocks = std::get_if<CacheGeometry>(&spec.cache)) return validate(*blocks);
+  if (const auto* tree = std::get_if<TreeCache>(&spec.cache)) return driven(tree->settings, spec.driver).check();
+  check_driver_of_slots(spec.driver);
+  SlotReplay{std::get<SlotCache>(spec.cache).settings};
+}
+
+std::unique_ptr<CacheReplay> make_replay(const SimulationSpec& spec) {
+  if (const auto* blocks = std::get_if<CacheGeometry>(&spec.cache)) return std::make_unique<BlockReplay>(*blocks, spec);
+  if (const auto* tree = std::get_if<TreeCache>(&spec.cache)) return std::make_unique<TreeReplay>(*tree, spec);
+  return std::make_unique<SlotsReplay>(std::get<SlotCache>(spec.cache), spec);
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "planner/engine_rules.h"
+#include "simulator/cache_geometry.h"
+#include "simulator/radix_stats.h"
+#include "simulator/replay.h"
+#include "simulator/reuse_loss.h"
+#include "simulator/simulation.h"
+#include "simulator/slot_replay.h"
+
+namespace hybridkv {
+
+// GCC 12 warns of members of an alternative that a moved variant does not hold.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
+/// A dual pool with a radix tree.
+struct TreeCache {
+  const EngineRules* rules = nullptr;  ///< whose it is
+  std::string name;
+  RadixSettings settings;
+  std::optional<std::int64_t> max_model_len;  ///< longer prompts are refused; unset: no limit
+  bool operator==(const TreeCache&) const = default;
+};
+
+/// A server whose slots keep sequences.
+struct SlotCache {
+  const EngineRules* rules = nullptr;
+  std::string name;
+  SlotSettings settings;
+  std::optional<std::int64_t> max_model_len;
+  bool operator==(const SlotCache&) const = default;
+};
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+/// A cache that a trace can be replayed through, by how it finds prefixes again: pools of blocks, a tree, or slots.
+using AnyCache = std::variant<CacheGeometry, TreeCache, SlotCache>;
+/// What only one of them has to say of a replay, and of a request; in the order of AnyCache.
+using IndexStats = std::variant<SimulationStats, RadixStats, SlotStats>;
+using AnyRecord = std::variant<RequestRecord, RadixRecord, SlotRecord>;
+using RecordView = std::variant<const RequestRecord*, const RadixRecord*, const SlotRecord*>;
+
+const EngineRules& rules_of(const AnyCache& cache);
+const std::string& name_of(const AnyCache& cache);
+std::optional<std::int64_t> max_model_len_of(const AnyCache& cache);
+
+/// What all of them say.
+const ReplayCounts& counts_of(const IndexStats& stats);
+
+/// One cache to replay, how it is driven, and who looks on.
+struct SimulationSpec {
+  AnyCache cache;
+  DriverSpec driver = {};
+  bool losses = false;         ///< also books what is computed again to its causes; memory then grows with the trace
+  bool counts_copies = false;  ///< Simulation::count_copies
+  /// Where set, gets every request in the order in which they end, from one thread at a time, and what it lost where
+  /// losses are asked for, else null.
+  std::function<void(const RecordView&, const ReuseLoss*)> on_record = {};
+};
+
+/// What one replay found out.
+struct ReplayResult {
+  IndexStats index;
+  std::optional<LossStats> losses;  ///< where they were asked for
+};
+
+/// A cache under a trace.
+class CacheReplay : public Replay {
+ public:
+  /// To be called once, after finish.
+  virtual ReplayResult result() = 0;
+};
+
+/// Do requests generate their output under this driver? Throws SpecError for one that no tree is replayed by.
+bool tree_decodes(const DriverSpec& driver);
+/// Throws SpecError for unusable settings, with the path "geometry.FIELD", "radix.FIELD" or "slots.FIELD", and, where
+/// the index of the cache has no such driver, with "simulate.driver".
+void check_replay(const SimulationSpec& spec);
+/// A replay of such a cache. Throws as check_replay, ResourceError where it does not fit memory.
+std::unique_ptr<CacheReplay> make_replay(const SimulationSpec& spec);
+
+}  // namespace hybridkv

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ask/memory_budget.h"
+#include "engines/vllm/rules.h"
 #include "planner/cache_plan.h"
 #include "scenarios/read.h"
 

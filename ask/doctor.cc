@@ -10,6 +10,7 @@
 #include "ask/doctor_settings.h"
 #include "ask/plan.h"
 #include "base/error.h"
+#include "engines/vllm/rules.h"
 #include "planner/plan_facts.h"
 #include "planner/primary_attention.h"
 #include "scenarios/model_library.h"

@@ -83,13 +83,9 @@ std::vector<PlainPack> plain_packs(const Recommendation& result, const Recommend
 ServedPick served_pick(const Recommendation& result, const Candidate& candidate, const RecommendSpec& spec) {
   const PlannedLayout& layout = result.layout_of(candidate);
   const EngineSpec engine = engine_with(spec.engine, layout.pack, layout.block_floor, layout.mode);
-  ServedPick pick{block_settings(layout, candidate.match_unit_tokens, candidate.retention_tokens), {}};
-  if (spec.engine.rules->is_read) {  // which has neither the flags of vLLM nor other settings than these two
-    std::erase_if(pick.settings, [](const EngineSetting& setting) {
-      return setting.key != "engine.cache_mode" && setting.key != "engine.block_size_tokens";
-    });
-    for (EngineSetting& setting : pick.settings) setting.flag.clear();
-  }
+  ServedPick pick{block_settings({layout.plan, layout.geometry, layout.block_floor, candidate.match_unit_tokens,
+                                  candidate.retention_tokens}),
+                  {}};
   pick.serve = serve_command({spec.model, engine, spec.limits, spec.scheduler, layout.plan, pick.settings});
   return pick;
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ask/layout_bound.h"
-#include "ask/serve_command.h"
+#include "engines/serve.h"
 #include "scenarios/scenario.h"
 #include "search/recommendation.h"
 #include "simulator/reuse_loss.h"

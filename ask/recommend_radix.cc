@@ -32,7 +32,7 @@ RadixRecommendAnswer recommend_radix_scenario(const Scenario& scenario, const Ra
     throw located(scenario_error(error), scenario);
   }
   for (const RadixCandidate& candidate : answer.result.candidates)
-    answer.settings.push_back(radix_settings(candidate.engine));
+    answer.settings.push_back(own_settings(candidate.engine));
   const RadixCandidate& pick = answer.result.candidates[answer.result.pick];
   answer.pick.settings = answer.settings[answer.result.pick];
   const Scenario picked = picked_scenario(scenario, answer);

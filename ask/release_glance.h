@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "engines/vllm/rules.h"
 #include "planner/cache_plan.h"
 #include "scenarios/scenario.h"
 

@@ -15,6 +15,7 @@
 #include "cli/output.h"
 #include "cli/scenario_options.h"
 #include "cli/values.h"
+#include "engines/vllm/rules.h"
 #include "report/boot_report.h"
 #include "scenarios/number.h"
 

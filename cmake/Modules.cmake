@@ -41,13 +41,14 @@ if(HYBRIDKV_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 
 # Several files of a folder in one unit: most of the time goes to headers and templates that they share. A name of a file
-# alone is then one of the folder; kernels for instruction sets of their own stay by themselves.
+# alone is then one of the folder; kernels for instruction sets of their own stay by themselves, and so does the
+# list of engines, which a test may replace by another one.
 function(_hybridkv_compile target)
   target_link_libraries(${target} PRIVATE hybridkv_flags)
   if(HYBRIDKV_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
     get_target_property(sources ${target} SOURCES)
-    list(FILTER sources INCLUDE REGEX "_kernel_[a-z0-9]+\\.cc$")
+    list(FILTER sources INCLUDE REGEX "_kernel_[a-z0-9]+\\.cc$|/engines/all\\.cc$")
     set_source_files_properties(${sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
 endfunction()

@@ -169,7 +169,7 @@ struct ExtraPlan {
 /// All that a strategy decides: who shares tables, ids and bytes. What a workload does with it (capacity, prefixes,
 /// waste) is derived from it alone.
 struct Arrangement {
-  const EngineRules* rules = &rules_of_vllm_2026_06;  ///< whose rules these are
+  const EngineRules* rules = default_rules();  ///< whose rules these are
   Strategy strategy = Strategy::packed_attention;
   std::optional<BackendProfile> backend_profile;
   std::optional<CacheOrder> cache_order;    ///< of the one allocation; unset: pools with the block outermost

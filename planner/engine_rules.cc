@@ -10,13 +10,6 @@ const UnservedModels* unserved_by(const EngineRules& rules, std::string_view mod
   return nullptr;
 }
 
-std::span<const EngineRules* const> all_engine_rules() {
-  static constexpr const EngineRules* all[] = {&rules_of_vllm_2026_06, &rules_of_vllm_0_33,     &rules_of_sglang_0_5_23,
-                                               &rules_of_jenga,        &rules_of_compact_slots, &rules_of_tensorrt_llm,
-                                               &rules_of_llama_cpp};
-  return all;
-}
-
 std::vector<std::string> release_names() {
   std::vector<std::string> names;
   for (const EngineRules* const rules : all_engine_rules()) names.emplace_back(rules->name);

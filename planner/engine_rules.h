@@ -20,8 +20,8 @@ struct UnservedModels {
   std::string_view architecture;  ///< as its config names it
 };
 
-/// What planning asks of an engine at a version: where engines differ. A file an engine (planner/rules_*.cc) fills it
-/// in and says where each rule comes from. There is one object an engine, so pointers to it are compared.
+/// What planning asks of an engine at a version: where engines differ. The folder of an engine (engines/) fills it in
+/// and says where each rule comes from. There is one object an engine, so pointers to it are compared.
 struct EngineRules {
   std::string_view name;                  ///< as scenarios and flags spell it: "vllm-0.33"
   std::string_view title;                 ///< for the header of every output
@@ -58,16 +58,11 @@ inline std::string_view to_string(const EngineRules* rules) { return rules->name
 /// Which models that the engine does not serve one is of, by its name; null where it is served.
 const UnservedModels* unserved_by(const EngineRules& rules, std::string_view model);
 
-extern const EngineRules rules_of_vllm_2026_06;
-extern const EngineRules rules_of_vllm_0_33;
-extern const EngineRules rules_of_sglang_0_5_23;
-extern const EngineRules rules_of_jenga;
-extern const EngineRules rules_of_compact_slots;
-extern const EngineRules rules_of_tensorrt_llm;
-extern const EngineRules rules_of_llama_cpp;
-
-/// All engines, the default first.
+/// All engines, the default first. What they are is said above this room, in engines/all.cc, or by whatever program
+/// links a list of its own instead.
 std::span<const EngineRules* const> all_engine_rules();
+/// Whose rules are taken where nothing is said.
+inline const EngineRules* default_rules() { return all_engine_rules().front(); }
 /// Their names: "vllm-2026-06", "vllm-0.33" …
 std::vector<std::string> release_names();
 /// The engine of that name; null where there is none.

@@ -63,7 +63,7 @@ struct DraftSpec {
 
 /// What the user asks of the serving engine. Defaults are those of a deployment without any flag.
 struct EngineSpec {
-  const EngineRules* rules = &rules_of_vllm_2026_06;    ///< whose rules
+  const EngineRules* rules = default_rules();    ///< whose rules
   std::optional<BackendProfile> backend_profile;        ///< what backends declare where nothing below says it
   std::int64_t tensor_parallel = 1;                     ///< ranks, >= 1
   bool pad_heads = false;                               ///< heads that ranks cannot share are padded until they can

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "base/checked.h"
 #include "base/error.h"
 #include "planner/demand.h"
+#include "planner/engine_rules.h"
 #include "simulator/block_rules.h"
 #include "simulator/geometry_limits.h"
 
@@ -106,10 +108,14 @@ void check_policy(const CacheGeometry& geometry) {
                         : fmt::format("{} ranks prefixes by their states, and this cache keeps none; take lru",
                                       to_string(settings.eviction)));
   check_range(settings.checkpoint_back, 0, most_back, "checkpoint_back");
-  if (settings.checkpoint_back > 0 && !geometry.rules.blocks->cuts_to_blocks(geometry))
+  if (settings.checkpoint_back > 0 && !geometry.rules.blocks->cuts_to_blocks(geometry)) {
+    const auto all = all_engine_rules();
+    const auto is_plain = [](const EngineRules* rules) { return !rules->match_units; };
+    const auto plain = std::find_if(all.begin(), all.end(), is_plain);
     throw SpecError("geometry.checkpoint_back",
                     fmt::format("the last state of a prompt is moved in mode align by the rules of {} alone; take 0",
-                                rules_of_vllm_2026_06.name));
+                                (*plain)->name));
+  }
 }
 
 void check_host(const CacheGeometry& geometry) {

@@ -15,7 +15,7 @@ namespace hybridkv {
 /// Example: Qwen3.5-397B with MTP on an H100: `{.blocks = &match_unit_rules, .lookahead_tokens = 1,
 /// .checkpoint_blocks = 1, .exports_gdn = true}`, and in the geometry R = 0 and s = 1.
 struct PrefixRules {
-  const EngineRules* engine = &rules_of_vllm_2026_06;  ///< for its name
+  const EngineRules* engine = default_rules();  ///< for its name
   const BlockRules* blocks = &plain_block_rules;       ///< how it finds and keeps prefixes
   /// l: tokens behind a prefix that its key covers too, so that a drafter needs no block dropped; 0 without a drafter,
   /// with DFlash or DSpark, and where the drafter drops a block (CacheGeometry::drafter_drops_block).

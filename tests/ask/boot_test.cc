@@ -9,6 +9,7 @@
 
 #include "ask/plan.h"
 #include "base/error.h"
+#include "engines/vllm/rules.h"
 #include "planner/capacity.h"
 
 using namespace hybridkv;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "engines/vllm/rules.h"
 #include "planner/engine_spec.h"
 #include "planner/plan.h"
 #include "scenarios/read.h"

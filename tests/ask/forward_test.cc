@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include "base/error.h"
+#include "engines/sglang/rules.h"
+#include "engines/vllm/rules.h"
 #include "scenarios/model_library.h"
 #include "tests/ask/asked.h"
 

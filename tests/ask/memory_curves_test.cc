@@ -4,6 +4,9 @@
 
 #include "ask/replay_settings.h"
 #include "base/error.h"
+#include "engines/jenga/rules.h"
+#include "engines/llama_cpp/rules.h"
+#include "engines/sglang/rules.h"
 #include "planner/plan.h"
 #include "simulator/plan_geometry.h"
 #include "simulator/sweep.h"

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "engines/vllm/rules.h"
 #include "planner/plan.h"
 #include "simulator/simulation.h"
 #include "tests/planner/models.h"

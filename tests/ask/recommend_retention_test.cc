@@ -60,7 +60,8 @@ TEST_CASE("law: the interval in the command line of an engine is the one that wa
           const PlannedLayout& layout = answer.result.layout_of(candidate);
           CAPTURE(layout.geometry.block_size_tokens);
           const std::optional<std::int64_t> told =
-              told_interval(block_settings(layout, candidate.match_unit_tokens, candidate.retention_tokens));
+              told_interval(block_settings({layout.plan, layout.geometry, layout.block_floor,
+                                            candidate.match_unit_tokens, candidate.retention_tokens}));
           CHECK(told.has_value() == layout.geometry.depends_on_retention());
           CacheGeometry geometry = layout.geometry;
           geometry.match_unit_tokens = candidate.match_unit_tokens;

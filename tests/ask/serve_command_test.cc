@@ -1,4 +1,4 @@
-#include "ask/serve_command.h"
+#include "engines/serve.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ ServeCommand serve_of(const std::string& text) {
   const PlanSet set = plan_scenario(scenario, {1});
   return serve_command({scenario.model, scenario.engine, scenario.limits, scenario.simulate.scheduler,
                         set.plans.front(),
-                        set.plans.front().radix ? radix_settings(scenario.engine) : std::vector<EngineSetting>{}});
+                        set.plans.front().radix ? own_settings(scenario.engine) : std::vector<EngineSetting>{}});
 }
 
 std::string scenario_of(const std::string& model, const std::string& engine) {

@@ -5,6 +5,7 @@
 
 #include "ask/planned_caches.h"
 #include "base/error.h"
+#include "engines/sglang/rules.h"
 #include "planner/engine_rules.h"
 #include "planner/plan.h"
 #include "simulator/trace_spec.h"

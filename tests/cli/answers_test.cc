@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "engines/vllm/rules.h"
 #include "planner/engine_rules.h"
 #include "tests/cli/run_program.h"
 #include "tests/scratch_folder.h"

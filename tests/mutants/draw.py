@@ -276,7 +276,7 @@ def drawn_of(files, rooms, seed, left_out):
     """
     by_kind = {kind: [] for kind in KINDS}
     for name, content in files.items():
-        if name.endswith(".cc") and name.split("/")[0] in rooms and name.count("/") == 1:
+        if name.endswith(".cc") and name.split("/")[0] in rooms:
             for mutant in candidates_of(name, content.decode("utf-8")):
                 order = hashlib.sha256(f"{seed}\0{mutant['id']}".encode()).digest()
                 by_kind[mutant["kind"]].append((order, mutant["id"], mutant))

@@ -5,6 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "engines/llama_cpp/rules.h"
+#include "engines/sglang/rules.h"
+#include "engines/tensorrt_llm/rules.h"
+#include "engines/vllm/rules.h"
 #include "planner/plan.h"
 #include "tests/planner/models.h"
 

@@ -2,6 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include "engines/compact_slots/rules.h"
+#include "engines/jenga/rules.h"
+#include "engines/sglang/rules.h"
+#include "engines/vllm/rules.h"
 #include "planner/plan.h"
 #include "tests/planner/models.h"
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engines/vllm/rules.h"
 #include "planner/demand.h"
 #include "planner/plan.h"
 #include "tests/planner/models.h"

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "engines/vllm/rules.h"
 #include "planner/allocated_tensors.h"
 #include "planner/demand.h"
 #include "planner/plan.h"

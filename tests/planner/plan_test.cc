@@ -7,6 +7,7 @@
 #include <set>
 #include <variant>
 
+#include "engines/vllm/rules.h"
 #include "planner/block_size.h"
 #include "tests/planner/models.h"
 #include "tests/planner/random_specs.h"

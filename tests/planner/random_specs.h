@@ -14,6 +14,9 @@
 #include <variant>
 #include <vector>
 
+#include "engines/llama_cpp/rules.h"
+#include "engines/tensorrt_llm/rules.h"
+#include "engines/vllm/rules.h"
 #include "planner/plan.h"
 
 /// Random specs of models, engines and limits that engines could really be given, for the laws of a plan. Most of

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "engines/llama_cpp/rules.h"
+#include "engines/tensorrt_llm/rules.h"
 #include "planner/demand.h"
 #include "planner/evidence.h"
 #include "planner/grain_split.h"

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engines/vllm/rules.h"
 #include "planner/plan.h"
 #include "test_paths.h"
 #include "tests/planner/models.h"

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "engines/vllm/rules.h"
 #include "planner/backend_profile.h"
 #include "planner/block_size.h"
 #include "planner/plan.h"

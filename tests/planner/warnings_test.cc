@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "engines/sglang/rules.h"
+#include "engines/vllm/rules.h"
 #include "planner/plan.h"
 #include "tests/planner/models.h"
 

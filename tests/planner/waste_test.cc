@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "engines/vllm/rules.h"
 #include "planner/capacity.h"
 #include "planner/plan.h"
 #include "tests/planner/models.h"

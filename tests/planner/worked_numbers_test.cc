@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "engines/vllm/rules.h"
 #include "planner/allocated_tensors.h"
 #include "planner/plan.h"
 #include "planner/primary_attention.h"

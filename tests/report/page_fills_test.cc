@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ask/page_strip.h"
+#include "engines/vllm/rules.h"
 #include "tests/report/sample_plan.h"
 
 using namespace hybridkv;

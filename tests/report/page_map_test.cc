@@ -10,6 +10,8 @@
 #include <set>
 #include <tuple>
 
+#include "engines/jenga/rules.h"
+#include "engines/vllm/rules.h"
 #include "layout/for_each_index.h"
 #include "layout/shift.h"
 #include "layout/slice.h"

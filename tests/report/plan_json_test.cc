@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "engines/vllm/rules.h"
 #include "planner/allocated_tensors.h"
 #include "planner/plan.h"
 #include "report/json_text.h"

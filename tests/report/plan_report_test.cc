@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "engines/vllm/rules.h"
 #include "report/explain_report.h"
 #include "report/json_text.h"
 #include "report/plan_sections.h"

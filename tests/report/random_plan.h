@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engines/vllm/rules.h"
 #include "layout/scale.h"
 #include "planner/plan.h"
 #include "tests/report/sample_plan.h"

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "engines/vllm/rules.h"
+
 using namespace hybridkv;
 
 TEST_CASE("golden: the header says whose rules these are") {

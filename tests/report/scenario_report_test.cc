@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "engines/vllm/rules.h"
 #include "planner/plan.h"
 #include "tests/contains.h"
 #include "tests/planner/models.h"

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engines/sglang/rules.h"
 #include "planner/engine_rules.h"
 
 using namespace hybridkv;

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "engines/vllm/rules.h"
 #include "scenarios/embedded_files.h"
 #include "scenarios/model_library.h"
 #include "scenario_text.h"

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "engines/sglang/rules.h"
 #include "planner/plan.h"
 #include "planner/radix_split.h"
 #include "simulator/cache_geometry.h"

@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "engines/llama_cpp/rules.h"
+#include "engines/sglang/rules.h"
 #include "planner/engine_rules.h"
 #include "simulator/record_csv.h"
 #include "tests/simulator/workload.h"

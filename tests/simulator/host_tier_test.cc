@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "engines/vllm/rules.h"
 #include "simulator/invariants.h"
 #include "simulator/match_unit_rules.h"
 #include "simulator/simulation.h"

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "base/error.h"
+#include "engines/vllm/rules.h"
 #include "simulator/block_pool.h"
 #include "simulator/invariants.h"
 #include "simulator/request_blocks.h"

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "engines/sglang/rules.h"
+#include "engines/tensorrt_llm/rules.h"
+#include "engines/vllm/rules.h"
 #include "planner/demand.h"
 #include "planner/plan.h"
 #include "simulator/closed_form.h"

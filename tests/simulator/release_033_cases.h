@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "engines/vllm/rules.h"
 #include "simulator/cache_geometry.h"
 #include "simulator/match_unit_rules.h"
 #include "test_paths.h"

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "engines/llama_cpp/rules.h"
 #include "planner/plan.h"
 #include "simulator/token_exact_bound.h"
 #include "tests/planner/models.h"

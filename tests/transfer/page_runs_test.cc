@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engines/vllm/rules.h"
 #include "planner/plan.h"
 #include "tests/planner/models.h"
 

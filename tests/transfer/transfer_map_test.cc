@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "engines/vllm/rules.h"
 #include "tests/planner/models.h"
 
 namespace hybridkv {

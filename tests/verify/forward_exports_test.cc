@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "engines/vllm/rules.h"
 #include "planner/plan.h"
 #include "simulator/match_unit_rules.h"
 #include "tests/verify/forward_models.h"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engines/vllm/rules.h"
 #include "tests/verify/forward_models.h"
 #include "verify/forward.h"
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "engines/jenga/rules.h"
 #include "tests/verify/forward_models.h"
 #include "verify/forward.h"
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "engines/sglang/rules.h"
 #include "tests/verify/forward_models.h"
 #include "verify/forward.h"
 #include "verify/forward_radix.h"

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "engines/llama_cpp/rules.h"
 #include "planner/plan.h"
 #include "tests/verify/forward_models.h"
 #include "verify/forward.h"

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "engines/vllm/rules.h"
 #include "tests/verify/forward_models.h"
 
 namespace hybridkv {

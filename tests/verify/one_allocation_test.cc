@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "engines/vllm/rules.h"
 #include "tests/verify/check_named.h"
 #include "tests/verify/forward_models.h"
 #include "tests/verify/plans.h"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "engines/vllm/rules.h"
 #include "tests/verify/plans.h"
 #include "verify/stray_copy.h"
 

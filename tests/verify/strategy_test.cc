@@ -4,6 +4,10 @@
 
 #include <algorithm>
 
+#include "engines/llama_cpp/rules.h"
+#include "engines/sglang/rules.h"
+#include "engines/tensorrt_llm/rules.h"
+#include "engines/vllm/rules.h"
 #include "tests/verify/forward_models.h"
 #include "tests/verify/plan_traffic.h"
 #include "tests/verify/plans.h"

@@ -1,5 +1,9 @@
 #include "attention/kv_codec.h"
 #include "base/error.h"
+#include "engines/llama_cpp/rules.h"
+#include "engines/sglang/rules.h"
+#include "engines/tensorrt_llm/rules.h"
+#include "engines/vllm/rules.h"
 #include "tests/verify/transfer_pairs.h"
 
 namespace hybridkv::testing {

@@ -1,4 +1,5 @@
-#include "planner/engine_rules.h"
+#include "engines/llama_cpp/rules.h"
+
 #include "planner/read_engine.h"
 
 namespace hybridkv {
@@ -24,13 +25,13 @@ constexpr std::string_view of_llama_cpp[] = {
 /// (planner/sequence_rows.cc); checkpoints lie on the host.
 const EngineRules rules_of_llama_cpp = {.name = "llama.cpp",
                                         .title = "llama.cpp",
-                                         .strategy = Strategy::sequence_rows,
-                                         .is_read = true,
-                                         .assumptions = of_llama_cpp,
-                                         .own_keys = keys_of_llama_cpp,
+                                        .strategy = Strategy::sequence_rows,
+                                        .is_read = true,
+                                        .assumptions = of_llama_cpp,
+                                        .own_keys = keys_of_llama_cpp,
                                         .validate = validate_sequence_rows,
                                         .has_mode_all = false,
-                                         .caches_by_default = true,
-                                         .reserves_null_block = true};
+                                        .caches_by_default = true,
+                                        .reserves_null_block = true};
 
 }  // namespace hybridkv

@@ -1,4 +1,4 @@
-#include "planner/engine_rules.h"
+#include "engines/vllm/rules.h"
 
 namespace hybridkv {
 
@@ -18,19 +18,19 @@ constexpr UnservedModels unserved_by_0_33[] = {{"Bamba", "BambaForCausalLM"},
 /// has two steps in flight; only the last state of a prompt is kept.
 const EngineRules rules_of_vllm_0_33 = {.name = "vllm-0.33",
                                         .title = "vLLM 0.33.0",
-                                         .unserved = unserved_by_0_33,
-                                         .has_mode_all = false,
-                                         .caches_by_default = true,
-                                         .one_allocation = true,
-                                         .drafts_look_ahead = true,
-                                         .drafts_join = true,
-                                         .aligns_to_checkpoints = true,
-                                         .counts_checkpoint_blocks = true,
-                                         .convs_hold_drafts = true,
-                                         .match_units = true,
+                                        .unserved = unserved_by_0_33,
+                                        .has_mode_all = false,
+                                        .caches_by_default = true,
+                                        .one_allocation = true,
+                                        .drafts_look_ahead = true,
+                                        .drafts_join = true,
+                                        .aligns_to_checkpoints = true,
+                                        .counts_checkpoint_blocks = true,
+                                        .convs_hold_drafts = true,
+                                        .match_units = true,
                                         .reserves_null_block = true,
-                                         .latent_hybrid_grain = 128,
-                                         .concurrent_batches = 2,
-                                         .retention_tokens = 0};
+                                        .latent_hybrid_grain = 128,
+                                        .concurrent_batches = 2,
+                                        .retention_tokens = 0};
 
 }  // namespace hybridkv

@@ -1,4 +1,4 @@
-#include "planner/engine_rules.h"
+#include "engines/compact_slots/rules.h"
 
 namespace hybridkv {
 
@@ -18,10 +18,10 @@ constexpr std::string_view slot_assumptions[] = {
 /// by side in a slot, in the allocation that has the pages of tokens too.
 const EngineRules rules_of_compact_slots = {.name = "compact-slots",
                                             .title = "compact slots beside attention pages",
-                                             .strategy = Strategy::compact_slots,
-                                             .is_read = true,
-                                             .assumptions = slot_assumptions,
-                                             .caches_by_default = true,
-                                             .reserves_null_block = true};
+                                            .strategy = Strategy::compact_slots,
+                                            .is_read = true,
+                                            .assumptions = slot_assumptions,
+                                            .caches_by_default = true,
+                                            .reserves_null_block = true};
 
 }  // namespace hybridkv

@@ -1,4 +1,4 @@
-#include "planner/engine_rules.h"
+#include "engines/jenga/rules.h"
 
 namespace hybridkv {
 
@@ -19,10 +19,10 @@ constexpr std::string_view jenga_assumptions[] = {
 /// layers, each owned by one kind at a time, and a free list a kind.
 const EngineRules rules_of_jenga = {.name = "jenga",
                                     .title = "Jenga (two-level pages)",
-                                     .strategy = Strategy::two_level,
-                                     .is_read = true,
-                                     .assumptions = jenga_assumptions,
-                                     .caches_by_default = true,
-                                     .reserves_null_block = true};
+                                    .strategy = Strategy::two_level,
+                                    .is_read = true,
+                                    .assumptions = jenga_assumptions,
+                                    .caches_by_default = true,
+                                    .reserves_null_block = true};
 
 }  // namespace hybridkv

@@ -1,7 +1,7 @@
+#include "engines/vllm/serve.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include "ask/serve_command.h"
 
 namespace hybridkv {
 
@@ -63,30 +63,29 @@ std::string mode_flag(CacheMode mode, const EngineRules& rules) {
 
 }  // namespace
 
-std::vector<EngineSetting> block_settings(const PlannedLayout& layout, std::optional<std::int64_t> match_unit_tokens,
-                                          std::optional<std::int64_t> retention_tokens) {
+std::vector<EngineSetting> vllm_settings(const BlockChoice& choice) {
+  const CacheMode mode = choice.plan.cache_mode;
   std::vector<EngineSetting> settings;
-  settings.push_back({"engine.attention_pack_size", std::to_string(layout.pack),
-                      ""});
-  if (layout.geometry.state_groups > 0)
-    settings.push_back({"engine.cache_mode", std::string(to_string(layout.mode)),
-                        mode_flag(layout.mode, *layout.plan.rules)});
-  if (layout.block_floor)
-    settings.push_back({"engine.block_size_tokens", std::to_string(*layout.block_floor),
-                        fmt::format("--block-size {}", *layout.block_floor)});
-  if (!layout.geometry.caches_prefixes()) return settings;
-  if (match_unit_tokens)
-    settings.push_back({"simulate.match_unit_tokens", std::to_string(*match_unit_tokens),
-                        fmt::format("--prefix-match-unit {}", *match_unit_tokens)});
-  if (!layout.geometry.depends_on_retention()) return settings;
-  if (retention_tokens) {
-    settings.push_back({"simulate.retention_interval_tokens", std::to_string(*retention_tokens),
-                        fmt::format("--prefix-cache-retention-interval {}", *retention_tokens)});
+  settings.push_back({"engine.attention_pack_size", std::to_string(choice.plan.attention_pack_size), ""});
+  if (choice.geometry.state_groups > 0)
+    settings.push_back({"engine.cache_mode", std::string(to_string(mode)),
+                        mode_flag(mode, *choice.plan.rules)});
+  if (choice.block_floor)
+    settings.push_back({"engine.block_size_tokens", std::to_string(*choice.block_floor),
+                        fmt::format("--block-size {}", *choice.block_floor)});
+  if (!choice.geometry.caches_prefixes()) return settings;
+  if (choice.match_unit_tokens)
+    settings.push_back({"simulate.match_unit_tokens", std::to_string(*choice.match_unit_tokens),
+                        fmt::format("--prefix-match-unit {}", *choice.match_unit_tokens)});
+  if (!choice.geometry.depends_on_retention()) return settings;
+  if (choice.retention_tokens) {
+    settings.push_back({"simulate.retention_interval_tokens", std::to_string(*choice.retention_tokens),
+                        fmt::format("--prefix-cache-retention-interval {}", *choice.retention_tokens)});
   } else {
     // An interval of one block keeps every checkpoint, also in versions whose default is to keep only the last: of one
     // block of every group, where their blocks differ.
-    const bool unset_keeps_all = !layout.plan.rules->retention_tokens;
-    const std::int64_t block = layout.geometry.common_multiple();
+    const bool unset_keeps_all = !choice.plan.rules->retention_tokens;
+    const std::int64_t block = choice.geometry.common_multiple();
     settings.push_back({"simulate.retention_interval_tokens", unset_keeps_all ? "all (unset)" : std::to_string(block),
                         fmt::format("--prefix-cache-retention-interval {}", block)});
   }

@@ -8,7 +8,7 @@
 
 #include "planner/cache_plan.h"
 #include "planner/model_spec.h"
-#include "search/search_space.h"
+#include "simulator/cache_geometry.h"
 #include "simulator/scheduler_settings.h"
 
 namespace hybridkv {
@@ -37,17 +37,24 @@ struct Served {
   std::vector<EngineSetting> settings;  ///< what was chosen; their flags go into the command line as they are
 };
 
-/// The command line of the release's engine. Flags are named as that release names them.
-/// Sources: engine arguments of vLLM 0.33 and its documentation; server_args of SGLang 0.5.23; the repository of a
-/// model is that of its ModelSpec::source.
+/// What was chosen of a cache of blocks.
+struct BlockChoice {
+  const CachePlan& plan;
+  const CacheGeometry& geometry;
+  std::optional<std::int64_t> block_floor;        ///< engine.block_size_tokens; unset: the engine's own
+  std::optional<std::int64_t> match_unit_tokens;  ///< unset: the block
+  std::optional<std::int64_t> retention_tokens;   ///< unset: all states stay
+};
+
+/// The command line of the plan's engine, with its flags as it names them; the repository of a model is that of its
+/// ModelSpec::source.
 ServeCommand serve_command(const Served& served);
 
-/// The choices of a layout with blocks, and the flags of vLLM for them.
-std::vector<EngineSetting> block_settings(const PlannedLayout& layout, std::optional<std::int64_t> match_unit_tokens,
-                                          std::optional<std::int64_t> retention_tokens);
+/// The choices of a cache of blocks, with the flags of its engine where they are known.
+std::vector<EngineSetting> block_settings(const BlockChoice& choice);
 
-/// The choices of an engine with radix pools, and the flags of SGLang for them.
-std::vector<EngineSetting> radix_settings(const EngineSpec& engine);
+/// The choices of an engine with an index of its own. Pre: it has such settings.
+std::vector<EngineSetting> own_settings(const EngineSpec& engine);
 
 /// Words of a command line, each quoted where a shell needs it.
 class CommandLine {
@@ -71,9 +78,5 @@ std::string engine_name(DType dtype);
 
 /// The longest of the lengths asked about, tokens.
 std::int64_t served_length(const LimitsSpec& limits);
-
-// An engine a file.
-ServeCommand serve_vllm(const Served& served);
-ServeCommand serve_sglang(const Served& served);
 
 }  // namespace hybridkv

@@ -1,4 +1,4 @@
-#include "ask/serve_command.h"
+#include "engines/serve.h"
 
 #include <fmt/format.h>
 
@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "base/shell_word.h"
+#include "engines/engine.h"
 
 namespace hybridkv {
 
@@ -63,16 +64,30 @@ std::int64_t served_length(const LimitsSpec& limits) {
 }
 
 ServeCommand serve_command(const Served& served) {
-  const EngineRules& rules = *served.engine.rules;
+  const Engine& engine = engine_of(*served.engine.rules);
+  const EngineRules& rules = *engine.rules;
   const auto none = [](const std::string& why) { return ServeCommand{"", {why}}; };
-  if (rules.radix_pools) return serve_sglang(served);
-  if (rules.is_read)
+  if (!engine.serve)
     return none(fmt::format("No command line: of {} only the rules of memory are read, and no flags are known.",
                             rules.title));
   if (served.engine.strategy != rules.strategy)
     return none(fmt::format("No engine runs it: {} has no strategy {}; it is modelled.", rules.title,
                             to_string(served.engine.strategy)));
-  return serve_vllm(served);
+  return engine.serve(served);
+}
+
+std::vector<EngineSetting> block_settings(const BlockChoice& choice) {
+  if (const Engine& engine = engine_of(*choice.plan.rules); engine.block_settings) return engine.block_settings(choice);
+  std::vector<EngineSetting> settings;
+  if (choice.geometry.state_groups > 0)
+    settings.push_back({"engine.cache_mode", std::string(to_string(choice.plan.cache_mode)), ""});
+  if (choice.block_floor)
+    settings.push_back({"engine.block_size_tokens", std::to_string(*choice.block_floor), ""});
+  return settings;
+}
+
+std::vector<EngineSetting> own_settings(const EngineSpec& engine) {
+  return engine_of(*engine.rules).own_settings(engine);
 }
 
 }  // namespace hybridkv

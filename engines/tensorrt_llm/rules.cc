@@ -1,4 +1,5 @@
-#include "planner/engine_rules.h"
+#include "engines/tensorrt_llm/rules.h"
+
 #include "planner/read_engine.h"
 
 namespace hybridkv {
@@ -29,13 +30,13 @@ constexpr std::string_view of_tensorrt_llm[] = {
 /// states (planner/pool_groups.cc). Mode all is that of its first manager, which keeps a state every so many tokens.
 const EngineRules rules_of_tensorrt_llm = {.name = "tensorrt-llm",
                                            .title = "TensorRT-LLM",
-                                            .strategy = Strategy::pool_groups,
-                                            .is_read = true,
-                                            .assumptions = of_tensorrt_llm,
-                                            .own_keys = keys_of_tensorrt_llm,
+                                           .strategy = Strategy::pool_groups,
+                                           .is_read = true,
+                                           .assumptions = of_tensorrt_llm,
+                                           .own_keys = keys_of_tensorrt_llm,
                                            .validate = validate_pool_groups,
                                            .caches_by_default = true,
-                                            .counts_running_state = true,
+                                           .counts_running_state = true,
                                            .reserves_null_block = true};
 
 }  // namespace hybridkv

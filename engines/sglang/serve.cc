@@ -1,6 +1,7 @@
+#include "engines/sglang/serve.h"
+
 #include <fmt/format.h>
 
-#include "ask/serve_command.h"
 #include "planner/radix_split.h"
 
 namespace hybridkv {
@@ -63,7 +64,7 @@ void say_what_sglang_lacks(const Served& served, std::vector<std::string>& besid
 
 }  // namespace
 
-std::vector<EngineSetting> radix_settings(const EngineSpec& engine) {
+std::vector<EngineSetting> sglang_settings(const EngineSpec& engine) {
   std::vector<EngineSetting> settings;
   const bool keeps = engine.cache_mode != CacheMode::none;
   settings.push_back({"engine.cache_mode", std::string(to_string(engine.cache_mode)),

@@ -1,4 +1,4 @@
-#include "planner/engine_rules.h"
+#include "engines/vllm/rules.h"
 
 namespace hybridkv {
 

@@ -1,4 +1,5 @@
-#include "planner/engine_rules.h"
+#include "engines/sglang/rules.h"
+
 #include "planner/radix_split.h"
 
 namespace hybridkv {
@@ -23,13 +24,13 @@ constexpr std::string_view keys_of_sglang[] = {
 /// (planner/token_state_split.h), under one radix tree, which keeps prefixes by default; id 0 of both is a dummy.
 const EngineRules rules_of_sglang_0_5_23 = {.name = "sglang-0.5.23",
                                             .title = "SGLang 0.5.23",
-                                             .strategy = Strategy::dual_pool,
-                                             .unserved = unserved_by_sglang,
-                                             .own_keys = keys_of_sglang,
+                                            .strategy = Strategy::dual_pool,
+                                            .unserved = unserved_by_sglang,
+                                            .own_keys = keys_of_sglang,
                                             .validate = validate_radix_engine,
                                             .has_mode_all = false,
-                                             .caches_by_default = true,
-                                             .radix_pools = true,
-                                             .reserves_null_block = true};
+                                            .caches_by_default = true,
+                                            .radix_pools = true,
+                                            .reserves_null_block = true};
 
 }  // namespace hybridkv

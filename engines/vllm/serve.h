@@ -1,0 +1,13 @@
+#pragma once
+
+#include "engines/serve.h"
+
+namespace hybridkv {
+
+/// How vLLM is started. Sources: engine arguments of vLLM 0.33 and its documentation.
+ServeCommand serve_vllm(const Served& served);
+
+/// The choices of a layout with blocks, and its flags for them.
+std::vector<EngineSetting> vllm_settings(const BlockChoice& choice);
+
+}  // namespace hybridkv

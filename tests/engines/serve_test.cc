@@ -1,0 +1,74 @@
+// Command lines of engines, whatever scenario they were planned from; tests/ask/serve_command_test.cc has whole ones.
+#include "engines/serve.h"
+
+#include <doctest/doctest.h>
+
+#include "engines/sglang/rules.h"
+#include "engines/vllm/rules.h"
+#include "planner/plan.h"
+#include "tests/planner/models.h"
+
+using namespace hybridkv;
+using namespace hybridkv::testing;
+
+namespace {
+
+const LimitsSpec limits{.max_model_lens = {32'768}};
+
+EngineSpec spec_of(const EngineRules& rules) {
+  EngineSpec spec{.tensor_parallel = 2, .cache_mode = CacheMode::align, .memory_bytes = 40 * gib};
+  spec.rules = &rules;
+  spec.strategy = rules.strategy;
+  return spec;
+}
+
+ServeCommand serve(const ModelSpec& model, const EngineSpec& engine, const std::vector<EngineSetting>& settings = {}) {
+  const SchedulerSettings scheduler;
+  return serve_command({model, engine, limits, scheduler, make_plan(model, engine, limits), settings});
+}
+
+std::string mode_flag(const EngineRules& rules) {
+  const CachePlan plan = make_plan(qwen35_397b(), spec_of(rules), limits);
+  const CacheGeometry geometry{.state_groups = 1};
+  for (const EngineSetting& setting : block_settings({plan, geometry, {}, {}, {}}))
+    if (setting.key == "engine.cache_mode") return setting.flag;
+  return "none";
+}
+
+}  // namespace
+
+TEST_CASE("golden: prefix caching selects mode align where that is the default, else the mode is said") {
+  CHECK(mode_flag(rules_of_vllm_0_33) == "--enable-prefix-caching");
+  CHECK(mode_flag(rules_of_vllm_2026_06) == "--enable-prefix-caching --mamba-cache-mode align");
+}
+
+TEST_CASE("golden: a model is served from its own repository, or stands for what is not known") {
+  ModelSpec model = qwen35_397b();
+  model.name = "Qwen3.5-397B-A17B";
+  model.source = "config.json of Qwen/Qwen3.5-397B-A17B on Hugging Face.";
+  const ServeCommand own = serve(model, spec_of(rules_of_vllm_0_33));
+  CHECK(own.command.starts_with("vllm serve Qwen/Qwen3.5-397B-A17B --tensor-parallel-size 2 --max-model-len 32768"));
+  model.name = "Another-397B";
+  const ServeCommand other = serve(model, spec_of(rules_of_vllm_0_33));
+  CHECK(other.command.starts_with("vllm serve Another-397B "));
+  REQUIRE_FALSE(other.beside.empty());
+  CHECK(other.beside.front().starts_with("Another-397B stands for the folder or the repository of the model"));
+}
+
+TEST_CASE("golden: an engine with an index of its own says its choices itself") {
+  const EngineSpec engine = spec_of(rules_of_sglang_0_5_23);
+  const std::vector<EngineSetting> settings = own_settings(engine);
+  REQUIRE(settings.size() >= 4);
+  CHECK(settings[1].flag == "--mamba-radix-cache-strategy extra_buffer");
+  const ServeCommand served = serve(qwen35_397b(), engine, settings);
+  CHECK(served.command.starts_with("python -m sglang.launch_server --model-path "));
+  CHECK(served.command.find(" --mamba-radix-cache-strategy extra_buffer ") != std::string::npos);
+}
+
+TEST_CASE("edge: a strategy that the engine has not has no command line") {
+  EngineSpec engine = spec_of(rules_of_vllm_0_33);
+  engine.strategy = Strategy::small_pages;
+  const ServeCommand served = serve(qwen35_397b(), engine);
+  CHECK(served.command.empty());
+  CHECK(served.beside.front().find("has no strategy small_pages; it is modelled") != std::string::npos);
+}

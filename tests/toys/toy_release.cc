@@ -1,0 +1,20 @@
+#include "tests/toys/toy_release.h"
+
+#include "engines/vllm/rules.h"
+#include "engines/vllm/serve.h"
+
+namespace hybridkv::testing {
+
+const Engine& toy_release() {
+  static const EngineRules rules = [] {
+    EngineRules changed = rules_of_vllm_0_33;
+    changed.name = "toy-0.34";
+    changed.title = "Toy 0.34";
+    changed.retention_tokens.reset();
+    return changed;
+  }();
+  static const Engine engine{.rules = &rules, .serve = serve_vllm, .block_settings = vllm_settings};
+  return engine;
+}
+
+}  // namespace hybridkv::testing

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "ask/bound_order.h"
-#include "ask/planned_caches.h"
 #include "ask/simulate_request.h"
 #include "base/error.h"
+#include "search/block_space.h"
 #include "search/candidate_runs.h"
 #include "simulator/trace_spec.h"
 
@@ -33,14 +33,15 @@ std::optional<std::int64_t> asked_retention(const Scenario& scenario) {
   return with_settings(cache, scenario.simulate).retention_interval_tokens;
 }
 
-RecommendSpec spec_of(const Scenario& scenario, const RecommendQuestion& question, const RecommendBasics& basics) {
+RecommendSpec spec_of(const Scenario& scenario, const RecommendQuestion& question) {
   RecommendSpec spec{.model = scenario.model, .engine = scenario.engine, .limits = scenario.limits};
   if (!question.kernel_blocks.empty()) spec.engine.kernel_block_sizes = question.kernel_blocks;
+  const std::vector<std::int64_t>& lengths = scenario.limits.max_model_lens;
   spec.space = question.space;
-  spec.at_length = weighed_length(scenario, question);
-  spec.min_concurrency = basics.min_concurrency;
+  spec.at_length = question.at_length.value_or(*std::max_element(lengths.begin(), lengths.end()));
+  spec.min_concurrency = question.min_concurrency;
   spec.min_kernel_block = question.min_kernel_block;
-  spec.rule = basics.rule;
+  spec.rule.most_given_up = question.give_up_percent / 100;
   spec.search = question.search;
   const SimulateRequest& request = scenario.simulate;
   spec.driver = request.driver;
@@ -48,6 +49,18 @@ RecommendSpec spec_of(const Scenario& scenario, const RecommendQuestion& questio
   spec.default_retention = asked_retention(scenario);
   spec.default_match_unit = request.match_unit_tokens;
   return spec;
+}
+
+RecommendAnswer asked_of(const Scenario& scenario, const RecommendQuestion& question, const RecommendSpec& spec) {
+  RecommendAnswer answer;
+  answer.model = scenario.model.name;
+  answer.engine = spec.engine;
+  answer.trace = searched_trace(scenario);
+  answer.workload = question.workload.empty() ? describe(answer.trace) : question.workload;
+  answer.driver = spec.driver;
+  answer.min_concurrency = spec.min_concurrency;
+  answer.rule = spec.rule;
+  return answer;
 }
 
 /// The result with the scenario's names for what the simulator refused.
@@ -59,15 +72,15 @@ Recommendation with_scenario_names(Recommendation result) {
 
 std::vector<PlainPack> plain_packs(const Recommendation& result, const RecommendSpec& spec) {
   std::vector<PlainPack> plain;
-  const CacheMode mode = result.layout_of(result.candidates[result.pick]).mode;
+  const CacheMode mode = result.layout_of(result.pick).mode();
   for (std::size_t i = 0; i < result.candidates.size(); ++i) {
     const Candidate& candidate = result.candidates[i];
     const PlannedLayout& layout = result.layout_of(candidate);
-    if (layout.mode == mode && layout.block_floor == spec.engine.block_size_tokens && !candidate.match_unit_tokens &&
-        candidate.retention_tokens == retention_in(layout, spec.default_retention))
+    if (layout.has_blocks() && layout.mode() == mode && layout.block_floor() == spec.engine.block_size_tokens &&
+        !candidate.match_unit_tokens && candidate.retention_tokens == retention_in(layout, spec.default_retention))
       plain.push_back({i, std::nullopt});
   }
-  const auto pack = [&](const PlainPack& one) { return result.layout_of(result.candidates[one.candidate]).pack; };
+  const auto pack = [&](const PlainPack& one) { return result.layout_of(one.candidate).pack(); };
   std::stable_sort(plain.begin(), plain.end(),
                    [&](const PlainPack& a, const PlainPack& b) { return pack(a) < pack(b); });
   const auto objectives = [&](std::size_t candidate) { return result.candidates[candidate].objectives; };
@@ -80,36 +93,19 @@ std::vector<PlainPack> plain_packs(const Recommendation& result, const Recommend
   return plain;
 }
 
-ServedPick served_pick(const Recommendation& result, const Candidate& candidate, const RecommendSpec& spec) {
+ServedPick served_pick(const Recommendation& result, std::size_t candidate, const RecommendSpec& spec) {
   const PlannedLayout& layout = result.layout_of(candidate);
-  const EngineSpec engine = engine_with(spec.engine, layout.pack, layout.block_floor, layout.mode);
-  ServedPick pick{block_settings({layout.plan, layout.geometry, layout.block_floor, candidate.match_unit_tokens,
-                                  candidate.retention_tokens}),
-                  {}};
-  pick.serve = serve_command({spec.model, engine, spec.limits, spec.scheduler, layout.plan, pick.settings});
+  ServedPick pick{settings_of(layout, result.candidates[candidate]), {}};
+  pick.serve = serve_command({spec.model, layout.engine, spec.limits, spec.scheduler, layout.plan, pick.settings});
   return pick;
-}
-
-/// What has no blocks has no settings of blocks to search.
-void refuse_other_index(const EngineRules& rules) {
-  if (has_block_index(rules)) return;
-  throw SpecError("engine.release",
-                  fmt::format("{} has no blocks whose settings could be searched; `hybridkv compare --engines all` "
-                              "shows it beside the others", rules.title));
 }
 
 }  // namespace
 
-RecommendBasics basics_of(const Scenario& scenario, const WeighQuestion& question) {
-  RecommendBasics basics;
-  basics.model = scenario.model.name;
-  basics.engine = scenario.engine;
-  basics.trace = searched_trace(scenario);
-  basics.workload = question.workload.empty() ? describe(basics.trace) : question.workload;
-  basics.driver = scenario.simulate.driver;
-  basics.min_concurrency = question.min_concurrency;
-  basics.rule.most_given_up = question.give_up_percent / 100;
-  return basics;
+std::vector<EngineSetting> settings_of(const PlannedLayout& layout, const Candidate& candidate) {
+  if (!layout.has_blocks()) return own_settings(layout.engine);
+  return block_settings({layout.plan, layout.geometry(), layout.block_floor(), candidate.match_unit_tokens,
+                         candidate.retention_tokens});
 }
 
 std::vector<std::string> left_out_of_search(const Scenario& scenario) {
@@ -124,15 +120,14 @@ Scenario searched_scenario(Scenario scenario) {
   return scenario;
 }
 
-Scenario scenario_of(const Scenario& scenario, const RecommendQuestion& question, const RecommendAnswer& answer,
-                     std::size_t candidate) {
+Scenario scenario_of(const Scenario& scenario, const RecommendAnswer& answer, std::size_t candidate) {
   Scenario chosen = searched_scenario(scenario);
   const Candidate& choice = answer.result.candidates[candidate];
   const PlannedLayout& layout = answer.result.layout_of(choice);
-  if (!question.kernel_blocks.empty()) chosen.engine.kernel_block_sizes = question.kernel_blocks;
-  chosen.engine = engine_with(chosen.engine, layout.pack, layout.block_floor, layout.mode);
-  chosen.pack_sizes = {layout.pack};
+  chosen.engine = layout.engine;
+  chosen.pack_sizes = {layout.pack()};
   chosen.simulate.trace = answer.trace;
+  if (!layout.has_blocks()) return chosen;
   chosen.simulate.match_unit_tokens = choice.match_unit_tokens;
   if (choice.retention_tokens == asked_retention(scenario)) return chosen;
   chosen.simulate.retention_interval_tokens = choice.retention_tokens;
@@ -141,37 +136,28 @@ Scenario scenario_of(const Scenario& scenario, const RecommendQuestion& question
   return chosen;
 }
 
-std::int64_t weighed_length(const Scenario& scenario, const WeighQuestion& question) {
-  const std::vector<std::int64_t>& lengths = scenario.limits.max_model_lens;
-  return question.at_length.value_or(*std::max_element(lengths.begin(), lengths.end()));
-}
-
 RecommendAnswer recommend_scenario(const Scenario& scenario, const RecommendQuestion& question,
                                    const std::function<void(const RecommendProgress&)>& progress) {
-  RecommendAnswer answer;
-  static_cast<RecommendBasics&>(answer) = basics_of(scenario, question);
-  RecommendSpec spec = spec_of(scenario, question, answer);
-  answer.engine = spec.engine;
+  RecommendSpec spec = spec_of(scenario, question);
+  RecommendAnswer answer = asked_of(scenario, question, spec);
   spec.open_trace = [&answer] { return open_trace(answer.trace); };
   spec.on_progress = progress;
   try {
-    refuse_other_index(*spec.engine.rules);
     answer.result = with_scenario_names(recommend(spec));
   } catch (const SpecError& error) {
     throw located(scenario_error(error), scenario);
   }
-  answer.plain_packs = plain_packs(answer.result, spec);
-  const std::vector<Candidate>& candidates = answer.result.candidates;
-  answer.pick = served_pick(answer.result, candidates[answer.result.pick], spec);
-  const Candidate& pick = candidates[answer.result.pick];
-  const PlannedLayout& layout = answer.result.layout_of(pick);
-  if (!answer.trace.file.empty()) answer.pick_losses = candidate_losses(spec, layout, pick);
-  const Scenario picked = scenario_of(scenario, question, answer, answer.result.pick);
+  const Recommendation& result = answer.result;
+  const Candidate& pick = result.candidates[result.pick];
+  const PlannedLayout& layout = result.layout_of(pick);
+  answer.plain_packs = plain_packs(result, spec);
+  answer.pick = served_pick(result, result.pick, spec);
+  if (result.unpacked_pick) answer.unpacked_pick = served_pick(result, *result.unpacked_pick, spec);
+  if (!answer.trace.file.empty() && layout.cache) answer.pick_losses = candidate_losses(spec, layout, pick);
+  const Scenario picked = scenario_of(scenario, answer, result.pick);
   const Scenario* const asked = &picked;
   answer.pick_bound = layout_bounds({&asked, 1}).front();
-  if (answer.pick_bound) add_found(*answer.pick_bound, {pick.prompt_tokens, pick.hit_tokens});
-  if (answer.result.unpacked_pick)
-    answer.unpacked_pick = served_pick(answer.result, candidates[*answer.result.unpacked_pick], spec);
+  if (answer.pick_bound) add_found(*answer.pick_bound, {pick.taken_prompt_tokens, pick.hit_tokens});
   return answer;
 }
 

@@ -15,23 +15,19 @@
 
 namespace hybridkv {
 
-/// More at once than any engine has; WeighQuestion::min_concurrency is below.
+/// More at once than any engine has; RecommendQuestion::min_concurrency is below.
 inline constexpr double most_requests = 1e15;
 
-/// How candidates are weighed, beside what the scenario says.
-struct WeighQuestion {
+/// What to search, and how candidates are weighed, beside what the scenario says.
+struct RecommendQuestion {
+  SearchSpace space;                             ///< empty lists: the defaults of the engine's index
+  std::vector<std::int64_t> kernel_blocks;       ///< that the backend supports, tokens; empty: the scenario's
+  std::optional<std::int64_t> min_kernel_block;  ///< smallest kernel block that is fast enough, tokens
+  std::optional<SearchKind> search;              ///< default: as much as takes a few seconds
   std::optional<std::int64_t> at_length;  ///< L of bytes and concurrency, tokens, >= 1; default: the longest length
   std::optional<double> min_concurrency;  ///< requests of L tokens that must fit at once
   double give_up_percent = 5;  ///< most of the default's concurrency that the pick may lack, 0 .. 100
   std::string workload;        ///< the trace in words; empty: as describe() says it
-};
-
-/// What to search under an engine with blocks.
-struct RecommendQuestion : WeighQuestion {
-  SearchSpace space;                             ///< empty lists: default_search_space
-  std::vector<std::int64_t> kernel_blocks;       ///< that the backend supports, tokens; empty: the scenario's
-  std::optional<std::int64_t> min_kernel_block;  ///< smallest kernel block that is fast enough, tokens
-  std::optional<SearchKind> search;              ///< default: as much as takes a few seconds
 };
 
 /// A candidate beside which only the pack differs: the pick's mode, everything else as asked.
@@ -46,8 +42,8 @@ struct ServedPick {
   ServeCommand serve;
 };
 
-/// What was asked and is told, whatever the engine.
-struct RecommendBasics {
+/// What was searched, and what was found.
+struct RecommendAnswer {
   std::string model;
   EngineSpec engine;                    ///< as asked
   std::string workload;                 ///< "prompts of 370 tokens, …": what was replayed
@@ -55,27 +51,23 @@ struct RecommendBasics {
   DriverSpec driver;
   std::optional<double> min_concurrency;
   PickRule rule;
+  Recommendation result;
   ServedPick pick;
   std::optional<LayoutBound> pick_bound;  ///< of its layout; nothing where requests run beside each other
-};
-
-/// What was searched, and what was found.
-struct RecommendAnswer : RecommendBasics {
-  Recommendation result;
   std::vector<PlainPack> plain_packs;   ///< by pack size
   std::optional<LossStats> pick_losses; ///< where the workload is a trace's file
   std::optional<ServedPick> unpacked_pick;  ///< where Recommendation::unpacked_pick is
+  std::vector<std::string> commands;           ///< that repeat the pick's numbers, ready for a shell: add_commands
+  std::vector<std::string> unpacked_commands;  ///< of the pick without packing, where there is one
+
+  const Candidate& picked() const { return result.candidates[result.pick]; }
 };
 
-/// What is asked of every engine; the trace of a made-up workload is no longer than a search takes.
-RecommendBasics basics_of(const Scenario& scenario, const WeighQuestion& question);
-
-/// L: as asked, or the longest length.
-std::int64_t weighed_length(const Scenario& scenario, const WeighQuestion& question);
+/// What an engine is told of a candidate.
+std::vector<EngineSetting> settings_of(const PlannedLayout& layout, const Candidate& candidate);
 
 /// The question of one candidate: the scenario with its choices, and with what the search leaves out left out.
-Scenario scenario_of(const Scenario& scenario, const RecommendQuestion& question, const RecommendAnswer& answer,
-                     std::size_t candidate);
+Scenario scenario_of(const Scenario& scenario, const RecommendAnswer& answer, std::size_t candidate);
 
 /// What of the scenario no search of settings counts, a sentence each.
 std::vector<std::string> left_out_of_search(const Scenario& scenario);
@@ -83,7 +75,7 @@ std::vector<std::string> left_out_of_search(const Scenario& scenario);
 /// The scenario without what left_out_of_search names.
 Scenario searched_scenario(Scenario scenario);
 
-/// Searches layouts for the scenario's model under its trace. Throws InputError with the place of the value at fault,
+/// Searches settings for the scenario's model under its trace. Throws InputError with the place of the value at fault,
 /// and as `recommend` where nothing meets the limits.
 RecommendAnswer recommend_scenario(const Scenario& scenario, const RecommendQuestion& question,
                                    const std::function<void(const RecommendProgress&)>& progress = {});

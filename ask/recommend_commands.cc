@@ -106,7 +106,7 @@ std::string workload_words(const CommandWords& asked, const TraceSpec& trace) {
 }  // namespace
 
 std::vector<std::string> candidate_commands(const CommandWords& asked, const Scenario& scenario,
-                                            const Scenario& chosen, const SearchResult& result) {
+                                            const Scenario& chosen, const Recommendation& result) {
   const std::vector<std::int64_t>& lengths = scenario.limits.max_model_lens;
   CommandWords planned = asked;
   say(engine_keys(), scenario, chosen, planned);
@@ -123,6 +123,14 @@ std::vector<std::string> candidate_commands(const CommandWords& asked, const Sce
   commands.push_back("hybridkv simulate " + shell_words(replayed) + workload_words(asked, chosen.simulate.trace) +
                      replay_words(replayed));
   return commands;
+}
+
+void add_commands(RecommendAnswer& answer, const Scenario& scenario, const CommandWords& asked) {
+  const auto commands = [&](std::size_t candidate) {
+    return candidate_commands(asked, scenario, scenario_of(scenario, answer, candidate), answer.result);
+  };
+  answer.commands = commands(answer.result.pick);
+  if (answer.result.unpacked_pick) answer.unpacked_commands = commands(*answer.result.unpacked_pick);
 }
 
 }  // namespace hybridkv

@@ -14,6 +14,9 @@ namespace hybridkv {
 /// candidate's own question. Every key of sections engine and simulate in which the two differ is in the commands,
 /// those that the scenario has and the candidate has not are taken back.
 std::vector<std::string> candidate_commands(const CommandWords& asked, const Scenario& scenario,
-                                            const Scenario& chosen, const SearchResult& result);
+                                            const Scenario& chosen, const Recommendation& result);
+
+/// Adds those of its picks to an answer to the scenario's question, `asked` as it is typed.
+void add_commands(RecommendAnswer& answer, const Scenario& scenario, const CommandWords& asked);
 
 }  // namespace hybridkv

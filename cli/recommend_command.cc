@@ -7,7 +7,6 @@
 #include "ask/checkpoint_advice.h"
 #include "ask/recommend.h"
 #include "ask/recommend_commands.h"
-#include "ask/recommend_radix.h"
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/engines.h"
@@ -18,7 +17,6 @@
 #include "cli/trace_options.h"
 #include "cli/values.h"
 #include "report/checkpoint_report.h"
-#include "report/recommend_radix_report.h"
 #include "report/recommend_report.h"
 #include "scenarios/number.h"
 
@@ -26,19 +24,17 @@ namespace hybridkv {
 
 namespace {
 
-using Watch = std::function<void(const RecommendProgress&)>;
-
 struct RecommendOptions {
   ScenarioOptions scenario;
   OutputOptions output;
-  // Space.
+  // Space of engines with blocks.
   std::vector<std::int64_t> block_sizes;
   std::vector<std::int64_t> kernel_blocks;
   std::vector<std::string> modes;
   std::vector<std::string> match_units;
   std::vector<std::string> retentions;
   std::string search = "auto";
-  // Space of engines with radix pools; modes are of both.
+  // Space of engines with a tree; modes are of both.
   std::vector<std::string> strategies;
   std::vector<std::string> ratios;
   std::vector<std::int64_t> page_sizes;
@@ -59,32 +55,50 @@ std::int64_t tokens_of(const std::string& text, const char* flag, const char* wo
   return tokens.value;
 }
 
+std::vector<std::optional<std::int64_t>> retentions_of(const RecommendOptions& options) {
+  std::vector<std::optional<std::int64_t>> retentions;
+  for (const std::string& interval : options.retentions) {
+    if (interval == "all") retentions.emplace_back(std::nullopt);
+    else retentions.emplace_back(interval == "last" ? 0 : tokens_of(interval, "--retention", "'all', 'last'"));
+  }
+  return retentions;
+}
+
 SearchSpace space_of(const RecommendOptions& options, const Scenario& scenario) {
   SearchSpace space;
+  for (const std::string& name : options.modes) space.modes.push_back(parse_cache_mode(name).value());
   // The packs of a scenario are those to compare; the search goes beyond them unless the flag says which.
   if (!options.scenario.pack.empty()) space.packs = scenario.pack_sizes;
   for (const std::int64_t size : options.block_sizes)
     space.block_floors.push_back(size == 0 ? std::optional<std::int64_t>() : size);
-  for (const std::string& name : options.modes) {
-    const auto mode = parse_cache_mode(name);
-    space.modes.push_back(mode.value());
-  }
   if (!options.match_units.empty()) space.match_units.emplace();
   for (const std::string& unit : options.match_units)
     space.match_units->push_back(unit == "block" ? 0 : tokens_of(unit, "--match-units", "'block'"));
-  for (const std::string& interval : options.retentions) {
-    if (interval == "all") space.retentions.emplace_back(std::nullopt);
-    else space.retentions.emplace_back(interval == "last" ? 0 : tokens_of(interval, "--retention", "'all', 'last'"));
+  space.retentions = retentions_of(options);
+  for (const std::string& name : options.strategies) space.strategies.push_back(parse_radix_strategy(name).value());
+  for (const std::string& text : options.ratios) {
+    const ParsedReal ratio = parse_real(text);
+    if (!ratio.problem.empty()) throw InputError(fmt::format("--ratios {}: is no number; take one like 0.9", text));
+    space.ratios.push_back(ratio.value);
   }
+  space.page_sizes = options.page_sizes;
+  space.track_intervals = options.track_intervals;
   return space;
 }
 
-/// Flags of the space of engines with blocks that were given.
-std::vector<std::string> block_flags(const RecommendOptions& options) {
+/// Flags of the space that were given and say nothing to an engine of this index.
+std::vector<std::string> foreign_flags(const RecommendOptions& options, bool has_tree) {
   std::vector<std::string> flags;
   const auto add = [&](bool given, const char* flag) {
     if (given) flags.emplace_back(flag);
   };
+  if (!has_tree) {
+    add(!options.strategies.empty(), "--strategies");
+    add(!options.ratios.empty(), "--ratios");
+    add(!options.page_sizes.empty(), "--page-sizes");
+    add(!options.track_intervals.empty(), "--track-intervals");
+    return flags;
+  }
   const bool all = std::find(options.modes.begin(), options.modes.end(), "all") != options.modes.end();
   add(!options.scenario.pack.empty() && options.scenario.pack != "1", "--packs");
   add(!options.block_sizes.empty(), "--block-sizes");
@@ -97,41 +111,14 @@ std::vector<std::string> block_flags(const RecommendOptions& options) {
   return flags;
 }
 
-/// Flags of the space of engines with radix pools that were given.
-std::vector<std::string> radix_flags(const RecommendOptions& options) {
-  std::vector<std::string> flags;
-  const auto add = [&](bool given, const char* flag) {
-    if (given) flags.emplace_back(flag);
-  };
-  add(!options.strategies.empty(), "--strategies");
-  add(!options.ratios.empty(), "--ratios");
-  add(!options.page_sizes.empty(), "--page-sizes");
-  add(!options.track_intervals.empty(), "--track-intervals");
-  return flags;
-}
-
-/// Flags of the space of other engines say nothing to this one.
-void refuse_flags(const std::vector<std::string>& flags, const EngineRules& rules) {
+void refuse_foreign_flags(const RecommendOptions& options, const EngineRules& rules) {
+  const std::vector<std::string> flags = foreign_flags(options, rules.radix_pools);
   if (flags.empty()) return;
   throw InputError(fmt::format(
       "{}: {} has no such settings to search; {}", fmt::join(flags, ", "), rules.title,
       rules.radix_pools ? "its space is --modes none,align, --strategies, --ratios, --page-sizes, "
                           "--track-intervals, and is searched whole"
                         : "its space is --packs, --block-sizes, --modes, --match-units, --retention"));
-}
-
-RadixSpace radix_space_of(const RecommendOptions& options) {
-  RadixSpace space;
-  for (const std::string& name : options.modes) space.modes.push_back(parse_cache_mode(name).value());
-  for (const std::string& name : options.strategies) space.strategies.push_back(parse_radix_strategy(name).value());
-  for (const std::string& text : options.ratios) {
-    const ParsedReal ratio = parse_real(text);
-    if (!ratio.problem.empty()) throw InputError(fmt::format("--ratios {}: is no number; take one like 0.9", text));
-    space.ratios.push_back(ratio.value);
-  }
-  space.page_sizes = options.page_sizes;
-  space.track_intervals = options.track_intervals;
-  return space;
 }
 
 /// The question as it is typed for commands that replay its workload.
@@ -147,8 +134,12 @@ CommandWords replayed_words(const RecommendOptions& options) {
   return words;
 }
 
-/// How candidates are weighed, whatever the engine.
-void weigh(const RecommendOptions& options, WeighQuestion& question) {
+RecommendQuestion question_of(const RecommendOptions& options, const Scenario& scenario) {
+  refuse_foreign_flags(options, *scenario.engine.rules);
+  RecommendQuestion question;
+  question.space = space_of(options, scenario);
+  // A tree has no packs; one a page is what every flag says.
+  if (scenario.engine.rules->radix_pools) question.space.packs.clear();
   if (options.at_length && *options.at_length < 1)
     throw InputError(fmt::format("--at-length {}: must be at least 1 token", *options.at_length));
   // Comparisons that are false for nan.
@@ -162,61 +153,25 @@ void weigh(const RecommendOptions& options, WeighQuestion& question) {
   question.min_concurrency = options.min_concurrency;
   question.give_up_percent = options.give_up_percent;
   question.workload = traffic_text(options.traffic);
-}
-
-RecommendQuestion block_question(const RecommendOptions& options, const Scenario& scenario) {
-  refuse_flags(radix_flags(options), *scenario.engine.rules);
-  RecommendQuestion question;
-  question.space = space_of(options, scenario);
-  weigh(options, question);
   question.kernel_blocks = options.kernel_blocks;
   question.min_kernel_block = options.min_kernel_block;
   question.search = value_in(search_kind_names, options.search);  // "auto" names none
   return question;
 }
 
-RadixQuestion radix_question(const RecommendOptions& options, const Scenario& scenario) {
-  refuse_flags(block_flags(options), *scenario.engine.rules);
-  RadixQuestion question;
-  question.space = radix_space_of(options);
-  weigh(options, question);
-  return question;
-}
-
-std::string recommended_blocks(const RecommendOptions& options, const Scenario& scenario, const Watch& watch) {
-  const RecommendQuestion question = block_question(options, scenario);
-  RecommendReport report;
-  static_cast<RecommendAnswer&>(report) = recommend_scenario(scenario, question, watch);
-  const auto commands = [&](std::size_t candidate) {
-    return candidate_commands(replayed_words(options), scenario, scenario_of(scenario, question, report, candidate),
-                              report.result);
-  };
-  report.commands = commands(report.result.pick);
-  if (report.result.unpacked_pick) report.unpacked_commands = commands(*report.result.unpacked_pick);
-  return render_recommend(report, options.output.format(), options.output.style());
-}
-
-std::string recommended_radix(const RecommendOptions& options, const Scenario& scenario, const Watch& watch) {
-  const RadixQuestion question = radix_question(options, scenario);
-  RadixRecommendReport report;
-  static_cast<RadixRecommendAnswer&>(report) = recommend_radix_scenario(scenario, question, watch);
-  report.commands =
-      candidate_commands(replayed_words(options), scenario, picked_scenario(scenario, report), report.result);
-  return render_recommend_radix(report, options.output.format(), options.output.style());
-}
-
 std::string recommended(const RecommendOptions& options) {
   const Scenario scenario = read_scenario(options.scenario);
   if (options.checkpoints)
-    return render_checkpoints(advise_checkpoints(scenario, space_of(options, scenario).retentions),
-                              options.output.format(), options.output.style());
+    return render_checkpoints(advise_checkpoints(scenario, retentions_of(options)), options.output.format(),
+                              options.output.style());
   show_notes(left_out_of_search(scenario));
   Progress progress(options.output.quiet);
-  const Watch watch = [&](const RecommendProgress& at) {
+  const auto watch = [&](const RecommendProgress& at) {
     progress.update("recommend", at.what, static_cast<int>(at.done), static_cast<int>(at.total));
   };
-  return scenario.engine.rules->radix_pools ? recommended_radix(options, scenario, watch)
-                                                       : recommended_blocks(options, scenario, watch);
+  RecommendAnswer answer = recommend_scenario(scenario, question_of(options, scenario), watch);
+  add_commands(answer, scenario, replayed_words(options));
+  return render_recommend(answer, options.output.format(), options.output.style());
 }
 
 int run_recommend(const RecommendOptions& options) {

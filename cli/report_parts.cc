@@ -4,11 +4,8 @@
 
 #include "ask/planned_caches.h"
 #include "ask/recommend.h"
-#include "ask/recommend_radix.h"
 #include "ask/simulate.h"
 #include "base/error.h"
-#include "planner/engine_rules.h"
-#include "report/recommend_radix_report.h"
 #include "report/recommend_report.h"
 #include "report/simulate_report.h"
 
@@ -26,8 +23,6 @@ AnsweredPart part_or_refusal(Make make) {
   }
 }
 
-bool has_radix_pools(const Scenario& scenario) { return scenario.engine.rules->radix_pools; }
-
 }  // namespace
 
 AnsweredPart recommendation_part(const Scenario& scenario, Progress& progress) {
@@ -35,15 +30,8 @@ AnsweredPart recommendation_part(const Scenario& scenario, Progress& progress) {
     progress.update("recommend", at.what, static_cast<int>(at.done), static_cast<int>(at.total));
   };
   return part_or_refusal([&]() -> AnsweredPart {
-    const char* const title = "What it was chosen from";
-    if (has_radix_pools(scenario)) {
-      RadixRecommendReport report;
-      static_cast<RadixRecommendAnswer&>(report) = recommend_radix_scenario(scenario, {}, watch);
-      return {recommend_radix_pick(report), recommend_radix_front(report), title, {}};
-    }
-    RecommendReport report;
-    static_cast<RecommendAnswer&>(report) = recommend_scenario(scenario, {}, watch);
-    return {recommend_pick(report), recommend_front(report), title, {}};
+    const RecommendAnswer answer = recommend_scenario(scenario, {}, watch);
+    return {recommend_pick(answer), recommend_front(answer), "What it was chosen from", {}};
   });
 }
 

@@ -7,7 +7,6 @@
 #include "ask/checkpoint_advice.h"
 #include "ask/recommend.h"
 #include "ask/recommend_commands.h"
-#include "ask/recommend_radix.h"
 #include "base/suggest.h"
 #include "planner/engine_rules.h"
 #include "python/answers.h"
@@ -15,7 +14,6 @@
 #include "python/question.h"
 #include "python/watched.h"
 #include "report/checkpoint_report.h"
-#include "report/recommend_radix_report.h"
 #include "report/recommend_report.h"
 #include "scenarios/number.h"
 #include "scenarios/simple_traffic.h"
@@ -30,7 +28,7 @@ namespace {
 struct RecommendWishes {
   std::optional<std::int64_t> at_length;
   std::optional<double> min_concurrency;
-  double give_up_percent = WeighQuestion{}.give_up_percent;
+  double give_up_percent = RecommendQuestion{}.give_up_percent;
   SimpleTraffic traffic;
   // Of engines with blocks.
   std::vector<std::int64_t> packs, block_sizes, kernel_blocks, match_units;
@@ -62,7 +60,14 @@ Value named(const char* what, const std::string& name, const Table& table) {
   throw InputError(fmt::format("{}: {}", what, problem), what, problem);
 }
 
-void weigh(const RecommendWishes& wishes, WeighQuestion& question) {
+RecommendQuestion question_of(const RecommendWishes& wishes, const Scenario& scenario, bool packs_chosen) {
+  const bool has_tree = scenario.engine.rules->radix_pools;
+  if (!has_tree && wishes.asks_of_radix())
+    throw InputError("strategies, ratios, page_sizes and track_intervals are settings of engines with radix pools");
+  if (has_tree && wishes.asks_of_blocks())
+    throw InputError("packs, block_sizes, kernel_blocks, match_units, retentions and search are settings of engines "
+                     "with blocks");
+  RecommendQuestion question;
   if (wishes.at_length && *wishes.at_length < 1)
     throw SpecError("at_length", fmt::format("{} is too small; allowed: whole numbers from 1", *wishes.at_length));
   // Comparisons that are false for nan.
@@ -76,44 +81,23 @@ void weigh(const RecommendWishes& wishes, WeighQuestion& question) {
   question.min_concurrency = wishes.min_concurrency;
   question.give_up_percent = wishes.give_up_percent;
   question.workload = traffic_text(wishes.traffic);
-}
-
-std::vector<CacheMode> modes_of(const RecommendWishes& wishes) {
-  std::vector<CacheMode> modes;
-  for (const std::string& name : wishes.modes) modes.push_back(named<CacheMode>("modes", name, cache_mode_names));
-  return modes;
-}
-
-RecommendQuestion block_question(const RecommendWishes& wishes) {
-  if (wishes.asks_of_radix())
-    throw InputError("strategies, ratios, page_sizes and track_intervals are settings of engines with radix pools");
-  RecommendQuestion question;
-  weigh(wishes, question);
-  question.space.packs = wishes.packs;
+  SearchSpace& space = question.space;
+  for (const std::string& name : wishes.modes) space.modes.push_back(named<CacheMode>("modes", name, cache_mode_names));
+  space.packs = wishes.packs;
+  if (space.packs.empty() && packs_chosen && !has_tree) space.packs = scenario.pack_sizes;
   for (const std::int64_t size : wishes.block_sizes)
-    question.space.block_floors.push_back(size == 0 ? std::optional<std::int64_t>() : size);
-  question.space.modes = modes_of(wishes);
-  if (!wishes.match_units.empty()) question.space.match_units = wishes.match_units;
-  question.space.retentions = wishes.retentions;
+    space.block_floors.push_back(size == 0 ? std::optional<std::int64_t>() : size);
+  if (!wishes.match_units.empty()) space.match_units = wishes.match_units;
+  space.retentions = wishes.retentions;
+  for (const std::string& name : wishes.strategies)
+    space.strategies.push_back(named<RadixStrategy>("strategies", name, radix_strategy_names));
+  space.ratios = wishes.ratios;
+  space.page_sizes = wishes.page_sizes;
+  space.track_intervals = wishes.track_intervals;
   question.kernel_blocks = wishes.kernel_blocks;
   question.min_kernel_block = wishes.min_kernel_block;
   if (!wishes.search.empty() && wishes.search != "auto")
     question.search = named<SearchKind>("search", wishes.search, search_kind_names);
-  return question;
-}
-
-RadixQuestion radix_question(const RecommendWishes& wishes) {
-  if (wishes.asks_of_blocks())
-    throw InputError("packs, block_sizes, kernel_blocks, match_units, retentions and search are settings of engines "
-                     "with blocks");
-  RadixQuestion question;
-  weigh(wishes, question);
-  question.space.modes = modes_of(wishes);
-  for (const std::string& name : wishes.strategies)
-    question.space.strategies.push_back(named<RadixStrategy>("strategies", name, radix_strategy_names));
-  question.space.ratios = wishes.ratios;
-  question.space.page_sizes = wishes.page_sizes;
-  question.space.track_intervals = wishes.track_intervals;
   return question;
 }
 
@@ -164,36 +148,15 @@ std::vector<std::string> notes_of(const Scenario& scenario) {
   return notes;
 }
 
-JsonAnswer radix_answer(const Scenario& scenario, const CommandWords& words, const RecommendWishes& wishes,
-                        const std::function<void(const RecommendProgress&)>& watch) {
-  RadixRecommendReport report;
-  static_cast<RadixRecommendAnswer&>(report) = recommend_radix_scenario(scenario, radix_question(wishes), watch);
-  report.commands = candidate_commands(words, scenario, picked_scenario(scenario, report), report.result);
-  return {render_recommend_radix(report, Format::json), notes_of(scenario)};
-}
-
-JsonAnswer block_answer(const Scenario& scenario, const CommandWords& words, const RecommendWishes& wishes,
-                        bool packs_chosen, const std::function<void(const RecommendProgress&)>& watch) {
-  RecommendQuestion question = block_question(wishes);
-  if (question.space.packs.empty() && packs_chosen) question.space.packs = scenario.pack_sizes;
-  RecommendReport report;
-  static_cast<RecommendAnswer&>(report) = recommend_scenario(scenario, question, watch);
-  const auto commands = [&](std::size_t candidate) {
-    return candidate_commands(words, scenario, scenario_of(scenario, question, report, candidate), report.result);
-  };
-  report.commands = commands(report.result.pick);
-  if (report.result.unpacked_pick) report.unpacked_commands = commands(*report.result.unpacked_pick);
-  return {render_recommend(report, Format::json), notes_of(scenario)};
-}
-
 JsonAnswer recommend_for(nb::handle scenario, const nb::dict& keys, const RecommendWishes& wishes,
                          const nb::object& progress) {
   return watched(progress, [asked = asked_of(scenario, keys, wishes.traffic), chosen = chooses_packs(keys),
                             wishes](const Watch& to) {
     const Scenario read = read_scenario(asked.file);
     const auto watch = [&](const RecommendProgress& at) { to.at(at.what, at.done, at.total); };
-    return read.engine.rules->radix_pools ? radix_answer(read, asked.words, wishes, watch)
-                                                     : block_answer(read, asked.words, wishes, chosen, watch);
+    RecommendAnswer answer = recommend_scenario(read, question_of(wishes, read, chosen), watch);
+    add_commands(answer, read, asked.words);
+    return JsonAnswer{render_recommend(answer, Format::json), notes_of(read)};
   });
 }
 

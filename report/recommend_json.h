@@ -7,6 +7,6 @@
 namespace hybridkv {
 
 /// `recommend --format json`: the search, the picks by their position, the reasons, and every candidate.
-std::string recommend_json(const RecommendReport& report);
+std::string recommend_json(const RecommendAnswer& report);
 
 }  // namespace hybridkv

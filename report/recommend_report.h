@@ -12,12 +12,6 @@ namespace hybridkv {
 /// Identifies the JSON of `recommend`.
 inline constexpr const char* recommend_schema_id = "hybridkv-recommend/1";
 
-/// A recommendation as it is shown: the answer, and the commands that repeat its numbers, ready for a shell.
-struct RecommendReport : RecommendAnswer {
-  std::vector<std::string> commands;           ///< of the pick
-  std::vector<std::string> unpacked_commands;  ///< of the pick without packing, where there is one
-};
-
 /// Why the pick is the pick, one sentence each: what it gains over the default, what it costs, how it was chosen.
 struct RecommendReasons {
   std::vector<std::string> never_hits;  ///< that the default finds nothing on this workload, and what would
@@ -29,19 +23,19 @@ struct RecommendReasons {
   std::vector<std::string> packs;       ///< why packs that divide the attention layers beat their neighbours
   std::vector<std::string> changes;     ///< which assumption would change the pick, and which would not
 };
-RecommendReasons recommend_reasons(const RecommendReport& report);
+RecommendReasons recommend_reasons(const RecommendAnswer& report);
 
 /// What was asked, the pick, its reasons and the settings to type.
-Document recommend_pick(const RecommendReport& report);
+Document recommend_pick(const RecommendAnswer& report);
 /// What the pick was chosen from: the Pareto front, the packs side by side, and what cannot run.
-Document recommend_front(const RecommendReport& report);
+Document recommend_front(const RecommendAnswer& report);
 /// Both, and the commands.
-Document recommend_report(const RecommendReport& report);
+Document recommend_report(const RecommendAnswer& report);
 
 /// One row per candidate with everything that plan and simulate say of it.
-Table candidates_table(const RecommendReport& report);
+Table candidates_table(const RecommendAnswer& report);
 
 /// `recommend --format FORMAT`: recommend_report as text or Markdown, candidates_table as csv, all of it as json.
-std::string render_recommend(const RecommendReport& report, Format format, const Style& style = {});
+std::string render_recommend(const RecommendAnswer& report, Format format, const Style& style = {});
 
 }  // namespace hybridkv

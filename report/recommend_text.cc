@@ -37,29 +37,30 @@ std::string assumption_text(const WhatIf& what_if) {
 
 }  // namespace
 
-Facts asked_facts(const RecommendBasics& basics, const SearchResult& result) {
+Facts asked_facts(const RecommendAnswer& answer) {
+  const Recommendation& result = answer.result;
   const WorkloadFacts& workload = result.workload;
   Facts facts;
-  facts.entries.emplace_back("rules", rules_text(*basics.engine.rules, basics.engine.backend_profile));
-  facts.entries.emplace_back("memory", human_bytes(basics.engine.memory_bytes) + " on each rank");
+  facts.entries.emplace_back("rules", rules_text(*answer.engine.rules, answer.engine.backend_profile));
+  facts.entries.emplace_back("memory", human_bytes(answer.engine.memory_bytes) + " on each rank");
   facts.entries.emplace_back(
       "workload", fmt::format("{}: {}, {} prompt tokens, {} of which repeat the start of an earlier prompt",
-                              basics.workload, human_plural(workload.requests, "request"),
+                              answer.workload, human_plural(workload.requests, "request"),
                               human_count(workload.prompt_tokens), human_count(workload.repeated_tokens)));
   if (workload.too_long_requests > 0)
     facts.entries.emplace_back("too long", too_long_text(workload.too_long_requests, workload.requests,
                                                          result.max_model_len) + "; all figures are of the others");
-  facts.entries.emplace_back("driver", driver_sentence(basics.driver));
+  facts.entries.emplace_back("driver", driver_sentence(answer.driver));
   facts.entries.emplace_back("requests", fmt::format("bytes and concurrency of requests of {} tokens{}",
                                                      human_count(result.at_length),
-                                                     basics.min_concurrency
+                                                     answer.min_concurrency
                                                          ? fmt::format(", at least {} at once",
-                                                                       human_real(*basics.min_concurrency))
+                                                                       human_real(*answer.min_concurrency))
                                                          : ""));
   return facts;
 }
 
-std::string tokens_against(const WeighedCandidate& candidate, const WeighedCandidate& other,
+std::string tokens_against(const Candidate& candidate, const Candidate& other,
                            const WorkloadFacts& workload) {
   const double best =
       100 * static_cast<double>(workload.repeated_tokens) / static_cast<double>(workload.prompt_tokens);
@@ -72,7 +73,7 @@ std::string tokens_against(const WeighedCandidate& candidate, const WeighedCandi
       human_percent(100 * candidate.hit_rate()), human_percent(100 * other.hit_rate()), human_percent(best));
 }
 
-std::string memory_against(const WeighedCandidate& candidate, const WeighedCandidate& other, std::int64_t tokens) {
+std::string memory_against(const Candidate& candidate, const Candidate& other, std::int64_t tokens) {
   const Objectives& a = candidate.objectives;
   const Objectives& b = other.objectives;
   return fmt::format("{} for a request of {} tokens instead of {}{}: {} at once instead of {}",
@@ -82,7 +83,7 @@ std::string memory_against(const WeighedCandidate& candidate, const WeighedCandi
                      human_real(a.concurrency), human_real(b.concurrency));
 }
 
-void compare_candidates(const WeighedCandidate& candidate, const WeighedCandidate& other, const SearchResult& result,
+void compare_candidates(const Candidate& candidate, const Candidate& other, const Recommendation& result,
                         std::vector<std::string>& gains, std::vector<std::string>& costs) {
   const Objectives& a = candidate.objectives;
   const Objectives& b = other.objectives;
@@ -96,7 +97,7 @@ void compare_candidates(const WeighedCandidate& candidate, const WeighedCandidat
       memory_against(candidate, other, result.at_length));
 }
 
-std::string prefix_text(const WeighedCandidate& pick, const std::optional<LayoutBound>& bound) {
+std::string prefix_text(const Candidate& pick, const std::optional<LayoutBound>& bound) {
   std::string text = fmt::format("{} of the prompt tokens hit, {} are computed again",
                                  human_percent(100 * pick.hit_rate()), human_count(pick.objectives.reprefilled_tokens));
   if (bound)
@@ -106,18 +107,23 @@ std::string prefix_text(const WeighedCandidate& pick, const std::optional<Layout
   return text;
 }
 
-std::vector<std::string> choice_sentences(const RecommendBasics& basics, const SearchResult& result, std::int64_t kept,
-                                          std::optional<double> reference_concurrency, const std::string& reference) {
+std::vector<std::string> choice_sentences(const RecommendAnswer& answer, const std::string& reference) {
+  const Recommendation& result = answer.result;
+  const auto concurrency = [&](std::size_t at) { return result.candidates[at].objectives.concurrency; };
+  const auto kept = std::count_if(result.front.begin(), result.front.end(),
+                                  [&](std::size_t at) { return concurrency(at) >= result.least_concurrency; });
+  const std::optional<std::size_t>& held_to = result.reference_candidate;
   std::string in_question = fmt::format("In question: {} of the {} on the Pareto front", kept, result.front.size());
-  if (basics.min_concurrency)
-    in_question += fmt::format(", which hold the {} requests demanded", human_real(*basics.min_concurrency));
-  else if (reference_concurrency)
+  if (answer.min_concurrency)
+    in_question += fmt::format(", which hold the {} requests demanded", human_real(*answer.min_concurrency));
+  else if (held_to)
     in_question += fmt::format(", which hold at least {} requests at once, {} of the {} of {}",
                                human_real(result.least_concurrency),
-                               human_percent(100 * (1 - basics.rule.most_given_up), 0),
-                               human_real(*reference_concurrency), reference);
+                               human_percent(100 * (1 - answer.rule.most_given_up), 0),
+                               human_real(concurrency(*held_to)),
+                               held_to == result.default_candidate ? "the default" : reference);
   if (kept == 0) in_question += "; as none does, the one that holds most";
-  const std::string alike = human_percent(100 * basics.rule.alike, 1);
+  const std::string alike = human_percent(100 * answer.rule.alike, 1);
   return {in_question + ".",
           fmt::format("Of these, those that re-prefill at most {} of all prompt tokens more than the best; of these, "
                       "those within {} of the fewest bytes a request; of these, the one that changes fewest settings, "
@@ -125,7 +131,7 @@ std::vector<std::string> choice_sentences(const RecommendBasics& basics, const S
                       alike, alike)};
 }
 
-std::string what_if_sentence(const WhatIf& what_if, const SearchResult& result, const std::string& settings) {
+std::string what_if_sentence(const WhatIf& what_if, const Recommendation& result, const std::string& settings) {
   const std::string assumption = assumption_text(what_if);
   if (!what_if.pick) return assumption + " nothing in the space meets the limits.";
   if (*what_if.pick == result.pick) return assumption + " the pick stays.";
@@ -142,7 +148,7 @@ std::string what_if_sentence(const WhatIf& what_if, const SearchResult& result, 
   return text + ".";
 }
 
-std::vector<std::size_t> shown_of_front(const SearchResult& result) {
+std::vector<std::size_t> shown_of_front(const Recommendation& result) {
   const std::vector<std::size_t>& front = result.front;
   if (front.size() <= most_shown_rows) return front;
   std::vector<std::size_t> shown;
@@ -154,17 +160,17 @@ std::vector<std::size_t> shown_of_front(const SearchResult& result) {
   return shown;
 }
 
-std::string front_note(const SearchResult& result, std::size_t candidate) {
+std::string front_note(const Recommendation& result, std::size_t candidate) {
   const bool is_default = result.default_candidate == candidate;
   if (candidate == result.pick) return is_default ? "pick, default" : "pick";
   return is_default ? "default" : "";
 }
 
-std::string beaten_note(const WeighedCandidate& of_default) {
+std::string beaten_note(const Candidate& of_default) {
   return !of_default.meets_limits ? "default, limits" : !of_default.in_space ? "default, other" : "default, beaten";
 }
 
-std::string front_sentences(const SearchResult& result, const WeighedCandidate* beaten_default, std::size_t shown,
+std::string front_sentences(const Recommendation& result, const Candidate* beaten_default, std::size_t shown,
                             const std::string& at_once) {
   std::string note = fmt::format(
       "Computed again: prompt tokens that an earlier prompt began with and that did not hit. At once: {}. No candidate "
@@ -185,11 +191,11 @@ void add_listing(Document& document, const char* title, const std::vector<std::s
   document.blocks.emplace_back(Listing{items, warning});
 }
 
-void add_served(Document& document, const ServedPick& pick, const std::string& engine) {
+void add_served(Document& document, const ServedPick& pick) {
   const bool has_flags = std::any_of(pick.settings.begin(), pick.settings.end(),
                                      [](const EngineSetting& one) { return !one.flag.empty(); });
   std::vector<Column> columns{{"key", "scenario key", "", Align::left}, {"value", "value", "", Align::left}};
-  if (has_flags) columns.push_back({"flag", engine, "", Align::left});
+  if (has_flags) columns.push_back({"flag", "flag", "", Align::left});
   Table table(std::move(columns));
   for (const EngineSetting& setting : pick.settings) {
     std::vector<Cell> row{setting.key, setting.value};

@@ -1,5 +1,7 @@
 #include "search/candidate_runs.h"
 
+#include <utility>
+
 #include "simulator/sweep.h"
 
 namespace hybridkv {
@@ -8,33 +10,55 @@ namespace {
 
 constexpr std::size_t most_simulations_at_once = 64;
 constexpr std::int64_t most_blocks_at_once = std::int64_t{1} << 23;
+constexpr std::int64_t blocks_of_tree = most_blocks_at_once / 32;  // what a tree takes follows from the trace
 
-CacheGeometry geometry_of(const PlannedLayout& layout, const Candidate& candidate) {
-  CacheGeometry geometry = layout.geometry;
-  geometry.retention_interval_tokens = candidate.retention_tokens;
-  geometry.match_unit_tokens = candidate.match_unit_tokens;
-  return geometry;
+/// Pre: its layout has a cache.
+AnyCache cache_of(const PlannedLayout& layout, const Candidate& candidate) {
+  AnyCache cache = *layout.cache;
+  if (auto* const geometry = std::get_if<CacheGeometry>(&cache)) {
+    geometry->retention_interval_tokens = candidate.retention_tokens;
+    geometry->match_unit_tokens = candidate.match_unit_tokens;
+  }
+  return cache;
 }
 
-void fill(Candidate& candidate, const DriverSpec& driver, const SimulationStats& stats,
-          const WorkloadFacts& workload) {
-  candidate.prompt_tokens = stats.taken_prompt_tokens;
-  candidate.hit_tokens = stats.hit_tokens;
-  candidate.uncached_common_tokens = stats.uncached_common_tokens();
-  candidate.requests_with_hit = stats.requests_with_hit;
-  candidate.unserved_requests = stats.refused + stats.stalled;
-  candidate.preemptions = stats.preemptions;
-  candidate.evictions = stats.pool.evictions;
-  candidate.copied_states = stats.copied_states;
-  candidate.modelled = stats.modelled;
-  candidate.overload = overload_of(driver, stats);
-  candidate.objectives.reprefilled_tokens = workload.repeated_tokens - stats.hit_tokens + stats.reprefilled_tokens;
+std::int64_t blocks_of(const AnyCache& cache) {
+  const auto* const geometry = std::get_if<CacheGeometry>(&cache);
+  return geometry != nullptr ? geometry->total_blocks() : blocks_of_tree;
+}
+
+/// What only its index counts.
+void fill_of_index(Candidate& candidate, const DriverSpec& driver, const IndexStats& stats) {
+  if (const auto* const tree = std::get_if<RadixStats>(&stats)) candidate.evictions = tree->evicted_tokens;
+  const auto* const blocks = std::get_if<SimulationStats>(&stats);
+  if (blocks == nullptr) return;
+  candidate.preemptions = blocks->preemptions;
+  candidate.evictions = blocks->pool.evictions;
+  candidate.copied_states = blocks->copied_states;
+  candidate.modelled = blocks->modelled;
+  candidate.overload = overload_of(driver, *blocks);
+  candidate.objectives.reprefilled_tokens += blocks->reprefilled_tokens;
+}
+
+void fill(Candidate& candidate, const DriverSpec& driver, const IndexStats& stats, const WorkloadFacts& workload) {
+  static_cast<ReplayCounts&>(candidate) = counts_of(stats);
+  candidate.objectives.reprefilled_tokens = workload.repeated_tokens - candidate.hit_tokens;
+  fill_of_index(candidate, driver, stats);
+}
+
+/// Of a layout without a cache: every prompt is computed from its start.
+void fill_without_cache(Candidate& candidate, const WorkloadFacts& workload) {
+  static_cast<ReplayCounts&>(candidate) = {};
+  candidate.requests = workload.requests;
+  candidate.prompt_tokens = candidate.taken_prompt_tokens = workload.prompt_tokens;
+  candidate.objectives.reprefilled_tokens = workload.repeated_tokens;
 }
 
 }  // namespace
 
 double work_of(const PlannedLayout& layout, const Candidate& candidate, const WorkloadFacts& workload) {
-  const CacheGeometry geometry = geometry_of(layout, candidate);
+  if (!layout.has_blocks()) return 0;
+  const auto geometry = std::get<CacheGeometry>(cache_of(layout, candidate));
   const auto requests = static_cast<double>(workload.requests);
   const auto tokens = static_cast<double>(workload.prompt_tokens);
   const bool states = geometry.state_groups > 0 && geometry.mode == CacheMode::all;
@@ -53,30 +77,38 @@ void simulate_candidates(const RecommendSpec& spec, const WorkloadFacts& workloa
     SweepSpec sweep;
     sweep.threads = spec.threads;
     std::int64_t blocks = 0;
+    std::vector<Candidate*> replayed;
     std::size_t end = first;
     for (; end < candidates.size() && end - first < most_simulations_at_once; ++end) {
-      const CacheGeometry geometry = geometry_of(layouts[candidates[end].layout], candidates[end]);
-      if (end > first && blocks + geometry.total_blocks() > most_blocks_at_once) break;
-      blocks += geometry.total_blocks();
-      sweep.simulations.push_back({.cache = geometry, .driver = spec.driver});
+      const PlannedLayout& layout = layouts[candidates[end].layout];
+      if (!layout.cache) {
+        fill_without_cache(candidates[end], workload);
+        continue;
+      }
+      AnyCache cache = cache_of(layout, candidates[end]);
+      if (!replayed.empty() && blocks + blocks_of(cache) > most_blocks_at_once) break;
+      blocks += blocks_of(cache);
+      sweep.simulations.push_back({.cache = std::move(cache), .driver = spec.driver});
+      replayed.push_back(&candidates[end]);
     }
     const auto done = static_cast<std::int64_t>(first);
     const auto batch = static_cast<double>(end - first);
+    first = end;
     tell(done);
+    if (replayed.empty()) continue;
     sweep.on_progress = [&](const SweepProgress& at) {
       tell(done + static_cast<std::int64_t>(at.fraction * batch));
     };
     const std::unique_ptr<TraceSource> trace = spec.open_trace();
     const SweepResult swept = run_sweep(*trace, sweep);
-    for (std::size_t i = first; i < end; ++i)
-      fill(candidates[i], spec.driver, swept.caches[i - first].blocks(), workload);
-    first = end;
+    for (std::size_t i = 0; i < replayed.size(); ++i)
+      fill(*replayed[i], spec.driver, swept.caches[i].index, workload);
   }
 }
 
 LossStats candidate_losses(const RecommendSpec& spec, const PlannedLayout& layout, const Candidate& candidate) {
   SweepSpec sweep{.losses = true, .threads = spec.threads};
-  sweep.simulations.push_back({.cache = geometry_of(layout, candidate), .driver = spec.driver});
+  sweep.simulations.push_back({.cache = cache_of(layout, candidate), .driver = spec.driver});
   const std::unique_ptr<TraceSource> trace = spec.open_trace();
   return *run_sweep(*trace, sweep).caches.front().losses;
 }

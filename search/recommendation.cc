@@ -3,16 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
+#include <set>
 #include <tuple>
 
-#include "base/checked.h"
-#include "base/error.h"
 #include "planner/capacity.h"
 #include "planner/plan.h"
 #include "search/candidate_choice.h"
 #include "search/candidate_runs.h"
-#include "search/layout_limits.h"
+#include "search/index_space.h"
 
 namespace hybridkv {
 
@@ -23,21 +21,17 @@ constexpr std::int64_t most_memory_bytes = std::int64_t{1} << 60;  // asked abou
 /// One search; run() is its order.
 class Search {
  public:
-  explicit Search(const RecommendSpec& spec)
-      : spec_(spec), scheduler_(spec.scheduler), default_unit_(spec.default_match_unit) {}
+  explicit Search(const RecommendSpec& spec) : spec_(spec) {}
 
   Recommendation run() {
-    if (spec_.engine.num_blocks)
-      throw SpecError("engine.num_blocks",
-                      "the layouts to compare take different bytes per block, so that a number of blocks is no common "
-                      "limit; give engine.memory instead");
     read_workload();
+    index_ = index_space(spec_, result_.workload);
     result_.at_length = spec_.at_length;
-    limits_ = spec_.limits;
-    if (std::find(limits_.max_model_lens.begin(), limits_.max_model_lens.end(), spec_.at_length) ==
-        limits_.max_model_lens.end())
-      limits_.max_model_lens.push_back(spec_.at_length);
+    result_.space = index_->space();
+    tell("plan", 0, 1);
     plan_all();
+    add_default();
+    choose_reference();
     check_layouts();
     choose_candidates();
     sort_candidates();
@@ -53,166 +47,134 @@ class Search {
   }
 
   void read_workload() {
-    // The length that is compared may be another one.
-    result_.max_model_len = *std::max_element(spec_.limits.max_model_lens.begin(), spec_.limits.max_model_lens.end());
+    result_.max_model_len = spec_.longest_length();
     result_.workload = hybridkv::read_workload(*spec_.open_trace(), result_.max_model_len);
-    scheduler_.max_model_len = result_.max_model_len;
     pick_limits_ = {spec_.rule, spec_.min_concurrency, result_.workload.prompt_tokens};
   }
 
   // Layouts
 
   void plan_all() {
-    check_packs();
-    result_.space = default_search_space(spec_.space, spec_.model, spec_.engine, spec_.at_length);
-    add_default_values(result_.space);
-    tell("plan", 0, 1);
-    PlannedLayouts planned = plan_layouts(result_.space, spec_.model, spec_.engine, limits_, scheduler_);
-    result_.planned_layouts = planned.combinations;
-    result_.merged_layouts = planned.merged;
-    result_.impossible = std::move(planned.impossible);
-    result_.layouts = std::move(planned.layouts);
+    std::set<IndexSpace::Key> seen;
+    for (const EngineSpec& engine : index_->engines()) {
+      ++result_.planned_layouts;
+      try {
+        PlannedLayout layout = index_->planned(engine);
+        index_->check(layout);
+        if (seen.insert(index_->key(layout)).second) result_.layouts.push_back(std::move(layout));
+        else ++result_.merged_layouts;
+      } catch (const SpecError& error) {
+        result_.impossible.push_back({engine, error});
+      } catch (const InputError& error) {
+        result_.impossible.push_back({engine, SpecError("engine", error.what())});
+      }
+    }
     in_space_.assign(result_.layouts.size(), true);
-    add_default();
-    choose_reference();
-    if (!result_.layouts.empty()) return;
-    // Nothing runs: the planner says of the default what is wrong, and where.
-    const EngineSpec engine = engine_with(spec_.engine, 1, spec_.engine.block_size_tokens, spec_.engine.cache_mode);
-    make_plan(spec_.model, engine, limits_);
-    throw result_.impossible.empty() ? SpecError(default_refusal_->path(), default_refusal_->message())
-                                     : refusal_of(result_.impossible.front());
   }
 
-  /// A page of more layers than there are can hold nothing that one of all layers does not.
-  void check_packs() const {
-    const std::int64_t layers = packable_layers(spec_.model, spec_.engine);
-    for (const std::int64_t pack : spec_.space.packs)
-      if (pack < 1 || pack > layers)
-        throw SpecError("engine.attention_pack_size",
-                        fmt::format("{} layers a page cannot be searched: the model has {} to pack; take 1 to {}", pack,
-                                    layers == 1 ? "1 attention layer" : fmt::format("{} attention layers", layers),
-                                    layers));
+  /// Where in the layouts one of the same choice stands; their number where none does.
+  std::size_t position_of(const PlannedLayout& layout) const {
+    const auto found = std::find_if(result_.layouts.begin(), result_.layouts.end(),
+                                    [&](const PlannedLayout& other) { return index_->same(other, layout); });
+    return static_cast<std::size_t>(found - result_.layouts.begin());
   }
 
-  /// What is wrong with all layouts searched, under the path of the value at fault.
-  SpecError refusal_of(const ImpossibleLayout& first) const {
-    return {first.refusal.path(),
-            fmt::format("{} (so for the first of {} combinations searched, none of which can run)",
-                        first.refusal.message(), result_.planned_layouts)};
-  }
-
-  /// What the user left to the search includes the default's value, first: layouts are compared with it.
-  void add_default_values(SearchSpace& space) const {
-    const bool free_retention = spec_.space.retentions.empty() && spec_.space.retention_blocks.empty();
-    if (!free_retention) return;
-    std::erase(space.retentions, spec_.default_retention);
-    space.retentions.insert(space.retentions.begin(), spec_.default_retention);
-  }
-
+  /// The default, which the space may leave out.
   void add_default() {
-    const SearchSpace alone{.packs = {1}, .block_floors = {spec_.engine.block_size_tokens},
-                            .modes = {spec_.engine.cache_mode}};
-    PlannedLayouts planned = plan_layouts(alone, spec_.model, spec_.engine, limits_, scheduler_);
-    if (planned.layouts.empty()) {
-      refuse_default(planned.impossible.front().refusal);
-      return;
-    }
-    PlannedLayout& layout = planned.layouts.front();
-    if (default_unit_ == block_tokens(layout)) default_unit_.reset();
-    const auto own_retention = layout.geometry.retention_interval_tokens;
-    layout.geometry.match_unit_tokens = default_unit_;
-    layout.geometry.retention_interval_tokens = retention_in(layout, spec_.default_retention);
     try {
-      validate(layout.geometry);
-    } catch (const SpecError& error) {
-      refuse_default(error);
-      return;
+      PlannedLayout layout = index_->planned(index_->default_engine());
+      index_->set_default(layout);
+      default_layout_ = position_of(layout);
+      if (*default_layout_ < result_.layouts.size()) return;
+      result_.layouts.push_back(std::move(layout));
+      in_space_.push_back(false);
+    } catch (const SpecError& refusal) {
+      result_.default_refused = refusal;
+    } catch (const InputError& refusal) {
+      result_.default_refused = SpecError("engine", refusal.what());
     }
-    layout.geometry.match_unit_tokens.reset();
-    layout.geometry.retention_interval_tokens = own_retention;
-    const auto same = [&](const PlannedLayout& other) {
-      return other.pack == 1 && other.mode == layout.mode && block_tokens(other) == block_tokens(layout);
-    };
-    const auto found = std::find_if(result_.layouts.begin(), result_.layouts.end(), same);
-    default_layout_ = static_cast<std::size_t>(found - result_.layouts.begin());
-    if (found != result_.layouts.end()) return;
-    result_.layouts.push_back(std::move(layout));
-    in_space_.push_back(false);
-  }
-
-  void refuse_default(const SpecError& refusal) {
-    default_refusal_ = refusal;
-    result_.default_refused = refusal;
   }
 
   /// The default, or, where it keeps no states, the same in mode align: nobody compares caching with not caching by
   /// concurrency alone.
   void choose_reference() {
     reference_layout_ = default_layout_;
-    if (default_layout_ && result_.layouts[*default_layout_].geometry.caches_prefixes()) return;
-    for (std::size_t i = 0; i < result_.layouts.size(); ++i) {
-      const PlannedLayout& layout = result_.layouts[i];
-      if (layout.pack == 1 && layout.mode == CacheMode::align && layout.block_floor == spec_.engine.block_size_tokens)
-        reference_layout_ = i;
+    EngineSpec engine = index_->default_engine();
+    if (default_layout_ && keeps_states(result_.layouts[*default_layout_])) return;
+    engine.cache_mode = CacheMode::align;
+    try {
+      const std::size_t at = position_of(index_->planned(engine));
+      if (at < result_.layouts.size()) reference_layout_ = at;
+    } catch (const InputError&) {
+      // Then the default is what a pick is compared with.
     }
   }
 
-  double concurrency_of(std::size_t layout) const {
-    return capacity_of(result_.layouts[layout].plan, spec_.at_length).usable_concurrency;
+  static bool keeps_states(const PlannedLayout& layout) {
+    return layout.cache && (!layout.has_blocks() || layout.geometry().caches_prefixes());
   }
 
-  bool meets_limits(std::size_t layout) const {
-    const PlannedLayout& planned = result_.layouts[layout];
-    return pick_limits_.holds_enough(concurrency_of(layout)) &&
-           kernel_block_of(planned.plan) >= spec_.min_kernel_block.value_or(1);
+  double concurrency_of(std::size_t layout) const {
+    return index_->running(result_.layouts[layout].plan, spec_.at_length);
   }
+
+  bool meets_limits(const PlannedLayout& layout, std::int64_t tokens) const {
+    return pick_limits_.holds_enough(index_->running(layout.plan, tokens)) && index_->allows(layout);
+  }
+  bool meets_limits(std::size_t layout) const { return meets_limits(result_.layouts[layout], spec_.at_length); }
 
   void check_layouts() const {
-    std::vector<std::size_t> searched;
-    for (std::size_t i = 0; i < result_.layouts.size(); ++i)
-      if (in_space_[i]) searched.push_back(i);
-    if (searched.empty()) throw refusal_of(result_.impossible.front());
-    check_limits(spec_, result_.layouts, searched);
+    std::vector<const PlannedLayout*> searched;
+    bool any = false;
+    for (std::size_t i = 0; i < result_.layouts.size(); ++i) {
+      if (!in_space_[i]) continue;
+      searched.push_back(&result_.layouts[i]);
+      any = any || meets_limits(i);
+    }
+    if (searched.empty()) {
+      // Where the planner refuses the default, too, it says of that what is wrong, and where.
+      if (result_.layouts.empty()) make_plan(spec_.model, index_->default_engine(), spec_.compared_limits());
+      const SpecError& first = result_.impossible.front().refusal;
+      throw SpecError(first.path(), fmt::format("{} (so for the first of {} combinations searched, none of which can "
+                                                "run)", first.message(), result_.planned_layouts));
+    }
+    if (!any) index_->refuse(searched);
   }
 
   // Candidates
 
-  Candidate candidate_of(std::size_t layout, std::optional<std::int64_t> retention,
-                         std::optional<std::int64_t> unit) const {
+  Candidate candidate_of(std::size_t layout, const Refinement& refinement) const {
     const PlannedLayout& planned = result_.layouts[layout];
-    const CapacityPlan& capacity = capacity_of(planned.plan, spec_.at_length);
     Candidate candidate;
+    static_cast<Refinement&>(candidate) = refinement;
     candidate.layout = layout;
-    candidate.retention_tokens = retention;
-    candidate.match_unit_tokens = unit;
-    const bool floor_changed = planned.block_floor != spec_.engine.block_size_tokens;
-    candidate.settings_changed = (planned.pack != 1) + floor_changed + (planned.mode != spec_.engine.cache_mode) +
-                                 (retention != default_retention(layout)) + (unit != default_unit_);
+    const Refinement of_default = index_->default_refinement(planned);
+    candidate.settings_changed = index_->changes(planned.engine) +
+                                 (refinement.retention_tokens != of_default.retention_tokens) +
+                                 (refinement.match_unit_tokens != of_default.match_unit_tokens);
     candidate.in_space = in_space_[layout];
-    candidate.meets_limits = meets_limits(layout);
-    candidate.objectives.bytes_per_request = capacity.bytes_per_request;
-    candidate.objectives.concurrency = capacity.usable_concurrency;
+    weigh(candidate, planned, spec_.at_length);
     return candidate;
   }
 
-  /// What the default would have in that layout.
-  std::optional<std::int64_t> default_retention(std::size_t layout) const {
-    return retention_in(result_.layouts[layout], spec_.default_retention);
+  /// Bytes and concurrency of requests of so many tokens; a candidate that does not run enough of them is no choice.
+  void weigh(Candidate& candidate, const PlannedLayout& layout, std::int64_t tokens) const {
+    candidate.objectives.bytes_per_request =
+        capacity_at(layout.plan, tokens, spec_.engine.token_rule).bytes_per_request;
+    candidate.objectives.concurrency = index_->running(layout.plan, tokens);
+    candidate.meets_limits = meets_limits(layout, tokens);
   }
 
   bool is_default(const Candidate& candidate) const {
     return default_layout_ && candidate.layout == *default_layout_ &&
-           candidate.retention_tokens == default_retention(*default_layout_) &&
-           candidate.match_unit_tokens == default_unit_;
+           candidate.refinement() == index_->default_refinement(result_.layouts[*default_layout_]);
   }
 
   /// Every match unit and retention interval of one layout.
-  std::vector<Candidate> refinements(std::size_t layout) const {
+  std::vector<Candidate> refined(std::size_t layout) const {
     std::vector<Candidate> list;
-    const PlannedLayout& planned = result_.layouts[layout];
-    for (const auto& retention : retentions_of(result_.space, planned))
-      for (const auto& unit : match_units_of(result_.space, planned, spec_.engine))
-        list.push_back(candidate_of(layout, retention, unit));
+    for (const Refinement& refinement : index_->refinements(result_.layouts[layout]))
+      list.push_back(candidate_of(layout, refinement));
     return list;
   }
 
@@ -232,7 +194,7 @@ class Search {
     };
     const Objectives own = objectives(layout);
     for (std::size_t other = 0; other < result_.layouts.size(); ++other)
-      if (result_.layouts[other].mode == result_.layouts[layout].mode && in_space_[other] &&
+      if (result_.layouts[other].mode() == result_.layouts[layout].mode() && in_space_[other] &&
           dominates(objectives(other), own))
         return true;
     return false;
@@ -241,9 +203,9 @@ class Search {
   /// Neither one of the packs side by side nor a pick, as far as the plan alone tells.
   bool can_be_left_out(std::size_t layout) const {
     const PlannedLayout& planned = result_.layouts[layout];
-    const bool plain = planned.block_floor == spec_.engine.block_size_tokens;
-    const CacheMode mode = reference_layout_ ? result_.layouts[*reference_layout_].mode : spec_.engine.cache_mode;
-    if (plain && planned.mode == mode) return false;
+    const bool plain = planned.block_floor() == spec_.engine.block_size_tokens;
+    const CacheMode mode = reference_layout_ ? result_.layouts[*reference_layout_].mode() : spec_.engine.cache_mode;
+    if (plain && planned.mode() == mode) return false;
     return concurrency_of(layout) < pick_limits_.least_of(reference_layout_ ? concurrency_of(*reference_layout_) : 0) ||
            beaten_by_plan(layout);
   }
@@ -252,8 +214,8 @@ class Search {
     std::vector<Candidate> all;
     std::vector<Candidate> coarse;
     for (std::size_t layout = 0; layout < result_.layouts.size(); ++layout) {
-      if (!in_space_[layout] || !meets_limits(layout)) continue;
-      const std::vector<Candidate> of_layout = refinements(layout);
+      if (!in_space_[layout] || !(index_->weighs_all() || meets_limits(layout))) continue;
+      const std::vector<Candidate> of_layout = refined(layout);
       all.insert(all.end(), of_layout.begin(), of_layout.end());
       coarse.push_back(of_layout.front());
     }
@@ -289,12 +251,10 @@ class Search {
   }
 
   void add_finer(std::vector<Candidate>& finer, std::size_t layout) const {
-    const auto same = [](const Candidate& a, const Candidate& b) {
-      return a.layout == b.layout && a.retention_tokens == b.retention_tokens &&
-             a.match_unit_tokens == b.match_unit_tokens;
-    };
-    for (const Candidate& candidate : refinements(layout)) {
-      const auto known = [&](const Candidate& other) { return same(candidate, other); };
+    for (const Candidate& candidate : refined(layout)) {
+      const auto known = [&](const Candidate& other) {
+        return other.layout == layout && other.refinement() == candidate.refinement();
+      };
       if (std::none_of(finer.begin(), finer.end(), known) &&
           std::none_of(result_.candidates.begin(), result_.candidates.end(), known))
         finer.push_back(candidate);
@@ -307,7 +267,7 @@ class Search {
                                    [&](const Candidate& candidate) { return is_default(candidate); });
     if (there) return;
     result_.candidates.push_back(
-        candidate_of(*default_layout_, default_retention(*default_layout_), default_unit_));
+        candidate_of(*default_layout_, index_->default_refinement(result_.layouts[*default_layout_])));
     const bool searched = in_space_[*default_layout_] && meets_limits(*default_layout_);
     // Here only because the space leaves out its match unit or its retention.
     if (searched) result_.candidates.back().in_space = false;
@@ -317,7 +277,7 @@ class Search {
     simulate_candidates(spec_, result_.workload, result_.layouts, what, candidates);
   }
 
-  bool is_unpacked(const Candidate& candidate) const { return result_.layouts[candidate.layout].pack == 1; }
+  bool is_unpacked(const Candidate& candidate) const { return result_.layout_of(candidate).pack() == 1; }
 
   // Front and pick
 
@@ -337,7 +297,7 @@ class Search {
       if (reference_layout_ == result_.candidates[i].layout) result_.reference_candidate = i;
     }
     if (!result_.reference_candidate) result_.reference_candidate = result_.default_candidate;
-    choose_pick(result_, result_.candidates, pick_limits_);
+    choose_pick(result_, pick_limits_);
     const std::vector<std::size_t> unpacked =
         front_of(result_.candidates, [&](const Candidate& candidate) { return is_unpacked(candidate); });
     if (!unpacked.empty() && !is_unpacked(result_.candidates[result_.pick]))
@@ -351,70 +311,77 @@ class Search {
     if (spec_.engine.memory_bytes <= most_memory_bytes / 2) consider_memory(spec_.engine.memory_bytes * 2);
     if (spec_.at_length >= 4) consider_length(spec_.at_length / 4);
     if (spec_.at_length <= largest_tokens / 4) consider_length(spec_.at_length * 4);
-    add_plain_what_ifs(result_, result_.candidates, pick_limits_);
+    add_plain_what_ifs(result_, pick_limits_);
   }
 
-  /// The candidates of the front, the default and the reference in other memory, planned and simulated again.
-  void consider_memory(std::int64_t memory_bytes) {
-    EngineSpec engine = spec_.engine;
+  /// The layout in other memory; nothing where it does not start.
+  std::optional<PlannedLayout> in_memory(const PlannedLayout& layout, std::int64_t memory_bytes) const {
+    EngineSpec engine = layout.engine;
     set_memory(engine, memory_bytes);
+    try {
+      return index_->planned(engine);
+    } catch (const InputError&) {
+      return std::nullopt;
+    }
+  }
+
+  /// The candidates of the front, the default and the reference, or all where they are few, in other memory, planned
+  /// and simulated again.
+  void consider_memory(std::int64_t memory_bytes) {
     std::vector<PlannedLayout> layouts = result_.layouts;
     std::vector<Candidate> changed = result_.candidates;
     std::vector<Candidate> again;
     std::vector<std::size_t> positions;
     for (std::size_t i = 0; i < changed.size(); ++i) {
       Candidate& candidate = changed[i];
-      const bool wanted = candidate.on_front || i == result_.default_candidate || i == result_.reference_candidate;
-      const PlannedLayout& layout = result_.layouts[candidate.layout];
-      PlannedLayouts planned;
-      if (wanted)
-        planned = plan_layouts({.packs = {layout.pack}, .block_floors = {layout.block_floor}, .modes = {layout.mode}},
-                               spec_.model, engine, limits_, scheduler_);
-      if (planned.layouts.empty()) {
+      const bool wanted = index_->weighs_all() || candidate.on_front || i == result_.default_candidate ||
+                          i == result_.reference_candidate;
+      std::optional<PlannedLayout> planned;
+      if (wanted) planned = in_memory(result_.layout_of(candidate), memory_bytes);
+      if (!planned) {
         candidate.meets_limits = false;
         candidate.objectives.concurrency = 0;
         continue;
       }
-      layouts[candidate.layout] = std::move(planned.layouts.front());
-      const CapacityPlan& capacity = capacity_of(layouts[candidate.layout].plan, spec_.at_length);
-      candidate.objectives.concurrency = capacity.usable_concurrency;
-      candidate.meets_limits = candidate.meets_limits && pick_limits_.holds_enough(capacity.usable_concurrency);
+      layouts[candidate.layout] = std::move(*planned);
+      weigh(candidate, layouts[candidate.layout], spec_.at_length);
       again.push_back(candidate);
       positions.push_back(i);
     }
     simulate_candidates(spec_, result_.workload, layouts, "other memory", again);
     for (std::size_t i = 0; i < again.size(); ++i) changed[positions[i]] = again[i];
     drop_unserving(changed);
-    add_what_if(result_, Assumption::memory, static_cast<double>(memory_bytes), changed,
-                least_concurrency(result_, changed, pick_limits_), pick_limits_);
+    add_what_if(result_, Assumption::memory, static_cast<double>(memory_bytes), changed, pick_limits_);
   }
 
   void consider_length(std::int64_t tokens) {
     std::vector<Candidate> changed = result_.candidates;
-    for (Candidate& candidate : changed) {
-      const CapacityPlan capacity =
-          capacity_at(result_.layout_of(candidate).plan, tokens, spec_.engine.token_rule);
-      candidate.objectives.bytes_per_request = capacity.bytes_per_request;
-      candidate.objectives.concurrency = capacity.usable_concurrency;
-      candidate.meets_limits = candidate.meets_limits && pick_limits_.holds_enough(capacity.usable_concurrency);
-    }
-    add_what_if(result_, Assumption::length, static_cast<double>(tokens), changed,
-                least_concurrency(result_, changed, pick_limits_), pick_limits_);
+    for (Candidate& candidate : changed) weigh(candidate, result_.layout_of(candidate), tokens);
+    drop_unserving(changed);
+    add_what_if(result_, Assumption::length, static_cast<double>(tokens), changed, pick_limits_);
   }
 
   const RecommendSpec& spec_;
-  SchedulerSettings scheduler_;
   PickLimits pick_limits_;
-  std::optional<std::int64_t> default_unit_;  // of the default, unset where it is the block
   Recommendation result_;
-  LimitsSpec limits_;
+  std::unique_ptr<IndexSpace> index_;
   std::vector<bool> in_space_;  // (layout)
   std::optional<std::size_t> default_layout_;
-  std::optional<SpecError> default_refusal_;
   std::optional<std::size_t> reference_layout_;
 };
 
 }  // namespace
+
+std::int64_t RecommendSpec::longest_length() const {
+  return *std::max_element(limits.max_model_lens.begin(), limits.max_model_lens.end());
+}
+
+LimitsSpec RecommendSpec::compared_limits() const {
+  LimitsSpec compared = limits;
+  std::vector<std::int64_t>& lengths = compared.max_model_lens;
+  if (std::find(lengths.begin(), lengths.end(), at_length) == lengths.end()) lengths.push_back(at_length);
+  return compared;
+}
 
 Recommendation recommend(const RecommendSpec& spec) { return Search(spec).run(); }
 

@@ -8,13 +8,14 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "base/named_values.h"
+#include "planner/model_spec.h"
 #include "planner/plan_facts.h"
+#include "search/candidate.h"
 #include "search/pick.h"
-#include "search/search_result.h"
 #include "search/search_space.h"
-#include "simulator/overload.h"
-#include "simulator/simulation.h"
+#include "search/workload.h"
 #include "simulator/trace.h"
 
 namespace hybridkv {
@@ -45,9 +46,9 @@ struct RecommendProgress {
 /// What is searched for whom.
 struct RecommendSpec {
   ModelSpec model;
-  EngineSpec engine;        ///< the pack size is searched; block size and mode are the default's
+  EngineSpec engine;        ///< the default, but for its pack size, which is one
   LimitsSpec limits;
-  SearchSpace space;        ///< empty lists: default_search_space
+  SearchSpace space;        ///< empty lists: the defaults of the engine's index
   std::int64_t at_length = 0;                         ///< L of bytes per request and concurrency, tokens, >= 1
   std::optional<double> min_concurrency;              ///< requests of L tokens that must fit at once; default: one
   std::optional<std::int64_t> min_kernel_block;       ///< smallest kernel block that is fast enough, tokens
@@ -62,36 +63,73 @@ struct RecommendSpec {
   double most_work = 1.2e8;  ///< simulated work before a search stops being exhaustive; about 1e7 a second and core
   std::int64_t threads = 0; ///< 0 = as many as the machine has cores
   std::function<void(const RecommendProgress&)> on_progress;
+
+  /// The longest length that the engine takes.
+  std::int64_t longest_length() const;
+  /// The limits with the length that is compared, which may be another one.
+  LimitsSpec compared_limits() const;
 };
 
-/// One combination with what the workload makes of it.
-struct Candidate : WeighedCandidate {  // changed settings: pack, floor, mode, retention and match unit
-  std::size_t layout = 0;                        ///< position in Recommendation::layouts
-  std::optional<std::int64_t> retention_tokens;  ///< unset: every checkpoint is kept
-  std::optional<std::int64_t> match_unit_tokens; ///< unset: the block
-  // From the simulator, as `simulate` reports them.
-  std::int64_t uncached_common_tokens = 0;       ///< that attention alone matched
-  std::int64_t preemptions = 0;
-  std::int64_t evictions = 0;
-  std::int64_t copied_states = 0;
-  std::vector<ModelledRule> modelled;
-  std::optional<QueueOverload> overload;         ///< where an open loop cannot keep up
-  bool operator==(const Candidate&) const = default;
+/// What is assumed other than stated.
+enum class Assumption {
+  memory,       ///< `value` bytes
+  length,       ///< requests of `value` tokens
+  concurrency,  ///< more than `value` requests at once are demanded
+  no_reuse,     ///< no prompt shares anything with another
 };
 
-/// The result of a search of layouts with blocks. The default: N = 1, everything else as the engine has it.
-struct Recommendation : SearchResult {
+inline constexpr auto assumption_names = std::to_array<Named<Assumption>>(
+    {{Assumption::memory, "memory"},
+     {Assumption::length, "length"},
+     {Assumption::concurrency, "concurrency"},
+     {Assumption::no_reuse, "no_reuse"}});
+
+constexpr std::string_view to_string(Assumption assumption) { return name_in(assumption_names, assumption); }
+
+/// The pick under another assumption.
+struct WhatIf {
+  Assumption assumption = Assumption::memory;
+  double value = 0;
+  std::optional<std::size_t> pick;  ///< position in candidates; nothing where none meets the limits
+  Objectives objectives;            ///< of that pick under the assumption
+  Objectives stated_pick;           ///< of the stated pick under the assumption
+};
+
+/// A combination that cannot run.
+struct ImpossibleLayout {
+  EngineSpec engine;
+  SpecError refusal;  ///< of the planner or the simulator, with the path of the value at fault
+};
+
+/// What a search finds. Positions are those of its candidates. The default: N = 1, everything else as the engine has
+/// it.
+struct Recommendation {
+  WorkloadFacts workload;
   SearchSpace space;                ///< as filled
   SearchKind search = SearchKind::exhaustive;
+  std::int64_t at_length = 0;
+  std::int64_t max_model_len = 0;   ///< the longest; requests with a prompt of as many tokens are refused
+  double least_concurrency = 0;     ///< that the pick had to hold: min_concurrency, or nearly the reference's
   std::vector<PlannedLayout> layouts;
-  std::int64_t planned_layouts = 0; ///< packs * floors * modes
-  std::int64_t merged_layouts = 0;  ///< the same block as another one
+  std::int64_t planned_layouts = 0; ///< combinations of what changes the plan
+  std::int64_t merged_layouts = 0;  ///< of those, the same as another one
   std::vector<ImpossibleLayout> impossible;
+  std::int64_t combinations = 0;    ///< of settings that can run
+  std::int64_t simulations = 0;     ///< for the candidates; other assumptions took more
   std::vector<Candidate> candidates;              ///< by settings_changed, then in the order of the space
+  std::optional<std::size_t> default_candidate;   ///< everything as the engine has it; nothing where it cannot run
+  std::optional<SpecError> default_refused;       ///< why not
+  /// Whose concurrency the pick may not fall far below: the default, or, where that keeps no states, the same in mode
+  /// align, if it was searched; nothing where neither runs.
+  std::optional<std::size_t> reference_candidate;
+  std::vector<std::size_t> front;                 ///< ascending in re-prefilled tokens
+  std::size_t pick = 0;
   std::optional<std::size_t> unpacked_pick;       ///< the pick among N = 1, which engines run without packing; nothing
                                                   ///< where that is the pick, or none can be picked
+  std::vector<WhatIf> what_ifs;
 
   const PlannedLayout& layout_of(const Candidate& candidate) const { return layouts[candidate.layout]; }
+  const PlannedLayout& layout_of(std::size_t candidate) const { return layout_of(candidates[candidate]); }
   /// What its plan says of requests of `at_length` tokens.
   const CapacityPlan& capacity_of(const Candidate& candidate) const {
     return hybridkv::capacity_of(layout_of(candidate).plan, at_length);

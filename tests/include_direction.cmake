@@ -29,7 +29,7 @@ set(report_values planner/allocated_tensors.h planner/evidence.h planner/read_po
 # Questions that headers of `ask` bring along with their answers, asked by nobody in `report`.
 set(questions make_plan make_plans plan_scenario plan_pack findings_of compare_packs capacity_at request_demand bytes_of
   bind_views choose_order possible_orders layers_in_allocation geometry_of run_sweep open_trace checkpoint_positions longest_request verify_plan verify_plans verify_scenario
-  verify_forward compare_backends forward simulate recommend recommend_scenario recommend_radix recommend_radix_scenario bench_attention plot_inputs plot_values page_strips
+  verify_forward compare_backends forward simulate recommend recommend_scenario bench_attention plot_inputs plot_values page_strips
   request_bytes concurrency_curves prefix_stairs hit_rates blocks_in_use engine_requests engine_rates bounds list_models listed doctor
   read_startup_log check_settings possible_settings boot
   memory_budget find_gpu)

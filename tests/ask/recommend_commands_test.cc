@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "ask/recommend_radix.h"
 #include "base/random.h"
 #include "planner/plan.h"
 #include "tests/ask/asked.h"
@@ -93,24 +92,20 @@ TEST_CASE("law: every command that recommend prints is the question of its candi
     CAPTURE(simulate);
     const CommandWords asked{.scenario = "small.yaml", .overrides = {}, .values = {}, .replay = {}};
     const CacheMode mode = draw.of({CacheMode::align, CacheMode::none});
-    if (radix) {
-      RadixQuestion question;
-      question.space.modes = {mode};
-      const RadixRecommendAnswer answer = recommend_radix_scenario(scenario, question);
-      const Scenario chosen = picked_scenario(scenario, answer);
-      check_commands(file, chosen, candidate_commands(asked, scenario, chosen, answer.result));
-      continue;
-    }
     RecommendQuestion question;
-    question.space.packs = {1, 2};
     question.space.modes = {mode};
-    question.space.block_floors = {draw.of({std::optional<std::int64_t>(), std::optional<std::int64_t>(256)})};
+    if (!radix) {
+      question.space.packs = {1, 2};
+      question.space.block_floors = {draw.of({std::optional<std::int64_t>(), std::optional<std::int64_t>(256)})};
+    }
     const RecommendAnswer answer = recommend_scenario(scenario, question);
     for (std::size_t candidate = 0; candidate < answer.result.candidates.size(); ++candidate) {
-      const Scenario chosen = scenario_of(scenario, question, answer, candidate);
+      const Scenario chosen = scenario_of(scenario, answer, candidate);
       check_commands(file, chosen, candidate_commands(asked, scenario, chosen, answer.result));
-      CHECK(make_plan(chosen.model, chosen.engine, chosen.limits).num_blocks() ==
-            answer.result.layout_of(answer.result.candidates[candidate]).plan.num_blocks());
+      const CachePlan plan = make_plan(chosen.model, chosen.engine, chosen.limits);
+      const CachePlan& searched = answer.result.layout_of(candidate).plan;
+      if (radix) CHECK(plan.radix == searched.radix);
+      else CHECK(plan.num_blocks() == searched.num_blocks());
     }
   }
 }

@@ -58,12 +58,12 @@ TEST_CASE("law: the interval in the command line of an engine is the one that wa
         const RecommendAnswer answer = recommend_scenario(scenario_of(model, release, asked), two_blocks());
         for (const Candidate& candidate : answer.result.candidates) {
           const PlannedLayout& layout = answer.result.layout_of(candidate);
-          CAPTURE(layout.geometry.block_size_tokens);
+          CAPTURE(layout.geometry().block_size_tokens);
           const std::optional<std::int64_t> told =
-              told_interval(block_settings({layout.plan, layout.geometry, layout.block_floor,
+              told_interval(block_settings({layout.plan, layout.geometry(), layout.block_floor(),
                                             candidate.match_unit_tokens, candidate.retention_tokens}));
-          CHECK(told.has_value() == layout.geometry.depends_on_retention());
-          CacheGeometry geometry = layout.geometry;
+          CHECK(told.has_value() == layout.geometry().depends_on_retention());
+          CacheGeometry geometry = layout.geometry();
           geometry.match_unit_tokens = candidate.match_unit_tokens;
           if (told) geometry.retention_interval_tokens = told;
           CHECK(replayed_hits(geometry, answer.trace) == candidate.hit_tokens);
@@ -125,7 +125,7 @@ TEST_CASE("fault: intervals that a layout does not take are left out there, and 
   const RecommendAnswer answer = recommend_scenario(scenario_of("gpt-oss-20b", "vllm-0.33"), question);
   REQUIRE(answer.result.impossible.size() == 2);
   for (const ImpossibleLayout& impossible : answer.result.impossible) {
-    CHECK(impossible.block_floor == 128);
+    CHECK(impossible.engine.block_size_tokens == 128);
     CHECK(std::string(impossible.refusal.what()) ==
           "simulate.retention_interval_tokens: none of 64 is a multiple of the 128 tokens at which the blocks of all "
           "groups end; take one that is, or 0");

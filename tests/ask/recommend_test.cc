@@ -33,7 +33,7 @@ TEST_CASE("law: packs side by side differ in nothing else, and are beaten by the
   for (std::size_t i = 0; i < 3; ++i) {
     const PlainPack& one = answer.plain_packs[i];
     const Candidate& candidate = candidates[one.candidate];
-    CHECK(answer.result.layout_of(candidate).pack == static_cast<std::int64_t>(i) + 1);
+    CHECK(answer.result.layout_of(candidate).pack() == static_cast<std::int64_t>(i) + 1);
     CHECK_FALSE(candidate.match_unit_tokens.has_value());
     CHECK_FALSE(candidate.retention_tokens.has_value());
     std::optional<std::int64_t> fewest;
@@ -97,13 +97,13 @@ TEST_CASE("law: under 0.33 packs are searched by its rules as pages of one layer
   CHECK(space.retention_blocks == std::vector<std::int64_t>{1, 4});
   for (const Candidate& candidate : answer.result.candidates) {
     // What no flag of the release says is no candidate: each has an interval.
-    CHECK(candidate.retention_tokens.has_value() == answer.result.layout_of(candidate).geometry.caches_prefixes());
+    CHECK(candidate.retention_tokens.has_value() == answer.result.layout_of(candidate).geometry().caches_prefixes());
     const PlannedLayout& layout = answer.result.layout_of(candidate);
-    CHECK(layout.geometry.rules.checkpoint_blocks == 1);
-    CHECK(layout.geometry.retention_interval_tokens == 0);
-    CHECK(longest_request(layout.geometry) == layout.plan.max_fitting_tokens);
+    CHECK(layout.geometry().rules.checkpoint_blocks == 1);
+    CHECK(layout.geometry().retention_interval_tokens == 0);
+    CHECK(longest_request(layout.geometry()) == layout.plan.max_fitting_tokens);
     const auto modelled = std::find(candidate.modelled.begin(), candidate.modelled.end(), ModelledRule::layout);
-    CHECK((modelled != candidate.modelled.end()) == (layout.pack > 1));
+    CHECK((modelled != candidate.modelled.end()) == (layout.pack() > 1));
     CHECK(std::ranges::count_if(answer.result.candidates, [&](const Candidate& other) {
             return other.layout == candidate.layout && other.match_unit_tokens == candidate.match_unit_tokens &&
                    other.retention_tokens == candidate.retention_tokens;

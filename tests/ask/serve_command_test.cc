@@ -111,7 +111,7 @@ TEST_CASE("law: the flags of a pick are in its command line, in what it is told 
   for (const EngineSetting& setting : answer.pick.settings) CHECK(told.find(setting.flag) != std::string::npos);
   CHECK(answer.unpacked_pick.has_value() == answer.result.unpacked_pick.has_value());
   if (answer.unpacked_pick) CHECK(answer.unpacked_pick->serve.command.find("--attn-pack-size") == std::string::npos);
-  const bool packs = answer.result.layout_of(answer.result.candidates[answer.result.pick]).pack > 1;
+  const bool packs = answer.result.layout_of(answer.result.candidates[answer.result.pick]).pack() > 1;
   CHECK(says(answer.pick.serve, "PR 35703") == packs);
 }
 
@@ -143,7 +143,7 @@ TEST_CASE("law: engines whose rules are read are searched where they have blocks
     const RecommendAnswer answer = recommend_scenario(scenario, {});
     CHECK(answer.pick.serve.command.empty());
     for (const EngineSetting& setting : answer.pick.settings) CHECK(setting.flag.empty());
-    for (const PlannedLayout& layout : answer.result.layouts) CHECK(layout.pack == 1);
+    for (const PlannedLayout& layout : answer.result.layouts) CHECK(layout.pack() == 1);
   }
 }
 

@@ -45,7 +45,7 @@ bool is_dominated(const Recommendation& result, std::size_t at) {
 const Candidate& plain(const Recommendation& result, std::int64_t pack, CacheMode mode) {
   return *std::find_if(result.candidates.begin(), result.candidates.end(), [&](const Candidate& candidate) {
     const PlannedLayout& layout = result.layout_of(candidate);
-    return layout.pack == pack && layout.mode == mode && !layout.block_floor && !candidate.match_unit_tokens &&
+    return layout.pack() == pack && layout.mode() == mode && !layout.block_floor() && !candidate.match_unit_tokens &&
            !candidate.retention_tokens;
   });
 }
@@ -107,7 +107,7 @@ TEST_CASE("law: the numbers of every candidate are those of make_plan and of a s
   for (std::size_t i = 0; i < result.candidates.size(); i += 7) {
     const Candidate& candidate = result.candidates[i];
     const PlannedLayout& layout = result.layout_of(candidate);
-    const EngineSpec engine = engine_with(spec.engine, layout.pack, layout.block_floor, layout.mode);
+    const EngineSpec& engine = layout.engine;
     const CachePlan plan = make_plan(spec.model, engine, spec.limits);
     CHECK(candidate.objectives.bytes_per_request == plan.capacity.front().bytes_per_request);
     CHECK(candidate.objectives.concurrency == plan.capacity.front().usable_concurrency);
@@ -143,7 +143,7 @@ TEST_CASE("law: the numbers of every candidate are those of make_plan and of a s
   int memories = 0;
   for (const WhatIf& other : result.what_ifs) {
     if (other.assumption != Assumption::memory) continue;
-    EngineSpec engine = engine_with(spec.engine, picked.pack, picked.block_floor, picked.mode);
+    EngineSpec engine = picked.engine;
     engine.memory_bytes = static_cast<std::int64_t>(other.value);
     CHECK(other.stated_pick.concurrency ==
           make_plan(spec.model, engine, spec.limits).capacity.front().usable_concurrency);
@@ -205,7 +205,7 @@ TEST_CASE("golden: packs 3 and 5 of 15 layers beat 4 in bytes and concurrency, 5
   CHECK(three.objectives.bytes_per_request < four.objectives.bytes_per_request);
   CHECK(dominates(five.objectives, four.objectives));
   CHECK_FALSE(four.on_front);
-  CHECK(result.layout_of(result.candidates[result.pick]).pack != 4);
+  CHECK(result.layout_of(result.candidates[result.pick]).pack() != 4);
   REQUIRE(result.default_candidate);  // N = 1 is compared with although the space leaves it out
   CHECK_FALSE(result.candidates[*result.default_candidate].in_space);
   CHECK_FALSE(result.candidates[*result.default_candidate].on_front);
@@ -227,8 +227,8 @@ TEST_CASE("golden: reduced searches of the main scenario pick what the exhaustiv
       std::set<std::size_t> floored;
       for (const Candidate& candidate : result.candidates) {
         const PlannedLayout& layout = result.layout_of(candidate);
-        if (layout.block_floor) floored.insert(candidate.layout);
-        else if (layout.mode == spec.engine.cache_mode) packs.insert(layout.pack);
+        if (layout.block_floor()) floored.insert(candidate.layout);
+        else if (layout.mode() == spec.engine.cache_mode) packs.insert(layout.pack());
       }
       CHECK(packs == std::set(spec.space.packs.begin(), spec.space.packs.end()));
       if (kind == SearchKind::refined) layouts_with_floors = floored.size();
@@ -288,12 +288,12 @@ TEST_CASE("edge: beside a default without any caching the pick is held to the co
   REQUIRE(result.reference_candidate);
   const Candidate& of_default = result.candidates[*result.default_candidate];
   const Candidate& reference = result.candidates[*result.reference_candidate];
-  CHECK(result.layout_of(of_default).mode == CacheMode::none);
-  CHECK(result.layout_of(reference).mode == CacheMode::align);
-  CHECK(result.layout_of(reference).pack == 1);
+  CHECK(result.layout_of(of_default).mode() == CacheMode::none);
+  CHECK(result.layout_of(reference).mode() == CacheMode::align);
+  CHECK(result.layout_of(reference).pack() == 1);
   CHECK(result.least_concurrency == doctest::Approx(0.95 * reference.objectives.concurrency));
   CHECK(of_default.hit_tokens == 0);
-  CHECK(result.layout_of(result.candidates[result.pick]).mode == CacheMode::align);
+  CHECK(result.layout_of(result.candidates[result.pick]).mode() == CacheMode::align);
   // Without mode align in the space the default is held to its own.
   spec.space.modes = {CacheMode::none};
   const Recommendation alone = recommend(spec);
@@ -305,14 +305,14 @@ TEST_CASE("law: without anything shared the pick is among the fewest bytes, and 
   spec.space.block_floors = {std::nullopt};
   const Recommendation none = recommend(spec);
   CHECK(none.workload.repeated_tokens == 0);
-  CHECK(none.layout_of(none.candidates[none.pick]).mode == CacheMode::none);
+  CHECK(none.layout_of(none.candidates[none.pick]).mode() == CacheMode::none);
   spec.open_trace = trace_of(copies_of_prompt(3000, 50));
   const Recommendation shared = recommend(spec);
   const auto what_if = std::find_if(shared.what_ifs.begin(), shared.what_ifs.end(), [](const WhatIf& one) {
     return one.assumption == Assumption::no_reuse;
   });
   REQUIRE(what_if->pick);
-  CHECK(shared.layout_of(shared.candidates[*what_if->pick]).mode == CacheMode::none);
+  CHECK(shared.layout_of(shared.candidates[*what_if->pick]).mode() == CacheMode::none);
   CHECK(what_if->objectives.bytes_per_request == none.candidates[none.pick].objectives.bytes_per_request);
 }
 
@@ -322,9 +322,9 @@ TEST_CASE("regression: a layout whose block no match unit divides cannot run, th
                 .match_units = std::vector<std::int64_t>{64}};
   const Recommendation result = recommend(spec);  // 64 divides 704, not 2096
   REQUIRE(result.impossible.size() == 1);
-  CHECK(result.impossible[0].pack == 1);
+  CHECK(result.impossible[0].engine.attention_pack_size == 1);
   CHECK(result.impossible[0].refusal.path() == "geometry.match_unit_tokens");
-  CHECK(result.layout_of(result.candidates[result.pick]).pack == 3);
+  CHECK(result.layout_of(result.candidates[result.pick]).pack() == 3);
   CHECK(result.match_unit(result.candidates[result.pick]) == 64);
   spec.space.match_units = std::vector<std::int64_t>{7};
   CHECK_THROWS_WITH_AS(recommend(spec),
@@ -340,7 +340,7 @@ TEST_CASE("regression: packs of more layers than the model has are refused") {
                          SpecError);
   }
   spec.space.packs = {15};
-  CHECK(recommend(spec).layouts.front().pack == 15);
+  CHECK(recommend(spec).layouts.front().pack() == 15);
 }
 
 TEST_CASE("law: beside a pick that packs stands the best of N = 1, picked by the same rule") {
@@ -350,7 +350,7 @@ TEST_CASE("law: beside a pick that packs stands the best of N = 1, picked by the
     spec.search = kind;
     spec.space.packs = {1, 3, 5};
     const Recommendation all = recommend(spec);
-    REQUIRE(all.layout_of(all.candidates[all.pick]).pack > 1);
+    REQUIRE(all.layout_of(all.candidates[all.pick]).pack() > 1);
     REQUIRE(all.unpacked_pick);
     spec.space.packs = {1};
     const Recommendation alone = recommend(spec);
@@ -372,7 +372,7 @@ TEST_CASE("edge: requests that the engine refuses for their length are counted a
   CHECK(result.workload.too_long_requests == 2);
   CHECK(result.workload.prompt_tokens == 4 * 3000);
   CHECK(result.workload.repeated_tokens == 3 * 2999);
-  for (const Candidate& candidate : result.candidates) CHECK(candidate.prompt_tokens == 4 * 3000);
+  for (const Candidate& candidate : result.candidates) CHECK(candidate.taken_prompt_tokens == 4 * 3000);
   spec.limits.max_model_lens = {8193};
   CHECK(recommend(spec).workload.too_long_requests == 0);
   spec.limits.max_model_lens = {3000};

@@ -1,3 +1,5 @@
+#include "report/recommend_block_reasons.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -5,9 +7,7 @@
 
 #include "planner/primary_attention.h"
 #include "report/human.h"
-#include "report/loss_report.h"
 #include "report/plan_table.h"
-#include "report/recommend_report.h"
 #include "report/recommend_text.h"
 #include "report/replay_text.h"
 
@@ -15,60 +15,43 @@ namespace hybridkv {
 
 namespace {
 
-std::string short_settings(const Recommendation& result, const Candidate& candidate) {
+std::string block_settings_text(const Recommendation& result, const Candidate& candidate) {
   const PlannedLayout& layout = result.layout_of(candidate);
-  std::string text = fmt::format("N = {}, mode {}, block {}", layout.pack, to_string(layout.mode),
+  std::string text = fmt::format("N = {}, mode {}, block {}", layout.pack(), to_string(layout.mode()),
                                  human_count(block_tokens(layout)));
-  if (layout.block_floor) text += fmt::format(" (block size {})", human_count(*layout.block_floor));
+  if (layout.block_floor()) text += fmt::format(" (block size {})", human_count(*layout.block_floor()));
   if (candidate.match_unit_tokens) text += fmt::format(", match unit {}", human_count(*candidate.match_unit_tokens));
-  if (candidate.retention_tokens && layout.geometry.depends_on_retention())
+  if (candidate.retention_tokens && layout.geometry().depends_on_retention())
     text += *candidate.retention_tokens == 0 ? std::string(", only last checkpoints kept")
                                              : fmt::format(", checkpoints kept every {} tokens",
                                                            human_count(*candidate.retention_tokens));
   return text;
 }
 
-class Reasons {
+class BlockReasons {
  public:
-  explicit Reasons(const RecommendReport& report)
-      : report_(report), result_(report.result), pick_(result_.candidates[result_.pick]) {
+  BlockReasons(const RecommendAnswer& report, RecommendReasons& reasons)
+      : report_(report), result_(report.result), pick_(report.picked()), reasons_(reasons) {
     if (result_.default_candidate) default_ = &result_.candidates[*result_.default_candidate];
   }
 
-  RecommendReasons all() {
+  void add() {
     never_hits();
-    if (pick_.overload)
-      reasons_.overload.push_back(fmt::format("The pick is overloaded: {}; its hits are those of an engine that falls "
-                                              "behind.", overload_text(*pick_.overload)));
-    if (default_ == nullptr) {
-      reasons_.gains.push_back(
-          fmt::format("The default (one layer a page) cannot run: {}.", result_.default_refused->what()));
-    } else if (default_ == &pick_) {
-      reasons_.gains.push_back(
-          "The default is the pick: nothing in the space is worth a change of settings by the rule below.");
-    } else {
-      compare_candidates(pick_, *default_, result_, reasons_.gains, reasons_.costs);
-    }
     costs();
     unpacked();
-    choice();
     packs();
-    for (const WhatIf& what_if : result_.what_ifs)
-      reasons_.changes.push_back(what_if_sentence(
-          what_if, result_, what_if.pick ? short_settings(result_, result_.candidates[*what_if.pick]) : ""));
-    return std::move(reasons_);
   }
 
  private:
   void never_hits() {
     if (default_ == nullptr || default_->hit_tokens > 0) return;
     const PlannedLayout& layout = result_.layout_of(*default_);
-    CacheGeometry geometry = layout.geometry;
+    CacheGeometry geometry = layout.geometry();
     geometry.match_unit_tokens = default_->match_unit_tokens;
     const std::string why = why_no_hits("The default block", geometry,
                                         {.longest_prompt_tokens = result_.workload.longest_prompt_tokens,
                                          .longest_repeat_tokens = result_.workload.longest_repeat_tokens,
-                                         .uncached_common_tokens = default_->uncached_common_tokens,
+                                         .uncached_common_tokens = default_->uncached_common_tokens(),
                                          .evictions = default_->evictions});
     reasons_.never_hits.push_back((geometry.caches_prefixes() ? "" : "The default hits nothing: ") + why + ".");
     if (const std::string would = what_would_hit(layout); !would.empty()) reasons_.never_hits.push_back(would);
@@ -83,7 +66,7 @@ class Reasons {
   }
 
   std::string hits_text(const Candidate& candidate) const {
-    return fmt::format("{}: {} of {} prompt tokens hit ({})", short_settings(result_, candidate),
+    return fmt::format("{}: {} of {} prompt tokens hit ({})", block_settings_text(result_, candidate),
                        human_count(candidate.hit_tokens), human_count(result_.workload.prompt_tokens),
                        human_percent(100 * candidate.hit_rate()));
   }
@@ -94,13 +77,13 @@ class Reasons {
       // Candidates come by the number of changed settings, then by pack: the first is the least change.
       const Candidate* const coarsest = first_hitting([&](const Candidate& candidate) {
         const PlannedLayout& layout = result_.layout_of(candidate);
-        return layout.mode == mode && layout.block_floor == of_default.block_floor && !candidate.match_unit_tokens &&
-               candidate.retention_tokens == default_->retention_tokens;
+        return layout.mode() == mode && layout.block_floor() == of_default.block_floor() &&
+               !candidate.match_unit_tokens && candidate.retention_tokens == default_->retention_tokens;
       });
       if (coarsest != nullptr) ways.push_back(hits_text(*coarsest));
     }
     const Candidate* const unit = first_hitting([&](const Candidate& candidate) {
-      return result_.layouts[candidate.layout].pack == 1 && candidate.layout == default_->layout &&
+      return result_.layouts[candidate.layout].pack() == 1 && candidate.layout == default_->layout &&
              candidate.match_unit_tokens && candidate.retention_tokens == default_->retention_tokens;
     });
     if (unit != nullptr) ways.push_back(hits_text(*unit));
@@ -113,7 +96,7 @@ class Reasons {
 
   /// The best that needs no packing, against a pick that does.
   void unpacked() {
-    if (result_.layout_of(pick_).pack == 1) return;
+    if (result_.layout_of(pick_).pack() == 1) return;
     const std::vector<std::int64_t>& packs = result_.space.packs;
     if (!result_.unpacked_pick) {
       const bool searched = std::find(packs.begin(), packs.end(), 1) != packs.end();
@@ -143,28 +126,15 @@ class Reasons {
         reasons_.costs.push_back(fmt::format("{} states are copied on this workload instead of {}, counted per group.",
                                              human_count(pick_.copied_states), human_count(default_->copied_states)));
     }
-    if (result_.layout_of(pick_).pack > 1)
+    if (result_.layout_of(pick_).pack() > 1)
       reasons_.costs.push_back(
-          "It needs an engine that packs attention layers (vLLM PR 35703), which no release does.");
-    if (report_.pick_losses) reasons_.costs.push_back(loss_sentence("The pick", *report_.pick_losses) + ".");
-    if (!pick_.modelled.empty()) reasons_.costs.push_back(modelled_sentence(pick_.modelled));
-  }
-
-  void choice() {
-    const auto kept = std::count_if(result_.front.begin(), result_.front.end(), [&](std::size_t at) {
-      return result_.candidates[at].objectives.concurrency >= result_.least_concurrency;
-    });
-    const std::optional<std::size_t>& reference = result_.reference_candidate;
-    reasons_.choice = choice_sentences(
-        report_, result_, kept,
-        reference ? std::optional(result_.candidates[*reference].objectives.concurrency) : std::nullopt,
-        reference == result_.default_candidate ? "the default" : "N = 1 in mode align");
+          "It needs an engine that packs attention layers (PR 35703), which no release does.");
   }
 
   /// The candidate of that pack with the pick's mode and nothing else changed.
   const Candidate* plain(std::int64_t pack) const {
     for (const PlainPack& one : report_.plain_packs)
-      if (result_.layout_of(result_.candidates[one.candidate]).pack == pack) return &result_.candidates[one.candidate];
+      if (result_.layout_of(one.candidate).pack() == pack) return &result_.candidates[one.candidate];
     return nullptr;
   }
 
@@ -236,15 +206,21 @@ class Reasons {
     return text + ".";
   }
 
-  const RecommendReport& report_;
+  const RecommendAnswer& report_;
   const Recommendation& result_;
   const Candidate& pick_;
   const Candidate* default_ = nullptr;
-  RecommendReasons reasons_;
+  RecommendReasons& reasons_;
 };
 
 }  // namespace
 
-RecommendReasons recommend_reasons(const RecommendReport& report) { return Reasons(report).all(); }
+std::string settings_of_blocks(const RecommendAnswer& report, const Candidate& candidate) {
+  return block_settings_text(report.result, candidate);
+}
+
+void add_block_reasons(const RecommendAnswer& report, RecommendReasons& reasons) {
+  BlockReasons(report, reasons).add();
+}
 
 }  // namespace hybridkv

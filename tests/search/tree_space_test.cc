@@ -1,4 +1,4 @@
-#include "search/radix_recommendation.h"
+#include "search/tree_space.h"
 
 #include <doctest/doctest.h>
 
@@ -21,8 +21,8 @@ using namespace hybridkv::testing;
 namespace {
 
 /// Qwen3.5-397B-A17B on two ranks with 40 GiB: a state is 96,030,720 bytes, a token 15,360.
-RadixRecommendSpec radix_qwen_397b(const TraceSpec& trace) {
-  RadixRecommendSpec spec;
+RecommendSpec radix_qwen_397b(const TraceSpec& trace) {
+  RecommendSpec spec;
   spec.model = qwen_hybrid("Qwen3.5-397B-A17B", 60, full_attention(2, 256), qwen_gdn(16, 64));
   spec.engine = {.rules = &rules_of_sglang_0_5_23, .tensor_parallel = 2, .strategy = Strategy::dual_pool,
                  .cache_mode = CacheMode::align, .memory_bytes = std::int64_t{40} << 30};
@@ -32,90 +32,94 @@ RadixRecommendSpec radix_qwen_397b(const TraceSpec& trace) {
   return spec;
 }
 
-const RadixCandidate& pick_of(const RadixRecommendation& result) { return result.candidates[result.pick]; }
+const Candidate& pick_of(const Recommendation& result) { return result.candidates[result.pick]; }
 
-bool may_be_picked(const RadixCandidate& candidate) { return candidate.in_space && candidate.meets_limits; }
+const EngineSpec& engine_of(const Recommendation& result, const Candidate& candidate) {
+  return result.layout_of(candidate).engine;
+}
+
+bool may_be_picked(const Candidate& candidate) { return candidate.in_space && candidate.meets_limits; }
 
 /// Is no candidate better than the pick by the rule of docs/recommend.md, written out plainly?
-void require_best(const RadixRecommendation& result, const PickRule& rule) {
-  std::vector<const RadixCandidate*> kept;
+void require_best(const Recommendation& result, const PickRule& rule) {
+  std::vector<const Candidate*> kept;
   for (const std::size_t at : result.front) kept.push_back(&result.candidates[at]);
-  const auto keep = [&](auto wanted) { std::erase_if(kept, [&](const RadixCandidate* one) { return !wanted(*one); }); };
+  const auto keep = [&](auto wanted) { std::erase_if(kept, [&](const Candidate* one) { return !wanted(*one); }); };
   double most = 0;
-  for (const RadixCandidate* one : kept) most = std::max(most, one->objectives.concurrency);
-  keep([&](const RadixCandidate& one) {
+  for (const Candidate* one : kept) most = std::max(most, one->objectives.concurrency);
+  keep([&](const Candidate& one) {
     return one.objectives.concurrency >= std::min(most, result.least_concurrency);
   });
   double tokens = 1e300, bytes = 1e300;
-  for (const RadixCandidate* one : kept) tokens = std::min(tokens, double(one->objectives.reprefilled_tokens));
-  keep([&](const RadixCandidate& one) {
+  for (const Candidate* one : kept) tokens = std::min(tokens, double(one->objectives.reprefilled_tokens));
+  keep([&](const Candidate& one) {
     return double(one.objectives.reprefilled_tokens) <= tokens + rule.alike * double(result.workload.prompt_tokens);
   });
-  for (const RadixCandidate* one : kept) bytes = std::min(bytes, double(one->objectives.bytes_per_request));
-  keep([&](const RadixCandidate& one) {
+  for (const Candidate* one : kept) bytes = std::min(bytes, double(one->objectives.bytes_per_request));
+  keep([&](const Candidate& one) {
     return double(one.objectives.bytes_per_request) <= bytes + rule.alike * bytes;
   });
-  const RadixCandidate& pick = pick_of(result);
+  const Candidate& pick = pick_of(result);
   RC_ASSERT(std::find(kept.begin(), kept.end(), &pick) != kept.end());
-  for (const RadixCandidate* one : kept) RC_ASSERT(pick.settings_changed <= one->settings_changed);
+  for (const Candidate* one : kept) RC_ASSERT(pick.settings_changed <= one->settings_changed);
 }
 
 }  // namespace
 
 TEST_CASE("golden: copies of a prompt of 1000 tokens pick the lazy strategy where most run, checked by hand") {
-  const RadixRecommendSpec spec = radix_qwen_397b({.prompts = {{.tokens = 1000, .copies = 20}}});
-  const RadixRecommendation result = recommend_radix(spec);
+  const RecommendSpec spec = radix_qwen_397b({.prompts = {{.tokens = 1000, .copies = 20}}});
+  const Recommendation result = recommend(spec);
   REQUIRE(result.default_candidate);
   // Copies hit floor(1000 / 64) * 64 = 960 of the 999 tokens that can: 19 * 39 are computed again.
   const Objectives& of_default = result.candidates[*result.default_candidate].objectives;
   CHECK(of_default == Objectives{19 * 39, 5 * 96'030'720 + 32768 * 15'360, 42});  // 210 // 5
   // S = 4 has the same hits in fewer bytes. 48 requests take 192 slots, one for the dummy and 1,572,864 tokens,
   // 42.69 GB of 42.95; 49 would take 43.58. At the default's ratio 45 run, 1,477,030 // 32,768, which 48 beat.
-  CHECK(radix_strategy(pick_of(result).engine) == RadixStrategy::extra_buffer_lazy);
+  CHECK(radix_strategy(engine_of(result, pick_of(result))) == RadixStrategy::extra_buffer_lazy);
   CHECK(pick_of(result).objectives == Objectives{19 * 39, 4 * 96'030'720 + 32768 * 15'360, 48});
   CHECK(pick_of(result).settings_changed == 2);
   CHECK(result.least_concurrency == doctest::Approx(0.95 * 42));
   CHECK(result.workload.repeated_tokens == 19 * 999);
-  for (const RadixCandidate& candidate : result.candidates) {
-    const bool hits = candidate.plan.cache_mode != CacheMode::none &&
-                      radix_strategy(candidate.engine) != RadixStrategy::no_buffer;
+  for (const Candidate& candidate : result.candidates) {
+    const bool hits = result.layout_of(candidate).mode() != CacheMode::none &&
+                      radix_strategy(engine_of(result, candidate)) != RadixStrategy::no_buffer;
     CHECK(candidate.hit_tokens == (hits ? 19 * 960 : 0));  // no_buffer has its only state at 1000, past the limit
   }
 }
 
 TEST_CASE("golden: where more requests must run another ratio is picked, the best that there is at most") {
-  RadixRecommendSpec spec = radix_qwen_397b({.prompts = {{.tokens = 1000, .copies = 20}}});
+  RecommendSpec spec = radix_qwen_397b({.prompts = {{.tokens = 1000, .copies = 20}}});
   spec.space.strategies = {RadixStrategy::extra_buffer};
   spec.space.modes = {CacheMode::align};
   spec.min_concurrency = 43;  // the plan says that ratio 0.9349 lets 43 run instead of 42
-  const RadixRecommendation result = recommend_radix(spec);
+  const Recommendation result = recommend(spec);
   CHECK(pick_of(result).objectives.concurrency == 43);
-  CHECK(pick_of(result).engine.state_memory_ratio == doctest::Approx(0.9349).epsilon(0.001));
+  CHECK(engine_of(result, pick_of(result)).state_memory_ratio == doctest::Approx(0.9349).epsilon(0.001));
   CHECK_FALSE(result.candidates[*result.default_candidate].meets_limits);
   spec.min_concurrency = 44;
-  CHECK_THROWS_WITH_AS(recommend_radix(spec),
+  CHECK_THROWS_WITH_AS(recommend(spec),
                        doctest::Contains("no setting runs 44 requests of 32768 tokens at once in"), InputError);
-  CHECK_THROWS_WITH_AS(recommend_radix(spec), doctest::Contains("the most is 43 (mode align"), InputError);
+  CHECK_THROWS_WITH_AS(recommend(spec), doctest::Contains("the most is 43 (mode align"), InputError);
 }
 
 TEST_CASE("law: among the ratios is the largest that runs as many requests as a pick has to") {
-  RadixRecommendSpec spec = radix_qwen_397b({.prompts = {{.tokens = 1000, .copies = 3}}});
+  RecommendSpec spec = radix_qwen_397b({.prompts = {{.tokens = 1000, .copies = 3}}});
   spec.space = {.modes = {CacheMode::align}, .page_sizes = {1}};
   for (const std::int64_t length : {2048, 32768}) {
     spec.at_length = length;
-    const RadixRecommendation result = recommend_radix(spec);
+    const Recommendation result = recommend(spec);
     for (const RadixStrategy strategy :
          {RadixStrategy::no_buffer, RadixStrategy::extra_buffer, RadixStrategy::extra_buffer_lazy}) {
       double largest = 0;
-      for (const RadixCandidate& candidate : result.candidates)
-        if (radix_strategy(candidate.engine) == strategy &&
+      for (const Candidate& candidate : result.candidates)
+        if (radix_strategy(engine_of(result, candidate)) == strategy &&
             candidate.objectives.concurrency >= result.least_concurrency)
-          largest = std::max(largest, memory_ratio(candidate.engine));
+          largest = std::max(largest, memory_ratio(engine_of(result, candidate)));
       EngineSpec engine = spec.engine;
       engine.mamba_radix_cache_strategy = strategy;
       const auto running = [&](double ratio) {
         engine.state_memory_ratio = ratio;
-        return double(running_at(make_plan(spec.model, engine, spec.limits), length));
+        return double(TreeSpace(spec, {}).running(make_plan(spec.model, engine, spec.limits), length));
       };
       CAPTURE(largest);
       CHECK(running(largest) >= result.least_concurrency);
@@ -125,22 +129,22 @@ TEST_CASE("law: among the ratios is the largest that runs as many requests as a 
 }
 
 TEST_CASE("edge: no more requests count than the engine runs, whatever the pools hold") {
-  RadixRecommendSpec spec = radix_qwen_397b({.prompts = {{.tokens = 1000, .copies = 3}}});
+  RecommendSpec spec = radix_qwen_397b({.prompts = {{.tokens = 1000, .copies = 3}}});
   spec.engine.max_running_requests = 10;
   spec.space.modes = {CacheMode::align};
-  for (const RadixCandidate& candidate : recommend_radix(spec).candidates)
+  for (const Candidate& candidate : recommend(spec).candidates)
     CHECK(candidate.objectives.concurrency <= 10);
 }
 
 TEST_CASE("law: numbers of every candidate are those of make_plan and of a replay alone") {
-  RadixRecommendSpec spec = radix_qwen_397b({.max_requests = 120});
+  RecommendSpec spec = radix_qwen_397b({.max_requests = 120});
   spec.engine.memory_bytes = std::int64_t{12} << 30;
-  const RadixRecommendation result = recommend_radix(spec);
+  const Recommendation result = recommend(spec);
   CHECK(result.candidates.size() > 40);
-  CHECK(result.planned == result.combinations + result.merged + std::ssize(result.impossible));
+  CHECK(result.planned_layouts == result.combinations + result.merged_layouts + std::ssize(result.impossible));
   for (std::size_t i = 0; i < result.candidates.size(); i += 5) {
-    const RadixCandidate& candidate = result.candidates[i];
-    const CachePlan plan = make_plan(spec.model, candidate.engine, spec.limits);
+    const Candidate& candidate = result.candidates[i];
+    const CachePlan plan = make_plan(spec.model, engine_of(result, candidate), spec.limits);
     const TokenStateSplit& split = plan.radix->split;
     CHECK(candidate.objectives.bytes_per_request == plan.capacity.front().bytes_per_request);
     const std::int64_t pages = (32768 + plan.radix->page_tokens - 1) / plan.radix->page_tokens;
@@ -148,7 +152,7 @@ TEST_CASE("law: numbers of every candidate are those of make_plan and of a repla
           double(std::min({split.state_slots / split.slots_per_request,
                            split.token_slots / (pages * plan.radix->page_tokens), split.max_running})));
     if (plan.cache_mode == CacheMode::none) continue;
-    RadixReplay replay(radix_settings_of(plan, spec.model, candidate.engine));
+    RadixReplay replay(radix_settings_of(plan, spec.model, engine_of(result, candidate)));
     RadixStats stats;
     const auto trace = spec.open_trace();
     for (TraceBatch batch; trace->next(batch);)
@@ -156,25 +160,25 @@ TEST_CASE("law: numbers of every candidate are those of make_plan and of a repla
         if (!refused_for_length(request.input_length, 32768)) stats.add(replay.run(request, batch.prompt(request)));
     CHECK(candidate.hit_tokens == stats.hit_tokens);
     CHECK(candidate.objectives.reprefilled_tokens == result.workload.repeated_tokens - stats.hit_tokens);
-    CHECK(candidate.stats.checkpoints_evicted == stats.checkpoints_evicted);
+    CHECK(candidate.checkpoints_evicted == stats.checkpoints_evicted);
   }
 }
 
 TEST_CASE("law: on random questions the front is what every pair leaves, and nothing beats the pick by its rule") {
   CHECK(check_times("the pick is the best of the front", 12, [] {
-    RadixRecommendSpec spec = radix_qwen_397b(
+    RecommendSpec spec = radix_qwen_397b(
         {.synthetic = {.max_prompt_tokens = 8192}, .max_requests = *rc::gen::inRange<std::int64_t>(2, 40)});
     spec.engine.memory_bytes = *rc::gen::inRange<std::int64_t>(3, 24) << 30;
     spec.at_length = *rc::gen::element<std::int64_t>(1024, 8192, 32768);
     spec.engine.cache_mode = *rc::gen::element(CacheMode::align, CacheMode::none);
     spec.rule.most_given_up = *rc::gen::element(0.0, 0.05, 0.5);
-    spec.decodes = *rc::gen::arbitrary<bool>();
+    if (*rc::gen::arbitrary<bool>()) spec.driver.kind = DriverKind::closed_loop;
     if (*rc::gen::arbitrary<bool>()) spec.space.page_sizes = {1};
     if (*rc::gen::arbitrary<bool>()) spec.space.ratios = {0.2, 0.9, 3};
-    const RadixRecommendation result = recommend_radix(spec);
+    const Recommendation result = recommend(spec);
     RC_ASSERT(pick_of(result).on_front);
     for (std::size_t i = 0; i < result.candidates.size(); ++i) {
-      const RadixCandidate& candidate = result.candidates[i];
+      const Candidate& candidate = result.candidates[i];
       bool left = may_be_picked(candidate);
       for (std::size_t other = 0; other < result.candidates.size(); ++other) {
         if (!may_be_picked(result.candidates[other])) continue;
@@ -189,36 +193,36 @@ TEST_CASE("law: on random questions the front is what every pair leaves, and not
 }
 
 TEST_CASE("edge: a default without a tree is compared with the same with one; one outside the space is shown") {
-  RadixRecommendSpec spec = radix_qwen_397b({.prompts = {{.tokens = 1000, .copies = 20}}});
+  RecommendSpec spec = radix_qwen_397b({.prompts = {{.tokens = 1000, .copies = 20}}});
   spec.engine.cache_mode = CacheMode::none;
-  const RadixRecommendation result = recommend_radix(spec);
+  const Recommendation result = recommend(spec);
   REQUIRE(result.default_candidate);
   REQUIRE(result.reference_candidate);
   CHECK(result.candidates[*result.default_candidate].hit_tokens == 0);
-  CHECK(result.candidates[*result.reference_candidate].plan.cache_mode == CacheMode::align);
+  CHECK(result.layout_of(*result.reference_candidate).mode() == CacheMode::align);
   CHECK(result.least_concurrency == doctest::Approx(0.95 * 42));
   spec.engine.cache_mode = CacheMode::align;
   spec.space.strategies = {RadixStrategy::no_buffer};
-  const RadixRecommendation other = recommend_radix(spec);
+  const Recommendation other = recommend(spec);
   REQUIRE(other.default_candidate);
   CHECK_FALSE(other.candidates[*other.default_candidate].in_space);
   for (const std::size_t at : other.front)
-    CHECK(radix_strategy(other.candidates[at].engine) == (other.candidates[at].plan.cache_mode == CacheMode::none
+    CHECK(radix_strategy(other.layout_of(at).engine) == (other.layout_of(at).mode() == CacheMode::none
                                                               ? RadixStrategy::extra_buffer
                                                               : RadixStrategy::no_buffer));
 }
 
 TEST_CASE("edge: what cannot run is said of each combination, and of all where none can") {
-  RadixRecommendSpec spec = radix_qwen_397b({.prompts = {{.tokens = 1000, .copies = 2}}});
+  RecommendSpec spec = radix_qwen_397b({.prompts = {{.tokens = 1000, .copies = 2}}});
   spec.engine.overlap_schedule = false;
-  const RadixRecommendation result = recommend_radix(spec);  // lazy needs overlap
+  const Recommendation result = recommend(spec);  // lazy needs overlap
   CHECK_FALSE(result.impossible.empty());
-  CHECK(std::all_of(result.impossible.begin(), result.impossible.end(), [](const ImpossibleRadix& one) {
+  CHECK(std::all_of(result.impossible.begin(), result.impossible.end(), [](const ImpossibleLayout& one) {
     return one.refusal.path() == "engine.mamba_radix_cache_strategy";
   }));
   spec.space.modes = {CacheMode::align};
   spec.space.strategies = {RadixStrategy::extra_buffer_lazy};
-  CHECK_THROWS_WITH_AS(recommend_radix(spec), doctest::Contains("none of which can run"), SpecError);
+  CHECK_THROWS_WITH_AS(recommend(spec), doctest::Contains("none of which can run"), SpecError);
   spec = radix_qwen_397b({.max_requests = 0});
-  CHECK_THROWS_WITH_AS(recommend_radix(spec), doctest::Contains("has no requests"), InputError);
+  CHECK_THROWS_WITH_AS(recommend(spec), doctest::Contains("has no requests"), InputError);
 }

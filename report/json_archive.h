@@ -17,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/dtype.h"
 #include "base/error.h"
 
 namespace hybridkv {
@@ -40,6 +41,8 @@ concept Is = std::same_as<std::remove_const_t<T>, U>;
 /// All values of an enum, or of a pointer to one of a list of constants, for reading it by name.
 template <class Named>
 inline constexpr std::nullptr_t enum_values = nullptr;
+template <>
+inline constexpr auto enum_values<DType> = all_dtypes;
 
 /// Is it written by its name?
 template <class T>

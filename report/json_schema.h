@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -105,7 +106,7 @@ class JsonSchema {
       return {{"type", "boolean"}};
     } else if constexpr (std::is_arithmetic_v<T>) {
       return {{"type", std::is_integral_v<T> ? "integer" : "number"}, {"minimum", meaning.least}};
-    } else if constexpr (std::same_as<T, std::string>) {
+    } else if constexpr (std::convertible_to<T, std::string_view>) {
       return meaning.words == nullptr ? Json{{"type", "string"}} : Json{{"enum", meaning.words()}};
     } else {
       JsonSchema archive(definitions_);

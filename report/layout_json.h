@@ -4,14 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "base/dtype.h"
 #include "layout/layout.h"
 #include "report/json_archive.h"
 
 namespace hybridkv {
-
-template <>
-inline constexpr auto enum_values<DType> = all_dtypes;
 
 /// The axes of a layout from its parts, with everything Layout takes for granted checked first.
 std::vector<Axis> checked_axes(const std::string& path, const std::vector<std::string>& names,

@@ -142,7 +142,8 @@ std::vector<Cell> AxisCells::at(std::int64_t point) const {
   return cells;
 }
 
-SweepRows::SweepRows(SweepRowSpec spec) : spec_(std::move(spec)), plan_columns_(plan_columns()) {
+SweepRows::SweepRows(SweepRowSpec spec) : spec_(std::move(spec)), plan_fields_(plan_fields()) {
+  plan_fields_.push_back(figure_field({"unallocated_bytes", "unallocated", "bytes"}));
   for (const std::string& name : columns())
     keys_.push_back(fmt::format("{}{}:", keys_.empty() ? "{" : ",", json_string(name)));
   const std::string all = fmt::format("{} {} {} {}", to_string(spec_.format), spec_.num_points,
@@ -154,8 +155,7 @@ std::vector<std::string> SweepRows::columns() const {
   std::vector<std::string> names(first_columns.begin(), first_columns.end());
   names.insert(names.end(), spec_.axes.begin(), spec_.axes.end());
   names.emplace_back("reason");
-  for (const PlanColumn& column : plan_columns_) names.push_back(column.column.name);
-  names.emplace_back("unallocated_bytes");
+  for (const Field<PlanAtLength>& field : plan_fields_) names.push_back(field.column.name);
   names.emplace_back("warnings");
   if (spec_.verified) names.emplace_back("verification");
   if (spec_.simulated) {
@@ -178,9 +178,8 @@ std::vector<Cell> SweepRows::cells(const SweepPoint& point, const std::vector<Ce
   cells.reserve(keys_.size());
   cells.insert(cells.end(), axes.begin(), axes.end());
   cells.emplace_back(point.reason.empty() ? Cell() : Cell(point.reason));
-  for (const PlanColumn& column : plan_columns_)
-    cells.push_back(plan ? column.cell(*plan, plan->capacity.front()) : Cell());
-  cells.push_back(plan ? Cell(plan->waste.unallocated_bytes) : Cell());
+  for (const Field<PlanAtLength>& field : plan_fields_)
+    cells.push_back(plan ? field.cell({*plan, plan->capacity.front()}) : Cell());
   cells.push_back(plan ? Cell(warning_codes(*plan)) : Cell());
   if (spec_.verified) cells.push_back(verification_cell(point));
   if (spec_.simulated) {

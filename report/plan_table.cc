@@ -57,18 +57,18 @@ Cell groups_text(const CachePlan& plan, bool with_other) {
   return text;
 }
 
-using Fields = std::vector<Field<PlanAtLength>>;
-constexpr Audience programs = Audience::programs;
+using PlanFields = std::vector<Field<PlanAtLength>>;
 
 Field<PlanAtLength> for_programs(const char* name, const char* title, const char* subtitle = "",
                                  Align align = Align::right) {
-  return figure_field({name, title, subtitle, align, programs});
+  return figure_field({name, title, subtitle, align, Audience::programs});
 }
 
-Fields set_fields(const PlanSet& set) {
+PlanFields set_fields(const PlanSet& set) {
   return {
-      {{"model", "model", "", Align::left, programs}, [&set](const PlanAtLength&) { return Cell(set.model); }},
-      {{"tensor_parallel", "TP", "", Align::right, programs},
+      {{"model", "model", "", Align::left, Audience::programs},
+       [&set](const PlanAtLength&) { return Cell(set.model); }},
+      {{"tensor_parallel", "TP", "", Align::right, Audience::programs},
        [&set](const PlanAtLength&) { return Cell(set.tensor_parallel); }},
       for_programs("release", "release", "", Align::left),
   };
@@ -76,19 +76,19 @@ Fields set_fields(const PlanSet& set) {
 
 /// Groups of one kind.
 Field<PlanAtLength> groups_field(const char* name, const char* title, std::int64_t GroupCounts::*count) {
-  return {{name, title, "", Align::right, programs},
+  return {{name, title, "", Align::right, Audience::programs},
           [count](const PlanAtLength& at) { return Cell(count_groups(at.plan).*count); }};
 }
 
 /// `with_other`: there are groups beside attention and states; `with_kernel`: people need to see kernel blocks.
-Fields layout_fields_of_plan(bool with_other, bool with_kernel) {
+PlanFields layout_fields_of_plan(bool with_other, bool with_kernel) {
   return {
       figure_field({"attention_pack_size", "N"}),
       for_programs("cache_mode", "mode", "", Align::left),
       for_programs("speculative_tokens", "s", "tokens"),
       figure_field({"block_size_tokens", "block", "tokens"}),
       figure_field({"kernel_block_size_tokens", "kernel", "tokens", Align::right,
-                    with_kernel ? Audience::everyone : programs}),
+                    with_kernel ? Audience::everyone : Audience::programs}),
       figure_field({"page_bytes", "page", "bytes"}),
       figure_field({"padding_percent", "pad"}),
       for_programs("packs", "packs"),
@@ -103,7 +103,7 @@ Fields layout_fields_of_plan(bool with_other, bool with_kernel) {
   };
 }
 
-Fields capacity_fields() {
+PlanFields capacity_fields() {
   return {
       for_programs("max_model_len", "length", "tokens"),
       for_programs("blocks_per_request", "ids/request"),
@@ -120,7 +120,7 @@ Fields capacity_fields() {
 }
 
 /// `with_prefix`: people need to see the shortest prefix that can hit.
-Fields limit_fields(bool with_prefix) {
+PlanFields limit_fields(bool with_prefix) {
   return {
       for_programs("max_fitting_tokens", "longest", "tokens"),
       for_programs("max_running_requests", "running"),
@@ -128,7 +128,7 @@ Fields limit_fields(bool with_prefix) {
       for_programs("one_token_request_bytes", "1-token request", "bytes"),
       for_programs("match_unit_tokens", "match unit", "tokens"),
       figure_field({"min_cacheable_prefix_tokens", "shortest", "prefix", Align::right,
-                    with_prefix ? Audience::everyone : programs}),
+                    with_prefix ? Audience::everyone : Audience::programs}),
       for_programs("used_bytes_at_load", "used"),
       for_programs("wasted_bytes_at_load", "wasted"),
       for_programs("free_bytes_at_load", "free"),
@@ -137,7 +137,7 @@ Fields limit_fields(bool with_prefix) {
 
 /// Rows for every length, or for the one given.
 Table build(const PlanSet& set, std::optional<std::int64_t> only_length) {
-  Fields fields = set_fields(set);
+  PlanFields fields = set_fields(set);
   for (auto& more : {layout_fields_of_plan(has_other_groups(set), has_split_blocks(set)), capacity_fields(),
                      limit_fields(prefix_is_news(set))})
     fields.insert(fields.end(), more.begin(), more.end());
@@ -161,7 +161,7 @@ Field<PlanAtLength> figure_field(Column column) {
 }
 
 std::vector<Field<PlanAtLength>> plan_fields() {
-  Fields fields = layout_fields_of_plan(true, true);
+  PlanFields fields = layout_fields_of_plan(true, true);
   for (auto& more : {capacity_fields(), limit_fields(true)}) fields.insert(fields.end(), more.begin(), more.end());
   std::erase_if(fields, [](const auto& field) { return field.column.audience == Audience::people; });
   return fields;

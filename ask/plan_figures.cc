@@ -5,7 +5,9 @@
 #include <iterator>
 
 #include "base/error.h"
+#include "mamba/recurrent_spec.h"
 #include "planner/evidence.h"
+#include "planner/layer_specs.h"
 #include "planner/plan_facts.h"
 #include "planner/primary_attention.h"
 
@@ -120,6 +122,13 @@ const PlanFigure& plan_figure(std::string_view name) {
                                   [&](const PlanFigure& figure) { return figure.name == name; });
   expects(found != std::end(plan_figures), "a plan has this figure");
   return *found;
+}
+
+std::vector<std::string> layer_kinds() {
+  std::vector<std::string> kinds = names_of(attention_kind_names);
+  for_each_family([&](const RecurrentSpec& family) { kinds.emplace_back(family_name(family)); });
+  kinds.push_back(LayerSet{.ring = RingSpec{}}.kind());
+  return kinds;
 }
 
 }  // namespace hybridkv

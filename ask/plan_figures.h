@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "planner/cache_plan.h"
 
@@ -28,5 +29,8 @@ struct PlanFigure {
 
 /// The figure of that name. Pre: there is one.
 const PlanFigure& plan_figure(std::string_view name);
+
+/// Every SpecPlan::kind that there is.
+std::vector<std::string> layer_kinds();
 
 }  // namespace hybridkv

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
+#include "ask/plan_figures.h"
 #include "planner/cache_plan.h"
 #include "report/layout_json.h"
 
@@ -16,9 +14,6 @@ template <>
 inline constexpr auto enum_values<BackendForm> = all_backend_forms;
 template <>
 inline constexpr auto enum_values<PhysicalOrder> = all_physical_orders;
-
-/// Every SpecPlan::kind that there is.
-std::vector<std::string> layer_kinds();
 
 template <class Archive, Is<StateTensor> T>
 void fields(Archive& archive, T& tensor) {

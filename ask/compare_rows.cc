@@ -4,10 +4,10 @@
 #include <cmath>
 #include <initializer_list>
 
+#include "ask/plan_figures.h"
 #include "base/checked.h"
 #include "base/number_text.h"
 #include "planner/demand.h"
-#include "planner/evidence.h"
 #include "planner/plan_facts.h"
 #include "planner/primary_attention.h"
 
@@ -73,18 +73,6 @@ std::string block_bytes_symbol(const Setting& setting) {
   return first_decided(setting, {"bytes of a block id", "W", "bytes of an id of " + leading_arena(setting.plan).name});
 }
 
-auto ids_for(std::int64_t IdsByCause::*cause) {
-  return [cause](const Setting& setting) { return ComparedValue(setting.capacity.ids_by_cause.*cause); };
-}
-
-auto of_capacity(auto CapacityPlan::*field) {
-  return [field](const Setting& setting) { return ComparedValue(setting.capacity.*field); };
-}
-
-auto of_plan(std::int64_t CachePlan::*field) {
-  return [field](const Setting& setting) { return ComparedValue(setting.plan.*field); };
-}
-
 /// The decision about the ids for one cause, at the compared length.
 std::function<std::string(const Setting&)> ids_decided(const char* cause) {
   return [cause](const Setting& setting) {
@@ -99,35 +87,30 @@ std::int64_t idle_bytes_when_full(const CachePlan& plan, const CapacityPlan& cap
   return Checked(bytes_of(plan, usable_ids(plan))) - Checked(requests) * capacity.bytes_per_request;
 }
 
+/// A figure of the plan under its own name, and what is decided where it comes to be.
+CompareRow figure(std::string name, std::string title, std::function<std::string(const Setting&)> symbol = {},
+                  std::string key = {}) {
+  const PlanFigure& of_plan = plan_figure(name);
+  return {std::move(name), std::move(title), std::string(of_plan.unit), std::move(key),
+          [value = of_plan.value](const Setting& s) { return value({s.plan, s.capacity}); }, std::move(symbol)};
+}
+
 std::vector<CompareRow> settings_rows() {
   return {
       {"model", "model", "", "model", [](const Setting& s) { return ComparedValue(s.scenario.model.name); }, {}},
-      {"release", "release", "", "engine.release",
-       [](const Setting& s) { return ComparedValue(std::string(s.plan.rules->name)); }, {}},
-      {"evidence", "rules", "", "engine.release",
-       [](const Setting& s) { return ComparedValue(std::string(to_string(evidence_of(s.plan)))); }, {}},
-      {"backend_profile", "backend profile", "", "engine.backend_profile",
-       [](const Setting& s) {
-         const auto& profile = s.plan.backend_profile;
-         return profile ? ComparedValue(std::string(to_string(*profile))) : ComparedValue();
-       },
-       {}},
-      {"strategy", "strategy", "", "engine.strategy",
-       [](const Setting& s) { return ComparedValue(std::string(to_string(s.plan.strategy))); }, {}},
+      figure("release", "release", {}, "engine.release"),
+      figure("evidence", "rules", {}, "engine.release"),
+      figure("backend_profile", "backend profile", {}, "engine.backend_profile"),
+      figure("strategy", "strategy", {}, "engine.strategy"),
       {"physical_order", "order", "", "engine.physical_order", order_of,
        [](const Setting& s) { return std::string(s.plan.cache_order ? "order" : ""); }},
-      {"cache_mode", "mode", "", "engine.cache_mode",
-       [](const Setting& s) { return ComparedValue(std::string(to_string(s.plan.cache_mode))); }, {}},
+      figure("cache_mode", "mode", {}, "engine.cache_mode"),
       {"tensor_parallel", "ranks", "", "engine.tensor_parallel",
        [](const Setting& s) { return ComparedValue(s.scenario.engine.tensor_parallel); }, always("TP")},
-      {"attention_pack_size", "N", "", "engine.attention_pack_size", of_plan(&CachePlan::attention_pack_size),
-       always("N")},
-      {"speculative_tokens", "drafts", "tokens", "engine.speculative_tokens", of_plan(&CachePlan::speculative_tokens),
-       always("s")},
-      {"memory_bytes", "memory", "bytes", "engine.memory",
-       [](const Setting& s) { return ComparedValue(s.plan.memory_bytes()); }, always("memory")},
-      {"max_model_len", "longest length", "tokens", "limits.max_model_len",
-       of_capacity(&CapacityPlan::max_model_len), always("length")},
+      figure("attention_pack_size", "N", always("N"), "engine.attention_pack_size"),
+      figure("speculative_tokens", "drafts", always("s"), "engine.speculative_tokens"),
+      figure("memory_bytes", "memory", always("memory"), "engine.memory"),
+      figure("max_model_len", "longest length", always("length"), "limits.max_model_len"),
   };
 }
 
@@ -139,50 +122,33 @@ std::vector<CompareRow> layout_rows() {
       {"kernel_block_size_tokens", "kernel block", "tokens", "",
        [](const Setting& s) { return ComparedValue(leading_spec(s.plan).kernel_block_size_tokens); },
        [](const Setting& s) { return "kernel block of " + spec_label(leading_spec(s.plan)); }},
-      {"page_bytes", "page", "bytes", "",
-       [](const Setting& s) { return ComparedValue(s.plan.page_bytes(primary_group(s.plan))); },
-       page_symbol},
+      figure("page_bytes", "page", page_symbol),
       {"padding_percent", "padding", "%", "",
        [](const Setting& s) { return ComparedValue(padded_spec(s.plan).padding_percent); },
        [](const Setting& s) { return "padding of " + spec_label(padded_spec(s.plan)); }},
       {"groups", "groups", "", "", [](const Setting& s) { return ComparedValue(num_tables(s.plan)); },
        [](const Setting& s) { return first_decided(s, {"groups of " + spec_label(padded_spec(s.plan)), "g"}); },
        "groups with a table of their own, of all kinds of layers together"},
-      {"bytes_per_block", "bytes of a block", "bytes", "",
-       [](const Setting& s) { return ComparedValue(leading_arena(s.plan).bytes_per_id); },
-       block_bytes_symbol},
-      {"num_blocks", "blocks", "", "", [](const Setting& s) { return ComparedValue(leading_arena(s.plan).num_ids); },
-       of_arena("num_blocks", "ids of ")},
-      {"usable_blocks", "usable blocks", "", "",
-       [](const Setting& s) { return ComparedValue(leading_arena(s.plan).usable_ids()); },
-       of_arena("usable blocks", "usable ids of ")},
+      figure("bytes_per_block", "bytes of a block", block_bytes_symbol),
+      figure("num_blocks", "blocks", of_arena("num_blocks", "ids of ")),
+      figure("usable_blocks", "usable blocks", of_arena("usable blocks", "usable ids of ")),
   };
 }
 
 std::vector<CompareRow> request_rows() {
   return {
-      {"blocks_per_request", "ids of a request", "ids", "", of_capacity(&CapacityPlan::blocks_per_request),
-       always("block ids of one request")},
-      {"ids_for_tokens", "- for tokens", "ids", "", ids_for(&IdsByCause::tokens), ids_decided("tokens")},
-      {"ids_for_states", "- for states", "ids", "", ids_for(&IdsByCause::states), ids_decided("states")},
-      {"ids_for_drafts", "- for states of drafts", "ids", "", ids_for(&IdsByCause::speculative),
-       ids_decided("speculative states")},
-      {"ids_for_checkpoints", "- for exported states", "ids", "", ids_for(&IdsByCause::checkpoints),
-       ids_decided("exported checkpoints")},
-      {"ids_in_flight", "- for steps in flight", "ids", "", ids_for(&IdsByCause::in_flight_window),
-       ids_decided("tokens in flight of windows")},
-      {"ids_for_extras", "- beside them", "ids", "", ids_for(&IdsByCause::other),
-       ids_decided("what the model has beside")},
-      {"bytes_per_request", "bytes of a request", "bytes", "", of_capacity(&CapacityPlan::bytes_per_request),
-       always("bytes of one request")},
-      {"ideal_bytes_per_request", "- ideally", "bytes", "", of_capacity(&CapacityPlan::ideal_bytes_per_request),
-       always("ideal bytes of one request")},
-      {"over_ideal_percent", "over ideal", "%", "",
-       [](const Setting& s) { return ComparedValue(over_ideal_percent(s.capacity)); }, always("over ideal")},
-      {"max_concurrency", "concurrency, printed", "", "", of_capacity(&CapacityPlan::max_concurrency),
-       always("max concurrency")},
-      {"usable_concurrency", "concurrency, usable", "", "", of_capacity(&CapacityPlan::usable_concurrency),
-       always("usable concurrency")},
+      figure("blocks_per_request", "ids of a request", always("block ids of one request")),
+      figure("ids_for_tokens", "- for tokens", ids_decided("tokens")),
+      figure("ids_for_states", "- for states", ids_decided("states")),
+      figure("ids_for_drafts", "- for states of drafts", ids_decided("speculative states")),
+      figure("ids_for_checkpoints", "- for exported states", ids_decided("exported checkpoints")),
+      figure("ids_in_flight", "- for steps in flight", ids_decided("tokens in flight of windows")),
+      figure("ids_for_extras", "- beside them", ids_decided("what the model has beside")),
+      figure("bytes_per_request", "bytes of a request", always("bytes of one request")),
+      figure("ideal_bytes_per_request", "- ideally", always("ideal bytes of one request")),
+      figure("over_ideal_percent", "over ideal", always("over ideal")),
+      figure("max_concurrency", "concurrency, printed", always("max concurrency")),
+      figure("usable_concurrency", "concurrency, usable", always("usable concurrency")),
       {"ideal_concurrency", "- ideally", "", "",
        [](const Setting& s) {
          return ComparedValue(static_cast<double>(s.plan.memory_bytes()) /
@@ -190,55 +156,31 @@ std::vector<CompareRow> request_rows() {
        },
        always("ideal bytes of one request"), "requests = memory / ideal bytes of one request",
        {{"memory_bytes", "memory"}, {"ideal_bytes_per_request", "ideal bytes of one request"}}},
-      {"kv_cache_tokens", "KV cache tokens", "tokens", "", of_capacity(&CapacityPlan::kv_cache_tokens),
-       always("KV cache tokens")},
+      figure("kv_cache_tokens", "KV cache tokens", always("KV cache tokens")),
   };
 }
 
 std::vector<CompareRow> limit_rows() {
-  const auto lost = [](std::int64_t LoadWaste::*bytes) {
-    return [bytes](const Setting& s) { return ComparedValue(s.plan.waste.at_load.*bytes); };
-  };
-  const auto at_load = [](std::int64_t (*bytes)(const LoadWaste&)) {
-    return [bytes](const Setting& s) { return ComparedValue(bytes(s.plan.waste.at_load)); };
-  };
   return {
-      {"max_fitting_tokens", "longest request", "tokens", "", of_plan(&CachePlan::max_fitting_tokens),
-       always("longest request")},
-      {"max_running_requests", "running requests", "", "", of_plan(&CachePlan::max_running_requests),
-       always("running requests")},
-      {"match_unit_tokens", "match unit", "tokens", "",
-       [](const Setting& s) { return ComparedValue(s.plan.prefix.match_unit_tokens); }, always("match unit")},
-      {"min_cacheable_prefix_tokens", "shortest prefix", "tokens", "",
-       [](const Setting& s) {
-         const auto& shortest = s.plan.prefix.min_cacheable_prefix_tokens;
-         return shortest ? ComparedValue(*shortest) : ComparedValue();
-       },
-       always("smallest prefix that can hit")},
-      {"used_bytes_at_load", "used at load", "bytes", "",
-       at_load([](const LoadWaste& load) { return load.used_bytes(); }), always("used at the load")},
-      {"wasted_bytes_at_load", "wasted at load", "bytes", "",
-       at_load([](const LoadWaste& load) { return load.wasted_bytes(); }), always("wasted at the load")},
-      {"state_padding_bytes_at_load", "- by state padding", "bytes", "", lost(&LoadWaste::state_padding_bytes),
-       always("state padding at the load")},
-      {"attention_padding_bytes_at_load", "- by KV padding", "bytes", "",
-       lost(&LoadWaste::attention_padding_bytes), always("attention padding at the load")},
-      {"tail_bytes_at_load", "- by tails of blocks", "bytes", "", lost(&LoadWaste::block_tail_bytes),
-       always("tails of last blocks at the load")},
-      {"empty_slot_bytes_at_load", "- by empty slots", "bytes", "", lost(&LoadWaste::empty_slot_bytes),
-       always("empty slots at the load")},
-      {"short_pack_bytes_at_load", "- by short packs", "bytes", "", lost(&LoadWaste::short_pack_bytes),
-       always("short last packs at the load")},
+      figure("max_fitting_tokens", "longest request", always("longest request")),
+      figure("max_running_requests", "running requests", always("running requests")),
+      figure("match_unit_tokens", "match unit", always("match unit")),
+      figure("min_cacheable_prefix_tokens", "shortest prefix", always("smallest prefix that can hit")),
+      figure("used_bytes_at_load", "used at load", always("used at the load")),
+      figure("wasted_bytes_at_load", "wasted at load", always("wasted at the load")),
+      figure("state_padding_bytes_at_load", "- by state padding", always("state padding at the load")),
+      figure("attention_padding_bytes_at_load", "- by KV padding", always("attention padding at the load")),
+      figure("tail_bytes_at_load", "- by tails of blocks", always("tails of last blocks at the load")),
+      figure("empty_slot_bytes_at_load", "- by empty slots", always("empty slots at the load")),
+      figure("short_pack_bytes_at_load", "- by short packs", always("short last packs at the load")),
       {"idle_bytes_when_full", "idle when full", "bytes", "",
        [](const Setting& s) { return ComparedValue(idle_bytes_when_full(s.plan, s.capacity)); },
        always("usable concurrency"),
        "bytes of the usable ids - floor(usable concurrency) * bytes of one request",
        {{"usable_blocks", "usable ids"}, {"bytes_per_block", "bytes of an id"},
         {"usable_concurrency", "usable concurrency"}, {"bytes_per_request", "bytes of one request"}}},
-      {"null_block_bytes", "reserved", "bytes", "", lost(&LoadWaste::null_block_bytes),
-       always("null block at the load")},
-      {"unallocated_bytes", "unallocated", "bytes", "",
-       [](const Setting& s) { return ComparedValue(s.plan.waste.unallocated_bytes); }, always("unallocated")},
+      figure("null_block_bytes", "reserved", always("null block at the load")),
+      figure("unallocated_bytes", "unallocated", always("unallocated")),
   };
 }
 

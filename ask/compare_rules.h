@@ -4,15 +4,15 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
+#include "ask/plan_figures.h"
 #include "planner/derivation.h"
 
 namespace hybridkv {
 
-/// A number, word or answer that settings are compared by; nothing where a setting has none.
-using ComparedValue = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
+/// What settings are compared by; nothing where a setting has no such thing.
+using ComparedValue = FigureValue;
 
 /// Are they of more than one value? Settings that are `refused` do not count.
 bool values_differ(const std::vector<ComparedValue>& values, const std::vector<bool>& refused);

@@ -15,10 +15,11 @@ struct LaneOfArena {
 };
 template <class Archive, Is<LaneOfArena> T>
 void fields(Archive& archive, T& of) {
-  archive("pool", of.lane.pool.value);
-  archive("offset_bytes", of.lane.offset);
-  archive("stride_bytes", of.lane.stride);
-  archive("bytes", of.lane.bytes);
+  archive.named("lane_of_arena", "Id i owns the bytes offset_bytes + i * stride_bytes to + bytes of its pool.");
+  archive("pool", of.lane.pool.value, "Position in pools.");
+  archive("offset_bytes", of.lane.offset, "Of id 0, from the front of the pool.");
+  archive("stride_bytes", of.lane.stride, "From one id's piece to the next.");
+  archive("bytes", of.lane.bytes, "Of one piece.");
 }
 
 /// An arena with its lanes: lane i of a plan is the i-th, counted through its arenas.
@@ -29,13 +30,14 @@ struct ArenaWithLanes {
 };
 template <class Archive, Is<ArenaWithLanes> T>
 void fields(Archive& archive, T& of) {
-  archive("id", of.id);
-  archive("name", of.arena.name);
-  archive("num_ids", of.arena.num_ids);
-  archive.derived("usable_ids", [&of] { return of.arena.usable_ids(); });
-  archive("bytes_per_id", of.arena.bytes_per_id);
-  archive.unless("has_null_id", of.arena.has_null_id, true);
-  archive("lanes", of.lanes);
+  archive.named("arena", "Ids that are interchangeable: one free list.");
+  archive("id", of.id, "Position in arenas.");
+  archive("name", of.arena.name, "How messages call its ids.");
+  archive("num_ids", of.arena.num_ids, "Null id 0 included.");
+  archive.derived("usable_ids", [&of] { return of.arena.usable_ids(); }, "Without the null id.");
+  archive("bytes_per_id", of.arena.bytes_per_id, "Over its lanes, and what lies beside them.");
+  archive.unless("has_null_id", of.arena.has_null_id, true, "False where id 0 is an id like all others; default true.");
+  archive("lanes", of.lanes, "Lanes of a plan are counted through its arenas.");
 }
 
 /// The arenas of an arrangement with their lanes. Pre: lanes stand in the order of their arenas.

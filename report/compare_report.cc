@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "report/document.h"
+#include "report/figure_cell.h"
 #include "report/human.h"
 #include "report/json_text.h"
 
@@ -14,19 +15,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Cell cell_of_value(const ComparedValue& value, const std::string& unit) {
-  if (const auto* real = std::get_if<double>(&value)) return unit == "%" ? Cell(Percent{*real}) : Cell(Real{*real});
-  if (const auto* flag = std::get_if<bool>(&value)) return *flag;
-  if (const auto* count = std::get_if<std::int64_t>(&value)) return unit == "tokens" ? Cell(Length{*count}) : *count;
-  if (const auto* text = std::get_if<std::string>(&value)) return *text;
-  return std::monostate();
-}
-
 /// "16 | 64 tokens", in the order of the settings; "-" where one has none.
 std::string values_text(const std::vector<ComparedValue>& values, const std::string& unit) {
   std::string text;
   for (const ComparedValue& value : values) {
-    const std::string one = human_cell(cell_of_value(value, unit));
+    const std::string one = human_cell(figure_cell(value, unit));
     text += (text.empty() ? "" : " | ") + (one.empty() ? "-" : one);
   }
   return unit.empty() || unit == "%" ? text : text + " " + unit;
@@ -112,7 +105,7 @@ Table table_of(const Comparison& comparison, bool all_rows) {
   for (const ComparedRow& row : comparison.rows) {
     if (!all_rows && is_nothing(row)) continue;
     std::vector<Cell> cells{row.name, row.title, row.unit};
-    for (const ComparedValue& value : row.values) cells.push_back(cell_of_value(value, row.unit));
+    for (const ComparedValue& value : row.values) cells.push_back(figure_cell(value, row.unit));
     cells.emplace_back(row.differs);
     cells.emplace_back(rules_text(row, comparison.settings));
     table.add_row(std::move(cells));
@@ -128,7 +121,7 @@ std::string title_of(const Comparison& comparison) {
     for (const ComparedRow& row : comparison.rows) {
       if (row.name != name || row.differs) continue;
       for (const ComparedValue& value : row.values)
-        if (const std::string text = human_cell(cell_of_value(value, row.unit)); !text.empty()) return text;
+        if (const std::string text = human_cell(figure_cell(value, row.unit)); !text.empty()) return text;
     }
     return {};
   };
@@ -153,7 +146,7 @@ Listing refusals_of(const Comparison& comparison) {
 /// As cells of tables are: a length that nothing bounds is no number.
 Json json_of(const std::vector<ComparedValue>& values, const std::string& unit) {
   Json list = Json::array();
-  for (const ComparedValue& value : values) list.push_back(json_cell(cell_of_value(value, unit)));
+  for (const ComparedValue& value : values) list.push_back(json_cell(figure_cell(value, unit)));
   return list;
 }
 

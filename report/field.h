@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "report/table.h"
@@ -11,7 +12,7 @@ namespace hybridkv {
 template <class Row>
 struct Field {
   Column column;
-  Cell (*cell)(const Row&);
+  std::function<Cell(const Row&)> cell;
 };
 
 /// A table with a column a field.

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
+#include "report/field.h"
 #include "report/human.h"
 #include "report/json_text.h"
 
@@ -60,72 +62,45 @@ bool through_tree(std::span<const ForwardReport> reports) {
                      [](const ForwardReport& report) { return report.tree.has_value(); });
 }
 
-/// Through a radix tree: nobody is preempted, and there are no drafts.
-Table tree_cases_table(const ForwardReport& report) {
-  Table table({{"mode", "strategy", "", Align::left},
-               {"case", "case", "", Align::left},
-               {"status", "result", "", Align::left},
-               {"tokens", "outputs"},
-               {"hit_tokens", "hit", "tokens"},
-               {"copies", "copies"},
-               {"reused_blocks", "reused", "pages"},
-               {"max_error", "largest", "error"},
-               {"times_allowed", "of the", "bound"}});
-  for (const ForwardResult& result : report.results) {
-    if (result.status == ForwardStatus::does_not_apply) continue;
-    table.add_row({setting_text(result), std::string(to_string(result.forward_case)),
-                   std::string(status_text(result.status)), result.tokens, unless_zero(result.hit_tokens),
-                   unless_zero(result.copies), unless_zero(result.reused_blocks),
-                   fmt::format("{:.1e}", result.max_error), times_text(result.times_allowed())});
-  }
-  return table;
+using CaseField = Field<ForwardResult>;
+
+/// A count that people need not see where it is zero.
+template <auto Member>
+CaseField case_count(Column column) {
+  return {std::move(column), [](const ForwardResult& result) { return unless_zero(result.*Member); }};
 }
 
-/// Through slots: nobody is preempted.
-Table slot_cases_table(const ForwardReport& report) {
-  Table table({{"mode", "mode", "", Align::left},
-               {"case", "case", "", Align::left},
-               {"status", "result", "", Align::left},
-               {"tokens", "outputs"},
-               {"hit_tokens", "hit", "tokens"},
-               {"copies", "copies"},
-               {"rejected", "refused", "drafts"},
-               {"reused_blocks", "reused", "cells"},
-               {"max_error", "largest", "error"},
-               {"times_allowed", "of the", "bound"}});
-  for (const ForwardResult& result : report.results) {
-    if (result.status == ForwardStatus::does_not_apply) continue;
-    table.add_row({std::string(to_string(result.mode)), std::string(to_string(result.forward_case)),
-                   std::string(status_text(result.status)), result.tokens, unless_zero(result.hit_tokens),
-                   unless_zero(result.copies), unless_zero(result.rejected), unless_zero(result.reused_blocks),
-                   fmt::format("{:.1e}", result.max_error), times_text(result.times_allowed())});
-  }
-  return table;
+/// Through a radix tree there are no drafts; through it and through slots nobody is preempted.
+std::vector<CaseField> case_fields(const ForwardReport& report) {
+  std::vector<CaseField> fields{
+      {{"mode", report.tree ? "strategy" : "mode", "", Align::left},
+       [by_tree = report.tree.has_value()](const ForwardResult& result) {
+         return Cell(by_tree ? setting_text(result) : std::string(to_string(result.mode)));
+       }},
+      {{"case", "case", "", Align::left},
+       [](const ForwardResult& result) { return Cell(std::string(to_string(result.forward_case))); }},
+      {{"status", "result", "", Align::left},
+       [](const ForwardResult& result) { return Cell(std::string(status_text(result.status))); }},
+      {{"tokens", "outputs"}, [](const ForwardResult& result) { return Cell(result.tokens); }},
+      case_count<&ForwardResult::hit_tokens>({"hit_tokens", "hit", "tokens"}),
+      case_count<&ForwardResult::copies>({"copies", "copies"})};
+  if (!report.tree && !report.slots)
+    fields.push_back(case_count<&ForwardResult::preemptions>({"preemptions", "pre-", "empted"}));
+  if (!report.tree) fields.push_back(case_count<&ForwardResult::rejected>({"rejected", "refused", "drafts"}));
+  const char* const reused = report.tree ? "pages" : report.slots ? "cells" : "blocks";
+  fields.push_back(case_count<&ForwardResult::reused_blocks>({"reused_blocks", "reused", reused}));
+  fields.push_back({{"max_error", "largest", "error"},
+                    [](const ForwardResult& result) { return Cell(fmt::format("{:.1e}", result.max_error)); }});
+  fields.push_back({{"times_allowed", "of the", "bound"},
+                    [](const ForwardResult& result) { return Cell(times_text(result.times_allowed())); }});
+  return fields;
 }
 
 Table cases_table(const ForwardReport& report) {
-  if (report.tree) return tree_cases_table(report);
-  if (report.slots) return slot_cases_table(report);
-  Table table({{"mode", "mode", "", Align::left},
-               {"case", "case", "", Align::left},
-               {"status", "result", "", Align::left},
-               {"tokens", "outputs"},
-               {"hit_tokens", "hit", "tokens"},
-               {"copies", "copies"},
-               {"preemptions", "pre-", "empted"},
-               {"rejected", "refused", "drafts"},
-               {"reused_blocks", "reused", "blocks"},
-               {"max_error", "largest", "error"},
-               {"times_allowed", "of the", "bound"}});
-  for (const ForwardResult& result : report.results) {
-    if (result.status == ForwardStatus::does_not_apply) continue;
-    table.add_row({std::string(to_string(result.mode)), std::string(to_string(result.forward_case)),
-                   std::string(status_text(result.status)), result.tokens, unless_zero(result.hit_tokens),
-                   unless_zero(result.copies), unless_zero(result.preemptions), unless_zero(result.rejected),
-                   unless_zero(result.reused_blocks), fmt::format("{:.1e}", result.max_error),
-                   times_text(result.times_allowed())});
-  }
-  return table;
+  std::vector<ForwardResult> ran;
+  std::copy_if(report.results.begin(), report.results.end(), std::back_inserter(ran),
+               [](const ForwardResult& result) { return result.status != ForwardStatus::does_not_apply; });
+  return table_of(case_fields(report), ran);
 }
 
 std::string conclusion(const ForwardReport& report) {

@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -16,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/dtype.h"
 #include "base/error.h"
 
 namespace hybridkv {
@@ -25,12 +27,13 @@ namespace hybridkv {
 ///
 ///   template <class Archive, Is<CapacityPlan> T>
 ///   void fields(Archive& archive, T& value) {
-///     archive("max_model_len", value.max_model_len);
+///     archive.named("capacity", "What fits at one length.");
+///     archive("max_model_len", value.max_model_len, {"Tokens of one request.", 1});
 ///   }
 ///
 /// and for each enum or constant a `to_string` and a specialisation of `enum_values`. Supported values: bool, 64-bit
 /// integers, finite doubles, strings, a variant of these three, such enums and structs, std::vector and std::optional
-/// (null) of them.
+/// (null) of them. What a field means is for the schema (report/json_schema.h).
 
 template <class T, class U>
 concept Is = std::same_as<std::remove_const_t<T>, U>;
@@ -38,41 +41,64 @@ concept Is = std::same_as<std::remove_const_t<T>, U>;
 /// All values of an enum, or of a pointer to one of a list of constants, for reading it by name.
 template <class Named>
 inline constexpr std::nullptr_t enum_values = nullptr;
+template <>
+inline constexpr auto enum_values<DType> = all_dtypes;
 
 /// Is it written by its name?
 template <class T>
 inline constexpr bool is_named = std::is_enum_v<T> || std::is_pointer_v<T>;
 
+/// What the schema says of a field beside its type.
+struct Meaning {
+  /// `least` of numbers, or of the items of a list.
+  Meaning(const char* words_of_it = "", std::int64_t least_of_it = 0) : text(words_of_it), least(least_of_it) {}
+  /// A text that is one of these.
+  Meaning(const char* words_of_it, std::vector<std::string> (*allowed)()) : text(words_of_it), words(allowed) {}
+
+  const char* text;
+  std::int64_t least = 0;
+  std::vector<std::string> (*words)() = nullptr;
+};
+
+/// What only the schema notes of a struct: its name with a description, and which of the keys that may be left out
+/// stand together.
+class JsonNotes {
+ public:
+  using KeySets = std::initializer_list<std::initializer_list<const char*>>;
+  void named(const char*, const char*) {}
+  void choice(const char*, KeySets) {}
+};
+
 /// Writes: every call appends a key, in the order of the calls.
-class JsonWriter {
+class JsonWriter : public JsonNotes {
  public:
   static constexpr bool reads = false;
   nlohmann::ordered_json object = nlohmann::ordered_json::object();
 
   template <class T>
-  void operator()(const char* name, const T& value) {
+  void operator()(const char* name, const T& value, const Meaning& = {}) {
     object[name] = encode(value);
   }
   /// A key that is left out where the value is that of a default-constructed T.
   template <class T>
-  void unless_default(const char* name, const T& value) {
+  void unless_default(const char* name, const T& value, const Meaning& = {}) {
     unless(name, value, T{});
   }
   /// A key that is left out where it has this value.
   template <class T>
-  void unless(const char* name, const T& value, const std::type_identity_t<T>& omitted) {
+  void unless(const char* name, const T& value, const std::type_identity_t<T>& omitted, const Meaning& = {}) {
     if (!(value == omitted)) object[name] = encode(value);
   }
   /// Is this key of an object left out? `is_plain`: what the writer knows.
   bool omits(const char*, bool is_plain) const { return is_plain; }
   /// A key that follows from other fields and is written for the reader's convenience.
   template <class Function>
-  void derived(const char* name, Function value) {
+  void derived(const char* name, Function value, const Meaning& = {}) {
     object[name] = encode(value());
   }
   /// The same of a number that not every object has: left out where the function gives none.
   template <class Function>
-  void derived_if_any(const char* name, Function value) {
+  void derived_if_any(const char* name, Function value, const Meaning& = {}) {
     if (const auto held = value()) object[name] = encode(*held);
   }
 
@@ -108,7 +134,7 @@ class JsonWriter {
 
 /// Reads one object. Throws InputError with the path of the value ("plans[0].specs[2].kind") for a missing key, an
 /// unknown key, a value of the wrong type, and a derived value that does not follow.
-class JsonReader {
+class JsonReader : public JsonNotes {
  public:
   static constexpr bool reads = true;
   using Json = nlohmann::ordered_json;
@@ -118,18 +144,18 @@ class JsonReader {
   }
 
   template <class T>
-  void operator()(const char* name, T& value) {
+  void operator()(const char* name, T& value, const Meaning& = {}) {
     names_.push_back(name);
     const auto found = object_.find(name);
     if (found == object_.end()) fail(path_of(name), "missing");
     decode(*found, path_of(name), value);
   }
   template <class T>
-  void unless_default(const char* name, T& value) {
+  void unless_default(const char* name, T& value, const Meaning& = {}) {
     unless(name, value, T{});
   }
   template <class T>
-  void unless(const char* name, T& value, const std::type_identity_t<T>& omitted) {
+  void unless(const char* name, T& value, const std::type_identity_t<T>& omitted, const Meaning& = {}) {
     if (object_.contains(name))
       (*this)(name, value);
     else
@@ -137,7 +163,7 @@ class JsonReader {
   }
   bool omits(const char* name, bool) const { return !object_.contains(name); }
   template <class Function>
-  void derived(const char* name, Function value) {
+  void derived(const char* name, Function value, const Meaning& = {}) {
     names_.push_back(name);
     checks_.push_back([this, name, value = std::move(value)] {
       const auto found = object_.find(name);
@@ -149,7 +175,7 @@ class JsonReader {
     });
   }
   template <class Function>
-  void derived_if_any(const char* name, Function value) {
+  void derived_if_any(const char* name, Function value, const Meaning& = {}) {
     if (object_.contains(name))
       derived(name, [value = std::move(value)] { return value(); });
     else

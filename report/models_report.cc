@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "planner/plan_facts.h"
 #include "planner/primary_attention.h"
 #include "report/document.h"
 #include "report/json_text.h"

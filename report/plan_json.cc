@@ -1,34 +1,22 @@
 #include "report/plan_json.h"
 
-#include <algorithm>
-#include <array>
-#include <set>
-
 #include "base/checked.h"
-#include "layout/scale.h"
 #include "planner/allocated_tensors.h"
 #include "planner/uniform_pages.h"
-#include "report/arena_json.h"
-#include "report/json_archive.h"
+#include "report/capacity_json.h"
+#include "report/group_json.h"
+#include "report/json_schema.h"
 #include "report/json_text.h"
 #include "report/plan_references.h"
 #include "report/radix_json.h"
 #include "report/read_pools_json.h"
+#include "report/spec_json.h"
+#include "report/view_json.h"
 
 namespace hybridkv {
 
 template <>
-inline constexpr auto enum_values<KvFormat> = all_kv_formats;
-template <>
-inline constexpr auto enum_values<AttentionKind> = all_attention_kinds;
-template <>
-inline constexpr auto enum_values<BackendForm> = all_backend_forms;
-template <>
-inline constexpr auto enum_values<PhysicalOrder> = all_physical_orders;
-template <>
 inline constexpr auto enum_values<CacheMode> = all_cache_modes;
-template <>
-inline constexpr auto enum_values<DType> = all_dtypes;
 template <>
 inline constexpr auto enum_values<Strategy> = all_strategies;
 template <>
@@ -38,302 +26,47 @@ inline constexpr auto enum_values<BackendProfile> = all_backend_profiles;
 template <>
 inline constexpr auto enum_values<CacheOrder> = all_cache_orders;
 
-/// The axes of a layout from its parts, with everything Layout takes for granted checked first.
-static std::vector<Axis> checked_axes(const std::string& path, const std::vector<std::string>& names,
-                                      const std::vector<std::int64_t>& shape,
-                                      const std::vector<std::int64_t>& strides) {
-  if (names.size() != shape.size() || names.size() != strides.size())
-    JsonReader::fail(path, "axes, shape and strides must have the same length");
-  if (names.size() > Layout::max_rank) JsonReader::fail(path, "at most 8 axes");
-  std::vector<Axis> axes;
-  std::set<std::string> seen;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i].empty() || names[i].size() > AxisName::max_length)
-      JsonReader::fail(path, "the name of an axis has 1 to 15 bytes, not \"" + names[i] + "\"");
-    if (!seen.insert(names[i]).second) JsonReader::fail(path, "two axes are called \"" + names[i] + "\"");
-    if (shape[i] < 0 || strides[i] < 0) JsonReader::fail(path, "extents and strides must not be negative");
-    axes.push_back({AxisName(std::string_view(names[i])), shape[i], strides[i]});
-  }
-  return axes;
-}
-
-/// A layout as the keys axes, shape, strides and offset; a dense one needs axes and shape alone.
-template <class Archive, Is<Layout> T>
-static void layout_fields(Archive& archive, T& layout, bool dense) {
-  std::vector<std::string> names;
-  std::vector<std::int64_t> shape, strides;
-  std::int64_t offset = layout.offset();
-  for (const Axis& axis : layout.axes()) {
-    names.emplace_back(axis.name.view());
-    shape.push_back(axis.extent);
-    strides.push_back(axis.stride);
-  }
-  archive("axes", names);
-  archive("shape", shape);
-  if (!dense) {
-    archive("strides", strides);
-    archive("offset", offset);
-  }
-  if constexpr (Archive::reads) {
-    if (dense) strides.assign(shape.size(), 0);
-    if (offset < 0) JsonReader::fail(archive.path_of("offset"), "must not be negative");
-    const std::vector<Axis> axes = checked_axes(archive.path(), names, shape, strides);
-    try {
-      layout = dense ? row_major(axes) : Layout(axes, offset);
-    } catch (const InputError& error) {  // the extent of the layout passes 64 bits
-      JsonReader::fail(archive.path(), error.what());
-    }
-  }
-}
-
-template <class Archive, Is<StateTensor> T>
-static void fields(Archive& archive, T& tensor) {
-  archive("name", tensor.name);
-  archive("dtype", tensor.dtype);
-  layout_fields(archive, tensor.layout, true);
-  archive("byte_offset", tensor.byte_offset);
-}
-
-template <class Archive, Is<StateSpec> T>
-static void fields(Archive& archive, T& state) {
-  archive("bytes", state.bytes);
-  archive("padding_bytes", state.padding_bytes);
-  archive("tensors", state.tensors);
-}
-
-template <class Archive, Is<AttentionGeometry> T>
-static void fields(Archive& archive, T& geometry) {
-  archive("kind", geometry.kind);
-  archive("dtype", geometry.dtype);
-  archive.unless_default("format", geometry.format);
-  archive("form", geometry.form);
-  archive("order", geometry.order);
-  archive("query_heads", geometry.query_heads);
-  archive("kv_heads", geometry.kv_heads);
-  archive("head_size_k", geometry.head_size_k);
-  archive("head_size_v", geometry.head_size_v);
-  archive("window_tokens", geometry.window_tokens);
-}
-
-template <class Archive, Is<SpecPlan> T>
-static void fields(Archive& archive, T& spec) {
-  archive("id", spec.id);
-  archive("kind", spec.kind);
-  archive("layers", spec.layers);
-  archive("block_size_tokens", spec.block_size_tokens);
-  archive("kernel_block_size_tokens", spec.kernel_block_size_tokens);
-  archive.unless_default("bytes_per_token", spec.bytes_per_token);
-  archive.unless_default("state", spec.state);
-  archive("unpadded_page_bytes", spec.unpadded_page_bytes);
-  archive("padding_percent", spec.padding_percent);
-  archive("draft", spec.draft);
-  archive.unless_default("auxiliary", spec.auxiliary);
-  archive("layers_per_page", spec.layers_per_page);
-  archive("num_pages", spec.num_pages);
-  archive.unless_default("checkpoint_blocks", spec.checkpoint_blocks);
-  archive.unless_default("ring_tokens", spec.ring_tokens);
-  archive.unless_default("attention", spec.attention);
-}
-
-template <class Archive, Is<PagesInLane> T>
-static void fields(Archive& archive, T& pages) {
-  archive("offset_bytes", pages.first);
-  archive("bytes", pages.bytes);
-}
-
-template <class Archive, Is<GroupPlan> T>
-static void fields(Archive& archive, T& group) {
-  archive("spec", group.spec);
-  archive.derived("layers", [&group] { return group.layers(); });
-  archive("padding_slots", group.padding_slots);
-  archive("pages", group.pages);
-  archive.unless_default("arena", group.arena.value);
-  archive.unless_default("first_lane", group.first_lane.value);
-  archive.unless("ids_per_entry", group.ids_per_entry, 1);
-  archive.unless("entries_per_id", group.entries_per_id, 1);
-  archive.unless_default("shares_table", group.shares_table);
-  archive.unless("lanes_per_page", group.lanes_per_page, 1);
-  archive.unless_default("in_lane", group.in_lane);
-  archive.unless_default("drafts", group.drafts);
-  archive.unless_default("hole_bytes", group.hole_bytes);
-  archive.unless_default("tensor", group.tensor);
-}
-
-template <class Archive, Is<AllocatedTensor> T>
-static void fields(Archive& archive, T& tensor) {
-  archive("layers", tensor.layers);
-  archive("layer_stride", tensor.layer_stride);
-  archive("block_stride", tensor.block_stride);
-  archive("offset_bytes", tensor.offset_bytes);
-  archive("size_bytes", tensor.size_bytes);
-}
-
-template <class Archive, Is<LanePlan> T>
-static void fields(Archive& archive, T& lane) {
-  archive("arena", lane.arena.value);
-  archive("pool", lane.pool.value);
-  archive("offset", lane.offset);
-  archive("stride", lane.stride);
-  archive("bytes", lane.bytes);
-}
-
-template <class Archive, Is<LayerRef> T>
-static void fields(Archive& archive, T& layer) {
-  archive("spec", layer.spec);
-  archive("layer", layer.layer);
-}
-
-template <class Archive, Is<PoolPlan> T>
-static void fields(Archive& archive, T& pool) {
-  archive("bytes", pool.bytes);
-  archive("page_bytes", pool.page_bytes);
-  archive("shared_by", pool.shared_by);
-}
-
-template <class Archive, Is<ExtraPlan> T>
-static void fields(Archive& archive, T& extra) {
-  archive("what", extra.what);
-  archive.unless_default("bytes_per_block", extra.bytes_per_block);
-  archive.unless_default("blocks_per_request", extra.blocks_per_request);
-}
-
-template <class Archive, Is<IdsByCause> T>
-static void fields(Archive& archive, T& ids) {
-  archive("tokens", ids.tokens);
-  archive("states", ids.states);
-  archive("speculative", ids.speculative);
-  archive("checkpoints", ids.checkpoints);
-  archive("in_flight_window", ids.in_flight_window);
-  archive("other", ids.other);
-}
-
-template <class Archive, Is<CapacityPlan> T>
-static void fields(Archive& archive, T& capacity) {
-  archive("max_model_len", capacity.max_model_len);
-  archive("blocks_per_request", capacity.blocks_per_request);
-  archive("bytes_per_request", capacity.bytes_per_request);
-  archive("ideal_bytes_per_request", capacity.ideal_bytes_per_request);
-  archive("max_concurrency", capacity.max_concurrency);
-  archive("kv_cache_tokens", capacity.kv_cache_tokens);
-  archive("fits", capacity.fits);
-  archive("usable_concurrency", capacity.usable_concurrency);
-  archive("ids_by_cause", capacity.ids_by_cause);
-  archive("kv_cache_tokens_by_concurrency", capacity.kv_cache_tokens_by_concurrency);
-  archive("kv_cache_tokens_by_floor", capacity.kv_cache_tokens_by_floor);
-}
-
-template <class Archive, Is<PrefixPlan> T>
-static void fields(Archive& archive, T& prefix) {
-  archive("match_unit_tokens", prefix.match_unit_tokens);
-  archive("min_cacheable_prefix_tokens", prefix.min_cacheable_prefix_tokens);
-  archive("cacheable", prefix.cacheable);
-  archive("duplicate_misses_up_to_tokens", prefix.duplicate_misses_up_to_tokens);
-  archive("duplicate_misses_multiples_of_tokens", prefix.duplicate_misses_multiples_of_tokens);
-  archive.unless_default("scheduler_block_tokens", prefix.scheduler_block_tokens);
-  archive.unless_default("hash_block_tokens", prefix.hash_block_tokens);
-  archive.unless_default("match_error", prefix.match_error);
-}
-
-template <class Archive, Is<BlockWaste> T>
-static void fields(Archive& archive, T& waste) {
-  archive("group", waste.group);
-  archive("state_padding_bytes", waste.state_padding_bytes);
-  archive("attention_padding_bytes", waste.attention_padding_bytes);
-  archive("short_pack_bytes", waste.short_pack_bytes);
-  archive("empty_slot_bytes", waste.empty_slot_bytes);
-  archive.derived("total_bytes", [&waste] { return waste.total(); });
-}
-
-template <class Archive, Is<LoadWaste> T>
-static void fields(Archive& archive, T& waste) {
-  archive("sequence_tokens", waste.sequence_tokens);
-  archive("pool_bytes", waste.pool_bytes);
-  archive.derived("used_bytes", [&waste] { return waste.used_bytes(); });
-  archive.derived("wasted_bytes", [&waste] { return waste.wasted_bytes(); });
-  archive("free_bytes", waste.free_bytes);
-  archive("token_bytes", waste.token_bytes);
-  archive("state_bytes", waste.state_bytes);
-  archive("extra_state_bytes", waste.extra_state_bytes);
-  archive("state_padding_bytes", waste.state_padding_bytes);
-  archive("attention_padding_bytes", waste.attention_padding_bytes);
-  archive("short_pack_bytes", waste.short_pack_bytes);
-  archive("empty_slot_bytes", waste.empty_slot_bytes);
-  archive("block_tail_bytes", waste.block_tail_bytes);
-  archive.unless_default("unused_entry_bytes", waste.unused_entry_bytes);
-  archive("null_block_bytes", waste.null_block_bytes);
-}
-
-template <class Archive, Is<WastePlan> T>
-static void fields(Archive& archive, T& waste) {
-  archive("per_block", waste.per_block);
-  archive("at_load", waste.at_load);
-  archive("unallocated_bytes", waste.unallocated_bytes);
-}
-
-template <class Archive, Is<ViewPlan> T>
-static void fields(Archive& archive, T& view) {
-  archive("spec", view.spec);
-  archive("layer", view.layer);
-  archive("tensor", view.tensor);
-  archive("pool", view.pool);
-  archive("dtype", view.dtype);
-  Layout elements;
-  if constexpr (!Archive::reads) elements = view.elements();
-  layout_fields(archive, elements, false);
-  if constexpr (Archive::reads) {
-    try {
-      view.bytes = scale(elements, element_bytes(view.dtype));
-    } catch (const InputError& error) {  // the extent of the layout passes 64 bits
-      JsonReader::fail(archive.path(), error.what());
-    }
-  }
-  archive.derived("strides_bytes", [&view] {
-    std::vector<std::int64_t> strides;
-    for (const Axis& axis : view.bytes.axes()) strides.push_back(axis.stride);
-    return strides;
-  });
-  archive.derived("offset_bytes", [&view] { return view.bytes.offset(); });
-  archive.unless("lane", view.lane.value, view.pool);
-  archive.unless_default("piece", view.piece);
-  archive.unless_default("first_element", view.first_element);
-}
-
 template <class Archive, Is<WorkspaceSpec> T>
 static void fields(Archive& archive, T& batch) {
-  archive("query_tokens", batch.query_tokens);
-  archive("shared_blocks", batch.shared_blocks);
-  archive("block_size_tokens", batch.block_size_tokens);
-  archive("chunk_blocks", batch.chunk_blocks);
-  archive("dtype", batch.dtype);
+  archive.named("batch", "The batch.");
+  archive("query_tokens", batch.query_tokens, {"Query tokens of the step.", 1});
+  archive("shared_blocks", batch.shared_blocks, {"Cached blocks used by more than one query token.", 1});
+  archive("block_size_tokens", batch.block_size_tokens, {"Tokens of a block.", 1});
+  archive("chunk_blocks", batch.chunk_blocks, {"Blocks of one chunk.", 1});
+  archive("dtype", batch.dtype, "Element type.");
 }
 
 template <class Archive, Is<WorkspacePlan> T>
 static void fields(Archive& archive, T& workspace) {
-  archive("batch", workspace.batch);
-  archive("full_bias_bytes", workspace.full_bias_bytes);
-  archive("chunked_bias_bytes", workspace.chunked_bias_bytes);
-  archive("block_usage_bytes", workspace.block_usage_bytes);
+  archive.named("workspace", "Bytes of the attention biases of a stated batch; null where none was stated.");
+  archive("batch", workspace.batch, "The batch.");
+  archive("full_bias_bytes", workspace.full_bias_bytes, "(query, shared blocks, block).");
+  archive("chunked_bias_bytes", workspace.chunked_bias_bytes, "(query, chunk, block).");
+  archive("block_usage_bytes", workspace.block_usage_bytes, "(query, shared blocks rounded up to the chunk), int32.");
 }
 
 template <class Archive, Is<Term> T>
 static void fields(Archive& archive, T& term) {
-  archive("symbol", term.symbol);
-  archive("value", term.value);
-  archive("unit", term.unit);
+  archive.named("term", "A number or word of a derivation.");
+  archive("symbol", term.symbol, "As the rules write it.");
+  archive("value", term.value, "A number or a word.");
+  archive("unit", term.unit, "bytes, tokens, blocks, ... or empty.");
 }
 
 template <class Archive, Is<Decision> T>
 static void fields(Archive& archive, T& decision) {
+  archive.named("decision", "Why one number is what it is.");
   archive("result", decision.result);
-  archive("rule", decision.rule);
-  archive("inputs", decision.inputs);
-  archive("source", decision.source);
+  archive("rule", decision.rule, "The formula in the symbols of the inputs.");
+  archive("inputs", decision.inputs, "What went in.");
+  archive("source", decision.source, "Who says so.");
 }
 
 template <class Archive, Is<Warning> T>
 static void fields(Archive& archive, T& warning) {
-  archive("code", warning.code);
-  archive("message", warning.message);
+  archive.named("warning", "Something legal that the user would want to know.");
+  archive("code", warning.code, "Stable name.");
+  archive("message", warning.message, "One sentence with the numbers and the reason.");
 }
 
 /// What a uniform page alone says of arenas and lanes.
@@ -362,81 +95,107 @@ static void fields_of_ids(Archive& archive, T& plan) {
   if (plain)
     archive("page_bytes", page_bytes);
   else
-    archive.derived_if_any("page_bytes", [&plan] { return plan.is_uniform() ? Number(plan.page_bytes()) : Number(); });
-  archive("groups", plan.groups);
-  archive("pools", plan.pools);
-  archive("extras", plan.extras);
+    archive.derived_if_any("page_bytes", [&plan] { return plan.is_uniform() ? Number(plan.page_bytes()) : Number(); },
+                           "P, of every page; left out where pages differ.");
+  archive("groups", plan.groups, "In the order of their specs.");
+  archive("pools", plan.pools, "One per page of a full group.");
+  archive("extras", plan.extras, "Beside the pages.");
   if constexpr (Archive::reads) {
     if (plain) {
       archive("num_blocks", num_blocks);
       set_plain(plan, page_bytes, num_blocks);
     }
   }
-  const auto of_only_arena = [&](const char* name, auto number) {
+  const auto of_only_arena = [&](const char* name, auto number, const Meaning& meaning) {
     archive.derived_if_any(name, [&plan, number] {
       return plan.arenas.size() == 1 ? Number(number(plan.arenas.front())) : Number();
-    });
+    }, meaning);
   };
-  if (!plain) of_only_arena("num_blocks", [](const ArenaPlan& arena) { return arena.num_ids; });
-  of_only_arena("usable_blocks", [](const ArenaPlan& arena) { return arena.usable_ids(); });
+  if (!plain)
+    of_only_arena("num_blocks", [](const ArenaPlan& arena) { return arena.num_ids; },
+                  "Ids of the only arena, null block 0 included; left out where arenas are several.");
+  of_only_arena("usable_blocks", [](const ArenaPlan& arena) { return arena.usable_ids(); }, "Without the null block.");
   if (plain) return;
-  of_only_arena("bytes_per_block", [](const ArenaPlan& arena) { return arena.bytes_per_id; });
+  of_only_arena("bytes_per_block", [](const ArenaPlan& arena) { return arena.bytes_per_id; },
+                "W: bytes of an id of the only arena, with what lies beside its pages.");
   std::vector<ArenaWithLanes> arenas;
   if constexpr (!Archive::reads) arenas = arenas_with_lanes(plan);
-  archive("arenas", arenas);
+  archive("arenas", arenas, {"Ids and the bytes that they own.", 1});
   if constexpr (Archive::reads) set_arenas(plan, arenas, archive.path_of("arenas"));
   archive.derived_if_any("lanes", [&plan] {
     return is_plain(plan) || plan.cache_order ? std::nullopt : std::optional(plan.lanes);
-  });
+  }, "The same lanes in one list, where pools have pages or ids of their own.");
 }
 
 template <class Archive, Is<CachePlan> T>
 static void fields(Archive& archive, T& plan) {
-  archive("release", plan.rules);
-  archive.unless_default("backend_profile", plan.backend_profile);
-  archive("attention_pack_size", plan.attention_pack_size);
-  archive("cache_mode", plan.cache_mode);
-  archive("speculative_tokens", plan.speculative_tokens);
-  archive("max_num_batched_tokens", plan.max_num_batched_tokens);
-  archive.unless("concurrent_batches", plan.concurrent_batches, 1);
-  archive.unless("lookahead_tokens", plan.lookahead_tokens, 0);
-  archive.unless("decode_context_parallel", plan.decode_context_parallel, 1);
-  archive.unless("strategy", plan.strategy, Strategy::packed_attention);
-  archive("specs", plan.specs);
-  archive.unless_default("physical_order", plan.cache_order);
+  archive.named("plan", "The layout of the model with N attention layers a page.");
+  archive.choice("anyOf", {{"page_bytes", "num_blocks", "usable_blocks", "bytes_per_block"},
+                           {"physical_order", "tensors", "num_blocks", "usable_blocks", "bytes_per_block"},
+                           {"lanes"}});
+  archive("release", plan.rules, "The engine whose rules these are.");
+  archive.unless_default("backend_profile", plan.backend_profile,
+                         "Whose declarations of attention and state backends are taken; left out where none is named.");
+  archive("attention_pack_size", plan.attention_pack_size, {"N.", 1});
+  archive("cache_mode", plan.cache_mode, "Where recurrent states are kept for prefix caching.");
+  archive("speculative_tokens", plan.speculative_tokens, "Draft tokens of a step.");
+  archive("max_num_batched_tokens", plan.max_num_batched_tokens,
+          "Tokens of one step; bounds what a sliding window holds.");
+  archive.unless("concurrent_batches", plan.concurrent_batches, 1,
+                 {"Steps in flight, with whose tokens a sliding window holds; default 1.", 1});
+  archive.unless("lookahead_tokens", plan.lookahead_tokens, 0,
+                 "Tokens behind a prefix that its key covers too, for a drafter; default 0.");
+  archive.unless("decode_context_parallel", plan.decode_context_parallel, 1,
+                 {"Ranks over which the tokens of full attention are spread; default 1.", 1});
+  archive.unless("strategy", plan.strategy, Strategy::packed_attention,
+                 "How layers are arranged; default packed_attention.");
+  archive("specs", plan.specs, "In the order of their first layer.");
+  archive.unless_default("physical_order", plan.cache_order,
+                         "Layers, blocks, heads, tokens, bytes of the one allocation, outermost first; else left out.");
   fields_of_ids(archive, plan);
   archive.unless_default("radix", plan.radix);
   archive.unless_default("pool_groups", plan.pool_groups);
   archive.unless_default("sequence_rows", plan.rows);
-  archive("capacity", plan.capacity);
-  archive("max_fitting_tokens", plan.max_fitting_tokens);
+  archive("capacity", plan.capacity, {"One per length that was asked about.", 1});
+  archive("max_fitting_tokens", plan.max_fitting_tokens,
+          "Longest request that the usable blocks hold; 1099511627776 where they hold any.");
   archive.derived_if_any("any_length_fits", [&plan] {
     return plan.max_fitting_tokens >= largest_tokens ? std::optional(true) : std::nullopt;
-  });
-  archive("max_running_requests", plan.max_running_requests);
-  archive("max_running_requests_by_states", plan.max_running_requests_by_states);
-  archive("one_token_request_bytes", plan.one_token_request_bytes);
+  }, "true where no length is too long for the blocks; else it is left out.");
+  archive("max_running_requests", plan.max_running_requests, "Requests of one token that the usable blocks hold.");
+  archive("max_running_requests_by_states", plan.max_running_requests_by_states,
+          "The same counting states alone; 0 without any.");
+  archive("one_token_request_bytes", plan.one_token_request_bytes, "What a request of one token costs.");
   archive("prefix", plan.prefix);
   archive("waste", plan.waste);
   archive.derived_if_any("tensors", [&plan] {
     return plan.cache_order ? std::optional(allocated_tensors(plan)) : std::nullopt;
-  });
-  archive("views", plan.views);
-  archive.unless_default("view_error", plan.view_error);
+  }, "What the engine allocates, group by group, where all layers share one allocation.");
+  archive("views", plan.views, "In the order of the groups and pools.");
+  archive.unless_default("view_error", plan.view_error,
+                         "Why the engine makes no views though its planning passes; left out where it makes them.");
   archive("workspace", plan.workspace);
-  archive("warnings", plan.warnings);
-  archive("derivation", plan.derivation);
+  archive("warnings", plan.warnings, "May be empty.");
+  archive("derivation", plan.derivation, "In the order in which the decisions were taken.");
   if constexpr (Archive::reads) check_references(plan, archive.path());  // before what is derived follows them
 }
 
 template <class Archive, Is<PlanSet> T>
 static void fields(Archive& archive, T& set) {
-  archive.derived("schema", [] { return std::string(plan_schema_id); });
-  archive("model", set.model);
-  archive("tensor_parallel", set.tensor_parallel);
-  archive("strategy", set.strategy);
-  archive("plans", set.plans);
+  archive.named("plans", "One model under one engine setting, one plan per pack size. Names tell the units.");
+  archive.derived("schema", [] { return std::string(plan_schema_id); },
+                  {"This format.", [] { return std::vector<std::string>{plan_schema_id}; }});
+  archive("model", set.model, "As published.");
+  archive("tensor_parallel", set.tensor_parallel, {"Ranks.", 1});
+  archive("strategy", set.strategy, {"uniform_page where only N = 1 was asked about.", [] {
+    std::vector<std::string> names = names_of(strategy_names);
+    names.insert(names.begin(), "uniform_page");
+    return names;
+  }});
+  archive("plans", set.plans, {"In the order of the pack sizes asked for.", 1});
 }
+
+nlohmann::ordered_json plan_schema() { return JsonSchema::of<PlanSet>("urn:hybridkv:plan:1", "Plans of hybridkv"); }
 
 nlohmann::ordered_json to_json(const PlanSet& plans) { return JsonWriter::encode(plans); }
 

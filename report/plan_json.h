@@ -12,6 +12,9 @@ namespace hybridkv {
 /// Identifies the JSON of a plan; a change that breaks readers gets a new number.
 inline constexpr const char* plan_schema_id = "hybridkv-plan/1";
 
+/// The JSON Schema of a plan, made from its fields. report/plan.schema.json is its text.
+nlohmann::ordered_json plan_schema();
+
 /// Everything a plan holds, under stable names in a stable order; described by report/plan.schema.json.
 /// Sizes are in the unit of their name, strides and offsets of views in elements, absent options null.
 /// Pre: all real numbers are finite.

@@ -327,23 +327,16 @@ void add_details(Document& document, const CachePlan& plan) {
 
 /// What requests of the other lengths cost, pack by pack.
 Table shorter_lengths_table(const PlanSet& set, std::int64_t longest) {
-  Table table({{"max_model_len", "length", "tokens"},
-               {"attention_pack_size", "N"},
-               {"blocks_per_request", "block ids"},
-               {"bytes_per_request", "request"},
-               {"over_ideal_percent", "over", "ideal"},
-               {"max_concurrency", "fit", "printed"},
-               {"usable_concurrency", "fit", "usable"},
-               {"kv_cache_tokens", "KV cache", "tokens"}});
+  const std::vector<Field<PlanAtLength>> fields{
+      figure_field({"max_model_len", "length", "tokens"}), figure_field({"attention_pack_size", "N"}),
+      figure_field({"blocks_per_request", "block ids"}),   figure_field({"bytes_per_request", "request"}),
+      figure_field({"over_ideal_percent", "over", "ideal"}), figure_field({"max_concurrency", "fit", "printed"}),
+      figure_field({"usable_concurrency", "fit", "usable"}), figure_field({"kv_cache_tokens", "KV cache", "tokens"})};
+  std::vector<PlanAtLength> rows;
   for (const CapacityPlan& asked : set.plans.front().capacity)
-    for (const CachePlan& plan : set.plans) {
-      if (asked.max_model_len == longest) continue;
-      const CapacityPlan& capacity = capacity_of(plan, asked.max_model_len);
-      table.add_row({capacity.max_model_len, plan.attention_pack_size, capacity.blocks_per_request,
-                     ByteCount{capacity.bytes_per_request}, Percent{over_ideal_percent(capacity)},
-                     Real{capacity.max_concurrency}, Real{capacity.usable_concurrency}, capacity.kv_cache_tokens});
-    }
-  return table;
+    for (const CachePlan& plan : set.plans)
+      if (asked.max_model_len != longest) rows.push_back({plan, capacity_of(plan, asked.max_model_len)});
+  return table_of(fields, rows);
 }
 
 std::string title_of(const PlanSet& set) {

@@ -9,6 +9,7 @@
 
 #include "planner/allocated_tensors.h"
 #include "planner/group_runs.h"
+#include "planner/plan_facts.h"
 #include "report/human.h"
 #include "report/plan_table.h"
 
@@ -126,20 +127,19 @@ Table pools_table(const CachePlan& plan) {
 }
 
 Table capacity_table(const CachePlan& plan) {
-  Table table({{"max_model_len", "length", "tokens"},
-               {"blocks_per_request", "block ids", "a request"},
-               {"bytes_per_request", "request"},
-               {"ideal_bytes_per_request", "ideal", "no paging"},
-               {"over_ideal_percent", "over ideal"},
-               {"fits", "fits"},
-               {"max_concurrency", "fit", "printed"},
-               {"usable_concurrency", "fit", "usable"},
-               {"kv_cache_tokens", "KV cache", "tokens"}});
-  for (const CapacityPlan& capacity : plan.capacity)
-    table.add_row({capacity.max_model_len, capacity.blocks_per_request, ByteCount{capacity.bytes_per_request},
-                   ByteCount{capacity.ideal_bytes_per_request}, Percent{over_ideal_percent(capacity)}, capacity.fits,
-                   Real{capacity.max_concurrency}, Real{capacity.usable_concurrency}, capacity.kv_cache_tokens});
-  return table;
+  const std::vector<Field<PlanAtLength>> fields{
+      figure_field({"max_model_len", "length", "tokens"}),
+      figure_field({"blocks_per_request", "block ids", "a request"}),
+      figure_field({"bytes_per_request", "request"}),
+      figure_field({"ideal_bytes_per_request", "ideal", "no paging"}),
+      figure_field({"over_ideal_percent", "over ideal"}),
+      figure_field({"fits", "fits"}),
+      figure_field({"max_concurrency", "fit", "printed"}),
+      figure_field({"usable_concurrency", "fit", "usable"}),
+      figure_field({"kv_cache_tokens", "KV cache", "tokens"})};
+  std::vector<PlanAtLength> rows;
+  for (const CapacityPlan& capacity : plan.capacity) rows.push_back({plan, capacity});
+  return table_of(fields, rows);
 }
 
 std::vector<std::string> prefix_sentences(const CachePlan& plan) {

@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 
-#include "base/error.h"
 #include "planner/primary_attention.h"
+#include "report/figure_cell.h"
 
 namespace hybridkv {
 
@@ -51,35 +50,6 @@ bool prefix_is_news(const PlanSet& set) {
   });
 }
 
-/// A number of the packed attention layers, empty without any.
-auto of_attention(std::int64_t SpecPlan::* field) {
-  return [field](const CachePlan& plan, const CapacityPlan&) {
-    const SpecPlan* spec = primary_attention(plan);
-    return spec ? Cell(spec->*field) : Cell();
-  };
-}
-
-auto of_plan(std::int64_t CachePlan::* field) {
-  return [field](const CachePlan& plan, const CapacityPlan&) { return Cell(plan.*field); };
-}
-
-/// Of the group whose pages people compare: attention's, where there is any.
-template <class Value>
-auto of_leading(Value value) {
-  return [value](const CachePlan& plan, const CapacityPlan&) { return Cell(value(plan, primary_group(plan))); };
-}
-
-template <class As = std::int64_t>
-auto of_capacity(std::int64_t CapacityPlan::* field) {
-  return [field](const CachePlan&, const CapacityPlan& capacity) { return Cell(As{capacity.*field}); };
-}
-
-Cell state_padding(const CachePlan& plan, const CapacityPlan&) {
-  const SpecPlan* spec = largest_state(plan);
-  if (spec == nullptr) spec = primary_attention(plan);
-  return spec ? Cell(Percent{spec->padding_percent}) : Cell();
-}
-
 Cell groups_text(const CachePlan& plan, bool with_other) {
   const GroupCounts counts = count_groups(plan);
   std::string text = fmt::format("{}+{}", counts.attention, counts.recurrent);
@@ -87,132 +57,114 @@ Cell groups_text(const CachePlan& plan, bool with_other) {
   return text;
 }
 
-std::vector<PlanColumn> set_columns(const PlanSet& set) {
-  constexpr Audience programs = Audience::programs;
+using PlanFields = std::vector<Field<PlanAtLength>>;
+
+Field<PlanAtLength> for_programs(const char* name, const char* title, const char* subtitle = "",
+                                 Align align = Align::right) {
+  return figure_field({name, title, subtitle, align, Audience::programs});
+}
+
+PlanFields set_fields(const PlanSet& set) {
   return {
-      {{"model", "model", "", Align::left, programs},
-       [&set](const CachePlan&, const CapacityPlan&) { return Cell(set.model); }},
-      {{"tensor_parallel", "TP", "", Align::right, programs},
-       [&set](const CachePlan&, const CapacityPlan&) { return Cell(set.tensor_parallel); }},
-      {{"release", "release", "", Align::left, programs},
-       [](const CachePlan& plan, const CapacityPlan&) { return Cell(std::string(plan.rules->name)); }},
+      {{"model", "model", "", Align::left, Audience::programs},
+       [&set](const PlanAtLength&) { return Cell(set.model); }},
+      {{"tensor_parallel", "TP", "", Align::right, Audience::programs},
+       [&set](const PlanAtLength&) { return Cell(set.tensor_parallel); }},
+      for_programs("release", "release", "", Align::left),
   };
+}
+
+/// Groups of one kind.
+Field<PlanAtLength> groups_field(const char* name, const char* title, std::int64_t GroupCounts::*count) {
+  return {{name, title, "", Align::right, Audience::programs},
+          [count](const PlanAtLength& at) { return Cell(count_groups(at.plan).*count); }};
 }
 
 /// `with_other`: there are groups beside attention and states; `with_kernel`: people need to see kernel blocks.
-std::vector<PlanColumn> layout_columns(bool with_other, bool with_kernel) {
-  constexpr Audience people = Audience::people;
-  constexpr Audience programs = Audience::programs;
+PlanFields layout_fields_of_plan(bool with_other, bool with_kernel) {
   return {
-      {{"attention_pack_size", "N"}, of_plan(&CachePlan::attention_pack_size)},
-      {{"cache_mode", "mode", "", Align::left, programs},
-       [](const CachePlan& plan, const CapacityPlan&) { return Cell(std::string(to_string(plan.cache_mode))); }},
-      {{"speculative_tokens", "s", "tokens", Align::right, programs}, of_plan(&CachePlan::speculative_tokens)},
-      {{"block_size_tokens", "block", "tokens"}, of_attention(&SpecPlan::block_size_tokens)},
-      {{"kernel_block_size_tokens", "kernel", "tokens", Align::right, with_kernel ? Audience::everyone : programs},
-       of_attention(&SpecPlan::kernel_block_size_tokens)},
-      {{"page_bytes", "page", "bytes"},
-       of_leading([](const CachePlan& plan, const GroupPlan& group) { return plan.page_bytes(group); })},
-      {{"padding_percent", "pad"}, state_padding},
-      {{"packs", "packs", "", Align::right, programs}, of_attention(&SpecPlan::num_pages)},
-      {{"pools", "pools", "", Align::right, programs},
-       [](const CachePlan& plan, const CapacityPlan&) { return Cell(std::int64_t(plan.pools.size())); }},
-      {{"groups", "groups", with_other ? "att+rec+other" : "att+rec", Align::right, people},
-       [with_other](const CachePlan& plan, const CapacityPlan&) { return groups_text(plan, with_other); }},
-      {{"attention_groups", "attention groups", "", Align::right, programs},
-       [](const CachePlan& plan, const CapacityPlan&) { return Cell(count_groups(plan).attention); }},
-      {{"recurrent_groups", "recurrent groups", "", Align::right, programs},
-       [](const CachePlan& plan, const CapacityPlan&) { return Cell(count_groups(plan).recurrent); }},
-      {{"other_groups", "other groups", "", Align::right, programs},
-       [](const CachePlan& plan, const CapacityPlan&) { return Cell(count_groups(plan).other); }},
-      {{"num_blocks", "blocks"},
-       of_leading([](const CachePlan& plan, const GroupPlan& group) { return plan.arena_of(group).num_ids; })},
-      {{"usable_blocks", "usable", "", Align::right, programs},
-       of_leading([](const CachePlan& plan, const GroupPlan& group) { return plan.arena_of(group).usable_ids(); })},
+      figure_field({"attention_pack_size", "N"}),
+      for_programs("cache_mode", "mode", "", Align::left),
+      for_programs("speculative_tokens", "s", "tokens"),
+      figure_field({"block_size_tokens", "block", "tokens"}),
+      figure_field({"kernel_block_size_tokens", "kernel", "tokens", Align::right,
+                    with_kernel ? Audience::everyone : Audience::programs}),
+      figure_field({"page_bytes", "page", "bytes"}),
+      figure_field({"padding_percent", "pad"}),
+      for_programs("packs", "packs"),
+      for_programs("pools", "pools"),
+      {{"groups", "groups", with_other ? "att+rec+other" : "att+rec", Align::right, Audience::people},
+       [with_other](const PlanAtLength& at) { return groups_text(at.plan, with_other); }},
+      groups_field("attention_groups", "attention groups", &GroupCounts::attention),
+      groups_field("recurrent_groups", "recurrent groups", &GroupCounts::recurrent),
+      groups_field("other_groups", "other groups", &GroupCounts::other),
+      figure_field({"num_blocks", "blocks"}),
+      for_programs("usable_blocks", "usable"),
   };
 }
 
-std::vector<PlanColumn> capacity_columns() {
-  constexpr Audience programs = Audience::programs;
+PlanFields capacity_fields() {
   return {
-      {{"max_model_len", "length", "tokens", Align::right, programs}, of_capacity(&CapacityPlan::max_model_len)},
-      {{"blocks_per_request", "ids/request", "", Align::right, programs},
-       of_capacity(&CapacityPlan::blocks_per_request)},
-      {{"bytes_per_request", "request"}, of_capacity<ByteCount>(&CapacityPlan::bytes_per_request)},
-      {{"ideal_bytes_per_request", "ideal", "", Align::right, programs},
-       of_capacity<ByteCount>(&CapacityPlan::ideal_bytes_per_request)},
-      {{"over_ideal_percent", "over", "ideal"},
-       [](const CachePlan&, const CapacityPlan& capacity) { return Cell(Percent{over_ideal_percent(capacity)}); }},
-      {{"fits", "fits", "", Align::left, programs},
-       [](const CachePlan&, const CapacityPlan& capacity) { return Cell(capacity.fits); }},
-      {{"max_concurrency", "fit", "printed"},
-       [](const CachePlan&, const CapacityPlan& capacity) { return Cell(Real{capacity.max_concurrency}); }},
-      {{"usable_concurrency", "fit", "usable"},
-       [](const CachePlan&, const CapacityPlan& capacity) { return Cell(Real{capacity.usable_concurrency}); }},
-      {{"kv_cache_tokens", "KV cache", "tokens"}, of_capacity(&CapacityPlan::kv_cache_tokens)},
-      {{"kv_cache_tokens_by_concurrency", "by concurrency", "tokens", Align::right, programs},
-       of_capacity(&CapacityPlan::kv_cache_tokens_by_concurrency)},
-      {{"kv_cache_tokens_by_floor", "by floor", "tokens", Align::right, programs},
-       of_capacity(&CapacityPlan::kv_cache_tokens_by_floor)},
+      for_programs("max_model_len", "length", "tokens"),
+      for_programs("blocks_per_request", "ids/request"),
+      figure_field({"bytes_per_request", "request"}),
+      for_programs("ideal_bytes_per_request", "ideal"),
+      figure_field({"over_ideal_percent", "over", "ideal"}),
+      for_programs("fits", "fits", "", Align::left),
+      figure_field({"max_concurrency", "fit", "printed"}),
+      figure_field({"usable_concurrency", "fit", "usable"}),
+      figure_field({"kv_cache_tokens", "KV cache", "tokens"}),
+      for_programs("kv_cache_tokens_by_concurrency", "by concurrency", "tokens"),
+      for_programs("kv_cache_tokens_by_floor", "by floor", "tokens"),
   };
 }
 
 /// `with_prefix`: people need to see the shortest prefix that can hit.
-std::vector<PlanColumn> limit_columns(bool with_prefix) {
-  constexpr Audience programs = Audience::programs;
-  const auto bytes_at_load = [](auto bytes) {
-    return [bytes](const CachePlan& plan, const CapacityPlan&) { return Cell(ByteCount{bytes(plan.waste.at_load)}); };
-  };
+PlanFields limit_fields(bool with_prefix) {
   return {
-      {{"max_fitting_tokens", "longest", "tokens", Align::right, programs},
-       [](const CachePlan& plan, const CapacityPlan&) { return Cell(Length{plan.max_fitting_tokens}); }},
-      {{"max_running_requests", "running", "", Align::right, programs}, of_plan(&CachePlan::max_running_requests)},
-      {{"max_running_requests_by_states", "running by states", "", Align::right, programs},
-       of_plan(&CachePlan::max_running_requests_by_states)},
-      {{"one_token_request_bytes", "1-token request", "bytes", Align::right, programs},
-       of_plan(&CachePlan::one_token_request_bytes)},
-      {{"match_unit_tokens", "match unit", "tokens", Align::right, programs},
-       [](const CachePlan& plan, const CapacityPlan&) { return Cell(plan.prefix.match_unit_tokens); }},
-      {{"min_cacheable_prefix_tokens", "shortest", "prefix", Align::right, with_prefix ? Audience::everyone : programs},
-       [](const CachePlan& plan, const CapacityPlan&) {
-         return cell_of(plan.prefix.min_cacheable_prefix_tokens);
-       }},
-      {{"used_bytes_at_load", "used", "", Align::right, programs},
-       bytes_at_load([](const LoadWaste& load) { return load.used_bytes(); })},
-      {{"wasted_bytes_at_load", "wasted", "", Align::right, programs},
-       bytes_at_load([](const LoadWaste& load) { return load.wasted_bytes(); })},
-      {{"free_bytes_at_load", "free", "", Align::right, programs},
-       bytes_at_load([](const LoadWaste& load) { return load.free_bytes; })},
+      for_programs("max_fitting_tokens", "longest", "tokens"),
+      for_programs("max_running_requests", "running"),
+      for_programs("max_running_requests_by_states", "running by states"),
+      for_programs("one_token_request_bytes", "1-token request", "bytes"),
+      for_programs("match_unit_tokens", "match unit", "tokens"),
+      figure_field({"min_cacheable_prefix_tokens", "shortest", "prefix", Align::right,
+                    with_prefix ? Audience::everyone : Audience::programs}),
+      for_programs("used_bytes_at_load", "used"),
+      for_programs("wasted_bytes_at_load", "wasted"),
+      for_programs("free_bytes_at_load", "free"),
   };
 }
 
 /// Rows for every length, or for the one given.
 Table build(const PlanSet& set, std::optional<std::int64_t> only_length) {
-  std::vector<PlanColumn> columns = set_columns(set);
-  for (auto& more : {layout_columns(has_other_groups(set), has_split_blocks(set)), capacity_columns(),
-                     limit_columns(prefix_is_news(set))})
-    columns.insert(columns.end(), more.begin(), more.end());
-  std::vector<Column> headings;
-  for (const PlanColumn& column : columns) headings.push_back(column.column);
-  Table table(std::move(headings));
-  for (const CachePlan& plan : set.plans) {
-    for (const CapacityPlan& capacity : plan.capacity) {
-      if (only_length && capacity.max_model_len != *only_length) continue;
-      std::vector<Cell> cells;
-      for (const PlanColumn& column : columns) cells.push_back(column.cell(plan, capacity));
-      table.add_row(std::move(cells));
-    }
-  }
-  return table;
+  PlanFields fields = set_fields(set);
+  for (auto& more : {layout_fields_of_plan(has_other_groups(set), has_split_blocks(set)), capacity_fields(),
+                     limit_fields(prefix_is_news(set))})
+    fields.insert(fields.end(), more.begin(), more.end());
+  std::vector<PlanAtLength> rows;
+  for (const CachePlan& plan : set.plans)
+    for (const CapacityPlan& capacity : plan.capacity)
+      if (!only_length || capacity.max_model_len == *only_length) rows.push_back({plan, capacity});
+  return table_of(fields, rows);
 }
 
 }  // namespace
 
-std::vector<PlanColumn> plan_columns() {
-  std::vector<PlanColumn> columns = layout_columns(true, true);
-  for (auto& more : {capacity_columns(), limit_columns(true)}) columns.insert(columns.end(), more.begin(), more.end());
-  std::erase_if(columns, [](const PlanColumn& column) { return column.column.audience == Audience::people; });
-  return columns;
+Field<PlanAtLength> figure_field(Column column) {
+  const PlanFigure& figure = plan_figure(column.name);
+  const bool in_bytes = figure.unit == "bytes" && column.subtitle != "bytes";
+  return {std::move(column), [&figure, in_bytes](const PlanAtLength& at) {
+            const FigureValue value = figure.value(at);
+            const auto* const size = std::get_if<std::int64_t>(&value);
+            return in_bytes && size ? Cell(ByteCount{*size}) : figure_cell(value, figure.unit);
+          }};
+}
+
+std::vector<Field<PlanAtLength>> plan_fields() {
+  PlanFields fields = layout_fields_of_plan(true, true);
+  for (auto& more : {capacity_fields(), limit_fields(true)}) fields.insert(fields.end(), more.begin(), more.end());
+  std::erase_if(fields, [](const auto& field) { return field.column.audience == Audience::people; });
+  return fields;
 }
 
 Table plan_table(const PlanSet& set) { return build(set, std::nullopt); }

@@ -1,23 +1,19 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
-#include "planner/cache_plan.h"
-#include "planner/plan_facts.h"
-#include "report/table.h"
+#include "ask/plan_figures.h"
+#include "report/field.h"
 
 namespace hybridkv {
 
-/// A column of plan_table, and the cell that it takes from a plan at a length.
-struct PlanColumn {
-  Column column;
-  std::function<Cell(const CachePlan&, const CapacityPlan&)> cell;
-};
+/// A figure of a plan under its own name, as this column heads it. A size is shown in its largest unit unless the
+/// heading names bytes.
+Field<PlanAtLength> figure_field(Column column);
 
 /// The columns of plan_table that programs get, but for model and ranks, which a plan does not know.
-std::vector<PlanColumn> plan_columns();
+std::vector<Field<PlanAtLength>> plan_fields();
 
 /// One row per plan and length, plans in their order, lengths as asked for. Programs get every scalar of the plan under
 /// its name in the JSON of a plan; people the columns that decide between packs.

@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "planner/plan_facts.h"
 #include "planner/primary_attention.h"
 #include "report/human.h"
 #include "report/plan_table.h"

@@ -45,72 +45,72 @@ std::string block_driver_text(const DriverSpec& driver) {
 }
 
 Table block_hits(const SimulateAnswer& answer) {
-  static const std::vector<BlockField> fields{
-      name_of_blocks(),
-      of_geometry<&CacheGeometry::block_size_tokens>({"block_size_tokens", "block", "tokens"}),
-      of_geometry<&CacheGeometry::num_blocks>({"num_blocks", "blocks"}),
+  static const Blocks::List fields{
+      Blocks::name(),
+      Blocks::geometry<&CacheGeometry::block_size_tokens>({"block_size_tokens", "block", "tokens"}),
+      Blocks::geometry<&CacheGeometry::num_blocks>({"num_blocks", "blocks"}),
       {{"groups", "groups", "att+rec", Align::left},
-       [](const BlockRow& row) {
-         return Cell(fmt::format("{}+{}", row.geometry.attention_groups, row.geometry.state_groups));
+       [](const Blocks::Row& row) {
+         return Cell(fmt::format("{}+{}", row.stats.geometry.attention_groups, row.stats.geometry.state_groups));
        }},
-      {{"mode", "mode", "", Align::left}, [](const BlockRow& row) { return Cell(mode_text(row.geometry)); }},
-      of_blocks<&SimulationStats::hit_tokens>({"hit_tokens", "hit", "tokens"}),
-      {{"hit_rate", "hit", "rate"}, [](const BlockRow& row) { return Cell(Percent{100 * row.stats.hit_rate()}); }},
-      of_blocks<&SimulationStats::requests_with_hit>({"requests_with_hit", "requests", "with a hit"})};
-  return table_of(fields, block_rows(answer));
+      {{"mode", "mode", "", Align::left}, [](const Blocks::Row& row) { return Cell(mode_text(row.stats.geometry)); }},
+      Blocks::of<&SimulationStats::hit_tokens>({"hit_tokens", "hit", "tokens"}),
+      {{"hit_rate", "hit", "rate"}, [](const Blocks::Row& row) { return Cell(Percent{100 * row.stats.hit_rate()}); }},
+      Blocks::of<&SimulationStats::requests_with_hit>({"requests_with_hit", "requests", "with a hit"})};
+  return Blocks::table(fields, answer);
 }
 
 Table pool_table(const SimulateAnswer& answer) {
-  static const std::vector<BlockField> fields{
-      name_of_blocks(),
-      of_blocks<&SimulationStats::max_held_blocks>({"max_held_blocks", "blocks held", "at most"}),
+  static const Blocks::List fields{
+      Blocks::name(),
+      Blocks::of<&SimulationStats::max_held_blocks>({"max_held_blocks", "blocks held", "at most"}),
       {{"mean_held_blocks", "", "mean"},
-       [](const BlockRow& row) { return Cell(Real{mean_of(row.stats, &SeriesPoint::held_blocks), 1}); }},
+       [](const Blocks::Row& row) { return Cell(Real{mean_of(row.stats, &SeriesPoint::held_blocks), 1}); }},
       {{"state_share", "held by", "states"},
-       [](const BlockRow& row) {
+       [](const Blocks::Row& row) {
          const double held = mean_of(row.stats, &SeriesPoint::held_blocks);
          const double states = mean_of(row.stats, &SeriesPoint::held_state_blocks);
          return Cell(Percent{held == 0 ? 0 : 100 * states / held, 1});
        }},
-      {{"evictions", "blocks", "evicted"}, [](const BlockRow& row) { return Cell(row.stats.pool.evictions); }},
-      of_blocks<&SimulationStats::checkpoints_made>({"checkpoints_made", "checkpoints", "made"}),
-      of_blocks<&SimulationStats::checkpoints_used>({"checkpoints_used", "", "used"}),
-      of_blocks<&SimulationStats::checkpoints_evicted>({"checkpoints_evicted", "", "evicted"})};
-  return table_of(fields, block_rows(answer));
+      {{"evictions", "blocks", "evicted"}, [](const Blocks::Row& row) { return Cell(row.stats.pool.evictions); }},
+      Blocks::of<&SimulationStats::checkpoints_made>({"checkpoints_made", "checkpoints", "made"}),
+      Blocks::of<&SimulationStats::checkpoints_used>({"checkpoints_used", "", "used"}),
+      Blocks::of<&SimulationStats::checkpoints_evicted>({"checkpoints_evicted", "", "evicted"})};
+  return Blocks::table(fields, answer);
 }
 
 Table load_table(const SimulateAnswer& answer) {
-  static const std::vector<BlockField> fields{
-      name_of_blocks(),
-      of_blocks<&SimulationStats::max_running>({"max_running", "running", "at most"}),
+  static const Blocks::List fields{
+      Blocks::name(),
+      Blocks::of<&SimulationStats::max_running>({"max_running", "running", "at most"}),
       {{"mean_running", "", "mean"},
-       [](const BlockRow& row) { return Cell(Real{mean_of(row.stats, &SeriesPoint::running_requests), 1}); }},
-      of_blocks<&SimulationStats::too_long>({"too_long", "refused as", "too long"}),
-      {{"refused", "refused", "or stalled"}, [](const BlockRow& row) { return Cell(row.stats.unserved()); }},
-      of_blocks<&SimulationStats::preempted_requests>({"preempted_requests", "preempted"}),
-      of_blocks<&SimulationStats::reprefilled_tokens>({"reprefilled_tokens", "prefilled", "again"}),
+       [](const Blocks::Row& row) { return Cell(Real{mean_of(row.stats, &SeriesPoint::running_requests), 1}); }},
+      Blocks::of<&SimulationStats::too_long>({"too_long", "refused as", "too long"}),
+      {{"refused", "refused", "or stalled"}, [](const Blocks::Row& row) { return Cell(row.stats.unserved()); }},
+      Blocks::of<&SimulationStats::preempted_requests>({"preempted_requests", "preempted"}),
+      Blocks::of<&SimulationStats::reprefilled_tokens>({"reprefilled_tokens", "prefilled", "again"}),
       {{"longest_request", "longest", "that fits"},
-       [](const BlockRow& row) { return Cell(Length{row.cache.longest_request.value_or(0)}); }},
-      of_blocks<&SimulationStats::steps>({"steps", "steps"})};
-  return table_of(fields, block_rows(answer));
+       [](const Blocks::Row& row) { return Cell(Length{row.cache.longest_request.value_or(0)}); }},
+      Blocks::of<&SimulationStats::steps>({"steps", "steps"})};
+  return Blocks::table(fields, answer);
 }
 
 Table latency_table(const SimulateAnswer& answer) {
-  static const std::vector<BlockField> fields{
-      name_of_blocks(),
-      of_geometry<&CacheGeometry::block_size_tokens>({"block_size_tokens", "block", "tokens"}),
+  static const Blocks::List fields{
+      Blocks::name(),
+      Blocks::geometry<&CacheGeometry::block_size_tokens>({"block_size_tokens", "block", "tokens"}),
       {{"first_token_mean", "first token", "mean, s"},
-       [](const BlockRow& row) { return Cell(Real{row.stats.first_token.mean(), 3}); }},
+       [](const Blocks::Row& row) { return Cell(Real{row.stats.first_token.mean(), 3}); }},
       {{"first_token_p50", "", "p50, s"},
-       [](const BlockRow& row) { return Cell(Real{row.stats.first_token.quantile(0.5), 3}); }},
+       [](const Blocks::Row& row) { return Cell(Real{row.stats.first_token.quantile(0.5), 3}); }},
       {{"first_token_p99", "", "p99, s"},
-       [](const BlockRow& row) { return Cell(Real{row.stats.first_token.quantile(0.99), 3}); }},
+       [](const Blocks::Row& row) { return Cell(Real{row.stats.first_token.quantile(0.99), 3}); }},
       {{"queueing_mean", "queueing", "mean, s"},
-       [](const BlockRow& row) { return Cell(Real{row.stats.queueing.mean(), 3}); }},
+       [](const Blocks::Row& row) { return Cell(Real{row.stats.queueing.mean(), 3}); }},
       {{"queueing_p99", "", "p99, s"},
-       [](const BlockRow& row) { return Cell(Real{row.stats.queueing.quantile(0.99), 3}); }},
-      {{"seconds", "simulated", "s"}, [](const BlockRow& row) { return Cell(Real{row.stats.seconds, 1}); }}};
-  return table_of(fields, block_rows(answer));
+       [](const Blocks::Row& row) { return Cell(Real{row.stats.queueing.quantile(0.99), 3}); }},
+      {{"seconds", "simulated", "s"}, [](const Blocks::Row& row) { return Cell(Real{row.stats.seconds, 1}); }}};
+  return Blocks::table(fields, answer);
 }
 
 /// The first of these positions.

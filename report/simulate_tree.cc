@@ -7,8 +7,8 @@
 #include <span>
 
 #include "planner/engine_rules.h"
-#include "report/field.h"
 #include "report/human.h"
+#include "report/replay_fields.h"
 #include "report/replay_text.h"
 #include "report/upper_bounds.h"
 
@@ -17,62 +17,36 @@ namespace hybridkv {
 namespace {
 
 using nlohmann::ordered_json;
-
-/// A cache in an answer, of which the tables have a row.
-struct TreeRow {
-  const ReplayedCache& cache;
-  const RadixStats& stats;
-};
-using TreeField = Field<TreeRow>;
-
-const RadixStats& tree_of(const ReplayedCache& cache) { return std::get<RadixStats>(cache.index); }
-
-std::vector<TreeRow> tree_rows(const SimulateAnswer& answer) {
-  std::vector<TreeRow> rows;
-  for (const ReplayedCache& cache : answer.caches) rows.push_back({cache, tree_of(cache)});
-  return rows;
-}
-
-TreeField tree_name() {
-  return {{"name", "cache", "", Align::left}, [](const TreeRow& row) { return Cell(row.cache.name); }};
-}
-template <auto Member>
-TreeField of_tree(Column column) {
-  return {std::move(column), [](const TreeRow& row) { return Cell(row.stats.*Member); }};
-}
-template <auto Member>
-TreeField setting_of_tree(Column column) {
-  return {std::move(column), [](const TreeRow& row) { return Cell(row.stats.settings.*Member); }};
-}
+using Tree = ReplayFields<RadixStats>;
 
 Table tree_hits(const SimulateAnswer& answer) {
-  static const std::vector<TreeField> fields{
-      tree_name(),
-      setting_of_tree<&RadixSettings::token_slots>({"token_slots", "token", "slots"}),
-      setting_of_tree<&RadixSettings::state_slots>({"state_slots", "state", "slots"}),
-      setting_of_tree<&RadixSettings::page>({"page_tokens", "page", "tokens"}),
-      of_tree<&RadixStats::hit_tokens>({"hit_tokens", "hit", "tokens"}),
-      {{"hit_rate", "hit", "rate"}, [](const TreeRow& row) { return Cell(Percent{100 * row.stats.hit_rate()}); }},
-      of_tree<&RadixStats::requests_with_hit>({"requests_with_hit", "requests", "with a hit"}),
+  static const Tree::List fields{
+      Tree::name(),
+      Tree::setting<&RadixSettings::token_slots>({"token_slots", "token", "slots"}),
+      Tree::setting<&RadixSettings::state_slots>({"state_slots", "state", "slots"}),
+      Tree::setting<&RadixSettings::page>({"page_tokens", "page", "tokens"}),
+      Tree::of<&RadixStats::hit_tokens>({"hit_tokens", "hit", "tokens"}),
+      {{"hit_rate", "hit", "rate"}, [](const Tree::Row& row) { return Cell(Percent{100 * row.stats.hit_rate()}); }},
+      Tree::of<&RadixStats::requests_with_hit>({"requests_with_hit", "requests", "with a hit"}),
       {{"kv_match_rate", "by KV", "alone"},
-       [](const TreeRow& row) { return Cell(Percent{100 * row.stats.rate(row.stats.kv_match_tokens)}); }}};
-  return table_of(fields, tree_rows(answer));
+       [](const Tree::Row& row) { return Cell(Percent{100 * row.stats.rate(row.stats.kv_match_tokens)}); }}};
+  return Tree::table(fields, answer);
 }
 
 Table tree_holds(const SimulateAnswer& answer) {
-  static const std::vector<TreeField> fields{
-      tree_name(),
-      of_tree<&RadixStats::most_tree_tokens>({"most_tree_tokens", "tree's tokens", "at most"}),
-      of_tree<&RadixStats::most_tree_states>({"most_tree_states", "its states", "at most"}),
-      of_tree<&RadixStats::checkpoints_made>({"states_made", "states", "made"}),
-      of_tree<&RadixStats::checkpoints_used>({"states_used", "", "used"}),
-      of_tree<&RadixStats::checkpoints_evicted>({"evicted_states", "", "evicted"}),
-      of_tree<&RadixStats::evicted_unused_states>({"evicted_unused_states", "", "unused"}),
-      of_tree<&RadixStats::evicted_tokens>({"evicted_tokens", "tokens", "evicted"}),
-      of_tree<&RadixStats::requests_with_branch>({"requests_with_branch", "states at", "branches"}),
-      {{"refused", "refused", "or stalled"}, [](const TreeRow& row) { return Cell(row.stats.unserved()); }},
-      of_tree<&RadixStats::too_long>({"too_long", "refused as", "too long"})};
-  return table_of(fields, tree_rows(answer));
+  static const Tree::List fields{
+      Tree::name(),
+      Tree::of<&RadixStats::most_tree_tokens>({"most_tree_tokens", "tree's tokens", "at most"}),
+      Tree::of<&RadixStats::most_tree_states>({"most_tree_states", "its states", "at most"}),
+      Tree::of<&RadixStats::checkpoints_made>({"states_made", "states", "made"}),
+      Tree::of<&RadixStats::checkpoints_used>({"states_used", "", "used"}),
+      Tree::of<&RadixStats::checkpoints_evicted>({"evicted_states", "", "evicted"}),
+      Tree::of<&RadixStats::evicted_unused_states>({"evicted_unused_states", "", "unused"}),
+      Tree::of<&RadixStats::evicted_tokens>({"evicted_tokens", "tokens", "evicted"}),
+      Tree::of<&RadixStats::requests_with_branch>({"requests_with_branch", "states at", "branches"}),
+      {{"refused", "refused", "or stalled"}, [](const Tree::Row& row) { return Cell(row.stats.unserved()); }},
+      Tree::of<&RadixStats::too_long>({"too_long", "refused as", "too long"})};
+  return Tree::table(fields, answer);
 }
 
 Table tree_requests(std::span<const ReplayedCache> caches) {
@@ -103,7 +77,7 @@ std::string tree_modelled(const SimulateAnswer& answer) {
     if (in_play && std::find(rules.begin(), rules.end(), rule) == rules.end()) rules.emplace_back(rule);
   };
   for (const ReplayedCache& cache : answer.caches) {
-    const RadixSettings& s = tree_of(cache).settings;
+    const RadixSettings& s = Tree::stats_of(cache).settings;
     add(cache.counts().unserved() > 0, "requests that do not fit");
     add(s.decodes && s.page > 1, "evictions in a decode with larger pages");
     add(s.decodes && s.strategy == RadixStrategy::extra_buffer_lazy,
@@ -115,7 +89,7 @@ std::string tree_modelled(const SimulateAnswer& answer) {
 
 /// How requests come, and what the pools of the first cache follow.
 std::vector<std::pair<std::string, std::string>> tree_facts(const SimulateAnswer& answer) {
-  const RadixSettings& first = tree_of(answer.caches.front()).settings;
+  const RadixSettings& first = Tree::stats_of(answer.caches.front()).settings;
   std::string states = std::string(to_string(first.strategy));
   if (first.has_tracking())
     states += fmt::format(": a state at most every {} tokens of a prefill{}", human_count(first.checkpoint_grid()),
@@ -136,7 +110,7 @@ IndexReport tree_report(const SimulateAnswer& answer) {
                      .held = {Heading{"What the tree holds"}, tree_holds(answer)},
                      .footer = tree_modelled(answer)};
   for (const ReplayedCache& cache : answer.caches) {
-    const RadixSettings& settings = tree_of(cache).settings;
+    const RadixSettings& settings = Tree::stats_of(cache).settings;
     report.warnings.push_back(unserved_warnings(cache, fmt::format("the pools of {} tokens and {} states even alone",
                                                                    human_count(settings.token_slots),
                                                                    human_count(settings.state_slots))));
@@ -145,42 +119,42 @@ IndexReport tree_report(const SimulateAnswer& answer) {
 }
 
 Table tree_counters(const SimulateAnswer& answer) {
-  static const std::vector<TreeField> fields{
-      tree_name(),
-      {{"strategy"}, [](const TreeRow& row) { return Cell(std::string(to_string(row.stats.settings.strategy))); }},
-      setting_of_tree<&RadixSettings::token_slots>({"token_slots"}),
-      setting_of_tree<&RadixSettings::state_slots>({"state_slots"}),
-      setting_of_tree<&RadixSettings::page>({"page_tokens"}),
-      setting_of_tree<&RadixSettings::chunk_tokens>({"chunk_tokens"}),
-      {{"checkpoint_grid_tokens"}, [](const TreeRow& row) { return Cell(row.stats.settings.checkpoint_grid()); }},
-      {{"decode_grid_tokens"}, [](const TreeRow& row) { return Cell(row.stats.settings.decode_grid()); }},
-      of_tree<&RadixStats::requests>({"requests"}),
-      of_tree<&RadixStats::prompt_tokens>({"prompt_tokens"}),
-      of_tree<&RadixStats::hit_tokens>({"hit_tokens"}),
-      {{"hit_rate"}, [](const TreeRow& row) { return Cell(Real{row.stats.hit_rate(), 6}); }},
-      of_tree<&RadixStats::requests_with_hit>({"requests_with_hit"}),
-      of_tree<&RadixStats::kv_match_tokens>({"kv_match_tokens"}),
-      of_tree<&RadixStats::requests_with_branch>({"requests_with_branch"}),
-      of_tree<&RadixStats::prefill_chunks>({"prefill_chunks"}),
-      of_tree<&RadixStats::generated_tokens>({"generated_tokens"}),
-      of_tree<&RadixStats::checkpoints_made>({"states_made"}),
-      of_tree<&RadixStats::checkpoints_used>({"states_used"}),
-      of_tree<&RadixStats::states_trimmed>({"states_trimmed"}),
-      of_tree<&RadixStats::evicted_tokens>({"evicted_tokens"}),
-      of_tree<&RadixStats::checkpoints_evicted>({"evicted_states"}),
-      of_tree<&RadixStats::evicted_unused_states>({"evicted_unused_states"}),
-      of_tree<&RadixStats::most_tree_tokens>({"most_tree_tokens"}),
-      of_tree<&RadixStats::most_tree_states>({"most_tree_states"}),
-      of_tree<&RadixStats::free_tokens>({"free_tokens"}),
-      of_tree<&RadixStats::free_states>({"free_states"}),
-      of_tree<&RadixStats::too_long>({"too_long"}),
-      of_tree<&RadixStats::refused>({"refused"}),
-      of_tree<&RadixStats::stalled>({"stalled"}),
-      {{"token_exact_hit_tokens"}, [](const TreeRow& row) { return cell_of(row.cache.token_exact_hit_tokens); }},
-      {{"feasible_tokens"}, [](const TreeRow& row) { return feasible_cell(row.cache); }},
-      {{"upper_tokens"}, [](const TreeRow& row) { return upper_cell(row.cache); }},
-      of_tree<&RadixStats::taken_prompt_tokens>({"taken_prompt_tokens"})};
-  return table_of(fields, tree_rows(answer));
+  static const Tree::List fields{
+      Tree::name(),
+      {{"strategy"}, [](const Tree::Row& row) { return Cell(std::string(to_string(row.stats.settings.strategy))); }},
+      Tree::setting<&RadixSettings::token_slots>({"token_slots"}),
+      Tree::setting<&RadixSettings::state_slots>({"state_slots"}),
+      Tree::setting<&RadixSettings::page>({"page_tokens"}),
+      Tree::setting<&RadixSettings::chunk_tokens>({"chunk_tokens"}),
+      {{"checkpoint_grid_tokens"}, [](const Tree::Row& row) { return Cell(row.stats.settings.checkpoint_grid()); }},
+      {{"decode_grid_tokens"}, [](const Tree::Row& row) { return Cell(row.stats.settings.decode_grid()); }},
+      Tree::of<&RadixStats::requests>({"requests"}),
+      Tree::of<&RadixStats::prompt_tokens>({"prompt_tokens"}),
+      Tree::of<&RadixStats::hit_tokens>({"hit_tokens"}),
+      {{"hit_rate"}, [](const Tree::Row& row) { return Cell(Real{row.stats.hit_rate(), 6}); }},
+      Tree::of<&RadixStats::requests_with_hit>({"requests_with_hit"}),
+      Tree::of<&RadixStats::kv_match_tokens>({"kv_match_tokens"}),
+      Tree::of<&RadixStats::requests_with_branch>({"requests_with_branch"}),
+      Tree::of<&RadixStats::prefill_chunks>({"prefill_chunks"}),
+      Tree::of<&RadixStats::generated_tokens>({"generated_tokens"}),
+      Tree::of<&RadixStats::checkpoints_made>({"states_made"}),
+      Tree::of<&RadixStats::checkpoints_used>({"states_used"}),
+      Tree::of<&RadixStats::states_trimmed>({"states_trimmed"}),
+      Tree::of<&RadixStats::evicted_tokens>({"evicted_tokens"}),
+      Tree::of<&RadixStats::checkpoints_evicted>({"evicted_states"}),
+      Tree::of<&RadixStats::evicted_unused_states>({"evicted_unused_states"}),
+      Tree::of<&RadixStats::most_tree_tokens>({"most_tree_tokens"}),
+      Tree::of<&RadixStats::most_tree_states>({"most_tree_states"}),
+      Tree::of<&RadixStats::free_tokens>({"free_tokens"}),
+      Tree::of<&RadixStats::free_states>({"free_states"}),
+      Tree::of<&RadixStats::too_long>({"too_long"}),
+      Tree::of<&RadixStats::refused>({"refused"}),
+      Tree::of<&RadixStats::stalled>({"stalled"}),
+      {{"token_exact_hit_tokens"}, [](const Tree::Row& row) { return cell_of(row.cache.token_exact_hit_tokens); }},
+      {{"feasible_tokens"}, [](const Tree::Row& row) { return feasible_cell(row.cache); }},
+      {{"upper_tokens"}, [](const Tree::Row& row) { return upper_cell(row.cache); }},
+      Tree::of<&RadixStats::taken_prompt_tokens>({"taken_prompt_tokens"})};
+  return Tree::table(fields, answer);
 }
 
 ordered_json tree_extras(const ReplayedCache&) { return ordered_json::object(); }

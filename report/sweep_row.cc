@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -37,57 +38,54 @@ std::string json_value(const Cell& cell) {
   return number.empty() ? "null" : number;
 }
 
-constexpr std::string_view overloaded_column = "overloaded";
+using PointField = Field<SweepPoint>;
 
-/// One column with what it takes from a replay: of every index, or of blocks alone.
-struct ReplayColumn {
-  std::string_view name;
-  Cell (*of_all)(const ReplayCounts&) = nullptr;
-  Cell (*of_blocks)(const SimulationStats&) = nullptr;
-};
-
+/// A number of the replay: of every index, or of blocks alone.
 template <auto Member>
-constexpr ReplayColumn of_all(std::string_view name) {
-  return {.name = name, .of_all = [](const ReplayCounts& counts) { return Cell(counts.*Member); }};
+PointField of_all(const char* name) {
+  return {{name}, [](const SweepPoint& point) {
+            return point.stats ? Cell(std::invoke(Member, counts_of(*point.stats))) : Cell();
+          }};
 }
 template <auto Member>
-constexpr ReplayColumn of_blocks(std::string_view name) {
-  return {.name = name, .of_blocks = [](const SimulationStats& stats) { return Cell(stats.*Member); }};
+PointField of_blocks(const char* name) {
+  return {{name}, [](const SweepPoint& point) {
+            return point.blocks() ? Cell(std::invoke(Member, *point.blocks())) : Cell();
+          }};
 }
 
-constexpr std::array<ReplayColumn, 20> replay_columns{{
-    of_all<&ReplayCounts::requests>("requests"),
-    of_all<&ReplayCounts::prompt_tokens>("prompt_tokens"),
-    of_all<&ReplayCounts::hit_tokens>("hit_tokens"),
-    {.name = "hit_rate", .of_all = [](const ReplayCounts& counts) { return Cell(Real{counts.hit_rate()}); }},
-    of_all<&ReplayCounts::requests_with_hit>("requests_with_hit"),
-    of_all<&ReplayCounts::checkpoints_made>("checkpoints_made"),
-    of_all<&ReplayCounts::checkpoints_used>("checkpoints_used"),
-    of_all<&ReplayCounts::checkpoints_evicted>("checkpoints_evicted"),
-    {.name = "evictions", .of_blocks = [](const SimulationStats& stats) { return Cell(stats.pool.evictions); }},
-    of_blocks<&SimulationStats::max_held_blocks>("max_held_blocks"),
-    of_blocks<&SimulationStats::max_held_state_blocks>("max_held_state_blocks"),
-    of_blocks<&SimulationStats::max_running>("max_running"),
-    of_all<&ReplayCounts::too_long>("too_long"),
-    of_blocks<&SimulationStats::cut_outputs>("cut_outputs"),
-    of_all<&ReplayCounts::refused>("refused"),
-    of_all<&ReplayCounts::stalled>("stalled"),
-    of_blocks<&SimulationStats::preemptions>("preemptions"),
-    of_blocks<&SimulationStats::reprefilled_tokens>("reprefilled_tokens"),
-    {.name = "seconds", .of_blocks = [](const SimulationStats& stats) { return Cell(Real{stats.seconds}); }},
-    of_all<&ReplayCounts::taken_prompt_tokens>("taken_prompt_tokens"),
-}};
+Real share_found(const ReplayCounts& counts) { return {counts.hit_rate()}; }
+std::int64_t evictions_of(const SimulationStats& stats) { return stats.pool.evictions; }
+Real seconds_of(const SimulationStats& stats) { return {stats.seconds}; }
 
-Cell replay_cell(const SweepPoint& point, const ReplayColumn& column) {
-  if (!point.stats) return {};
-  if (column.of_all) return column.of_all(counts_of(*point.stats));
-  const SimulationStats* const blocks = point.blocks();
-  return blocks ? column.of_blocks(*blocks) : Cell();
+std::vector<PointField> replay_fields() {
+  return {of_all<&ReplayCounts::requests>("requests"),
+          of_all<&ReplayCounts::prompt_tokens>("prompt_tokens"),
+          of_all<&ReplayCounts::hit_tokens>("hit_tokens"),
+          of_all<share_found>("hit_rate"),
+          of_all<&ReplayCounts::requests_with_hit>("requests_with_hit"),
+          of_all<&ReplayCounts::checkpoints_made>("checkpoints_made"),
+          of_all<&ReplayCounts::checkpoints_used>("checkpoints_used"),
+          of_all<&ReplayCounts::checkpoints_evicted>("checkpoints_evicted"),
+          of_blocks<evictions_of>("evictions"),
+          of_blocks<&SimulationStats::max_held_blocks>("max_held_blocks"),
+          of_blocks<&SimulationStats::max_held_state_blocks>("max_held_state_blocks"),
+          of_blocks<&SimulationStats::max_running>("max_running"),
+          of_all<&ReplayCounts::too_long>("too_long"),
+          of_blocks<&SimulationStats::cut_outputs>("cut_outputs"),
+          of_all<&ReplayCounts::refused>("refused"),
+          of_all<&ReplayCounts::stalled>("stalled"),
+          of_blocks<&SimulationStats::preemptions>("preemptions"),
+          of_blocks<&SimulationStats::reprefilled_tokens>("reprefilled_tokens"),
+          of_blocks<seconds_of>("seconds"),
+          of_all<&ReplayCounts::taken_prompt_tokens>("taken_prompt_tokens"),
+          {{"overloaded"}, [](const SweepPoint& point) { return cell_of(point.overloaded); }}};
 }
 
-std::string warning_codes(const CachePlan& plan) {
+Cell warning_codes(const SweepPoint& point) {
+  if (!point.plan) return {};
   std::string codes;
-  for (const Warning& warning : plan.warnings) codes += (codes.empty() ? "" : " ") + warning.code;
+  for (const Warning& warning : point.plan->warnings) codes += (codes.empty() ? "" : " ") + warning.code;
   return codes;
 }
 
@@ -119,6 +117,24 @@ Cell verification_cell(const SweepPoint& point) {
   return point.verification ? Cell(std::string(to_string(*point.verification))) : Cell();
 }
 
+/// What stands behind the values of the axes.
+std::vector<PointField> point_fields(const SweepRowSpec& spec) {
+  std::vector<PointField> fields{
+      {{"reason"}, [](const SweepPoint& point) { return point.reason.empty() ? Cell() : Cell(point.reason); }}};
+  auto of_plan = plan_fields();
+  of_plan.push_back(figure_field({"unallocated_bytes", "unallocated", "bytes"}));
+  for (auto& [column, cell] : of_plan)
+    fields.push_back({column, [cell = std::move(cell)](const SweepPoint& point) {
+                        return point.plan ? cell({*point.plan, point.plan->capacity.front()}) : Cell();
+                      }});
+  fields.push_back({{"warnings"}, warning_codes});
+  if (spec.verified) fields.push_back({{"verification"}, verification_cell});
+  if (!spec.simulated) return fields;
+  const auto replay = replay_fields();
+  fields.insert(fields.end(), replay.begin(), replay.end());
+  return fields;
+}
+
 }  // namespace
 
 std::string to_string(const PointCounts& counts) {
@@ -142,7 +158,7 @@ std::vector<Cell> AxisCells::at(std::int64_t point) const {
   return cells;
 }
 
-SweepRows::SweepRows(SweepRowSpec spec) : spec_(std::move(spec)), plan_columns_(plan_columns()) {
+SweepRows::SweepRows(SweepRowSpec spec) : spec_(std::move(spec)), fields_(point_fields(spec_)) {
   for (const std::string& name : columns())
     keys_.push_back(fmt::format("{}{}:", keys_.empty() ? "{" : ",", json_string(name)));
   const std::string all = fmt::format("{} {} {} {}", to_string(spec_.format), spec_.num_points,
@@ -153,15 +169,7 @@ SweepRows::SweepRows(SweepRowSpec spec) : spec_(std::move(spec)), plan_columns_(
 std::vector<std::string> SweepRows::columns() const {
   std::vector<std::string> names(first_columns.begin(), first_columns.end());
   names.insert(names.end(), spec_.axes.begin(), spec_.axes.end());
-  names.emplace_back("reason");
-  for (const PlanColumn& column : plan_columns_) names.push_back(column.column.name);
-  names.emplace_back("unallocated_bytes");
-  names.emplace_back("warnings");
-  if (spec_.verified) names.emplace_back("verification");
-  if (spec_.simulated) {
-    for (const ReplayColumn& column : replay_columns) names.emplace_back(column.name);
-    names.emplace_back(overloaded_column);
-  }
+  for (const PointField& field : fields_) names.push_back(field.column.name);
   return names;
 }
 
@@ -173,20 +181,10 @@ std::string SweepRows::heading() const {
 }
 
 std::vector<Cell> SweepRows::cells(const SweepPoint& point, const std::vector<Cell>& axes) const {
-  const CachePlan* const plan = point.plan ? &*point.plan : nullptr;
   std::vector<Cell> cells{sweep_id_, spec_.num_points, point.point, std::string(to_string(point.status))};
   cells.reserve(keys_.size());
   cells.insert(cells.end(), axes.begin(), axes.end());
-  cells.emplace_back(point.reason.empty() ? Cell() : Cell(point.reason));
-  for (const PlanColumn& column : plan_columns_)
-    cells.push_back(plan ? column.cell(*plan, plan->capacity.front()) : Cell());
-  cells.push_back(plan ? Cell(plan->waste.unallocated_bytes) : Cell());
-  cells.push_back(plan ? Cell(warning_codes(*plan)) : Cell());
-  if (spec_.verified) cells.push_back(verification_cell(point));
-  if (spec_.simulated) {
-    for (const ReplayColumn& column : replay_columns) cells.push_back(replay_cell(point, column));
-    cells.push_back(cell_of(point.overloaded));
-  }
+  for (const PointField& field : fields_) cells.push_back(field.cell(point));
   return cells;
 }
 

@@ -76,7 +76,7 @@ class SweepRows {
   std::vector<Cell> cells(const SweepPoint& point, const std::vector<Cell>& axes) const;
 
   SweepRowSpec spec_;
-  std::vector<PlanColumn> plan_columns_;
+  std::vector<Field<SweepPoint>> fields_;  // behind the axes
   std::vector<std::string> keys_;  // JSON Lines: what stands before the value of each column
   std::string sweep_id_;
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,9 @@ namespace hybridkv {
 
 /// Identifies the JSON Lines of `transfer --export`; described by report/transfer.schema.json, line by line.
 inline constexpr const char* transfer_schema_id = "hybridkv-transfer/1";
+
+/// The JSON Schema of a line, made from its fields. report/transfer.schema.json is its text.
+nlohmann::ordered_json transfer_schema();
 
 /// The list of copies as JSON Lines, handed on in pieces of whole lines until `write` says false: first a header with
 /// both sides, their pools, the ids of the request in the form that --from-ids reads, the contents and what follows it

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "report/checks_table.h"
 #include "report/human.h"
 #include "report/json_text.h"
+#include "report/planted_faults.h"
 #include "report/transfer_report.h"
 
 namespace hybridkv {
@@ -44,11 +44,6 @@ std::string caught_by(const TransferProof& proof) {
   return proof.first_failure() ? proof.first_failure()->name : "";
 }
 
-std::string planted_result(const TransferProof& proof) {
-  if (!proof.no_place.empty()) return "no place";
-  return proof.caught() ? "caught" : "NOT caught";
-}
-
 std::string conclusion(const TransferProof& proof) {
   const CheckResult* const failure = proof.first_failure();
   if (proof.fault && proof.caught())
@@ -76,43 +71,14 @@ void add_run(Document& document, const TransferProof& proof) {
   document.blocks.emplace_back(Paragraph{conclusion(proof)});
 }
 
-struct CaughtFaults {
-  std::int64_t planted = 0;  ///< that had a place
-  std::int64_t caught = 0;
-};
-
-CaughtFaults count_caught(std::span<const TransferProof> proofs) {
-  CaughtFaults count;
-  for (const TransferProof& proof : proofs) {
-    count.planted += proof.fault && proof.no_place.empty();
-    count.caught += proof.caught();
-  }
-  return count;
-}
-
-/// Many faults planted one after the other: what became of each, and how many were caught as the last line.
-void add_catalogue(Document& document, std::span<const TransferProof> proofs) {
+Table planted_table(std::span<const TransferProof> proofs) {
   Table table({{"fault", "planted", "", Align::left},
                {"result", "result", "", Align::left},
                {"check", "by", "", Align::left},
                {"where", "where", "", Align::left}});
-  Listing no_place, missed{{}, true};
-  double seconds = 0;
-  for (const TransferProof& proof : proofs) {
-    const std::string name(to_string(*proof.fault));
-    table.add_row({name, planted_result(proof), caught_by(proof), proof.planted});
-    seconds += proof.seconds;
-    if (!proof.no_place.empty())
-      no_place.items.push_back(fmt::format("{} has no place here and does not count: {}", name, proof.no_place));
-    else if (!proof.caught())
-      missed.items.push_back(name + " was NOT caught by its check: the checks are broken");
-  }
-  document.blocks.emplace_back(std::move(table));
-  for (Listing* const listing : {&no_place, &missed})
-    if (!listing->items.empty()) document.blocks.emplace_back(std::move(*listing));
-  document.blocks.emplace_back(Facts{{{"time", fmt::format("{:.1f} s", seconds)}}});
-  const auto [planted, caught] = count_caught(proofs);
-  document.blocks.emplace_back(Paragraph{fmt::format("{} of {} caught", caught, planted)});
+  for (const TransferProof& proof : proofs)
+    table.add_row({std::string(to_string(*proof.fault)), planted_result(proof), caught_by(proof), proof.planted});
+  return table;
 }
 
 ordered_json run_json(const TransferProof& proof) {
@@ -145,31 +111,15 @@ Document transfer_proof_report(const TransferAnswer& transfer, std::span<const T
   const bool all_planted =
       std::all_of(proofs.begin(), proofs.end(), [](const TransferProof& proof) { return proof.fault.has_value(); });
   if (all_planted && proofs.size() > 1)
-    add_catalogue(document, proofs);
+    add_catalogue(document, proofs, planted_table(proofs), "here", "its check",
+                  [](const TransferProof& proof) { return to_string(*proof.fault); });
   else
     for (const TransferProof& proof : proofs) add_run(document, proof);
   return document;
 }
 
 Table transfer_proof_table(std::span<const TransferProof> proofs) {
-  Table table({{"fault", "planted", "", Align::left},
-               {"check", "check", "", Align::left},
-               {"status", "result", "", Align::left},
-               {"count", "looked at"},
-               {"unit", "unit", "", Align::left},
-               {"max_error", "largest error"},
-               {"tolerance", "allowed"},
-               {"message", "message", "", Align::left}});
-  for (const TransferProof& proof : proofs) {
-    const std::string fault(proof.fault ? to_string(*proof.fault) : "");
-    if (!proof.no_place.empty())
-      table.add_row({fault, std::string(info_of(*proof.fault).found_by), std::string("no place"), std::monostate{},
-                     std::string(), std::monostate{}, std::monostate{}, proof.no_place});
-    for (const CheckResult& check : proof.checks)
-      table.add_row({fault, check.name, std::string(status_word(check.status)), check.count, check.unit,
-                     Real{check.max_error}, Real{check.tolerance}, check.message});
-  }
-  return table;
+  return run_checks_table(run_check_fields<TransferProof>(), proofs);
 }
 
 std::string render_transfer_proof(const TransferAnswer& transfer, std::span<const TransferProof> proofs, Format format,

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "report/checks_table.h"
 #include "report/human.h"
 #include "report/json_text.h"
+#include "report/planted_faults.h"
 
 namespace hybridkv {
 
@@ -43,11 +43,6 @@ std::string caught_by(const VerifyReport& report) {
   for (const CheckResult& check : report.checks)
     if (check.status == CheckStatus::failed && check.name == info_of(*report.fault).found_by) return check.name;
   return report.caught() ? report.first_failure()->name : "";
-}
-
-std::string planted_result(const VerifyReport& report) {
-  if (!report.no_place.empty()) return "no place";
-  return report.caught() ? "caught" : "NOT caught";
 }
 
 std::string conclusion(const VerifyReport& report) {
@@ -89,44 +84,15 @@ void add_run(Document& document, const VerifyReport& report) {
   document.blocks.emplace_back(Paragraph{conclusion(report)});
 }
 
-struct Caught {
-  std::int64_t planted = 0;  ///< faults that had a place
-  std::int64_t caught = 0;
-};
-
-Caught count_caught(std::span<const VerifyReport> reports) {
-  Caught count;
-  for (const VerifyReport& report : reports) {
-    count.planted += report.fault && report.no_place.empty();
-    count.caught += report.caught();
-  }
-  return count;
-}
-
-/// Many faults planted one after the other: what became of each, and how many were caught as the last line.
-void add_catalogue(Document& document, std::span<const VerifyReport> reports) {
+Table catalogue_table(std::span<const VerifyReport> reports) {
   Table table({{"attention_pack_size", "N"},
                {"fault", "planted", "", Align::left},
                {"result", "result", "", Align::left},
                {"check", "by", "", Align::left}});
-  Listing no_place{{}, false}, missed{{}, true};
-  double seconds = 0;
-  for (const VerifyReport& report : reports) {
-    const std::string planted(to_string(*report.fault));
-    table.add_row({report.attention_pack_size, planted, planted_result(report), caught_by(report)});
-    seconds += report.seconds;
-    const std::string at = fmt::format("N = {}, {}", report.attention_pack_size, planted);
-    if (!report.no_place.empty())
-      no_place.items.push_back(fmt::format("{} has no place in this plan and does not count: {}", at, report.no_place));
-    else if (!report.caught())
-      missed.items.push_back(at + " was NOT caught by any check: the checks are broken");
-  }
-  document.blocks.emplace_back(std::move(table));
-  for (Listing* listing : {&no_place, &missed})
-    if (!listing->items.empty()) document.blocks.emplace_back(std::move(*listing));
-  document.blocks.emplace_back(Facts{{{"time", fmt::format("{:.1f} s", seconds)}}});
-  const auto [planted, caught] = count_caught(reports);
-  document.blocks.emplace_back(Paragraph{fmt::format("{} of {} caught", caught, planted)});
+  for (const VerifyReport& report : reports)
+    table.add_row({report.attention_pack_size, std::string(to_string(*report.fault)), planted_result(report),
+                   caught_by(report)});
+  return table;
 }
 
 ordered_json run_json(const VerifyReport& report) {
@@ -159,33 +125,21 @@ Document verify_report(const VerifiedPlans& plans, std::span<const VerifyReport>
   const bool all_planted = std::all_of(reports.begin(), reports.end(),
                                        [](const VerifyReport& report) { return report.fault.has_value(); });
   if (all_planted && reports.size() > 1)
-    add_catalogue(document, reports);
+    add_catalogue(document, reports, catalogue_table(reports), "in this plan", "any check",
+                  [](const VerifyReport& report) {
+                    return fmt::format("N = {}, {}", report.attention_pack_size, to_string(*report.fault));
+                  });
   else
     for (const VerifyReport& report : reports) add_run(document, report);
   return document;
 }
 
 Table verify_table(std::span<const VerifyReport> reports) {
-  Table table({{"attention_pack_size", "N"},
-               {"fault", "planted", "", Align::left},
-               {"check", "check", "", Align::left},
-               {"status", "result", "", Align::left},
-               {"count", "looked at"},
-               {"unit", "unit", "", Align::left},
-               {"max_error", "largest error"},
-               {"tolerance", "allowed"},
-               {"message", "message", "", Align::left}});
-  for (const VerifyReport& report : reports) {
-    if (!report.no_place.empty())
-      table.add_row({report.attention_pack_size, std::string(to_string(*report.fault)),
-                     std::string(info_of(*report.fault).found_by), std::string("no place"), std::monostate{},
-                     std::string(), std::monostate{}, std::monostate{}, report.no_place});
-    for (const CheckResult& check : report.checks)
-      table.add_row({report.attention_pack_size, std::string(report.fault ? to_string(*report.fault) : ""), check.name,
-                     std::string(status_word(check.status)),
-                     check.count, check.unit, Real{check.max_error}, Real{check.tolerance}, check.message});
-  }
-  return table;
+  auto fields = run_check_fields<VerifyReport>();
+  fields.insert(fields.begin(), {{"attention_pack_size", "N"}, [](const RunCheck<VerifyReport>& row) {
+                                   return Cell(row.run.attention_pack_size);
+                                 }});
+  return run_checks_table(fields, reports);
 }
 
 std::string render_verify(const VerifiedPlans& plans, std::span<const VerifyReport> reports, Format format,

@@ -96,6 +96,7 @@ class Waste(Record):
 class Spec(Record):
     # Position in specs.
     id: int
+    # What the layers cache.
     kind: str
     # Layer numbers in the model; MTP layers go on counting, a draft counts from 0.
     layers: list[int]
@@ -187,6 +188,7 @@ class View(Record):
     tensor: str
     # Position in pools.
     pool: int
+    # Element type.
     dtype: str
     # Their names, in the order a backend indexes them; block: kernel blocks or pages.
     axes: list[str]
@@ -257,14 +259,10 @@ class Plan(Record):
     strategy: str
     # In the order of their first layer.
     specs: Records[Spec]
-    # Of the one allocation: layers, blocks, heads, tokens, bytes, outermost first. Else left out.
+    # Layers, blocks, heads, tokens, bytes of the one allocation, outermost first; else left out.
     physical_order: str
     # P, of every page; left out where pages differ.
     page_bytes: int
-    # Ids and the bytes that they own.
-    arenas: Records[Arena]
-    # The same lanes in one list, where pools have pages or ids of their own.
-    lanes: Records[Record]
     # In the order of their specs.
     groups: Records[Group]
     # Beside the pages.
@@ -275,6 +273,13 @@ class Plan(Record):
     usable_blocks: int
     # W: bytes of an id of the only arena, with what lies beside its pages.
     bytes_per_block: int
+    # Ids and the bytes that they own.
+    arenas: Records[Arena]
+    # The same lanes in one list, where pools have pages or ids of their own.
+    lanes: Records[Record]
+    radix: Record
+    pool_groups: Record
+    sequence_rows: Record
     # One per length that was asked about.
     capacity: Records[Capacity]
     # Longest request that the usable blocks hold; 1099511627776 where they hold any.
@@ -287,17 +292,15 @@ class Plan(Record):
     max_running_requests_by_states: int
     # What a request of one token costs.
     one_token_request_bytes: int
-    radix: Record
-    pool_groups: Record
-    sequence_rows: Record
     prefix: Prefix
     waste: Waste
     # What the engine allocates, group by group, where all layers share one allocation.
     tensors: Records[Record]
-    # Why the engine makes no views though its planning passes; left out where it makes them.
-    view_error: str
     # In the order of the groups and pools.
     views: Records[View]
+    # Why the engine makes no views though its planning passes; left out where it makes them.
+    view_error: str
+    # Bytes of the attention biases of a stated batch; null where none was stated.
     workspace: Record | None
     # May be empty.
     warnings: Records[PlanWarning]

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -15,6 +16,15 @@ inline std::string report_data(const std::string& name) {
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
+}
+
+/// Is a file of the house the text that a program makes? HYBRIDKV_WRITE_ANSWERS=1 writes it anew.
+inline bool is_generated(const std::string& path, const std::string& made) {
+  const std::string file = HYBRIDKV_SOURCE_DIR "/" + path;
+  if (std::getenv("HYBRIDKV_WRITE_ANSWERS") != nullptr) std::ofstream(file, std::ios::binary) << made;
+  std::ostringstream text;
+  text << std::ifstream(file, std::ios::binary).rdbuf();
+  return text.str() == made;
 }
 
 }  // namespace hybridkv::testing

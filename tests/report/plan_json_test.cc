@@ -32,7 +32,7 @@ constexpr int num_fields() {
   else
     return sizeof...(Fields);
 }
-// A field that is new in the plan is also new in report/plan_json.cc, report/plan.schema.json and random_plan.h.
+// A field that is new in the plan is also new in the fields of its struct (report/*_json.h) and in random_plan.h.
 static_assert(num_fields<PlanSet>() == 4 && num_fields<CachePlan>() == 13 && num_fields<SpecPlan>() == 16);
 static_assert(num_fields<Arrangement>() == 20 && num_fields<ArenaPlan>() == 4 && num_fields<LanePlan>() == 5);
 static_assert(num_fields<GroupPlan>() == 13 && num_fields<PoolPlan>() == 3 && num_fields<LayerRef>() == 2);

@@ -4,6 +4,12 @@
 
 namespace hybridkv {
 
+std::string cited(const EngineRules& rules, RuleOf rule) {
+  if (rule == RuleOf::arithmetic) return "arithmetic of this plan";
+  const std::string_view source = rules.source ? rules.source(rule) : std::string_view();
+  return std::string(source.empty() ? "modelled" : source);
+}
+
 const UnservedModels* unserved_by(const EngineRules& rules, std::string_view model) {
   for (const UnservedModels& models : rules.unserved)
     if (model.starts_with(models.name_begins)) return &models;

@@ -1,5 +1,8 @@
 #include "planner/engine_rules.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 namespace hybridkv {
@@ -20,6 +23,17 @@ std::vector<std::string> release_names() {
   std::vector<std::string> names;
   for (const EngineRules* const rules : all_engine_rules()) names.emplace_back(rules->name);
   return names;
+}
+
+std::string releases_with(bool (*holds)(const EngineRules& rules)) {
+  std::vector<std::string_view> names;
+  for (const EngineRules* const rules : all_engine_rules())
+    if (holds(*rules)) names.push_back(rules->name);
+  if (names.empty()) return "another";
+  std::sort(names.begin(), names.end());
+  const std::string last(names.back());
+  names.pop_back();
+  return names.empty() ? last : fmt::format("{} or {}", fmt::join(names, ", "), last);
 }
 
 const EngineRules* rules_named(std::string_view name) {

@@ -71,6 +71,8 @@ std::span<const EngineRules* const> all_engine_rules();
 inline const EngineRules* default_rules() { return all_engine_rules().front(); }
 /// Their names: "vllm-2026-06", "vllm-0.33" …
 std::vector<std::string> release_names();
+/// Those of which something holds, for messages: "tensorrt-llm, vllm-0.33 or vllm-2026-06"; "another" where it is none.
+std::string releases_with(bool (*holds)(const EngineRules& rules));
 /// The engine of that name; null where there is none.
 const EngineRules* rules_named(std::string_view name);
 

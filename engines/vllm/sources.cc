@@ -20,7 +20,8 @@ std::string_view source_of_blocks(RuleOf rule) {
     case RuleOf::exported_states:
       return "vLLM 0.33 MambaSpec; what scans export: engine.backend_profile, engine.checkpoint_blocks";
     case RuleOf::ring: return "vLLM 0.33 CircularBufferSpec";
-    case RuleOf::ring_tokens: return "vLLM 0.33 CircularBufferSpec; the rounding from sizes 4 and 8 with s = 0, 1 and 3";
+    case RuleOf::ring_tokens:
+      return "vLLM 0.33 CircularBufferSpec; the rounding from sizes 4 and 8 with s = 0, 1 and 3";
     case RuleOf::lookahead: return "vLLM 0.33, lookahead hashes";
     case RuleOf::capacity: return "vLLM max_memory_usage_bytes, get_max_concurrency_for_kv_cache_config";
     case RuleOf::prefixes: return "vLLM HybridKVCacheCoordinator";

@@ -26,7 +26,7 @@ std::string_view source_of_llama_cpp(RuleOf rule) {
     case RuleOf::cells: return "llama.cpp llama_kv_cache, read";
     case RuleOf::host_checkpoints:
     case RuleOf::prefixes: return "llama.cpp server, read";
-    default: return shared_source_or(rule, "llama.cpp, read");
+    default: return shared_source(rule, "llama.cpp, read");
   }
 }
 

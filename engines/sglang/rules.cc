@@ -20,7 +20,7 @@ constexpr std::string_view keys_of_sglang[] = {
     "engine.unified_memory",             "engine.linear_replayssm_spec"};
 
 std::string_view source_of_sglang(RuleOf rule) {
-  return rule == RuleOf::split_read ? "SGLang 0.5.23, read" : shared_source_or(rule, "SGLang 0.5.23, run");
+  return rule == RuleOf::split_read ? "SGLang 0.5.23, read" : shared_source(rule, "SGLang 0.5.23, run");
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ std::string_view source_of_tensorrt_llm(RuleOf rule) {
   switch (rule) {
     case RuleOf::pool_groups: return "TensorRT-LLM kv_cache_manager_v2, read";
     case RuleOf::periodic_snapshots: return "TensorRT-LLM CppMambaHybridCacheManager, read";
-    default: return shared_source_or(rule, "TensorRT-LLM, read");
+    default: return shared_source(rule, "TensorRT-LLM, read");
   }
 }
 

@@ -13,12 +13,10 @@ namespace {
 
 constexpr std::int64_t default_block_tokens = 16;
 
-std::string with_declaration(const DeclaredBlocks& blocks) {
-  constexpr const char* rule = "vLLM HybridAttentionMambaModelConfig";
+std::string with_declaration(const DeclaredBlocks& blocks, const DerivationLog& log) {
+  const std::string rule = log.cite(RuleOf::blocks);
   return blocks.source.empty() ? rule : fmt::format("{}; kernel blocks: {}", rule, blocks.source);
 }
-
-constexpr const char* block_source = "vLLM HybridAttentionMambaModelConfig; packs: vLLM PR 35703";
 
 /// C, mode all: every multiple of B is a checkpoint, so B is a multiple of the chunk of the scan.
 std::int64_t checkpoint_unit(std::optional<std::int64_t> scan_chunk, std::int64_t grain, const EngineSpec& engine,
@@ -32,7 +30,7 @@ std::int64_t checkpoint_unit(std::optional<std::int64_t> scan_chunk, std::int64_
     return Decision{{"C", unit, "tokens"},
                     "C = lcm(scan chunk or user mamba block, A)",
                     {{chunk_name, chunk, "tokens"}, {"A", grain, "tokens"}},
-                    block_source};
+                    log.cite(RuleOf::block_size)};
   });
   return unit;
 }
@@ -103,7 +101,7 @@ std::int64_t alignment_grain(const EngineSpec& engine, const BlockSizeInputs& in
       rule = "lcm(" + rule + ", k), as the scans export states at multiples of k";
       terms.push_back({"k", inputs.checkpoint_tokens, "tokens"});
     }
-    return Decision{{"A", grain, "tokens"}, "A = " + rule, std::move(terms), with_declaration(kernel)};
+    return Decision{{"A", grain, "tokens"}, "A = " + rule, std::move(terms), with_declaration(kernel, log)};
   });
   return grain;
 }
@@ -119,7 +117,7 @@ std::int64_t state_grid(std::optional<std::int64_t> scan_chunk, std::int64_t gra
         {"C", grid, "tokens"},
         engine.mamba_block_size_tokens ? "C = lcm(user mamba block, A)" : "C = A: a chunk ends on any block",
         {{engine.mamba_block_size_tokens ? "user mamba block" : "A", asked, "tokens"}, {"A", grain, "tokens"}},
-        "separate or small pages, modelled"};
+        log.cite(RuleOf::small_pages)};
   });
   return grid;
 }
@@ -128,7 +126,7 @@ std::int64_t attention_block_size(const BlockSizeInputs& inputs, const EngineSpe
   const std::int64_t grain = alignment_grain(engine, inputs, log);
   const auto decide = [&](std::int64_t block, std::string rule, std::vector<Term> terms) {
     log.add([&] {
-      return Decision{{"B", block, "tokens"}, std::move(rule), std::move(terms), block_source};
+      return Decision{{"B", block, "tokens"}, std::move(rule), std::move(terms), log.cite(RuleOf::block_size)};
     });
     return block;
   };
@@ -179,7 +177,7 @@ std::int64_t kernel_block_size(std::int64_t block_size_tokens, bool latent, cons
                       "b = B: the backend supports every multiple of its smallest kernel block",
                       {{"B", block_size_tokens, "tokens"},
                        {"smallest kernel block", declared.smallest, "tokens"}},
-                      with_declaration(declared)};
+                      with_declaration(declared, log)};
     });
     return block_size_tokens;
   }
@@ -196,7 +194,7 @@ std::int64_t kernel_block_size(std::int64_t block_size_tokens, bool latent, cons
                     "b = the largest supported kernel block that divides B",
                     {{"B", block_size_tokens, "tokens"},
                      {"supported", fmt::format("{}", fmt::join(declared.listed, ", ")), "tokens"}},
-                    with_declaration(declared)};
+                    with_declaration(declared, log)};
   });
   return best;
 }

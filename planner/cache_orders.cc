@@ -82,7 +82,7 @@ CacheOrder choose_order(std::span<const SpecPlan> specs, const ModelSpec& model,
                     : model.cache_orders.empty() ? "the first of the backend's orders that the layers have"
                                                  : "the first of the orders that the model's attention reads",
                     {{"valid", fmt::format("{}", fmt::join(names(valid), ", ")), ""}},
-                    "vLLM 0.33 KVCacheLayout"};
+                    log.cite(RuleOf::cache_order)};
   });
   return chosen;
 }

@@ -12,8 +12,6 @@ namespace hybridkv {
 
 namespace {
 
-constexpr const char* slot_source = source_of(Strategy::compact_slots);
-
 /// Pages of all specs lie in one allocation, so that each is a multiple of every element in it.
 std::int64_t common_unit(std::span<const SpecPlan> specs, const EngineSpec& engine) {
   std::int64_t unit = exact_unit(specs, engine);
@@ -63,7 +61,7 @@ void place_slots_and_tokens(Arrangement& arrangement, const DerivationLog& log) 
     log.add([&] {
       return Decision{{"first byte of " + arena.name, lane->offset, "bytes"},
                       lane->offset == 0 ? "0: the allocation begins with it" : "behind all that lies before it", {},
-                      slot_source};
+                      log.cite(RuleOf::compact_slots)};
     });
   }
   for (const GroupPlan& group : arrangement.groups)
@@ -85,8 +83,8 @@ void arrange_compact_slots(Arrangement& arrangement, std::vector<SpecPlan> specs
   add_slots(arrangement, unit);
   ArenaPlan& first = arrangement.arenas.front();
   first.bytes_per_id = Checked(first.bytes_per_id) + arrangement.extra_bytes_per_id();
-  for (SpecPlan& spec : arrangement.specs) note_exact_page(spec, unit, slot_source, inputs.log);
-  split_memory(arrangement, inputs, slot_source);
+  for (SpecPlan& spec : arrangement.specs) note_exact_page(spec, unit, RuleOf::compact_slots, inputs.log);
+  split_memory(arrangement, inputs, RuleOf::compact_slots);
   place_slots_and_tokens(arrangement, inputs.log);
 }
 

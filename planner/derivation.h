@@ -7,6 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "planner/engine_rules.h"
+
 namespace hybridkv {
 
 /// A number or word of a derivation, with the symbol the rules use for it.
@@ -22,7 +24,7 @@ struct Decision {
   Term result;
   std::string rule;          ///< the formula in the symbols of the inputs, "B = A * ceil(M / (A * N * a1))"
   std::vector<Term> inputs;
-  std::string source;        ///< "vLLM PR 35703", "vLLM HybridAttentionMambaModelConfig", …
+  std::string source;        ///< as the engine cites the rule (planner/rule_of.h), or the key that sets the number
   bool operator==(const Decision&) const = default;
 };
 
@@ -34,14 +36,15 @@ std::optional<std::string> substituted_rule(const Decision& decision);
 /// The decisions of a plan in the order they were taken.
 using Derivation = std::vector<Decision>;
 
-/// Where the steps of planning write down their decisions: a derivation, or nowhere. Nobody reads the derivations of a
-/// hundred thousand points of a sweep, and making their words takes longer than the planning itself.
+/// Where the steps of planning write down their decisions, and whose rules they cite: a derivation, or nowhere. Nobody
+/// reads the derivations of a hundred thousand points of a sweep, and making their words takes longer than the planning
+/// itself.
 class DerivationLog {
  public:
   /// Nowhere.
   DerivationLog() = default;
-  /// At the end of this derivation, which must outlive the log.
-  DerivationLog(Derivation& derivation) : derivation_(&derivation) {}  // not explicit: a derivation is a log
+  /// At the end of this derivation, which must outlive the log, as the rules do.
+  DerivationLog(Derivation& derivation, const EngineRules& rules) : derivation_(&derivation), rules_(&rules) {}
 
   /// Writes down what `decision()` returns; it is not called where nobody reads.
   template <class MakeDecision>
@@ -49,8 +52,12 @@ class DerivationLog {
     if (derivation_ != nullptr) derivation_->push_back(decision());
   }
 
+  /// The source of a decision by this rule. Pre: it is written somewhere, as inside of `decision()`.
+  std::string cite(RuleOf rule) const { return cited(*rules_, rule); }
+
  private:
   Derivation* derivation_ = nullptr;
+  const EngineRules* rules_ = nullptr;
 };
 
 }  // namespace hybridkv

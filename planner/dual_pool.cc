@@ -11,26 +11,26 @@ namespace hybridkv {
 
 namespace {
 
-constexpr const char* dual_source = "dual pool, modelled; ratio: SGLang --mamba-full-memory-ratio";
-
 /// Of tokens alone, which lie as they do in pages of one size.
 void derive_only_arena(const Arrangement& arrangement, const DerivationLog& log) {
   const ArenaPlan& arena = arrangement.arenas.front();
   const Term ids{"ids", arena.num_ids, "ids"};
   log.add([&] {
     return Decision{{"P", arrangement.page_bytes(), "bytes"}, "P = page: there is no other",
-                    {{"page", arrangement.page_bytes(), "bytes"}}, dual_source};
+                    {{"page", arrangement.page_bytes(), "bytes"}}, log.cite(RuleOf::dual_pool)};
   });
   log.add([&] {
     return Decision{{"g", static_cast<std::int64_t>(arrangement.pools.size()), "pages per group"},
                     "a pool for each page",
                     {},
-                    dual_source};
+                    log.cite(RuleOf::dual_pool)};
   });
-  log.add([&] { return Decision{{"num_blocks", arena.num_ids, "blocks"}, "num_blocks = ids", {ids}, dual_source}; });
+  log.add([&] {
+    return Decision{{"num_blocks", arena.num_ids, "blocks"}, "num_blocks = ids", {ids}, log.cite(RuleOf::dual_pool)};
+  });
   log.add([&] {
     return Decision{{"usable blocks", arena.usable_ids(), "blocks"}, "usable = ids - 1: id 0 is the null id", {ids},
-                    dual_source};
+                    log.cite(RuleOf::dual_pool)};
   });
 }
 
@@ -50,13 +50,13 @@ void take_split(Arrangement& arrangement, const BlockSizes& blocks, const Arrang
                       state ? std::vector<Term>{{"K", radix.split.state_slots, "slots"}}
                             : std::vector<Term>{{"tokens", radix.split.token_slots, "tokens"},
                                                 {"page", radix.page_tokens, "tokens"}},
-                      "SGLang 0.5.23, run"};
+                      inputs.log.cite(RuleOf::dual_pool)};
     });
     inputs.log.add([&] {
       return Decision{{"bytes of all ids of " + arena.name, Checked(arena.num_ids) * arena.bytes_per_id, "bytes"},
                       "bytes = ids * bytes of an id",
                       {{"ids", arena.num_ids, "ids"}, {"bytes of an id", arena.bytes_per_id, "bytes"}},
-                      "SGLang 0.5.23, run"};
+                      inputs.log.cite(RuleOf::dual_pool)};
     });
   }
 }
@@ -98,12 +98,12 @@ void arrange_dual_pool(Arrangement& arrangement, std::vector<SpecPlan> specs, co
   first.bytes_per_id = Checked(first.bytes_per_id) + arrangement.extra_bytes_per_id();
   for (const GroupPlan& group : arrangement.groups) {
     SpecPlan& spec = arrangement.specs[static_cast<std::size_t>(group.spec)];
-    note_exact_page(spec, unit_of(spec), dual_source, inputs.log);
+    note_exact_page(spec, unit_of(spec), RuleOf::dual_pool, inputs.log);
   }
   if (radix)
     take_split(arrangement, blocks, inputs);
   else
-    split_memory(arrangement, inputs, dual_source);
+    split_memory(arrangement, inputs, RuleOf::dual_pool);
   place_lanes(arrangement);
   if (arrangement.is_uniform()) derive_only_arena(arrangement, inputs.log);
 }

@@ -1,8 +1,17 @@
 #include "planner/engine_rules.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 namespace hybridkv {
+
+std::string cited(const EngineRules& rules, RuleOf rule) {
+  if (rule == RuleOf::arithmetic) return "arithmetic of this plan";
+  const std::string_view source = rules.source ? rules.source(rule) : std::string_view();
+  return std::string(source.empty() ? "modelled" : source);
+}
 
 const UnservedModels* unserved_by(const EngineRules& rules, std::string_view model) {
   for (const UnservedModels& models : rules.unserved)
@@ -14,6 +23,17 @@ std::vector<std::string> release_names() {
   std::vector<std::string> names;
   for (const EngineRules* const rules : all_engine_rules()) names.emplace_back(rules->name);
   return names;
+}
+
+std::string releases_with(bool (*holds)(const EngineRules& rules)) {
+  std::vector<std::string_view> names;
+  for (const EngineRules* const rules : all_engine_rules())
+    if (holds(*rules)) names.push_back(rules->name);
+  if (names.empty()) return "another";
+  std::sort(names.begin(), names.end());
+  const std::string last(names.back());
+  names.pop_back();
+  return names.empty() ? last : fmt::format("{} or {}", fmt::join(names, ", "), last);
 }
 
 const EngineRules* rules_named(std::string_view name) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "planner/rule_of.h"
 #include "planner/strategy.h"
 
 namespace hybridkv {
@@ -32,6 +33,8 @@ struct EngineRules {
   std::span<const UnservedModels> unserved;
   /// Keys of a scenario that this engine alone takes: "engine.avg_seq_len".
   std::span<const std::string_view> own_keys;
+  /// Where a rule comes from, as `explain` prints it; null, or empty for a rule that no plan of it follows.
+  std::string_view (*source)(RuleOf rule) = nullptr;
   /// Throws SpecError for what it has not or is not planned with; null: the checks of all engines suffice.
   void (*validate)(const ModelSpec& model, const EngineSpec& engine) = nullptr;
   bool has_mode_all = true;               ///< states may be kept at every block boundary
@@ -55,6 +58,9 @@ struct EngineRules {
 /// Its name.
 inline std::string_view to_string(const EngineRules* rules) { return rules->name; }
 
+/// What a decision of a plan by these rules gives as its source: what the engine says, or that nobody does.
+std::string cited(const EngineRules& rules, RuleOf rule);
+
 /// Which models that the engine does not serve one is of, by its name; null where it is served.
 const UnservedModels* unserved_by(const EngineRules& rules, std::string_view model);
 
@@ -65,6 +71,8 @@ std::span<const EngineRules* const> all_engine_rules();
 inline const EngineRules* default_rules() { return all_engine_rules().front(); }
 /// Their names: "vllm-2026-06", "vllm-0.33" …
 std::vector<std::string> release_names();
+/// Those of which something holds, for messages: "tensorrt-llm, vllm-0.33 or vllm-2026-06"; "another" where it is none.
+std::string releases_with(bool (*holds)(const EngineRules& rules));
 /// The engine of that name; null where there is none.
 const EngineRules* rules_named(std::string_view name);
 

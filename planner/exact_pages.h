@@ -17,7 +17,8 @@ std::int64_t exact_unit(std::span<const SpecPlan> specs, const EngineSpec& engin
 /// The unpadded page of a spec, rounded up to the unit.
 std::int64_t exact_page_bytes(const SpecPlan& spec, std::int64_t unit);
 
-/// Notes the padding of a spec whose only group has such pages, and why they are what they are. `source`: who says so.
-void note_exact_page(SpecPlan& spec, std::int64_t unit, const char* source, const DerivationLog& log);
+/// Notes the padding of a spec whose only group has such pages, and why they are what they are, by
+/// `rule`.
+void note_exact_page(SpecPlan& spec, std::int64_t unit, RuleOf rule, const DerivationLog& log);
 
 }  // namespace hybridkv

@@ -45,7 +45,7 @@ std::int64_t pages_per_group(std::span<const SpecPlan> specs, std::optional<std:
     return Decision{{"g", pages, "pages per group"},
                     asked ? "as set by the user" : "g = n_max if n_max < 1.5 * n_min else n_min",
                     std::move(inputs),
-                    asked ? "engine.layers_per_group" : "vLLM get_kv_cache_groups"};
+                    asked ? "engine.layers_per_group" : log.cite(RuleOf::groups)};
   });
   return pages;
 }
@@ -77,7 +77,7 @@ std::vector<GroupPlan> make_groups(std::span<const SpecPlan> specs, std::int64_t
       return Decision{{fmt::format("groups of spec {} ({})", spec.id, spec.kind), num_groups, ""},
                       "groups = ceil(pages / g)",
                       {{"pages", spec.num_pages, ""}, {"g", pages_per_group, ""}},
-                      "vLLM get_kv_cache_groups"};
+                      log.cite(RuleOf::groups)};
     });
     if (ids > 1)
       log.add([&] {

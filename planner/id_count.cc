@@ -16,12 +16,12 @@ void require_addressable(std::int64_t ids, std::int64_t bytes_per_id, const char
                                                      what, bytes_per_id, most));
 }
 
-void derive_usable_blocks(std::int64_t num_blocks, const char* source, const DerivationLog& log) {
+void derive_usable_blocks(std::int64_t num_blocks, RuleOf rule, const DerivationLog& log) {
   log.add([&] {
     return Decision{{"usable blocks", std::max<std::int64_t>(0, num_blocks - 1), "blocks"},
                     "usable = num_blocks - 1: block 0 is the null block",
                     {{"num_blocks", num_blocks, "blocks"}},
-                    source};
+                    log.cite(rule)};
   });
 }
 

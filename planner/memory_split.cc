@@ -27,7 +27,7 @@ std::int64_t state_memory(const Arrangement& arrangement, const EngineSpec& engi
 /// The ids of the arenas of states: those of a number of requests, or what a share of the memory holds. All of them
 /// have equally many, as every request takes equally many of each.
 std::int64_t count_slots(const Arrangement& arrangement, std::int64_t slot_bytes, std::int64_t longest,
-                         const EngineSpec& engine, const char* source, const DerivationLog& log) {
+                         const EngineSpec& engine, RuleOf rule, const DerivationLog& log) {
   const auto state = std::find_if(arrangement.specs.begin(), arrangement.specs.end(),
                                   [](const SpecPlan& spec) { return spec.state.has_value(); });
   if (engine.state_requests) {
@@ -45,20 +45,20 @@ std::int64_t count_slots(const Arrangement& arrangement, std::int64_t slot_bytes
   log.add([&] {
     if (memory == engine.memory_bytes)
       return Decision{{"memory of states", memory, "bytes"}, "memory of states = memory: there are no tokens",
-                      {{"memory", engine.memory_bytes, "bytes"}}, source};
+                      {{"memory", engine.memory_bytes, "bytes"}}, log.cite(rule)};
     return Decision{{"memory of states", memory, "bytes"}, "memory of states = floor(memory * (ratio / (1 + ratio)))",
                     {{"memory", engine.memory_bytes, "bytes"},
-                     {"ratio", engine.state_memory_ratio.value_or(default_ratio), ""}}, source};
+                     {"ratio", engine.state_memory_ratio.value_or(default_ratio), ""}}, log.cite(rule)};
   });
   log.add([&] {
     return Decision{{"slots", slots, "slots"}, "slots = floor(memory of states / bytes of a slot)",
-                    {{"memory of states", memory, "bytes"}, {"bytes of a slot", slot_bytes, "bytes"}}, source};
+                    {{"memory of states", memory, "bytes"}, {"bytes of a slot", slot_bytes, "bytes"}}, log.cite(rule)};
   });
   return slots;
 }
 
 /// Shares bytes among the arenas of tokens so that a longest request needs the same part of each.
-void share_tokens(Arrangement& arrangement, std::int64_t bytes, std::int64_t longest, const char* source,
+void share_tokens(Arrangement& arrangement, std::int64_t bytes, std::int64_t longest, RuleOf rule,
                   const DerivationLog& log) {
   Checked cost = 0, one_of_each = 0;
   for (const GroupPlan& group : arrangement.groups) {
@@ -78,7 +78,7 @@ void share_tokens(Arrangement& arrangement, std::int64_t bytes, std::int64_t lon
       return Decision{{"ids of " + arena.name, arena.num_ids, "ids"},
                       "ids = requests * ids of a longest request + min(more, ids of a longest request)",
                       {{"memory of tokens", bytes, "bytes"}, {"requests", requests, ""},
-                       {"ids of a longest request", each, "ids"}, {"more", more, "ids"}}, source};
+                       {"ids of a longest request", each, "ids"}, {"more", more, "ids"}}, log.cite(rule)};
     });
   }
 }
@@ -122,7 +122,7 @@ void add_own_arena(Arrangement& arrangement, const SpecPlan& spec, bool only_one
     arrangement.lanes.push_back({arena, {}, 0, page_bytes, page_bytes});
 }
 
-void split_memory(Arrangement& arrangement, const ArrangeInputs& inputs, const char* source) {
+void split_memory(Arrangement& arrangement, const ArrangeInputs& inputs, RuleOf rule) {
   const EngineSpec& engine = inputs.engine;
   if (engine.num_blocks) {
     set_by_user(arrangement, *engine.num_blocks);
@@ -138,13 +138,13 @@ void split_memory(Arrangement& arrangement, const ArrangeInputs& inputs, const c
   for (const ArenaId id : state_arenas(arrangement)) slot_bytes += arrangement.arenas[id.index()].bytes_per_id;
   Checked rest = engine.memory_bytes;
   if (slot_bytes > 0) {
-    const std::int64_t slots = count_slots(arrangement, slot_bytes, longest, engine, source, inputs.log);
+    const std::int64_t slots = count_slots(arrangement, slot_bytes, longest, engine, rule, inputs.log);
     for (const ArenaId id : state_arenas(arrangement)) {
       ArenaPlan& arena = arrangement.arenas[id.index()];
       arena.num_ids = slots;
       inputs.log.add([&] {
         return Decision{{"ids of " + arena.name, slots, "ids"}, "ids = slots: a request takes as many of each",
-                        {{"slots", slots, "slots"}}, source};
+                        {{"slots", slots, "slots"}}, inputs.log.cite(rule)};
       });
     }
     if (Checked(slots) * slot_bytes > rest)
@@ -154,7 +154,7 @@ void split_memory(Arrangement& arrangement, const ArrangeInputs& inputs, const c
                       std::int64_t(Checked(slots) * slot_bytes), engine.memory_bytes));
     rest -= Checked(slots) * slot_bytes;
   }
-  share_tokens(arrangement, rest, longest, source, inputs.log);
+  share_tokens(arrangement, rest, longest, rule, inputs.log);
 }
 
 }  // namespace hybridkv

@@ -18,9 +18,9 @@ bool is_only_one(const Arrangement& arrangement, const SpecPlan& spec);
 /// Gives every arena its ids: as many of each as the user says; or states those of engine.state_requests requests, or
 /// ratio / (1 + ratio) of the memory, and tokens the rest, shared so that a longest request needs the same part of
 /// each.
-/// Pre: arenas, groups and extras are there. `source`: who says so.
+/// Pre: arenas, groups and extras are there. `rule`: what the decisions follow.
 /// Throws SpecError("engine.state_requests") for more slots than memory, SpecError("engine.num_blocks") where the ids
 /// leave 64 bits.
-void split_memory(Arrangement& arrangement, const ArrangeInputs& inputs, const char* source);
+void split_memory(Arrangement& arrangement, const ArrangeInputs& inputs, RuleOf rule);
 
 }  // namespace hybridkv

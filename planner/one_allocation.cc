@@ -18,8 +18,6 @@ namespace hybridkv {
 
 namespace {
 
-constexpr const char* bytes_source = "vLLM 0.33 get_kv_cache_config";
-constexpr const char* group_source = "vLLM 0.33 get_kv_cache_groups";
 
 /// How pages of the specs go together.
 enum class PageKind {
@@ -140,7 +138,8 @@ void set_padding(std::vector<SpecPlan>& specs, const PageBytes& pages, const Der
     log.add([&] {
       return Decision{{"padding of " + spec_label(spec), spec.padding_percent, "%"},
                       "padding = 100 * (page - unpadded) / unpadded",
-                      {{"page", page, "bytes"}, {"unpadded", spec.unpadded_page_bytes, "bytes"}}, group_source};
+                      {{"page", page, "bytes"}, {"unpadded", spec.unpadded_page_bytes, "bytes"}},
+                      log.cite(RuleOf::tables)};
     });
   }
 }
@@ -207,7 +206,7 @@ std::int64_t count_blocks(const Shape& shape, const Stages& stages, std::int64_t
                     : stages.count() > 1 ? "num_blocks = floor(memory / W), W of the stage that has the widest blocks"
                                          : "num_blocks = floor(memory / W)",
                     std::move(terms),
-                    bytes_source};
+                    log.cite(RuleOf::allocation)};
   });
   return num_blocks;
 }
@@ -359,11 +358,11 @@ void arrange_one_allocation(Arrangement& arrangement, std::vector<SpecPlan> spec
                     shape.alignment_bytes > 1
                         ? "W = the pages of the widest table, rounded up to the alignment: tables lie over each other"
                         : "W = the pages of the widest table: all tables lie over each other",
-                    std::move(terms), bytes_source};
+                    std::move(terms), inputs.log.cite(RuleOf::allocation)};
   });
   const std::int64_t num_blocks =
       count_blocks(shape, stages, arrangement.extra_bytes_per_id(), engine, inputs.log);
-  derive_usable_blocks(num_blocks, group_source, inputs.log);
+  derive_usable_blocks(num_blocks, RuleOf::tables, inputs.log);
   std::vector<LayerTable> tables;
   for (const LayerTable& table : shape.tables) tables.push_back(stages.of_stage(engine.pipeline_rank, table));
   if (bytes == 0)

@@ -14,15 +14,8 @@ namespace {
 struct HeadRule {
   const char* what;  ///< how decisions call the new number
   const char* rule;
-  const char* source;
+  std::string source;
 };
-constexpr HeadRule head_padding{"padded",
-                                "KV or key heads up to a multiple of TP, the heads that share them in proportion",
-                                "engine.pad_heads; SGLang adjust_config_with_unaligned_cpu_tp"};
-constexpr HeadRule head_counting{"counted",
-                                 "as many as ranks, where these do not divide them; of KV heads a rank has "
-                                 "max(1, KV heads // TP), query heads that nobody can share are left out",
-                                 "SGLang 0.5.23, run"};
 
 /// The decision about one number of heads, where it changed.
 void derive_count(const HeadRule& rule, std::string_view name, std::int64_t before, std::int64_t after,
@@ -59,9 +52,11 @@ LayerSet with_padded_heads(LayerSet set, std::int64_t tensor_parallel) {
   return set;
 }
 
-void derive_padding(const LayerSet& set, const LayerSet& padded, std::int64_t tensor_parallel, const std::string& label,
+void derive_padding(const LayerSet& set, const LayerSet& padded, const EngineSpec& engine, const std::string& label,
                     Derivation& derivation) {
-  derive_counts(head_padding, set, padded, tensor_parallel, label, derivation);
+  derive_counts({"padded", "KV or key heads up to a multiple of TP, the heads that share them in proportion",
+                 "engine.pad_heads; " + cited(*engine.rules, RuleOf::padded_heads)},
+                set, padded, engine.tensor_parallel, label, derivation);
 }
 
 LayerSet with_counted_heads(LayerSet set, std::int64_t tensor_parallel) {
@@ -74,9 +69,13 @@ LayerSet with_counted_heads(LayerSet set, std::int64_t tensor_parallel) {
   return set;
 }
 
-void derive_counted_heads(const LayerSet& set, const LayerSet& counted, std::int64_t tensor_parallel,
+void derive_counted_heads(const LayerSet& set, const LayerSet& counted, const EngineSpec& engine,
                           const std::string& label, Derivation& derivation) {
-  derive_counts(head_counting, set, counted, tensor_parallel, label, derivation);
+  derive_counts({"counted",
+                 "as many as ranks, where these do not divide them; of KV heads a rank has max(1, KV heads // TP), "
+                 "query heads that nobody can share are left out",
+                 cited(*engine.rules, RuleOf::counted_heads)},
+                set, counted, engine.tensor_parallel, label, derivation);
 }
 
 }  // namespace hybridkv

@@ -11,7 +11,7 @@ namespace hybridkv {
 LayerSet with_padded_heads(LayerSet set, std::int64_t tensor_parallel);
 
 /// Says of every number of heads that grew why it did. `label`: of the spec, as spec_label gives it.
-void derive_padding(const LayerSet& set, const LayerSet& padded, std::int64_t tensor_parallel, const std::string& label,
+void derive_padding(const LayerSet& set, const LayerSet& padded, const EngineSpec& engine, const std::string& label,
                     Derivation& derivation);
 
 /// A set as an engine with radix pools counts its heads where ranks cannot share them, whatever comes of it: groups of
@@ -21,7 +21,7 @@ void derive_padding(const LayerSet& set, const LayerSet& padded, std::int64_t te
 LayerSet with_counted_heads(LayerSet set, std::int64_t tensor_parallel);
 
 /// Says of every number of heads that is counted otherwise why it is.
-void derive_counted_heads(const LayerSet& set, const LayerSet& counted, std::int64_t tensor_parallel,
+void derive_counted_heads(const LayerSet& set, const LayerSet& counted, const EngineSpec& engine,
                           const std::string& label, Derivation& derivation);
 
 }  // namespace hybridkv

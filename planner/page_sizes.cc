@@ -14,9 +14,6 @@ namespace hybridkv {
 
 namespace {
 
-constexpr const char* block_rule_source = "vLLM HybridAttentionMambaModelConfig";
-constexpr const char* unify_source = "vLLM unify_kv_cache_spec_page_size; states: vLLM PR 45207";
-
 /// The chunk that every scan of the model can start on: the least common multiple of the layers' own, empty where none
 /// names one.
 std::optional<std::int64_t> model_scan_chunk(const ModelSpec& model) {
@@ -82,7 +79,7 @@ void grow_blocks(SizedPages& sized, std::int64_t block, std::int64_t largest_pag
                        {"N", spec.layers_per_page, ""},
                        {"a1", spec.bytes_per_token, "bytes"},
                        {"B", block, "tokens"}},
-                      unify_source};
+                      log.cite(RuleOf::grown_blocks)};
     });
     spec.block_size_tokens = Checked(block) * ratio;
     spec.unpadded_page_bytes = largest_page;
@@ -100,7 +97,8 @@ void set_kernel_blocks(SizedPages& sized, std::int64_t block, const EngineSpec& 
     } else if (spec.is_packed()) {
       Derivation grown;
       spec.kernel_block_size_tokens =
-          kernel_block_size(spec.block_size_tokens, is_latent(spec.attention->kind), engine, grown);
+          kernel_block_size(spec.block_size_tokens, is_latent(spec.attention->kind), engine,
+                            DerivationLog(grown, *engine.rules));
       grown.front().result.symbol = "kernel block " + of_spec(spec);
       log.add([&] { return grown.front(); });
     }
@@ -121,7 +119,7 @@ void size_auxiliary(SpecPlan& spec, std::int64_t block, std::int64_t page_bytes,
                     "the largest divisor d of B with d * bytes per token <= P",
                     {{"B", block, "tokens"}, {"bytes per token", spec.bytes_per_token, "bytes"},
                      {"P", page_bytes, "bytes"}},
-                    "vLLM get_kv_cache_groups"};
+                    log.cite(RuleOf::groups)};
   });
 }
 
@@ -141,22 +139,22 @@ void derive_plain_blocks(const SizedPages& sized, const BlockSizes& blocks, cons
                         : own_grid     ? "block = C: a checkpoint is kept at its multiples"
                                        : "block = B",
                         {{whole_sequence ? "longest length" : own_grid ? "C" : "B", spec.block_size_tokens, "tokens"}},
-                        block_rule_source};
+                        log.cite(RuleOf::blocks)};
       });
     if (spec.state || spec.auxiliary)
       log.add([&] {
         return Decision{{"kernel block " + of_spec(spec), spec.kernel_block_size_tokens, "tokens"},
-                        "kernel block = block: no kernel splits it", {own}, block_rule_source};
+                        "kernel block = block: no kernel splits it", {own}, log.cite(RuleOf::blocks)};
       });
     else if (plain)
       log.add([&] {
         return Decision{{"kernel block " + of_spec(spec), spec.kernel_block_size_tokens, "tokens"}, "kernel block = b",
-                        {{"b", spec.kernel_block_size_tokens, "tokens"}}, block_rule_source};
+                        {{"b", spec.kernel_block_size_tokens, "tokens"}}, log.cite(RuleOf::blocks)};
       });
   }
 }
 
-Decision page_decision(const SizedPages& sized, StatePages states, const EngineSpec& engine) {
+Decision page_decision(const SizedPages& sized, StatePages states, const EngineSpec& engine, const DerivationLog& log) {
   std::vector<Term> pages;
   for (const SpecPlan& spec : sized.specs) {
     if (keeps_hidden_states(spec)) continue;
@@ -171,8 +169,7 @@ Decision page_decision(const SizedPages& sized, StatePages states, const EngineS
                       ? ", rounded up to the alignment; every other page is padded to it"
                       : "; every other page is padded to it"),
           std::move(pages),
-          states == StatePages::split ? "small pages, modelled"
-                                      : "vLLM HybridAttentionMambaModelConfig; packs: vLLM PR 35703"};
+          states == StatePages::split ? "small pages, modelled" : log.cite(RuleOf::block_size)};
 }
 
 bool sizes_the_page(const SpecPlan& spec, StatePages states) {
@@ -190,7 +187,7 @@ void set_padding(SizedPages& sized, const DerivationLog& log) {
       return Decision{{"padding " + of_spec(spec), spec.padding_percent, "%"},
                       ids > 1 ? "padding = 100 * (ids of an entry * P - unpadded) / unpadded"
                               : "padding = 100 * (P - unpadded) / unpadded",
-                      std::move(inputs), block_rule_source};
+                      std::move(inputs), log.cite(RuleOf::blocks)};
     });
   }
 }
@@ -220,7 +217,7 @@ BlockSizes free_block_sizes(const ModelSpec& model, const EngineSpec& engine, co
   blocks.attention = alignment_grain(engine, {}, log);
   log.add([&] {
     return Decision{{"B", blocks.attention, "tokens"}, "B = A: no page has to hold a state",
-                    {{"A", blocks.attention, "tokens"}}, source_of(engine.strategy)};
+                    {{"A", blocks.attention, "tokens"}}, log.cite(rule_of(engine.strategy))};
   });
   blocks.state = state_grid(model_scan_chunk(model), blocks.attention, engine, log);
   return blocks;
@@ -235,7 +232,7 @@ SizedPages size_pages(std::vector<SpecPlan> specs, const BlockSizes& blocks, Sta
   grow_blocks(sized, blocks.attention, sized.page_bytes, log);
   set_kernel_blocks(sized, blocks.attention, engine, log);
   sized.page_bytes = round_up(sized.page_bytes, engine.page_alignment_bytes);
-  log.add([&] { return page_decision(sized, states, engine); });
+  log.add([&] { return page_decision(sized, states, engine, log); });
   for (SpecPlan& spec : sized.specs)
     if (keeps_hidden_states(spec)) size_auxiliary(spec, blocks.attention, sized.page_bytes, log);
   derive_plain_blocks(sized, blocks, engine, log);
@@ -255,7 +252,7 @@ std::vector<SpecPlan> size_own_pages(std::vector<SpecPlan> specs, const BlockSiz
       log.add([&] {
         return Decision{{"block " + of_spec(spec), spec.block_size_tokens, "tokens"}, "block = B",
                         {{"B", blocks.attention, "tokens"}},
-                        spec.is_indexer() ? "vLLM 0.33 get_kv_cache_groups" : "dual pool, modelled"};
+                        log.cite(spec.is_indexer() ? RuleOf::tables : RuleOf::own_pools)};
       });
     }
   derive_plain_blocks(sized, blocks, engine, log);

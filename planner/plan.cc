@@ -108,14 +108,6 @@ WastePlan waste_of(const Arrangement& arrangement, std::int64_t max_fitting_toke
   return waste;
 }
 
-/// The arithmetic that releases share is written down in the words of vLLM's functions; of radix pools it is another
-/// engine's.
-void name_engine(Derivation& derivation, const EngineRules& rules) {
-  for (Decision& decision : derivation)
-    if (decision.source.starts_with("vLLM") || decision.source.starts_with("dual pool"))
-      decision.source = fmt::format("{}, {}", rules.title, rules.is_read ? "read" : "run");
-}
-
 /// An engine with radix pools sizes them for ranks that cannot share the heads, and then does not load the model.
 void warn_unshared_heads(std::vector<Warning>& warnings, const ModelSpec& model, const EngineSpec& engine) {
   if (!engine.rules->radix_pools || engine.pad_heads) return;
@@ -181,7 +173,7 @@ CachePlan make_plan(const ModelSpec& model, const EngineSpec& asked, const Limit
     engine.memory_bytes = engine.pipeline_memory_bytes[static_cast<std::size_t>(engine.pipeline_rank)];
   const bool derives = detail == PlanDetail::full || detail == PlanDetail::derived;
   Derivation derivation;
-  const DerivationLog log = derives ? DerivationLog(derivation) : DerivationLog();
+  const DerivationLog log = derives ? DerivationLog(derivation, *engine.rules) : DerivationLog();
   if (derives) derive_settings(engine, derivation);
   std::vector<SpecPlan> specs = specs_of(model, engine, limits, derives ? &derivation : nullptr);
   CachePlan plan{arrange(std::move(specs), {model, engine, limits, log})};
@@ -202,7 +194,6 @@ CachePlan make_plan(const ModelSpec& model, const EngineSpec& asked, const Limit
     with_views(plan, [&] { check_views(plan); });
   }
   if (workspace) plan.workspace = workspace_bytes(*workspace, log);
-  if (plan.radix || keeps_tensors_apart(plan.strategy)) name_engine(derivation, *plan.rules);
   plan.derivation = std::move(derivation);
   plan.warnings = plan_warnings(plan, limits);
   warn_unshared_heads(plan.warnings, model, engine);

@@ -14,8 +14,6 @@ namespace hybridkv {
 
 namespace {
 
-constexpr const char* v2_source = "TensorRT-LLM kv_cache_manager_v2, read";
-constexpr const char* v1_source = "TensorRT-LLM CppMambaHybridCacheManager, read";
 constexpr std::int64_t default_requests = 2048;  // max_batch_size of the engine
 
 /// What an id of each arena takes, and what memory is shared by.
@@ -66,7 +64,8 @@ std::vector<std::int64_t> split_by_weight(PoolGroups& groups, const Shares& shar
        groups.max_requests > 0 ? groups.max_requests + 1 : 2}};
   inputs.log.add([&] {
     return Decision{{"grains", grains, ""}, "grains = floor(memory / grain); the engine takes one more for a rest",
-                    {{"memory", engine.memory_bytes, "bytes"}, {"grain", groups.grain_bytes, "bytes"}}, v2_source};
+                    {{"memory", engine.memory_bytes, "bytes"}, {"grain", groups.grain_bytes, "bytes"}},
+                    inputs.log.cite(RuleOf::pool_groups)};
   });
   if (engine.state_memory_ratio) {
     inputs.log.add([&] {
@@ -78,13 +77,13 @@ std::vector<std::int64_t> split_by_weight(PoolGroups& groups, const Shares& shar
       return Decision{{"weight of blocks", of_blocks, "bytes"},
                       "weight = whole grains of requests * blocks of a typical request",
                       {{"requests", requests, ""}, {"blocks of a typical request", groups.typical_blocks, "blocks"}},
-                      v2_source};
+                      inputs.log.cite(RuleOf::pool_groups)};
     });
     inputs.log.add([&] {
       return Decision{{"weight of states", of_states, "bytes"},
                       "weight = whole grains of requests * states of a typical request + 1, that of the dummy request",
                       {{"requests", requests, ""}, {"states of a typical request", groups.typical_snapshots, ""}},
-                      v2_source};
+                      inputs.log.cite(RuleOf::pool_groups)};
     });
   }
   return fill_groups(grains, rooms, groups.grain_bytes);
@@ -116,14 +115,14 @@ std::vector<std::int64_t> split_by_interval(const PoolGroups& groups, const Shar
                                             : "requests = floor(memory / (typical * (a + M / interval) + M))",
                     {{"memory", memory, "bytes"}, {"typical", groups.typical_tokens, "tokens"},
                      {"a", shares.token_bytes, "bytes"}, {"M", shares.snapshot_bytes, "bytes"}, interval_term},
-                    v1_source};
+                    inputs.log.cite(RuleOf::periodic_snapshots)};
   });
   inputs.log.add([&] {
     return Decision{{"tokens", tokens, "tokens"},
                     "tokens = floor((memory - (requests + 1) * M) / (a + M / interval)): + 1 is the dummy request",
                     {{"memory", memory, "bytes"}, {"requests", requests, ""}, {"M", shares.snapshot_bytes, "bytes"},
                      {"a", shares.token_bytes, "bytes"}, interval_term},
-                    v1_source};
+                    inputs.log.cite(RuleOf::periodic_snapshots)};
   });
   return {tokens / block, Checked(requests) + 1 + tokens / std::int64_t(interval)};
 }
@@ -142,7 +141,7 @@ PoolGroups typical_of(const ArrangeInputs& inputs, std::int64_t block) {
   inputs.log.add([&] {
     return Decision{{"grain", groups.grain_bytes, "bytes"},
                     "grain = 2 MiB << min(4, max(0, int(log2(memory / (512 * 2 MiB)))))",
-                    {{"memory", engine.memory_bytes, "bytes"}}, v2_source};
+                    {{"memory", engine.memory_bytes, "bytes"}}, inputs.log.cite(RuleOf::pool_groups)};
   });
   inputs.log.add([&] {
     return Decision{{"typical length", groups.typical_tokens, "tokens"},
@@ -153,7 +152,7 @@ PoolGroups typical_of(const ArrangeInputs& inputs, std::int64_t block) {
     return Decision{{"states of a typical request", groups.typical_snapshots, ""},
                     groups.typical_snapshots == 1 ? "1: the running one"
                                                   : "2: the running one and a snapshot at the end of the prompt",
-                    {}, v2_source};
+                    {}, inputs.log.cite(RuleOf::pool_groups)};
   });
   inputs.log.add([&] {
     return Decision{{"blocks of a typical request", groups.typical_blocks, "blocks"},
@@ -161,7 +160,7 @@ PoolGroups typical_of(const ArrangeInputs& inputs, std::int64_t block) {
                     "of its part",
                     {{"typical length", groups.typical_tokens, "tokens"}, {"states", groups.typical_snapshots, ""},
                      {"block", block, "tokens"}},
-                    v2_source};
+                    inputs.log.cite(RuleOf::pool_groups)};
   });
   inputs.log.add([&] {
     return Decision{{"interval", groups.interval_tokens, "tokens"},
@@ -203,9 +202,10 @@ void arrange_pool_groups(Arrangement& arrangement, std::vector<SpecPlan> specs, 
                                                              : "ids = requests + 1 + floor(tokens / interval)"
                                                     : "the most slots that its grains hold: memory by weight, the "
                                                       "lighter group first";
+    const RuleOf memory_rule = groups.interval_tokens > 0 ? RuleOf::periodic_snapshots : RuleOf::pool_groups;
     inputs.log.add([&] {
       return Decision{{"ids of " + arena.name, ids[i], "ids"}, rule, {{"bytes of an id", arena.bytes_per_id, "bytes"}},
-                      engine.num_blocks ? "engine.num_blocks" : groups.interval_tokens > 0 ? v1_source : v2_source};
+                      engine.num_blocks ? "engine.num_blocks" : inputs.log.cite(memory_rule)};
     });
   }
   arrangement.pool_groups = groups;

@@ -42,26 +42,28 @@ PrefixPlan with_match_units(const Arrangement& arrangement, const EngineSpec& en
   const bool has_states = std::any_of(arrangement.specs.begin(), arrangement.specs.end(),
                                       [](const SpecPlan& spec) { return spec.state.has_value(); });
   prefix.cacheable = !(has_states && arrangement.cache_mode == CacheMode::none);
-  constexpr const char* source = "vLLM 0.33 HybridKVCacheCoordinator";
   log.add([&] {
-    return Decision{{"S", units.scheduler_block, "tokens"}, "S = lcm of the groups' blocks", {}, source};
+    return Decision{{"S", units.scheduler_block, "tokens"}, "S = lcm of the groups' blocks", {},
+                    log.cite(RuleOf::prefixes)};
   });
   log.add([&] {
     return Decision{{"h", units.hash_block, "tokens"},
                     engine.prefix_match_unit_tokens && units.error.empty()
                         ? "as set by the user: a divisor of every block"
                         : "what the blocks of the groups have in common; S where there is one group, or no caching",
-                    {}, source};
+                    {}, log.cite(RuleOf::prefixes)};
   });
   log.add([&] {
     return Decision{{"match unit", prefix.match_unit_tokens, "tokens"},
                     units.fine ? "h: a state's block is longer, and all other groups can be cut there" : "S",
-                    {{"S", units.scheduler_block, "tokens"}, {"h", units.hash_block, "tokens"}}, source};
+                    {{"S", units.scheduler_block, "tokens"}, {"h", units.hash_block, "tokens"}},
+                    log.cite(RuleOf::prefixes)};
   });
   if (!prefix.cacheable) {
     log.add([&] {
       return Decision{{"second copies hit nothing up to", std::int64_t{0}, "tokens"},
-                      "0 stands for none: nothing is ever found in mode none with states", {}, source};
+                      "0 stands for none: nothing is ever found in mode none with states", {},
+                      log.cite(RuleOf::prefixes)};
     });
     return prefix;
   }
@@ -70,7 +72,7 @@ PrefixPlan with_match_units(const Arrangement& arrangement, const EngineSpec& en
     log.add([&] {
       return Decision{{what, prefix.match_unit_tokens, "tokens"},
                       "match unit: the last state that is kept lies before the last token of a prompt",
-                      {{"match unit", prefix.match_unit_tokens, "tokens"}}, source};
+                      {{"match unit", prefix.match_unit_tokens, "tokens"}}, log.cite(RuleOf::prefixes)};
     });
   return prefix;
 }
@@ -80,7 +82,6 @@ PrefixPlan with_match_units(const Arrangement& arrangement, const EngineSpec& en
 /// without them they lie where a chunk ends, so that a copy hits nothing but where an earlier chunk ended.
 PrefixPlan with_radix_tree(const Arrangement& arrangement, const DerivationLog& log) {
   const RadixPools& radix = *arrangement.radix;
-  constexpr const char* source = "SGLang 0.5.23, run";
   const bool on_grid = radix.strategy != RadixStrategy::no_buffer;
   PrefixPlan prefix;
   prefix.cacheable = arrangement.cache_mode != CacheMode::none;
@@ -90,7 +91,7 @@ PrefixPlan with_radix_tree(const Arrangement& arrangement, const DerivationLog& 
                     !prefix.cacheable ? "the page: nothing is kept for prefixes"
                     : on_grid         ? "match unit = G"
                                       : "1: states lie where chunks and requests end",
-                    {}, source};
+                    {}, log.cite(RuleOf::prefixes)};
   });
   if (prefix.cacheable) {
     prefix.min_cacheable_prefix_tokens = prefix.match_unit_tokens;
@@ -98,7 +99,7 @@ PrefixPlan with_radix_tree(const Arrangement& arrangement, const DerivationLog& 
     if (on_grid) prefix.duplicate_misses_multiples_of_tokens = prefix.match_unit_tokens;
     log.add([&] {
       return Decision{{"smallest prefix that can hit", prefix.match_unit_tokens, "tokens"}, "match unit: one of them",
-                      {{"match unit", prefix.match_unit_tokens, "tokens"}}, source};
+                      {{"match unit", prefix.match_unit_tokens, "tokens"}}, log.cite(RuleOf::prefixes)};
     });
   }
   log.add([&] {
@@ -106,13 +107,13 @@ PrefixPlan with_radix_tree(const Arrangement& arrangement, const DerivationLog& 
                     !prefix.cacheable ? "0 stands for none: nothing is ever found without a tree"
                     : on_grid         ? "match unit: the last token of a prompt is never matched"
                                       : "a chunk: the only state lies at the end of a prompt, past what may be matched",
-                    {}, source};
+                    {}, log.cite(RuleOf::prefixes)};
   });
   if (prefix.duplicate_misses_multiples_of_tokens)
     log.add([&] {
       return Decision{{"second copies hit nothing at multiples of", prefix.match_unit_tokens, "tokens"},
                       "match unit: the only state then lies past what may be matched; a third copy hits one unit less",
-                      {{"match unit", prefix.match_unit_tokens, "tokens"}}, source};
+                      {{"match unit", prefix.match_unit_tokens, "tokens"}}, log.cite(RuleOf::prefixes)};
     });
   return prefix;
 }
@@ -120,27 +121,27 @@ PrefixPlan with_radix_tree(const Arrangement& arrangement, const DerivationLog& 
 /// Prefixes of a slot whose last sequence begins as the new prompt does: it goes on from a checkpoint on the host,
 /// which may lie at any token; the last one lies a few tokens before the end of a prompt.
 PrefixPlan with_host_checkpoints(const Arrangement& arrangement, const DerivationLog& log) {
-  constexpr const char* source = "llama.cpp server, read";
   PrefixPlan prefix;
   prefix.cacheable = arrangement.rows->checkpoints > 0;
   prefix.match_unit_tokens = 1;
   log.add([&] {
     return Decision{{"match unit", prefix.match_unit_tokens, "tokens"},
-                    "1: a checkpoint is restored exactly where it was made", {}, source};
+                    "1: a checkpoint is restored exactly where it was made", {}, log.cite(RuleOf::prefixes)};
   });
   if (prefix.cacheable) {
     prefix.min_cacheable_prefix_tokens = 1;
     prefix.duplicate_misses_up_to_tokens = checkpoint_tail_tokens;
     log.add([&] {
       return Decision{{"smallest prefix that can hit", *prefix.min_cacheable_prefix_tokens, "tokens"},
-                      "match unit: one of them", {{"match unit", prefix.match_unit_tokens, "tokens"}}, source};
+                      "match unit: one of them", {{"match unit", prefix.match_unit_tokens, "tokens"}},
+                      log.cite(RuleOf::prefixes)};
     });
   }
   log.add([&] {
     return Decision{{"second copies hit nothing up to", prefix.duplicate_misses_up_to_tokens, "tokens"},
                     prefix.cacheable ? "the tail: the last checkpoint lies so many tokens before the end of a prompt"
                                      : "0 stands for none: without checkpoints no prefix is restored",
-                    {}, source};
+                    {}, log.cite(RuleOf::prefixes)};
   });
   return prefix;
 }
@@ -167,7 +168,7 @@ PrefixPlan prefix_granularity(const Arrangement& arrangement, const EngineSpec& 
       return Decision{{"match unit", unit, "tokens"},
                       "none: in mode none no state is kept for a prefix, and there is no attention",
                       {},
-                      "vLLM HybridKVCacheCoordinator"};
+                      log.cite(RuleOf::prefixes)};
     std::string rule;
     std::vector<Term> blocks;
     for (const SpecPlan* spec : matched) {
@@ -177,7 +178,7 @@ PrefixPlan prefix_granularity(const Arrangement& arrangement, const EngineSpec& 
     rule = "match unit = lcm(" + rule + ")";
     if (matched.size() < arrangement.specs.size()) rule += ": states are kept for no prefix in mode none";
     return Decision{{"match unit", unit, "tokens"}, std::move(rule), std::move(blocks),
-                    "vLLM HybridKVCacheCoordinator"};
+                    log.cite(RuleOf::prefixes)};
   });
   prefix.cacheable = !(has_recurrent && arrangement.cache_mode == CacheMode::none);
   if (!prefix.cacheable) {
@@ -185,7 +186,7 @@ PrefixPlan prefix_granularity(const Arrangement& arrangement, const EngineSpec& 
       return Decision{{"second copies hit nothing up to", std::int64_t{0}, "tokens"},
                       "0 stands for none: nothing is ever found in mode none with states",
                       {},
-                      "vLLM HybridKVCacheCoordinator"};
+                      log.cite(RuleOf::prefixes)};
     });
     return prefix;
   }
@@ -200,20 +201,20 @@ PrefixPlan prefix_granularity(const Arrangement& arrangement, const EngineSpec& 
     return Decision{{"smallest prefix that can hit", smallest, "tokens"},
                     drops ? "2 * match unit: a drafter drops the last matched block" : "match unit: one of them",
                     {{"match unit", unit, "tokens"}},
-                    "vLLM HybridKVCacheCoordinator"};
+                    log.cite(RuleOf::prefixes)};
   });
   log.add([&] {
     return Decision{{"second copies hit nothing up to", prefix.duplicate_misses_up_to_tokens, "tokens"},
                     "smallest prefix: the last token of a prompt is never matched, so that it must be longer",
                     {{"smallest prefix", smallest, "tokens"}},
-                    "vLLM HybridKVCacheCoordinator"};
+                    log.cite(RuleOf::prefixes)};
   });
   if (align)
     log.add([&] {
       return Decision{{"second copies hit nothing at multiples of", unit, "tokens"},
                       "match unit: the only state then lies past what may be matched, mode align",
                       {{"match unit", unit, "tokens"}},
-                      "vLLM HybridKVCacheCoordinator"};
+                      log.cite(RuleOf::prefixes)};
     });
   return prefix;
 }

@@ -13,7 +13,6 @@ namespace hybridkv {
 namespace {
 
 constexpr std::int64_t default_chunk_tokens = 64, default_track_interval = 256;
-constexpr const char* ran = "SGLang 0.5.23, run";
 
 std::int64_t page_of(const EngineSpec& engine) { return engine.page_size.value_or(1); }
 bool keeps_prefixes(const EngineSpec& engine) { return engine.cache_mode != CacheMode::none; }
@@ -202,7 +201,8 @@ BlockSizes radix_block_sizes(const ModelSpec& model, const EngineSpec& engine, c
     return Decision{{"G", blocks.state, "tokens"},
                     tracks ? "G = lcm(max(chunk of the scan or 64, page), page): the grid of the states of prompts"
                            : "1: states are kept where a chunk or a request ends",
-                    {{"chunk of the scan", chunk, "tokens"}, {"page", blocks.attention, "tokens"}}, ran};
+                    {{"chunk of the scan", chunk, "tokens"}, {"page", blocks.attention, "tokens"}},
+                    log.cite(RuleOf::dual_pool)};
   });
   return blocks;
 }
@@ -234,7 +234,7 @@ RadixPools make_radix_pools(std::span<const SpecPlan> specs, const BlockSizes& b
     return Decision{{"I", pools.decode_tokens, "tokens"},
                     pools.decode_tokens > 1 ? "I = lcm(G, mamba_track_interval or 256): while decoding"
                                             : "1: states are kept where a request ends",
-                    {{"G", blocks.state, "tokens"}}, ran};
+                    {{"G", blocks.state, "tokens"}}, inputs.log.cite(RuleOf::dual_pool)};
   });
   derive_split(pools, split, inputs);
   return pools;

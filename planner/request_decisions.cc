@@ -16,9 +16,6 @@ namespace hybridkv {
 
 namespace {
 
-constexpr const char* capacity_source = "vLLM max_memory_usage_bytes, get_max_concurrency_for_kv_cache_config";
-constexpr const char* own_source = "arithmetic of this plan";
-
 /// Groups of the spec that take ids; the others use those of the group before them.
 std::int64_t groups_of(const Arrangement& plan, const SpecPlan& spec) {
   return std::count_if(plan.groups.begin(), plan.groups.end(),
@@ -170,7 +167,7 @@ class LengthDecisions {
     if (counts_blocks(plan_)) {
       const std::int64_t each = plan_.arenas.front().bytes_per_id;
       add({bytes_symbol, bytes_of(plan_, demand), "bytes"}, "bytes = ids * bytes of a block id",
-          {{"ids", demand.total(), "blocks"}, {"bytes of a block id", each, "bytes"}}, own_source);
+          {{"ids", demand.total(), "blocks"}, {"bytes of a block id", each, "bytes"}}, RuleOf::arithmetic);
       return;
     }
     SumRule bytes;
@@ -180,7 +177,7 @@ class LengthDecisions {
                 {{of, demand.ids[arena], "ids"}, {each, plan_.arenas[arena].bytes_per_id, "bytes"}});
     }
     add({bytes_symbol, bytes_of(plan_, demand), "bytes"}, "bytes = " + bytes.text() + ", arena by arena",
-        bytes.inputs(), own_source);
+        bytes.inputs(), RuleOf::arithmetic);
   }
 
   /// What the ids are for; a cause without any is left out.
@@ -223,11 +220,11 @@ class LengthDecisions {
   void derive_ideal(const CapacityPlan& capacity) {
     const SumRule ideal = ideal_sum(plan_, tokens_);
     add({"ideal bytes of one request", capacity.ideal_bytes_per_request, "bytes"},
-        "ideal = " + ideal.text() + ": no paging, one state", ideal.inputs(), own_source);
+        "ideal = " + ideal.text() + ": no paging, one state", ideal.inputs(), RuleOf::arithmetic);
     if (capacity.ideal_bytes_per_request == 0) return;
     add({"over ideal", over_ideal_percent(capacity), "%"}, "over ideal = 100 * (bytes - ideal) / ideal",
         {{"bytes", capacity.bytes_per_request, "bytes"}, {"ideal", capacity.ideal_bytes_per_request, "bytes"}},
-        own_source);
+        RuleOf::arithmetic);
   }
 
   void derive_capacity(const CapacityPlan& capacity, TokenRule rule) {
@@ -273,7 +270,7 @@ class LengthDecisions {
         "max_concurrency = num_blocks / ids (as engines print it, null block included)",
         {{"num_blocks", plan_.num_blocks(), "blocks"}, ids});
     add({"usable concurrency", capacity.usable_concurrency, ""}, "usable concurrency = usable / ids",
-        {{"usable", plan_.usable_blocks(), "blocks"}, ids}, own_source);
+        {{"usable", plan_.usable_blocks(), "blocks"}, ids}, RuleOf::arithmetic);
   }
 
   void derive_concurrency_of_arenas(const CapacityPlan& capacity) {
@@ -289,7 +286,7 @@ class LengthDecisions {
         inputs.push_back({each, demand.ids[arena], "ids"});
       }
       add({name, value, ""}, fmt::format("the least of {}: the scarcest arena decides", rule), std::move(inputs),
-          own_source);
+          RuleOf::arithmetic);
     };
     if (plan_.radix || plan_.rules->is_read)
       least("max concurrency", capacity.max_concurrency, "usable",
@@ -303,7 +300,7 @@ class LengthDecisions {
   void derive_floor(const CapacityPlan& capacity) {
     if (!counts_blocks(plan_)) {
       add({"KV cache tokens by floor", capacity.kv_cache_tokens_by_floor, "tokens"},
-          "tokens = ids * block of the arena of tokens that gives fewest", {}, own_source);
+          "tokens = ids * block of the arena of tokens that gives fewest", {}, RuleOf::arithmetic);
       return;
     }
     const auto groups = static_cast<std::int64_t>(plan_.groups.size());
@@ -314,8 +311,8 @@ class LengthDecisions {
          {"smallest block", per_group == 0 ? 0 : capacity.kv_cache_tokens_by_floor / per_group, "tokens"}});
   }
 
-  void add(Term result, std::string rule, std::vector<Term> inputs, const char* source = capacity_source) {
-    derivation_.push_back({std::move(result), std::move(rule), std::move(inputs), source});
+  void add(Term result, std::string rule, std::vector<Term> inputs, RuleOf by = RuleOf::capacity) {
+    derivation_.push_back({std::move(result), std::move(rule), std::move(inputs), cited(*plan_.rules, by)});
   }
 
   const CachePlan& plan_;
@@ -328,7 +325,8 @@ class LengthDecisions {
 void derive_limits_of_blocks(const CachePlan& plan, const DerivationLog& log) {
   const Term usable{"usable", plan.usable_blocks(), "blocks"};
   const auto add = [&](Term result, std::string rule, std::vector<Term> inputs) {
-    log.add([&] { return Decision{std::move(result), std::move(rule), std::move(inputs), own_source}; });
+    log.add([&] { return Decision{std::move(result), std::move(rule), std::move(inputs),
+                                     log.cite(RuleOf::arithmetic)}; });
   };
   std::vector<Term> bounds{usable};
   const std::int64_t longest = plan.max_fitting_tokens;
@@ -361,7 +359,7 @@ void derive_limits_of_arenas(const CachePlan& plan, const DerivationLog& log) {
     one_token.push_back({fmt::format("ids of one token {}", arena), demand.ids[arena], "ids"});
   }
   const auto add = [&](const char* name, std::int64_t value, const char* unit, const char* rule) {
-    log.add([&] { return Decision{{name, value, unit}, rule, one_token, own_source}; });
+    log.add([&] { return Decision{{name, value, unit}, rule, one_token, log.cite(RuleOf::arithmetic)}; });
   };
   add("longest request", plan.max_fitting_tokens, "tokens", "the largest L of which every arena holds one request");
   add("running requests", plan.max_running_requests, "",
@@ -388,9 +386,9 @@ void derive_requests(const CachePlan& plan, TokenRule rule, Derivation& derivati
   one.derive_ids_of_groups();
   one.derive_request("block ids of a request of one token", "bytes of a request of one token");
   if (counts_blocks(plan))
-    derive_limits_of_blocks(plan, derivation);
+    derive_limits_of_blocks(plan, {derivation, *plan.rules});
   else
-    derive_limits_of_arenas(plan, derivation);
+    derive_limits_of_arenas(plan, {derivation, *plan.rules});
 }
 
 }  // namespace hybridkv

@@ -13,9 +13,6 @@ namespace hybridkv {
 
 namespace {
 
-constexpr const char* rows_source = "llama.cpp llama_memory_recurrent, read";
-constexpr const char* cells_source = "llama.cpp llama_kv_cache, read";
-constexpr const char* checkpoint_source = "llama.cpp server, read";
 constexpr std::int64_t cell_unit = 256;  // a context is padded to a multiple of it
 
 SequenceRows rows_of(const Arrangement& arrangement, const EngineSpec& engine) {
@@ -43,7 +40,8 @@ std::int64_t cells_in(std::int64_t row_bytes, std::int64_t cell_bytes, const Arr
     return Decision{{"ids of cells", cells, "cells"},
                     "cells = unit * floor((memory - rows * bytes of a row) / bytes of a cell / unit)",
                     {{"memory", memory, "bytes"}, {"rows * bytes of a row", row_bytes, "bytes"},
-                     {"bytes of a cell", cell_bytes, "bytes"}, {"unit", cell_unit, "cells"}}, cells_source};
+                     {"bytes of a cell", cell_bytes, "bytes"}, {"unit", cell_unit, "cells"}},
+                    inputs.log.cite(RuleOf::cells)};
   });
   return cells;
 }
@@ -56,7 +54,7 @@ void derive_rows(const SequenceRows& rows, const EngineSpec& engine, const Deriv
   log.add([&] {
     return Decision{{"rows of a sequence", rows.rows_per_sequence, "rows"},
                     "rows = 1 + s: so many tokens can be taken back", {{"s", engine.speculative_tokens, "tokens"}},
-                    rows_source};
+                    log.cite(RuleOf::rows)};
   });
   log.add([&] {
     return Decision{{"host checkpoints of a sequence", rows.checkpoints, ""},
@@ -70,13 +68,13 @@ void derive_rows(const SequenceRows& rows, const EngineSpec& engine, const Deriv
   log.add([&] {
     return Decision{{"bytes of a host checkpoint", rows.checkpoint_bytes, "bytes"},
                     "bytes = a row of every tensor and layer", {{"bytes of a row", rows.checkpoint_bytes, "bytes"}},
-                    checkpoint_source};
+                    log.cite(RuleOf::host_checkpoints)};
   });
   log.add([&] {
     return Decision{{"host bytes of checkpoints", rows.host_bytes(), "bytes"},
                     "bytes = sequences * checkpoints * bytes of one, when all are made",
                     {{"sequences", rows.sequences, ""}, {"checkpoints", rows.checkpoints, ""},
-                     {"bytes of one", rows.checkpoint_bytes, "bytes"}}, checkpoint_source};
+                     {"bytes of one", rows.checkpoint_bytes, "bytes"}}, log.cite(RuleOf::host_checkpoints)};
   });
 }
 
@@ -108,7 +106,7 @@ void arrange_sequence_rows(Arrangement& arrangement, std::vector<SpecPlan> specs
     inputs.log.add([&] {
       return Decision{{"ids of rows", of_states.num_ids, "rows"}, "rows = sequences * rows of a sequence",
                       {{"sequences", rows.sequences, ""}, {"rows of a sequence", rows.rows_per_sequence, "rows"}},
-                      rows_source};
+                      inputs.log.cite(RuleOf::rows)};
     });
     cells.num_ids = cells_in(Checked(of_states.num_ids) * of_states.bytes_per_id, cells.bytes_per_id, inputs);
   }

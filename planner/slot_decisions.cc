@@ -14,8 +14,6 @@ namespace hybridkv {
 
 namespace {
 
-constexpr const char* slot_source = "vLLM 0.33 KVCacheLayout";
-
 /// A rule with its inputs, and what comes of it.
 struct Product {
   std::string text;
@@ -151,7 +149,8 @@ class SlotDecisions {
     push(what, value, "bytes", what + " = " + product.text + ": " + why, std::move(product.factors));
   }
   void push(const std::string& what, std::int64_t value, const char* unit, std::string rule, std::vector<Term> inputs) {
-    derivation_.push_back({{what + of_, value, unit}, std::move(rule), std::move(inputs), slot_source});
+    derivation_.push_back({{what + of_, value, unit}, std::move(rule), std::move(inputs),
+                           cited(*plan_.rules, RuleOf::cache_order)});
   }
 
   const CachePlan& plan_;

@@ -15,26 +15,23 @@ namespace hybridkv {
 
 namespace {
 
-constexpr const char* attention_source = "vLLM FullAttentionSpec.page_size_bytes";
-constexpr const char* page_source = "vLLM HybridAttentionMambaModelConfig";
-constexpr const char* group_source = "vLLM get_kv_cache_groups";
-constexpr const char* own_pool_source = "dual pool, modelled";
-constexpr const char* allocation_source = "vLLM 0.33 get_kv_cache_config";
+std::string group_source(const Arrangement& plan) { return cited(*plan.rules, RuleOf::groups); }
 
 /// Who says where the pages of an arrangement that is not uniform lie.
-const char* place_source(const Arrangement& plan) {
-  if (plan.cache_order) return allocation_source;
-  return plan.strategy == Strategy::dual_pool ? own_pool_source : source_of(plan.strategy);
+std::string place_source(const Arrangement& plan) {
+  const RuleOf by_strategy = plan.strategy == Strategy::dual_pool ? RuleOf::own_pools : rule_of(plan.strategy);
+  return cited(*plan.rules, plan.cache_order ? RuleOf::allocation : by_strategy);
 }
 
 Decision given(std::string symbol, std::int64_t value, std::string unit, const char* key) {
   return {{std::move(symbol), value, std::move(unit)}, "as set, or the default", {}, key};
 }
 
-void derive_heads(const AttentionSpec& layer, std::int64_t ranks, const SpecPlan& spec, Derivation& derivation) {
+void derive_heads(const AttentionSpec& layer, const EngineSpec& engine, const SpecPlan& spec, Derivation& derivation) {
   const std::string of = " of " + spec_label(spec);
   const AttentionGeometry& attention = *spec.attention;
-  const Term split{"TP", ranks, ""};
+  const Term split{"TP", engine.tensor_parallel, ""};
+  const std::string attention_source = cited(*engine.rules, RuleOf::attention_bytes);
   if (is_latent(layer.kind))
     derivation.push_back({{"KV heads" + of, attention.kv_heads, ""}, "1: every rank holds the latent whole", {},
                           attention_source});
@@ -66,7 +63,7 @@ void derive_checkpoint(const Arrangement& plan, const SpecPlan& spec, Derivation
                         plan.backend_profile
                             ? std::vector<Term>{{"profile", std::string(to_string(*plan.backend_profile)), ""}}
                             : std::vector<Term>{},
-                        "vLLM 0.33 MambaSpec; what scans export: engine.backend_profile, engine.checkpoint_blocks"});
+                        cited(*plan.rules, RuleOf::exported_states)});
 }
 
 void derive_page(const Arrangement& plan, const SpecPlan& spec, Derivation& derivation) {
@@ -76,7 +73,7 @@ void derive_page(const Arrangement& plan, const SpecPlan& spec, Derivation& deri
   derivation.push_back({{"layers" + of, layers, ""},
                         "counted in the model, MTP layers and drafts as the engine adds them",
                         {},
-                        group_source});
+                        group_source(plan)});
   if (plan.strategy == Strategy::two_level && spec.is_packed())
     derivation.push_back({{"layers a page" + of, spec.layers_per_page, ""},
                           "layers a page = layers: a small page holds all of its kind", {{"layers", layers, ""}},
@@ -86,18 +83,19 @@ void derive_page(const Arrangement& plan, const SpecPlan& spec, Derivation& deri
         {{"layers a page" + of, spec.layers_per_page, ""},
          spec.is_packed() ? "layers a page = N" : "1: only attention is packed",
          spec.is_packed() ? std::vector<Term>{{"N", plan.attention_pack_size, ""}} : std::vector<Term>{},
-         "vLLM PR 35703"});
+         cited(*plan.rules, RuleOf::packs)});
   derivation.push_back({{"pages" + of, spec.num_pages, ""}, "pages = ceil(layers / layers a page)",
-                        {{"layers", layers, ""}, {"layers a page", spec.layers_per_page, ""}}, "vLLM PR 35703"});
+                        {{"layers", layers, ""}, {"layers a page", spec.layers_per_page, ""}},
+                        cited(*plan.rules, RuleOf::packs)});
   if (spec.state)
     derivation.push_back({{"unpadded page" + of, spec.unpadded_page_bytes, "bytes"}, "unpadded = M",
-                          {{"M", spec.state->bytes, "bytes"}}, page_source});
+                          {{"M", spec.state->bytes, "bytes"}}, cited(*plan.rules, RuleOf::blocks)});
   else
     derivation.push_back({{"unpadded page" + of, spec.unpadded_page_bytes, "bytes"},
                           "unpadded = layers a page * block * a1",
                           {{"layers a page", spec.layers_per_page, ""}, {"block", spec.block_size_tokens, "tokens"},
                            {"a1", spec.bytes_per_token, "bytes"}},
-                          "vLLM PR 35703"});
+                          cited(*plan.rules, RuleOf::packs)});
 }
 
 /// Where the pages of a group lie in an id, beside a lane a page.
@@ -132,12 +130,12 @@ void derive_tables(const Arrangement& plan, const SpecPlan& spec, Derivation& de
   const Term result{"groups of " + spec_label(spec), groups, ""};
   if (plan.is_uniform() && widest > 0 && ceil_div(spec.num_pages, widest) == groups)
     derivation.push_back({result, "groups = ceil(pages / g)",
-                          {{"pages", spec.num_pages, ""}, {"g", widest, ""}}, group_source});
+                          {{"pages", spec.num_pages, ""}, {"g", widest, ""}}, group_source(plan)});
   else
     derivation.push_back({result,
                           "as many tables as layers of one kind, block and window fall into, so that their pages fill "
                           "a block; over the layers of all stages",
-                          {}, group_source});
+                          {}, group_source(plan)});
 }
 
 void derive_run(const Arrangement& plan, const PlanRun& run, Derivation& derivation) {
@@ -153,20 +151,21 @@ void derive_run(const Arrangement& plan, const PlanRun& run, Derivation& derivat
   const auto pages = static_cast<std::int64_t>(group.pages.size());
   if (group.tensor)
     derivation.push_back({{"pages" + of, pages, ""}, "pages of a group = pages: the tensor of every layer",
-                          {{"pages", spec.num_pages, ""}}, group_source});
+                          {{"pages", spec.num_pages, ""}}, group_source(plan)});
   else if (pages == ceil_div(spec.num_pages - before, groups))
     derivation.push_back(
         {{"pages" + of, pages, ""},
          "pages of a group = ceil((pages - i) / groups): group i of a spec takes pages i, i + groups, …",
          {{"pages", spec.num_pages, ""}, {"i", before, ""}, {"groups", groups, ""}},
-         group_source});
+         group_source(plan)});
   else
     derivation.push_back({{"pages" + of, pages, ""},
                           "the pages of the group that are on this stage: groups are made of the layers of all stages",
                           {},
-                          group_source});
+                          group_source(plan)});
   derivation.push_back({{"empty slots" + of, group.padding_slots, ""}, "empty slots = g - pages",
-                        {{"g", pages + group.padding_slots, "pools"}, {"pages", pages, ""}}, group_source});
+                        {{"g", pages + group.padding_slots, "pools"}, {"pages", pages, ""}},
+                        group_source(plan)});
   derive_place(plan, group, of, derivation);
 }
 
@@ -196,7 +195,7 @@ void derive_id(const Arrangement& plan, std::size_t number, const std::string& s
     id.add(beside, {{beside, extra.bytes_per_block, "bytes"}});
   }
   derivation.push_back({{symbol, plan.arenas[number].bytes_per_id, "bytes"}, "bytes = " + id.text(), id.inputs(),
-                        plan.is_uniform() && !plan.cache_order ? group_source : place_source(plan)});
+                        plan.is_uniform() && !plan.cache_order ? group_source(plan) : place_source(plan)});
 }
 
 /// The one allocation, and its pages where they differ.
@@ -204,7 +203,8 @@ void derive_allocation(const Arrangement& plan, Derivation& derivation) {
   derive_id(plan, 0, "bytes of a block id", derivation);
   const std::int64_t block = plan.arenas.front().bytes_per_id;
   derivation.push_back({{"bytes of a pool", plan.pool_bytes(), "bytes"}, "bytes = num_blocks * W",
-                        {{"num_blocks", plan.num_blocks(), "blocks"}, {"W", block, "bytes"}}, allocation_source});
+                        {{"num_blocks", plan.num_blocks(), "blocks"}, {"W", block, "bytes"}},
+                        cited(*plan.rules, RuleOf::allocation)});
   if (plan.is_uniform()) return;
   std::set<std::int64_t> told;
   for (const GroupPlan& group : plan.groups) {
@@ -217,7 +217,7 @@ void derive_allocation(const Arrangement& plan, Derivation& derivation) {
                               : "page = the largest page of a block of the model's own attention, to which states are "
                                 "padded",
                           {{"unpadded", spec.unpadded_page_bytes, "bytes"}},
-                          group_source});
+                          group_source(plan)});
   }
 }
 
@@ -256,7 +256,8 @@ void derive_pools(const Arrangement& plan, Derivation& derivation) {
     derive_id(plan, 0, "bytes of a block id", derivation);
     const Term page{"P", plan.page_bytes(), "bytes"};
     derivation.push_back({{"bytes of a pool", Checked(plan.num_blocks()) * plan.page_bytes(), "bytes"},
-                          "bytes = num_blocks * P", {{"num_blocks", plan.num_blocks(), "blocks"}, page}, group_source});
+                          "bytes = num_blocks * P", {{"num_blocks", plan.num_blocks(), "blocks"}, page},
+                          group_source(plan)});
     return;
   }
   for (std::size_t arena = 0; arena < plan.arenas.size(); ++arena) {
@@ -276,7 +277,7 @@ void derive_pools(const Arrangement& plan, Derivation& derivation) {
              ? "bytes = ids * page: those of lane j lie j pages behind those of lane 0"
              : "bytes = ids * page: lane j of a pool begins j times as far",
          {{"ids", arena.num_ids, "ids"}, {"page", plan.page_bytes(group), "bytes"}},
-         own_pool_source});
+         cited(*plan.rules, RuleOf::own_pools)});
     const PoolId of_first = plan.lanes[group.first_lane.index()].pool;
     std::int64_t lanes = 0;
     for (std::size_t page = 0; page < group.pages.size(); ++page)
@@ -286,7 +287,7 @@ void derive_pools(const Arrangement& plan, Derivation& derivation) {
         {{"bytes of a pool of " + arena.name, pool.bytes, "bytes"},
          "bytes = lanes of the pool * ids * page",
          {{"lanes of the pool", lanes, ""}, {"ids", arena.num_ids, "ids"}, {"page", plan.page_bytes(group), "bytes"}},
-         own_pool_source});
+         cited(*plan.rules, RuleOf::own_pools)});
   }
 }
 
@@ -311,7 +312,7 @@ void derive_settings(const EngineSpec& engine, Derivation& derivation) {
     derivation.push_back({{"tokens looked ahead", ahead, "tokens"},
                           engine.mtp_layers > 1 ? "s: the key of a prefix covers what each module of the drafter reads"
                                                 : "1: the key of a prefix covers what a drafter of one module reads",
-                          {{"s", engine.speculative_tokens, "tokens"}}, "vLLM 0.33, lookahead hashes"});
+                          {{"s", engine.speculative_tokens, "tokens"}}, cited(rules, RuleOf::lookahead)});
   if (engine.decode_context_parallel != 1)
     derivation.push_back(given("DCP", engine.decode_context_parallel, "", "engine.decode_context_parallel"));
   if (!engine.num_blocks) derivation.push_back(given("memory", engine.memory_bytes, "bytes", "engine.memory"));
@@ -319,7 +320,7 @@ void derive_settings(const EngineSpec& engine, Derivation& derivation) {
 
 void derive_attention(const LayerSet& set, const EngineSpec& engine, const SpecPlan& spec, Derivation& derivation) {
   const AttentionSpec& layer = *set.attention;
-  derive_heads(layer, engine.tensor_parallel, spec, derivation);
+  derive_heads(layer, engine, spec, derivation);
   const bool latent = is_latent(layer.kind);
   const AttentionGeometry& attention = *spec.attention;
   const auto& format = attention.format;
@@ -338,7 +339,7 @@ void derive_attention(const LayerSet& set, const EngineSpec& engine, const SpecP
     inputs.push_back({"element", element_bytes(attention.dtype), "bytes"});
   }
   derivation.push_back({{fmt::format("a1 ({})", spec.kind), spec.bytes_per_token, "bytes"}, std::move(rule),
-                        std::move(inputs), attention_source});
+                        std::move(inputs), cited(*engine.rules, RuleOf::attention_bytes)});
 }
 
 void derive_ring(const ModelSpec& model, const EngineSpec& engine, const SpecPlan& spec, Derivation& derivation) {
@@ -346,12 +347,13 @@ void derive_ring(const ModelSpec& model, const EngineSpec& engine, const SpecPla
   const Term tokens{"tokens", spec.ring_tokens, "tokens"}, bytes{"bytes", model.ring_bytes_per_token, "bytes"};
   const auto add = [&](std::string symbol, std::int64_t value, const char* unit, const char* rule,
                        std::vector<Term> inputs) {
-    derivation.push_back({{std::move(symbol), value, unit}, rule, std::move(inputs), "vLLM 0.33 CircularBufferSpec"});
+    derivation.push_back({{std::move(symbol), value, unit}, rule, std::move(inputs),
+                          cited(*engine.rules, RuleOf::ring)});
   };
   derivation.push_back({{"tokens of " + label, spec.ring_tokens, "tokens"},
                         "tokens = the ring's + s, rounded up to a multiple of the ring's",
                         {{"the ring's", model.ring_tokens, "tokens"}, {"s", engine.speculative_tokens, "tokens"}},
-                        "vLLM 0.33 CircularBufferSpec; the rounding from sizes 4 and 8 with s = 0, 1 and 3"});
+                        cited(*engine.rules, RuleOf::ring_tokens)});
   add("block of " + label, spec.ring_tokens, "tokens", "block = tokens: the ring is one block", {tokens});
   add("kernel block of " + label, spec.ring_tokens, "tokens", "kernel block = tokens: no kernel splits it", {tokens});
   add("token of ring, " + label, spec.ring_tokens, "", "token = tokens", {tokens});

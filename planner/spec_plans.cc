@@ -125,11 +125,12 @@ std::vector<SpecPlan> make_specs(const ModelSpec& model, const EngineSpec& engin
     spec.auxiliary = set.auxiliary;
     spec.layers = set.layers;
     if (derivation != nullptr && !set.ring)
-      derive_padding(of_model, padded, engine.tensor_parallel, spec_label(spec), *derivation);
+      derive_padding(of_model, padded, engine, spec_label(spec), *derivation);
     if (derivation != nullptr && counts)
-      derive_counted_heads(padded, set, engine.tensor_parallel, spec_label(spec), *derivation);
+      derive_counted_heads(padded, set, engine, spec_label(spec), *derivation);
     if (derivation != nullptr && set.recurrent)
-      derive_state(*set.recurrent, state_context(*set.recurrent, model, engine), spec, *derivation);
+      derive_state(*set.recurrent, state_context(*set.recurrent, model, engine), spec, *engine.rules,
+                   *derivation);
     if (derivation != nullptr && set.ring) derive_ring(model, engine, spec, *derivation);
     if (derivation != nullptr && set.attention) derive_attention(set, engine, spec, *derivation);
     specs.push_back(std::move(spec));

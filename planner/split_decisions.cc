@@ -11,10 +11,6 @@ namespace hybridkv {
 
 namespace {
 
-constexpr const char* run_source = "SGLang 0.5.23, run";
-constexpr const char* read_source = "SGLang 0.5.23, read";
-constexpr const char* advice_source = "arithmetic of this plan";
-
 /// Writes down why a split is what it is.
 class SplitDecisions {
  public:
@@ -56,13 +52,7 @@ class SplitDecisions {
   void derive_holding() const {
     if (!inputs_.radix_cache)
       return add({"S", split_.slots_per_request, "slots"}, "1: the running state; nothing is kept for prefixes", {});
-    const bool chosen =
-        engine_.mamba_radix_cache_strategy.value_or(RadixStrategy::automatic) == RadixStrategy::automatic;
-    add({"strategy", std::string(to_string(pools_.strategy)), ""},
-        chosen ? "auto: extra_buffer where steps overlap or pages have several tokens, and the engine counts the model "
-                 "among those that can; which it counts is not known in full, and this one is taken to be"
-               : "as set",
-        {}, chosen ? read_source : "engine.mamba_radix_cache_strategy");
+    derive_strategy();
     std::string rule = "3: the running state, that of the tree's node, and one on its way to the tree";
     if (pools_.strategy == RadixStrategy::extra_buffer)
       rule += inputs_.slots_per_request > 4 || engine_.overlap_schedule.value_or(true) ? "; and two tracking slots"
@@ -72,6 +62,16 @@ class SplitDecisions {
       rule += "; less one, which decoding does not lock";
     add({"S", split_.slots_per_request, "slots"}, std::move(rule),
         {{"strategy", std::string(to_string(pools_.strategy)), ""}});
+  }
+
+  void derive_strategy() const {
+    const Term strategy{"strategy", std::string(to_string(pools_.strategy)), ""};
+    if (engine_.mamba_radix_cache_strategy.value_or(RadixStrategy::automatic) == RadixStrategy::automatic)
+      return add(strategy,
+                 "auto: extra_buffer where steps overlap or pages have several tokens, and the engine counts the model "
+                 "among those that can; which it counts is not known in full, and this one is taken to be",
+                 {}, RuleOf::split_read);
+    take(strategy, "as set", "engine.mamba_radix_cache_strategy");
   }
 
   void derive_slots() const {
@@ -109,7 +109,7 @@ class SplitDecisions {
     if (!inputs_.replay) return;
     const Term row{"row", inputs_.replay->row_bytes, "bytes"}, result{"rings of ReplaySSM", split_.ring_bytes, "bytes"};
     if (inputs_.replay->in_slots)
-      add(result, "bytes = row * (K + 1)", {row, slots()}, read_source);
+      add(result, "bytes = row * (K + 1)", {row, slots()}, RuleOf::split_read);
     else
       add(result, "bytes = row * (floor(max_running_requests / DP) + 1)", {row, asked(), ranks()});
   }
@@ -153,18 +153,18 @@ class SplitDecisions {
     const Term all{"all", pool.total_bytes, "bytes"};
     add({"part of tokens in the elastic buffer", pool.token_part_bytes, "bytes"},
         "part = 4096 * floor(memory of tokens / 4096)",
-        {{"memory of tokens", split_.token_memory_bytes, "bytes"}}, read_source);
+        {{"memory of tokens", split_.token_memory_bytes, "bytes"}}, RuleOf::split_read);
     add({"elastic buffer", pool.total_bytes, "bytes"}, "all = part of tokens + K * M",
-        {{"part of tokens", pool.token_part_bytes, "bytes"}, slots(), slot()}, read_source);
+        {{"part of tokens", pool.token_part_bytes, "bytes"}, slots(), slot()}, RuleOf::split_read);
     add({"tokens that a state costs", pool.state_in_tokens, "tokens"}, "tokens = ceil(M / cell)", {slot(), cell()},
-        read_source);
+        RuleOf::split_read);
     const char* front = ": nothing begins before the end of the largest entry";
     add({"token slots without states", pool.largest_tokens, "tokens"},
         std::string("tokens = floor(all / cell) - ceil(max(M, page * cell) / cell)") + front,
-        {all, cell(), slot(), page()}, read_source);
+        {all, cell(), slot(), page()}, RuleOf::split_read);
     add({"state slots without tokens", pool.largest_states, "slots"},
         std::string("slots = floor(all / M) - ceil(max(M, page * cell) / M)") + front, {all, slot(), page(), cell()},
-        read_source);
+        RuleOf::split_read);
   }
 
   void derive_advice(const LengthAdvice& advice) const {
@@ -172,12 +172,12 @@ class SplitDecisions {
     const Term length{"L", advice.tokens, "tokens"};
     const Term best{"best ratio", advice.best_ratio, ""}, now{"now", advice.running_now, ""};
     const char* running = "requests = min(floor(K / S), floor(tokens / (page * ceil(L / page))))";
-    add({"length of the advice", advice.tokens, "tokens"}, "as asked for", {}, "limits.max_model_len");
+    take({"length of the advice", advice.tokens, "tokens"}, "as asked for", "limits.max_model_len");
     add({"balanced ratio" + at, advice.balanced_ratio, ""}, "r = S * M / (cell * L): both pools fill together",
-        {held(), slot(), cell(), length}, advice_source);
+        {held(), slot(), cell(), length}, RuleOf::arithmetic);
     add({"best ratio" + at, advice.best_ratio, ""},
         "the smallest multiple of a thousandth of the balanced ratio at which most requests run",
-        {{"balanced ratio", advice.balanced_ratio, ""}}, advice_source);
+        {{"balanced ratio", advice.balanced_ratio, ""}}, RuleOf::arithmetic);
     add({"state slots at the best ratio" + at, advice.best_state_slots, "slots"}, "K by the best ratio", {best});
     add({"token slots at the best ratio" + at, advice.best_token_slots, "tokens"}, "tokens by the best ratio", {best});
     add({"requests now" + at, advice.running_now, ""}, running, {slots(), held(), tokens(), page(), length});
@@ -186,13 +186,17 @@ class SplitDecisions {
          length});
     add({"fewer requests" + at, 100.0 * static_cast<double>(advice.running_best - advice.running_now) /
                                     static_cast<double>(advice.running_best), "%"},
-        "fewer = 100 * (best - now) / best", {{"best", advice.running_best, ""}, now}, advice_source);
+        "fewer = 100 * (best - now) / best", {{"best", advice.running_best, ""}, now}, RuleOf::arithmetic);
     add({"idle memory" + at, advice.idle_percent, "%"}, "idle = 100 * (X - beside - now * (S * M + L * cell)) / X",
-        {memory(), {"beside", pools_.outside_bytes(), "bytes"}, now, held(), slot(), length, cell()}, advice_source);
+        {memory(), {"beside", pools_.outside_bytes(), "bytes"}, now, held(), slot(), length, cell()},
+        RuleOf::arithmetic);
   }
 
-  void add(Term result, std::string rule, std::vector<Term> inputs, const char* source = run_source) const {
-    log_.add([&] { return Decision{std::move(result), std::move(rule), std::move(inputs), source}; });
+  void take(Term result, const char* rule, const char* key) const {
+    log_.add([&] { return Decision{std::move(result), rule, {}, key}; });
+  }
+  void add(Term result, std::string rule, std::vector<Term> inputs, RuleOf by = RuleOf::dual_pool) const {
+    log_.add([&] { return Decision{std::move(result), std::move(rule), std::move(inputs), log_.cite(by)}; });
   }
 
   const RadixPools& pools_;
@@ -217,14 +221,14 @@ void derive_printed(const Arrangement& arrangement, const DerivationLog& log) {
     log.add([&] {
       return Decision{{fmt::format("{} of all slots", name), printed_gigabytes(bytes), "GB"},
                       "of all state layers, K and the dummy slot, as the engine prints it: in GiB, to two digits",
-                      {{"bytes", bytes, "bytes"}, {"K", split.state_slots, "slots"}}, run_source};
+                      {{"bytes", bytes, "bytes"}, {"K", split.state_slots, "slots"}}, log.cite(RuleOf::dual_pool)};
     });
   }
   if (split.draft_state_bytes > 0)
     log.add([&] {
       return Decision{{"states of draft steps in GB", printed_gigabytes(split.draft_state_bytes), "GB"},
                       "as the engine prints it: in GiB, to two digits",
-                      {{"bytes", split.draft_state_bytes, "bytes"}}, run_source};
+                      {{"bytes", split.draft_state_bytes, "bytes"}}, log.cite(RuleOf::dual_pool)};
     });
 }
 

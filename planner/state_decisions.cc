@@ -8,29 +8,26 @@ namespace hybridkv {
 
 namespace {
 
-constexpr const char* shape_source = "vLLM MambaStateShapeCalculator";
-constexpr const char* placing_source = "vLLM MambaSpec";
-
 const StateTensor& tensor_of(const StateSpec& state, std::string_view name) {
   for (const StateTensor& tensor : state.tensors)
     if (tensor.name == name) return tensor;
   throw std::logic_error("a family derives a tensor that its state does not have");
 }
 
-Decision offset_decision(const StateSpec& state, std::size_t index, const std::string& label) {
+Decision offset_decision(const StateSpec& state, std::size_t index, const std::string& label, std::string source) {
   const StateTensor& tensor = state.tensors[index];
   Term result{"byte offset of " + tensor.name + ", " + label, tensor.byte_offset, "bytes"};
-  if (index == 0) return {std::move(result), "0: the first tensor begins with the page", {}, placing_source};
-  if (tensor.byte_offset == 0) return {std::move(result), "0: it has a place of its own", {}, placing_source};
+  if (index == 0) return {std::move(result), "0: the first tensor begins with the page", {}, std::move(source)};
+  if (tensor.byte_offset == 0) return {std::move(result), "0: it has a place of its own", {}, std::move(source)};
   const StateTensor& before = state.tensors[index - 1];
   return {std::move(result),
           "byte offset = element * ceil(end of the tensor before / element)",
           {{"end of the tensor before", before.byte_offset + before.bytes(), "bytes"},
            {"element", element_bytes(tensor.dtype), "bytes"}},
-          placing_source};
+          std::move(source)};
 }
 
-Decision gaps_decision(const StateSpec& state, const std::string& label) {
+Decision gaps_decision(const StateSpec& state, const std::string& label, std::string source) {
   std::vector<Term> inputs{{"M", state.bytes, "bytes"}};
   std::string rule = "gaps = M";
   for (const StateTensor& tensor : state.tensors) {
@@ -38,7 +35,7 @@ Decision gaps_decision(const StateSpec& state, const std::string& label) {
     rule += " - " + inputs.back().symbol;
   }
   return {{"gaps inside the state, " + label, state.padding_bytes, "bytes"}, std::move(rule), std::move(inputs),
-          placing_source};
+          std::move(source)};
 }
 
 /// "3 x 6144 of bf16" and the bytes of every tensor.
@@ -58,7 +55,8 @@ std::vector<Term> tensor_terms(const StateSpec& state) {
 }  // namespace
 
 void derive_state(const RecurrentSpec& layer, const StateContext& context, const SpecPlan& spec,
-                  Derivation& derivation) {
+                  const EngineRules& rules, Derivation& derivation) {
+  const std::string shapes = cited(rules, RuleOf::state_shape), places = cited(rules, RuleOf::state_places);
   const StateSpec& state = *spec.state;
   const std::string label = spec_label(spec);
   for (const AxisRule& rule : std::visit([&](const auto& family) { return axis_rules(family, context); }, layer)) {
@@ -66,7 +64,7 @@ void derive_state(const RecurrentSpec& layer, const StateContext& context, const
                        tensor_of(state, rule.tensor).layout.extent(rule.axis), ""},
                       fmt::format("{} = {}", rule.axis, rule.formula),
                       {},
-                      shape_source};
+                      shapes};
     for (const AxisRule::Input& input : rule.inputs)
       decision.inputs.push_back({std::string(input.symbol), input.value, ""});
     derivation.push_back(std::move(decision));
@@ -74,9 +72,9 @@ void derive_state(const RecurrentSpec& layer, const StateContext& context, const
   derivation.push_back({{fmt::format("M ({})", spec.kind), state.bytes, "bytes"},
                         "M = sum(product(shape) * element bytes), per rank and layer",
                         tensor_terms(state),
-                        shape_source});
-  for (std::size_t i = 0; i < state.tensors.size(); ++i) derivation.push_back(offset_decision(state, i, label));
-  derivation.push_back(gaps_decision(state, label));
+                        shapes});
+  for (std::size_t i = 0; i < state.tensors.size(); ++i) derivation.push_back(offset_decision(state, i, label, places));
+  derivation.push_back(gaps_decision(state, label, places));
 }
 
 }  // namespace hybridkv

@@ -16,12 +16,12 @@ struct ArrangeInputs {
   const DerivationLog& log;
 };
 
-/// Who says so of the rules that strategies apart from the engines' own share.
-constexpr const char* source_of(Strategy strategy) {
+/// The rule of a strategy that arranges apart from how engines with blocks do it.
+constexpr RuleOf rule_of(Strategy strategy) {
   switch (strategy) {
-    case Strategy::compact_slots: return "compact slots, read; ratio: SGLang --mamba-full-memory-ratio";
-    case Strategy::two_level: return "Jenga, SOSP 2025, read";
-    default: return "separate or small pages, modelled";
+    case Strategy::compact_slots: return RuleOf::compact_slots;
+    case Strategy::two_level: return RuleOf::two_level;
+    default: return RuleOf::small_pages;
   }
 }
 

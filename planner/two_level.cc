@@ -14,8 +14,6 @@ namespace hybridkv {
 
 namespace {
 
-constexpr const char* jenga_source = source_of(Strategy::two_level);
-
 /// A small page of attention is one page of all layers, in which they lie as those of a pack.
 void pack_whole_kinds(std::vector<SpecPlan>& specs) {
   for (SpecPlan& spec : specs)
@@ -75,12 +73,12 @@ void add_groups(Arrangement& arrangement, const LargePage& page, const Derivatio
                                   .in_lane = PagesInLane{0, of_layers}});
     log.add([&] {
       return Decision{small_page(spec, small), "small page = pages * page",
-                      {{"pages", spec.num_pages, ""}, {"page", of_layers, "bytes"}}, jenga_source};
+                      {{"pages", spec.num_pages, ""}, {"page", of_layers, "bytes"}}, log.cite(RuleOf::two_level)};
     });
     log.add([&] {
       return Decision{{"small pages of a large page of " + spec_label(spec), entries, ""},
                       "k = large page / small page: it is a multiple of every small page",
-                      {large, {"small page", small, "bytes"}}, jenga_source};
+                      {large, {"small page", small, "bytes"}}, log.cite(RuleOf::two_level)};
     });
   }
 }
@@ -103,7 +101,7 @@ std::int64_t count_ids(const Arrangement& arrangement, std::int64_t bytes, const
     if (beside > 0) inputs.push_back({"extras", beside, "bytes"});
     return Decision{{"ids of large pages", ids, "ids"},
                     beside > 0 ? "ids = floor(memory / (large page + extras))" : "ids = floor(memory / large page)",
-                    std::move(inputs), jenga_source};
+                    std::move(inputs), log.cite(RuleOf::two_level)};
   });
   return ids;
 }
@@ -117,7 +115,7 @@ void arrange_two_level(Arrangement& arrangement, std::vector<SpecPlan> specs, co
   arrangement.specs = size_own_pages(std::move(specs), blocks, engine, inputs.limits, inputs.log);
   arrangement.extras = make_extras(arrangement.specs, inputs.model, inputs.log);
   for (SpecPlan& spec : arrangement.specs)
-    note_exact_page(spec, exact_unit({&spec, 1}, engine), jenga_source, inputs.log);
+    note_exact_page(spec, exact_unit({&spec, 1}, engine), RuleOf::two_level, inputs.log);
   const LargePage page = large_page(arrangement.specs, arrangement.extra_bytes_per_id(), engine);
   inputs.log.add([&] {
     std::string rule;
@@ -127,7 +125,7 @@ void arrange_two_level(Arrangement& arrangement, std::vector<SpecPlan> specs, co
       rule += (rule.empty() ? "" : ", ") + terms.back().symbol;
     }
     return Decision{{"large page", page.bytes, "bytes"}, "large page = lcm(" + rule + ")", std::move(terms),
-                    jenga_source};
+                    inputs.log.cite(RuleOf::two_level)};
   });
   add_groups(arrangement, page, inputs.log);
   const std::int64_t ids = count_ids(arrangement, page.bytes, engine, inputs.log);
@@ -135,7 +133,7 @@ void arrange_two_level(Arrangement& arrangement, std::vector<SpecPlan> specs, co
   arrangement.lanes.push_back({{0}, {0}, 0, page.bytes, page.bytes});
   inputs.log.add([&] {
     return Decision{{"first byte of large pages", std::int64_t{0}, "bytes"}, "0: the allocation begins with it", {},
-                    jenga_source};
+                    inputs.log.cite(RuleOf::two_level)};
   });
   PoolPlan& pool = arrangement.pools.emplace_back(PoolPlan{Checked(ids) * page.bytes, page.bytes, {}});
   for (const GroupPlan& group : arrangement.groups)

@@ -41,10 +41,10 @@ std::int64_t count_blocks(std::int64_t page_bytes, std::int64_t num_pools, std::
                       extra_bytes > 0 ? "num_blocks = floor(memory / (g * P + extra bytes per block))"
                                       : "num_blocks = floor(floor(memory / P) / g)",
                       std::move(terms),
-                      "vLLM get_kv_cache_groups"};
+                      log.cite(RuleOf::groups)};
     });
   }
-  derive_usable_blocks(num_blocks, "vLLM get_kv_cache_groups", log);
+  derive_usable_blocks(num_blocks, RuleOf::groups, log);
   return num_blocks;
 }
 

@@ -12,8 +12,6 @@ namespace hybridkv {
 
 namespace {
 
-constexpr const char* view_source = "vLLM PR 35703";
-
 /// The views of the first page of a spec: of attention one per layer of the pack, of a state one per tensor.
 std::vector<ViewPlan> first_page(const SpecPlan& spec, std::span<const ViewPlan> views) {
   const auto of_spec = [&](const ViewPlan& view) { return view.spec == spec.id; };
@@ -160,7 +158,8 @@ class TensorDecisions {
     return {"num_blocks", plan_.num_places(group_), "blocks"};
   }
   void add(Term result, std::string rule, std::vector<Term> inputs) {
-    derivation_.push_back({std::move(result), std::move(rule), std::move(inputs), view_source});
+    derivation_.push_back({std::move(result), std::move(rule), std::move(inputs),
+                           cited(*plan_.rules, RuleOf::packs)});
   }
 
   const Arrangement& plan_;

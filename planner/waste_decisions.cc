@@ -16,7 +16,6 @@ namespace hybridkv {
 
 namespace {
 
-constexpr const char* waste_source = "arithmetic of this plan";
 
 class WasteDecisions {
  public:
@@ -169,7 +168,8 @@ class WasteDecisions {
   }
 
   void add(Term result, std::string rule, std::vector<Term> inputs) {
-    derivation_.push_back({std::move(result), std::move(rule), std::move(inputs), waste_source});
+    derivation_.push_back({std::move(result), std::move(rule), std::move(inputs),
+                           cited(*plan_.rules, RuleOf::arithmetic)});
   }
   void none(std::string symbol, std::int64_t bytes, const char* why) {
     add({std::move(symbol), bytes, "bytes"}, std::string("0: ") + why, {});

@@ -7,8 +7,6 @@ namespace hybridkv {
 
 namespace {
 
-constexpr const char* bias_source = "vllm-gaudi PR 784";
-
 /// What the shared blocks alone need; the causal and the unique bias are the same in every mode.
 std::vector<Allocation> shared_allocations(const WorkspaceSpec& batch, SharedBiasMode mode) {
   return bias_allocations({.query_tokens = batch.query_tokens,
@@ -40,7 +38,7 @@ WorkspacePlan workspace_bytes(const WorkspaceSpec& batch, const DerivationLog& l
     return Decision{{"full bias", plan.full_bias_bytes, "bytes"},
                     "full bias = query tokens * shared blocks * block * element",
                     inputs(false),
-                    bias_source};
+                    log.cite(RuleOf::shared_bias)};
   });
   for (const Allocation& allocation : shared_allocations(batch, SharedBiasMode::chunked))
     (allocation.what == "block_usages" ? plan.block_usage_bytes : plan.chunked_bias_bytes) += allocation.bytes;
@@ -50,14 +48,14 @@ WorkspacePlan workspace_bytes(const WorkspaceSpec& batch, const DerivationLog& l
                     chunks ? "chunked bias = query tokens * chunk * block * element"
                            : "chunked bias = full bias: there are no more shared blocks than the chunk",
                     inputs(true),
-                    bias_source};
+                    log.cite(RuleOf::shared_bias)};
   });
   log.add([&] {
     return Decision{{"block usages", plan.block_usage_bytes, "bytes"},
                     chunks ? "block usages = query tokens * chunk * ceil(shared blocks / chunk) * 4"
                            : "0: without chunks nobody needs them",
                     chunks ? inputs(true) : std::vector<Term>{},
-                    bias_source};
+                    log.cite(RuleOf::shared_bias)};
   });
   return plan;
 }

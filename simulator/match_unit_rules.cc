@@ -35,6 +35,10 @@ void check_drafter(const CacheGeometry& geometry) {
                     "let the drafter drop one");
 }
 
+bool finds_parts_of_chunks(const EngineRules& rules) {
+  return rules.strategy == Strategy::packed_attention && !rules.match_units;
+}
+
 }  // namespace
 
 void MatchUnitRules::validate(const CacheGeometry& geometry) const {
@@ -53,7 +57,7 @@ void MatchUnitRules::validate(const CacheGeometry& geometry) const {
     if (mask.kind == MaskKind::chunked_local)
       throw SpecError("geometry.attention_masks",
                       fmt::format("prefixes of chunked attention are not simulated with the rules of {}; take those of "
-                                  "vllm-2026-06", name));
+                                  "{}", name, releases_with(finds_parts_of_chunks)));
   const std::int64_t interval = geometry.retention_interval_tokens.value_or(0), segment = retention_step(geometry);
   if (interval % segment != 0)
     throw SpecError("geometry.retention_interval_tokens",

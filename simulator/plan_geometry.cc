@@ -92,6 +92,12 @@ void set_exports(PrefixRules& rules, const CachePlan& plan) {
   rules.checkpoint_blocks = least_blocks.value_or(0);
 }
 
+// What engines are that a message names as the way out.
+bool has_large_pages(const EngineRules& rules) { return rules.strategy == Strategy::two_level; }
+bool has_pages(const EngineRules& rules) { return rules.strategy == Strategy::packed_attention; }
+bool has_blocks(const EngineRules& rules) { return has_pages(rules) || rules.strategy == Strategy::pool_groups; }
+bool finds_windows(const EngineRules& rules) { return rules.match_units; }
+
 }  // namespace
 
 PrefixRules prefix_rules_of(const CachePlan& plan) {
@@ -100,9 +106,10 @@ PrefixRules prefix_rules_of(const CachePlan& plan) {
   if (!plan.rules->match_units) return rules;
   rules.blocks = &match_unit_rules;
   if (plan.strategy == Strategy::two_level)
-    throw SpecError("engine.strategy", fmt::format("{} finds prefixes in pools of blocks alone, not in large pages "
-                                                   "that groups share; take engine.release jenga, or another "
-                                                   "engine.strategy", plan.rules->title));
+    throw SpecError("engine.strategy",
+                    fmt::format("{} finds prefixes in pools of blocks alone, not in large pages that groups share; "
+                                "take engine.release {}, or another engine.strategy", plan.rules->title,
+                                releases_with(has_large_pages)));
   rules.lookahead_tokens = plan.lookahead_tokens;
   rules.context_ranks = plan.decode_context_parallel;
   set_exports(rules, plan);
@@ -190,11 +197,11 @@ void refuse_other_caches(const CachePlan& plan) {
   if (plan.radix)
     throw SpecError("engine.release",
                     fmt::format("{} finds prefixes in a radix tree, which `hybridkv simulate` and `hybridkv compare` "
-                                "replay; here take vllm-0.33 or vllm-2026-06, which have blocks", title));
+                                "replay; here take {}, which have blocks", title, releases_with(has_pages)));
   if (plan.rows)
     throw SpecError("engine.release",
                     fmt::format("{} finds prefixes by slot, which `hybridkv simulate` and `hybridkv compare` replay; "
-                                "here take tensorrt-llm, vllm-0.33 or vllm-2026-06, which have blocks", title));
+                                "here take {}, which have blocks", title, releases_with(has_blocks)));
   if (plan.strategy != Strategy::two_level) return;
   if (const std::int64_t extras = plan.extra_ids_per_request(); extras > 0)
     throw SpecError("engine.strategy",
@@ -214,8 +221,8 @@ CacheGeometry geometry_of(const CachePlan& plan, const EngineSpec& engine) {
   if (geometry.attention_groups + geometry.state_groups == 0)
     throw SpecError("engine.release",
                     fmt::format("blocks of windows and chunks are not found again by the rules of {} here, and this "
-                                "model keeps nothing else; vllm-0.33 replays windows",
-                                plan.rules->title));
+                                "model keeps nothing else; {} replays windows",
+                                plan.rules->title, releases_with(finds_windows)));
   return geometry;
 }
 

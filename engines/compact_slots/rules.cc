@@ -1,5 +1,7 @@
 #include "engines/compact_slots/rules.h"
 
+#include "engines/vllm/sources.h"
+
 namespace hybridkv {
 
 namespace {
@@ -21,6 +23,7 @@ const EngineRules rules_of_compact_slots = {.name = "compact-slots",
                                             .strategy = Strategy::compact_slots,
                                             .is_read = true,
                                             .assumptions = slot_assumptions,
+                                            .source = source_of_blocks,
                                             .caches_by_default = true,
                                             .reserves_null_block = true};
 

@@ -1,5 +1,7 @@
 #include "engines/jenga/rules.h"
 
+#include "engines/vllm/sources.h"
+
 namespace hybridkv {
 
 namespace {
@@ -22,6 +24,7 @@ const EngineRules rules_of_jenga = {.name = "jenga",
                                     .strategy = Strategy::two_level,
                                     .is_read = true,
                                     .assumptions = jenga_assumptions,
+                                    .source = source_of_blocks,
                                     .caches_by_default = true,
                                     .reserves_null_block = true};
 

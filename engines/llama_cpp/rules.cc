@@ -1,5 +1,6 @@
 #include "engines/llama_cpp/rules.h"
 
+#include "engines/shared_sources.h"
 #include "planner/read_engine.h"
 
 namespace hybridkv {
@@ -19,6 +20,16 @@ constexpr std::string_view of_llama_cpp[] = {
     "prompts are not saved to the host beside the checkpoints (--cache-ram 0)",
 };
 
+std::string_view source_of_llama_cpp(RuleOf rule) {
+  switch (rule) {
+    case RuleOf::rows: return "llama.cpp llama_memory_recurrent, read";
+    case RuleOf::cells: return "llama.cpp llama_kv_cache, read";
+    case RuleOf::host_checkpoints:
+    case RuleOf::prefixes: return "llama.cpp server, read";
+    default: return shared_source(rule, "llama.cpp, read");
+  }
+}
+
 }  // namespace
 
 /// llama.cpp and its server, by reading them: cells for all sequences and rows of states by sequence
@@ -29,6 +40,7 @@ const EngineRules rules_of_llama_cpp = {.name = "llama.cpp",
                                         .is_read = true,
                                         .assumptions = of_llama_cpp,
                                         .own_keys = keys_of_llama_cpp,
+                                        .source = source_of_llama_cpp,
                                         .validate = validate_sequence_rows,
                                         .has_mode_all = false,
                                         .caches_by_default = true,

@@ -1,5 +1,6 @@
 #include "engines/sglang/rules.h"
 
+#include "engines/shared_sources.h"
 #include "planner/radix_split.h"
 
 namespace hybridkv {
@@ -18,6 +19,10 @@ constexpr std::string_view keys_of_sglang[] = {
     "engine.max_running_requests",       "engine.max_total_tokens",     "engine.attention_data_parallel",
     "engine.unified_memory",             "engine.linear_replayssm_spec"};
 
+std::string_view source_of_sglang(RuleOf rule) {
+  return rule == RuleOf::split_read ? "SGLang 0.5.23, read" : shared_source(rule, "SGLang 0.5.23, run");
+}
+
 }  // namespace
 
 /// SGLang 0.5.23, by running its own classes: a pool of tokens and one of state slots, split by a ratio
@@ -27,6 +32,7 @@ const EngineRules rules_of_sglang_0_5_23 = {.name = "sglang-0.5.23",
                                             .strategy = Strategy::dual_pool,
                                             .unserved = unserved_by_sglang,
                                             .own_keys = keys_of_sglang,
+                                            .source = source_of_sglang,
                                             .validate = validate_radix_engine,
                                             .has_mode_all = false,
                                             .caches_by_default = true,

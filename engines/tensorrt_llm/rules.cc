@@ -1,5 +1,6 @@
 #include "engines/tensorrt_llm/rules.h"
 
+#include "engines/shared_sources.h"
 #include "planner/read_engine.h"
 
 namespace hybridkv {
@@ -24,6 +25,14 @@ constexpr std::string_view of_tensorrt_llm[] = {
     "kda layers",
 };
 
+std::string_view source_of_tensorrt_llm(RuleOf rule) {
+  switch (rule) {
+    case RuleOf::pool_groups: return "TensorRT-LLM kv_cache_manager_v2, read";
+    case RuleOf::periodic_snapshots: return "TensorRT-LLM CppMambaHybridCacheManager, read";
+    default: return shared_source(rule, "TensorRT-LLM, read");
+  }
+}
+
 }  // namespace
 
 /// TensorRT-LLM's second cache manager, the default for hybrids, by reading it: a pool group of blocks and one of
@@ -34,6 +43,7 @@ const EngineRules rules_of_tensorrt_llm = {.name = "tensorrt-llm",
                                            .is_read = true,
                                            .assumptions = of_tensorrt_llm,
                                            .own_keys = keys_of_tensorrt_llm,
+                                           .source = source_of_tensorrt_llm,
                                            .validate = validate_pool_groups,
                                            .caches_by_default = true,
                                            .counts_running_state = true,

@@ -1,5 +1,7 @@
 #include "engines/vllm/rules.h"
 
+#include "engines/vllm/sources.h"
+
 namespace hybridkv {
 
 namespace {
@@ -10,6 +12,10 @@ constexpr UnservedModels unserved_by_0_33[] = {{"Bamba", "BambaForCausalLM"},
                                                {"MiniMax-M1", "MiniMaxM1ForCausalLM"},
                                                {"plamo-2", "Plamo2ForCausalLM"}};
 
+std::string_view source_of_0_33(RuleOf rule) {
+  return rule == RuleOf::prefixes ? "vLLM 0.33 HybridKVCacheCoordinator" : source_of_blocks(rule);
+}
+
 }  // namespace
 
 /// vLLM 0.33.0, by running its own functions: modes none and align, align where prefixes are cached, which they are by
@@ -19,6 +25,7 @@ constexpr UnservedModels unserved_by_0_33[] = {{"Bamba", "BambaForCausalLM"},
 const EngineRules rules_of_vllm_0_33 = {.name = "vllm-0.33",
                                         .title = "vLLM 0.33.0",
                                         .unserved = unserved_by_0_33,
+                                        .source = source_of_0_33,
                                         .has_mode_all = false,
                                         .caches_by_default = true,
                                         .one_allocation = true,

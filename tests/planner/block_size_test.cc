@@ -15,16 +15,14 @@ constexpr std::int64_t qwen_state = 2'134'016;     // Qwen3.5-397B at TP2, fp32 
 constexpr std::int64_t granite_state = 2'147'840;  // granite-4.0-h-small at TP1, bf16
 
 std::int64_t block_of(const BlockSizeInputs& inputs, const EngineSpec& engine = {}) {
-  Derivation derivation;
-  return attention_block_size(inputs, engine, derivation);
+  return attention_block_size(inputs, engine, {});
 }
 
 std::int64_t kernel_block_of(std::int64_t block, std::vector<std::int64_t> sizes, std::int64_t alignment = 16) {
   EngineSpec engine;
   engine.kernel_block_sizes = std::move(sizes);
   engine.kernel_alignment_tokens = alignment;
-  Derivation derivation;
-  return kernel_block_size(block, false, engine, derivation);
+  return kernel_block_size(block, false, engine, {});
 }
 
 std::string refusal(std::int64_t block, std::vector<std::int64_t> sizes, std::int64_t alignment = 16) {
@@ -54,14 +52,13 @@ TEST_CASE("golden: a user block size is a floor and the rounding unit") {
 }
 
 TEST_CASE("golden: the grain is the larger of kernel block and user block") {
-  Derivation derivation;
-  CHECK(alignment_grain({}, {}, derivation) == 16);
-  CHECK(alignment_grain({.block_size_tokens = 48}, {}, derivation) == 48);
-  CHECK(alignment_grain({.block_size_tokens = 8}, {}, derivation) == 16);
-  CHECK(alignment_grain({.kernel_alignment_tokens = 64}, {}, derivation) == 64);   // XPU
-  CHECK(alignment_grain({.kernel_alignment_tokens = 128}, {}, derivation) == 128); // CPU, newer MLA
-  CHECK(alignment_grain({.block_size_tokens = 8, .kernel_alignment_tokens = 1}, {}, derivation) == 8);
-  CHECK(alignment_grain({.kernel_block_sizes = {64, 32}}, {}, derivation) == 32);
+  CHECK(alignment_grain({}, {}, {}) == 16);
+  CHECK(alignment_grain({.block_size_tokens = 48}, {}, {}) == 48);
+  CHECK(alignment_grain({.block_size_tokens = 8}, {}, {}) == 16);
+  CHECK(alignment_grain({.kernel_alignment_tokens = 64}, {}, {}) == 64);   // XPU
+  CHECK(alignment_grain({.kernel_alignment_tokens = 128}, {}, {}) == 128); // CPU, newer MLA
+  CHECK(alignment_grain({.block_size_tokens = 8, .kernel_alignment_tokens = 1}, {}, {}) == 8);
+  CHECK(alignment_grain({.kernel_block_sizes = {64, 32}}, {}, {}) == 32);
   const BlockSizeInputs inputs{.state_bytes = qwen_state, .bytes_per_token = 1024};
   CHECK(block_of(inputs, {.kernel_alignment_tokens = 128}) == 2176);  // 128 * ceil(16.28)
 }
@@ -169,8 +166,7 @@ TEST_CASE("edge: a kernel block that does not divide is refused with the sizes a
 
 TEST_CASE("law: the page holds the state, the block is a multiple of grain and kernel block") {
   CHECK(check_plans("page and block", 5'000, SpecSize::real, [](const RandomSpecs& specs, const CachePlan& plan) {
-    Derivation derivation;
-    const std::int64_t grain = alignment_grain(specs.engine, {}, derivation);
+    const std::int64_t grain = alignment_grain(specs.engine, {}, {});
     for (const SpecPlan& spec : plan.specs) {
       RC_ASSERT(plan.page_bytes() >= spec.unpadded_page_bytes);
       if (!spec.attention) continue;

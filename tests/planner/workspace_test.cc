@@ -20,7 +20,7 @@ const WorkspaceSpec published{.query_tokens = 8192, .shared_blocks = 10'000, .bl
 
 WorkspacePlan workspace_of(const WorkspaceSpec& batch) {
   Derivation derivation;
-  return workspace_bytes(batch, derivation);
+  return workspace_bytes(batch, {derivation, *default_rules()});
 }
 
 std::string refusal(const WorkspaceSpec& batch) {

@@ -18,9 +18,6 @@ std::int64_t snapshot_interval(const EngineSpec& engine);
 /// Sequences of llama.cpp, as set (--parallel) or 4. Source: read.
 std::int64_t sequences_of(const EngineSpec& engine);
 
-inline constexpr std::int64_t default_ctx_checkpoints = 32;        // --ctx-checkpoints
-inline constexpr std::int64_t default_checkpoint_min_step = 8192;  // --checkpoint-min-step
-
 /// B and C. TensorRT-LLM: blocks of as many tokens as set (tokens_per_block) or 32; snapshots at whole blocks, periodic
 /// ones at every interval. llama.cpp: cells of one token.
 BlockSizes read_block_sizes(const EngineSpec& engine, const DerivationLog& log);

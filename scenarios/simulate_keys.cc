@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/input_file.h"
+#include "scenarios/engine_words.h"
 #include "scenarios/key_builders.h"
 #include "scenarios/spelled_at.h"
 
@@ -323,9 +324,10 @@ const Section<SimulateRequest>& simulate_keys() {
         .flag_by(key("branch_point", "cache mode align: end the first chunk where attention alone matched, so that the "
                                   "branch point gets a checkpoint; default true"),
               [](Request& request, bool value) { request.scheduler.branch_point = value; })
-        .integer(tokens("retention_interval_tokens", "keep checkpoints at multiples of it, at the last boundary of a "
-                                                     "prompt and at branch points; 0: only the latter two; default: "
-                                                     "all are kept, from vllm-0.33 on 0",
+        .integer(tokens("retention_interval_tokens",
+                        fmt::format("keep checkpoints at multiples of it, at the last boundary of a prompt and at "
+                                    "branch points; 0: only the latter two; default: all are kept, {} 0",
+                                    engines_with([](const EngineRules& rules) { return rules.retention_tokens == 0; })),
                         0),
                  &Request::retention_interval_tokens)
         .flag(key("keep_all_checkpoints", "keep every checkpoint, where the release keeps only the last of a prompt; "

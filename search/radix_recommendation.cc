@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "planner/capacity.h"
 #include "planner/plan.h"
+#include "planner/radix_settings.h"
 #include "planner/radix_split.h"
 #include "search/candidate_choice.h"
 #include "simulator/cache_geometry.h"
@@ -30,7 +31,7 @@ bool keeps_prefixes(const EngineSpec& engine) { return engine.cache_mode != Cach
 bool tracks(const EngineSpec& engine) {
   return keeps_prefixes(engine) && radix_strategy(engine) != RadixStrategy::no_buffer;
 }
-std::int64_t page_of(const EngineSpec& engine) { return engine.page_size.value_or(1); }
+std::int64_t page_of(const EngineSpec& engine) { return engine.own[radix_key::page_size]; }
 
 /// What two engines may differ in, a value of theirs each.
 auto choices_of(const EngineSpec& engine) {
@@ -205,7 +206,7 @@ class RadixSearch {
         continue;
       }
       for (const RadixStrategy strategy : result_.space.strategies) {
-        engine.mamba_radix_cache_strategy = strategy;
+        engine.own.set(radix_key::mamba_radix_cache_strategy, strategy);
         plan_pages(engine);
       }
     }
@@ -213,11 +214,11 @@ class RadixSearch {
 
   void plan_pages(EngineSpec engine) {
     for (const std::int64_t page : result_.space.page_sizes) {
-      engine.page_size = page;
+      engine.own.set(radix_key::page_size, page);
       // Of the pages and intervals that nobody asked for only those that the engine takes.
       if (spec_.space.page_sizes.empty() && !tracks(engine) && page != 1) continue;
       for (const std::int64_t interval : result_.space.track_intervals) {
-        engine.mamba_track_interval = interval;
+        engine.own.set(radix_key::mamba_track_interval, interval);
         if (spec_.space.track_intervals.empty() && interval % page != 0) continue;
         plan_ratios(engine);
         if (!tracks(engine)) break;

@@ -1,5 +1,8 @@
 #include "engines/vllm/rules.h"
 
+#include <algorithm>
+#include <array>
+
 namespace hybridkv {
 
 namespace {
@@ -10,6 +13,17 @@ constexpr UnservedModels unserved_by_0_33[] = {{"Bamba", "BambaForCausalLM"},
                                                {"MiniMax-M1", "MiniMaxM1ForCausalLM"},
                                                {"plamo-2", "Plamo2ForCausalLM"}};
 
+/// Keys that came with it, or were planned with it first.
+constexpr auto keys_since_0_33 = std::to_array<std::string_view>(
+    {"checkpoint_alignment_tokens", "checkpoint_blocks", "pipeline_parallel", "pipeline_memory",
+     "decode_context_parallel", "hybrid_manager", "prefix_match_unit_tokens"});
+
+constexpr auto taken_by_0_33 = [] {
+  std::array<std::string_view, block_keys.size() + keys_since_0_33.size()> keys;
+  std::copy(keys_since_0_33.begin(), keys_since_0_33.end(), std::copy(block_keys.begin(), block_keys.end(), keys.begin()));
+  return keys;
+}();
+
 }  // namespace
 
 /// vLLM 0.33.0, by running its own functions: modes none and align, align where prefixes are cached, which they are by
@@ -19,6 +33,7 @@ constexpr UnservedModels unserved_by_0_33[] = {{"Bamba", "BambaForCausalLM"},
 const EngineRules rules_of_vllm_0_33 = {.name = "vllm-0.33",
                                         .title = "vLLM 0.33.0",
                                         .unserved = unserved_by_0_33,
+                                        .takes = taken_by_0_33,
                                         .has_mode_all = false,
                                         .caches_by_default = true,
                                         .one_allocation = true,

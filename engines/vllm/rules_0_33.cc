@@ -20,7 +20,8 @@ constexpr auto keys_since_0_33 = std::to_array<std::string_view>(
 
 constexpr auto taken_by_0_33 = [] {
   std::array<std::string_view, block_keys.size() + keys_since_0_33.size()> keys;
-  std::copy(keys_since_0_33.begin(), keys_since_0_33.end(), std::copy(block_keys.begin(), block_keys.end(), keys.begin()));
+  const auto rest = std::copy(block_keys.begin(), block_keys.end(), keys.begin());
+  std::copy(keys_since_0_33.begin(), keys_since_0_33.end(), rest);
   return keys;
 }();
 

@@ -11,7 +11,8 @@ namespace hybridkv::radix_key {
 /// Names of strategies in the order of their values.
 inline constexpr auto strategy_choices = [] {
   std::array<std::string_view, radix_strategy_names.size()> names;
-  for (std::size_t i = 0; i < names.size(); ++i) names[i] = name_in(radix_strategy_names, static_cast<RadixStrategy>(i));
+  for (std::size_t i = 0; i < names.size(); ++i)
+    names[i] = name_in(radix_strategy_names, static_cast<RadixStrategy>(i));
   return names;
 }();
 

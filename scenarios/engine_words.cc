@@ -12,7 +12,7 @@ namespace {
 using Releases = std::vector<const EngineRules*>;
 
 /// The name without what begins with a digit behind a hyphen.
-std::string_view engine_of(std::string_view release) {
+std::string_view without_version(std::string_view release) {
   for (std::size_t i = 1; i < release.size(); ++i)
     if (release[i - 1] == '-' && release[i] >= '0' && release[i] <= '9') return release.substr(0, i - 1);
   return release;
@@ -24,7 +24,7 @@ std::string releases_with(const Releases& releases, const std::function<bool(con
   const auto first = std::find_if(releases.begin(), releases.end(), is_with);
   if (std::all_of(first, releases.end(), is_with)) {
     if (first == releases.end()) return "";
-    return first == releases.begin() ? std::string(engine_of((*first)->name))
+    return first == releases.begin() ? std::string(without_version((*first)->name))
                                      : fmt::format("from {} on", (*first)->name);
   }
   std::string names;
@@ -38,7 +38,7 @@ std::string releases_with(const Releases& releases, const std::function<bool(con
 std::string engines_with(const std::function<bool(const EngineRules&)>& holds) {
   std::vector<std::pair<std::string_view, Releases>> engines;
   for (const EngineRules* const rules : all_engine_rules()) {
-    const std::string_view name = engine_of(rules->name);
+    const std::string_view name = without_version(rules->name);
     const auto known = std::find_if(engines.begin(), engines.end(), [&](const auto& one) { return one.first == name; });
     if (known != engines.end()) known->second.push_back(rules);
     else engines.push_back({name, {rules}});

@@ -245,8 +245,8 @@ const Section<ModelText>& model_keys() {
                                         "inside a chunk; default false"),
               &ModelText::kda_exports_states)
         .integer(count("ring_tokens",
-                       fmt::format("tokens that the ring of a layer of full attention holds, without drafts: {} a group "
-                                   "of its own in place of extra_blocks_per_request; default 0, not known",
+                       fmt::format("tokens that the ring of a layer of full attention holds, without drafts: {} a "
+                                   "group of its own in place of extra_blocks_per_request; default 0, not known",
                                    engines_with([](const EngineRules& rules) { return rules.one_allocation; })), 0),
                  &ModelText::ring_tokens)
         .integer(count("ring_bytes_per_token", "bytes of a token in that ring; default 0", 0),

@@ -85,8 +85,8 @@ void add_release_keys(Section<EngineSpec>& keys) {
                            "tokens at multiples of which gdn scans export states; 1: they export none; default: the "
                            "profile's")),
                &EngineSpec::checkpoint_alignment_tokens)
-      .integer(only(count("checkpoint_blocks", "blocks of a request and group for a state that a chunk exports, of gdn and "
-                                               "kda layers; default: as their kernels do", 0)),
+      .integer(only(count("checkpoint_blocks", "blocks of a request and group for a state that a chunk exports, of "
+                                               "gdn and kda layers; default: as their kernels do", 0)),
                &EngineSpec::checkpoint_blocks);
 }
 

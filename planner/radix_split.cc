@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "planner/radix_settings.h"
+#include "planner/read_engine.h"
 #include "planner/replay_ring.h"
 #include "planner/split_decisions.h"
 
@@ -19,31 +20,16 @@ constexpr const char* ran = "SGLang 0.5.23, run";
 std::int64_t page_of(const EngineSpec& engine) { return engine.own[radix_key::page_size]; }
 bool keeps_prefixes(const EngineSpec& engine) { return engine.cache_mode != CacheMode::none; }
 
-void refuse_layers(const ModelSpec& model, const EngineSpec& engine) {
+/// Models that it has no class for.
+void refuse_unserved(const ModelSpec& model, const EngineSpec& engine) {
   const std::string_view title = engine.rules->title;
   if (unserved_by(*engine.rules, model.name))
     throw SpecError("engine.release", fmt::format("{} does not run {}; take another release", title, model.name));
-  bool attention = false, states = false, mamba1 = false;
-  for (const LayerSpec& layer : model.layers) {
-    attention = attention || layer.attention.has_value();
-    states = states || layer.recurrent.has_value();
-    if (layer.attention && layer.attention->window_tokens > 0)
-      throw SpecError("engine.release",
-                      fmt::format("pools of {} for layers with a window are not planned: their rules are read, not "
-                                  "run; take another release", title));
-    mamba1 = mamba1 || (layer.recurrent && std::holds_alternative<Mamba1Spec>(*layer.recurrent));
-  }
-  if (!attention || !states)
-    throw SpecError("engine.release",
-                    fmt::format("{} is planned for models with attention and recurrent layers; {} has no {}", title,
-                                model.name, attention ? "recurrent ones" : "attention"));
-  if (mamba1)
-    throw SpecError("engine.release", fmt::format("{} runs no model with attention and mamba1 layers (Jamba, Plamo2); "
-                                                  "take another release", title));
-  if (!model.auxiliary.empty() || model.indexer_bytes_per_token > 0 || model.extra_blocks_per_request > 0)
-    throw SpecError("engine.release",
-                    fmt::format("{} is not planned for {}, which caches more than K, V and the states of its layers; "
-                                "take another release", title, model.name));
+  refuse_unlike_hybrids(model, engine);
+  for (const LayerSpec& layer : model.layers)
+    if (layer.recurrent && std::holds_alternative<Mamba1Spec>(*layer.recurrent))
+      throw SpecError("engine.release", fmt::format("{} runs no model with attention and mamba1 layers (Jamba, Plamo2); "
+                                                    "take another release", title));
 }
 
 void refuse_numbers(const EngineSpec& engine) {
@@ -122,7 +108,7 @@ SplitInputs split_inputs(const RadixPools& pools, const std::optional<ReplayRing
 }  // namespace
 
 void validate_radix_engine(const ModelSpec& model, const EngineSpec& engine) {
-  refuse_layers(model, engine);
+  refuse_unserved(model, engine);
   refuse_numbers(engine);
   refuse_replay(engine);
 }

@@ -40,19 +40,31 @@ void validate_snapshots(const EngineSpec& engine) {
                                                  "engine.mamba_state_cache_interval; leave it out, or take mode align");
 }
 
+/// What of a model is not planned for them.
 void validate_model(const ModelSpec& model, const EngineSpec& engine) {
+  refuse_unlike_hybrids(model, engine);
+  for (const LayerSpec& layer : model.layers)
+    if (layer.attention && layer.attention->kind != AttentionKind::mla &&
+        layer.attention->head_size_k != layer.attention->head_size_v)
+      throw SpecError("engine.release",
+                      fmt::format("layers of {} whose K and V differ in size are not planned; take another release",
+                                  title_of(engine)));
+}
+
+const char* name_of(const SpecPlan& spec, const GroupPlan& group) {
+  return group.tensor ? spec.state->tensors[static_cast<std::size_t>(*group.tensor)].name.c_str() : "kv";
+}
+
+}  // namespace
+
+void refuse_unlike_hybrids(const ModelSpec& model, const EngineSpec& engine) {
   bool attention = false, states = false;
   for (const LayerSpec& layer : model.layers) {
     attention = attention || layer.attention.has_value();
     states = states || layer.recurrent.has_value();
-    if (!layer.attention) continue;
-    if (layer.attention->window_tokens > 0)
+    if (layer.attention && layer.attention->window_tokens > 0)
       throw SpecError("engine.release", fmt::format("pools of {} for layers with a window are not planned; take "
                                                     "another release", title_of(engine)));
-    if (layer.attention->kind != AttentionKind::mla && layer.attention->head_size_k != layer.attention->head_size_v)
-      throw SpecError("engine.release",
-                      fmt::format("layers of {} whose K and V differ in size are not planned; take another release",
-                                  title_of(engine)));
   }
   if (!attention || !states)
     throw SpecError("engine.release",
@@ -64,12 +76,6 @@ void validate_model(const ModelSpec& model, const EngineSpec& engine) {
                     fmt::format("{} is not planned for {}, which caches more than K, V and the states of its layers; "
                                 "take another release", title_of(engine), model.name));
 }
-
-const char* name_of(const SpecPlan& spec, const GroupPlan& group) {
-  return group.tensor ? spec.state->tensors[static_cast<std::size_t>(*group.tensor)].name.c_str() : "kv";
-}
-
-}  // namespace
 
 void validate_pool_groups(const ModelSpec& model, const EngineSpec& engine) {
   validate_requests(engine);

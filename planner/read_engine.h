@@ -11,6 +11,10 @@ namespace hybridkv {
 void validate_pool_groups(const ModelSpec& model, const EngineSpec& engine);
 void validate_sequence_rows(const ModelSpec& model, const EngineSpec& engine);
 
+/// Refuses models that are no plain hybrids, for engines that are planned for these alone: with attention and recurrent
+/// layers, without windows and other caches. Throws SpecError.
+void refuse_unlike_hybrids(const ModelSpec& model, const EngineSpec& engine);
+
 /// Tokens between the periodic snapshots of TensorRT-LLM's first manager, as set or 256.
 /// Source: mamba_state_cache_interval, read.
 std::int64_t snapshot_interval(const EngineSpec& engine);

@@ -9,8 +9,6 @@ namespace hybridkv {
 
 namespace {
 
-using Releases = std::vector<const EngineRules*>;
-
 /// The name without what begins with a digit behind a hyphen.
 std::string_view without_version(std::string_view release) {
   for (std::size_t i = 1; i < release.size(); ++i)
@@ -18,35 +16,23 @@ std::string_view without_version(std::string_view release) {
   return release;
 }
 
-/// Of the releases of one engine.
-std::string releases_with(const Releases& releases, const std::function<bool(const EngineRules&)>& holds) {
-  const auto is_with = [&](const EngineRules* rules) { return holds(*rules); };
-  const auto first = std::find_if(releases.begin(), releases.end(), is_with);
-  if (std::all_of(first, releases.end(), is_with)) {
-    if (first == releases.end()) return "";
-    return first == releases.begin() ? std::string(without_version((*first)->name))
-                                     : fmt::format("from {} on", (*first)->name);
-  }
-  std::string names;
-  for (const EngineRules* const rules : releases)
-    if (holds(*rules)) names += fmt::format("{}{}", names.empty() ? "" : ", ", rules->name);
-  return names;
-}
-
 }  // namespace
 
 std::string engines_with(const std::function<bool(const EngineRules&)>& holds) {
-  std::vector<std::pair<std::string_view, Releases>> engines;
-  for (const EngineRules* const rules : all_engine_rules()) {
-    const std::string_view name = without_version(rules->name);
-    const auto known = std::find_if(engines.begin(), engines.end(), [&](const auto& one) { return one.first == name; });
-    if (known != engines.end()) known->second.push_back(rules);
-    else engines.push_back({name, {rules}});
-  }
+  const auto all = all_engine_rules();
+  const auto is_with = [&](const EngineRules* rules) { return holds(*rules); };
   std::string text;
-  for (const auto& [name, releases] : engines)
-    if (const std::string with = releases_with(releases, holds); !with.empty())
-      text += fmt::format("{}{}", text.empty() ? "" : ", ", with);
+  for (auto begin = all.begin(), end = begin; begin != all.end(); begin = end) {
+    const std::string_view engine = without_version((*begin)->name);
+    const auto is_other = [&](const EngineRules* rules) { return without_version(rules->name) != engine; };
+    end = std::find_if(begin, all.end(), is_other);
+    const auto first = std::find_if(begin, end, is_with);
+    if (first == end) continue;
+    if (!text.empty()) text += ", ";
+    text += !std::all_of(first, end, is_with) ? fmt::format("some releases of {}", engine)
+            : first == begin                  ? std::string(engine)
+                                              : fmt::format("from {} on", (*first)->name);
+  }
   return text;
 }
 

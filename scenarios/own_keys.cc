@@ -40,23 +40,17 @@ KeyInfo info_of(const SettingKey& setting) {
   return key(name, doc);
 }
 
-void add_own_choice(Section<EngineSpec>& keys, KeyInfo info, const SettingKey& setting) {
-  info.type = ValueType::choice;
-  info.sweepable = true;
-  keys.add(info, [info, &setting](ReadContext&, const std::string& path, const YamlNode& node, EngineSpec& spec) {
-    const auto& words = setting.choices;
-    spec.own.set_number(setting, std::find(words.begin(), words.end(), read_choice(path, node, info)) - words.begin());
-  });
-}
-
 void add_own_key(Section<EngineSpec>& keys, const SettingKey& setting) {
-  KeyInfo info = info_of(setting);
-  if (setting.type == SettingType::choice) return add_own_choice(keys, std::move(info), setting);
-  if (setting.type == SettingType::flag)
-    keys.flag_by(std::move(info), [&setting](EngineSpec& spec, bool value) { spec.own.set_number(setting, value); });
-  else
-    keys.integer_by(std::move(info),
-                    [&setting](EngineSpec& spec, std::int64_t value) { spec.own.set_number(setting, value); });
+  const auto set = [&setting](EngineSpec& spec, auto value) { spec.own.set_number(setting, value); };
+  switch (setting.type) {
+    case SettingType::flag: keys.flag_by(info_of(setting), set); return;
+    case SettingType::choice:
+      keys.choice_by(info_of(setting), [set, words = setting.choices](EngineSpec& spec, const std::string& word) {
+        set(spec, std::find(words.begin(), words.end(), word) - words.begin());
+      });
+      return;
+    default: keys.integer_by(info_of(setting), set);
+  }
 }
 
 }  // namespace

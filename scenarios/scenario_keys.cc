@@ -108,10 +108,7 @@ void add_parallel_keys(Section<EngineSpec>& keys) {
 void add_dtype_keys(Section<EngineSpec>& keys) {
   KeyInfo kv = dtype("kv_dtype", "element type of K and V, or a format with scales; default: the model's dtype");
   for (const KvFormat format : all_kv_formats) kv.choices.emplace_back(to_string(format));
-  kv.type = ValueType::choice;
-  kv.sweepable = true;
-  keys.add(kv, [kv](ReadContext&, const std::string& path, const YamlNode& node, EngineSpec& spec) {
-    const std::string name = read_choice(path, node, kv);
+  keys.choice_by(std::move(kv), [](EngineSpec& spec, const std::string& name) {
     spec.kv_format = parse_kv_format(name);
     if (!spec.kv_format) spec.kv_dtype = parse_dtype(name).value();
   });
@@ -202,11 +199,8 @@ void add_view_keys(Section<EngineSpec>& keys) {
                       "of six of the whole allocation, where nhd is LBNHC and hnd LBHNC; default nhd, {0} the "
                       "profile's first", with_one_allocation())),
       std::move(orders));
-  order.type = ValueType::choice;
-  order.sweepable = true;
   order.synonyms = {{"NHD", "nhd"}, {"HND", "hnd"}, {"head-major", "head_major"}};
-  keys.add(order, [order](ReadContext&, const std::string& path, const YamlNode& node, EngineSpec& spec) {
-    const std::string name = read_choice(path, node, order);
+  keys.choice_by(std::move(order), [](EngineSpec& spec, const std::string& name) {
     spec.cache_order = parse_cache_order(name);
     if (spec.cache_order) return;
     spec.physical_order = parse_physical_order(name).value();

@@ -28,8 +28,9 @@ void refuse_unserved(const ModelSpec& model, const EngineSpec& engine) {
   refuse_unlike_hybrids(model, engine);
   for (const LayerSpec& layer : model.layers)
     if (layer.recurrent && std::holds_alternative<Mamba1Spec>(*layer.recurrent))
-      throw SpecError("engine.release", fmt::format("{} runs no model with attention and mamba1 layers (Jamba, Plamo2); "
-                                                    "take another release", title));
+      throw SpecError("engine.release",
+                      fmt::format("{} runs no model with attention and mamba1 layers (Jamba, Plamo2); take another "
+                                  "release", title));
 }
 
 void refuse_numbers(const EngineSpec& engine) {

@@ -63,8 +63,9 @@ void refuse_unlike_hybrids(const ModelSpec& model, const EngineSpec& engine) {
     attention = attention || layer.attention.has_value();
     states = states || layer.recurrent.has_value();
     if (layer.attention && layer.attention->window_tokens > 0)
-      throw SpecError("engine.release", fmt::format("pools of {} for layers with a window are not planned; take "
-                                                    "another release", title_of(engine)));
+      throw SpecError("engine.release",
+                      fmt::format("pools of {} for layers with a window are not planned{}; take another release",
+                                  title_of(engine), engine.rules->is_read ? "" : ": their rules are read, not run"));
   }
   if (!attention || !states)
     throw SpecError("engine.release",

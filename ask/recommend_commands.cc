@@ -7,6 +7,8 @@
 #include <functional>
 #include <optional>
 
+#include "planner/radix_settings.h"
+
 namespace hybridkv {
 
 namespace {
@@ -38,6 +40,16 @@ ChosenKey chosen(std::string_view key, Part Scenario::*part, std::optional<Value
           flag};
 }
 
+template <class Value>
+ChosenKey own(std::string_view key, const Setting<Value>& setting) {
+  return {key, [&setting](const Scenario& scenario) -> std::optional<std::string> {
+            const std::optional<Value> value = scenario.engine.own.find(setting);
+            if (!value) return std::nullopt;
+            if constexpr (std::is_enum_v<Value>) return std::string(to_string(*value));
+            else return fmt::format("{}", *value);
+          }};
+}
+
 /// Those of the cache, which commands that plan and that replay are told.
 const std::vector<ChosenKey>& engine_keys() {
   static const std::vector<ChosenKey> keys{
@@ -51,11 +63,11 @@ const std::vector<ChosenKey>& engine_keys() {
          const std::vector<std::int64_t>& sizes = scenario.engine.kernel_block_sizes;
          return sizes.empty() ? std::nullopt : std::optional(fmt::format("[{}]", fmt::join(sizes, ",")));
        }},
-      chosen("engine.mamba_radix_cache_strategy", &Scenario::engine, &EngineSpec::mamba_radix_cache_strategy),
-      chosen("engine.max_mamba_cache_size", &Scenario::engine, &EngineSpec::max_mamba_cache_size),
+      own("engine.mamba_radix_cache_strategy", radix_key::mamba_radix_cache_strategy),
+      own("engine.max_mamba_cache_size", radix_key::max_mamba_cache_size),
       chosen("engine.state_memory_ratio", &Scenario::engine, &EngineSpec::state_memory_ratio),
-      chosen("engine.page_size", &Scenario::engine, &EngineSpec::page_size),
-      chosen("engine.mamba_track_interval", &Scenario::engine, &EngineSpec::mamba_track_interval)};
+      own("engine.page_size", radix_key::page_size),
+      own("engine.mamba_track_interval", radix_key::mamba_track_interval)};
   return keys;
 }
 

@@ -9,6 +9,7 @@
 
 #include "planner/rule_of.h"
 #include "planner/strategy.h"
+#include "planner/taken_keys.h"
 
 namespace hybridkv {
 
@@ -31,8 +32,14 @@ struct EngineRules {
   /// Of a release that was read: what is not known exactly; sentences without a full stop.
   std::span<const std::string_view> assumptions;
   std::span<const UnservedModels> unserved;
-  /// Keys of a scenario that this engine alone takes: "engine.avg_seq_len".
-  std::span<const std::string_view> own_keys;
+  /// Settings that no room but the one of its mechanism knows.
+  std::span<const OwnKey> own_keys;
+  /// Of the keys that engines share and that not all take, those that it does.
+  std::span<const std::string_view> takes = block_keys;
+  /// What such a key means to it, where it has words of its own.
+  std::span<const KeyWords> meanings;
+  /// What to do where one is set that it does not take; else a release is named that takes it.
+  std::span<const KeyWords> instead;
   /// Where a rule comes from, as `explain` prints it; null, or empty for a rule that no plan of it follows.
   std::string_view (*source)(RuleOf rule) = nullptr;
   /// Throws SpecError for what it has not or is not planned with; null: the checks of all engines suffice.

@@ -15,8 +15,8 @@
 #include "mamba/state_spec.h"
 #include "planner/backend_profile.h"
 #include "planner/engine_rules.h"
+#include "planner/own_settings.h"
 #include "planner/strategy.h"
-#include "planner/token_state_split.h"
 
 namespace hybridkv {
 
@@ -82,26 +82,8 @@ struct EngineSpec {
   std::optional<double> state_memory_ratio;             ///< dual_pool: states take ratio / (1 + ratio) of the memory;
                                                         ///< default 0.9
   std::optional<std::int64_t> state_requests;           ///< dual_pool: states of so many requests instead of a ratio
-  // Of releases with radix pools alone; defaults are the engine's.
-  std::optional<RadixStrategy> mamba_radix_cache_strategy;  ///< default: automatic
-  std::optional<bool> overlap_schedule;                 ///< the next step is prepared while one runs; default true
-  std::optional<bool> skip_decode_lock;                 ///< the tree's state is not locked while its request decodes
-  std::optional<std::int64_t> page_size;                ///< tokens of a page; default 1
-  std::optional<std::int64_t> mamba_track_interval;     ///< tokens between states that are kept in decode; default 256
-  std::optional<std::int64_t> max_mamba_cache_size;     ///< state slots over all attention ranks, instead of a ratio
-  std::optional<std::int64_t> max_running_requests;     ///< over all attention ranks; of TensorRT-LLM and llama.cpp
-                                                        ///< too, by other names (planner/read_engine.h)
-  std::optional<std::int64_t> max_total_tokens;         ///< at most so many token slots
-  std::optional<std::int64_t> attention_data_parallel;  ///< ranks that share requests beside tensor_parallel; default 1
-  std::optional<bool> unified_memory;                   ///< one elastic buffer for tokens and states; default false
-  std::optional<bool> linear_replayssm_spec;            ///< inputs of draft steps are kept, not their states
-  // Of TensorRT-LLM alone.
-  std::optional<std::int64_t> mamba_state_cache_interval;  ///< mode all: tokens between snapshots; default 256
-  std::optional<std::int64_t> avg_seq_len;              ///< tokens of the requests that the pool groups are split by;
-                                                        ///< default: half the longest length
-  // Of llama.cpp alone.
-  std::optional<std::int64_t> ctx_checkpoints;          ///< host checkpoints of a sequence; default 32
-  std::optional<std::int64_t> checkpoint_min_step;      ///< tokens between them; default 8192
+  std::optional<std::int64_t> max_running_requests;     ///< at once; what the engine counts is in its own words
+  OwnSettings own;                                      ///< what few engines are told
   CacheMode cache_mode = CacheMode::none;
   std::int64_t attention_pack_size = 1;                 ///< N, full-attention layers per page, >= 1
   std::optional<std::int64_t> layers_per_group;         ///< g, pages (packs, where N > 1) of a group; default: by the

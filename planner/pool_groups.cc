@@ -7,6 +7,7 @@
 #include "planner/id_count.h"
 #include "planner/page_sizes.h"
 #include "planner/read_engine.h"
+#include "planner/read_settings.h"
 #include "planner/strategies.h"
 #include "planner/tensor_groups.h"
 
@@ -131,9 +132,10 @@ PoolGroups typical_of(const ArrangeInputs& inputs, std::int64_t block) {
   const EngineSpec& engine = inputs.engine;
   const auto& lengths = inputs.limits.max_model_lens;
   const std::int64_t longest = *std::max_element(lengths.begin(), lengths.end());
+  const std::optional<std::int64_t> typical = engine.own.find(group_key::avg_seq_len);
   PoolGroups groups;
   groups.grain_bytes = grain_of(engine.memory_bytes);
-  groups.typical_tokens = engine.avg_seq_len.value_or(std::max<std::int64_t>(1, longest / 2));
+  groups.typical_tokens = typical.value_or(std::max<std::int64_t>(1, longest / 2));
   groups.typical_snapshots = engine.cache_mode == CacheMode::none ? 1 : 2;
   groups.typical_blocks = blocks_of(groups.typical_tokens, groups.typical_snapshots, block);
   groups.interval_tokens = engine.cache_mode == CacheMode::all ? snapshot_interval(engine) : 0;
@@ -145,7 +147,7 @@ PoolGroups typical_of(const ArrangeInputs& inputs, std::int64_t block) {
   });
   inputs.log.add([&] {
     return Decision{{"typical length", groups.typical_tokens, "tokens"},
-                    engine.avg_seq_len ? "as set by the user" : "half the longest length that is asked about, or 1",
+                    typical ? "as set by the user" : "half the longest length that is asked about, or 1",
                     {{"longest", longest, "tokens"}}, "engine.avg_seq_len"};
   });
   inputs.log.add([&] {

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "planner/radix_settings.h"
+#include "planner/read_engine.h"
 #include "planner/replay_ring.h"
 #include "planner/split_decisions.h"
 
@@ -12,75 +14,27 @@ namespace hybridkv {
 
 namespace {
 
-constexpr std::int64_t default_chunk_tokens = 64, default_track_interval = 256;
+constexpr std::int64_t default_chunk_tokens = 64;
 
-std::int64_t page_of(const EngineSpec& engine) { return engine.page_size.value_or(1); }
+std::int64_t page_of(const EngineSpec& engine) { return engine.own[radix_key::page_size]; }
 bool keeps_prefixes(const EngineSpec& engine) { return engine.cache_mode != CacheMode::none; }
 
-/// Keys of engines with blocks, which say nothing to one with radix pools.
-void refuse_block_keys(const EngineSpec& engine) {
-  const auto refuse = [&](bool set, const char* key, const char* instead) {
-    if (set)
-      throw SpecError(key, fmt::format("{} has no such setting; {}", engine.rules->title, instead));
-  };
-  refuse(engine.strategy != Strategy::dual_pool, "engine.strategy", "its strategy is dual_pool");
-  refuse(engine.attention_pack_size != 1, "engine.attention_pack_size", "each layer has tensors of its own: 1");
-  refuse(engine.block_size_tokens.has_value(), "engine.block_size_tokens", "take engine.page_size");
-  refuse(engine.mamba_block_size_tokens.has_value(), "engine.mamba_block_size_tokens",
-         "its grid follows from the scan, the page and engine.mamba_track_interval");
-  refuse(engine.kernel_alignment_tokens.has_value(), "engine.kernel_alignment_tokens", "take engine.page_size");
-  refuse(!engine.kernel_block_sizes.empty(), "engine.kernel_block_sizes", "take engine.page_size");
-  refuse(engine.page_alignment_bytes != 1, "engine.page_alignment_bytes", "its slots are not aligned");
-  refuse(engine.backend_profile.has_value(), "engine.backend_profile", "leave it out");
-  refuse(engine.concurrent_batches.has_value(), "engine.concurrent_batches", "take engine.overlap_schedule");
-  refuse(engine.state_requests.has_value(), "engine.state_requests", "take engine.max_mamba_cache_size");
-  refuse(engine.num_blocks.has_value(), "engine.num_blocks",
-         "take engine.max_mamba_cache_size and engine.max_total_tokens");
-  refuse(engine.kv_format.has_value(), "engine.kv_dtype", "K and V have an element type");
-  refuse(engine.draft.has_value(), "engine.draft",
-         "a draft costs as much a layer as the model's own attention; take engine.mtp_layers");
-  refuse(engine.hidden_state_size != 0, "engine.hidden_state_size", "leave it out");
-  refuse(engine.token_rule != TokenRule::concurrency, "engine.token_rule", "it prints token slots");
-}
-
-void refuse_layers(const ModelSpec& model, const EngineSpec& engine) {
+/// Models that it has no class for.
+void refuse_unserved(const ModelSpec& model, const EngineSpec& engine) {
   const std::string_view title = engine.rules->title;
   if (unserved_by(*engine.rules, model.name))
     throw SpecError("engine.release", fmt::format("{} does not run {}; take another release", title, model.name));
-  bool attention = false, states = false, mamba1 = false;
-  for (const LayerSpec& layer : model.layers) {
-    attention = attention || layer.attention.has_value();
-    states = states || layer.recurrent.has_value();
-    if (layer.attention && layer.attention->window_tokens > 0)
+  refuse_unlike_hybrids(model, engine);
+  for (const LayerSpec& layer : model.layers)
+    if (layer.recurrent && std::holds_alternative<Mamba1Spec>(*layer.recurrent))
       throw SpecError("engine.release",
-                      fmt::format("pools of {} for layers with a window are not planned: their rules are read, not "
-                                  "run; take another release", title));
-    mamba1 = mamba1 || (layer.recurrent && std::holds_alternative<Mamba1Spec>(*layer.recurrent));
-  }
-  if (!attention || !states)
-    throw SpecError("engine.release",
-                    fmt::format("{} is planned for models with attention and recurrent layers; {} has no {}", title,
-                                model.name, attention ? "recurrent ones" : "attention"));
-  if (mamba1)
-    throw SpecError("engine.release", fmt::format("{} runs no model with attention and mamba1 layers (Jamba, Plamo2); "
-                                                  "take another release", title));
-  if (!model.auxiliary.empty() || model.indexer_bytes_per_token > 0 || model.extra_blocks_per_request > 0)
-    throw SpecError("engine.release",
-                    fmt::format("{} is not planned for {}, which caches more than K, V and the states of its layers; "
-                                "take another release", title, model.name));
+                      fmt::format("{} runs no model with attention and mamba1 layers (Jamba, Plamo2); take another "
+                                  "release", title));
 }
 
 void refuse_numbers(const EngineSpec& engine) {
-  const auto at_least_one = [](const std::optional<std::int64_t>& value, const char* key) {
-    if (value && (*value < 1 || *value > largest_tokens))
-      throw SpecError(key, fmt::format("is {}; allowed: 1 to {}", *value, largest_tokens));
-  };
-  at_least_one(engine.page_size, "engine.page_size");
-  at_least_one(engine.mamba_track_interval, "engine.mamba_track_interval");
-  at_least_one(engine.max_mamba_cache_size, "engine.max_mamba_cache_size");
-  at_least_one(engine.max_running_requests, "engine.max_running_requests");
-  at_least_one(engine.max_total_tokens, "engine.max_total_tokens");
-  at_least_one(engine.attention_data_parallel, "engine.attention_data_parallel");
+  if (const auto requests = engine.max_running_requests; requests && (*requests < 1 || *requests > largest_tokens))
+    throw SpecError("engine.max_running_requests", fmt::format("is {}; allowed: 1 to {}", *requests, largest_tokens));
   const std::int64_t page = page_of(engine), interval = track_interval(engine);
   if (!keeps_prefixes(engine)) return;
   if (radix_strategy(engine) == RadixStrategy::no_buffer) {
@@ -96,7 +50,7 @@ void refuse_numbers(const EngineSpec& engine) {
 }
 
 void refuse_replay(const EngineSpec& engine) {
-  if (!engine.linear_replayssm_spec.value_or(false)) return;
+  if (!engine.own[radix_key::linear_replayssm_spec]) return;
   if (engine.speculative_tokens == 0)
     throw SpecError("engine.linear_replayssm_spec",
                     "replaces the states of draft steps, and there are no draft tokens; set "
@@ -109,7 +63,7 @@ void refuse_replay(const EngineSpec& engine) {
 
 /// The rows of all layers, where each has one.
 std::optional<ReplayRing> ring_of(std::span<const SpecPlan> specs, const ArrangeInputs& inputs) {
-  if (!inputs.engine.linear_replayssm_spec.value_or(false)) return std::nullopt;
+  if (!inputs.engine.own[radix_key::linear_replayssm_spec]) return std::nullopt;
   std::optional<ReplayRing> all;
   for (const SpecPlan& spec : specs) {
     if (!spec.state) continue;
@@ -128,8 +82,8 @@ std::optional<ReplayRing> ring_of(std::span<const SpecPlan> specs, const Arrange
 SlotHolding holding_of(const EngineSpec& engine) {
   return {.radix_cache = keeps_prefixes(engine),
           .strategy = radix_strategy(engine),
-          .overlap_schedule = engine.overlap_schedule.value_or(true),
-          .skip_decode_lock = engine.skip_decode_lock.value_or(false)};
+          .overlap_schedule = engine.own[radix_key::overlap_schedule],
+          .skip_decode_lock = engine.own[radix_key::skip_decode_lock]};
 }
 
 SplitInputs split_inputs(const RadixPools& pools, const std::optional<ReplayRing>& ring, const ArrangeInputs& inputs) {
@@ -141,10 +95,10 @@ SplitInputs split_inputs(const RadixPools& pools, const std::optional<ReplayRing
           .page_tokens = pools.page_tokens,
           .slots_per_request = slots_per_request(holding_of(engine)),
           .full_memory_ratio = memory_ratio(engine),
-          .max_mamba_cache_size = engine.max_mamba_cache_size,
+          .max_mamba_cache_size = engine.own.find(radix_key::max_mamba_cache_size),
           .max_running_requests = engine.max_running_requests,
-          .max_total_tokens = engine.max_total_tokens,
-          .attention_data_parallel = engine.attention_data_parallel.value_or(1),
+          .max_total_tokens = engine.own.find(radix_key::max_total_tokens),
+          .attention_data_parallel = engine.own[radix_key::attention_data_parallel],
           .radix_cache = keeps_prefixes(engine),
           .draft_tokens = engine.speculative_tokens,
           .replay = ring,
@@ -154,16 +108,15 @@ SplitInputs split_inputs(const RadixPools& pools, const std::optional<ReplayRing
 }  // namespace
 
 void validate_radix_engine(const ModelSpec& model, const EngineSpec& engine) {
-  refuse_block_keys(engine);
-  refuse_layers(model, engine);
+  refuse_unserved(model, engine);
   refuse_numbers(engine);
   refuse_replay(engine);
 }
 
 RadixStrategy radix_strategy(const EngineSpec& engine) {
-  const RadixStrategy asked = engine.mamba_radix_cache_strategy.value_or(RadixStrategy::automatic);
+  const RadixStrategy asked = engine.own[radix_key::mamba_radix_cache_strategy];
   if (asked != RadixStrategy::automatic) return asked;
-  const bool tracks = engine.overlap_schedule.value_or(true) || page_of(engine) > 1;
+  const bool tracks = engine.own[radix_key::overlap_schedule] || page_of(engine) > 1;
   return tracks ? RadixStrategy::extra_buffer : RadixStrategy::no_buffer;
 }
 
@@ -175,7 +128,7 @@ std::int64_t radix_scan_chunk(const ModelSpec& model) {
 }
 
 std::int64_t track_interval(const EngineSpec& engine) {
-  return engine.mamba_track_interval.value_or(default_track_interval);
+  return engine.own[radix_key::mamba_track_interval];
 }
 
 double memory_ratio(const EngineSpec& engine) { return engine.state_memory_ratio.value_or(0.9); }
@@ -224,7 +177,7 @@ RadixPools make_radix_pools(std::span<const SpecPlan> specs, const BlockSizes& b
   }
   const SplitInputs split = split_inputs(pools, ring_of(specs, inputs), inputs);
   pools.split = split_memory(split);
-  if (inputs.engine.unified_memory.value_or(false)) pools.unified = unified_pool(split, pools.split);
+  if (inputs.engine.own[radix_key::unified_memory]) pools.unified = unified_pool(split, pools.split);
   for (const std::int64_t tokens : inputs.limits.max_model_lens)
     if (const auto advice = advise_ratio(split, pools.split, tokens))
       pools.advice.push_back({tokens, advice->balanced_ratio, advice->best_ratio, advice->best.state_slots,

@@ -11,15 +11,16 @@ namespace hybridkv {
 void validate_pool_groups(const ModelSpec& model, const EngineSpec& engine);
 void validate_sequence_rows(const ModelSpec& model, const EngineSpec& engine);
 
+/// Refuses models that are no plain hybrids, for engines that are planned for these alone: with attention and recurrent
+/// layers, without windows and other caches. Throws SpecError.
+void refuse_unlike_hybrids(const ModelSpec& model, const EngineSpec& engine);
+
 /// Tokens between the periodic snapshots of TensorRT-LLM's first manager, as set or 256.
 /// Source: mamba_state_cache_interval, read.
 std::int64_t snapshot_interval(const EngineSpec& engine);
 
 /// Sequences of llama.cpp, as set (--parallel) or 4. Source: read.
 std::int64_t sequences_of(const EngineSpec& engine);
-
-inline constexpr std::int64_t default_ctx_checkpoints = 32;        // --ctx-checkpoints
-inline constexpr std::int64_t default_checkpoint_min_step = 8192;  // --checkpoint-min-step
 
 /// B and C. TensorRT-LLM: blocks of as many tokens as set (tokens_per_block) or 32; snapshots at whole blocks, periodic
 /// ones at every interval. llama.cpp: cells of one token.

@@ -6,6 +6,7 @@
 #include "planner/id_count.h"
 #include "planner/page_sizes.h"
 #include "planner/read_engine.h"
+#include "planner/read_settings.h"
 #include "planner/strategies.h"
 #include "planner/tensor_groups.h"
 
@@ -19,9 +20,8 @@ SequenceRows rows_of(const Arrangement& arrangement, const EngineSpec& engine) {
   SequenceRows rows;
   rows.sequences = sequences_of(engine);
   rows.rows_per_sequence = Checked(1) + engine.speculative_tokens;
-  if (engine.cache_mode != CacheMode::none)
-    rows.checkpoints = engine.ctx_checkpoints.value_or(default_ctx_checkpoints);
-  rows.checkpoint_step_tokens = engine.checkpoint_min_step.value_or(default_checkpoint_min_step);
+  if (engine.cache_mode != CacheMode::none) rows.checkpoints = engine.own[row_key::ctx_checkpoints];
+  rows.checkpoint_step_tokens = engine.own[row_key::checkpoint_min_step];
   for (const ArenaPlan& arena : arrangement.arenas)
     if (arena.name == "rows") rows.checkpoint_bytes = arena.bytes_per_id;
   return rows;

@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "planner/plan_facts.h"
+#include "planner/radix_settings.h"
 
 namespace hybridkv {
 
@@ -55,10 +56,10 @@ class SplitDecisions {
     derive_strategy();
     std::string rule = "3: the running state, that of the tree's node, and one on its way to the tree";
     if (pools_.strategy == RadixStrategy::extra_buffer)
-      rule += inputs_.slots_per_request > 4 || engine_.overlap_schedule.value_or(true) ? "; and two tracking slots"
+      rule += inputs_.slots_per_request > 4 || engine_.own[radix_key::overlap_schedule] ? "; and two tracking slots"
                                                                                        : "; and a tracking slot";
     if (pools_.strategy == RadixStrategy::extra_buffer_lazy) rule += "; and a tracking slot";
-    if (engine_.skip_decode_lock.value_or(false) && pools_.strategy != RadixStrategy::no_buffer)
+    if (engine_.own[radix_key::skip_decode_lock] && pools_.strategy != RadixStrategy::no_buffer)
       rule += "; less one, which decoding does not lock";
     add({"S", split_.slots_per_request, "slots"}, std::move(rule),
         {{"strategy", std::string(to_string(pools_.strategy)), ""}});
@@ -66,7 +67,7 @@ class SplitDecisions {
 
   void derive_strategy() const {
     const Term strategy{"strategy", std::string(to_string(pools_.strategy)), ""};
-    if (engine_.mamba_radix_cache_strategy.value_or(RadixStrategy::automatic) == RadixStrategy::automatic)
+    if (engine_.own[radix_key::mamba_radix_cache_strategy] == RadixStrategy::automatic)
       return add(strategy,
                  "auto: extra_buffer where steps overlap or pages have several tokens, and the engine counts the model "
                  "among those that can; which it counts is not known in full, and this one is taken to be",

@@ -29,6 +29,13 @@ inline constexpr auto all_strategies = values_of(strategy_names);
 constexpr bool splits_memory(Strategy strategy) {
   return strategy == Strategy::dual_pool || strategy == Strategy::compact_slots;
 }
+/// Their names: "dual_pool and …".
+inline std::string splitting_strategies() {
+  std::string names;
+  for (const auto& [strategy, name] : strategy_names)
+    if (splits_memory(strategy)) names += (names.empty() ? "" : " and ") + std::string(name);
+  return names;
+}
 /// Do ids of all kinds lie in one pool?
 constexpr bool is_one_allocation(Strategy strategy) {
   return strategy == Strategy::compact_slots || strategy == Strategy::two_level;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "planner/own_keys.h"
+#include "planner/taken_keys.h"
 
 namespace hybridkv {
 
@@ -129,11 +129,16 @@ void validate(const DraftSpec& draft, BackendForm form) {
   validate_form(draft.attention, form);
 }
 
+/// ", or engine.release vllm-0.33": the first that has one.
+std::string or_one_allocation() {
+  for (const EngineRules* const rules : all_engine_rules())
+    if (rules->one_allocation) return fmt::format(", or engine.release {}", rules->name);
+  return "";
+}
+
 /// What only some releases have.
 void validate_release(const EngineSpec& engine) {
   const EngineRules& rules = *engine.rules;
-  if (engine.conv_state_layout && (rules.radix_pools || keeps_tensors_apart(engine.strategy)))
-    throw SpecError("engine.conv_state_layout", fmt::format("{} has no choice of it; leave it out", rules.title));
   if (engine.cache_mode == CacheMode::all && !rules.has_mode_all)
     throw SpecError("engine.cache_mode", fmt::format("{} has no mode all; take align or none", rules.title));
   if (rules.one_allocation) {
@@ -149,18 +154,8 @@ void validate_release(const EngineSpec& engine) {
   if (engine.cache_order && engine.cache_order != same)
     throw SpecError("engine.physical_order",
                     fmt::format("{} is an order of one allocation, which {} does not have; take nhd, hnd or "
-                                "head_major, or engine.release vllm-0.33",
-                                to_string(*engine.cache_order), rules.title));
-  const auto begins_later = [&](bool set, const char* path) {
-    if (set) throw SpecError(path, fmt::format("is not planned for {}; set engine.release to vllm-0.33", rules.title));
-  };
-  begins_later(engine.pipeline_parallel > 1, "engine.pipeline_parallel");
-  begins_later(!engine.pipeline_memory_bytes.empty(), "engine.pipeline_memory");
-  begins_later(engine.decode_context_parallel > 1, "engine.decode_context_parallel");
-  begins_later(!engine.hybrid_manager, "engine.hybrid_manager");
-  begins_later(engine.checkpoint_alignment_tokens.has_value(), "engine.checkpoint_alignment_tokens");
-  begins_later(engine.checkpoint_blocks.has_value(), "engine.checkpoint_blocks");
-  begins_later(engine.prefix_match_unit_tokens.has_value(), "engine.prefix_match_unit_tokens");
+                                "head_major{}",
+                                to_string(*engine.cache_order), rules.title, or_one_allocation()));
 }
 
 void validate_parallel(const ModelSpec& model, const EngineSpec& engine) {
@@ -259,7 +254,7 @@ void validate(const EngineSpec& engine) {
   const bool shares = engine.strategy == Strategy::pool_groups && !engine.state_requests;
   if (!splits_memory(engine.strategy) && !shares && (engine.state_memory_ratio || engine.state_requests))
     throw SpecError(engine.state_requests ? "engine.state_requests" : "engine.state_memory_ratio",
-                    fmt::format("splits the memory of strategies dual_pool and compact_slots, the strategy is {}",
+                    fmt::format("splits the memory of strategies {}, the strategy is {}", splitting_strategies(),
                                 to_string(engine.strategy)));
   if (engine.state_memory_ratio && engine.state_requests)
     throw SpecError("engine.state_requests", "and engine.state_memory_ratio both split the memory; give one of them");
@@ -268,6 +263,7 @@ void validate(const EngineSpec& engine) {
   tokens(engine.checkpoint_alignment_tokens, "engine.checkpoint_alignment_tokens");
   if (engine.checkpoint_blocks) in_range(0, 1, *engine.checkpoint_blocks, "engine.checkpoint_blocks");
   tokens(engine.prefix_match_unit_tokens, "engine.prefix_match_unit_tokens");
+  refuse_untaken_keys(engine);
   validate_release(engine);
 }
 
@@ -288,7 +284,6 @@ void validate(const ModelSpec& model, const EngineSpec& engine, const LimitsSpec
   validate(model, engine);
   validate_parallel(model, engine);
   validate_profile(model, engine);
-  refuse_keys_of_others(engine);
   if (engine.rules->validate) engine.rules->validate(model, engine);
 }
 

@@ -205,20 +205,26 @@ class Section {
     });
   }
 
-  /// One of `key.choices`, each of which `parse` understands: an optional, or for a pointer never a null one.
-  template <class Field, class Parse>
-  Section& choice(KeyInfo key, Field Spec::*field, Parse parse) {
+  /// One of `key.choices`, handed to `set(spec, word)`.
+  template <class Set>
+  Section& choice_by(KeyInfo key, Set set) {
     key.type = ValueType::choice;
     key.sweepable = true;
     const KeyInfo copy = key;
-    return add(std::move(key),
-               [copy, field, parse](ReadContext&, const std::string& path, const YamlNode& node, Spec& spec) {
-                 const auto value = parse(read_choice(path, node, copy));
-                 if constexpr (std::is_pointer_v<Field>)
-                   spec.*field = value;
-                 else
-                   spec.*field = value.value();
-               });
+    return add(std::move(key), [copy, set](ReadContext&, const std::string& path, const YamlNode& node, Spec& spec) {
+      set(spec, read_choice(path, node, copy));
+    });
+  }
+
+  /// One of `key.choices`, each of which `parse` understands: an optional, or for a pointer never a null one.
+  template <class Field, class Parse>
+  Section& choice(KeyInfo key, Field Spec::*field, Parse parse) {
+    return choice_by(std::move(key), [field, parse](Spec& spec, const std::string& word) {
+      if constexpr (std::is_pointer_v<Field>)
+        spec.*field = parse(word);
+      else
+        spec.*field = parse(word).value();
+    });
   }
 
   /// A mapping into a field that is a spec of its own, or std::optional of one; absent keys of the mapping keep

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "base/suggest.h"
+#include "scenarios/engine_words.h"
 #include "scenarios/key_builders.h"
 #include "scenarios/layer_pattern.h"
 
@@ -243,9 +244,10 @@ const Section<ModelText>& model_keys() {
         .flag(key("kda_exports_states", "true where its kda layers can run the flash kernel, which exports states "
                                         "inside a chunk; default false"),
               &ModelText::kda_exports_states)
-        .integer(count("ring_tokens", "tokens that the ring of a layer of full attention holds, without drafts: from "
-                                      "vllm-0.33 on a group of its own in place of extra_blocks_per_request; default "
-                                      "0, not known", 0),
+        .integer(count("ring_tokens",
+                       fmt::format("tokens that the ring of a layer of full attention holds, without drafts: {} a "
+                                   "group of its own in place of extra_blocks_per_request; default 0, not known",
+                                   engines_with([](const EngineRules& rules) { return rules.one_allocation; })), 0),
                  &ModelText::ring_tokens)
         .integer(count("ring_bytes_per_token", "bytes of a token in that ring; default 0", 0),
                  &ModelText::ring_bytes_per_token)

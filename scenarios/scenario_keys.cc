@@ -1,10 +1,14 @@
 #include "scenarios/scenario_keys.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "scenarios/engine_words.h"
 #include "scenarios/key_builders.h"
 #include "scenarios/model_keys.h"
 #include "scenarios/model_reader.h"
+#include "scenarios/own_keys.h"
 #include "scenarios/simulate_keys.h"
 
 namespace hybridkv {
@@ -56,27 +60,38 @@ void check_engine(const std::string& path, const YamlNode& node, EngineSpec& eng
                                           "like 40 GiB");
 }
 
+/// The key, with the engines that alone take it before its meaning.
+KeyInfo only(KeyInfo info) {
+  info.doc = engines_taking(info.name) + ": " + info.doc;
+  return info;
+}
+
+/// Engines whose layers are all in one allocation.
+std::string with_one_allocation() {
+  return engines_with([](const EngineRules& rules) { return rules.one_allocation; });
+}
+
 void add_release_keys(Section<EngineSpec>& keys) {
-  keys.choice(with_choices(key("release", "the engine whose rules the plan follows; default vllm-2026-06, that of the "
-                                          "packs"),
+  keys.choice(with_choices(key("release", fmt::format("the engine whose rules the plan follows; default {}, that of "
+                                                      "the packs", default_rules()->name)),
                            release_names()),
               &EngineSpec::rules, rules_named)
       .choice(with_choices(key("backend_profile", "what the attention and state backends of a machine declare: kernel "
-                                                  "blocks, orders, checkpoints; default: sm90 from vllm-0.33 on, else "
-                                                  "none"),
+                                                  "blocks, orders, checkpoints; default: sm90 " +
+                                                      with_one_allocation() + ", else none"),
                            names_of(backend_profile_names)),
               &EngineSpec::backend_profile, parse_backend_profile)
-      .integer(tokens("checkpoint_alignment_tokens",
-                      "from vllm-0.33 on: tokens at multiples of which gdn scans export states; 1: they export none; "
-                      "default: the profile's"),
+      .integer(only(tokens("checkpoint_alignment_tokens",
+                           "tokens at multiples of which gdn scans export states; 1: they export none; default: the "
+                           "profile's")),
                &EngineSpec::checkpoint_alignment_tokens)
-      .integer(count("checkpoint_blocks", "from vllm-0.33 on: blocks of a request and group for a state that a chunk "
-                                          "exports, of gdn and kda layers; default: as their kernels do", 0),
+      .integer(only(count("checkpoint_blocks", "blocks of a request and group for a state that a chunk exports, of "
+                                               "gdn and kda layers; default: as their kernels do", 0)),
                &EngineSpec::checkpoint_blocks);
 }
 
 void add_parallel_keys(Section<EngineSpec>& keys) {
-  keys.integer(count("pipeline_parallel", "from vllm-0.33 on: stages of a pipeline; default 1"),
+  keys.integer(only(count("pipeline_parallel", "stages of a pipeline; default 1")),
                &EngineSpec::pipeline_parallel)
       .integer(count("pipeline_rank", "the stage that is planned, from 0 on; default 0", 0),
                &EngineSpec::pipeline_rank)
@@ -86,17 +101,14 @@ void add_parallel_keys(Section<EngineSpec>& keys) {
                                          "and all have as many blocks as the one with the fewest"),
                   {"pipeline_memory_bytes"}),
              &EngineSpec::pipeline_memory_bytes)
-      .integer(count("decode_context_parallel", "from vllm-0.33 on: ranks that share the tokens of a block; default 1"),
+      .integer(only(count("decode_context_parallel", "ranks that share the tokens of a block; default 1")),
                &EngineSpec::decode_context_parallel);
 }
 
 void add_dtype_keys(Section<EngineSpec>& keys) {
   KeyInfo kv = dtype("kv_dtype", "element type of K and V, or a format with scales; default: the model's dtype");
   for (const KvFormat format : all_kv_formats) kv.choices.emplace_back(to_string(format));
-  kv.type = ValueType::choice;
-  kv.sweepable = true;
-  keys.add(kv, [kv](ReadContext&, const std::string& path, const YamlNode& node, EngineSpec& spec) {
-    const std::string name = read_choice(path, node, kv);
+  keys.choice_by(std::move(kv), [](EngineSpec& spec, const std::string& name) {
     spec.kv_format = parse_kv_format(name);
     if (!spec.kv_format) spec.kv_dtype = parse_dtype(name).value();
   });
@@ -104,7 +116,8 @@ void add_dtype_keys(Section<EngineSpec>& keys) {
               &EngineSpec::conv_dtype, parse_dtype)
       .choice(with_choices(key("conv_state_layout",
                                "sd: convolution states as (step, channel); ds: as (channel, step), which ranks of "
-                               "another number can read in one piece a section; of vLLM alone; default sd"),
+                               "another number can read in one piece a section; of " +
+                                   engines_taking("conv_state_layout") + " alone; default sd"),
                            names_of(conv_state_layout_names)),
               &EngineSpec::conv_state_layout, parse_conv_state_layout)
       .choice(dtype("ssm_dtype",
@@ -122,67 +135,16 @@ void add_strategy_keys(Section<EngineSpec>& keys) {
                                            "their own"),
                            names_of(strategy_names)),
               &EngineSpec::strategy, parse_strategy)
-      .number(key("state_memory_ratio", "strategies dual_pool, compact_slots and pool_groups: memory of states over "
-                                        "that of tokens (sglang: --mamba-full-memory-ratio; tensorrt-llm: by "
-                                        "pool_ratio, default by avg_seq_len); default 0.9"),
+      .number(key("state_memory_ratio",
+                  fmt::format("strategies {} and pool_groups: memory of states over that of tokens ({}); default 0.9",
+                              splitting_strategies(), meanings_of("state_memory_ratio"))),
               &EngineSpec::state_memory_ratio)
       .integer(amount("state_requests",
-                      "strategies dual_pool and compact_slots: states of so many requests instead of a ratio"),
-               &EngineSpec::state_requests);
-}
-
-/// What engines with a pool of tokens, one of state slots and a radix tree are told, by the names of their flags.
-void add_radix_keys(Section<EngineSpec>& keys) {
-  const auto flag = [&](const char* name, const char* doc, std::optional<bool> EngineSpec::*field) {
-    keys.flag_by(key(name, doc), [field](EngineSpec& spec, bool value) { spec.*field = value; });
-  };
-  keys.choice(with_choices(key("mamba_radix_cache_strategy",
-                               "sglang: which states are kept beside the running one; default auto, extra_buffer where "
-                               "the engine can have it"),
-                           names_of(radix_strategy_names)),
-              &EngineSpec::mamba_radix_cache_strategy, parse_radix_strategy);
-  flag("overlap_schedule", "sglang: the next step is prepared while one runs; default true",
-       &EngineSpec::overlap_schedule);
-  flag("skip_decode_lock", "sglang: the tree's state is not locked while its request decodes "
-                           "(SGLANG_OPT_MAMBA_SKIP_DECODE_LOCK); default false",
-       &EngineSpec::skip_decode_lock);
-  flag("unified_memory", "sglang: one elastic buffer for tokens and states; its rules are read; default false",
-       &EngineSpec::unified_memory);
-  flag("linear_replayssm_spec", "sglang: with draft tokens the inputs of gdn and kda layers are kept instead of a "
-                                "state for each; default false",
-       &EngineSpec::linear_replayssm_spec);
-  keys.integer(tokens("page_size", "sglang: tokens of a page; default 1"), &EngineSpec::page_size)
-      .integer(tokens("mamba_track_interval",
-                      "sglang: tokens between states that are kept while decoding; default 256"),
-               &EngineSpec::mamba_track_interval)
-      .integer(amount("max_mamba_cache_size", "sglang: state slots over all attention ranks; default: by "
-                                              "state_memory_ratio"),
-               &EngineSpec::max_mamba_cache_size)
-      .integer(amount("max_running_requests", "requests at once; sglang: over all attention ranks, speculation needs "
-                                              "it, default by the pools; tensorrt-llm: max_batch_size, default by the "
-                                              "pools; llama.cpp: --parallel, default 4"),
-               &EngineSpec::max_running_requests)
-      .integer(amount("max_total_tokens", "sglang: at most so many token slots; default: what the memory holds"),
-               &EngineSpec::max_total_tokens)
-      .integer(count("attention_data_parallel",
-                     "sglang: attention ranks that share requests, each with pools of its own; tensor_parallel counts "
-                     "the ranks that share heads; default 1"),
-               &EngineSpec::attention_data_parallel);
-}
-
-/// What engines whose rules are read are told, by the names of their options.
-void add_read_keys(Section<EngineSpec>& keys) {
-  keys.integer(tokens("mamba_state_cache_interval", "tensorrt-llm, mode all: tokens between snapshots of its first "
-                                                    "cache manager; default 256"),
-               &EngineSpec::mamba_state_cache_interval)
-      .integer(tokens("avg_seq_len", "tensorrt-llm: length of the requests by which memory is shared between blocks "
-                                     "and states; default: half the longest max_model_len"),
-               &EngineSpec::avg_seq_len)
-      .integer(count("ctx_checkpoints", "llama.cpp: checkpoints of states on the host, of a sequence; default 32", 0),
-               &EngineSpec::ctx_checkpoints)
-      .integer(count("checkpoint_min_step", "llama.cpp: older checkpoints that lie nearer to each other than so many "
-                                            "tokens are dropped; default 8192", 0),
-               &EngineSpec::checkpoint_min_step);
+                      fmt::format("strategies {}: states of so many requests instead of a ratio",
+                                  splitting_strategies())),
+               &EngineSpec::state_requests)
+      .integer(amount("max_running_requests", "requests at once; " + meanings_of("max_running_requests")),
+               &EngineSpec::max_running_requests);
 }
 
 void add_block_keys(Section<EngineSpec>& keys) {
@@ -202,8 +164,8 @@ void add_block_keys(Section<EngineSpec>& keys) {
                                          "engine's rule, from the fewest and the most layers of a kind"),
                &EngineSpec::layers_per_group)
       .integer(tokens("block_size_tokens",
-                      "block size the user asks for: a floor and the rounding unit; tensorrt-llm: "
-                      "tokens_per_block, default 32; default: none"),
+                      fmt::format("block size the user asks for: a floor and the rounding unit; {}; default: none",
+                                  meanings_of("block_size_tokens"))),
                &EngineSpec::block_size_tokens)
       .integer(tokens("mamba_block_size_tokens",
                       "cache mode all: overrides the chunk of the scan; strategies without common pages: "
@@ -232,15 +194,13 @@ void add_view_keys(Section<EngineSpec>& keys) {
   std::vector<std::string> orders = names_of(physical_order_names);
   for (const CacheOrder order : all_cache_orders) orders.emplace_back(to_string(order));
   KeyInfo order = with_choices(
-      key("physical_order", "order of a page in memory: token before head, head before token, or head before layer; "
-                            "from vllm-0.33 on one of six of the whole allocation, where nhd is LBNHC and hnd LBHNC; "
-                            "default nhd, from vllm-0.33 on the profile's first"),
+      key("physical_order",
+          fmt::format("order of a page in memory: token before head, head before token, or head before layer; {0} one "
+                      "of six of the whole allocation, where nhd is LBNHC and hnd LBHNC; default nhd, {0} the "
+                      "profile's first", with_one_allocation())),
       std::move(orders));
-  order.type = ValueType::choice;
-  order.sweepable = true;
   order.synonyms = {{"NHD", "nhd"}, {"HND", "hnd"}, {"head-major", "head_major"}};
-  keys.add(order, [order](ReadContext&, const std::string& path, const YamlNode& node, EngineSpec& spec) {
-    const std::string name = read_choice(path, node, order);
+  keys.choice_by(std::move(order), [](EngineSpec& spec, const std::string& name) {
     spec.cache_order = parse_cache_order(name);
     if (spec.cache_order) return;
     spec.physical_order = parse_physical_order(name).value();
@@ -264,13 +224,16 @@ void add_capacity_keys(Section<EngineSpec>& keys) {
                &EngineSpec::num_blocks)
       .integer(tokens("max_num_batched_tokens", "most tokens of one step; default 8192"),
                &EngineSpec::max_num_batched_tokens)
-      .integer(count("concurrent_batches", "steps in flight together, whose tokens a window holds; default 1, from "
-                                           "vllm-0.33 on 2: scheduling is asynchronous"),
+      .integer(count("concurrent_batches",
+                     fmt::format("steps in flight together, whose tokens a window holds; default 1, {} 2: scheduling "
+                                 "is asynchronous",
+                                 engines_with([](const EngineRules& rules) { return rules.concurrent_batches == 2; }))),
                &EngineSpec::concurrent_batches)
-      .integer(tokens("prefix_match_unit_tokens", "from vllm-0.33 on: tokens of a chain hash; default: what the blocks "
-                                                  "of the groups have in common"),
+      .integer(only(tokens("prefix_match_unit_tokens", "tokens of a chain hash; default: what the blocks of the groups "
+                                                       "have in common")),
                &EngineSpec::prefix_match_unit_tokens)
-      .flag(key("hybrid_manager", "false: layers with a window keep every token; from vllm-0.33 on; default true"),
+      .flag(key("hybrid_manager", fmt::format("false: layers with a window keep every token; {}; default true",
+                                              engines_taking("hybrid_manager"))),
             &EngineSpec::hybrid_manager)
       .choice(with_choices(key("token_rule", "how the engine prints its KV cache tokens: from the concurrency, or "
                                              "rounded down to blocks as engines up to 0.20; default concurrency"),
@@ -291,8 +254,7 @@ const Section<EngineSpec>& engine_keys() {
               &EngineSpec::pad_heads);
     add_parallel_keys(keys);
     add_strategy_keys(keys);
-    add_radix_keys(keys);
-    add_read_keys(keys);
+    add_own_keys(keys);
     add_dtype_keys(keys);
     add_block_keys(keys);
     add_view_keys(keys);

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/input_file.h"
+#include "scenarios/engine_words.h"
 #include "scenarios/key_builders.h"
 #include "scenarios/spelled_at.h"
 
@@ -253,10 +254,8 @@ void add_driver_keys(Section<SimulateRequest>& keys) {
                     "closed_loop (in_flight of them) or open_loop (by timestamps)"),
       names_of(driver_kind_names));
   driver.synonyms = {{"one-at-a-time", "one_at_a_time"}, {"closed-loop", "closed_loop"}, {"open-loop", "open_loop"}};
-  driver.type = ValueType::choice;
-  driver.sweepable = true;
-  keys.add(driver, [driver](ReadContext&, const std::string& path, const YamlNode& node, SimulateRequest& request) {
-    request.driver.kind = parse_driver_kind(read_choice(path, node, driver)).value();
+  keys.choice_by(std::move(driver), [](SimulateRequest& request, const std::string& word) {
+    request.driver.kind = parse_driver_kind(word).value();
   });
   keys.integer_by(count("in_flight", "closed loop: requests waiting and running together; default 64"),
                   [](SimulateRequest& request, std::int64_t value) { request.driver.in_flight = value; });
@@ -274,11 +273,8 @@ void add_eviction_key(Section<SimulateRequest>& keys) {
                       "default), or whole prefixes by prefixes, cost, frequency, second_chance, time_to_live or worth"),
       names_of(eviction_policy_names));
   eviction.synonyms = {{"second-chance", "second_chance"}, {"time-to-live", "time_to_live"}};
-  eviction.type = ValueType::choice;
-  eviction.sweepable = true;
-  keys.add(eviction, [eviction](ReadContext&, const std::string& path, const YamlNode& node,
-                                SimulateRequest& request) {
-    request.scheduler.eviction = parse_eviction_policy(read_choice(path, node, eviction)).value();
+  keys.choice_by(std::move(eviction), [](SimulateRequest& request, const std::string& word) {
+    request.scheduler.eviction = parse_eviction_policy(word).value();
   });
 }
 
@@ -295,11 +291,7 @@ void add_host_keys(Section<SimulateRequest>& keys) {
                                                  "write_through as soon as it can be found"),
                                names_of(host_write_names));
   write.synonyms = {{"write-through", "write_through"}};
-  write.type = ValueType::choice;
-  write.sweepable = true;
-  keys.add(write, [write](ReadContext&, const std::string& path, const YamlNode& node, SimulateRequest& request) {
-    request.host_write = parse_host_write(read_choice(path, node, write)).value();
-  });
+  keys.choice(std::move(write), &SimulateRequest::host_write, parse_host_write);
 }
 
 }  // namespace
@@ -323,9 +315,10 @@ const Section<SimulateRequest>& simulate_keys() {
         .flag_by(key("branch_point", "cache mode align: end the first chunk where attention alone matched, so that the "
                                   "branch point gets a checkpoint; default true"),
               [](Request& request, bool value) { request.scheduler.branch_point = value; })
-        .integer(tokens("retention_interval_tokens", "keep checkpoints at multiples of it, at the last boundary of a "
-                                                     "prompt and at branch points; 0: only the latter two; default: "
-                                                     "all are kept, from vllm-0.33 on 0",
+        .integer(tokens("retention_interval_tokens",
+                        fmt::format("keep checkpoints at multiples of it, at the last boundary of a prompt and at "
+                                    "branch points; 0: only the latter two; default: all are kept, {} 0",
+                                    engines_with([](const EngineRules& rules) { return rules.retention_tokens == 0; })),
                         0),
                  &Request::retention_interval_tokens)
         .flag(key("keep_all_checkpoints", "keep every checkpoint, where the release keeps only the last of a prompt; "

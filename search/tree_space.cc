@@ -9,6 +9,7 @@
 #include "base/bytes_text.h"
 #include "base/error.h"
 #include "planner/plan.h"
+#include "planner/radix_settings.h"
 #include "planner/radix_split.h"
 #include "search/candidate_choice.h"
 #include "simulator/plan_radix.h"
@@ -24,7 +25,7 @@ bool keeps_prefixes(const EngineSpec& engine) { return engine.cache_mode != Cach
 bool tracks(const EngineSpec& engine) {
   return keeps_prefixes(engine) && radix_strategy(engine) != RadixStrategy::no_buffer;
 }
-std::int64_t page_of(const EngineSpec& engine) { return engine.page_size.value_or(1); }
+std::int64_t page_of(const EngineSpec& engine) { return engine.own[radix_key::page_size]; }
 
 /// What two engines may differ in, a value of theirs each.
 auto choices_of(const EngineSpec& engine) {
@@ -128,7 +129,7 @@ std::vector<EngineSpec> TreeSpace::engines() const {
       continue;
     }
     for (const RadixStrategy strategy : space_.strategies) {
-      engine.mamba_radix_cache_strategy = strategy;
+      engine.own.set(radix_key::mamba_radix_cache_strategy, strategy);
       add_pages(engine, engines);
     }
   }
@@ -137,11 +138,11 @@ std::vector<EngineSpec> TreeSpace::engines() const {
 
 void TreeSpace::add_pages(EngineSpec engine, std::vector<EngineSpec>& engines) const {
   for (const std::int64_t page : space_.page_sizes) {
-    engine.page_size = page;
+    engine.own.set(radix_key::page_size, page);
     // Of the pages and intervals that nobody asked for only those that the engine takes.
     if (spec_.space.page_sizes.empty() && !tracks(engine) && page != 1) continue;
     for (const std::int64_t interval : space_.track_intervals) {
-      engine.mamba_track_interval = interval;
+      engine.own.set(radix_key::mamba_track_interval, interval);
       if (spec_.space.track_intervals.empty() && interval % page != 0) continue;
       add_ratios(engine, engines);
       if (!tracks(engine)) break;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "planner/radix_settings.h"
 #include "planner/radix_split.h"
 
 namespace hybridkv {
@@ -24,8 +25,8 @@ RadixSettings radix_settings_of(const CachePlan& plan, const ModelSpec& model, c
                          .model_chunk = radix_scan_chunk(model),
                          .track_interval = track_interval(engine),
                          .strategy = pools.strategy,
-                         .overlap = engine.overlap_schedule.value_or(true),
-                         .skip_decode_lock = engine.skip_decode_lock.value_or(false)};
+                         .overlap = engine.own[radix_key::overlap_schedule],
+                         .skip_decode_lock = engine.own[radix_key::skip_decode_lock]};
   settings.check();
   return settings;
 }

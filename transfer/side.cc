@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "planner/plan.h"
+#include "planner/radix_settings.h"
 
 namespace hybridkv {
 
@@ -12,11 +13,11 @@ TransferSide make_side(const ModelSpec& model, const EngineSpec& engine, const L
                     fmt::format("{} ranks share the tokens of a block, in an order that no rule here describes; "
                                 "transfers are listed for 1",
                                 engine.decode_context_parallel));
-  if (engine.attention_data_parallel.value_or(1) > 1)
+  if (const std::int64_t ranks = engine.own[radix_key::attention_data_parallel]; ranks > 1)
     throw SpecError("engine.attention_data_parallel",
                     fmt::format("a request lives on some of the ranks where {} share requests; give the ranks of one "
                                 "share as engine.tensor_parallel and leave this out",
-                                *engine.attention_data_parallel));
+                                ranks));
   TransferSide side{.sets = collect_layer_sets(model, engine), .tensor_parallel = engine.tensor_parallel};
   EngineSpec stage = engine;
   for (stage.pipeline_rank = 0; stage.pipeline_rank < engine.pipeline_parallel; ++stage.pipeline_rank)

@@ -10,6 +10,8 @@
 
 #include "base/parallel.h"
 #include "planner/plan.h"
+#include "planner/radix_settings.h"
+#include "planner/read_settings.h"
 #include "planner/validate.h"
 #include "verify/forward_exports.h"
 #include "verify/forward_geometry.h"
@@ -100,9 +102,9 @@ EngineSpec scaled_engine(const ModelSpec& model, const EngineSpec& engine, Cache
     scaled.mamba_block_size_tokens.reset();
     scaled.max_running_requests.reset();
     scaled.state_memory_ratio.reset();  // of one mode, and others run too
-    scaled.mamba_state_cache_interval.reset();
+    scaled.own.reset(group_key::mamba_state_cache_interval);
     scaled.block_size_tokens = 16;
-    if (mode == CacheMode::all) scaled.mamba_state_cache_interval = 16;
+    if (mode == CacheMode::all) scaled.own.set(group_key::mamba_state_cache_interval, 16);
   }
   if (engine.strategy == Strategy::sequence_rows) {
     scaled.kernel_alignment_tokens.reset();
@@ -125,17 +127,17 @@ EngineSpec scaled_radix_engine(const EngineSpec& engine, RadixStrategy strategy,
   scaled.pipeline_rank = 0;
   scaled.pipeline_layers.clear();
   scaled.pipeline_memory_bytes.clear();
-  scaled.mamba_radix_cache_strategy = strategy;
-  scaled.page_size = page_tokens;
-  scaled.mamba_track_interval.reset();
-  if (strategy != RadixStrategy::no_buffer) scaled.mamba_track_interval = page_tokens;
+  scaled.own.set(radix_key::mamba_radix_cache_strategy, strategy);
+  scaled.own.set(radix_key::page_size, page_tokens);
+  scaled.own.reset(radix_key::mamba_track_interval);
+  if (strategy != RadixStrategy::no_buffer) scaled.own.set(radix_key::mamba_track_interval, page_tokens);
   scaled.max_num_batched_tokens = most_radix_tokens(page_tokens);
-  scaled.max_mamba_cache_size = most_radix_states;
-  scaled.max_total_tokens = most_radix_tokens(page_tokens);
+  scaled.own.set(radix_key::max_mamba_cache_size, most_radix_states);
+  scaled.own.set(radix_key::max_total_tokens, most_radix_tokens(page_tokens));
   scaled.max_running_requests.reset();
-  scaled.attention_data_parallel.reset();
-  scaled.unified_memory.reset();
-  scaled.linear_replayssm_spec.reset();
+  scaled.own.reset(radix_key::attention_data_parallel);
+  scaled.own.reset(radix_key::unified_memory);
+  scaled.own.reset(radix_key::linear_replayssm_spec);
   scaled.memory_bytes = std::int64_t{1} << 40;
   return scaled;
 }
@@ -148,19 +150,20 @@ struct RadixVariant {
 
 /// What the engine sets, or what it could; strategy by strategy.
 std::vector<RadixVariant> radix_variants(const EngineSpec& engine) {
-  const RadixStrategy asked = engine.mamba_radix_cache_strategy.value_or(RadixStrategy::automatic);
+  const RadixStrategy asked = engine.own[radix_key::mamba_radix_cache_strategy];
   std::vector<RadixStrategy> strategies{asked};
   if (asked == RadixStrategy::automatic) {
     strategies = {RadixStrategy::no_buffer, RadixStrategy::extra_buffer};
-    if (engine.overlap_schedule.value_or(true)) strategies.push_back(RadixStrategy::extra_buffer_lazy);
+    if (engine.own[radix_key::overlap_schedule]) strategies.push_back(RadixStrategy::extra_buffer_lazy);
   }
   std::vector<std::int64_t> pages{1, 16};
-  if (engine.page_size) pages = {*engine.page_size};
+  const std::optional<std::int64_t> set_page = engine.own.find(radix_key::page_size);
+  if (set_page) pages = {*set_page};
   std::vector<RadixVariant> variants;
   for (const RadixStrategy strategy : strategies)
     for (const std::int64_t page : pages) {
       // Left out where it cannot be; where both are set, the planner refuses it.
-      const bool both_set = engine.page_size && asked == strategy;
+      const bool both_set = set_page && asked == strategy;
       if (page == 1 || strategy != RadixStrategy::no_buffer || both_set) variants.push_back({strategy, page});
     }
   return variants;

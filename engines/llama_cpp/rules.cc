@@ -2,13 +2,25 @@
 
 #include "engines/shared_sources.h"
 #include "planner/read_engine.h"
+#include "planner/read_settings.h"
 
 namespace hybridkv {
 
 namespace {
 
-constexpr std::string_view keys_of_llama_cpp[] = {"engine.ctx_checkpoints", "engine.checkpoint_min_step",
-                                                  "engine.max_running_requests"};
+constexpr OwnKey keys_of_llama_cpp[] = {
+    {&row_key::ctx_checkpoints, "checkpoints of states on the host, of a sequence"},
+    {&row_key::checkpoint_min_step, "older checkpoints that lie nearer to each other than so many tokens are dropped"}};
+
+constexpr std::string_view taken_by_llama_cpp[] = {"num_blocks", "max_running_requests", "speculative_tokens"};
+
+constexpr KeyWords meanings_to_llama_cpp[] = {{"max_running_requests", "--parallel, default 4"}};
+
+constexpr KeyWords instead_in_llama_cpp[] = {{"attention_pack_size", "each layer has pages of its own: 1"},
+                                             {"block_size_tokens", "its cells hold one token"},
+                                             {"page_alignment_bytes", "its pages are not aligned"},
+                                             {"kv_dtype", "K and V have an element type here"},
+                                             {"physical_order", "take nhd or hnd"}};
 
 constexpr std::string_view of_llama_cpp[] = {
     "all sequences share the cells (--kv-unified, as with an automatic --parallel), of which there are as many as the "
@@ -41,6 +53,9 @@ const EngineRules rules_of_llama_cpp = {.name = "llama.cpp",
                                         .assumptions = of_llama_cpp,
                                         .own_keys = keys_of_llama_cpp,
                                         .source = source_of_llama_cpp,
+                                        .takes = taken_by_llama_cpp,
+                                        .meanings = meanings_to_llama_cpp,
+                                        .instead = instead_in_llama_cpp,
                                         .validate = validate_sequence_rows,
                                         .has_mode_all = false,
                                         .caches_by_default = true,

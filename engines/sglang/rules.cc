@@ -1,6 +1,7 @@
 #include "engines/sglang/rules.h"
 
 #include "engines/shared_sources.h"
+#include "planner/radix_settings.h"
 #include "planner/radix_split.h"
 
 namespace hybridkv {
@@ -13,11 +14,43 @@ constexpr UnservedModels unserved_by_sglang[] = {{"MiniMax-Text", "MiniMaxText01
                                                  {"plamo-2", "Plamo2ForCausalLM"},
                                                  {"Zamba2", "Zamba2ForCausalLM"}};
 
-constexpr std::string_view keys_of_sglang[] = {
-    "engine.mamba_radix_cache_strategy", "engine.overlap_schedule",     "engine.skip_decode_lock",
-    "engine.page_size",                  "engine.mamba_track_interval", "engine.max_mamba_cache_size",
-    "engine.max_running_requests",       "engine.max_total_tokens",     "engine.attention_data_parallel",
-    "engine.unified_memory",             "engine.linear_replayssm_spec"};
+constexpr OwnKey keys_of_sglang[] = {
+    {&radix_key::mamba_radix_cache_strategy,
+     "which states are kept beside the running one; auto is extra_buffer where the engine can have it"},
+    {&radix_key::overlap_schedule, "the next step is prepared while one runs"},
+    {&radix_key::skip_decode_lock, "the tree's state is not locked while its request decodes "
+                                   "(SGLANG_OPT_MAMBA_SKIP_DECODE_LOCK)"},
+    {&radix_key::unified_memory, "one elastic buffer for tokens and states; its rules are read"},
+    {&radix_key::linear_replayssm_spec,
+     "with draft tokens the inputs of gdn and kda layers are kept instead of a state for each"},
+    {&radix_key::page_size, "tokens of a page"},
+    {&radix_key::mamba_track_interval, "tokens between states that are kept while decoding"},
+    {&radix_key::max_mamba_cache_size,
+     "state slots over all attention ranks; default: by state_memory_ratio"},
+    {&radix_key::max_total_tokens, "at most so many token slots; default: what the memory holds"},
+    {&radix_key::attention_data_parallel, "attention ranks that share requests, each with pools of its own; "
+                                          "tensor_parallel counts the ranks that share heads"}};
+
+constexpr std::string_view taken_by_sglang[] = {"state_memory_ratio", "max_running_requests", "speculative_tokens",
+                                                "mtp_layers", "physical_order", "backend_form"};
+
+constexpr KeyWords meanings_to_sglang[] = {
+    {"state_memory_ratio", "--mamba-full-memory-ratio"},
+    {"max_running_requests", "over all attention ranks, speculation needs it, default by the pools"}};
+
+constexpr KeyWords instead_in_sglang[] = {
+    {"attention_pack_size", "each layer has tensors of its own: 1"},
+    {"block_size_tokens", "take engine.page_size"},
+    {"mamba_block_size_tokens", "its grid follows from the scan, the page and engine.mamba_track_interval"},
+    {"kernel_alignment_tokens", "take engine.page_size"},
+    {"kernel_block_sizes", "take engine.page_size"},
+    {"page_alignment_bytes", "its slots are not aligned"},
+    {"concurrent_batches", "take engine.overlap_schedule"},
+    {"state_requests", "take engine.max_mamba_cache_size"},
+    {"num_blocks", "take engine.max_mamba_cache_size and engine.max_total_tokens"},
+    {"kv_dtype", "K and V have an element type"},
+    {"draft", "a draft costs as much a layer as the model's own attention; take engine.mtp_layers"},
+    {"token_rule", "it prints token slots"}};
 
 std::string_view source_of_sglang(RuleOf rule) {
   return rule == RuleOf::split_read ? "SGLang 0.5.23, read" : shared_source(rule, "SGLang 0.5.23, run");
@@ -33,6 +66,9 @@ const EngineRules rules_of_sglang_0_5_23 = {.name = "sglang-0.5.23",
                                             .unserved = unserved_by_sglang,
                                             .own_keys = keys_of_sglang,
                                             .source = source_of_sglang,
+                                            .takes = taken_by_sglang,
+                                            .meanings = meanings_to_sglang,
+                                            .instead = instead_in_sglang,
                                             .validate = validate_radix_engine,
                                             .has_mode_all = false,
                                             .caches_by_default = true,

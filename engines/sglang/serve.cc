@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "planner/radix_settings.h"
 #include "planner/radix_split.h"
 
 namespace hybridkv {
@@ -11,13 +12,13 @@ namespace {
 /// What the engine reads from its environment, before the command.
 std::string environment(const EngineSpec& engine) {
   std::string words;
-  if (engine.skip_decode_lock.value_or(false)) words += "SGLANG_OPT_MAMBA_SKIP_DECODE_LOCK=1 ";
+  if (engine.own[radix_key::skip_decode_lock]) words += "SGLANG_OPT_MAMBA_SKIP_DECODE_LOCK=1 ";
   if (engine.conv_dtype) words += fmt::format("SGLANG_MAMBA_CONV_DTYPE={} ", engine_name(*engine.conv_dtype));
   return words;
 }
 
 void add_sglang_ranks(CommandLine& line, const EngineSpec& engine) {
-  const std::int64_t sharing = engine.attention_data_parallel.value_or(1);
+  const std::int64_t sharing = engine.own[radix_key::attention_data_parallel];
   line.add("--tp-size", engine.tensor_parallel * sharing);  // of both, each at most 2^20
   if (sharing > 1) line.add("--dp-size", sharing).add("--enable-dp-attention");
 }
@@ -25,9 +26,9 @@ void add_sglang_ranks(CommandLine& line, const EngineSpec& engine) {
 void add_sglang_limits(CommandLine& line, const EngineSpec& engine) {
   line.add("--chunked-prefill-size", engine.max_num_batched_tokens);
   if (engine.max_running_requests) line.add("--max-running-requests", *engine.max_running_requests);
-  if (engine.max_total_tokens) line.add("--max-total-tokens", *engine.max_total_tokens);
-  if (!engine.overlap_schedule.value_or(true)) line.add("--disable-overlap-schedule");
-  if (engine.unified_memory.value_or(false)) line.add("--enable-unified-memory");
+  if (const auto tokens = engine.own.find(radix_key::max_total_tokens)) line.add("--max-total-tokens", *tokens);
+  if (!engine.own[radix_key::overlap_schedule]) line.add("--disable-overlap-schedule");
+  if (engine.own[radix_key::unified_memory]) line.add("--enable-unified-memory");
 }
 
 void add_sglang_types(CommandLine& line, const EngineSpec& engine, const ModelSpec& model) {
@@ -43,7 +44,7 @@ void add_sglang_drafts(CommandLine& line, const EngineSpec& engine) {
   else line.add("--speculative-algorithm", "NEXTN").add("--speculative-num-steps", drafts - 1)
            .add("--speculative-eagle-topk", 1);
   line.add("--speculative-num-draft-tokens", drafts);
-  if (engine.linear_replayssm_spec.value_or(false)) line.add("--enable-linear-replayssm-spec");
+  if (engine.own[radix_key::linear_replayssm_spec]) line.add("--enable-linear-replayssm-spec");
 }
 
 void say_what_sglang_lacks(const Served& served, std::vector<std::string>& beside) {
@@ -73,15 +74,15 @@ std::vector<EngineSetting> sglang_settings(const EngineSpec& engine) {
     const std::string strategy(to_string(radix_strategy(engine)));
     settings.push_back({"engine.mamba_radix_cache_strategy", strategy, "--mamba-radix-cache-strategy " + strategy});
   }
-  if (engine.max_mamba_cache_size) {
-    settings.push_back({"engine.max_mamba_cache_size", std::to_string(*engine.max_mamba_cache_size),
-                        fmt::format("--max-mamba-cache-size {}", *engine.max_mamba_cache_size)});
+  if (const auto slots = engine.own.find(radix_key::max_mamba_cache_size)) {
+    settings.push_back({"engine.max_mamba_cache_size", std::to_string(*slots),
+                        fmt::format("--max-mamba-cache-size {}", *slots)});
   } else {
     const double ratio = memory_ratio(engine);
     settings.push_back({"engine.state_memory_ratio", fmt::format("{}", ratio),
                         fmt::format("--mamba-full-memory-ratio {}", ratio)});
   }
-  const std::int64_t page = engine.page_size.value_or(1);
+  const std::int64_t page = engine.own[radix_key::page_size];
   settings.push_back({"engine.page_size", std::to_string(page), fmt::format("--page-size {}", page)});
   if (keeps && radix_strategy(engine) != RadixStrategy::no_buffer)
     settings.push_back({"engine.mamba_track_interval", std::to_string(track_interval(engine)),

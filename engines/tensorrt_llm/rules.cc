@@ -2,13 +2,30 @@
 
 #include "engines/shared_sources.h"
 #include "planner/read_engine.h"
+#include "planner/read_settings.h"
 
 namespace hybridkv {
 
 namespace {
 
-constexpr std::string_view keys_of_tensorrt_llm[] = {"engine.mamba_state_cache_interval", "engine.avg_seq_len",
-                                                     "engine.max_running_requests"};
+constexpr OwnKey keys_of_tensorrt_llm[] = {
+    {&group_key::mamba_state_cache_interval, "tokens between snapshots of its first cache manager, mode all"},
+    {&group_key::avg_seq_len, "length of the requests by which memory is shared between blocks and states; default: "
+                              "half the longest max_model_len"}};
+
+constexpr std::string_view taken_by_tensorrt_llm[] = {"block_size_tokens", "num_blocks", "state_memory_ratio",
+                                                      "max_running_requests"};
+
+constexpr KeyWords meanings_to_tensorrt_llm[] = {
+    {"block_size_tokens", "tokens_per_block, default 32"},
+    {"state_memory_ratio", "by pool_ratio, default by avg_seq_len"},
+    {"max_running_requests", "max_batch_size, default by the pools"}};
+
+constexpr KeyWords instead_in_tensorrt_llm[] = {
+    {"attention_pack_size", "each layer has pages of its own: 1"},
+    {"page_alignment_bytes", "its pages are not aligned"},
+    {"kv_dtype", "K and V have an element type here"},
+    {"physical_order", "take nhd or hnd"}};
 
 constexpr std::string_view of_tensorrt_llm[] = {
     "memory is divided into whole grains; the engine takes one grain more where a part of one is left",
@@ -44,6 +61,9 @@ const EngineRules rules_of_tensorrt_llm = {.name = "tensorrt-llm",
                                            .assumptions = of_tensorrt_llm,
                                            .own_keys = keys_of_tensorrt_llm,
                                            .source = source_of_tensorrt_llm,
+                                           .takes = taken_by_tensorrt_llm,
+                                           .meanings = meanings_to_tensorrt_llm,
+                                           .instead = instead_in_tensorrt_llm,
                                            .validate = validate_pool_groups,
                                            .caches_by_default = true,
                                            .counts_running_state = true,

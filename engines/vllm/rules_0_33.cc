@@ -1,5 +1,8 @@
 #include "engines/vllm/rules.h"
 
+#include <algorithm>
+#include <array>
+
 #include "engines/vllm/sources.h"
 
 namespace hybridkv {
@@ -16,6 +19,18 @@ std::string_view source_of_0_33(RuleOf rule) {
   return rule == RuleOf::prefixes ? "vLLM 0.33 HybridKVCacheCoordinator" : source_of_blocks(rule);
 }
 
+/// Keys that came with it, or were planned with it first.
+constexpr auto keys_since_0_33 = std::to_array<std::string_view>(
+    {"checkpoint_alignment_tokens", "checkpoint_blocks", "pipeline_parallel", "pipeline_memory",
+     "decode_context_parallel", "hybrid_manager", "prefix_match_unit_tokens"});
+
+constexpr auto taken_by_0_33 = [] {
+  std::array<std::string_view, block_keys.size() + keys_since_0_33.size()> keys;
+  const auto rest = std::copy(block_keys.begin(), block_keys.end(), keys.begin());
+  std::copy(keys_since_0_33.begin(), keys_since_0_33.end(), rest);
+  return keys;
+}();
+
 }  // namespace
 
 /// vLLM 0.33.0, by running its own functions: modes none and align, align where prefixes are cached, which they are by
@@ -26,6 +41,7 @@ const EngineRules rules_of_vllm_0_33 = {.name = "vllm-0.33",
                                         .title = "vLLM 0.33.0",
                                         .unserved = unserved_by_0_33,
                                         .source = source_of_0_33,
+                                        .takes = taken_by_0_33,
                                         .has_mode_all = false,
                                         .caches_by_default = true,
                                         .one_allocation = true,

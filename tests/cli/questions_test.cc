@@ -62,10 +62,8 @@ std::string flags_of(const EngineRules& rules, const std::string& command) {
   if (command.find("--memory") == std::string::npos) flags += " --memory 3GiB";
   if (command.find("--mode ") == std::string::npos) flags += " --mode align";
   // Where it sizes the states of draft steps, it has to be said.
-  const std::string_view running = "engine.max_running_requests";
-  const bool takes_running = std::ranges::find(rules.own_keys, running) != rules.own_keys.end();
-  if (takes_running && command.find("speculative_tokens") != std::string::npos)
-    flags += fmt::format(" --set {}=4", running);
+  const bool has_drafts = command.find("speculative_tokens") != std::string::npos;
+  if (has_drafts && takes(rules, "max_running_requests")) flags += " --set engine.max_running_requests=4";
   return flags + " --max-model-len 4k";
 }
 

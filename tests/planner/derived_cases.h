@@ -10,6 +10,8 @@
 #include "engines/tensorrt_llm/rules.h"
 #include "engines/vllm/rules.h"
 #include "planner/plan.h"
+#include "planner/radix_settings.h"
+#include "planner/read_settings.h"
 #include "tests/planner/models.h"
 
 namespace hybridkv::testing {
@@ -95,10 +97,10 @@ inline void add_read(std::vector<DerivedCase>& all) {
     return engine;
   };
   add("pool groups", qwen35_397b(), &rules_of_tensorrt_llm, CacheMode::align).max_running_requests = 64;
-  add("pool groups without prefixes", granite_h_small(), &rules_of_tensorrt_llm, CacheMode::none).avg_seq_len = 1000;
+  add("pool groups without prefixes", granite_h_small(), &rules_of_tensorrt_llm, CacheMode::none)
+      .own.set(group_key::avg_seq_len, 1000);
   add("pool groups with an interval", qwen35_397b(), &rules_of_tensorrt_llm, CacheMode::all)
-      .mamba_state_cache_interval =
-      512;
+      .own.set(group_key::mamba_state_cache_interval, 512);
   add("pool groups of latents", kimi_k3(), &rules_of_tensorrt_llm, CacheMode::align).state_memory_ratio = 0.5;
   add("pool groups as set", qwen35_397b(), &rules_of_tensorrt_llm, CacheMode::align).num_blocks = 5000;
   add("rows", qwen35_397b(), &rules_of_llama_cpp, CacheMode::align).speculative_tokens = 2;
@@ -113,9 +115,9 @@ inline void add_radix_pools(std::vector<DerivedCase>& all) {
     return all.back().engine;
   };
   EngineSpec& elastic = add("radix pools, elastic, pages", qwen35_397b());
-  elastic.unified_memory = true;
-  elastic.page_size = 64;
-  elastic.max_total_tokens = 300'000;
+  elastic.own.set(radix_key::unified_memory, true);
+  elastic.own.set(radix_key::page_size, 64);
+  elastic.own.set(radix_key::max_total_tokens, 300'000);
   EngineSpec& drafted = add("radix pools, drafts", qwen35_397b());
   drafted.speculative_tokens = 4;
   drafted.mtp_layers = 1;
@@ -128,12 +130,13 @@ inline void add_radix_pools(std::vector<DerivedCase>& all) {
     EngineSpec& replayed = add("radix pools, rings", model);
     replayed.speculative_tokens = 4;
     replayed.max_running_requests = 48;
-    replayed.linear_replayssm_spec = true;
+    replayed.own.set(radix_key::linear_replayssm_spec, true);
   }
-  add("radix pools, no buffer", granite_h_small()).mamba_radix_cache_strategy = RadixStrategy::no_buffer;
+  add("radix pools, no buffer", granite_h_small())
+      .own.set(radix_key::mamba_radix_cache_strategy, RadixStrategy::no_buffer);
   EngineSpec& sized = add("radix pools by size", lfm25());
-  sized.max_mamba_cache_size = 300;
-  sized.attention_data_parallel = 2;
+  sized.own.set(radix_key::max_mamba_cache_size, 300);
+  sized.own.set(radix_key::attention_data_parallel, 2);
   EngineSpec& plain = add("radix pools without a tree", falcon_h1_3b());
   plain.cache_mode = CacheMode::none;
   plain.max_running_requests = 12;

@@ -4,6 +4,7 @@
 
 #include "engines/sglang/rules.h"
 #include "planner/plan.h"
+#include "planner/radix_settings.h"
 #include "tests/planner/models.h"
 
 using namespace hybridkv;
@@ -50,7 +51,7 @@ TEST_CASE("golden: the bytes of drafts and rings lie beside the pools, within th
   CHECK(states.radix->split.token_slots == 1'408'161);
   CHECK(states.memory_bytes() == 40 * testing::gib);
   CHECK(request_demand(states, 1).ids == std::vector<std::int64_t>{1, 5});
-  engine.linear_replayssm_spec = true;
+  engine.own.set(radix_key::linear_replayssm_spec, true);
   const CachePlan rings = plan_of(engine);
   CHECK(rings.radix->split.state_slots == 203);
   CHECK(rings.memory_bytes() == 40 * testing::gib);
@@ -60,9 +61,9 @@ TEST_CASE("golden: the bytes of drafts and rings lie beside the pools, within th
 TEST_CASE("edge: tokens and states lie in one elastic buffer where the engine is asked for it, and only there") {
   EngineSpec engine = sglang();
   CHECK_FALSE(plan_of(engine).radix->unified.has_value());
-  engine.unified_memory = false;
+  engine.own.set(radix_key::unified_memory, false);
   CHECK_FALSE(plan_of(engine).radix->unified.has_value());
-  engine.unified_memory = true;
+  engine.own.set(radix_key::unified_memory, true);
   CHECK(plan_of(engine).radix->unified.has_value());
 }
 
@@ -70,10 +71,10 @@ TEST_CASE("law: states of prompts lie on the grid of page and scan, those of dec
   EngineSpec engine = sglang();
   CHECK(plan_of(engine).radix->checkpoint_tokens == 64);
   CHECK(plan_of(engine, testing::granite_h_small()).radix->checkpoint_tokens == 256);
-  engine.page_size = 16;
+  engine.own.set(radix_key::page_size, 16);
   CHECK(plan_of(engine).radix->checkpoint_tokens == 64);
-  engine.page_size = 128;
-  engine.mamba_track_interval = 384;
+  engine.own.set(radix_key::page_size, 128);
+  engine.own.set(radix_key::mamba_track_interval, 384);
   const CachePlan plan = plan_of(engine);
   CHECK(plan.radix->checkpoint_tokens == 128);
   CHECK(plan.radix->decode_tokens == 384);
@@ -84,14 +85,14 @@ TEST_CASE("law: states of prompts lie on the grid of page and scan, those of dec
 
 TEST_CASE("edge: without overlap and with pages of a token auto tracks nothing: copies hit where chunks ended") {
   EngineSpec engine = sglang();
-  engine.overlap_schedule = false;
+  engine.own.set(radix_key::overlap_schedule, false);
   const CachePlan plan = plan_of(engine);
   CHECK(plan.radix->strategy == RadixStrategy::no_buffer);
   CHECK(plan.radix->split.slots_per_request == 3);
   CHECK(plan.prefix.match_unit_tokens == 1);
   CHECK(plan.prefix.duplicate_misses_up_to_tokens == 8'192);
   CHECK(!plan.prefix.duplicate_misses_multiples_of_tokens);
-  engine.page_size = 64;
+  engine.own.set(radix_key::page_size, 64);
   CHECK(plan_of(engine).radix->strategy == RadixStrategy::extra_buffer);
   CHECK(plan_of(engine).radix->split.slots_per_request == 4);
   engine.cache_mode = CacheMode::none;
@@ -122,7 +123,7 @@ TEST_CASE("edge: no more requests run than the engine is told, or starts with") 
   EngineSpec engine = sglang();
   engine.max_running_requests = 16;
   CHECK(plan_of(engine).max_running_requests == 16);
-  engine.attention_data_parallel = 4;
+  engine.own.set(radix_key::attention_data_parallel, 4);
   CHECK(plan_of(engine).max_running_requests == 4);
   CHECK(plan_of(engine).max_running_requests_by_states == 42);
 }

@@ -18,6 +18,7 @@
 #include "engines/tensorrt_llm/rules.h"
 #include "engines/vllm/rules.h"
 #include "planner/plan.h"
+#include "planner/read_settings.h"
 
 /// Random specs of models, engines and limits that engines could really be given, for the laws of a plan. Most of
 /// them can be planned; the rest is refused for a reason a user could meet (ranks, kernel blocks, memory, load).
@@ -211,14 +212,15 @@ inline void choose_read_engine(EngineSpec& engine) {
   if (one_in(3)) engine.max_running_requests = between(1, 20);
   if (rows) {
     engine.speculative_tokens = one_in(3) ? between(1, 7) : 0;
-    if (one_in(3)) engine.ctx_checkpoints = between(0, 40);
+    if (one_in(3)) engine.own.set(row_key::ctx_checkpoints, between(0, 40));
     return;
   }
   if (one_in(2)) engine.block_size_tokens = pick(std::vector<std::int64_t>{2, 16, 64});
-  if (one_in(3)) engine.avg_seq_len = between(1, 100'000);
+  if (one_in(3)) engine.own.set(group_key::avg_seq_len, between(1, 100'000));
   if (engine.cache_mode != CacheMode::all && one_in(4))
     engine.state_memory_ratio = static_cast<double>(between(1, 40)) / 10;
-  if (engine.cache_mode == CacheMode::all && one_in(2)) engine.mamba_state_cache_interval = 64 * between(1, 8);
+  if (engine.cache_mode == CacheMode::all && one_in(2))
+    engine.own.set(group_key::mamba_state_cache_interval, 64 * between(1, 8));
 }
 
 /// Attention of whole sequences, states, and nothing else.

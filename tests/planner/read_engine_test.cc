@@ -9,6 +9,7 @@
 #include "planner/evidence.h"
 #include "planner/grain_split.h"
 #include "planner/plan.h"
+#include "planner/read_settings.h"
 #include "tests/planner/models.h"
 
 using namespace hybridkv;
@@ -121,7 +122,7 @@ TEST_CASE("golden: a snapshot every interval, where a token pays its part of it"
   CHECK(request_demand(plan, 256).ids[1] == 2);
   CHECK(request_demand(plan, 255).ids[1] == 1);
   CHECK(plan.prefix.match_unit_tokens == 256);
-  engine.mamba_state_cache_interval = 1024;
+  engine.own.set(group_key::mamba_state_cache_interval, 1024);
   CHECK(request_demand(read_engine_plan(engine), 32'768).ids[1] == 33);
 }
 
@@ -153,7 +154,7 @@ TEST_CASE("golden: rows to take drafts back, sequences and checkpoints as set") 
   EngineSpec engine = read_engine(&rules_of_llama_cpp);
   engine.speculative_tokens = 3;
   engine.max_running_requests = 8;
-  engine.ctx_checkpoints = 10;
+  engine.own.set(row_key::ctx_checkpoints, 10);
   const CachePlan plan = read_engine_plan(engine);
   CHECK(plan.arenas[1].num_ids == 8 * 4);
   CHECK(plan.arenas[1].bytes_per_id == 97'689'600);  // convolutions are no longer for drafts
@@ -168,17 +169,17 @@ TEST_CASE("golden: rows to take drafts back, sequences and checkpoints as set") 
 
 TEST_CASE("edge: what one of these engines is not told is refused, with the key and a way out") {
   EngineSpec june{.tensor_parallel = 2, .memory_bytes = 40 * gib};
-  june.avg_seq_len = 5;
+  june.own.set(group_key::avg_seq_len, 5);
   CHECK(refusal(june).find("engine.avg_seq_len: vLLM main of June 2026") == 0);
   CHECK(refusal(june).find("set engine.release to tensorrt-llm") != std::string::npos);
-  june.avg_seq_len.reset();
-  june.ctx_checkpoints = 5;
+  june.own.reset(group_key::avg_seq_len);
+  june.own.set(row_key::ctx_checkpoints, 5);
   CHECK(refusal(june).find("set engine.release to llama.cpp") != std::string::npos);
-  june.ctx_checkpoints.reset();
+  june.own.reset(row_key::ctx_checkpoints);
   june.strategy = Strategy::pool_groups;
   CHECK(refusal(june).find("engine.strategy: pool_groups is that of TensorRT-LLM alone") == 0);
   EngineSpec engine = read_engine(&rules_of_llama_cpp);
-  engine.mamba_state_cache_interval = 256;
+  engine.own.set(group_key::mamba_state_cache_interval, 256);
   CHECK(refusal(engine).find("engine.mamba_state_cache_interval: llama.cpp has no such setting") == 0);
   engine = read_engine(&rules_of_llama_cpp);
   engine.block_size_tokens = 32;
@@ -192,10 +193,10 @@ TEST_CASE("edge: what one of these engines is not told is refused, with the key 
   engine.block_size_tokens = 48;
   CHECK(refusal(engine).find("engine.block_size_tokens: is 48") == 0);
   engine = read_engine(&rules_of_tensorrt_llm);
-  engine.mamba_state_cache_interval = 512;
+  engine.own.set(group_key::mamba_state_cache_interval, 512);
   CHECK(refusal(engine).find("engine.mamba_state_cache_interval: keeps a snapshot every 512 tokens") == 0);
   engine = read_engine(&rules_of_tensorrt_llm, CacheMode::all);
-  engine.mamba_state_cache_interval = 40;
+  engine.own.set(group_key::mamba_state_cache_interval, 40);
   CHECK(refusal(engine).find("it must be a multiple of the block of 32 tokens") != std::string::npos);
   engine = read_engine(&rules_of_tensorrt_llm);
   engine.speculative_tokens = 2;

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "engines/sglang/rules.h"
 #include "planner/plan.h"
+#include "planner/radix_settings.h"
 #include "planner/radix_split.h"
 #include "simulator/cache_geometry.h"
 #include "simulator/plan_radix.h"
@@ -116,7 +117,7 @@ TEST_CASE("law: among the ratios is the largest that runs as many requests as a 
             candidate.objectives.concurrency >= result.least_concurrency)
           largest = std::max(largest, memory_ratio(engine_of(result, candidate)));
       EngineSpec engine = spec.engine;
-      engine.mamba_radix_cache_strategy = strategy;
+      engine.own.set(radix_key::mamba_radix_cache_strategy, strategy);
       const auto running = [&](double ratio) {
         engine.state_memory_ratio = ratio;
         return double(TreeSpace(spec, {}).running(make_plan(spec.model, engine, spec.limits), length));
@@ -214,7 +215,7 @@ TEST_CASE("edge: a default without a tree is compared with the same with one; on
 
 TEST_CASE("edge: what cannot run is said of each combination, and of all where none can") {
   RecommendSpec spec = radix_qwen_397b({.prompts = {{.tokens = 1000, .copies = 2}}});
-  spec.engine.overlap_schedule = false;
+  spec.engine.own.set(radix_key::overlap_schedule, false);
   const Recommendation result = recommend(spec);  // lazy needs overlap
   CHECK_FALSE(result.impossible.empty());
   CHECK(std::all_of(result.impossible.begin(), result.impossible.end(), [](const ImpossibleLayout& one) {

@@ -4,6 +4,7 @@
 
 #include "engines/sglang/rules.h"
 #include "planner/plan.h"
+#include "planner/radix_settings.h"
 #include "tests/planner/models.h"
 
 using namespace hybridkv;
@@ -24,11 +25,11 @@ RadixSettings settings_of(const EngineSpec& engine, const ModelSpec& model = tes
 TEST_CASE("golden: the pools of Qwen3.5-397B are those of the recorded replays") {
   CHECK(settings_of(sglang()) == RadixSettings{.token_slots = 1'477'030, .state_slots = 210});
   EngineSpec engine = sglang();
-  engine.page_size = 16;
+  engine.own.set(radix_key::page_size, 16);
   engine.max_num_batched_tokens = 2'050;
   CHECK(settings_of(engine) ==
         RadixSettings{.token_slots = 1'477'024, .state_slots = 210, .page = 16, .chunk_tokens = 2'048});
-  engine.page_size = 64;
+  engine.own.set(radix_key::page_size, 64);
   CHECK(settings_of(engine).token_slots == 1'476'992);
 }
 
@@ -36,8 +37,8 @@ TEST_CASE("law: the grids of the tree are those of the plan") {
   for (const std::int64_t page : {1, 16, 64, 128, 256})
     for (const ModelSpec& model : {testing::qwen35_397b(), testing::granite_h_small(), testing::lfm25()}) {
       EngineSpec engine = sglang();
-      engine.page_size = page;
-      engine.mamba_track_interval = 512;
+      engine.own.set(radix_key::page_size, page);
+      engine.own.set(radix_key::mamba_track_interval, 512);
       const CachePlan plan = make_plan(model, engine, {.max_model_lens = {262'144}});
       const RadixSettings settings = radix_settings_of(plan, model, engine);
       CHECK(settings.checkpoint_grid() == plan.radix->checkpoint_tokens);
@@ -50,7 +51,7 @@ TEST_CASE("edge: a plan without a tree has no settings, nor one whose chunks are
   engine.cache_mode = CacheMode::none;
   CHECK_THROWS_AS(settings_of(engine), SpecError);
   engine = sglang();
-  engine.page_size = 128;
+  engine.own.set(radix_key::page_size, 128);
   engine.max_num_batched_tokens = 100;
   CHECK_THROWS_AS(settings_of(engine), SpecError);
 }

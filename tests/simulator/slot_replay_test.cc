@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "engines/llama_cpp/rules.h"
 #include "planner/plan.h"
+#include "planner/read_settings.h"
 #include "simulator/token_exact_bound.h"
 #include "tests/planner/models.h"
 
@@ -183,8 +184,8 @@ TEST_CASE("rule: a plan says how many slots, cells and checkpoints there are") {
                     .cache_mode = CacheMode::align, .memory_bytes = 40 * testing::gib};
   engine.speculative_tokens = 2;
   engine.max_running_requests = 6;
-  engine.ctx_checkpoints = 7;
-  engine.checkpoint_min_step = 100;
+  engine.own.set(row_key::ctx_checkpoints, 7);
+  engine.own.set(row_key::checkpoint_min_step, 100);
   const CachePlan plan = make_plan(testing::qwen35_397b(), engine, {.max_model_lens = {32'768}});
   CHECK(slot_settings_of(plan) == SlotSettings{.slots = 6, .cells = plan.arenas[0].num_ids, .checkpoints = 7,
                                                .checkpoint_step = 100, .rollback_tokens = 2});

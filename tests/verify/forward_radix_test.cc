@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "engines/sglang/rules.h"
+#include "planner/radix_settings.h"
 #include "tests/verify/forward_models.h"
 #include "verify/forward.h"
 #include "verify/forward_radix.h"
@@ -90,9 +91,9 @@ TEST_CASE("law: the same with narrow states, fp8 K and V, a latent, and attentio
 
 TEST_CASE("law: what the engine sets is run, and no more: strategy, page, overlap and the lock of the decode") {
   EngineSpec engine = sglang();
-  engine.mamba_radix_cache_strategy = RadixStrategy::extra_buffer;
-  engine.page_size = 64;
-  engine.skip_decode_lock = true;
+  engine.own.set(radix_key::mamba_radix_cache_strategy, RadixStrategy::extra_buffer);
+  engine.own.set(radix_key::page_size, 64);
+  engine.own.set(radix_key::skip_decode_lock, true);
   const ForwardReport large = radix(small(), engine);
   check_radix(large);
   CHECK(large.results.size() == forward_cases_of(rules_of_sglang_0_5_23).size());
@@ -100,16 +101,16 @@ TEST_CASE("law: what the engine sets is run, and no more: strategy, page, overla
   REQUIRE(large.tree.has_value());
   CHECK(large.tree->grid_tokens == std::vector<std::int64_t>{64});
   engine = sglang();
-  engine.mamba_radix_cache_strategy = RadixStrategy::no_buffer;
+  engine.own.set(radix_key::mamba_radix_cache_strategy, RadixStrategy::no_buffer);
   const ForwardReport small_pages = radix(small(), engine);
   check_radix(small_pages);
   for (const ForwardResult& result : small_pages.results) CHECK(result.page_tokens == 1);
-  engine.page_size = 16;
+  engine.own.set(radix_key::page_size, 16);
   CHECK_THROWS_WITH_AS(radix(small(), engine),
                        doctest::Contains("engine.page_size: no_buffer needs pages of one token"),
                        SpecError);
   engine = sglang();
-  engine.overlap_schedule = false;
+  engine.own.set(radix_key::overlap_schedule, false);
   const ForwardReport plain = radix(small(), engine);
   check_radix(plain);
   for (const ForwardResult& result : plain.results) CHECK(*result.strategy != RadixStrategy::extra_buffer_lazy);
@@ -117,7 +118,7 @@ TEST_CASE("law: what the engine sets is run, and no more: strategy, page, overla
 
 TEST_CASE("edge: pages so large that prompts would be longer than a forward pass runs are said, not run") {
   EngineSpec engine = sglang();
-  engine.page_size = 512;
+  engine.own.set(radix_key::page_size, 512);
   const ForwardReport report = radix(small(), engine);
   CHECK(!report.applies());
   CHECK(report.results.front().message ==

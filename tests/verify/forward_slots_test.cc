@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "engines/llama_cpp/rules.h"
 #include "planner/plan.h"
+#include "planner/read_settings.h"
 #include "tests/verify/forward_models.h"
 #include "verify/forward.h"
 #include "verify/forward_slot_case.h"
@@ -119,7 +120,7 @@ TEST_CASE("law: a plan of the cases has their rows and cells, and an engine with
   CHECK(bench.plan.arenas[0].num_ids == most_forward_cells);
   CHECK(bench.plan.arenas[1].num_ids == most_forward_slots * 4);
   EngineSpec engine = llama();
-  engine.ctx_checkpoints = 0;
+  engine.own.set(row_key::ctx_checkpoints, 0);
   check_slots_passed(run_slots(small_slots(), engine), false);
   const ForwardReport report = run_slots(small_slots());
   REQUIRE(report.slots.has_value());

@@ -8,6 +8,7 @@
 #include "engines/sglang/rules.h"
 #include "engines/tensorrt_llm/rules.h"
 #include "engines/vllm/rules.h"
+#include "planner/radix_settings.h"
 #include "tests/verify/forward_models.h"
 #include "tests/verify/plan_traffic.h"
 #include "tests/verify/plans.h"
@@ -162,8 +163,8 @@ TEST_CASE("law: the pools of SGLang 0.5.23 pass every check of verify, with dumm
       if (strategy == RadixStrategy::no_buffer && page > 1) continue;
       EngineSpec engine = small_engine(Strategy::dual_pool, 1, CacheMode::align, std::int64_t(1) << 22);
       engine.rules = &rules_of_sglang_0_5_23;
-      engine.page_size = page;
-      engine.mamba_radix_cache_strategy = strategy;
+      engine.own.set(radix_key::page_size, page);
+      engine.own.set(radix_key::mamba_radix_cache_strategy, strategy);
       const CachePlan plan = make_plan(small_model(), engine, {.max_model_lens = {256}});
       CHECK(plan.arenas[0].usable_ids() == plan.radix->split.token_slots / page);
       CHECK(plan.arenas[1].usable_ids() == plan.radix->split.state_slots);

@@ -2,15 +2,28 @@
 
 #include <span>
 
+#include <string_view>
+
+#include "base/error.h"
 #include "engines/serve.h"
 #include "planner/engine_rules.h"
+#include "planner/evidence.h"
+#include "simulator/block_rules.h"
+#include "simulator/plan_cache.h"
+#include "simulator/replay_abilities.h"
 
 namespace hybridkv {
 
-/// An engine at a version: its rules of memory and what is known of how it is run. A null member says that the program
-/// does not know that of this engine.
+/// An engine at a version: its rules of memory, how a trace is replayed through its cache, and what is known of how it is
+/// run. A null member says that the program does not know that of this engine.
 struct Engine {
   const EngineRules* rules = nullptr;
+  /// How prefixes are found in its pools of blocks; null: it has an index of its own.
+  const BlockRules* blocks = nullptr;
+  /// The cache of one of its plans that a trace is replayed through. Throws SpecError for what has no replay.
+  AnyCache (*replay)(const CachePlan& plan, const ModelSpec& model, const EngineSpec& engine) = nullptr;
+  Evidence replayed = Evidence::run;  ///< how it is known that the engine finds what its replay finds
+  const ReplayAbilities* abilities = &abilities_of_blocks;
   /// The command line that starts it.
   ServeCommand (*serve)(const Served& served) = nullptr;
   /// What was chosen of a cache of blocks, with its flags; null: such choices have no flags that are known.
@@ -25,5 +38,9 @@ std::span<const Engine* const> all_engines();
 
 /// The engine of these rules. Pre: they are those of an engine.
 const Engine& engine_of(const EngineRules& rules);
+
+/// The refusal of a question that a null member of an engine leaves open. `what` has its title in place of {}: "how {}
+/// starts"; `instead`: what to do.
+SpecError not_known_of(const EngineRules& rules, std::string_view what, std::string_view instead);
 
 }  // namespace hybridkv

@@ -1,17 +1,13 @@
 // The engines of this test program, in place of engines/all.cc.
 #include <array>
 
-#include "engines/engine.h"
-#include "engines/vllm/rules.h"
-#include "engines/vllm/serve.h"
+#include "engines/vllm/engine.h"
 #include "tests/toys/toy_release.h"
 
 namespace hybridkv {
 
 std::span<const Engine* const> all_engines() {
-  static const Engine june{.rules = &rules_of_vllm_2026_06, .serve = serve_vllm, .block_settings = vllm_settings};
-  static const Engine vllm{.rules = &rules_of_vllm_0_33, .serve = serve_vllm, .block_settings = vllm_settings};
-  static const std::array<const Engine*, 3> engines{&june, &vllm, &testing::toy_release()};
+  static const std::array<const Engine*, 3> engines{&vllm_2026_06, &vllm_0_33, &testing::toy_release()};
   return engines;
 }
 

@@ -22,6 +22,20 @@ const BlockRules& block_rules_of(const EngineRules& rules) {
   return plain_block_rules;
 }
 
+const Engine& usual_start() {
+  for (const Engine* const engine : all_engines())
+    if (engine->start != nullptr && engine->successor == nullptr) return *engine;
+  return *all_engines().front();
+}
+
+std::vector<const LogTexts*> known_logs() {
+  std::vector<const LogTexts*> logs;
+  for (const Engine* const engine : all_engines())
+    if (engine->log && std::find(logs.begin(), logs.end(), engine->log->texts) == logs.end())
+      logs.push_back(engine->log->texts);
+  return logs;
+}
+
 SpecError not_known_of(const EngineRules& rules, std::string_view what, std::string_view instead) {
   return {"engine.release", fmt::format("{} is not known here{}; {}", fmt::format(fmt::runtime(what), rules.title),
                                         rules.is_read ? ": its rules were read, not run" : "", instead)};

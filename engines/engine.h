@@ -6,6 +6,8 @@
 
 #include "base/error.h"
 #include "engines/serve.h"
+#include "engines/start.h"
+#include "engines/start_log.h"
 #include "planner/engine_rules.h"
 #include "planner/evidence.h"
 #include "simulator/block_rules.h"
@@ -24,6 +26,11 @@ struct Engine {
   AnyCache (*replay)(const CachePlan& plan, const ModelSpec& model, const EngineSpec& engine) = nullptr;
   Evidence replayed = Evidence::run;  ///< how it is known that the engine finds what its replay finds
   const ReplayAbilities* abilities = &abilities_of_blocks;
+  /// The release that its users run today, which a plan is told of beside its own answer; null: it is that release.
+  const Engine* successor = nullptr;
+  std::string_view label;  ///< of such a line: "vLLM 0.33"
+  const EngineStart* start = nullptr;  ///< what it takes and prints as it starts
+  const EngineLog* log = nullptr;      ///< how the log of a start is read
   /// The command line that starts it.
   ServeCommand (*serve)(const Served& served) = nullptr;
   /// What was chosen of a cache of blocks, with its flags; null: such choices have no flags that are known.
@@ -38,6 +45,9 @@ std::span<const Engine* const> all_engines();
 
 /// The engine of these rules. Pre: they are those of an engine.
 const Engine& engine_of(const EngineRules& rules);
+
+/// The engine whose start is meant where nobody says one: the first that is known to start and has no successor.
+const Engine& usual_start();
 
 /// The refusal of a question that a null member of an engine leaves open. `what` has its title in place of {}: "how {}
 /// starts"; `instead`: what to do.

@@ -16,8 +16,8 @@
 
 namespace hybridkv {
 
-/// An engine at a version: its rules of memory, how a trace is replayed through its cache, and what is known of how it is
-/// run. A null member says that the program does not know that of this engine.
+/// An engine at a version: its rules of memory, how a trace is replayed through its cache, and what is known of how it
+/// is run. A null member says that the program does not know that of this engine.
 struct Engine {
   const EngineRules* rules = nullptr;
   /// How prefixes are found in its pools of blocks; null: it has an index of its own.

@@ -51,7 +51,7 @@ void require_figures(const DoctorQuestion& question) {
   const std::string what = question.log.bytes == 0 ? "is empty" : fmt::format("has no figure of a KV cache in {} lines",
                                                                              question.log.lines);
   std::string lines;
-  for (const LogTexts* const log : known_logs())
+  for (const LogTexts* const log : all_log_texts())
     lines += fmt::format("{} a start-up log of {} has lines like {}", lines.empty() ? ";" : ",", log->engine,
                          log->samples);
   throw InputError(fmt::format("{} {}{}: give the log from its first line on", question.log_name, what, lines));

@@ -50,7 +50,7 @@ class StartupLogReader {
   void keep(LogKey key, std::string text);
 
   StartupLog log_;
-  const std::vector<const LogTexts*> texts_ = known_logs();
+  const std::vector<const LogTexts*> texts_ = all_log_texts();
   std::array<std::int64_t, log_key_names.size()> start_of_{};  // the start in which a value was printed
   std::int64_t start_ = 0;
 };

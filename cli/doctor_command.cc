@@ -47,7 +47,7 @@ void add_doctor_command(CLI::App& app, CommandAction& action) {
   CLI::App* command =
       app.add_subcommand("doctor", "Explain the figures of an engine's start-up log, and name those that cannot be");
   const auto options = std::make_shared<DoctorOptions>();
-  const LogTexts& log = *known_logs().at(0);
+  const LogTexts& log = *all_log_texts().at(0);
   command
       ->add_option("LOG", options->log,
                    fmt::format("start-up log of {}, plain or compressed, or - for standard input", log.engine))

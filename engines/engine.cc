@@ -28,7 +28,7 @@ const Engine& usual_start() {
   return *all_engines().front();
 }
 
-std::vector<const LogTexts*> known_logs() {
+std::vector<const LogTexts*> all_log_texts() {
   std::vector<const LogTexts*> logs;
   for (const Engine* const engine : all_engines())
     if (engine->log && std::find(logs.begin(), logs.end(), engine->log->texts) == logs.end())

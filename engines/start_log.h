@@ -51,6 +51,6 @@ struct EngineLog {
 };
 
 /// The texts of all engines, each once.
-std::vector<const LogTexts*> known_logs();
+std::vector<const LogTexts*> all_log_texts();
 
 }  // namespace hybridkv

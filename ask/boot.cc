@@ -11,6 +11,7 @@
 #include "ask/typed_list.h"
 #include "base/error.h"
 #include "base/number_text.h"
+#include "engines/engine.h"
 #include "planner/plan_facts.h"
 #include "planner/primary_attention.h"
 
@@ -19,37 +20,43 @@ namespace hybridkv {
 namespace {
 
 constexpr const char* boot_default = "boot";  ///< where values stand that nobody wrote
-constexpr std::int64_t smallest_block_line = 16;  ///< the block that no line announces: the engine's own default
-
-std::string printed_gib(std::int64_t bytes) {
-  return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / static_cast<double>(std::int64_t{1} << 30));
-}
 
 /// The question with everything decided.
-struct EngineStart {
+struct DecidedStart {
   Scenario scenario;
+  const EngineStart* engine = nullptr;
   std::optional<MemoryBudget> budget;
   std::int64_t length = 0;
   std::int64_t max_num_seqs = 0;
 };
 
-EngineStart start_of_engine(const BootQuestion& question) {
-  EngineStart start;
+/// The engine that the file names; a name of none is refused as the scenario is read.
+const Engine& engine_named(const ScenarioFile& file) {
+  const EngineRules* const rules = rules_named(file.root.find("engine")->find("release")->text);
+  return rules ? engine_of(*rules) : usual_start();
+}
+
+DecidedStart decided(const BootQuestion& question) {
+  DecidedStart start;
   ScenarioFile file = question.file;
   const auto set = [&](const char* key, const std::string& value) {
     if (!is_asked(file, "engine", key)) apply_override(file, fmt::format("engine.{}", key), value, boot_default);
   };
-  set("release", std::string(rules_of_vllm_0_33.name));
+  set("release", std::string(usual_start().rules->name));
+  const Engine& engine = engine_named(file);
+  if (!engine.start)
+    throw located(not_known_of(*engine.rules, "how {} starts", "hybridkv plan shows how it shares memory"),
+                  read_scenario(file));
+  start.engine = engine.start;
   if (question.gpu) {
     if (is_asked(file, "engine", "pipeline_memory"))
       throw error_at(file.root.find("engine")->find("pipeline_memory")->place,
                      "engine.pipeline_memory: the memory of a GPU is that of every stage; leave one of them out");
     const Gpu& gpu = *question.gpu->gpu;
-    start.budget =
-        memory_budget(gpu, question.gpu->utilization, question.gpu->weights_bytes, question.gpu->beside_bytes);
-    if (rules_named(file.root.find("engine")->find("release")->text) == &rules_of_vllm_0_33)
-      set("backend_profile", std::string(to_string(gpu.profile)));
-    set("max_num_batched_tokens", std::to_string(gpu.max_num_batched_tokens));
+    start.budget = memory_budget(gpu, question.gpu->utilization, question.gpu->weights_bytes,
+                                 question.gpu->beside_bytes, *start.engine);
+    if (engine.rules->one_allocation) set("backend_profile", std::string(to_string(gpu.profile)));
+    set("max_num_batched_tokens", std::to_string(start.engine->server(gpu).max_num_batched_tokens));
     apply_override(file, "engine.memory", std::to_string(std::max<std::int64_t>(1, start.budget->available_bytes)),
                    boot_default);
   }
@@ -62,7 +69,7 @@ EngineStart start_of_engine(const BootQuestion& question) {
   if (question.max_num_seqs) start.max_num_seqs = *question.max_num_seqs;
   else if (is_asked(file, "simulate", "max_num_seqs") || !question.gpu)
     start.max_num_seqs = start.scenario.simulate.scheduler.max_num_seqs;
-  else start.max_num_seqs = question.gpu->gpu->max_num_seqs;
+  else start.max_num_seqs = start.engine->server(*question.gpu->gpu).max_num_seqs;
   return start;
 }
 
@@ -77,36 +84,18 @@ std::optional<CachePlan> boot_plan(const Scenario& scenario, std::int64_t length
   }
 }
 
-/// The lines of the log. Source: vLLM 0.33 (interface.py, kv_cache_utils.py, gpu_worker.py).
-std::vector<std::string> boot_lines(const CachePlan& plan, const EngineSpec& engine) {
-  std::vector<std::string> lines;
-  const SpecPlan* const attention = primary_attention(plan);
-  const SpecPlan* const state = largest_state(plan);
-  if (attention && state && attention->block_size_tokens > engine.block_size_tokens.value_or(smallest_block_line))
-    lines.push_back(fmt::format("Setting attention block size to {} tokens to ensure that attention page size is >= "
-                                "mamba page size.", attention->block_size_tokens));
-  if (state && state->padding_percent > 0)
-    lines.push_back(fmt::format("Padding mamba page size by {:.2f}% to ensure that mamba page size and attention page "
-                                "size are exactly equal.", state->padding_percent));
-  if (!engine.num_blocks) lines.push_back("Available KV cache memory: " + printed_gib(engine.memory_bytes));
-  const CapacityPlan& capacity = plan.capacity.front();
-  if (capacity.fits)
-    lines.push_back(fmt::format("GPU KV cache size: {} tokens, Maximum concurrency for {} tokens per request: {:.2f}x",
-                                human_count(capacity.kv_cache_tokens), human_count(capacity.max_model_len),
-                                capacity.max_concurrency));
-  return lines;
-}
-
 /// What is not derived, and by how much it was off where a start is published.
 std::vector<std::string> estimates_of(const BootAnswer& answer, const BootQuestion& question,
-                                      const Scenario& scenario) {
+                                      const DecidedStart& start) {
+  const Scenario& scenario = start.scenario;
   std::vector<std::string> estimates;
   if (answer.budget && answer.budget->beside_is_estimated) {
     std::string text = fmt::format("estimated, not derived: {} beside weights and cache; on published starts that was",
-                                   printed_gib(estimated_beside_bytes));
-    for (const PublishedStart& start : published_starts())
-      text += fmt::format("{} {:.2f} GiB too {} ({})", &start == &published_starts().front() ? "" : " and",
-                          std::abs(start.error_gib()), start.error_gib() < 0 ? "little" : "much", start.what);
+                                   printed_gib(start.engine->beside_bytes));
+    for (const PublishedStart& one : start.engine->published)
+      text += fmt::format("{} {:.2f} GiB too {} ({})", &one == &start.engine->published.front() ? "" : " and",
+                          std::abs(start.engine->error_gib(one)), start.engine->error_gib(one) < 0 ? "little" : "much",
+                          one.what);
     estimates.push_back(text + "; --beside or --available-memory says it exactly");
   }
   if (answer.budget && !question.enforce_eager)
@@ -189,14 +178,8 @@ void warn_of_boot(BootAnswer& answer) {
                     human_plural(answer.length, "token")));
 }
 
-BootAnswer answer_of(const EngineStart& start, const BootQuestion& question) {
+BootAnswer answer_of(const DecidedStart& start, const BootQuestion& question) {
   const EngineRules& rules = *start.scenario.engine.rules;
-  if (rules.is_read)
-    throw SpecError("engine.release", fmt::format("how {} starts is not known here: its rules were read, not run; "
-                                                  "hybridkv plan shows how it shares memory", rules.title));
-  if (rules.radix_pools)
-    throw SpecError("engine.release", fmt::format("how {} starts is not known here beyond its pools; hybridkv plan "
-                                                  "shows what it prints of them", rules.title));
   BootAnswer answer;
   answer.model = start.scenario.model.name;
   answer.rules = start.scenario.engine.rules;
@@ -208,19 +191,19 @@ BootAnswer answer_of(const EngineStart& start, const BootQuestion& question) {
   if (!start.budget || start.budget->available_bytes > 0) answer.plan = boot_plan(start.scenario, start.length);
   if (answer.plan) {
     if (largest_state(*answer.plan)) answer.state_blocks = usable_ids(*answer.plan).total();
-    answer.lines = boot_lines(*answer.plan, start.scenario.engine);
+    answer.lines = start.engine->lines(*answer.plan, start.scenario.engine);
   }
   if (const UnservedModels* const models = unserved_by(rules, answer.model))
     answer.failures.push_back({"not_served", fmt::format("{} does not serve {}; take another engine.release",
                                                          rules.title, models->architecture)});
-  answer.estimates = estimates_of(answer, question, start.scenario);
+  answer.estimates = estimates_of(answer, question, start);
   check_start(answer, question, start.scenario.engine.num_blocks);
   warn_of_boot(answer);
   return answer;
 }
 
 BootAnswer boot_answer(const BootQuestion& question) {
-  const EngineStart start = start_of_engine(question);
+  const DecidedStart start = decided(question);
   try {
     return answer_of(start, question);
   } catch (const SpecError& error) {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "ask/memory_budget.h"
-#include "engines/vllm/rules.h"
 #include "planner/cache_plan.h"
 #include "scenarios/read.h"
 
@@ -49,7 +48,7 @@ struct BootTry {
 
 struct BootAnswer {
   std::string model;
-  const EngineRules* rules = &rules_of_vllm_0_33;
+  const EngineRules* rules = nullptr;
   std::optional<BackendProfile> backend_profile;
   std::optional<MemoryBudget> budget;
   std::int64_t memory_bytes = 0;       ///< of the cache on one rank
@@ -65,8 +64,8 @@ struct BootAnswer {
   bool boots() const { return failures.empty(); }
 };
 
-/// Plans the start of an engine: what it prints, and what stops it. The release is 0.33 where the scenario says none.
-/// Throws InputError as read_scenario and plan_scenario.
+/// Plans the start of an engine: what it prints, and what stops it. The release is that of usual_start where the
+/// scenario says none. Throws InputError as read_scenario and plan_scenario, and where nobody knows how it starts.
 BootAnswer boot(const BootQuestion& question);
 
 }  // namespace hybridkv

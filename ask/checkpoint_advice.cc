@@ -7,6 +7,7 @@
 #include "ask/planned_caches.h"
 #include "ask/typed_list.h"
 #include "base/error.h"
+#include "engines/engine.h"
 #include "planner/engine_rules.h"
 #include "search/shared_depths.h"
 #include "simulator/sweep.h"
@@ -54,7 +55,7 @@ void replay(CheckpointAdvice& advice, const CacheGeometry& cache, const Simulate
 
 CheckpointAdvice advise_checkpoints(const Scenario& scenario,
                                     const std::vector<std::optional<std::int64_t>>& retentions) {
-  if (!has_block_index(*scenario.engine.rules))
+  if (!engine_of(*scenario.engine.rules).abilities->chosen_places)
     throw located(SpecError("engine.release",
                             fmt::format("{} keeps states by rules of its own, not at places that could be chosen; "
                                         "leave checkpoints out", scenario.engine.rules->title)),

@@ -10,7 +10,7 @@
 #include "ask/doctor_settings.h"
 #include "ask/plan.h"
 #include "base/error.h"
-#include "engines/vllm/rules.h"
+#include "engines/engine.h"
 #include "planner/plan_facts.h"
 #include "planner/primary_attention.h"
 #include "scenarios/model_library.h"
@@ -50,19 +50,24 @@ void require_figures(const DoctorQuestion& question) {
   if (question.log.has_figure()) return;
   const std::string what = question.log.bytes == 0 ? "is empty" : fmt::format("has no figure of a KV cache in {} lines",
                                                                              question.log.lines);
-  throw InputError(fmt::format("{} {}; a start-up log of vLLM has lines like \"Setting attention block size to 2096 "
-                               "tokens\", \"GPU KV cache size: 1,986,932 tokens\" or \"Maximum concurrency for 32,768 "
-                               "tokens per request: 60.64x\": give the log from its first line on", question.log_name,
-                               what));
+  std::string lines;
+  for (const LogTexts* const log : all_log_texts())
+    lines += fmt::format("{} a start-up log of {} has lines like {}", lines.empty() ? ";" : ",", log->engine,
+                         log->samples);
+  throw InputError(fmt::format("{} {}{}: give the log from its first line on", question.log_name, what, lines));
 }
 
-/// The figures are those that vLLM prints; of other engines nobody can say whether they would be the same.
+/// Figures are those that an engine prints; of others nobody can say whether they would be the same.
 void require_known_log(const DoctorQuestion& question, const Scenario& scenario) {
   const EngineRules& rules = *scenario.engine.rules;
-  if (!is_asked(question.asked, "engine", "release") || (!rules.is_read && !rules.radix_pools)) return;
-  throw located(SpecError("engine.release", fmt::format("what {} prints when it starts is not known here, and figures "
-                                                        "like these are explained by vllm-0.33 or vllm-2026-06; leave "
-                                                        "it out, and both are tried", rules.title)), scenario);
+  if (!is_asked(question.asked, "engine", "release") || engine_of(rules).log != nullptr) return;
+  std::vector<std::string_view> known;
+  for (const Engine* const engine : all_engines())
+    if (engine->log != nullptr) known.push_back(engine->rules->name);
+  throw located(not_known_of(rules, "what {} prints when it starts",
+                             fmt::format("figures like these are explained by {}: leave it out, and they are tried",
+                                         fmt::join(known, " or "))),
+                scenario);
 }
 
 /// The question with what the log says where the user says nothing.
@@ -235,7 +240,7 @@ std::vector<Change> changes_for(const Explanation& explained) {
   std::vector<Change> changes;
   const CachePlan& plan = explained.plan;
   const SpecPlan* const attention = primary_attention(plan);
-  if (plan.rules == &rules_of_vllm_2026_06 && attention != nullptr && plan.attention_pack_size == 1)
+  if (!plan.rules->one_allocation && attention != nullptr && plan.attention_pack_size == 1)
     for (const std::int64_t pack : {2, 3, 4, 5, 6, 8, 10, 12, 15, 16, 17, 24})
       if (pack <= std::ssize(attention->layers))
         changes.push_back({{{"engine.attention_pack_size", std::to_string(pack)}},

@@ -8,6 +8,7 @@
 #include "ask/asked_key.h"
 #include "attention/kv_format.h"
 #include "base/dtype.h"
+#include "engines/engine.h"
 #include "planner/engine_spec.h"
 
 namespace hybridkv {
@@ -27,7 +28,7 @@ using Choices = std::vector<Choice>;
 
 /// Major and minor number of a release, "0.33.0" or "0.20.1rc1.dev27"; nothing for builds that count otherwise
 /// ("0.1.dev20073", "dev205").
-std::optional<std::pair<int, int>> release_number(const std::string& version) {
+std::optional<ReleaseNumber> release_number(const std::string& version) {
   int major = 0, minor = 0;
   const char* const end = version.data() + version.size();
   const auto first = std::from_chars(version.data(), end, major);
@@ -38,7 +39,6 @@ std::optional<std::pair<int, int>> release_number(const std::string& version) {
   return counts_commits ? std::nullopt : std::optional(std::pair(major, minor));
 }
 
-constexpr std::pair first_of_0_33{0, 33};
 constexpr std::pair last_with_floor{0, 20};  ///< domain of TokenRule::floor
 
 class Possible {
@@ -82,26 +82,34 @@ class Possible {
     return (scans_so ? 0 : 1) + (lies_so ? 0 : 1);
   }
 
-  void add_releases() {
-    Choices choices;
-    const bool is_new = number_ && *number_ >= first_of_0_33, is_old = number_ && *number_ < first_of_0_33;
-    Choices june;
-    june.push_back({{{"engine.release", "vllm-2026-06"}}, is_new ? 2u : 0u, "the rules of June 2026"});
-    if (!is_set("kernel_alignment_tokens"))
-      for (const char* grain : {"32", "64", "128"})
-        june.push_back({{{"engine.release", "vllm-2026-06"}, {"engine.kernel_alignment_tokens", grain}},
-                        is_new ? 3u : 1u,
-                        fmt::format("kernel blocks of at least {} tokens", grain)});
-    Choices later;
-    for (const BackendProfile profile : all_backend_profiles) {
-      const std::size_t doubt = doubt_of(profile) + (is_old ? 2u : 0u);
-      later.push_back({{{"engine.release", "vllm-0.33"}, {"engine.backend_profile", std::string(to_string(profile))}},
-                       doubt,
-                       is_old ? "the rules of 0.33" : "another machine than the kernels or the layout of the log say"});
+  /// A release by the machines that its rules know, or by the kernel blocks that the log does not say.
+  void add_release(const Engine& engine, bool is_other, Choices& choices) const {
+    const Assignment release{"engine.release", std::string(engine.rules->name)};
+    const std::size_t doubt = is_other ? 2 : 0;
+    const std::string assumed(engine.log->assumed);
+    if (engine.rules->one_allocation) {
+      for (const BackendProfile profile : all_backend_profiles)
+        choices.push_back({{release, {"engine.backend_profile", std::string(to_string(profile))}},
+                           doubt + doubt_of(profile),
+                           is_other ? assumed : "another machine than the kernels or the layout of the log say"});
+      return;
     }
-    const bool later_first = is_new;
-    for (const Choices* part : {later_first ? &later : &june, later_first ? &june : &later})
-      choices.insert(choices.end(), part->begin(), part->end());
+    choices.push_back({{release}, doubt, assumed});
+    if (is_set("kernel_alignment_tokens")) return;
+    for (const std::int64_t grain : engine.log->grains)
+      choices.push_back({{release, {"engine.kernel_alignment_tokens", std::to_string(grain)}}, doubt + 1,
+                         fmt::format("kernel blocks of at least {} tokens", grain)});
+  }
+
+  void add_releases() {
+    // Of engines whose log this may be, those of the release that printed it come first.
+    Choices choices, others;
+    for (const Engine* const engine : all_engines()) {
+      if (engine->log == nullptr) continue;
+      const bool is_other = number_ && !engine->log->is_of(*number_);
+      add_release(*engine, is_other, is_other ? others : choices);
+    }
+    choices.insert(choices.end(), others.begin(), others.end());
     std::erase_if(choices, [&](const Choice& choice) { return is_ruled_out(choice); });
     axes_.push_back(std::move(choices));
   }
@@ -225,7 +233,7 @@ class Possible {
   const StartupLog& log_;
   const ScenarioFile& asked_;
   bool open_steps_ = false;
-  std::optional<std::pair<int, int>> number_;
+  std::optional<ReleaseNumber> number_;
   std::vector<Choices> axes_;
 };
 

@@ -8,6 +8,7 @@
 #include "ask/simulate_request.h"
 #include "base/checked.h"
 #include "base/error.h"
+#include "engines/engine.h"
 #include "planner/plan.h"
 #include "scenarios/read.h"
 
@@ -33,10 +34,11 @@ CachePlan planned(const Scenario& scenario) {
                    PlanDetail::numbers);
 }
 
-/// How its arrangement is known; where it cannot be planned there is no curve to doubt.
+/// How its arrangement and its replay are known, the weaker of both; where it cannot be planned there is no curve to
+/// doubt.
 Evidence evidence_at(const Scenario& scenario) {
   try {
-    return evidence_of(planned(scenario));
+    return std::max(evidence_of(planned(scenario)), engine_of(*scenario.engine.rules).replayed);
   } catch (const SpecError&) {
     return Evidence::run;
   }

@@ -8,6 +8,7 @@
 #include "ask/planned_caches.h"
 #include "ask/replay_curves.h"
 #include "base/error.h"
+#include "engines/engine.h"
 #include "planner/plan.h"
 #include "simulator/sweep.h"
 
@@ -34,7 +35,7 @@ Scenario scenario_at(const PlotInputs& inputs, std::int64_t memory_bytes) {
 std::vector<EvictionPolicy> policies_of(const PlotInputs& inputs) {
   const CachePlan& plan = inputs.set.plans.front();
   require_prefixes(plan);
-  if (!has_block_index(*inputs.engine.rules)) return {EvictionPolicy::lru};
+  if (!engine_of(*inputs.engine.rules).abilities->policies) return {EvictionPolicy::lru};
   const CacheGeometry geometry = replayed_cache(inputs, plan);
   validate(geometry);
   if (!ranks_prefixes(geometry) || geometry.host) return {EvictionPolicy::lru};

@@ -21,13 +21,13 @@ PlanSet plan_scenario(const Scenario& scenario, const std::vector<std::int64_t>&
 struct PlanFindings {
   PackComparison packs;
   std::vector<Demand> requests;  ///< (plan) ids of one request of the longest length
-  std::optional<ReleaseGlance> vllm_0_33;  ///< what it would print instead
+  std::optional<ReleaseGlance> successor;  ///< what the release of today would print instead
 };
 
 /// Pre: at least one plan, a capacity in each, the same lengths in all.
 PlanFindings findings_of(const PlanSet& set);
 
-/// The same with what vLLM 0.33 would print for the scenario of these plans.
+/// The same with what the engine's successor would print for the scenario of these plans.
 PlanFindings findings_of(const PlanSet& set, const Scenario& scenario);
 
 /// Does the planner refuse for want of room alone: memory, or blocks that were said in its place?

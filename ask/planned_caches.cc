@@ -9,30 +9,24 @@
 #include "ask/simulate_request.h"
 #include "base/error.h"
 #include "base/number_text.h"
-#include "simulator/plan_geometry.h"
-#include "simulator/plan_radix.h"
+#include "engines/engine.h"
 
 namespace hybridkv {
 
-bool has_block_index(const EngineRules& rules) {
-  return !rules.radix_pools && rules.strategy != Strategy::sequence_rows;
-}
+bool has_block_index(const EngineRules& rules) { return engine_of(rules).blocks != nullptr; }
 
 AnyCache cache_of(const CachePlan& plan, const Scenario& scenario, std::int64_t max_model_len) {
-  const EngineRules& rules = *scenario.engine.rules;
-  const std::string of_length =
-      scenario.limits.max_model_lens.size() > 1 ? fmt::format(", L = {}", human_count(max_model_len)) : "";
-  if (!has_block_index(rules))
-    refuse_policies(scenario.simulate, rules.radix_pools ? "a radix tree" : "a server with slots");
-  if (rules.radix_pools)
-    return TreeCache{&rules, std::string(rules.title) + of_length,
-                     radix_settings_of(plan, scenario.model, scenario.engine), max_model_len};
-  if (!has_block_index(rules))
-    return SlotCache{&rules, std::string(rules.title) + of_length, slot_settings_of(plan), max_model_len};
-  CacheGeometry geometry = geometry_of(plan, scenario.engine);
-  geometry.name = fmt::format("N = {}", plan.attention_pack_size) + of_length;
-  geometry.scheduler.max_model_len = max_model_len;
-  return with_settings(std::move(geometry), scenario.simulate, plan);
+  const Engine& engine = engine_of(*scenario.engine.rules);
+  if (!engine.replay)
+    throw not_known_of(*engine.rules, "how {} finds prefixes again", "hybridkv plan shows how it shares memory");
+  refuse_unable(scenario.simulate, *engine.abilities);
+  AnyCache cache = engine.replay(plan, scenario.model, scenario.engine);
+  if (scenario.limits.max_model_lens.size() > 1)
+    std::visit([&](auto& one) { one.name += fmt::format(", L = {}", human_count(max_model_len)); }, cache);
+  set_max_model_len(cache, max_model_len);
+  if (auto* const blocks = std::get_if<CacheGeometry>(&cache))
+    return with_settings(std::move(*blocks), scenario.simulate, plan);
+  return cache;
 }
 
 AnyCache cache_of(const CachePlan& plan, const Scenario& scenario) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "engines/engine.h"
 #include "planner/plan.h"
 #include "planner/plan_facts.h"
 #include "planner/primary_attention.h"
@@ -17,13 +18,12 @@ bool is_written(const Scenario& scenario, const char* key) {
 }
 
 /// The engine with everything left out that only this program or another release knows.
-EngineSpec by_vllm_0_33(const Scenario& scenario) {
+EngineSpec by_rules(const EngineRules& rules, const Scenario& scenario) {
   EngineSpec engine = scenario.engine;
-  const EngineRules& rules = rules_of_vllm_0_33;
-  engine.rules = &rules_of_vllm_0_33;
+  engine.rules = &rules;
   engine.backend_profile = engine.backend_profile.value_or(BackendProfile::sm90);
   engine.attention_pack_size = 1;
-  engine.strategy = Strategy::packed_attention;
+  engine.strategy = rules.strategy;
   engine.state_memory_ratio.reset();
   engine.state_requests.reset();
   engine.physical_order = PhysicalOrder::nhd;
@@ -34,11 +34,13 @@ EngineSpec by_vllm_0_33(const Scenario& scenario) {
 
 }  // namespace
 
-std::optional<ReleaseGlance> glance_at_vllm_0_33(const Scenario& scenario) {
-  if (scenario.engine.rules != &rules_of_vllm_2026_06) return std::nullopt;
+std::optional<ReleaseGlance> glance_at_successor(const Scenario& scenario) {
+  const Engine* const successor = engine_of(*scenario.engine.rules).successor;
+  if (successor == nullptr) return std::nullopt;
   ReleaseGlance glance;
+  glance.label = successor->label;
   try {
-    const EngineSpec engine = by_vllm_0_33(scenario);
+    const EngineSpec engine = by_rules(*successor->rules, scenario);
     glance.profile = *engine.backend_profile;
     const std::int64_t packs[] = {1};
     const PlanSet set = make_plans(scenario.model, engine, scenario.limits, packs, std::nullopt, PlanDetail::summary);

@@ -63,17 +63,17 @@ SpecError scenario_error(const SpecError& error) {
   return error;
 }
 
-void refuse_policies(const SimulateRequest& request, std::string_view what) {
-  if (request.host_memory_bytes)
+void refuse_unable(const SimulateRequest& request, const ReplayAbilities& able) {
+  if (request.host_memory_bytes && !able.host_memory)
     throw SpecError("simulate.host_memory", fmt::format("memory of the host is replayed behind pools of blocks, and "
-                                                        "this is {}; leave it out", what));
+                                                        "this is {}; leave it out", able.index));
   const SchedulerSettings& settings = request.scheduler;
-  if (settings.eviction != EvictionPolicy::lru)
+  if (settings.eviction != EvictionPolicy::lru && !able.policies)
     throw SpecError("simulate.eviction", fmt::format("policies are tried on pools of blocks, and {} is replayed with "
-                                                     "its engine's own; take lru", what));
-  if (settings.checkpoint_back > 0)
+                                                     "its engine's own; take lru", able.index));
+  if (settings.checkpoint_back > 0 && !able.chosen_places)
     throw SpecError("simulate.checkpoint_back",
-                    fmt::format("states are moved in pools of blocks alone, and this is {}; take 0", what));
+                    fmt::format("states are moved in pools of blocks alone, and this is {}; take 0", able.index));
 }
 
 }  // namespace hybridkv

@@ -1,11 +1,10 @@
 #pragma once
 
-#include <string_view>
-
 #include "base/error.h"
 #include "planner/cache_plan.h"
 #include "scenarios/scenario.h"
 #include "simulator/cache_geometry.h"
+#include "simulator/replay_abilities.h"
 
 namespace hybridkv {
 
@@ -20,7 +19,7 @@ CacheGeometry with_settings(CacheGeometry geometry, const SimulateRequest& reque
 /// "simulate.watermark". Other errors stay as they are.
 SpecError scenario_error(const SpecError& error);
 
-/// Throws SpecError where the request asks for a policy and the replay of `what` has its engine's own alone.
-void refuse_policies(const SimulateRequest& request, std::string_view what);
+/// Throws SpecError where the request asks for what no replay of the engine can do.
+void refuse_unable(const SimulateRequest& request, const ReplayAbilities& able);
 
 }  // namespace hybridkv

@@ -18,73 +18,6 @@ namespace {
 /// Longest part of a line that is looked at: the configuration that engines print in one line has some 10,000 bytes.
 constexpr std::size_t most_line_bytes = std::size_t{1} << 17;
 
-enum class ValueForm {
-  number,  ///< digits, perhaps with commas and a point
-  word,    ///< up to a quote, a comma, a bracket or a space
-};
-
-/// A text of a log line, the value behind it, and what has to follow that.
-struct LogPattern {
-  LogKey key;
-  std::string_view before;
-  ValueForm form;
-  std::string_view after = {};
-};
-
-constexpr LogPattern setting_patterns[] = {
-    {LogKey::version, "LLM engine (v", ValueForm::word},
-    {LogKey::version, "API server version ", ValueForm::word},
-    {LogKey::model, "model='", ValueForm::word},
-    {LogKey::model, "'model': '", ValueForm::word},
-    {LogKey::model, "'model_tag': '", ValueForm::word},
-    {LogKey::model, "Starting to load model ", ValueForm::word},
-    {LogKey::max_model_len, "max_seq_len=", ValueForm::number},
-    {LogKey::max_model_len, "'max_model_len': ", ValueForm::number},
-    {LogKey::max_model_len, "Using max model len ", ValueForm::number},
-    {LogKey::tensor_parallel, "tensor_parallel_size=", ValueForm::number},
-    {LogKey::tensor_parallel, "'tensor_parallel_size': ", ValueForm::number},
-    {LogKey::pipeline_parallel, "pipeline_parallel_size=", ValueForm::number},
-    {LogKey::decode_context_parallel, "decode_context_parallel_size=", ValueForm::number},
-    {LogKey::dtype, " dtype=torch.", ValueForm::word},
-    {LogKey::dtype, ",dtype=torch.", ValueForm::word},
-    {LogKey::kv_dtype, "kv_cache_dtype=", ValueForm::word},
-    {LogKey::kv_dtype, "'kv_cache_dtype': '", ValueForm::word},
-    {LogKey::kv_dtype, "Using ", ValueForm::word, " data type to store kv cache"},
-    {LogKey::ssm_dtype, "mamba_ssm_cache_dtype=", ValueForm::word},
-    {LogKey::ssm_dtype, "'mamba_ssm_cache_dtype': '", ValueForm::word},
-    {LogKey::cache_mode, "Mamba cache mode is set to '", ValueForm::word},
-    {LogKey::cache_mode, "'mamba_cache_mode': '", ValueForm::word},
-    {LogKey::prefix_caching, "enable_prefix_caching=", ValueForm::word},
-    {LogKey::prefix_caching, "'enable_prefix_caching': ", ValueForm::word},
-    {LogKey::speculative_tokens, "num_speculative_tokens=", ValueForm::number},
-    {LogKey::speculative_tokens, "num_speculative_tokens': ", ValueForm::number},
-    {LogKey::speculative_tokens, "num_speculative_tokens\": ", ValueForm::number},
-    {LogKey::speculative_tokens, "num_spec_tokens=", ValueForm::number},
-    {LogKey::draft_method, "SpeculativeConfig(method='", ValueForm::word},
-    {LogKey::draft_method, "'method': '", ValueForm::word},
-    {LogKey::attention_pack_size, "attn_pack_size=", ValueForm::number},
-    {LogKey::attention_pack_size, "'attn_pack_size': ", ValueForm::number},
-    {LogKey::user_block_size, "'block_size': ", ValueForm::number},
-    {LogKey::max_num_batched_tokens, "max_num_batched_tokens=", ValueForm::number},
-    {LogKey::max_num_batched_tokens, "'max_num_batched_tokens': ", ValueForm::number},
-    {LogKey::max_num_seqs, "max_num_seqs=", ValueForm::number},
-    {LogKey::max_num_seqs, "'max_num_seqs': ", ValueForm::number},
-    {LogKey::max_num_seqs, "max_num_seqs (", ValueForm::number, ")"},
-};
-constexpr LogPattern figure_patterns[] = {
-    {LogKey::block_size, "Setting attention block size to ", ValueForm::number, " tokens"},
-    {LogKey::padding_percent, "Padding mamba page size by ", ValueForm::number, "%"},
-    {LogKey::memory_gib, "Available KV cache memory: ", ValueForm::number, " GiB"},
-    {LogKey::num_blocks, "GPU blocks: ", ValueForm::number},
-    {LogKey::num_blocks, "num_gpu_blocks: ", ValueForm::number},
-    {LogKey::num_blocks, "num_gpu_blocks is: ", ValueForm::number},
-    {LogKey::state_blocks, "available Mamba cache blocks (", ValueForm::number, ")"},
-    {LogKey::kv_cache_tokens, "KV cache size: ", ValueForm::number, " tokens"},
-    {LogKey::concurrency_length, "Maximum concurrency for ", ValueForm::number, " tokens per request"},
-    {LogKey::concurrency, " tokens per request: ", ValueForm::number, "x"},
-};
-constexpr std::string_view block_overrides[] = {"num_gpu_blocks_override=", "'num_gpu_blocks_override': "};
-
 /// Without the escapes that colour a terminal.
 std::string without_colours(std::string_view line) {
   std::string plain;
@@ -132,19 +65,31 @@ std::string take_word(std::string_view text, std::string_view& rest) {
   return end > longest ? std::string() : printable(text.substr(0, end));
 }
 
+/// The order of the cache that the line names last in the list of them; empty where it names none.
+std::string order_in(std::string_view line) {
+  std::string named;
+  for (const CacheOrder order : all_cache_orders)
+    if (line.find(to_string(order)) != std::string_view::npos) named = to_string(order);
+  return named;
+}
+
 /// Calls found(value) for each value that the pattern has in the line.
 template <class Found>
 void match(std::string_view line, const LogPattern& pattern, Found found) {
+  if (line.find(pattern.beside) == std::string_view::npos) return;
   for (std::size_t at = line.find(pattern.before); at != std::string_view::npos;) {
     std::string_view rest = line.substr(at + pattern.before.size());
-    std::string value = pattern.form == ValueForm::number ? take_number(rest, rest) : take_word(rest, rest);
+    std::string value;
+    switch (pattern.form) {
+      case ValueForm::number: value = take_number(rest, rest); break;
+      case ValueForm::word: value = take_word(rest, rest); break;
+      case ValueForm::order: value = order_in(line); break;
+      case ValueForm::itself: value = pattern.value; break;
+    }
     if (!value.empty() && value != "None" && rest.starts_with(pattern.after)) found(std::move(value));
     at = line.find(pattern.before, at + pattern.before.size());
   }
 }
-
-/// The release and the model stand beside a picture that the API server prints.
-bool is_banner(std::string_view line) { return line.find("\u2588") != std::string_view::npos; }
 
 bool is_figure(LogKey key) { return std::find(log_figures.begin(), log_figures.end(), key) != log_figures.end(); }
 
@@ -180,34 +125,18 @@ void StartupLogReader::keep(LogKey key, std::string text) {
   kept = LogValue{std::move(text), log_.lines};
 }
 
-void StartupLogReader::read_settings(std::string_view line) {
-  for (const LogPattern& pattern : setting_patterns)
+void StartupLogReader::read(std::string_view line, const LogTexts& texts) {
+  if (line.find(texts.begin) != std::string_view::npos) ++start_;
+  for (const LogPattern& pattern : texts.settings)
     match(line, pattern, [&](std::string value) {
       if (pattern.key == LogKey::model &&
           std::find(log_.models.begin(), log_.models.end(), value) == log_.models.end())
         log_.models.push_back(value);
       keep(pattern.key, std::move(value));
     });
-  if (is_banner(line)) {
-    for (const LogPattern& pattern :
-         {LogPattern{LogKey::version, " version ", ValueForm::word}, {LogKey::model, " model   ", ValueForm::word}})
-      match(line, pattern, [&](std::string value) {
-        if (pattern.key == LogKey::model) log_.models.push_back(value);
-        keep(pattern.key, std::move(value));
-      });
-  }
-  if (line.find("--no-enable-prefix-caching") != std::string_view::npos) keep(LogKey::prefix_caching, "False");
-  if (line.find("layout") != std::string_view::npos || line.find("Layout") != std::string_view::npos)
-    for (const CacheOrder order : all_cache_orders)
-      if (line.find(to_string(order)) != std::string_view::npos) keep(LogKey::layout, std::string(to_string(order)));
-  if (line.find("GDN prefill kernel") != std::string_view::npos)
-    keep(LogKey::gdn_prefill, line.find("FlashInfer") != std::string_view::npos ? "FlashInfer" : "Triton");
-}
-
-void StartupLogReader::read_figures(std::string_view line) {
-  for (const LogPattern& pattern : figure_patterns)
+  for (const LogPattern& pattern : texts.figures)
     match(line, pattern, [&](std::string value) { keep(pattern.key, std::move(value)); });
-  for (const std::string_view name : block_overrides)
+  for (const std::string_view name : texts.block_overrides)
     match(line, {LogKey::num_blocks, name, ValueForm::number}, [&](std::string value) {
       log_.blocks_overridden = true;
       log_.find(LogKey::num_blocks) = LogValue{std::move(value), log_.lines};
@@ -217,9 +146,7 @@ void StartupLogReader::read_figures(std::string_view line) {
 void StartupLogReader::add(std::string_view line, std::int64_t number) {
   log_.lines = number;
   const std::string plain = without_colours(line.substr(0, most_line_bytes));
-  if (plain.find("LLM engine (v") != std::string::npos) ++start_;
-  read_settings(plain);
-  read_figures(plain);
+  for (const LogTexts* const texts : texts_) read(plain, *texts);
 }
 
 StartupLog read_startup_log(const std::string& path) {

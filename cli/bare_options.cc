@@ -96,7 +96,7 @@ const EngineRules* rules_with_tree() {
 
 std::vector<AnyCache> described_trees(const BareOptions& options, const BareScheduling& scheduling,
                                       const SimulateRequest& request) {
-  refuse_policies(request, "a radix tree");
+  refuse_unable(request, abilities_of_trees);
   RadixSettings settings;
   settings.page = options.page_size.value_or(settings.page);
   settings.chunk_tokens = scheduling.max_batched_tokens.value_or(settings.chunk_tokens);

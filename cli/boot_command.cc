@@ -6,16 +6,16 @@
 #include <memory>
 
 #include "ask/boot.h"
-#include "ask/gpus.h"
 #include "base/error.h"
 #include "base/shell_word.h"
 #include "cli/commands.h"
+#include "cli/engine_words.h"
 #include "cli/exit_codes.h"
 #include "cli/offers.h"
 #include "cli/output.h"
 #include "cli/scenario_options.h"
 #include "cli/values.h"
-#include "engines/vllm/rules.h"
+#include "engines/engine.h"
 #include "report/boot_report.h"
 #include "scenarios/number.h"
 
@@ -155,7 +155,7 @@ void add_memory_options(CLI::App& command, BootOptions& options) {
 void add_boot_command(CLI::App& app, CommandAction& action) {
   CLI::App* command = app.add_subcommand("boot", "Say whether an engine will start, what it prints, what fails first");
   const auto options = std::make_shared<BootOptions>();
-  add_scenario_options(*command, options->scenario, rules_of_vllm_0_33);
+  add_scenario_options(*command, options->scenario, *usual_start().rules);
   describe_one_pack(*command);
   describe_one_length(*command);
   add_memory_options(*command, *options);
@@ -166,17 +166,17 @@ void add_boot_command(CLI::App& app, CommandAction& action) {
       ->type_name("N");
   command->add_flag("--enforce-eager", options->enforce_eager, "no graphs are captured");
   add_output_options(*command, options->output);
-  command->footer(
+  command->footer(with_engines(
       "Examples:\n"
       "  hybridkv boot --model Qwen3.5-397B-A17B --tp 2 --max-model-len 32k \\\n"
       "      --available-memory 40GiB\n"
       "  hybridkv boot --model Qwen3.5-27B --max-model-len 128k --gpu H100 \\\n"
       "      --weights 51.5GiB --max-num-seqs 256\n"
-      "  hybridkv boot qwen3.5-397b --engine vllm-0.33 --format json\n"
+      "  hybridkv boot qwen3.5-397b --engine {today} --format json\n"
       "\n"
-      "The rules are those of vllm-0.33 where neither --engine nor the scenario says\n"
+      "The rules are those of {today} where neither --engine nor the scenario says\n"
       "others. docs/boot.md says what is estimated. The exit code is 3 where it does\n"
-      "not boot.");
+      "not boot."));
   command->callback([options, &action] { action = [options] { return run_boot(*options); }; });
 }
 

@@ -4,6 +4,7 @@
 #include "ask/replay_curves.h"
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/engine_words.h"
 #include "cli/engines.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"
@@ -49,13 +50,13 @@ void add_bound_command(CLI::App& app, CommandAction& action) {
   add_key(*command, options->scenario, "--requests", "N",
           "only the first ones (default: all, of a made-up trace 10000, of simple traffic 300)");
   add_output_options(*command, options->output);
-  command->footer(
+  command->footer(with_engines(
       "Lists, say of --pack, --memory or --engines, make a row each, at most eight.\n"
       "\nExamples:\n"
       "  hybridkv bound qwen3.5-397b --pack 1,5,15\n"
       "  hybridkv bound qwen3.5-397b --pack 5 --memory 40G,80G,160G --trace trace.jsonl\n"
-      "  hybridkv bound qwen3.5-397b --pack 1 --engines vllm-0.33,sglang-0.5.23\n"
-      "  hybridkv bound qwen3.5-397b --pack 5 --format json | jq '.layouts[0].upper_rate'");
+      "  hybridkv bound qwen3.5-397b --pack 1 --engines {today},{tree}\n"
+      "  hybridkv bound qwen3.5-397b --pack 5 --format json | jq '.layouts[0].upper_rate'"));
   command->callback([options, &action] {
     action = [options] {
       apply_simple_traffic(options->scenario, options->traffic);

@@ -7,6 +7,7 @@
 #include "ask/compare.h"
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/engine_words.h"
 #include "cli/engines.h"
 #include "cli/exit_codes.h"
 #include "cli/help_format.h"
@@ -116,7 +117,7 @@ void add_compare_command(CLI::App& app, CommandAction& action) {
   group_since(*command, first, "One trace through every setting");
   command->add_flag("--brief", options->brief, "the table alone, without the rules that make it differ");
   add_output_options(*command, options->output);
-  command->footer(
+  command->footer(with_engines(
       "Values: 1,2,4 or 1..4 or '[null, 256]', where null is the default. Lists in a\n"
       "scenario, of --pack and of all other flags make settings too; --set holds for\n"
       "all. Several lengths are one question, compared at the longest. With a trace,\n"
@@ -124,13 +125,13 @@ void add_compare_command(CLI::App& app, CommandAction& action) {
       "What differs is marked with *. A setting that is refused is a column that says\n"
       "so; only where all are refused the exit code is 2.\n"
       "\nExamples:\n"
-      "  hybridkv compare qwen3.5-397b --pack 1 --engine vllm-2026-06,vllm-0.33\n"
+      "  hybridkv compare qwen3.5-397b --pack 1 --engine {default},{today}\n"
       "  hybridkv compare qwen3.5-397b --pack 1 --engines all --trace trace.jsonl\n"
       "  hybridkv compare qwen3.5-397b --pack 1,3,5,15\n"
       "  hybridkv compare --model Qwen3.5-4B,Qwen3.5-9B --memory 40G \\\n"
       "      --max-model-len 32k\n"
       "  hybridkv compare qwen3.5-397b --pack 3 --vary engine.kv_dtype=bf16,fp8\n"
-      "  hybridkv compare example my.yaml --format json | jq '.rows[].name'");
+      "  hybridkv compare example my.yaml --format json | jq '.rows[].name'"));
   command->callback([options, &action] {
     action = [options] {
       apply_simple_traffic(options->scenario, options->traffic);

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <memory>
 
 #include "ask/doctor.h"
@@ -9,6 +11,7 @@
 #include "cli/output.h"
 #include "cli/scenario_options.h"
 #include "cli/values.h"
+#include "engines/start_log.h"
 #include "report/doctor_report.h"
 #include "scenarios/flags_alone.h"
 
@@ -44,7 +47,10 @@ void add_doctor_command(CLI::App& app, CommandAction& action) {
   CLI::App* command =
       app.add_subcommand("doctor", "Explain the figures of an engine's start-up log, and name those that cannot be");
   const auto options = std::make_shared<DoctorOptions>();
-  command->add_option("LOG", options->log, "start-up log of vLLM, plain or compressed, or - for standard input")
+  const LogTexts& log = *all_log_texts().at(0);
+  command
+      ->add_option("LOG", options->log,
+                   fmt::format("start-up log of {}, plain or compressed, or - for standard input", log.engine))
       ->type_name("")
       ->required();
   command
@@ -70,14 +76,14 @@ void add_doctor_command(CLI::App& app, CommandAction& action) {
       ->take_all()
       ->allow_extra_args(false);
   add_output_options(*command, options->output);
-  command->footer(
+  command->footer(fmt::format(
       "Examples:\n"
       "  hybridkv doctor server.log\n"
       "  hybridkv doctor server.log --model config.json --tp 2 --format json\n"
-      "  vllm serve Qwen/Qwen3.5-4B 2>&1 | hybridkv doctor -\n"
+      "  {} 2>&1 | hybridkv doctor -\n"
       "\n"
       "Figures are compared to the last digit; the exit code is 1 where one cannot\n"
-      "be. docs/doctor.md says what is read.");
+      "be. docs/doctor.md says what is read.", log.command));
   command->callback([options, &action] { action = [options] { return run_doctor(*options); }; });
 }
 

@@ -3,6 +3,7 @@
 
 #include "ask/plan.h"
 #include "cli/commands.h"
+#include "cli/engine_words.h"
 #include "cli/engines.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"
@@ -33,7 +34,7 @@ void add_planning_command(CLI::App& app, CommandAction& action, const char* name
   add_scenario_options(*command, options->scenario);
   add_engines_option(*command, options->scenario);
   add_output_options(*command, options->output);
-  command->footer(examples);
+  command->footer(with_engines(examples));
   command->callback([options, &action, answer] {
     action = [options, answer] {
       if (options->scenario.engines.empty())
@@ -91,7 +92,7 @@ void add_plan_command(CLI::App& app, CommandAction& action) {
                        "Examples:\n"
                        "  hybridkv plan qwen3.5-397b\n"
                        "  hybridkv plan qwen3.5-397b --pack 5 --mode all\n"
-                       "  hybridkv plan qwen3.5-397b --pack 1 --engines vllm-0.33,sglang-0.5.23\n"
+                       "  hybridkv plan qwen3.5-397b --pack 1 --engines {today},{tree}\n"
                        "  hybridkv plan --model Nemotron-3-Nano-30B-A3B --memory 20GiB \\\n"
                        "      --max-model-len 128k --pack 1..6\n"
                        "  hybridkv plan --model Qwen/Qwen3.5-4B-FP8 --kv-dtype fp8 --mode align \\\n"

@@ -36,6 +36,13 @@ static_assert(flag_values.size() == key_flags.size());
 constexpr const char* pack_help = "attention layers per page";
 constexpr const char* length_help = "longest sequence in tokens, 32768 or 32k (k = 1,024)";
 
+/// The name of the first engine whose rules are so; of the default where none are.
+std::string_view first_engine_that(bool EngineRules::* is_so) {
+  for (const EngineRules* const rules : all_engine_rules())
+    if (rules->*is_so) return rules->name;
+  return default_rules()->name;
+}
+
 /// The parts of a list with commas. Throws InputError where one is empty.
 std::vector<std::string> parts_of(const std::string& flag, const std::string& text) {
   try {
@@ -196,8 +203,9 @@ void add_scenario_flags(CLI::App& command, ScenarioOptions& options, const Engin
       ->type_name("RELEASE");
   command
       .add_option("--backend-profile", options.backend_profile,
-                  fmt::format("what the backends of a machine declare: {} (default: sm90 from vllm-0.33 on)",
-                              fmt::join(names_of(backend_profile_names), ", ")))
+                  fmt::format("what the backends of a machine declare: {} (default: sm90 from {} on)",
+                              fmt::join(names_of(backend_profile_names), ", "),
+                              first_engine_that(&EngineRules::one_allocation)))
       ->check(offers({{offered_words_of("engine.backend_profile")}, true}))
       ->type_name("NAME");
   command.add_option("--pack", options.pack, fmt::format("{}, a list or a range: 1,2,4 or 1..16", pack_help))
@@ -212,8 +220,9 @@ void add_scenario_flags(CLI::App& command, ScenarioOptions& options, const Engin
       ->type_name("TOKENS");
   command
       .add_option("--mode", options.cache_mode,
-                  "where states are kept for prefix caching: none, align or all (default: the scenario's, else none; "
-                  "from vllm-0.33 on align)")
+                  fmt::format("where states are kept for prefix caching: none, align or all (default: the scenario's, "
+                              "else none; from {} on align)",
+                              first_engine_that(&EngineRules::caches_by_default)))
       ->check(offers({{offered_words_of("engine.cache_mode")}, true}))
       ->type_name("MODE");
   command

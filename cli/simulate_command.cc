@@ -11,6 +11,7 @@
 #include "base/output_file.h"
 #include "cli/bare_options.h"
 #include "cli/commands.h"
+#include "cli/engine_words.h"
 #include "cli/engines.h"
 #include "cli/exit_codes.h"
 #include "cli/help_format.h"
@@ -211,13 +212,13 @@ void add_simulate_command(CLI::App& app, CommandAction& action) {
     add_result_options(with, to);
     add_output_options(with, to.output);
   });
-  command->footer(
+  command->footer(with_engines(
       "Examples:\n"
       "  hybridkv simulate qwen3.5-397b --pack 1,3,5\n"
       "  hybridkv simulate qwen3.5-397b --pack 5 --trace trace.jsonl --upper-bounds\n"
       "  hybridkv simulate qwen3.5-397b --pack 8 --prompt-tokens 370\n"
       "  hybridkv simulate qwen3.5-397b --pack 5 --memory 4G --losses\n"
-      "  hybridkv simulate qwen3.5-397b --pack 1 --engines vllm-0.33,sglang-0.5.23\n"
+      "  hybridkv simulate qwen3.5-397b --pack 1 --engines {today},{tree}\n"
       "  hybridkv simulate qwen3.5-397b --pack 3 --driver closed_loop --in-flight 32\n"
       "  hybridkv simulate --block-size 272,528,1056 --num-blocks 20000 \\\n"
       "      --state-groups 1 --trace trace.jsonl\n"
@@ -228,7 +229,7 @@ void add_simulate_command(CLI::App& app, CommandAction& action) {
       "Without a plan --mode takes a list, and align is the default. Published results\n"
       "as scenarios: prefix-copies, prefix-second-copies, prefix-block-boundary,\n"
       "prefix-checkpoints, prefix-long-block, null-block-ceiling. Flags win over the\n"
-      "section simulate of a scenario, whose keys scenarios/example.yaml explains.");
+      "section simulate of a scenario, whose keys scenarios/example.yaml explains."));
   command->callback([options, &action] {
     action = [options] {
       apply_simple_traffic(options->scenario, options->traffic);

@@ -11,6 +11,7 @@
 #include "base/output_file.h"
 #include "base/suggest.h"
 #include "cli/commands.h"
+#include "cli/engine_words.h"
 #include "cli/exit_codes.h"
 #include "cli/help_format.h"
 #include "cli/offers.h"
@@ -82,14 +83,16 @@ std::string fault_list() {
   };
   text += "With --forward also:\n";
   add([](ForwardPaths paths) { return paths.blocks; });
-  text += "With --forward by the rules of vllm-0.33 besides:\n";
+  text += fmt::format("With --forward by the rules of {} besides:\n", engines_through(ForwardPath::exports));
   add([](ForwardPaths paths) { return paths.exports && !paths.blocks; });
-  text += "With --forward through a radix tree (sglang-0.5.23) the first of those, and:\n";
+  text += fmt::format("With --forward through a radix tree ({}) the first of those, and:\n",
+                      engines_through(ForwardPath::tree));
   add([](ForwardPaths paths) { return paths.tree && !paths.blocks; });
   std::vector<std::string_view> known;
   for (const ForwardFaultInfo& info : all_forward_faults())
     if (info.paths.slots && (info.paths.blocks || info.paths.tree)) known.push_back(info.name);
-  text += fmt::format("With --forward through the slots of a server (llama.cpp)\n{}, and:\n", fmt::join(known, ", "));
+  text += fmt::format("With --forward through the slots of a server ({})\n{}, and:\n",
+                      engines_through(ForwardPath::slots), fmt::join(known, ", "));
   add([](ForwardPaths paths) { return paths.slots && !paths.blocks && !paths.tree; });
   return text + help_entry("all", "each of them in turn");
 }
@@ -223,16 +226,16 @@ void add_verify_command(CLI::App& app, CommandAction& action) {
       ->type_name("N");
   command->add_option("--case", options->cases, "--forward: only this case; default: all")->type_name("CASE");
   command->add_flag("--all-models", options->all_models, "--forward: every shipped model, at N = 1 and 3 or --pack");
-  command->footer(fault_list() +
+  command->footer(with_engines(fault_list() +
                   "\nExamples:\n"
                   "  hybridkv verify --forward qwen3.5-397b --pack 1,2,3,5\n"
                   "  hybridkv verify --forward --all-models\n"
                   "  hybridkv verify --forward qwen3.5-397b --pack 3 --inject all\n"
-                  "  hybridkv verify --forward qwen3.5-397b --pack 1 --engine sglang-0.5.23\n"
-                  "  hybridkv verify --forward --all-models --engine llama.cpp\n"
+                  "  hybridkv verify --forward qwen3.5-397b --pack 1 --engine {tree}\n"
+                  "  hybridkv verify --forward --all-models --engine {slots}\n"
                   "  hybridkv verify qwen3.5-397b\n"
                   "  hybridkv verify qwen3.5-397b --pack 5 --inject zero-full-page\n"
-                  "  hybridkv verify my.yaml --pack 4 --export recompute-me");
+                  "  hybridkv verify my.yaml --pack 4 --export recompute-me"));
   command->callback([options, &action] { action = [options] { return run_verify(*options); }; });
 }
 

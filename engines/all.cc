@@ -1,28 +1,15 @@
 #include <array>
 
-#include "engines/engine.h"
-
-#include "engines/compact_slots/rules.h"
-#include "engines/jenga/rules.h"
-#include "engines/llama_cpp/rules.h"
-#include "engines/sglang/rules.h"
-#include "engines/sglang/serve.h"
-#include "engines/tensorrt_llm/rules.h"
-#include "engines/vllm/rules.h"
-#include "engines/vllm/serve.h"
+#include "engines/compact_slots/engine.h"
+#include "engines/jenga/engine.h"
+#include "engines/llama_cpp/engine.h"
+#include "engines/sglang/engine.h"
+#include "engines/tensorrt_llm/engine.h"
+#include "engines/vllm/engine.h"
 
 namespace hybridkv {
 
 namespace {
-
-constexpr Engine vllm_2026_06{.rules = &rules_of_vllm_2026_06, .serve = serve_vllm, .block_settings = vllm_settings};
-constexpr Engine vllm_0_33{.rules = &rules_of_vllm_0_33, .serve = serve_vllm, .block_settings = vllm_settings};
-constexpr Engine sglang_0_5_23{
-    .rules = &rules_of_sglang_0_5_23, .serve = serve_sglang, .own_settings = sglang_settings};
-constexpr Engine jenga{.rules = &rules_of_jenga};
-constexpr Engine compact_slots{.rules = &rules_of_compact_slots};
-constexpr Engine tensorrt_llm{.rules = &rules_of_tensorrt_llm};
-constexpr Engine llama_cpp{.rules = &rules_of_llama_cpp};
 
 constexpr std::array<const Engine*, 7> engines{&vllm_2026_06, &vllm_0_33,    &sglang_0_5_23, &jenga,
                                                &compact_slots, &tensorrt_llm, &llama_cpp};

@@ -1,5 +1,7 @@
 #include "engines/engine.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -12,6 +14,31 @@ const Engine& engine_of(const EngineRules& rules) {
   const auto found = std::find_if(all.begin(), all.end(), is_it);
   expects(found != all.end(), "the rules of an engine");
   return **found;
+}
+
+const BlockRules& block_rules_of(const EngineRules& rules) {
+  for (const Engine* const engine : all_engines())
+    if (engine->rules == &rules && engine->blocks != nullptr) return *engine->blocks;
+  return plain_block_rules;
+}
+
+const Engine& usual_start() {
+  for (const Engine* const engine : all_engines())
+    if (engine->start != nullptr && engine->successor == nullptr) return *engine;
+  return *all_engines().front();
+}
+
+std::vector<const LogTexts*> all_log_texts() {
+  std::vector<const LogTexts*> logs;
+  for (const Engine* const engine : all_engines())
+    if (engine->log && std::find(logs.begin(), logs.end(), engine->log->texts) == logs.end())
+      logs.push_back(engine->log->texts);
+  return logs;
+}
+
+SpecError not_known_of(const EngineRules& rules, std::string_view what, std::string_view instead) {
+  return {"engine.release", fmt::format("{} is not known here{}; {}", fmt::format(fmt::runtime(what), rules.title),
+                                        rules.is_read ? ": its rules were read, not run" : "", instead)};
 }
 
 }  // namespace hybridkv

@@ -2,15 +2,35 @@
 
 #include <span>
 
+#include <string_view>
+
+#include "base/error.h"
 #include "engines/serve.h"
+#include "engines/start.h"
+#include "engines/start_log.h"
 #include "planner/engine_rules.h"
+#include "planner/evidence.h"
+#include "simulator/block_rules.h"
+#include "simulator/plan_cache.h"
+#include "simulator/replay_abilities.h"
 
 namespace hybridkv {
 
-/// An engine at a version: its rules of memory and what is known of how it is run. A null member says that the program
-/// does not know that of this engine.
+/// An engine at a version: its rules of memory, how a trace is replayed through its cache, and what is known of how it
+/// is run. A null member says that the program does not know that of this engine.
 struct Engine {
   const EngineRules* rules = nullptr;
+  /// How prefixes are found in its pools of blocks; null: it has an index of its own.
+  const BlockRules* blocks = nullptr;
+  /// The cache of one of its plans that a trace is replayed through. Throws SpecError for what has no replay.
+  AnyCache (*replay)(const CachePlan& plan, const ModelSpec& model, const EngineSpec& engine) = nullptr;
+  Evidence replayed = Evidence::run;  ///< how it is known that the engine finds what its replay finds
+  const ReplayAbilities* abilities = &abilities_of_blocks;
+  /// The release that its users run today, which a plan is told of beside its own answer; null: it is that release.
+  const Engine* successor = nullptr;
+  std::string_view label;  ///< of such a line: "vLLM 0.33"
+  const EngineStart* start = nullptr;  ///< what it takes and prints as it starts
+  const EngineLog* log = nullptr;      ///< how the log of a start is read
   /// The command line that starts it.
   ServeCommand (*serve)(const Served& served) = nullptr;
   /// What was chosen of a cache of blocks, with its flags; null: such choices have no flags that are known.
@@ -25,5 +45,12 @@ std::span<const Engine* const> all_engines();
 
 /// The engine of these rules. Pre: they are those of an engine.
 const Engine& engine_of(const EngineRules& rules);
+
+/// The engine whose start is meant where nobody says one: the first that is known to start and has no successor.
+const Engine& usual_start();
+
+/// The refusal of a question that a null member of an engine leaves open. `what` has its title in place of {}: "how {}
+/// starts"; `instead`: what to do.
+SpecError not_known_of(const EngineRules& rules, std::string_view what, std::string_view instead);
 
 }  // namespace hybridkv

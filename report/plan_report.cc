@@ -118,7 +118,7 @@ Facts model_facts(const PlanSet& set, const PlanFindings& findings) {
   Facts facts;
   const CachePlan& first = set.plans.front();
   facts.entries.emplace_back("rules", rules_text(*first.rules, first.backend_profile));
-  if (findings.vllm_0_33) facts.entries.emplace_back("vLLM 0.33", glance_text(*findings.vllm_0_33));
+  if (findings.successor) facts.entries.emplace_back(findings.successor->label, glance_text(*findings.successor));
   for (const SpecPlan& spec : set.plans.front().specs)
     if (spec.attention) facts.entries.emplace_back("attention", attention_text(spec));
   for (const SpecPlan& spec : set.plans.front().specs)

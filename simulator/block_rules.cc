@@ -10,6 +10,7 @@
 #include "simulator/cache_geometry.h"
 #include "simulator/modelled_rule.h"
 #include "simulator/prefill_chunk.h"
+#include "simulator/victim_chooser.h"
 
 namespace hybridkv {
 
@@ -125,6 +126,8 @@ std::int64_t BlockRules::short_copy_hit(const CacheGeometry& geometry, std::int6
   return duplicate_hit_tokens(geometry.mode, geometry.state_groups > 0, geometry.block_size_tokens,
                               geometry.drafter_drops_block, prompt);
 }
+
+std::unique_ptr<VictimChooser> BlockRules::victims(const CacheParts&) const { return nullptr; }
 
 std::unique_ptr<BlockSteps> BlockRules::start(CacheParts& cache) const { return std::make_unique<BlockSteps>(cache); }
 

@@ -9,7 +9,9 @@ namespace hybridkv {
 
 struct CacheGeometry;
 struct CacheParts;
+struct EngineRules;
 class BlockSteps;
+class VictimChooser;
 enum class ModelledRule;
 
 /// How an engine finds prefixes in pools of blocks, which states it keeps, and how it fills its steps: stateless, one
@@ -65,10 +67,16 @@ class BlockRules {
 
   /// Do blocks go back in the order of the table rather than the last one first, and do tails have keys of their own?
   virtual bool releases_in_order() const { return false; }
+  /// Who says which block goes where every free one can still be found, of one cache, which outlives it; null: the one
+  /// that queues for longest. A policy that somebody asks for goes before it.
+  virtual std::unique_ptr<VictimChooser> victims(const CacheParts& cache) const;
   /// The operations of one cache, which outlives them.
   virtual std::unique_ptr<BlockSteps> start(CacheParts& cache) const;
 };
 
 extern const BlockRules plain_block_rules;
+
+/// Those of an engine; plain ones of an engine without blocks, or of none. Said above this room, see engines/engine.h.
+const BlockRules& block_rules_of(const EngineRules& engine);
 
 }  // namespace hybridkv

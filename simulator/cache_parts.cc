@@ -42,10 +42,14 @@ CacheParts::CacheParts(const CacheGeometry& of)
       states(geometry, pools),
       held(geometry, pools),
       demand(pools.size()) {
-  const EvictionPolicy policy = geometry.scheduler.eviction;
-  if (policy == EvictionPolicy::lru || geometry.unlimited_pool) return;
-  kept = std::make_unique<KeptPrefixes>(policy, geometry, pools, attention, states);
-  for (std::size_t arena = 0; arena < pools.size(); ++arena) pools[arena].ask(*kept, arena);
+  if (geometry.unlimited_pool) return;
+  if (const EvictionPolicy policy = geometry.scheduler.eviction; policy != EvictionPolicy::lru)
+    kept = std::make_unique<KeptPrefixes>(policy, geometry, pools, attention, states);
+  else
+    victims = geometry.rules.blocks->victims(*this);
+  VictimChooser* const chooser = kept ? kept.get() : victims.get();
+  if (chooser == nullptr) return;
+  for (std::size_t arena = 0; arena < pools.size(); ++arena) pools[arena].ask(*chooser, arena);
 }
 
 std::vector<std::pair<std::int64_t, BlockId>> CacheParts::found_free(const RequestBlocks& request) const {

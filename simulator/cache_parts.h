@@ -36,6 +36,7 @@ struct CacheParts {
   StateManager states;
   HeldBlocks held;
   std::unique_ptr<KeptPrefixes> kept;   ///< where a policy other than lru may evict
+  std::unique_ptr<VictimChooser> victims;  ///< of an engine that has an order of its own, else null
   std::vector<BlockCopy> copied;        ///< of this step; the sources are held until it ends
   std::vector<std::int64_t> demand;     ///< (arena) blocks wanted by the request under way, else 0
   std::int64_t step = 0;

@@ -149,6 +149,12 @@ std::optional<std::int64_t> max_model_len_of(const AnyCache& cache) {
   return std::get<SlotCache>(cache).max_model_len;
 }
 
+void set_max_model_len(AnyCache& cache, std::int64_t tokens) {
+  if (auto* blocks = std::get_if<CacheGeometry>(&cache)) blocks->scheduler.max_model_len = tokens;
+  else if (auto* tree = std::get_if<TreeCache>(&cache)) tree->max_model_len = tokens;
+  else std::get<SlotCache>(cache).max_model_len = tokens;
+}
+
 const ReplayCounts& counts_of(const IndexStats& stats) {
   return std::visit([](const auto& one) -> const ReplayCounts& { return one; }, stats);
 }

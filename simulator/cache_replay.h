@@ -54,6 +54,7 @@ using RecordView = std::variant<const RequestRecord*, const RadixRecord*, const 
 const EngineRules& rules_of(const AnyCache& cache);
 const std::string& name_of(const AnyCache& cache);
 std::optional<std::int64_t> max_model_len_of(const AnyCache& cache);
+void set_max_model_len(AnyCache& cache, std::int64_t tokens);
 
 /// What all of them say.
 const ReplayCounts& counts_of(const IndexStats& stats);

@@ -11,7 +11,6 @@
 #include "planner/demand.h"
 #include "planner/evidence.h"
 #include "planner/prefix.h"
-#include "simulator/match_unit_rules.h"
 
 namespace hybridkv {
 
@@ -103,8 +102,8 @@ bool finds_windows(const EngineRules& rules) { return rules.match_units; }
 PrefixRules prefix_rules_of(const CachePlan& plan) {
   PrefixRules rules;
   rules.engine = plan.rules;
+  rules.blocks = &block_rules_of(*plan.rules);
   if (!plan.rules->match_units) return rules;
-  rules.blocks = &match_unit_rules;
   if (plan.strategy == Strategy::two_level)
     throw SpecError("engine.strategy",
                     fmt::format("{} finds prefixes in pools of blocks alone, not in large pages that groups share; "

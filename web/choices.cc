@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "ask/gpus.h"
 #include "ask/memory_budget.h"
 #include "base/error.h"
 #include "base/number_text.h"
+#include "engines/engine.h"
 #include "report/loss_report.h"
 #include "scenarios/model_library.h"
 #include "scenarios/number.h"
@@ -69,7 +69,7 @@ std::string budget_answer(const Json& question) {
   if (!bytes.problem.empty())
     throw InputError(fmt::format("weights: '{}' {}; give bytes, or a number with a unit like 14GiB", weights,
                                  bytes.problem));
-  const MemoryBudget budget = memory_budget(gpu, utilization.value, bytes.value, std::nullopt);
+  const MemoryBudget budget = memory_budget(gpu, utilization.value, bytes.value, std::nullopt, *usual_start().start);
   if (budget.available_bytes <= 0)
     throw InputError(fmt::format("weights: {} of weights and {} beside them leave nothing of {} of {}; take more ranks",
                                  human_bytes(budget.weights_bytes), human_bytes(budget.beside_bytes), share, gpu.name));

@@ -247,7 +247,7 @@ def plan(scenario=None, /, *, detail="full", **keys):
 
     scenario: a name or path, a mapping, a model's config, or nothing where keywords say it all
     detail:   "numbers" leaves out views and derivation
-    keys:     any key of a scenario: model=, memory=, max_model_len=, tensor_parallel=, engine="vllm-0.33", …
+    keys:     any key of a scenario: model=, memory=, max_model_len=, tensor_parallel=, engine=, …
     """
     return plan_of(scenario, keys, "full" if detail is None else word("detail", detail))
 

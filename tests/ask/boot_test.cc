@@ -10,6 +10,7 @@
 #include "ask/plan.h"
 #include "base/error.h"
 #include "engines/vllm/rules.h"
+#include "engines/vllm/start.h"
 #include "planner/capacity.h"
 
 using namespace hybridkv;
@@ -92,10 +93,11 @@ TEST_CASE("golden: the longest request decides before the running ones, and the 
 TEST_CASE("golden: a GPU's memory, share and weights, with what is estimated and by how much it was off") {
   const Gpu& h100 = find_gpu("nvidia h100");
   CHECK(h100.total_bytes == 85'017'493'504);
-  const MemoryBudget budget = memory_budget(h100, 0.9, std::int64_t{27} << 30, std::nullopt);
+  const MemoryBudget budget = memory_budget(h100, 0.9, std::int64_t{27} << 30, std::nullopt, start_of_vllm);
   CHECK(budget.requested_bytes == 76'515'744'154);
-  CHECK(budget.available_bytes == 76'515'744'154 - (std::int64_t{27} << 30) - estimated_beside_bytes);
-  CHECK(fmt::format("{:.2f} {:.2f}", published_starts()[0].error_gib(), published_starts()[1].error_gib()) ==
+  CHECK(budget.available_bytes == 76'515'744'154 - (std::int64_t{27} << 30) - start_of_vllm.beside_bytes);
+  CHECK(fmt::format("{:.2f} {:.2f}", start_of_vllm.error_gib(start_of_vllm.published[0]),
+                    start_of_vllm.error_gib(start_of_vllm.published[1])) ==
         "-0.79 1.15");
   BootQuestion question = question_of("Qwen3.5-27B", "memory: 1 GiB", 32768);
   question.gpu = GpuQuestion{.gpu = &h100, .weights_bytes = std::int64_t{27} << 30};
@@ -199,7 +201,7 @@ TEST_CASE("edge: a GPU that is not known") {
 TEST_CASE("edge: how an engine with a radix tree starts is not told in the words of another") {
   CHECK_THROWS_WITH_AS(
       boot(question_of("Qwen3.5-4B", "release: sglang-0.5.23, memory: 40 GiB", 2048)),
-      doctest::Contains("how SGLang 0.5.23 starts is not known here beyond its pools"), InputError);
+      doctest::Contains("how SGLang 0.5.23 starts is not known here; hybridkv plan shows"), InputError);
   for (const char* release : {"tensorrt-llm", "llama.cpp"})
     CHECK_THROWS_WITH_AS(
         boot(question_of("Qwen3.5-4B", fmt::format("release: {}, memory: 40 GiB", release).c_str(), 2048)),

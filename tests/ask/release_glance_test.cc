@@ -1,4 +1,4 @@
-// What vLLM 0.33 would print instead.
+// What the release that users run today would print instead: vLLM 0.33 for June 2026.
 #include "ask/release_glance.h"
 
 #include <doctest/doctest.h>
@@ -18,7 +18,7 @@ Scenario qwen(const std::string& engine) {
 }  // namespace
 
 TEST_CASE("golden: Qwen3.5-397B under vLLM 0.33, from a scenario of June 2026") {
-  const ReleaseGlance glance = glance_at_vllm_0_33(qwen("  attention_pack_size: 5\n")).value();
+  const ReleaseGlance glance = glance_at_successor(qwen("  attention_pack_size: 5\n")).value();
   CHECK(glance.refusal.empty());
   CHECK(glance.block_tokens == 2112);
   CHECK(glance.mode == CacheMode::align);  // its default, as the scenario says nothing
@@ -30,20 +30,20 @@ TEST_CASE("golden: Qwen3.5-397B under vLLM 0.33, from a scenario of June 2026") 
 }
 
 TEST_CASE("law: what the scenario says is kept") {
-  CHECK(glance_at_vllm_0_33(qwen("  cache_mode: none\n"))->mode == CacheMode::none);
-  CHECK(glance_at_vllm_0_33(qwen("  backend_profile: sm80\n"))->profile == BackendProfile::sm80);
+  CHECK(glance_at_successor(qwen("  cache_mode: none\n"))->mode == CacheMode::none);
+  CHECK(glance_at_successor(qwen("  backend_profile: sm80\n"))->profile == BackendProfile::sm80);
   const Scenario dual = qwen("  strategy: dual_pool\n  state_memory_ratio: 0.5\n");
-  CHECK(glance_at_vllm_0_33(dual)->capacity.blocks_per_request == 25);
+  CHECK(glance_at_successor(dual)->capacity.blocks_per_request == 25);
 }
 
 TEST_CASE("edge: what vLLM 0.33 refuses is told, and of its own plans there is no glance") {
-  CHECK(glance_at_vllm_0_33(qwen("  cache_mode: all\n"))->refusal ==
+  CHECK(glance_at_successor(qwen("  cache_mode: all\n"))->refusal ==
         "engine.cache_mode: vLLM 0.33.0 has no mode all; take align or none");
-  CHECK(!glance_at_vllm_0_33(qwen("  release: vllm-0.33\n")));
+  CHECK(!glance_at_successor(qwen("  release: vllm-0.33\n")));
 }
 
 TEST_CASE("law: the glance is the plan of the same scenario by that release") {
   const Scenario june = qwen("  cache_mode: align\n"), later = qwen("  release: vllm-0.33\n");
   const PlanSet set = plan_scenario(later, later.pack_sizes);
-  CHECK(findings_of(set, june).vllm_0_33->capacity == set.plans.front().capacity.back());
+  CHECK(findings_of(set, june).successor->capacity == set.plans.front().capacity.back());
 }

@@ -31,7 +31,7 @@ TEST_CASE("law: every setting of the scheduler reaches the cache, and nothing el
 TEST_CASE("fault: policies are tried on pools of blocks alone") {
   const auto path_of = [](const SimulateRequest& request) {
     try {
-      refuse_policies(request, "a radix tree");
+      refuse_unable(request, abilities_of_trees);
     } catch (const SpecError& error) {
       return error.path();
     }

@@ -1,7 +1,6 @@
 #include "tests/toys/toy_release.h"
 
-#include "engines/vllm/rules.h"
-#include "engines/vllm/serve.h"
+#include "engines/vllm/engine.h"
 
 namespace hybridkv::testing {
 
@@ -13,7 +12,11 @@ const Engine& toy_release() {
     changed.retention_tokens.reset();
     return changed;
   }();
-  static const Engine engine{.rules = &rules, .serve = serve_vllm, .block_settings = vllm_settings};
+  static const Engine engine = [] {
+    Engine changed = vllm_0_33;
+    changed.rules = &rules;
+    return changed;
+  }();
   return engine;
 }
 

@@ -46,6 +46,7 @@ const themes = (() => {
     compare.start();
   };
   await controls.start();
+  question.start(controls.releases());
   derivation.start();
   replay.start();
   await restore();

@@ -29,7 +29,8 @@ const question = (() => {
 
   // Nothing but what somebody chose; '' and a key that is not there are the default.
   let values = { ...first };
-  let vary = { 'engine.release': 'vllm-2026-06,vllm-0.33,sglang-0.5.23' };
+  let vary = {};
+  let asksNothing = true;  // does the address hold no question?
   let gpu = {};  // fields of "Memory from a GPU" that somebody filled in: name, weights, share
   let madeUp = false;  // is a made-up trace replayed?
   const packedModels = new Map();  // path: a dropped model as the address has it; '' where it is too long for one
@@ -61,6 +62,7 @@ const question = (() => {
   function read() {
     const parts = new URLSearchParams(location.hash.slice(1));
     if (![...parts.keys()].length) return;
+    asksNothing = false;
     const packed = parts.get('model:packed');
     madeUp = parts.get('trace') === 'made-up';
     parts.delete('model:packed');
@@ -110,6 +112,12 @@ const question = (() => {
     setBudget(bytes) {
       values['engine.memory'] = bytes;
       changed();
+    },
+    // Where nothing is asked yet the first three releases stand beside each other.
+    start(releases) {
+      if (!asksNothing) return;
+      vary = { 'engine.release': releases.slice(0, 3).join(',') };
+      write();
     },
     setMadeUp(is) {
       madeUp = is;

@@ -14,8 +14,6 @@ struct Gpu {
   std::string_view name;
   std::int64_t total_bytes = 0;  ///< as the driver reports it, less than what is sold
   BackendProfile profile = BackendProfile::sm80;
-  std::int64_t max_num_seqs = 0;            ///< of a server without any flag
-  std::int64_t max_num_batched_tokens = 0;  ///< the same, tokens
 };
 
 /// All that are known.

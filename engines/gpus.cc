@@ -1,4 +1,4 @@
-#include "ask/gpus.h"
+#include "engines/gpus.h"
 
 #include <fmt/format.h>
 
@@ -14,14 +14,13 @@ namespace hybridkv {
 
 namespace {
 
-// Source of the bytes: torch.cuda.mem_get_info in logs of these cards. Of the counts: vLLM EngineArgs, a server on a
-// card of at least 70 GiB that is no A100 takes 1,024 requests and 8,192 tokens, any other 256 and 2,048.
+// Source of the bytes: torch.cuda.mem_get_info in logs of these cards.
 constexpr std::array gpus{
-    Gpu{"H100", 85'017'493'504, BackendProfile::sm90, 1024, 8192},
-    Gpu{"A100-PCIe", 85'093'777'408, BackendProfile::sm80, 256, 2048},
-    Gpu{"L4", 23'659'151'360, BackendProfile::sm80, 256, 2048},
-    Gpu{"RTX-4090", 25'250'627'584, BackendProfile::sm80, 256, 2048},
-    Gpu{"RTX-A6000", 50'899'648'512, BackendProfile::sm80, 256, 2048},
+    Gpu{"H100", 85'017'493'504, BackendProfile::sm90},
+    Gpu{"A100-PCIe", 85'093'777'408, BackendProfile::sm80},
+    Gpu{"L4", 23'659'151'360, BackendProfile::sm80},
+    Gpu{"RTX-4090", 25'250'627'584, BackendProfile::sm80},
+    Gpu{"RTX-A6000", 50'899'648'512, BackendProfile::sm80},
 };
 
 /// "NVIDIA RTX A6000" and "rtx-a6000" as "a6000".

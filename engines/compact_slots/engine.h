@@ -1,0 +1,14 @@
+#pragma once
+
+#include "engines/engine.h"
+#include "engines/compact_slots/rules.h"
+
+namespace hybridkv {
+
+/// Compact slots beside attention pages, a proposal.
+inline constexpr Engine compact_slots{.rules = &rules_of_compact_slots,
+                                      .blocks = &plain_block_rules,
+                                      .replay = block_cache_of,
+                                      .replayed = Evidence::read};
+
+}  // namespace hybridkv

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "engines/engine.h"
+#include "engines/llama_cpp/rules.h"
+
+namespace hybridkv {
+
+/// llama.cpp and its server, from their source.
+inline constexpr Engine llama_cpp{.rules = &rules_of_llama_cpp,
+                                  .replay = slot_cache_of,
+                                  .replayed = Evidence::read,
+                                  .abilities = &abilities_of_slots};
+
+}  // namespace hybridkv

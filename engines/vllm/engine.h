@@ -1,0 +1,31 @@
+#pragma once
+
+#include "engines/engine.h"
+#include "engines/vllm/rules.h"
+#include "engines/vllm/serve.h"
+#include "engines/vllm/start.h"
+#include "simulator/match_unit_rules.h"
+
+namespace hybridkv {
+
+/// vLLM 0.33.0.
+inline constexpr Engine vllm_0_33{.rules = &rules_of_vllm_0_33,
+                                  .blocks = &match_unit_rules,
+                                  .replay = block_cache_of,
+                                  .label = "vLLM 0.33",
+                                  .start = &start_of_vllm,
+                                  .log = &log_of_vllm_0_33,
+                                  .serve = serve_vllm,
+                                  .block_settings = vllm_settings};
+
+/// vLLM's main branch of June 2026 with PR 35703, which is in no release.
+inline constexpr Engine vllm_2026_06 = [] {
+  Engine engine = vllm_0_33;
+  engine.rules = &rules_of_vllm_2026_06;
+  engine.blocks = &plain_block_rules;
+  engine.successor = &vllm_0_33;
+  engine.log = &log_of_vllm_2026_06;
+  return engine;
+}();
+
+}  // namespace hybridkv

@@ -1,0 +1,24 @@
+#include "simulator/plan_cache.h"
+
+#include <fmt/format.h>
+
+#include "simulator/plan_geometry.h"
+#include "simulator/plan_radix.h"
+
+namespace hybridkv {
+
+AnyCache block_cache_of(const CachePlan& plan, const ModelSpec&, const EngineSpec& engine) {
+  CacheGeometry geometry = geometry_of(plan, engine);
+  geometry.name = fmt::format("N = {}", plan.attention_pack_size);
+  return geometry;
+}
+
+AnyCache tree_cache_of(const CachePlan& plan, const ModelSpec& model, const EngineSpec& engine) {
+  return TreeCache{plan.rules, std::string(plan.rules->title), radix_settings_of(plan, model, engine), {}};
+}
+
+AnyCache slot_cache_of(const CachePlan& plan, const ModelSpec&, const EngineSpec&) {
+  return SlotCache{plan.rules, std::string(plan.rules->title), slot_settings_of(plan), {}};
+}
+
+}  // namespace hybridkv

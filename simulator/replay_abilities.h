@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string_view>
+
+namespace hybridkv {
+
+/// What the replays of an engine take beside a trace under the engine's own rules.
+struct ReplayAbilities {
+  std::string_view index;     ///< what finds prefixes again: "a radix tree"
+  bool host_memory = false;   ///< memory of the host behind the pools
+  bool policies = false;      ///< other policies of eviction than its own
+  bool chosen_places = false; ///< states at places that are chosen: moved back, or so far apart
+};
+
+inline constexpr ReplayAbilities abilities_of_blocks{"pools of blocks", true, true, true};
+inline constexpr ReplayAbilities abilities_of_trees{.index = "a radix tree"};
+inline constexpr ReplayAbilities abilities_of_slots{.index = "a server with slots"};
+
+}  // namespace hybridkv

@@ -9,6 +9,7 @@
 #include "ask/recommend_commands.h"
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/engine_words.h"
 #include "cli/engines.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"
@@ -199,14 +200,14 @@ void add_space_options(CLI::App& command, RecommendOptions& options) {
   std::vector<std::string> strategies = names_of(radix_strategy_names);
   std::erase(strategies, to_string(RadixStrategy::automatic));
   add_list(command, "--strategies", options.strategies,
-           "sglang: strategies of states to search (default: all that the engine has)", "LIST", one_of(strategies));
+           "of a radix tree: strategies of states to search (default: all that the engine has)", "LIST", one_of(strategies));
   add_list(command, "--ratios", options.ratios,
-           "sglang: memory of states over that of tokens to search (default: the engine's, the best for the length, a "
-           "few around it)", "LIST", any_text());
-  add_list(command, "--page-sizes", options.page_sizes, "sglang: pages to search (default: 1 and 64)", "LIST",
+           "of a radix tree: memory of states over that of tokens to search (default: the engine's, the best for the "
+           "length, a few around it)", "LIST", any_text());
+  add_list(command, "--page-sizes", options.page_sizes, "of a radix tree: pages to search (default: 1 and 64)", "LIST",
            token_count());
   add_list(command, "--track-intervals", options.track_intervals,
-           "sglang: intervals of a decode's states to search (default: the engine's; with --driver closed_loop 64 to "
+           "of a radix tree: intervals of a decode's states to search (default: the engine's; with --driver closed_loop 64 to "
            "1024)", "LIST", token_count());
   std::vector<std::string> searches = names_of(search_kind_names);
   searches.insert(searches.begin(), "auto");
@@ -251,7 +252,7 @@ void add_recommend_command(CLI::App& app, CommandAction& action) {
                     "only say where states are best kept, and what retention intervals (--retention) find, of one "
                     "pack and one length");
   add_output_options(*command, options->output);
-  command->footer(
+  command->footer(with_engines(
       "The front weighs prompt tokens computed again, bytes of a request, and requests\n"
       "that fit at once.\n"
       "\nExamples:\n"
@@ -261,12 +262,12 @@ void add_recommend_command(CLI::App& app, CommandAction& action) {
       "      --min-concurrency 60 --at-length 32k\n"
       "  hybridkv recommend --model Nemotron-3-Nano-30B-A3B --memory 20GiB \\\n"
       "      --max-model-len 128k --trace trace.jsonl\n"
-      "  hybridkv recommend qwen3.5-397b --engine sglang-0.5.23 \\\n"
+      "  hybridkv recommend qwen3.5-397b --engine {tree} \\\n"
       "      --strategies no_buffer,extra_buffer\n"
       "  hybridkv recommend qwen3.5-397b --pack 5 --mode align --checkpoints \\\n"
       "      --retention all,last,1728\n"
       "  hybridkv recommend qwen3.5-397b --kernel-blocks 16,32,64 \\\n"
-      "      --min-kernel-block 64 --format json");
+      "      --min-kernel-block 64 --format json"));
   command->callback([options, &action] {
     action = [options] {
       apply_simple_traffic(options->scenario, options->traffic);

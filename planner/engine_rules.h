@@ -34,14 +34,14 @@ struct EngineRules {
   std::span<const UnservedModels> unserved;
   /// Settings that no room but the one of its mechanism knows.
   std::span<const OwnKey> own_keys;
+  /// Where a rule comes from, as `explain` prints it; null, or empty for a rule that no plan of it follows.
+  std::string_view (*source)(RuleOf rule) = nullptr;
   /// Of the keys that engines share and that not all take, those that it does.
   std::span<const std::string_view> takes = block_keys;
   /// What such a key means to it, where it has words of its own.
   std::span<const KeyWords> meanings;
   /// What to do where one is set that it does not take; else a release is named that takes it.
   std::span<const KeyWords> instead;
-  /// Where a rule comes from, as `explain` prints it; null, or empty for a rule that no plan of it follows.
-  std::string_view (*source)(RuleOf rule) = nullptr;
   /// Throws SpecError for what it has not or is not planned with; null: the checks of all engines suffice.
   void (*validate)(const ModelSpec& model, const EngineSpec& engine) = nullptr;
   bool has_mode_all = true;               ///< states may be kept at every block boundary

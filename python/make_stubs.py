@@ -55,8 +55,8 @@ def record_class(name, schema, definitions, body=""):
     for field, value in schema["properties"].items():
         if (name, field) == ("Plan", "pools"):  # the method that allocates them; plan["pools"] is the field
             continue
-        if "description" in value:
-            lines.append(f"    # {value['description']}".replace("\n", " ")[:118])
+        if note := value.get("description") or resolved(value, definitions).get("description"):
+            lines.append(f"    # {note}".replace("\n", " ")[:118])
         lines.append(f"    {field}: {python_type(value, definitions)}")
     return "\n".join(lines) + "\n" + body
 

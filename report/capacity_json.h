@@ -28,10 +28,9 @@ void fields(Archive& archive, T& capacity) {
           "num_blocks / blocks_per_request, as engines print it: the null block counts.");
   archive("kv_cache_tokens", capacity.kv_cache_tokens, "By the engine's token rule.");
   archive("fits", capacity.fits,
-          "num_blocks >= blocks_per_request, as engines check; some leave the null block out.");
+          "num_blocks >= blocks_per_request, as engines check; some do without the null block.");
   archive("usable_concurrency", capacity.usable_concurrency, "The same without the null block.");
-  archive("ids_by_cause", capacity.ids_by_cause,
-          "What the block ids of one request are for; their sum is blocks_per_request.");
+  archive("ids_by_cause", capacity.ids_by_cause);
   archive("kv_cache_tokens_by_concurrency", capacity.kv_cache_tokens_by_concurrency,
           "int(max_concurrency * max_model_len).");
   archive("kv_cache_tokens_by_floor", capacity.kv_cache_tokens_by_floor,

@@ -7,8 +7,7 @@ namespace hybridkv {
 
 template <class Archive, Is<PagesInLane> T>
 void fields(Archive& archive, T& pages) {
-  archive.named("pages_in_lane",
-                 "Where its pages lie side by side in the pieces of its first lane; default: a lane a page.");
+  archive.named("pages_in_lane", "Pages side by side in the pieces of a lane.");
   archive("offset_bytes", pages.first, "Of page 0 in a piece.");
   archive("bytes", pages.bytes, "Of a page.");
 }

@@ -21,115 +21,83 @@ class JsonSchema {
   template <class T>
   static Json of(const char* id, const char* title) {
     Json definitions = Json::object();
-    Json schema = head(id, title);
-    schema.update(JsonSchema(definitions).filled<T>());
-    schema["$defs"] = std::move(definitions);
-    return schema;
+    Json schema = JsonSchema(definitions).filled<T>();
+    return document(id, title, std::move(schema), std::move(definitions));
   }
   /// The schema of a value that is one of several structs.
   template <class... T>
   static Json of_one(const char* id, const char* title, const char* description) {
     Json definitions = Json::object();
-    Json schema = head(id, title);
-    schema["description"] = description;
-    schema["oneOf"] = Json::array({JsonSchema(definitions).shape<T>({})...});
-    schema["$defs"] = std::move(definitions);
-    return schema;
+    Json one_of = Json::array();
+    (one_of.push_back(JsonSchema(definitions).type(std::type_identity<T>{}, {})), ...);
+    return document(id, title, {{"description", description}, {"oneOf", std::move(one_of)}}, std::move(definitions));
   }
 
   template <class T>
   void operator()(const char* name, const T&, const Meaning& meaning = {}) {
-    add<T>(name, meaning);
-    required_.push_back(name);
+    put(name, meaning, type(std::type_identity<T>{}, meaning), true);
   }
   template <class T>
   void unless_default(const char* name, const T&, const Meaning& meaning = {}) {
-    add<T>(name, meaning);
+    put(name, meaning, type(std::type_identity<T>{}, meaning), false);
   }
   /// An option that is left out where it is empty is never null.
   template <class T>
   void unless_default(const char* name, const std::optional<T>&, const Meaning& meaning = {}) {
-    add<T>(name, meaning);
+    put(name, meaning, type(std::type_identity<T>{}, meaning), false);
   }
   template <class T>
-  void unless(const char* name, const T&, const std::type_identity_t<T>&, const Meaning& meaning = {}) {
-    add<T>(name, meaning);
+  void unless(const char* name, const T& value, const std::type_identity_t<T>&, const Meaning& meaning = {}) {
+    unless_default(name, value, meaning);
   }
   bool omits(const char*, bool) const { return false; }
   template <class Function>
   void derived(const char* name, Function, const Meaning& meaning = {}) {
-    add<std::invoke_result_t<Function>>(name, meaning);
-    required_.push_back(name);
+    put(name, meaning, type(std::type_identity<std::invoke_result_t<Function>>{}, meaning), true);
   }
   template <class Function>
   void derived_if_any(const char* name, Function, const Meaning& meaning = {}) {
-    add<typename std::invoke_result_t<Function>::value_type>(name, meaning);
+    using Held = typename std::invoke_result_t<Function>::value_type;
+    put(name, meaning, type(std::type_identity<Held>{}, meaning), false);
   }
   void named(const char* name, const char* description) {
     name_ = name;
     description_ = description;
   }
   /// "oneOf" or "anyOf": which keys that may be left out stand together.
-  void choice(const char* keyword, JsonNotes::KeySets sets) {
-    choice_[keyword] = Json::array();
-    for (const auto& keys : sets)
-      choice_[keyword].push_back({{"required", std::vector<std::string>(keys.begin(), keys.end())}});
-  }
+  void choice(const char* keyword, JsonNotes::KeySets sets);
 
  private:
   explicit JsonSchema(Json& definitions) : definitions_(definitions) {}
 
-  static Json head(const char* id, const char* title) {
-    return {{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"$id", id}, {"title", title}};
-  }
-
-  template <class T>
-  void add(const char* name, const Meaning& meaning) {
-    properties_[name] = shape<T>(meaning);
-  }
-
-  template <class T>
-  Json shape(const Meaning& meaning) {
-    Json json = Json::object();
-    if (*meaning.text != '\0') json["description"] = meaning.text;
-    json.update(type(std::type_identity<T>{}, meaning));
-    return json;
-  }
-
   template <class T>
   Json type(std::type_identity<T>, const Meaning& meaning) {
     if constexpr (is_named<T>) {
-      Json names = Json::array();
-      for (T value : enum_values<T>) names.push_back(std::string(to_string(value)));
-      return {{"enum", std::move(names)}};
+      std::vector<std::string> names;
+      for (T value : enum_values<T>) names.emplace_back(to_string(value));
+      return words(names);
     } else if constexpr (std::same_as<T, bool>) {
-      return {{"type", "boolean"}};
+      return plain("boolean");
     } else if constexpr (std::is_arithmetic_v<T>) {
-      return {{"type", std::is_integral_v<T> ? "integer" : "number"}, {"minimum", meaning.least}};
+      return number(std::is_integral_v<T> ? "integer" : "number", meaning.least);
     } else if constexpr (std::convertible_to<T, std::string_view>) {
-      return meaning.words == nullptr ? Json{{"type", "string"}} : Json{{"enum", meaning.words()}};
+      return meaning.words == nullptr ? plain("string") : words(meaning.words());
     } else {
       JsonSchema archive(definitions_);
       Json filled = archive.filled<T>();
-      definitions_[archive.name_] = std::move(filled);
-      return {{"$ref", std::string("#/$defs/") + archive.name_}};
+      return definition(archive.name_, std::move(filled));
     }
   }
   template <class T>
   Json type(std::type_identity<std::vector<T>>, const Meaning& meaning) {
-    Json json = {{"type", "array"}, {"items", shape<T>({})}};
-    if (meaning.least > 0) json["minItems"] = meaning.least;
-    return json;
+    return list(type(std::type_identity<T>{}, {}), meaning.least);
   }
   template <class T>
   Json type(std::type_identity<std::optional<T>>, const Meaning& meaning) {
-    Json json;
     if constexpr (requires(JsonSchema archive, T value) { fields(archive, value); })
-      json = JsonSchema(definitions_).filled<T>();
+      return or_null(JsonSchema(definitions_).filled<T>());
     else
-      json = type(std::type_identity<T>{}, meaning);
-    json["type"] = {json["type"], "null"};
-    return json;
+      return or_null(type(std::type_identity<T>{}, meaning));
   }
   Json type(std::type_identity<std::variant<std::int64_t, double, std::string>>, const Meaning&) {
     return {{"type", {"number", "string"}}};
@@ -140,12 +108,18 @@ class JsonSchema {
   Json filled() {
     T value{};
     fields(*this, value);
-    Json json = {{"description", description_},         {"type", "object"},
-                 {"properties", std::move(properties_)}, {"required", required_},
-                 {"additionalProperties", false}};
-    json.update(choice_);
-    return json;
+    return object();
   }
+
+  static Json document(const char* id, const char* title, Json schema, Json definitions);
+  static Json plain(const char* type);
+  static Json number(const char* type, std::int64_t least);
+  static Json words(const std::vector<std::string>& allowed);
+  static Json list(Json item, std::int64_t least);
+  static Json or_null(Json schema);
+  Json definition(const char* name, Json schema);
+  Json object();
+  void put(const char* name, const Meaning& meaning, Json type, bool is_required);
 
   Json& definitions_;
   const char* name_ = "";

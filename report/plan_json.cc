@@ -28,7 +28,7 @@ inline constexpr auto enum_values<CacheOrder> = all_cache_orders;
 
 template <class Archive, Is<WorkspaceSpec> T>
 static void fields(Archive& archive, T& batch) {
-  archive.named("batch", "The batch.");
+  archive.named("batch", "What a step attends to.");
   archive("query_tokens", batch.query_tokens, {"Query tokens of the step.", 1});
   archive("shared_blocks", batch.shared_blocks, {"Cached blocks used by more than one query token.", 1});
   archive("block_size_tokens", batch.block_size_tokens, {"Tokens of a block.", 1});
@@ -39,7 +39,7 @@ static void fields(Archive& archive, T& batch) {
 template <class Archive, Is<WorkspacePlan> T>
 static void fields(Archive& archive, T& workspace) {
   archive.named("workspace", "Bytes of the attention biases of a stated batch; null where none was stated.");
-  archive("batch", workspace.batch, "The batch.");
+  archive("batch", workspace.batch);
   archive("full_bias_bytes", workspace.full_bias_bytes, "(query, shared blocks, block).");
   archive("chunked_bias_bytes", workspace.chunked_bias_bytes, "(query, chunk, block).");
   archive("block_usage_bytes", workspace.block_usage_bytes, "(query, shared blocks rounded up to the chunk), int32.");

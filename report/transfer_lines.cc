@@ -32,7 +32,7 @@ using nlohmann::ordered_json;
 
 constexpr std::size_t piece_bytes = 1 << 16;
 
-/// Numbers of whole bytes or ids, stage by stage.
+/// (stage, pool), or (group, position) of one stage.
 template <class Number>
 using Nested = std::vector<std::vector<Number>>;
 

@@ -57,7 +57,7 @@ class Capacity(Record):
     max_concurrency: float
     # By the engine's token rule.
     kv_cache_tokens: int
-    # num_blocks >= blocks_per_request, as engines check; by vLLM 0.33 without the null block.
+    # num_blocks >= blocks_per_request, as engines check; some do without the null block.
     fits: bool
     # The same without the null block.
     usable_concurrency: float
@@ -89,6 +89,7 @@ class Prefix(Record):
 class Waste(Record):
     # One per group.
     per_block: Records[Record]
+    # Where every byte of the pools goes under a load: pool = used + wasted + free.
     at_load: Record
     # Memory that is no whole block for every pool.
     unallocated_bytes: int
@@ -106,6 +107,7 @@ class Spec(Record):
     kernel_block_size_tokens: int
     # a1: K and V of one token in one layer on one rank.
     bytes_per_token: int
+    # What one recurrent layer keeps for one sequence position.
     state: Record
     # N * B * a1 of attention, M of recurrent layers.
     unpadded_page_bytes: int
@@ -123,6 +125,7 @@ class Spec(Record):
     checkpoint_blocks: int
     # Of a ring, one id of every request: tokens that it holds; default 0, no ring.
     ring_tokens: int
+    # What one rank keeps of an attention layer, as its backend indexes it.
     attention: Record
 
 class Group(Record):
@@ -210,6 +213,7 @@ class View(Record):
     first_element: int
 
 class Decision(Record):
+    # A number or word of a derivation.
     result: Record
     # The formula in the symbols of the inputs.
     rule: str
@@ -277,8 +281,11 @@ class Plan(Record):
     arenas: Records[Arena]
     # The same lanes in one list, where pools have pages or ids of their own.
     lanes: Records[Record]
+    # The two pools of an engine with a radix tree; left out for engines with blocks.
     radix: Record
+    # How memory was shared between blocks and states; of strategy pool_groups alone.
     pool_groups: Record
+    # Rows by sequence, and checkpoints on the host; of strategy sequence_rows alone.
     sequence_rows: Record
     # One per length that was asked about.
     capacity: Records[Capacity]
@@ -292,7 +299,9 @@ class Plan(Record):
     max_running_requests_by_states: int
     # What a request of one token costs.
     one_token_request_bytes: int
+    # How finely a prefix can be found again.
     prefix: Prefix
+    # What is lost, itemised twice.
     waste: Waste
     # What the engine allocates, group by group, where all layers share one allocation.
     tensors: Records[Record]

@@ -200,15 +200,16 @@ void add_space_options(CLI::App& command, RecommendOptions& options) {
   std::vector<std::string> strategies = names_of(radix_strategy_names);
   std::erase(strategies, to_string(RadixStrategy::automatic));
   add_list(command, "--strategies", options.strategies,
-           "of a radix tree: strategies of states to search (default: all that the engine has)", "LIST", one_of(strategies));
+           "of a radix tree: strategies of states to search (default: all that the engine has)", "LIST",
+           one_of(strategies));
   add_list(command, "--ratios", options.ratios,
            "of a radix tree: memory of states over that of tokens to search (default: the engine's, the best for the "
            "length, a few around it)", "LIST", any_text());
   add_list(command, "--page-sizes", options.page_sizes, "of a radix tree: pages to search (default: 1 and 64)", "LIST",
            token_count());
   add_list(command, "--track-intervals", options.track_intervals,
-           "of a radix tree: intervals of a decode's states to search (default: the engine's; with --driver closed_loop 64 to "
-           "1024)", "LIST", token_count());
+           "of a radix tree: intervals of a decode's states to search (default: the engine's; with --driver "
+           "closed_loop 64 to 1024)", "LIST", token_count());
   std::vector<std::string> searches = names_of(search_kind_names);
   searches.insert(searches.begin(), "auto");
   command.add_option("--search", options.search,

@@ -136,7 +136,7 @@ void add_strategy_keys(Section<EngineSpec>& keys) {
                            names_of(strategy_names)),
               &EngineSpec::strategy, parse_strategy)
       .number(key("state_memory_ratio",
-                  fmt::format("strategies {} and pool_groups: memory of states over that of tokens ({}); default 0.9",
+                  fmt::format("strategies pool_groups, {}: memory of states over that of tokens ({}); default 0.9",
                               splitting_strategies(), meanings_of("state_memory_ratio"))),
               &EngineSpec::state_memory_ratio)
       .integer(amount("state_requests",

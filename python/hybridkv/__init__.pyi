@@ -413,6 +413,7 @@ class Keys(TypedDict, total=False):
     strategy: Any
     state_memory_ratio: Any
     state_requests: Any
+    max_running_requests: Any
     mamba_radix_cache_strategy: Any
     overlap_schedule: Any
     skip_decode_lock: Any
@@ -421,7 +422,6 @@ class Keys(TypedDict, total=False):
     page_size: Any
     mamba_track_interval: Any
     max_mamba_cache_size: Any
-    max_running_requests: Any
     max_total_tokens: Any
     attention_data_parallel: Any
     mamba_state_cache_interval: Any

@@ -135,7 +135,6 @@ void fields(Archive& archive, T& of) {
 /// Appends flat structs as they stand in JSON, for lines by the million.
 class LineWriter : public JsonNotes {
  public:
-  static constexpr bool reads = false;
   explicit LineWriter(std::string& lines) : lines_(lines) {}
 
   template <class Function>

@@ -15,6 +15,9 @@ namespace hybridkv {
 
 namespace {
 
+constexpr const char* equal_to_dense =
+    "Through the pages every output equals that of the same network run dense and unpaged.";
+
 std::string_view status_text(ForwardStatus status) {
   switch (status) {
     case ForwardStatus::passed: return "passed";
@@ -28,14 +31,12 @@ std::string_view status_text(ForwardStatus status) {
 /// The same for csv and json.
 std::string machine_text(ForwardStatus status) {
   if (status == ForwardStatus::failed) return "failed";
-  if (status == ForwardStatus::missed) return "not found";
-  return std::string(status_text(status));
+  return std::string(status == ForwardStatus::missed ? "not found" : status_text(status));
 }
 
 std::string planted_text(const ForwardReport& report) {
   if (report.fault) return std::string(to_string(*report.fault));
-  if (report.layout_fault) return std::string(to_string(*report.layout_fault));
-  return "";
+  return report.layout_fault ? std::string(to_string(*report.layout_fault)) : "";
 }
 
 std::int64_t count_of(const ForwardReport& report, ForwardStatus status) {
@@ -120,7 +121,7 @@ std::string conclusion(const ForwardReport& report) {
   if (!planted.empty()) return fmt::format("The planted fault {} was NOT found: it changes no output.", planted);
   if (failure) return "Through the pages the network computes something else than without them.";
   if (!report.passed()) return "No case applies, so nothing is shown.";
-  return "Through the pages every output equals that of the same network run dense and unpaged.";
+  return equal_to_dense;
 }
 
 /// "unified, cascade, paged": those that computed something.
@@ -154,11 +155,9 @@ std::string backends_sentence(std::span<const ForwardReport> reports) {
   if (totals.empty()) return "none ran";
   std::string all, some;
   for (const BackendWork& work : totals) {
-    if (work.declined == 0)
-      all += fmt::format("{}{}", all.empty() ? "" : ", ", to_string(work.backend));
-    else
-      some += fmt::format("; {} on {} of {}", to_string(work.backend), human_count(work.batches),
-                          human_count(work.batches + work.declined));
+    if (work.declined == 0) all += fmt::format("{}{}", all.empty() ? "" : ", ", to_string(work.backend));
+    else some += fmt::format("; {} on {} of {}", to_string(work.backend), human_count(work.batches),
+                             human_count(work.batches + work.declined));
   }
   return fmt::format("{} on every batch of a layer{}; they differ by at most {} of what rounding explains",
                      all.empty() ? "none" : all, some, times_text(difference));
@@ -204,26 +203,23 @@ Listing messages_of(const ForwardReport& report, ForwardStatus status) {
 }
 
 void add_messages(Document& document, const ForwardReport& report, ForwardStatus status) {
-  Listing listing = messages_of(report, status);
-  if (!listing.items.empty()) document.blocks.emplace_back(std::move(listing));
+  if (Listing listing = messages_of(report, status); !listing.items.empty()) document.blocks.emplace_back(listing);
 }
 
-/// What of a radix tree is the engine's and what ours.
-std::string tree_text(const ForwardReport& report) {
-  return fmt::format("one request at a time; order of match, chunks, tracking, insertion and eviction: {}, run; pools, "
-                     "tensors and copies: modelled", report.tree->rules->title);
-}
-
-/// Of block tables whose chunks export states.
-std::string exports_text(const ForwardReport& report) {
-  return fmt::format("chunks, columns of states, keys and what is kept: {}; pools, tensors and copies: modelled",
-                     report.rules->title);
-}
-
-/// The same of slots.
-std::string slots_text(const ForwardReport& report) {
-  return fmt::format("one request at a time; which slot takes it, where it goes on, checkpoints, cleared slots: {}, "
-                     "read; pools, tensors and copies: modelled", report.slots->rules->title);
+/// What of the way of requests is the engine's and what ours.
+void add_way(Facts& facts, const ForwardReport& report) {
+  const auto add = [&](const char* name, const char* of_engine, const EngineRules& rules, const char* known) {
+    facts.entries.emplace_back(
+        name, fmt::format("{}: {}{}; pools, tensors and copies: modelled", of_engine, rules.title, known));
+  };
+  if (report.tree)
+    add("radix tree", "one request at a time; order of match, chunks, tracking, insertion and eviction",
+        *report.tree->rules, ", run");
+  if (report.slots)
+    add("slots", "one request at a time; which slot takes it, where it goes on, checkpoints, cleared slots",
+        *report.slots->rules, ", read");
+  if (forward_path_of(*report.rules) == ForwardPath::exports)
+    add("tables", "chunks, columns of states, keys and what is kept", *report.rules, "");
 }
 
 std::string sizes_text(const ForwardReport& report) {
@@ -246,19 +242,14 @@ void add_single(Document& document, const ForwardReport& report) {
   const std::string planted = planted_text(report);
   document.blocks.emplace_back(Heading{fmt::format("{}, N = {}{}", report.model, report.attention_pack_size,
                                                    planted.empty() ? "" : ", planted: " + planted)});
-  document.blocks.emplace_back(
-      Facts{{{"network", fmt::format("{} with a cache in the model's order, heads and head sizes over {}",
-                                     human_plural(report.layers, "layer"), report.scale)},
-             {"plan", sizes_text(report)},
-             {"backends", backends_sentence(std::span(&report, 1))},
-             {"time", fmt::format("{:.1f} s", report.seconds)}}});
-  for (const std::string& ratio : report.changed_ratios)
-    std::get<Facts>(document.blocks.back()).entries.emplace_back("scaled", ratio);
-  if (report.tree)
-    std::get<Facts>(document.blocks.back()).entries.emplace_back("radix tree", tree_text(report));
-  if (report.slots) std::get<Facts>(document.blocks.back()).entries.emplace_back("slots", slots_text(report));
-  if (forward_path_of(*report.rules) == ForwardPath::exports)
-    std::get<Facts>(document.blocks.back()).entries.emplace_back("tables", exports_text(report));
+  Facts facts{{{"network", fmt::format("{} with a cache in the model's order, heads and head sizes over {}",
+                                       human_plural(report.layers, "layer"), report.scale)},
+               {"plan", sizes_text(report)},
+               {"backends", backends_sentence(std::span(&report, 1))},
+               {"time", fmt::format("{:.1f} s", report.seconds)}}};
+  for (const std::string& ratio : report.changed_ratios) facts.entries.emplace_back("scaled", ratio);
+  add_way(facts, report);
+  document.blocks.emplace_back(std::move(facts));
   document.blocks.emplace_back(cases_table(report));
   add_messages(document, report, ForwardStatus::does_not_apply);
   add_messages(document, report, ForwardStatus::failed);
@@ -267,8 +258,7 @@ void add_single(Document& document, const ForwardReport& report) {
 }
 
 Cell block_cell(const ForwardReport& report) {
-  if (!report.tree) return report.block_size_tokens;
-  return fmt::format("{}", fmt::join(report.tree->page_tokens, ", "));
+  return report.tree ? Cell(fmt::format("{}", fmt::join(report.tree->page_tokens, ", "))) : report.block_size_tokens;
 }
 
 void add_many(Document& document, std::span<const ForwardReport> reports) {
@@ -339,9 +329,8 @@ void add_many(Document& document, std::span<const ForwardReport> reports) {
     document.blocks.emplace_back(Paragraph{fmt::format("{} of {} caught", caught, applying)});
     return;
   }
-  const char* verdict = "Not every run passed.";
-  if (all_passed) verdict = "Through the pages every output equals that of the same network run dense and unpaged.";
-  document.blocks.emplace_back(Paragraph{fmt::format("{} {:.1f} s.", verdict, seconds)});
+  document.blocks.emplace_back(
+      Paragraph{fmt::format("{} {:.1f} s.", all_passed ? equal_to_dense : "Not every run passed.", seconds)});
 }
 
 }  // namespace
@@ -349,10 +338,8 @@ void add_many(Document& document, std::span<const ForwardReport> reports) {
 Document forward_report(std::span<const ForwardReport> reports) {
   expects(!reports.empty(), "a report has at least one run");
   Document document;
-  if (reports.size() == 1)
-    add_single(document, reports.front());
-  else
-    add_many(document, reports);
+  if (reports.size() == 1) add_single(document, reports.front());
+  else add_many(document, reports);
   return document;
 }
 

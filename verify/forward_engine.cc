@@ -1,6 +1,5 @@
 #include "verify/forward_engine.h"
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -11,59 +10,14 @@
 #include "layout/slice.h"
 #include "mamba/recurrent_forward.h"
 #include "verify/block_ops.h"
+#include "verify/forward_math.h"
 
 namespace hybridkv {
 
 namespace {
 
-using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-
 /// Tokens of one matrix product of a recurrence: small heads gain nothing from longer ones.
 constexpr std::int64_t scan_tokens = 16;
-
-std::vector<float> project(std::span<const float> x, const std::vector<float>& weights, std::int64_t inputs) {
-  const std::int64_t tokens = static_cast<std::int64_t>(x.size()) / inputs;
-  const std::int64_t outputs = static_cast<std::int64_t>(weights.size()) / inputs;
-  std::vector<float> result(static_cast<std::size_t>(tokens * outputs));
-  Eigen::Map<Matrix>(result.data(), tokens, outputs).noalias() =
-      Eigen::Map<const Matrix>(x.data(), tokens, inputs) *
-      Eigen::Map<const Matrix>(weights.data(), outputs, inputs).transpose();
-  return result;
-}
-
-std::vector<float> normalised(const std::vector<float>& x, std::int64_t width) {
-  std::vector<float> result(x.size());
-  for (std::size_t first = 0; first < x.size(); first += width) {
-    float sum = 0;
-    for (std::int64_t i = 0; i < width; ++i) sum += x[first + i] * x[first + i];
-    const float scale = 1 / std::sqrt(sum / static_cast<float>(width) + 1e-12f);
-    for (std::int64_t i = 0; i < width; ++i) result[first + i] = x[first + i] * scale;
-  }
-  return result;
-}
-
-void add(std::vector<float>& x, const std::vector<float>& part) {
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] += part[i];
-}
-
-void rotate_heads(std::vector<float>& rows, std::int64_t heads, const AttentionGeometry& attention,
-                  std::span<const std::int64_t> positions) {
-  const std::int64_t size = attention.head_size_k;
-  for (std::size_t token = 0; token < positions.size(); ++token)
-    rotate(std::span(rows).subspan(token * heads * size, heads * size), size, unrotated_channels(attention),
-           positions[token]);
-}
-
-/// Replaces every row of channels by the one it would be read back as.
-void round_rows(const KvCodec& codec, DType dtype, std::int64_t channels, std::vector<float>& rows) {
-  if (!codec.has_scales()) return round_elements(dtype, rows);
-  std::vector<std::byte> stored(static_cast<std::size_t>(stored_bytes(codec, dtype, channels)));
-  for (std::size_t first = 0; first < rows.size(); first += channels) {
-    const std::span<float> row = std::span(rows).subspan(first, channels);
-    encode_row(codec, dtype, row, stored.data());
-    decode_row(codec, dtype, stored.data(), row);
-  }
-}
 
 std::vector<std::int64_t> positions_of(std::span<const ForwardChunk> chunks) {
   std::vector<std::int64_t> positions;
@@ -340,7 +294,7 @@ void ForwardEngine::attend(const ForwardLayer& layer, const LayerViews& views, S
   tensors.key_new = key;
   tensors.value_new = value;
   tensors.scale = score_scale(a);
-  add(x, project(run_backends(group, tensors, layer.number), weights.output, a.query_heads * a.head_size_v));
+  add_rows(x, project(run_backends(group, tensors, layer.number), weights.output, a.query_heads * a.head_size_v));
 }
 
 void ForwardEngine::recur(const RecurrentProjection& weights, const LayerViews& views,
@@ -410,7 +364,7 @@ void ForwardEngine::recur(const RecurrentProjection& weights, const LayerViews& 
   }
   for (std::size_t first = 0; first < outputs.size(); first += out)
     limit_outputs(std::span(outputs).subspan(first, out));
-  add(x, project(outputs, weights.output, out));
+  add_rows(x, project(outputs, weights.output, out));
 }
 
 std::vector<std::vector<float>> ForwardEngine::run(std::span<const ForwardChunk> chunks) {

@@ -15,7 +15,7 @@ namespace hybridkv {
 
 namespace {
 
-using Setting = PlannedSetting;
+using RowSetting = PlannedSetting;
 
 /// The layers that a comparison is about; those of the first spec where nothing is kept token by token.
 const SpecPlan& leading_spec(const CachePlan& plan) {
@@ -31,7 +31,7 @@ const SpecPlan& padded_spec(const CachePlan& plan) {
 
 const ArenaPlan& leading_arena(const CachePlan& plan) { return plan.arena_of(primary_group(plan)); }
 
-ComparedValue order_of(const Setting& setting) {
+ComparedValue order_of(const RowSetting& setting) {
   if (setting.plan.cache_order) return std::string(to_string(*setting.plan.cache_order));
   const SpecPlan& spec = leading_spec(setting.plan);
   if (!spec.attention) return {};
@@ -43,12 +43,12 @@ std::int64_t num_tables(const CachePlan& plan) {
                        [](const GroupPlan& group) { return !group.shares_table; });
 }
 
-std::function<std::string(const Setting&)> always(std::string symbol) {
-  return [symbol = std::move(symbol)](const Setting&) { return symbol; };
+std::function<std::string(const RowSetting&)> always(std::string symbol) {
+  return [symbol = std::move(symbol)](const RowSetting&) { return symbol; };
 }
 
 /// The first of these symbols that something is decided of; empty where nothing is.
-std::string first_decided(const Setting& setting, std::initializer_list<std::string> symbols) {
+std::string first_decided(const RowSetting& setting, std::initializer_list<std::string> symbols) {
   for (const std::string& symbol : symbols)
     if (std::any_of(setting.plan.derivation.begin(), setting.plan.derivation.end(),
                     [&](const Decision& decision) { return decision.result.symbol == symbol; }))
@@ -57,25 +57,25 @@ std::string first_decided(const Setting& setting, std::initializer_list<std::str
 }
 
 /// The first where all ids are blocks, else the second and the name of the arena.
-std::function<std::string(const Setting&)> of_arena(std::string only, std::string among) {
-  return [only = std::move(only), among = std::move(among)](const Setting& setting) {
+std::function<std::string(const RowSetting&)> of_arena(std::string only, std::string among) {
+  return [only = std::move(only), among = std::move(among)](const RowSetting& setting) {
     return first_decided(setting, {only, among + leading_arena(setting.plan).name});
   };
 }
 
 /// Pages of one size have a rule of their own; others are those of their layers, or what these need.
-std::string page_symbol(const Setting& setting) {
+std::string page_symbol(const RowSetting& setting) {
   const std::string label = spec_label(leading_spec(setting.plan));
   return first_decided(setting, {"P", "page of " + label, "unpadded page of " + label});
 }
 
-std::string block_bytes_symbol(const Setting& setting) {
+std::string block_bytes_symbol(const RowSetting& setting) {
   return first_decided(setting, {"bytes of a block id", "W", "bytes of an id of " + leading_arena(setting.plan).name});
 }
 
 /// The decision about the ids for one cause, at the compared length.
-std::function<std::string(const Setting&)> ids_decided(const char* cause) {
-  return [cause](const Setting& setting) {
+std::function<std::string(const RowSetting&)> ids_decided(const char* cause) {
+  return [cause](const RowSetting& setting) {
     return fmt::format("ids for {} at {}", cause, human_plural(setting.capacity.max_model_len, "token"));
   };
 }
@@ -88,25 +88,25 @@ std::int64_t idle_bytes_when_full(const CachePlan& plan, const CapacityPlan& cap
 }
 
 /// A figure of the plan under its own name, and what is decided where it comes to be.
-CompareRow figure(std::string name, std::string title, std::function<std::string(const Setting&)> symbol = {},
+CompareRow figure(std::string name, std::string title, std::function<std::string(const RowSetting&)> symbol = {},
                   std::string key = {}) {
   const PlanFigure& of_plan = plan_figure(name);
   return {std::move(name), std::move(title), std::string(of_plan.unit), std::move(key),
-          [value = of_plan.value](const Setting& s) { return value({s.plan, s.capacity}); }, std::move(symbol)};
+          [value = of_plan.value](const RowSetting& s) { return value({s.plan, s.capacity}); }, std::move(symbol)};
 }
 
 std::vector<CompareRow> settings_rows() {
   return {
-      {"model", "model", "", "model", [](const Setting& s) { return ComparedValue(s.scenario.model.name); }, {}},
+      {"model", "model", "", "model", [](const RowSetting& s) { return ComparedValue(s.scenario.model.name); }, {}},
       figure("release", "release", {}, "engine.release"),
       figure("evidence", "rules", {}, "engine.release"),
       figure("backend_profile", "backend profile", {}, "engine.backend_profile"),
       figure("strategy", "strategy", {}, "engine.strategy"),
       {"physical_order", "order", "", "engine.physical_order", order_of,
-       [](const Setting& s) { return std::string(s.plan.cache_order ? "order" : ""); }},
+       [](const RowSetting& s) { return std::string(s.plan.cache_order ? "order" : ""); }},
       figure("cache_mode", "mode", {}, "engine.cache_mode"),
       {"tensor_parallel", "ranks", "", "engine.tensor_parallel",
-       [](const Setting& s) { return ComparedValue(s.scenario.engine.tensor_parallel); }, always("TP")},
+       [](const RowSetting& s) { return ComparedValue(s.scenario.engine.tensor_parallel); }, always("TP")},
       figure("attention_pack_size", "N", always("N"), "engine.attention_pack_size"),
       figure("speculative_tokens", "drafts", always("s"), "engine.speculative_tokens"),
       figure("memory_bytes", "memory", always("memory"), "engine.memory"),
@@ -117,17 +117,17 @@ std::vector<CompareRow> settings_rows() {
 std::vector<CompareRow> layout_rows() {
   return {
       {"block_size_tokens", "block", "tokens", "",
-       [](const Setting& s) { return ComparedValue(leading_spec(s.plan).block_size_tokens); },
-       [](const Setting& s) { return "block of " + spec_label(leading_spec(s.plan)); }},
+       [](const RowSetting& s) { return ComparedValue(leading_spec(s.plan).block_size_tokens); },
+       [](const RowSetting& s) { return "block of " + spec_label(leading_spec(s.plan)); }},
       {"kernel_block_size_tokens", "kernel block", "tokens", "",
-       [](const Setting& s) { return ComparedValue(leading_spec(s.plan).kernel_block_size_tokens); },
-       [](const Setting& s) { return "kernel block of " + spec_label(leading_spec(s.plan)); }},
+       [](const RowSetting& s) { return ComparedValue(leading_spec(s.plan).kernel_block_size_tokens); },
+       [](const RowSetting& s) { return "kernel block of " + spec_label(leading_spec(s.plan)); }},
       figure("page_bytes", "page", page_symbol),
       {"padding_percent", "padding", "%", "",
-       [](const Setting& s) { return ComparedValue(padded_spec(s.plan).padding_percent); },
-       [](const Setting& s) { return "padding of " + spec_label(padded_spec(s.plan)); }},
-      {"groups", "groups", "", "", [](const Setting& s) { return ComparedValue(num_tables(s.plan)); },
-       [](const Setting& s) { return first_decided(s, {"groups of " + spec_label(padded_spec(s.plan)), "g"}); },
+       [](const RowSetting& s) { return ComparedValue(padded_spec(s.plan).padding_percent); },
+       [](const RowSetting& s) { return "padding of " + spec_label(padded_spec(s.plan)); }},
+      {"groups", "groups", "", "", [](const RowSetting& s) { return ComparedValue(num_tables(s.plan)); },
+       [](const RowSetting& s) { return first_decided(s, {"groups of " + spec_label(padded_spec(s.plan)), "g"}); },
        "groups with a table of their own, of all kinds of layers together"},
       figure("bytes_per_block", "bytes of a block", block_bytes_symbol),
       figure("num_blocks", "blocks", of_arena("num_blocks", "ids of ")),
@@ -150,7 +150,7 @@ std::vector<CompareRow> request_rows() {
       figure("max_concurrency", "concurrency, printed", always("max concurrency")),
       figure("usable_concurrency", "concurrency, usable", always("usable concurrency")),
       {"ideal_concurrency", "- ideally", "", "",
-       [](const Setting& s) {
+       [](const RowSetting& s) {
          return ComparedValue(static_cast<double>(s.plan.memory_bytes()) /
                               static_cast<double>(s.capacity.ideal_bytes_per_request));
        },
@@ -174,7 +174,7 @@ std::vector<CompareRow> limit_rows() {
       figure("empty_slot_bytes_at_load", "- by empty slots", always("empty slots at the load")),
       figure("short_pack_bytes_at_load", "- by short packs", always("short last packs at the load")),
       {"idle_bytes_when_full", "idle when full", "bytes", "",
-       [](const Setting& s) { return ComparedValue(idle_bytes_when_full(s.plan, s.capacity)); },
+       [](const RowSetting& s) { return ComparedValue(idle_bytes_when_full(s.plan, s.capacity)); },
        always("usable concurrency"),
        "bytes of the usable ids - floor(usable concurrency) * bytes of one request",
        {{"usable_blocks", "usable ids"}, {"bytes_per_block", "bytes of an id"},

@@ -61,9 +61,9 @@ class BlocksOfPlan {
   TokenRule rule_;
 };
 
-class Checker {
+class FigureChecker {
  public:
-  Checker(const StartupLog& log, const ModelSpec& model, const EngineSpec& engine, std::int64_t length)
+  FigureChecker(const StartupLog& log, const ModelSpec& model, const EngineSpec& engine, std::int64_t length)
       : log_(log), model_(model), engine_(engine), length_(length) {
     engine_.num_blocks = std::int64_t{1} << 20;
     plan_ = plan_fitting_or_not(model_, engine_, std::max<std::int64_t>(1, length_), PlanDetail::summary);
@@ -196,7 +196,7 @@ class Checker {
 std::optional<SettingsCheck> check_settings(const StartupLog& log, const ModelSpec& model, const EngineSpec& engine,
                                             std::int64_t length) {
   try {
-    return Checker(log, model, engine, length).check();
+    return FigureChecker(log, model, engine, length).check();
   } catch (const InputError&) {  // what cannot be planned explains nothing
     return std::nullopt;
   }

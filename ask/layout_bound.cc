@@ -119,12 +119,12 @@ std::int64_t hit_step_of(const CachePlan& plan, const Scenario& scenario) {
 }
 
 /// A scenario at one of its lengths; none: the longest.
-struct Asked {
+struct AskedBound {
   const Scenario* scenario = nullptr;
   std::optional<std::int64_t> max_model_len = {};
 };
 
-std::vector<std::optional<LayoutBound>> bounds_of(const std::vector<Asked>& asked) {
+std::vector<std::optional<LayoutBound>> bounds_of(const std::vector<AskedBound>& asked) {
   std::vector<std::optional<LayoutBound>> bounds(asked.size());
   parallel_for(asked.size(), [&](std::size_t i) {
     const Scenario* scenario = asked[i].scenario;
@@ -193,7 +193,7 @@ LayoutBound layout_bound(const Scenario& scenario, std::optional<std::int64_t> m
 }
 
 std::vector<std::optional<LayoutBound>> layout_bounds(std::span<const Scenario* const> scenarios) {
-  std::vector<Asked> asked;
+  std::vector<AskedBound> asked;
   for (const Scenario* scenario : scenarios) asked.push_back({scenario, {}});
   return bounds_of(asked);
 }
@@ -202,7 +202,7 @@ std::vector<std::optional<LayoutBound>> scenario_bounds(const Scenario& scenario
   if (!scenario.simulate.upper_bounds) return {};
   std::vector<Scenario> packs;
   packs.reserve(scenario.pack_sizes.size());
-  std::vector<Asked> asked;
+  std::vector<AskedBound> asked;
   // A tree has no packs: its caches differ in their length alone.
   const bool has_packs = !scenario.engine.rules->radix_pools;
   for (const std::int64_t pack : scenario.pack_sizes) {

@@ -9,9 +9,9 @@ namespace hybridkv {
 namespace {
 
 /// The stretches of a pool that a page of an id is made of, each with its place in the page as it is drawn.
-class PageBytes {
+class PageStretches {
  public:
-  PageBytes(const CachePlan& plan, const PageStrip& strip, std::int64_t id) {
+  PageStretches(const CachePlan& plan, const PageStrip& strip, std::int64_t id) {
     const GroupPlan& group = plan.groups[static_cast<std::size_t>(strip.group)];
     const ViewPlan& view = plan.views[strip.views.front()];
     pool_ = view.pool;
@@ -38,7 +38,7 @@ class PageBytes {
 };
 
 /// What of a copy goes from one stretch to another, if anything; elements are converted as a whole.
-void add_runs(const Copy& copy, const PageBytes& from, const PageBytes& to, std::vector<PageRun>& runs) {
+void add_runs(const Copy& copy, const PageStretches& from, const PageStretches& to, std::vector<PageRun>& runs) {
   if (copy.from_pool != from.pool() || copy.to_pool != to.pool()) return;
   const auto written = [&](std::int64_t got) { return got * copy.to_bytes / copy.bytes; };
   const auto read = [&](std::int64_t put) { return put * copy.bytes / copy.to_bytes; };
@@ -105,7 +105,7 @@ std::vector<TransferPages> transfer_pages(const TransferAnswer& answer) {
         .from = page_of(from_plan, *source, derivation.from_rank, entry_of(from_plan, *source, from_ids, first)),
         .to = page_of(to_plan, *target, derivation.to_rank, entry_of(to_plan, *target, to_ids, first)),
         .runs = {}};
-    const PageBytes read(from_plan, *source, pages.from.id), written(to_plan, *target, pages.to.id);
+    const PageStretches read(from_plan, *source, pages.from.id), written(to_plan, *target, pages.to.id);
     for (const RankCopies& pair : answer.list.pairs)
       if (pair.from_rank == derivation.from_rank && pair.to_rank == derivation.to_rank)
         for (const Copy& copy : pair.copies) add_runs(copy, read, written, pages.runs);

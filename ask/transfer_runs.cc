@@ -15,12 +15,12 @@ namespace hybridkv {
 namespace {
 
 /// The axes of a route but that of tokens, as far as they do not lie in one run.
-struct FoldedRoute {
+struct CountedRoute {
   std::array<BoxAxis, 3> axes;
   BoxRun run;
   std::size_t left = 0;
 
-  explicit FoldedRoute(const TokenRoute& route) : axes(route.axes), run(route.element) {
+  explicit CountedRoute(const TokenRoute& route) : axes(route.axes), run(route.element) {
     left = fold_box(axes, run).size();
   }
 };
@@ -32,7 +32,7 @@ std::int64_t product_of(std::span<const BoxAxis> axes) {
 }
 
 /// Runs of a stretch of tokens.
-std::int64_t runs_of_cut(const TokenRoute& route, const FoldedRoute& folded, std::int64_t tokens) {
+std::int64_t runs_of_cut(const TokenRoute& route, const CountedRoute& folded, std::int64_t tokens) {
   std::array<BoxAxis, 4> all{BoxAxis{tokens, route.from.token_stride, route.to.token_stride}};
   std::copy(folded.axes.begin(), folded.axes.end(), all.begin() + 1);
   BoxRun run = folded.run;
@@ -40,7 +40,7 @@ std::int64_t runs_of_cut(const TokenRoute& route, const FoldedRoute& folded, std
 }
 
 std::int64_t runs_of_route(const TokenRoute& route, const std::vector<TokenCut>& cuts) {
-  const FoldedRoute folded(route);
+  const CountedRoute folded(route);
   std::int64_t runs = 0;
   for (const TokenCut& cut : cuts) runs += runs_of_cut(route, folded, cut.tokens);
   return runs;
@@ -97,7 +97,7 @@ class RunExplainer {
     runs.tokens_follow = true;
     for (const TokenRoute& part : pair.tokens) {
       if (part.content != content) continue;
-      const FoldedRoute folded(part);
+      const CountedRoute folded(part);
       runs.tokens_follow = runs.tokens_follow && part.from.token_stride == folded.run.from_bytes &&
                            part.to.token_stride == folded.run.to_bytes;
       runs.runs_per_token += product_of(std::span(folded.axes).first(folded.left));
@@ -106,7 +106,7 @@ class RunExplainer {
     for (const TokenCut& cut : cuts) {
       std::int64_t of_cut = 0;
       for (const TokenRoute& part : pair.tokens)
-        if (part.content == content) of_cut += runs_of_cut(part, FoldedRoute(part), cut.tokens);
+        if (part.content == content) of_cut += runs_of_cut(part, CountedRoute(part), cut.tokens);
       ++stretches[of_cut];
     }
     runs.stretches_by_runs.assign(stretches.begin(), stretches.end());

@@ -33,7 +33,7 @@ std::int64_t proportion(std::int64_t total, std::int64_t part, std::int64_t whol
 }
 
 /// Terms that together reach every multiple of `step` from 0 to step * bound, and nothing else.
-struct Row {
+struct TermRow {
   struct Member {
     std::size_t term;
     std::int64_t multiple;  ///< coefficient / step
@@ -60,26 +60,26 @@ struct Row {
 };
 
 /// Rows by ascending step. Terms that cannot change the sum are left out.
-std::vector<Row> rows_of(std::span<const BoundedTerm> terms) {
+std::vector<TermRow> rows_of(std::span<const BoundedTerm> terms) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < terms.size(); ++i)
     if (terms[i].coefficient > 0 && terms[i].bound > 0) order.push_back(i);
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return terms[a].coefficient < terms[b].coefficient; });
-  std::vector<Row> rows;
+  std::vector<TermRow> rows;
   for (const std::size_t i : order) {
     const auto [coefficient, bound] = terms[i];
-    auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& known) { return known.takes(coefficient); });
-    if (row == rows.end()) row = rows.insert(rows.end(), Row{coefficient, 0, {}});
+    auto row = std::find_if(rows.begin(), rows.end(), [&](const TermRow& known) { return known.takes(coefficient); });
+    if (row == rows.end()) row = rows.insert(rows.end(), TermRow{coefficient, 0, {}});
     row->add(i, coefficient, bound);
   }
   return rows;
 }
 
 /// Depth-first search for a value of each row, largest step first.
-class Search {
+class BoundSearch {
  public:
-  Search(const std::vector<Row>& rows, std::int64_t max_nodes)
+  BoundSearch(const std::vector<TermRow>& rows, std::int64_t max_nodes)
       : rows_(rows), nodes_left_(max_nodes), largest_(rows.size() + 1), divisor_(rows.size() + 1), value_(rows.size()) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       largest_[i + 1] = Checked(largest_[i]) + Checked(rows[i].step) * rows[i].bound;
@@ -92,7 +92,7 @@ class Search {
     if (rest > largest_[count]) return Answer::no;
     if (count == 0) return Answer::yes;
     if (rest % divisor_[count] != 0) return Answer::no;
-    const Row& row = rows_[count - 1];
+    const TermRow& row = rows_[count - 1];
     const std::int64_t last = std::min(row.bound, rest / row.step);
     const std::int64_t below = largest_[count - 1];
     const std::int64_t least = rest > below ? ceil_div(rest - below, row.step) : 0;
@@ -132,7 +132,7 @@ class Search {
     return {Checked(least) + (ahead < 0 ? ahead + stride : ahead), stride};
   }
 
-  const std::vector<Row>& rows_;
+  const std::vector<TermRow>& rows_;
   std::int64_t nodes_left_;
   std::vector<std::int64_t> largest_;  ///< [i]: largest sum of the first i rows
   std::vector<std::int64_t> divisor_;  ///< [i]: greatest common divisor of the first i steps, 0 for none
@@ -145,8 +145,8 @@ BoundedSum find_bounded_sum(std::span<const BoundedTerm> terms, std::int64_t tar
   for (const BoundedTerm& term : terms)
     expects(term.coefficient >= 0 && term.bound >= 0, "coefficients and bounds are not negative");
   if (target < 0) return {};
-  const std::vector<Row> rows = rows_of(terms);
-  Search search(rows, max_nodes);
+  const std::vector<TermRow> rows = rows_of(terms);
+  BoundSearch search(rows, max_nodes);
   BoundedSum result{search.reach(rows.size(), target), {}};
   if (result.reachable == Answer::yes) {
     result.x.assign(terms.size(), 0);

@@ -37,13 +37,13 @@ bool is_allowed(std::int64_t block, const DeclaredBlocks& declared) {
                                                [&](std::int64_t kernel) { return block % kernel == 0; });
 }
 
-struct Candidate {
+struct PageCandidate {
   std::int64_t value = 0;
   std::int64_t large_page = no_limit;
 };
 
 /// The block with the smallest large pages.
-Candidate best_block(std::span<const SpecPlan> specs, const EngineSpec& engine) {
+PageCandidate best_block(std::span<const SpecPlan> specs, const EngineSpec& engine) {
   constexpr std::int64_t most_candidates = 4096;
   std::int64_t state = 0, token = no_limit;
   bool latent = false;
@@ -54,7 +54,7 @@ Candidate best_block(std::span<const SpecPlan> specs, const EngineSpec& engine) 
     latent = latent || is_latent(spec.attention->kind);
   }
   const DeclaredBlocks declared = declared_blocks(engine, latent);
-  Candidate best;
+  PageCandidate best;
   for (std::int64_t i = 1; i <= most_candidates; ++i) {
     const std::int64_t block = Checked(declared.smallest) * i;
     if (block > largest_tokens || (i > 1 && block > state / token)) break;
@@ -66,7 +66,7 @@ Candidate best_block(std::span<const SpecPlan> specs, const EngineSpec& engine) 
 }
 
 /// Pages that are multiples of the small pages of attention, so that states are whole numbers of them.
-Candidate padded_states(std::span<const SpecPlan> specs, const EngineSpec& engine) {
+PageCandidate padded_states(std::span<const SpecPlan> specs, const EngineSpec& engine) {
   std::vector<std::int64_t> sizes{engine.page_alignment_bytes};
   for (const SpecPlan& spec : specs)
     if (spec.attention) sizes.push_back(small_page_bytes(spec, engine));
@@ -95,7 +95,7 @@ std::int64_t small_page_bytes(const SpecPlan& spec, const EngineSpec& engine) {
 
 std::string smaller_large_pages(std::span<const SpecPlan> specs, std::optional<std::int64_t> bytes,
                                 const EngineSpec& engine) {
-  const auto text = [&](const char* key, const Candidate& candidate) {
+  const auto text = [&](const char* key, const PageCandidate& candidate) {
     return candidate.large_page < bytes.value_or(no_limit)
                ? fmt::format("{} {} makes large pages of {}", key, candidate.value, bytes_text(candidate.large_page))
                : std::string();

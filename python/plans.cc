@@ -48,16 +48,16 @@ std::string json_of(const Plans& plans) {
   return to_json(*plans.set).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-struct Planned {
+struct PlannedSet {
   Plans plans;
   std::vector<std::string> notes;
 };
 
-Planned plan(nb::handle scenario, const nb::dict& keys, bool full) {
+PlannedSet plan(nb::handle scenario, const nb::dict& keys, bool full) {
   return watched(nb::none(), [file = question_of(scenario, keys), full](const Watch&) {
     const Scenario read = read_scenario(file);
     PlanSet set = plan_scenario(read, read.pack_sizes, full ? PlanDetail::full : PlanDetail::numbers);
-    return Planned{{std::make_shared<const PlanSet>(std::move(set))}, read.notes};
+    return PlannedSet{{std::make_shared<const PlanSet>(std::move(set))}, read.notes};
   });
 }
 
@@ -80,7 +80,7 @@ void register_plans(nb::module_& module) {
   plans.def("__len__", [](const Plans& all) { return all.set->plans.size(); });
   plans.def("json", json_of);
   register_numbers(plans);
-  nb::class_<Planned>(module, "Planned").def_ro("plans", &Planned::plans).def_ro("notes", &Planned::notes);
+  nb::class_<PlannedSet>(module, "PlannedSet").def_ro("plans", &PlannedSet::plans).def_ro("notes", &PlannedSet::notes);
   module.def("plan", plan, nb::arg("scenario").none(), nb::arg("keys"), nb::arg("full"));
   module.def("plan_numbers", [](const nb::dict& keys) -> std::optional<Plans> {
     std::optional<PlanSet> set = plan_of_kept_model(keys);

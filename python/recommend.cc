@@ -60,7 +60,7 @@ Value named(const char* what, const std::string& name, const Table& table) {
   throw InputError(fmt::format("{}: {}", what, problem), what, problem);
 }
 
-RecommendQuestion question_of(const RecommendWishes& wishes, const Scenario& scenario, bool packs_chosen) {
+RecommendQuestion recommend_question_of(const RecommendWishes& wishes, const Scenario& scenario, bool packs_chosen) {
   const bool has_tree = scenario.engine.rules->radix_pools;
   if (!has_tree && wishes.asks_of_radix())
     throw InputError("strategies, ratios, page_sizes and track_intervals are settings of engines with radix pools");
@@ -102,7 +102,7 @@ RecommendQuestion question_of(const RecommendWishes& wishes, const Scenario& sce
 }
 
 /// What is asked: the question, and how it is typed for the program.
-struct Asked {
+struct AskedAdvice {
   ScenarioFile file;
   CommandWords words;
 };
@@ -121,9 +121,9 @@ std::int64_t take_requests(std::vector<AskedKey>& asked) {
   return requests;
 }
 
-Asked asked_of(nb::handle scenario, const nb::dict& keys, const SimpleTraffic& traffic) {
+AskedAdvice asked_of(nb::handle scenario, const nb::dict& keys, const SimpleTraffic& traffic) {
   check_traffic(traffic);
-  Asked asked{question_of(scenario, keys), {}};
+  AskedAdvice asked{question_of(scenario, keys), {}};
   std::vector<AskedKey> said = asked_keys(scenario, keys);
   if (!traffic.prompt_tokens) {
     asked.words = command_words(scenario, said);
@@ -154,7 +154,7 @@ JsonAnswer recommend_for(nb::handle scenario, const nb::dict& keys, const Recomm
                             wishes](const Watch& to) {
     const Scenario read = read_scenario(asked.file);
     const auto watch = [&](const RecommendProgress& at) { to.at(at.what, at.done, at.total); };
-    RecommendAnswer answer = recommend_scenario(read, question_of(wishes, read, chosen), watch);
+    RecommendAnswer answer = recommend_scenario(read, recommend_question_of(wishes, read, chosen), watch);
     add_commands(answer, read, asked.words);
     return JsonAnswer{render_recommend(answer, Format::json), notes_of(read)};
   });

@@ -40,12 +40,12 @@ const RequestRecord& row_of(const RequestRecord& record) { return record; }
 const SlotRecord& row_of(const SlotRecord& record) { return record; }
 
 /// A field of a record: name, NumPy's type, byte.
-using Field = std::tuple<std::string, std::string, std::size_t>;
+using RecordField = std::tuple<std::string, std::string, std::size_t>;
 
 #define HYBRIDKV_FIELD(type, name, format) fields.emplace_back(#name, format, offsetof(type, name))
 
-std::vector<Field> fields_of(const std::vector<RequestRecord>&) {
-  std::vector<Field> fields;
+std::vector<RecordField> fields_of(const std::vector<RequestRecord>&) {
+  std::vector<RecordField> fields;
   HYBRIDKV_FIELD(RequestRecord, index, "i8");
   HYBRIDKV_FIELD(RequestRecord, turn, "i8");
   HYBRIDKV_FIELD(RequestRecord, input_length, "i8");
@@ -65,8 +65,8 @@ std::vector<Field> fields_of(const std::vector<RequestRecord>&) {
   return fields;
 }
 
-std::vector<Field> fields_of(const std::vector<RadixRow>&) {
-  std::vector<Field> fields;
+std::vector<RecordField> fields_of(const std::vector<RadixRow>&) {
+  std::vector<RecordField> fields;
   HYBRIDKV_FIELD(RadixRow, index, "i8");
   HYBRIDKV_FIELD(RadixRow, input_length, "i8");
   HYBRIDKV_FIELD(RadixRow, hit_tokens, "i8");
@@ -81,8 +81,8 @@ std::vector<Field> fields_of(const std::vector<RadixRow>&) {
   return fields;
 }
 
-std::vector<Field> fields_of(const std::vector<SlotRecord>&) {
-  std::vector<Field> fields;
+std::vector<RecordField> fields_of(const std::vector<SlotRecord>&) {
+  std::vector<RecordField> fields;
   HYBRIDKV_FIELD(SlotRecord, index, "i8");
   HYBRIDKV_FIELD(SlotRecord, input_length, "i8");
   HYBRIDKV_FIELD(SlotRecord, slot, "i8");
@@ -98,13 +98,13 @@ std::vector<Field> fields_of(const std::vector<SlotRecord>&) {
 static_assert(sizeof(RequestStatus) == 4);
 
 /// Records of all requests of the first cache, in the order in which they ended, by its index.
-using Records = std::variant<std::vector<RequestRecord>, std::vector<RadixRow>, std::vector<SlotRecord>>;
+using AnyRecords = std::variant<std::vector<RequestRecord>, std::vector<RadixRow>, std::vector<SlotRecord>>;
 
-std::size_t item_bytes(const Records& records) {
+std::size_t item_bytes(const AnyRecords& records) {
   return std::visit([]<class Row>(const std::vector<Row>&) { return sizeof(Row); }, records);
 }
 
-void keep(Records& records, const RecordView& view) {
+void keep(AnyRecords& records, const RecordView& view) {
   std::visit(
       [&](const auto* record) {
         using Row = std::decay_t<decltype(row_of(*record))>;
@@ -116,7 +116,7 @@ void keep(Records& records, const RecordView& view) {
 
 struct Simulated {
   JsonAnswer answer;
-  std::shared_ptr<const Records> records;
+  std::shared_ptr<const AnyRecords> records;
 };
 
 /// How far a replay is; of a trace whose length is unknown only how many requests.
@@ -126,7 +126,7 @@ void tell(const Watch& to, const SweepProgress& at) {
 }
 
 Simulated replay(const Scenario& scenario, bool keeps_records, const Watch& to) {
-  const auto records = std::make_shared<Records>();
+  const auto records = std::make_shared<AnyRecords>();
   SimulateWatch watch;
   if (keeps_records) watch.on_record = [&](const RecordView& record, const ReuseLoss*) { keep(*records, record); };
   watch.on_progress = [&](const SweepProgress& at) { tell(to, at); };
@@ -147,8 +147,8 @@ Simulated simulate_scenario(nb::handle scenario, const nb::dict& keys, bool keep
 }
 
 /// The bytes of all records, as they lie.
-nb::ndarray<nb::numpy, const std::uint8_t> bytes_of(const std::shared_ptr<const Records>& records) {
-  using Held = std::shared_ptr<const Records>;
+nb::ndarray<nb::numpy, const std::uint8_t> bytes_of(const std::shared_ptr<const AnyRecords>& records) {
+  using Held = std::shared_ptr<const AnyRecords>;
   nb::capsule owner(new Held(records), [](void* held) noexcept { delete static_cast<Held*>(held); });
   return std::visit(
       [&](const auto& rows) {

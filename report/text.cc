@@ -11,27 +11,27 @@ namespace hybridkv {
 
 namespace {
 
-struct Range {
+struct CodeRange {
   std::uint32_t first;
   std::uint32_t last;
 };
 // Blocks of Unicode that a terminal draws over the character before them, and those it draws two columns wide.
-constexpr std::array<Range, 5> zero_width{
+constexpr std::array<CodeRange, 5> zero_width{
     {{0x0300, 0x036f}, {0x200b, 0x200f}, {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}}};
-constexpr std::array<Range, 9> double_width{{{0x1100, 0x115f},
-                                             {0x2e80, 0x303e},
-                                             {0x3041, 0xa4cf},
-                                             {0xac00, 0xd7a3},
-                                             {0xf900, 0xfaff},
-                                             {0xfe30, 0xfe6f},
-                                             {0xff00, 0xff60},
-                                             {0x1f300, 0x1faff},
-                                             {0x20000, 0x3fffd}}};
+constexpr std::array<CodeRange, 9> double_width{{{0x1100, 0x115f},
+                                                 {0x2e80, 0x303e},
+                                                 {0x3041, 0xa4cf},
+                                                 {0xac00, 0xd7a3},
+                                                 {0xf900, 0xfaff},
+                                                 {0xfe30, 0xfe6f},
+                                                 {0xff00, 0xff60},
+                                                 {0x1f300, 0x1faff},
+                                                 {0x20000, 0x3fffd}}};
 
 template <std::size_t n>
-bool contains(const std::array<Range, n>& ranges, std::uint32_t code_point) {
+bool contains(const std::array<CodeRange, n>& ranges, std::uint32_t code_point) {
   return std::any_of(ranges.begin(), ranges.end(),
-                     [&](const Range& range) { return range.first <= code_point && code_point <= range.last; });
+                     [&](const CodeRange& range) { return range.first <= code_point && code_point <= range.last; });
 }
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }

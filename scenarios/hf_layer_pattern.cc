@@ -39,7 +39,7 @@ std::int64_t num_layers(const HfFields& fields) {
   return number.value;
 }
 
-using Numbers = std::vector<HfNumber>;
+using HfNumbers = std::vector<HfNumber>;
 
 std::size_t index_of(const HfNumber& number, std::int64_t first, std::int64_t layers) {
   if (number.value >= first + layers)
@@ -49,7 +49,7 @@ std::size_t index_of(const HfNumber& number, std::int64_t first, std::int64_t la
 }
 
 /// Layers all of `rest` but those with these numbers, of which the first layer has the number `first`.
-std::vector<HfLayer> marked_layers(const Numbers& numbers, std::int64_t first, std::int64_t layers, HfLayer mark,
+std::vector<HfLayer> marked_layers(const HfNumbers& numbers, std::int64_t first, std::int64_t layers, HfLayer mark,
                                    HfLayer rest) {
   std::vector<HfLayer> marked(static_cast<std::size_t>(layers), rest);
   for (const HfNumber& number : numbers) {

@@ -14,9 +14,9 @@ namespace hybridkv {
 
 namespace {
 
-class Checker {
+class InvariantChecker {
  public:
-  explicit Checker(const Scheduler& scheduler)
+  explicit InvariantChecker(const Scheduler& scheduler)
       : scheduler_(scheduler),
         geometry_(scheduler.cache().geometry()),
         positions_(scheduler.cache().steps().positions()),
@@ -345,6 +345,6 @@ class Checker {
 
 }  // namespace
 
-std::vector<std::string> find_violations(const Scheduler& scheduler) { return Checker(scheduler).run(); }
+std::vector<std::string> find_violations(const Scheduler& scheduler) { return InvariantChecker(scheduler).run(); }
 
 }  // namespace hybridkv

@@ -14,15 +14,15 @@ namespace hybridkv {
 
 namespace {
 
-using Rows = std::vector<double>;
+using Reals = std::vector<double>;
 
 /// Of fp32: half of what neighbours of 1 lie apart.
 constexpr double unit_roundoff = 0x1p-24;
 /// A few runs are draws of what roundings can do; another draw may be larger.
 constexpr double worst_draws = 3;
 
-Rows normalised(const Rows& x, std::int64_t width) {
-  Rows result(x.size());
+Reals normalised(const Reals& x, std::int64_t width) {
+  Reals result(x.size());
   for (std::size_t first = 0; first < x.size(); first += width) {
     double sum = 0;
     for (std::int64_t i = 0; i < width; ++i) sum += x[first + i] * x[first + i];
@@ -34,12 +34,12 @@ Rows normalised(const Rows& x, std::int64_t width) {
 
 using WideMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 /// Rows of a larger matrix: those of one head.
-using HeadRows = Eigen::Map<const WideMatrix, 0, Eigen::OuterStride<>>;
+using WideHeads = Eigen::Map<const WideMatrix, 0, Eigen::OuterStride<>>;
 
 /// Every row of `x` times the transposed weights (outputs, inputs).
-Rows project(const Rows& x, const std::vector<float>& weights, std::int64_t inputs) {
+Reals project(const Reals& x, const std::vector<float>& weights, std::int64_t inputs) {
   const std::int64_t tokens = std::ssize(x) / inputs, outputs = std::ssize(weights) / inputs;
-  Rows result(static_cast<std::size_t>(tokens * outputs));
+  Reals result(static_cast<std::size_t>(tokens * outputs));
   const WideMatrix wide =
       Eigen::Map<const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(weights.data(), outputs,
                                                                                              inputs)
@@ -49,7 +49,7 @@ Rows project(const Rows& x, const std::vector<float>& weights, std::int64_t inpu
   return result;
 }
 
-void rotate_heads(Rows& rows, std::int64_t heads, const AttentionGeometry& attention) {
+void rotate_heads(Reals& rows, std::int64_t heads, const AttentionGeometry& attention) {
   const std::int64_t size = attention.head_size_k, token = heads * size;
   for (std::int64_t position = 0; position < std::ssize(rows) / token; ++position)
     rotate(std::span(rows).subspan(position * token, token), size, unrotated_channels(attention), position);
@@ -63,18 +63,18 @@ struct Storage {
 };
 
 /// What the values, each moved by its share of `shifts` (row), are read back as.
-Rows read_back(const Storage& storage, std::span<const double> values, std::span<const double> shifts, double sign) {
+Reals read_back(const Storage& storage, std::span<const double> values, std::span<const double> shifts, double sign) {
   const std::size_t row = values.size() / shifts.size();
   std::vector<float> shifted(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) shifted[i] = static_cast<float>(values[i] + sign * shifts[i / row]);
   if (!storage.codec.has_scales()) {
     round_elements(storage.dtype, shifted);
-    return Rows(shifted.begin(), shifted.end());
+    return Reals(shifted.begin(), shifted.end());
   }
   const auto channels = static_cast<std::size_t>(storage.channels);
   std::vector<std::byte> stored(
       static_cast<std::size_t>(stored_bytes(storage.codec, storage.dtype, storage.channels)));
-  Rows result(values.size());
+  Reals result(values.size());
   for (std::size_t first = 0; first < values.size(); first += channels) {
     encode_row(storage.codec, storage.dtype, std::span(shifted).subspan(first, channels), stored.data());
     for (std::size_t i = 0; i < channels; ++i)
@@ -94,7 +94,7 @@ enum class Draw {
 
 struct World {
   Draw draw;
-  Rows x{};
+  Reals x{};
   std::uint64_t noise = 0;   ///< seed of its errors, and of what it rounds otherwise
 
   bool is_exact() const { return draw == Draw::plain; }
@@ -106,7 +106,7 @@ struct World {
   }
 
   /// Errors of fp32: of each value up to `units` units in the last place of what its row's values are like.
-  void err(Rows& values, std::size_t row, double units) {
+  void err(Reals& values, std::size_t row, double units) {
     if (is_exact()) return;
     for (std::size_t first = 0; first < values.size(); first += row) {
       double sum = 0;
@@ -141,33 +141,34 @@ class DenseForward {
   DenseRun run(const std::vector<std::uint64_t>& contents);
 
  private:
-  void attend(const AttentionWeights& weights, const std::vector<Rows>& h);
-  void recur(const RecurrentProjection& weights, const std::vector<Rows>& h);
-  Rows attention(const AttentionWeights& weights, Rows& query, const Rows& key, const Rows& values, World& world) const;
-  void run_states(const RecurrentProjection& weights, Rows& inputs, Rows& out, World& world) const;
-  Rows projected(const Rows& x, const std::vector<float>& weights, std::int64_t inputs, World& world) const;
-  Rows doubts(const std::vector<Rows>& values) const;
-  void round_to(const Storage& storage, std::vector<Rows>& values);
+  void attend(const AttentionWeights& weights, const std::vector<Reals>& h);
+  void recur(const RecurrentProjection& weights, const std::vector<Reals>& h);
+  Reals attention(const AttentionWeights& weights, Reals& query, const Reals& key, const Reals& values,
+                  World& world) const;
+  void run_states(const RecurrentProjection& weights, Reals& inputs, Reals& out, World& world) const;
+  Reals projected(const Reals& x, const std::vector<float>& weights, std::int64_t inputs, World& world) const;
+  Reals doubts(const std::vector<Reals>& values) const;
+  void round_to(const Storage& storage, std::vector<Reals>& values);
 
   const ForwardNetwork& network_;
   std::vector<World> worlds_;
   std::size_t tokens_ = 0;
 };
 
-Rows DenseForward::projected(const Rows& x, const std::vector<float>& weights, std::int64_t inputs,
+Reals DenseForward::projected(const Reals& x, const std::vector<float>& weights, std::int64_t inputs,
                              World& world) const {
-  Rows result = project(x, weights, inputs);
+  Reals result = project(x, weights, inputs);
   if (!result.empty()) world.err(result, result.size() / tokens_, units_of_sum(inputs));
   return result;
 }
 
 /// How far a right engine may be from the values of each token before they are rounded: `worst_draws` times as far as
 /// the runs that drift, and, once values were rounded otherwise, as far as the half shaken runs, in the mean square.
-Rows DenseForward::doubts(const std::vector<Rows>& values) const {
+Reals DenseForward::doubts(const std::vector<Reals>& values) const {
   const std::size_t row = values.front().size() / tokens_;
   const auto half_shaken = std::count_if(worlds_.begin(), worlds_.end(),
                                          [](const World& world) { return world.draw == Draw::half_shaken; });
-  Rows drift(tokens_), shaken(tokens_);
+  Reals drift(tokens_), shaken(tokens_);
   for (std::size_t at = 1; at < worlds_.size(); ++at)
     for (std::size_t i = 0; i < values[at].size(); ++i) {
       const double off = std::abs(values[at][i] - values.front()[i]);
@@ -180,9 +181,9 @@ Rows DenseForward::doubts(const std::vector<Rows>& values) const {
 }
 
 /// Rounds what is cached, in every run. What `doubts` may round otherwise is in doubt.
-void DenseForward::round_to(const Storage& storage, std::vector<Rows>& values) {
+void DenseForward::round_to(const Storage& storage, std::vector<Reals>& values) {
   if (values.front().empty()) return;
-  const Rows reach = doubts(values), none(tokens_);
+  const Reals reach = doubts(values), none(tokens_);
   const bool narrow = storage.codec.has_scales() || storage.dtype != DType::fp32;
   for (std::size_t at = 0; at < worlds_.size(); ++at) {
     World& world = worlds_[at];
@@ -190,9 +191,9 @@ void DenseForward::round_to(const Storage& storage, std::vector<Rows>& values) {
       values[at] = values.front();
       continue;
     }
-    Rows nearest = read_back(storage, values[at], none, 1);
+    Reals nearest = read_back(storage, values[at], none, 1);
     if (narrow && world.rounds_alone()) {
-      const Rows below = read_back(storage, values[at], reach, -1), above = read_back(storage, values[at], reach, 1);
+      const Reals below = read_back(storage, values[at], reach, -1), above = read_back(storage, values[at], reach, 1);
       for (std::size_t i = 0; i < nearest.size(); ++i)
         if (below[i] != above[i] && world.shakes()) nearest[i] = below[i] == nearest[i] ? above[i] : below[i];
     }
@@ -200,21 +201,21 @@ void DenseForward::round_to(const Storage& storage, std::vector<Rows>& values) {
   }
 }
 
-Rows DenseForward::attention(const AttentionWeights& weights, Rows& query, const Rows& key, const Rows& values,
+Reals DenseForward::attention(const AttentionWeights& weights, Reals& query, const Reals& key, const Reals& values,
                              World& world) const {
   const AttentionGeometry& a = weights.geometry;
   const auto tokens = static_cast<std::int64_t>(tokens_);
   const std::int64_t value_stride = a.kind == AttentionKind::mla ? a.head_size_k : a.head_size_v;
   const KeyMask mask = key_mask(a.kind, a.window_tokens);
   world.err(query, a.head_size_k, units_of_sum(a.head_size_k));  // of scores, which are linear in it
-  Rows out(static_cast<std::size_t>(tokens * a.query_heads * a.head_size_v));
+  Reals out(static_cast<std::size_t>(tokens * a.query_heads * a.head_size_v));
   for (std::int64_t token = 0; token < tokens; ++token) {
     const std::int64_t first = mask.first_visible(token), count = token + 1 - first;
     for (std::int64_t head = 0; head < a.query_heads; ++head) {
       const std::int64_t kv_row = first * a.kv_heads + head / (a.query_heads / a.kv_heads);
-      const HeadRows keys(key.data() + kv_row * a.head_size_k, count, a.head_size_k,
+      const WideHeads keys(key.data() + kv_row * a.head_size_k, count, a.head_size_k,
                           Eigen::OuterStride<>(a.kv_heads * a.head_size_k));
-      const HeadRows seen(values.data() + kv_row * value_stride, count, a.head_size_v,
+      const WideHeads seen(values.data() + kv_row * value_stride, count, a.head_size_v,
                           Eigen::OuterStride<>(a.kv_heads * value_stride));
       const std::int64_t row = token * a.query_heads + head;
       const Eigen::Map<const Eigen::VectorXd> q(query.data() + row * a.head_size_k, a.head_size_k);
@@ -227,14 +228,14 @@ Rows DenseForward::attention(const AttentionWeights& weights, Rows& query, const
   return projected(out, weights.output, a.query_heads * a.head_size_v, world);
 }
 
-void add(Rows& x, const Rows& part) {
+void add(Reals& x, const Reals& part) {
   for (std::size_t i = 0; i < x.size(); ++i) x[i] += part[i];
 }
 
-void DenseForward::attend(const AttentionWeights& weights, const std::vector<Rows>& h) {
+void DenseForward::attend(const AttentionWeights& weights, const std::vector<Reals>& h) {
   const std::int64_t width = network_.width;
   const AttentionGeometry& a = weights.geometry;
-  std::vector<Rows> queries, keys, values;
+  std::vector<Reals> queries, keys, values;
   for (std::size_t at = 0; at < worlds_.size(); ++at) {
     World& world = worlds_[at];
     queries.push_back(projected(h[at], weights.query, width, world));
@@ -252,7 +253,7 @@ void DenseForward::attend(const AttentionWeights& weights, const std::vector<Row
 }
 
 /// Token by token where the state is to be off or rounded after each of them.
-void DenseForward::run_states(const RecurrentProjection& weights, Rows& inputs, Rows& out, World& world) const {
+void DenseForward::run_states(const RecurrentProjection& weights, Reals& inputs, Reals& out, World& world) const {
   const RecurrentLayer& layer = weights.layer;
   RecurrentStateRef state = initial_state(layer.spec);
   if (world.is_exact()) return run_reference(layer, inputs, state, out);
@@ -273,14 +274,14 @@ void DenseForward::run_states(const RecurrentProjection& weights, Rows& inputs, 
   world.err_each(out, units_of_few);
 }
 
-void DenseForward::recur(const RecurrentProjection& weights, const std::vector<Rows>& h) {
-  std::vector<Rows> inputs;
+void DenseForward::recur(const RecurrentProjection& weights, const std::vector<Reals>& h) {
+  std::vector<Reals> inputs;
   for (std::size_t at = 0; at < worlds_.size(); ++at)
     inputs.push_back(projected(h[at], weights.input, network_.width, worlds_[at]));
   round_to({weights.conv_dtype}, inputs);
   const std::int64_t row = output_width(weights.layer.spec);
   for (std::size_t at = 0; at < worlds_.size(); ++at) {
-    Rows out(tokens_ * static_cast<std::size_t>(row));
+    Reals out(tokens_ * static_cast<std::size_t>(row));
     run_states(weights, inputs[at], out, worlds_[at]);
     for (std::size_t first = 0; first < out.size(); first += row) limit_outputs(std::span(out).subspan(first, row));
     add(worlds_[at].x, projected(out, weights.output, row, worlds_[at]));
@@ -289,14 +290,14 @@ void DenseForward::recur(const RecurrentProjection& weights, const std::vector<R
 
 DenseRun DenseForward::run(const std::vector<std::uint64_t>& contents) {
   tokens_ = contents.size();
-  Rows embedded;
+  Reals embedded;
   for (std::size_t position = 0; position < contents.size(); ++position) {
     const std::vector<double> row = embedding(network_, contents[position], static_cast<std::int64_t>(position));
     embedded.insert(embedded.end(), row.begin(), row.end());
   }
   for (World& world : worlds_) world.x = embedded;
   const auto norms = [&] {
-    std::vector<Rows> h;
+    std::vector<Reals> h;
     for (World& world : worlds_) {
       h.push_back(normalised(world.x, network_.width));
       world.err_each(h.back(), units_of_few);
@@ -304,11 +305,11 @@ DenseRun DenseForward::run(const std::vector<std::uint64_t>& contents) {
     return h;
   };
   for (const ForwardLayer& layer : network_.layers) {
-    const std::vector<Rows> h = norms();
+    const std::vector<Reals> h = norms();
     if (layer.attention) attend(*layer.attention, h);
     if (layer.recurrent) recur(*layer.recurrent, h);
   }
-  std::vector<Rows> results = norms();
+  std::vector<Reals> results = norms();
   DenseRun run{std::move(results.front())};
   for (std::size_t at = 1; at < results.size(); ++at)
     for (std::size_t i = 0; i < run.rows.size(); ++i)

@@ -10,7 +10,7 @@ namespace hybridkv {
 
 namespace {
 
-using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using WeightMatrix = Eigen::WeightMatrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 }  // namespace
 
@@ -18,9 +18,9 @@ std::vector<float> project(std::span<const float> x, const std::vector<float>& w
   const std::int64_t tokens = static_cast<std::int64_t>(x.size()) / inputs;
   const std::int64_t outputs = static_cast<std::int64_t>(weights.size()) / inputs;
   std::vector<float> result(static_cast<std::size_t>(tokens * outputs));
-  Eigen::Map<Matrix>(result.data(), tokens, outputs).noalias() =
-      Eigen::Map<const Matrix>(x.data(), tokens, inputs) *
-      Eigen::Map<const Matrix>(weights.data(), outputs, inputs).transpose();
+  Eigen::Map<WeightMatrix>(result.data(), tokens, outputs).noalias() =
+      Eigen::Map<const WeightMatrix>(x.data(), tokens, inputs) *
+      Eigen::Map<const WeightMatrix>(weights.data(), outputs, inputs).transpose();
   return result;
 }
 

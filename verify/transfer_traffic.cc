@@ -51,9 +51,9 @@ void for_each_row(const TokenChunk& chunk, std::uint64_t tensor_key, Visit&& vis
 }
 
 /// A row of channels in memory, whose elements need not be neighbours.
-class Row {
+class LiveRow {
  public:
-  Row(std::byte* first, const RankTokens& tokens, bool is_value)
+  LiveRow(std::byte* first, const RankTokens& tokens, bool is_value)
       : first_(first),
         element_(static_cast<std::size_t>(tokens.element_bytes())),
         step_(static_cast<std::size_t>((is_value ? tokens.value : tokens.key).stride("channel"))),
@@ -146,7 +146,7 @@ void take_chunk(const RankMemory& memory, const TransferTraffic& traffic, const 
   for_each_row(chunk, traffic.key(tokens.name), [&](const KvPlace& place, std::int64_t byte, std::int64_t bytes) {
     expected.resize(static_cast<std::size_t>(bytes));
     rows.draw(place, expected);
-    const Row row(base + byte, tokens, place.is_value);
+    const LiveRow row(base + byte, tokens, place.is_value);
     const std::size_t wrong = row.first_difference(expected), count = expected.size() / element_bytes(dtype);
     result.count += static_cast<std::int64_t>(count);
     if (wrong < count && result.status == CheckStatus::passed)
@@ -211,7 +211,7 @@ void write_tokens(const RankMemory& memory, const TransferTraffic& traffic, std:
                  [&](const KvPlace& place, std::int64_t byte, std::int64_t bytes) {
                    drawn.resize(static_cast<std::size_t>(bytes));
                    rows.draw(place, drawn);
-                   Row(base + byte, tokens, place.is_value).store(drawn);
+                   LiveRow(base + byte, tokens, place.is_value).store(drawn);
                  });
   });
 }
@@ -251,14 +251,14 @@ KeptSlot::KeptSlot(const RankMemory& memory, const RankTokens& tokens, std::int6
     : memory_(memory), tokens_(tokens), slot_(slot) {
   for_each_row_of_slot(tokens, slot, [&](std::int64_t, bool is_value, std::int64_t byte) {
     auto& row = rows_.emplace_back(static_cast<std::size_t>(tokens.row_bytes(is_value)));
-    Row(memory.pools.pool(tokens.view->view.pool).data() + byte, tokens, is_value).load(row);
+    LiveRow(memory.pools.pool(tokens.view->view.pool).data() + byte, tokens, is_value).load(row);
   });
 }
 
 KeptSlot::~KeptSlot() {
   auto row = rows_.begin();
   for_each_row_of_slot(tokens_, slot_, [&](std::int64_t, bool is_value, std::int64_t byte) {
-    Row(memory_.pools.pool(tokens_.view->view.pool).data() + byte, tokens_, is_value).store(*row++);
+    LiveRow(memory_.pools.pool(tokens_.view->view.pool).data() + byte, tokens_, is_value).store(*row++);
   });
 }
 

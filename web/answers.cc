@@ -50,17 +50,17 @@ std::string import_answer(const Json& json) {
       .dump();
 }
 
-struct Answer {
+struct Reply {
   std::string_view name;
   std::string (*make)(const Json&);
 };
 
 constexpr std::array all_answers{
-    Answer{"plan", plan_answer},       Answer{"explain", explain_answer},   Answer{"compare", compare_answer},
-    Answer{"models", models_answer},   Answer{"import", import_answer},     Answer{"choices", choices_answer},
-    Answer{"budget", budget_answer},   Answer{"figures", figures_answer},   Answer{"copies", copies_answer},
-    Answer{"simulate", simulate_answer}, Answer{"rates", rates_answer},     Answer{"derivation", derivation_answer},
-    Answer{"amounts", amounts_answer},
+    Reply{"plan", plan_answer},         Reply{"explain", explain_answer}, Reply{"compare", compare_answer},
+    Reply{"models", models_answer},     Reply{"import", import_answer},   Reply{"choices", choices_answer},
+    Reply{"budget", budget_answer},     Reply{"figures", figures_answer}, Reply{"copies", copies_answer},
+    Reply{"simulate", simulate_answer}, Reply{"rates", rates_answer},     Reply{"derivation", derivation_answer},
+    Reply{"amounts", amounts_answer},
 };
 
 std::string answered(const std::string& question) {
@@ -68,7 +68,7 @@ std::string answered(const std::string& question) {
   if (!json.is_object()) throw InputError("a question must be an object of JSON");
   const std::string name = json.value("ask", std::string());
   std::vector<std::string> names;
-  for (const Answer& answer : all_answers) {
+  for (const Reply& answer : all_answers) {
     if (answer.name == name) return answer.make(json);
     names.emplace_back(answer.name);
   }

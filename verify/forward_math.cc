@@ -10,7 +10,7 @@ namespace hybridkv {
 
 namespace {
 
-using WeightMatrix = Eigen::WeightMatrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using WeightMatrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 }  // namespace
 

@@ -10,8 +10,8 @@
 #include "ask/verdict.h"
 #include "scenarios/read.h"
 #include "scenarios/scenario.h"
-#include "verify/forward.h"
-#include "verify/forward_path.h"
+#include "verify/forward/forward.h"
+#include "verify/forward/forward_path.h"
 
 namespace hybridkv {
 

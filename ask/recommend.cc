@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
-#include "ask/bound_order.h"
-#include "ask/simulate_request.h"
+#include "ask/replay/bound_order.h"
+#include "ask/replay/simulate_request.h"
 #include "base/error.h"
 #include "search/block_space.h"
 #include "search/candidate_runs.h"
-#include "simulator/trace_spec.h"
+#include "simulator/trace/trace_spec.h"
 
 namespace hybridkv {
 

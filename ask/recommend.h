@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "ask/layout_bound.h"
+#include "ask/replay/layout_bound.h"
 #include "engines/serve.h"
 #include "scenarios/scenario.h"
 #include "search/recommendation.h"
-#include "simulator/reuse_loss.h"
+#include "simulator/losses/reuse_loss.h"
 
 namespace hybridkv {
 

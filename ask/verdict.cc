@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "verify/forward.h"
-#include "verify/transfer_proof.h"
+#include "verify/forward/forward.h"
+#include "verify/transfer/transfer_proof.h"
 #include "verify/verify.h"
 
 namespace hybridkv {

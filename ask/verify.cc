@@ -5,7 +5,7 @@
 #include "ask/plan.h"
 #include "base/error.h"
 #include "verify/export.h"
-#include "verify/plant.h"
+#include "verify/fault/plant.h"
 
 namespace hybridkv {
 

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <chrono>
 
-#include "simulator/radix_replay.h"
 #include "simulator/sweep.h"
-#include "simulator/synthetic_trace.h"
-#include "simulator/trace_file.h"
+#include "simulator/trace/synthetic_trace.h"
+#include "simulator/trace/trace_file.h"
+#include "simulator/tree/radix_replay.h"
 
 namespace {
 

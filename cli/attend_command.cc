@@ -7,7 +7,7 @@
 #include "cli/exit_codes.h"
 #include "cli/output.h"
 #include "cli/values.h"
-#include "report/attend_report.h"
+#include "report/proof/attend_report.h"
 
 namespace hybridkv {
 

@@ -5,8 +5,8 @@
 #include <limits>
 #include <utility>
 
-#include "ask/planned_caches.h"
-#include "ask/simulate_request.h"
+#include "ask/replay/planned_caches.h"
+#include "ask/replay/simulate_request.h"
 #include "base/error.h"
 #include "base/suggest.h"
 #include "cli/values.h"

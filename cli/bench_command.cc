@@ -15,7 +15,7 @@
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
 #include "cli/values.h"
-#include "report/bench_report.h"
+#include "report/proof/bench_report.h"
 #include "scenarios/number.h"
 
 namespace hybridkv {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <memory>
 
-#include "ask/boot.h"
+#include "ask/start/boot.h"
 #include "base/error.h"
 #include "base/shell_word.h"
 #include "cli/commands.h"

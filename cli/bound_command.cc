@@ -1,7 +1,7 @@
 #include <memory>
 
-#include "ask/bound.h"
-#include "ask/replay_curves.h"
+#include "ask/plot/replay_curves.h"
+#include "ask/replay/bound.h"
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/engine_words.h"
@@ -11,7 +11,7 @@
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
 #include "cli/trace_options.h"
-#include "report/bound_report.h"
+#include "report/replay/bound_report.h"
 
 namespace hybridkv {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "ask/compare.h"
+#include "ask/compare/compare.h"
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/engine_words.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "ask/transfer.h"
+#include "ask/transfer/transfer.h"
 #include "cli/scenario_options.h"
 
 namespace hybridkv {

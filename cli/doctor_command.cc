@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "ask/doctor.h"
+#include "ask/start/doctor.h"
 #include "base/error.h"
 #include "base/input_file.h"
 #include "cli/commands.h"

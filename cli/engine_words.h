@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "verify/forward_path.h"
+#include "verify/forward/forward_path.h"
 
 namespace hybridkv {
 

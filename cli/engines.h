@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ask/compare_settings.h"
+#include "ask/compare/compare_settings.h"
 #include "cli/output.h"
 #include "cli/scenario_options.h"
 

@@ -9,7 +9,7 @@
 #include "cli/exit_codes.h"
 #include "cli/output.h"
 #include "report/human.h"
-#include "report/sweep_file.h"
+#include "report/replay/sweep_file.h"
 
 namespace hybridkv {
 

@@ -8,9 +8,9 @@
 #include "cli/exit_codes.h"
 #include "cli/output.h"
 #include "cli/scenario_options.h"
-#include "report/explain_report.h"
-#include "report/plan_json.h"
-#include "report/plan_report.h"
+#include "report/plan/explain_report.h"
+#include "report/plan/plan_json.h"
+#include "report/plan/plan_report.h"
 
 namespace hybridkv {
 

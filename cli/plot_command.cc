@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "ask/engine_curves.h"
-#include "ask/plot_values.h"
+#include "ask/plot/engine_curves.h"
+#include "ask/plot/plot_values.h"
 #include "base/error.h"
 #include "base/output_folder.h"
 #include "base/printable.h"
@@ -20,10 +20,10 @@
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
 #include "cli/values.h"
-#include "report/make_plots.h"
-#include "report/plot_engines.h"
-#include "report/plot_files.h"
-#include "report/transfer_svg.h"
+#include "report/plot/make_plots.h"
+#include "report/plot/plot_engines.h"
+#include "report/plot/plot_files.h"
+#include "report/transfer/transfer_svg.h"
 
 namespace hybridkv {
 

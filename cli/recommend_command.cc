@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <memory>
 
-#include "ask/checkpoint_advice.h"
 #include "ask/recommend.h"
 #include "ask/recommend_commands.h"
+#include "ask/replay/checkpoint_advice.h"
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/engine_words.h"
@@ -17,8 +17,8 @@
 #include "cli/scenario_options.h"
 #include "cli/trace_options.h"
 #include "cli/values.h"
-#include "report/checkpoint_report.h"
-#include "report/recommend_report.h"
+#include "report/recommend/recommend_report.h"
+#include "report/replay/checkpoint_report.h"
 #include "scenarios/number.h"
 
 namespace hybridkv {

@@ -4,10 +4,10 @@
 #include <iterator>
 #include <memory>
 
-#include "ask/compare.h"
-#include "ask/engine_curves.h"
+#include "ask/compare/compare.h"
 #include "ask/plan.h"
-#include "ask/plot_values.h"
+#include "ask/plot/engine_curves.h"
+#include "ask/plot/plot_values.h"
 #include "ask/verify.h"
 #include "base/build_info.h"
 #include "base/error.h"
@@ -24,10 +24,10 @@
 #include "cli/scenario_options.h"
 #include "report/engines_report.h"
 #include "report/html.h"
-#include "report/make_plots.h"
-#include "report/plot_engines.h"
-#include "report/plot_files.h"
-#include "report/scenario_report.h"
+#include "report/plan/scenario_report.h"
+#include "report/plot/make_plots.h"
+#include "report/plot/plot_engines.h"
+#include "report/plot/plot_files.h"
 
 namespace hybridkv {
 

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "ask/planned_caches.h"
 #include "ask/recommend.h"
-#include "ask/simulate.h"
+#include "ask/replay/planned_caches.h"
+#include "ask/replay/simulate.h"
 #include "base/error.h"
-#include "report/recommend_report.h"
-#include "report/simulate_report.h"
+#include "report/recommend/recommend_report.h"
+#include "report/replay/simulate_report.h"
 
 namespace hybridkv {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/progress.h"
-#include "report/scenario_report.h"
+#include "report/plan/scenario_report.h"
 #include "scenarios/scenario.h"
 
 namespace hybridkv {

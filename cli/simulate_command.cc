@@ -3,10 +3,10 @@
 #include <memory>
 #include <optional>
 
-#include "ask/planned_caches.h"
-#include "ask/simulate.h"
-#include "ask/simulate_bounds.h"
-#include "ask/simulate_request.h"
+#include "ask/replay/planned_caches.h"
+#include "ask/replay/simulate.h"
+#include "ask/replay/simulate_bounds.h"
+#include "ask/replay/simulate_request.h"
 #include "base/error.h"
 #include "base/output_file.h"
 #include "cli/bare_options.h"
@@ -20,7 +20,7 @@
 #include "cli/scenario_options.h"
 #include "cli/trace_options.h"
 #include "cli/values.h"
-#include "report/simulate_report.h"
+#include "report/replay/simulate_report.h"
 #include "simulator/record_csv.h"
 
 namespace hybridkv {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <thread>
 
-#include "ask/sweep.h"
+#include "ask/replay/sweep.h"
 #include "base/build_info.h"
 #include "base/error.h"
 #include "base/ordered_work.h"
@@ -18,7 +18,7 @@
 #include "cli/trace_options.h"
 #include "cli/values.h"
 #include "report/human.h"
-#include "report/sweep_file.h"
+#include "report/replay/sweep_file.h"
 #include "scenarios/model_reader.h"
 #include "scenarios/sweep_axes.h"
 

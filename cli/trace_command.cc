@@ -1,6 +1,6 @@
 #include <memory>
 
-#include "ask/trace.h"
+#include "ask/replay/trace.h"
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
@@ -8,7 +8,7 @@
 #include "cli/scenario_options.h"
 #include "cli/trace_options.h"
 #include "cli/values.h"
-#include "report/trace_report.h"
+#include "report/replay/trace_report.h"
 
 namespace hybridkv {
 

@@ -9,10 +9,10 @@
 #include <optional>
 #include <system_error>
 
-#include "ask/transfer.h"
-#include "ask/transfer_alternatives.h"
-#include "ask/transfer_ids.h"
-#include "ask/transfer_proof.h"
+#include "ask/transfer/transfer.h"
+#include "ask/transfer/transfer_alternatives.h"
+#include "ask/transfer/transfer_ids.h"
+#include "ask/transfer/transfer_proof.h"
 #include "base/error.h"
 #include "base/output_file.h"
 #include "base/suggest.h"
@@ -25,10 +25,10 @@
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
 #include "cli/values.h"
-#include "report/transfer_layouts.h"
-#include "report/transfer_lines.h"
-#include "report/transfer_proof_report.h"
-#include "report/transfer_report.h"
+#include "report/proof/transfer_proof_report.h"
+#include "report/transfer/transfer_layouts.h"
+#include "report/transfer/transfer_lines.h"
+#include "report/transfer/transfer_report.h"
 
 namespace hybridkv {
 

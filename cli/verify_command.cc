@@ -18,11 +18,11 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
-#include "report/forward_report.h"
 #include "report/json_text.h"
-#include "report/plan_json.h"
-#include "report/rules_text.h"
-#include "report/verify_report.h"
+#include "report/plan/plan_json.h"
+#include "report/plan/rules_text.h"
+#include "report/proof/forward_report.h"
+#include "report/proof/verify_report.h"
 
 namespace hybridkv {
 

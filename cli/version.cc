@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/build_info.h"
-#include "report/plan_json.h"
-#include "report/transfer_lines.h"
+#include "report/plan/plan_json.h"
+#include "report/transfer/transfer_lines.h"
 #include "scenarios/schema.h"
 
 namespace hybridkv {

@@ -10,7 +10,7 @@
 #include "engines/start_log.h"
 #include "planner/engine_rules.h"
 #include "planner/evidence.h"
-#include "simulator/block_rules.h"
+#include "simulator/blocks/block_rules.h"
 #include "simulator/plan_cache.h"
 #include "simulator/replay_abilities.h"
 

@@ -8,8 +8,8 @@
 
 #include "planner/cache_plan.h"
 #include "planner/model_spec.h"
-#include "simulator/cache_geometry.h"
-#include "simulator/scheduler_settings.h"
+#include "simulator/blocks/cache_geometry.h"
+#include "simulator/schedule/scheduler_settings.h"
 
 namespace hybridkv {
 

@@ -10,9 +10,9 @@
 #include "scenarios/layer_pattern.h"
 #include "scenarios/number.h"
 #include "scenarios/yaml_tree.h"
-#include "simulator/simulation.h"
-#include "simulator/synthetic_trace.h"
-#include "simulator/trace_file.h"
+#include "simulator/schedule/simulation.h"
+#include "simulator/trace/synthetic_trace.h"
+#include "simulator/trace/trace_file.h"
 
 using namespace hybridkv;
 

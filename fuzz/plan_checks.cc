@@ -5,10 +5,10 @@
 
 #include "ask/plan.h"
 #include "fuzz/harness.h"
-#include "report/explain_report.h"
 #include "report/json_text.h"
-#include "report/plan_json.h"
-#include "report/plan_report.h"
+#include "report/plan/explain_report.h"
+#include "report/plan/plan_json.h"
+#include "report/plan/plan_report.h"
 #include "scenarios/sweep_axes.h"
 
 namespace hybridkv::fuzz {

@@ -1,11 +1,11 @@
 // The section `simulate` of a scenario, up to a replay of its first requests.
 #include <algorithm>
 
-#include "ask/simulate_request.h"
+#include "ask/replay/simulate_request.h"
 #include "fuzz/harness.h"
 #include "scenarios/read.h"
-#include "simulator/simulation.h"
-#include "simulator/trace_spec.h"
+#include "simulator/schedule/simulation.h"
+#include "simulator/trace/trace_spec.h"
 
 using namespace hybridkv;
 

@@ -1,7 +1,7 @@
 // Files of rows: of `merge`, two of them, cut where a line "---" stands; the first also as what `sweep --resume` finds.
 // And --shard, which is the first line. In what is resumed, '@' stands for the number of the sweep and a line "$" for
 // its heading, which no mutation would hit upon.
-#include "report/sweep_file.h"
+#include "report/replay/sweep_file.h"
 
 #include "fuzz/harness.h"
 

@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
-#include "simulator/trace.h"
-#include "simulator/trace_file.h"
+#include "simulator/trace/trace.h"
+#include "simulator/trace/trace_file.h"
 
 namespace hybridkv::fuzz {
 

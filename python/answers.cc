@@ -8,22 +8,22 @@
 #include <filesystem>
 #include <optional>
 
-#include "ask/bound.h"
-#include "ask/compare.h"
-#include "ask/replay_curves.h"
+#include "ask/compare/compare.h"
+#include "ask/plot/replay_curves.h"
+#include "ask/replay/bound.h"
 #include "python/keywords.h"
 #include "python/question.h"
 #include "python/tree.h"
 #include "python/watched.h"
-#include "report/bound_report.h"
 #include "report/compare_report.h"
+#include "report/replay/bound_report.h"
 #include "scenarios/hf_config.h"
 #include "scenarios/hf_unused.h"
 #include "scenarios/json_tree.h"
 #include "scenarios/model_import.h"
 #include "scenarios/model_reader.h"
 #include "scenarios/model_tree.h"
-#include "simulator/trace_spec.h"
+#include "simulator/trace/trace_spec.h"
 
 namespace hybridkv {
 

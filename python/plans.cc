@@ -8,8 +8,8 @@
 #include "python/kept_models.h"
 #include "python/question.h"
 #include "python/watched.h"
-#include "report/explain_report.h"
-#include "report/plan_json.h"
+#include "report/plan/explain_report.h"
+#include "report/plan/plan_json.h"
 
 namespace hybridkv {
 

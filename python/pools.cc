@@ -12,8 +12,8 @@
 #include "base/resident_budget.h"
 #include "layout/for_each_index.h"
 #include "python/plans.h"
-#include "verify/bound_view.h"
-#include "verify/pool_set.h"
+#include "verify/layout/bound_view.h"
+#include "verify/layout/pool_set.h"
 
 namespace hybridkv {
 

@@ -4,17 +4,17 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "ask/checkpoint_advice.h"
 #include "ask/recommend.h"
 #include "ask/recommend_commands.h"
+#include "ask/replay/checkpoint_advice.h"
 #include "base/suggest.h"
 #include "planner/engine_rules.h"
 #include "python/answers.h"
 #include "python/command_words.h"
 #include "python/question.h"
 #include "python/watched.h"
-#include "report/checkpoint_report.h"
-#include "report/recommend_report.h"
+#include "report/recommend/recommend_report.h"
+#include "report/replay/checkpoint_report.h"
 #include "scenarios/number.h"
 #include "scenarios/simple_traffic.h"
 

@@ -9,14 +9,14 @@
 #include <type_traits>
 #include <variant>
 
-#include "ask/planned_caches.h"
-#include "ask/simulate.h"
-#include "ask/simulate_bounds.h"
-#include "ask/simulate_request.h"
+#include "ask/replay/planned_caches.h"
+#include "ask/replay/simulate.h"
+#include "ask/replay/simulate_bounds.h"
+#include "ask/replay/simulate_request.h"
 #include "python/answers.h"
 #include "python/question.h"
 #include "python/watched.h"
-#include "report/simulate_report.h"
+#include "report/replay/simulate_report.h"
 
 namespace hybridkv {
 

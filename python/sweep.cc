@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <thread>
 
-#include "ask/sweep.h"
+#include "ask/replay/sweep.h"
 #include "base/build_info.h"
 #include "base/ordered_work.h"
 #include "python/answers.h"
 #include "python/question.h"
 #include "python/watched.h"
-#include "report/sweep_row.h"
+#include "report/replay/sweep_row.h"
 #include "scenarios/sweep_axes.h"
 
 namespace hybridkv {

@@ -1,4 +1,4 @@
-#include "ask/transfer.h"
+#include "ask/transfer/transfer.h"
 
 #include <fmt/format.h>
 #include <nanobind/ndarray.h>
@@ -10,16 +10,16 @@
 #include <cstddef>
 #include <memory>
 
-#include "ask/transfer_alternatives.h"
-#include "ask/transfer_ids.h"
-#include "ask/transfer_proof.h"
+#include "ask/transfer/transfer_alternatives.h"
+#include "ask/transfer/transfer_ids.h"
+#include "ask/transfer/transfer_proof.h"
 #include "python/answers.h"
 #include "python/faults.h"
 #include "python/question.h"
 #include "python/watched.h"
-#include "report/transfer_layouts.h"
-#include "report/transfer_proof_report.h"
-#include "report/transfer_report.h"
+#include "report/proof/transfer_proof_report.h"
+#include "report/transfer/transfer_layouts.h"
+#include "report/transfer/transfer_report.h"
 
 namespace hybridkv {
 

@@ -10,10 +10,10 @@
 #include "python/faults.h"
 #include "python/question.h"
 #include "python/watched.h"
-#include "report/forward_report.h"
 #include "report/json_text.h"
-#include "report/rules_text.h"
-#include "report/verify_report.h"
+#include "report/plan/rules_text.h"
+#include "report/proof/forward_report.h"
+#include "report/proof/verify_report.h"
 
 namespace hybridkv {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "ask/boot.h"
+#include "ask/start/boot.h"
 #include "report/format.h"
 
 namespace hybridkv {

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "report/document.h"
-#include "report/figure_cell.h"
 #include "report/human.h"
 #include "report/json_text.h"
+#include "report/plan/figure_cell.h"
 
 namespace hybridkv {
 

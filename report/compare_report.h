@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "ask/compare.h"
+#include "ask/compare/compare.h"
 #include "report/document.h"
 #include "report/format.h"
 #include "report/table.h"

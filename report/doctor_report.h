@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "ask/doctor.h"
+#include "ask/start/doctor.h"
 #include "report/format.h"
 
 namespace hybridkv {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "ask/compare.h"
+#include "ask/compare/compare.h"
 #include "report/document.h"
 
 namespace hybridkv {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "report/svg.h"
+#include "report/plot/svg.h"
 
 namespace hybridkv {
 

@@ -7,8 +7,8 @@
 #include "planner/primary_attention.h"
 #include "report/document.h"
 #include "report/json_text.h"
-#include "report/plan_table.h"
-#include "report/rules_text.h"
+#include "report/plan/plan_table.h"
+#include "report/plan/rules_text.h"
 
 namespace hybridkv {
 

@@ -9,9 +9,9 @@
 #include "planner/engine_spec.h"
 #include "planner/model_spec.h"
 #include "scenarios/source_map.h"
-#include "simulator/scheduler_settings.h"
-#include "simulator/simulation.h"
-#include "simulator/trace_spec.h"
+#include "simulator/schedule/scheduler_settings.h"
+#include "simulator/schedule/simulation.h"
+#include "simulator/trace/trace_spec.h"
 
 namespace hybridkv {
 

@@ -16,7 +16,7 @@
 #include "planner/layer_specs.h"
 #include "planner/plan.h"
 #include "planner/primary_attention.h"
-#include "simulator/plan_geometry.h"
+#include "simulator/blocks/plan_geometry.h"
 
 namespace hybridkv {
 

@@ -8,7 +8,7 @@
 #include "planner/cache_plan.h"
 #include "search/pareto_front.h"
 #include "simulator/cache_replay.h"
-#include "simulator/overload.h"
+#include "simulator/schedule/overload.h"
 
 namespace hybridkv {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "search/recommendation.h"
-#include "simulator/reuse_loss.h"
+#include "simulator/losses/reuse_loss.h"
 
 namespace hybridkv {
 

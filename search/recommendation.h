@@ -16,7 +16,7 @@
 #include "search/pick.h"
 #include "search/search_space.h"
 #include "search/workload.h"
-#include "simulator/trace.h"
+#include "simulator/trace/trace.h"
 
 namespace hybridkv {
 

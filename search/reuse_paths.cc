@@ -6,7 +6,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "simulator/cache_geometry.h"
+#include "simulator/blocks/cache_geometry.h"
 
 namespace hybridkv {
 

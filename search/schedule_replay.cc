@@ -5,9 +5,9 @@
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "simulator/block_pool.h"
-#include "simulator/cache_geometry.h"
-#include "simulator/group_keys.h"
+#include "simulator/blocks/cache_geometry.h"
+#include "simulator/pool/block_pool.h"
+#include "simulator/pool/group_keys.h"
 
 namespace hybridkv {
 

@@ -8,7 +8,7 @@
 
 #include "search/offline_schedule.h"
 #include "search/reuse_paths.h"
-#include "simulator/trace.h"
+#include "simulator/trace/trace.h"
 
 namespace hybridkv {
 

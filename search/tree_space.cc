@@ -12,7 +12,7 @@
 #include "planner/radix_settings.h"
 #include "planner/radix_split.h"
 #include "search/candidate_choice.h"
-#include "simulator/plan_radix.h"
+#include "simulator/tree/plan_radix.h"
 
 namespace hybridkv {
 

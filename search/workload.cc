@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "base/number_text.h"
-#include "simulator/cache_geometry.h"
-#include "simulator/token_exact_bound.h"
+#include "simulator/blocks/cache_geometry.h"
+#include "simulator/losses/token_exact_bound.h"
 
 namespace hybridkv {
 

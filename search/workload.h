@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "simulator/trace.h"
+#include "simulator/trace/trace.h"
 
 namespace hybridkv {
 

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "base/error.h"
-#include "simulator/loss_ledger.h"
-#include "simulator/radix_ledger.h"
-#include "simulator/slot_ledger.h"
+#include "simulator/losses/loss_ledger.h"
+#include "simulator/losses/radix_ledger.h"
+#include "simulator/losses/slot_ledger.h"
 
 namespace hybridkv {
 

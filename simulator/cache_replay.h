@@ -7,12 +7,12 @@
 #include <variant>
 
 #include "planner/engine_rules.h"
-#include "simulator/cache_geometry.h"
-#include "simulator/radix_stats.h"
+#include "simulator/blocks/cache_geometry.h"
+#include "simulator/losses/reuse_loss.h"
 #include "simulator/replay.h"
-#include "simulator/reuse_loss.h"
-#include "simulator/simulation.h"
-#include "simulator/slot_replay.h"
+#include "simulator/schedule/simulation.h"
+#include "simulator/slots/slot_replay.h"
+#include "simulator/tree/radix_stats.h"
 
 namespace hybridkv {
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "simulator/plan_geometry.h"
-#include "simulator/plan_radix.h"
+#include "simulator/blocks/plan_geometry.h"
+#include "simulator/tree/plan_radix.h"
 
 namespace hybridkv {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "simulator/trace.h"
+#include "simulator/trace/trace.h"
 
 namespace hybridkv {
 

@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "base/error.h"
-#include "simulator/token_exact_bound.h"
-#include "simulator/trace_totals.h"
+#include "simulator/losses/token_exact_bound.h"
+#include "simulator/trace/trace_totals.h"
 
 namespace hybridkv {
 

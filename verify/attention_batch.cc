@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "base/random.h"
-#include "verify/cache_codec.h"
+#include "verify/layout/cache_codec.h"
 
 namespace hybridkv {
 

@@ -5,7 +5,7 @@
 
 #include "attention/group_batch.h"
 #include "attention/inputs.h"
-#include "verify/traffic.h"
+#include "verify/transfer/traffic.h"
 
 namespace hybridkv {
 

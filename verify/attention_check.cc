@@ -11,9 +11,9 @@
 #include "attention/reference.h"
 #include "base/number_text.h"
 #include "base/parallel.h"
-#include "verify/cache_codec.h"
-#include "verify/exchanged_scales.h"
-#include "verify/plant.h"
+#include "verify/fault/plant.h"
+#include "verify/layout/cache_codec.h"
+#include "verify/transfer/exchanged_scales.h"
 
 namespace hybridkv {
 

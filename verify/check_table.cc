@@ -1,11 +1,11 @@
 #include "verify/check_table.h"
 
-#include "verify/address_audit.h"
 #include "verify/attention_check.h"
-#include "verify/block_ops_check.h"
-#include "verify/physical_order_check.h"
-#include "verify/stray_copy.h"
-#include "verify/untouched_check.h"
+#include "verify/layout/address_audit.h"
+#include "verify/layout/block_ops_check.h"
+#include "verify/layout/physical_order_check.h"
+#include "verify/layout/untouched_check.h"
+#include "verify/transfer/stray_copy.h"
 
 namespace hybridkv {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "verify/check_result.h"
-#include "verify/traffic.h"
+#include "verify/transfer/traffic.h"
 
 namespace hybridkv {
 

@@ -16,9 +16,9 @@
 #include "base/output_file.h"
 #include "base/output_folder.h"
 #include "base/unfinished.h"
-#include "verify/attention_case.h"
 #include "verify/attention_batch.h"
-#include "verify/cache_codec.h"
+#include "verify/attention_case.h"
+#include "verify/layout/cache_codec.h"
 
 namespace hybridkv {
 

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "verify/traffic.h"
+#include "verify/transfer/traffic.h"
 
 namespace hybridkv {
 

@@ -11,12 +11,12 @@
 #include "base/resident_budget.h"
 #include "layout/cosize.h"
 #include "planner/demand.h"
-#include "verify/block_ops_check.h"
 #include "verify/check_table.h"
 #include "verify/export.h"
-#include "verify/plant.h"
-#include "verify/pool_set.h"
-#include "verify/traffic.h"
+#include "verify/fault/plant.h"
+#include "verify/layout/block_ops_check.h"
+#include "verify/layout/pool_set.h"
+#include "verify/transfer/traffic.h"
 
 namespace hybridkv {
 

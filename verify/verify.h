@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "verify/block_assignment.h"
 #include "verify/check_result.h"
-#include "verify/fault.h"
+#include "verify/fault/fault.h"
+#include "verify/layout/block_assignment.h"
 
 namespace hybridkv {
 
@@ -62,7 +62,7 @@ std::vector<BatchRequest> default_requests(const CachePlan& plan);
 std::vector<BatchRequest> requests_of_lengths(std::span<const std::int64_t> tokens);
 
 /// Allocates the pools of a plan at full size, runs traffic through every view and checks all that can go wrong with
-/// a layout (verify/fault.h). The plan is never changed.
+/// a layout (verify/fault/fault.h). The plan is never changed.
 /// Throws ResourceError before any allocation where the pages to be touched exceed the resident budget, InputError
 /// where the requests do not fit the pools, NoPlaceError where the fault has no place in this plan, and as
 /// export_batches.

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "ask/memory_budget.h"
+#include "ask/start/memory_budget.h"
 #include "base/error.h"
 #include "base/number_text.h"
 #include "engines/engine.h"
-#include "report/loss_report.h"
+#include "report/replay/loss_report.h"
 #include "scenarios/model_library.h"
 #include "scenarios/number.h"
 #include "scenarios/scenario_keys.h"

@@ -1,6 +1,6 @@
 #include "web/comparison.h"
 
-#include "ask/compare.h"
+#include "ask/compare/compare.h"
 #include "report/compare_report.h"
 #include "web/question.h"
 #include "web/value_text.h"

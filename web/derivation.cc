@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <vector>
 
-#include "ask/compare_rules.h"
+#include "ask/compare/compare_rules.h"
 #include "ask/plan.h"
 #include "base/error.h"
 #include "planner/plan_facts.h"
-#include "report/explain_report.h"
-#include "report/plan_json.h"
+#include "report/plan/explain_report.h"
+#include "report/plan/plan_json.h"
 #include "web/question.h"
 
 namespace hybridkv {

@@ -2,13 +2,13 @@
 
 #include <variant>
 
-#include "ask/compare_rows.h"
-#include "ask/page_strip.h"
+#include "ask/compare/compare_rows.h"
 #include "ask/plan.h"
+#include "ask/plot/page_strip.h"
 #include "base/error.h"
 #include "planner/evidence.h"
 #include "planner/plan_facts.h"
-#include "report/page_fills.h"
+#include "report/plot/page_fills.h"
 #include "web/question.h"
 #include "web/value_text.h"
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "ask/compare_settings.h"
+#include "ask/compare/compare_settings.h"
 #include "scenarios/read.h"
 
 namespace hybridkv {

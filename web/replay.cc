@@ -3,14 +3,14 @@
 #include <optional>
 #include <vector>
 
-#include "ask/engine_curves.h"
-#include "ask/planned_caches.h"
-#include "ask/simulate.h"
-#include "ask/simulate_bounds.h"
-#include "ask/simulate_request.h"
+#include "ask/plot/engine_curves.h"
+#include "ask/replay/planned_caches.h"
+#include "ask/replay/simulate.h"
+#include "ask/replay/simulate_bounds.h"
+#include "ask/replay/simulate_request.h"
 #include "base/number_text.h"
 #include "planner/evidence.h"
-#include "report/simulate_report.h"
+#include "report/replay/simulate_report.h"
 #include "web/question.h"
 
 namespace hybridkv {

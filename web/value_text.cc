@@ -1,6 +1,6 @@
 #include "web/value_text.h"
 
-#include "report/explain_report.h"
+#include "report/plan/explain_report.h"
 
 namespace hybridkv {
 

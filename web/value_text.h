@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "ask/compare_rules.h"
+#include "ask/compare/compare_rules.h"
 
 namespace hybridkv {
 

@@ -4,7 +4,7 @@
 #include "engines/vllm/rules.h"
 #include "engines/vllm/serve.h"
 #include "engines/vllm/start.h"
-#include "simulator/match_unit_rules.h"
+#include "simulator/blocks/match_unit_rules.h"
 
 namespace hybridkv {
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "simulator/closed_form.h"
-#include "tests/ask/asked.h"
+#include "simulator/blocks/closed_form.h"
 #include "test_paths.h"
+#include "tests/ask/asked.h"
 
 using namespace hybridkv;
 using namespace hybridkv::testing;

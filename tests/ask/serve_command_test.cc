@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "ask/plan.h"
-#include "ask/planned_caches.h"
 #include "ask/recommend.h"
+#include "ask/replay/planned_caches.h"
 #include "base/error.h"
 #include "base/shell_word.h"
 #include "tests/ask/asked.h"

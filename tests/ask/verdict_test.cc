@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "verify/forward.h"
+#include "verify/forward/forward.h"
 #include "verify/verify.h"
 
 using namespace hybridkv;

@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "report/plan_json.h"
+#include "report/plan/plan_json.h"
+#include "test_paths.h"
 #include "tests/cli/require_refused.h"
 #include "tests/cli/run_program.h"
 #include "tests/scratch_folder.h"
-#include "test_paths.h"
 
 using namespace hybridkv;
 using testing::contains;

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "simulator/trace_file.h"
+#include "simulator/trace/trace_file.h"
+#include "test_paths.h"
 #include "tests/cli/run_program.h"
 #include "tests/scratch_folder.h"
-#include "test_paths.h"
 
 using namespace hybridkv;
 using testing::contains;

@@ -70,7 +70,9 @@ def read_equivalent():
 
 
 def test_of(room, stem, tree):
-    return tree / "tests" / room / f"{stem}_test.cc"
+    """A test of a room, in whatever folder of it; beside the others where there is none."""
+    name = f"{stem}_test.cc"
+    return next(iter(sorted((tree / "tests" / room).rglob(name))), tree / "tests" / room / name)
 
 
 def answers():
@@ -215,7 +217,7 @@ def built_draw(files, work, arguments):
 def tests_of(build_folder, room, paths):
     """Runs these files of tests. mutants_test looks for every FROM in the tree, and finds none where switches are."""
     return [str(build_folder / "tests" / f"{room}_tests"), "--abort-after=1", "--test-case-exclude=nightly*",
-            "--source-file=" + ",".join(f"*/{room}/{path.name}" for path in paths)]
+            "--source-file=" + ",".join(f"*/{path.relative_to(TREE / 'tests')}" for path in paths)]
 
 
 def steps_of(mutant, build_folder):

@@ -9,7 +9,7 @@
 #include "planner/group_runs.h"
 #include "planner/plan_facts.h"
 #include "report/human.h"
-#include "report/plan_json.h"
+#include "report/plan/plan_json.h"
 
 namespace hybridkv::testing {
 

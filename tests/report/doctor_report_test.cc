@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "scenarios/read.h"
-#include "tests/ask/log_of_text.h"
+#include "tests/ask/start/log_of_text.h"
 #include "tests/contains.h"
 
 using namespace hybridkv;

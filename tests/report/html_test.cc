@@ -6,8 +6,8 @@
 #include <set>
 #include <string>
 
-#include "report/scenario_report.h"
-#include "report/svg.h"
+#include "report/plan/scenario_report.h"
+#include "report/plot/svg.h"
 #include "tests/planner/models.h"
 
 using namespace hybridkv;

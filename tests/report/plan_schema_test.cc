@@ -6,12 +6,12 @@
 #include "planner/layer_specs.h"
 #include "planner/plan.h"
 #include "report/json_text.h"
-#include "report/plan_json.h"
+#include "report/plan/plan_json.h"
+#include "test_paths.h"
 #include "tests/report/golden.h"
 #include "tests/report/json_schema.h"
 #include "tests/report/random_plan.h"
 #include "tests/report/sample_plan.h"
-#include "test_paths.h"
 
 using namespace hybridkv;
 using nlohmann::json;

@@ -6,19 +6,19 @@
 #include <string_view>
 #include <utility>
 
-#include "ask/boot.h"
-#include "ask/compare.h"
-#include "ask/doctor.h"
+#include "ask/compare/compare.h"
 #include "ask/plan.h"
-#include "ask/sweep.h"
-#include "ask/transfer.h"
+#include "ask/replay/sweep.h"
+#include "ask/start/boot.h"
+#include "ask/start/doctor.h"
+#include "ask/transfer/transfer.h"
 #include "planner/evidence.h"
 #include "planner/plan_facts.h"
 #include "planner/primary_attention.h"
 #include "report/boot_report.h"
-#include "report/explain_report.h"
-#include "report/plan_report.h"
-#include "report/sweep_row.h"
+#include "report/plan/explain_report.h"
+#include "report/plan/plan_report.h"
+#include "report/replay/sweep_row.h"
 #include "scenarios/sweep_axes.h"
 
 namespace hybridkv::testing {

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "search/offline_schedule.h"
-#include "simulator/token_exact_bound.h"
+#include "simulator/losses/token_exact_bound.h"
 #include "tests/search/small_traces.h"
 
 using namespace hybridkv;

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "search/hit_ceiling.h"
-#include "simulator/simulation.h"
-#include "tests/simulator/workload.h"
+#include "simulator/schedule/simulation.h"
+#include "tests/simulator/blocks/workload.h"
 
 using namespace hybridkv;
 using namespace hybridkv::testing;

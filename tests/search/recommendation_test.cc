@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "planner/plan.h"
-#include "simulator/plan_geometry.h"
-#include "simulator/trace_spec.h"
+#include "simulator/blocks/plan_geometry.h"
+#include "simulator/trace/trace_spec.h"
 #include "tests/planner/models.h"
 #include "tests/planner/random_specs.h"
 

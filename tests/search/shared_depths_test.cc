@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/simulator/workload.h"
+#include "tests/simulator/blocks/workload.h"
 
 using namespace hybridkv;
 using namespace hybridkv::testing;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "search/reuse_paths.h"
-#include "simulator/trace.h"
+#include "simulator/trace/trace.h"
 
 namespace hybridkv::testing {
 

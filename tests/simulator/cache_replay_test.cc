@@ -10,7 +10,7 @@
 #include "engines/sglang/rules.h"
 #include "planner/engine_rules.h"
 #include "simulator/record_csv.h"
-#include "tests/simulator/workload.h"
+#include "tests/simulator/blocks/workload.h"
 
 using namespace hybridkv;
 using namespace hybridkv::testing;

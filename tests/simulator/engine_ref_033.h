@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/simulator/cache_ref_033.h"
+#include "tests/simulator/blocks/cache_ref_033.h"
 
 namespace hybridkv::testing {
 

@@ -2,8 +2,8 @@
 // circumstance is another.
 #include <doctest/doctest.h>
 
+#include "tests/simulator/blocks/release_033_cases.h"
 #include "tests/simulator/loss_run.h"
-#include "tests/simulator/release_033_cases.h"
 
 using namespace hybridkv;
 using namespace hybridkv::testing;

@@ -5,9 +5,9 @@
 #include <map>
 #include <utility>
 
+#include "simulator/losses/token_exact_bound.h"
 #include "simulator/sweep.h"
-#include "simulator/token_exact_bound.h"
-#include "tests/simulator/workload.h"
+#include "tests/simulator/blocks/workload.h"
 
 namespace hybridkv::testing {
 

@@ -1,10 +1,10 @@
 // Requests that an engine refuses for their length, and outputs that it ends there.
 #include <doctest/doctest.h>
 
+#include "simulator/losses/token_exact_bound.h"
 #include "simulator/sweep.h"
-#include "simulator/token_exact_bound.h"
-#include "simulator/trace_spec.h"
-#include "tests/simulator/workload.h"
+#include "simulator/trace/trace_spec.h"
+#include "tests/simulator/blocks/workload.h"
 
 using namespace hybridkv;
 using namespace hybridkv::testing;

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "simulator/replay.h"
-#include "simulator/synthetic_trace.h"
-#include "simulator/trace_totals.h"
+#include "simulator/trace/synthetic_trace.h"
+#include "simulator/trace/trace_totals.h"
 
 using namespace hybridkv;
 

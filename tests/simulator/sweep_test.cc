@@ -3,8 +3,8 @@
 #include <doctest/doctest.h>
 
 #include "base/error.h"
-#include "simulator/synthetic_trace.h"
-#include "tests/simulator/workload.h"
+#include "simulator/trace/synthetic_trace.h"
+#include "tests/simulator/blocks/workload.h"
 
 using namespace hybridkv;
 using namespace hybridkv::testing;

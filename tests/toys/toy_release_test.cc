@@ -3,18 +3,18 @@
 
 #include <doctest/doctest.h>
 
-#include "ask/bound.h"
-#include "ask/compare.h"
-#include "ask/memory_curves.h"
+#include "ask/compare/compare.h"
 #include "ask/plan.h"
-#include "ask/planned_caches.h"
+#include "ask/plot/memory_curves.h"
 #include "ask/recommend.h"
-#include "ask/simulate.h"
-#include "ask/sweep.h"
+#include "ask/replay/bound.h"
+#include "ask/replay/planned_caches.h"
+#include "ask/replay/simulate.h"
+#include "ask/replay/sweep.h"
 #include "ask/verify.h"
 #include "base/error.h"
-#include "report/plan_report.h"
-#include "report/simulate_report.h"
+#include "report/plan/plan_report.h"
+#include "report/replay/simulate_report.h"
 #include "tests/ask/asked.h"
 #include "tests/contains.h"
 

@@ -10,11 +10,11 @@
 #include "base/npy.h"
 #include "tests/scratch_folder.h"
 #include "tests/verify/check_named.h"
-#include "tests/verify/forward_models.h"
+#include "tests/verify/forward/forward_models.h"
 #include "tests/verify/plans.h"
 #include "verify/attention_check.h"
-#include "verify/forward.h"
-#include "verify/plant.h"
+#include "verify/fault/plant.h"
+#include "verify/forward/forward.h"
 #include "verify/verify.h"
 
 namespace hybridkv {

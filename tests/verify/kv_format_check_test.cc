@@ -10,11 +10,11 @@
 #include "base/npy.h"
 #include "tests/scratch_folder.h"
 #include "tests/verify/check_named.h"
-#include "tests/verify/plan_traffic.h"
 #include "tests/verify/plans.h"
+#include "tests/verify/transfer/plan_traffic.h"
 #include "verify/attention_case.h"
-#include "verify/plant.h"
-#include "verify/traffic.h"
+#include "verify/fault/plant.h"
+#include "verify/transfer/traffic.h"
 #include "verify/verify.h"
 
 using namespace hybridkv;

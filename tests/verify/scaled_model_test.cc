@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/verify/forward_models.h"
+#include "tests/verify/forward/forward_models.h"
 
 namespace hybridkv {
 namespace {

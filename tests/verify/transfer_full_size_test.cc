@@ -1,4 +1,4 @@
-#include "tests/verify/transfer_pairs.h"
+#include "tests/verify/transfer/transfer_pairs.h"
 
 namespace hybridkv::testing {
 

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "tests/verify/plans.h"
 #include "verify/check_table.h"
-#include "verify/plant.h"
+#include "verify/fault/plant.h"
 
 using namespace hybridkv;
 using testing::small_plan;

@@ -6,7 +6,7 @@ from steps import go
 
 question = ("model=Qwen3.5-397B-A17B&engine.tensor_parallel=2&engine.memory=40GiB&limits.max_model_len=4k,32k"
             "&engine.cache_mode=align")
-# Rows that are a part of what is decided, or the other way round (ask/compare_rows.h).
+# Rows that are a part of what is decided, or the other way round (ask/compare/compare_rows.h).
 parts = {"groups", "ids_for_tokens", "ids_for_states", "ids_for_drafts", "ids_for_checkpoints", "ids_in_flight",
          "ideal_concurrency", "idle_bytes_when_full"}
 

@@ -3,7 +3,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "simulator/cache_parts.h"
+#include "simulator/blocks/cache_parts.h"
 
 namespace hybridkv::testing {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "simulator/block_rules.h"
+#include "simulator/blocks/block_rules.h"
 
 namespace hybridkv::testing {
 

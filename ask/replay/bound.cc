@@ -1,0 +1,50 @@
+#include "ask/replay/bound.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ask/replay/bound_order.h"
+#include "ask/replay/replay_settings.h"
+#include "ask/replay/simulate_request.h"
+#include "ask/typed_list.h"
+#include "base/error.h"
+
+namespace hybridkv {
+
+namespace {
+
+void bound(BoundAnswer& answer, const Scenario& scenario) {
+  answer.layout = layout_bound(scenario);
+  const ReplayedFigures replayed = figures_of(replay_setting(scenario));
+  answer.found_tokens = replayed.found_tokens;
+  answer.token_exact_tokens = replayed.token_exact_tokens.value_or(0);
+  add_found(answer.layout, replayed);
+}
+
+}  // namespace
+
+std::vector<BoundAnswer> bounds(const std::vector<CompareSetting>& settings,
+                                const std::function<void(int done, int total)>& on_progress) {
+  for (const CompareSetting& setting : settings)
+    refuse_typed_list(setting.scenario, "limits.max_model_len", setting.scenario.limits.max_model_lens,
+                      "simulate --upper-bounds");
+  std::vector<BoundAnswer> answers;
+  for (const CompareSetting& setting : settings) {
+    if (on_progress) on_progress(static_cast<int>(answers.size()), static_cast<int>(settings.size()));
+    BoundAnswer& answer = answers.emplace_back(BoundAnswer{.name = setting.name});
+    try {
+      bound(answer, setting.scenario);
+    } catch (const SpecError& error) {
+      const InputError refusal = located(scenario_error(error), setting.scenario);
+      const std::string text = refusal.what();
+      answer.refused = text.substr(0, text.find('\n'));
+      if (settings.size() == 1) throw refusal;
+    }
+  }
+  if (std::all_of(answers.begin(), answers.end(), [](const BoundAnswer& one) { return !one.refused.empty(); }))
+    throw InputError(fmt::format("no layout has a bound; of {}: {}", answers.front().name, answers.front().refused));
+  return answers;
+}
+
+}  // namespace hybridkv

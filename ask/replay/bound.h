@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ask/compare/compare_settings.h"
+#include "ask/replay/layout_bound.h"
+
+namespace hybridkv {
+
+/// What one layout finds of a trace, and how far that is from what any policy could find in its memory.
+struct BoundAnswer {
+  std::string name;              ///< CompareSetting::name
+  std::string refused;           ///< why nothing is known, one line; empty: it is
+  LayoutBound layout;
+  std::int64_t found_tokens = 0;        ///< by the engine's rules, replayed
+  std::int64_t token_exact_tokens = 0;  ///< in endless memory, token by token
+};
+
+/// The bounds of every setting beside what its engine finds, one request at a time, at the longest length.
+/// Throws InputError where no setting has a bound, for several lengths that were typed, and for errors in the trace; as
+/// check_order, where a figure is above one that it cannot pass.
+std::vector<BoundAnswer> bounds(const std::vector<CompareSetting>& settings,
+                                const std::function<void(int done, int total)>& on_progress = {});
+
+}  // namespace hybridkv

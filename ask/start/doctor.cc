@@ -1,0 +1,337 @@
+#include "ask/start/doctor.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "ask/asked_key.h"
+#include "ask/plan.h"
+#include "ask/start/doctor_check.h"
+#include "ask/start/doctor_settings.h"
+#include "base/error.h"
+#include "engines/engine.h"
+#include "planner/plan_facts.h"
+#include "planner/primary_attention.h"
+#include "scenarios/model_library.h"
+
+namespace hybridkv {
+
+namespace {
+
+constexpr const char* from_log = "the log";  ///< where a value stands that no file or flag holds
+constexpr const char* any_blocks = "1048576";  ///< for questions whose answer they do not change
+
+/// A model's name as a cache folder of Hugging Face writes it, "…/models--Qwen--Qwen3.5-4B/snapshots/1a2b", taken
+/// apart; else the name as it is.
+std::string published_name(const std::string& name) {
+  constexpr std::string_view before = "models--";
+  const std::size_t begin = name.find(before);
+  if (begin == std::string::npos) return name;
+  const std::string folder = name.substr(begin + before.size(), name.find('/', begin) - begin - before.size());
+  const std::size_t organisation = folder.find("--");
+  return organisation == std::string::npos ? folder : folder.substr(organisation + 2);
+}
+
+/// The first name of the log that a shipped model goes by. Throws InputError that says what to pass.
+std::string model_of(const StartupLog& log, const std::string& log_name) {
+  for (const std::string& name : log.models)
+    if (find_shipped_model(published_name(name)) != nullptr) return published_name(name);
+  if (log.models.empty())
+    throw InputError(fmt::format("{} names no model; pass --model NAME (`hybridkv models` lists them), or --model FILE "
+                                 "with a model file or a published config.json", log_name));
+  const std::string named = published_name(log.models.front());
+  throw InputError(fmt::format("{} is of the model '{}', which does not come with hybridkv{}; pass --model with its "
+                               "config.json, its folder, or the name of a model with the same layers", log_name, named,
+                               shipped_model_suggestion(named)));
+}
+
+void require_figures(const DoctorQuestion& question) {
+  if (question.log.has_figure()) return;
+  const std::string what = question.log.bytes == 0 ? "is empty" : fmt::format("has no figure of a KV cache in {} lines",
+                                                                             question.log.lines);
+  std::string lines;
+  for (const LogTexts* const log : all_log_texts())
+    lines += fmt::format("{} a start-up log of {} has lines like {}", lines.empty() ? ";" : ",", log->engine,
+                         log->samples);
+  throw InputError(fmt::format("{} {}{}: give the log from its first line on", question.log_name, what, lines));
+}
+
+/// Figures are those that an engine prints; of others nobody can say whether they would be the same.
+void require_known_log(const DoctorQuestion& question, const Scenario& scenario) {
+  const EngineRules& rules = *scenario.engine.rules;
+  if (!is_asked(question.asked, "engine", "release") || engine_of(rules).log != nullptr) return;
+  std::vector<std::string_view> known;
+  for (const Engine* const engine : all_engines())
+    if (engine->log != nullptr) known.push_back(engine->rules->name);
+  throw located(not_known_of(rules, "what {} prints when it starts",
+                             fmt::format("figures like these are explained by {}: leave it out, and they are tried",
+                                         fmt::join(known, " or "))),
+                scenario);
+}
+
+/// The question with what the log says where the user says nothing.
+ScenarioFile with_model(const DoctorQuestion& question) {
+  ScenarioFile file = question.asked;
+  if (!file.root.find("model"))
+    apply_override(file, "model", yaml_quoted(model_of(question.log, question.log_name)), from_log);
+  return file;
+}
+
+/// The longest length: the user's, that of the capacities, that of the configuration; 0: nobody says it.
+std::int64_t length_of(const DoctorQuestion& question, const Scenario& scenario) {
+  if (is_asked(question.asked, "limits", "max_model_len")) return scenario.limits.max_model_lens.front();
+  for (const LogKey key : {LogKey::concurrency_length, LogKey::max_model_len})
+    if (const auto length = question.log.whole(key); length && *length >= 1 && *length <= largest_tokens)
+      return *length;
+  return 0;
+}
+
+/// A scenario that needs no memory, because the figures say how many blocks there are.
+Scenario base_scenario(ScenarioFile file) {
+  const auto set = [&](const char* section, const char* key, const char* value) {
+    if (!is_asked(file, section, key)) apply_override(file, fmt::format("{}.{}", section, key), value, from_log);
+  };
+  set("engine", "num_blocks", any_blocks);
+  set("limits", "max_model_len", "1");
+  return read_scenario(file);
+}
+
+ScenarioFile with_settings(ScenarioFile file, const std::vector<Assignment>& settings) {
+  for (const auto& [key, value] : settings) apply_override(file, key, value, from_log);
+  return file;
+}
+
+/// What was tried, and how far it goes.
+struct Tried {
+  DoctorSettings settings;
+  SettingsCheck check;
+};
+
+bool is_full(const SettingsCheck& check) { return check.explained == check.figures.size(); }
+
+/// Every possible setting up to the doubt of the first that explains all; best first: most explained, least assumed.
+std::vector<Tried> try_all(const DoctorQuestion& question, const ScenarioFile& file, Scenario scenario,
+                           std::int64_t length) {
+  std::vector<Tried> tried;
+  std::optional<std::size_t> enough;
+  for (DoctorSettings& settings : possible_settings(question, scenario.model)) {
+    if (enough && settings.doubt > *enough) break;
+    ScenarioFile one = with_settings(file, settings.assignments);
+    apply_override(one, "engine.num_blocks", any_blocks, from_log);
+    try {
+      read_section(one.root, "engine", scenario);
+    } catch (const InputError&) {  // a key that the release does not have
+      continue;
+    }
+    std::optional<SettingsCheck> check = check_settings(question.log, scenario.model, scenario.engine, length);
+    if (!check) continue;
+    if (is_full(*check)) enough = settings.doubt;
+    tried.push_back({std::move(settings), std::move(*check)});
+  }
+  std::stable_sort(tried.begin(), tried.end(),
+                   [](const Tried& a, const Tried& b) { return a.check.explained > b.check.explained; });
+  return tried;
+}
+
+std::string value_of(const std::vector<Assignment>& settings, const std::string& key) {
+  for (const auto& [name, value] : settings)
+    if (name == key) return value;
+  return {};
+}
+
+/// "vllm-0.33, sm90, mode align".
+std::string rules_text(const std::vector<Assignment>& settings) {
+  std::vector<std::string> words{value_of(settings, "engine.release")};
+  const std::string profile = value_of(settings, "engine.backend_profile");
+  if (!profile.empty()) words.push_back(profile);
+  const std::string mode = value_of(settings, "engine.cache_mode");
+  if (!mode.empty()) words.push_back("mode " + mode);
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+/// Do steps decide the figure, where there are windows?
+bool follows_steps(LogKey key) { return key != LogKey::block_size && key != LogKey::padding_percent; }
+
+/// What a log with open steps leaves open; empty: nothing.
+std::string undecided_figures(const SettingsCheck& best) {
+  std::vector<std::string> figures;
+  for (const FigureCheck& figure : best.figures)
+    if (!figure.explained && follows_steps(figure.key))
+      figures.push_back(fmt::format("{} {}", to_string(figure.key), figure.printed));
+  if (figures.empty()) return {};
+  return fmt::format("windows hold the tokens of a step, and the log does not say how many that are: no usual number "
+                     "gives {}; --set engine.max_num_batched_tokens=TOKENS says it", fmt::join(figures, ", "));
+}
+
+/// Why the figures that the best settings do not give cannot be; of open steps those that steps do not decide.
+std::vector<std::string> contradictions_of(const StartupLog& log, const std::vector<Tried>& tried, bool open_steps) {
+  std::vector<std::string> found = log.disagreements;
+  const auto& engine_length = log.find(LogKey::max_model_len);
+  const auto& capacity_length = log.find(LogKey::concurrency_length);
+  if (engine_length && capacity_length && engine_length->text != capacity_length->text)
+    found.push_back(fmt::format("the engine is configured for {} tokens (line {}), but its concurrency is for {} "
+                                "(line {})", engine_length->text, engine_length->line, capacity_length->text,
+                                capacity_length->line));
+  const Tried& best = tried.front();
+  if (is_full(best.check)) return found;
+  std::vector<std::string> agreed;
+  for (const FigureCheck& figure : best.check.figures)
+    if (figure.explained) agreed.push_back(fmt::format("{} {}", to_string(figure.key), figure.printed));
+  for (const FigureCheck& figure : best.check.figures) {
+    if (figure.explained || (open_steps && follows_steps(figure.key))) continue;
+    const std::string given = figure.planned.empty() ? "nothing is" : "it is " + figure.planned;
+    found.push_back(fmt::format("{} {} cannot be: {}{} by the rules of {}", to_string(figure.key), figure.printed,
+                                agreed.empty() ? "" : fmt::format("beside {} ", fmt::join(agreed, ", ")), given,
+                                rules_text(best.settings.assignments)));
+  }
+  if (open_steps) return found;
+  // Where other figures might as well be the wrong ones, the log itself does not tell.
+  std::vector<std::vector<FigureCheck>> rivals = best.check.rivals;
+  for (const Tried& other : tried)
+    if (other.check.explained == best.check.explained && other.settings.doubt == best.settings.doubt)
+      rivals.push_back(other.check.figures);
+  std::vector<std::string> others;
+  for (const std::vector<FigureCheck>& figures : rivals)
+    for (std::size_t i = 0; i < figures.size(); ++i) {
+      if (figures[i].explained || !best.check.figures[i].explained) continue;
+      const std::string text = fmt::format("{} {}", to_string(figures[i].key), figures[i].printed);
+      if (std::find(others.begin(), others.end(), text) == others.end()) others.push_back(text);
+    }
+  if (!others.empty())
+    found.push_back(fmt::format("or {} cannot be: the other figures do not decide it", fmt::join(others, ", or ")));
+  return found;
+}
+
+Explanation explanation_of(const ScenarioFile& file, Scenario scenario, const std::vector<Tried>& tried,
+                           std::int64_t length) {
+  const Tried& best = tried.front();
+  Explanation explained;
+  explained.model = scenario.model.name;
+  explained.settings = best.settings.assignments;
+  explained.assumed = best.settings.assumed;
+  explained.figures = best.check.figures;
+  explained.length = length;
+  explained.num_blocks = best.check.num_blocks;
+  for (const Tried& other : tried) {
+    if (other.check.explained != best.check.explained || other.settings.doubt != best.settings.doubt) continue;
+    const std::string text = rules_text(other.settings.assignments);
+    if (text == rules_text(best.settings.assignments)) continue;
+    if (std::find(explained.also.begin(), explained.also.end(), text) == explained.also.end())
+      explained.also.push_back(text);
+  }
+  ScenarioFile one = with_settings(file, best.settings.assignments);
+  if (best.check.num_blocks)
+    apply_override(one, "engine.num_blocks", std::to_string(*best.check.num_blocks), from_log);
+  else
+    apply_override(one, "engine.num_blocks", any_blocks, from_log);
+  read_section(one.root, "engine", scenario);
+  explained.plan = plan_fitting_or_not(scenario.model, scenario.engine, std::max<std::int64_t>(1, length));
+  return explained;
+}
+
+/// A change that may hold more requests.
+struct Change {
+  std::vector<Assignment> settings;
+  std::string what, gives_up;
+};
+
+std::vector<Change> changes_for(const Explanation& explained) {
+  std::vector<Change> changes;
+  const CachePlan& plan = explained.plan;
+  const SpecPlan* const attention = primary_attention(plan);
+  if (!plan.rules->one_allocation && attention != nullptr && plan.attention_pack_size == 1)
+    for (const std::int64_t pack : {2, 3, 4, 5, 6, 8, 10, 12, 15, 16, 17, 24})
+      if (pack <= std::ssize(attention->layers))
+        changes.push_back({{{"engine.attention_pack_size", std::to_string(pack)}},
+                           fmt::format("{} attention layers a page", pack), "needs PR 35703, merged in no release"});
+  if (plan.speculative_tokens > 0)
+    changes.push_back({{{"engine.speculative_tokens", "0"}, {"engine.mtp_layers", "0"}}, "no drafts",
+                       "tokens are made one at a time"});
+  if (plan.cache_mode != CacheMode::none)
+    changes.push_back({{{"engine.cache_mode", "none"}}, "no prefix caching", "no prefix is found again"});
+  if (attention != nullptr && attention->attention->kind != AttentionKind::mla && !attention->attention->format &&
+      element_bytes(attention->attention->dtype) == 2)
+    changes.push_back({{{"engine.kv_dtype", "fp8_e4m3"}}, "K and V in fp8", "precision of K and V"});
+  if (const SpecPlan* const state = largest_state(plan); state != nullptr && state->kind != family_name(KdaSpec{}))
+    changes.push_back({{{"engine.ssm_dtype", "bf16"}}, "states in bf16", "precision of states"});
+  return changes;
+}
+
+/// The command that plans these settings.
+std::string command_of(const DoctorQuestion& question, const Explanation& explained,
+                       const std::vector<Assignment>& settings, std::int64_t memory) {
+  std::string command = "hybridkv plan";
+  if (!question.asked.root.find("model")) command += " --model " + explained.model;
+  if (!question.typed.empty()) command += " " + question.typed;
+  command += fmt::format(" --memory {} --max-model-len {}", memory, explained.length);
+  for (const auto& [key, value] : settings) command += fmt::format(" --set {}={}", key, value);
+  return command;
+}
+
+/// Settings with those of a change in place of their own.
+std::vector<Assignment> changed(std::vector<Assignment> settings, const std::vector<Assignment>& change) {
+  for (const Assignment& one : change) {
+    const auto same = std::find_if(settings.begin(), settings.end(),
+                                   [&](const Assignment& old) { return old.first == one.first; });
+    if (same == settings.end()) settings.push_back(one);
+    else same->second = one.second;
+  }
+  return settings;
+}
+
+std::vector<BetterSetting> better_settings(const DoctorQuestion& question, const ScenarioFile& file,
+                                           const Explanation& explained) {
+  std::vector<BetterSetting> better;
+  if (!explained.num_blocks || explained.length == 0) return better;
+  const std::int64_t memory = explained.plan.allocated_bytes();
+  const double now = explained.plan.capacity.front().max_concurrency;
+  for (const Change& change : changes_for(explained)) {
+    const std::vector<Assignment> settings = changed(explained.settings, change.settings);
+    ScenarioFile one = with_settings(file, settings);
+    apply_override(one, "engine.memory", std::to_string(memory), from_log);
+    apply_override(one, "limits.max_model_len", std::to_string(explained.length), from_log);
+    try {
+      const Scenario scenario = read_scenario(one);
+      const CachePlan plan = plan_pack(scenario, 0, PlanDetail::summary);
+      constexpr double worth_it = 1.01;
+      const CapacityPlan& capacity = plan.capacity.front();
+      if (capacity.max_concurrency < worth_it * now) continue;
+      better.push_back({command_of(question, explained, settings, memory), change.what, change.gives_up,
+                        capacity.max_concurrency, capacity.kv_cache_tokens, primary_block_tokens(plan)});
+    } catch (const InputError&) {  // not for this model: nothing to try
+    }
+  }
+  std::stable_sort(better.begin(), better.end(),
+                   [](const BetterSetting& a, const BetterSetting& b) { return a.concurrency > b.concurrency; });
+  constexpr std::size_t most_shown = 4;
+  if (better.size() > most_shown) better.resize(most_shown);
+  return better;
+}
+
+}  // namespace
+
+bool Explanation::is_complete() const {
+  return std::all_of(figures.begin(), figures.end(), [](const FigureCheck& figure) { return figure.explained; });
+}
+
+DoctorAnswer doctor(const DoctorQuestion& question) {
+  require_figures(question);
+  const ScenarioFile file = with_model(question);
+  const Scenario scenario = base_scenario(file);
+  require_known_log(question, scenario);
+  const std::int64_t length = length_of(question, scenario);
+  const std::vector<Tried> tried = try_all(question, file, scenario, length);
+  if (tried.empty())
+    throw InputError(fmt::format("{}: no setting of {} that the log leaves possible can be planned; give its ranks and "
+                                 "element types by --tp and --kv-dtype", question.log_name, scenario.model.name));
+  DoctorAnswer answer{.found = question.log, .explained = {}, .contradictions = {}, .undecided = {}, .better = {}};
+  answer.explained = explanation_of(file, scenario, tried, length);
+  const bool open_steps = steps_are_open(question, scenario.model);
+  answer.contradictions = contradictions_of(question.log, tried, open_steps);
+  if (open_steps) answer.undecided = undecided_figures(tried.front().check);
+  answer.better = better_settings(question, file, answer.explained);
+  return answer;
+}
+
+}  // namespace hybridkv

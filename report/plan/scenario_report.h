@@ -1,0 +1,50 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ask/plan.h"
+#include "ask/plot/plot_inputs.h"
+#include "ask/verify.h"
+#include "report/document.h"
+
+namespace hybridkv {
+
+/// A picture of one plan.
+struct PackPicture {
+  std::int64_t attention_pack_size = 1;
+  Picture picture;
+};
+
+/// What another question says of the same scenario.
+struct AnsweredPart {
+  Document shown;
+  Document folded;         ///< what a reader opens when it is wanted; may be empty
+  std::string fold_title;
+  std::string why_not;     ///< a sentence, where the question has no answer
+};
+
+/// All that a report on a scenario tells.
+struct ScenarioReportInputs {
+  PlotInputs planned;
+  PlanFindings findings;                   ///< of planned.set
+  std::vector<Picture> pictures;           ///< of all packs, in the order to show them
+  std::vector<PackPicture> pack_pictures;  ///< of one pack each, in the order to show them
+  AnsweredPart recommendation;
+  AnsweredPart replay;                     ///< of the scenario's trace
+  std::vector<VerifyReport> verified;      ///< empty: not verified
+  std::string why_not_verified;            ///< a sentence, where nothing was verified
+  std::vector<std::string> commands;       ///< to repeat everything, ready for a shell
+  std::string made_by;                     ///< the program with its version
+};
+
+/// The report: what was asked, the comparison of packs and the pick, warnings, what is recommended, pictures, the
+/// replay of the trace, verification, the pick in full
+/// with its derivation, the other packs folded behind it, and the commands. On paper the folds are left out. Nothing in
+/// it depends on the time or the machine. Pre: at least one plan, a capacity in each, the same lengths in all.
+Document scenario_report(const ScenarioReportInputs& inputs);
+
+/// Every value that decides the plans, under its key in a scenario; for what was left open, what that means.
+Table inputs_table(const PlotInputs& planned);
+
+}  // namespace hybridkv

@@ -1,0 +1,147 @@
+#include "report/plot/plot_simulation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "base/checked.h"
+#include "report/human.h"
+#include "report/plot/plot_layouts.h"
+#include "report/replay/replay_text.h"
+
+namespace hybridkv {
+
+namespace {
+
+constexpr std::int64_t gib = std::int64_t{1} << 30;
+constexpr std::size_t most_series_points = 300;  ///< more than a picture can show
+
+/// Which rules are modelled, and how many requests were not taken in.
+std::string replay_notes(const SimulationStats& stats) {
+  std::string notes = modelled_sentence(stats.modelled);
+  if (stats.too_long > 0)
+    notes += " " + too_long_text(stats.too_long, stats.requests, *stats.geometry.scheduler.max_model_len) + ".";
+  return notes;
+}
+
+/// How requests come, for below a title. Pre: they run beside each other.
+std::string arrival_text(const DriverSpec& driver) {
+  if (driver.kind == DriverKind::open_loop) return "requests by their timestamps";
+  return fmt::format("{} in flight", human_plural(driver.in_flight, "request"));
+}
+
+/// In percent; nothing where the pool is too small for a request of the trace, which says nothing of hits.
+Cell rate_cell(const SimulationStats& stats) {
+  if (stats.refused > 0 || stats.stalled > 0) return Percent{std::numeric_limits<double>::quiet_NaN()};
+  return Percent{100 * stats.hit_rate()};
+}
+
+/// Ticks at the memories that were simulated, in GiB.
+PlotAxis memory_axis(std::int64_t bytes) {
+  PlotAxis axis{.title = "memory of the pools", .unit = "GiB", .divisor = static_cast<double>(gib)};
+  axis.logarithmic = true;
+  for (const std::int64_t eighths : memory_eighths)
+    axis.ticks.push_back(static_cast<double>(std::int64_t{Checked(bytes) * eighths / 8}) / axis.divisor);
+  axis.least = axis.ticks.front() * 0.9;
+  axis.most = axis.ticks.back() * 1.1;
+  return axis;
+}
+
+}  // namespace
+
+Plot plot_hit_rate(const PlotInputs& inputs, const HitRates& values) {
+  const std::vector<PlanRates>& rates = values.plans;
+  const std::vector<CachePlan>& plans = inputs.compared.plans;
+  Table by_pack({{"attention_pack_size"}, {"block_size_tokens"}, {"hit_percent"}, {"unlimited_hit_percent"}});
+  std::vector<std::size_t> order(plans.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return plans[a].attention_pack_size < plans[b].attention_pack_size; });
+  for (const std::size_t i : order)
+    by_pack.add_row({plans[i].attention_pack_size, rates[i].unlimited.geometry.block_size_tokens,
+                     rate_cell(rates[i].by_memory[whole_memory]), rate_cell(rates[i].unlimited)});
+  std::vector<Column> columns{{"memory_bytes"}};
+  for (const CachePlan& plan : plans) columns.push_back({fmt::format("hit_percent_n{}", plan.attention_pack_size)});
+  Table by_memory(std::move(columns));
+  for (std::size_t k = 0; k < std::size(memory_eighths); ++k) {
+    std::vector<Cell> cells{std::int64_t{Checked(plans.front().memory_bytes()) * memory_eighths[k] / 8}};
+    for (const PlanRates& plan : rates) cells.push_back(rate_cell(plan.by_memory[k]));
+    by_memory.add_row(std::move(cells));
+  }
+  Plot plot{.name = "hit-rate",
+            .title = "Prompt tokens found again",
+            .subtitle = plot_subtitle(inputs.compared),
+            .caption =
+                fmt::format("{}. {}", replay_caption(values.trace, inputs.simulate.driver),
+                            replay_notes(rates.front().by_memory[whole_memory]))};
+  plot.tables.push_back({"pack", std::move(by_pack)});
+  plot.tables.push_back({"memory", std::move(by_memory)});
+  const PlotAxis y{.title = "hit rate", .unit = "% of prompt tokens", .floor = 0, .ceiling = 100};
+  plot.panels.push_back({"Against the pack size",
+                         0,
+                         "attention_pack_size",
+                         pack_axis(inputs.compared),
+                         y,
+                         {{"this memory", {"hit_percent"}, SeriesStyle::points, 0},
+                          {"never evicting", {"unlimited_hit_percent"}, SeriesStyle::reference, 0}}});
+  PlotPanel memory{"Against memory", 1, "memory_bytes", memory_axis(plans.front().memory_bytes()), y, {}};
+  for (std::size_t i = 0; i < plans.size(); ++i)
+    memory.series.push_back({layout_title(plans[i]),
+                             {fmt::format("hit_percent_n{}", plans[i].attention_pack_size)},
+                             SeriesStyle::points,
+                             i});
+  plot.panels.push_back(std::move(memory));
+  return plot;
+}
+
+std::vector<Plot> plot_blocks_in_use(const PlotInputs& inputs, const BlocksInUse& values) {
+  std::vector<Plot> plots;
+  for (std::size_t i = 0; i < inputs.set.plans.size(); ++i) {
+    const CachePlan& plan = inputs.set.plans[i];
+    const SimulationStats& stats = values.plans[i];
+    Table table({{"step"},
+                 {"held_state_blocks"},
+                 {"held_attention_blocks"},
+                 {"findable_blocks"},
+                 {"usable_blocks"},
+                 {"running_requests"},
+                 {"waiting_requests"}});
+    const std::vector<SeriesPoint>& points = stats.series.points();
+    const std::size_t stride = points.size() / most_series_points + 1;
+    for (std::size_t k = 0; k < points.size(); k += stride) {
+      const SeriesPoint& point = points[k];
+      table.add_row({point.step, point.held_state_blocks, point.held_blocks - point.held_state_blocks,
+                     point.findable_blocks, values.usable_ids[i], point.running_requests, point.waiting_requests});
+    }
+    Plot plot{.name = fmt::format("blocks-in-use-n{}", plan.attention_pack_size),
+              .title = fmt::format("Blocks in use over a trace, {}", layout_title(plan)),
+              .subtitle = fmt::format("{}, {}", plot_subtitle(inputs.set), arrival_text(values.driver)),
+              .caption = fmt::format("{}. {}", values.trace, replay_notes(stats)),
+              .pack = plan.attention_pack_size};
+    plot.tables.push_back({"", std::move(table)});
+    const PlotAxis x{
+        .title = "step of the scheduler", .least = 0, .most = static_cast<double>(stats.steps), .whole = true};
+    plot.panels.push_back({"Blocks",
+                           0,
+                           "step",
+                           x,
+                           {.title = "blocks", .least = 0, .whole = true},
+                           {{"held: attention", {"held_state_blocks", "held_attention_blocks"}, SeriesStyle::area, 1},
+                            {"held: states", {"held_state_blocks"}, SeriesStyle::area, 0},
+                            {"findable", {"findable_blocks"}, SeriesStyle::thin, 1},
+                            {"usable", {"usable_blocks"}, SeriesStyle::reference, 0}}});
+    plot.panels.push_back({"Requests",
+                           0,
+                           "step",
+                           x,
+                           {.title = "requests", .least = 0, .whole = true},
+                           {{"running", {"running_requests"}, SeriesStyle::thin, 0},
+                            {"waiting", {"waiting_requests"}, SeriesStyle::thin, 1}}});
+    plots.push_back(std::move(plot));
+  }
+  return plots;
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,400 @@
+#include "report/proof/forward_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "report/field.h"
+#include "report/human.h"
+#include "report/json_text.h"
+
+namespace hybridkv {
+
+namespace {
+
+constexpr const char* equal_to_dense =
+    "Through the pages every output equals that of the same network run dense and unpaged.";
+
+std::string_view status_text(ForwardStatus status) {
+  switch (status) {
+    case ForwardStatus::passed: return "passed";
+    case ForwardStatus::failed: return "FAILED";
+    case ForwardStatus::missed: return "NOT FOUND";
+    case ForwardStatus::does_not_apply: return "does not apply";
+  }
+  return "?";
+}
+
+/// The same for csv and json.
+std::string machine_text(ForwardStatus status) {
+  if (status == ForwardStatus::failed) return "failed";
+  return std::string(status == ForwardStatus::missed ? "not found" : status_text(status));
+}
+
+std::string planted_text(const ForwardReport& report) {
+  if (report.fault) return std::string(to_string(*report.fault));
+  return report.layout_fault ? std::string(to_string(*report.layout_fault)) : "";
+}
+
+std::int64_t count_of(const ForwardReport& report, ForwardStatus status) {
+  return std::count_if(report.results.begin(), report.results.end(),
+                       [&](const ForwardResult& result) { return result.status == status; });
+}
+
+/// How far the largest error is from what is allowed.
+std::string times_text(double times) {
+  if (std::isinf(times)) return "no number";
+  return times >= 10 ? human_count(static_cast<std::int64_t>(times)) : fmt::format("{:.2g}", times);
+}
+
+Cell unless_zero(std::int64_t count) { return count == 0 ? Cell(std::monostate{}) : Cell(count); }
+
+/// Under what a case ran: "mode align", or of a radix tree "extra_buffer, page 16".
+std::string setting_text(const ForwardResult& result) {
+  if (!result.strategy) return fmt::format("mode {}", to_string(result.mode));
+  return fmt::format("{}, page {}", to_string(*result.strategy), result.page_tokens);
+}
+
+bool through_tree(std::span<const ForwardReport> reports) {
+  return std::any_of(reports.begin(), reports.end(),
+                     [](const ForwardReport& report) { return report.tree.has_value(); });
+}
+
+using CaseField = Field<ForwardResult>;
+
+/// A count that people need not see where it is zero.
+template <auto Member>
+CaseField case_count(Column column) {
+  return {std::move(column), [](const ForwardResult& result) { return unless_zero(result.*Member); }};
+}
+
+/// Through a radix tree there are no drafts; through it and through slots nobody is preempted.
+std::vector<CaseField> case_fields(const ForwardReport& report) {
+  std::vector<CaseField> fields{
+      {{"mode", report.tree ? "strategy" : "mode", "", Align::left},
+       [by_tree = report.tree.has_value()](const ForwardResult& result) {
+         return Cell(by_tree ? setting_text(result) : std::string(to_string(result.mode)));
+       }},
+      {{"case", "case", "", Align::left},
+       [](const ForwardResult& result) { return Cell(std::string(to_string(result.forward_case))); }},
+      {{"status", "result", "", Align::left},
+       [](const ForwardResult& result) { return Cell(std::string(status_text(result.status))); }},
+      {{"tokens", "outputs"}, [](const ForwardResult& result) { return Cell(result.tokens); }},
+      case_count<&ForwardResult::hit_tokens>({"hit_tokens", "hit", "tokens"}),
+      case_count<&ForwardResult::copies>({"copies", "copies"})};
+  if (!report.tree && !report.slots)
+    fields.push_back(case_count<&ForwardResult::preemptions>({"preemptions", "pre-", "empted"}));
+  if (!report.tree) fields.push_back(case_count<&ForwardResult::rejected>({"rejected", "refused", "drafts"}));
+  const char* const reused = report.tree ? "pages" : report.slots ? "cells" : "blocks";
+  fields.push_back(case_count<&ForwardResult::reused_blocks>({"reused_blocks", "reused", reused}));
+  fields.push_back({{"max_error", "largest", "error"},
+                    [](const ForwardResult& result) { return Cell(fmt::format("{:.1e}", result.max_error)); }});
+  fields.push_back({{"times_allowed", "of the", "bound"},
+                    [](const ForwardResult& result) { return Cell(times_text(result.times_allowed())); }});
+  return fields;
+}
+
+Table cases_table(const ForwardReport& report) {
+  std::vector<ForwardResult> ran;
+  std::copy_if(report.results.begin(), report.results.end(), std::back_inserter(ran),
+               [](const ForwardResult& result) { return result.status != ForwardStatus::does_not_apply; });
+  return table_of(case_fields(report), ran);
+}
+
+std::string conclusion(const ForwardReport& report) {
+  const ForwardResult* failure = report.first_failure();
+  const std::string planted = planted_text(report);
+  if (!planted.empty() && !report.applies())
+    return fmt::format("The planted fault {} has no place here, so nothing is shown.", planted);
+  if (const ForwardResult* find = report.weakest_find(); find && report.caught())
+    return std::isinf(find->times_allowed())
+               ? fmt::format("The planted fault {} was found: {} in {} gives no numbers.", planted,
+                             to_string(find->forward_case), setting_text(*find))
+               : fmt::format("The planted fault {} was found at {} times the bound ({} in {}; elsewhere at more).",
+                             planted, times_text(find->times_allowed()), to_string(find->forward_case),
+                             setting_text(*find));
+  if (!planted.empty() && report.weakest_find())
+    return fmt::format("The planted fault {} was found in some cases and missed in others.", planted);
+  if (!planted.empty()) return fmt::format("The planted fault {} was NOT found: it changes no output.", planted);
+  if (failure) return "Through the pages the network computes something else than without them.";
+  if (!report.passed()) return "No case applies, so nothing is shown.";
+  return equal_to_dense;
+}
+
+/// "unified, cascade, paged": those that computed something.
+std::string backends_text(const ForwardResult& result) {
+  std::string text;
+  for (const BackendWork& work : result.backends)
+    if (work.batches > 0) text += fmt::format("{}{}", text.empty() ? "" : ", ", to_string(work.backend));
+  return text;
+}
+
+double largest_difference(const ForwardResult& result) {
+  double largest = 0;
+  for (const BackendWork& work : result.backends) largest = std::max(largest, work.times_allowed);
+  return largest;
+}
+
+/// Which backends ran over how many batches of a step and layer, and how far they were from each other.
+std::string backends_sentence(std::span<const ForwardReport> reports) {
+  std::vector<BackendWork> totals;
+  double difference = 0;
+  for (const ForwardReport& report : reports)
+    for (const ForwardResult& result : report.results) {
+      difference = std::max(difference, largest_difference(result));
+      for (const BackendWork& work : result.backends) {
+        auto total = std::find_if(totals.begin(), totals.end(),
+                                  [&](const BackendWork& other) { return other.backend == work.backend; });
+        if (total == totals.end()) total = totals.insert(totals.end(), {.backend = work.backend});
+        total->add(work);
+      }
+    }
+  if (totals.empty()) return "none ran";
+  std::string all, some;
+  for (const BackendWork& work : totals) {
+    if (work.declined == 0) all += fmt::format("{}{}", all.empty() ? "" : ", ", to_string(work.backend));
+    else some += fmt::format("; {} on {} of {}", to_string(work.backend), human_count(work.batches),
+                             human_count(work.batches + work.declined));
+  }
+  return fmt::format("{} on every batch of a layer{}; they differ by at most {} of what rounding explains",
+                     all.empty() ? "none" : all, some, times_text(difference));
+}
+
+/// What does not apply: one line per reason with its cases, in what modes.
+Listing reasons_of(const ForwardReport& report) {
+  std::vector<std::string> reasons;
+  for (const ForwardResult& result : report.results)
+    if (result.status == ForwardStatus::does_not_apply &&
+        std::find(reasons.begin(), reasons.end(), result.message) == reasons.end())
+      reasons.push_back(result.message);
+  Listing listing;
+  for (const std::string& reason : reasons) {
+    std::vector<std::string> cases, settings;
+    const auto add = [](std::vector<std::string>& names, std::string name) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+    };
+    for (const ForwardResult& result : report.results) {
+      if (result.message != reason) continue;
+      add(cases, std::string(to_string(result.forward_case)));
+      add(settings, report.tree ? setting_text(result) : std::string(to_string(result.mode)));
+    }
+    listing.items.push_back(fmt::format("{} ({}{}): does not apply, {}", fmt::join(cases, ", "),
+                                        report.tree ? "" : "mode ", fmt::join(settings, report.tree ? "; " : ", "),
+                                        reason));
+  }
+  return listing;
+}
+
+/// One line per fault, each once.
+Listing messages_of(const ForwardReport& report, ForwardStatus status) {
+  if (status == ForwardStatus::does_not_apply) return reasons_of(report);
+  Listing listing{{}, true};
+  for (const ForwardResult& result : report.results) {
+    if (result.status != status) continue;
+    const std::string text =
+        fmt::format("{} in {}: {}", to_string(result.forward_case), setting_text(result), result.message);
+    if (std::find(listing.items.begin(), listing.items.end(), text) == listing.items.end())
+      listing.items.push_back(text);
+  }
+  return listing;
+}
+
+void add_messages(Document& document, const ForwardReport& report, ForwardStatus status) {
+  if (Listing listing = messages_of(report, status); !listing.items.empty()) document.blocks.emplace_back(listing);
+}
+
+/// What of the way of requests is the engine's and what ours.
+void add_way(Facts& facts, const ForwardReport& report) {
+  const auto add = [&](const char* name, const char* of_engine, const EngineRules& rules, const char* known) {
+    facts.entries.emplace_back(
+        name, fmt::format("{}: {}{}; pools, tensors and copies: modelled", of_engine, rules.title, known));
+  };
+  if (report.tree)
+    add("radix tree", "one request at a time; order of match, chunks, tracking, insertion and eviction",
+        *report.tree->rules, ", run");
+  if (report.slots)
+    add("slots", "one request at a time; which slot takes it, where it goes on, checkpoints, cleared slots",
+        *report.slots->rules, ", read");
+  if (forward_path_of(*report.rules) == ForwardPath::exports)
+    add("tables", "chunks, columns of states, keys and what is kept", *report.rules, "");
+}
+
+std::string sizes_text(const ForwardReport& report) {
+  if (report.slots)
+    return fmt::format("cells of one token, {} each; rows of states, and checkpoints, of {}; steps of {} tokens",
+                       human_bytes(report.slots->cell_bytes), human_bytes(report.slots->row_bytes),
+                       report.slots->step_tokens);
+  if (!report.tree)
+    return fmt::format("{}page {}",
+                       report.block_size_tokens == 0  // states of whole requests alone
+                           ? ""
+                           : fmt::format("block {}, ", human_plural(report.block_size_tokens, "token")),
+                       human_bytes(report.page_bytes));
+  return fmt::format("pages of {} tokens, states every {} of a prompt; {} a token, {} a state slot",
+                     fmt::join(report.tree->page_tokens, " and "), fmt::join(report.tree->grid_tokens, " and "),
+                     human_bytes(report.tree->token_bytes), human_bytes(report.tree->slot_bytes));
+}
+
+void add_single(Document& document, const ForwardReport& report) {
+  const std::string planted = planted_text(report);
+  document.blocks.emplace_back(Heading{fmt::format("{}, N = {}{}", report.model, report.attention_pack_size,
+                                                   planted.empty() ? "" : ", planted: " + planted)});
+  Facts facts{{{"network", fmt::format("{} with a cache in the model's order, heads and head sizes over {}",
+                                       human_plural(report.layers, "layer"), report.scale)},
+               {"plan", sizes_text(report)},
+               {"backends", backends_sentence(std::span(&report, 1))},
+               {"time", fmt::format("{:.1f} s", report.seconds)}}};
+  for (const std::string& ratio : report.changed_ratios) facts.entries.emplace_back("scaled", ratio);
+  add_way(facts, report);
+  document.blocks.emplace_back(std::move(facts));
+  document.blocks.emplace_back(cases_table(report));
+  add_messages(document, report, ForwardStatus::does_not_apply);
+  add_messages(document, report, ForwardStatus::failed);
+  add_messages(document, report, ForwardStatus::missed);
+  document.blocks.emplace_back(Paragraph{conclusion(report)});
+}
+
+Cell block_cell(const ForwardReport& report) {
+  return report.tree ? Cell(fmt::format("{}", fmt::join(report.tree->page_tokens, ", "))) : report.block_size_tokens;
+}
+
+void add_many(Document& document, std::span<const ForwardReport> reports) {
+  const bool plants = std::any_of(reports.begin(), reports.end(), [](const ForwardReport& r) { return r.has_fault(); });
+  Table table = plants ? Table({{"model", "model", "", Align::left},
+                                {"attention_pack_size", "N"},
+                                {"fault", "planted", "", Align::left},
+                                {"failed", "found"},
+                                {"missed", "missed"},
+                                {"does_not_apply", "no", "place"},
+                                {"tokens", "outputs"},
+                                {"max_error", "error"},
+                                {"times_allowed", "times the", "bound"},
+                                {"seconds", "time", "s"}})
+                       : Table({{"model", "model", "", Align::left},
+                                {"attention_pack_size", "N"},
+                                {"block_size_tokens", through_tree(reports) ? "pages" : "block", "tokens"},
+                                {"passed", "cases", "passed"},
+                                {"does_not_apply", "do not", "apply"},
+                                {"failed", "failed"},
+                                {"tokens", "outputs", "compared"},
+                                {"max_error", "largest", "error"},
+                                {"times_allowed", "of the", "bound"},
+                                {"seconds", "time", "s"}});
+  double seconds = 0;
+  bool all_passed = true, all_planted = true;
+  std::int64_t caught = 0, applying = 0;
+  for (const ForwardReport& report : reports) {
+    std::int64_t tokens = 0;
+    // Of the case that is nearest to what is allowed; of a planted fault, of the one that found it by least.
+    const ForwardResult* nearest = report.weakest_find();
+    for (const ForwardResult& result : report.results) {
+      tokens += result.tokens;
+      if (!report.weakest_find() && (!nearest || result.times_allowed() > nearest->times_allowed())) nearest = &result;
+    }
+    const std::string error = fmt::format("{:.1e}", nearest->max_error), times = times_text(nearest->times_allowed());
+    const std::int64_t failed = count_of(report, ForwardStatus::failed);
+    const std::int64_t without = count_of(report, ForwardStatus::does_not_apply);
+    if (plants)
+      table.add_row({report.model, report.attention_pack_size, planted_text(report), failed,
+                     count_of(report, ForwardStatus::missed), without, tokens, error, times, Real{report.seconds, 1}});
+    else
+      table.add_row({report.model, report.attention_pack_size, block_cell(report),
+                     count_of(report, ForwardStatus::passed), without, failed, tokens, error, times,
+                     Real{report.seconds, 1}});
+    seconds += report.seconds;
+    all_passed = all_passed && report.passed();
+    all_planted = all_planted && !planted_text(report).empty();
+    applying += report.applies();
+    caught += report.caught();
+  }
+  document.blocks.emplace_back(Heading{"Forward passes through shared pages"});
+  document.blocks.emplace_back(std::move(table));
+  for (const ForwardReport& report : reports) {
+    if (report.passed()) continue;
+    document.blocks.emplace_back(Heading{fmt::format("{}, N = {}", report.model, report.attention_pack_size), 3});
+    add_messages(document, report, ForwardStatus::failed);
+    add_messages(document, report, ForwardStatus::missed);
+    if (!report.applies()) add_messages(document, report, ForwardStatus::does_not_apply);
+    document.blocks.emplace_back(Paragraph{conclusion(report)});
+  }
+  document.blocks.emplace_back(Facts{{{"backends", backends_sentence(reports)}}});
+  if (all_planted) {
+    const std::int64_t without = std::ssize(reports) - applying;
+    document.blocks.emplace_back(Paragraph{fmt::format(
+        "Planted {} times{}, {:.1f} s.", reports.size(),
+        without == 0 ? "" : fmt::format(", of which {} had no place and do not count", without), seconds)});
+    document.blocks.emplace_back(Paragraph{fmt::format("{} of {} caught", caught, applying)});
+    return;
+  }
+  document.blocks.emplace_back(
+      Paragraph{fmt::format("{} {:.1f} s.", all_passed ? equal_to_dense : "Not every run passed.", seconds)});
+}
+
+}  // namespace
+
+Document forward_report(std::span<const ForwardReport> reports) {
+  expects(!reports.empty(), "a report has at least one run");
+  Document document;
+  if (reports.size() == 1) add_single(document, reports.front());
+  else add_many(document, reports);
+  return document;
+}
+
+Table forward_table(std::span<const ForwardReport> reports) {
+  std::vector<Column> columns{{"model", "model", "", Align::left},
+                              {"attention_pack_size", "N"},
+                              {"scale", "scale"},
+                              {"fault", "planted", "", Align::left},
+                              {"block_size_tokens", "block"},
+                              {"mode", "mode", "", Align::left},
+                              {"case", "case", "", Align::left},
+                              {"status", "result", "", Align::left},
+                              {"requests", "requests"},
+                              {"tokens", "outputs compared"},
+                              {"hit_tokens", "hit tokens"},
+                              {"copies", "copies"},
+                              {"preemptions", "preemptions"},
+                              {"rejected", "rejected drafts"},
+                              {"reused_blocks", "reused blocks"},
+                              {"max_error", "largest error"},
+                              {"tolerance", "allowed"},
+                              {"times_allowed", "error / allowed"},
+                              {"backends", "backends", "", Align::left},
+                              {"backend_difference", "difference of backends / allowed"},
+                              {"message", "message", "", Align::left}};
+  if (through_tree(reports)) columns.push_back({"strategy", "strategy", "", Align::left});
+  Table table(std::move(columns));
+  for (const ForwardReport& report : reports)
+    for (const ForwardResult& result : report.results) {
+      const std::int64_t block = result.strategy ? result.page_tokens : report.block_size_tokens;
+      std::vector<Cell> row{report.model, report.attention_pack_size, report.scale, planted_text(report), block,
+                            std::string(to_string(result.mode)), std::string(to_string(result.forward_case)),
+                            machine_text(result.status), result.requests, result.tokens, result.hit_tokens,
+                            result.copies, result.preemptions, result.rejected, result.reused_blocks,
+                            Real{result.max_error}, Real{result.tolerance}, Real{result.times_allowed()},
+                            backends_text(result), Real{largest_difference(result)}, result.message};
+      if (result.strategy) row.emplace_back(std::string(to_string(*result.strategy)));
+      table.add_row(std::move(row));
+    }
+  return table;
+}
+
+std::string render_forward(std::span<const ForwardReport> reports, Format format, const Style& style) {
+  switch (format) {
+    case Format::table: return render_text(forward_report(reports), style);
+    case Format::markdown: return render_markdown(forward_report(reports));
+    case Format::csv: return render_csv(forward_table(reports));
+    case Format::json: break;
+  }
+  nlohmann::ordered_json json;
+  json["schema"] = forward_schema_id;
+  json["passed"] =
+      std::all_of(reports.begin(), reports.end(), [](const ForwardReport& report) { return report.passed(); });
+  json["results"] = to_json(forward_table(reports));
+  return json_text(json);
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "report/document.h"
+#include "report/field.h"
+#include "report/proof/checks_table.h"
+
+namespace hybridkv {
+
+// What is told of runs that check something, with a fault planted or without. Run: VerifyReport or TransferProof.
+
+struct CaughtFaults {
+  std::int64_t planted = 0;  ///< that had a place
+  std::int64_t caught = 0;
+};
+template <class Run>
+CaughtFaults count_caught(std::span<const Run> runs) {
+  CaughtFaults count;
+  for (const Run& run : runs) {
+    count.planted += run.fault && run.no_place.empty();
+    count.caught += run.caught();
+  }
+  return count;
+}
+
+template <class Run>
+std::string planted_result(const Run& run) {
+  if (!run.no_place.empty()) return "no place";
+  return run.caught() ? "caught" : "NOT caught";
+}
+
+/// Many faults planted one after the other: what became of each (`table`), which had no place ("has no place here") or
+/// were not caught ("by any check"), and how many were caught as the last line.
+template <class Run, class Name>
+void add_catalogue(Document& document, std::span<const Run> runs, Table table, const char* where, const char* by,
+                   Name name_of) {
+  Listing no_place, missed{{}, true};
+  double seconds = 0;
+  for (const Run& run : runs) {
+    seconds += run.seconds;
+    if (!run.no_place.empty())
+      no_place.items.push_back(
+          fmt::format("{} has no place {} and does not count: {}", name_of(run), where, run.no_place));
+    else if (!run.caught())
+      missed.items.push_back(fmt::format("{} was NOT caught by {}: the checks are broken", name_of(run), by));
+  }
+  document.blocks.emplace_back(std::move(table));
+  for (Listing* const listing : {&no_place, &missed})
+    if (!listing->items.empty()) document.blocks.emplace_back(std::move(*listing));
+  document.blocks.emplace_back(Facts{{{"time", fmt::format("{:.1f} s", seconds)}}});
+  const auto [planted, caught] = count_caught(runs);
+  document.blocks.emplace_back(Paragraph{fmt::format("{} of {} caught", caught, planted)});
+}
+
+/// A check of a run; of a fault without a place the one that would have found it.
+template <class Run>
+struct RunCheck {
+  const Run& run;
+  CheckResult check;
+  bool ran = true;
+};
+
+/// What programs get of each check.
+template <class Run>
+std::vector<Field<RunCheck<Run>>> run_check_fields() {
+  using Row = RunCheck<Run>;
+  const auto number = [](double CheckResult::*member) {
+    return [member](const Row& row) { return row.ran ? Cell(Real{row.check.*member}) : Cell(); };
+  };
+  return {{{"fault", "planted", "", Align::left},
+           [](const Row& row) { return Cell(std::string(row.run.fault ? to_string(*row.run.fault) : "")); }},
+          {{"check", "check", "", Align::left}, [](const Row& row) { return Cell(row.check.name); }},
+          {{"status", "result", "", Align::left},
+           [](const Row& row) { return Cell(row.ran ? std::string(status_word(row.check.status)) : "no place"); }},
+          {{"count", "looked at"}, [](const Row& row) { return row.ran ? Cell(row.check.count) : Cell(); }},
+          {{"unit", "unit", "", Align::left}, [](const Row& row) { return Cell(row.check.unit); }},
+          {{"max_error", "largest error"}, number(&CheckResult::max_error)},
+          {{"tolerance", "allowed"}, number(&CheckResult::tolerance)},
+          {{"message", "message", "", Align::left}, [](const Row& row) { return Cell(row.check.message); }}};
+}
+
+template <class Run>
+Table run_checks_table(const std::vector<Field<RunCheck<Run>>>& fields, std::span<const Run> runs) {
+  std::vector<RunCheck<Run>> rows;
+  for (const Run& run : runs) {
+    if (!run.no_place.empty())
+      rows.push_back(
+          {run, {.name = std::string(info_of(*run.fault).found_by), .message = run.no_place}, false});
+    for (const CheckResult& check : run.checks) rows.push_back({run, check});
+  }
+  return table_of(fields, rows);
+}
+
+}  // namespace hybridkv

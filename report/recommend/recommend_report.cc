@@ -1,0 +1,207 @@
+#include "report/recommend/recommend_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <stdexcept>
+
+#include "report/human.h"
+#include "report/recommend/recommend_json.h"
+#include "report/recommend/recommend_text.h"
+#include "report/recommend/search_reporter.h"
+#include "report/replay/loss_report.h"
+#include "report/replay/replay_text.h"
+
+namespace hybridkv {
+
+namespace {
+
+/// What the default loses, and what the pick costs against it.
+void compare_with_default(const RecommendAnswer& report, RecommendReasons& reasons) {
+  const Recommendation& result = report.result;
+  if (!result.default_candidate)
+    reasons.gains.push_back(fmt::format("The default cannot run: {}.", result.default_refused->what()));
+  else if (result.default_candidate == result.pick)
+    reasons.gains.push_back(
+        "The default is the pick: nothing in the space is worth a change of settings by the rule below.");
+  else
+    compare_candidates(report.picked(), result.candidates[*result.default_candidate], result, reasons.gains,
+                       reasons.costs);
+}
+
+void add_front(Document& document, const RecommendAnswer& report, const SearchReporter& reporter) {
+  const Recommendation& result = report.result;
+  document.blocks.emplace_back(Heading{"Pareto front"});
+  const std::vector<CandidateField> fields = reporter.front(result);
+  std::vector<Column> columns = empty_table(fields).columns();
+  columns.push_back({"note", "", "", Align::left});
+  Table table(std::move(columns));
+  const auto add = [&](std::size_t at, const std::string& note) {
+    std::vector<Cell> cells = cells_of(fields, {report, at});
+    cells.emplace_back(note);
+    table.add_row(std::move(cells));
+    if (at == result.pick) table.mark_row(table.rows().size() - 1);
+  };
+  const std::vector<std::size_t> shown = shown_of_front(result);
+  for (const std::size_t at : shown) add(at, front_note(result, at));
+  const Candidate* beaten = result.default_candidate ? &result.candidates[*result.default_candidate] : nullptr;
+  if (beaten != nullptr && beaten->on_front) beaten = nullptr;
+  if (beaten != nullptr) add(*result.default_candidate, beaten_note(*beaten));
+  document.blocks.emplace_back(std::move(table));
+  document.blocks.emplace_back(Paragraph{front_sentences(result, beaten, shown.size(), reporter.at_once)});
+}
+
+/// The best that engines run today beside a pick that needs packing.
+void add_unpacked(Document& document, const RecommendAnswer& report, const RecommendReasons& reasons) {
+  add_listing(document, "Best without packing (N = 1), for engines as they are released", reasons.unpacked);
+  const Recommendation& result = report.result;
+  if (!result.unpacked_pick) return;
+  const Candidate& candidate = result.candidates[*result.unpacked_pick];
+  document.blocks.emplace_back(reporter_of(result).pick(result, candidate, prefix_text(candidate, std::nullopt)));
+  add_served(document, *report.unpacked_pick);
+}
+
+/// Combinations that cannot run, each reason once.
+std::vector<std::string> impossible_sentences(const Recommendation& result, const SearchReporter& reporter) {
+  std::vector<std::pair<const ImpossibleLayout*, std::int64_t>> reasons;
+  for (const ImpossibleLayout& impossible : result.impossible) {
+    // The numbers of a reason differ from layout to layout; the path of the value at fault does not.
+    const auto found = std::find_if(reasons.begin(), reasons.end(), [&](const auto& reason) {
+      return reason.first->refusal.path() == impossible.refusal.path();
+    });
+    if (found == reasons.end()) reasons.emplace_back(&impossible, 1);
+    else ++found->second;
+  }
+  std::vector<std::string> sentences;
+  for (const auto& [first, count] : reasons) {
+    std::string text = human_plural(count, reporter.combination);
+    if (count > 1) text += ", the first";
+    if (count > 1 && !result.space.packs.empty())
+      text += fmt::format(" with N = {}", first->engine.attention_pack_size);
+    sentences.push_back(fmt::format("{}: {}", text, first->refusal.what()));
+  }
+  return sentences;
+}
+
+template <auto Member>
+CandidateField optional_of_result(Column column) {
+  return {std::move(column), [](const CandidateRow& row) { return Cell(row.result().*Member == row.at); }};
+}
+
+}  // namespace
+
+const SearchReporter& reporter_of(const Recommendation& result) {
+  return result.layouts.front().plan.radix ? tree_search_reporter : block_search_reporter;
+}
+
+std::vector<CandidateField> joined(std::vector<std::vector<CandidateField>> parts) {
+  std::vector<CandidateField> fields;
+  for (std::vector<CandidateField>& part : parts) std::move(part.begin(), part.end(), std::back_inserter(fields));
+  return fields;
+}
+
+Cell reprefilled_cell(const CandidateRow& row) { return row.candidate().objectives.reprefilled_tokens; }
+Cell hit_percent_cell(const CandidateRow& row) { return Percent{100 * row.candidate().hit_rate()}; }
+Cell request_cell(const CandidateRow& row) { return ByteCount{row.candidate().objectives.bytes_per_request}; }
+
+std::vector<CandidateField> found_fields() {
+  return {of_candidate<&Candidate::hit_tokens>({"hit_tokens", "hit"}),
+          {{"hit_rate", "hit rate"}, [](const CandidateRow& row) { return Cell(Real{row.candidate().hit_rate(), 6}); }},
+          {{"reprefilled_tokens", "re-prefilled"}, reprefilled_cell},
+          of_candidate<&Candidate::requests_with_hit>({"requests_with_hit", "requests with a hit"}),
+          {{"unserved_requests", "unserved"},
+           [](const CandidateRow& row) { return Cell(row.candidate().unserved()); }}};
+}
+
+std::vector<CandidateField> choice_fields() {
+  return {of_candidate<&Candidate::settings_changed>({"settings_changed", "settings changed"}),
+          of_candidate<&Candidate::in_space>({"in_space", "in the space"}),
+          of_candidate<&Candidate::meets_limits>({"meets_limits", "meets limits"}),
+          of_candidate<&Candidate::on_front>({"on_front", "on the front"}),
+          optional_of_result<&Recommendation::default_candidate>({"is_default", "default"}),
+          optional_of_result<&Recommendation::pick>({"is_pick", "pick"})};
+}
+
+RecommendReasons recommend_reasons(const RecommendAnswer& report) {
+  const Recommendation& result = report.result;
+  const SearchReporter& reporter = reporter_of(result);
+  const Candidate& pick = report.picked();
+  RecommendReasons reasons;
+  if (pick.overload)
+    reasons.overload.push_back(fmt::format("The pick is overloaded: {}; its hits are those of an engine that falls "
+                                           "behind.", overload_text(*pick.overload)));
+  compare_with_default(report, reasons);
+  reporter.add_reasons(report, reasons);
+  if (report.pick_losses) reasons.costs.push_back(loss_sentence("The pick", *report.pick_losses) + ".");
+  if (!pick.modelled.empty()) reasons.costs.push_back(modelled_sentence(pick.modelled));
+  reasons.choice = choice_sentences(report, reporter.reference);
+  for (const WhatIf& what_if : result.what_ifs)
+    reasons.changes.push_back(what_if_sentence(
+        what_if, result, what_if.pick ? reporter.settings(report, result.candidates[*what_if.pick]) : ""));
+  return reasons;
+}
+
+Document recommend_pick(const RecommendAnswer& report) {
+  const Recommendation& result = report.result;
+  const SearchReporter& reporter = reporter_of(result);
+  const RecommendReasons reasons = recommend_reasons(report);
+  Document document;
+  document.blocks.emplace_back(Heading{
+      fmt::format("Recommendation for {}, tensor parallel {}", report.model, report.engine.tensor_parallel), 1});
+  Facts asked = asked_facts(report);
+  reporter.add_space(asked, result);
+  document.blocks.emplace_back(std::move(asked));
+  if (!reasons.never_hits.empty()) document.blocks.emplace_back(Listing{reasons.never_hits, true});
+  document.blocks.emplace_back(Heading{"Pick"});
+  document.blocks.emplace_back(
+      reporter.pick(result, report.picked(), prefix_text(report.picked(), report.pick_bound)));
+  if (!reasons.overload.empty()) document.blocks.emplace_back(Listing{reasons.overload, true});
+  add_served(document, report.pick);
+  add_listing(document, "What it gains over the default", reasons.gains);
+  add_listing(document, "What it costs", reasons.costs);
+  add_unpacked(document, report, reasons);
+  add_listing(document, "How it was chosen", reasons.choice);
+  add_listing(document, "Which assumption would change it", reasons.changes);
+  return document;
+}
+
+Document recommend_front(const RecommendAnswer& report) {
+  const SearchReporter& reporter = reporter_of(report.result);
+  Document document;
+  add_front(document, report, reporter);
+  reporter.add_beside(document, report, recommend_reasons(report));
+  add_listing(document, reporter.impossible, impossible_sentences(report.result, reporter));
+  return document;
+}
+
+Document recommend_report(const RecommendAnswer& report) {
+  Document document = recommend_pick(report);
+  Document front = recommend_front(report);
+  std::move(front.blocks.begin(), front.blocks.end(), std::back_inserter(document.blocks));
+  document.blocks.emplace_back(Heading{"The same numbers again"});
+  document.blocks.emplace_back(Code{report.commands});
+  if (report.result.unpacked_pick) {
+    document.blocks.emplace_back(Heading{"Those without packing"});
+    document.blocks.emplace_back(Code{report.unpacked_commands});
+  }
+  return document;
+}
+
+Table candidates_table(const RecommendAnswer& report) {
+  std::vector<CandidateRow> rows;
+  for (std::size_t at = 0; at < report.result.candidates.size(); ++at) rows.push_back({report, at});
+  return table_of(reporter_of(report.result).candidates(), rows);
+}
+
+std::string render_recommend(const RecommendAnswer& report, Format format, const Style& style) {
+  switch (format) {
+    case Format::table: return render_text(recommend_report(report), style);
+    case Format::json: return recommend_json(report);
+    case Format::csv: return render_csv(candidates_table(report));
+    case Format::markdown: return render_markdown(recommend_report(report));
+  }
+  throw std::logic_error("unknown format");
+}
+
+}  // namespace hybridkv

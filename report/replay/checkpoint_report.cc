@@ -1,0 +1,161 @@
+#include "report/replay/checkpoint_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/number_text.h"
+#include "report/document.h"
+#include "report/human.h"
+#include "report/json_text.h"
+
+namespace hybridkv {
+
+namespace {
+
+using CheckpointSetting = CheckpointAdvice::Setting;
+
+Percent share_of(double part, std::int64_t whole) {
+  return Percent{whole == 0 ? 0 : 100 * part / static_cast<double>(whole)};
+}
+
+Table places_table(const CheckpointAdvice& advice) {
+  Table table({{"states", "states", "a prompt"},
+               {"tokens", "best kept at", "tokens", Align::left},
+               {"recomputed", "computed again", "of what is shared"}});
+  for (const CheckpointAdvice::Places& places : advice.places) {
+    std::string tokens;
+    for (const std::int64_t at : places.tokens) tokens += (tokens.empty() ? "" : "; ") + human_count(at);
+    table.add_row({places.states, tokens, share_of(places.recomputed_tokens, advice.shared_tokens)});
+  }
+  return table;
+}
+
+Table back_table(const CheckpointAdvice& advice) {
+  Table table({{"back", "last state", "moved back"}, {"found", "found of what is", "shared, endless memory"}});
+  for (std::size_t back = 0; back < advice.found_back.size(); ++back)
+    table.add_row({static_cast<std::int64_t>(back),
+                   share_of(static_cast<double>(advice.found_back[back]), advice.shared_tokens)});
+  return table;
+}
+
+std::string interval_text(const std::optional<std::int64_t>& interval) {
+  if (!interval) return "all";
+  return *interval == 0 ? "last" : human_count(*interval);
+}
+
+Table settings_table(const CheckpointAdvice& advice) {
+  constexpr Audience programs = Audience::programs;
+  Table table({{"retention", "states kept", "every", Align::right},
+               {"checkpoint_back", "last state", "moved back"},
+               {"states_made", "states", "made"},
+               {"found_tokens", "found", "tokens"},
+               {"found_rate", "found"},
+               {"refused", "refused", "", Align::left, programs}});
+  for (const CheckpointSetting& one : advice.settings) {
+    if (!one.refused.empty()) {
+      table.add_row({interval_text(one.retention_tokens), one.back, std::monostate(), std::monostate(),
+                     std::monostate(), one.refused});
+      continue;
+    }
+    const double rate = advice.prompt_tokens == 0 ? 0
+                                                  : static_cast<double>(one.found_tokens) /
+                                                        static_cast<double>(advice.prompt_tokens);
+    table.add_row({interval_text(one.retention_tokens), one.back, one.states_made, one.found_tokens, Real{rate, 4},
+                   std::monostate()});
+  }
+  return table;
+}
+
+/// The setting that finds most; of equal ones the first.
+const CheckpointSetting* best_of(const CheckpointAdvice& advice) {
+  const CheckpointSetting* best = nullptr;
+  for (const CheckpointSetting& one : advice.settings)
+    if (one.refused.empty() && (best == nullptr || one.found_tokens > best->found_tokens)) best = &one;
+  return best;
+}
+
+std::string best_text(const CheckpointAdvice& advice, const CheckpointSetting& best) {
+  std::string keeps = !best.retention_tokens          ? "every state that a chunk ends with"
+                      : *best.retention_tokens == 0 ? "only last states and those where prompts part"
+                                                    : fmt::format("states every {} tokens, the last ones, and those "
+                                                                  "where prompts part",
+                                                                  human_count(*best.retention_tokens));
+  if (best.back > 0)
+    keeps += fmt::format(", the last {} before its boundary", human_plural(best.back, "checkpoint"));
+  return fmt::format("Most is found by keeping {}: {} of the prompt tokens.", keeps,
+                     human_percent(share_of(static_cast<double>(best.found_tokens), advice.prompt_tokens).value));
+}
+
+Listing remarks(const CheckpointAdvice& advice) {
+  Listing listing{.warning = true};
+  std::vector<std::int64_t> said;
+  for (const CheckpointSetting& one : advice.settings) {
+    if (!one.refused.empty()) {
+      listing.items.push_back(fmt::format("{}, {} back: {}.", interval_text(one.retention_tokens), one.back,
+                                          one.refused));
+      continue;
+    }
+    if (!one.retention_tokens || advice.has_effect(*one.retention_tokens) ||
+        std::find(said.begin(), said.end(), *one.retention_tokens) != said.end())
+      continue;
+    said.push_back(*one.retention_tokens);
+    listing.items.push_back(fmt::format("{} is no multiple of {} tokens, at which states are made: next to nothing is "
+                                        "found at it, beside what 'last' finds.",
+                                        human_count(*one.retention_tokens), human_count(advice.unit_tokens)));
+  }
+  return listing;
+}
+
+Document checkpoints_document(const CheckpointAdvice& advice) {
+  Document document;
+  document.blocks.emplace_back(Heading{"Where to keep states: " + advice.trace, 1});
+  document.blocks.emplace_back(
+      Facts{{{"layout", fmt::format("{}, states at multiples of {} tokens", advice.name,
+                                    human_count(advice.unit_tokens))},
+             {"requests", fmt::format("{}, of which {} begin like an earlier one",
+                                      human_count(advice.requests), human_count(advice.sharing_requests))},
+             {"shared", fmt::format("{} of {} prompt tokens", human_count(advice.shared_tokens),
+                                    human_count(advice.prompt_tokens))}}});
+  document.blocks.emplace_back(Heading{"At the same places in every prompt"});
+  document.blocks.emplace_back(places_table(advice));
+  document.blocks.emplace_back(Heading{"At the end of every prompt"});
+  document.blocks.emplace_back(back_table(advice));
+  document.blocks.emplace_back(Heading{"What the engine takes, replayed in this memory"});
+  document.blocks.emplace_back(settings_table(advice));
+  if (const CheckpointSetting* best = best_of(advice))
+    document.blocks.emplace_back(Paragraph{best_text(advice, *best)});
+  if (Listing said = remarks(advice); !said.items.empty()) document.blocks.emplace_back(std::move(said));
+  return document;
+}
+
+}  // namespace
+
+std::string render_checkpoints(const CheckpointAdvice& advice, Format format, const Style& style) {
+  switch (format) {
+    case Format::json: {
+      nlohmann::ordered_json json{{"schema", checkpoints_schema_id},
+                                  {"trace", advice.trace},
+                                  {"layout", advice.name},
+                                  {"unit_tokens", advice.unit_tokens},
+                                  {"requests", advice.requests},
+                                  {"prompt_tokens", advice.prompt_tokens},
+                                  {"sharing_requests", advice.sharing_requests},
+                                  {"shared_tokens", advice.shared_tokens}};
+      json["places"] = nlohmann::ordered_json::array();
+      for (const CheckpointAdvice::Places& places : advice.places)
+        json["places"].push_back({{"states", places.states},
+                                  {"tokens", places.tokens},
+                                  {"recomputed_tokens", places.recomputed_tokens}});
+      json["found_back"] = advice.found_back;
+      json["settings"] = to_json(settings_table(advice));
+      return json_text(json);
+    }
+    case Format::csv: return render_csv(settings_table(advice));
+    case Format::markdown: return render_markdown(checkpoints_document(advice));
+    case Format::table: break;
+  }
+  return render_text(checkpoints_document(advice), style);
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,360 @@
+#include "report/replay/index_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "planner/engine_rules.h"
+#include "report/human.h"
+#include "report/plan/arena_table.h"
+#include "report/plan/rules_text.h"
+#include "report/replay/block_rows.h"
+#include "report/replay/host_table.h"
+#include "report/replay/replay_text.h"
+
+namespace hybridkv {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+double share(std::int64_t part, std::int64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+/// Mean of a field over the series.
+template <class Number>
+double mean_of(const SimulationStats& stats, Number SeriesPoint::*field) {
+  double sum = 0;
+  for (const SeriesPoint& point : stats.series.points()) sum += static_cast<double>(point.*field);
+  return stats.series.points().empty() ? 0 : sum / static_cast<double>(stats.series.points().size());
+}
+
+std::string block_driver_text(const DriverSpec& driver) {
+  switch (driver.kind) {
+    case DriverKind::one_at_a_time: return "one request at a time in the order of the trace, prefill only";
+    case DriverKind::closed_loop:
+      return fmt::format("closed loop, {} in flight, prefill and decode", human_plural(driver.in_flight, "request"));
+    case DriverKind::open_loop:
+      return fmt::format("open loop by timestamps; {} s a prefill token, {} s a decode step, {} s a copied state",
+                         driver.cost.per_prefill_token, driver.cost.per_decode_step, driver.cost.per_copied_state);
+  }
+  return "?";
+}
+
+Table block_hits(const SimulateAnswer& answer) {
+  static const Blocks::List fields{
+      Blocks::name(),
+      Blocks::geometry<&CacheGeometry::block_size_tokens>({"block_size_tokens", "block", "tokens"}),
+      Blocks::geometry<&CacheGeometry::num_blocks>({"num_blocks", "blocks"}),
+      {{"groups", "groups", "att+rec", Align::left},
+       [](const Blocks::Row& row) {
+         return Cell(fmt::format("{}+{}", row.stats.geometry.attention_groups, row.stats.geometry.state_groups));
+       }},
+      {{"mode", "mode", "", Align::left}, [](const Blocks::Row& row) { return Cell(mode_text(row.stats.geometry)); }},
+      Blocks::of<&SimulationStats::hit_tokens>({"hit_tokens", "hit", "tokens"}),
+      {{"hit_rate", "hit", "rate"}, [](const Blocks::Row& row) { return Cell(Percent{100 * row.stats.hit_rate()}); }},
+      Blocks::of<&SimulationStats::requests_with_hit>({"requests_with_hit", "requests", "with a hit"})};
+  return Blocks::table(fields, answer);
+}
+
+Table pool_table(const SimulateAnswer& answer) {
+  static const Blocks::List fields{
+      Blocks::name(),
+      Blocks::of<&SimulationStats::max_held_blocks>({"max_held_blocks", "blocks held", "at most"}),
+      {{"mean_held_blocks", "", "mean"},
+       [](const Blocks::Row& row) { return Cell(Real{mean_of(row.stats, &SeriesPoint::held_blocks), 1}); }},
+      {{"state_share", "held by", "states"},
+       [](const Blocks::Row& row) {
+         const double held = mean_of(row.stats, &SeriesPoint::held_blocks);
+         const double states = mean_of(row.stats, &SeriesPoint::held_state_blocks);
+         return Cell(Percent{held == 0 ? 0 : 100 * states / held, 1});
+       }},
+      {{"evictions", "blocks", "evicted"}, [](const Blocks::Row& row) { return Cell(row.stats.pool.evictions); }},
+      Blocks::of<&SimulationStats::checkpoints_made>({"checkpoints_made", "checkpoints", "made"}),
+      Blocks::of<&SimulationStats::checkpoints_used>({"checkpoints_used", "", "used"}),
+      Blocks::of<&SimulationStats::checkpoints_evicted>({"checkpoints_evicted", "", "evicted"})};
+  return Blocks::table(fields, answer);
+}
+
+Table load_table(const SimulateAnswer& answer) {
+  static const Blocks::List fields{
+      Blocks::name(),
+      Blocks::of<&SimulationStats::max_running>({"max_running", "running", "at most"}),
+      {{"mean_running", "", "mean"},
+       [](const Blocks::Row& row) { return Cell(Real{mean_of(row.stats, &SeriesPoint::running_requests), 1}); }},
+      Blocks::of<&SimulationStats::too_long>({"too_long", "refused as", "too long"}),
+      {{"refused", "refused", "or stalled"}, [](const Blocks::Row& row) { return Cell(row.stats.unserved()); }},
+      Blocks::of<&SimulationStats::preempted_requests>({"preempted_requests", "preempted"}),
+      Blocks::of<&SimulationStats::reprefilled_tokens>({"reprefilled_tokens", "prefilled", "again"}),
+      {{"longest_request", "longest", "that fits"},
+       [](const Blocks::Row& row) { return Cell(Length{row.cache.longest_request.value_or(0)}); }},
+      Blocks::of<&SimulationStats::steps>({"steps", "steps"})};
+  return Blocks::table(fields, answer);
+}
+
+Table latency_table(const SimulateAnswer& answer) {
+  static const Blocks::List fields{
+      Blocks::name(),
+      Blocks::geometry<&CacheGeometry::block_size_tokens>({"block_size_tokens", "block", "tokens"}),
+      {{"first_token_mean", "first token", "mean, s"},
+       [](const Blocks::Row& row) { return Cell(Real{row.stats.first_token.mean(), 3}); }},
+      {{"first_token_p50", "", "p50, s"},
+       [](const Blocks::Row& row) { return Cell(Real{row.stats.first_token.quantile(0.5), 3}); }},
+      {{"first_token_p99", "", "p99, s"},
+       [](const Blocks::Row& row) { return Cell(Real{row.stats.first_token.quantile(0.99), 3}); }},
+      {{"queueing_mean", "queueing", "mean, s"},
+       [](const Blocks::Row& row) { return Cell(Real{row.stats.queueing.mean(), 3}); }},
+      {{"queueing_p99", "", "p99, s"},
+       [](const Blocks::Row& row) { return Cell(Real{row.stats.queueing.quantile(0.99), 3}); }},
+      {{"seconds", "simulated", "s"}, [](const Blocks::Row& row) { return Cell(Real{row.stats.seconds, 1}); }}};
+  return Blocks::table(fields, answer);
+}
+
+/// The first of these positions.
+std::string positions_text(const std::vector<std::int64_t>& all) {
+  constexpr std::size_t most_shown = 3;
+  std::vector<std::string> positions;
+  for (std::size_t i = 0; i < all.size() && i < most_shown; ++i) positions.push_back(human_count(all[i]));
+  if (all.size() > most_shown) positions.push_back("…");
+  return fmt::format("{}", fmt::join(positions, ", "));
+}
+
+Table block_requests(const SimulateAnswer& answer) {
+  Table table({{"name", "cache", "", Align::left},
+               {"block_size_tokens", "block", "tokens"},
+               {"idx", "request"},
+               {"input_length", "prompt", "tokens"},
+               {"hit_tokens", "hit", "tokens"},
+               {"hit_rate", "hit", "rate"},
+               {"num_chunks", "chunks"},
+               {"checkpoints", "checkpoints if cold", "closed form", Align::left},
+               {"status", "ended", "", Align::left}});
+  for (const ReplayedCache& cache : answer.caches)
+    for (const auto& [record, checkpoints] : cache.requests) {
+      const auto& request = std::get<RequestRecord>(record);
+      table.add_row({cache.name, cache.blocks().geometry.block_size_tokens, request.index, request.input_length,
+                     request.hit_tokens, Percent{100 * share(request.hit_tokens, request.input_length), 1},
+                     request.num_chunks, positions_text(checkpoints), std::string(to_string(request.status))});
+    }
+  return table;
+}
+
+constexpr std::size_t shown_points = 10;
+
+/// One cache over time, in about shown_points lines. Time and the queue mean something with several requests in flight.
+Table series_table(const SimulationStats& stats, DriverKind driver) {
+  const bool timed = driver != DriverKind::one_at_a_time;
+  std::vector<Column> columns{{"ended_requests", "requests", "ended"}};
+  if (timed)
+    columns.insert(columns.end(), {{"seconds", "simulated", "s"},
+                                   {"running_requests", "running"},
+                                   {"waiting_requests", "waiting"}});
+  columns.insert(columns.end(), {{"held_blocks", "blocks", "held"},
+                                 {"state_share", "held by", "states"},
+                                 {"findable_blocks", "blocks with", "a prefix"},
+                                 {"evictions", "evicted", "so far"},
+                                 {"hit_rate", "hit rate", "so far"}});
+  Table table(std::move(columns));
+  const std::vector<SeriesPoint>& points = stats.series.points();
+  const std::size_t shown = std::min(shown_points, points.size());
+  for (std::size_t i = 1; i <= shown; ++i) {
+    const SeriesPoint& at = points[points.size() * i / shown - 1];
+    std::vector<Cell> row{at.ended_requests};
+    if (timed) row.insert(row.end(), {Real{at.seconds, 1}, at.running_requests, at.waiting_requests});
+    row.insert(row.end(), {at.held_blocks, Percent{100 * share(at.held_state_blocks, at.held_blocks), 1},
+                           at.findable_blocks, at.evictions, Percent{100 * share(at.hit_tokens, at.prompt_tokens)}});
+    table.add_row(std::move(row));
+  }
+  return table;
+}
+
+/// Hits by turn of the conversation, where the trace says it and there is more than one.
+std::optional<Table> turns_table(const SimulationStats& stats) {
+  if (stats.turns.size() < 3) return std::nullopt;
+  Table table({{"turn", "turn"}, {"requests", "requests"}, {"prompt_tokens", "prompt", "tokens"},
+               {"hit_rate", "hit", "rate"}});
+  TurnStats later;
+  for (std::size_t turn = 1; turn < stats.turns.size(); ++turn) {
+    const TurnStats& at = stats.turns[turn];
+    if (turn < shown_points) {
+      table.add_row({std::to_string(turn), at.requests, at.prompt_tokens,
+                     Percent{100 * share(at.hit_tokens, at.prompt_tokens)}});
+    } else {
+      later.requests += at.requests;
+      later.prompt_tokens += at.prompt_tokens;
+      later.hit_tokens += at.hit_tokens;
+    }
+  }
+  if (later.requests > 0)
+    table.add_row({"later", later.requests, later.prompt_tokens,
+                   Percent{100 * share(later.hit_tokens, later.prompt_tokens)}});
+  return table;
+}
+
+/// What a reader of one cache's rates should know first.
+std::vector<std::string> block_warnings(const SimulateAnswer& answer, const ReplayedCache& cache) {
+  const SimulationStats& stats = cache.blocks();
+  std::vector<std::string> sentences =
+      unserved_warnings(cache, fmt::format("the pool even alone (it holds {} of one)",
+                                           human_plural(cache.longest_request.value_or(0), "token")));
+  if (stats.cut_outputs > 0)
+    sentences.insert(sentences.begin() + (stats.too_long > 0 ? 1 : 0),
+                     fmt::format("{} at max_model_len ({}), where the engine stops.",
+                                 stats.cut_outputs == 1 ? "1 output ends"
+                                                        : human_count(stats.cut_outputs) + " outputs end",
+                                 human_plural(*cache.max_model_len, "token")));
+  if (const auto overload = overload_of(answer.driver, stats))
+    sentences.push_back(fmt::format("overloaded: {}; latencies say how long the trace is, not how fast the engine.",
+                                    overload_text(*overload)));
+  if (stats.prompt_tokens > 0 && stats.hit_tokens == 0)
+    sentences.push_back(why_no_hits("the block", stats.geometry,
+                                    {.longest_prompt_tokens = stats.longest_prompt_tokens,
+                                     .longest_repeat_tokens = cache.longest_repeat,
+                                     .uncached_common_tokens = stats.uncached_common_tokens(),
+                                     .evictions = stats.pool.evictions}) +
+                        ".");
+  return sentences;
+}
+
+/// The closed form beside the simulation, for requests that came before exactly so.
+std::optional<Table> copies_table(const SimulateAnswer& answer) {
+  Table table({{"name", "cache", "", Align::left},
+               {"copies", "requests"},
+               {"copies_prompt_tokens", "prompt", "tokens"},
+               {"copies_hit_tokens", "hit", "tokens"},
+               {"copies_closed_form_tokens", "closed form", "tokens"}});
+  for (const ReplayedCache& cache : answer.caches)
+    if (const CopyStats& copies = cache.blocks().copies; copies.requests > 0)
+      table.add_row({cache.name, copies.requests, copies.prompt_tokens, copies.simulated_tokens,
+                     copies.predicted_tokens});
+  if (table.rows().empty()) return std::nullopt;
+  return table;
+}
+
+ordered_json series_json(const SimulationStats& stats) {
+  ordered_json series = ordered_json::array();
+  for (const SeriesPoint& point : stats.series.points())
+    series.push_back({{"step", point.step},
+                      {"seconds", point.seconds},
+                      {"ended_requests", point.ended_requests},
+                      {"running_requests", point.running_requests},
+                      {"waiting_requests", point.waiting_requests},
+                      {"held_blocks", point.held_blocks},
+                      {"held_state_blocks", point.held_state_blocks},
+                      {"findable_blocks", point.findable_blocks},
+                      {"findable_state_blocks", point.findable_state_blocks},
+                      {"evictions", point.evictions}});
+  return series;
+}
+
+/// Item i: turn i, 0 = unknown; the last one also counts all later turns.
+ordered_json turns_json(const SimulationStats& stats) {
+  ordered_json turns = ordered_json::array();
+  for (const TurnStats& turn : stats.turns)
+    turns.push_back(
+        {{"requests", turn.requests}, {"prompt_tokens", turn.prompt_tokens}, {"hit_tokens", turn.hit_tokens}});
+  return turns;
+}
+
+/// Whose prefix caches and schedulers these are.
+std::string rules_of_caches(const SimulateAnswer& answer) {
+  std::vector<std::string> titles;
+  for (const ReplayedCache& cache : answer.caches) {
+    const std::string title = rules_text(*cache.blocks().geometry.rules.engine, std::nullopt);
+    if (std::find(titles.begin(), titles.end(), title) == titles.end()) titles.push_back(title);
+  }
+  return fmt::format("{}", fmt::join(titles, "; "));
+}
+
+void add_section(std::vector<Block>& blocks, const char* title, std::optional<Table> table) {
+  if (!table) return;
+  blocks.emplace_back(Heading{title});
+  blocks.emplace_back(*std::move(table));
+}
+
+/// What the pools hold, and what becomes of the requests.
+std::vector<Block> held_blocks(const SimulateAnswer& answer) {
+  std::vector<Block> blocks;
+  add_section(blocks, "What the pool holds", pool_table(answer));
+  add_section(blocks, "Arena by arena", arena_table(answer));
+  if (std::optional<Table> host = host_table(answer)) {
+    add_section(blocks, "Memory of the host", std::move(host));
+    blocks.emplace_back(Paragraph{host_text});
+  }
+  add_section(blocks, "What becomes of the requests", load_table(answer));
+  if (answer.caches.size() == 1) {
+    const SimulationStats& stats = answer.caches.front().blocks();
+    add_section(blocks, "By turn of the conversation", turns_table(stats));
+    if (answer.requests > most_listed_requests)
+      add_section(blocks, "Over time", series_table(stats, answer.driver.kind));
+  }
+  if (answer.driver.kind == DriverKind::open_loop) add_section(blocks, "Waiting", latency_table(answer));
+  if (std::optional<Table> copies = copies_table(answer)) {
+    add_section(blocks, "Exact copies of earlier prompts", std::move(copies));
+    blocks.emplace_back(
+        Paragraph{answer.driver.kind == DriverKind::one_at_a_time
+                      ? "The closed form is for a cache that loses nothing in between."
+                      : "The closed form is for a cache that loses nothing in between, and for requests that come one "
+                        "after the other."});
+  }
+  return blocks;
+}
+
+IndexReport block_report(const SimulateAnswer& answer) {
+  IndexReport report{.rules = rules_of_caches(answer),
+                     .facts = {{"driver", block_driver_text(answer.driver)}},
+                     .hits = block_hits(answer),
+                     .warnings = {},
+                     .requests = block_requests(answer),
+                     .held = held_blocks(answer),
+                     .footer = {}};
+  const std::string policy = policy_text(answer.caches.front().blocks().geometry.scheduler);
+  if (!policy.empty()) report.facts.emplace_back("policy", policy);
+  std::vector<ModelledRule> rules;
+  for (const ReplayedCache& cache : answer.caches) {
+    report.warnings.push_back(block_warnings(answer, cache));
+    rules.insert(rules.end(), cache.blocks().modelled.begin(), cache.blocks().modelled.end());
+  }
+  report.footer = modelled_sentence(rules);
+  return report;
+}
+
+ordered_json block_extras(const ReplayedCache& cache) {
+  const SimulationStats& stats = cache.blocks();
+  ordered_json json;
+  const SchedulerSettings& settings = stats.geometry.scheduler;
+  if (!policy_text(settings).empty()) {
+    json["eviction"] = to_string(settings.eviction);
+    json["checkpoint_back"] = settings.checkpoint_back;
+  }
+  if (stats.host) json["host"] = host_json(stats);
+  json["series"] = series_json(stats);
+  if (ordered_json arenas = arenas_json(stats); !arenas.empty()) json["arenas"] = std::move(arenas);
+  json["turns"] = turns_json(stats);
+  return json;
+}
+
+ordered_json block_requests_json(const ReplayedCache& cache) {
+  ordered_json list = ordered_json::array();
+  for (const ListedRequest& listed : cache.requests) {
+    const auto& request = std::get<RequestRecord>(listed.record);
+    list.push_back({{"idx", request.index},
+                    {"input_length", request.input_length},
+                    {"hit_tokens", request.hit_tokens},
+                    {"num_chunks", request.num_chunks},
+                    {"evictions", request.evictions},
+                    {"status", to_string(request.status)},
+                    {"preemptions", request.preemptions},
+                    {"reprefilled_tokens", request.reprefilled_tokens}});
+  }
+  return list;
+}
+
+}  // namespace
+
+const IndexReporter blocks_reporter{block_report, blocks_table, block_extras, block_requests_json};
+
+}  // namespace hybridkv

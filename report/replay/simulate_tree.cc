@@ -1,0 +1,168 @@
+#include "report/replay/index_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <span>
+
+#include "planner/engine_rules.h"
+#include "report/human.h"
+#include "report/replay/replay_fields.h"
+#include "report/replay/replay_text.h"
+#include "report/replay/upper_bounds.h"
+
+namespace hybridkv {
+
+namespace {
+
+using nlohmann::ordered_json;
+using Tree = ReplayFields<RadixStats>;
+
+Table tree_hits(const SimulateAnswer& answer) {
+  static const Tree::List fields{
+      Tree::name(),
+      Tree::setting<&RadixSettings::token_slots>({"token_slots", "token", "slots"}),
+      Tree::setting<&RadixSettings::state_slots>({"state_slots", "state", "slots"}),
+      Tree::setting<&RadixSettings::page>({"page_tokens", "page", "tokens"}),
+      Tree::of<&RadixStats::hit_tokens>({"hit_tokens", "hit", "tokens"}),
+      {{"hit_rate", "hit", "rate"}, [](const Tree::Row& row) { return Cell(Percent{100 * row.stats.hit_rate()}); }},
+      Tree::of<&RadixStats::requests_with_hit>({"requests_with_hit", "requests", "with a hit"}),
+      {{"kv_match_rate", "by KV", "alone"},
+       [](const Tree::Row& row) { return Cell(Percent{100 * row.stats.rate(row.stats.kv_match_tokens)}); }}};
+  return Tree::table(fields, answer);
+}
+
+Table tree_holds(const SimulateAnswer& answer) {
+  static const Tree::List fields{
+      Tree::name(),
+      Tree::of<&RadixStats::most_tree_tokens>({"most_tree_tokens", "tree's tokens", "at most"}),
+      Tree::of<&RadixStats::most_tree_states>({"most_tree_states", "its states", "at most"}),
+      Tree::of<&RadixStats::checkpoints_made>({"states_made", "states", "made"}),
+      Tree::of<&RadixStats::checkpoints_used>({"states_used", "", "used"}),
+      Tree::of<&RadixStats::checkpoints_evicted>({"evicted_states", "", "evicted"}),
+      Tree::of<&RadixStats::evicted_unused_states>({"evicted_unused_states", "", "unused"}),
+      Tree::of<&RadixStats::evicted_tokens>({"evicted_tokens", "tokens", "evicted"}),
+      Tree::of<&RadixStats::requests_with_branch>({"requests_with_branch", "states at", "branches"}),
+      {{"refused", "refused", "or stalled"}, [](const Tree::Row& row) { return Cell(row.stats.unserved()); }},
+      Tree::of<&RadixStats::too_long>({"too_long", "refused as", "too long"})};
+  return Tree::table(fields, answer);
+}
+
+Table tree_requests(std::span<const ReplayedCache> caches) {
+  Table table({{"name", "cache", "", Align::left},
+               {"idx", "request"},
+               {"input_length", "prompt", "tokens"},
+               {"hit_tokens", "hit", "tokens"},
+               {"kv_match_tokens", "by KV", "alone"},
+               {"branch_tokens", "branch", "at"},
+               {"chunk_sizes", "chunks", "tokens", Align::left},
+               {"tree_tokens", "tree's", "tokens"},
+               {"tree_states", "tree's", "states"},
+               {"status", "ended", "", Align::left}});
+  for (const ReplayedCache& cache : caches)
+    for (const ListedRequest& listed : cache.requests) {
+      const auto& record = std::get<RadixRecord>(listed.record);
+      table.add_row({cache.name, record.index, record.input_length, record.hit_tokens, record.kv_match_tokens,
+                     record.branch_tokens, fmt::format("{}", fmt::join(record.chunks, "+")), record.tree_tokens,
+                     record.tree_states, std::string(to_string(record.status))});
+    }
+  return table;
+}
+
+/// Which rules in play no record of the engine covers.
+std::string tree_modelled(const SimulateAnswer& answer) {
+  std::vector<std::string> rules;
+  const auto add = [&](bool in_play, const char* rule) {
+    if (in_play && std::find(rules.begin(), rules.end(), rule) == rules.end()) rules.emplace_back(rule);
+  };
+  for (const ReplayedCache& cache : answer.caches) {
+    const RadixSettings& s = Tree::stats_of(cache).settings;
+    add(cache.counts().unserved() > 0, "requests that do not fit");
+    add(s.decodes && s.page > 1, "evictions in a decode with larger pages");
+    add(s.decodes && s.strategy == RadixStrategy::extra_buffer_lazy,
+        "requests that end while a lazy strategy writes a state");
+    add(s.decodes && s.skip_decode_lock, "states that are not locked during decode");
+  }
+  return modelled_names_sentence(rules);
+}
+
+/// How requests come, and what the pools of the first cache follow.
+std::vector<std::pair<std::string, std::string>> tree_facts(const SimulateAnswer& answer) {
+  const RadixSettings& first = Tree::stats_of(answer.caches.front()).settings;
+  std::string states = std::string(to_string(first.strategy));
+  if (first.has_tracking())
+    states += fmt::format(": a state at most every {} tokens of a prefill{}", human_count(first.checkpoint_grid()),
+                          first.decodes ? fmt::format(", every {} of a decode", human_count(first.decode_grid()))
+                                        : std::string());
+  return {{"driver", first.decodes ? "one request at a time in the order of the trace, prefill and decode"
+                                   : "one request at a time in the order of the trace, prefill only"},
+          {"states", states},
+          {"chunks", fmt::format("of at most {} tokens", human_count(first.chunk_tokens))}};
+}
+
+IndexReport tree_report(const SimulateAnswer& answer) {
+  IndexReport report{.rules = std::string(answer.rules->title),
+                     .facts = tree_facts(answer),
+                     .hits = tree_hits(answer),
+                     .warnings = {},
+                     .requests = tree_requests(answer.caches),
+                     .held = {Heading{"What the tree holds"}, tree_holds(answer)},
+                     .footer = tree_modelled(answer)};
+  for (const ReplayedCache& cache : answer.caches) {
+    const RadixSettings& settings = Tree::stats_of(cache).settings;
+    report.warnings.push_back(unserved_warnings(cache, fmt::format("the pools of {} tokens and {} states even alone",
+                                                                   human_count(settings.token_slots),
+                                                                   human_count(settings.state_slots))));
+  }
+  return report;
+}
+
+Table tree_counters(const SimulateAnswer& answer) {
+  static const Tree::List fields{
+      Tree::name(),
+      {{"strategy"}, [](const Tree::Row& row) { return Cell(std::string(to_string(row.stats.settings.strategy))); }},
+      Tree::setting<&RadixSettings::token_slots>({"token_slots"}),
+      Tree::setting<&RadixSettings::state_slots>({"state_slots"}),
+      Tree::setting<&RadixSettings::page>({"page_tokens"}),
+      Tree::setting<&RadixSettings::chunk_tokens>({"chunk_tokens"}),
+      {{"checkpoint_grid_tokens"}, [](const Tree::Row& row) { return Cell(row.stats.settings.checkpoint_grid()); }},
+      {{"decode_grid_tokens"}, [](const Tree::Row& row) { return Cell(row.stats.settings.decode_grid()); }},
+      Tree::of<&RadixStats::requests>({"requests"}),
+      Tree::of<&RadixStats::prompt_tokens>({"prompt_tokens"}),
+      Tree::of<&RadixStats::hit_tokens>({"hit_tokens"}),
+      {{"hit_rate"}, [](const Tree::Row& row) { return Cell(Real{row.stats.hit_rate(), 6}); }},
+      Tree::of<&RadixStats::requests_with_hit>({"requests_with_hit"}),
+      Tree::of<&RadixStats::kv_match_tokens>({"kv_match_tokens"}),
+      Tree::of<&RadixStats::requests_with_branch>({"requests_with_branch"}),
+      Tree::of<&RadixStats::prefill_chunks>({"prefill_chunks"}),
+      Tree::of<&RadixStats::generated_tokens>({"generated_tokens"}),
+      Tree::of<&RadixStats::checkpoints_made>({"states_made"}),
+      Tree::of<&RadixStats::checkpoints_used>({"states_used"}),
+      Tree::of<&RadixStats::states_trimmed>({"states_trimmed"}),
+      Tree::of<&RadixStats::evicted_tokens>({"evicted_tokens"}),
+      Tree::of<&RadixStats::checkpoints_evicted>({"evicted_states"}),
+      Tree::of<&RadixStats::evicted_unused_states>({"evicted_unused_states"}),
+      Tree::of<&RadixStats::most_tree_tokens>({"most_tree_tokens"}),
+      Tree::of<&RadixStats::most_tree_states>({"most_tree_states"}),
+      Tree::of<&RadixStats::free_tokens>({"free_tokens"}),
+      Tree::of<&RadixStats::free_states>({"free_states"}),
+      Tree::of<&RadixStats::too_long>({"too_long"}),
+      Tree::of<&RadixStats::refused>({"refused"}),
+      Tree::of<&RadixStats::stalled>({"stalled"}),
+      {{"token_exact_hit_tokens"}, [](const Tree::Row& row) { return cell_of(row.cache.token_exact_hit_tokens); }},
+      {{"feasible_tokens"}, [](const Tree::Row& row) { return feasible_cell(row.cache); }},
+      {{"upper_tokens"}, [](const Tree::Row& row) { return upper_cell(row.cache); }},
+      Tree::of<&RadixStats::taken_prompt_tokens>({"taken_prompt_tokens"})};
+  return Tree::table(fields, answer);
+}
+
+ordered_json tree_extras(const ReplayedCache&) { return ordered_json::object(); }
+
+ordered_json tree_requests_json(const ReplayedCache& cache) { return to_json(tree_requests({&cache, 1})); }
+
+}  // namespace
+
+const IndexReporter tree_reporter{tree_report, tree_counters, tree_extras, tree_requests_json};
+
+}  // namespace hybridkv

@@ -1,0 +1,237 @@
+#include "report/replay/sweep_row.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "report/human.h"
+#include "report/json_text.h"
+
+namespace hybridkv {
+
+namespace {
+
+constexpr std::array<std::string_view, 4> first_columns{"sweep", "points", "point", "status"};
+constexpr std::string_view csv_start = "sweep,points,point,status,";
+constexpr std::size_t id_digits = 16;
+
+/// FNV-1a, 64 bits: not against malice, against mixing up files.
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char byte : text) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+  return hash;
+}
+
+std::string json_string(const std::string& text) {
+  return printable_json(nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+std::string json_value(const Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return json_string(*text);
+  std::string number = raw_cell(cell);
+  return number.empty() ? "null" : number;
+}
+
+using PointField = Field<SweepPoint>;
+
+/// A number of the replay: of every index, or of blocks alone.
+template <auto Member>
+PointField of_all(const char* name) {
+  return {{name}, [](const SweepPoint& point) {
+            return point.stats ? Cell(std::invoke(Member, counts_of(*point.stats))) : Cell();
+          }};
+}
+template <auto Member>
+PointField of_blocks(const char* name) {
+  return {{name}, [](const SweepPoint& point) {
+            return point.blocks() ? Cell(std::invoke(Member, *point.blocks())) : Cell();
+          }};
+}
+
+Real share_found(const ReplayCounts& counts) { return {counts.hit_rate()}; }
+std::int64_t evictions_of(const SimulationStats& stats) { return stats.pool.evictions; }
+Real seconds_of(const SimulationStats& stats) { return {stats.seconds}; }
+
+std::vector<PointField> replay_fields() {
+  return {of_all<&ReplayCounts::requests>("requests"),
+          of_all<&ReplayCounts::prompt_tokens>("prompt_tokens"),
+          of_all<&ReplayCounts::hit_tokens>("hit_tokens"),
+          of_all<share_found>("hit_rate"),
+          of_all<&ReplayCounts::requests_with_hit>("requests_with_hit"),
+          of_all<&ReplayCounts::checkpoints_made>("checkpoints_made"),
+          of_all<&ReplayCounts::checkpoints_used>("checkpoints_used"),
+          of_all<&ReplayCounts::checkpoints_evicted>("checkpoints_evicted"),
+          of_blocks<evictions_of>("evictions"),
+          of_blocks<&SimulationStats::max_held_blocks>("max_held_blocks"),
+          of_blocks<&SimulationStats::max_held_state_blocks>("max_held_state_blocks"),
+          of_blocks<&SimulationStats::max_running>("max_running"),
+          of_all<&ReplayCounts::too_long>("too_long"),
+          of_blocks<&SimulationStats::cut_outputs>("cut_outputs"),
+          of_all<&ReplayCounts::refused>("refused"),
+          of_all<&ReplayCounts::stalled>("stalled"),
+          of_blocks<&SimulationStats::preemptions>("preemptions"),
+          of_blocks<&SimulationStats::reprefilled_tokens>("reprefilled_tokens"),
+          of_blocks<seconds_of>("seconds"),
+          of_all<&ReplayCounts::taken_prompt_tokens>("taken_prompt_tokens"),
+          {{"overloaded"}, [](const SweepPoint& point) { return cell_of(point.overloaded); }}};
+}
+
+Cell warning_codes(const SweepPoint& point) {
+  if (!point.plan) return {};
+  std::string codes;
+  for (const Warning& warning : point.plan->warnings) codes += (codes.empty() ? "" : " ") + warning.code;
+  return codes;
+}
+
+/// Takes a whole number and what must follow it off the front of a text.
+std::optional<std::int64_t> take_number(std::string_view& text, std::string_view then) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || value < 0) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  if (!text.starts_with(then)) return std::nullopt;
+  text.remove_prefix(then.size());
+  return value;
+}
+
+Cell axis_cell(const std::string& text, ValueType type) {
+  if (text.empty()) return std::monostate();  // the default
+  if (type == ValueType::flag && (text == "true" || text == "false")) return text == "true";
+  if (type == ValueType::integer || type == ValueType::integers) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error == std::errc() && end == text.data() + text.size()) return number;
+  }
+  return text;
+}
+
+/// "passed", "not proven", "fault", "not asked" (of this pack); empty where nothing was verified.
+Cell verification_cell(const SweepPoint& point) {
+  if (point.not_asked) return std::string("not asked");
+  return point.verification ? Cell(std::string(to_string(*point.verification))) : Cell();
+}
+
+/// What stands behind the values of the axes.
+std::vector<PointField> point_fields(const SweepRowSpec& spec) {
+  std::vector<PointField> fields{
+      {{"reason"}, [](const SweepPoint& point) { return point.reason.empty() ? Cell() : Cell(point.reason); }}};
+  auto of_plan = plan_fields();
+  of_plan.push_back(figure_field({"unallocated_bytes", "unallocated", "bytes"}));
+  for (auto& [column, cell] : of_plan)
+    fields.push_back({column, [cell = std::move(cell)](const SweepPoint& point) {
+                        return point.plan ? cell({*point.plan, point.plan->capacity.front()}) : Cell();
+                      }});
+  fields.push_back({{"warnings"}, warning_codes});
+  if (spec.verified) fields.push_back({{"verification"}, verification_cell});
+  if (!spec.simulated) return fields;
+  const auto replay = replay_fields();
+  fields.insert(fields.end(), replay.begin(), replay.end());
+  return fields;
+}
+
+}  // namespace
+
+std::string to_string(const PointCounts& counts) {
+  std::string text = fmt::format("{}: {} ok, {} impossible", human_plural(counts.total(), "point"),
+                                 human_count(counts.ok), human_count(counts.impossible));
+  if (counts.fault > 0) text += fmt::format(", {} with a fault", human_count(counts.fault));
+  return text;
+}
+
+AxisCells::AxisCells(const ScenarioSweep& sweep) : sweep_(sweep) {
+  for (const SweepAxis& axis : sweep.axes()) {
+    cells_.emplace_back();
+    for (const std::string& value : axis.values) cells_.back().push_back(axis_cell(value, axis.type));
+  }
+}
+
+std::vector<Cell> AxisCells::at(std::int64_t point) const {
+  std::vector<Cell> cells;
+  const std::vector<std::size_t> values = sweep_.values_at(point);
+  for (std::size_t axis = 0; axis < values.size(); ++axis) cells.push_back(cells_[axis][values[axis]]);
+  return cells;
+}
+
+SweepRows::SweepRows(SweepRowSpec spec) : spec_(std::move(spec)), fields_(point_fields(spec_)) {
+  for (const std::string& name : columns())
+    keys_.push_back(fmt::format("{}{}:", keys_.empty() ? "{" : ",", json_string(name)));
+  const std::string all = fmt::format("{} {} {} {}", to_string(spec_.format), spec_.num_points,
+                                      fmt::join(columns(), ","), spec_.identity);
+  sweep_id_ = fmt::format("{:0{}x}", hash_of(all), id_digits);
+}
+
+std::vector<std::string> SweepRows::columns() const {
+  std::vector<std::string> names(first_columns.begin(), first_columns.end());
+  names.insert(names.end(), spec_.axes.begin(), spec_.axes.end());
+  for (const PointField& field : fields_) names.push_back(field.column.name);
+  return names;
+}
+
+std::string SweepRows::heading() const {
+  if (spec_.format == SweepFormat::jsonl) return {};
+  std::string line;
+  for (const std::string& name : columns()) line += (line.empty() ? "" : ",") + csv_cell(name);
+  return line + "\n";
+}
+
+std::vector<Cell> SweepRows::cells(const SweepPoint& point, const std::vector<Cell>& axes) const {
+  std::vector<Cell> cells{sweep_id_, spec_.num_points, point.point, std::string(to_string(point.status))};
+  cells.reserve(keys_.size());
+  cells.insert(cells.end(), axes.begin(), axes.end());
+  for (const PointField& field : fields_) cells.push_back(field.cell(point));
+  return cells;
+}
+
+std::string SweepRows::row(const SweepPoint& point, const std::vector<Cell>& axes) const {
+  expects(axes.size() == spec_.axes.size(), "a point has one value per axis");
+  std::string line;
+  const std::vector<Cell> values = cells(point, axes);
+  if (spec_.format == SweepFormat::csv) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (i > 0) line += ',';
+      line += csv_cell(values[i]);
+    }
+    return line + "\n";
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) line.append(keys_[i]).append(json_value(values[i]));
+  return line + "}\n";
+}
+
+std::optional<RowStart> parse_row_start(std::string_view line, SweepFormat format) {
+  const bool json = format == SweepFormat::jsonl;
+  const std::array<std::string_view, 4> before_values =
+      json ? std::array<std::string_view, 4>{"{\"sweep\":\"", "\",\"points\":", ",\"point\":", ",\"status\":\""}
+           : std::array<std::string_view, 4>{"", ",", ",", ","};
+  RowStart start;
+  if (!line.starts_with(before_values[0])) return std::nullopt;
+  line.remove_prefix(before_values[0].size());
+  start.sweep_id = line.substr(0, id_digits);
+  line.remove_prefix(start.sweep_id.size());
+  if (start.sweep_id.find_first_not_of("0123456789abcdef") != std::string::npos || !line.starts_with(before_values[1]))
+    return std::nullopt;
+  line.remove_prefix(before_values[1].size());
+  const auto points = take_number(line, before_values[2]);
+  const auto point = points ? take_number(line, before_values[3]) : std::nullopt;
+  if (!point || *point >= *points) return std::nullopt;
+  start.num_points = *points;
+  start.point = *point;
+  const std::string_view word = line.substr(0, line.find(json ? '"' : ','));
+  const std::optional<PointStatus> status = parse_point_status(word);
+  if (!status) return std::nullopt;
+  start.status = *status;
+  return start;
+}
+
+std::optional<SweepFormat> format_of_first_line(std::string_view line) {
+  if (line.starts_with(csv_start)) return SweepFormat::csv;
+  if (parse_row_start(line, SweepFormat::jsonl)) return SweepFormat::jsonl;
+  return std::nullopt;
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,178 @@
+#include "report/replay/trace_report.h"
+
+#include <fmt/format.h>
+
+#include "base/number_text.h"
+#include "report/document.h"
+#include "report/json_text.h"
+
+namespace hybridkv {
+
+namespace {
+
+constexpr double reuse_shares[] = {0.1, 0.25, 0.5, 0.75, 0.9, 1};
+
+std::string percent(double share) { return fmt::format("{} %", human_real(100 * share, 1)); }
+
+std::string of_requests(const TraceAnswer& answer, std::int64_t requests) {
+  return percent(static_cast<double>(requests) / static_cast<double>(answer.statistics.requests));
+}
+
+double span_seconds(const TraceStatistics& all) { return all.last_seconds - all.first_seconds; }
+
+/// Requests a second; nothing where there is no span.
+std::optional<double> rate(const TraceStatistics& all) {
+  if (!(span_seconds(all) > 0)) return std::nullopt;
+  return static_cast<double>(all.requests) / span_seconds(all);
+}
+
+Facts facts(const TraceAnswer& answer) {
+  const TraceStatistics& all = answer.statistics;
+  Facts facts;
+  const auto add = [&](const char* label, std::string value) { facts.entries.emplace_back(label, std::move(value)); };
+  if (answer.form) add("form", std::string(to_string(*answer.form)));
+  add("requests", human_count(all.requests));
+  if (answer.bad_lines > 0) add("damaged lines", human_count(answer.bad_lines) + " skipped");
+  add("time", rate(all) ? fmt::format("{} s, {} requests a second", human_real(span_seconds(all), 1),
+                                      human_real(*rate(all), 2))
+                        : "all at once");
+  if (!all.in_order) add("order", "not that of time: the open loop refuses it, other drivers take it as it is");
+  if (all.dependencies > 0) add("dependencies", human_count(all.dependencies) + " on other requests");
+  add("tokens", fmt::format("{} of prompts, {} generated", human_count(all.prompt_tokens),
+                            human_count(all.output_tokens)));
+  if (answer.uncovered_tokens > 0)
+    add("without an id", fmt::format("{} of the prompt tokens: content that no other request has",
+                                     percent(answer.share(answer.uncovered_tokens))));
+  add("repeated", fmt::format("{} of the prompt tokens, {} in whole ids", percent(answer.share(all.repeated_tokens)),
+                              percent(answer.share(all.repeated_id_tokens))));
+  std::string different = human_count(all.distinct_tokens) + " tokens";
+  if (answer.token_bytes)
+    different += ", " + human_cell(ByteCount{static_cast<std::int64_t>(all.distinct_tokens * *answer.token_bytes)}) +
+                 " of K and V";
+  add("different content", different);
+  add("go on", all.going_on == 0
+                   ? "no prompt goes on from an earlier one"
+                   : fmt::format("{} of the prompts go on from an earlier one, with {} of the tokens; {} of all "
+                                 "tokens are what it had", of_requests(answer, all.going_on),
+                                 percent(answer.share(all.going_on_prompt_tokens)),
+                                 percent(answer.share(all.taken_up_tokens))));
+  if (all.sessions > 0)
+    add("sessions", fmt::format("{} of {} to {} prompts, {} on average", human_count(all.sessions),
+                                human_real(all.session_prompts.min, 0), human_real(all.session_prompts.max, 0),
+                                human_real(all.session_prompts.mean, 1)));
+  return facts;
+}
+
+Table turn_table(const TraceStatistics& all) {
+  Table table({{"turn", "turn", "", Align::left}, {"prompts", "prompts"}, {"returned", "another one", "goes on"},
+               {"returned_rate", "share"}});
+  for (std::size_t i = 0; i < all.turns.size(); ++i) {
+    const TraceStatistics::Turn& turn = all.turns[i];
+    const bool later = i + 1 == TraceStatisticsReader::most_turns;
+    table.add_row({fmt::format("{}{}", i + 1, later ? " and later" : ""), turn.prompts, turn.returned,
+                   percent_of(turn.returned, turn.prompts, 1)});
+  }
+  return table;
+}
+
+Document document(const TraceAnswer& answer) {
+  const TraceStatistics& all = answer.statistics;
+  Document document;
+  document.blocks.emplace_back(Heading{"What is in " + answer.trace, 1});
+  document.blocks.emplace_back(facts(answer));
+  document.blocks.emplace_back(Heading{"Lengths and returns"});
+  document.blocks.emplace_back(trace_spreads(answer));
+  if (all.repeated_id_tokens > 0) {
+    document.blocks.emplace_back(Heading{"Until repeated tokens return"});
+    document.blocks.emplace_back(reuse_distances(answer));
+    document.blocks.emplace_back(Paragraph{
+        std::string("Of the tokens of whole ids that an earlier prompt began with, so many return within so many other "
+                    "requests, and within so much different content since, their own prefix included: what a memory "
+                    "that keeps the latest tokens must hold to find them") +
+        (answer.token_bytes ? fmt::format(". Bytes are K and V of the layers of {} with full attention, {} a token{}; "
+                                          "states come on top.", answer.model, human_count(*answer.token_bytes),
+                                          answer.ranks > 1 ? fmt::format(" on each of {} ranks", answer.ranks) : "")
+                            : "; name a model for bytes.")});
+  }
+  if (all.going_on > 0) {
+    document.blocks.emplace_back(Heading{"Sessions"});
+    document.blocks.emplace_back(turn_table(all));
+    document.blocks.emplace_back(Paragraph{
+        "A prompt goes on from an earlier one where it begins with all full ids of it, at least two. A session is a "
+        "prompt with all that go on from it, directly or not."});
+  }
+  return document;
+}
+
+}  // namespace
+
+Table trace_spreads(const TraceAnswer& answer) {
+  const TraceStatistics& all = answer.statistics;
+  Table table({{"name", "", "", Align::left}, {"count", "count"}, {"min", "min"}, {"median", "median"},
+               {"mean", "mean"}, {"p90", "p90"}, {"p99", "p99"}, {"max", "max"}});
+  const auto add = [&](const char* name, const Spread& spread, int digits) {
+    if (spread.count == 0) return;
+    table.add_row({std::string(name), spread.count, Real{spread.min, digits}, Real{spread.median, digits},
+                   Real{spread.mean, 1}, Real{spread.p90, digits}, Real{spread.p99, digits}, Real{spread.max, digits}});
+  };
+  add("prompt tokens", all.input, 0);
+  add("output tokens", all.output, 0);
+  add("requests until gone on", all.requests_between, 0);
+  add("seconds until gone on", all.seconds_between, 1);
+  add("prompts a session", all.session_prompts, 0);
+  return table;
+}
+
+Table reuse_distances(const TraceAnswer& answer) {
+  const ReuseDistances::Distances& distances = answer.statistics.distances;
+  std::vector<Column> columns{{"share", "of repeated", "tokens", Align::left}, {"requests", "requests", "between"},
+                              {"tokens", "content since", "tokens"}};
+  if (answer.token_bytes) columns.push_back({"bytes", "content since", "K and V"});
+  Table table(columns);
+  for (const double share : reuse_shares) {
+    const std::int64_t tokens = distances.tokens.quantile(share);
+    std::vector<Cell> cells{Percent{100 * share, 0}, distances.requests.quantile(share), tokens};
+    if (answer.token_bytes) cells.emplace_back(ByteCount{tokens * *answer.token_bytes});
+    table.add_row(std::move(cells));
+  }
+  return table;
+}
+
+std::string render_trace(const TraceAnswer& answer, Format format, const Style& style) {
+  const TraceStatistics& all = answer.statistics;
+  switch (format) {
+    case Format::json: {
+      nlohmann::ordered_json json{{"schema", trace_schema_id}, {"trace", answer.trace}};
+      json["form"] = answer.form ? nlohmann::ordered_json(to_string(*answer.form)) : nlohmann::ordered_json();
+      json["requests"] = all.requests;
+      json["bad_lines"] = answer.bad_lines;
+      json["seconds"] = span_seconds(all);
+      json["requests_per_second"] = rate(all) ? nlohmann::ordered_json(*rate(all)) : nlohmann::ordered_json();
+      json["in_order"] = all.in_order;
+      json["dependencies"] = all.dependencies;
+      json["prompt_tokens"] = all.prompt_tokens;
+      json["output_tokens"] = all.output_tokens;
+      json["uncovered_tokens"] = answer.uncovered_tokens;
+      json["repeated_tokens"] = all.repeated_tokens;
+      json["repeated_rate"] = answer.share(all.repeated_tokens);
+      json["repeated_id_tokens"] = all.repeated_id_tokens;
+      json["repeated_id_rate"] = answer.share(all.repeated_id_tokens);
+      json["distinct_tokens"] = all.distinct_tokens;
+      json["token_bytes"] = answer.token_bytes ? nlohmann::ordered_json(*answer.token_bytes) : nlohmann::ordered_json();
+      json["going_on"] = all.going_on;
+      json["going_on_prompt_tokens"] = all.going_on_prompt_tokens;
+      json["taken_up_tokens"] = all.taken_up_tokens;
+      json["sessions"] = all.sessions;
+      json["spreads"] = to_json(trace_spreads(answer));
+      json["reuse"] = to_json(reuse_distances(answer));
+      json["turns"] = to_json(turn_table(all));
+      return json_text(json);
+    }
+    case Format::csv: return render_csv(trace_spreads(answer));
+    case Format::markdown: return render_markdown(document(answer));
+    case Format::table: break;
+  }
+  return render_text(document(answer), style);
+}
+
+}  // namespace hybridkv

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "simulator/blocks/attention_manager.h"
+#include "simulator/blocks/cache_geometry.h"
+#include "simulator/blocks/request_blocks.h"
+#include "simulator/blocks/state_manager.h"
+#include "simulator/pool/block_pool.h"
+#include "simulator/pool/held_blocks.h"
+#include "simulator/pool/kept_prefixes.h"
+
+namespace hybridkv {
+
+/// What a cache is made of, whatever its rules: the pools, the tables of every kind of group, and what the step under
+/// way wants and copies.
+struct CacheParts {
+  /// Throws SpecError for an unusable geometry, ResourceError where the pools do not fit memory.
+  explicit CacheParts(const CacheGeometry& geometry);
+  CacheParts(const CacheParts&) = delete;
+  CacheParts& operator=(const CacheParts&) = delete;
+
+  /// Has every arena room for what `demand` says? Leaves it at 0. `found`: a request whose found blocks nobody holds
+  /// yet.
+  bool fits(const RequestBlocks* found = nullptr, bool keep_watermark = false);
+  /// With large pages: sees to it that the pools have what `demand` says, and leaves it at 0.
+  void provide(RequestBlocks& request);
+
+  const CacheGeometry geometry;
+  std::unique_ptr<PageLedger> ledger;   ///< where arenas share large pages
+  std::vector<BlockPool> pools;         ///< (arena)
+  AttentionManager attention;
+  StateManager states;
+  HeldBlocks held;
+  std::unique_ptr<KeptPrefixes> kept;   ///< where a policy other than lru may evict
+  std::unique_ptr<VictimChooser> victims;  ///< of an engine that has an order of its own, else null
+  std::vector<BlockCopy> copied;        ///< of this step; the sources are held until it ends
+  std::vector<std::int64_t> demand;     ///< (arena) blocks wanted by the request under way, else 0
+  std::int64_t step = 0;
+  std::int64_t copied_states = 0;       ///< so far, counted per group
+  std::int64_t copied_attention = 0;    ///< blocks, so far, counted per group
+
+ private:
+  // Found blocks that nobody holds, each with its arena.
+  std::vector<std::pair<std::int64_t, BlockId>> found_free(const RequestBlocks& request) const;
+};
+
+}  // namespace hybridkv

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "simulator/losses/reuse_loss.h"
+#include "simulator/losses/seen_prefixes.h"
+#include "simulator/tree/radix_replay.h"
+
+namespace hybridkv {
+
+/// Books what requests through a dual pool with a radix tree compute again although an earlier prompt began with it, as
+/// LossLedger does for pools of blocks.
+///
+/// Looks on and changes nothing. States lie at any whole page, so positions are those at which one ever lay. A state
+/// that the limit of a path dropped, or that was taken and did not reach the tree, is dropped by retention; KV of a
+/// tree with states is never missing below a state. Memory grows with the distinct content of the trace.
+class RadixLedger {
+ public:
+  /// Sets the hooks `on_forward` and `on_state` of a replay, which lives at least as long.
+  explicit RadixLedger(RadixReplay& replay);
+  RadixLedger(const RadixLedger&) = delete;
+  RadixLedger& operator=(const RadixLedger&) = delete;
+
+  /// Before the replay runs a prompt that it takes in.
+  void expect(const TraceRequest& request, std::span<const TokenRun> prompt);
+  /// With what the run made of it; zero of a prompt that was refused as too long.
+  ReuseLoss end(const RadixRecord& record);
+
+  const LossStats& stats() const { return stats_; }
+
+ private:
+  enum class State { made, trimmed, evicted, held };
+  /// Where a state ever lay.
+  struct Position {
+    std::int64_t tokens = 0;
+    State state = State::made;
+  };
+
+  void changed(std::uint64_t chain, std::int64_t tokens, State state);
+  void computed(const RadixForward& forward);
+
+  RadixReplay& replay_;
+  SeenPrefixes announced_;
+  SeenPrefixes computed_;
+  std::unordered_map<std::uint64_t, std::vector<Position>> states_;  // by the chain of the run in which they lie
+  std::span<const TokenRun> prompt_;  // of the request under way
+  ReuseTrail trail_;
+  std::vector<Position> lost_;        // states of earlier requests on its path, ascending
+  std::int64_t computed_before_ = 0;  // tokens of its prompt that earlier requests computed
+  LossStats stats_;
+};
+
+}  // namespace hybridkv

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "simulator/losses/reuse_loss.h"
+#include "simulator/losses/seen_prefixes.h"
+#include "simulator/slots/slot_replay.h"
+
+namespace hybridkv {
+
+/// Books what prompts through the slots of a server compute again although an earlier prompt began with it, as
+/// LossLedger does for pools of blocks.
+///
+/// Looks on and changes nothing. A prompt goes on where a state lies: at a checkpoint, or where the sequence of a slot
+/// ends. So positions are those at which one ever lay. One that was too near to the one before is dropped by retention;
+/// one whose sequence gave way is evicted, K and V with it; one that another slot holds than the prompt went to counts
+/// as another group's, and one that any holds is lost to memory where the prompt fits none. Memory grows with the
+/// distinct content of the trace.
+class SlotLedger {
+ public:
+  /// Sets the hook `on_drop` of a replay, which lives at least as long.
+  explicit SlotLedger(SlotReplay& replay);
+  SlotLedger(const SlotLedger&) = delete;
+  SlotLedger& operator=(const SlotLedger&) = delete;
+
+  /// Before the replay runs a prompt that it is not too long for.
+  void expect(const TraceRequest& request, std::span<const TokenRun> prompt);
+  /// With what the run made of it; zero of a prompt that was refused as too long.
+  ReuseLoss end(const SlotRecord& record);
+
+  const LossStats& stats() const { return stats_; }
+
+ private:
+  /// Where a state ever lay.
+  struct Position {
+    std::int64_t tokens = 0;
+    std::int64_t held = 0;  // by how many slots
+    CheckpointDrop gone = CheckpointDrop::evicted;  // why none holds it
+  };
+  /// Where the sequence of a slot ends.
+  struct End {
+    std::uint64_t chain = 0;
+    std::int64_t tokens = 0;  // 0: it has none
+    bool operator==(const End&) const = default;
+  };
+
+  static End end_of(const ServerSlot& slot);
+  Position& at(std::uint64_t chain, std::int64_t tokens);
+  void dropped(const ServerSlot& slot, const SlotCheckpoint& checkpoint, CheckpointDrop why);
+  void enter_changes(const SlotRecord& record);
+
+  SlotReplay& replay_;
+  SeenPrefixes announced_;
+  std::unordered_map<std::uint64_t, std::vector<Position>> positions_;  // by the chain of the run in which they lie
+  std::vector<End> ends_;             // (slot)
+  std::span<const TokenRun> prompt_;  // of the request under way
+  std::int64_t index_ = -1;           // its own
+  ReuseTrail trail_;
+  std::vector<Position> lost_;        // on its path, ascending
+  LossStats stats_;
+};
+
+}  // namespace hybridkv

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "simulator/pool/eviction_policy.h"
+
+namespace hybridkv {
+
+/// What only the scheduler knows of a cache and no layout changes: the same for every cache that is compared.
+struct SchedulerSettings {
+  bool branch_point = true;                   ///< end the first chunk where attention alone matched
+  std::int64_t max_num_seqs = 256;            ///< most running requests, >= 1
+  double watermark = 0;                       ///< share of an arena kept free at admission beside others, [0, 1)
+  std::int64_t long_prefill_threshold = 0;    ///< most tokens of one request in a step; 0 = no limit
+  std::optional<std::int64_t> max_model_len;  ///< longest sequence, prompt and output; unset: no limit
+  EvictionPolicy eviction = EvictionPolicy::lru;
+  /// A prompt's last state is kept so many checkpoints before its last boundary, which a longer prompt may not share.
+  std::int64_t checkpoint_back = 0;
+  bool operator==(const SchedulerSettings&) const = default;
+
+  /// The same with another longest sequence, where none is set.
+  SchedulerSettings with_longest(const std::optional<std::int64_t>& longest) const {
+    SchedulerSettings settings = *this;
+    if (!settings.max_model_len) settings.max_model_len = longest;
+    return settings;
+  }
+};
+
+}  // namespace hybridkv

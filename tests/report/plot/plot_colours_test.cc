@@ -1,0 +1,16 @@
+#include "report/plot/plot_colours.h"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+using namespace hybridkv;
+
+TEST_CASE("law: no two series of a picture share a colour, however many there are") {
+  for (std::size_t looks = 1; looks <= 72; ++looks) {
+    std::set<std::string> colours;
+    for (std::size_t look = 0; look < looks; ++look) colours.insert(line_colour(look, looks));
+    CAPTURE(looks);
+    CHECK(colours.size() == looks);
+  }
+}

@@ -1,0 +1,89 @@
+#include "report/transfer/transfer_svg.h"
+
+#include <doctest/doctest.h>
+
+#include <pugixml.hpp>
+
+#include "scenarios/read.h"
+#include "tests/report/drawn_text.h"
+
+using namespace hybridkv;
+using namespace hybridkv::testing;
+
+namespace {
+
+TransferAnswer drawn_answer(const std::string& from_engine, const std::string& to_engine) {
+  const auto scenario = [](const std::string& engine) {
+    return read_scenario(parse_scenario("model: Qwen3.5-0.8B\nengine: {memory: 1 GiB, cache_mode: align" + engine +
+                                            "}\nlimits: {max_model_len: 4096}\n",
+                                        "small.yaml"));
+  };
+  return transfer({.from = scenario(from_engine), .to = scenario(to_engine), .tokens = 1500});
+}
+
+struct Drawn {
+  std::int64_t runs = 0;      ///< that bands stand for
+  std::int64_t bands = 0;
+  std::int64_t bytes = 0;     ///< of bands of one run
+  std::int64_t parts = 0;
+  std::int64_t details = 0;
+};
+
+Drawn drawn_in(const std::string& svg) {
+  pugi::xml_document document;
+  REQUIRE(document.load_string(svg.c_str()));
+  Drawn drawn;
+  for (const pugi::xml_node& node : document.child("svg").children()) {
+    const std::string css_class = node.attribute("class").value();
+    drawn.parts += css_class == "part";
+    drawn.details += css_class == "detail";
+    if (css_class != "run") continue;
+    ++drawn.bands;
+    const std::int64_t runs = node.attribute("data-runs").as_llong();
+    drawn.runs += runs;
+    if (runs == 1)
+      drawn.bytes += node.attribute("data-to-end").as_llong() - node.attribute("data-to-begin").as_llong();
+  }
+  return drawn;
+}
+
+}  // namespace
+
+TEST_CASE("law: every run of the pages has its band, those too near for the eye one together and enlarged") {
+  const char* const pairs[][2] = {{"", ", tensor_parallel: 2"},
+                                  {", physical_order: hnd", ", tensor_parallel: 2"},
+                                  {", tensor_parallel: 2", ", attention_pack_size: 3, physical_order: head_major"},
+                                  {", release: vllm-0.33", ", strategy: small_pages"}};
+  for (const auto& [from, to] : pairs) {
+    CAPTURE(std::string(from));
+    CAPTURE(std::string(to));
+    const TransferAnswer answer = drawn_answer(from, to);
+    const std::vector<TransferPages> pages = transfer_pages(answer);
+    std::int64_t runs = 0, bytes = 0, parts = 0;
+    for (const TransferPages& one : pages) {
+      runs += std::ssize(one.runs);
+      parts += std::ssize(one.from.strip.parts) + std::ssize(one.to.strip.parts);
+      for (const PageRun& run : one.runs) bytes += run.to.end - run.to.begin;
+    }
+    const std::string svg = transfer_pages_svg(answer, pages, 830);
+    CHECK(outside_texts(svg) == std::vector<std::string>());
+    const Drawn drawn = drawn_in(svg);
+    CHECK(drawn.runs == runs);
+    CHECK(drawn.parts == parts);
+    if (drawn.bands == runs) CHECK(drawn.bytes == bytes);
+    CHECK((drawn.bands < runs) == (drawn.details > 0));
+  }
+}
+
+TEST_CASE("golden: the plot has the runs as data and says which sides it shows") {
+  const TransferAnswer answer = drawn_answer("", ", tensor_parallel: 2");
+  const Plot plot = plot_transfer(answer);
+  CHECK(plot.name == "transfer");
+  CHECK(plot.subtitle == "Qwen3.5-0.8B: 1 rank, nhd, N = 1 to 2 ranks, nhd, N = 1");
+  REQUIRE(plot.tables.size() == 1);
+  std::size_t runs = 0;
+  for (const TransferPages& pages : transfer_pages(answer)) runs += pages.runs.size();
+  CHECK(plot.tables[0].table.rows().size() == runs);
+  CHECK(plot.svg(830) == transfer_pages_svg(answer, transfer_pages(answer), 830));
+  CHECK(plot.svg(830).find("Transfer: Qwen3.5-0.8B, 1,500 tokens from 1 rank to 2 ranks") != std::string::npos);
+}

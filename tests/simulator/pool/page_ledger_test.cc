@@ -1,0 +1,178 @@
+// Which block a request takes where arenas share large pages: the order of Jenga's allocator, by hand.
+#include "simulator/blocks/match_unit_rules.h"
+#include "simulator/pool/page_ledger.h"
+
+#include <doctest/doctest.h>
+
+#include "base/error.h"
+#include "engines/vllm/rules.h"
+#include "simulator/blocks/invariants.h"
+#include "simulator/blocks/request_blocks.h"
+#include "simulator/pool/block_pool.h"
+#include "simulator/schedule/simulation.h"
+#include "tests/simulator/blocks/workload.h"
+
+using namespace hybridkv;
+using namespace hybridkv::testing;
+
+namespace {
+
+/// Two pools over four large pages beside the null page: pages of three blocks and of two.
+struct Pools {
+  PageLedger ledger{5, {3, 2}};
+  std::vector<BlockPool> pools;
+  std::int64_t step = 0;
+
+  Pools() {
+    pools.emplace_back(15, false, BlockPool::Rules{.ledger = &ledger, .number = 0});
+    pools.emplace_back(10, false, BlockPool::Rules{.ledger = &ledger, .number = 1});
+  }
+  bool fits(std::int64_t first, std::int64_t second, std::int64_t spare = 0) const {
+    return ledger.fits(pools, std::vector<std::int64_t>{first, second}, spare, {});
+  }
+  /// Blocks that a request takes of a pool.
+  std::vector<BlockId> take(RequestBlocks& request, std::size_t pool, std::int64_t count) {
+    std::vector<std::int64_t> demand(2);
+    demand[pool] = count;
+    ledger.provide(pools, demand, request);
+    std::vector<BlockId> taken;
+    for (std::int64_t i = 0; i < count; ++i) taken.push_back(pools[pool].take(BlockKind::attention));
+    return taken;
+  }
+  void give(std::size_t pool, const std::vector<BlockId>& blocks, PrefixKey first_key = 0) {
+    for (const BlockId block : blocks) {
+      if (first_key != 0) pools[pool].publish(block, first_key++, ++step, false);
+      pools[pool].release(block);
+    }
+  }
+};
+
+using Blocks = std::vector<BlockId>;
+
+}  // namespace
+
+TEST_CASE("golden: a request takes what its own large pages have left, then a page that nobody has") {
+  Pools all;
+  RequestBlocks a, b;
+  CHECK(all.take(a, 0, 1) == Blocks{3});  // page 1; page 0 is null
+  CHECK(all.take(b, 0, 1) == Blocks{6});  // not a's page
+  CHECK(all.take(a, 0, 3) == Blocks{4, 5, 9});
+  CHECK(all.take(b, 0, 2) == Blocks{7, 8});
+  CHECK(all.take(b, 1, 1) == Blocks{8});  // page 4, blocks of two
+  CHECK(all.ledger.num_free() == 0);
+  CHECK(all.ledger.num_given() == 4);
+}
+
+TEST_CASE("golden: without one the page whose last block went longest ago goes, with all that was found in it") {
+  Pools all;
+  RequestBlocks a, b, c;
+  const Blocks first = all.take(a, 0, 3), second = all.take(b, 0, 3);
+  const Blocks third = all.take(b, 1, 4);
+  all.give(0, second, 100);
+  all.give(0, first, 200);
+  CHECK(all.pools[0].find(100) != null_block_id);
+  CHECK(all.take(c, 1, 1) == Blocks{4});  // page 2, that of `second`
+  CHECK(all.pools[0].find(100) == null_block_id);
+  CHECK(all.pools[0].find(200) == first.front());
+  CHECK(all.pools[0].stats().evictions == 3);
+  CHECK(all.pools[1].num_absent() == 9 - 6);
+  CHECK(third.size() == 4);
+}
+
+TEST_CASE("golden: then free blocks of others, and last the one that went longest ago") {
+  Pools all;
+  RequestBlocks a, b;
+  all.take(a, 0, 2);
+  const Blocks found = all.take(a, 0, 4);  // 5, 6, 7, 8
+  all.take(a, 1, 4);
+  all.give(0, {found[1]}, 100);
+  all.give(0, {found[0]});
+  CHECK(all.take(b, 0, 1) == Blocks{found[0]});  // no page is without a held block
+  CHECK(all.take(b, 0, 1) == Blocks{found[1]});
+  CHECK(all.pools[0].find(100) == null_block_id);
+  CHECK(!all.fits(1, 0));
+}
+
+TEST_CASE("edge: a large page counts for whoever needs it, but once") {
+  Pools all;
+  CHECK(all.fits(12, 0));
+  CHECK(!all.fits(13, 0));
+  CHECK(all.fits(9, 2));
+  CHECK(!all.fits(9, 3));
+  CHECK(!all.fits(9, 2, 1));
+  RequestBlocks a, b;
+  const Blocks all_of_it = all.take(a, 0, 12);
+  CHECK(!all.fits(0, 1));
+  all.give(0, {all_of_it[0], all_of_it[1], all_of_it[2]}, 7);
+  CHECK(all.fits(0, 2));
+  CHECK(all.fits(3, 0));
+  CHECK(!all.fits(1, 1));
+  // The page holds what was found, so it is no one else's.
+  const std::vector found{std::pair{std::int64_t{0}, all_of_it[0]}};
+  CHECK(!all.ledger.fits(all.pools, std::vector<std::int64_t>{1, 1}, 0, found));
+  CHECK(all.take(b, 1, 1) == Blocks{2});
+}
+
+TEST_CASE("law: with room for all, large pages find what arenas of their own find") {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    CAPTURE(seed);
+    Dice dice(seed);
+    CacheGeometry shared = random_large_pages(dice);
+    shared.scheduler.watermark = 0;
+    shared.set_large_pages(3000);
+    CacheGeometry apart = shared;
+    apart.blocks_per_large_page.clear();
+    const DriverSpec driver = random_driver(dice);
+    const TraceBatch batch = random_batch(dice, 20, 40, 8);
+    const Run a = run(shared, driver, batch), b = run(apart, driver, batch);
+    REQUIRE(a.stats.pool.evictions == 0);
+    REQUIRE(a.stats.hit_tokens == b.stats.hit_tokens);
+    REQUIRE(a.stats.pool.checkpoints_used == b.stats.pool.checkpoints_used);
+  }
+}
+
+TEST_CASE("law: large pages of 3 TiB cost what is used of them, and find what a few of them find") {
+  constexpr std::int64_t many = (std::int64_t{3} << 40) / (64 << 10);
+  std::int64_t all_used = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    CAPTURE(seed);
+    Dice dice(seed);
+    CacheGeometry geometry = random_large_pages(dice);
+    geometry.scheduler.watermark = 0;
+    const DriverSpec driver = random_driver(dice);
+    const TraceBatch batch = random_batch(dice, 20, 40, 8);
+    geometry.set_large_pages(3000);
+    const Run few = run(geometry, driver, batch);
+    geometry.set_large_pages(many);
+    Simulation simulation(geometry, driver);
+    simulation.consume(batch);
+    CHECK(simulation.finish().hit_tokens == few.stats.hit_tokens);
+    const CacheManager& cache = simulation.scheduler().cache();
+    const std::int64_t known = LedgerPeek::num_known(*cache.ledger());
+    CHECK(cache.ledger()->num_pages() == many);
+    CHECK(known == 1 + cache.ledger()->num_given());
+    for (std::int64_t arena = 0; arena < geometry.num_arenas(); ++arena)
+      CHECK(cache.pool(arena).num_known() <= known * geometry.blocks_per_large_page[static_cast<std::size_t>(arena)]);
+    all_used += known;
+  }
+  CHECK(all_used < 20 * 3000);
+}
+
+TEST_CASE("edge: arenas that share large pages have the same number of them, and no rings") {
+  CacheGeometry geometry{.block_size_tokens = 4, .num_blocks = 30, .state_groups = 1, .more_arenas = {20},
+                         .blocks_per_large_page = {3, 2}, .state_arenas = {1}};
+  CHECK_NOTHROW(validate(geometry));
+  const auto refused = [&](const char* what, auto&& change) {
+    CacheGeometry changed = geometry;
+    change(changed);
+    CHECK_THROWS_WITH_AS(validate(changed), doctest::Contains(what), SpecError);
+  };
+  refused("arena 1 has 21 blocks, and 10 large pages of 2", [](CacheGeometry& g) { g.more_arenas = {21}; });
+  refused("1 numbers for 2 arenas", [](CacheGeometry& g) { g.blocks_per_large_page = {3}; });
+  refused("num_blocks: must be 2 to", [](CacheGeometry& g) { g.set_large_pages(1); g.more_arenas = {2}; });
+  refused("take 0", [](CacheGeometry& g) { g.extra_blocks_per_request = 1; });
+  refused("vllm-0.33 has no large pages", [](CacheGeometry& g) {
+    g.rules.engine = &rules_of_vllm_0_33;
+    g.rules.blocks = &match_unit_rules;
+  });
+}

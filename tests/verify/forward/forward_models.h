@@ -1,0 +1,45 @@
+#pragma once
+
+#include <stdexcept>
+#include <vector>
+
+#include "planner/model_spec.h"
+#include "verify/forward/forward_case.h"
+
+namespace hybridkv::testing {
+
+inline const AttentionSpec full{AttentionKind::full, 4, 2, 16, 16, 0};
+inline const AttentionSpec window{AttentionKind::sliding_window, 4, 2, 16, 16, 20};
+
+/// Ten layers, every second one attention.
+inline ModelSpec small_hybrid(const RecurrentSpec& recurrent, DType dtype,
+                              const AttentionSpec& attention = full,
+                              int layers = 10) {
+  ModelSpec model;
+  model.name = "small hybrid";
+  model.dtype = dtype;
+  for (int i = 0; i < layers; ++i) {
+    LayerSpec layer;
+    if (i % 2 == 0)
+      layer.recurrent = recurrent;
+    else
+      layer.attention = attention;
+    model.layers.push_back(layer);
+  }
+  return model;
+}
+
+inline std::vector<RecurrentSpec> small_families() {
+  return {GdnSpec{2, 4, 16, 16, 4},  Mamba2Spec{8, 8, 16, 2, 4, 16}, Mamba1Spec{32, 16, 4},
+          KdaSpec{2, 16, 4, false}, KdaSpec{2, 16, 4, true},        ShortConvSpec{64, 3},
+          LinearAttentionSpec{4, 16}};
+}
+
+/// The case that finds a planted fault of an engine.
+inline ForwardCase owner_of(const ForwardFaultInfo& info) {
+  for (const ForwardCase forward_case : all_forward_cases())
+    if (to_string(forward_case) == info.found_by) return forward_case;
+  throw std::logic_error("a fault names a case");
+}
+
+}  // namespace hybridkv::testing

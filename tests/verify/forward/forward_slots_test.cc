@@ -1,0 +1,228 @@
+// Forward passes through the cells, rows and host checkpoints of llama.cpp's slots.
+#include "verify/forward/forward_slots.h"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "engines/llama_cpp/rules.h"
+#include "planner/plan.h"
+#include "planner/read_settings.h"
+#include "tests/verify/forward/forward_models.h"
+#include "verify/forward/forward.h"
+#include "verify/forward/forward_slot_case.h"
+
+using namespace hybridkv;
+using namespace hybridkv::testing;
+
+namespace {
+
+EngineSpec llama() {
+  EngineSpec engine;
+  engine.rules = &rules_of_llama_cpp;
+  engine.strategy = Strategy::sequence_rows;
+  engine.cache_mode = CacheMode::align;
+  engine.memory_bytes = std::int64_t{1} << 30;
+  return engine;
+}
+
+ForwardReport run_slots(const ModelSpec& model, const EngineSpec& engine = llama(),
+                        std::optional<ForwardFault> fault = {}, std::vector<ForwardCase> cases = {}) {
+  ForwardSpec spec;
+  spec.scale = 1;
+  spec.fault = fault;
+  spec.cases = std::move(cases);
+  return verify_forward(model, engine, spec);
+}
+
+ModelSpec small_slots(DType dtype = DType::fp32, const RecurrentSpec& family = GdnSpec{2, 4, 16, 16, 4}) {
+  return small_hybrid(family, dtype, full, 4);
+}
+
+bool restores(ForwardCase forward_case) {
+  return forward_case == ForwardCase::resume || forward_case == ForwardCase::branch ||
+         forward_case == ForwardCase::chunks;
+}
+
+/// Every case passed in both modes; without checkpoints those that restore one have nothing to show.
+void check_slots_passed(const ForwardReport& report, bool keeps_checkpoints = true) {
+  CHECK(report.passed());
+  CHECK(report.results.size() == 2 * forward_cases_of(rules_of_llama_cpp).size());
+  for (const ForwardResult& result : report.results) {
+    CAPTURE(to_string(result.forward_case));
+    CAPTURE(to_string(result.mode));
+    const bool applies = !restores(result.forward_case) || (keeps_checkpoints && result.mode == CacheMode::align);
+    CHECK_MESSAGE(result.status == (applies ? ForwardStatus::passed : ForwardStatus::does_not_apply), result.message);
+    if (!applies) CHECK(result.message == "no checkpoint is made, so none is restored");
+    CHECK((result.tokens > 0) == applies);
+    CHECK(result.tolerance < 0.1);
+  }
+}
+
+/// A plan as the cases run it, with all that a run needs.
+struct Bench {
+  ModelSpec model = small_slots();
+  CachePlan plan;
+  std::shared_ptr<const ForwardNetwork> network;
+  ForwardReferences references;
+  std::vector<BoundView> views;
+  std::vector<AttentionBackend> backends{AttentionBackend::paged};
+  ForwardSetting setting;
+
+  explicit Bench(std::int64_t drafts = 0)
+      : plan(plan_with(model, drafts)),
+        network(std::make_shared<const ForwardNetwork>(make_network(model, plan, 16, 1))),
+        references(network),
+        views(bind_views(plan)),
+        setting{plan, *network, references, views, backends} {
+    setting.slots = slot_case_settings(plan);
+  }
+
+  static CachePlan plan_with(const ModelSpec& model, std::int64_t drafts) {
+    EngineSpec engine = llama();
+    engine.max_running_requests = most_forward_slots;
+    engine.speculative_tokens = drafts;
+    engine.memory_bytes = slot_case_memory_bytes(make_plan(model, engine, {.max_model_lens = {1}}));
+    return make_plan(model, engine, {.max_model_lens = {1}});
+  }
+
+  ForwardResult run(ForwardCase forward_case) { return run_forward_case(forward_case, setting); }
+};
+
+}  // namespace
+
+TEST_CASE("law: every family computes through slots, restored and taken back, what it computes without") {
+  for (const RecurrentSpec& family : small_families()) {
+    CAPTURE(family_name(family));
+    check_slots_passed(run_slots(small_slots(DType::fp32, family)));
+  }
+}
+
+TEST_CASE("law: slots with narrow states, fp8 K and V, a latent, and attention of several kinds of heads") {
+  EngineSpec narrow = llama(), fp8 = llama();
+  narrow.ssm_dtype = narrow.conv_dtype = DType::bf16;
+  fp8.kv_dtype = DType::fp8_e4m3;
+  check_slots_passed(run_slots(small_slots(DType::bf16), narrow));
+  check_slots_passed(run_slots(small_slots(DType::bf16), fp8));
+  const AttentionSpec mla{AttentionKind::mla, 4, 1, 24, 16, 0};
+  check_slots_passed(run_slots(small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::fp32, mla, 4)));
+  ModelSpec several = small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::fp32, {AttentionKind::full, 4, 2, 16, 16, 0}, 6);
+  several.layers[3].attention->kv_heads = 4;
+  several.layers[4].recurrent = ShortConvSpec{64, 3};
+  check_slots_passed(run_slots(several));
+}
+
+TEST_CASE("law: a plan of the cases has their rows and cells, and an engine without checkpoints shows the rest") {
+  const Bench bench(3);
+  CHECK(bench.plan.arenas[0].num_ids == most_forward_cells);
+  CHECK(bench.plan.arenas[1].num_ids == most_forward_slots * 4);
+  EngineSpec engine = llama();
+  engine.own.set(row_key::ctx_checkpoints, 0);
+  check_slots_passed(run_slots(small_slots(), engine), false);
+  const ForwardReport report = run_slots(small_slots());
+  REQUIRE(report.slots.has_value());
+  CHECK(report.slots->row_bytes == bench.plan.rows->checkpoint_bytes);
+  CHECK(report.block_size_tokens == 1);
+}
+
+TEST_CASE("fault: every fault of a server with slots is found in every family, by the case that owns it") {
+  for (const ForwardFault fault : forward_faults_of(rules_of_llama_cpp)) {
+    CAPTURE(to_string(fault));
+    double least = INFINITY;
+    for (const RecurrentSpec& family : small_families()) {
+      CAPTURE(family_name(family));
+      const ForwardCase owner = owner_of(info_of(fault));
+      const ForwardReport report = run_slots(small_slots(DType::bf16, family), llama(), fault, {owner});
+      CHECK(report.caught());
+      REQUIRE(report.results.size() == 2);
+      for (const ForwardResult& result : report.results) {
+        CAPTURE(to_string(result.mode));
+        const bool has_place = !restores(owner) || result.mode == CacheMode::align;
+        CHECK((result.status == ForwardStatus::failed) == has_place);
+        CHECK((result.planted > 0) == has_place);
+        if (has_place) least = std::min(least, result.times_allowed());
+      }
+    }
+    CHECK(least > 2);
+    MESSAGE(fmt::format("{} found at {:.0f} times the bound at least", to_string(fault), least));
+  }
+}
+
+TEST_CASE("fault: what is planted into slots is found in no case by chance: it is wrong, or it has no place") {
+  for (const ForwardFault fault : forward_faults_of(rules_of_llama_cpp)) {
+    CAPTURE(to_string(fault));
+    const ForwardReport report = run_slots(small_slots(), llama(), fault);
+    for (const ForwardResult& result : report.results) {
+      CAPTURE(to_string(result.forward_case));
+      CAPTURE(to_string(result.mode));
+      CAPTURE(result.message);
+      CHECK((result.status == ForwardStatus::failed || result.status == ForwardStatus::does_not_apply));
+      CHECK((result.planted > 0) == (result.times_allowed() > 1));
+    }
+  }
+}
+
+TEST_CASE("fault: a case whose event did not take place has failed, though every output is right") {
+  const auto shows_nothing = [](Bench& bench, ForwardCase forward_case) {
+    CAPTURE(to_string(forward_case));
+    CHECK(bench.run(forward_case).status == ForwardStatus::passed);
+    const SlotSettings right = *bench.setting.slots;
+    // No prompt is like enough to a slot's content to go on there; no step ends before the last one.
+    if (restores(forward_case))
+      bench.setting.slots->step_tokens = 64;
+    else
+      bench.setting.slots->least_similarity = 1;
+    const ForwardResult result = bench.run(forward_case);
+    CHECK(result.status == ForwardStatus::failed);
+    CHECK(result.message.starts_with("the case shows nothing: "));
+    CHECK(result.times_allowed() < 1);
+    bench.setting.slots = right;
+  };
+  Bench plain, drafting(3);
+  for (const ForwardCase forward_case : {ForwardCase::chunks, ForwardCase::branch, ForwardCase::decode_state,
+                                         ForwardCase::eviction, ForwardCase::recycling})
+    shows_nothing(plain, forward_case);
+  shows_nothing(drafting, ForwardCase::drafts);
+}
+
+TEST_CASE("edge: a prompt or a decode that all cells do not hold, and a state that no row holds, are said") {
+  Bench plain;
+  SlotSettings settings = *plain.setting.slots;
+  settings.cells = 40;
+  const auto message_of = [](const Bench& bench, const SlotSettings& server, std::vector<SlotPrompt> requests) {
+    ForwardResult result;
+    SlotRun slots(bench.setting, server, result);
+    for (const SlotPrompt& request : requests) slots.run(request);
+    slots.count();
+    return result.message;
+  };
+  CHECK(message_of(plain, settings, {{{{1, 38}}, {101, 2}}}) == "");
+  CHECK(message_of(plain, settings, {{{{1, 41}}}}) == "the case shows nothing: request 0 did not fit");
+  CHECK(message_of(plain, settings, {{{{1, 38}}, {101, 3}}}) ==
+        "the case shows nothing: what request 0 generates did not fit");
+  // One token is computed behind the restored state of 26: rows hold it and no state before.
+  Bench drafting(3);
+  settings = *drafting.setting.slots;
+  settings.slots = 1;
+  CHECK(message_of(drafting, settings, {{{{1, 30}}}, {{{1, 26}, {2, 1}}}, {{{1, 25}, {3, 9}}}}) ==
+        "the case shows nothing: no row holds the state that its slot is taken back to");
+  // A prompt that is all rows begins without a state to take them from.
+  CHECK(message_of(drafting, settings, {{{{1, 4}}, {101, 2}}, {{{1, 4}, {101, 1}, {2, 5}}}}) == "");
+}
+
+TEST_CASE("edge: cases and faults that slots do not have are refused with those that they have") {
+  CHECK_THROWS_WITH_AS(run_slots(small_slots(), llama(), {}, {ForwardCase::preemption}),
+                       "--case preemption: requests of llama.cpp go through the slots of a server, which has no such "
+                       "case; take one of resume, branch, drafts, fresh-blocks, recycling, chunks, eviction, "
+                       "decode-state",
+                       InputError);
+  CHECK_THROWS_WITH_AS(run_slots(small_slots(), llama(), ForwardFault::tombstone_slot),
+                       doctest::Contains("--inject tombstone-slot: requests of llama.cpp go through the slots of a "
+                                         "server, which has no such fault; take one of skip-zeroing, wrong-accepted"),
+                       InputError);
+  CHECK_THROWS_WITH_AS(run_slots(small_slots(), {}, ForwardFault::foreign_cell),
+                       doctest::Contains("--inject foreign-cell: requests of vLLM"), InputError);
+}

@@ -1,0 +1,194 @@
+#include "verify/forward/forward_slot_case.h"
+
+#include "base/checked.h"
+#include "planner/read_engine.h"
+#include "verify/forward/forward_slots.h"
+
+namespace hybridkv {
+
+namespace {
+
+constexpr std::int64_t small_step = 16;
+constexpr std::int64_t tail = checkpoint_tail_tokens;
+
+/// A case on one server. Checkpoints of a prompt of n tokens lie at n - 20 and n - 4.
+class SlotCase {
+ public:
+  SlotCase(const ForwardSetting& setting, ForwardResult& result)
+      : setting_(setting), result_(result), settings_(*setting.slots), caches_(settings_.checkpoints > 0) {}
+
+  void chunks();
+  void resume();
+  void branch();
+  void fresh_blocks();
+  void eviction();
+  void decode_state();
+  void recycling();
+  void drafts();
+
+ private:
+  const ForwardSetting& setting_;
+  ForwardResult& result_;
+  SlotSettings settings_;
+  bool caches_;  // checkpoints
+};
+
+void SlotCase::chunks() {
+  settings_.slots = 1;
+  SlotRun run(setting_, settings_, result_);
+  const SlotRecord first = run.run({{{1, 50}}});
+  run.expect(run.num_steps() == 4 && first.checkpoints_made == 2, "the first prompt did not stop at its checkpoints");
+  const SlotRecord second = run.run({{{1, 40}, {2, 9}}, {101, 2}});
+  run.count();
+  run.expect(second.hit_tokens == 50 - tail - small_step && run.num_restored() == 1,
+             "the second prompt did not go on from the checkpoint on the way");
+}
+
+void SlotCase::resume() {
+  settings_.slots = 1;
+  SlotRun run(setting_, settings_, result_);
+  run.run({{{1, 50}}, {101, 3}});
+  const SlotRecord again = run.run({{{1, 50}}, {102, 2}});
+  const SlotRecord parted = run.run({{{1, 48}, {2, 5}}, {103, 2}});
+  run.count();
+  run.expect(again.hit_tokens == 50 - tail && parted.hit_tokens == again.hit_tokens && run.num_restored() == 2,
+             "the checkpoint was not restored twice");
+}
+
+void SlotCase::branch() {
+  settings_.slots = 1;
+  SlotRun run(setting_, settings_, result_);
+  run.run({{{1, 50}}, {101, 2}});
+  const SlotRecord parted = run.run({{{1, 35}, {2, 15}}, {102, 2}});
+  const SlotRecord beside = run.run({{{1, 35}, {2, 13}, {3, 6}}});
+  const SlotRecord back = run.run({{{1, 50}}, {101, 2}});
+  run.count();
+  const std::int64_t before = 50 - tail - small_step, behind = 50 - tail;
+  run.expect(parted.hit_tokens == before && parted.checkpoints_dropped == 1 && parted.checkpoints_made == 1,
+             "no checkpoint behind the branch was dropped and made anew");
+  run.expect(beside.hit_tokens == behind, "the checkpoint behind the branch was not restored");
+  run.expect(back.hit_tokens == before && run.num_restored() == 3, "the checkpoint before the branch is gone");
+}
+
+void SlotCase::fresh_blocks() {
+  settings_.slots = 1;
+  SlotRun run(setting_, settings_, result_);
+  run.run({{{1, 23}}, {101, 2}});
+  const std::int64_t before = run.engine().work().zeroed_dirty_states;
+  const SlotRecord second = run.run({{{2, 23}}, {102, 2}});
+  run.count();
+  run.expect(second.hit_tokens == 0 && run.engine().work().zeroed_dirty_states > before,
+             "no fresh row held other bytes");
+}
+
+void SlotCase::eviction() {
+  settings_.slots = 3;
+  settings_.cells = 64;
+  SlotRun run(setting_, settings_, result_);
+  run.run({{{1, 30}}});
+  const SlotRecord cleared = run.run({{{2, 25}}});
+  run.run({{{1, 30}, {4, 2}}});
+  const SlotRecord third = run.run({{{3, 30}}});
+  run.expect(run.num_cleared() == 1 && run.holds_nothing(cleared.slot), "no other slot was cleared");
+  // What it generates clears one more.
+  const SlotRecord kept = run.run({{{1, 30}, {4, 2}, {5, 2}}, {101, 3}});
+  run.expect(run.num_cleared() == 2 && run.holds_nothing(third.slot), "no slot was cleared while decoding");
+  const SlotRecord again = run.run({{{2, 25}}});
+  run.count();
+  run.expect(kept.hit_tokens == 32 && again.hit_tokens == 0 && !run.holds_nothing(kept.slot),
+             "another slot than the ones that were cleared lost its own");
+  run.expect(result_.reused_blocks > 0, "no cell of a cleared slot was taken again");
+}
+
+void SlotCase::decode_state() {
+  settings_.slots = 2;
+  SlotRun run(setting_, settings_, result_);
+  run.run({{{1, 30}}, {101, 6}});
+  const SlotRecord second = run.run({{{1, 30}, {101, 6}, {2, 9}}, {102, 3}});
+  const SlotRecord third = run.run({{{1, 30}, {101, 6}, {2, 9}, {102, 3}, {3, 7}}});
+  run.count();
+  run.expect(second.hit_tokens == 36 && third.hit_tokens == 48 && run.num_restored() == 0,
+             "the running state of the slot was not gone on from");
+}
+
+void SlotCase::recycling() {
+  settings_.slots = 3;
+  settings_.cells = 88;
+  settings_.checkpoint_step = 24;
+  if (caches_) settings_.checkpoints = 2;
+  SlotRun run(setting_, settings_, result_);
+  std::int64_t hits = 0, dropped = 0;
+  // A turn of every chat, then the next one, in an order in which no chat just takes the slot used longest ago; while
+  // one goes on, those beside it are cleared.
+  for (std::uint64_t round = 0; round < 4; ++round) {
+    std::vector<SlotPrompt> requests;
+    for (const std::uint64_t chat : {1, 2, 3}) requests.push_back({{{chat, 22}, {10 + round, 5}}, {101, 2}});
+    for (const std::uint64_t chat : {2, 1, 3})
+      requests.push_back({{{chat, 22}, {10 + round, 5}, {101, 2}, {20, 3}}, {102, 2}});
+    for (const SlotPrompt& request : requests) {
+      const SlotRecord record = run.run(request);
+      hits += record.hit_tokens;
+      dropped += record.checkpoints_dropped;
+    }
+  }
+  run.count();
+  run.expect(hits > 0 && run.num_cleared() > 0, "nothing was hit or no slot cleared");
+  run.expect(!caches_ || dropped > 0, "no checkpoint was dropped");
+  run.expect(result_.reused_blocks > 2 * settings_.cells, "cells were hardly used again");
+}
+
+void SlotCase::drafts() {
+  settings_.slots = 2;
+  SlotRun run(setting_, settings_, result_);
+  run.run({{{1, 30}}, {101, 7}});
+  const SlotRecord beside = run.run({{{5, 30}}, {105, 5}});
+  const SlotRecord taken_back = run.run({{{1, 30}, {101, 5}, {2, 9}}, {102, 7}});
+  run.run({{{1, 30}, {101, 5}, {2, 9}, {102, 7}, {3, 8}}});
+  const SlotRecord of_prompt = run.run({{{1, 30}, {101, 5}, {2, 9}, {102, 7}, {3, 6}, {4, 5}}});
+  run.count();
+  run.expect(result_.rejected > 0, "no draft token was rejected");
+  run.expect(beside.slot != taken_back.slot, "no other slot ran in between");
+  run.expect(taken_back.hit_tokens == 35 && of_prompt.hit_tokens == 57 && run.num_rolled_back() == 2 &&
+                 run.num_restored() == 0,
+             "the rows of drafts did not take the slots back");
+}
+
+}  // namespace
+
+std::int64_t slot_case_memory_bytes(const CachePlan& plan) {
+  expects(plan.rows.has_value(), "a plan with rows by sequence");
+  const Checked rows = Checked(plan.rows->sequences) * plan.rows->rows_per_sequence;
+  return rows * plan.arenas[1].bytes_per_id + most_forward_cells * Checked(plan.arenas[0].bytes_per_id);
+}
+
+SlotSettings slot_case_settings(const CachePlan& plan) {
+  SlotSettings settings = slot_settings_of(plan);
+  expects(settings.slots >= most_forward_slots && settings.cells >= most_forward_cells, "a plan for all cases");
+  settings.step_tokens = small_step;
+  settings.checkpoint_step = 0;
+  if (settings.checkpoints > 0) settings.checkpoints = 4;
+  return settings;
+}
+
+std::string reason_not_to_run(ForwardCase forward_case, const SlotSettings& settings) {
+  const bool restores = forward_case == ForwardCase::resume || forward_case == ForwardCase::branch ||
+                        forward_case == ForwardCase::chunks;
+  return restores && settings.checkpoints == 0 ? "no checkpoint is made, so none is restored" : "";
+}
+
+void run_slot_case(ForwardCase forward_case, const ForwardSetting& setting, ForwardResult& result) {
+  SlotCase run(setting, result);
+  switch (forward_case) {
+    case ForwardCase::resume: return run.resume();
+    case ForwardCase::branch: return run.branch();
+    case ForwardCase::drafts: return run.drafts();
+    case ForwardCase::fresh_blocks: return run.fresh_blocks();
+    case ForwardCase::recycling: return run.recycling();
+    case ForwardCase::chunks: return run.chunks();
+    case ForwardCase::eviction: return run.eviction();
+    case ForwardCase::decode_state: return run.decode_state();
+    default: throw std::logic_error("a case of slots");
+  }
+}
+
+}  // namespace hybridkv

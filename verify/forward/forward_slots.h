@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "simulator/slots/slot_replay.h"
+#include "verify/forward/forward_case.h"
+#include "verify/forward/forward_engine.h"
+#include "verify/forward/forward_run.h"
+
+namespace hybridkv {
+
+/// What one request of a case is told, and what it generates and goes on from. The last token of all is never
+/// computed, so it is not among them.
+struct SlotPrompt {
+  std::vector<ContentRun> prompt;
+  ContentRun output{0, 0};
+
+  /// Prompt and output.
+  std::vector<ContentRun> all() const;
+};
+
+/// A server with slots: requests go in one at a time; which slot takes one, where it goes on and which checkpoints
+/// there are is what SlotReplay says, and is done to the tensors. Every token's output is compared.
+///
+/// A slot has a cell for each token that it holds, anywhere among all, and rows of its own. Cells behind the token from
+/// which it goes on, those of rejected drafts and those of slots that are cleared go back and are taken again in turn.
+/// A prompt is computed in steps that stop where a checkpoint is made, which is a copy of the bytes of the slot's first
+/// row. With rows of drafts the last tokens of a prompt, and each step of its decode, leave the state behind every
+/// token in a row of its own.
+class SlotRun {
+ public:
+  /// `settings`: no more slots and cells than the plan has; to be taken back by the rows of the plan.
+  SlotRun(const ForwardSetting& setting, const SlotSettings& settings, ForwardResult& result);
+  SlotRun(const SlotRun&) = delete;
+  SlotRun& operator=(const SlotRun&) = delete;
+
+  /// Runs a request to its end.
+  SlotRecord run(const SlotPrompt& request);
+
+  const ForwardEngine& engine() const { return engine_; }
+  bool holds_nothing(std::int64_t slot) const { return held_[static_cast<std::size_t>(slot)].cells.empty(); }
+  std::int64_t num_steps() const { return num_steps_; }        ///< of all prompts
+  std::int64_t num_restored() const { return num_restored_; }  ///< checkpoints
+  std::int64_t num_cleared() const { return num_cleared_; }    ///< slots, for cells
+  std::int64_t num_rolled_back() const { return num_rolled_back_; }  ///< slots, by a row of drafts
+
+  /// Adds up what the engine did.
+  void count();
+  void expect(bool happened, const std::string& what) { expect_event(happened, what, result_); }
+
+ private:
+  struct Checkpoint {
+    std::int64_t request = 0;
+    std::vector<std::vector<std::byte>> states;  // by recurrent layer
+    std::vector<std::uint64_t> contents;         // of the tokens that it is behind
+    bool is_spoilt = false;                      // planted: of another token
+  };
+  struct Held {
+    std::vector<BlockId> cells;                  // by position
+    std::vector<BlockId> table;                  // the same, as its steps have it
+    std::int64_t accepted = 1;                   // the row, from 1, of the state behind its last token
+    std::int64_t right_accepted = 1;             // the same without the planted fault
+    std::map<std::int64_t, Checkpoint> checkpoints;  // by their tokens
+  };
+
+  Held& held_by(const SlotRecord& record) { return held_[static_cast<std::size_t>(record.slot)]; }
+  std::int64_t drafts() const { return replay_.settings().rollback_tokens; }
+  BlockId first_row(std::int64_t slot) const;
+  RequestBlocks blocks_of(std::int64_t slot) const;
+  void clear_emptied();
+  void give_back(Held& held, std::int64_t from);
+  void take(Held& held, std::int64_t end);
+  /// The slot is made to end behind the tokens that are hit, with their state.
+  void go_back(const SlotRecord& record);
+  void restore(const SlotRecord& record);
+  void drop_checkpoints(const SlotRecord& record);
+  void make_checkpoint(const SlotRecord& record, std::int64_t tokens, bool is_spoilt);
+  void compute_prompt(const SlotRecord& record);
+  void decode(const SlotRecord& record);
+  /// Tokens of contents_ from where the slot ends; `rows`: a row each; the first `kept` are compared and stay.
+  struct Step {
+    std::int64_t tokens = 0;
+    std::int64_t kept = 0;
+    bool rows = false;
+    bool is_decode = false;
+  };
+  void compute(const SlotRecord& record, const Step& step);
+  void note_foreign_cells(const Held& held, const ForwardChunk& chunk);
+  bool planted(ForwardFault fault) const { return setting_.fault == fault; }
+
+  const ForwardSetting& setting_;
+  ForwardResult& result_;
+  ForwardEngine engine_;
+  SlotReplay replay_;
+  std::vector<SlotRecord> records_;
+  std::vector<Held> held_;               // by slot
+  std::deque<BlockId> free_;             // cells, in the order in which they are taken
+  std::set<BlockId> used_;               // cells that were taken at least once
+  std::vector<std::uint64_t> contents_;  // of the request under way, by position
+  std::map<BlockId, std::uint64_t> written_;  // planted: by cell, of what tokens its K and V are
+  std::int64_t num_steps_ = 0, num_restored_ = 0, num_cleared_ = 0, num_rolled_back_ = 0, num_planted_ = 0;
+};
+
+}  // namespace hybridkv

@@ -1,0 +1,229 @@
+#include "verify/transfer/traffic.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "attention/key_mask.h"
+#include "base/parallel.h"
+#include "base/random.h"
+#include "layout/for_each_run.h"
+#include "verify/layout/cache_codec.h"
+#include "verify/layout/canary.h"
+
+namespace hybridkv {
+
+namespace {
+
+const SpecPlan& spec_of(const Traffic& traffic, const BoundView& view) { return traffic.plan.specs[view.view.spec]; }
+
+bool is_state(const Traffic& traffic, const BoundView& view) { return spec_of(traffic, view).state.has_value(); }
+
+/// Calls visit(byte offset in the pool, bytes, bits) for one state tensor in one block, up to eight bytes at a time.
+template <class Visit>
+void for_each_state_word(const Traffic& traffic, std::size_t view_index, std::int64_t block, std::uint64_t generation,
+                         Visit&& visit) {
+  constexpr std::int64_t word = sizeof(std::uint64_t);
+  const BoundView& view = traffic.views[view_index];
+  const std::uint64_t key = mix(mix(traffic.seed, generation), mix(view_index, static_cast<std::uint64_t>(block)));
+  std::uint64_t number = 0;
+  for_each_run(view.page_bytes(block), [&](std::int64_t first, std::int64_t bytes) {
+    for (std::int64_t done = 0; done < bytes; done += word)
+      visit(first + done, std::min(word, bytes - done), mix(key + number++));
+  });
+}
+
+/// Writes or compares such a word; all but the last of a run have eight bytes, which need no call.
+void store_word(std::byte* at, std::int64_t size, std::uint64_t bits) {
+  if (size == sizeof bits) std::memcpy(at, &bits, sizeof bits);
+  else std::memcpy(at, &bits, static_cast<std::size_t>(size));
+}
+bool holds_word(const std::byte* at, std::int64_t size, std::uint64_t bits) {
+  if (size != sizeof bits) return std::memcmp(at, &bits, static_cast<std::size_t>(size)) == 0;
+  std::uint64_t stored;
+  std::memcpy(&stored, at, sizeof stored);
+  return stored == bits;
+}
+
+/// One row of channels of K or V: where it starts and the slot it belongs to.
+struct KvRow {
+  bool is_value;
+  std::int64_t slot;
+  std::int64_t head;
+  bool is_written;  ///< false for slots of the last block that no token uses
+};
+
+/// Calls visit(row, byte address of channel 0, channels) for every slot of every block the request holds.
+template <class Visit>
+void for_each_kv_row(const Traffic& traffic, const BoundView& view, std::size_t request, Visit&& visit) {
+  const SpecPlan& spec = spec_of(traffic, view);
+  const AttentionGeometry& attention = *spec.attention;
+  const auto [key, value] = key_value_bytes(view, attention);
+  const bool one_latent = is_latent(attention.kind);
+  const HeldTokens held = held_tokens(traffic, view, request);
+  const auto& table = traffic.assignment.ids[view.group][request];
+  for (std::size_t column = 0; column < table.size(); ++column) {
+    for (std::int64_t offset = 0; offset < spec.block_size_tokens; ++offset) {
+      const bool is_written =
+          held.first + static_cast<std::int64_t>(column) * spec.block_size_tokens + offset < held.end;
+      const std::int64_t slot = table[column] * spec.block_size_tokens + offset;
+      const std::int64_t kernel_block = slot / spec.kernel_block_size_tokens;
+      const std::int64_t token = slot % spec.kernel_block_size_tokens;
+      for (std::int64_t head = 0; head < attention.kv_heads; ++head) {
+        visit(KvRow{false, slot, head, is_written}, key.at({kernel_block, token, head, 0}), key.extent("channel"));
+        if (!one_latent)
+          visit(KvRow{true, slot, head, is_written}, value.at({kernel_block, token, head, 0}), value.extent("channel"));
+      }
+    }
+  }
+}
+
+/// Runs `check(view index, result)` over all views of one kind on all cores and adds up the results in order.
+template <class Check>
+CheckResult check_views(const Traffic& traffic, bool states, std::string unit, Check&& check) {
+  std::vector<CheckResult> results(traffic.views.size());
+  parallel_for(traffic.views.size(), [&](std::size_t i) {
+    if (is_state(traffic, traffic.views[i]) == states) check(i, results[i]);
+  });
+  CheckResult total{.unit = std::move(unit)};
+  total.add(results);
+  return total;
+}
+
+/// Position of the first view of a state, or of attention; that of no view where there is none.
+std::size_t first_view(const Traffic& traffic, bool states) {
+  std::size_t i = 0;
+  while (i < traffic.views.size() && is_state(traffic, traffic.views[i]) != states) ++i;
+  return i;
+}
+
+/// Makes rows, and inside them runs of 128 and of 16 channels, differ by powers of two, so that a scale that was taken
+/// from another place shows. Depends on the channel alone: of a latent, V is the front of K.
+void spread_magnitudes(std::uint64_t key, std::span<float> values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint64_t halvings = mix(key, 1) % 3 + mix(key, 2 + i / 128) % 2 + mix(key, 1000 + i / 16) % 2;
+    values[i] /= static_cast<float>(1 << halvings);
+  }
+}
+
+std::string where(const Traffic& traffic, const BoundView& view, std::int64_t byte) {
+  LaneId number = view.view.lane;  // the last of its lanes that begins before the byte
+  while (number.value + 1 < view.view.lane.value + view.lanes && traffic.plan.lanes[number.index() + 1].offset <= byte)
+    ++number.value;
+  const LanePlan& lane = traffic.plan.lanes[number.index()];
+  const std::int64_t stride = lane.stride / group_of(traffic.plan, view).entries_per_id;
+  return view.place(traffic.plan, (byte - lane.offset) / stride, byte);
+}
+
+}  // namespace
+
+HeldTokens held_tokens(const Traffic& traffic, const BoundView& view, std::size_t request) {
+  const SpecPlan& spec = spec_of(traffic, view);
+  const std::int64_t block = spec.block_size_tokens, end = traffic.requests[request].tokens;
+  const auto blocks = static_cast<std::int64_t>(traffic.assignment.ids[view.group][request].size());
+  const KeyMask mask = key_mask(spec.attention->kind, spec.attention->window_tokens);
+  for (std::int64_t query = traffic.requests[request].query_tokens; query >= 1; --query) {
+    const std::int64_t column = mask.first_visible(end - query) / block;
+    if (ceil_div(end, block) - column <= blocks) return {column * block, end, query};
+  }
+  throw InputError(fmt::format("request {}: its last token sees more of {} tokens than the {} blocks of {} tokens it "
+                               "has in group {}; give a larger limits.max_num_batched_tokens",
+                               request, end, blocks, block, view.group));
+}
+
+KvCodec kv_codec(const Traffic& traffic, std::size_t view, bool is_value) {
+  const AttentionGeometry& attention = *spec_of(traffic, traffic.views[view]).attention;
+  const bool from_value = is_value && !is_latent(attention.kind);
+  // Each layer has scales of its own, and V at least a third above K's.
+  const float reach = 1.25f + 0.25f * unit_value(mix(mix(traffic.seed, view), from_value));
+  return cache_codec(attention, from_value ? 2 * reach : reach);
+}
+
+void kv_row(const Traffic& traffic, std::size_t view, bool is_value, std::int64_t slot, std::int64_t head,
+            std::span<std::byte> row) {
+  const AttentionGeometry& attention = *spec_of(traffic, traffic.views[view]).attention;
+  const bool from_value = is_value && !is_latent(attention.kind);
+  const std::uint64_t key = mix(mix(traffic.seed, view), mix(static_cast<std::uint64_t>(slot), 2 * head + from_value));
+  if (!has_values(attention)) {
+    for (std::size_t i = 0; i < row.size(); ++i) row[i] = static_cast<std::byte>(mix(key + i));
+    return;
+  }
+  const KvCodec codec = kv_codec(traffic, view, is_value);
+  std::vector<float> values(decoded_channels(codec, std::ssize(row) / element_bytes(attention.dtype)));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = unit_value(key + i);
+  if (attention.format) spread_magnitudes(key, values);
+  encode_row(codec, attention.dtype, values, row.data());
+}
+
+void write_states(const Traffic& traffic, std::uint64_t generation) {
+  parallel_for(traffic.views.size(), [&](std::size_t i) {
+    const BoundView& view = traffic.views[i];
+    if (!is_state(traffic, view)) return;
+    std::byte* base = traffic.pools.pool(view.view.pool).data();
+    const std::vector<std::int64_t> held = traffic.assignment.held_by(view.group, view.view.piece);
+    const bool loses = traffic.fault == Fault::lost_state && i == first_view(traffic, true);
+    for (std::int64_t block : std::span(held).first(held.size() - (loses ? 1 : 0)))
+      for_each_state_word(traffic, i, block, generation, [&](std::int64_t byte, std::int64_t size, std::uint64_t bits) {
+        store_word(base + byte, size, bits);
+      });
+  });
+}
+
+CheckResult check_states(const Traffic& traffic, std::uint64_t generation) {
+  return check_views(traffic, true, "state elements", [&](std::size_t i, CheckResult& result) {
+    const BoundView& view = traffic.views[i];
+    const std::byte* base = traffic.pools.pool(view.view.pool).data();
+    for (std::int64_t block : traffic.assignment.held_by(view.group, view.view.piece)) {
+      result.count += view.page_bytes(block).num_elements() / view.element_bytes();
+      for_each_state_word(traffic, i, block, generation, [&](std::int64_t byte, std::int64_t size, std::uint64_t bits) {
+        if (!holds_word(base + byte, size, bits) && result.status == CheckStatus::passed)
+          result.fail(where(traffic, view, byte) + ": the state is not what was written there");
+      });
+    }
+  });
+}
+
+void write_kv(const Traffic& traffic) {
+  parallel_for(traffic.views.size(), [&](std::size_t i) {
+    const BoundView& view = traffic.views[i];
+    if (is_state(traffic, view)) return;
+    std::byte* base = traffic.pools.pool(view.view.pool).data();
+    const std::int64_t first_slot =
+        traffic.assignment.ids[view.group].front().front() * spec_of(traffic, view).block_size_tokens;
+    const bool loses = traffic.fault == Fault::lost_kv && i == first_view(traffic, false);
+    for (std::size_t request = 0; request < traffic.requests.size(); ++request)
+      for_each_kv_row(traffic, view, request, [&](const KvRow& row, std::int64_t byte, std::int64_t channels) {
+        if (!row.is_written || (loses && row.slot == first_slot)) return;
+        kv_row(traffic, i, row.is_value, row.slot, row.head,
+               {base + byte, static_cast<std::size_t>(channels * view.element_bytes())});
+      });
+  });
+}
+
+CheckResult check_kv(const Traffic& traffic) {
+  return check_views(traffic, false, "K and V elements", [&](std::size_t i, CheckResult& result) {
+    const BoundView& view = traffic.views[i];
+    const std::byte* base = traffic.pools.pool(view.view.pool).data();
+    const std::int64_t element = view.element_bytes();
+    std::vector<std::byte> expected;
+    const auto check_row = [&](const KvRow& row, std::int64_t byte, std::int64_t channels) {
+      expected.resize(static_cast<std::size_t>(channels * element));
+      if (row.is_written)
+        kv_row(traffic, i, row.is_value, row.slot, row.head, expected);
+      else
+        for (std::size_t k = 0; k < expected.size(); ++k)
+          expected[k] = canary_byte(view.view.pool, byte + static_cast<std::int64_t>(k));
+      result.count += channels;
+      const auto wrong = std::mismatch(expected.begin(), expected.end(), base + byte);
+      if (wrong.first == expected.end() || result.status != CheckStatus::passed) return;
+      const std::int64_t first = (wrong.first - expected.begin()) / element * element;
+      result.fail(where(traffic, view, byte + first) + (row.is_written ? ": K or V is not what was written there"
+                                                                       : ": an unused slot was written to"));
+    };
+    for (std::size_t request = 0; request < traffic.requests.size(); ++request)
+      for_each_kv_row(traffic, view, request, check_row);
+  });
+}
+
+}  // namespace hybridkv

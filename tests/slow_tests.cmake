@@ -26,3 +26,14 @@ foreach(test IN LISTS cli_tests_TESTS planner_tests_TESTS transfer_tests_TESTS v
     set_tests_properties("${test}" PROPERTIES LABELS minutes)
   endif()
 endforeach()
+
+# The longest begin first, so that none of them runs alone at the end.
+foreach(test IN LISTS attention_tests_TESTS cli_tests_TESTS report_tests_TESTS transfer_tests_TESTS verify_tests_TESTS)
+  if(test MATCHES "^attention: *law: all pairs of batch, |^transfer: *law: copies write every live element " OR
+     test MATCHES "^cli: *golden: the commands of the README |^cli: *docs: questions.md |^cli: *law: every shipped " OR
+     test MATCHES "^cli: *law: of all shipped models those run |^cli: *law: no question about a model without " OR
+     test MATCHES "^verify: *law: a right plan passes |^verify: *fault: every fault of an engine |^verify: *transfer " OR
+     test MATCHES "^verify: *law: every family |^verify: *law: a right engine stays |^verify: *law: a network runs ")
+    set_tests_properties("${test}" PROPERTIES COST 100)
+  endif()
+endforeach()

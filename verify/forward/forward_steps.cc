@@ -181,9 +181,9 @@ void run_drafts(const ForwardSetting& setting, ForwardResult& result) {
     compare_rows(setting, contents, done, run(contents, done, done + tokens, 1, false), 0, result);
     done += tokens;
   }
-  constexpr std::array<std::int64_t, 8> kept_of_step{2, 1, 4, 1, 3, 2, 1, 4};
+  constexpr std::array<std::int64_t, 8> kept_tokens{2, 1, 4, 1, 3, 2, 1, 4};
   std::int64_t accepted = 1, kept_before = 1;
-  for (const std::int64_t wanted : kept_of_step) {
+  for (const std::int64_t wanted : kept_tokens) {
     const std::int64_t kept = std::min(wanted, 1 + drafts);
     if (geometry.state_groups > 0) result.planted += accepted - kept_before;
     cache.begin_step();

@@ -16,7 +16,9 @@ function(hybridkv_needed_sources output)
     endif()
     list(APPEND "sources_${header}" "${source}")
   endforeach()
-  list(APPEND sources_planner/strategies.h planner/pool_groups.cc)  # its first is one that nobody else includes
+  # Their first is one that nobody else includes.
+  list(APPEND sources_planner/strategies.h planner/pool_groups.cc)
+  list(APPEND sources_engines/engine.h engines/all.cc)
   set(waiting ${ARGN})
   set(seen "")
   while(waiting)

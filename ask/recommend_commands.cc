@@ -28,26 +28,23 @@ struct ChosenKey {
   std::string_view flag = {};  ///< of the command that replays; empty: none
 };
 
+/// As a scenario says it; nothing where it is not set.
+template <class Value>
+std::optional<std::string> said(const std::optional<Value>& value) {
+  if (!value) return std::nullopt;
+  if constexpr (std::is_enum_v<Value>) return std::string(to_string(*value));
+  else return fmt::format("{}", *value);
+}
+
 template <class Part, class Value>
 ChosenKey chosen(std::string_view key, Part Scenario::*part, std::optional<Value> Part::*member,
                  std::string_view flag = {}) {
-  return {key, [part, member](const Scenario& scenario) -> std::optional<std::string> {
-            const std::optional<Value>& value = scenario.*part.*member;
-            if (!value) return std::nullopt;
-            if constexpr (std::is_enum_v<Value>) return std::string(to_string(*value));
-            else return fmt::format("{}", *value);
-          },
-          flag};
+  return {key, [part, member](const Scenario& scenario) { return said(scenario.*part.*member); }, flag};
 }
 
 template <class Value>
 ChosenKey own(std::string_view key, const Setting<Value>& setting) {
-  return {key, [&setting](const Scenario& scenario) -> std::optional<std::string> {
-            const std::optional<Value> value = scenario.engine.own.find(setting);
-            if (!value) return std::nullopt;
-            if constexpr (std::is_enum_v<Value>) return std::string(to_string(*value));
-            else return fmt::format("{}", *value);
-          }};
+  return {key, [&setting](const Scenario& scenario) { return said(scenario.engine.own.find(setting)); }};
 }
 
 /// Those of the cache, which commands that plan and that replay are told.

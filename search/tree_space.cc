@@ -12,7 +12,7 @@
 #include "planner/radix_settings.h"
 #include "planner/radix_split.h"
 #include "search/candidate_choice.h"
-#include "simulator/tree/plan_radix.h"
+#include "simulator/plan_cache.h"
 
 namespace hybridkv {
 
@@ -95,9 +95,9 @@ double TreeSpace::least_running() const {
 
 PlannedLayout TreeSpace::planned(const EngineSpec& engine) const {
   PlannedLayout layout{.engine = engine, .plan = plan_of(engine)};
-  if (keeps_prefixes(engine))
-    layout.cache = TreeCache{engine.rules, std::string(engine.rules->title),
-                             radix_settings_of(layout.plan, spec_.model, engine), spec_.longest_length()};
+  if (!keeps_prefixes(engine)) return layout;
+  layout.cache = tree_cache_of(layout.plan, spec_.model, engine);
+  set_max_model_len(*layout.cache, spec_.longest_length());
   return layout;
 }
 

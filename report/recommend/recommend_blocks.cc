@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "planner/primary_attention.h"
 #include "report/human.h"
 #include "report/plan/plan_table.h"
@@ -130,6 +132,13 @@ Cell retention_tokens_cell(const CandidateRow& row) { return cell_of(row.candida
 Cell page_cell(const CandidateRow& row) { return plan_in(row).page_bytes(primary_group(plan_in(row))); }
 Cell pools_cell(const CandidateRow& row) { return std::ssize(plan_in(row).pools); }
 Cell ids_cell(const CandidateRow& row) { return plan_in(row).arena_of(primary_group(plan_in(row))).num_ids; }
+/// Pre: the candidate is one of the packs side by side.
+Cell beaten_by_cell(const CandidateRow& row) {
+  const std::vector<PlainPack>& packs = row.report.plain_packs;
+  const auto pack =
+      std::find_if(packs.begin(), packs.end(), [&](const PlainPack& one) { return one.candidate == row.at; });
+  return pack->beaten_by ? fmt::format("N = {}", row.result().layout_of(*pack->beaten_by).pack()) : std::string();
+}
 Cell unpacked_cell(const CandidateRow& row) { return row.result().unpacked_pick == row.at; }
 Cell overloaded_cell(const CandidateRow& row) {
   const bool open_loop = row.report.driver.kind == DriverKind::open_loop;
@@ -158,7 +167,8 @@ std::vector<CandidateField> pack_fields() {
           {{"bytes_per_request", "request"}, request_cell},
           {{"concurrency", "at once"}, concurrency_cell},
           of_capacity<&CapacityPlan::blocks_per_request>({"blocks_per_request", "ids"}),
-          {{"groups", "block", "tables"}, groups_cell}};
+          {{"groups", "block", "tables"}, groups_cell},
+          {{"beaten_by", "beaten by", "", Align::left}, beaten_by_cell}};
 }
 
 std::vector<CandidateField> fields_of_blocks() {
@@ -191,16 +201,9 @@ void add_packs(Document& document, const RecommendAnswer& report, const Recommen
   const Recommendation& result = report.result;
   document.blocks.emplace_back(
       Heading{fmt::format("Packs in mode {}, nothing else changed", to_string(result.layout_of(result.pick).mode()))});
-  const std::vector<CandidateField> fields = pack_fields();
-  std::vector<Column> columns = empty_table(fields).columns();
-  columns.push_back({"beaten_by", "beaten by", "", Align::left});
-  Table table(std::move(columns));
-  for (const PlainPack& plain : report.plain_packs) {
-    std::vector<Cell> cells = cells_of(fields, {report, plain.candidate});
-    cells.emplace_back(plain.beaten_by ? fmt::format("N = {}", result.layout_of(*plain.beaten_by).pack()) : "");
-    table.add_row(std::move(cells));
-  }
-  document.blocks.emplace_back(std::move(table));
+  std::vector<CandidateRow> rows;
+  for (const PlainPack& plain : report.plain_packs) rows.push_back({report, plain.candidate});
+  document.blocks.emplace_back(table_of(pack_fields(), rows));
   document.blocks.emplace_back(Listing{reasons.packs});
 }
 

@@ -33,21 +33,19 @@ void compare_with_default(const RecommendAnswer& report, RecommendReasons& reaso
 void add_front(Document& document, const RecommendAnswer& report, const SearchReporter& reporter) {
   const Recommendation& result = report.result;
   document.blocks.emplace_back(Heading{"Pareto front"});
-  const std::vector<CandidateField> fields = reporter.front(result);
-  std::vector<Column> columns = empty_table(fields).columns();
-  columns.push_back({"note", "", "", Align::left});
-  Table table(std::move(columns));
-  const auto add = [&](std::size_t at, const std::string& note) {
-    std::vector<Cell> cells = cells_of(fields, {report, at});
-    cells.emplace_back(note);
-    table.add_row(std::move(cells));
-    if (at == result.pick) table.mark_row(table.rows().size() - 1);
-  };
   const std::vector<std::size_t> shown = shown_of_front(result);
-  for (const std::size_t at : shown) add(at, front_note(result, at));
+  std::vector<CandidateRow> rows;
+  for (const std::size_t at : shown) rows.push_back({report, at});
   const Candidate* beaten = result.default_candidate ? &result.candidates[*result.default_candidate] : nullptr;
   if (beaten != nullptr && beaten->on_front) beaten = nullptr;
-  if (beaten != nullptr) add(*result.default_candidate, beaten_note(*beaten));
+  if (beaten != nullptr) rows.push_back({report, *result.default_candidate});
+  std::vector<CandidateField> fields = reporter.front(result);
+  fields.push_back({{"note", "", "", Align::left}, [&](const CandidateRow& row) {
+                      return Cell(&row.candidate() == beaten ? beaten_note(*beaten) : front_note(result, row.at));
+                    }});
+  Table table = table_of(fields, rows);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (rows[i].at == result.pick) table.mark_row(i);
   document.blocks.emplace_back(std::move(table));
   document.blocks.emplace_back(Paragraph{front_sentences(result, beaten, shown.size(), reporter.at_once)});
 }

@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -10,6 +9,7 @@
 
 #include "base/error.h"
 #include "test_paths.h"
+#include "tests/scratch_folder.h"
 
 namespace hybridkv {
 namespace {
@@ -19,18 +19,14 @@ namespace fs = std::filesystem;
 /// A file name of its own for one test; the file goes with it.
 class TemporaryFile {
  public:
-  TemporaryFile() : path_(fs::temp_directory_path() / ("hybridkv_npy_" + std::to_string(getpid()) + ".npy")) {}
-  ~TemporaryFile() {
-    std::error_code ignored;
-    fs::remove(path_, ignored);
-  }
   const fs::path& path() const { return path_; }
   void write(const std::string& bytes) const {
     std::ofstream(path_, std::ios::binary) << bytes;
   }
 
  private:
-  fs::path path_;
+  testing::ScratchFolder folder_;
+  fs::path path_ = folder_.path / "array.npy";
 };
 
 std::string file_bytes(const fs::path& file) {

@@ -1,13 +1,13 @@
 #include "base/resident_budget.h"
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <fstream>
 #include <limits>
 #include <string>
 
 #include "base/error.h"
+#include "tests/scratch_folder.h"
 
 namespace hybridkv {
 namespace {
@@ -19,21 +19,17 @@ constexpr std::int64_t mib = 1 << 20;
 /// A folder that looks like the root of a machine: /proc and /sys files with texts of our own.
 class FakeMachine {
  public:
-  FakeMachine() : root_(fs::temp_directory_path() / ("hybridkv_budget_" + std::to_string(getpid()))) {
-    fs::remove_all(root_);
+  FakeMachine() {
     write("proc/meminfo", "MemTotal: 8388608 kB\nMemFree: 1024 kB\nMemAvailable: 4194304 kB\n");
   }
-  FakeMachine(const FakeMachine&) = delete;
-  FakeMachine& operator=(const FakeMachine&) = delete;
-  ~FakeMachine() { fs::remove_all(root_); }
   void write(const std::string& file, const std::string& text) const {
-    fs::create_directories((root_ / file).parent_path());
-    std::ofstream(root_ / file) << text;
+    fs::create_directories((root_.path / file).parent_path());
+    std::ofstream(root_.path / file) << text;
   }
-  std::int64_t free_bytes() const { return free_memory_bytes(root_); }
+  std::int64_t free_bytes() const { return free_memory_bytes(root_.path); }
 
  private:
-  fs::path root_;
+  testing::ScratchFolder root_;
 };
 
 TEST_CASE("edge: without cgroups the free memory is MemAvailable") {

@@ -1,6 +1,5 @@
 // `simulate` from outside.
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -20,6 +19,7 @@ using namespace hybridkv;
 using testing::contains;
 using testing::ProgramRun;
 using testing::run_program;
+using testing::ScratchFolder;
 using testing::text_of;
 namespace fs = std::filesystem;
 
@@ -48,13 +48,12 @@ nlohmann::json replayed(const std::string& arguments) {
 
 /// Rows that --per-request writes.
 std::string rows_of(const std::string& arguments) {
-  const fs::path path = fs::temp_directory_path() / ("hybridkv-rows-" + std::to_string(::getpid()) + ".csv");
-  const ProgramRun run = run_program("simulate " + arguments + " --quiet --per-request '" + path.string() + "'");
+  const ScratchFolder folder;
+  const std::string rows = (folder.path / "rows.csv").string();
+  const ProgramRun run = run_program("simulate " + arguments + " --quiet --per-request '" + rows + "'");
   CAPTURE(run.output);
   CHECK(run.exit_code == 0);
-  const std::string text = text_of(path);
-  fs::remove(path);
-  return text;
+  return text_of(rows);
 }
 
 }  // namespace

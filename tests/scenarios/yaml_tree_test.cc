@@ -3,9 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "scenario_text.h"
+#include "tests/scratch_folder.h"
 
 namespace hybridkv::test {
 
@@ -18,20 +18,6 @@ std::string place_of(const YamlNode& root, std::initializer_list<const char*> ke
   for (const char* key : keys) node = node->find(key);
   return to_string(node->place);
 }
-
-/// A file or link in a folder of its own that is gone with this object.
-class TemporaryFolder {
- public:
-  TemporaryFolder() : path_(std::filesystem::temp_directory_path() / "hybridkv_yaml_tree_test") {
-    std::filesystem::remove_all(path_);
-    std::filesystem::create_directories(path_);
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  std::string operator/(const char* name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 }  // namespace
 
@@ -130,16 +116,15 @@ TEST_CASE("edge: long and strange texts are shortened and cleaned for messages")
 }
 
 TEST_CASE("edge: files that cannot be read say why") {
-  const TemporaryFolder folder;
-  CHECK(read_text_file(folder / "none").problem == "no such file");
-  CHECK(read_text_file(folder / ".").problem == "is a directory, not a file");
-  std::filesystem::create_symlink("loop", folder / "loop");
-  CHECK(read_text_file(folder / "loop").problem == "cannot be read: Too many levels of symbolic links");
-  std::ofstream(folder / "empty");
-  CHECK(read_text_file(folder / "empty").problem == "");
-  CHECK(read_text_file(folder / "empty").text == "");
-  std::ofstream(folder / "large") << std::string((16 << 20) + 1, '#');
-  CHECK(read_text_file(folder / "large").problem == "is larger than 16 MiB");
+  const testing::ScratchFolder folder;
+  CHECK(read_text_file(folder.path / "none").problem == "no such file");
+  CHECK(read_text_file(folder.path / ".").problem == "is a directory, not a file");
+  std::filesystem::create_symlink("loop", folder.path / "loop");
+  CHECK(read_text_file(folder.path / "loop").problem == "cannot be read: Too many levels of symbolic links");
+  const std::string empty = folder.file("empty", "");
+  CHECK(read_text_file(empty).problem == "");
+  CHECK(read_text_file(empty).text == "");
+  CHECK(read_text_file(folder.file("large", std::string((16 << 20) + 1, '#'))).problem == "is larger than 16 MiB");
 }
 
 }  // namespace hybridkv::test

@@ -1,28 +1,21 @@
 #pragma once
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "simulator/trace/trace_file.h"
+#include "tests/scratch_folder.h"
 
 namespace hybridkv::testing {
 
-/// A file that lives as long as the test.
+/// A file that lives as long as the test. It lies in a folder of its own: tests run side by side, each in a process.
 class TemporaryFile {
  public:
-  explicit TemporaryFile(const std::string& content)
-      : path_(std::filesystem::temp_directory_path() / ("hybridkv_trace_" + std::to_string(++count_) + "_" +
-                                                        std::to_string(std::rand()))) {
-    std::ofstream(path_, std::ios::binary) << content;
-  }
-  ~TemporaryFile() { std::filesystem::remove(path_); }
-  std::string path() const { return path_.string(); }
+  explicit TemporaryFile(const std::string& content) : path_(folder_.file("trace", content)) {}
+  std::string path() const { return path_; }
 
  private:
-  inline static int count_ = 0;
-  std::filesystem::path path_;
+  ScratchFolder folder_;
+  std::string path_;
 };
 
 /// All requests of a trace, with their runs and dependencies, in one batch.

@@ -119,9 +119,10 @@ std::int64_t longest_request(const Arrangement& arrangement, double requests) {
     std::int64_t tables = 0;  // the groups of a spec stand together and need the same
     for (; group != arrangement.groups.end() && group->spec == spec.id; ++group) tables += !group->shares_table;
     if (tables == 0) continue;  // it has the entries of the group before it
-    const Checked ids = Checked(ids_of_entries(first, group_entries(arrangement, spec, 1))) +
-                        (share.ids[arena] - demand.ids[arena]) / tables;
-    too_long = std::min(too_long, longest_in_entries(arrangement, spec, entries_in_ids(first, ids)));
+    const TableRule rule = table_rule(arrangement, spec);
+    const Checked ids =
+        Checked(ids_of_entries(first, table_entries(rule, 1))) + (share.ids[arena] - demand.ids[arena]) / tables;
+    too_long = std::min(too_long, longest_in_entries(rule, entries_in_ids(first, ids)));
   }
   const auto holds = [&](std::int64_t tokens) {
     std::fill(demand.ids.begin(), demand.ids.end(), 0);

@@ -11,26 +11,26 @@ namespace hybridkv {
 
 namespace {
 
-std::int64_t recurrent_entries(const Arrangement& arrangement, const SpecPlan& spec, std::int64_t tokens) {
-  if (arrangement.radix) return arrangement.radix->split.slots_per_request;
-  if (spec.ring_tokens > 0) return 1;
-  if (arrangement.rows) return arrangement.rows->rows_per_sequence;
-  if (arrangement.pool_groups && arrangement.cache_mode == CacheMode::all)
-    return Checked(tokens / spec.block_size_tokens) + 1;
-  switch (arrangement.cache_mode) {
-    case CacheMode::none: return Checked(1) + arrangement.speculative_tokens;
-    case CacheMode::align: return Checked(2) + arrangement.speculative_tokens + spec.checkpoint_blocks;
-    case CacheMode::all: return Checked(ceil_div(tokens, spec.block_size_tokens)) + arrangement.speculative_tokens;
-  }
-  throw std::logic_error("unknown cache mode");
-}
-
-KeyMask mask_of(const SpecPlan& spec) { return key_mask(spec.attention->kind, spec.attention->window_tokens); }
-
-/// Tokens of whole blocks, where that is no longer than any request.
-std::int64_t tokens_of(std::int64_t blocks, const SpecPlan& spec) {
-  if (blocks <= 0) return 0;
-  return blocks > largest_tokens / spec.block_size_tokens ? largest_tokens : blocks * spec.block_size_tokens;
+/// The ids of a table by what they are for. Where entries share ids, a cause has those that it takes beyond the ones
+/// before it: states and tokens first, then what is in flight, drafts and exported states.
+void add_causes(const TableRule& rule, const GroupPlan& group, std::int64_t tokens, IdsByCause& causes) {
+  TableRule counted = rule;
+  counted.drafts.reset();
+  counted.exported = 0;
+  counted.in_flight = {};
+  std::int64_t before = 0;
+  const auto add = [&](std::int64_t& cause) {
+    const std::int64_t all = ids_of_entries(group, table_entries(counted, tokens));
+    cause = Checked(cause) + (Checked(all) - before);
+    before = all;
+  };
+  add(rule.rings > 0 ? causes.other : rule.states > 0 || rule.grows_in_states ? causes.states : causes.tokens);
+  counted.in_flight = rule.in_flight;
+  add(causes.in_flight_window);
+  counted.drafts = rule.drafts;
+  add(causes.speculative);
+  counted.exported = rule.exported;
+  add(causes.checkpoints);
 }
 
 }  // namespace
@@ -65,52 +65,6 @@ Demand usable_ids(const Arrangement& arrangement) {
   return demand;
 }
 
-std::int64_t window_entries(const KeyMask& mask, std::int64_t block_size_tokens, std::int64_t in_flight,
-                            std::int64_t tokens) {
-  const std::int64_t slides = mask.kind == MaskKind::sliding_window ? 1 : 0;
-  const std::int64_t live = std::min<std::int64_t>(Checked(mask.window_tokens) - slides + in_flight, tokens);
-  return ceil_div(live, block_size_tokens) + slides;
-}
-
-std::int64_t window_tokens_in_flight(const Arrangement& arrangement) {
-  return Checked(arrangement.max_num_batched_tokens) * arrangement.concurrent_batches +
-         std::max<std::int64_t>(0, arrangement.lookahead_tokens - 1);
-}
-
-std::int64_t group_entries(const Arrangement& arrangement, const SpecPlan& spec, std::int64_t tokens) {
-  if (spec.state) return recurrent_entries(arrangement, spec, tokens);
-  switch (spec.attention->kind) {
-    case AttentionKind::full:
-    case AttentionKind::hidden_state:
-    case AttentionKind::indexer:
-    case AttentionKind::mla:
-      return ceil_div(ceil_div(tokens, arrangement.decode_context_parallel), spec.block_size_tokens);
-    case AttentionKind::sliding_window:
-    case AttentionKind::chunked_local:
-      return window_entries(mask_of(spec), spec.block_size_tokens, window_tokens_in_flight(arrangement), tokens);
-  }
-  throw std::logic_error("unknown attention kind");
-}
-
-std::int64_t longest_in_entries(const Arrangement& arrangement, const SpecPlan& spec, std::int64_t entries) {
-  if (spec.state) {
-    if (arrangement.cache_mode == CacheMode::all && spec.ring_tokens == 0) {
-      // The next snapshot is taken where its interval ends.
-      if (arrangement.pool_groups) return std::max<std::int64_t>(1, tokens_of(entries, spec)) - 1;
-      return tokens_of(entries - arrangement.speculative_tokens, spec);
-    }
-    return entries < recurrent_entries(arrangement, spec, 1) ? 0 : largest_tokens;
-  }
-  if (spec.attention->window_tokens > 0) {
-    // What a long request takes any request can take.
-    if (entries >= group_entries(arrangement, spec, largest_tokens)) return largest_tokens;
-    return tokens_of(spec.attention->kind == AttentionKind::sliding_window ? entries - 1 : entries, spec);
-  }
-  const std::int64_t ranks = arrangement.decode_context_parallel;
-  const std::int64_t tokens = tokens_of(entries, spec);
-  return tokens > largest_tokens / ranks ? largest_tokens : tokens * ranks;
-}
-
 std::int64_t ids_of_entries(const GroupPlan& group, std::int64_t entries) {
   if (group.entries_per_id > 1) return ceil_div(entries, group.entries_per_id);
   return Checked(entries) * group.ids_per_entry;
@@ -121,38 +75,13 @@ std::int64_t entries_in_ids(const GroupPlan& group, std::int64_t ids) {
 }
 
 std::int64_t group_ids(const Arrangement& arrangement, const GroupPlan& group, std::int64_t tokens) {
-  return ids_of_entries(group, group_entries(arrangement, arrangement.spec_of(group), tokens));
+  return ids_of_entries(group, table_entries(table_rule(arrangement, arrangement.spec_of(group)), tokens));
 }
 
 IdsByCause ids_by_cause(const Arrangement& arrangement, std::int64_t tokens) {
   IdsByCause causes;
-  for (const GroupPlan& group : arrangement.groups) {
-    if (group.shares_table) continue;
-    const SpecPlan& spec = arrangement.spec_of(group);
-    const Checked ids = group_ids(arrangement, group, tokens);
-    if (!spec.state) {
-      Checked kept = ids;
-      if (spec.attention->window_tokens > 0)
-        kept = ids_of_entries(group, window_entries(mask_of(spec), spec.block_size_tokens, 0, tokens));
-      causes.tokens = Checked(causes.tokens) + kept;
-      causes.in_flight_window = Checked(causes.in_flight_window) + (ids - kept);
-      continue;
-    }
-    if (spec.ring_tokens > 0) {
-      causes.other = Checked(causes.other) + ids;
-      continue;
-    }
-    // Radix pools keep the states of draft steps outside their slots.
-    const std::int64_t drafts = arrangement.radix ? 0 : arrangement.speculative_tokens;
-    const std::int64_t exported = arrangement.cache_mode == CacheMode::align ? spec.checkpoint_blocks : 0;
-    // Where entries share ids, a cause has those that it takes beyond the ones before it.
-    const Checked entries = group_entries(arrangement, spec, tokens);
-    const Checked states = ids_of_entries(group, entries - drafts - exported);
-    const Checked with_drafts = ids_of_entries(group, entries - exported);
-    causes.states = Checked(causes.states) + states;
-    causes.speculative = Checked(causes.speculative) + (with_drafts - states);
-    causes.checkpoints = Checked(causes.checkpoints) + (ids - with_drafts);
-  }
+  for (const GroupPlan& group : arrangement.groups)
+    if (!group.shares_table) add_causes(table_rule(arrangement, arrangement.spec_of(group)), group, tokens, causes);
   causes.other = Checked(causes.other) + arrangement.extra_ids_per_request();
   return causes;
 }

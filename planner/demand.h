@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "attention/key_mask.h"
 #include "planner/arrangement.h"
+#include "planner/table_rule.h"
 
 namespace hybridkv {
 
@@ -29,28 +29,6 @@ Demand all_ids(const Arrangement& arrangement);
 /// Those that somebody can get.
 Demand usable_ids(const Arrangement& arrangement);
 
-/// Blocks of a layer with a window or chunk that a request of at most `tokens` tokens holds at a time: those of the
-/// tokens that it looks back on and of `in_flight` ones; of a window one more, since neither begins with a block.
-/// ceil(min(window - 1 + in_flight, tokens) / B) + 1, of a chunk ceil(min(window + in_flight, tokens) / B).
-/// Pre: the mask is not full. Source: vLLM SlidingWindowSpec and ChunkedLocalAttentionSpec.
-std::int64_t window_entries(const KeyMask& mask, std::int64_t block_size_tokens, std::int64_t in_flight,
-                            std::int64_t tokens);
-
-/// Tokens of the steps in flight, of which a layer with a window gives none back, and those behind its window that a
-/// drafter of several modules still reads. Source: vLLM 0.33 SlidingWindowSpec.
-std::int64_t window_tokens_in_flight(const Arrangement& arrangement);
-
-/// Table entries that one request of `tokens` tokens has in a group of this spec.
-///
-/// Full attention, mla and hidden states: ceil(L/B), with d ranks that share the tokens ceil(ceil(L/d)/B). Recurrent:
-/// none 1+s, align 2+s+c, all ceil(L/B)+s; of pool groups in mode all floor(L/B)+1, of rows always 1+s. Windows and
-/// chunks: window_entries with window_tokens_in_flight. Source: vLLM max_memory_usage_bytes.
-std::int64_t group_entries(const Arrangement& arrangement, const SpecPlan& spec, std::int64_t tokens);
-
-/// group_entries turned round: tokens of the longest request with at most so many entries; 0 where even one token takes
-/// more, at most largest_tokens.
-std::int64_t longest_in_entries(const Arrangement& arrangement, const SpecPlan& spec, std::int64_t entries);
-
 /// Ids that so many entries of one request take: ids_per_entry of each, or one of each entries_per_id, as an id that is
 /// split among entries goes to one request.
 std::int64_t ids_of_entries(const GroupPlan& group, std::int64_t entries);
@@ -58,7 +36,7 @@ std::int64_t ids_of_entries(const GroupPlan& group, std::int64_t entries);
 /// ids_of_entries turned round: the most entries of one request that so many ids hold.
 std::int64_t entries_in_ids(const GroupPlan& group, std::int64_t ids);
 
-/// Ids of group_entries.
+/// Ids of a request in the table of a group.
 std::int64_t group_ids(const Arrangement& arrangement, const GroupPlan& group, std::int64_t tokens);
 
 /// Ids of one request by what they are for; the sum of all is request_demand's.

@@ -31,7 +31,7 @@ std::int64_t count_slots(const Arrangement& arrangement, std::int64_t slot_bytes
   const auto state = std::find_if(arrangement.specs.begin(), arrangement.specs.end(),
                                   [](const SpecPlan& spec) { return spec.state.has_value(); });
   if (engine.state_requests) {
-    const std::int64_t each = group_entries(arrangement, *state, longest);
+    const std::int64_t each = table_entries(table_rule(arrangement, *state), longest);
     const std::int64_t slots = Checked(*engine.state_requests) * each + 1;
     log.add([&] {
       return Decision{{"slots", slots, "slots"}, "slots = requests * slots of a request + 1: slot 0 is the null slot",

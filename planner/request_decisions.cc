@@ -11,6 +11,7 @@
 #include "planner/plan_facts.h"
 #include "planner/rank_tokens.h"
 #include "planner/sum_rule.h"
+#include "planner/table_formula.h"
 
 namespace hybridkv {
 
@@ -32,74 +33,6 @@ const GroupPlan& group_of(const Arrangement& plan, const SpecPlan& spec) {
 
 std::int64_t ids_of_group(const Arrangement& plan, const SpecPlan& spec, std::int64_t tokens) {
   return group_ids(plan, group_of(plan, spec), tokens);
-}
-
-/// The rule of group_entries with its inputs.
-std::string entries_rule(const Arrangement& plan, const SpecPlan& spec, std::int64_t tokens,
-                         std::vector<Term>& inputs) {
-  const Term length{"L", tokens, "tokens"}, block{"block", spec.block_size_tokens, "tokens"};
-  if (spec.ring_tokens > 0) return "ids = 1: a ring, whatever the length";
-  if (spec.state && plan.radix) {
-    inputs = {{"S", plan.radix->split.slots_per_request, "slots"}};
-    return "ids = S: the running state, tracking slots and what the locks of the tree keep";
-  }
-  if (spec.state && plan.rows) {
-    inputs = {{"s", plan.speculative_tokens, "tokens"}};
-    return "ids = 1 + s: the rows of a sequence, whatever its length";
-  }
-  if (spec.state && plan.pool_groups && plan.cache_mode == CacheMode::all) {
-    inputs = {length, block};
-    return "ids = floor(L / block) + 1: a snapshot at every multiple of the interval, and the running state";
-  }
-  if (spec.state) {
-    const Term drafts{"s", plan.speculative_tokens, "tokens"};
-    inputs = plan.cache_mode == CacheMode::all ? std::vector<Term>{length, block, drafts} : std::vector<Term>{drafts};
-    switch (plan.cache_mode) {
-      case CacheMode::none: return "ids = 1 + s: one running state, mode none";
-      case CacheMode::align:
-        if (spec.checkpoint_blocks == 0)
-          return "ids = 2 + s: the running state and the checkpoint before it, mode align";
-        inputs.push_back({"c", spec.checkpoint_blocks, "blocks"});
-        return "ids = 2 + s + c: the running state, the checkpoint before it and one that a chunk exports, mode align";
-      case CacheMode::all: return "ids = ceil(L / block) + s: a checkpoint at every boundary, mode all";
-    }
-  }
-  inputs = {length, block};
-  if (spec.attention->window_tokens == 0) {
-    if (plan.decode_context_parallel == 1) return "ids = ceil(L / block)";
-    inputs.push_back({"DCP", plan.decode_context_parallel, ""});
-    return "ids = ceil(ceil(L / DCP) / block)";
-  }
-  inputs.push_back({"window", spec.attention->window_tokens, "tokens"});
-  inputs.push_back({"batch", plan.max_num_batched_tokens, "tokens"});
-  std::string live = "batch";
-  if (plan.concurrent_batches > 1) {
-    inputs.push_back({"batches in flight", plan.concurrent_batches, ""});
-    live += " * batches in flight";
-  }
-  if (plan.lookahead_tokens > 1) {
-    inputs.push_back({"tokens looked ahead", plan.lookahead_tokens, "tokens"});
-    live += " + tokens looked ahead - 1";
-  }
-  return spec.attention->kind == AttentionKind::sliding_window
-             ? fmt::format("ids = ceil(min(window - 1 + {}, L) / block) + 1", live)
-             : fmt::format("ids = ceil(min(window + {}, L) / block)", live);
-}
-
-/// The rule of group_ids with its inputs.
-std::string ids_rule(const Arrangement& plan, const SpecPlan& spec, std::int64_t tokens, std::vector<Term>& inputs) {
-  std::string rule = entries_rule(plan, spec, tokens, inputs);
-  const GroupPlan& group = group_of(plan, spec);
-  if (group.ids_per_entry == 1 && group.entries_per_id == 1) return rule;
-  const std::size_t begin = std::string("ids = ").size(), end = std::min(rule.find(':'), rule.size());
-  const std::string entries = rule.substr(begin, end - begin), why = rule.substr(end);
-  if (group.entries_per_id > 1) {
-    inputs.push_back({"k", group.entries_per_id, ""});
-    return "ids = ceil((" + entries + ") / k)" + why + (why.empty() ? ": " : "; ") +
-           "the small pages of a large page go to one request";
-  }
-  inputs.push_back({"ids of an entry", group.ids_per_entry, "ids"});
-  return "ids = ids of an entry * (" + entries + ")" + why;
 }
 
 std::string numbered(const char* what, const SpecPlan& spec) { return fmt::format("{} {}", what, spec.id); }
@@ -150,11 +83,10 @@ class LengthDecisions {
   void derive_ids_of_groups() {
     for (const SpecPlan& spec : plan_.specs) {
       if (groups_of(plan_, spec) == 0) continue;
-      std::vector<Term> inputs;
-      std::string rule = ids_rule(plan_, spec, tokens_, inputs);
+      TableFormula formula = ids_formula(table_rule(plan_, spec), group_of(plan_, spec), tokens_);
       add({fmt::format("block ids of a group of {}{}", spec_label(spec), at_), ids_of_group(plan_, spec, tokens_),
            "blocks"},
-          std::move(rule), std::move(inputs));
+          formula.text(), std::move(formula.inputs));
     }
   }
 
@@ -188,15 +120,15 @@ class LengthDecisions {
     const Term drafts{"s", plan_.speculative_tokens, "tokens"};
     for (const SpecPlan& spec : plan_.specs) {
       if (groups_of(plan_, spec) == 0) continue;
-      add_ids(spec.ring_tokens > 0 ? other : spec.state ? states : tokens, plan_, spec, tokens_);
-      if (!spec.state || spec.ring_tokens > 0) continue;
+      const TableRule table = table_rule(plan_, spec);
+      add_ids(table.rings > 0 ? other : spec.state ? states : tokens, plan_, spec, tokens_);
       Term entries{numbered("groups", spec), groups_of(plan_, spec), ""};
       if (const std::int64_t each = group_of(plan_, spec).ids_per_entry; each > 1)
         entries = {numbered("ids of an entry of all groups", spec), Checked(groups_of(plan_, spec)) * each, "ids"};
-      if (plan_.speculative_tokens > 0 && !plan_.radix) speculative.add(entries.symbol + " * s", {entries, drafts});
-      if (spec.checkpoint_blocks > 0)
+      if (table.drafts.value_or(0) > 0) speculative.add(entries.symbol + " * s", {entries, drafts});
+      if (table.exported > 0)
         checkpoints.add(entries.symbol + " * " + numbered("c", spec),
-                        {entries, {numbered("c", spec), spec.checkpoint_blocks, "blocks"}});
+                        {entries, {numbered("c", spec), table.exported, "blocks"}});
     }
     if (shares_ids) {
       add_cause("speculative states", causes.speculative, "what states take with those of drafts, less without them",

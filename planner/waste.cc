@@ -28,7 +28,7 @@ std::int64_t dense_bytes(const Arrangement& arrangement, const GroupPlan& group)
 void add_group(LoadWaste& waste, const Arrangement& arrangement, const BlockWaste& per_block, std::int64_t tokens) {
   const GroupPlan& group = arrangement.groups[per_block.group];
   const SpecPlan& spec = arrangement.spec_of(group);
-  const Checked ids = group_entries(arrangement, spec, tokens);
+  const Checked ids = table_entries(table_rule(arrangement, spec), tokens);
   waste.state_padding_bytes += ids * per_block.state_padding_bytes;
   waste.attention_padding_bytes += ids * per_block.attention_padding_bytes;
   waste.short_pack_bytes += ids * per_block.short_pack_bytes;

@@ -210,7 +210,8 @@ class WasteDecisions {
   /// Table entries that one group of the spec has for all running requests together.
   Term ids_of(const SpecPlan& spec) const {
     Checked entries = 0;
-    for (std::int64_t tokens : plan_.waste.at_load.sequence_tokens) entries += group_entries(plan_, spec, tokens);
+    const TableRule rule = table_rule(plan_, spec);
+    for (std::int64_t tokens : plan_.waste.at_load.sequence_tokens) entries += table_entries(rule, tokens);
     return {numbered("ids", spec), entries, "blocks"};
   }
 

@@ -25,7 +25,7 @@ PrefixHit BlockSteps::look_up(RequestBlocks& request, const CachedPrompt& prompt
 }
 
 std::int64_t BlockSteps::most_window_blocks(std::int64_t group, std::int64_t, std::int64_t end) const {
-  return cache_.geometry.window_blocks(group, end);
+  return table_entries(cache_.geometry.attention_table(group), end);
 }
 
 void BlockSteps::cap_windows(std::int64_t start, std::int64_t end) {

@@ -7,7 +7,6 @@
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "planner/demand.h"
 #include "planner/engine_rules.h"
 #include "simulator/blocks/block_rules.h"
 #include "simulator/blocks/geometry_limits.h"
@@ -51,8 +50,8 @@ void check_arenas(const CacheGeometry& geometry) {
   for (const HeldGroup& group : geometry.held_groups) {
     check_range(group.arena, 0, last, "held_groups");
     check_range(group.tables, 1, most_cache_blocks, "held_groups");
-    check_range(group.block_size_tokens, 1, most_cache_tokens, "held_groups");
-    if (group.mask.kind != MaskKind::full) check_range(group.mask.window_tokens, 1, most_cache_tokens, "held_groups");
+    check_range(group.rule.block_tokens, group.rule.is_windowed() ? 1 : 0, most_cache_tokens, "held_groups");
+    if (group.rule.is_windowed()) check_range(group.rule.mask.window_tokens, 1, most_cache_tokens, "held_groups");
   }
   if (!geometry.shares_large_pages()) return;
   if (std::ssize(geometry.blocks_per_large_page) != geometry.num_arenas())
@@ -182,18 +181,18 @@ std::int64_t CacheGeometry::common_multiple() const {
 
 bool CacheGeometry::has_unequal_blocks() const { return common_multiple() > common_block(); }
 
-std::int64_t CacheGeometry::window_blocks(std::int64_t group, std::int64_t tokens) const {
-  return window_entries_of(attention_masks[static_cast<std::size_t>(group)], attention_block(group), tokens);
+std::int64_t HeldGroup::blocks(std::int64_t tokens) const { return Checked(table_entries(rule, tokens)) * tables; }
+
+TableRule CacheGeometry::attention_table(std::int64_t group) const {
+  const KeyMask mask = is_windowed(group) ? attention_masks[static_cast<std::size_t>(group)] : KeyMask{};
+  return table_of_tokens(mask, attention_block(group), 1,
+                         {.batch = in_flight_tokens.value_or(max_num_batched_tokens),
+                          .looked_ahead = rules.lookahead_tokens});
 }
 
-std::int64_t CacheGeometry::held_blocks(const HeldGroup& group, std::int64_t tokens) const {
-  if (group.mask.kind == MaskKind::full) return group.tables;
-  return Checked(window_entries_of(group.mask, group.block_size_tokens, tokens)) * group.tables;
-}
-
-std::int64_t CacheGeometry::window_entries_of(const KeyMask& mask, std::int64_t block, std::int64_t tokens) const {
-  const std::int64_t looked_ahead = std::max<std::int64_t>(0, rules.lookahead_tokens - 1);
-  return window_entries(mask, block, in_flight_tokens.value_or(max_num_batched_tokens) + looked_ahead, tokens);
+TableRule CacheGeometry::state_table() const {
+  if (mode == CacheMode::all && rules.engine->counts_running_state) return table_of_snapshots(state_block());
+  return table_of_states(mode, state_block(), speculative_tokens, rules.checkpoint_blocks);
 }
 
 std::int64_t CacheGeometry::attention_step() const {

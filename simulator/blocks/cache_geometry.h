@@ -10,20 +10,22 @@
 #include "attention/key_mask.h"
 #include "base/error.h"
 #include "planner/engine_spec.h"
+#include "planner/table_rule.h"
 #include "simulator/blocks/prefix_rules.h"
 #include "simulator/pool/host_tier.h"
 #include "simulator/schedule/scheduler_settings.h"
 
 namespace hybridkv {
 
-/// Blocks that every running request holds of a group in which nothing is found again: a ring, or a window that the
-/// engine's prefix cache leaves out.
+/// Tables of every running request in whose blocks nothing is found again: a ring, or a window that the engine's prefix
+/// cache leaves out.
 struct HeldGroup {
   std::int64_t arena = 0;
-  std::int64_t tables = 1;             ///< blocks that an entry takes, >= 1
-  KeyMask mask;                        ///< what the layer sees; full: it has one entry, whatever the length
-  std::int64_t block_size_tokens = 1;  ///< of a window
+  std::int64_t tables = 1;              ///< of which each has the entries of the rule, >= 1
+  TableRule rule = table_of_ring();
   bool operator==(const HeldGroup&) const = default;
+  /// All their entries for a request of at most `tokens` tokens.
+  std::int64_t blocks(std::int64_t tokens) const;
 };
 
 /// A cache and the engine settings that decide what it holds: all that the simulator needs to know of a layout.
@@ -101,10 +103,10 @@ struct CacheGeometry {
   bool is_windowed(std::int64_t group) const {
     return !attention_masks.empty() && attention_masks[static_cast<std::size_t>(group)].kind != MaskKind::full;
   }
-  /// Blocks that a request of at most `tokens` tokens holds of a window or chunk at a time (window_entries).
-  std::int64_t window_blocks(std::int64_t group, std::int64_t tokens) const;
-  /// The same of a group in which nothing is found again: so many blocks of its arena.
-  std::int64_t held_blocks(const HeldGroup& group, std::int64_t tokens) const;
+  /// What a request has of an attention group: all blocks of its tokens, or at a time those of its window or chunk.
+  TableRule attention_table(std::int64_t group) const;
+  /// What a request has of each recurrent group.
+  TableRule state_table() const;
   /// Tokens between two lengths at which the attention groups can be found together: A, with partial tails h.
   std::int64_t attention_step() const;
   /// Tokens between two lengths at which a request may resume from its states: whole blocks of every group, or h.
@@ -127,7 +129,6 @@ struct CacheGeometry {
   bool operator==(const CacheGeometry&) const = default;
 
  private:
-  std::int64_t window_entries_of(const KeyMask& mask, std::int64_t block, std::int64_t tokens) const;
   static std::int64_t at_or(const std::vector<std::int64_t>& values, std::int64_t group, std::int64_t otherwise) {
     return values.empty() ? otherwise : values[static_cast<std::size_t>(group)];
   }

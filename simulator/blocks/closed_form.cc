@@ -21,17 +21,10 @@ std::optional<std::int64_t> predicted_copy_hit(const CacheGeometry& geometry, st
 std::int64_t request_block_ids(const CacheGeometry& geometry, std::int64_t tokens, std::int64_t arena) {
   Checked ids = arena == 0 ? geometry.extra_blocks_per_request : 0;
   for (std::int64_t group = 0; group < geometry.attention_groups; ++group)
-    if (geometry.attention_arena(group) == arena)
-      ids += geometry.is_windowed(group) ? geometry.window_blocks(group, tokens)
-                                         : ceil_div(tokens, geometry.attention_block(group));
+    if (geometry.attention_arena(group) == arena) ids += table_entries(geometry.attention_table(group), tokens);
   for (const HeldGroup& group : geometry.held_groups)
-    if (group.arena == arena) ids += geometry.held_blocks(group, tokens);
-  Checked states = Checked(geometry.speculative_tokens) + 1;
-  if (geometry.mode == CacheMode::align) states += 1 + geometry.rules.checkpoint_blocks;
-  if (geometry.mode == CacheMode::all)
-    states = geometry.rules.engine->counts_running_state
-                 ? Checked(tokens / geometry.state_block()) + 1
-                 : Checked(geometry.speculative_tokens) + ceil_div(tokens, geometry.state_block());
+    if (group.arena == arena) ids += group.blocks(tokens);
+  const std::int64_t states = table_entries(geometry.state_table(), tokens);
   for (std::int64_t group = 0; group < geometry.state_groups; ++group)
     if (geometry.state_arena(group) == arena) ids += states;
   return ids;

@@ -32,7 +32,7 @@ PrefixHit MatchUnitSteps::look_up(RequestBlocks& request, const CachedPrompt& pr
 std::int64_t MatchUnitSteps::most_window_blocks(std::int64_t group, std::int64_t found, std::int64_t) const {
   // The blocks that were found count among those of a window, the passed ones too.
   const std::int64_t longest = cache_.geometry.scheduler.max_model_len.value_or(INT64_MAX);
-  return std::max<std::int64_t>(0, cache_.geometry.window_blocks(group, longest) - found);
+  return std::max<std::int64_t>(0, table_entries(cache_.geometry.attention_table(group), longest) - found);
 }
 
 void MatchUnitSteps::add_first(const RequestBlocks& request, const ComputedChunk& chunk, std::int64_t room,

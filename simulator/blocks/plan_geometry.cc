@@ -147,7 +147,7 @@ class GroupsOf {
     if (group.shares_table) {  // found again with the group before it
       if (!spec.state) drafters_.back() = drafters_.back() || group.drafts;
     } else if (spec.ring_tokens > 0) {
-      hold(group, {}, 1);
+      hold(group, spec);
     } else if (spec.state) {
       add_group(geometry_, plan_, group);
       // In mode none a recurrent block is the whole request; it says nothing of the attention block.
@@ -155,7 +155,7 @@ class GroupsOf {
     } else if (spec.attention->window_tokens == 0 || finds_windows_) {
       add_attention(group, *spec.attention, spec.block_size_tokens);
     } else {
-      hold(group, key_mask(spec.attention->kind, spec.attention->window_tokens), spec.block_size_tokens);
+      hold(group, spec);
     }
   }
 
@@ -177,9 +177,9 @@ class GroupsOf {
     geometry_.attention_block_sizes.push_back(Checked(block) * plan_.decode_context_parallel);
   }
 
-  void hold(const GroupPlan& group, const KeyMask& mask, std::int64_t block) {
-    geometry_.held_groups.push_back({.arena = group.arena.value, .tables = group.ids_per_entry, .mask = mask,
-                                     .block_size_tokens = block});
+  void hold(const GroupPlan& group, const SpecPlan& spec) {
+    geometry_.held_groups.push_back(
+        {.arena = group.arena.value, .tables = group.ids_per_entry, .rule = table_rule(plan_, spec)});
   }
 
   const CachePlan& plan_;

@@ -2,14 +2,14 @@
 
 namespace hybridkv {
 
-HeldBlocks::HeldBlocks(const CacheGeometry& geometry, std::span<BlockPool> pools) : geometry_(geometry), pools_(pools) {
+HeldBlocks::HeldBlocks(const CacheGeometry& geometry, std::span<BlockPool> pools) : pools_(pools) {
   if (geometry.extra_blocks_per_request > 0) groups_.push_back({.tables = geometry.extra_blocks_per_request});
   groups_.insert(groups_.end(), geometry.held_groups.begin(), geometry.held_groups.end());
 }
 
 std::int64_t HeldBlocks::lacking(const RequestBlocks& request, std::size_t group, std::int64_t tokens) const {
   const std::int64_t held = group < request.held.size() ? std::ssize(request.held[group]) : 0;
-  return geometry_.held_blocks(groups_[group], tokens) - held;
+  return groups_[group].blocks(tokens) - held;
 }
 
 bool HeldBlocks::add_demand(const RequestBlocks& request, std::int64_t tokens, std::span<std::int64_t> demand) const {

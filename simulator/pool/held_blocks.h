@@ -15,7 +15,7 @@ namespace hybridkv {
 /// than that; all go back with it.
 class HeldBlocks {
  public:
-  /// Both outlive it. `pools`: by arena.
+  /// `pools`, by arena, outlive it.
   HeldBlocks(const CacheGeometry& geometry, std::span<BlockPool> pools);
 
   /// Adds to `demand` (by arena) the blocks that a request takes so that it has those of `tokens` tokens. Any?
@@ -32,7 +32,6 @@ class HeldBlocks {
   std::int64_t lacking(const RequestBlocks& request, std::size_t group, std::int64_t tokens) const;
   BlockPool& pool(std::size_t group) { return pools_[static_cast<std::size_t>(groups_[group].arena)]; }
 
-  const CacheGeometry& geometry_;
   std::span<BlockPool> pools_;
   std::vector<HeldGroup> groups_;
 };

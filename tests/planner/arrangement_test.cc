@@ -240,7 +240,7 @@ TEST_CASE("golden: a checkpoint grid of its own: states every 256 tokens, attent
     for (const SpecPlan& spec : plan.specs) CHECK(spec.block_size_tokens == (spec.state ? 256 : 16));
     CHECK(plan.prefix.match_unit_tokens == 256);
     for (const GroupPlan& group : plan.groups)
-      if (plan.spec_of(group).state) CHECK(group_entries(plan, plan.spec_of(group), 4096) == 16);
+      if (plan.spec_of(group).state) CHECK(table_entries(table_rule(plan, plan.spec_of(group)), 4096) == 16);
   }
 }
 

@@ -35,7 +35,7 @@ CacheGeometry forward_geometry(const CachePlan& plan) {
     if (group.shares_table) continue;  // the ids of the group before it
     const SpecPlan& spec = plan.spec_of(group);
     if (spec.ring_tokens > 0) {  // in which nothing is found again
-      geometry.held_groups.push_back({.arena = group.arena.value, .tables = group.ids_per_entry, .mask = {}});
+      geometry.held_groups.push_back({.arena = group.arena.value, .tables = group.ids_per_entry});
       continue;
     }
     add_group(geometry, plan, group);
@@ -71,7 +71,7 @@ std::int64_t most_block_ids(const CacheGeometry& geometry, std::int64_t arena, s
   for (std::int64_t group = 0; group < geometry.attention_groups; ++group)
     if (geometry.attention_arena(group) == arena) ids += ceil_div(tokens, geometry.attention_block(group));
   for (const HeldGroup& group : geometry.held_groups)
-    if (group.arena == arena) ids += geometry.held_blocks(group, tokens);
+    if (group.arena == arena) ids += group.blocks(tokens);
   return ids;
 }
 

@@ -98,7 +98,7 @@ BlockAssignment assign_blocks(const CachePlan& plan, std::span<const BatchReques
     }
     auto& tables = assignment.ids.emplace_back();
     for (const BatchRequest& request : requests) {
-      const std::int64_t entries = group_entries(plan, plan.spec_of(group), request.tokens);
+      const std::int64_t entries = table_entries(table_rule(plan, plan.spec_of(group)), request.tokens);
       const std::int64_t count = Checked(entries) * group.ids_per_entry;
       tables.emplace_back(count, 0);
       needed.ids[group.arena.index()] += ids_of_entries(group, entries);

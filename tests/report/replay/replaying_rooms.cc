@@ -57,7 +57,7 @@ std::string tables_of(const CacheGeometry& geometry) {
   for (std::int64_t group = 0; group < geometry.state_groups; ++group)
     add("states", geometry.state_arena(group), geometry.has_state_blocks() ? geometry.state_block() : 0, {});
   for (const HeldGroup& group : geometry.held_groups)
-    if (group.mask.kind != MaskKind::full) add("attention", group.arena, group.block_size_tokens, group.mask);
+    if (group.rule.is_windowed()) add("attention", group.arena, group.rule.block_tokens, group.rule.mask);
   std::sort(tables.begin(), tables.end());
   std::string text;
   for (const std::string& table : tables) text += (text.empty() ? "" : "; ") + table;

@@ -132,7 +132,7 @@ TEST_CASE("edge: no more requests run than an arena of windows has room for") {
   CacheGeometry geometry = small(40, 0);
   geometry.max_num_batched_tokens = 8;
   geometry.more_arenas = {1 + 2 * 3};
-  geometry.held_groups = {{.arena = 1, .mask = {MaskKind::sliding_window, 3}, .block_size_tokens = 4}};
+  geometry.held_groups = {{.arena = 1, .rule = table_of_tokens({MaskKind::sliding_window, 3}, 4, 1, {.batch = 8})}};
   // A request of at least 8 tokens holds ceil(min(3 - 1 + 8, L) / 4) + 1 of its blocks.
   const Run result = run(geometry, closed_loop(5), batch_of({{{1, 4}}, {{2, 4}}, {{3, 4}}}, 2));
   CHECK(result.stats.max_running == 2);
@@ -160,7 +160,7 @@ TEST_CASE("edge: extra blocks are held while a request runs") {
 
 TEST_CASE("edge: a window that is not found again is held as long as its request, and grows with what it generates") {
   CacheGeometry geometry = small(8, 0);
-  geometry.held_groups = {{.mask = {MaskKind::sliding_window, 9}, .block_size_tokens = 4}};
+  geometry.held_groups = {{.rule = table_of_tokens({MaskKind::sliding_window, 9}, 4, 1, {.batch = 64})}};
   // Tokens 1 to 4 and 5 to 8: a block of attention each; the window has ceil(L / 4) + 1 of them.
   Run result = run(geometry, closed_loop(1), batch_of({{{1, 4}}, {{1, 4}}}, 4));
   CHECK(of(result, 1).status == RequestStatus::ok);

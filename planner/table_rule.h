@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "attention/key_mask.h"
+#include "planner/arrangement.h"
+
+namespace hybridkv {
+
+/// Tokens of steps that have begun and not ended. A layer with a window gives none of them back, as their queries still
+/// look at the window before them.
+struct TokensInFlight {
+  std::int64_t batch = 0;         ///< tokens of one step
+  std::int64_t batches = 1;       ///< steps that may have begun
+  std::int64_t looked_ahead = 0;  ///< tokens behind a prefix that a drafter reads too; the first is in the step anyway
+  std::int64_t total() const;
+  bool operator==(const TokensInFlight&) const = default;
+};
+
+/// What the table of one group of layers takes of a request: entries that it has whatever the length, by what they are
+/// for, and entries that come with the tokens. Ids, bytes, causes, the longest request and the formula that `explain`
+/// prints all follow from it, each by one function.
+struct TableRule {
+  std::int64_t states = 0;             ///< the running state, and checkpoints that a running request always keeps
+  std::string_view states_symbol = ""; ///< how formulas call their number where another rule gives it; empty: by value
+  std::optional<std::int64_t> drafts;  ///< s: states after draft tokens; unset where this table has none for any draft
+  std::int64_t exported = 0;           ///< c: states that a chunk exports inside of it
+  std::int64_t rings = 0;              ///< rings and tails
+
+  std::int64_t block_tokens = 0;       ///< tokens of each entry that comes with the tokens; 0: none does
+  std::int64_t ranks = 1;              ///< that share the tokens, each with a table of its own part
+  bool whole_blocks = false;           ///< a block has its entry once it is full, not from its first token on
+  bool grows_in_states = false;        ///< what comes with the tokens are checkpoints of states
+  KeyMask mask;                        ///< of which tokens entries are kept: all, or those in a window or chunk
+  TokensInFlight in_flight;            ///< kept beside those of a window or chunk
+  std::string_view why = "";           ///< what the entries are, for formulas
+  bool operator==(const TableRule&) const = default;
+
+  bool is_windowed() const { return mask.kind != MaskKind::full; }
+};
+
+/// Attention: ceil(L / B), with d ranks ceil(ceil(L / d) / B). A window keeps the tokens that a request looks back on
+/// and those in flight, and one block more, since it begins anywhere in a block: ceil(min(W - 1 + F, L) / B) + 1; a
+/// chunk, which begins with a block, ceil(min(W + F, L) / B). Source: vLLM FullAttentionSpec, SlidingWindowSpec,
+/// ChunkedLocalAttentionSpec.
+TableRule table_of_tokens(const KeyMask& mask, std::int64_t block_tokens, std::int64_t ranks, TokensInFlight in_flight);
+
+/// States: 1 + s in mode none, 2 + s + c in mode align, ceil(L / B) + s in mode all. Source: vLLM MambaSpec.
+TableRule table_of_states(CacheMode mode, std::int64_t block_tokens, std::int64_t drafts, std::int64_t exported);
+
+/// A snapshot at every multiple of B, and the running state: floor(L / B) + 1. Source: TensorRT-LLM, read.
+TableRule table_of_snapshots(std::int64_t block_tokens);
+
+/// One entry whatever the length: a ring, a tail.
+TableRule table_of_ring();
+
+/// The table of each group of this spec.
+TableRule table_rule(const Arrangement& arrangement, const SpecPlan& spec);
+
+/// Entries of a request of `tokens` tokens.
+std::int64_t table_entries(const TableRule& rule, std::int64_t tokens);
+
+/// table_entries turned round: tokens of the longest request with at most so many entries; 0 where even one token takes
+/// more, at most largest_tokens.
+std::int64_t longest_in_entries(const TableRule& rule, std::int64_t entries);
+
+}  // namespace hybridkv

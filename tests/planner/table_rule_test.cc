@@ -1,0 +1,129 @@
+// Table entries of one request: vLLM max_memory_usage_bytes, and what other engines keep.
+#include "planner/table_rule.h"
+
+#include <doctest/doctest.h>
+
+#include "planner/table_formula.h"
+
+using namespace hybridkv;
+
+namespace {
+
+constexpr std::int64_t block_of_16 = 16;
+
+Arrangement settings(CacheMode mode, std::int64_t speculative_tokens = 0, std::int64_t batch = 1) {
+  Arrangement plan;
+  plan.cache_mode = mode;
+  plan.speculative_tokens = speculative_tokens;
+  plan.max_num_batched_tokens = batch;
+  return plan;
+}
+
+SpecPlan states() {
+  SpecPlan spec;
+  spec.state = StateSpec{};
+  spec.block_size_tokens = block_of_16;
+  return spec;
+}
+
+SpecPlan tokens_of(AttentionKind kind, std::int64_t window = 0) {
+  SpecPlan spec;
+  spec.attention = AttentionGeometry{.kind = kind, .window_tokens = window};
+  spec.block_size_tokens = block_of_16;
+  return spec;
+}
+
+std::int64_t entries_of(const Arrangement& plan, const SpecPlan& spec, std::int64_t tokens) {
+  return table_entries(table_rule(plan, spec), tokens);
+}
+
+}  // namespace
+
+TEST_CASE("golden: recurrent groups take 1 + s, 2 + s or one id per block plus s") {
+  for (std::int64_t s : {0, 1, 7}) {
+    CHECK(entries_of(settings(CacheMode::none, s), states(), 1000) == 1 + s);
+    CHECK(entries_of(settings(CacheMode::align, s), states(), 1000) == 2 + s);
+    CHECK(entries_of(settings(CacheMode::all, s), states(), 1000) == 63 + s);
+    CHECK(entries_of(settings(CacheMode::all, s), states(), 1) == 1 + s);
+  }
+}
+
+TEST_CASE("golden: full attention and mla take one id per block") {
+  const Arrangement plan = settings(CacheMode::none, 5);
+  for (AttentionKind kind : {AttentionKind::full, AttentionKind::mla}) {
+    CHECK(entries_of(plan, tokens_of(kind), 1) == 1);
+    CHECK(entries_of(plan, tokens_of(kind), 16) == 1);
+    CHECK(entries_of(plan, tokens_of(kind), 17) == 2);
+  }
+}
+
+TEST_CASE("golden: a window takes what it and one batch cover, and one block more") {
+  // Row 14: window 2048, batch 2048, block 832, 4096 tokens: ceil(4095 / 832) + 1 = 6.
+  SpecPlan sliding = tokens_of(AttentionKind::sliding_window, 2048);
+  sliding.block_size_tokens = 832;
+  CHECK(entries_of(settings(CacheMode::align, 7, 2048), sliding, 4096) == 6);
+  CHECK(entries_of(settings(CacheMode::align, 7, 2048), sliding, 100'000) == 6);
+  CHECK(entries_of(settings(CacheMode::align, 7, 2048), sliding, 832) == 2);
+  // The window counts the token that looks: 17 - 1 earlier ones and a batch of 16 are two blocks, not three.
+  CHECK(entries_of(settings(CacheMode::align, 0, 16), tokens_of(AttentionKind::sliding_window, 17), 1000) == 3);
+  const SpecPlan chunked = tokens_of(AttentionKind::chunked_local, 64);
+  CHECK(entries_of(settings(CacheMode::none, 0, 32), chunked, 1000) == 6);
+  CHECK(entries_of(settings(CacheMode::none, 0, 32), chunked, 16) == 1);
+}
+
+TEST_CASE("law: the longest request in so many entries takes no more of them, one token longer it does") {
+  for (const CacheMode mode : {CacheMode::none, CacheMode::align, CacheMode::all})
+    for (const std::int64_t s : {0, 3})
+      for (const SpecPlan& spec :
+           {states(), tokens_of(AttentionKind::full), tokens_of(AttentionKind::mla),
+            tokens_of(AttentionKind::sliding_window, 1), tokens_of(AttentionKind::sliding_window, 100),
+            tokens_of(AttentionKind::chunked_local, 1), tokens_of(AttentionKind::chunked_local, 100)})
+        for (std::int64_t entries = 0; entries <= 12; ++entries) {
+          const TableRule rule = table_rule(settings(mode, s, 32), spec);
+          const std::int64_t longest = longest_in_entries(rule, entries);
+          if (longest > 0) CHECK(table_entries(rule, longest) <= entries);
+          if (longest < largest_tokens) CHECK(table_entries(rule, longest + 1) > entries);
+        }
+}
+
+TEST_CASE("golden: what mechanisms of other engines keep of states") {
+  Arrangement tree = settings(CacheMode::align, 3);
+  tree.radix.emplace().split.slots_per_request = 4;
+  CHECK(entries_of(tree, states(), 1000) == 4);
+  Arrangement rows = settings(CacheMode::align, 3);
+  rows.rows.emplace();
+  CHECK(entries_of(rows, states(), 1000) == 1 + 3);
+  const TableRule snapshots = table_of_snapshots(block_of_16);
+  CHECK(table_entries(snapshots, 15) == 1);
+  CHECK(table_entries(snapshots, 16) == 2);
+  for (std::int64_t most = 0; most < 4; ++most) {
+    CHECK(longest_in_entries(snapshots, most) == (most == 0 ? 0 : 16 * most - 1));
+    CHECK(longest_in_entries(table_of_ring(), most) == (most == 0 ? 0 : largest_tokens));
+  }
+}
+
+TEST_CASE("golden: tokens that ranks share are counted on the rank that has most") {
+  const TableRule shared = table_of_tokens({}, block_of_16, 4, {});
+  CHECK(table_entries(shared, 64) == 1);
+  CHECK(table_entries(shared, 65) == 2);
+  CHECK(longest_in_entries(shared, 1) == 64);
+}
+
+TEST_CASE("golden: a rule says its formula and what its symbols are") {
+  const auto says = [](const TableRule& rule) { return table_formula(rule, 1000).text(); };
+  CHECK(says(table_of_tokens({}, 16, 1, {})) == "ids = ceil(L / block)");
+  CHECK(says(table_of_tokens({}, 16, 2, {})) == "ids = ceil(ceil(L / DCP) / block)");
+  CHECK(says(table_of_tokens({MaskKind::sliding_window, 64}, 16, 1, {.batch = 8, .batches = 2, .looked_ahead = 3})) ==
+        "ids = ceil(min(window - 1 + batch * batches in flight + tokens looked ahead - 1, L) / block) + 1");
+  CHECK(says(table_of_tokens({MaskKind::chunked_local, 64}, 16, 1, {.batch = 8})) ==
+        "ids = ceil(min(window + batch, L) / block)");
+  CHECK(says(table_of_states(CacheMode::align, 16, 2, 1)) ==
+        "ids = 2 + s + c: the running state, the checkpoint before it and one that a chunk exports, mode align");
+  CHECK(says(table_of_snapshots(16)) ==
+        "ids = floor(L / block) + 1: a snapshot at every multiple of the interval, and the running state");
+  const GroupPlan large{.entries_per_id = 4}, spread{.ids_per_entry = 3};
+  CHECK(ids_formula(table_of_ring(), large, 1000).text() ==
+        "ids = ceil((1) / k): a ring, whatever the length; the small pages of a large page go to one request");
+  CHECK(ids_formula(table_of_tokens({}, 16, 1, {}), spread, 1000).text() ==
+        "ids = ids of an entry * (ceil(L / block))");
+}

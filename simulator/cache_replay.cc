@@ -170,7 +170,7 @@ void check_replay(const SimulationSpec& spec) {
   if (const auto* blocks = std::get_if<CacheGeometry>(&spec.cache)) return validate(*blocks);
   if (const auto* tree = std::get_if<TreeCache>(&spec.cache)) return driven(tree->settings, spec.driver).check();
   check_driver_of_slots(spec.driver);
-  SlotReplay{std::get<SlotCache>(spec.cache).settings};
+  std::get<SlotCache>(spec.cache).settings.check();
 }
 
 std::unique_ptr<CacheReplay> make_replay(const SimulationSpec& spec) {

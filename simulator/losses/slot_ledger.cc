@@ -4,62 +4,38 @@
 
 namespace hybridkv {
 
-namespace {
-
-/// The chain of the run in which a length of a sequence lies. Pre: it is not longer.
-std::uint64_t chain_at(std::span<const TokenRun> content, std::int64_t tokens) {
-  return std::lower_bound(content.begin(), content.end(), tokens,
-                          [](const TokenRun& run, std::int64_t length) { return run.end_token < length; })
-      ->chain;
-}
-
-}  // namespace
-
-SlotLedger::SlotLedger(SlotReplay& replay) : replay_(replay), ends_(replay.slots().size()) {
-  replay.on_drop = [this](const ServerSlot& slot, const SlotCheckpoint& checkpoint, CheckpointDrop why) {
-    dropped(slot, checkpoint, why);
+SlotLedger::SlotLedger(SlotReplay& replay) : replay_(replay) {
+  replay.on_near = [this](const SlotCheckpoint& checkpoint) {
+    at(checkpoint.chain, checkpoint.tokens).was_near = true;
   };
-}
-
-SlotLedger::End SlotLedger::end_of(const ServerSlot& slot) {
-  return slot.content.empty() ? End{} : End{slot.content.back().chain, slot.tokens()};
 }
 
 SlotLedger::Position& SlotLedger::at(std::uint64_t chain, std::int64_t tokens) {
   std::vector<Position>& positions = positions_[chain];
   const auto known = std::find_if(positions.begin(), positions.end(),
                                   [&](const Position& position) { return position.tokens == tokens; });
-  return known != positions.end() ? *known : positions.emplace_back(Position{tokens, 0, CheckpointDrop::evicted});
+  return known != positions.end() ? *known : positions.emplace_back(Position{tokens});
 }
 
-void SlotLedger::dropped(const ServerSlot& slot, const SlotCheckpoint& checkpoint, CheckpointDrop why) {
-  const bool is_new = checkpoint.request == index_;  // then it was never entered
-  Position& position =
-      at(chain_at(is_new ? prompt_ : std::span<const TokenRun>(slot.content), checkpoint.tokens), checkpoint.tokens);
-  position.held -= is_new ? 0 : 1;
-  position.gone = why;
+void SlotLedger::enter_held(std::uint64_t chain, std::int64_t tokens) {
+  Position& position = at(chain, tokens);
+  position.last_held = requests_;
+  position.was_near = false;
 }
 
-void SlotLedger::enter_changes(const SlotRecord& record) {
-  for (std::size_t i = 0; i < ends_.size(); ++i) {
-    const End now = end_of(replay_.slots()[i]);
-    if (now == ends_[i]) continue;
-    if (ends_[i].tokens > 0) {
-      Position& before = at(ends_[i].chain, ends_[i].tokens);
-      --before.held;
-      before.gone = CheckpointDrop::evicted;
-    }
-    if (now.tokens > 0) ++at(now.chain, now.tokens).held;
-    ends_[i] = now;
-  }
-  if (record.slot < 0) return;
-  for (const SlotCheckpoint& checkpoint : replay_.slots()[static_cast<std::size_t>(record.slot)].checkpoints)
-    if (checkpoint.request == record.index) ++at(chain_at(prompt_, checkpoint.tokens), checkpoint.tokens).held;
+void SlotLedger::enter_held(const SavedSequence& sequence) {
+  if (sequence.content.empty()) return;
+  enter_held(sequence.content.back().chain, sequence.tokens());
+  for (const SlotCheckpoint& checkpoint : sequence.checkpoints) enter_held(checkpoint.chain, checkpoint.tokens);
+}
+
+void SlotLedger::enter_all_held() {
+  ++requests_;
+  for (const ServerSlot& slot : replay_.slots()) enter_held(slot);
+  for (const SavedSequence& saved : replay_.saved().entries()) enter_held(saved);
 }
 
 void SlotLedger::expect(const TraceRequest& request, std::span<const TokenRun> prompt) {
-  prompt_ = prompt;
-  index_ = request.index;
   lost_.clear();
   const std::int64_t shared = announced_.longest(prompt);
   announced_.remember(prompt, request.input_length);
@@ -84,12 +60,12 @@ ReuseLoss SlotLedger::end(const SlotRecord& record) {
   const LossCause of_held = trail_.ended_ok ? LossCause::other_group : LossCause::no_memory;
   for (const Position& position : lost_)
     if (position.tokens > record.hit_tokens)
-      trail_.missed.push_back({position.tokens, position.held > 0                       ? of_held
-                                                : position.gone == CheckpointDrop::near ? LossCause::dropped
-                                                                                        : LossCause::state_evicted});
+      trail_.missed.push_back({position.tokens, position.last_held == requests_ ? of_held
+                                                : position.was_near             ? LossCause::dropped
+                                                                                : LossCause::state_evicted});
   const ReuseLoss loss = book(trail_);
   stats_.add(record.index, record.input_length, loss);
-  enter_changes(record);
+  enter_all_held();
   return loss;
 }
 

@@ -15,13 +15,14 @@ namespace hybridkv {
 /// LossLedger does for pools of blocks.
 ///
 /// Looks on and changes nothing. A prompt goes on where a state lies: at a checkpoint, or where the sequence of a slot
-/// ends. So positions are those at which one ever lay. One that was too near to the one before is dropped by retention;
-/// one whose sequence gave way is evicted, K and V with it; one that another slot holds than the prompt went to counts
-/// as another group's, and one that any holds is lost to memory where the prompt fits none. Memory grows with the
-/// distinct content of the trace.
+/// or of a saved prompt ends. So positions are those at which one ever lay. One that was too near to the one before is
+/// dropped by retention; one whose sequence gave way is evicted, K and V with it; one that another slot holds than the
+/// prompt went to, or a saved prompt that was not loaded, counts as another group's, and one that any holds is lost to
+/// memory where the prompt fits none. Memory grows with the distinct content of the trace, time of a request with what
+/// slots and saved prompts hold.
 class SlotLedger {
  public:
-  /// Sets the hook `on_drop` of a replay, which lives at least as long.
+  /// Sets the hook `on_near` of a replay, which lives at least as long.
   explicit SlotLedger(SlotReplay& replay);
   SlotLedger(const SlotLedger&) = delete;
   SlotLedger& operator=(const SlotLedger&) = delete;
@@ -37,28 +38,20 @@ class SlotLedger {
   /// Where a state ever lay.
   struct Position {
     std::int64_t tokens = 0;
-    std::int64_t held = 0;  // by how many slots
-    CheckpointDrop gone = CheckpointDrop::evicted;  // why none holds it
-  };
-  /// Where the sequence of a slot ends.
-  struct End {
-    std::uint64_t chain = 0;
-    std::int64_t tokens = 0;  // 0: it has none
-    bool operator==(const End&) const = default;
+    std::int64_t last_held = 0;  // after so many requests somebody held it
+    bool was_near = false;       // since then it was erased as it lay near another one
   };
 
-  static End end_of(const ServerSlot& slot);
   Position& at(std::uint64_t chain, std::int64_t tokens);
-  void dropped(const ServerSlot& slot, const SlotCheckpoint& checkpoint, CheckpointDrop why);
-  void enter_changes(const SlotRecord& record);
+  void enter_held(std::uint64_t chain, std::int64_t tokens);
+  void enter_held(const SavedSequence& sequence);
+  void enter_all_held();
 
-  SlotReplay& replay_;
+  const SlotReplay& replay_;
   SeenPrefixes announced_;
   std::unordered_map<std::uint64_t, std::vector<Position>> positions_;  // by the chain of the run in which they lie
-  std::vector<End> ends_;             // (slot)
-  std::span<const TokenRun> prompt_;  // of the request under way
-  std::int64_t index_ = -1;           // its own
-  ReuseTrail trail_;
+  std::int64_t requests_ = 0;         // that have ended
+  ReuseTrail trail_;                  // of the request under way
   std::vector<Position> lost_;        // on its path, ascending
   LossStats stats_;
 };

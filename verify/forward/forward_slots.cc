@@ -37,12 +37,11 @@ SlotRun::SlotRun(const ForwardSetting& setting, const SlotSettings& settings, Fo
       held_(static_cast<std::size_t>(settings.slots)) {
   const ArenaPlan& cells = setting.plan.arenas.front();
   const std::int64_t usable = cells.usable_ids();
-  expects(settings.cells <= usable && settings.slots <= setting.plan.rows->sequences &&
-              settings.rollback_tokens == setting.plan.rows->rows_per_sequence - 1,
+  expects(settings.cells <= usable && settings.slots <= setting.plan.rows->sequences && !settings.saves_prompts(),
           "the plan has rows for all slots, and cells");
   expects(std::gcd(cell_stride, usable) == 1, "every cell comes once");
   // Drafts that will be rejected have cells too.
-  for (std::int64_t i = 0; i < std::min(usable, settings.cells + settings.rollback_tokens); ++i)
+  for (std::int64_t i = 0; i < std::min(usable, settings.cells + drafts()); ++i)
     free_.push_back(static_cast<BlockId>(cells.first_id() + i * cell_stride % usable));
 }
 
@@ -52,15 +51,15 @@ SlotRecord SlotRun::run(const SlotPrompt& request) {
   asked.index = std::ssize(records_);
   asked.input_length = prompt.back().end_token;
   contents_ = contents_of(request.all(), 0, 0);
-  SlotRecord record = replay_.run(asked, prompt);
+  const std::vector<TokenRun> held = runs_of(request.all());
+  const SlotRecord record = replay_.run(asked, prompt, {.held = held});
   ++result_.requests;
   if (record.status == RequestStatus::ok) {
     clear_emptied();
     go_back(record);
     compute_prompt(record);
-    const bool fits = request.output.tokens == 0 || replay_.generate(record, runs_of(request.all()));
+    const bool fits = replay_.slots()[static_cast<std::size_t>(record.slot)].tokens() == held.back().end_token;
     expect(fits, fmt::format("what request {} generates did not fit", record.index));
-    clear_emptied();
     if (fits) decode(record);
   } else {
     expect(false, fmt::format("request {} did not fit", record.index));
@@ -123,16 +122,8 @@ void SlotRun::take(Held& held, std::int64_t end) {
 
 void SlotRun::go_back(const SlotRecord& record) {
   Held& held = held_by(record);
-  const std::int64_t back = std::ssize(held.cells) - record.hit_tokens;
-  // What is hit within the reach of the rows is the running state's, else a checkpoint's.
-  const bool runs_on = std::ssize(held.cells) - record.common_tokens <= drafts();
-  if (record.hit_tokens > 0 && !runs_on) restore(record);
-  if (record.hit_tokens > 0 && runs_on && back > 0) {
-    expect(held.right_accepted > back, "no row holds the state that its slot is taken back to");
-    held.accepted = std::max<std::int64_t>(1, held.accepted - back);
-    held.right_accepted = std::max<std::int64_t>(1, held.right_accepted - back);
-    ++num_rolled_back_;
-  }
+  // What is hit is where the slot ends, else a checkpoint.
+  if (record.hit_tokens > 0 && std::ssize(held.cells) > record.hit_tokens) restore(record);
   if (record.hit_tokens == 0) held.accepted = held.right_accepted = 1;
   drop_checkpoints(record);
   give_back(held, record.hit_tokens);
@@ -183,22 +174,31 @@ void SlotRun::make_checkpoint(const SlotRecord& record, std::int64_t tokens, boo
   checkpoints[tokens] = std::move(made);
 }
 
+void SlotRun::settle(const SlotRecord& record) {
+  Held& held = held_by(record);
+  if (held.accepted == 1) return;
+  const std::vector<std::vector<BlockId>> rows = draft_blocks(blocks_of(record.slot));
+  engine_.move_accepted(rows, rows, held.accepted);
+  held.accepted = 1;
+}
+
 void SlotRun::compute_prompt(const SlotRecord& record) {
   const std::int64_t end = record.input_length, from = record.hit_tokens;
-  const std::int64_t first_with_row = drafts() > 0 ? end - 1 - drafts() : end;
   std::map<std::int64_t, std::int64_t> stops;  // after so many tokens: for how many the state is kept
   for (const SlotCheckpoint& checkpoint : replay_.slots()[static_cast<std::size_t>(record.slot)].checkpoints) {
     if (checkpoint.request != record.index) continue;
     const bool early = planted(ForwardFault::wrong_state_token) && checkpoint.tokens - 1 > from;
     stops[checkpoint.tokens - (early ? 1 : 0)] = checkpoint.tokens;
   }
+  if (const auto first = stops.find(from); first != stops.end()) {
+    num_planted_ += held_by(record).accepted != held_by(record).right_accepted;
+    settle(record);
+    make_checkpoint(record, from, false);
+  }
   for (std::int64_t done = from; done < end;) {
     std::int64_t next = std::min(end, done + replay_.settings().step_tokens);
     if (const auto stop = stops.upper_bound(done); stop != stops.end()) next = std::min(next, stop->first);
-    if (done < first_with_row) next = std::min(next, first_with_row);
-    // Nothing can be taken back behind the first token: its state has no row before it.
-    const bool rows = done > 0 && done >= first_with_row && next == end;
-    compute(record, {.tokens = next - done, .kept = next - done, .rows = rows});
+    compute(record, {.tokens = next - done, .kept = next - done});
     ++num_steps_;
     if (const auto stop = stops.find(next); stop != stops.end())
       make_checkpoint(record, stop->second, stop->second != next);
@@ -228,11 +228,7 @@ void SlotRun::compute(const SlotRecord& record, const Step& step) {
   take(held, end);
   const RequestBlocks blocks = blocks_of(record.slot);
   num_planted_ += held.accepted != held.right_accepted;
-  if (!step.rows && held.accepted != 1) {
-    const std::vector<std::vector<BlockId>> rows = draft_blocks(blocks);
-    engine_.move_accepted(rows, rows, held.accepted);
-    held.accepted = 1;
-  }
+  if (!step.rows) settle(record);
   // Rejected: not what the sequence goes on with.
   std::vector<std::uint64_t> tokens(contents_.begin(), contents_.begin() + start + step.kept);
   tokens.resize(static_cast<std::size_t>(end), rejected_content);

@@ -32,11 +32,11 @@ struct SlotPrompt {
 /// A slot has a cell for each token that it holds, anywhere among all, and rows of its own. Cells behind the token from
 /// which it goes on, those of rejected drafts and those of slots that are cleared go back and are taken again in turn.
 /// A prompt is computed in steps that stop where a checkpoint is made, which is a copy of the bytes of the slot's first
-/// row. With rows of drafts the last tokens of a prompt, and each step of its decode, leave the state behind every
-/// token in a row of its own.
+/// row. With rows of drafts each step of a decode leaves the state behind every token in a row of its own: they take
+/// back rejected drafts, and no prompt goes on from them.
 class SlotRun {
  public:
-  /// `settings`: no more slots and cells than the plan has; to be taken back by the rows of the plan.
+  /// `settings`: no more slots and cells than the plan has, and nothing is saved on the host but checkpoints.
   SlotRun(const ForwardSetting& setting, const SlotSettings& settings, ForwardResult& result);
   SlotRun(const SlotRun&) = delete;
   SlotRun& operator=(const SlotRun&) = delete;
@@ -49,7 +49,6 @@ class SlotRun {
   std::int64_t num_steps() const { return num_steps_; }        ///< of all prompts
   std::int64_t num_restored() const { return num_restored_; }  ///< checkpoints
   std::int64_t num_cleared() const { return num_cleared_; }    ///< slots, for cells
-  std::int64_t num_rolled_back() const { return num_rolled_back_; }  ///< slots, by a row of drafts
 
   /// Adds up what the engine did.
   void count();
@@ -71,7 +70,7 @@ class SlotRun {
   };
 
   Held& held_by(const SlotRecord& record) { return held_[static_cast<std::size_t>(record.slot)]; }
-  std::int64_t drafts() const { return replay_.settings().rollback_tokens; }
+  std::int64_t drafts() const { return setting_.plan.rows->rows_per_sequence - 1; }
   BlockId first_row(std::int64_t slot) const;
   RequestBlocks blocks_of(std::int64_t slot) const;
   void clear_emptied();
@@ -83,6 +82,8 @@ class SlotRun {
   void drop_checkpoints(const SlotRecord& record);
   void make_checkpoint(const SlotRecord& record, std::int64_t tokens, bool is_spoilt);
   void compute_prompt(const SlotRecord& record);
+  /// The state behind the last token of a slot comes into its first row, where it is not there.
+  void settle(const SlotRecord& record);
   void decode(const SlotRecord& record);
   /// Tokens of contents_ from where the slot ends; `rows`: a row each; the first `kept` are compared and stay.
   struct Step {
@@ -105,7 +106,7 @@ class SlotRun {
   std::set<BlockId> used_;               // cells that were taken at least once
   std::vector<std::uint64_t> contents_;  // of the request under way, by position
   std::map<BlockId, std::uint64_t> written_;  // planted: by cell, of what tokens its K and V are
-  std::int64_t num_steps_ = 0, num_restored_ = 0, num_cleared_ = 0, num_rolled_back_ = 0, num_planted_ = 0;
+  std::int64_t num_steps_ = 0, num_restored_ = 0, num_cleared_ = 0, num_planted_ = 0;
 };
 
 }  // namespace hybridkv

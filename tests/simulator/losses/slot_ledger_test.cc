@@ -16,9 +16,9 @@ using namespace hybridkv::testing;
 
 namespace {
 
-/// A state that some slot has or had: a sequence, and where in it.
+/// A state that some slot or saved prompt has or had: of which tokens, and how many.
 struct Made {
-  std::vector<TokenRun> content;
+  std::uint64_t chain = 0;
   std::int64_t tokens = 0;
 };
 
@@ -26,17 +26,19 @@ struct Made {
 std::int64_t longest_of(const std::vector<Made>& states, std::span<const TokenRun> prompt, std::int64_t allowed) {
   std::int64_t longest = 0;
   for (const Made& state : states)
-    if (state.tokens <= std::min(allowed, common_tokens(state.content, prompt)))
+    if (state.tokens <= allowed && chain_at(prompt, state.tokens) == state.chain)
       longest = std::max(longest, state.tokens);
   return longest;
 }
 
 std::vector<Made> held_by(const SlotReplay& replay) {
   std::vector<Made> states;
-  for (const ServerSlot& slot : replay.slots()) {
-    if (!slot.content.empty()) states.push_back({slot.content, slot.tokens()});
-    for (const SlotCheckpoint& checkpoint : slot.checkpoints) states.push_back({slot.content, checkpoint.tokens});
-  }
+  const auto add = [&](const SavedSequence& held) {
+    if (!held.content.empty()) states.push_back({held.content.back().chain, held.tokens()});
+    for (const SlotCheckpoint& checkpoint : held.checkpoints) states.push_back({checkpoint.chain, checkpoint.tokens});
+  };
+  for (const ServerSlot& slot : replay.slots()) add(slot);
+  for (const SavedSequence& saved : replay.saved().entries()) add(saved);
   return states;
 }
 
@@ -90,7 +92,7 @@ ReuseLoss expected_of(std::int64_t found, std::vector<std::pair<LossCause, std::
 }
 
 /// Checkpoints of a prompt of n tokens lie at n - 20 and n - 4.
-constexpr SlotSettings two_slots{.slots = 2, .cells = 100'000, .step_tokens = 16};
+constexpr SlotSettings two_slots{.slots = 2, .cells = 100'000, .step_tokens = 16, .saved_bytes = 0};
 
 }  // namespace
 
@@ -101,11 +103,13 @@ TEST_CASE("law: losses of slots are those that a search through all states finds
     Dice dice(seed);
     const SlotSettings settings{.slots = dice.roll(1, 4),
                                 .cells = dice.roll(20, 400),
+                                .unified = dice.roll(0, 1) == 1,
+                                .batch_tokens = dice.roll(1, 80),
+                                .step_tokens = dice.roll(1, 40),
                                 .checkpoints = dice.roll(2, 6),
                                 .checkpoint_step = dice.roll(0, 100),
-                                .step_tokens = dice.roll(1, 40),
-                                .rollback_tokens = dice.roll(0, 3),
-                                .least_similarity = static_cast<double>(dice.roll(1, 9)) / 10};
+                                .saved_bytes = std::max<std::int64_t>(-1, dice.roll(-1, 3) * 4000),
+                                .least_similarity = static_cast<float>(dice.roll(1, 9)) / 10};
     const RadixWorkload workload(dice, 40);
     for (const ReuseLoss& loss : losses_of(settings, workload.batch))
       for (std::size_t cause = 0; cause < num_loss_causes; ++cause) met[cause] += loss.lost[cause] > 0;
@@ -139,6 +143,7 @@ TEST_CASE("edge: a sequence that gave way is evicted, one in another slot is the
 
 TEST_CASE("edge: a checkpoint near to the one before is dropped, unless checkpoints may lie so near") {
   SlotSettings settings = two_slots;
+  settings.checkpoints = 4;  // full with those of two prompts
   const std::vector<PromptSegments> prompts{{{1, 100}}, {{1, 100}, {2, 20}}, {{1, 97}, {4, 30}}};
   CHECK(last_loss(settings, prompts) ==
         expected_of(80, {{LossCause::no_state, 1}, {LossCause::dropped, 16}}));

@@ -13,6 +13,7 @@
 #include "planner/plan.h"
 #include "planner/read_settings.h"
 #include "simulator/losses/token_exact_bound.h"
+#include "simulator/slots/plan_slots.h"
 #include "tests/planner/models.h"
 
 using namespace hybridkv;
@@ -46,6 +47,13 @@ struct Server {
     const std::vector<TokenRun> prompt = prompt_of(runs);
     return replay.run({.index = next++, .input_length = prompt.back().end_token}, prompt);
   }
+  /// The same, and what it generates but for its last token.
+  SlotRecord run(const std::vector<SlotRun>& runs, std::uint64_t content, std::int64_t generated) {
+    std::vector<SlotRun> all = runs;
+    all.push_back({content, generated});
+    const std::vector<TokenRun> prompt = prompt_of(runs), held = prompt_of(all);
+    return replay.run({.index = next++, .input_length = prompt.back().end_token}, prompt, {.held = held});
+  }
   std::vector<std::int64_t> checkpoints(std::size_t slot) const {
     std::vector<std::int64_t> tokens;
     for (const SlotCheckpoint& checkpoint : replay.slots()[slot].checkpoints) tokens.push_back(checkpoint.tokens);
@@ -55,7 +63,8 @@ struct Server {
 
 using Places = std::vector<std::int64_t>;
 
-constexpr SlotSettings one_slot{.slots = 1, .cells = 100'000};
+/// Nothing is saved but checkpoints.
+constexpr SlotSettings one_slot{.slots = 1, .cells = 100'000, .saved_bytes = 0};
 
 }  // namespace
 
@@ -74,27 +83,44 @@ TEST_CASE("golden: one slot, worked by hand") {
   // 2,000 tokens: checkpoints 4 + 512 and 4 tokens before the end.
   CHECK(server.run({{1, 2000}}) == SlotRecord{.index = 0, .input_length = 2000, .slot = 0, .checkpoints_made = 2});
   CHECK(server.checkpoints(0) == Places{1484, 1996});
-  // The same again: its last token is computed anew, the state went past it, so the checkpoint at n - 4 is restored.
-  CHECK(server.run({{1, 2000}}) == SlotRecord{.index = 1, .input_length = 2000, .slot = 0, .hit_tokens = 1996,
-                                              .common_tokens = 1999, .checkpoints_used = 1});
+  // The same again: its last token is computed anew, so the checkpoint at n - 4 is restored, and made once more.
+  CHECK(server.run({{1, 2000}}) ==
+        SlotRecord{.index = 1, .input_length = 2000, .slot = 0, .hit_tokens = 1996, .common_tokens = 1999,
+                   .checkpoints_made = 1, .checkpoints_used = 1, .checkpoints_dropped = 1});
   CHECK(server.checkpoints(0) == Places{1484, 1996});
-  // A turn more of the chat: it goes on where the slot's content ends. Older checkpoints near the first one go.
-  CHECK(server.run({{1, 2000}, {2, 1000}}) ==
-        SlotRecord{.index = 2, .input_length = 3000, .slot = 0, .hit_tokens = 2000, .common_tokens = 2000,
-                   .checkpoints_made = 2, .checkpoints_dropped = 1});
-  CHECK(server.checkpoints(0) == Places{1484, 2484, 2996});
-  // Another question to the first 1,700 tokens: from 1,484, and what lies behind is dropped.
+  // A turn more of the chat goes on where the slot's content ends. Nothing goes while the list is not full.
+  CHECK(server.run({{1, 2000}, {2, 1000}}) == SlotRecord{.index = 2, .input_length = 3000, .slot = 0,
+                                                         .hit_tokens = 2000, .common_tokens = 2000,
+                                                         .checkpoints_made = 2});
+  CHECK(server.checkpoints(0) == Places{1484, 1996, 2484, 2996});
+  // Another question to the first 1,700 tokens: from 1,484, and what lies behind is erased. It goes on behind n - 516
+  // nowhere, so that the checkpoint at its place is not made again.
   CHECK(server.run({{1, 1700}, {3, 900}}) ==
         SlotRecord{.index = 3, .input_length = 2600, .slot = 0, .hit_tokens = 1484, .common_tokens = 1700,
-                   .checkpoints_made = 2, .checkpoints_used = 1, .checkpoints_dropped = 2});
+                   .checkpoints_made = 2, .checkpoints_used = 1, .checkpoints_dropped = 3});
   CHECK(server.checkpoints(0) == Places{1484, 2084, 2596});
   // One that shares less than the first checkpoint is computed from the start.
   CHECK(server.run({{1, 1000}, {4, 10}}).hit_tokens == 0);
   CHECK(server.checkpoints(0) == Places{494, 1006});
 }
 
+TEST_CASE("golden: 300 tokens in batches of 128 and passes of 32, and a prompt that goes on at 301") {
+  Server server({.slots = 1, .cells = 4096, .batch_tokens = 128, .step_tokens = 32, .saved_bytes = 0});
+  std::vector<std::int64_t> steps;
+  server.replay.on_event = [&](const SlotEvent& event) {
+    if (event.kind == SlotEventKind::chunk) steps.push_back(event.tokens);
+  };
+  server.run({{1, 300}}, 9, 1);
+  CHECK(steps == Places{0, 128, 256, 264, 296});
+  CHECK(server.checkpoints(0) == Places{264, 296});
+  steps.clear();
+  CHECK(server.run({{1, 300}, {9, 1}, {2, 21}}).hit_tokens == 301);
+  CHECK(steps == Places{301, 318});
+  CHECK(server.checkpoints(0) == Places{264, 296, 301, 318});
+}
+
 TEST_CASE("golden: the slot that shares most takes a prompt, where that is more than a tenth of it") {
-  Server server({.slots = 3, .cells = 100'000});
+  Server server({.slots = 3, .cells = 100'000, .saved_bytes = 0});
   CHECK(server.run({{1, 1000}}).slot == 2);  // of those never used the last
   CHECK(server.run({{2, 1000}}).slot == 1);
   CHECK(server.run({{1, 101}, {5, 909}}).slot == 0);  // 101 of 1,010: no more than a tenth
@@ -103,35 +129,37 @@ TEST_CASE("golden: the slot that shares most takes a prompt, where that is more 
   CHECK(server.run({{8, 500}}).slot == 1);  // used longest ago
 }
 
-TEST_CASE("golden: drafts can be taken back without a checkpoint") {
-  SlotSettings settings = one_slot;
-  settings.rollback_tokens = 3;
-  Server server(settings);
+TEST_CASE("golden: by default one slot holds anything, and a saved prompt comes back whole") {
+  Server server({.slots = 2, .cells = 100'000});
   server.run({{1, 2000}});
-  CHECK(server.run({{1, 1997}, {2, 5}}).hit_tokens == 1997);
-  CHECK(server.run({{1, 1997}, {2, 1}, {3, 5}}).hit_tokens == 1998);  // four are too many: a checkpoint
+  CHECK(server.run({{2, 1000}}).prompts_saved == 1);
+  CHECK(server.replay.slots()[1].content.empty());
+  CHECK(server.replay.saved().tokens() == 2000);
+  // It is loaded, the slot it comes into was the one used longest ago, and the other one is saved and cleared.
+  const SlotRecord back = server.run({{1, 2000}, {3, 10}});
+  CHECK(back.slot == 1);
+  CHECK(back.loaded_tokens == 2000);
+  CHECK(back.hit_tokens == 2000);
+  CHECK(server.replay.slots()[0].content.empty());
+  CHECK(server.replay.saved().tokens() == 1000);
 }
 
-TEST_CASE("golden: as many checkpoints as a slot may have, and older ones a step apart") {
-  Server server({.slots = 1, .cells = 1'000'000, .checkpoints = 3, .checkpoint_step = 0});
+TEST_CASE("golden: checkpoints thin out only where the list would be full with one more") {
   std::vector<SlotRun> chat;
+  Server full({.slots = 1, .cells = 1'000'000, .checkpoints = 3, .checkpoint_step = 0, .saved_bytes = 0});
+  Server apart({.slots = 1, .cells = 1'000'000, .checkpoints = 5, .checkpoint_step = 2000, .saved_bytes = 0});
   for (std::uint64_t turn = 1; turn <= 4; ++turn) {
     chat.push_back({turn, 1000});
-    server.run(chat);
-  }
-  CHECK(server.checkpoints(0) == Places{2996, 3484, 3996});
-  Server apart({.slots = 1, .cells = 1'000'000, .checkpoint_step = 2000});
-  chat.clear();
-  for (std::uint64_t turn = 1; turn <= 4; ++turn) {
-    chat.push_back({turn, 1000});
+    full.run(chat);
     apart.run(chat);
   }
-  // 484 and 996, then 1,484 and 1,996, ...: those of other requests within 2,000 tokens of the one before are gone.
+  CHECK(full.checkpoints(0) == Places{2996, 3484, 3996});
+  // 484 and 996, then 1,484 and 1,996; from then on every new one drops the second, which lies near the first.
   CHECK(apart.checkpoints(0) == Places{484, 2996, 3484, 3996});
 }
 
-TEST_CASE("golden: where cells do not suffice, other slots are cleared in their order") {
-  Server server({.slots = 3, .cells = 2500});
+TEST_CASE("golden: where cells do not suffice, the first other slot gives way, while generating too") {
+  Server server({.slots = 3, .cells = 2500, .saved_bytes = 0});
   server.run({{1, 1000}});  // slot 2
   server.run({{2, 1000}});  // slot 1
   const SlotRecord third = server.run({{3, 1000}});
@@ -139,33 +167,63 @@ TEST_CASE("golden: where cells do not suffice, other slots are cleared in their 
   CHECK(third.checkpoints_dropped == 2);
   CHECK(server.replay.slots()[1].content.empty());
   CHECK(server.replay.slots()[2].tokens() == 1000);
-  const SlotRecord too_long = server.run({{1, 2501}});
-  CHECK(too_long.status == RequestStatus::refused);
-  CHECK(too_long.slot == -1);
-  CHECK(server.replay.slots()[2].tokens() == 1000);
+  const SlotRecord generating = server.run({{3, 1000}}, 9, 501);
+  CHECK(generating.checkpoints_dropped == 2 + 1);  // of slot 2, and the one at n - 4, which is made again
+  CHECK(server.replay.slots()[2].content.empty());
+  CHECK(server.replay.slots()[0].tokens() == 1501);
 }
 
-TEST_CASE("golden: what a prompt generates is held by its slot, and clears others where cells do not suffice") {
-  Server server({.slots = 2, .cells = 2500});
-  server.run({{1, 1000}});  // slot 1
-  SlotRecord record = server.run({{2, 1000}});
-  CHECK(record.slot == 0);
-  CHECK(server.replay.generate(record, prompt_of({{2, 1000}, {9, 500}})));
-  CHECK(record.checkpoints_dropped == 0);
-  CHECK(server.replay.slots()[0].tokens() == 1500);
-  // The next turn goes on behind what was generated.
-  record = server.run({{2, 1000}, {9, 500}, {3, 1}});
-  CHECK(record.hit_tokens == 1500);
-  CHECK(server.replay.slots()[1].content.empty());
-  record = server.run({{1, 900}});
-  CHECK(record.slot == 1);
-  CHECK(server.replay.generate(record, prompt_of({{1, 900}, {9, 99}})));
-  CHECK(server.replay.slots()[0].tokens() == 1501);
-  CHECK(server.replay.generate(record, prompt_of({{1, 900}, {9, 100}})));
-  CHECK(server.replay.slots()[0].content.empty());
-  CHECK(record.checkpoints_dropped == 2);  // at 484 and 996
-  CHECK(!server.replay.generate(record, prompt_of({{1, 900}, {9, 1601}})));
-  CHECK(server.replay.slots()[1].tokens() == 1000);
+TEST_CASE("golden: a prompt as long as a slot's context is refused once idle slots were saved, and is the last used") {
+  Server server({.slots = 2, .cells = 4000, .unified = false});
+  CHECK(server.replay.settings().context_of_slot() == 2000);
+  server.run({{1, 100}});  // slot 1
+  const SlotRecord refused = server.run({{2, 2000}});
+  CHECK(refused.status == RequestStatus::refused);
+  CHECK(refused.slot == 0);
+  CHECK(refused.prompts_saved == 1);
+  CHECK(server.run({{3, 1999}}).slot == 1);
+  // What a slot generates ends with its context, whose last token is never computed.
+  CHECK(server.run({{4, 1000}}, 9, 5000).slot == 0);
+  CHECK(server.replay.slots()[0].tokens() == 1999);
+}
+
+TEST_CASE("golden: messages of the user leave checkpoints, the last one always, others where none lies near") {
+  SlotSettings settings = one_slot;
+  settings.checkpoint_step = 1000;
+  SlotReplay replay(settings);
+  const std::vector<TokenRun> prompt = prompt_of({{1, 4000}});
+  const std::vector<std::int64_t> starts{500, 900, 1600, 2000};
+  replay.run({.index = 0, .input_length = 4000}, prompt, {.message_starts = starts});
+  Places made;
+  for (const SlotCheckpoint& checkpoint : replay.slots()[0].checkpoints) made.push_back(checkpoint.tokens);
+  CHECK(made == Places{500, 1600, 2000, 3484, 3996});
+}
+
+TEST_CASE("golden: with a window nothing is found again, as no state lies a window behind what is shared") {
+  SlotSettings settings = one_slot;
+  settings.window_tokens = 1024;
+  Server server(settings);
+  server.run({{1, 2000}});
+  CHECK(server.run({{1, 2000}, {2, 10}}).hit_tokens == 0);
+  CHECK(server.run({{1, 2000}, {2, 1500}}).hit_tokens == 0);
+  settings.window_tokens = 500;
+  Server narrow(settings);
+  narrow.run({{1, 2000}});
+  CHECK(narrow.run({{1, 2000}, {2, 10}}).hit_tokens == 1484);
+}
+
+TEST_CASE("golden: a checkpoint one token past the place is restored for another token, which is told") {
+  SlotSettings settings = one_slot;
+  settings.batch_tokens = 128;
+  settings.step_tokens = 32;
+  Server server(settings);
+  server.run({{9, 154}});                      // checkpoints at 118 and 150
+  server.run({{9, 151}, {50, 4}});             // at 150, 151
+  CHECK(server.checkpoints(0) == Places{118, 150, 151});
+  CHECK(server.run({{9, 150}, {51, 240}}).hit_tokens == 150);
+  const SlotRecord wrong = server.run({{9, 150}, {51, 1}, {52, 30}});
+  CHECK(wrong.hit_tokens == 151);
+  CHECK(wrong.restored_stale);
 }
 
 TEST_CASE("edge: without checkpoints only what a slot ends with is continued; settings out of range are refused") {
@@ -177,18 +235,6 @@ TEST_CASE("edge: without checkpoints only what a slot ends with is continued; se
   CHECK(server.run({{1, 2000}, {2, 5}}).hit_tokens == 2000);
   settings.slots = 0;
   CHECK_THROWS_WITH_AS(SlotReplay{settings}, doctest::Contains("slots.slots: must be at least 1, is 0"), SpecError);
-}
-
-TEST_CASE("rule: a plan says how many slots, cells and checkpoints there are") {
-  EngineSpec engine{.rules = &rules_of_llama_cpp, .tensor_parallel = 2, .strategy = Strategy::sequence_rows,
-                    .cache_mode = CacheMode::align, .memory_bytes = 40 * testing::gib};
-  engine.speculative_tokens = 2;
-  engine.max_running_requests = 6;
-  engine.own.set(row_key::ctx_checkpoints, 7);
-  engine.own.set(row_key::checkpoint_min_step, 100);
-  const CachePlan plan = make_plan(testing::qwen35_397b(), engine, {.max_model_lens = {32'768}});
-  CHECK(slot_settings_of(plan) == SlotSettings{.slots = 6, .cells = plan.arenas[0].num_ids, .checkpoints = 7,
-                                               .checkpoint_step = 100, .rollback_tokens = 2});
 }
 
 namespace {
@@ -216,7 +262,8 @@ std::string broken(const Truth& before, const SlotRecord& record, const std::vec
   if (hit == end && agrees(before.content)) return "";
   const auto found = before.checkpoints.find(hit);
   if (found == before.checkpoints.end()) return "a hit lies where no state is";
-  return agrees(found->second) ? "" : "a hit takes the state of another prefix";
+  if (agrees(found->second) != record.restored_stale) return "";
+  return "a hit takes the state of another prefix, or is said to";
 }
 
 /// Random chats and questions through a few slots, checked after every one of them.
@@ -225,6 +272,9 @@ bool check_replays(Mistake mistake) {
     SlotSettings settings;
     settings.slots = *rc::gen::inRange<std::int64_t>(1, 4);
     settings.cells = *rc::gen::inRange<std::int64_t>(60, 400);
+    settings.unified = *rc::gen::arbitrary<bool>();
+    settings.saved_bytes = 0;
+    settings.batch_tokens = *rc::gen::inRange<std::int64_t>(1, 64);
     settings.checkpoints = *rc::gen::inRange<std::int64_t>(0, 5);
     settings.checkpoint_step = *rc::gen::inRange<std::int64_t>(0, 40);
     settings.step_tokens = *rc::gen::inRange<std::int64_t>(1, 20);
@@ -250,11 +300,10 @@ bool check_replays(Mistake mistake) {
         const bool is_new = checkpoint.request == index;
         RC_ASSERT(is_new || old != truth.checkpoints.end());
         kept[checkpoint.tokens] = is_new ? prompt : old->second;
-        RC_ASSERT(common_tokens(kept[checkpoint.tokens], prompt) >= checkpoint.tokens);
+        // One that is a token longer than what is shared stays.
+        RC_ASSERT(common_tokens(kept[checkpoint.tokens], prompt) >= checkpoint.tokens - 1);
       }
       RC_ASSERT(std::ssize(slot.checkpoints) <= settings.checkpoints);
-      RC_ASSERT(std::is_sorted(slot.checkpoints.begin(), slot.checkpoints.end(),
-                               [](const auto& a, const auto& b) { return a.tokens < b.tokens; }));
       truth.checkpoints = std::move(kept);
       std::int64_t cells = 0;
       for (std::size_t i = 0; i < truths.size(); ++i) {

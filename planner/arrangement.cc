@@ -8,6 +8,13 @@
 
 namespace hybridkv {
 
+std::string stored_as(const AttentionGeometry& attention) {
+  if (attention.format) return std::string(to_string(*attention.format));
+  if (!attention.cells) return std::string(to_string(attention.dtype));
+  const std::string key(to_string(attention.cells->key)), value(to_string(attention.cells->value));
+  return key == value ? key : key + " and " + value;
+}
+
 SpecRole SpecPlan::role() const {
   if (draft) return SpecRole::draft;
   if (auxiliary) return SpecRole::auxiliary;

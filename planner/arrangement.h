@@ -14,6 +14,7 @@
 #include "base/dtype.h"
 #include "base/strong_id.h"
 #include "mamba/state_spec.h"
+#include "planner/cell_types.h"
 #include "planner/engine_spec.h"
 #include "planner/radix_pools.h"
 #include "planner/read_pools.h"
@@ -26,6 +27,7 @@ struct AttentionGeometry {
   AttentionKind kind = AttentionKind::full;
   DType dtype = DType::bf16;       ///< uint8 where a format with scales is kept as bytes
   std::optional<KvFormat> format;  ///< set: head sizes and channels of the view count bytes, scales included
+  std::optional<CellTypes> cells;  ///< set: the same of cells that keep K or V in blocks, or each in a type of its own
   BackendForm form = BackendForm::paged;
   PhysicalOrder order = PhysicalOrder::nhd;
   std::int64_t query_heads = 0;    ///< of this rank; 0 where the model file does not say
@@ -35,6 +37,11 @@ struct AttentionGeometry {
   std::int64_t window_tokens = 0;  ///< sliding_window and chunked_local only
   bool operator==(const AttentionGeometry&) const = default;
 };
+
+/// How K and V are kept, by name: "bf16", "nvfp4", "q8_0 and f16".
+std::string stored_as(const AttentionGeometry& attention);
+/// Head sizes count bytes, as what is kept is no element.
+inline bool counts_bytes(const AttentionGeometry& attention) { return attention.format || attention.cells; }
 
 /// What the layers of a spec are to their model.
 enum class SpecRole {

@@ -80,7 +80,8 @@ CapacityPlan capacity_at(const Arrangement& arrangement, std::int64_t max_model_
   capacity.bytes_per_request = bytes_of(arrangement, demand);
   capacity.ids_by_cause = ids_by_cause(arrangement, max_model_len);
   capacity.ideal_bytes_per_request = ideal_request_bytes(arrangement, max_model_len);
-  capacity.fits = fits_as_engines_check(arrangement, demand);
+  capacity.fits = fits_as_engines_check(arrangement, demand) &&
+                  (!arrangement.rows || max_model_len <= arrangement.rows->slot_cells);
   capacity.usable_concurrency = concurrency(usable_ids(arrangement), demand);
   // An engine with radix pools prints its slots without the dummies; of an engine that was read no print is known.
   const bool usable_alone = arrangement.radix || arrangement.rules->is_read;
@@ -111,7 +112,8 @@ std::int64_t longest_request(const Arrangement& arrangement, double requests) {
   if (!demand.is_within(share)) return 0;
   // A spec has at most the ids that all others leave at their least. Where one spec of each arena grows with the
   // length, as it is with one kind of attention, that is the answer; else it bounds the search.
-  std::int64_t too_long = largest_tokens;
+  // A sequence of rows is never as long as its context, which its last token fills without being computed.
+  std::int64_t too_long = arrangement.rows ? arrangement.rows->slot_cells - 1 : largest_tokens;
   for (auto group = arrangement.groups.begin(); group != arrangement.groups.end();) {
     const SpecPlan& spec = arrangement.spec_of(*group);
     const std::size_t arena = group->arena.index();

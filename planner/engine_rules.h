@@ -32,6 +32,10 @@ struct EngineRules {
   /// Of a release that was read: what is not known exactly; sentences without a full stop.
   std::span<const std::string_view> assumptions;
   std::span<const UnservedModels> unserved;
+  /// How the names begin of models whose sequences have no rows of states for drafts, and of those whose tokens have
+  /// positions of several dimensions; of strategy sequence_rows.
+  std::span<const std::string_view> without_rows_for_drafts;
+  std::span<const std::string_view> many_positions;
   /// Settings that no room but the one of its mechanism knows.
   std::span<const OwnKey> own_keys;
   /// Where a rule comes from, as `explain` prints it; null, or empty for a rule that no plan of it follows.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "planner/cell_types.h"
 #include "planner/read_settings.h"
 
 namespace hybridkv {
@@ -62,7 +63,7 @@ void refuse_unlike_hybrids(const ModelSpec& model, const EngineSpec& engine) {
   for (const LayerSpec& layer : model.layers) {
     attention = attention || layer.attention.has_value();
     states = states || layer.recurrent.has_value();
-    if (layer.attention && layer.attention->window_tokens > 0)
+    if (layer.attention && layer.attention->window_tokens > 0 && engine.strategy != Strategy::sequence_rows)
       throw SpecError("engine.release",
                       fmt::format("pools of {} for layers with a window are not planned{}; take another release",
                                   title_of(engine), engine.rules->is_read ? "" : ": their rules are read, not run"));
@@ -87,6 +88,11 @@ void validate_pool_groups(const ModelSpec& model, const EngineSpec& engine) {
 void validate_sequence_rows(const ModelSpec& model, const EngineSpec& engine) {
   validate_requests(engine);
   validate_model(model, engine);
+  for (const LayerSpec& layer : model.layers)
+    if (layer.attention && layer.attention->kind == AttentionKind::chunked_local)
+      throw SpecError("engine.release", fmt::format("{} is not planned for chunks of attention; take another release",
+                                                    title_of(engine)));
+  cell_types_of(engine);
 }
 
 std::int64_t snapshot_interval(const EngineSpec& engine) {
@@ -102,7 +108,7 @@ BlockSizes read_block_sizes(const EngineSpec& engine, const DerivationLog& log) 
   BlockSizes sizes{1, 1};
   if (blocks) sizes.attention = sizes.state = engine.block_size_tokens.value_or(default_block);
   if (blocks && engine.cache_mode == CacheMode::all) sizes.state = snapshot_interval(engine);
-  const std::string source = title_of(engine) + ", read";
+  const std::string source = cited(*engine.rules, blocks ? RuleOf::pool_groups : RuleOf::cells);
   log.add([&] {
     return Decision{{"B", sizes.attention, "tokens"},
                     blocks ? "B = tokens_per_block, as set or 32" : "1: a cell holds one token", {}, source};
@@ -118,7 +124,7 @@ BlockSizes read_block_sizes(const EngineSpec& engine, const DerivationLog& log) 
 }
 
 void derive_own_pages(Arrangement& arrangement, const DerivationLog& log) {
-  const std::string source = std::string(arrangement.rules->title) + ", read";
+  const std::string source = cited(*arrangement.rules, arrangement.rows ? RuleOf::cells : RuleOf::pool_groups);
   const auto add = [&](std::string symbol, const SpecPlan& spec, std::int64_t value, const char* unit, std::string rule,
                        std::vector<Term> inputs) {
     log.add([&] {

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "base/checked.h"
+#include "planner/sequence_bytes.h"
 
 namespace hybridkv {
 
@@ -18,16 +19,26 @@ struct PoolGroups {
 };
 
 /// A checkpoint of llama.cpp lies so many tokens before the end of a prompt, whose last tokens are computed by
-/// themselves. Source: llama.cpp server, read.
+/// themselves. Source: llama.cpp b11312 server, run.
 inline constexpr std::int64_t checkpoint_tail_tokens = 4;
 
-/// What strategy sequence_rows keeps beside the device: checkpoints of states in the memory of the host.
+/// How the sequences of strategy sequence_rows share cells, and what they keep in the memory of the host.
 struct SequenceRows {
   std::int64_t sequences = 0;              ///< at once
-  std::int64_t rows_per_sequence = 0;      ///< 1 + s
+  std::int64_t rows_per_sequence = 0;      ///< the running state, and those after drafts that may be rejected
+  bool unified = true;                     ///< all sequences share the cells
+  std::int64_t cells = 0;                  ///< of all sequences
+  std::int64_t slot_cells = 0;             ///< that one may have, its context
+  std::int64_t batch_tokens = 0;           ///< of a step
+  std::int64_t step_tokens = 0;            ///< of a pass over the layers
+  std::int64_t window_tokens = 0;          ///< of layers that keep no more; 0: there are none
   std::int64_t checkpoints = 0;            ///< of a sequence, at most; 0: none
-  std::int64_t checkpoint_step_tokens = 0; ///< older ones that lie nearer to each other are dropped
-  std::int64_t checkpoint_bytes = 0;       ///< of one: the states of all layers
+  std::int64_t checkpoint_step_tokens = 0; ///< once there are as many, older ones that lie nearer are dropped
+  std::int64_t checkpoint_bytes = 0;       ///< of one behind a whole context
+  std::int64_t saved_bytes = 0;            ///< of prompts that are saved beside them; 0: none, -1: no limit
+  bool saves_idle = true;                  ///< what idle slots hold is saved when a request starts
+  std::int64_t least_similarity_percent = 0;  ///< of a prompt, that a slot must hold to be taken for it
+  SequenceBytes bytes;                     ///< of what is copied to the host
   bool operator==(const SequenceRows&) const = default;
 
   /// Of the host, when every sequence has all its checkpoints.

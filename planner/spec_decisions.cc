@@ -45,10 +45,10 @@ void derive_heads(const AttentionSpec& layer, const EngineSpec& engine, const Sp
     derivation.push_back({{"query heads" + of, attention.query_heads, ""}, "0: the model does not say", {}, "model"});
   for (const auto& [name, size] : {std::pair{"head_size_k", attention.head_size_k},
                                    std::pair{"head_size_v", attention.head_size_v}})
-    derivation.push_back({{name + of, size, attention.format ? "bytes" : "elements"},
-                          attention.format ? "bytes of the format, scales included" : "as the model has it",
+    derivation.push_back({{name + of, size, counts_bytes(attention) ? "bytes" : "elements"},
+                          counts_bytes(attention) ? "bytes of the format, scales included" : "as the model has it",
                           {},
-                          attention.format ? attention_source : "model"});
+                          counts_bytes(attention) ? attention_source : "model"});
   derivation.push_back({{"window" + of, attention.window_tokens, "tokens"},
                         attention.window_tokens > 0 ? "as the model has it" : "0: there is none", {}, "model"});
 }
@@ -323,16 +323,15 @@ void derive_attention(const LayerSet& set, const EngineSpec& engine, const SpecP
   derive_heads(layer, engine, spec, derivation);
   const bool latent = is_latent(layer.kind);
   const AttentionGeometry& attention = *spec.attention;
-  const auto& format = attention.format;
   std::vector<Term> inputs{{"KV heads per rank", attention.kv_heads, ""}, {"head_size_k", layer.head_size_k, ""}};
   if (!latent) inputs.push_back({"head_size_v", layer.head_size_v, ""});
   std::string rule = latent
                          ? "a1 = head_size_k * element: one latent, per token, rank and layer"
                          : "a1 = KV heads per rank * (head_size_k + head_size_v) * element, per token, rank and layer";
-  if (format) {
+  if (counts_bytes(attention)) {
     rule = latent ? "a1 = latent: the bytes of this format, scales included, per token, rank and layer"
                   : "a1 = KV heads per rank * (K of a head + V of a head), scales included, per token, rank and layer";
-    inputs.push_back({"format", std::string(to_string(*format)), ""});
+    inputs.push_back({"format", stored_as(attention), ""});
     inputs.push_back({latent ? "latent" : "K of a head", attention.head_size_k, "bytes"});
     if (!latent) inputs.push_back({"V of a head", attention.head_size_v, "bytes"});
   } else {

@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "planner/block_size.h"
+#include "planner/cell_types.h"
 #include "planner/layer_specs.h"
 #include "planner/padded_heads.h"
 #include "planner/spec_decisions.h"
@@ -73,13 +74,27 @@ SpecPlan ring_spec(const LayerSet& set) {
   return spec;
 }
 
+/// Cells that keep no element type that K and V share count bytes.
+void keep_in_cells(SpecPlan& spec, const AttentionSpec& layer, const CellTypes& types) {
+  AttentionGeometry& attention = *spec.attention;
+  attention.dtype = DType::uint8;
+  attention.cells = types;
+  attention.head_size_k = cell_row_bytes(types.key, layer.head_size_k);
+  attention.head_size_v = cell_row_bytes(types.value, layer.head_size_v);
+  spec.bytes_per_token =
+      Checked(attention.kv_heads) *
+      (is_latent(layer.kind) ? Checked(attention.head_size_k) : Checked(attention.head_size_k) + attention.head_size_v);
+}
+
 SpecPlan attention_spec(const LayerSet& set, const ModelSpec& model, const EngineSpec& engine) {
   const AttentionSpec& layer = *set.attention;
   const bool hidden = layer.kind == AttentionKind::hidden_state, indexer = layer.kind == AttentionKind::indexer;
   const std::optional<KvFormat> format = hidden || indexer ? std::nullopt : engine.kv_format;
   const HeadBytes bytes = format ? head_bytes(layer, *format) : HeadBytes{};
-  const DType plain = engine.strategy == Strategy::sequence_rows ? DType::fp16 : model.dtype;
-  const DType dtype = format || indexer ? DType::uint8 : hidden ? model.dtype : engine.kv_dtype.value_or(plain);
+  const bool has_cells = engine.strategy == Strategy::sequence_rows;
+  const CellTypes cells = has_cells ? cell_types_of(engine) : CellTypes{};
+  const DType plain = has_cells ? cells.element().value_or(DType::fp16) : engine.kv_dtype.value_or(model.dtype);
+  const DType dtype = format || indexer ? DType::uint8 : hidden ? model.dtype : plain;
   const bool latent = is_latent(layer.kind);
   const BackendForm form = latent                               ? BackendForm::mla
                            : format && is_side_by_side(*format) ? BackendForm::diff_kv
@@ -98,6 +113,8 @@ SpecPlan attention_spec(const LayerSet& set, const ModelSpec& model, const Engin
       .window_tokens = layer.window_tokens};
   spec.bytes_per_token = format ? kv_bytes_per_token(layer, engine.tensor_parallel, *format)
                                 : kv_bytes_per_token(layer, engine.tensor_parallel, dtype);
+  if (has_cells) check_cell_types(cells, layer, engine);
+  if (has_cells && !cells.element()) keep_in_cells(spec, layer, cells);
   spec.layers_per_page = set.auxiliary ? 1 : engine.attention_pack_size;
   spec.num_pages = ceil_div(static_cast<std::int64_t>(set.layers.size()), spec.layers_per_page);
   return spec;

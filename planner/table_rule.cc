@@ -44,7 +44,7 @@ TableRule table_of_recurrence(const Arrangement& arrangement, const SpecPlan& sp
             .states_symbol = "S",
             .why = "the running state, tracking slots and what the locks of the tree keep"};
   if (arrangement.rows)
-    return {.states = 1, .drafts = arrangement.speculative_tokens,
+    return {.states = 1, .drafts = arrangement.rows->rows_per_sequence - 1,
             .why = "the rows of a sequence, whatever its length"};
   if (arrangement.rules->counts_running_state && arrangement.cache_mode == CacheMode::all)
     return table_of_snapshots(spec.block_size_tokens);
@@ -90,7 +90,7 @@ TableRule table_rule(const Arrangement& arrangement, const SpecPlan& spec) {
   if (spec.state) return table_of_recurrence(arrangement, spec);
   return table_of_tokens(key_mask(spec.attention->kind, spec.attention->window_tokens), spec.block_size_tokens,
                          arrangement.decode_context_parallel,
-                         {.batch = arrangement.max_num_batched_tokens,
+                         {.batch = arrangement.rows ? arrangement.rows->step_tokens : arrangement.max_num_batched_tokens,
                           .batches = arrangement.concurrent_batches,
                           .looked_ahead = arrangement.lookahead_tokens});
 }

@@ -23,6 +23,21 @@ void warn_read(std::vector<Warning>& warnings, const CachePlan& plan) {
     warnings.push_back({"assumption", fmt::format("assumed of {}: {}", rules.title, assumption)});
 }
 
+/// A sequence whose layers keep a window goes on only from a state more than that window back, where usual checkpoints
+/// do not lie.
+void warn_window_reuses_nothing(std::vector<Warning>& warnings, const CachePlan& plan) {
+  if (!plan.rows || plan.rows->checkpoints == 0) return;
+  const std::int64_t window = plan.rows->window_tokens;
+  if (window < plan.rows->step_tokens + checkpoint_tail_tokens) return;
+  warnings.push_back({"window_reuses_nothing",
+                      fmt::format("a prompt that goes on where a slot ends finds nothing again: {} needs a checkpoint "
+                                  "more than the window of {} tokens back, and the usual ones lie {} and {} tokens "
+                                  "before the end; set engine.swa_full, or an engine.ubatch_size above the window",
+                                  plan.rules->title, human_count(window),
+                                  human_count(plan.rows->step_tokens + checkpoint_tail_tokens),
+                                  checkpoint_tail_tokens)});
+}
+
 /// What the engine plans, and refuses when it starts.
 void warn_refused_later(std::vector<Warning>& warnings, const CachePlan& plan) {
   const std::string_view engine = plan.rules->title;
@@ -147,6 +162,7 @@ std::vector<Warning> plan_warnings(const CachePlan& plan, const LimitsSpec& limi
   std::vector<Warning> warnings;
   warn_read(warnings, plan);
   warn_refused_later(warnings, plan);
+  warn_window_reuses_nothing(warnings, plan);
   warn_block_exceeds_prompts(warnings, plan, limits);
   warn_knife_edge(warnings, plan, limits);
   warn_budget_below_block(warnings, plan);

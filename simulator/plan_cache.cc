@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "simulator/blocks/plan_geometry.h"
-#include "simulator/slots/plan_slots.h"
 #include "simulator/tree/plan_radix.h"
 
 namespace hybridkv {

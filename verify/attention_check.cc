@@ -179,12 +179,12 @@ std::vector<CheckResult> check_attention(const Traffic& traffic) {
   std::vector<CheckResult> totals;
   for (const std::vector<CheckResult>& way : results) totals.push_back(total_of(way));
   for (const SpecPlan& spec : traffic.plan.specs)
-    if (spec.attention && spec.attention->format && !has_values(*spec.attention))
+    if (spec.attention && !has_values(*spec.attention))
       for (CheckResult& total : totals) {
         if (total.status != CheckStatus::passed) continue;
         total.status = CheckStatus::no_codec;
         total.message = fmt::format("values of {} are not computed here; its bytes are checked like any others",
-                                    to_string(*spec.attention->format));
+                                    stored_as(*spec.attention));
       }
   return totals;
 }

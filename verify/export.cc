@@ -225,7 +225,7 @@ void export_batches(const Traffic& traffic, const fs::path& folder) {
     if (!spec.attention || spec.is_indexer()) continue;
     if (!has_values(*spec.attention))
       throw InputError(fmt::format("--export: values of {} are not computed here; export with another engine.kv_dtype",
-                                   to_string(*spec.attention->format)));
+                                   stored_as(*spec.attention)));
     const KvCodec codec = cache_codec(*spec.attention, 1);
     const std::int64_t k = decoded_channels(codec, spec.attention->head_size_k);
     const std::int64_t v = decoded_channels(codec, spec.attention->head_size_v);

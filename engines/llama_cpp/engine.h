@@ -5,10 +5,9 @@
 
 namespace hybridkv {
 
-/// llama.cpp and its server, from their source.
+/// llama.cpp and its server, as they run.
 inline constexpr Engine llama_cpp{.rules = &rules_of_llama_cpp,
                                   .replay = slot_cache_of,
-                                  .replayed = Evidence::read,
                                   .abilities = &abilities_of_slots};
 
 }  // namespace hybridkv

@@ -42,8 +42,8 @@ std::string attention_text(const SpecPlan& spec) {
     text += fmt::format("{} (K {} + V {})", human_plural(attention.kv_heads, "KV head"), attention.head_size_k,
                         attention.head_size_v);
   if (attention.window_tokens > 0) text += fmt::format(", window {}", human_count(attention.window_tokens));
-  const std::string_view format = attention.format ? to_string(*attention.format) : to_string(attention.dtype);
-  return text + fmt::format("{}, {}: {} bytes a token and layer", attention.format ? " bytes" : "", format,
+  return text + fmt::format("{}, {}: {} bytes a token and layer", counts_bytes(attention) ? " bytes" : "",
+                            stored_as(attention),
                             human_count(spec.bytes_per_token));
 }
 

@@ -35,13 +35,26 @@ std::pair<std::string, std::string> split_fact(const PoolGroups& groups) {
                                human_plural(groups.typical_snapshots, "state"))};
 }
 
+std::string saved_text(const SequenceRows& rows) {
+  if (rows.saved_bytes == 0) return "no prompts are saved";
+  const std::string limit = rows.saved_bytes < 0 ? fmt::format("{} tokens", human_count(rows.cells))
+                                                 : human_bytes(rows.saved_bytes);
+  return fmt::format("prompts are saved in up to {} more{}", limit, rows.saves_idle ? ", those of idle slots too" : "");
+}
+
 std::pair<std::string, std::string> host_fact(const SequenceRows& rows) {
-  if (rows.checkpoints == 0) return {"host", "no checkpoints"};
-  return {"host", fmt::format("up to {} of {} each for {}: {} of host memory; older ones nearer than {} tokens to each "
-                              "other are dropped",
+  if (rows.checkpoints == 0) return {"host", "no checkpoints; " + saved_text(rows)};
+  return {"host", fmt::format("up to {} of {} each for {}: {} of host memory; from the last on older ones nearer than "
+                              "{} tokens to each other are dropped; {}",
                               human_plural(rows.checkpoints, "checkpoint"), exact_bytes(rows.checkpoint_bytes),
                               human_plural(rows.sequences, "sequence"), human_bytes(rows.host_bytes()),
-                              human_count(rows.checkpoint_step_tokens))};
+                              human_count(rows.checkpoint_step_tokens), saved_text(rows))};
+}
+
+std::string context_text(const SequenceRows& rows) {
+  return rows.unified ? fmt::format("{} share {} cells", human_plural(rows.sequences, "slot"), human_count(rows.cells))
+                      : fmt::format("{} of {} cells each", human_plural(rows.sequences, "slot"),
+                                    human_count(rows.slot_cells));
 }
 
 }  // namespace
@@ -49,7 +62,7 @@ std::pair<std::string, std::string> host_fact(const SequenceRows& rows) {
 std::string read_strategy_text(const CachePlan& plan) {
   if (plan.rows)
     return "sequence_rows: cells of one token for all sequences, rows of states for each, a tensor of conv and one of "
-           "ssm a layer; read, not run";
+           "ssm a layer";
   return "pool_groups: blocks of tokens with all attention layers side by side, states of all recurrent layers, a pool "
          "for each of their tensors; read, not run";
 }
@@ -70,6 +83,10 @@ std::vector<std::pair<std::string, std::string>> read_pool_facts(const CachePlan
     facts.emplace_back(arena.name, text + fmt::format("; together {}",
                                                       human_bytes(Checked(arena.num_ids) * arena.bytes_per_id)));
   }
+  if (plan.rows)
+    facts.emplace_back("context", fmt::format("{}; steps of {} tokens, {} at once through the layers",
+                                              context_text(*plan.rows), human_count(plan.rows->batch_tokens),
+                                              human_count(plan.rows->step_tokens)));
   facts.push_back(plan.rows ? host_fact(*plan.rows) : split_fact(*plan.pool_groups));
   return facts;
 }

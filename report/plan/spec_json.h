@@ -9,6 +9,8 @@ namespace hybridkv {
 template <>
 inline constexpr auto enum_values<KvFormat> = all_kv_formats;
 template <>
+inline constexpr auto enum_values<CellType> = all_cell_types;
+template <>
 inline constexpr auto enum_values<AttentionKind> = all_attention_kinds;
 template <>
 inline constexpr auto enum_values<BackendForm> = all_backend_forms;
@@ -32,6 +34,13 @@ void fields(Archive& archive, T& state) {
   archive("tensors", state.tensors, "One after the other, conv first.");
 }
 
+template <class Archive, Is<CellTypes> T>
+void fields(Archive& archive, T& cells) {
+  archive.named("cell_types", "How cells keep K and V.");
+  archive("key", cells.key, "Type of K.");
+  archive("value", cells.value, "Type of V.");
+}
+
 template <class Archive, Is<AttentionGeometry> T>
 void fields(Archive& archive, T& geometry) {
   archive.named("attention", "What one rank keeps of an attention layer, as its backend indexes it.");
@@ -39,6 +48,8 @@ void fields(Archive& archive, T& geometry) {
   archive("dtype", geometry.dtype, "Element type.");
   archive.unless_default("format", geometry.format,
                          "A format with scales, kept as bytes: head sizes and channels count bytes, scales included.");
+  archive.unless_default("cells", geometry.cells,
+                         "Cells that keep K and V in blocks, or each in a type of its own; head sizes count bytes.");
   archive("form", geometry.form, "Axes by which the backend indexes the paged cache.");
   archive("order", geometry.order, "Order of a page in memory.");
   archive("query_heads", geometry.query_heads, "Of this rank; 0 where the model does not say.");

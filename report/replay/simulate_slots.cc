@@ -36,6 +36,8 @@ Table slots_keep(const SimulateAnswer& answer) {
       Slots::of<&SlotStats::checkpoints_made>({"checkpoints_made", "", "made"}),
       Slots::of<&SlotStats::checkpoints_used>({"checkpoints_used", "", "used"}),
       Slots::of<&SlotStats::checkpoints_evicted>({"checkpoints_dropped", "", "dropped"}),
+      Slots::of<&SlotStats::prompts_saved>({"prompts_saved", "prompts", "saved"}),
+      Slots::of<&SlotStats::prompts_loaded>({"prompts_loaded", "", "loaded"}),
       Slots::of<&SlotStats::refused>({"refused", "refused"}),
       Slots::of<&SlotStats::too_long>({"too_long", "refused as", "too long"})};
   return Slots::table(fields, answer);
@@ -46,6 +48,7 @@ Table slots_requests(std::span<const ReplayedCache> caches) {
                {"idx", "request"},
                {"input_length", "prompt", "tokens"},
                {"slot", "slot"},
+               {"loaded_tokens", "loaded", "tokens"},
                {"kv_match_tokens", "in the slot", "tokens"},
                {"hit_tokens", "hit", "tokens"},
                {"checkpoints_made", "checkpoints", "made"},
@@ -55,24 +58,49 @@ Table slots_requests(std::span<const ReplayedCache> caches) {
     for (const ListedRequest& listed : cache.requests) {
       const auto& record = std::get<SlotRecord>(listed.record);
       table.add_row({cache.name, record.index, record.input_length, record.slot < 0 ? Cell() : Cell(record.slot),
-                     record.common_tokens, record.hit_tokens, record.checkpoints_made, record.checkpoints_dropped,
+                     record.loaded_tokens, record.common_tokens, record.hit_tokens, record.checkpoints_made, record.checkpoints_dropped,
                      std::string(to_string(record.status))});
     }
   return table;
 }
 
+std::string saved_prompts_text(const SlotSettings& settings) {
+  if (!settings.saves_prompts()) return "no prompts";
+  const std::string idle = settings.saves_idle ? ", and of idle slots when a request starts" : "";
+  const std::string limit = settings.saved_bytes < 0 ? human_plural(settings.cells, "token")
+                                                     : human_bytes(settings.saved_bytes);
+  return fmt::format("up to {} of prompts on the host, of a slot that takes another one{}", limit, idle);
+}
+
 std::vector<std::pair<std::string, std::string>> slots_facts(const SimulateAnswer& answer) {
   const SlotSettings& first = Slots::stats_of(answer.caches.front()).settings;
-  return {{"driver", "one request at a time in the order of the trace, prefill only"},
-          {"slots", fmt::format("{} of one sequence each, {} in all; one is taken for its content where it shares more "
+  return {{"driver", "one request at a time in the order of the trace, one token generated"},
+          {"slots", fmt::format("{} of one sequence each, {} {}; one is taken for its content where it shares more "
                                 "than {:.0f} % of a prompt",
                                 human_count(first.slots), human_plural(first.cells, "cell"),
-                                100 * first.least_similarity)},
+                                first.unified ? "that all share" : "in equal parts", 100 * first.least_similarity)},
           {"states", first.checkpoints == 0
                          ? std::string("no checkpoints: only a sequence that goes on is found again")
-                         : fmt::format("up to {} of a slot, {} apart where they are of earlier requests",
+                         : fmt::format("up to {} of a slot, {} apart once there are as many",
                                        human_plural(first.checkpoints, "checkpoint"),
-                                       human_plural(first.checkpoint_step, "token"))}};
+                                       human_plural(first.checkpoint_step, "token"))},
+          {"saved", saved_prompts_text(first)}};
+}
+
+/// Beside requests that are not served: what the engine does wrong, and what costs all reuse.
+std::vector<std::string> slots_warnings(const ReplayedCache& cache) {
+  const SlotStats& stats = Slots::stats_of(cache);
+  std::vector<std::string> warnings = unserved_warnings(
+      cache, fmt::format("the context of a slot ({})", human_plural(stats.settings.context_of_slot(), "token")));
+  if (stats.stale_restores > 0)
+    warnings.push_back(fmt::format("{} went on from a checkpoint of other tokens, so that its answer is wrong: the "
+                                   "server keeps one that lies a single token behind where a prompt goes on, whatever "
+                                   "that token is", human_plural(stats.stale_restores, "request")));
+  if (stats.settings.window_tokens > 0 && stats.hit_tokens == 0 && stats.kv_match_tokens > 0)
+    warnings.push_back(fmt::format("nothing is reused although {} tokens were in the slots: a prompt goes on only from "
+                                   "a checkpoint more than the window of {} tokens back; set engine.swa_full",
+                                   human_count(stats.kv_match_tokens), human_count(stats.settings.window_tokens)));
+  return warnings;
 }
 
 IndexReport slots_report(const SimulateAnswer& answer) {
@@ -82,11 +110,9 @@ IndexReport slots_report(const SimulateAnswer& answer) {
                      .warnings = {},
                      .requests = slots_requests(answer.caches),
                      .held = {Heading{"What the slots keep"}, slots_keep(answer)},
-                     .footer = fmt::format("Read, not run: all of this follows the source of {}; no replay of it "
-                                           "confirms a number.", answer.rules->title)};
-  for (const ReplayedCache& cache : answer.caches)
-    report.warnings.push_back(unserved_warnings(
-        cache, fmt::format("{} even alone", human_plural(Slots::stats_of(cache).settings.cells, "cell"))));
+                     .footer = fmt::format("{} was run, one request at a time: slots, tokens and every event of its "
+                                           "log are met.", answer.rules->title)};
+  for (const ReplayedCache& cache : answer.caches) report.warnings.push_back(slots_warnings(cache));
   return report;
 }
 
@@ -109,7 +135,11 @@ Table slots_counters(const SimulateAnswer& answer) {
       Slots::of<&SlotStats::too_long>({"too_long"}),
       Slots::of<&SlotStats::refused>({"refused"}),
       {{"token_exact_hit_tokens"}, [](const Slots::Row& row) { return cell_of(row.cache.token_exact_hit_tokens); }},
-      Slots::of<&SlotStats::taken_prompt_tokens>({"taken_prompt_tokens"})};
+      Slots::of<&SlotStats::taken_prompt_tokens>({"taken_prompt_tokens"}),
+      Slots::setting<&SlotSettings::saved_bytes>({"saved_bytes"}),
+      Slots::of<&SlotStats::prompts_saved>({"prompts_saved"}),
+      Slots::of<&SlotStats::prompts_loaded>({"prompts_loaded"}),
+      Slots::of<&SlotStats::stale_restores>({"stale_restores"})};
   return Slots::table(fields, answer);
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace hybridkv {
@@ -30,6 +32,24 @@ void SlotSettings::check() const {
   at_least(0, checkpoints, "checkpoints");
   at_least(0, checkpoint_step, "checkpoint_step");
   at_least(-1, saved_bytes, "saved_bytes");
+}
+
+SlotSettings slot_settings_of(const CachePlan& plan) {
+  expects(plan.rows.has_value(), "a plan with rows by sequence");
+  const SequenceRows& rows = *plan.rows;
+  return {.slots = rows.sequences,
+          .cells = rows.cells,
+          .unified = rows.unified,
+          .context_tokens = rows.slot_cells,
+          .batch_tokens = rows.batch_tokens,
+          .step_tokens = rows.step_tokens,
+          .window_tokens = rows.window_tokens,
+          .checkpoints = rows.checkpoints,
+          .checkpoint_step = rows.checkpoint_step_tokens,
+          .saved_bytes = rows.saved_bytes,
+          .saves_idle = rows.saves_idle,
+          .least_similarity = static_cast<float>(rows.least_similarity_percent) / 100,
+          .bytes = rows.bytes};
 }
 
 }  // namespace hybridkv

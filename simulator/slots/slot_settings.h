@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "planner/cache_plan.h"
 #include "planner/sequence_bytes.h"
 
 namespace hybridkv {
@@ -29,5 +30,8 @@ struct SlotSettings {
   /// Throws SpecError, path "slots.FIELD", for unusable settings.
   void check() const;
 };
+
+/// The server of a plan with rows by sequence. Pre: it has them.
+SlotSettings slot_settings_of(const CachePlan& plan);
 
 }  // namespace hybridkv

@@ -2,7 +2,6 @@
 
 #include "base/checked.h"
 #include "planner/read_engine.h"
-#include "simulator/slots/plan_slots.h"
 #include "verify/forward/forward_slots.h"
 
 namespace hybridkv {

@@ -27,7 +27,7 @@ KvCodec cache_codec(const AttentionGeometry& attention, float reach) {
 
 bool has_values(const AttentionGeometry& attention) {
   if (attention.kind == AttentionKind::indexer) return false;
-  return !attention.format || has_codec(*attention.format);
+  return !attention.cells && (!attention.format || has_codec(*attention.format));
 }
 
 }  // namespace hybridkv

@@ -11,7 +11,6 @@
 #include "ask/replay/simulate.h"
 #include "planner/plan.h"
 #include "simulator/blocks/cache_geometry.h"
-#include "simulator/slots/plan_slots.h"
 #include "simulator/slots/slot_replay.h"
 #include "simulator/trace/trace_spec.h"
 #include "tests/ask/asked.h"

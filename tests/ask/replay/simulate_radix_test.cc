@@ -8,7 +8,6 @@
 #include "engines/sglang/rules.h"
 #include "planner/engine_rules.h"
 #include "planner/plan.h"
-#include "simulator/slots/plan_slots.h"
 #include "simulator/slots/slot_replay.h"
 #include "simulator/trace/trace_spec.h"
 #include "tests/ask/asked.h"

@@ -13,7 +13,6 @@
 #include "planner/plan.h"
 #include "planner/read_settings.h"
 #include "simulator/losses/token_exact_bound.h"
-#include "simulator/slots/plan_slots.h"
 #include "tests/planner/models.h"
 
 using namespace hybridkv;

@@ -217,7 +217,7 @@ void add_way(Facts& facts, const ForwardReport& report) {
         *report.tree->rules, ", run");
   if (report.slots)
     add("slots", "one request at a time; which slot takes it, where it goes on, checkpoints, cleared slots",
-        *report.slots->rules, ", read");
+        *report.slots->rules, ", run");
   if (forward_path_of(*report.rules) == ForwardPath::exports)
     add("tables", "chunks, columns of states, keys and what is kept", *report.rules, "");
 }

@@ -95,10 +95,10 @@ std::vector<std::string> slots_warnings(const ReplayedCache& cache) {
   if (stats.stale_restores > 0)
     warnings.push_back(fmt::format("{} went on from a checkpoint of other tokens, so that its answer is wrong: the "
                                    "server keeps one that lies a single token behind where a prompt goes on, whatever "
-                                   "that token is", human_plural(stats.stale_restores, "request")));
+                                   "that token is.", human_plural(stats.stale_restores, "request")));
   if (stats.settings.window_tokens > 0 && stats.hit_tokens == 0 && stats.kv_match_tokens > 0)
     warnings.push_back(fmt::format("nothing is reused although {} tokens were in the slots: a prompt goes on only from "
-                                   "a checkpoint more than the window of {} tokens back; set engine.swa_full",
+                                   "a checkpoint more than the window of {} tokens back; set engine.swa_full.",
                                    human_count(stats.kv_match_tokens), human_count(stats.settings.window_tokens)));
   return warnings;
 }

@@ -166,7 +166,7 @@ TEST_CASE("law: a network runs through the slots of llama.cpp in both modes, and
   CAPTURE(table.output);
   CHECK(table.exit_code == 0);
   for (const char* part : {"cells of one token", "rows of states, and checkpoints, of", "KiB; steps of 16",
-                           "slots: llama.cpp, read; pools, tensors and copies: modelled",
+                           "slots: llama.cpp, run; pools, tensors and copies: modelled",
                            "resume, branch, chunks (mode none): does not apply, no checkpoint is made"})
     CHECK(contains(table.output, part));
 }

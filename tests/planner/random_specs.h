@@ -211,8 +211,12 @@ inline void choose_read_engine(EngineSpec& engine) {
   if (engine.memory_bytes < std::int64_t(1) << 30 && !engine.num_blocks) engine.num_blocks = between(1, 400);
   if (one_in(3)) engine.max_running_requests = between(1, 20);
   if (rows) {
+    engine.kv_dtype = pick(std::vector<std::optional<DType>>{std::nullopt, DType::fp16, DType::bf16, DType::fp32});
     engine.speculative_tokens = one_in(3) ? between(1, 7) : 0;
     if (one_in(3)) engine.own.set(row_key::ctx_checkpoints, between(0, 40));
+    if (one_in(3)) engine.own.set(row_key::kv_unified, one_in(2));
+    if (one_in(3)) engine.own.set(row_key::batch_size, between(1, 4096));
+    if (one_in(3)) engine.own.set(row_key::cache_ram, between(-1, 64));
     return;
   }
   if (one_in(2)) engine.block_size_tokens = pick(std::vector<std::int64_t>{2, 16, 64});

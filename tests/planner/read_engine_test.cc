@@ -134,8 +134,14 @@ TEST_CASE("golden: Qwen3.5-397B in llama.cpp's cells and rows, by hand") {
   CHECK(plan.arenas[0] == ArenaPlan{"cells", (40 * gib - 4 * row) / 15'360 / 256 * 256, 15'360, false});
   CHECK(plan.arenas[0].num_ids == 2'770'688);
   CHECK(plan.arenas[1] == ArenaPlan{"rows", 4, row, false});
-  CHECK(plan.rows == SequenceRows{4, 1, 32, 8192, row});
-  CHECK(plan.rows->host_bytes() == 4 * 32 * row);
+  REQUIRE(plan.rows);
+  CHECK(plan.rows->sequences == 4);
+  CHECK(plan.rows->unified);
+  CHECK(plan.rows->slot_cells == 2'770'688);
+  CHECK(plan.rows->checkpoint_bytes == 28 + 24 * 45 + row);
+  CHECK(plan.rows->bytes.prompt(1) == plan.rows->checkpoint_bytes + 4 + 4 + 24 + 8 + 30 * 12 + 15'360);
+  CHECK(plan.rows->host_bytes() == 4 * 32 * plan.rows->checkpoint_bytes);
+  CHECK(plan.max_fitting_tokens == 2'770'687);  // the last token of a context is never computed
   // A pool a layer: 15 of cells, 45 of r, 45 of s.
   REQUIRE(plan.pools.size() == 15 + 45 + 45);
   CHECK(plan.lanes[15 + 3] == LanePlan{{1}, {18}, 0, 2 * conv, 2 * conv});
@@ -160,7 +166,11 @@ TEST_CASE("golden: rows to take drafts back, sequences and checkpoints as set") 
   CHECK(plan.arenas[1].bytes_per_id == 97'689'600);  // convolutions are no longer for drafts
   CHECK(plan.max_running_requests == 8);
   CHECK(plan.capacity[0].ids_by_cause == IdsByCause{.tokens = 32'768, .states = 1, .speculative = 3});
-  CHECK(plan.rows->host_bytes() == 8 * 10 * std::int64_t(97'689'600));
+  CHECK(plan.rows->host_bytes() == 8 * 10 * std::int64_t(97'690'708));
+  // A number of sequences splits the cells, unless they are said to be shared.
+  CHECK_FALSE(plan.rows->unified);
+  CHECK(plan.rows->cells == 8 * plan.rows->slot_cells);
+  CHECK(plan.max_fitting_tokens == plan.rows->slot_cells - 1);
   engine.cache_mode = CacheMode::none;
   const CachePlan without = read_engine_plan(engine);
   CHECK(without.rows->host_bytes() == 0);

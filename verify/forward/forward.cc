@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "base/parallel.h"
+#include "planner/cell_types.h"
 #include "planner/plan.h"
 #include "planner/radix_settings.h"
 #include "planner/read_settings.h"
@@ -65,6 +66,10 @@ std::string why_unproven(const ModelSpec& model, const EngineSpec& engine) {
     return fmt::format("values of {} are not computed here", to_string(*engine.kv_format));
   if (!engine.kv_format && engine.kv_dtype.value_or(model.dtype) == DType::uint8)
     return "values of a network have a sign, and uint8 has none";
+  if (engine.strategy != Strategy::sequence_rows) return "";
+  if (!cell_types_of(engine).element()) return "values of cells in blocks, or of two types, are not computed here";
+  for (const LayerSpec& layer : model.layers)
+    if (layer.attention && layer.attention->window_tokens > 0) return "slots with windows are not run here";
   return "";
 }
 
@@ -110,6 +115,11 @@ EngineSpec scaled_engine(const ModelSpec& model, const EngineSpec& engine, Cache
     scaled.kernel_alignment_tokens.reset();
     scaled.mamba_block_size_tokens.reset();
     scaled.max_running_requests = most_forward_slots;
+    scaled.own.set(row_key::kv_unified, true);
+    scaled.own.reset(row_key::ctx_size);  // as many as the cases need
+    scaled.own.reset(row_key::batch_size);
+    scaled.own.reset(row_key::ubatch_size);
+    scaled.own.set(row_key::cache_ram, 0);  // what a slot gives away is not followed to the host
   }
   set_memory(scaled, 1);
   scaled.num_blocks = 1 << 20;
@@ -346,7 +356,7 @@ ForwardTree tree_of(std::span<const Task> tasks) {
 ForwardSlots slots_of(const CachePlan& plan) {
   return {.rules = plan.rules,
           .cell_bytes = plan.arenas.front().bytes_per_id,
-          .row_bytes = plan.rows->checkpoint_bytes,
+          .row_bytes = plan.rows->bytes.row_bytes,
           .step_tokens = slot_case_settings(plan).step_tokens};
 }
 

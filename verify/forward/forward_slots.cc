@@ -167,8 +167,9 @@ void SlotRun::make_checkpoint(const SlotRecord& record, std::int64_t tokens, boo
                   .is_spoilt = is_spoilt};
   const std::size_t bytes = std::accumulate(made.states.begin(), made.states.end(), std::size_t{0},
                                             [](std::size_t sum, const auto& state) { return sum + state.size(); });
-  expect(static_cast<std::int64_t>(bytes) == setting_.plan.rows->checkpoint_bytes,
-         fmt::format("a checkpoint has {} bytes, the plan says {}", bytes, setting_.plan.rows->checkpoint_bytes));
+  const std::int64_t planned = setting_.plan.rows->bytes.row_bytes;
+  expect(static_cast<std::int64_t>(bytes) == planned,
+         fmt::format("a checkpoint has {} bytes, the plan says {}", bytes, planned));
   auto& checkpoints = held_by(record).checkpoints;
   if (planted(ForwardFault::stale_checkpoint) && checkpoints.contains(tokens)) return;
   checkpoints[tokens] = std::move(made);

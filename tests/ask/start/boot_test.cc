@@ -205,7 +205,7 @@ TEST_CASE("edge: how an engine with a radix tree starts is not told in the words
   for (const char* release : {"tensorrt-llm", "llama.cpp"})
     CHECK_THROWS_WITH_AS(
         boot(question_of("Qwen3.5-4B", fmt::format("release: {}, memory: 40 GiB", release).c_str(), 2048)),
-        doctest::Contains("starts is not known here: its rules were read, not run"), InputError);
+        doctest::Contains("starts is not known here"), InputError);
 }
 
 TEST_CASE("edge: what boot refuses names the value where it was typed, and what plan refuses is said in its words") {

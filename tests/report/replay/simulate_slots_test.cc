@@ -23,13 +23,13 @@ SimulateAnswer answer_of(const char* prompts) {
 
 }  // namespace
 
-TEST_CASE("golden: slots in the forms of simulate: what is found, kept, lost and possible, and that it was read") {
+TEST_CASE("golden: slots in the forms of simulate: what is found, kept, lost and possible, and that it was run") {
   const SimulateAnswer answer = answer_of("{tokens: 1000, copies: 2}, {tokens: 5000}");
   const std::string text = render_simulate(answer, Format::table, {.width = 200});
   CAPTURE(text);
   for (const char* part : {"What is found again", "What the slots keep", "Where the tokens went", "Upper bounds",
                            "1 of 3 requests has a prompt of max_model_len (4,096 tokens) or more and is refused",
-                           "Read, not run: all of this follows the source of llama.cpp", "996"})
+                           "llama.cpp was run, one request at a time", "996"})
     CHECK(contains(text, part));
   CHECK(!contains(text, "Modelled, not replayed"));
   CHECK(render_simulate(answer, Format::markdown).starts_with("# Replay of"));

@@ -84,6 +84,8 @@ struct Bench {
   static CachePlan plan_with(const ModelSpec& model, std::int64_t drafts) {
     EngineSpec engine = llama();
     engine.max_running_requests = most_forward_slots;
+    engine.own.set(row_key::kv_unified, true);
+    engine.own.set(row_key::cache_ram, 0);
     engine.speculative_tokens = drafts;
     engine.memory_bytes = slot_case_memory_bytes(make_plan(model, engine, {.max_model_lens = {1}}));
     return make_plan(model, engine, {.max_model_lens = {1}});
@@ -101,12 +103,15 @@ TEST_CASE("law: every family computes through slots, restored and taken back, wh
   }
 }
 
-TEST_CASE("law: slots with narrow states, fp8 K and V, a latent, and attention of several kinds of heads") {
-  EngineSpec narrow = llama(), fp8 = llama();
+TEST_CASE("law: slots with narrow states, bf16 K and V, a latent, and attention of several kinds of heads") {
+  EngineSpec narrow = llama(), bf16 = llama(), blocks = llama();
   narrow.ssm_dtype = narrow.conv_dtype = DType::bf16;
-  fp8.kv_dtype = DType::fp8_e4m3;
+  bf16.kv_dtype = DType::bf16;
+  blocks.own.set(row_key::cache_type_k, CellType::f32);
   check_slots_passed(run_slots(small_slots(DType::bf16), narrow));
-  check_slots_passed(run_slots(small_slots(DType::bf16), fp8));
+  check_slots_passed(run_slots(small_slots(DType::bf16), bf16));
+  for (const ForwardResult& result : run_slots(small_slots(DType::bf16, GdnSpec{2, 4, 16, 16, 4}), blocks).results)
+    CHECK(result.message == "values of cells in blocks, or of two types, are not computed here");
   const AttentionSpec mla{AttentionKind::mla, 4, 1, 24, 16, 0};
   check_slots_passed(run_slots(small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::fp32, mla, 4)));
   ModelSpec several = small_hybrid(GdnSpec{2, 4, 16, 16, 4}, DType::fp32, {AttentionKind::full, 4, 2, 16, 16, 0}, 6);
@@ -124,7 +129,7 @@ TEST_CASE("law: a plan of the cases has their rows and cells, and an engine with
   check_slots_passed(run_slots(small_slots(), engine), false);
   const ForwardReport report = run_slots(small_slots());
   REQUIRE(report.slots.has_value());
-  CHECK(report.slots->row_bytes == bench.plan.rows->checkpoint_bytes);
+  CHECK(report.slots->row_bytes == bench.plan.rows->bytes.row_bytes);
   CHECK(report.block_size_tokens == 1);
 }
 
@@ -188,7 +193,7 @@ TEST_CASE("fault: a case whose event did not take place has failed, though every
   shows_nothing(drafting, ForwardCase::drafts);
 }
 
-TEST_CASE("edge: a prompt or a decode that all cells do not hold, and a state that no row holds, are said") {
+TEST_CASE("edge: a prompt or a decode that all cells do not hold, are said") {
   Bench plain;
   SlotSettings settings = *plain.setting.slots;
   settings.cells = 40;
@@ -199,17 +204,15 @@ TEST_CASE("edge: a prompt or a decode that all cells do not hold, and a state th
     slots.count();
     return result.message;
   };
-  CHECK(message_of(plain, settings, {{{{1, 38}}, {101, 2}}}) == "");
-  CHECK(message_of(plain, settings, {{{{1, 41}}}}) == "the case shows nothing: request 0 did not fit");
-  CHECK(message_of(plain, settings, {{{{1, 38}}, {101, 3}}}) ==
+  CHECK(message_of(plain, settings, {{{{1, 37}}, {101, 2}}}) == "");
+  CHECK(message_of(plain, settings, {{{{1, 40}}}}) == "the case shows nothing: request 0 did not fit");
+  CHECK(message_of(plain, settings, {{{{1, 37}}, {101, 3}}}) ==
         "the case shows nothing: what request 0 generates did not fit");
-  // One token is computed behind the restored state of 26: rows hold it and no state before.
+  // What drafts are taken back by takes back no prompt.
   Bench drafting(3);
   settings = *drafting.setting.slots;
   settings.slots = 1;
-  CHECK(message_of(drafting, settings, {{{{1, 30}}}, {{{1, 26}, {2, 1}}}, {{{1, 25}, {3, 9}}}}) ==
-        "the case shows nothing: no row holds the state that its slot is taken back to");
-  // A prompt that is all rows begins without a state to take them from.
+  CHECK(message_of(drafting, settings, {{{{1, 30}}}, {{{1, 29}, {2, 1}}}, {{{1, 25}, {3, 9}}}}) == "");
   CHECK(message_of(drafting, settings, {{{{1, 4}}, {101, 2}}, {{{1, 4}, {101, 1}, {2, 5}}}}) == "");
 }
 

@@ -53,8 +53,9 @@ void check_cell_types(const CellTypes& types, const AttentionSpec& layer, const 
 
 std::int64_t cell_row_bytes(CellType type, std::int64_t elements) {
   if (is_in_blocks(type) && elements % block_elements != 0)
-    throw SpecError("engine.cache_type_k", fmt::format("{} keeps blocks of {} elements, which do not divide rows of {}; "
-                                                       "take f16", to_string(type), block_elements, elements));
+    throw SpecError("engine.cache_type_k",
+                    fmt::format("{} keeps blocks of {} elements, which do not divide rows of {}; take f16",
+                                to_string(type), block_elements, elements));
   const std::int64_t bytes = block_bytes[static_cast<std::size_t>(type)];
   return is_in_blocks(type) ? Checked(elements / block_elements) * bytes
                             : Checked(elements) * (bytes / block_elements);

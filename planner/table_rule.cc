@@ -88,9 +88,10 @@ TableRule table_of_ring() { return {.rings = 1, .why = "a ring, whatever the len
 
 TableRule table_rule(const Arrangement& arrangement, const SpecPlan& spec) {
   if (spec.state) return table_of_recurrence(arrangement, spec);
+  const std::int64_t batch = arrangement.rows ? arrangement.rows->step_tokens : arrangement.max_num_batched_tokens;
   return table_of_tokens(key_mask(spec.attention->kind, spec.attention->window_tokens), spec.block_size_tokens,
                          arrangement.decode_context_parallel,
-                         {.batch = arrangement.rows ? arrangement.rows->step_tokens : arrangement.max_num_batched_tokens,
+                         {.batch = batch,
                           .batches = arrangement.concurrent_batches,
                           .looked_ahead = arrangement.lookahead_tokens});
 }

@@ -58,8 +58,8 @@ Table slots_requests(std::span<const ReplayedCache> caches) {
     for (const ListedRequest& listed : cache.requests) {
       const auto& record = std::get<SlotRecord>(listed.record);
       table.add_row({cache.name, record.index, record.input_length, record.slot < 0 ? Cell() : Cell(record.slot),
-                     record.loaded_tokens, record.common_tokens, record.hit_tokens, record.checkpoints_made, record.checkpoints_dropped,
-                     std::string(to_string(record.status))});
+                     record.loaded_tokens, record.common_tokens, record.hit_tokens, record.checkpoints_made,
+                     record.checkpoints_dropped, std::string(to_string(record.status))});
     }
   return table;
 }

@@ -33,9 +33,9 @@ std::string scenario_of_context(const json& row) {
                       asked == 0 ? trained_length : asked, row["n_seq_max"].get<std::int64_t>());
   text += fmt::format("  kv_unified: {}\n  batch_size: {}\n  ubatch_size: {}\n  swa_full: {}\n", row["kv_unified"] == 1,
                       row["n_batch"].get<std::int64_t>(), row["n_ubatch"].get<std::int64_t>(), row["swa_full"] == 1);
-  text += fmt::format("  cache_type_k: {}\n  cache_type_v: {}\n  flash_attn: \"{}\"\n", row["type_k"].get<std::string>(),
-                      row["type_v"].get<std::string>(),
-                      row["flash_attn"] == 1 ? "on" : row["flash_attn"] == 0 ? "off" : "auto");
+  const char* const flash = row["flash_attn"] == 1 ? "on" : row["flash_attn"] == 0 ? "off" : "auto";
+  text += fmt::format("  cache_type_k: {}\n  cache_type_v: {}\n  flash_attn: \"{}\"\n",
+                      row["type_k"].get<std::string>(), row["type_v"].get<std::string>(), flash);
   if (row["n_rs_seq"] != 0) text += fmt::format("  speculative_tokens: {}\n", row["n_rs_seq"].get<std::int64_t>());
   return text + "limits: {max_model_len: 1}\n";
 }

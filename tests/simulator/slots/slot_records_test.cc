@@ -30,3 +30,26 @@ TEST_CASE("golden: slots, tokens and every event with its numbers of the server 
     CHECK(difference_in_records(file) == "");
   }
 }
+
+TEST_CASE("golden: a checkpoint that outlives its tokens is restored for others, as the server does it") {
+  std::ifstream file(HYBRIDKV_TEST_DATA "/llama.cpp/stale.jsonl");
+  REQUIRE(file.is_open());
+  std::size_t stale = 0;
+  for (std::string line; std::getline(file, line);) {
+    const json record = json::parse(line);
+    CAPTURE(record["model"].dump());
+    SlotReplay replay({.slots = 1, .cells = 2048, .batch_tokens = 128, .step_tokens = 32, .saved_bytes = 0});
+    const RecordedPrompts prompts;
+    bool restored_stale = false;
+    for (const json& request : record["requests"]) {
+      const std::vector<TokenRun> prompt = runs_of_tokens(prompts.tokens_of(request["prompt"]));
+      const SlotRecord answer = replay.run({.input_length = std::ssize(prompt)}, prompt,
+                                           {.reuses = request["opts"].value("cache_prompt", true)});
+      CHECK(answer.hit_tokens == request["cache_n"].get<std::int64_t>());
+      restored_stale = restored_stale || answer.restored_stale;
+    }
+    CHECK(restored_stale == (record["case"] == "stale"));
+    stale += restored_stale;
+  }
+  CHECK(stale == 2);
+}

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
-
 #include <string_view>
 
 #include "base/error.h"
@@ -45,6 +45,11 @@ std::span<const Engine* const> all_engines();
 
 /// The engine of these rules. Pre: they are those of an engine.
 const Engine& engine_of(const EngineRules& rules);
+
+/// The cache of one of its plans as the engine replays it, which refuses prompts of that length or more. Throws SpecError
+/// for what has no replay.
+AnyCache replayed_cache(const CachePlan& plan, const ModelSpec& model, const EngineSpec& engine,
+                        std::int64_t max_model_len);
 
 /// The engine whose start is meant where nobody says one: the first that is known to start and has no successor.
 const Engine& usual_start();

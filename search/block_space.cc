@@ -11,12 +11,12 @@
 #include "base/bytes_text.h"
 #include "base/checked.h"
 #include "base/error.h"
+#include "engines/engine.h"
 #include "planner/block_size.h"
 #include "planner/capacity.h"
 #include "planner/layer_specs.h"
 #include "planner/plan.h"
 #include "planner/primary_attention.h"
-#include "simulator/blocks/plan_geometry.h"
 
 namespace hybridkv {
 
@@ -161,10 +161,9 @@ std::vector<EngineSpec> BlockSpace::engines() const {
 PlannedLayout BlockSpace::planned(const EngineSpec& engine) const {
   PlannedLayout layout{.engine = engine,
                        .plan = make_plan(spec_.model, engine, limits_, std::nullopt, PlanDetail::numbers)};
-  CacheGeometry geometry = geometry_of(layout.plan, engine);
-  geometry.scheduler = scheduler_.with_longest(geometry.scheduler.max_model_len);
-  validate(geometry);
-  layout.cache = std::move(geometry);
+  layout.cache = replayed_cache(layout.plan, spec_.model, engine, spec_.longest_length());
+  layout.geometry().scheduler = scheduler_;
+  validate(layout.geometry());
   return layout;
 }
 

@@ -8,11 +8,11 @@
 
 #include "base/bytes_text.h"
 #include "base/error.h"
+#include "engines/engine.h"
 #include "planner/plan.h"
 #include "planner/radix_settings.h"
 #include "planner/radix_split.h"
 #include "search/candidate_choice.h"
-#include "simulator/plan_cache.h"
 
 namespace hybridkv {
 
@@ -96,8 +96,7 @@ double TreeSpace::least_running() const {
 PlannedLayout TreeSpace::planned(const EngineSpec& engine) const {
   PlannedLayout layout{.engine = engine, .plan = plan_of(engine)};
   if (!keeps_prefixes(engine)) return layout;
-  layout.cache = tree_cache_of(layout.plan, spec_.model, engine);
-  set_max_model_len(*layout.cache, spec_.longest_length());
+  layout.cache = replayed_cache(layout.plan, spec_.model, engine, spec_.longest_length());
   return layout;
 }
 

@@ -22,6 +22,12 @@ const BlockRules& block_rules_of(const EngineRules& rules) {
   return plain_block_rules;
 }
 
+const EngineAxis* axis_of(const Engine& engine, const SearchAxis& axis) {
+  const auto found = std::find_if(engine.axes.begin(), engine.axes.end(),
+                                  [&](const EngineAxis& one) { return one.axis == &axis; });
+  return found == engine.axes.end() ? nullptr : &*found;
+}
+
 AnyCache replayed_cache(const CachePlan& plan, const ModelSpec& model, const EngineSpec& engine,
                         std::int64_t max_model_len) {
   const Engine& replayed = engine_of(*engine.rules);

@@ -11,12 +11,12 @@
 #include "base/bytes_text.h"
 #include "base/checked.h"
 #include "base/error.h"
-#include "engines/engine.h"
 #include "planner/block_size.h"
 #include "planner/capacity.h"
 #include "planner/layer_specs.h"
 #include "planner/plan.h"
 #include "planner/primary_attention.h"
+#include "search/tried_values.h"
 
 namespace hybridkv {
 
@@ -109,23 +109,17 @@ std::vector<std::optional<std::int64_t>> BlockSpace::default_floors() const {
 
 void BlockSpace::fill_space() {
   const EngineRules& rules = *spec_.engine.rules;
-  const CacheMode own = spec_.engine.cache_mode;
+  const auto has = [&](const SearchAxis& axis) { return axis_of(engine_of(rules), axis) != nullptr; };
   const std::vector<LayerSet> sets = collect_layer_sets(spec_.model, spec_.engine);
   const bool recurrent = std::any_of(sets.begin(), sets.end(), [](const LayerSet& set) { return set.recurrent; });
   const bool free_retention = space_.retentions.empty() && space_.retention_blocks.empty();
-  if (rules.is_read) {  // of which modes and blocks alone are settings
-    if (space_.packs.empty()) space_.packs = {1};
-    if (!space_.match_units) space_.match_units = std::vector<std::int64_t>{0};
-    if (free_retention) space_.retentions = {std::nullopt};
-  }
+  if (!has(search_axis::packs) && space_.packs.empty()) space_.packs = {1};
+  if (!has(search_axis::match_units) && !space_.match_units) space_.match_units = std::vector<std::int64_t>{0};
+  if (!has(search_axis::retentions) && free_retention) space_.retentions = {std::nullopt};
   if (space_.packs.empty()) space_.packs = default_packs(packable_layers(spec_.model, spec_.engine));
   if (space_.block_floors.empty()) space_.block_floors = default_floors();
-  if (!recurrent) space_.modes = {own};
-  if (space_.modes.empty()) {
-    space_.modes = {own};
-    for (const CacheMode mode : {CacheMode::align, CacheMode::all, CacheMode::none})
-      if (mode != own && (mode != CacheMode::all || rules.has_mode_all)) space_.modes.push_back(mode);
-  }
+  if (!recurrent) space_.modes = {spec_.engine.cache_mode};
+  if (space_.modes.empty()) space_.modes = tried_values(spec_.engine.cache_mode, rules, search_axis::modes);
   if (space_.retentions.empty() && space_.retention_blocks.empty()) {
     space_.retentions = {0};
     space_.retention_blocks = {default_retention_blocks};

@@ -4,12 +4,14 @@
 #include <optional>
 #include <vector>
 
+#include "engines/search_axes.h"
 #include "planner/engine_spec.h"
+#include "planner/token_state_split.h"
 
 namespace hybridkv {
 
-/// What `recommend` may choose from, whatever the engine; which of the lists one has is its index's to say, and those
-/// that it has not stay empty. A list that is left empty stands for the defaults of that index.
+/// What `recommend` may choose from, whatever the engine: a list an axis; those of axes that an engine has not stay
+/// empty. A list that is left empty stands for what the engine tries of it.
 struct SearchSpace {
   std::vector<std::int64_t> packs;                         ///< N, each >= 1; of engines with blocks
   std::vector<std::optional<std::int64_t>> block_floors;   ///< user block sizes, unset = none; of engines with blocks
@@ -28,5 +30,8 @@ struct SearchSpace {
   std::vector<std::int64_t> track_intervals;               ///< tokens
   bool operator==(const SearchSpace&) const = default;
 };
+
+/// The axes of which values are asked for.
+std::vector<const SearchAxis*> asked_axes(const SearchSpace& space);
 
 }  // namespace hybridkv

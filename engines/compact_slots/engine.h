@@ -9,6 +9,7 @@ namespace hybridkv {
 inline constexpr Engine compact_slots{.rules = &rules_of_compact_slots,
                                       .blocks = &plain_block_rules,
                                       .replay = block_cache_of,
-                                      .replayed = Evidence::read};
+                                      .replayed = Evidence::read,
+                                      .axes = axes_of_read_blocks};
 
 }  // namespace hybridkv

@@ -226,6 +226,12 @@ TEST_CASE("edge: flags of another engine's space are refused at once, and every 
   require_refused(sglang + "--search refined --kernel-blocks 64", 2, "--kernel-blocks, --search: SGLang 0.5.23 has no");
   require_refused("recommend qwen3.5-397b --strategies no_buffer --ratios 1 --page-sizes 1 --track-intervals 64", 2,
                   "--strategies, --ratios, --page-sizes, --track-intervals: vLLM main of June 2026");
+  require_refused("recommend qwen3.5-397b --engine vllm-0.33 --pack 1 --modes all --ratios 1", 2,
+                  "--modes all, --ratios: vLLM 0.33.0 has no such settings to search; its space is --packs, "
+                  "--block-sizes, --modes none,align, --match-units, --retention");
+  require_refused("recommend qwen3.5-397b --engine jenga --packs 1,2 --retention last", 2,
+                  "--retention: Jenga (two-level pages) has no such settings to search; its space is --block-sizes, "
+                  "--modes");
   require_refused(sglang + "--ratios much", 2, "--ratios much: is no number");
   require_refused(sglang + "--ratios 0", 2, "engine.state_memory_ratio: is above 0");
   require_refused(sglang + "--strategies lazy", 2, "'lazy' is not allowed");

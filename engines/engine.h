@@ -51,8 +51,8 @@ const Engine& engine_of(const EngineRules& rules);
 /// That axis of the engine; null where it has none.
 const EngineAxis* axis_of(const Engine& engine, const SearchAxis& axis);
 
-/// The cache of one of its plans as the engine replays it, which refuses prompts of that length or more. Throws SpecError
-/// for what has no replay.
+/// The cache of one of its plans as the engine replays it, which refuses prompts of that length or more. Throws
+/// SpecError for what has no replay.
 AnyCache replayed_cache(const CachePlan& plan, const ModelSpec& model, const EngineSpec& engine,
                         std::int64_t max_model_len);
 

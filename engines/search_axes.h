@@ -32,8 +32,8 @@ inline constexpr SearchAxis track_intervals{"--track-intervals", "track_interval
 /// An axis along which the settings of an engine are searched.
 struct EngineAxis {
   const SearchAxis* axis = nullptr;
-  /// Tried beside the engine's own value, in this order; words by their position. Empty: they follow from the model, the
-  /// plan or the workload.
+  /// Tried beside the engine's own value, in this order; words by their position. Empty: they follow from the model,
+  /// the plan or the workload.
   std::span<const std::int64_t> values = {};
 };
 

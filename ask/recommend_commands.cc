@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "planner/radix_settings.h"
+#include "planner/read_settings.h"
 
 namespace hybridkv {
 
@@ -64,7 +65,10 @@ const std::vector<ChosenKey>& engine_keys() {
       own("engine.max_mamba_cache_size", radix_key::max_mamba_cache_size),
       chosen("engine.state_memory_ratio", &Scenario::engine, &EngineSpec::state_memory_ratio),
       own("engine.page_size", radix_key::page_size),
-      own("engine.mamba_track_interval", radix_key::mamba_track_interval)};
+      own("engine.mamba_track_interval", radix_key::mamba_track_interval),
+      chosen("engine.max_running_requests", &Scenario::engine, &EngineSpec::max_running_requests),
+      own("engine.ctx_checkpoints", row_key::ctx_checkpoints),
+      own("engine.checkpoint_min_step", row_key::checkpoint_min_step)};
   return keys;
 }
 

@@ -37,6 +37,9 @@ struct RecommendOptions {
   std::vector<std::string> ratios;
   std::vector<std::int64_t> page_sizes;
   std::vector<std::int64_t> track_intervals;
+  std::vector<std::int64_t> slots;
+  std::vector<std::int64_t> slot_checkpoints;
+  std::vector<std::int64_t> checkpoint_steps;
   // Limits.
   std::optional<std::int64_t> at_length;
   std::optional<double> min_concurrency;
@@ -81,6 +84,9 @@ SearchSpace space_of(const RecommendOptions& options, const Scenario& scenario) 
   }
   space.page_sizes = options.page_sizes;
   space.track_intervals = options.track_intervals;
+  space.slots = options.slots;
+  space.slot_checkpoints = options.slot_checkpoints;
+  space.checkpoint_steps = options.checkpoint_steps;
   return space;
 }
 
@@ -169,6 +175,15 @@ void add_space_options(CLI::App& command, RecommendOptions& options) {
   add_list(command, "--track-intervals", options.track_intervals,
            "of a radix tree: intervals of a decode's states to search (default: the engine's; with --driver "
            "closed_loop 64 to 1024)", "LIST", token_count());
+  add_list(command, "--slots", options.slots,
+           "of a server with slots: how many to search (default: the engine's, 1 to 64, the most that hold such "
+           "requests at once)", "LIST", token_count());
+  add_list(command, "--slot-checkpoints", options.slot_checkpoints,
+           "of a server with slots: checkpoints of a slot to search (default: the engine's, 0 to 64)", "LIST",
+           token_count());
+  add_list(command, "--checkpoint-steps", options.checkpoint_steps,
+           "of a server with slots: tokens between older checkpoints to search (default: the engine's, 8192, 1024, 0)",
+           "LIST", token_count());
   std::vector<std::string> searches = names_of(search_kind_names);
   searches.insert(searches.begin(), "auto");
   command.add_option("--search", options.search,

@@ -89,10 +89,6 @@ BlockSpace::BlockSpace(const RecommendSpec& spec)
       space_(spec.space),
       default_unit_(spec.default_match_unit) {
   scheduler_.max_model_len = spec.longest_length();
-  if (spec.engine.num_blocks)
-    throw SpecError("engine.num_blocks",
-                    "the layouts to compare take different bytes per block, so that a number of blocks is no common "
-                    "limit; give engine.memory instead");
   check_packs(spec);
   fill_space();
 }
@@ -110,6 +106,8 @@ std::vector<std::optional<std::int64_t>> BlockSpace::default_floors() const {
 void BlockSpace::fill_space() {
   const EngineRules& rules = *spec_.engine.rules;
   const auto has = [&](const SearchAxis& axis) { return axis_of(engine_of(rules), axis) != nullptr; };
+  if (const EngineAxis* const packs = axis_of(engine_of(rules), search_axis::packs); packs && space_.packs.empty())
+    space_.packs.assign(packs->values.begin(), packs->values.end());
   const std::vector<LayerSet> sets = collect_layer_sets(spec_.model, spec_.engine);
   const bool recurrent = std::any_of(sets.begin(), sets.end(), [](const LayerSet& set) { return set.recurrent; });
   const bool free_retention = space_.retentions.empty() && space_.retention_blocks.empty();

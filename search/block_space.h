@@ -18,7 +18,7 @@ namespace hybridkv {
 /// checkpoint, every fourth block.
 class BlockSpace final : public IndexSpace {
  public:
-  /// Throws SpecError for a number of blocks, and for a pack of more layers than there are.
+  /// Throws SpecError for a pack of more layers than there are.
   explicit BlockSpace(const RecommendSpec& spec);
 
   const SearchSpace& space() const override { return space_; }

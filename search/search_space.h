@@ -28,6 +28,10 @@ struct SearchSpace {
                                                            ///< where they differ from strategy to strategy
   std::vector<std::int64_t> page_sizes;                    ///< tokens
   std::vector<std::int64_t> track_intervals;               ///< tokens
+  // Of servers with slots.
+  std::vector<std::int64_t> slots;
+  std::vector<std::int64_t> slot_checkpoints;               ///< of a slot, on the host
+  std::vector<std::int64_t> checkpoint_steps;              ///< tokens that older ones lie apart
   bool operator==(const SearchSpace&) const = default;
 };
 

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "report/human.h"
 #include "report/recommend/recommend_settings.h"
@@ -20,9 +21,10 @@ std::string settings_of_slots(const RecommendAnswer& report, const Candidate& ca
 
 void add_space_of_slots(Facts& facts, const Recommendation& result) {
   const SearchSpace& space = result.space;
-  facts.entries.emplace_back("slots", human_list(space.slots));
-  facts.entries.emplace_back("checkpoints", human_list(space.slot_checkpoints) + " a slot");
-  facts.entries.emplace_back("steps", human_list(space.checkpoint_steps) + " tokens between older checkpoints");
+  facts.entries.emplace_back("slots", fmt::format("{}", fmt::join(space.slots, ", ")));
+  facts.entries.emplace_back("checkpoints", fmt::format("{} a slot", fmt::join(space.slot_checkpoints, ", ")));
+  facts.entries.emplace_back(
+      "steps", fmt::format("{} tokens between older checkpoints", fmt::join(space.checkpoint_steps, ", ")));
   facts.entries.emplace_back("search", whole_search_text(result));
 }
 

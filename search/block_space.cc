@@ -103,30 +103,42 @@ std::vector<std::optional<std::int64_t>> BlockSpace::default_floors() const {
   return floors;
 }
 
+const EngineAxis* BlockSpace::axis(const SearchAxis& wanted) const {
+  return axis_of(engine_of(*spec_.engine.rules), wanted);
+}
+
+std::vector<std::int64_t> BlockSpace::tried_packs() const {
+  const EngineAxis* const packs = axis(search_axis::packs);
+  if (packs == nullptr) return {1};
+  if (packs->values.empty()) return default_packs(packable_layers(spec_.model, spec_.engine));
+  return {packs->values.begin(), packs->values.end()};
+}
+
 void BlockSpace::fill_space() {
-  const EngineRules& rules = *spec_.engine.rules;
-  const auto has = [&](const SearchAxis& axis) { return axis_of(engine_of(rules), axis) != nullptr; };
-  if (const EngineAxis* const packs = axis_of(engine_of(rules), search_axis::packs); packs && space_.packs.empty())
-    space_.packs.assign(packs->values.begin(), packs->values.end());
-  const std::vector<LayerSet> sets = collect_layer_sets(spec_.model, spec_.engine);
+  const EngineSpec& engine = spec_.engine;
+  const std::vector<LayerSet> sets = collect_layer_sets(spec_.model, engine);
   const bool recurrent = std::any_of(sets.begin(), sets.end(), [](const LayerSet& set) { return set.recurrent; });
-  const bool free_retention = space_.retentions.empty() && space_.retention_blocks.empty();
-  if (!has(search_axis::packs) && space_.packs.empty()) space_.packs = {1};
-  if (!has(search_axis::match_units) && !space_.match_units) space_.match_units = std::vector<std::int64_t>{0};
-  if (!has(search_axis::retentions) && free_retention) space_.retentions = {std::nullopt};
-  if (space_.packs.empty()) space_.packs = default_packs(packable_layers(spec_.model, spec_.engine));
+  if (space_.packs.empty()) space_.packs = tried_packs();
+  if (!axis(search_axis::block_sizes) && space_.block_floors.empty()) space_.block_floors = {engine.block_size_tokens};
   if (space_.block_floors.empty()) space_.block_floors = default_floors();
-  if (!recurrent) space_.modes = {spec_.engine.cache_mode};
-  if (space_.modes.empty()) space_.modes = tried_values(spec_.engine.cache_mode, rules, search_axis::modes);
-  if (space_.retentions.empty() && space_.retention_blocks.empty()) {
-    space_.retentions = {0};
+  if (!recurrent) space_.modes = {engine.cache_mode};
+  if (space_.modes.empty()) space_.modes = tried_values(engine.cache_mode, *engine.rules, search_axis::modes);
+  if (!axis(search_axis::match_units) && !space_.match_units) space_.match_units = std::vector<std::int64_t>{0};
+  if (space_.retentions.empty() && space_.retention_blocks.empty()) fill_retentions();
+}
+
+/// The default's value is among them, first: layouts are compared with it.
+void BlockSpace::fill_retentions() {
+  space_.retentions = {std::nullopt};
+  if (axis(search_axis::retentions)) {
+    space_.retentions.emplace_back(0);
     space_.retention_blocks = {default_retention_blocks};
     // A release that keeps only the last checkpoint unless an interval is set has no setting for "every checkpoint".
-    if (rules.retention_tokens) space_.retention_blocks.insert(space_.retention_blocks.begin(), 1);
-    else space_.retentions.insert(space_.retentions.begin(), std::nullopt);
+    if (spec_.engine.rules->retention_tokens) {
+      space_.retention_blocks.insert(space_.retention_blocks.begin(), 1);
+      space_.retentions.erase(space_.retentions.begin());
+    }
   }
-  if (!free_retention) return;
-  // What the user left to the search includes the default's value, first: layouts are compared with it.
   std::erase(space_.retentions, spec_.default_retention);
   space_.retentions.insert(space_.retentions.begin(), spec_.default_retention);
 }

@@ -38,7 +38,10 @@ class BlockSpace final : public IndexSpace {
   [[noreturn]] void refuse(const std::vector<const PlannedLayout*>& layouts) const override;
 
  private:
+  const EngineAxis* axis(const SearchAxis& wanted) const;
+  std::vector<std::int64_t> tried_packs() const;
   void fill_space();
+  void fill_retentions();
   std::vector<std::optional<std::int64_t>> default_floors() const;
   /// Match units of a layout, the block itself (unset) first, then descending.
   std::vector<std::optional<std::int64_t>> match_units_of(const PlannedLayout& layout, const SearchSpace& space) const;

@@ -23,7 +23,7 @@ void add_tasks(std::vector<ForwardTask>& tasks, const Scenario& scenario, bool p
 
 /// Has every layer pages of its own, and the release rules of what models it plans?
 bool takes_one_layer_a_page(const EngineRules& rules) {
-  return rules.radix_pools || keeps_tensors_apart(rules.strategy);
+  return !takes(rules, "attention_pack_size");
 }
 
 /// Why such a release does not plan the model at all; empty where it does, and for all others.

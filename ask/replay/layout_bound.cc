@@ -203,8 +203,8 @@ std::vector<std::optional<LayoutBound>> scenario_bounds(const Scenario& scenario
   std::vector<Scenario> packs;
   packs.reserve(scenario.pack_sizes.size());
   std::vector<AskedBound> asked;
-  // A tree has no packs: its caches differ in their length alone.
-  const bool has_packs = !scenario.engine.rules->radix_pools;
+  // Without packs its caches differ in their length alone.
+  const bool has_packs = takes(*scenario.engine.rules, "attention_pack_size");
   for (const std::int64_t pack : scenario.pack_sizes) {
     if (!has_packs && !packs.empty()) break;
     Scenario& of_pack = packs.emplace_back(scenario);

@@ -24,9 +24,9 @@ void set_order(EngineSpec& engine, const std::string& order) {
   engine.physical_order = parse_physical_order(order).value();
 }
 
-/// Are orders of pages the release's to choose?
+/// Are orders of pages the release's to choose? They are of pages that several layers can share.
 bool has_orders(const EngineSpec& engine) {
-  return !engine.rules->radix_pools && !keeps_tensors_apart(engine.strategy);
+  return takes(*engine.rules, "attention_pack_size") && !keeps_tensors_apart(engine.strategy);
 }
 
 std::vector<std::string> orders_of(const TransferQuestion& question) {

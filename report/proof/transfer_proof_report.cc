@@ -72,13 +72,11 @@ void add_run(Document& document, const TransferProof& proof) {
 }
 
 Table planted_table(std::span<const TransferProof> proofs) {
-  Table table({{"fault", "planted", "", Align::left},
-               {"result", "result", "", Align::left},
-               {"check", "by", "", Align::left},
-               {"where", "where", "", Align::left}});
-  for (const TransferProof& proof : proofs)
-    table.add_row({std::string(to_string(*proof.fault)), planted_result(proof), caught_by(proof), proof.planted});
-  return table;
+  return table_of<TransferProof>({{{"fault", "planted"}, &TransferProof::fault},
+                                  {{"result", "result"}, planted_result<TransferProof>},
+                                  {{"check", "by"}, [](const auto& run) { return caught_by(run); }},
+                                  {{"where", "where"}, &TransferProof::planted}},
+                                 proofs);
 }
 
 ordered_json run_json(const TransferProof& proof) {

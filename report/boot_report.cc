@@ -137,13 +137,9 @@ nlohmann::ordered_json json_of(const BootAnswer& answer) {
 }  // namespace
 
 std::string render_boot(const BootAnswer& answer, Format format, const Style& style) {
-  switch (format) {
-    case Format::json: return json_text(json_of(answer));
-    case Format::csv: return render_csv(boot_figures(answer));
-    case Format::markdown: return render_markdown(boot_document(answer));
-    case Format::table: break;
-  }
-  return render_text(boot_document(answer), style);
+  if (format == Format::json) return json_text(json_of(answer));
+  if (format == Format::csv) return render_csv(boot_figures(answer));
+  return render_people(boot_document(answer), format, style);
 }
 
 }  // namespace hybridkv

@@ -224,13 +224,9 @@ Document compare_document(const Comparison& comparison, CompareRules rules) {
 }
 
 std::string render_compare(const Comparison& comparison, Format format, const Style& style, CompareRules rules) {
-  switch (format) {
-    case Format::json: return json_text(json_of(comparison));
-    case Format::csv: return render_csv(compare_table(comparison));
-    case Format::markdown: return render_markdown(compare_document(comparison, rules));
-    case Format::table: break;
-  }
-  return render_text(compare_document(comparison, rules), style);
+  if (format == Format::json) return json_text(json_of(comparison));
+  if (format == Format::csv) return render_csv(compare_table(comparison));
+  return render_people(compare_document(comparison, rules), format, style);
 }
 
 }  // namespace hybridkv

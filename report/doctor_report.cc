@@ -206,13 +206,9 @@ nlohmann::ordered_json json_of(const DoctorAnswer& answer) {
 }  // namespace
 
 std::string render_doctor(const DoctorAnswer& answer, Format format, const Style& style) {
-  switch (format) {
-    case Format::json: return json_text(json_of(answer));
-    case Format::csv: return render_csv(figure_table(answer));
-    case Format::markdown: return render_markdown(document_of(answer));
-    case Format::table: break;
-  }
-  return render_text(document_of(answer), style);
+  if (format == Format::json) return json_text(json_of(answer));
+  if (format == Format::csv) return render_csv(figure_table(answer));
+  return render_people(document_of(answer), format, style);
 }
 
 }  // namespace hybridkv

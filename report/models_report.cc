@@ -121,13 +121,9 @@ Table models_table(std::span<const ListedModel> models) {
 }
 
 std::string render_models(std::span<const ListedModel> models, Format format, const Style& style) {
-  switch (format) {
-    case Format::json: return json_text(to_json(models_table(models)));
-    case Format::csv: return render_csv(models_table(models));
-    case Format::markdown: return render_markdown(models_document(models));
-    case Format::table: break;
-  }
-  return render_text(models_document(models), style);
+  if (format == Format::json) return json_text(to_json(models_table(models)));
+  if (format == Format::csv) return render_csv(models_table(models));
+  return render_people(models_document(models), format, style);
 }
 
 }  // namespace hybridkv

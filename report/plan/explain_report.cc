@@ -99,8 +99,7 @@ std::string plan_text(const ExplainSource& source, std::size_t i, Format format,
                                                    human_plural(plan.attention_pack_size, "attention layer"))});
   std::vector<Block> steps = explain_steps(plan).blocks;
   std::move(steps.begin(), steps.end(), std::back_inserter(document.blocks));
-  return (i == 0 ? "" : "\n") +
-         (format == Format::markdown ? render_markdown(document) : render_text(document, style));
+  return (i == 0 ? "" : "\n") + render_people(document, format, style);
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ std::string render_attend(const AttendAnswer& answer, Format format, const Style
        {"backends", backends_text(answer)},
        {"written", answer.folder + ": out.npy, lse.npy"}}});
   if (!answer.memory.biases.empty()) document.blocks.emplace_back(bias_table(answer));
-  return format == Format::markdown ? render_markdown(document) : render_text(document, style);
+  return render_people(document, format, style);
 }
 
 }  // namespace hybridkv

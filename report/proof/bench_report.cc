@@ -120,7 +120,7 @@ std::string render_bench(const std::vector<BenchedAttention>& rows, Format forma
                                   to_string(spec.backend), to_string(spec.workload.batch), to_string(result.checked_by),
                                   result.error.output, result.error.lse, result.allowed_error, exact_error));
   document.blocks.emplace_back(Listing{notes});
-  return format == Format::markdown ? render_markdown(document) : render_text(document, style);
+  return render_people(document, format, style);
 }
 
 }  // namespace hybridkv

@@ -367,12 +367,8 @@ Table forward_table(std::span<const ForwardReport> reports) {
 }
 
 std::string render_forward(std::span<const ForwardReport> reports, Format format, const Style& style) {
-  switch (format) {
-    case Format::table: return render_text(forward_report(reports), style);
-    case Format::markdown: return render_markdown(forward_report(reports));
-    case Format::csv: return render_csv(forward_table(reports));
-    case Format::json: break;
-  }
+  if (format == Format::csv) return render_csv(forward_table(reports));
+  if (format != Format::json) return render_people(forward_report(reports), format, style);
   nlohmann::ordered_json json;
   json["schema"] = forward_schema_id;
   json["passed"] =

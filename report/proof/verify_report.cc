@@ -140,12 +140,8 @@ Table verify_table(std::span<const VerifyReport> reports) {
 
 std::string render_verify(const VerifiedPlans& plans, std::span<const VerifyReport> reports, Format format,
                           const Style& style) {
-  switch (format) {
-    case Format::table: return render_text(verify_report(plans, reports), style);
-    case Format::markdown: return render_markdown(verify_report(plans, reports));
-    case Format::csv: return render_csv(verify_table(reports));
-    case Format::json: break;
-  }
+  if (format == Format::csv) return render_csv(verify_table(reports));
+  if (format != Format::json) return render_people(verify_report(plans, reports), format, style);
   ordered_json json;
   json["schema"] = verify_schema_id;
   json["model"] = plans.model;

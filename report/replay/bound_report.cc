@@ -90,17 +90,11 @@ Table bound_table(const std::vector<BoundAnswer>& answers) {
 
 std::string render_bound(const std::vector<BoundAnswer>& answers, const std::string& trace, Format format,
                          const Style& style) {
-  switch (format) {
-    case Format::json: {
-      nlohmann::ordered_json json{{"schema", bound_schema_id}, {"trace", trace}};
-      json["layouts"] = to_json(bound_table(answers));
-      return json_text(json);
-    }
-    case Format::csv: return render_csv(bound_table(answers));
-    case Format::markdown: return render_markdown(bound_document(answers, trace));
-    case Format::table: break;
-  }
-  return render_text(bound_document(answers, trace), style);
+  if (format == Format::csv) return render_csv(bound_table(answers));
+  if (format != Format::json) return render_people(bound_document(answers, trace), format, style);
+  nlohmann::ordered_json json{{"schema", bound_schema_id}, {"trace", trace}};
+  json["layouts"] = to_json(bound_table(answers));
+  return json_text(json);
 }
 
 }  // namespace hybridkv

@@ -35,16 +35,13 @@ Table places_table(const CheckpointAdvice& advice) {
 }
 
 Table back_table(const CheckpointAdvice& advice) {
-  struct Row {
-    std::int64_t back, found;
+  const auto back = [](std::size_t at) { return static_cast<std::int64_t>(at); };
+  const auto found = [&](std::size_t at) {
+    return share_of(static_cast<double>(advice.found_back[at]), advice.shared_tokens);
   };
-  std::vector<Row> rows;
-  for (const std::int64_t found : advice.found_back) rows.push_back({std::ssize(rows), found});
-  return table_of<Row>(
-      {{{"back", "last state", "moved back"}, &Row::back},
-       {{"found", "found of what is", "shared, endless memory"},
-        [&](const Row& row) { return share_of(static_cast<double>(row.found), advice.shared_tokens); }}},
-      rows);
+  return table_of_positions({{{"back", "last state", "moved back"}, back},
+                             {{"found", "found of what is", "shared, endless memory"}, found}},
+                            advice.found_back.size());
 }
 
 std::string interval_text(const std::optional<std::int64_t>& interval) {
@@ -134,30 +131,24 @@ Document checkpoints_document(const CheckpointAdvice& advice) {
 }  // namespace
 
 std::string render_checkpoints(const CheckpointAdvice& advice, Format format, const Style& style) {
-  switch (format) {
-    case Format::json: {
-      nlohmann::ordered_json json{{"schema", checkpoints_schema_id},
-                                  {"trace", advice.trace},
-                                  {"layout", advice.name},
-                                  {"unit_tokens", advice.unit_tokens},
-                                  {"requests", advice.requests},
-                                  {"prompt_tokens", advice.prompt_tokens},
-                                  {"sharing_requests", advice.sharing_requests},
-                                  {"shared_tokens", advice.shared_tokens}};
-      json["places"] = nlohmann::ordered_json::array();
-      for (const CheckpointAdvice::Places& places : advice.places)
-        json["places"].push_back({{"states", places.states},
-                                  {"tokens", places.tokens},
-                                  {"recomputed_tokens", places.recomputed_tokens}});
-      json["found_back"] = advice.found_back;
-      json["settings"] = to_json(settings_table(advice));
-      return json_text(json);
-    }
-    case Format::csv: return render_csv(settings_table(advice));
-    case Format::markdown: return render_markdown(checkpoints_document(advice));
-    case Format::table: break;
-  }
-  return render_text(checkpoints_document(advice), style);
+  if (format == Format::csv) return render_csv(settings_table(advice));
+  if (format != Format::json) return render_people(checkpoints_document(advice), format, style);
+  nlohmann::ordered_json json{{"schema", checkpoints_schema_id},
+                              {"trace", advice.trace},
+                              {"layout", advice.name},
+                              {"unit_tokens", advice.unit_tokens},
+                              {"requests", advice.requests},
+                              {"prompt_tokens", advice.prompt_tokens},
+                              {"sharing_requests", advice.sharing_requests},
+                              {"shared_tokens", advice.shared_tokens}};
+  json["places"] = nlohmann::ordered_json::array();
+  for (const CheckpointAdvice::Places& places : advice.places)
+    json["places"].push_back({{"states", places.states},
+                              {"tokens", places.tokens},
+                              {"recomputed_tokens", places.recomputed_tokens}});
+  json["found_back"] = advice.found_back;
+  json["settings"] = to_json(settings_table(advice));
+  return json_text(json);
 }
 
 }  // namespace hybridkv

@@ -65,21 +65,16 @@ Facts facts(const TraceAnswer& answer) {
 }
 
 Table turn_table(const TraceStatistics& all) {
-  struct Row {
-    std::string turn;
-    TraceStatistics::Turn of;
+  using At = std::size_t;  // position of a turn
+  const auto name = [](At at) {
+    return fmt::format("{}{}", at + 1, at + 1 == TraceStatisticsReader::most_turns ? " and later" : "");
   };
-  std::vector<Row> rows;
-  for (const TraceStatistics::Turn& turn : all.turns)
-    rows.push_back({fmt::format("{}{}", rows.size() + 1,
-                                rows.size() + 1 == TraceStatisticsReader::most_turns ? " and later" : ""),
-                    turn});
-  return table_of<Row>({{{"turn", "turn"}, &Row::turn},
-                        {{"prompts", "prompts"}, via(&Row::of, &TraceStatistics::Turn::prompts)},
-                        {{"returned", "another one", "goes on"}, via(&Row::of, &TraceStatistics::Turn::returned)},
-                        {{"returned_rate", "share"},
-                         [](const Row& row) { return percent_of(row.of.returned, row.of.prompts, 1); }}},
-                       rows);
+  const auto share = [&](At at) { return percent_of(all.turns[at].returned, all.turns[at].prompts, 1); };
+  return table_of_positions({{{"turn", "turn"}, name},
+                             {{"prompts", "prompts"}, [&](At at) { return all.turns[at].prompts; }},
+                             {{"returned", "another one", "goes on"}, [&](At at) { return all.turns[at].returned; }},
+                             {{"returned_rate", "share"}, share}},
+                            all.turns.size());
 }
 
 Document document(const TraceAnswer& answer) {
@@ -153,39 +148,33 @@ Table reuse_distances(const TraceAnswer& answer) {
 
 std::string render_trace(const TraceAnswer& answer, Format format, const Style& style) {
   const TraceStatistics& all = answer.statistics;
-  switch (format) {
-    case Format::json: {
-      nlohmann::ordered_json json{{"schema", trace_schema_id}, {"trace", answer.trace}};
-      json["form"] = answer.form ? nlohmann::ordered_json(to_string(*answer.form)) : nlohmann::ordered_json();
-      json["requests"] = all.requests;
-      json["bad_lines"] = answer.bad_lines;
-      json["seconds"] = span_seconds(all);
-      json["requests_per_second"] = rate(all) ? nlohmann::ordered_json(*rate(all)) : nlohmann::ordered_json();
-      json["in_order"] = all.in_order;
-      json["dependencies"] = all.dependencies;
-      json["prompt_tokens"] = all.prompt_tokens;
-      json["output_tokens"] = all.output_tokens;
-      json["uncovered_tokens"] = answer.uncovered_tokens;
-      json["repeated_tokens"] = all.repeated_tokens;
-      json["repeated_rate"] = answer.share(all.repeated_tokens);
-      json["repeated_id_tokens"] = all.repeated_id_tokens;
-      json["repeated_id_rate"] = answer.share(all.repeated_id_tokens);
-      json["distinct_tokens"] = all.distinct_tokens;
-      json["token_bytes"] = answer.token_bytes ? nlohmann::ordered_json(*answer.token_bytes) : nlohmann::ordered_json();
-      json["going_on"] = all.going_on;
-      json["going_on_prompt_tokens"] = all.going_on_prompt_tokens;
-      json["taken_up_tokens"] = all.taken_up_tokens;
-      json["sessions"] = all.sessions;
-      json["spreads"] = to_json(trace_spreads(answer));
-      json["reuse"] = to_json(reuse_distances(answer));
-      json["turns"] = to_json(turn_table(all));
-      return json_text(json);
-    }
-    case Format::csv: return render_csv(trace_spreads(answer));
-    case Format::markdown: return render_markdown(document(answer));
-    case Format::table: break;
-  }
-  return render_text(document(answer), style);
+  if (format == Format::csv) return render_csv(trace_spreads(answer));
+  if (format != Format::json) return render_people(document(answer), format, style);
+  nlohmann::ordered_json json{{"schema", trace_schema_id}, {"trace", answer.trace}};
+  json["form"] = answer.form ? nlohmann::ordered_json(to_string(*answer.form)) : nlohmann::ordered_json();
+  json["requests"] = all.requests;
+  json["bad_lines"] = answer.bad_lines;
+  json["seconds"] = span_seconds(all);
+  json["requests_per_second"] = rate(all) ? nlohmann::ordered_json(*rate(all)) : nlohmann::ordered_json();
+  json["in_order"] = all.in_order;
+  json["dependencies"] = all.dependencies;
+  json["prompt_tokens"] = all.prompt_tokens;
+  json["output_tokens"] = all.output_tokens;
+  json["uncovered_tokens"] = answer.uncovered_tokens;
+  json["repeated_tokens"] = all.repeated_tokens;
+  json["repeated_rate"] = answer.share(all.repeated_tokens);
+  json["repeated_id_tokens"] = all.repeated_id_tokens;
+  json["repeated_id_rate"] = answer.share(all.repeated_id_tokens);
+  json["distinct_tokens"] = all.distinct_tokens;
+  json["token_bytes"] = answer.token_bytes ? nlohmann::ordered_json(*answer.token_bytes) : nlohmann::ordered_json();
+  json["going_on"] = all.going_on;
+  json["going_on_prompt_tokens"] = all.going_on_prompt_tokens;
+  json["taken_up_tokens"] = all.taken_up_tokens;
+  json["sessions"] = all.sessions;
+  json["spreads"] = to_json(trace_spreads(answer));
+  json["reuse"] = to_json(reuse_distances(answer));
+  json["turns"] = to_json(turn_table(all));
+  return json_text(json);
 }
 
 }  // namespace hybridkv

@@ -117,17 +117,11 @@ void add_offload(Document& document, const TransferAnswer& answer) {
 
 std::string render_transfer_layouts(const TransferAnswer& answer, const std::vector<TransferAlternative>& rows,
                                     Format format, const Style& style) {
-  switch (format) {
-    case Format::json: {
-      nlohmann::ordered_json json = transfer_head_json(answer, transfer_layouts_schema_id);
-      json["layouts"] = to_json(transfer_layout_table(rows));
-      return json_text(json);
-    }
-    case Format::csv: return render_csv(transfer_layout_table(rows));
-    case Format::markdown: return render_markdown(layouts_document(answer, rows));
-    case Format::table: break;
-  }
-  return render_text(layouts_document(answer, rows), style);
+  if (format == Format::csv) return render_csv(transfer_layout_table(rows));
+  if (format != Format::json) return render_people(layouts_document(answer, rows), format, style);
+  nlohmann::ordered_json json = transfer_head_json(answer, transfer_layouts_schema_id);
+  json["layouts"] = to_json(transfer_layout_table(rows));
+  return json_text(json);
 }
 
 }  // namespace hybridkv

@@ -274,12 +274,8 @@ Document transfer_report(const TransferAnswer& answer) {
 }
 
 std::string render_transfer(const TransferAnswer& answer, Format format, const Style& style) {
-  switch (format) {
-    case Format::table: return render_text(transfer_report(answer), style);
-    case Format::markdown: return render_markdown(transfer_report(answer));
-    case Format::csv: return render_csv(transfer_row_table(answer));
-    case Format::json: break;
-  }
+  if (format == Format::csv) return render_csv(transfer_row_table(answer));
+  if (format != Format::json) return render_people(transfer_report(answer), format, style);
   return report_json(answer);
 }
 

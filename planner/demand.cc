@@ -27,7 +27,7 @@ std::int64_t recurrent_entries(const Arrangement& arrangement, const SpecPlan& s
 
 KeyMask mask_of(const SpecPlan& spec) { return key_mask(spec.attention->kind, spec.attention->window_tokens); }
 
-/// Tokens of whole blocks, where that is no longer than any request.
+/// Tokens that so many whole blocks hold, cut to the longest request that is planned for.
 std::int64_t tokens_of(std::int64_t blocks, const SpecPlan& spec) {
   if (blocks <= 0) return 0;
   return blocks > largest_tokens / spec.block_size_tokens ? largest_tokens : blocks * spec.block_size_tokens;
@@ -95,14 +95,14 @@ std::int64_t group_entries(const Arrangement& arrangement, const SpecPlan& spec,
 std::int64_t longest_in_entries(const Arrangement& arrangement, const SpecPlan& spec, std::int64_t entries) {
   if (spec.state) {
     if (arrangement.cache_mode == CacheMode::all && spec.ring_tokens == 0) {
-      // The next snapshot is taken where its interval ends.
+      // Pool groups hold one state more than there are whole blocks, so the last block must not be filled.
       if (arrangement.pool_groups) return std::max<std::int64_t>(1, tokens_of(entries, spec)) - 1;
       return tokens_of(entries - arrangement.speculative_tokens, spec);
     }
     return entries < recurrent_entries(arrangement, spec, 1) ? 0 : largest_tokens;
   }
   if (spec.attention->window_tokens > 0) {
-    // What a long request takes any request can take.
+    // A window takes no more entries than the longest request does, so with these a request may have any length.
     if (entries >= group_entries(arrangement, spec, largest_tokens)) return largest_tokens;
     return tokens_of(spec.attention->kind == AttentionKind::sliding_window ? entries - 1 : entries, spec);
   }
@@ -145,7 +145,7 @@ IdsByCause ids_by_cause(const Arrangement& arrangement, std::int64_t tokens) {
     // Radix pools keep the states of draft steps outside their slots.
     const std::int64_t drafts = arrangement.radix ? 0 : arrangement.speculative_tokens;
     const std::int64_t exported = arrangement.cache_mode == CacheMode::align ? spec.checkpoint_blocks : 0;
-    // Where entries share ids, a cause has those that it takes beyond the ones before it.
+    // Where several entries share an id, each cause counts the ids that it adds to those of the causes before it.
     const Checked entries = group_entries(arrangement, spec, tokens);
     const Checked states = ids_of_entries(group, entries - drafts - exported);
     const Checked with_drafts = ids_of_entries(group, entries - exported);

@@ -26,7 +26,7 @@ Demand no_demand(const Arrangement& arrangement);
 /// Every id of every arena, the null ids among them.
 Demand all_ids(const Arrangement& arrangement);
 
-/// Those that somebody can get.
+/// The ids that requests can get: all but the null ids.
 Demand usable_ids(const Arrangement& arrangement);
 
 /// Blocks of a layer with a window or chunk that a request of at most `tokens` tokens holds at a time: those of the
@@ -36,8 +36,9 @@ Demand usable_ids(const Arrangement& arrangement);
 std::int64_t window_entries(const KeyMask& mask, std::int64_t block_size_tokens, std::int64_t in_flight,
                             std::int64_t tokens);
 
-/// Tokens of the steps in flight, of which a layer with a window gives none back, and those behind its window that a
-/// drafter of several modules still reads. Source: vLLM 0.33 SlidingWindowSpec.
+/// Tokens that a layer with a window keeps beside those of its window: the tokens of the steps in flight, none of which
+/// it gives back yet, and those behind the window that a drafter of several modules still reads. Source: vLLM 0.33
+/// SlidingWindowSpec.
 std::int64_t window_tokens_in_flight(const Arrangement& arrangement);
 
 /// Table entries that one request of `tokens` tokens has in a group of this spec.
@@ -47,15 +48,15 @@ std::int64_t window_tokens_in_flight(const Arrangement& arrangement);
 /// chunks: window_entries with window_tokens_in_flight. Source: vLLM max_memory_usage_bytes.
 std::int64_t group_entries(const Arrangement& arrangement, const SpecPlan& spec, std::int64_t tokens);
 
-/// group_entries turned round: tokens of the longest request with at most so many entries; 0 where even one token takes
-/// more, at most largest_tokens.
+/// The inverse of group_entries: tokens of the longest request that takes at most so many entries. 0 where even one
+/// token takes more, and at most largest_tokens.
 std::int64_t longest_in_entries(const Arrangement& arrangement, const SpecPlan& spec, std::int64_t entries);
 
-/// Ids that so many entries of one request take: ids_per_entry of each, or one of each entries_per_id, as an id that is
-/// split among entries goes to one request.
+/// Ids that so many entries of one request take: ids_per_entry of them for each entry, or one for every entries_per_id
+/// entries, because an id that is split among entries goes to one request.
 std::int64_t ids_of_entries(const GroupPlan& group, std::int64_t entries);
 
-/// ids_of_entries turned round: the most entries of one request that so many ids hold.
+/// The inverse of ids_of_entries: the most entries of one request that so many ids hold.
 std::int64_t entries_in_ids(const GroupPlan& group, std::int64_t ids);
 
 /// Ids of group_entries.
@@ -76,7 +77,7 @@ IdsByCause ids_by_cause(const Arrangement& arrangement, std::int64_t tokens);
 /// Ids of one request over all groups, with the extras of a request in arena 0.
 Demand request_demand(const Arrangement& arrangement, std::int64_t tokens);
 
-/// The same of requests that run together, `tokens` of each.
+/// Ids of several requests that run together; `tokens` has the length of each.
 Demand load_demand(const Arrangement& arrangement, std::span<const std::int64_t> tokens);
 
 /// Adds what one more request needs.
@@ -85,7 +86,8 @@ void add_request(const Arrangement& arrangement, std::int64_t tokens, Demand& de
 /// Do the usable ids of every arena suffice?
 bool fits(const Arrangement& arrangement, const Demand& demand);
 
-/// Do the ids suffice as engines check at the start: with the null ids counted, from vLLM 0.33 on without?
+/// Do the ids suffice by the check that engines make at their start? That check counts the null ids too; from vLLM 0.33
+/// on it leaves them out.
 bool fits_as_engines_check(const Arrangement& arrangement, const Demand& demand);
 
 /// Bytes of these ids over all lanes and what lies beside them.

@@ -24,7 +24,7 @@ void set_order(EngineSpec& engine, const std::string& order) {
   engine.physical_order = parse_physical_order(order).value();
 }
 
-/// Are orders of pages the release's to choose?
+/// Does the release let one choose the order of pages?
 bool has_orders(const EngineSpec& engine) {
   return !engine.rules->radix_pools && !keeps_tensors_apart(engine.strategy);
 }

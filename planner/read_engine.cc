@@ -40,7 +40,7 @@ void validate_snapshots(const EngineSpec& engine) {
                                                  "engine.mamba_state_cache_interval; leave it out, or take mode align");
 }
 
-/// What of a model is not planned for them.
+/// Refuses the models that are not planned for engines whose rules were only read.
 void validate_model(const ModelSpec& model, const EngineSpec& engine) {
   refuse_unlike_hybrids(model, engine);
   for (const LayerSpec& layer : model.layers)

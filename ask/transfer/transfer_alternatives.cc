@@ -24,7 +24,7 @@ void set_order(EngineSpec& engine, const std::string& order) {
   engine.physical_order = parse_physical_order(order).value();
 }
 
-/// Are orders of pages the release's to choose? They are of pages that several layers can share.
+/// Does the release let one choose the order of pages? It does where several layers can share a page.
 bool has_orders(const EngineSpec& engine) {
   return takes(*engine.rules, "attention_pack_size") && !keeps_tensors_apart(engine.strategy);
 }

@@ -12,7 +12,7 @@
 #include "simulator/replay.h"
 #include "simulator/schedule/simulation.h"
 #include "simulator/slots/slot_replay.h"
-#include "simulator/tree/radix_stats.h"
+#include "simulator/tree/tree_stats.h"
 
 namespace hybridkv {
 
@@ -26,7 +26,7 @@ namespace hybridkv {
 struct TreeCache {
   const EngineRules* rules = nullptr;  ///< the engine that the cache belongs to
   std::string name;
-  RadixSettings settings;
+  TreeSettings settings;
   std::optional<std::int64_t> max_model_len;  ///< longer prompts are refused; unset: no limit
   bool operator==(const TreeCache&) const = default;
 };
@@ -47,9 +47,9 @@ struct SlotCache {
 /// A cache that a trace can be replayed through, by how it finds prefixes again: pools of blocks, a tree, or slots.
 using AnyCache = std::variant<CacheGeometry, TreeCache, SlotCache>;
 /// Findings of a replay, and records of a request, that only one kind of cache has; in the order of AnyCache.
-using IndexStats = std::variant<SimulationStats, RadixStats, SlotStats>;
-using AnyRecord = std::variant<RequestRecord, RadixRecord, SlotRecord>;
-using RecordView = std::variant<const RequestRecord*, const RadixRecord*, const SlotRecord*>;
+using IndexStats = std::variant<SimulationStats, TreeStats, SlotStats>;
+using AnyRecord = std::variant<RequestRecord, TreeRecord, SlotRecord>;
+using RecordView = std::variant<const RequestRecord*, const TreeRecord*, const SlotRecord*>;
 
 const EngineRules& rules_of(const AnyCache& cache);
 const std::string& name_of(const AnyCache& cache);

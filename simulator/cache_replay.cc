@@ -174,7 +174,8 @@ void check_replay(const SimulationSpec& spec) {
 }
 
 std::unique_ptr<CacheReplay> make_replay(const SimulationSpec& spec) {
-  if (const auto* blocks = std::get_if<CacheGeometry>(&spec.cache)) return std::make_unique<BlockCacheReplay>(*blocks, spec);
+  if (const auto* blocks = std::get_if<CacheGeometry>(&spec.cache))
+    return std::make_unique<BlockCacheReplay>(*blocks, spec);
   if (const auto* tree = std::get_if<TreeCache>(&spec.cache)) return std::make_unique<TreeCacheReplay>(*tree, spec);
   return std::make_unique<SlotCacheReplay>(std::get<SlotCache>(spec.cache), spec);
 }

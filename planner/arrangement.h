@@ -16,9 +16,9 @@
 #include "mamba/state_spec.h"
 #include "planner/cell_types.h"
 #include "planner/engine_spec.h"
-#include "planner/radix_pools.h"
-#include "planner/read_pools.h"
 #include "planner/strategy.h"
+#include "planner/tensor_pools.h"
+#include "planner/tree_pools.h"
 
 namespace hybridkv {
 
@@ -74,8 +74,8 @@ struct SpecPlan {
   bool operator==(const SpecPlan&) const = default;
 
   SpecRole role() const;
-  /// Attention N layers a page, whose blocks and pages are sized together; hidden states follow the page that comes
-  /// out.
+  /// Is this attention that lies N layers to a page, with a block and a page that are sized together? Hidden states are
+  /// attention too, but they are fitted to the page that the others have made.
   bool is_packed() const { return attention && !auxiliary; }
   /// What an indexer keeps of each token, in the blocks and the table of its attention.
   bool is_indexer() const { return attention && attention->kind == AttentionKind::indexer; }
@@ -100,9 +100,9 @@ struct PagesInLane {
 /// Layers of one spec that share one block table; its ids are those of one arena.
 struct GroupPlan {
   std::int64_t spec = 0;                          ///< SpecPlan::id
-  std::vector<std::vector<std::int64_t>> pages;   ///< per slot, the layers of that page in pack order; empty: all are
-                                                  ///< on other stages of a pipeline, and requests have ids of it
-  std::int64_t padding_slots = 0;                 ///< lanes of the arena that this group leaves empty
+  std::vector<std::vector<std::int64_t>> pages;   ///< (position) layers of that page in pack order; empty: all are on
+                                                  ///< other stages of a pipeline, and requests have ids of it
+  std::int64_t padding_positions = 0;             ///< lanes of the arena that this group leaves empty
   ArenaId arena;
   LaneId first_lane;                              ///< lane of page 0; page j lies in the j-th lane from there
   std::int64_t ids_per_entry = 1;                 ///< ids of a table entry: several where a state lies in small pages
@@ -193,7 +193,7 @@ struct Arrangement {
   std::vector<LanePlan> lanes;
   std::vector<PoolPlan> pools;
   std::vector<ExtraPlan> extras;
-  std::optional<RadixPools> radix;          ///< of releases with radix pools
+  std::optional<TreePools> tree_pools;      ///< of releases with tree pools
   std::optional<PoolGroups> pool_groups;    ///< of strategy pool_groups
   std::optional<SequenceRows> rows;         ///< of strategy sequence_rows
   bool operator==(const Arrangement&) const = default;
@@ -246,17 +246,18 @@ struct Arrangement {
   std::int64_t num_blocks() const;
   /// The same without the null block. Pre: is_uniform.
   std::int64_t usable_blocks() const;
-  /// The multiples of tokens at which a request can go on from what groups of this spec keep: those of a block. 0: at
-  /// none, as states of mode none are kept for no prefix. Pre: no ring, which takes no part in it.
+  /// A request can go on from what groups of this spec keep after every multiple of so many tokens: those of a block. 0
+  /// where it can go on from nothing, since states of mode none are kept for no other request. Pre: the spec is no
+  /// ring, as nothing is found again in one.
   std::int64_t grain_tokens(const SpecPlan& spec) const;
   /// Ids of arena 0 that every request takes beside its groups'.
   std::int64_t extra_ids_per_request() const;
   /// Bytes beside the pages of each id of arena 0.
   std::int64_t extra_bytes_per_id() const;
-  /// Bytes that the memory gives to neither pools nor extras, less those of pools that it is not asked for; 0 but for
-  /// radix pools.
+  /// Bytes of the memory that go to neither pools nor extras, less the bytes of pools that are not taken from the
+  /// memory. 0 except for tree pools.
   std::int64_t beside_budget_bytes() const {
-    return radix ? Checked(radix->outside_bytes()) - radix->unbudgeted_bytes() : Checked(0);
+    return tree_pools ? Checked(tree_pools->outside_bytes()) - tree_pools->unbudgeted_bytes() : Checked(0);
   }
   /// Bytes of all pools.
   std::int64_t pool_bytes() const;

@@ -83,8 +83,8 @@ CapacityPlan capacity_at(const Arrangement& arrangement, std::int64_t max_model_
   capacity.fits = fits_as_engines_check(arrangement, demand) &&
                   (!arrangement.rows || max_model_len <= arrangement.rows->slot_cells);
   capacity.usable_concurrency = concurrency(usable_ids(arrangement), demand);
-  // An engine with radix pools prints its slots without the dummies; of an engine that was read no print is known.
-  const bool usable_alone = arrangement.radix || arrangement.rules->is_read;
+  // An engine with tree pools prints its slots without the dummies; of an engine that was read no print is known.
+  const bool usable_alone = arrangement.tree_pools || arrangement.rules->source_only;
   capacity.max_concurrency =
       usable_alone ? capacity.usable_concurrency : concurrency(all_ids(arrangement), demand);
   capacity.kv_cache_tokens_by_concurrency = tokens_by_concurrency(capacity.max_concurrency, max_model_len);
@@ -92,7 +92,7 @@ CapacityPlan capacity_at(const Arrangement& arrangement, std::int64_t max_model_
   capacity.kv_cache_tokens =
       rule == TokenRule::floor ? capacity.kv_cache_tokens_by_floor : capacity.kv_cache_tokens_by_concurrency;
   if (keeps_tensors_apart(arrangement.strategy)) capacity.kv_cache_tokens = capacity.kv_cache_tokens_by_floor;
-  if (arrangement.radix) capacity.kv_cache_tokens = arrangement.radix->split.token_slots;
+  if (arrangement.tree_pools) capacity.kv_cache_tokens = arrangement.tree_pools->split.token_slots;
   return capacity;
 }
 
@@ -110,8 +110,9 @@ std::int64_t longest_request(const Arrangement& arrangement, double requests) {
     for (std::int64_t& ids : share.ids) ids = static_cast<std::int64_t>(static_cast<double>(ids) / requests);
   Demand demand = request_demand(arrangement, 1);
   if (!demand.is_within(share)) return 0;
-  // A spec has at most the ids that all others leave at their least. Where one spec of each arena grows with the
-  // length, as it is with one kind of attention, that is the answer; else it bounds the search.
+  // Each spec gets at most the ids that are left when every other spec takes its fewest, which bounds the longest
+  // request. Where only one spec of each arena grows with the length, as with one kind of attention, the bound is the
+  // answer; otherwise it bounds the search.
   // A sequence of rows is never as long as its context, which its last token fills without being computed.
   std::int64_t too_long = arrangement.rows ? arrangement.rows->slot_cells - 1 : largest_tokens;
   for (auto group = arrangement.groups.begin(); group != arrangement.groups.end();) {

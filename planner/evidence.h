@@ -7,20 +7,21 @@ namespace hybridkv {
 
 /// How it is known that an engine arranges memory like this.
 enum class Evidence {
-  run,      ///< results of the engine's own functions agree
-  modelled, ///< ours: an arrangement that the release does not make
-  read,     ///< from the engine's source and papers; no run confirms it
+  run,         ///< results of the engine's own functions agree
+  modelled,    ///< ours: an arrangement that the release does not make
+  source_only, ///< from the engine's source and papers; no run confirms it
 };
 
 inline constexpr auto evidence_names = std::to_array<Named<Evidence>>(
     {{Evidence::run, "run"},
      {Evidence::modelled, "modelled"},
-     {Evidence::read, "read"}});
+     {Evidence::source_only, "read"}});
 
 constexpr std::string_view to_string(Evidence value) { return name_in(evidence_names, value); }
 
-/// Of a release that was read all is, and so are the strategies of its kind anywhere; of others what it does not
-/// arrange itself is modelled: another strategy, and packs of several layers where it has one allocation.
+/// Every arrangement of a release whose rules were read counts as read, and so does a strategy that only such releases
+/// have. Of a release that was run, what it does not arrange itself is modelled: another strategy, or packs of several
+/// layers where the release has one allocation.
 Evidence evidence_of(const Arrangement& arrangement);
 
 }  // namespace hybridkv

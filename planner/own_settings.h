@@ -33,7 +33,7 @@ struct SettingKey {
 template <class T>
 struct Setting : SettingKey {};
 
-/// What of such settings is set, and to what. Only a typed setting reads its value.
+/// Those of these settings that are set, with their values. Only a typed setting reads its value.
 class OwnSettings {
  public:
   /// As set, else its standard. Pre: it has one.

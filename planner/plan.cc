@@ -7,6 +7,7 @@
 #include "base/bytes_text.h"
 #include "base/checked.h"
 #include "base/number_text.h"
+#include "planner/allocation_decisions.h"
 #include "planner/arrange.h"
 #include "planner/capacity.h"
 #include "planner/large_pages.h"
@@ -14,7 +15,6 @@
 #include "planner/plan_facts.h"
 #include "planner/prefix.h"
 #include "planner/request_decisions.h"
-#include "planner/slot_decisions.h"
 #include "planner/spec_decisions.h"
 #include "planner/spec_plans.h"
 #include "planner/validate.h"
@@ -76,7 +76,8 @@ void fill_capacity(CachePlan& plan, const EngineSpec& engine, const LimitsSpec& 
   plan.max_fitting_tokens = longest_request(plan);
   const Demand one_token = request_demand(plan, 1);
   plan.max_running_requests = running_requests(plan, one_token);
-  if (plan.radix) plan.max_running_requests = std::min(plan.max_running_requests, plan.radix->split.max_running);
+  if (plan.tree_pools)
+    plan.max_running_requests = std::min(plan.max_running_requests, plan.tree_pools->split.max_running);
   if (plan.pool_groups && plan.pool_groups->max_requests > 0)
     plan.max_running_requests = std::min(plan.max_running_requests, plan.pool_groups->max_requests);
   plan.max_running_requests_by_states = running_by_states(plan);
@@ -87,8 +88,8 @@ void fill_capacity(CachePlan& plan, const EngineSpec& engine, const LimitsSpec& 
       plan.capacity.begin(), plan.capacity.end(),
       [](const CapacityPlan& a, const CapacityPlan& b) { return a.blocks_per_request < b.blocks_per_request; });
   // A number of blocks that the user insists on is taken as it is, as engines do; what does not fit is a warning.
-  // So is a context longer than the token slots of an engine with radix pools, which starts all the same.
-  const bool takes_any_number = plan.radix || (engine.num_blocks && !plan.rules->reserves_null_block);
+  // So is a context longer than the token slots of an engine with tree pools, which starts all the same.
+  const bool takes_any_number = plan.tree_pools || (engine.num_blocks && !plan.rules->reserves_null_block);
   if (!shortest->fits && !takes_any_number) refuse_memory(plan, engine, *shortest);
 }
 
@@ -108,9 +109,9 @@ WastePlan waste_of(const Arrangement& arrangement, std::int64_t max_fitting_toke
   return waste;
 }
 
-/// An engine with radix pools sizes them for ranks that cannot share the heads, and then does not load the model.
+/// An engine with tree pools sizes them for ranks that cannot share the heads, and then does not load the model.
 void warn_unshared_heads(std::vector<Warning>& warnings, const ModelSpec& model, const EngineSpec& engine) {
-  if (!engine.rules->radix_pools || engine.pad_heads) return;
+  if (!engine.rules->tree_pools || engine.pad_heads) return;
   const std::int64_t ranks = engine.tensor_parallel;
   for (const LayerSpec& layer : model.layers) {
     if (!layer.attention || layer.attention->kind == AttentionKind::mla) continue;
@@ -124,7 +125,7 @@ void warn_unshared_heads(std::vector<Warning>& warnings, const ModelSpec& model,
   }
 }
 
-/// Planned all the same, as earlier releases run it: but this one does not start.
+/// Warns of a model that this release does not serve. It is planned all the same, because earlier releases run it.
 void warn_unserved(std::vector<Warning>& warnings, const ModelSpec& model, const EngineSpec& engine) {
   const EngineRules& rules = *engine.rules;
   if (const UnservedModels* const models = unserved_by(rules, model.name))
@@ -140,19 +141,20 @@ std::vector<SpecPlan> specs_of(const ModelSpec& model, const EngineSpec& engine,
   } catch (const SpecError& refusal) {
     if (refusal.path() != "engine.tensor_parallel") throw;
     throw with_working_ranks(refusal, model, engine, [&](const EngineSpec& other) {
-      make_specs(model, other, nullptr);  // else this would ask of itself
+      make_specs(model, other, nullptr);  // reports its own error, so that no advice is looked for inside of advice
       make_plan(model, other, limits, std::nullopt, PlanDetail::summary);
     });
   }
 }
 
-/// Which layers lie where, which takes most of the memory of a plan of many layers.
+/// Drops the lists of which layers lie where: of a model with many layers they take most of the memory of a plan.
 void forget_layers(CachePlan& plan) {
   for (GroupPlan& group : plan.groups) group.pages = {};
   for (PoolPlan& pool : plan.pools) pool.shared_by = {};
 }
 
-/// Engines with one allocation plan first and make views later: what they refuse then is a plan without views.
+/// Makes the views. Engines with one allocation plan before they make views, so a layout whose views they refuse is
+/// still a plan, one without views.
 template <class MakeViews>
 void with_views(CachePlan& plan, MakeViews make) {
   if (!plan.cache_order) return make();
@@ -186,7 +188,7 @@ CachePlan make_plan(const ModelSpec& model, const EngineSpec& asked, const Limit
   if (derives) {
     with_views(plan, [&] { plan.views = make_views(plan); });
     if (plan.cache_order)
-      derive_slot_views(plan, plan.views, derivation);
+      derive_allocation_views(plan, plan.views, derivation);
     else
       derive_views(plan, plan.views, derivation);
     if (detail == PlanDetail::derived) plan.views = {};

@@ -6,10 +6,10 @@
 #include "planner/grain_split.h"
 #include "planner/id_count.h"
 #include "planner/page_sizes.h"
-#include "planner/read_engine.h"
-#include "planner/read_settings.h"
 #include "planner/strategies.h"
 #include "planner/tensor_groups.h"
+#include "planner/tensor_pool_rules.h"
+#include "planner/tensor_pool_settings.h"
 
 namespace hybridkv {
 
@@ -20,9 +20,9 @@ constexpr std::int64_t default_requests = 2048;  // max_batch_size of the engine
 /// What an id of each arena takes, and what memory is shared by.
 struct Shares {
   std::vector<std::int64_t> block_pools;     ///< bytes of a block in each pool
-  std::vector<std::int64_t> snapshot_pools;  ///< bytes of a snapshot in each pool
+  std::vector<std::int64_t> state_pools;     ///< bytes of a checkpoint in each pool
   Checked token_bytes = 0;                   ///< a block over its tokens: all attention layers
-  Checked snapshot_bytes = 0;                ///< M over all recurrent layers
+  Checked state_bytes = 0;                   ///< M over all recurrent layers
 };
 
 Shares shares_of(const Arrangement& arrangement) {
@@ -31,19 +31,19 @@ Shares shares_of(const Arrangement& arrangement) {
     const SpecPlan& spec = arrangement.spec_of(group);
     const Checked id = Checked(static_cast<std::int64_t>(group.pages.size())) * arrangement.page_bytes(group);
     if (id == 0) continue;  // a convolution of one tap keeps nothing
-    (spec.state ? shares.snapshot_pools : shares.block_pools).push_back(id);
+    (spec.state ? shares.state_pools : shares.block_pools).push_back(id);
     if (spec.state)
-      shares.snapshot_bytes += id;
+      shares.state_bytes += id;
     else
       shares.token_bytes += std::int64_t(id) / spec.block_size_tokens;
   }
-  if (shares.snapshot_pools.empty())
+  if (shares.state_pools.empty())
     throw SpecError("engine.release", fmt::format("states without a byte are not planned for {}; take another release",
                                                   arrangement.rules->title));
   return shares;
 }
 
-/// Blocks of a request of the typical length; where snapshots are kept, each state counts as a request of its part.
+/// Blocks of a request of the typical length; where checkpoints are kept, each state counts as a request of its part.
 std::int64_t blocks_of(std::int64_t tokens, std::int64_t states, std::int64_t block) {
   Checked blocks = 0;
   for (std::int64_t i = 0; i < states; ++i) blocks += ceil_div(tokens / states + (i < tokens % states ? 1 : 0), block);
@@ -54,14 +54,14 @@ std::int64_t blocks_of(std::int64_t tokens, std::int64_t states, std::int64_t bl
 std::vector<std::int64_t> split_by_weight(PoolGroups& groups, const Shares& shares, const ArrangeInputs& inputs) {
   const EngineSpec& engine = inputs.engine;
   const std::int64_t requests = groups.max_requests > 0 ? groups.max_requests : default_requests;
-  const std::int64_t states = Checked(requests) * groups.typical_snapshots + 1;
+  const std::int64_t states = Checked(requests) * groups.typical_states + 1;
   const std::int64_t blocks = Checked(requests) * groups.typical_blocks;
   std::int64_t of_blocks = Checked(grains_of(blocks, shares.block_pools, groups.grain_bytes)) * groups.grain_bytes;
-  std::int64_t of_states = Checked(grains_of(states, shares.snapshot_pools, groups.grain_bytes)) * groups.grain_bytes;
+  std::int64_t of_states = Checked(grains_of(states, shares.state_pools, groups.grain_bytes)) * groups.grain_bytes;
   const std::int64_t grains = engine.memory_bytes / groups.grain_bytes;
   const std::vector<GroupOfPools> rooms{
       {shares.block_pools, engine.state_memory_ratio ? 1.0 : static_cast<double>(of_blocks), 1},
-      {shares.snapshot_pools, engine.state_memory_ratio.value_or(static_cast<double>(of_states)),
+      {shares.state_pools, engine.state_memory_ratio.value_or(static_cast<double>(of_states)),
        groups.max_requests > 0 ? groups.max_requests + 1 : 2}};
   inputs.log.add([&] {
     return Decision{{"grains", grains, ""}, "grains = floor(memory / grain); the engine takes one more for a rest",
@@ -83,25 +83,25 @@ std::vector<std::int64_t> split_by_weight(PoolGroups& groups, const Shares& shar
     inputs.log.add([&] {
       return Decision{{"weight of states", of_states, "bytes"},
                       "weight = whole grains of requests * states of a typical request + 1, that of the dummy request",
-                      {{"requests", requests, ""}, {"states of a typical request", groups.typical_snapshots, ""}},
+                      {{"requests", requests, ""}, {"states of a typical request", groups.typical_states, ""}},
                       inputs.log.cite(RuleOf::pool_groups)};
     });
   }
   return fill_groups(grains, rooms, groups.grain_bytes);
 }
 
-/// Ids of both arenas where every token takes its part of the snapshots at multiples of the interval:
+/// Ids of both arenas where every token takes its part of the checkpoints at multiples of the interval:
 /// memory = requests * M + tokens * (a + M / interval).
 std::vector<std::int64_t> split_by_interval(const PoolGroups& groups, const Shares& shares, std::int64_t block,
                                             const ArrangeInputs& inputs) {
   const Checked interval = groups.interval_tokens, memory = inputs.engine.memory_bytes;
-  const Checked of_interval = shares.token_bytes * interval + shares.snapshot_bytes;  // bytes of so many tokens
+  const Checked of_interval = shares.token_bytes * interval + shares.state_bytes;     // bytes of so many tokens
   std::int64_t requests = groups.max_requests;
   if (requests == 0) {
-    const Checked of_request = Checked(groups.typical_tokens) * of_interval / interval + shares.snapshot_bytes;
+    const Checked of_request = Checked(groups.typical_tokens) * of_interval / interval + shares.state_bytes;
     requests = std::max<std::int64_t>(1, memory / of_request);
   }
-  const Checked running = (Checked(requests) + 1) * shares.snapshot_bytes;
+  const Checked running = (Checked(requests) + 1) * shares.state_bytes;
   const std::int64_t tokens = memory > running ? std::int64_t((memory - running) * interval / of_interval) : 0;
   if (tokens < block)
     throw SpecError("engine.memory",
@@ -115,15 +115,15 @@ std::vector<std::int64_t> split_by_interval(const PoolGroups& groups, const Shar
                     groups.max_requests > 0 ? "as set by the user, as max_batch_size does"
                                             : "requests = floor(memory / (typical * (a + M / interval) + M))",
                     {{"memory", memory, "bytes"}, {"typical", groups.typical_tokens, "tokens"},
-                     {"a", shares.token_bytes, "bytes"}, {"M", shares.snapshot_bytes, "bytes"}, interval_term},
-                    inputs.log.cite(RuleOf::periodic_snapshots)};
+                     {"a", shares.token_bytes, "bytes"}, {"M", shares.state_bytes, "bytes"}, interval_term},
+                    inputs.log.cite(RuleOf::periodic_checkpoints)};
   });
   inputs.log.add([&] {
     return Decision{{"tokens", tokens, "tokens"},
                     "tokens = floor((memory - (requests + 1) * M) / (a + M / interval)): + 1 is the dummy request",
-                    {{"memory", memory, "bytes"}, {"requests", requests, ""}, {"M", shares.snapshot_bytes, "bytes"},
+                    {{"memory", memory, "bytes"}, {"requests", requests, ""}, {"M", shares.state_bytes, "bytes"},
                      {"a", shares.token_bytes, "bytes"}, interval_term},
-                    inputs.log.cite(RuleOf::periodic_snapshots)};
+                    inputs.log.cite(RuleOf::periodic_checkpoints)};
   });
   return {tokens / block, Checked(requests) + 1 + tokens / std::int64_t(interval)};
 }
@@ -136,9 +136,9 @@ PoolGroups typical_of(const ArrangeInputs& inputs, std::int64_t block) {
   PoolGroups groups;
   groups.grain_bytes = grain_of(engine.memory_bytes);
   groups.typical_tokens = typical.value_or(std::max<std::int64_t>(1, longest / 2));
-  groups.typical_snapshots = engine.cache_mode == CacheMode::none ? 1 : 2;
-  groups.typical_blocks = blocks_of(groups.typical_tokens, groups.typical_snapshots, block);
-  groups.interval_tokens = engine.cache_mode == CacheMode::all ? snapshot_interval(engine) : 0;
+  groups.typical_states = engine.cache_mode == CacheMode::none ? 1 : 2;
+  groups.typical_blocks = blocks_of(groups.typical_tokens, groups.typical_states, block);
+  groups.interval_tokens = engine.cache_mode == CacheMode::all ? checkpoint_interval(engine) : 0;
   groups.max_requests = engine.max_running_requests.value_or(0);
   inputs.log.add([&] {
     return Decision{{"grain", groups.grain_bytes, "bytes"},
@@ -151,16 +151,16 @@ PoolGroups typical_of(const ArrangeInputs& inputs, std::int64_t block) {
                     {{"longest", longest, "tokens"}}, "engine.avg_seq_len"};
   });
   inputs.log.add([&] {
-    return Decision{{"states of a typical request", groups.typical_snapshots, ""},
-                    groups.typical_snapshots == 1 ? "1: the running one"
-                                                  : "2: the running one and a snapshot at the end of the prompt",
+    return Decision{{"states of a typical request", groups.typical_states, ""},
+                    groups.typical_states == 1 ? "1: the running one"
+                                               : "2: the running one and a snapshot at the end of the prompt",
                     {}, inputs.log.cite(RuleOf::pool_groups)};
   });
   inputs.log.add([&] {
     return Decision{{"blocks of a typical request", groups.typical_blocks, "blocks"},
                     "blocks = sum over its states of ceil(typical length / states / block): each counts as a request "
                     "of its part",
-                    {{"typical length", groups.typical_tokens, "tokens"}, {"states", groups.typical_snapshots, ""},
+                    {{"typical length", groups.typical_tokens, "tokens"}, {"states", groups.typical_states, ""},
                      {"block", block, "tokens"}},
                     inputs.log.cite(RuleOf::pool_groups)};
   });
@@ -182,7 +182,7 @@ PoolGroups typical_of(const ArrangeInputs& inputs, std::int64_t block) {
 
 void arrange_pool_groups(Arrangement& arrangement, std::vector<SpecPlan> specs, const ArrangeInputs& inputs) {
   const EngineSpec& engine = inputs.engine;
-  const BlockSizes blocks = read_block_sizes(engine, inputs.log);
+  const BlockSizes blocks = tensor_pool_block_sizes(engine, inputs.log);
   arrangement.specs = size_own_pages(std::move(specs), blocks, engine, inputs.limits, inputs.log);
   for (const bool states : {false, true}) {
     arrangement.arenas.push_back({states ? "states" : "blocks", 0, 0});
@@ -204,7 +204,7 @@ void arrange_pool_groups(Arrangement& arrangement, std::vector<SpecPlan> specs, 
                                                              : "ids = requests + 1 + floor(tokens / interval)"
                                                     : "the most slots that its grains hold: memory by weight, the "
                                                       "lighter group first";
-    const RuleOf memory_rule = groups.interval_tokens > 0 ? RuleOf::periodic_snapshots : RuleOf::pool_groups;
+    const RuleOf memory_rule = groups.interval_tokens > 0 ? RuleOf::periodic_checkpoints : RuleOf::pool_groups;
     inputs.log.add([&] {
       return Decision{{"ids of " + arena.name, ids[i], "ids"}, rule, {{"bytes of an id", arena.bytes_per_id, "bytes"}},
                       engine.num_blocks ? "engine.num_blocks" : inputs.log.cite(memory_rule)};

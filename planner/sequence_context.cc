@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
-#include "planner/read_engine.h"
+#include "planner/tensor_pool_rules.h"
 #include "planner/row_settings.h"
 
 namespace hybridkv {

@@ -7,12 +7,13 @@
 #include "base/checked.h"
 #include "planner/id_count.h"
 #include "planner/page_sizes.h"
-#include "planner/read_engine.h"
 #include "planner/row_settings.h"
 #include "planner/sequence_context.h"
 #include "planner/sequence_decisions.h"
 #include "planner/strategies.h"
 #include "planner/tensor_groups.h"
+#include "planner/tensor_pool_rules.h"
+#include "planner/tensor_pool_settings.h"
 
 namespace hybridkv {
 
@@ -160,7 +161,7 @@ void add_arenas(Arrangement& arrangement, const EngineSpec& engine) {
 void arrange_sequence_rows(Arrangement& arrangement, std::vector<SpecPlan> specs, const ArrangeInputs& inputs) {
   const EngineSpec& engine = inputs.engine;
   arrangement.specs =
-      size_own_pages(std::move(specs), read_block_sizes(engine, inputs.log), engine, inputs.limits, inputs.log);
+      size_own_pages(std::move(specs), tensor_pool_block_sizes(engine, inputs.log), engine, inputs.limits, inputs.log);
   add_arenas(arrangement, engine);
   const SequenceContext context = choose_context(arrangement, inputs);
   arrangement.rows = rows_of(arrangement, context, inputs);

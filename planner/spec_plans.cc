@@ -15,11 +15,13 @@ namespace hybridkv {
 namespace {
 
 StateContext state_context(const RecurrentSpec& layer, const ModelSpec& model, const EngineSpec& engine) {
-  // Whatever the model's dtype is; states of draft steps lie outside the slots. KDA does not read the model's key.
-  if (engine.rules->radix_pools)
+  // The engine does not follow the model's dtype for convolutions, keeps states of draft steps outside the slots, and
+  // ignores the model's own key for the state of KDA.
+  if (engine.rules->tree_pools)
     return {engine.tensor_parallel, 0, engine.conv_dtype.value_or(DType::bf16),
             engine.ssm_dtype.value_or(fixed_ssm_dtype(layer).value_or(model.ssm_dtype.value_or(DType::fp32)))};
-  // Rows of both tensors have one type, whatever the model's; those of drafts are rows too, not longer convolutions.
+  // Both tensors have rows of one type, whatever the model's dtype. Drafts get rows of their own instead of longer
+  // convolutions.
   if (engine.strategy == Strategy::sequence_rows)
     return {engine.tensor_parallel, 0, engine.conv_dtype.value_or(DType::fp32), engine.ssm_dtype.value_or(DType::fp32)};
   const DType by_model = model.ssm_dtype.value_or(model.dtype);
@@ -37,9 +39,9 @@ std::int64_t checkpoint_blocks(const RecurrentSpec& layer, const ModelSpec& mode
   return engine.checkpoint_blocks.value_or(flash_kda || exported_at(layer, engine) > 1 ? 1 : 0);
 }
 
-/// An engine with radix pools keeps the channels of all convolutions but those of kda outside their steps.
+/// An engine with tree pools keeps the channels of all convolutions but those of kda outside their steps.
 ConvStateLayout conv_layout_of(const RecurrentSpec& layer, const EngineSpec& engine) {
-  const bool by_channels = engine.rules->radix_pools && !std::holds_alternative<KdaSpec>(layer);
+  const bool by_channels = engine.rules->tree_pools && !std::holds_alternative<KdaSpec>(layer);
   return engine.conv_state_layout.value_or(by_channels ? ConvStateLayout::ds : ConvStateLayout::sd);
 }
 
@@ -133,7 +135,7 @@ std::vector<SpecPlan> make_specs(const ModelSpec& model, const EngineSpec& engin
   for (const LayerSet& of_model : collect_layer_sets(model, engine)) {
     LayerSet padded = engine.pad_heads ? with_padded_heads(of_model, engine.tensor_parallel) : of_model;
     if (padded.recurrent && engine.rules->convs_hold_drafts) hold_drafts(*padded.recurrent);
-    const bool counts = engine.rules->radix_pools;
+    const bool counts = engine.rules->tree_pools;
     const LayerSet set = counts ? with_counted_heads(padded, engine.tensor_parallel) : padded;
     SpecPlan spec = spec_of(set, model, engine);
     spec.id = static_cast<std::int64_t>(specs.size());
@@ -152,7 +154,7 @@ std::vector<SpecPlan> make_specs(const ModelSpec& model, const EngineSpec& engin
     if (derivation != nullptr && set.attention) derive_attention(set, engine, spec, *derivation);
     specs.push_back(std::move(spec));
   }
-  // A layer beside the pattern goes on from where those of the pattern do.
+  // An auxiliary layer resumes where the layers of the pattern do, so it needs as many blocks for exported states.
   std::int64_t exported = 0;
   for (const SpecPlan& spec : specs)
     if (!spec.auxiliary) exported = std::max(exported, spec.checkpoint_blocks);

@@ -14,9 +14,9 @@ namespace hybridkv {
 namespace {
 
 /// What no run of the engine confirms.
-void warn_read(std::vector<Warning>& warnings, const CachePlan& plan) {
+void warn_source_only(std::vector<Warning>& warnings, const CachePlan& plan) {
   const EngineRules& rules = *plan.rules;
-  if (!rules.is_read) return;
+  if (!rules.source_only) return;
   warnings.push_back({"rules_read", fmt::format("the rules of {} were read, not run: no number here was compared with "
                                                 "the engine's own", rules.title)});
   for (const std::string_view assumption : rules.assumptions)
@@ -38,7 +38,7 @@ void warn_window_reuses_nothing(std::vector<Warning>& warnings, const CachePlan&
                                   checkpoint_tail_tokens)});
 }
 
-/// What the engine plans, and refuses when it starts.
+/// Warns of what the engine plans and then refuses when it starts.
 void warn_refused_later(std::vector<Warning>& warnings, const CachePlan& plan) {
   const std::string_view engine = plan.rules->title;
   if (!plan.view_error.empty())
@@ -160,7 +160,7 @@ void warn_short_packs(std::vector<Warning>& warnings, const CachePlan& plan) {
 
 std::vector<Warning> plan_warnings(const CachePlan& plan, const LimitsSpec& limits) {
   std::vector<Warning> warnings;
-  warn_read(warnings, plan);
+  warn_source_only(warnings, plan);
   warn_refused_later(warnings, plan);
   warn_window_reuses_nothing(warnings, plan);
   warn_block_exceeds_prompts(warnings, plan, limits);

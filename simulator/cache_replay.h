@@ -12,7 +12,7 @@
 #include "simulator/replay.h"
 #include "simulator/schedule/simulation.h"
 #include "simulator/slots/slot_replay.h"
-#include "simulator/tree/radix_stats.h"
+#include "simulator/tree/tree_stats.h"
 
 namespace hybridkv {
 
@@ -24,9 +24,9 @@ namespace hybridkv {
 
 /// A dual pool with a radix tree.
 struct TreeCache {
-  const EngineRules* rules = nullptr;  ///< whose it is
+  const EngineRules* rules = nullptr;  ///< the engine that the cache belongs to
   std::string name;
-  RadixSettings settings;
+  TreeSettings settings;
   std::optional<std::int64_t> max_model_len;  ///< longer prompts are refused; unset: no limit
   bool operator==(const TreeCache&) const = default;
 };
@@ -46,20 +46,20 @@ struct SlotCache {
 
 /// A cache that a trace can be replayed through, by how it finds prefixes again: pools of blocks, a tree, or slots.
 using AnyCache = std::variant<CacheGeometry, TreeCache, SlotCache>;
-/// What only one of them has to say of a replay, and of a request; in the order of AnyCache.
-using IndexStats = std::variant<SimulationStats, RadixStats, SlotStats>;
-using AnyRecord = std::variant<RequestRecord, RadixRecord, SlotRecord>;
-using RecordView = std::variant<const RequestRecord*, const RadixRecord*, const SlotRecord*>;
+/// Findings of a replay, and records of a request, that only one kind of cache has; in the order of AnyCache.
+using IndexStats = std::variant<SimulationStats, TreeStats, SlotStats>;
+using AnyRecord = std::variant<RequestRecord, TreeRecord, SlotRecord>;
+using RecordView = std::variant<const RequestRecord*, const TreeRecord*, const SlotRecord*>;
 
 const EngineRules& rules_of(const AnyCache& cache);
 const std::string& name_of(const AnyCache& cache);
 std::optional<std::int64_t> max_model_len_of(const AnyCache& cache);
 void set_max_model_len(AnyCache& cache, std::int64_t tokens);
 
-/// What all of them say.
+/// The counts that every kind of cache has.
 const ReplayCounts& counts_of(const IndexStats& stats);
 
-/// One cache to replay, how it is driven, and who looks on.
+/// One cache to replay: how requests reach it, and what is called with the result of each.
 struct SimulationSpec {
   AnyCache cache;
   DriverSpec driver = {};
@@ -83,10 +83,10 @@ class CacheReplay : public Replay {
   virtual ReplayResult result() = 0;
 };
 
-/// Do requests generate their output under this driver? Throws SpecError for one that no tree is replayed by.
+/// Do requests generate their output under this driver? Throws SpecError for a driver that trees are not replayed by.
 bool tree_decodes(const DriverSpec& driver);
-/// Throws SpecError for unusable settings, with the path "geometry.FIELD", "radix.FIELD" or "slots.FIELD", and, where
-/// the index of the cache has no such driver, with "simulate.driver".
+/// Throws SpecError for unusable settings, with the path "geometry.FIELD", "radix.FIELD" or "slots.FIELD", and with
+/// "simulate.driver" for a driver that the kind of cache does not have.
 void check_replay(const SimulationSpec& spec);
 /// A replay of such a cache. Throws as check_replay, ResourceError where it does not fit memory.
 std::unique_ptr<CacheReplay> make_replay(const SimulationSpec& spec);

@@ -10,11 +10,11 @@ set(planner ${layout} mamba attention planner)
 set(transfer ${planner} transfer)
 set(simulator ${planner} simulator)
 set(verify ${simulator} transfer verify)
-set(search ${simulator} search)
 set(measure ${planner} measure)
 set(engines ${simulator} engines)
 set(scenarios ${engines} scenarios)
-set(ask ${scenarios} transfer verify search measure ask)
+set(search ${scenarios} search)
+set(ask ${search} transfer verify measure ask)
 set(report ${ask} report)
 set(python ${report} python)
 set(web ${report} web)
@@ -22,7 +22,7 @@ set(cli ${report} cli)
 set(fuzz ${cli} fuzz)
 
 # `report` computes nothing: of the rooms that do it includes values, and what is read off them. Answers come from `ask`.
-set(report_values planner/allocated_tensors.h planner/evidence.h planner/read_pools.h planner/arrangement.h planner/cache_orders.h planner/cache_plan.h
+set(report_values planner/allocated_tensors.h planner/evidence.h planner/tensor_pools.h planner/arrangement.h planner/cache_orders.h planner/cache_plan.h
   planner/engine_spec.h planner/group_runs.h planner/plan_facts.h planner/primary_attention.h planner/engine_rules.h
   planner/uniform_pages.h simulator/schedule/simulation_stats.h scenarios/sweep_axes.h
   transfer/copy_list.h)
@@ -36,7 +36,7 @@ set(questions make_plan make_plans plan_scenario plan_pack findings_of compare_p
 list(JOIN questions "|" question)
 
 set(wrong "")
-set(rooms base layout mamba attention planner transfer simulator verify search measure engines scenarios ask report python web cli)
+set(rooms base layout mamba attention planner transfer simulator verify measure engines scenarios search ask report python web cli)
 foreach(folder ${rooms} fuzz)
   file(GLOB_RECURSE files "${SOURCE_DIR}/${folder}/*.h" "${SOURCE_DIR}/${folder}/*.cc")
   foreach(file IN LISTS files)

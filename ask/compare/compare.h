@@ -32,14 +32,14 @@ struct ComparedRow {
 };
 
 /// Settings side by side at the longest length of each.
-struct Comparison {
+struct CompareAnswer {
   std::vector<ComparedSetting> settings;
   std::vector<ComparedRow> rows;  ///< of compare_rows, in their order; of a replay, where there was one
 
   std::size_t num_refused() const;
 };
 
-/// Whether the traces of the settings are replayed too, and who looks on.
+/// Whether the traces of the settings are replayed too, and what is called as the replays go on.
 struct CompareReplay {
   bool wanted = false;
   std::function<void(const SweepProgress&)> on_progress;
@@ -47,6 +47,6 @@ struct CompareReplay {
 
 /// Plans every setting and says where they differ, and by which rule; rows of replays follow without rules.
 /// Throws InputError where all are refused: the refusal where it is one and the same, else all of them.
-Comparison compare(const std::vector<CompareSetting>& settings, const CompareReplay& replay = {});
+CompareAnswer compare(const std::vector<CompareSetting>& settings, const CompareReplay& replay = {});
 
 }  // namespace hybridkv

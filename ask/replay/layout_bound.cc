@@ -18,13 +18,13 @@
 #include "search/schedule_replay.h"
 #include "simulator/blocks/plan_geometry.h"
 #include "simulator/trace/trace_spec.h"
-#include "simulator/tree/plan_radix.h"
+#include "simulator/tree/plan_tree.h"
 
 namespace hybridkv {
 
 namespace {
 
-/// Sizes of a layout by what is kept.
+/// How much memory a layout has for what it keeps, and how much each part takes.
 struct LayoutSizes {
   CacheSizes cache;
   ScheduleMemory memory;
@@ -70,7 +70,7 @@ LayoutSizes sizes_of(const CachePlan& plan, std::int64_t unit) {
   return sizes;
 }
 
-/// What a request takes for itself while it runs.
+/// The memory that a running request takes and that nothing is found in.
 RunningBytes running_of(const CachePlan& plan, const LayoutSizes& sizes, std::int64_t tokens) {
   const Demand demand = request_demand(plan, tokens);
   RunningBytes bytes;
@@ -112,7 +112,7 @@ std::int64_t replayed_tokens(const ReusePaths& paths, const OfflineSchedule& sch
 /// Tokens of which every hit of the replay is a multiple. The plan's match unit is what the engine says of its blocks;
 /// how the replay is set, and what its rules leave out of the index, may make hits end elsewhere.
 std::int64_t hit_step_of(const CachePlan& plan, const Scenario& scenario) {
-  if (plan.radix) return radix_settings_of(plan, scenario.model, scenario.engine).hit_step();
+  if (plan.tree_pools) return tree_settings_of(plan, scenario.model, scenario.engine).hit_step();
   const CacheGeometry geometry = with_settings(geometry_of(plan, scenario.engine), scenario.simulate);
   validate(geometry);
   return geometry.resume_step();
@@ -203,8 +203,8 @@ std::vector<std::optional<LayoutBound>> scenario_bounds(const Scenario& scenario
   std::vector<Scenario> packs;
   packs.reserve(scenario.pack_sizes.size());
   std::vector<AskedBound> asked;
-  // A tree has no packs: its caches differ in their length alone.
-  const bool has_packs = !scenario.engine.rules->radix_pools;
+  // Without packs its caches differ in their length alone.
+  const bool has_packs = takes(*scenario.engine.rules, "attention_pack_size");
   for (const std::int64_t pack : scenario.pack_sizes) {
     if (!has_packs && !packs.empty()) break;
     Scenario& of_pack = packs.emplace_back(scenario);

@@ -1,8 +1,8 @@
 #include "engines/llama_cpp/rules.h"
 
 #include "engines/shared_sources.h"
-#include "planner/read_engine.h"
-#include "planner/read_settings.h"
+#include "planner/tensor_pool_rules.h"
+#include "planner/tensor_pool_settings.h"
 
 namespace hybridkv {
 

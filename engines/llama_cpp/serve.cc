@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include "planner/cell_types.h"
-#include "planner/read_engine.h"
+#include "planner/tensor_pool_rules.h"
 #include "planner/row_settings.h"
+#include "planner/sequence_context.h"
 
 namespace hybridkv {
 
@@ -62,8 +63,10 @@ std::vector<EngineSetting> llama_cpp_settings(const EngineSpec& engine) {
   const auto setting = [](std::string key, const char* flag, std::int64_t value) {
     return EngineSetting{std::move(key), std::to_string(value), fmt::format("{} {}", flag, value)};
   };
-  const bool keeps = engine.cache_mode != CacheMode::none;
-  return {setting("engine.max_running_requests", "--parallel", sequences_of(engine)),
+  const bool keeps = engine.cache_mode != CacheMode::none, shares = shares_cells(engine);
+  // With an explicit number of slots the cells are split among them unless this is said.
+  return {{"engine.kv_unified", shares ? "true" : "false", shares ? "--kv-unified" : ""},
+          setting("engine.max_running_requests", "--parallel", sequences_of(engine)),
           setting("engine.ctx_checkpoints", "--ctx-checkpoints", keeps ? engine.own[row_key::ctx_checkpoints] : 0),
           setting("engine.checkpoint_min_step", "--checkpoint-min-step", engine.own[row_key::checkpoint_min_step])};
 }
@@ -75,8 +78,6 @@ ServeCommand serve_llama_cpp(const Served& served) {
   CommandLine line("llama-server");
   line.add("--model", model + ".gguf");
   line.add("--ctx-size", served.plan.rows->cells);
-  // With an explicit number of slots the cells are split among them unless this is said.
-  if (served.plan.rows->unified) line.add("--kv-unified");
   for (const EngineSetting& setting : served.settings) line.add(setting.flag);
   add_own_flags(line, served.engine);
   say_what_llama_cpp_lacks(served, serve.beside);

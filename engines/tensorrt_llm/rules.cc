@@ -1,8 +1,8 @@
 #include "engines/tensorrt_llm/rules.h"
 
 #include "engines/shared_sources.h"
-#include "planner/read_engine.h"
-#include "planner/read_settings.h"
+#include "planner/tensor_pool_rules.h"
+#include "planner/tensor_pool_settings.h"
 
 namespace hybridkv {
 
@@ -45,7 +45,7 @@ constexpr std::string_view of_tensorrt_llm[] = {
 std::string_view source_of_tensorrt_llm(RuleOf rule) {
   switch (rule) {
     case RuleOf::pool_groups: return "TensorRT-LLM kv_cache_manager_v2, read";
-    case RuleOf::periodic_snapshots: return "TensorRT-LLM CppMambaHybridCacheManager, read";
+    case RuleOf::periodic_checkpoints: return "TensorRT-LLM CppMambaHybridCacheManager, read";
     default: return shared_source(rule, "TensorRT-LLM, read");
   }
 }
@@ -57,7 +57,7 @@ std::string_view source_of_tensorrt_llm(RuleOf rule) {
 const EngineRules rules_of_tensorrt_llm = {.name = "tensorrt-llm",
                                            .title = "TensorRT-LLM",
                                            .strategy = Strategy::pool_groups,
-                                           .is_read = true,
+                                           .source_only = true,
                                            .assumptions = of_tensorrt_llm,
                                            .own_keys = keys_of_tensorrt_llm,
                                            .source = source_of_tensorrt_llm,

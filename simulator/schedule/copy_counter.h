@@ -14,7 +14,7 @@ namespace hybridkv {
 /// 1.1 * 10^-5. Memory grows with the distinct prompts, 11 to 43 bytes each. A prompt costs one look-up.
 class CopyCounter {
  public:
-  /// Beyond it nobody asks for the number: the third copy finds what all later ones find.
+  /// The highest number that is told apart, because the third copy of a prompt finds what all later ones find.
   static constexpr int most = 3;
 
   /// Counts the prompt once more. 1: it is new; at most `most`.
@@ -28,7 +28,7 @@ class CopyCounter {
   void grow();
 
   // Keys with how often they came in place of the two lowest bits, 0 = empty. Open addressing by the highest bits.
-  std::vector<std::uint64_t> slots_ = std::vector<std::uint64_t>(std::size_t{1} << 10);
+  std::vector<std::uint64_t> buckets_ = std::vector<std::uint64_t>(std::size_t{1} << 10);
   int shift_ = 64 - 10;
   std::size_t filled_ = 0;
 };

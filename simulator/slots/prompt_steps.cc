@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "planner/read_pools.h"
+#include "planner/tensor_pools.h"
 
 namespace hybridkv {
 

@@ -64,8 +64,8 @@ TEST_CASE("golden: bytes of rows of cells by type, and what is refused") {
   CHECK_THROWS_WITH_AS(cell_types_of(engine), doctest::Contains("only with flash attention"), SpecError);
   engine.own.reset(row_key::flash_attn);
   const AttentionSpec latent{AttentionKind::mla, 32, 1, 576, 512, 0};
-  CHECK_THROWS_WITH_AS(check_cell_types(cell_types_of(engine), latent, engine), doctest::Contains("one latent for both"),
-                       SpecError);
+  CHECK_THROWS_WITH_AS(check_cell_types(cell_types_of(engine), latent, engine),
+                       doctest::Contains("one latent for both"), SpecError);
   engine = rows_engine();
   engine.kv_dtype = DType::fp8_e4m3;
   CHECK_THROWS_WITH_AS(cell_types_of(engine), doctest::Contains("has no cells of fp8_e4m3"), SpecError);

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+
+#include "base/checked.h"
+#include "planner/sequence_bytes.h"
+
+namespace hybridkv {
+
+/// The two pool groups of strategy pool_groups: by what memory was shared between them.
+struct PoolGroups {
+  std::int64_t grain_bytes = 0;        ///< pools are a whole number of them
+  std::int64_t typical_tokens = 0;     ///< length of the requests that the shares are made for
+  std::int64_t typical_blocks = 0;     ///< blocks of such a request
+  std::int64_t typical_states = 0;     ///< states of such a request, the running one among them
+  std::int64_t interval_tokens = 0;    ///< between periodic checkpoints; 0: there are none
+  std::int64_t max_requests = 0;       ///< at once, as the engine is told; 0: it is not
+  bool operator==(const PoolGroups&) const = default;
+};
+
+/// A checkpoint of llama.cpp lies so many tokens before the end of a prompt, whose last tokens are computed by
+/// themselves. Source: llama.cpp b11312 server, run.
+inline constexpr std::int64_t checkpoint_tail_tokens = 4;
+
+/// How the sequences of strategy sequence_rows share cells, and what they keep in the memory of the host.
+struct SequenceRows {
+  std::int64_t sequences = 0;              ///< at once
+  std::int64_t rows_per_sequence = 0;      ///< the running state, and those after drafts that may be rejected
+  bool unified = true;                     ///< all sequences share the cells
+  std::int64_t cells = 0;                  ///< of all sequences
+  std::int64_t slot_cells = 0;             ///< that one may have, its context
+  std::int64_t batch_tokens = 0;           ///< of a step
+  std::int64_t step_tokens = 0;            ///< of a pass over the layers
+  std::int64_t window_tokens = 0;          ///< of layers that keep no more; 0: there are none
+  std::int64_t checkpoints = 0;            ///< of a sequence, at most; 0: none
+  std::int64_t checkpoint_step_tokens = 0; ///< once there are as many, older ones that lie nearer are dropped
+  std::int64_t checkpoint_bytes = 0;       ///< of one behind a whole context
+  std::int64_t saved_bytes = 0;            ///< of prompts that are saved beside them; 0: none, -1: no limit
+  bool saves_idle = true;                  ///< what idle slots hold is saved when a request starts
+  std::int64_t least_similarity_percent = 0;  ///< of a prompt, that a slot must hold to be taken for it
+  SequenceBytes bytes;                     ///< of what is copied to the host
+  bool operator==(const SequenceRows&) const = default;
+
+  /// Of the host, when every sequence has all its checkpoints.
+  std::int64_t host_bytes() const { return Checked(sequences) * checkpoints * checkpoint_bytes; }
+};
+
+}  // namespace hybridkv

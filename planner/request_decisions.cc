@@ -118,7 +118,8 @@ class LengthDecisions {
     const bool shares_ids = std::any_of(plan_.groups.begin(), plan_.groups.end(),
                                         [](const GroupPlan& group) { return group.entries_per_id > 1; });
     // Rows of a sequence may be fewer than what is drafted.
-    const Term drafts{"s", plan_.rows ? plan_.rows->rows_per_sequence - 1 : plan_.speculative_tokens, "tokens"};
+    const Term drafts = plan_.rows ? Term{"rows for drafts", plan_.rows->rows_per_sequence - 1, "rows"}
+                                   : Term{"s", plan_.speculative_tokens, "tokens"};
     for (const SpecPlan& spec : plan_.specs) {
       if (groups_of(plan_, spec) == 0) continue;
       const TableRule table = table_rule(plan_, spec);
@@ -126,7 +127,7 @@ class LengthDecisions {
       Term entries{numbered("groups", spec), groups_of(plan_, spec), ""};
       if (const std::int64_t each = group_of(plan_, spec).ids_per_entry; each > 1)
         entries = {numbered("ids of an entry of all groups", spec), Checked(groups_of(plan_, spec)) * each, "ids"};
-      if (table.drafts.value_or(0) > 0) speculative.add(entries.symbol + " * s", {entries, drafts});
+      if (table.drafts.value_or(0) > 0) speculative.add(entries.symbol + " * " + drafts.symbol, {entries, drafts});
       if (table.exported > 0)
         checkpoints.add(entries.symbol + " * " + numbered("c", spec),
                         {entries, {numbered("c", spec), table.exported, "blocks"}});

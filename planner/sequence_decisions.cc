@@ -32,9 +32,13 @@ class SequenceLog {
 
 void SequenceLog::add_context() const {
   add("sequences", rows_.sequences, "", "as set (engine.max_running_requests), or 4", {}, RuleOf::cells);
-  add("rows of a sequence", rows_.rows_per_sequence, "rows",
-      "rows = 1 + s: drafts that are rejected are taken back, where the model has rows for it",
-      {{"s", rows_.rows_per_sequence - 1, "tokens"}}, RuleOf::rows);
+  const std::int64_t drafts = rows_.rows_per_sequence - 1;
+  add("rows for drafts", drafts, "rows",
+      drafts == arrangement_.speculative_tokens ? "s: drafts that are rejected are taken back"
+                                                : "0: no rows for this drafter, or of this model",
+      drafts > 0 ? std::vector<Term>{{"s", drafts, "tokens"}} : std::vector<Term>{}, RuleOf::rows);
+  add("rows of a sequence", rows_.rows_per_sequence, "rows", "rows = 1 + rows for drafts",
+      {{"rows for drafts", drafts, "rows"}}, RuleOf::rows);
   add("cells of a sequence", rows_.slot_cells, "cells",
       engine_.num_blocks                        ? "as the user set engine.num_blocks"
       : engine_.own.find(row_key::ctx_size) ? "engine.ctx_size, shared out unless cells are shared, in whole 256"
@@ -47,6 +51,12 @@ void SequenceLog::add_context() const {
       RuleOf::cells);
   add("tokens of a pass", rows_.step_tokens, "tokens", "engine.ubatch_size, at most those of a step",
       {{"tokens of a step", rows_.batch_tokens, "tokens"}}, RuleOf::cells);
+  add("window of the cells", rows_.window_tokens, "tokens",
+      rows_.window_tokens > 0 ? "as the model has it, without engine.swa_full" : "0: all cells keep every token", {},
+      RuleOf::cells);
+  add("least share of a prompt", rows_.least_similarity_percent, "%",
+      "engine.slot_prompt_similarity_percent: of a prompt, that a slot holds to be taken for it", {},
+      RuleOf::prefixes);
 }
 
 void SequenceLog::add_ids() const {
@@ -64,7 +74,7 @@ void SequenceLog::add_ids() const {
       return Decision{{"ids of " + arena.name, arena.num_ids, "cells"},
                       rows_.unified ? "the windows of all sequences and a pass, in whole 256, at most all cells"
                                     : "the window of each sequence and a pass, in whole 256, at most its cells",
-                      {{"window", rows_.window_tokens, "tokens"}, {"sequences", rows_.sequences, ""},
+                      {{"window of the cells", rows_.window_tokens, "tokens"}, {"sequences", rows_.sequences, ""},
                        {"tokens of a pass", rows_.step_tokens, "tokens"},
                        {"cells of a sequence", rows_.slot_cells, "cells"}}, log_.cite(RuleOf::cells)};
     });

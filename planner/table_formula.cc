@@ -9,8 +9,8 @@ namespace {
 
 /// Tokens of which entries are kept beside those of a window: the tokens in flight.
 std::string in_flight_text(const TokensInFlight& in_flight, std::vector<Term>& inputs) {
-  inputs.push_back({"batch", in_flight.batch, "tokens"});
-  std::string text = "batch";
+  std::string text(in_flight.batch_symbol);
+  inputs.push_back({text, in_flight.batch, "tokens"});
   if (in_flight.batches > 1) {
     inputs.push_back({"batches in flight", in_flight.batches, ""});
     text += " * batches in flight";
@@ -54,8 +54,8 @@ TableFormula table_formula(const TableRule& rule, std::int64_t tokens) {
     parts.push_back(std::to_string(fixed));
   }
   if (rule.drafts) {
-    parts.emplace_back("s");
-    formula.inputs.push_back({"s", *rule.drafts, "tokens"});
+    parts.emplace_back(rule.drafts_symbol);
+    formula.inputs.push_back({parts.back(), *rule.drafts, "tokens"});
   }
   if (rule.exported > 0) {
     parts.emplace_back("c");

@@ -44,7 +44,7 @@ TableRule table_of_recurrence(const Arrangement& arrangement, const SpecPlan& sp
             .states_symbol = "S",
             .why = "the running state, tracking slots and what the locks of the tree keep"};
   if (arrangement.rows)
-    return {.states = 1, .drafts = arrangement.rows->rows_per_sequence - 1,
+    return {.states = 1, .drafts = arrangement.rows->rows_per_sequence - 1, .drafts_symbol = "rows for drafts",
             .why = "the rows of a sequence, whatever its length"};
   if (arrangement.rules->counts_running_state && arrangement.cache_mode == CacheMode::all)
     return table_of_snapshots(spec.block_size_tokens);
@@ -88,12 +88,12 @@ TableRule table_of_ring() { return {.rings = 1, .why = "a ring, whatever the len
 
 TableRule table_rule(const Arrangement& arrangement, const SpecPlan& spec) {
   if (spec.state) return table_of_recurrence(arrangement, spec);
-  const std::int64_t batch = arrangement.rows ? arrangement.rows->step_tokens : arrangement.max_num_batched_tokens;
+  TokensInFlight in_flight{.batch = arrangement.max_num_batched_tokens,
+                           .batches = arrangement.concurrent_batches,
+                           .looked_ahead = arrangement.lookahead_tokens};
+  if (arrangement.rows) in_flight = {.batch = arrangement.rows->step_tokens, .batch_symbol = "tokens of a pass"};
   return table_of_tokens(key_mask(spec.attention->kind, spec.attention->window_tokens), spec.block_size_tokens,
-                         arrangement.decode_context_parallel,
-                         {.batch = batch,
-                          .batches = arrangement.concurrent_batches,
-                          .looked_ahead = arrangement.lookahead_tokens});
+                         arrangement.decode_context_parallel, in_flight);
 }
 
 std::int64_t table_entries(const TableRule& rule, std::int64_t tokens) {

@@ -15,6 +15,7 @@ struct TokensInFlight {
   std::int64_t batch = 0;         ///< tokens of one step
   std::int64_t batches = 1;       ///< steps that may have begun
   std::int64_t looked_ahead = 0;  ///< tokens behind a prefix that a drafter reads too; the first is in the step anyway
+  std::string_view batch_symbol = "batch";  ///< how formulas call the tokens of one step
   std::int64_t total() const;
   bool operator==(const TokensInFlight&) const = default;
 };
@@ -26,6 +27,7 @@ struct TableRule {
   std::int64_t states = 0;             ///< the running state, and checkpoints that a running request always keeps
   std::string_view states_symbol = ""; ///< how formulas call their number where another rule gives it; empty: by value
   std::optional<std::int64_t> drafts;  ///< s: states after draft tokens; unset where this table has none for any draft
+  std::string_view drafts_symbol = "s";  ///< how formulas call their number
   std::int64_t exported = 0;           ///< c: states that a chunk exports inside of it
   std::int64_t rings = 0;              ///< rings and tails
 

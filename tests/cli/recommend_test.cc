@@ -235,7 +235,7 @@ TEST_CASE("golden: settings of a server with slots are searched, and the pick's 
                           "--checkpoint-steps 512");
   // Beside the default, which is not in the space.
   CHECK(few["candidates"].size() == 5);
-  CHECK(contains(run_program("recommend " + asked + "--requests 50").output, "read, not run"));
+  CHECK(!contains(run_program("recommend " + asked + "--requests 50").output, "read, not run"));
   require_refused("recommend " + asked + "--modes align --packs 2 --search refined", 2,
                   "--packs, --modes, --search: llama.cpp has no such settings to search; its space is --slots, "
                   "--slot-checkpoints, --checkpoint-steps, and is searched whole");

@@ -63,6 +63,13 @@ class Lookup {
                                        {"checkpoints", "host checkpoints of a sequence"},
                                        {"checkpoint_step_tokens", "step of host checkpoints"},
                                        {"checkpoint_bytes", "bytes of a host checkpoint"},
+                                       {"cells", "cells"},
+                                       {"slot_cells", "cells of a sequence"},
+                                       {"batch_tokens", "tokens of a step"},
+                                       {"step_tokens", "tokens of a pass"},
+                                       {"window_tokens", "window of the cells"},
+                                       {"saved_bytes", "host bytes of saved prompts"},
+                                       {"least_similarity_percent", "least share of a prompt"},
                                        {"host_bytes", "host bytes of checkpoints"}});
     for (std::size_t i = 0; i < plan_.views.size(); ++i) look_at_view(json_["views"][i], plan_.views[i]);
     look_at(json_["workspace"], {{"full_bias_bytes", "full bias"}, {"chunked_bias_bytes", "chunked bias"},

@@ -83,6 +83,8 @@ void keep_in_cells(SpecPlan& spec, const AttentionSpec& layer, const CellTypes& 
   attention.cells = types;
   attention.head_size_k = cell_row_bytes(types.key, layer.head_size_k);
   attention.head_size_v = cell_row_bytes(types.value, layer.head_size_v);
+  // A row of K and one of V that differ in length lie one behind the other.
+  if (!is_latent(layer.kind) && attention.head_size_k != attention.head_size_v) attention.form = BackendForm::diff_kv;
   spec.bytes_per_token =
       Checked(attention.kv_heads) *
       (is_latent(layer.kind) ? Checked(attention.head_size_k) : Checked(attention.head_size_k) + attention.head_size_v);

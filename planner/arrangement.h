@@ -14,7 +14,7 @@
 #include "base/dtype.h"
 #include "base/strong_id.h"
 #include "mamba/state_spec.h"
-#include "planner/cell_types.h"
+#include "planner/cell_type.h"
 #include "planner/engine_spec.h"
 #include "planner/strategy.h"
 #include "planner/tensor_pools.h"

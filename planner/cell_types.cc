@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "planner/row_settings.h"
 
 namespace hybridkv {
 
@@ -27,11 +28,6 @@ CellType type_of_elements(const EngineSpec& engine) {
 }
 
 }  // namespace
-
-std::optional<DType> CellTypes::element() const {
-  if (key != value || is_in_blocks(key)) return std::nullopt;
-  return key == CellType::f16 ? DType::fp16 : key == CellType::bf16 ? DType::bf16 : DType::fp32;
-}
 
 CellTypes cell_types_of(const EngineSpec& engine) {
   const auto asked_key = engine.own.find(row_key::cache_type_k), asked_value = engine.own.find(row_key::cache_type_v);

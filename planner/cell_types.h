@@ -1,23 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "attention/attention_spec.h"
+#include "planner/cell_type.h"
 #include "planner/engine_spec.h"
-#include "planner/row_settings.h"
 
 namespace hybridkv {
-
-/// How the cells of strategy sequence_rows keep K and V.
-struct CellTypes {
-  CellType key = CellType::f16;
-  CellType value = CellType::f16;
-  bool operator==(const CellTypes&) const = default;
-
-  /// One element type for both, or none where blocks of elements are kept, or two types.
-  std::optional<DType> element() const;
-};
 
 /// Those of an engine. Throws SpecError for K and V of a type that cells do not have, for a V in blocks without flash
 /// attention, and for a latent of two types. Source: llama.cpp b11312, run.

@@ -4,19 +4,11 @@
 #include <cstdint>
 #include <string_view>
 
+#include "planner/cell_type.h"
 #include "planner/engine_spec.h"
 #include "planner/own_settings.h"
 
 namespace hybridkv {
-
-/// How a cell keeps K or V: an element type, or blocks of 32 elements with their scale.
-enum class CellType { f16, bf16, f32, q8_0, q5_1, q5_0, q4_1, q4_0, iq4_nl };
-inline constexpr auto cell_type_names =
-    std::to_array<std::string_view>({"f16", "bf16", "f32", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"});
-inline constexpr auto all_cell_types =
-    std::to_array({CellType::f16, CellType::bf16, CellType::f32, CellType::q8_0, CellType::q5_1, CellType::q5_0,
-                   CellType::q4_1, CellType::q4_0, CellType::iq4_nl});
-constexpr std::string_view to_string(CellType type) { return cell_type_names[static_cast<std::size_t>(type)]; }
 
 /// Whether the kernel is used that does not lay V out by channels.
 enum class FlashAttention { automatic, on, off };

@@ -15,6 +15,7 @@
 #include "base/strong_id.h"
 #include "mamba/state_spec.h"
 #include "planner/engine_spec.h"
+#include "planner/pool_groups.h"
 #include "planner/radix_pools.h"
 #include "planner/read_pools.h"
 #include "planner/strategy.h"
@@ -247,8 +248,9 @@ struct Arrangement {
   /// Bytes beside the pages of each id of arena 0.
   std::int64_t extra_bytes_per_id() const;
   /// Bytes that the memory gives to neither pools nor extras, less those of pools that it is not asked for; 0 but for
-  /// radix pools.
+  /// radix pools, and below it for pool groups that round it up.
   std::int64_t beside_budget_bytes() const {
+    if (pool_groups) return -pool_groups->borrowed_bytes;
     return radix ? Checked(radix->outside_bytes()) - radix->unbudgeted_bytes() : Checked(0);
   }
   /// Bytes of all pools.

@@ -5,17 +5,6 @@
 
 namespace hybridkv {
 
-/// Settings of strategy pool_groups.
-namespace group_key {
-
-/// Mode all: tokens between snapshots.
-inline constexpr Setting<std::int64_t> mamba_state_cache_interval{
-    {.name = "mamba_state_cache_interval", .standard = 256}};
-/// Tokens of the requests that the pool groups are split by; else half the longest length.
-inline constexpr Setting<std::int64_t> avg_seq_len{{.name = "avg_seq_len"}};
-
-}  // namespace group_key
-
 /// Settings of strategy sequence_rows.
 namespace row_key {
 

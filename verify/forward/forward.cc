@@ -11,7 +11,7 @@
 #include "base/parallel.h"
 #include "planner/plan.h"
 #include "planner/radix_settings.h"
-#include "planner/read_settings.h"
+#include "planner/group_settings.h"
 #include "planner/validate.h"
 #include "verify/fault/plant.h"
 #include "verify/forward/forward_exports.h"
@@ -102,9 +102,9 @@ EngineSpec scaled_engine(const ModelSpec& model, const EngineSpec& engine, Cache
     scaled.mamba_block_size_tokens.reset();
     scaled.max_running_requests.reset();
     scaled.state_memory_ratio.reset();  // of one mode, and others run too
-    scaled.own.reset(group_key::mamba_state_cache_interval);
+    scaled.own = {};
     scaled.block_size_tokens = 16;
-    if (mode == CacheMode::all) scaled.own.set(group_key::mamba_state_cache_interval, 16);
+    scaled.own.set(group_key::periodic_snapshot_interval, 16);
   }
   if (engine.strategy == Strategy::sequence_rows) {
     scaled.kernel_alignment_tokens.reset();

@@ -1,0 +1,126 @@
+#include "planner/group_split.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "planner/grain_split.h"
+
+namespace hybridkv {
+
+namespace {
+
+std::int64_t sum_of(const std::vector<std::int64_t>& pools) {
+  Checked sum = 0;
+  for (const std::int64_t bytes : pools) sum += bytes;
+  return sum;
+}
+
+/// Snapshots of a prompt of L tokens that the split counts with. Intervals and branches count nothing.
+std::int64_t counted_snapshots(const GroupQuota& quota) {
+  std::set<std::int64_t> start, end;
+  for (const std::int64_t offset : quota.points.from_start)
+    if (offset <= quota.typical_tokens) start.insert(offset);
+  for (const std::int64_t offset : quota.points.from_end)
+    if (offset < quota.typical_tokens) end.insert(offset);
+  return std::ssize(start) + std::ssize(end);
+}
+
+std::int64_t interval_of(const GroupQuota& quota) { return quota.points.interval_tokens; }
+std::int64_t cell_bytes(const GroupQuota& quota) { return quota.block_bytes() / quota.block_tokens; }
+
+SpecError too_small(const GroupQuota& quota, std::int64_t least) {
+  const std::int64_t floor = Checked(quota.dummies) * quota.state_bytes() + quota.block_bytes();
+  const std::int64_t fitting =
+      quota.memory_bytes > floor ? (quota.memory_bytes - floor) / quota.state_bytes() : std::int64_t(0);
+  return SpecError(
+      "engine.memory",
+      fmt::format("{} bytes are too few: the engine keeps a state of {} bytes for each of {} requests and {} more, and "
+                  "a block, and starts with {} bytes at least; {}",
+                  quota.memory_bytes, quota.state_bytes(), quota.requests, quota.dummies, least,
+                  fitting > 0 ? fmt::format("give as much, or set engine.max_batch_size, 2048 by default, to {} or "
+                                            "fewer", fitting)
+                              : std::string("give as much")));
+}
+
+/// Grains that the least ids of both groups take.
+std::int64_t least_grains(const GroupQuota& quota, std::int64_t grain) {
+  return Checked(grains_of(quota.least_states(), quota.state_pools, grain)) + grains_of(1, quota.block_pools, grain);
+}
+
+}  // namespace
+
+std::int64_t GroupQuota::state_bytes() const { return sum_of(state_pools); }
+std::int64_t GroupQuota::block_bytes() const { return sum_of(block_pools); }
+
+TypicalRequests typical_requests(const GroupQuota& quota) {
+  const std::int64_t parts = 1 + counted_snapshots(quota), tokens = quota.typical_tokens;
+  Checked blocks = 0;
+  for (std::int64_t i = 0; i < parts; ++i)
+    blocks += ceil_div(tokens / parts + (i < tokens % parts ? 1 : 0), quota.block_tokens);
+  return {parts, blocks};
+}
+
+std::int64_t least_memory(const GroupQuota& quota) {
+  return Checked(quota.least_states()) * quota.state_bytes() + quota.block_bytes();
+}
+
+std::int64_t estimate_bytes(const GroupQuota& quota) {
+  const std::int64_t snapshots = Checked(quota.requests) * counted_snapshots(quota);
+  const Checked states = Checked(quota.least_states()) + snapshots;
+  const bool is_cut = snapshots > 0 || interval_of(quota) > 0;
+  return states * quota.state_bytes() + (is_cut ? Checked(quota.requests) * quota.block_bytes() : Checked(0));
+}
+
+std::int64_t estimate_token_bytes(const GroupQuota& quota) {
+  const std::int64_t interval = interval_of(quota);
+  return Checked(cell_bytes(quota)) + (interval > 0 ? ceil_div(quota.state_bytes(), interval) : std::int64_t(0));
+}
+
+std::array<std::int64_t, 2> weights_of(const GroupQuota& quota) {
+  const std::int64_t grain = grain_of(quota.memory_bytes);
+  const TypicalRequests one = typical_requests(quota);
+  const std::int64_t states = Checked(quota.requests) * one.states + quota.dummies;
+  const std::int64_t blocks = Checked(quota.requests) * one.blocks;
+  return {Checked(grains_of(states, quota.state_pools, grain)) * grain,
+          Checked(grains_of(blocks, quota.block_pools, grain)) * grain};
+}
+
+GroupIds split_groups(const GroupQuota& quota) {
+  if (quota.memory_bytes < least_memory(quota)) throw too_small(quota, least_memory(quota));
+  const std::int64_t grain = grain_of(quota.memory_bytes);
+  const std::int64_t grains = ceil_div(quota.memory_bytes, grain), floor = quota.least_states();
+  if (const std::int64_t least = least_grains(quota, grain); grains < least)
+    throw too_small(quota, Checked(least - 1) * grain + 1);
+  std::array<double, 2> weights{};
+  if (quota.shares) {
+    weights = *quota.shares;
+  } else {
+    const std::array<std::int64_t, 2> bytes = weights_of(quota);
+    std::copy(bytes.begin(), bytes.end(), weights.begin());
+  }
+  const std::vector<GroupOfPools> groups{{quota.state_pools, weights[0], floor}, {quota.block_pools, weights[1], 1}};
+  const std::vector<std::int64_t> ids = fill_groups(grains, groups, grain);
+  const bool is_pinned = quota.shares && grains_of_share(grains, groups, 0) <= grains_of(floor, quota.state_pools, grain);
+  return {is_pinned ? floor : ids[0], ids[1]};
+}
+
+std::int64_t first_manager_tokens(const GroupQuota& quota) {
+  const std::int64_t interval = interval_of(quota), state = quota.state_bytes();
+  const std::int64_t left = Checked(quota.memory_bytes) - Checked(quota.requests) * state;
+  if (left <= 0) return 0;
+  return left / std::int64_t(Checked(cell_bytes(quota)) + (interval > 0 ? state / interval : std::int64_t(0)));
+}
+
+GroupIds split_first_manager(const GroupQuota& quota) {
+  const std::int64_t interval = interval_of(quota), tokens = first_manager_tokens(quota);
+  if (tokens < quota.block_tokens) throw too_small(quota, least_memory(quota));
+  return {Checked(quota.least_states()) + (interval > 0 ? tokens / interval : std::int64_t(0)),
+          tokens / quota.block_tokens};
+}
+
+}  // namespace hybridkv

@@ -30,6 +30,14 @@ std::int64_t counted_snapshots(const GroupQuota& quota) {
   return std::ssize(start) + std::ssize(end);
 }
 
+/// All that are asked for, whatever L is.
+std::int64_t asked_snapshots(const GroupQuota& quota) {
+  const auto different = [](const std::vector<std::int64_t>& offsets) {
+    return std::ssize(std::set<std::int64_t>(offsets.begin(), offsets.end()));
+  };
+  return different(quota.points.from_start) + different(quota.points.from_end);
+}
+
 std::int64_t interval_of(const GroupQuota& quota) { return quota.points.interval_tokens; }
 std::int64_t cell_bytes(const GroupQuota& quota) { return quota.block_bytes() / quota.block_tokens; }
 
@@ -70,7 +78,7 @@ std::int64_t least_memory(const GroupQuota& quota) {
 }
 
 std::int64_t estimate_bytes(const GroupQuota& quota) {
-  const std::int64_t snapshots = Checked(quota.requests) * counted_snapshots(quota);
+  const std::int64_t snapshots = Checked(quota.requests) * asked_snapshots(quota);
   const Checked states = Checked(quota.least_states()) + snapshots;
   const bool is_cut = snapshots > 0 || interval_of(quota) > 0;
   return states * quota.state_bytes() + (is_cut ? Checked(quota.requests) * quota.block_bytes() : Checked(0));

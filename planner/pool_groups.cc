@@ -91,8 +91,8 @@ void derive_memory(const PoolGroups& groups, const GroupQuota& quota, const Arra
       {{"requests", quota.requests, ""}, {"dummies", quota.dummies, ""}, {"M", quota.state_bytes(), "bytes"},
        {"block", quota.block_bytes(), "bytes"}});
   add({"estimate before any token", groups.estimate_bytes, "bytes"},
-      "estimate = (requests * states of a typical request + dummies) * M, and a block for each request where there are "
-      "snapshots",
+      "estimate = (requests * (1 + different offsets) + dummies) * M, and a block for each request where there are "
+      "offsets or an interval",
       {{"M", quota.state_bytes(), "bytes"}});
   add({"estimate of a token", groups.estimate_token_bytes, "bytes"}, "cell + ceil(M / interval)",
       {{"M", quota.state_bytes(), "bytes"}});

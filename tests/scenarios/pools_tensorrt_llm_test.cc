@@ -49,7 +49,7 @@ std::string scenario_of(const json& row, bool first_manager) {
                      engine, number(row, "max_seq_len"));
 }
 
-std::vector<std::int64_t> shape_of(const StateTensor& tensor) {
+std::vector<std::int64_t> group_shape_of(const StateTensor& tensor) {
   std::vector<std::int64_t> shape;
   for (const Axis& axis : tensor.layout.axes()) shape.push_back(axis.extent);
   return shape;
@@ -65,8 +65,8 @@ void check_bytes(const json& row, const CachePlan& plan) {
     }
     CHECK(std::ssize(spec.layers) == number(row, "state_layers"));
     const std::vector<StateTensor>& tensors = spec.state->tensors;
-    CHECK(json(shape_of(tensors[0])) == row.at("conv_shape"));
-    CHECK(json(shape_of(tensors[1])) == row.at("ssm_shape"));
+    CHECK(json(group_shape_of(tensors[0])) == row.at("conv_shape"));
+    CHECK(json(group_shape_of(tensors[1])) == row.at("ssm_shape"));
     CHECK(tensors[0].bytes() == number(row, "conv_bytes_per_layer"));
     CHECK(tensors[1].bytes() == number(row, "ssm_bytes_per_layer"));
   }

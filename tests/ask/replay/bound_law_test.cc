@@ -81,6 +81,7 @@ std::string random_engine(Dice& dice, const std::string& release) {
     maybe(40, "mamba_radix_cache_strategy: " +
                   one_of<std::string>(dice, {"no_buffer", "extra_buffer", "extra_buffer_lazy"}));
   }
+  if (release == "tensorrt-llm") engine += ", max_batch_size: 2";
   return engine;
 }
 

@@ -61,7 +61,8 @@ TEST_CASE("law: a replay beside others finds what it finds alone, in every engin
 
 TEST_CASE("law: engines whose rules are read replay beside others what they replay alone") {
   ScenarioFile file = parse_scenario(
-      "model: Qwen3.5-4B\nengine: {release: [tensorrt-llm, llama.cpp], cache_mode: align, memory: 4 GiB}\n"
+      "model: Qwen3.5-4B\nengine: {release: [tensorrt-llm, llama.cpp], cache_mode: align, memory: 4 GiB, "
+      "max_running_requests: 4}\n"
       "limits: {max_model_len: 32768}\nsimulate: {trace: {max_requests: 300}}\n", "asked.yaml");
   std::vector<CompareSetting> settings = compare_settings({file}, {"engine.release"});
   const Comparison comparison = compare(settings, {.wanted = true});

@@ -39,6 +39,10 @@ inline constexpr Setting<bool> enable_partial_reuse{
 inline constexpr Setting<bool> use_kv_cache_manager_v2{
     {.name = "use_kv_cache_manager_v2", .type = SettingType::flag, .standard = true}};
 
+/// A state of a leaf that is evicted takes its K and V along, as before PR 17323.
+inline constexpr Setting<bool> prunes_stale_leaves{
+    {.name = "prunes_stale_leaves", .type = SettingType::flag, .standard = false}};
+
 }  // namespace group_key
 
 /// max_batch_size as set, under that name or as engine.max_running_requests, or 2,048.

@@ -37,6 +37,7 @@ PoolGroups groups_of(const GroupQuota& quota, const EngineSpec& engine) {
   groups.estimate_token_bytes = estimate_token_bytes(quota);
   groups.points = quota.points;
   groups.partial_reuse = !groups.first_manager && engine.own[group_key::enable_partial_reuse];
+  groups.evicts_alone = !engine.own[group_key::prunes_stale_leaves];
   return groups;
 }
 

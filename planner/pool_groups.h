@@ -23,6 +23,7 @@ struct PoolGroups {
   std::int64_t estimate_token_bytes = 0;  ///< and for each
   SnapshotPoints points;                  ///< where states are kept for prefixes
   bool partial_reuse = true;              ///< parts of blocks are found again
+  bool evicts_alone = true;               ///< a state goes without the K and V of its leaf
   bool operator==(const PoolGroups&) const = default;
 };
 

@@ -24,6 +24,7 @@ void fields(Archive& archive, T& groups) {
   archive.unless_default("snapshots_from_start", groups.points.from_start, "Offsets after the start of a prompt.");
   archive.unless_default("snapshots_from_end", groups.points.from_end, "Offsets before its end.");
   archive.unless("snapshots_at_branches", groups.points.at_branches, false, "Where prompts part; default false.");
+  archive.unless("evicts_states_alone", groups.evicts_alone, true, "Without the K and V of a leaf; default true.");
   archive.unless("partial_reuse", groups.partial_reuse, true, "Parts of blocks are found again; default true.");
 }
 

@@ -1,6 +1,5 @@
 #include "report/replay/index_report.h"
 
-
 #include <fmt/format.h>
 
 #include <span>

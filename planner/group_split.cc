@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "base/bisect.h"
 #include "base/checked.h"
 #include "base/error.h"
 #include "planner/grain_split.h"
@@ -41,23 +42,49 @@ std::int64_t asked_snapshots(const GroupQuota& quota) {
 std::int64_t interval_of(const GroupQuota& quota) { return quota.points.interval_tokens; }
 std::int64_t cell_bytes(const GroupQuota& quota) { return quota.block_bytes() / quota.block_tokens; }
 
-SpecError too_small(const GroupQuota& quota, std::int64_t least) {
-  const std::int64_t floor = Checked(quota.dummies) * quota.state_bytes() + quota.block_bytes();
-  const std::int64_t fitting =
-      quota.memory_bytes > floor ? (quota.memory_bytes - floor) / quota.state_bytes() : std::int64_t(0);
-  return SpecError(
-      "engine.memory",
-      fmt::format("{} bytes are too few: the engine keeps a state of {} bytes for each of {} requests and {} more, and "
-                  "a block, and starts with {} bytes at least; {}",
-                  quota.memory_bytes, quota.state_bytes(), quota.requests, quota.dummies, least,
-                  fitting > 0 ? fmt::format("give as much, or set engine.max_batch_size, 2048 by default, to {} or "
-                                            "fewer", fitting)
-                              : std::string("give as much")));
+/// Grains that the least ids of both groups take.
+std::int64_t least_grains(const GroupQuota& quota) {
+  const std::int64_t grain = grain_of(quota.memory_bytes);
+  return Checked(grains_of(quota.least_states(), quota.state_pools, grain)) + grains_of(1, quota.block_pools, grain);
 }
 
-/// Grains that the least ids of both groups take.
-std::int64_t least_grains(const GroupQuota& quota, std::int64_t grain) {
-  return Checked(grains_of(quota.least_states(), quota.state_pools, grain)) + grains_of(1, quota.block_pools, grain);
+std::int64_t grains_of_memory(const GroupQuota& quota) {
+  return ceil_div(quota.memory_bytes, grain_of(quota.memory_bytes));
+}
+
+/// Memory with which the pools of the least ids are whole grains too.
+std::int64_t least_in_grains(const GroupQuota& quota) {
+  const std::int64_t least = least_memory(quota), grains = least_grains(quota);
+  if (grains_of_memory(quota) >= grains) return least;
+  return std::max<std::int64_t>(least, Checked(grains - 1) * grain_of(quota.memory_bytes) + 1);
+}
+
+/// Does the second manager start?
+bool starts(const GroupQuota& quota) {
+  return quota.memory_bytes >= least_memory(quota) && grains_of_memory(quota) >= least_grains(quota);
+}
+
+/// A token, with its part of a snapshot.
+std::int64_t token_of_first_manager(const GroupQuota& quota) {
+  const std::int64_t interval = interval_of(quota);
+  return Checked(cell_bytes(quota)) + (interval > 0 ? quota.state_bytes() / interval : std::int64_t(0));
+}
+
+bool starts_first_manager(const GroupQuota& quota) { return first_manager_tokens(quota) >= quota.block_tokens; }
+
+/// The refusal, with what starts: memory, or fewer requests.
+SpecError too_small(const GroupQuota& quota, std::int64_t least, bool (*starts_with)(const GroupQuota& quota)) {
+  const std::int64_t fitting = last_that(0, quota.requests + 1, [&](std::int64_t requests) {
+    GroupQuota fewer = quota;
+    fewer.requests = requests;
+    return requests == 0 || starts_with(fewer);
+  });
+  const std::string fewer =
+      fitting == 0 ? "" : fmt::format(", or set engine.max_batch_size, 2048 by default, to {} or fewer", fitting);
+  return SpecError("engine.memory",
+                   fmt::format("{} bytes are too few: the engine keeps a state of {} bytes for each of {} requests and "
+                               "{} more, and a block, and starts with {} bytes at least; give as much{}",
+                               quota.memory_bytes, quota.state_bytes(), quota.requests, quota.dummies, least, fewer));
 }
 
 }  // namespace
@@ -99,11 +126,9 @@ std::array<std::int64_t, 2> weights_of(const GroupQuota& quota) {
 }
 
 GroupIds split_groups(const GroupQuota& quota) {
-  if (quota.memory_bytes < least_memory(quota)) throw too_small(quota, least_memory(quota));
-  const std::int64_t grain = grain_of(quota.memory_bytes);
-  const std::int64_t grains = ceil_div(quota.memory_bytes, grain), floor = quota.least_states();
-  if (const std::int64_t least = least_grains(quota, grain); grains < least)
-    throw too_small(quota, Checked(least - 1) * grain + 1);
+  if (!starts(quota)) throw too_small(quota, least_in_grains(quota), starts);
+  const std::int64_t grain = grain_of(quota.memory_bytes), grains = grains_of_memory(quota);
+  const std::int64_t floor = quota.least_states();
   std::array<double, 2> weights{};
   if (quota.shares) {
     weights = *quota.shares;
@@ -113,20 +138,22 @@ GroupIds split_groups(const GroupQuota& quota) {
   }
   const std::vector<GroupOfPools> groups{{quota.state_pools, weights[0], floor}, {quota.block_pools, weights[1], 1}};
   const std::vector<std::int64_t> ids = fill_groups(grains, groups, grain);
-  const bool is_pinned = quota.shares && grains_of_share(grains, groups, 0) <= grains_of(floor, quota.state_pools, grain);
+  const bool is_pinned =
+      quota.shares && grains_of_share(grains, groups, 0) <= grains_of(floor, quota.state_pools, grain);
   return {is_pinned ? floor : ids[0], ids[1]};
 }
 
 std::int64_t first_manager_tokens(const GroupQuota& quota) {
-  const std::int64_t interval = interval_of(quota), state = quota.state_bytes();
-  const std::int64_t left = Checked(quota.memory_bytes) - Checked(quota.requests) * state;
-  if (left <= 0) return 0;
-  return left / std::int64_t(Checked(cell_bytes(quota)) + (interval > 0 ? state / interval : std::int64_t(0)));
+  const std::int64_t left = Checked(quota.memory_bytes) - Checked(quota.requests) * quota.state_bytes();
+  return left <= 0 ? 0 : left / token_of_first_manager(quota);
 }
 
 GroupIds split_first_manager(const GroupQuota& quota) {
   const std::int64_t interval = interval_of(quota), tokens = first_manager_tokens(quota);
-  if (tokens < quota.block_tokens) throw too_small(quota, least_memory(quota));
+  if (!starts_first_manager(quota)) {
+    const Checked running = Checked(quota.requests) * quota.state_bytes();
+    throw too_small(quota, running + Checked(token_of_first_manager(quota)) * quota.block_tokens, starts_first_manager);
+  }
   return {Checked(quota.least_states()) + (interval > 0 ? tokens / interval : std::int64_t(0)),
           tokens / quota.block_tokens};
 }

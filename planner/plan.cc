@@ -89,7 +89,8 @@ void fill_capacity(CachePlan& plan, const EngineSpec& engine, const LimitsSpec& 
   // A number of blocks that the user insists on is taken as it is, as engines do; what does not fit is a warning.
   // So is a context longer than the token slots of an engine with radix pools or pool groups, which starts all the
   // same.
-  const bool takes_any_number = plan.radix || plan.pool_groups || (engine.num_blocks && !plan.rules->reserves_null_block);
+  const bool takes_any_number =
+      plan.radix || plan.pool_groups || (engine.num_blocks && !plan.rules->reserves_null_block);
   if (!shortest->fits && !takes_any_number) refuse_memory(plan, engine, *shortest);
 }
 

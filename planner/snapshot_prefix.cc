@@ -60,7 +60,7 @@ PrefixPlan prefix_of_snapshots(const Arrangement& arrangement, const DerivationL
     return Decision{{"second copies hit nothing up to", prefix.duplicate_misses_up_to_tokens, "tokens"},
                     !prefix.cacheable ? "0 stands for none: no snapshot is ever taken"
                     : prefix.duplicate_misses_up_to_tokens == largest_tokens
-                        ? "the largest length: the only snapshot lies at the end of a prompt, past what a copy may match"
+                        ? "the largest length: the only snapshot lies at the end, past what a copy may match"
                         : "the smallest of interval and offsets: from there on a snapshot lies before the last token",
                     {}, log.cite(RuleOf::prefixes)};
   });

@@ -30,10 +30,9 @@ void set_list(std::string& engine, const char* key, const json& list) {
 /// The record as a scenario, for one of the two managers.
 std::string scenario_of(const json& row, bool first_manager) {
   std::string engine = fmt::format("release: tensorrt-llm, memory: {}", number(row, "memory_bytes"));
-  for (const auto& [key, field] : {std::pair{"tensor_parallel", "tp"}, std::pair{"tokens_per_block", "tokens_per_block"},
-                                   std::pair{"max_batch_size", "max_batch_size"},
-                                   std::pair{"periodic_snapshot_interval", "interval"}})
-    set(engine, key, row.at(field).dump());
+  set(engine, "tensor_parallel", row.at("tp").dump());
+  set(engine, "periodic_snapshot_interval", row.at("interval").dump());
+  for (const char* key : {"tokens_per_block", "max_batch_size"}) set(engine, key, row.at(key).dump());
   if (!row.at("avg_seq_len").is_null()) set(engine, "avg_seq_len", row.at("avg_seq_len").dump());
   if (!row.at("block_reuse").get<bool>()) set(engine, "cache_mode", "none");
   if (number(row, "kv_bytes") == 1) set(engine, "kv_dtype", "fp8_e4m3");

@@ -6,7 +6,8 @@
 
 namespace hybridkv {
 
-/// Does the file, or a flag laid over it, say this key of a section? What it does not say, a question may fill in.
+/// Does the scenario file, or a flag that overrides it, set this key of a section? A key that is not set may be filled
+/// in by the question.
 inline bool is_asked(const ScenarioFile& file, std::string_view section, std::string_view key) {
   const YamlNode* const mapping = file.root.find(section);
   return mapping != nullptr && mapping->find(key) != nullptr;

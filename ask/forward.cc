@@ -21,12 +21,12 @@ void add_tasks(std::vector<ForwardTask>& tasks, const Scenario& scenario, bool p
   }
 }
 
-/// Has every layer pages of its own, and the release rules of what models it plans?
+/// Does the release give every layer pages of its own, and does it have rules about the models that it plans?
 bool takes_one_layer_a_page(const EngineRules& rules) {
-  return rules.radix_pools || keeps_tensors_apart(rules.strategy);
+  return !takes(rules, "attention_pack_size");
 }
 
-/// Why such a release does not plan the model at all; empty where it does, and for all others.
+/// Why a release with such pages does not plan the model at all; empty where it does, and for all other releases.
 std::string why_left_out(const Scenario& scenario) {
   if (!takes_one_layer_a_page(*scenario.engine.rules)) return "";
   try {

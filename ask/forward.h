@@ -44,8 +44,8 @@ using ForwardPlant = std::variant<ForwardFault, Fault>;
 /// that the release has. Nothing where no fault is called so.
 std::vector<ForwardPlant> forward_plants(std::string_view name, const EngineRules& rules);
 
-/// `plain` once for every fault, or as it is where there is none. A fault of the engine is planted into the case that
-/// finds it where `plain` names none.
+/// Copies of `plain`, one for each fault, or `plain` itself where there is no fault. Where `plain` names no case, a
+/// fault of the engine is planted into the case that finds it.
 std::vector<ForwardSpec> forward_specs(const ForwardSpec& plain, const std::vector<ForwardPlant>& faults);
 
 struct ForwardAnswer {

@@ -30,16 +30,16 @@ PlanFindings findings_of(const PlanSet& set);
 /// The same with what the engine's successor would print for the scenario of these plans.
 PlanFindings findings_of(const PlanSet& set, const Scenario& scenario);
 
-/// Does the planner refuse for want of room alone: memory, or blocks that were said in its place?
+/// Is a lack of room the only reason of the refusal: of memory, or of blocks whose number was set in place of memory?
 bool is_lack_of_room(const SpecError& error);
 
-/// The plan at one length, whether or not a request of it fits: its only capacity says so. For questions whose answer a
-/// pool that is too small is. Throws SpecError as make_plan. Pre: the pool has room for a request of one token.
+/// The plan at one length. Its only capacity says whether a request of that length fits, so that a pool which is too
+/// small is an answer and no error. Throws SpecError as make_plan. Pre: the pool has room for a request of one token.
 CachePlan plan_fitting_or_not(const ModelSpec& model, const EngineSpec& engine, std::int64_t max_model_len,
                               PlanDetail detail = PlanDetail::numbers);
 
-/// Of several packs the one at that position of the scenario, alone: for answers that hold one plan at a time. Throws
-/// as plan_scenario. Pre: 0 <= position < scenario.pack_sizes.size().
+/// The plan of one pack size alone, that at a position of the scenario, for answers that hold one plan at a time.
+/// Throws as plan_scenario. Pre: 0 <= position < scenario.pack_sizes.size().
 CachePlan plan_pack(const Scenario& scenario, std::size_t position, PlanDetail detail = PlanDetail::full);
 
 }  // namespace hybridkv

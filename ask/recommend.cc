@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ask/foreign_axes.h"
 #include "ask/replay/bound_order.h"
 #include "ask/replay/simulate_request.h"
 #include "base/error.h"
@@ -136,8 +137,9 @@ Scenario scenario_of(const Scenario& scenario, const RecommendAnswer& answer, st
   return chosen;
 }
 
-RecommendAnswer recommend_scenario(const Scenario& scenario, const RecommendQuestion& question,
+RecommendAnswer recommend_scenario(const Scenario& scenario, const RecommendQuestion& asked,
                                    const std::function<void(const RecommendProgress&)>& progress) {
+  const RecommendQuestion question = question_to(*scenario.engine.rules, asked);
   RecommendSpec spec = spec_of(scenario, question);
   RecommendAnswer answer = asked_of(scenario, question, spec);
   spec.open_trace = [&answer] { return open_trace(answer.trace); };
@@ -155,8 +157,8 @@ RecommendAnswer recommend_scenario(const Scenario& scenario, const RecommendQues
   if (result.unpacked_pick) answer.unpacked_pick = served_pick(result, *result.unpacked_pick, spec);
   if (!answer.trace.file.empty() && layout.cache) answer.pick_losses = candidate_losses(spec, layout, pick);
   const Scenario picked = scenario_of(scenario, answer, result.pick);
-  const Scenario* const asked = &picked;
-  answer.pick_bound = layout_bounds({&asked, 1}).front();
+  const Scenario* const bounded = &picked;
+  answer.pick_bound = layout_bounds({&bounded, 1}).front();
   if (answer.pick_bound) add_found(*answer.pick_bound, {pick.taken_prompt_tokens, pick.hit_tokens});
   return answer;
 }

@@ -18,6 +18,9 @@ namespace hybridkv {
 /// More at once than any engine has; RecommendQuestion::min_concurrency is below.
 inline constexpr double most_requests = 1e15;
 
+/// How whoever asks calls the lists of a space.
+enum class AxisSpelling { flag, keyword };
+
 /// What to search, and how candidates are weighed, beside what the scenario says.
 struct RecommendQuestion {
   SearchSpace space;                             ///< empty lists: the defaults of the engine's index
@@ -28,6 +31,7 @@ struct RecommendQuestion {
   std::optional<double> min_concurrency;  ///< requests of L tokens that must fit at once
   double give_up_percent = 5;  ///< most of the default's concurrency that the pick may lack, 0 .. 100
   std::string workload;        ///< the trace in words; empty: as describe() says it
+  AxisSpelling spelling = AxisSpelling::flag;  ///< in refusals
 };
 
 /// A candidate beside which only the pack differs: the pick's mode, everything else as asked.
@@ -77,7 +81,7 @@ Scenario searched_scenario(Scenario scenario);
 
 /// Searches settings for the scenario's model under its trace. Throws InputError with the place of the value at fault,
 /// and as `recommend` where nothing meets the limits.
-RecommendAnswer recommend_scenario(const Scenario& scenario, const RecommendQuestion& question,
+RecommendAnswer recommend_scenario(const Scenario& scenario, const RecommendQuestion& asked,
                                    const std::function<void(const RecommendProgress&)>& progress = {});
 
 }  // namespace hybridkv

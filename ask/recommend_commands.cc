@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "planner/radix_settings.h"
+#include "planner/read_settings.h"
 
 namespace hybridkv {
 
@@ -64,7 +65,10 @@ const std::vector<ChosenKey>& engine_keys() {
       own("engine.max_mamba_cache_size", radix_key::max_mamba_cache_size),
       chosen("engine.state_memory_ratio", &Scenario::engine, &EngineSpec::state_memory_ratio),
       own("engine.page_size", radix_key::page_size),
-      own("engine.mamba_track_interval", radix_key::mamba_track_interval)};
+      own("engine.mamba_track_interval", radix_key::mamba_track_interval),
+      chosen("engine.max_running_requests", &Scenario::engine, &EngineSpec::max_running_requests),
+      own("engine.ctx_checkpoints", row_key::ctx_checkpoints),
+      own("engine.checkpoint_min_step", row_key::checkpoint_min_step)};
   return keys;
 }
 
@@ -115,7 +119,9 @@ std::string workload_words(const CommandWords& asked, const TraceSpec& trace) {
 }  // namespace
 
 std::vector<std::string> candidate_commands(const CommandWords& asked, const Scenario& scenario,
-                                            const Scenario& chosen, const Recommendation& result) {
+                                            const RecommendAnswer& answer, std::size_t candidate) {
+  const Recommendation& result = answer.result;
+  const Scenario chosen = scenario_of(scenario, answer, candidate);
   const std::vector<std::int64_t>& lengths = scenario.limits.max_model_lens;
   CommandWords planned = asked;
   say(engine_keys(), scenario, chosen, planned);
@@ -125,8 +131,8 @@ std::vector<std::string> candidate_commands(const CommandWords& asked, const Sce
   const bool alone = lengths.size() == 1 && lengths.front() == result.at_length;
   if (!alone) planned.value_of("limits.max_model_len") = lengths_text(lengths, result.at_length);
   std::vector<std::string> commands{"hybridkv plan " + shell_words(planned)};
-  // Without a tree nothing is found again, and there is nothing to replay.
-  if (chosen.engine.rules->radix_pools && chosen.engine.cache_mode == CacheMode::none) return commands;
+  // Where nothing is found again, as without a tree, there is nothing to replay.
+  if (!result.layout_of(candidate).cache) return commands;
   // Requests are refused by the longest length, whatever length is compared.
   if (lengths.size() > 1) replayed.value_of("limits.max_model_len") = std::to_string(result.max_model_len);
   commands.push_back("hybridkv simulate " + shell_words(replayed) + workload_words(asked, chosen.simulate.trace) +
@@ -135,11 +141,9 @@ std::vector<std::string> candidate_commands(const CommandWords& asked, const Sce
 }
 
 void add_commands(RecommendAnswer& answer, const Scenario& scenario, const CommandWords& asked) {
-  const auto commands = [&](std::size_t candidate) {
-    return candidate_commands(asked, scenario, scenario_of(scenario, answer, candidate), answer.result);
-  };
-  answer.commands = commands(answer.result.pick);
-  if (answer.result.unpacked_pick) answer.unpacked_commands = commands(*answer.result.unpacked_pick);
+  answer.commands = candidate_commands(asked, scenario, answer, answer.result.pick);
+  if (answer.result.unpacked_pick)
+    answer.unpacked_commands = candidate_commands(asked, scenario, answer, *answer.result.unpacked_pick);
 }
 
 }  // namespace hybridkv

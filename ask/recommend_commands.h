@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -10,11 +10,11 @@
 namespace hybridkv {
 
 /// The commands that plan a candidate, and replay the workload through it where it keeps anything to find again: they
-/// say the candidate's numbers again. `asked`: how the question is typed; `scenario`: what that says; `chosen`: the
-/// candidate's own question. Every key of sections engine and simulate in which the two differ is in the commands,
-/// those that the scenario has and the candidate has not are taken back.
+/// say the candidate's numbers again. `asked`: how the question is typed; `scenario`: what that says; `candidate`: its
+/// position. Every key of sections engine and simulate in which the candidate's own question differs is in the
+/// commands, those that the scenario has and the candidate has not are taken back.
 std::vector<std::string> candidate_commands(const CommandWords& asked, const Scenario& scenario,
-                                            const Scenario& chosen, const Recommendation& result);
+                                            const RecommendAnswer& answer, std::size_t candidate);
 
 /// Adds those of its picks to an answer to the scenario's question, `asked` as it is typed.
 void add_commands(RecommendAnswer& answer, const Scenario& scenario, const CommandWords& asked);

@@ -19,7 +19,7 @@ constexpr std::string_view to_string(Verdict verdict) {
   return verdict == Verdict::passed ? "passed" : verdict == Verdict::not_proven ? "not proven" : "fault";
 }
 
-/// What was planted decides how reports are read.
+/// What was planted, which decides what a found fault means.
 enum class Planted {
   no_or_single,  ///< nothing, or faults asked for by name: a check that finds one is a fault found
   catalogue,     ///< all faults there are: each has to be caught, but for those that have no place

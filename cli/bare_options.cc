@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/suggest.h"
 #include "cli/values.h"
-#include "planner/engine_rules.h"
+#include "engines/engine.h"
 
 namespace hybridkv {
 
@@ -89,8 +89,8 @@ std::vector<AnyCache> described_blocks(const BareOptions& options, const BareSch
 
 /// The engine that keeps a radix tree over two pools.
 const EngineRules* rules_with_tree() {
-  for (const EngineRules* const rules : all_engine_rules())
-    if (rules->radix_pools) return rules;
+  for (const Engine* const engine : all_engines())
+    if (engine->abilities == &abilities_of_trees) return engine->rules;
   return nullptr;
 }
 

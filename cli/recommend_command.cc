@@ -1,7 +1,5 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <memory>
 
 #include "ask/recommend.h"
@@ -28,18 +26,20 @@ namespace {
 struct RecommendOptions {
   ScenarioOptions scenario;
   OutputOptions output;
-  // Space of engines with blocks.
+  // The space, an axis a list; which of them an engine has it says itself.
   std::vector<std::int64_t> block_sizes;
   std::vector<std::int64_t> kernel_blocks;
   std::vector<std::string> modes;
   std::vector<std::string> match_units;
   std::vector<std::string> retentions;
   std::string search = "auto";
-  // Space of engines with a tree; modes are of both.
   std::vector<std::string> strategies;
   std::vector<std::string> ratios;
   std::vector<std::int64_t> page_sizes;
   std::vector<std::int64_t> track_intervals;
+  std::vector<std::int64_t> slots;
+  std::vector<std::int64_t> slot_checkpoints;
+  std::vector<std::int64_t> checkpoint_steps;
   // Limits.
   std::optional<std::int64_t> at_length;
   std::optional<double> min_concurrency;
@@ -84,42 +84,10 @@ SearchSpace space_of(const RecommendOptions& options, const Scenario& scenario) 
   }
   space.page_sizes = options.page_sizes;
   space.track_intervals = options.track_intervals;
+  space.slots = options.slots;
+  space.slot_checkpoints = options.slot_checkpoints;
+  space.checkpoint_steps = options.checkpoint_steps;
   return space;
-}
-
-/// Flags of the space that were given and say nothing to an engine of this index.
-std::vector<std::string> foreign_flags(const RecommendOptions& options, bool has_tree) {
-  std::vector<std::string> flags;
-  const auto add = [&](bool given, const char* flag) {
-    if (given) flags.emplace_back(flag);
-  };
-  if (!has_tree) {
-    add(!options.strategies.empty(), "--strategies");
-    add(!options.ratios.empty(), "--ratios");
-    add(!options.page_sizes.empty(), "--page-sizes");
-    add(!options.track_intervals.empty(), "--track-intervals");
-    return flags;
-  }
-  const bool all = std::find(options.modes.begin(), options.modes.end(), "all") != options.modes.end();
-  add(!options.scenario.pack.empty() && options.scenario.pack != "1", "--packs");
-  add(!options.block_sizes.empty(), "--block-sizes");
-  add(all, "--modes all");
-  add(!options.match_units.empty(), "--match-units");
-  add(!options.retentions.empty(), "--retention");
-  add(!options.kernel_blocks.empty(), "--kernel-blocks");
-  add(options.min_kernel_block.has_value(), "--min-kernel-block");
-  add(options.search != "auto" && options.search != to_string(SearchKind::exhaustive), "--search");
-  return flags;
-}
-
-void refuse_foreign_flags(const RecommendOptions& options, const EngineRules& rules) {
-  const std::vector<std::string> flags = foreign_flags(options, rules.radix_pools);
-  if (flags.empty()) return;
-  throw InputError(fmt::format(
-      "{}: {} has no such settings to search; {}", fmt::join(flags, ", "), rules.title,
-      rules.radix_pools ? "its space is --modes none,align, --strategies, --ratios, --page-sizes, "
-                          "--track-intervals, and is searched whole"
-                        : "its space is --packs, --block-sizes, --modes, --match-units, --retention"));
 }
 
 /// The question as it is typed for commands that replay its workload.
@@ -136,11 +104,8 @@ CommandWords replayed_words(const RecommendOptions& options) {
 }
 
 RecommendQuestion question_of(const RecommendOptions& options, const Scenario& scenario) {
-  refuse_foreign_flags(options, *scenario.engine.rules);
   RecommendQuestion question;
   question.space = space_of(options, scenario);
-  // A tree has no packs; one a page is what every flag says.
-  if (scenario.engine.rules->radix_pools) question.space.packs.clear();
   if (options.at_length && *options.at_length < 1)
     throw InputError(fmt::format("--at-length {}: must be at least 1 token", *options.at_length));
   // Comparisons that are false for nan.
@@ -210,6 +175,15 @@ void add_space_options(CLI::App& command, RecommendOptions& options) {
   add_list(command, "--track-intervals", options.track_intervals,
            "of a radix tree: intervals of a decode's states to search (default: the engine's; with --driver "
            "closed_loop 64 to 1024)", "LIST", token_count());
+  add_list(command, "--slots", options.slots,
+           "of a server with slots: how many to search (default: the engine's, 1 to 64, the most that hold such "
+           "requests at once)", "LIST", token_count());
+  add_list(command, "--slot-checkpoints", options.slot_checkpoints,
+           "of a server with slots: checkpoints of a slot to search (default: the engine's, 0 to 64)", "LIST",
+           token_count());
+  add_list(command, "--checkpoint-steps", options.checkpoint_steps,
+           "of a server with slots: tokens between older checkpoints to search (default: the engine's, 8192, 1024, 0)",
+           "LIST", token_count());
   std::vector<std::string> searches = names_of(search_kind_names);
   searches.insert(searches.begin(), "auto");
   command.add_option("--search", options.search,

@@ -17,6 +17,7 @@
 #include "cli/scenario_options.h"
 #include "cli/trace_options.h"
 #include "cli/values.h"
+#include "report/field.h"
 #include "report/human.h"
 #include "report/replay/sweep_file.h"
 #include "scenarios/model_reader.h"
@@ -65,21 +66,24 @@ SweepRows rows_of(const SweepOptions& options, const ScenarioSweep& sweep) {
   return SweepRows(std::move(spec));
 }
 
+/// The first values of an axis, and its last one.
+std::string values_text(const SweepAxis& axis) {
+  constexpr std::size_t most_shown = 6;
+  std::string values;
+  for (std::size_t i = 0; i < axis.values.size(); ++i) {
+    if (axis.values.size() > most_shown && i == most_shown - 2) return values + ", …, " + axis.values.back();
+    values += (values.empty() ? "" : ", ") + (axis.values[i].empty() ? "default" : axis.values[i]);
+  }
+  return values;
+}
+
 /// What would be swept.
 std::string axes_text(const ScenarioSweep& sweep, const Style& style) {
-  Table table({{"axis", "axis", "", Align::left}, {"values", "values"}, {"of", "of them", "", Align::left}});
-  for (const SweepAxis& axis : sweep.axes()) {
-    constexpr std::size_t most_shown = 6;
-    std::string values;
-    for (std::size_t i = 0; i < axis.values.size(); ++i) {
-      if (axis.values.size() > most_shown && i == most_shown - 2) {
-        values += ", …, " + axis.values.back();
-        break;
-      }
-      values += (values.empty() ? "" : ", ") + (axis.values[i].empty() ? "default" : axis.values[i]);
-    }
-    table.add_row({axis.path, std::ssize(axis.values), values});
-  }
+  using Row = SweepAxis;
+  const Table table = table_of<Row>({{{"axis", "axis"}, &Row::path},
+                                     {{"values", "values"}, [](const Row& axis) { return std::ssize(axis.values); }},
+                                     {{"of", "of them"}, values_text}},
+                                    sweep.axes());
   return (sweep.axes().empty() ? std::string() : render_text(table, style) + "\n") +
          human_plural(sweep.num_points(), "point") + "\n";
 }

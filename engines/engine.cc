@@ -22,6 +22,22 @@ const BlockRules& block_rules_of(const EngineRules& rules) {
   return plain_block_rules;
 }
 
+const EngineAxis* axis_of(const Engine& engine, const SearchAxis& axis) {
+  const auto found = std::find_if(engine.axes.begin(), engine.axes.end(),
+                                  [&](const EngineAxis& one) { return one.axis == &axis; });
+  return found == engine.axes.end() ? nullptr : &*found;
+}
+
+AnyCache replayed_cache(const CachePlan& plan, const ModelSpec& model, const EngineSpec& engine,
+                        std::int64_t max_model_len) {
+  const Engine& replayed = engine_of(*engine.rules);
+  if (!replayed.replay)
+    throw not_known_of(*replayed.rules, "how {} finds prefixes again", "hybridkv plan shows how it shares memory");
+  AnyCache cache = replayed.replay(plan, model, engine);
+  set_max_model_len(cache, max_model_len);
+  return cache;
+}
+
 const Engine& usual_start() {
   for (const Engine* const engine : all_engines())
     if (engine->start != nullptr && engine->successor == nullptr) return *engine;

@@ -1,10 +1,11 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
-
 #include <string_view>
 
 #include "base/error.h"
+#include "engines/search_axes.h"
 #include "engines/serve.h"
 #include "engines/start.h"
 #include "engines/start_log.h"
@@ -26,6 +27,7 @@ struct Engine {
   AnyCache (*replay)(const CachePlan& plan, const ModelSpec& model, const EngineSpec& engine) = nullptr;
   Evidence replayed = Evidence::run;  ///< how it is known that the engine finds what its replay finds
   const ReplayAbilities* abilities = &abilities_of_blocks;
+  std::span<const EngineAxis> axes;  ///< along which its settings are searched; empty: that is not known
   /// The release that its users run today, which a plan is told of beside its own answer; null: it is that release.
   const Engine* successor = nullptr;
   std::string_view label;  ///< of such a line: "vLLM 0.33"
@@ -45,6 +47,14 @@ std::span<const Engine* const> all_engines();
 
 /// The engine of these rules. Pre: they are those of an engine.
 const Engine& engine_of(const EngineRules& rules);
+
+/// That axis of the engine; null where it has none.
+const EngineAxis* axis_of(const Engine& engine, const SearchAxis& axis);
+
+/// The cache of one of its plans as the engine replays it, which refuses prompts of that length or more. Throws
+/// SpecError for what has no replay.
+AnyCache replayed_cache(const CachePlan& plan, const ModelSpec& model, const EngineSpec& engine,
+                        std::int64_t max_model_len);
 
 /// The engine whose start is meant where nobody says one: the first that is known to start and has no successor.
 const Engine& usual_start();

@@ -20,7 +20,8 @@ Arrangement arrange(std::vector<SpecPlan> specs, const ArrangeInputs& inputs) {
   arrangement.decode_context_parallel = inputs.engine.decode_context_parallel;
   switch (inputs.engine.strategy) {
     case Strategy::packed_attention:
-      // Packs are in no release: they stay in pools of their own, with the blocks of the release.
+      // No release has packs of several layers. They get pools of their own, with the blocks that the release would
+      // make.
       if (has_one_allocation(inputs.engine))
         arrange_one_allocation(arrangement, std::move(specs), inputs);
       else

@@ -68,8 +68,8 @@ struct SpecPlan {
   bool operator==(const SpecPlan&) const = default;
 
   SpecRole role() const;
-  /// Attention N layers a page, whose blocks and pages are sized together; hidden states follow the page that comes
-  /// out.
+  /// Is this attention that lies N layers to a page, with a block and a page that are sized together? Hidden states are
+  /// attention too, but they are fitted to the page that the others have made.
   bool is_packed() const { return attention && !auxiliary; }
   /// What an indexer keeps of each token, in the blocks and the table of its attention.
   bool is_indexer() const { return attention && attention->kind == AttentionKind::indexer; }
@@ -240,15 +240,16 @@ struct Arrangement {
   std::int64_t num_blocks() const;
   /// The same without the null block. Pre: is_uniform.
   std::int64_t usable_blocks() const;
-  /// The multiples of tokens at which a request can go on from what groups of this spec keep: those of a block. 0: at
-  /// none, as states of mode none are kept for no prefix. Pre: no ring, which takes no part in it.
+  /// A request can go on from what groups of this spec keep after every multiple of so many tokens: those of a block. 0
+  /// where it can go on from nothing, since states of mode none are kept for no other request. Pre: the spec is no
+  /// ring, as nothing is found again in one.
   std::int64_t grain_tokens(const SpecPlan& spec) const;
   /// Ids of arena 0 that every request takes beside its groups'.
   std::int64_t extra_ids_per_request() const;
   /// Bytes beside the pages of each id of arena 0.
   std::int64_t extra_bytes_per_id() const;
-  /// Bytes that the memory gives to neither pools nor extras, less those of pools that it is not asked for; 0 but for
-  /// radix pools, and below it for pool groups that round it up.
+  /// Bytes of the memory that go to neither pools nor extras, less the bytes of pools that are not taken from the
+  /// memory. 0 except for radix pools, and below 0 for pool groups, which round the memory up.
   std::int64_t beside_budget_bytes() const {
     if (pool_groups) return -pool_groups->borrowed_bytes;
     return radix ? Checked(radix->outside_bytes()) - radix->unbudgeted_bytes() : Checked(0);

@@ -109,8 +109,9 @@ std::int64_t longest_request(const Arrangement& arrangement, double requests) {
     for (std::int64_t& ids : share.ids) ids = static_cast<std::int64_t>(static_cast<double>(ids) / requests);
   Demand demand = request_demand(arrangement, 1);
   if (!demand.is_within(share)) return 0;
-  // A spec has at most the ids that all others leave at their least. Where one spec of each arena grows with the
-  // length, as it is with one kind of attention, that is the answer; else it bounds the search.
+  // Each spec gets at most the ids that are left when every other spec takes its fewest, which bounds the longest
+  // request. Where only one spec of each arena grows with the length, as with one kind of attention, the bound is the
+  // answer; otherwise it bounds the search.
   std::int64_t too_long = largest_tokens;
   for (auto group = arrangement.groups.begin(); group != arrangement.groups.end();) {
     const SpecPlan& spec = arrangement.spec_of(*group);

@@ -26,14 +26,14 @@ Demand no_demand(const Arrangement& arrangement);
 /// Every id of every arena, the null ids among them.
 Demand all_ids(const Arrangement& arrangement);
 
-/// Those that somebody can get.
+/// The ids that requests can get: all but the null ids.
 Demand usable_ids(const Arrangement& arrangement);
 
-/// Ids that so many entries of one request take: ids_per_entry of each, or one of each entries_per_id, as an id that is
-/// split among entries goes to one request.
+/// Ids that so many entries of one request take: ids_per_entry of them for each entry, or one for every entries_per_id
+/// entries, because an id that is split among entries goes to one request.
 std::int64_t ids_of_entries(const GroupPlan& group, std::int64_t entries);
 
-/// ids_of_entries turned round: the most entries of one request that so many ids hold.
+/// The inverse of ids_of_entries: the most entries of one request that so many ids hold.
 std::int64_t entries_in_ids(const GroupPlan& group, std::int64_t ids);
 
 /// Ids of a request in the table of a group.
@@ -54,7 +54,7 @@ IdsByCause ids_by_cause(const Arrangement& arrangement, std::int64_t tokens);
 /// Ids of one request over all groups, with the extras of a request in arena 0.
 Demand request_demand(const Arrangement& arrangement, std::int64_t tokens);
 
-/// The same of requests that run together, `tokens` of each.
+/// Ids of several requests that run together; `tokens` has the length of each.
 Demand load_demand(const Arrangement& arrangement, std::span<const std::int64_t> tokens);
 
 /// Adds what one more request needs.
@@ -63,7 +63,8 @@ void add_request(const Arrangement& arrangement, std::int64_t tokens, Demand& de
 /// Do the usable ids of every arena suffice?
 bool fits(const Arrangement& arrangement, const Demand& demand);
 
-/// Do the ids suffice as engines check at the start: with the null ids counted, from vLLM 0.33 on without?
+/// Do the ids suffice by the check that engines make at their start? That check counts the null ids too; from vLLM 0.33
+/// on it leaves them out.
 bool fits_as_engines_check(const Arrangement& arrangement, const Demand& demand);
 
 /// Bytes of these ids over all lanes and what lies beside them.

@@ -41,9 +41,9 @@ using Derivation = std::vector<Decision>;
 /// itself.
 class DerivationLog {
  public:
-  /// Nowhere.
+  /// A log that drops every decision.
   DerivationLog() = default;
-  /// At the end of this derivation, which must outlive the log, as the rules do.
+  /// A log that appends to this derivation. The derivation and the rules must outlive the log.
   DerivationLog(Derivation& derivation, const EngineRules& rules) : derivation_(&derivation), rules_(&rules) {}
 
   /// Writes down what `decision()` returns; it is not called where nobody reads.
@@ -52,7 +52,8 @@ class DerivationLog {
     if (derivation_ != nullptr) derivation_->push_back(decision());
   }
 
-  /// The source of a decision by this rule. Pre: it is written somewhere, as inside of `decision()`.
+  /// What these rules give as the source of a decision. Pre: the log keeps decisions, as it does wherever `decision()`
+  /// is called.
   std::string cite(RuleOf rule) const { return cited(*rules_, rule); }
 
  private:

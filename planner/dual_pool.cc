@@ -11,7 +11,7 @@ namespace hybridkv {
 
 namespace {
 
-/// Of tokens alone, which lie as they do in pages of one size.
+/// Derives the sizes of an arrangement that holds tokens alone. They lie as in pages of one size.
 void derive_only_arena(const Arrangement& arrangement, const DerivationLog& log) {
   const ArenaPlan& arena = arrangement.arenas.front();
   const Term ids{"ids", arena.num_ids, "ids"};
@@ -34,7 +34,8 @@ void derive_only_arena(const Arrangement& arrangement, const DerivationLog& log)
   });
 }
 
-/// The slots and pages of an engine that splits its memory by rules of its own; id 0 is the dummy of either.
+/// Takes the numbers of slots and pages from an engine that splits its memory by rules of its own. Id 0 of each arena
+/// is a dummy.
 void take_split(Arrangement& arrangement, const BlockSizes& blocks, const ArrangeInputs& inputs) {
   arrangement.radix = make_radix_pools(arrangement.specs, blocks, inputs);
   const RadixPools& radix = *arrangement.radix;

@@ -19,8 +19,9 @@ inline constexpr auto evidence_names = std::to_array<Named<Evidence>>(
 
 constexpr std::string_view to_string(Evidence value) { return name_in(evidence_names, value); }
 
-/// Of a release that was read all is, and so are the strategies of its kind anywhere; of others what it does not
-/// arrange itself is modelled: another strategy, and packs of several layers where it has one allocation.
+/// Every arrangement of a release whose rules were read counts as read, and so does a strategy that only such releases
+/// have. Of a release that was run, what it does not arrange itself is modelled: another strategy, or packs of several
+/// layers where the release has one allocation.
 Evidence evidence_of(const Arrangement& arrangement);
 
 }  // namespace hybridkv

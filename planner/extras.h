@@ -9,8 +9,8 @@
 
 namespace hybridkv {
 
-/// What lies beside the pages, and block ids beside tokens and states, as the model declares them; without what the
-/// specs have as layers.
+/// Bytes that lie beside the pages, and block ids that requests take beside those of tokens and states, as the model
+/// declares them. What already is a layer of some spec is left out.
 std::vector<ExtraPlan> make_extras(std::span<const SpecPlan> specs, const ModelSpec& model, const DerivationLog& log);
 
 }  // namespace hybridkv

@@ -10,7 +10,7 @@ namespace hybridkv {
 /// them, "blocks" or "ids".
 void require_addressable(std::int64_t ids, std::int64_t bytes_per_id, const char* what);
 
-/// Why one block fewer than there are can be used, by `rule`.
+/// Derives, by `rule`, that one block fewer can be used than there are.
 void derive_usable_blocks(std::int64_t num_blocks, RuleOf rule, const DerivationLog& log);
 
 }  // namespace hybridkv

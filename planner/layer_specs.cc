@@ -70,7 +70,7 @@ void add_sparse_layers(std::vector<LayerSet>& sets, const ModelSpec& model, cons
                   {.attention = row, .auxiliary = true, .layers = sets[i].layers});
     }
   if (model.ring_tokens == 0 || rings.layers.empty()) return;
-  // It turns by as many tokens as it holds, and drafts must not overwrite the ones that count.
+  // A ring grows by whole rings, so that the drafts of a step do not overwrite tokens that are still read.
   rings.ring->tokens = round_up(Checked(model.ring_tokens) + engine.speculative_tokens, model.ring_tokens);
   std::sort(rings.layers.begin(), rings.layers.end());
   sets.push_back(std::move(rings));

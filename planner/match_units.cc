@@ -15,7 +15,7 @@ MatchUnits match_units(const Arrangement& arrangement, const EngineSpec& engine)
   for (const GroupPlan& group : arrangement.groups) {
     if (group.shares_table) continue;
     const SpecPlan& spec = arrangement.spec_of(group);
-    if (spec.ring_tokens > 0) continue;  // is found again at no prefix
+    if (spec.ring_tokens > 0) continue;  // nothing is found again in a ring
     const std::int64_t span = Checked(spec.block_size_tokens) * (spec.attention ? ranks : 1);
     units.scheduler_block = checked_lcm(units.scheduler_block, span);
     common = std::gcd(common, span);

@@ -26,7 +26,8 @@ enum class PageKind {
   mixed,    ///< pages as they are, side by side in a block
 };
 
-/// All attention of one kind and window, whose pages may differ: they need one table.
+/// Is every spec attention with one window and one block? Then one table serves them all, though their pages may
+/// differ.
 bool is_one_kind(std::span<const SpecPlan> specs) {
   return std::all_of(specs.begin(), specs.end(), [&](const SpecPlan& spec) {
     return spec.attention && !spec.auxiliary && spec.block_size_tokens == specs.front().block_size_tokens &&
@@ -120,7 +121,8 @@ std::int64_t block_bytes(const Shape& shape, const Stages& stages, std::int64_t 
   return round_up(widest, shape.alignment_bytes);
 }
 
-/// Backends with kernel blocks of fixed sizes step over blocks in pages of one of them.
+/// The bytes that blocks must be a multiple of: backends with kernel blocks of fixed sizes step from block to block in
+/// pages of one kernel block.
 std::int64_t stride_alignment(std::span<const SpecPlan> specs, CacheOrder order, const EngineSpec& engine) {
   std::int64_t alignment = 1;
   if (!is_block_outermost(order)) return alignment;
@@ -234,7 +236,8 @@ class Placement {
   }
 
  private:
-  /// One lane for whole blocks, where a page is no run of bytes, or the slots do not fill the block.
+  /// Does one lane have to hold whole blocks? It does where a page is not one run of bytes, or where pages do not fill
+  /// the block.
   bool needs_whole_blocks() const {
     return is_block_outermost(shape_.order) &&
            (shape_.order == CacheOrder::bhlnc || block_bytes_ % shape_.pages.front() != 0);
@@ -253,7 +256,8 @@ class Placement {
     arrangement_.lanes.push_back({{0}, {0}, offset, stride, bytes});
   }
 
-  /// A lane a slot, or one a slot and head: every table uses the first of them.
+  /// Adds a lane for each page of a block, or for each page and head. The table of every group uses the first of these
+  /// lanes.
   void place_slots() {
     const std::int64_t page = shape_.pages.front(), slots = block_bytes_ / page;
     std::int64_t heads = 1;
@@ -324,7 +328,8 @@ void keep_stage(std::vector<SpecPlan>& specs, const Stages& stages, std::int64_t
   }
 }
 
-/// Layers that the engine adds to those of the model, other than auxiliary ones, propose tokens.
+/// Marks the tables of drafters: layers that the engine adds to those of the model propose tokens, except auxiliary
+/// ones.
 void mark_drafters(std::vector<LayerTable>& tables, const ModelSpec& model, const EngineSpec& engine) {
   const auto first = static_cast<std::int64_t>(model.layers.size());
   const std::int64_t last = first + engine.mtp_layers + (engine.draft ? engine.draft->layers : 0);

@@ -46,7 +46,7 @@ struct SettingKey {
 template <class T>
 struct Setting : SettingKey {};
 
-/// What of such settings is set, and to what. Only a typed setting reads its value.
+/// Those of these settings that are set, with their values. Only a typed setting reads its value.
 class OwnSettings {
  public:
   /// As set, else its standard, of a list none. Pre: it has one, or is a list.

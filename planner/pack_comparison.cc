@@ -59,7 +59,7 @@ std::string divides_text(const CachePlan& plan) {
   return text + " layers";
 }
 
-/// What a user wants small.
+/// The three numbers of a plan that are better when smaller.
 auto costs(const CachePlan& plan) {
   const CapacityPlan& capacity = at_longest(plan);
   return std::tuple(primary_block_tokens(plan), capacity.bytes_per_request, -capacity.usable_concurrency);

@@ -5,8 +5,8 @@
 
 namespace hybridkv {
 
-/// engine.pad_heads: a set whose heads the ranks share evenly, with as few heads more as engines that pad add; the set
-/// itself where the ranks share them as they are, or where no engine pads its kind of layer.
+/// What engine.pad_heads asks for: the set with as many heads added as engines add so that ranks share them evenly. The
+/// set itself where ranks can share its heads anyway, or where no engine pads layers of its kind.
 /// Source: SGLang adjust_config_with_unaligned_cpu_tp.
 LayerSet with_padded_heads(LayerSet set, std::int64_t tensor_parallel);
 
@@ -14,9 +14,10 @@ LayerSet with_padded_heads(LayerSet set, std::int64_t tensor_parallel);
 void derive_padding(const LayerSet& set, const LayerSet& padded, const EngineSpec& engine, const std::string& label,
                     Derivation& derivation);
 
-/// A set as an engine with radix pools counts its heads where ranks cannot share them, whatever comes of it: groups of
-/// B and C and key heads of gdn as many as ranks, KV heads so that a rank has max(1, KV heads // TP), query heads, on
-/// which no cache depends, left out. Its pools are sized so, before it refuses to load such a model.
+/// The set with the heads that an engine with radix pools counts for ranks that cannot share them: one group of B and
+/// C, and one key head of gdn, for every rank, and KV heads so that a rank has max(1, KV heads // TP). Query heads are
+/// left out because no cache depends on them. The engine sizes its pools by these numbers before it refuses to load
+/// such a model.
 /// Source: SGLang 0.5.23, run.
 LayerSet with_counted_heads(LayerSet set, std::int64_t tensor_parallel);
 

@@ -66,7 +66,7 @@ void set_blocks(SizedPages& sized, const BlockSizes& blocks, const EngineSpec& e
   }
 }
 
-/// Attention whose page divides the largest one takes so many more tokens a block.
+/// Gives attention whose page divides the largest page longer blocks, by as many times as its page goes into that one.
 void grow_blocks(SizedPages& sized, std::int64_t block, std::int64_t largest_page, const DerivationLog& log) {
   for (SpecPlan& spec : sized.specs) {
     if (!spec.is_packed() || largest_page % spec.unpadded_page_bytes != 0) continue;

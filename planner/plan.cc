@@ -126,7 +126,7 @@ void warn_unshared_heads(std::vector<Warning>& warnings, const ModelSpec& model,
   }
 }
 
-/// Planned all the same, as earlier releases run it: but this one does not start.
+/// Warns of a model that this release does not serve. It is planned all the same, because earlier releases run it.
 void warn_unserved(std::vector<Warning>& warnings, const ModelSpec& model, const EngineSpec& engine) {
   const EngineRules& rules = *engine.rules;
   if (const UnservedModels* const models = unserved_by(rules, model.name))
@@ -142,19 +142,20 @@ std::vector<SpecPlan> specs_of(const ModelSpec& model, const EngineSpec& engine,
   } catch (const SpecError& refusal) {
     if (refusal.path() != "engine.tensor_parallel") throw;
     throw with_working_ranks(refusal, model, engine, [&](const EngineSpec& other) {
-      make_specs(model, other, nullptr);  // else this would ask of itself
+      make_specs(model, other, nullptr);  // reports its own error, so that no advice is looked for inside of advice
       make_plan(model, other, limits, std::nullopt, PlanDetail::summary);
     });
   }
 }
 
-/// Which layers lie where, which takes most of the memory of a plan of many layers.
+/// Drops the lists of which layers lie where: of a model with many layers they take most of the memory of a plan.
 void forget_layers(CachePlan& plan) {
   for (GroupPlan& group : plan.groups) group.pages = {};
   for (PoolPlan& pool : plan.pools) pool.shared_by = {};
 }
 
-/// Engines with one allocation plan first and make views later: what they refuse then is a plan without views.
+/// Makes the views. Engines with one allocation plan before they make views, so a layout whose views they refuse is
+/// still a plan, one without views.
 template <class MakeViews>
 void with_views(CachePlan& plan, MakeViews make) {
   if (!plan.cache_order) return make();

@@ -9,7 +9,7 @@
 
 namespace hybridkv {
 
-/// What is read off finished plans, beside their primary attention (planner/primary_attention.h).
+/// Facts that follow from a finished plan. Those about its primary attention are in planner/primary_attention.h.
 
 /// The largest recurrent state, which decides the page; null where the model has none.
 const SpecPlan* largest_state(const CachePlan& plan);

@@ -8,10 +8,10 @@ namespace hybridkv {
 /// layers with a window, else hidden states; null where nothing is kept token by token. Layers of a draft never count.
 const SpecPlan* primary_attention(const Arrangement& arrangement);
 
-/// A group of that attention; without any the first group.
+/// A group of the primary attention, or the first group where there is none.
 const GroupPlan& primary_group(const Arrangement& arrangement);
 
-/// Tokens of a block of that attention; without any those of the first spec.
+/// Tokens of a block of the primary attention, or of the first spec where there is none.
 std::int64_t primary_block_tokens(const Arrangement& arrangement);
 
 }  // namespace hybridkv

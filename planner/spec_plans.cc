@@ -14,11 +14,13 @@ namespace hybridkv {
 namespace {
 
 StateContext state_context(const RecurrentSpec& layer, const ModelSpec& model, const EngineSpec& engine) {
-  // Whatever the model's dtype is; states of draft steps lie outside the slots. KDA does not read the model's key.
+  // The engine does not follow the model's dtype for convolutions, keeps states of draft steps outside the slots, and
+  // ignores the model's own key for the state of KDA.
   if (engine.rules->radix_pools)
     return {engine.tensor_parallel, 0, engine.conv_dtype.value_or(DType::bf16),
             engine.ssm_dtype.value_or(fixed_ssm_dtype(layer).value_or(model.ssm_dtype.value_or(DType::fp32)))};
-  // Rows of both tensors have one type, whatever the model's; those of drafts are rows too, not longer convolutions.
+  // Both tensors have rows of one type, whatever the model's dtype. Drafts get rows of their own instead of longer
+  // convolutions.
   if (engine.strategy == Strategy::sequence_rows)
     return {engine.tensor_parallel, 0, engine.conv_dtype.value_or(DType::fp32), engine.ssm_dtype.value_or(DType::fp32)};
   // Only one of the keys that configs have for the state is read; kda keeps fp32 and K inputs.
@@ -145,7 +147,7 @@ std::vector<SpecPlan> make_specs(const ModelSpec& model, const EngineSpec& engin
     if (derivation != nullptr && set.attention) derive_attention(set, engine, spec, *derivation);
     specs.push_back(std::move(spec));
   }
-  // A layer beside the pattern goes on from where those of the pattern do.
+  // An auxiliary layer resumes where the layers of the pattern do, so it needs as many blocks for exported states.
   std::int64_t exported = 0;
   for (const SpecPlan& spec : specs)
     if (!spec.auxiliary) exported = std::max(exported, spec.checkpoint_blocks);

@@ -4,7 +4,7 @@
 
 namespace hybridkv {
 
-/// Why two pools are as large as they are: slots of a request, slots, what lies beside them, tokens, running requests,
+/// Derives the sizes of the two pools: slots of a request, all slots, what lies beside them, tokens, running requests,
 /// the elastic buffer, and what another ratio would do. `inputs`: what the pools were split by.
 void derive_split(const RadixPools& pools, const SplitInputs& inputs, const ArrangeInputs& asked);
 

@@ -40,7 +40,7 @@ inline std::string splitting_strategies() {
 constexpr bool is_one_allocation(Strategy strategy) {
   return strategy == Strategy::compact_slots || strategy == Strategy::two_level;
 }
-/// Are all layers of a kind one group, of which none can be asked to be smaller?
+/// Do all layers of a kind always make one group? Then no smaller groups can be asked for.
 constexpr bool groups_whole_kinds(Strategy strategy) {
   return splits_memory(strategy) || strategy == Strategy::two_level;
 }

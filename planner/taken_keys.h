@@ -29,11 +29,12 @@ inline constexpr auto block_keys = std::to_array<std::string_view>(
      "state_requests", "state_memory_ratio", "num_blocks", "kv_dtype", "conv_state_layout", "speculative_tokens",
      "draft", "mtp_layers", "hidden_state_size", "token_rule", "physical_order", "backend_form"});
 
-/// Is the key ("engine.page_size" is "page_size") one that the engine is told? Keys that all engines take count as
-/// none of them.
+/// Does the engine take this key of its own or of a few engines? "page_size" stands for "engine.page_size". False of
+/// keys that all engines take.
 bool takes(const EngineRules& rules, std::string_view key);
 
-/// Refuses what the engine is not told, and own settings out of their range: SpecError with the key and a way out.
+/// Refuses keys that the engine does not take, and values of its own settings that are out of range: SpecError with the
+/// key and a way out.
 void refuse_untaken_keys(const EngineSpec& engine);
 
 }  // namespace hybridkv

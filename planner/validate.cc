@@ -31,7 +31,7 @@ void tokens(std::int64_t value, const std::string& path) { in_range(1, largest_t
 void tokens(const std::optional<std::int64_t>& value, const std::string& path) {
   if (value) tokens(*value, path);
 }
-/// As many as anybody asks about; each costs time in every group of the plan.
+/// Refuses lists longer than anybody needs, since each of their values costs time in every group of the plan.
 void few(const std::vector<std::int64_t>& values, const std::string& path) {
   constexpr std::size_t most = 4'096;
   if (values.size() > most)
@@ -74,7 +74,7 @@ void validate(const RecurrentSpec& layer, const std::string& path) {
       if (member == nullptr) continue;
       const std::int64_t largest = field.unit == FieldUnit::tokens ? largest_tokens : largest_dimension;
       const std::int64_t value = family.**member;
-      if (value < field.minimum || value > largest)  // a path is made only where it is read
+      if (value < field.minimum || value > largest)  // the path is made only where an error names it
         in_range(field.minimum, largest, value, fmt::format("{}.{}", path, field.name));
     }
     if (table.check) table.check(family, path);
@@ -136,7 +136,7 @@ std::string or_one_allocation() {
   return "";
 }
 
-/// What only some releases have.
+/// Refuses settings that only other releases have.
 void validate_release(const EngineSpec& engine) {
   const EngineRules& rules = *engine.rules;
   if (engine.cache_mode == CacheMode::all && !rules.has_mode_all)

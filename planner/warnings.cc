@@ -24,7 +24,7 @@ void warn_read(std::vector<Warning>& warnings, const CachePlan& plan) {
     warnings.push_back({"assumption", fmt::format("assumed of {}: {}", rules.title, assumption)});
 }
 
-/// What the engine plans, and refuses when it starts.
+/// Warns of what the engine plans and then refuses when it starts.
 void warn_refused_later(std::vector<Warning>& warnings, const CachePlan& plan) {
   const std::string_view engine = plan.rules->title;
   if (!plan.view_error.empty())

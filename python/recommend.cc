@@ -8,7 +8,6 @@
 #include "ask/recommend_commands.h"
 #include "ask/replay/checkpoint_advice.h"
 #include "base/suggest.h"
-#include "planner/engine_rules.h"
 #include "python/answers.h"
 #include "python/command_words.h"
 #include "python/question.h"
@@ -30,25 +29,15 @@ struct RecommendWishes {
   std::optional<double> min_concurrency;
   double give_up_percent = RecommendQuestion{}.give_up_percent;
   SimpleTraffic traffic;
-  // Of engines with blocks.
+  // The space.
   std::vector<std::int64_t> packs, block_sizes, kernel_blocks, match_units;
   std::vector<std::optional<std::int64_t>> retentions;
   std::optional<std::int64_t> min_kernel_block;
   std::string search;
-  // Of engines with radix pools.
   std::vector<std::string> strategies;
   std::vector<double> ratios;
-  std::vector<std::int64_t> page_sizes, track_intervals;
-  // Of both.
+  std::vector<std::int64_t> page_sizes, track_intervals, slots, slot_checkpoints, checkpoint_steps;
   std::vector<std::string> modes;
-
-  bool asks_of_blocks() const {
-    return !packs.empty() || !block_sizes.empty() || !kernel_blocks.empty() || !match_units.empty() ||
-           !retentions.empty() || min_kernel_block || !search.empty();
-  }
-  bool asks_of_radix() const {
-    return !strategies.empty() || !ratios.empty() || !page_sizes.empty() || !track_intervals.empty();
-  }
 };
 
 /// The value of that name; `names`: of all values.
@@ -61,13 +50,8 @@ Value named(const char* what, const std::string& name, const Table& table) {
 }
 
 RecommendQuestion recommend_question_of(const RecommendWishes& wishes, const Scenario& scenario, bool packs_chosen) {
-  const bool has_tree = scenario.engine.rules->radix_pools;
-  if (!has_tree && wishes.asks_of_radix())
-    throw InputError("strategies, ratios, page_sizes and track_intervals are settings of engines with radix pools");
-  if (has_tree && wishes.asks_of_blocks())
-    throw InputError("packs, block_sizes, kernel_blocks, match_units, retentions and search are settings of engines "
-                     "with blocks");
   RecommendQuestion question;
+  question.spelling = AxisSpelling::keyword;
   if (wishes.at_length && *wishes.at_length < 1)
     throw SpecError("at_length", fmt::format("{} is too small; allowed: whole numbers from 1", *wishes.at_length));
   // Comparisons that are false for nan.
@@ -84,7 +68,7 @@ RecommendQuestion recommend_question_of(const RecommendWishes& wishes, const Sce
   SearchSpace& space = question.space;
   for (const std::string& name : wishes.modes) space.modes.push_back(named<CacheMode>("modes", name, cache_mode_names));
   space.packs = wishes.packs;
-  if (space.packs.empty() && packs_chosen && !has_tree) space.packs = scenario.pack_sizes;
+  if (space.packs.empty() && packs_chosen) space.packs = scenario.pack_sizes;
   for (const std::int64_t size : wishes.block_sizes)
     space.block_floors.push_back(size == 0 ? std::optional<std::int64_t>() : size);
   if (!wishes.match_units.empty()) space.match_units = wishes.match_units;
@@ -94,6 +78,9 @@ RecommendQuestion recommend_question_of(const RecommendWishes& wishes, const Sce
   space.ratios = wishes.ratios;
   space.page_sizes = wishes.page_sizes;
   space.track_intervals = wishes.track_intervals;
+  space.slots = wishes.slots;
+  space.slot_checkpoints = wishes.slot_checkpoints;
+  space.checkpoint_steps = wishes.checkpoint_steps;
   question.kernel_blocks = wishes.kernel_blocks;
   question.min_kernel_block = wishes.min_kernel_block;
   if (!wishes.search.empty() && wishes.search != "auto")
@@ -194,6 +181,9 @@ void register_recommend(nb::module_& module) {
       .def_rw("ratios", &Wishes::ratios)
       .def_rw("page_sizes", &Wishes::page_sizes)
       .def_rw("track_intervals", &Wishes::track_intervals)
+      .def_rw("slots", &Wishes::slots)
+      .def_rw("slot_checkpoints", &Wishes::slot_checkpoints)
+      .def_rw("checkpoint_steps", &Wishes::checkpoint_steps)
       .def_rw("modes", &Wishes::modes);
   module.def("recommend", recommend_for, nb::arg("scenario").none(), nb::arg("keys"), nb::arg("wishes"),
              nb::arg("progress").none());

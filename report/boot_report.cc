@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+#include <vector>
+
 #include "planner/plan_facts.h"
 #include "planner/primary_attention.h"
 #include "report/document.h"
+#include "report/field.h"
 #include "report/human.h"
 #include "report/json_text.h"
 
@@ -26,26 +30,27 @@ std::string result_of(const BootAnswer& answer) {
 
 /// What the start comes to, one row a figure.
 Table boot_figures(const BootAnswer& answer) {
-  Table table({{"name", "figure", "", Align::left}, {"value", "value"}});
-  table.add_row({std::string("max_model_len"), answer.length});
-  table.add_row({std::string("max_num_seqs"), answer.max_num_seqs});
-  table.add_row({std::string("memory_bytes"), answer.memory_bytes});
-  if (!answer.plan) return table;
+  using Row = std::pair<const char*, Cell>;
+  const std::vector<Field<Row>> fields{{{"name", "figure"}, &Row::first}, {{"value", "value"}, &Row::second}};
+  std::vector<Row> rows{{"max_model_len", answer.length},
+                        {"max_num_seqs", answer.max_num_seqs},
+                        {"memory_bytes", answer.memory_bytes}};
+  if (!answer.plan) return table_of(fields, rows);
   const CachePlan& plan = *answer.plan;
   const CapacityPlan& capacity = plan.capacity.front();
-  table.add_row({std::string("block_size_tokens"), primary_block_tokens(plan)});
+  rows.emplace_back("block_size_tokens", primary_block_tokens(plan));
   if (const SpecPlan* const state = largest_state(plan))
-    table.add_row({std::string("padding_percent"), Real{state->padding_percent}});
+    rows.emplace_back("padding_percent", Real{state->padding_percent});
   const ArenaPlan& arena = plan.arena_of(primary_group(plan));
-  table.add_row({std::string("bytes_per_block"), arena.bytes_per_id});
-  table.add_row({std::string("num_blocks"), arena.num_ids});
-  if (answer.state_blocks > 0) table.add_row({std::string("state_blocks"), answer.state_blocks});
-  table.add_row({std::string("blocks_per_request"), capacity.blocks_per_request});
-  table.add_row({std::string("max_concurrency"), Real{capacity.max_concurrency}});
-  table.add_row({std::string("kv_cache_tokens"), capacity.kv_cache_tokens});
-  table.add_row({std::string("max_fitting_tokens"), Length{plan.max_fitting_tokens}});
-  table.add_row({std::string("max_running_requests"), plan.max_running_requests});
-  return table;
+  rows.emplace_back("bytes_per_block", arena.bytes_per_id);
+  rows.emplace_back("num_blocks", arena.num_ids);
+  if (answer.state_blocks > 0) rows.emplace_back("state_blocks", answer.state_blocks);
+  rows.emplace_back("blocks_per_request", capacity.blocks_per_request);
+  rows.emplace_back("max_concurrency", Real{capacity.max_concurrency});
+  rows.emplace_back("kv_cache_tokens", capacity.kv_cache_tokens);
+  rows.emplace_back("max_fitting_tokens", Length{plan.max_fitting_tokens});
+  rows.emplace_back("max_running_requests", plan.max_running_requests);
+  return table_of(fields, rows);
 }
 
 Facts budget_facts(const MemoryBudget& budget) {
@@ -132,13 +137,9 @@ nlohmann::ordered_json json_of(const BootAnswer& answer) {
 }  // namespace
 
 std::string render_boot(const BootAnswer& answer, Format format, const Style& style) {
-  switch (format) {
-    case Format::json: return json_text(json_of(answer));
-    case Format::csv: return render_csv(boot_figures(answer));
-    case Format::markdown: return render_markdown(boot_document(answer));
-    case Format::table: break;
-  }
-  return render_text(boot_document(answer), style);
+  if (format == Format::json) return json_text(json_of(answer));
+  if (format == Format::csv) return render_csv(boot_figures(answer));
+  return render_people(boot_document(answer), format, style);
 }
 
 }  // namespace hybridkv

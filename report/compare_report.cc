@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "report/document.h"
+#include "report/field.h"
 #include "report/human.h"
 #include "report/json_text.h"
 #include "report/plan/figure_cell.h"
@@ -93,22 +94,21 @@ bool is_nothing(const ComparedRow& row) {
 }
 
 /// What programs get of a row, and people of those that say something.
-Table table_of(const Comparison& comparison, bool all_rows) {
-  std::vector<Column> columns{{"name", "name", "", Align::left, Audience::programs},
-                              {"title", "what", "", Align::left, Audience::people},
-                              {"unit", "unit", "", Align::left}};
-  for (const ComparedSetting& setting : comparison.settings)
-    columns.push_back({setting.name, setting.name, setting.refused.empty() ? "" : "refused"});
-  columns.push_back({"differs", "differs", "", Align::left, Audience::programs});
-  columns.push_back({"rules", "rules", "", Align::left, Audience::programs});
-  Table table(std::move(columns));
-  for (const ComparedRow& row : comparison.rows) {
+Table rows_table(const Comparison& comparison, bool all_rows) {
+  using Row = ComparedRow;
+  std::vector<Field<Row>> fields{
+      {for_programs("name"), &Row::name}, {for_people("what"), &Row::title}, {{"unit", "unit"}, &Row::unit}};
+  for (std::size_t i = 0; i < comparison.settings.size(); ++i) {
+    const ComparedSetting& setting = comparison.settings[i];
+    fields.push_back({{setting.name, setting.name, setting.refused.empty() ? "" : "refused"},
+                      [i](const Row& row) { return figure_cell(row.values[i], row.unit); }});
+  }
+  fields.push_back({for_programs("differs"), &Row::differs});
+  fields.push_back({for_programs("rules"), [&](const Row& row) { return rules_text(row, comparison.settings); }});
+  Table table = empty_table(fields);
+  for (const Row& row : comparison.rows) {
     if (!all_rows && is_nothing(row)) continue;
-    std::vector<Cell> cells{row.name, row.title, row.unit};
-    for (const ComparedValue& value : row.values) cells.push_back(figure_cell(value, row.unit));
-    cells.emplace_back(row.differs);
-    cells.emplace_back(rules_text(row, comparison.settings));
-    table.add_row(std::move(cells));
+    table.add_row(cells_of(fields, row));
     if (row.differs) table.mark_row(table.rows().size() - 1);
   }
   return table;
@@ -194,12 +194,12 @@ Json json_of(const Comparison& comparison) {
 
 }  // namespace
 
-Table compare_table(const Comparison& comparison) { return table_of(comparison, true); }
+Table compare_table(const Comparison& comparison) { return rows_table(comparison, true); }
 
 Document compare_document(const Comparison& comparison, CompareRules rules) {
   Document document;
   document.blocks.emplace_back(Heading{title_of(comparison), 1});
-  document.blocks.emplace_back(table_of(comparison, false));
+  document.blocks.emplace_back(rows_table(comparison, false));
   if (Listing refusals = refusals_of(comparison); !refusals.items.empty())
     document.blocks.emplace_back(std::move(refusals));
   if (rules == CompareRules::hidden) return document;
@@ -224,13 +224,9 @@ Document compare_document(const Comparison& comparison, CompareRules rules) {
 }
 
 std::string render_compare(const Comparison& comparison, Format format, const Style& style, CompareRules rules) {
-  switch (format) {
-    case Format::json: return json_text(json_of(comparison));
-    case Format::csv: return render_csv(compare_table(comparison));
-    case Format::markdown: return render_markdown(compare_document(comparison, rules));
-    case Format::table: break;
-  }
-  return render_text(compare_document(comparison, rules), style);
+  if (format == Format::json) return json_text(json_of(comparison));
+  if (format == Format::csv) return render_csv(compare_table(comparison));
+  return render_people(compare_document(comparison, rules), format, style);
 }
 
 }  // namespace hybridkv

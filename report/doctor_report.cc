@@ -7,6 +7,7 @@
 
 #include "planner/plan_facts.h"
 #include "report/document.h"
+#include "report/field.h"
 #include "report/human.h"
 #include "report/json_text.h"
 
@@ -49,18 +50,14 @@ const char* title_of(LogKey key) {
 }
 
 Table figure_table(const DoctorAnswer& answer) {
-  using enum Audience;
-  Table table({{"name", "name", "", Align::left, programs},
-               {"figure", "figure", "", Align::left, people},
-               {"line", "line"},
-               {"printed", "printed"},
-               {"planned", "by the rules"},
-               {"explained", "to the digit", "", Align::left}});
-  for (const FigureCheck& figure : answer.explained.figures)
-    table.add_row({std::string(to_string(figure.key)), std::string(title_of(figure.key)),
-                   answer.found.find(figure.key)->line, cell_of_text(figure.printed), cell_of_text(figure.planned),
-                   figure.explained});
-  return table;
+  using Row = FigureCheck;
+  return table_of<Row>({{for_programs("name"), &Row::key},
+                        {for_people("figure"), [](const Row& row) { return title_of(row.key); }},
+                        {{"line", "line"}, [&](const Row& row) { return answer.found.find(row.key)->line; }},
+                        {{"printed", "printed"}, via(&Row::printed, cell_of_text)},
+                        {{"planned", "by the rules"}, via(&Row::planned, cell_of_text)},
+                        {{"explained", "to the digit"}, &Row::explained}},
+                       answer.explained.figures);
 }
 
 /// "vllm-0.33, sm90: engine.cache_mode align, ...".
@@ -130,17 +127,14 @@ Facts cost_facts(const Explanation& explained) {
 }
 
 Table better_table(const std::vector<BetterSetting>& better) {
-  using enum Audience;
-  Table table({{"what", "try", "", Align::left},
-               {"max_concurrency", "concurrency"},
-               {"kv_cache_tokens", "KV cache", "tokens"},
-               {"block_size_tokens", "block", "tokens"},
-               {"gives_up", "gives up", "", Align::left},
-               {"command", "command", "", Align::left, programs}});
-  for (const BetterSetting& one : better)
-    table.add_row({one.what, Real{one.concurrency}, one.kv_cache_tokens, one.block_size_tokens, one.gives_up,
-                   one.command});
-  return table;
+  using Row = BetterSetting;
+  return table_of<Row>({{{"what", "try"}, &Row::what},
+                        {{"max_concurrency", "concurrency"}, as<Real>(&Row::concurrency)},
+                        {{"kv_cache_tokens", "KV cache", "tokens"}, &Row::kv_cache_tokens},
+                        {{"block_size_tokens", "block", "tokens"}, &Row::block_size_tokens},
+                        {{"gives_up", "gives up"}, &Row::gives_up},
+                        {for_programs("command"), &Row::command}},
+                       better);
 }
 
 Document document_of(const DoctorAnswer& answer) {
@@ -212,13 +206,9 @@ nlohmann::ordered_json json_of(const DoctorAnswer& answer) {
 }  // namespace
 
 std::string render_doctor(const DoctorAnswer& answer, Format format, const Style& style) {
-  switch (format) {
-    case Format::json: return json_text(json_of(answer));
-    case Format::csv: return render_csv(figure_table(answer));
-    case Format::markdown: return render_markdown(document_of(answer));
-    case Format::table: break;
-  }
-  return render_text(document_of(answer), style);
+  if (format == Format::json) return json_text(json_of(answer));
+  if (format == Format::csv) return render_csv(figure_table(answer));
+  return render_people(document_of(answer), format, style);
 }
 
 }  // namespace hybridkv

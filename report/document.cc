@@ -119,4 +119,8 @@ std::string render_markdown(const Document& document) {
   return text;
 }
 
+std::string render_people(const Document& document, Format format, const Style& style) {
+  return format == Format::markdown ? render_markdown(document) : render_text(document, style);
+}
+
 }  // namespace hybridkv

@@ -63,4 +63,7 @@ std::string render_text(const Document& document, const Style& style = {});
 /// GitHub's Markdown.
 std::string render_markdown(const Document& document);
 
+/// As the one or the other. Pre: format is table or markdown.
+std::string render_people(const Document& document, Format format, const Style& style);
+
 }  // namespace hybridkv

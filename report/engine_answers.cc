@@ -58,7 +58,7 @@ std::string render_engine_answers(const std::vector<EngineAnswer>& answers, Form
   for (const EngineAnswer& answer : answers) {
     Document document{{Heading{"Under " + answer.release, 1}}};
     if (!answer.refused.empty()) document.blocks.emplace_back(Listing{{"refused: " + answer.refused}, true});
-    const std::string head = format == Format::markdown ? render_markdown(document) : render_text(document, style);
+    const std::string head = render_people(document, format, style);
     text += (text.empty() ? "" : "\n") + head + "\n" + answer.text;
   }
   return text;

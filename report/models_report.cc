@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <functional>
+
 #include "planner/plan_facts.h"
 #include "planner/primary_attention.h"
 #include "report/document.h"
+#include "report/field.h"
 #include "report/json_text.h"
 #include "report/plan/plan_table.h"
 #include "report/plan/rules_text.h"
@@ -56,6 +59,8 @@ std::string doubt_text(const std::vector<std::string>& unverified) {
   return unverified.front() + (unverified.size() > 1 ? fmt::format(" +{}", unverified.size() - 1) : "");
 }
 
+std::string joined_text(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, ", ")); }
+
 /// Names of other models by the listed one that they share their shapes with.
 Facts alias_facts(std::span<const ListedModel> models) {
   Facts facts;
@@ -83,50 +88,42 @@ Document models_document(std::span<const ListedModel> models) {
 }  // namespace
 
 Table models_table(std::span<const ListedModel> models) {
-  constexpr Audience people = Audience::people;
-  constexpr Audience programs = Audience::programs;
-  Table table({{"model", "model", "", Align::left},
-               {"family", "family", "", Align::left, programs},
-               {"layers", "layers", "", Align::left, people},
-               {"attention_layers", "attention layers", "", Align::right, programs},
-               {"attention_kind", "attention", "", Align::left, programs},
-               {"recurrent_layers", "recurrent", "layers", Align::right, programs},
-               {"bytes_per_token", "a1", "bytes"},
-               {"state_bytes", "M", "bytes"},
-               {"block_size_tokens", "block", "tokens"},
-               {"padding_percent", "pad"},
-               {"verified", "verified", "", Align::left, programs},
-               {"unverified", "verified", "", Align::left, programs},
-               {"doubt", "not verified", "", Align::left, people},
-               {"aliases", "also", "", Align::left, programs},
-               {"source", "source", "", Align::left, programs}});
-  for (const ListedModel& one : models) {
-    const CachePlan& plan = one.plan;
-    const LayersOfSide attention = layers_of(plan, true);
-    const LayersOfSide recurrent = layers_of(plan, false);
-    const SpecPlan* token = primary_attention(plan);
-    const SpecPlan* state = largest_state(plan);
-    const std::vector<std::string> unverified = unverified_facts(one);
-    table.add_row({one.model.name, recurrent.kinds_text(), layers_text(attention, recurrent), attention.count,
-                   attention.kinds_text(), recurrent.count,
-                   token != nullptr ? Cell(token->bytes_per_token) : Cell(std::monostate{}),
-                   state != nullptr ? Cell(state->state->bytes) : Cell(std::monostate{}),
-                   token != nullptr ? Cell(token->block_size_tokens) : Cell(std::monostate{}),
-                   state != nullptr ? Cell(Percent{state->padding_percent}) : Cell(std::monostate{}),
-                   unverified.empty(), fmt::format("{}", fmt::join(unverified, ", ")), doubt_text(unverified),
-                   fmt::format("{}", fmt::join(one.aliases, ", ")), one.model.source});
-  }
-  return table;
+  using Row = ListedModel;
+  const auto layers = [](bool attention, auto member) {
+    return [=](const Row& row) { return std::invoke(member, layers_of(row.plan, attention)); };
+  };
+  const auto of_tokens = [](auto getter) {
+    return where([](const Row& row) { return primary_attention(row.plan) != nullptr; },
+                 [=](const Row& row) { return std::invoke(getter, primary_attention(row.plan)); });
+  };
+  const auto of_states = [](auto getter) {
+    return where([](const Row& row) { return largest_state(row.plan) != nullptr; },
+                 [=](const Row& row) { return std::invoke(getter, largest_state(row.plan)); });
+  };
+  return table_of<Row>(
+      {{{"model", "model"}, via(&Row::model, &ModelSpec::name)},
+       {for_programs("family"), layers(false, &LayersOfSide::kinds_text)},
+       {for_people("layers"),
+        [](const Row& row) { return layers_text(layers_of(row.plan, true), layers_of(row.plan, false)); }},
+       {for_programs("attention_layers"), layers(true, &LayersOfSide::count)},
+       {for_programs("attention_kind"), layers(true, &LayersOfSide::kinds_text)},
+       {for_programs("recurrent_layers"), layers(false, &LayersOfSide::count)},
+       {{"bytes_per_token", "a1", "bytes"}, of_tokens(&SpecPlan::bytes_per_token)},
+       {{"state_bytes", "M", "bytes"}, of_states(via(&SpecPlan::state, &StateSpec::bytes))},
+       {{"block_size_tokens", "block", "tokens"}, of_tokens(&SpecPlan::block_size_tokens)},
+       {{"padding_percent", "pad"}, of_states(as<Percent>(&SpecPlan::padding_percent))},
+       {for_programs("verified"), [](const Row& row) { return unverified_facts(row).empty(); }},
+       {for_programs("unverified"), via(unverified_facts, joined_text)},
+       {for_people("not verified"), via(unverified_facts, doubt_text)},
+       {for_programs("aliases"), via(&Row::aliases, joined_text)},
+       {for_programs("source"), via(&Row::model, &ModelSpec::source)}},
+      models);
 }
 
 std::string render_models(std::span<const ListedModel> models, Format format, const Style& style) {
-  switch (format) {
-    case Format::json: return json_text(to_json(models_table(models)));
-    case Format::csv: return render_csv(models_table(models));
-    case Format::markdown: return render_markdown(models_document(models));
-    case Format::table: break;
-  }
-  return render_text(models_document(models), style);
+  if (format == Format::json) return json_text(to_json(models_table(models)));
+  if (format == Format::csv) return render_csv(models_table(models));
+  return render_people(models_document(models), format, style);
 }
 
 }  // namespace hybridkv

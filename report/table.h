@@ -6,6 +6,9 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -13,7 +16,7 @@
 
 namespace hybridkv {
 
-enum class Align { left, right };
+enum class Align { of_value, left, right };  ///< of_value: as a Field has it, else right
 
 /// Who gets to see a column.
 enum class Audience {
@@ -27,9 +30,16 @@ struct Column {
   std::string name;            ///< stable name in csv and json: "block_size_tokens"
   std::string title;           ///< heading for people: "block"
   std::string subtitle;        ///< second line of the heading, a unit or a word more: "tokens"; empty: none
-  Align align = Align::right;
+  Align align = Align::of_value;
   Audience audience = Audience::everyone;
 };
+
+/// A column that only programs get, and so without a heading.
+inline Column for_programs(std::string name) { return {.name = std::move(name), .audience = Audience::programs}; }
+/// A column that only people get, and so without a name.
+inline Column for_people(std::string title, std::string subtitle = "", Align align = Align::of_value) {
+  return {"", std::move(title), std::move(subtitle), align, Audience::people};
+}
 
 /// A number shown with that many decimals.
 struct Real {
@@ -55,10 +65,27 @@ struct Length {
 /// all its digits. Nothing (monostate) is an empty cell, null in json. The names keep integers 64-bit.
 using Cell = std::variant<std::monostate, bool, std::int64_t, Real, ByteCount, Percent, Length, std::string>;
 
+/// Whether cells of these values hold words, or yes and no.
+template <class Value>
+inline constexpr bool is_words =
+    std::is_same_v<Value, bool> || std::is_enum_v<Value> || std::is_convertible_v<Value, std::string_view>;
+template <class Value>
+inline constexpr bool is_words<std::optional<Value>> = is_words<Value>;
+
+/// The value; of an enum its word.
+template <class Value>
+Cell cell_of(const Value& value) {
+  if constexpr (std::is_enum_v<Value>)
+    return std::string(to_string(value));
+  else if constexpr (std::is_convertible_v<Value, std::string_view>)
+    return std::string(value);
+  else
+    return value;
+}
 /// The value, or an empty cell.
 template <class Value>
 Cell cell_of(const std::optional<Value>& value) {
-  return value ? Cell(*value) : Cell();
+  return value ? cell_of(*value) : Cell();
 }
 
 /// How much of the whole the part is, or an empty cell where there is no whole.

@@ -16,7 +16,7 @@
 #include "planner/layer_specs.h"
 #include "planner/plan.h"
 #include "planner/primary_attention.h"
-#include "simulator/blocks/plan_geometry.h"
+#include "search/tried_values.h"
 
 namespace hybridkv {
 
@@ -89,10 +89,6 @@ BlockSpace::BlockSpace(const RecommendSpec& spec)
       space_(spec.space),
       default_unit_(spec.default_match_unit) {
   scheduler_.max_model_len = spec.longest_length();
-  if (spec.engine.num_blocks)
-    throw SpecError("engine.num_blocks",
-                    "the layouts to compare take different bytes per block, so that a number of blocks is no common "
-                    "limit; give engine.memory instead");
   check_packs(spec);
   fill_space();
 }
@@ -107,34 +103,42 @@ std::vector<std::optional<std::int64_t>> BlockSpace::default_floors() const {
   return floors;
 }
 
+const EngineAxis* BlockSpace::axis(const SearchAxis& wanted) const {
+  return axis_of(engine_of(*spec_.engine.rules), wanted);
+}
+
+std::vector<std::int64_t> BlockSpace::tried_packs() const {
+  const EngineAxis* const packs = axis(search_axis::packs);
+  if (packs == nullptr) return {1};
+  if (packs->values.empty()) return default_packs(packable_layers(spec_.model, spec_.engine));
+  return {packs->values.begin(), packs->values.end()};
+}
+
 void BlockSpace::fill_space() {
-  const EngineRules& rules = *spec_.engine.rules;
-  const CacheMode own = spec_.engine.cache_mode;
-  const std::vector<LayerSet> sets = collect_layer_sets(spec_.model, spec_.engine);
+  const EngineSpec& engine = spec_.engine;
+  const std::vector<LayerSet> sets = collect_layer_sets(spec_.model, engine);
   const bool recurrent = std::any_of(sets.begin(), sets.end(), [](const LayerSet& set) { return set.recurrent; });
-  const bool free_retention = space_.retentions.empty() && space_.retention_blocks.empty();
-  if (rules.is_read) {  // of which modes and blocks alone are settings
-    if (space_.packs.empty()) space_.packs = {1};
-    if (!space_.match_units) space_.match_units = std::vector<std::int64_t>{0};
-    if (free_retention) space_.retentions = {std::nullopt};
-  }
-  if (space_.packs.empty()) space_.packs = default_packs(packable_layers(spec_.model, spec_.engine));
+  if (space_.packs.empty()) space_.packs = tried_packs();
+  if (!axis(search_axis::block_sizes) && space_.block_floors.empty()) space_.block_floors = {engine.block_size_tokens};
   if (space_.block_floors.empty()) space_.block_floors = default_floors();
-  if (!recurrent) space_.modes = {own};
-  if (space_.modes.empty()) {
-    space_.modes = {own};
-    for (const CacheMode mode : {CacheMode::align, CacheMode::all, CacheMode::none})
-      if (mode != own && (mode != CacheMode::all || rules.has_mode_all)) space_.modes.push_back(mode);
-  }
-  if (space_.retentions.empty() && space_.retention_blocks.empty()) {
-    space_.retentions = {0};
+  if (!recurrent) space_.modes = {engine.cache_mode};
+  if (space_.modes.empty()) space_.modes = tried_values(engine.cache_mode, *engine.rules, search_axis::modes);
+  if (!axis(search_axis::match_units) && !space_.match_units) space_.match_units = std::vector<std::int64_t>{0};
+  if (space_.retentions.empty() && space_.retention_blocks.empty()) fill_retentions();
+}
+
+/// The default's value is among them, first: layouts are compared with it.
+void BlockSpace::fill_retentions() {
+  space_.retentions = {std::nullopt};
+  if (axis(search_axis::retentions)) {
+    space_.retentions.emplace_back(0);
     space_.retention_blocks = {default_retention_blocks};
     // A release that keeps only the last checkpoint unless an interval is set has no setting for "every checkpoint".
-    if (rules.retention_tokens) space_.retention_blocks.insert(space_.retention_blocks.begin(), 1);
-    else space_.retentions.insert(space_.retentions.begin(), std::nullopt);
+    if (spec_.engine.rules->retention_tokens) {
+      space_.retention_blocks.insert(space_.retention_blocks.begin(), 1);
+      space_.retentions.erase(space_.retentions.begin());
+    }
   }
-  if (!free_retention) return;
-  // What the user left to the search includes the default's value, first: layouts are compared with it.
   std::erase(space_.retentions, spec_.default_retention);
   space_.retentions.insert(space_.retentions.begin(), spec_.default_retention);
 }
@@ -161,10 +165,9 @@ std::vector<EngineSpec> BlockSpace::engines() const {
 PlannedLayout BlockSpace::planned(const EngineSpec& engine) const {
   PlannedLayout layout{.engine = engine,
                        .plan = make_plan(spec_.model, engine, limits_, std::nullopt, PlanDetail::numbers)};
-  CacheGeometry geometry = geometry_of(layout.plan, engine);
-  geometry.scheduler = scheduler_.with_longest(geometry.scheduler.max_model_len);
-  validate(geometry);
-  layout.cache = std::move(geometry);
+  layout.cache = replayed_cache(layout.plan, spec_.model, engine, spec_.longest_length());
+  layout.geometry().scheduler = scheduler_;
+  validate(layout.geometry());
   return layout;
 }
 

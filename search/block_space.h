@@ -8,16 +8,17 @@
 namespace hybridkv {
 
 /// What may be chosen of engines with pools of blocks: layers of a page, user block size and mode, which make a layout,
-/// and of each layout a match unit and a retention interval. Lists that are left empty stand for:
+/// and of each layout a match unit and a retention interval; without an axis of the engine its own value alone. Lists
+/// that are left empty stand for:
 /// packs 1 .. 16 as far as there are attention layers to pack, and every divisor of their number;
 /// block floors: the engine's own setting, the kernel blocks of the backend and the powers of two from 32 up to 8192,
 /// those above the engine's own and not above the length that is compared;
-/// modes: all three, the engine's own first (models without recurrent layers: that one alone);
+/// modes: the engine's own, then those of its axis (models without recurrent layers: that one alone);
 /// retention: the default's, everything (or every block, by a release that has no other way to keep it), only the last
 /// checkpoint, every fourth block.
 class BlockSpace final : public IndexSpace {
  public:
-  /// Throws SpecError for a number of blocks, and for a pack of more layers than there are.
+  /// Throws SpecError for a pack of more layers than there are.
   explicit BlockSpace(const RecommendSpec& spec);
 
   const SearchSpace& space() const override { return space_; }
@@ -37,7 +38,10 @@ class BlockSpace final : public IndexSpace {
   [[noreturn]] void refuse(const std::vector<const PlannedLayout*>& layouts) const override;
 
  private:
+  const EngineAxis* axis(const SearchAxis& wanted) const;
+  std::vector<std::int64_t> tried_packs() const;
   void fill_space();
+  void fill_retentions();
   std::vector<std::optional<std::int64_t>> default_floors() const;
   /// Match units of a layout, the block itself (unset) first, then descending.
   std::vector<std::optional<std::int64_t>> match_units_of(const PlannedLayout& layout, const SearchSpace& space) const;

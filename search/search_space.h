@@ -4,12 +4,14 @@
 #include <optional>
 #include <vector>
 
+#include "engines/search_axes.h"
 #include "planner/engine_spec.h"
+#include "planner/token_state_split.h"
 
 namespace hybridkv {
 
-/// What `recommend` may choose from, whatever the engine; which of the lists one has is its index's to say, and those
-/// that it has not stay empty. A list that is left empty stands for the defaults of that index.
+/// What `recommend` may choose from, whatever the engine: a list an axis; those of axes that an engine has not stay
+/// empty. A list that is left empty stands for what the engine tries of it.
 struct SearchSpace {
   std::vector<std::int64_t> packs;                         ///< N, each >= 1; of engines with blocks
   std::vector<std::optional<std::int64_t>> block_floors;   ///< user block sizes, unset = none; of engines with blocks
@@ -26,7 +28,14 @@ struct SearchSpace {
                                                            ///< where they differ from strategy to strategy
   std::vector<std::int64_t> page_sizes;                    ///< tokens
   std::vector<std::int64_t> track_intervals;               ///< tokens
+  // Of servers with slots.
+  std::vector<std::int64_t> slots;
+  std::vector<std::int64_t> slot_checkpoints;               ///< of a slot, on the host
+  std::vector<std::int64_t> checkpoint_steps;              ///< tokens that older ones lie apart
   bool operator==(const SearchSpace&) const = default;
 };
+
+/// The axes of which values are asked for.
+std::vector<const SearchAxis*> asked_axes(const SearchSpace& space);
 
 }  // namespace hybridkv

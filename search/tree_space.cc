@@ -12,14 +12,11 @@
 #include "planner/radix_settings.h"
 #include "planner/radix_split.h"
 #include "search/candidate_choice.h"
-#include "simulator/plan_cache.h"
+#include "search/tried_values.h"
 
 namespace hybridkv {
 
 namespace {
-
-constexpr std::int64_t larger_page = 64;
-constexpr std::int64_t shortest_track = 64, longest_track = 1024;
 
 bool keeps_prefixes(const EngineSpec& engine) { return engine.cache_mode != CacheMode::none; }
 bool tracks(const EngineSpec& engine) {
@@ -39,31 +36,15 @@ double typed_ratio(double ratio) {
   return std::stod(fmt::format("{:.4e}", std::ceil(ratio / unit) * unit));
 }
 
-template <class Value>
-void add_value(std::vector<Value>& values, Value value) {
-  if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
-}
-
 SearchSpace filled_space(SearchSpace space, const EngineSpec& engine, bool decodes) {
-  if (space.modes.empty()) {
-    space.modes = {engine.cache_mode};
-    for (const CacheMode mode : {CacheMode::align, CacheMode::none}) add_value(space.modes, mode);
-  }
-  if (space.strategies.empty()) {
-    space.strategies = {radix_strategy(engine)};
-    for (const RadixStrategy strategy :
-         {RadixStrategy::no_buffer, RadixStrategy::extra_buffer, RadixStrategy::extra_buffer_lazy})
-      add_value(space.strategies, strategy);
-  }
-  if (space.page_sizes.empty()) {
-    space.page_sizes = {page_of(engine)};
-    for (const std::int64_t page : {std::int64_t{1}, larger_page}) add_value(space.page_sizes, page);
-  }
-  if (space.track_intervals.empty()) {
-    space.track_intervals = {track_interval(engine)};
-    for (std::int64_t tokens = shortest_track; decodes && tokens <= longest_track; tokens *= 2)
-      add_value(space.track_intervals, tokens);
-  }
+  const auto fill = [&](auto& values, auto own, const SearchAxis& axis) {
+    if (values.empty()) values = tried_values(own, *engine.rules, axis);
+  };
+  if (!decodes && space.track_intervals.empty()) space.track_intervals = {track_interval(engine)};
+  fill(space.modes, engine.cache_mode, search_axis::modes);
+  fill(space.strategies, radix_strategy(engine), search_axis::strategies);
+  fill(space.page_sizes, page_of(engine), search_axis::page_sizes);
+  fill(space.track_intervals, track_interval(engine), search_axis::track_intervals);
   return space;
 }
 
@@ -96,8 +77,7 @@ double TreeSpace::least_running() const {
 PlannedLayout TreeSpace::planned(const EngineSpec& engine) const {
   PlannedLayout layout{.engine = engine, .plan = plan_of(engine)};
   if (!keeps_prefixes(engine)) return layout;
-  layout.cache = tree_cache_of(layout.plan, spec_.model, engine);
-  set_max_model_len(*layout.cache, spec_.longest_length());
+  layout.cache = replayed_cache(layout.plan, spec_.model, engine, spec_.longest_length());
   return layout;
 }
 

@@ -9,10 +9,9 @@ namespace hybridkv {
 
 /// What may be chosen of engines with a dual pool and a radix tree, all of which makes the plan. Lists that are left
 /// empty stand for:
-/// modes: align and none, the engine's own first;
-/// strategies: the engine's own, then no_buffer, extra_buffer, extra_buffer_lazy;
-/// pages: the engine's own, 1 and 64 tokens; no_buffer alone has pages of one;
-/// track intervals: the engine's own and, where requests decode, 64 to 1,024 tokens in powers of two;
+/// modes and strategies: the engine's own, then those of its axes;
+/// pages: the same; no_buffer alone has pages of one;
+/// track intervals: the engine's own and, where requests decode, those of its axis;
 /// ratios: the engine's own, the one at which most requests of the compared length run, a few around that, and the
 /// largest that still runs as many as a pick has to.
 class TreeSpace final : public IndexSpace {

@@ -31,7 +31,7 @@ class BlockReplay final : public CacheReplay {
     if (!spec.on_record) return {};
     return [tell = spec.on_record](const RequestRecord& record, const ReuseLoss& loss) { tell(&record, &loss); };
   }
-  // The ledger hands on what it was given.
+  // Where losses are counted, the ledger passes each record on together with its loss.
   std::function<void(const RequestRecord&)> on_record_of(const SimulationSpec& spec) {
     if (ledger_) return [this](const RequestRecord& record) { ledger_->end(record); };
     if (!spec.on_record) return {};

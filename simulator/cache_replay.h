@@ -26,7 +26,7 @@ namespace hybridkv {
 
 /// A dual pool with a radix tree.
 struct TreeCache {
-  const EngineRules* rules = nullptr;  ///< whose it is
+  const EngineRules* rules = nullptr;  ///< the engine that the cache belongs to
   std::string name;
   RadixSettings settings;
   std::optional<std::int64_t> max_model_len;  ///< longer prompts are refused; unset: no limit
@@ -58,7 +58,7 @@ struct SnapshotCache {
 /// A cache that a trace can be replayed through, by how it finds prefixes again: pools of blocks, a tree, slots, or a
 /// tree with snapshots.
 using AnyCache = std::variant<CacheGeometry, TreeCache, SlotCache, SnapshotCache>;
-/// What only one of them has to say of a replay, and of a request; in the order of AnyCache.
+/// Findings of a replay, and records of a request, that only one kind of cache has; in the order of AnyCache.
 using IndexStats = std::variant<SimulationStats, RadixStats, SlotStats, SnapshotStats>;
 using AnyRecord = std::variant<RequestRecord, RadixRecord, SlotRecord, SnapshotRecord>;
 using RecordView =
@@ -69,10 +69,10 @@ const std::string& name_of(const AnyCache& cache);
 std::optional<std::int64_t> max_model_len_of(const AnyCache& cache);
 void set_max_model_len(AnyCache& cache, std::int64_t tokens);
 
-/// What all of them say.
+/// The counts that every kind of cache has.
 const ReplayCounts& counts_of(const IndexStats& stats);
 
-/// One cache to replay, how it is driven, and who looks on.
+/// One cache to replay: how requests reach it, and what is called with the result of each.
 struct SimulationSpec {
   AnyCache cache;
   DriverSpec driver = {};
@@ -96,11 +96,10 @@ class CacheReplay : public Replay {
   virtual ReplayResult result() = 0;
 };
 
-/// Do requests generate their output under this driver? Throws SpecError for one that no tree is replayed by.
+/// Do requests generate their output under this driver? Throws SpecError for a driver that trees are not replayed by.
 bool tree_decodes(const DriverSpec& driver);
 /// Throws SpecError for unusable settings, with the path "geometry.FIELD", "radix.FIELD", "slots.FIELD" or
-/// "snapshots.FIELD", and, where
-/// the index of the cache has no such driver, with "simulate.driver".
+/// "snapshots.FIELD", and with "simulate.driver" for a driver that the kind of cache does not have.
 void check_replay(const SimulationSpec& spec);
 /// A replay of such a cache. Throws as check_replay, ResourceError where it does not fit memory.
 std::unique_ptr<CacheReplay> make_replay(const SimulationSpec& spec);

@@ -4,7 +4,7 @@
 
 namespace hybridkv {
 
-/// What the replays of an engine take beside a trace under the engine's own rules.
+/// What the replays of an engine can do beyond running a trace by the engine's own rules.
 struct ReplayAbilities {
   std::string_view index;     ///< what finds prefixes again: "a radix tree"
   bool host_memory = false;   ///< memory of the host behind the pools

@@ -9,7 +9,7 @@
 
 namespace hybridkv {
 
-/// What several caches shall be told about one trace.
+/// What to find out of several caches under one trace.
 struct SweepSpec {
   std::vector<SimulationSpec> simulations;
   bool upper_bounds = false;  ///< also with an unlimited pool, and token-exact; memory then grows with the trace

@@ -71,7 +71,7 @@ const ComparedRow& row_called(const Comparison& comparison, const std::string& n
   return *found;
 }
 
-/// How a number without a decision of its own follows from others. `row`: with the rules behind it.
+/// How a number that no decision gives follows from others. `row`: the row of the number, with the rules behind it.
 ComparedRule own_rule(const CompareRow& asked, const ComparedRow& row, const Comparison& comparison) {
   constexpr const char* source = "arithmetic of these plans";
   ComparedRule rule{row.title.starts_with("- ") ? row.title.substr(2) : row.title, row.unit, row.values, {}, {}, {}};
@@ -91,7 +91,7 @@ ComparedRule own_rule(const CompareRow& asked, const ComparedRow& row, const Com
   return rule;
 }
 
-/// Settings that were made, not derived, name their key.
+/// The rule of a value that the user sets and nothing derives: it names the key.
 ComparedRule rule_of_key(const CompareRow& row, const std::vector<ComparedValue>& values) {
   ComparedRule rule{row.name, row.unit, values, {}, {}, {}};
   for (const ComparedValue& value : values) {

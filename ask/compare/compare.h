@@ -39,7 +39,7 @@ struct Comparison {
   std::size_t num_refused() const;
 };
 
-/// Whether the traces of the settings are replayed too, and who looks on.
+/// Whether the traces of the settings are replayed too, and what is called as the replays go on.
 struct CompareReplay {
   bool wanted = false;
   std::function<void(const SweepProgress&)> on_progress;

@@ -56,14 +56,15 @@ std::string first_decided(const RowSetting& setting, std::initializer_list<std::
   return {};
 }
 
-/// The first where all ids are blocks, else the second and the name of the arena.
+/// The symbol `only` where all ids are blocks; otherwise `among`, followed by the name of the arena.
 std::function<std::string(const RowSetting&)> of_arena(std::string only, std::string among) {
   return [only = std::move(only), among = std::move(among)](const RowSetting& setting) {
     return first_decided(setting, {only, among + leading_arena(setting.plan).name});
   };
 }
 
-/// Pages of one size have a rule of their own; others are those of their layers, or what these need.
+/// The symbol of the page: pages of one size have a decision of their own, other pages are sized for the layers in
+/// them.
 std::string page_symbol(const RowSetting& setting) {
   const std::string label = spec_label(leading_spec(setting.plan));
   return first_decided(setting, {"P", "page of " + label, "unpadded page of " + label});

@@ -75,7 +75,8 @@ class RowRules::Chain {
  public:
   explicit Chain(const RowRules& rows) : rows_(rows) {}
 
-  /// `is_root`: of the row itself, which also differs where only some settings have such a number.
+  /// `is_root`: these decisions are those of the row itself, which counts as different also where only some settings
+  /// have such a number.
   void follow(Decisions decisions, bool is_root = false) {
     if (found_.size() >= most_rules || std::find(seen_.begin(), seen_.end(), decisions) != seen_.end()) return;
     seen_.push_back(decisions);
@@ -118,7 +119,8 @@ class RowRules::Chain {
     return origins;
   }
 
-  /// Of the settings that took the decision; an input that only some of them have differs.
+  /// The inputs in which the settings differ that took the decision. An input that only some of them have counts as
+  /// different.
   static std::vector<Input> differing_inputs(const Decisions& decisions) {
     std::vector<Input> all;
     for (const Decision* const decision : decisions) {

@@ -34,8 +34,8 @@ CachePlan planned(const Scenario& scenario) {
                    PlanDetail::numbers);
 }
 
-/// How its arrangement and its replay are known, the weaker of both; where it cannot be planned there is no curve to
-/// doubt.
+/// How far the arrangement and the replay are confirmed: the evidence of the weaker of the two. A scenario that cannot
+/// be planned has no curve, so its evidence does not matter.
 Evidence evidence_at(const Scenario& scenario) {
   try {
     return std::max(evidence_of(planned(scenario)), engine_of(*scenario.engine.rules).replayed);

@@ -31,7 +31,7 @@ Scenario scenario_at(const PlotInputs& inputs, std::int64_t memory_bytes) {
   return scenario;
 }
 
-/// The engine's own, and others where the cache can be ordered by them.
+/// The policies to draw: the engine's own, and others where these can order what the cache evicts.
 std::vector<EvictionPolicy> policies_of(const PlotInputs& inputs) {
   const CachePlan& plan = inputs.set.plans.front();
   require_prefixes(plan);
@@ -45,7 +45,8 @@ std::vector<EvictionPolicy> policies_of(const PlotInputs& inputs) {
 /// (memory, policy) What is found; nothing where that much memory cannot be planned.
 using FoundByMemory = std::vector<std::optional<std::vector<ReplayCounts>>>;
 
-/// `find`, or nothing where a memory below the scenario's own is too little for one request.
+/// Calls `find`. An error is no fault where the memory is below that of the scenario: there it may be too little for a
+/// request.
 template <class Find>
 void attempt(const Scenario& scenario, std::int64_t asked_memory, Find&& find) {
   try {

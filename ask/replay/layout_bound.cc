@@ -24,7 +24,7 @@ namespace hybridkv {
 
 namespace {
 
-/// Sizes of a layout by what is kept.
+/// How much memory a layout has for what it keeps, and how much each part takes.
 struct LayoutSizes {
   CacheSizes cache;
   ScheduleMemory memory;
@@ -70,7 +70,7 @@ LayoutSizes sizes_of(const CachePlan& plan, std::int64_t unit) {
   return sizes;
 }
 
-/// What a request takes for itself while it runs.
+/// The memory that a running request takes and that nothing is found in.
 RunningBytes running_of(const CachePlan& plan, const LayoutSizes& sizes, std::int64_t tokens) {
   const Demand demand = request_demand(plan, tokens);
   RunningBytes bytes;
@@ -204,8 +204,8 @@ std::vector<std::optional<LayoutBound>> scenario_bounds(const Scenario& scenario
   std::vector<Scenario> packs;
   packs.reserve(scenario.pack_sizes.size());
   std::vector<AskedBound> asked;
-  // A tree has no packs: its caches differ in their length alone.
-  const bool has_packs = !scenario.engine.rules->radix_pools;
+  // Without packs its caches differ in their length alone.
+  const bool has_packs = takes(*scenario.engine.rules, "attention_pack_size");
   for (const std::int64_t pack : scenario.pack_sizes) {
     if (!has_packs && !packs.empty()) break;
     Scenario& of_pack = packs.emplace_back(scenario);

@@ -16,14 +16,10 @@ namespace hybridkv {
 bool has_block_index(const EngineRules& rules) { return engine_of(rules).blocks != nullptr; }
 
 AnyCache cache_of(const CachePlan& plan, const Scenario& scenario, std::int64_t max_model_len) {
-  const Engine& engine = engine_of(*scenario.engine.rules);
-  if (!engine.replay)
-    throw not_known_of(*engine.rules, "how {} finds prefixes again", "hybridkv plan shows how it shares memory");
-  refuse_unable(scenario.simulate, *engine.abilities);
-  AnyCache cache = engine.replay(plan, scenario.model, scenario.engine);
+  refuse_unable(scenario.simulate, *engine_of(*scenario.engine.rules).abilities);
+  AnyCache cache = replayed_cache(plan, scenario.model, scenario.engine, max_model_len);
   if (scenario.limits.max_model_lens.size() > 1)
     std::visit([&](auto& one) { one.name += fmt::format(", L = {}", human_count(max_model_len)); }, cache);
-  set_max_model_len(cache, max_model_len);
   if (auto* const blocks = std::get_if<CacheGeometry>(&cache))
     return with_settings(std::move(*blocks), scenario.simulate, plan);
   return cache;

@@ -10,7 +10,7 @@
 
 namespace hybridkv {
 
-/// What stands beside bounds.
+/// The figures of a replay that are shown beside its bounds.
 ReplayedFigures figures_of(const ReplayedIndex& replayed);
 
 /// Replays the trace of a scenario, section simulate, through the cache that it plans at its longest length, and token

@@ -54,7 +54,7 @@ struct SimulateAnswer {
   std::vector<ReplayedCache> caches;
 };
 
-/// Who looks on. All may be empty.
+/// What is called while a simulation runs. Each may be empty.
 struct SimulateWatch {
   std::function<void()> on_start = {};  ///< the caches are right and the trace is open
   /// Of the first cache, in the order in which requests end, with what each lost where losses are asked for, else null.

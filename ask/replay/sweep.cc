@@ -20,7 +20,7 @@ namespace hybridkv {
 
 namespace {
 
-/// A point on its way to its answer.
+/// A point of the sweep whose answer is not complete yet.
 struct AskedPoint {
   SweepPoint answer;
   TraceSpec trace;
@@ -33,13 +33,13 @@ struct AskedPoint {
     answer.reason.erase(std::min(answer.reason.find('\n'), answer.reason.size()));
   }
 
-  /// Runs a step; what the point itself makes impossible becomes its reason.
+  /// Runs a step. An error that the point itself causes becomes the reason of its answer.
   template <class Step>
   void attempt(Step step) {
     try {
       step();
     } catch (const ResourceError&) {
-      throw;  // of this machine, not of the point
+      throw;  // the machine is too small, which says nothing of the point
     } catch (const SpecError& error) {
       refuse(scenario_error(error));
     } catch (const InputError& error) {

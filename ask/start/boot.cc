@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* boot_default = "boot";  ///< where values stand that nobody wrote
 
-/// The question with everything decided.
+/// The question with a value for everything that the user left open.
 struct DecidedStart {
   Scenario scenario;
   const EngineStart* engine = nullptr;
@@ -84,7 +84,7 @@ std::optional<CachePlan> boot_plan(const Scenario& scenario, std::int64_t length
   }
 }
 
-/// What is not derived, and by how much it was off where a start is published.
+/// What is estimated instead of derived, and by how much estimates were off for starts whose logs are published.
 std::vector<std::string> estimates_of(const BootAnswer& answer, const BootQuestion& question,
                                       const DecidedStart& start) {
   const Scenario& scenario = start.scenario;
@@ -127,7 +127,7 @@ std::vector<std::string> estimates_of(const BootAnswer& answer, const BootQuesti
   return estimates;
 }
 
-/// `num_blocks`: where the user says it, in place of memory.
+/// Finds what stops the start. `num_blocks`: the number that the user sets in place of memory, if any.
 void check_start(BootAnswer& answer, const BootQuestion& question, const std::optional<std::int64_t>& num_blocks) {
   if (answer.budget && answer.budget->available_bytes <= 0) {
     answer.failures.push_back(

@@ -150,10 +150,10 @@ std::string rules_text(const std::vector<Assignment>& settings) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-/// Do steps decide the figure, where there are windows?
+/// Does the figure depend on the tokens of a step where a model has windows?
 bool follows_steps(LogKey key) { return key != LogKey::block_size && key != LogKey::padding_percent; }
 
-/// What a log with open steps leaves open; empty: nothing.
+/// The figures that remain open because the log does not say how many tokens a step has; empty: there are none.
 std::string undecided_figures(const SettingsCheck& best) {
   std::vector<std::string> figures;
   for (const FigureCheck& figure : best.figures)
@@ -164,7 +164,8 @@ std::string undecided_figures(const SettingsCheck& best) {
                      "gives {}; --set engine.max_num_batched_tokens=TOKENS says it", fmt::join(figures, ", "));
 }
 
-/// Why the figures that the best settings do not give cannot be; of open steps those that steps do not decide.
+/// Why the figures that the best settings do not explain cannot be right. Where the tokens of a step are open, figures
+/// that depend on them are left out.
 std::vector<std::string> contradictions_of(const StartupLog& log, const std::vector<Tried>& tried, bool open_steps) {
   std::vector<std::string> found = log.disagreements;
   const auto& engine_length = log.find(LogKey::max_model_len);
@@ -186,7 +187,7 @@ std::vector<std::string> contradictions_of(const StartupLog& log, const std::vec
                                 rules_text(best.settings.assignments)));
   }
   if (open_steps) return found;
-  // Where other figures might as well be the wrong ones, the log itself does not tell.
+  // Other sets of figures may explain as much, and the log does not say which of its figures is the wrong one.
   std::vector<std::vector<FigureCheck>> rivals = best.check.rivals;
   for (const Tried& other : tried)
     if (other.check.explained == best.check.explained && other.settings.doubt == best.settings.doubt)

@@ -24,9 +24,9 @@ void set_order(EngineSpec& engine, const std::string& order) {
   engine.physical_order = parse_physical_order(order).value();
 }
 
-/// Are orders of pages the release's to choose?
+/// Does the release let one choose the order of pages? It does where several layers can share a page.
 bool has_orders(const EngineSpec& engine) {
-  return !engine.rules->radix_pools && !keeps_tensors_apart(engine.strategy);
+  return takes(*engine.rules, "attention_pack_size") && !keeps_tensors_apart(engine.strategy);
 }
 
 std::vector<std::string> orders_of(const TransferQuestion& question) {

@@ -2,13 +2,21 @@
 
 #include "engines/engine.h"
 #include "engines/llama_cpp/rules.h"
+#include "engines/llama_cpp/serve.h"
 
 namespace hybridkv {
+
+inline constexpr EngineAxis axes_of_llama_cpp[] = {{&search_axis::slots, tried<1, 2, 4, 8, 16, 32, 64>},
+                                                   {&search_axis::slot_checkpoints, tried<0, 8, 32, 64>},
+                                                   {&search_axis::checkpoint_steps, tried<8192, 1024, 0>}};
 
 /// llama.cpp and its server, from their source.
 inline constexpr Engine llama_cpp{.rules = &rules_of_llama_cpp,
                                   .replay = slot_cache_of,
                                   .replayed = Evidence::read,
-                                  .abilities = &abilities_of_slots};
+                                  .abilities = &abilities_of_slots,
+                                  .axes = axes_of_llama_cpp,
+                                  .serve = serve_llama_cpp,
+                                  .own_settings = llama_cpp_settings};
 
 }  // namespace hybridkv

@@ -6,10 +6,20 @@
 
 namespace hybridkv {
 
+/// The interval is that of a decode's states, and matters where requests decode.
+inline constexpr EngineAxis axes_of_sglang[] = {
+    modes_without_all,
+    {&search_axis::strategies,
+     tried<RadixStrategy::no_buffer, RadixStrategy::extra_buffer, RadixStrategy::extra_buffer_lazy>},
+    {&search_axis::ratios},
+    {&search_axis::page_sizes, tried<1, 64>},
+    {&search_axis::track_intervals, tried<64, 128, 256, 512, 1024>}};
+
 /// SGLang 0.5.23.
 inline constexpr Engine sglang_0_5_23{.rules = &rules_of_sglang_0_5_23,
                                       .replay = tree_cache_of,
                                       .abilities = &abilities_of_trees,
+                                      .axes = axes_of_sglang,
                                       .serve = serve_sglang,
                                       .own_settings = sglang_settings};
 

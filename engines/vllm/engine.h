@@ -8,10 +8,18 @@
 
 namespace hybridkv {
 
+/// What is searched of either release; of 0.33 without mode all.
+inline constexpr EngineAxis axes_of_vllm_0_33[] = {{&search_axis::packs}, {&search_axis::block_sizes},
+                                                   modes_without_all, {&search_axis::match_units},
+                                                   {&search_axis::retentions}};
+inline constexpr EngineAxis axes_of_vllm_2026_06[] = {{&search_axis::packs}, {&search_axis::block_sizes}, all_modes,
+                                                      {&search_axis::match_units}, {&search_axis::retentions}};
+
 /// vLLM 0.33.0.
 inline constexpr Engine vllm_0_33{.rules = &rules_of_vllm_0_33,
                                   .blocks = &match_unit_rules,
                                   .replay = block_cache_of,
+                                  .axes = axes_of_vllm_0_33,
                                   .label = "vLLM 0.33",
                                   .start = &start_of_vllm,
                                   .log = &log_of_vllm_0_33,
@@ -23,6 +31,7 @@ inline constexpr Engine vllm_2026_06 = [] {
   Engine engine = vllm_0_33;
   engine.rules = &rules_of_vllm_2026_06;
   engine.blocks = &plain_block_rules;
+  engine.axes = axes_of_vllm_2026_06;
   engine.successor = &vllm_0_33;
   engine.log = &log_of_vllm_2026_06;
   return engine;

@@ -3,40 +3,52 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
+
+#include "report/field.h"
 
 namespace hybridkv {
 
 namespace {
 
+/// An arena of a cache, of which the tables have a row.
+struct ArenaRow {
+  const SimulationStats* stats;
+  std::int64_t arena;
+
+  const CacheGeometry& geometry() const { return stats->geometry; }
+  const ArenaStats& found() const { return stats->arenas[static_cast<std::size_t>(arena)]; }
+  std::int64_t ids() const { return geometry().arena_blocks(arena); }
+};
+
 /// "tokens", "states", or both: whose groups take ids of the arena.
-std::string holds_text(const CacheGeometry& geometry, std::int64_t arena) {
+std::string holds_text(const ArenaRow& row) {
+  const CacheGeometry& geometry = row.geometry();
   bool tokens = false, states = false;
   for (std::int64_t group = 0; group < geometry.attention_groups; ++group)
-    tokens = tokens || geometry.attention_arena(group) == arena;
+    tokens = tokens || geometry.attention_arena(group) == row.arena;
   for (std::int64_t group = 0; group < geometry.state_groups; ++group)
-    states = states || geometry.state_arena(group) == arena;
+    states = states || geometry.state_arena(group) == row.arena;
   if (tokens && states) return "tokens, states";
   return states ? "states" : "tokens";
 }
 
-Table empty_table() {
-  return Table({{"name", "cache", "", Align::left},
-                {"arena", "arena"},
-                {"holds", "holds", "", Align::left},
-                {"num_ids", "ids"},
-                {"max_held_ids", "ids held", "at most"},
-                {"max_held_share", "", "of all"},
-                {"evictions", "ids", "evicted"}});
+void add_arenas(std::vector<ArenaRow>& rows, const SimulationStats& stats) {
+  for (std::int64_t arena = 0; arena < stats.geometry.num_arenas(); ++arena) rows.push_back({&stats, arena});
 }
 
-void add_rows(Table& table, const SimulationStats& stats) {
-  const CacheGeometry& geometry = stats.geometry;
-  for (std::int64_t arena = 0; arena < geometry.num_arenas(); ++arena) {
-    const ArenaStats& found = stats.arenas[static_cast<std::size_t>(arena)];
-    table.add_row({geometry.name, arena, holds_text(geometry, arena), geometry.arena_blocks(arena),
-                   found.max_held_blocks, percent_of(found.max_held_blocks, geometry.arena_blocks(arena) - 1, 1),
-                   found.pool.evictions});
-  }
+Table table_of_arenas(const std::vector<ArenaRow>& rows, bool with_name) {
+  using Row = ArenaRow;
+  return table_of<Row>(
+      {{{"name", "cache"}, via(&Row::geometry, &CacheGeometry::name), with_name},
+       {{"arena", "arena"}, &Row::arena},
+       {{"holds", "holds"}, holds_text},
+       {{"num_ids", "ids"}, &Row::ids},
+       {{"max_held_ids", "ids held", "at most"}, via(&Row::found, &ArenaStats::max_held_blocks)},
+       {{"max_held_share", "", "of all"},
+        [](const Row& row) { return percent_of(row.found().max_held_blocks, row.ids() - 1, 1); }},
+       {{"evictions", "ids", "evicted"}, [](const Row& row) { return row.found().pool.evictions; }}},
+      rows);
 }
 
 }  // namespace
@@ -47,17 +59,15 @@ std::optional<Table> arena_table(const SimulateAnswer& answer) {
     return cache.blocks().geometry.num_arenas() > 1;
   });
   if (!several) return std::nullopt;
-  Table table = empty_table();
-  for (const ReplayedCache& cache : all) add_rows(table, cache.blocks());
-  return table;
+  std::vector<ArenaRow> rows;
+  for (const ReplayedCache& cache : all) add_arenas(rows, cache.blocks());
+  return table_of_arenas(rows, true);
 }
 
 nlohmann::ordered_json arenas_json(const SimulationStats& stats) {
-  Table table = empty_table();
-  if (stats.geometry.num_arenas() > 1) add_rows(table, stats);
-  nlohmann::ordered_json arenas = to_json(table);
-  for (auto& arena : arenas) arena.erase("name");
-  return arenas;
+  std::vector<ArenaRow> rows;
+  if (stats.geometry.num_arenas() > 1) add_arenas(rows, stats);
+  return to_json(table_of_arenas(rows, false));
 }
 
 }  // namespace hybridkv

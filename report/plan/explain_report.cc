@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "base/error.h"
+#include "report/field.h"
 #include "report/human.h"
 #include "report/json_text.h"
 #include "report/plan/plan_json.h"
@@ -66,23 +67,19 @@ nlohmann::ordered_json plan_json(const CachePlan& plan) {
 
 /// One row per decision.
 Table plan_steps(const CachePlan& plan) {
-  Table table({{"attention_pack_size", "N"},
-               {"step", "step"},
-               {"symbol", "symbol", "", Align::left},
-               {"value", "value"},
-               {"unit", "unit", "", Align::left},
-               {"rule", "rule", "", Align::left},
-               {"values", "values", "", Align::left},
-               {"inputs", "with", "", Align::left},
-               {"source", "source", "", Align::left}});
-  std::int64_t step = 0;
-  for (const Decision& decision : plan.derivation) {
-    const auto values = substituted_rule(decision);
-    table.add_row({plan.attention_pack_size, ++step, decision.result.symbol, term_cell(decision.result),
-                   decision.result.unit, decision.rule, values ? Cell(*values) : Cell(), inputs_text(decision.inputs),
-                   decision.source});
-  }
-  return table;
+  using Row = Decision;
+  const auto of = [](auto member) { return via(&Row::result, member); };
+  return table_of<Row>(
+      {{{"attention_pack_size"}, [&](const Row&) { return plan.attention_pack_size; }},
+       {{"step"}, [&](const Row& row) { return &row - plan.derivation.data() + 1; }},
+       {{"symbol"}, of(&Term::symbol)},
+       {{"value"}, via(&Row::result, term_cell)},
+       {{"unit"}, of(&Term::unit)},
+       {{"rule"}, &Row::rule},
+       {{"values"}, substituted_rule},
+       {{"inputs"}, [](const Row& row) { return inputs_text(row.inputs); }},
+       {{"source"}, &Row::source}},
+      plan.derivation);
 }
 
 /// The text of one plan: the title before the first, an empty line before the others, the header of CSV once.
@@ -102,8 +99,7 @@ std::string plan_text(const ExplainSource& source, std::size_t i, Format format,
                                                    human_plural(plan.attention_pack_size, "attention layer"))});
   std::vector<Block> steps = explain_steps(plan).blocks;
   std::move(steps.begin(), steps.end(), std::back_inserter(document.blocks));
-  return (i == 0 ? "" : "\n") +
-         (format == Format::markdown ? render_markdown(document) : render_text(document, style));
+  return (i == 0 ? "" : "\n") + render_people(document, format, style);
 }
 
 }  // namespace

@@ -377,13 +377,9 @@ Document plan_report(const PlanSet& set, const PlanFindings& findings) {
 }
 
 std::string render_plan(const PlanSet& set, const PlanFindings& findings, Format format, const Style& style) {
-  switch (format) {
-    case Format::table: return render_text(plan_report(set, findings), style);
-    case Format::json: return json_text(to_json(set));
-    case Format::csv: return render_csv(plan_table(set));
-    case Format::markdown: return render_markdown(plan_report(set, findings));
-  }
-  throw std::logic_error("unknown format");
+  if (format == Format::json) return json_text(to_json(set));
+  if (format == Format::csv) return render_csv(plan_table(set));
+  return render_people(plan_report(set, findings), format, style);
 }
 
 }  // namespace hybridkv

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -27,11 +28,20 @@ std::string short_list(const std::vector<std::int64_t>& values) {
   return text.substr(0, text.find(" ("));
 }
 
-/// "B" in a column of its own only where some row has bytes to lose.
-Audience where_any(const CachePlan& plan, std::int64_t BlockWaste::*bytes) {
-  const auto& waste = plan.waste.per_block;
-  const bool any = std::any_of(waste.begin(), waste.end(), [&](const BlockWaste& block) { return block.*bytes != 0; });
-  return any ? Audience::everyone : Audience::programs;
+/// Groups that are alike, of which tables have a row.
+struct GroupRow {
+  const GroupPlan* group;  ///< the first of them
+  std::size_t position;    ///< of it
+  std::string numbers, kind;
+};
+
+std::vector<GroupRow> group_rows(const CachePlan& plan) {
+  std::vector<GroupRow> rows;
+  for (const PlanRun& run : group_runs(plan)) {
+    const GroupPlan& group = plan.groups[run.first];
+    rows.push_back({&group, run.first, run.numbers(), spec_name(spec_of(plan, group.spec))});
+  }
+  return rows;
 }
 
 }  // namespace
@@ -47,83 +57,78 @@ std::string state_text(const StateSpec& state) {
 }
 
 Table specs_table(const CachePlan& plan) {
-  const bool split = std::any_of(plan.specs.begin(), plan.specs.end(), [](const SpecPlan& spec) {
+  using Row = SpecPlan;
+  const bool split = std::any_of(plan.specs.begin(), plan.specs.end(), [](const Row& spec) {
     return spec.kernel_block_size_tokens != spec.block_size_tokens;
   });
-  Table table(
-      {{"spec", "spec"},
-       {"kind", "kind", "", Align::left},
-       {"layers", "layers"},
-       {"layer_numbers", "layer numbers", "", Align::left},
-       {"block_size_tokens", "block", "tokens"},
-       {"kernel_block_size_tokens", "kernel", "tokens", Align::right, split ? Audience::everyone : Audience::programs},
-       {"layers_per_page", "layers", "a page"},
-       {"bytes_per_token", "token", "bytes"},
-       {"state_bytes", "state", "bytes"},
-       {"unpadded_page_bytes", "unpadded", "bytes"},
-       {"padding_percent", "pad"}});
-  for (const SpecPlan& spec : plan.specs) {
-    std::optional<std::int64_t> token_bytes, state_bytes;
-    (spec.state ? state_bytes : token_bytes) = spec.state ? spec.state->bytes : spec.bytes_per_token;
-    table.add_row({spec.id, spec_name(spec), static_cast<std::int64_t>(spec.layers.size()), short_list(spec.layers),
-                   spec.block_size_tokens, spec.kernel_block_size_tokens, spec.layers_per_page, cell_of(token_bytes),
-                   cell_of(state_bytes), spec.unpadded_page_bytes, Percent{spec.padding_percent}});
-  }
-  return table;
+  return table_of<Row>(
+      {{{"spec", "spec"}, &Row::id},
+       {{"kind", "kind"}, spec_name},
+       {{"layers", "layers"}, [](const Row& spec) { return std::ssize(spec.layers); }},
+       {{"layer_numbers", "layer numbers"}, via(&Row::layers, short_list)},
+       {{"block_size_tokens", "block", "tokens"}, &Row::block_size_tokens},
+       {{"kernel_block_size_tokens", "kernel", "tokens"}, &Row::kernel_block_size_tokens, split},
+       {{"layers_per_page", "layers", "a page"}, &Row::layers_per_page},
+       {{"bytes_per_token", "token", "bytes"},
+        where([](const Row& spec) { return !spec.state; }, &Row::bytes_per_token)},
+       {{"state_bytes", "state", "bytes"},
+        where([](const Row& spec) { return spec.state.has_value(); }, via(&Row::state, &StateSpec::bytes))},
+       {{"unpadded_page_bytes", "unpadded", "bytes"}, &Row::unpadded_page_bytes},
+       {{"padding_percent", "pad"}, as<Percent>(&Row::padding_percent)}},
+      plan.specs);
 }
 
 Table tensors_table(const CachePlan& plan) {
-  Table table({{"groups", "groups", "", Align::left},
-               {"kind", "kind", "", Align::left},
-               {"num_layers", "layers", "of each"},
-               {"layer_stride", "layer stride", "bytes"},
-               {"block_stride", "block stride", "bytes"},
-               {"offset_bytes", "offset", "bytes"},
-               {"layers", "layers of the first", "", Align::left}});
-  for (const PlanRun& run : group_runs(plan)) {
-    const GroupPlan& group = plan.groups[run.first];
-    if (group.pages.empty()) continue;
-    const AllocatedTensor tensor = allocated_tensor(plan, group);
-    table.add_row({run.numbers(), spec_name(spec_of(plan, group.spec)), static_cast<std::int64_t>(tensor.layers.size()),
-                   tensor.layer_stride, tensor.block_stride, tensor.offset_bytes, human_list(tensor.layers)});
-  }
-  return table;
+  struct Row {
+    GroupRow of;
+    AllocatedTensor tensor;
+  };
+  std::vector<Row> rows;
+  for (const GroupRow& of : group_rows(plan))
+    if (!of.group->pages.empty()) rows.push_back({of, allocated_tensor(plan, *of.group)});
+  return table_of<Row>(
+      {{{"groups", "groups"}, via(&Row::of, &GroupRow::numbers)},
+       {{"kind", "kind"}, via(&Row::of, &GroupRow::kind)},
+       {{"num_layers", "layers", "of each"}, [](const Row& row) { return std::ssize(row.tensor.layers); }},
+       {{"layer_stride", "layer stride", "bytes"}, via(&Row::tensor, &AllocatedTensor::layer_stride)},
+       {{"block_stride", "block stride", "bytes"}, via(&Row::tensor, &AllocatedTensor::block_stride)},
+       {{"offset_bytes", "offset", "bytes"}, via(&Row::tensor, &AllocatedTensor::offset_bytes)},
+       {{"layers", "layers of the first"}, [](const Row& row) { return human_list(row.tensor.layers); }}},
+      rows);
 }
 
 Table groups_table(const CachePlan& plan) {
-  Table table({{"groups", "groups", "", Align::left},
-               {"kind", "kind", "", Align::left},
-               {"pages", "pages", "of each"},
-               {"padding_slots", "empty slots", "of each"},
-               {"layers", "layers of the first", "", Align::left}});
-  for (const PlanRun& run : group_runs(plan)) {
-    const GroupPlan& group = plan.groups[run.first];
-    table.add_row({run.numbers(), spec_name(spec_of(plan, group.spec)), static_cast<std::int64_t>(group.pages.size()),
-                   group.padding_slots, group.pages.empty() ? "on other stages" : human_list(group.layers())});
-  }
-  return table;
+  return table_of<GroupRow>(
+      {{{"groups", "groups"}, &GroupRow::numbers},
+       {{"kind", "kind"}, &GroupRow::kind},
+       {{"pages", "pages", "of each"}, [](const GroupRow& row) { return std::ssize(row.group->pages); }},
+       {{"padding_slots", "empty slots", "of each"}, via(&GroupRow::group, &GroupPlan::padding_slots)},
+       {{"layers", "layers of the first"},
+        [](const GroupRow& row) {
+          return row.group->pages.empty() ? "on other stages" : human_list(row.group->layers());
+        }}},
+      group_rows(plan));
 }
 
 Table pools_table(const CachePlan& plan) {
   const std::vector<PlanRun> runs = pool_runs(plan);
   const bool alike = std::any_of(runs.begin(), runs.end(), [](const PlanRun& run) { return run.count > 1; });
-  std::vector<Column> columns{{"pools", "pools", "", Align::left}, {"bytes", "size", alike ? "of each" : ""}};
-  for (const SpecPlan& spec : plan.specs)
-    columns.push_back({fmt::format("layers_of_spec_{}", spec.id), spec_name(spec) + " layers",
-                       alike ? "of the first" : "", Align::left});
-  Table table(std::move(columns));
-  for (const PlanRun& run : runs) {
-    const PoolPlan& pool = plan.pools[run.first];
-    std::vector<Cell> cells{run.numbers(), ByteCount{pool.bytes}};
-    for (const SpecPlan& spec : plan.specs) {
-      std::vector<std::int64_t> layers;
-      for (const LayerRef& user : pool.shared_by)
-        if (user.spec == spec.id) layers.push_back(user.layer);
-      cells.emplace_back(human_list(layers));
-    }
-    table.add_row(std::move(cells));
+  const auto pool = [&](const PlanRun& run) -> const PoolPlan& { return plan.pools[run.first]; };
+  std::vector<Field<PlanRun>> fields{{{"pools", "pools"}, &PlanRun::numbers},
+                                     {{"bytes", "size", alike ? "of each" : ""},
+                                      as<ByteCount>(via(pool, &PoolPlan::bytes))}};
+  for (const SpecPlan& spec : plan.specs) {
+    const auto layers = [&](const PlanRun& run) {
+      std::vector<std::int64_t> used;
+      for (const LayerRef& user : pool(run).shared_by)
+        if (user.spec == spec.id) used.push_back(user.layer);
+      return human_list(used);
+    };
+    fields.push_back({{fmt::format("layers_of_spec_{}", spec.id), spec_name(spec) + " layers",
+                       alike ? "of the first" : ""},
+                      layers});
   }
-  return table;
+  return table_of(fields, runs);
 }
 
 Table capacity_table(const CachePlan& plan) {
@@ -190,62 +195,61 @@ std::vector<std::string> prefix_sentences(const CachePlan& plan) {
 }
 
 Table block_waste_table(const CachePlan& plan) {
-  const auto cause = [&](const char* name, const char* title, const char* subtitle, std::int64_t BlockWaste::*bytes) {
-    return Column{name, title, subtitle, Align::right, where_any(plan, bytes)};
+  struct Row {
+    std::string groups, kind;
+    BlockWaste waste;
+    std::int64_t whole = 0;
   };
-  Table table({{"groups", "groups", "", Align::left},
-               {"kind", "kind", "", Align::left},
-               cause("state_padding_bytes", "state", "padding", &BlockWaste::state_padding_bytes),
-               cause("attention_padding_bytes", "attention", "padding", &BlockWaste::attention_padding_bytes),
-               cause("short_pack_bytes", "short last", "pack", &BlockWaste::short_pack_bytes),
-               cause("empty_slot_bytes", "empty", "slots", &BlockWaste::empty_slot_bytes),
-               {"total_bytes", "lost in", "each block"},
-               {"share_percent", "of its", "bytes"}});
-  std::int64_t all_entries = 0;
-  for (const GroupPlan& group : plan.groups) all_entries += plan.entry_bytes(group);
-  const auto add = [&](BlockWaste& sum, const BlockWaste& waste) {
-    sum.state_padding_bytes += waste.state_padding_bytes;
-    sum.attention_padding_bytes += waste.attention_padding_bytes;
-    sum.short_pack_bytes += waste.short_pack_bytes;
-    sum.empty_slot_bytes += waste.empty_slot_bytes;
+  std::vector<Row> rows;
+  Row all{"all", "one block of each", {}};
+  for (const GroupRow& row : group_rows(plan))
+    rows.push_back({row.numbers, row.kind, plan.waste.per_block.at(row.position), plan.entry_bytes(*row.group)});
+  for (const GroupPlan& group : plan.groups) all.whole += plan.entry_bytes(group);
+  std::vector<Field<Row>> fields{{{"groups", "groups"}, &Row::groups}, {{"kind", "kind"}, &Row::kind}};
+  // A cause has a column only where some block loses bytes to it.
+  const auto add_cause = [&](Column column, std::int64_t BlockWaste::*bytes) {
+    for (const BlockWaste& waste : plan.waste.per_block) all.waste.*bytes += waste.*bytes;
+    if (all.waste.*bytes != 0) fields.push_back({std::move(column), via(&Row::waste, bytes)});
   };
-  const auto cells = [&](const std::string& groups, const std::string& kind, const BlockWaste& waste,
-                         std::int64_t whole) -> std::vector<Cell> {
-    return {groups, kind, waste.state_padding_bytes, waste.attention_padding_bytes, waste.short_pack_bytes,
-            waste.empty_slot_bytes, waste.total(), percent_of(waste.total(), whole)};
-  };
-  BlockWaste sum;
-  for (const BlockWaste& waste : plan.waste.per_block) add(sum, waste);
-  for (const PlanRun& run : group_runs(plan))
-    table.add_row(cells(run.numbers(), spec_name(spec_of(plan, plan.groups[run.first].spec)),
-                        plan.waste.per_block.at(run.first), plan.entry_bytes(plan.groups[run.first])));
-  table.set_footer(cells("all", "one block of each", sum, all_entries));
+  add_cause({"state_padding_bytes", "state", "padding"}, &BlockWaste::state_padding_bytes);
+  add_cause({"attention_padding_bytes", "attention", "padding"}, &BlockWaste::attention_padding_bytes);
+  add_cause({"short_pack_bytes", "short last", "pack"}, &BlockWaste::short_pack_bytes);
+  add_cause({"empty_slot_bytes", "empty", "slots"}, &BlockWaste::empty_slot_bytes);
+  fields.push_back({{"total_bytes", "lost in", "each block"}, via(&Row::waste, &BlockWaste::total)});
+  fields.push_back({{"share_percent", "of its", "bytes"},
+                    [](const Row& row) { return percent_of(row.waste.total(), row.whole); }});
+  Table table = table_of(fields, rows);
+  table.set_footer(cells_of(fields, all));
   return table;
 }
 
 Table load_waste_table(const CachePlan& plan) {
-  Table table({{"use", "", "", Align::left},
-               {"item", "what", "", Align::left},
-               {"bytes", "bytes"},
-               {"rounded", "size", "", Align::right, Audience::people},
-               {"share_percent", "of the pools"}});
-  const LoadWaste& load = plan.waste.at_load;
-  const auto cells = [&](const char* use, const char* item, std::int64_t bytes) -> std::vector<Cell> {
-    return {std::string(use), std::string(item), bytes, ByteCount{bytes}, percent_of(bytes, load.pool_bytes)};
+  struct Row {
+    const char* use;
+    const char* item;
+    std::int64_t bytes;
   };
-  table.add_row(cells("used", "K and V of live tokens", load.token_bytes));
-  table.add_row(cells("used", "running states", load.state_bytes));
-  table.add_row(cells("used", "checkpoints and speculative states", load.extra_state_bytes));
-  table.add_row(cells("wasted", "state padding", load.state_padding_bytes));
-  table.add_row(cells("wasted", "attention padding", load.attention_padding_bytes));
-  table.add_row(cells("wasted", "short last pack", load.short_pack_bytes));
-  table.add_row(cells("wasted", "empty slots of short groups", load.empty_slot_bytes));
-  table.add_row(cells("wasted", "tails of last blocks", load.block_tail_bytes));
+  const LoadWaste& load = plan.waste.at_load;
+  std::vector<Row> rows{{"used", "K and V of live tokens", load.token_bytes},
+                        {"used", "running states", load.state_bytes},
+                        {"used", "checkpoints and speculative states", load.extra_state_bytes},
+                        {"wasted", "state padding", load.state_padding_bytes},
+                        {"wasted", "attention padding", load.attention_padding_bytes},
+                        {"wasted", "short last pack", load.short_pack_bytes},
+                        {"wasted", "empty slots of short groups", load.empty_slot_bytes},
+                        {"wasted", "tails of last blocks", load.block_tail_bytes}};
   if (plan.strategy == Strategy::two_level)
-    table.add_row(cells("wasted", "unused small pages of large ones", load.unused_entry_bytes));
-  table.add_row(cells("kept", "null block", load.null_block_bytes));
-  table.add_row(cells("free", "blocks no request holds", load.free_bytes));
-  table.set_footer(cells("all", "pools", load.pool_bytes));
+    rows.push_back({"wasted", "unused small pages of large ones", load.unused_entry_bytes});
+  rows.push_back({"kept", "null block", load.null_block_bytes});
+  rows.push_back({"free", "blocks no request holds", load.free_bytes});
+  const std::vector<Field<Row>> fields{
+      {{"use"}, &Row::use},
+      {{"item", "what"}, &Row::item},
+      {{"bytes", "bytes"}, &Row::bytes},
+      {for_people("size"), as<ByteCount>(&Row::bytes)},
+      {{"share_percent", "of the pools"}, [&](const Row& row) { return percent_of(row.bytes, load.pool_bytes); }}};
+  Table table = table_of(fields, rows);
+  table.set_footer(cells_of(fields, {"all", "pools", load.pool_bytes}));
   return table;
 }
 
@@ -292,16 +296,11 @@ Facts view_shapes(const CachePlan& plan) {
 }
 
 Table views_table(const CachePlan& plan) {
-  Table table({{"spec", "spec"},
-               {"kind", "kind", "", Align::left},
-               {"tensor", "tensor", "", Align::left},
-               {"offset", "offset", "elements"},
-               {"layers", "layers", "", Align::left},
-               {"pools", "pools", "", Align::left}});
   struct Alike {
     const ViewPlan* first;
     std::int64_t offset;  // elements
     std::set<std::int64_t> layers, pools;
+    std::string offsets = {};  // of several in one row
   };
   std::vector<Alike> rows;
   std::map<std::tuple<std::int64_t, std::string, std::int64_t>, std::size_t> row_of;
@@ -317,33 +316,42 @@ Table views_table(const CachePlan& plan) {
       return std::tie(a.first->spec, a.first->tensor) < std::tie(b.first->spec, b.first->tensor);
     });
   const std::size_t most_rows = plan.cache_order ? 3 : 16;  // of one tensor; layers of one allocation all differ
-  const auto list = [](const std::set<std::int64_t>& values) {
-    return human_list(std::vector<std::int64_t>(values.begin(), values.end()));
-  };
+  std::vector<Alike> shown;
   for (std::size_t first = 0; first < rows.size();) {
     std::size_t end = first + 1;
     while (end < rows.size() && rows[end].first->spec == rows[first].first->spec &&
            rows[end].first->tensor == rows[first].first->tensor)
       ++end;
-    const bool shortened = end - first > most_rows;
-    if (shortened) {  // the layers of a large pack begin evenly spaced: one row for all of them
+    if (end - first > most_rows) {  // the layers of a large pack begin evenly spaced: one row for all of them
+      Alike all = rows[first];
       for (std::size_t row = first + 1; row < end; ++row) {
-        rows[first].layers.merge(rows[row].layers);
-        rows[first].pools.merge(rows[row].pools);
+        all.layers.merge(rows[row].layers);
+        all.pools.merge(rows[row].pools);
       }
-    }
-    for (std::size_t row = first; row < (shortened ? first + 1 : end); ++row) {
-      const ViewPlan& view = *rows[row].first;
-      const std::string offsets =
-          fmt::format("{} to {} by {}", human_count(rows[first].offset), human_count(rows[end - 1].offset),
-                      human_count(rows[first + 1 < end ? first + 1 : first].offset - rows[first].offset));
-      table.add_row({view.spec, spec_name(spec_of(plan, view.spec)), view.tensor,
-                     shortened ? Cell(offsets) : Cell(rows[row].offset), list(rows[row].layers),
-                     list(rows[row].pools)});
+      all.offsets = fmt::format("{} to {} by {}", human_count(all.offset), human_count(rows[end - 1].offset),
+                                human_count(rows[first + 1].offset - all.offset));
+      shown.push_back(std::move(all));
+    } else {
+      std::move(rows.begin() + static_cast<std::ptrdiff_t>(first),
+                rows.begin() + static_cast<std::ptrdiff_t>(end), std::back_inserter(shown));
     }
     first = end;
   }
-  return table;
+  const auto of = [](auto getter) { return via(&Alike::first, getter); };
+  const auto list = [](std::set<std::int64_t> Alike::*member) {
+    return [=](const Alike& row) {
+      return human_list(std::vector<std::int64_t>((row.*member).begin(), (row.*member).end()));
+    };
+  };
+  return table_of<Alike>(
+      {{{"spec", "spec"}, of(&ViewPlan::spec)},
+       {{"kind", "kind"}, [&](const Alike& row) { return spec_name(spec_of(plan, row.first->spec)); }},
+       {{"tensor", "tensor"}, of(&ViewPlan::tensor)},
+       {{"offset", "offset", "elements"},
+        [](const Alike& row) { return row.offsets.empty() ? Cell(row.offset) : Cell(row.offsets); }},
+       {{"layers", "layers"}, list(&Alike::layers)},
+       {{"pools", "pools"}, list(&Alike::pools)}},
+      shown);
 }
 
 Facts workspace_facts(const CachePlan& plan) {

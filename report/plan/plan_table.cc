@@ -50,7 +50,7 @@ bool prefix_is_news(const PlanSet& set) {
   });
 }
 
-Cell groups_text(const CachePlan& plan, bool with_other) {
+std::string groups_text(const CachePlan& plan, bool with_other) {
   const GroupCounts counts = count_groups(plan);
   std::string text = fmt::format("{}+{}", counts.attention, counts.recurrent);
   if (with_other) text += fmt::format("+{}", counts.other);
@@ -59,79 +59,71 @@ Cell groups_text(const CachePlan& plan, bool with_other) {
 
 using PlanFields = std::vector<Field<PlanAtLength>>;
 
-Field<PlanAtLength> for_programs(const char* name, const char* title, const char* subtitle = "",
-                                 Align align = Align::right) {
-  return figure_field({name, title, subtitle, align, Audience::programs});
-}
+Field<PlanAtLength> program_figure(const char* name) { return figure_field(for_programs(name)); }
 
 PlanFields set_fields(const PlanSet& set) {
-  return {
-      {{"model", "model", "", Align::left, Audience::programs},
-       [&set](const PlanAtLength&) { return Cell(set.model); }},
-      {{"tensor_parallel", "TP", "", Align::right, Audience::programs},
-       [&set](const PlanAtLength&) { return Cell(set.tensor_parallel); }},
-      for_programs("release", "release", "", Align::left),
-  };
+  return {{for_programs("model"), [&set](const PlanAtLength&) { return set.model; }},
+          {for_programs("tensor_parallel"), [&set](const PlanAtLength&) { return set.tensor_parallel; }},
+          program_figure("release")};
 }
 
 /// Groups of one kind.
-Field<PlanAtLength> groups_field(const char* name, const char* title, std::int64_t GroupCounts::*count) {
-  return {{name, title, "", Align::right, Audience::programs},
-          [count](const PlanAtLength& at) { return Cell(count_groups(at.plan).*count); }};
+Field<PlanAtLength> groups_field(const char* name, std::int64_t GroupCounts::*count) {
+  return {for_programs(name), [count](const PlanAtLength& at) { return count_groups(at.plan).*count; }};
 }
 
 /// `with_other`: there are groups beside attention and states; `with_kernel`: people need to see kernel blocks.
 PlanFields layout_fields_of_plan(bool with_other, bool with_kernel) {
   return {
       figure_field({"attention_pack_size", "N"}),
-      for_programs("cache_mode", "mode", "", Align::left),
-      for_programs("speculative_tokens", "s", "tokens"),
+      program_figure("cache_mode"),
+      program_figure("speculative_tokens"),
       figure_field({"block_size_tokens", "block", "tokens"}),
       figure_field({"kernel_block_size_tokens", "kernel", "tokens", Align::right,
                     with_kernel ? Audience::everyone : Audience::programs}),
       figure_field({"page_bytes", "page", "bytes"}),
       figure_field({"padding_percent", "pad"}),
-      for_programs("packs", "packs"),
-      for_programs("pools", "pools"),
-      {{"groups", "groups", with_other ? "att+rec+other" : "att+rec", Align::right, Audience::people},
+      program_figure("packs"),
+      program_figure("pools"),
+      {for_people("groups", with_other ? "att+rec+other" : "att+rec", Align::right),
        [with_other](const PlanAtLength& at) { return groups_text(at.plan, with_other); }},
-      groups_field("attention_groups", "attention groups", &GroupCounts::attention),
-      groups_field("recurrent_groups", "recurrent groups", &GroupCounts::recurrent),
-      groups_field("other_groups", "other groups", &GroupCounts::other),
+      groups_field("attention_groups", &GroupCounts::attention),
+      groups_field("recurrent_groups", &GroupCounts::recurrent),
+      groups_field("other_groups", &GroupCounts::other),
       figure_field({"num_blocks", "blocks"}),
-      for_programs("usable_blocks", "usable"),
+      program_figure("usable_blocks"),
   };
 }
 
 PlanFields capacity_fields() {
   return {
-      for_programs("max_model_len", "length", "tokens"),
-      for_programs("blocks_per_request", "ids/request"),
+      program_figure("max_model_len"),
+      program_figure("blocks_per_request"),
       figure_field({"bytes_per_request", "request"}),
-      for_programs("ideal_bytes_per_request", "ideal"),
+      program_figure("ideal_bytes_per_request"),
       figure_field({"over_ideal_percent", "over", "ideal"}),
-      for_programs("fits", "fits", "", Align::left),
+      program_figure("fits"),
       figure_field({"max_concurrency", "fit", "printed"}),
       figure_field({"usable_concurrency", "fit", "usable"}),
       figure_field({"kv_cache_tokens", "KV cache", "tokens"}),
-      for_programs("kv_cache_tokens_by_concurrency", "by concurrency", "tokens"),
-      for_programs("kv_cache_tokens_by_floor", "by floor", "tokens"),
+      program_figure("kv_cache_tokens_by_concurrency"),
+      program_figure("kv_cache_tokens_by_floor"),
   };
 }
 
 /// `with_prefix`: people need to see the shortest prefix that can hit.
 PlanFields limit_fields(bool with_prefix) {
   return {
-      for_programs("max_fitting_tokens", "longest", "tokens"),
-      for_programs("max_running_requests", "running"),
-      for_programs("max_running_requests_by_states", "running by states"),
-      for_programs("one_token_request_bytes", "1-token request", "bytes"),
-      for_programs("match_unit_tokens", "match unit", "tokens"),
+      program_figure("max_fitting_tokens"),
+      program_figure("max_running_requests"),
+      program_figure("max_running_requests_by_states"),
+      program_figure("one_token_request_bytes"),
+      program_figure("match_unit_tokens"),
       figure_field({"min_cacheable_prefix_tokens", "shortest", "prefix", Align::right,
                     with_prefix ? Audience::everyone : Audience::programs}),
-      for_programs("used_bytes_at_load", "used"),
-      for_programs("wasted_bytes_at_load", "wasted"),
-      for_programs("free_bytes_at_load", "free"),
+      program_figure("used_bytes_at_load"),
+      program_figure("wasted_bytes_at_load"),
+      program_figure("free_bytes_at_load"),
   };
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "report/field.h"
 #include "report/human.h"
 #include "report/plot/plot_axis.h"
 #include "report/plot/svg.h"
@@ -142,43 +143,32 @@ class RequestPainter {
 }  // namespace
 
 Plot plot_engine_requests(const EngineRequests& values) {
-  std::vector<Column> columns{{"engine"}, {"evidence"}};
-  for (const RequestPart& part : request_parts) columns.push_back({part.column});
-  columns.push_back({"bytes_per_request"});
-  columns.push_back({"ideal_bytes_per_request"});
-  Table table(std::move(columns));
-  for (const EngineRequest& engine : values.engines) {
-    std::vector<Cell> cells{engine.name, std::string(to_string(engine.evidence))};
-    const bool planned = engine.refused.empty();
-    for (const RequestPart& part : request_parts) cells.push_back(planned ? Cell(part.bytes(engine)) : Cell());
-    cells.push_back(planned ? Cell(engine.bytes) : Cell());
-    cells.push_back(planned ? Cell(values.ideal_bytes) : Cell());
-    table.add_row(std::move(cells));
-  }
+  using Row = EngineRequest;
+  const auto planned = [](auto getter) { return where([](const Row& row) { return row.refused.empty(); }, getter); };
+  std::vector<Field<Row>> fields{{{"engine"}, &Row::name}, {{"evidence"}, &Row::evidence}};
+  for (const RequestPart& part : request_parts) fields.push_back({{part.column}, planned(part.bytes)});
+  fields.push_back({{"bytes_per_request"}, planned(&Row::bytes)});
+  fields.push_back({{"ideal_bytes_per_request"}, planned([&](const Row&) { return values.ideal_bytes; })});
   Plot plot{.name = std::string(to_string(EnginePlotKind::request)),
             .title = "One request in every layout",
             .subtitle = fmt::format("{}, {} tokens", values.model, human_count(values.tokens)),
             .caption = "All ids that a request takes, in every arena. Engines marked read follow rules that were read, "
                        "not run."};
-  plot.tables.push_back({"", std::move(table)});
+  plot.tables.push_back({"", table_of(fields, values.engines)});
   plot.svg = [values](int width) { return RequestPainter(values).paint(width); };
   return plot;
 }
 
 Plot plot_engine_rates(const EngineRates& values) {
-  std::vector<Column> columns{{"memory_bytes"}};
-  for (const std::string& name : values.names) columns.push_back({"hit_percent " + name});
-  columns.push_back({"upper_percent"});
-  columns.push_back({"token_exact_percent"});
-  Table table(std::move(columns));
-  for (std::size_t at = 0; at < values.memory_bytes.size(); ++at) {
-    std::vector<Cell> cells{values.memory_bytes[at]};
-    for (const auto& engine : values.found)
-      cells.emplace_back(Percent{engine[at] ? 100 * *engine[at] : std::numeric_limits<double>::quiet_NaN()});
-    cells.emplace_back(Percent{values.upper[at] ? 100 * *values.upper[at] : std::numeric_limits<double>::quiet_NaN()});
-    cells.emplace_back(Percent{100 * values.token_exact});
-    table.add_row(std::move(cells));
-  }
+  using At = std::size_t;  // position of a memory
+  const auto percent = [](const std::optional<double>& share) {
+    return Percent{share ? 100 * *share : std::numeric_limits<double>::quiet_NaN()};
+  };
+  std::vector<Field<At>> fields{{{"memory_bytes"}, [&](At at) { return values.memory_bytes[at]; }}};
+  for (std::size_t i = 0; i < values.names.size(); ++i)
+    fields.push_back({{"hit_percent " + values.names[i]}, [&, i](At at) { return percent(values.found[i][at]); }});
+  fields.push_back({{"upper_percent"}, [&](At at) { return percent(values.upper[at]); }});
+  fields.push_back({{"token_exact_percent"}, [&](At) { return percent(values.token_exact); }});
   Plot plot{.name = std::string(to_string(EnginePlotKind::hit_rate)),
             .title = "Prompt tokens found again over memory",
             .subtitle = values.model,
@@ -186,7 +176,7 @@ Plot plot_engine_rates(const EngineRates& values) {
                                    "(`hybridkv bound`), and a cache that keeps everything and finds any prefix. "
                                    "Engines marked read follow rules that were read, not run.",
                                    values.trace)};
-  plot.tables.push_back({"", std::move(table)});
+  plot.tables.push_back({"", table_of_positions(fields, values.memory_bytes.size())});
   PlotAxis memory{.title = "memory of the pools", .unit = "GiB", .divisor = bytes_a_gib};
   memory.logarithmic = true;
   for (const std::int64_t bytes : values.memory_bytes) memory.ticks.push_back(static_cast<double>(bytes) / bytes_a_gib);

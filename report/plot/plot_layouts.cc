@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "planner/plan_facts.h"
 #include "planner/primary_attention.h"
+#include "report/field.h"
 #include "report/human.h"
 #include "report/plan/plan_table.h"
 
@@ -167,17 +168,17 @@ PlotAxis pack_axis(const PlanSet& set) {
 
 Plot plot_block_size(const PlanSet& set) {
   expects(!set.plans.empty(), "a plot shows at least one plan");
-  std::vector<Column> columns{{"attention_pack_size"}, {"block_size_tokens"}, {"padding_percent"}};
-  for (const WasteCause& cause : waste_causes) columns.push_back({cause.column});
-  Table table(std::move(columns));
-  for (const CachePlan* plan : by_pack(set)) {
+  using Row = const CachePlan*;
+  const auto padding = [](Row plan) {
     const SpecPlan* state = largest_state(*plan);
     const SpecPlan* padded = state != nullptr ? state : primary_attention(*plan);
-    std::vector<Cell> cells{plan->attention_pack_size, primary_block_tokens(*plan),
-                            Real{padded != nullptr ? padded->padding_percent : 0}};
-    for (const WasteCause& cause : waste_causes) cells.emplace_back(plan->waste.at_load.*cause.bytes);
-    table.add_row(std::move(cells));
-  }
+    return Real{padded != nullptr ? padded->padding_percent : 0};
+  };
+  std::vector<Field<Row>> fields{{{"attention_pack_size"}, &CachePlan::attention_pack_size},
+                                 {{"block_size_tokens"}, [](Row plan) { return primary_block_tokens(*plan); }},
+                                 {{"padding_percent"}, padding}};
+  for (const WasteCause& cause : waste_causes)
+    fields.push_back({{cause.column}, [&](Row plan) { return plan->waste.at_load.*cause.bytes; }});
   const PlotAxis x = pack_axis(set);
   Plot plot{
       .name = "block-size",
@@ -186,7 +187,7 @@ Plot plot_block_size(const PlanSet& set) {
       .caption = fmt::format("The block in tokens, the padding that rounding it up leaves in each page of a state, and "
                              "the bytes wasted by {}, by cause.",
                              load_text(set))};
-  plot.tables.push_back({"", std::move(table)});
+  plot.tables.push_back({"", table_of(fields, by_pack(set))});
   plot.panels = {{"Block",
                   0,
                   "attention_pack_size",
@@ -210,17 +211,16 @@ Plot plot_block_size(const PlanSet& set) {
 
 Plot plot_request_bytes(const PlanSet& set, const RequestBytes& values) {
   const std::int64_t longest = values.lengths.back();
-  std::vector<Column> columns{{"request_tokens"}, {"ideal_bytes"}};
-  for (const CachePlan& plan : set.plans) columns.push_back({column_of("bytes", plan)});
-  for (const CachePlan& plan : set.plans) columns.push_back({column_of("over_ideal_bytes", plan)});
-  Table table(std::move(columns));
-  for (std::size_t at = 0; at < values.lengths.size(); ++at) {
-    const std::int64_t ideal = values.ideal_bytes[at];
-    std::vector<Cell> cells{values.lengths[at], ideal};
-    for (const auto& bytes : values.bytes) cells.push_back(cell_of(bytes[at]));
-    for (const auto& bytes : values.bytes) cells.push_back(bytes[at] ? Cell(*bytes[at] - ideal) : Cell());
-    table.add_row(std::move(cells));
-  }
+  using At = std::size_t;  // position of a length
+  std::vector<Field<At>> fields{{{"request_tokens"}, [&](At at) { return values.lengths[at]; }},
+                                {{"ideal_bytes"}, [&](At at) { return values.ideal_bytes[at]; }}};
+  for (std::size_t i = 0; i < set.plans.size(); ++i)
+    fields.push_back({{column_of("bytes", set.plans[i])}, [&, i](At at) { return values.bytes[i][at]; }});
+  for (std::size_t i = 0; i < set.plans.size(); ++i)
+    fields.push_back({{column_of("over_ideal_bytes", set.plans[i])}, [&, i](At at) {
+                        const auto& bytes = values.bytes[i][at];
+                        return bytes ? Cell(*bytes - values.ideal_bytes[at]) : Cell();
+                      }});
   Plot plot{.name = "request-bytes",
             .title = "Bytes of one request against its length",
             .subtitle = plot_subtitle(set),
@@ -228,7 +228,7 @@ Plot plot_request_bytes(const PlanSet& set, const RequestBytes& values) {
                 "All block ids that a request of that length takes, every group and pool counted. The ideal has no "
                 "paging: K and V of its tokens and one state of each recurrent layer. Below, what each layout takes "
                 "more than the ideal, with the others in grey."};
-  plot.tables.push_back({"", std::move(table)});
+  plot.tables.push_back({"", table_of_positions(fields, values.lengths.size())});
   plot.panels = {extremes_panel(set, values)};
   for (std::size_t i = 0; i < set.plans.size(); ++i) plot.panels.push_back(over_ideal_facet(set, i, longest));
   return plot;
@@ -237,26 +237,24 @@ Plot plot_request_bytes(const PlanSet& set, const RequestBytes& values) {
 Plot plot_concurrency(const PlanSet& set, const ConcurrencyCurves& values) {
   expects(!set.plans.empty(), "a plot shows at least one plan");
   const std::vector<std::int64_t>& lengths = values.lengths;
-  std::vector<Column> columns{{"attention_pack_size"}};
-  for (const std::int64_t length : lengths) columns.push_back({fmt::format("requests_at_{}", length)});
-  for (const std::int64_t length : lengths) columns.push_back({fmt::format("gain_percent_at_{}", length)});
-  Table table(std::move(columns));
-  const std::vector<const CachePlan*> plans = by_pack(set);
-  const auto requests = [&](const CachePlan* plan) -> const std::vector<double>& {
-    return values.requests[static_cast<std::size_t>(plan - set.plans.data())];
+  using Row = const CachePlan*;
+  const std::vector<Row> plans = by_pack(set);
+  const auto requests = [&](Row plan, std::size_t at) {
+    return values.requests[static_cast<std::size_t>(plan - set.plans.data())][at];
   };
-  for (const CachePlan* plan : plans) {
-    std::vector<Cell> cells{plan->attention_pack_size};
-    for (const double count : requests(plan)) cells.emplace_back(Real{count});
-    for (std::size_t at = 0; at < lengths.size(); ++at)
-      cells.emplace_back(Percent{100 * (requests(plan)[at] / requests(plans.front())[at] - 1)});
-    table.add_row(std::move(cells));
-  }
+  std::vector<Field<Row>> fields{{{"attention_pack_size"}, &CachePlan::attention_pack_size}};
+  for (std::size_t at = 0; at < lengths.size(); ++at)
+    fields.push_back({{fmt::format("requests_at_{}", lengths[at])},
+                      [&, at](Row plan) { return Real{requests(plan, at)}; }});
+  for (std::size_t at = 0; at < lengths.size(); ++at)
+    fields.push_back({{fmt::format("gain_percent_at_{}", lengths[at])}, [&, at](Row plan) {
+                        return Percent{100 * (requests(plan, at) / requests(plans.front(), at) - 1)};
+                      }});
   Plot plot{.name = "concurrency",
             .title = "Requests at once against the pack size",
             .subtitle = plot_subtitle(set),
             .caption = "Blocks without the null block, divided by the block ids of one request of that length."};
-  plot.tables.push_back({"", std::move(table)});
+  plot.tables.push_back({"", table_of(fields, plans)});
   PlotPanel requests_panel{"Requests that fit at once",
                            0,
                            "attention_pack_size",

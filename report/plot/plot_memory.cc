@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "report/field.h"
 #include "report/human.h"
 #include "report/plot/plot_layouts.h"
 #include "report/replay/replay_text.h"
@@ -30,19 +31,13 @@ Cell found_cell(const std::optional<ReplayCounts>& found) {
 }  // namespace
 
 Plot plot_memory_curves(const PlotInputs& inputs, const MemoryCurves& values) {
-  std::vector<Column> columns{{"memory_bytes"}};
-  for (const EvictionPolicy policy : values.policies)
-    columns.push_back({fmt::format("hit_percent_{}", to_string(policy))});
-  columns.push_back({"feasible_percent"});
-  columns.push_back({"upper_percent"});
-  Table table(std::move(columns));
-  for (std::size_t at = 0; at < values.memory_bytes.size(); ++at) {
-    std::vector<Cell> cells{values.memory_bytes[at]};
-    for (const auto& of_policy : values.found) cells.push_back(found_cell(of_policy[at]));
-    cells.push_back(share_cell(values.feasible[at]));
-    cells.push_back(share_cell(values.upper[at]));
-    table.add_row(std::move(cells));
-  }
+  using At = std::size_t;  // position of a memory
+  std::vector<Field<At>> fields{{{"memory_bytes"}, [&](At at) { return values.memory_bytes[at]; }}};
+  for (std::size_t i = 0; i < values.policies.size(); ++i)
+    fields.push_back({{fmt::format("hit_percent_{}", to_string(values.policies[i]))},
+                      [&, i](At at) { return found_cell(values.found[i][at]); }});
+  fields.push_back({{"feasible_percent"}, [&](At at) { return share_cell(values.feasible[at]); }});
+  fields.push_back({{"upper_percent"}, [&](At at) { return share_cell(values.upper[at]); }});
   const bool bounded = std::any_of(values.upper.begin(), values.upper.end(),
                                    [](const std::optional<double>& upper) { return upper.has_value(); });
   Plot plot{.name = "memory-curve",
@@ -52,7 +47,7 @@ Plot plot_memory_curves(const PlotInputs& inputs, const MemoryCurves& values) {
                                    bounded ? " Possible: a schedule that knows the whole trace." : "",
                                    values.policies.size() > 1 ? " Policies but lru are modelled: no engine has them."
                                                               : "")};
-  plot.tables.push_back({"", std::move(table)});
+  plot.tables.push_back({"", table_of_positions(fields, values.memory_bytes.size())});
   PlotAxis memory{.title = "memory of the pools", .unit = "GiB", .divisor = bytes_of_gib};
   memory.logarithmic = true;
   memory.least = static_cast<double>(values.memory_bytes.front()) / bytes_of_gib * 0.95;

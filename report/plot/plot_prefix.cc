@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "report/field.h"
 #include "report/human.h"
 #include "report/plot/plot_layouts.h"
 
@@ -22,19 +23,13 @@ std::string edge_column(const LayoutStairs& stairs) { return "on_boundary_" + co
 
 /// A row per length; of copies, lengths on a knife edge have a column of their own.
 Table hit_table(const PrefixSituation& situation, const char* x_column) {
-  std::vector<Column> columns{{x_column}};
-  for (const LayoutStairs& stairs : situation.layouts) columns.push_back({column_of(stairs)});
-  if (situation.is_copy)
-    for (const LayoutStairs& stairs : situation.layouts) columns.push_back({edge_column(stairs)});
-  Table table(std::move(columns));
-  for (std::size_t at = 0; at < situation.lengths.size(); ++at) {
-    std::vector<Cell> cells{situation.lengths[at]};
-    for (const LayoutStairs& stairs : situation.layouts) cells.push_back(cell_of(stairs.hits[at]));
-    if (situation.is_copy)
-      for (const LayoutStairs& stairs : situation.layouts) cells.push_back(cell_of(stairs.hits_on_boundary[at]));
-    table.add_row(std::move(cells));
-  }
-  return table;
+  using At = std::size_t;  // position of a length
+  std::vector<Field<At>> fields{{{x_column}, [&](At at) { return situation.lengths[at]; }}};
+  for (const LayoutStairs& stairs : situation.layouts)
+    fields.push_back({{column_of(stairs)}, [&](At at) { return stairs.hits[at]; }});
+  for (const LayoutStairs& stairs : situation.layouts)
+    fields.push_back({{edge_column(stairs)}, [&](At at) { return stairs.hits_on_boundary[at]; }, situation.is_copy});
+  return table_of_positions(fields, situation.lengths.size());
 }
 
 /// A situation with the words around it.

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/checked.h"
+#include "report/field.h"
 #include "report/human.h"
 #include "report/plot/plot_layouts.h"
 #include "report/replay/replay_text.h"
@@ -54,30 +55,30 @@ PlotAxis memory_axis(std::int64_t bytes) {
 Plot plot_hit_rate(const PlotInputs& inputs, const HitRates& values) {
   const std::vector<PlanRates>& rates = values.plans;
   const std::vector<CachePlan>& plans = inputs.compared.plans;
-  Table by_pack({{"attention_pack_size"}, {"block_size_tokens"}, {"hit_percent"}, {"unlimited_hit_percent"}});
-  std::vector<std::size_t> order(plans.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
+  using At = std::size_t;  // position of a plan, or of a memory
+  std::vector<At> order(plans.size());
+  std::iota(order.begin(), order.end(), At{0});
   std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return plans[a].attention_pack_size < plans[b].attention_pack_size; });
-  for (const std::size_t i : order)
-    by_pack.add_row({plans[i].attention_pack_size, rates[i].unlimited.geometry.block_size_tokens,
-                     rate_cell(rates[i].by_memory[whole_memory]), rate_cell(rates[i].unlimited)});
-  std::vector<Column> columns{{"memory_bytes"}};
-  for (const CachePlan& plan : plans) columns.push_back({fmt::format("hit_percent_n{}", plan.attention_pack_size)});
-  Table by_memory(std::move(columns));
-  for (std::size_t k = 0; k < std::size(memory_eighths); ++k) {
-    std::vector<Cell> cells{std::int64_t{Checked(plans.front().memory_bytes()) * memory_eighths[k] / 8}};
-    for (const PlanRates& plan : rates) cells.push_back(rate_cell(plan.by_memory[k]));
-    by_memory.add_row(std::move(cells));
-  }
+            [&](At a, At b) { return plans[a].attention_pack_size < plans[b].attention_pack_size; });
+  const std::vector<Field<At>> of_pack{
+      {{"attention_pack_size"}, [&](At i) { return plans[i].attention_pack_size; }},
+      {{"block_size_tokens"}, [&](At i) { return rates[i].unlimited.geometry.block_size_tokens; }},
+      {{"hit_percent"}, [&](At i) { return rate_cell(rates[i].by_memory[whole_memory]); }},
+      {{"unlimited_hit_percent"}, [&](At i) { return rate_cell(rates[i].unlimited); }}};
+  std::vector<Field<At>> of_memory{{{"memory_bytes"}, [&](At k) {
+    return std::int64_t{Checked(plans.front().memory_bytes()) * memory_eighths[k] / 8};
+  }}};
+  for (At i = 0; i < plans.size(); ++i)
+    of_memory.push_back({{fmt::format("hit_percent_n{}", plans[i].attention_pack_size)},
+                         [&, i](At k) { return rate_cell(rates[i].by_memory[k]); }});
   Plot plot{.name = "hit-rate",
             .title = "Prompt tokens found again",
             .subtitle = plot_subtitle(inputs.compared),
             .caption =
                 fmt::format("{}. {}", replay_caption(values.trace, inputs.simulate.driver),
                             replay_notes(rates.front().by_memory[whole_memory]))};
-  plot.tables.push_back({"pack", std::move(by_pack)});
-  plot.tables.push_back({"memory", std::move(by_memory)});
+  plot.tables.push_back({"pack", table_of(of_pack, order)});
+  plot.tables.push_back({"memory", table_of_positions(of_memory, std::size(memory_eighths))});
   const PlotAxis y{.title = "hit rate", .unit = "% of prompt tokens", .floor = 0, .ceiling = 100};
   plot.panels.push_back({"Against the pack size",
                          0,
@@ -101,26 +102,25 @@ std::vector<Plot> plot_blocks_in_use(const PlotInputs& inputs, const BlocksInUse
   for (std::size_t i = 0; i < inputs.set.plans.size(); ++i) {
     const CachePlan& plan = inputs.set.plans[i];
     const SimulationStats& stats = values.plans[i];
-    Table table({{"step"},
-                 {"held_state_blocks"},
-                 {"held_attention_blocks"},
-                 {"findable_blocks"},
-                 {"usable_blocks"},
-                 {"running_requests"},
-                 {"waiting_requests"}});
-    const std::vector<SeriesPoint>& points = stats.series.points();
+    using Row = SeriesPoint;
+    const std::vector<Field<Row>> fields{
+        {{"step"}, &Row::step},
+        {{"held_state_blocks"}, &Row::held_state_blocks},
+        {{"held_attention_blocks"}, [](const Row& at) { return at.held_blocks - at.held_state_blocks; }},
+        {{"findable_blocks"}, &Row::findable_blocks},
+        {{"usable_blocks"}, [&](const Row&) { return values.usable_ids[i]; }},
+        {{"running_requests"}, &Row::running_requests},
+        {{"waiting_requests"}, &Row::waiting_requests}};
+    const std::vector<Row>& points = stats.series.points();
     const std::size_t stride = points.size() / most_series_points + 1;
-    for (std::size_t k = 0; k < points.size(); k += stride) {
-      const SeriesPoint& point = points[k];
-      table.add_row({point.step, point.held_state_blocks, point.held_blocks - point.held_state_blocks,
-                     point.findable_blocks, values.usable_ids[i], point.running_requests, point.waiting_requests});
-    }
+    std::vector<Row> shown;
+    for (std::size_t k = 0; k < points.size(); k += stride) shown.push_back(points[k]);
     Plot plot{.name = fmt::format("blocks-in-use-n{}", plan.attention_pack_size),
               .title = fmt::format("Blocks in use over a trace, {}", layout_title(plan)),
               .subtitle = fmt::format("{}, {}", plot_subtitle(inputs.set), arrival_text(values.driver)),
               .caption = fmt::format("{}. {}", values.trace, replay_notes(stats)),
               .pack = plan.attention_pack_size};
-    plot.tables.push_back({"", std::move(table)});
+    plot.tables.push_back({"", table_of(fields, shown)});
     const PlotAxis x{
         .title = "step of the scheduler", .least = 0, .most = static_cast<double>(stats.steps), .whole = true};
     plot.panels.push_back({"Blocks",

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "report/field.h"
 #include "report/human.h"
 #include "report/plot/plot_layouts.h"
 #include "report/plot/svg.h"
@@ -96,9 +97,10 @@ std::vector<Plot> plot_waterfalls(const PlotInputs& inputs, const Waterfalls& va
   for (std::size_t i = 0; i < inputs.set.plans.size(); ++i) {
     const CachePlan& plan = inputs.set.plans[i];
     const LossStats& losses = values.plans[i];
-    Table table({{"cause"}, {"tokens"}, {"percent"}});
-    for (const WaterfallBar& bar : bars_of(losses.total))
-      table.add_row({bar.name, bar.to - bar.from, percent_of(bar.to - bar.from, losses.prompt_tokens)});
+    const std::vector<Field<WaterfallBar>> fields{
+        {{"cause"}, &WaterfallBar::name},
+        {{"tokens"}, [](const WaterfallBar& bar) { return bar.to - bar.from; }},
+        {{"percent"}, [&](const WaterfallBar& bar) { return percent_of(bar.to - bar.from, losses.prompt_tokens); }}};
     Plot plot{.name = fmt::format("waterfall-n{}", plan.attention_pack_size),
               .title = fmt::format("Where the tokens went, {}", layout_title(plan)),
               .subtitle = plot_subtitle(inputs.set),
@@ -106,7 +108,7 @@ std::vector<Plot> plot_waterfalls(const PlotInputs& inputs, const Waterfalls& va
                                      "above, that leaves no place to resume from behind it.",
                                      replay_caption(values.trace, inputs.simulate.driver)),
               .pack = plan.attention_pack_size};
-    plot.tables.push_back({"", std::move(table)});
+    plot.tables.push_back({"", table_of(fields, bars_of(losses.total))});
     plot.svg = [painter = WaterfallPainter(plot.title, plot.subtitle, losses)](int width) {
       return painter.paint(width);
     };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "report/document.h"
+#include "report/field.h"
 #include "report/human.h"
 #include "report/json_text.h"
 
@@ -17,9 +18,11 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 }
 
 Table bias_table(const AttendAnswer& answer) {
-  Table table({{"what", "bias", "", Align::left}, {"shape", "shape", "", Align::left}, {"bytes", "bytes"}});
-  for (const Allocation& bias : answer.memory.biases) table.add_row({bias.what, shape_text(bias.shape), bias.bytes});
-  table.set_footer({std::string("all"), std::monostate{}, total_bytes(answer.memory.biases)});
+  const std::vector<Field<Allocation>> fields{{{"what", "bias"}, &Allocation::what},
+                                              {{"shape", "shape"}, via(&Allocation::shape, shape_text)},
+                                              {{"bytes", "bytes"}, &Allocation::bytes}};
+  Table table = table_of(fields, answer.memory.biases);
+  table.set_footer(cells_of(fields, {.what = "all", .shape = {}, .bytes = total_bytes(answer.memory.biases)}));
   return table;
 }
 
@@ -71,7 +74,7 @@ std::string render_attend(const AttendAnswer& answer, Format format, const Style
        {"backends", backends_text(answer)},
        {"written", answer.folder + ": out.npy, lse.npy"}}});
   if (!answer.memory.biases.empty()) document.blocks.emplace_back(bias_table(answer));
-  return format == Format::markdown ? render_markdown(document) : render_text(document, style);
+  return render_people(document, format, style);
 }
 
 }  // namespace hybridkv

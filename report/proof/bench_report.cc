@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "report/document.h"
+#include "report/field.h"
 #include "report/human.h"
 #include "report/json_text.h"
 
@@ -12,73 +14,66 @@ namespace hybridkv {
 
 namespace {
 
-/// A value of a row that was timed, or an empty cell.
-Cell timed(const AttentionBenchResult& result, Cell value) { return result.is_correct() ? value : std::monostate{}; }
+bool has_sgemm(const AttentionBenchResult& result) { return result.sgemm && result.sgemm->flops_per_second > 0; }
+
+/// Pre: has_sgemm.
+double share_of_sgemm(const AttentionBenchResult& result) {
+  return result.flops_per_second / result.sgemm->flops_per_second;
+}
 
 Table bench_table(const std::vector<BenchedAttention>& rows) {
-  using enum Audience;
-  Table table({{"batch", "batch", "", Align::left},
-               {"backend", "backend", "", Align::left},
-               {"attention_pack_size", "N"},
-               {"block_size_tokens", "block", "tokens"},
-               {"kernel_block_size_tokens", "kernel block", "tokens", Align::right, programs},
-               {"backend_form", "form", "", Align::left, programs},
-               {"physical_order", "order", "", Align::left},
-               {"kv_dtype", "dtype", "", Align::left},
-               {"query_heads", "query heads", "", Align::right, programs},
-               {"kv_heads", "KV heads", "", Align::right, programs},
-               {"head_size_k", "head size K", "", Align::right, programs},
-               {"head_size_v", "head size V", "", Align::right, programs},
-               {"shared_prefix_tokens", "shared prefix", "tokens", Align::right, programs},
-               {"threads", "threads"},
-               {"simd", "instructions", "", Align::left, programs},
-               {"weights", "weights", "", Align::left, programs},
-               {"correct", "checked", "", Align::left},
-               {"checked_tokens", "checked tokens", "", Align::right, programs},
-               {"largest_error", "largest error", "", Align::right, programs},
-               {"best_seconds", "best", "s", Align::right, programs},
-               {"median_seconds", "median", "s", Align::right, programs},
-               {"best_ms", "time", "ms", Align::right, people},
-               {"runs", "runs", "", Align::right, programs},
-               {"gflops_per_second", "GFLOP/s"},
-               {"share_of_sgemm", "of", "sgemm", Align::right, people},
-               {"sgemm_gflops_per_second", "sgemm", "GFLOP/s", Align::right, programs},
-               {"sgemm_kernels", "sgemm kernels", "", Align::left, programs},
-               {"kv_bytes", "K and V", "bytes", Align::right, programs},
-               {"gbytes_per_second", "GB/s"},
-               {"share_of_read", "of", "plain read", Align::right, people},
-               {"read_gbytes_per_second", "plain read", "GB/s", Align::right, programs},
-               {"sgemm_ratio", "of sgemm", "", Align::right, programs},
-               {"read_ratio", "of plain read", "", Align::right, programs},
-               {"peak_bytes", "biases and", "scratch"}});
-  for (const auto& [spec, result] : rows) {
-    const AttentionWorkloadSpec& work = spec.workload;
-    const SimdPath simd = spec.options.paged.simd.value_or(best_simd_path());
-    const bool has_simd = spec.backend == AttentionBackend::paged;
-    const double sgemm = result.sgemm ? result.sgemm->flops_per_second : 0;
-    const double sgemm_ratio = sgemm > 0 ? result.flops_per_second / sgemm : 0;
-    const double read_ratio = result.is_correct() ? result.share_of_read() : 0;
-    const auto if_sgemm = [&](Cell value) { return sgemm > 0 ? timed(result, value) : std::monostate{}; };
-    table.add_row(
-        {to_string(work.batch), std::string(to_string(spec.backend)), work.pack_size, work.block_size_tokens,
-         work.kernel_block_size_tokens, std::string(to_string(work.form)), std::string(to_string(work.order)),
-         std::string(to_string(work.dtype)), work.query_heads, work.kv_heads, work.head_size_k, work.head_size_v,
-         work.shared_prefix_tokens, spec.options.paged.threads,
-         has_simd ? Cell(std::string(to_string(simd))) : Cell(std::monostate{}),
-         std::string(rounds_weights(spec) ? "rounded" : "exact"), result.is_correct(),
-         result.checked_tokens, Real{result.error.largest(), 9}, timed(result, Real{result.best_seconds, 6}),
-         timed(result, Real{result.median_seconds, 6}), timed(result, Real{1e3 * result.best_seconds, 2}),
-         timed(result, result.runs), timed(result, Real{1e-9 * result.flops_per_second, 1}),
-         if_sgemm(Percent{100 * sgemm_ratio, 0}), if_sgemm(Real{1e-9 * sgemm, 1}),
-         if_sgemm(result.sgemm ? result.sgemm->kernels : ""),
-         timed(result, result.kv_bytes),
-         timed(result, Real{1e-9 * result.bytes_per_second, 2}),
-         timed(result, Percent{100 * read_ratio, 0}),
-         timed(result, Real{1e-9 * result.read_bytes_per_second, 2}),
-         if_sgemm(Real{sgemm_ratio, 3}), timed(result, Real{read_ratio, 3}),
-         timed(result, ByteCount{result.peak_bytes})});
-  }
-  return table;
+  using Row = BenchedAttention;
+  using Work = AttentionWorkloadSpec;
+  using Result = AttentionBenchResult;
+  const auto of_work = [](auto member) { return via(&Row::spec, &AttentionBenchSpec::workload, member); };
+  const auto of = [](auto getter) { return via(&Row::result, getter); };
+  const auto timed = [=](auto getter) { return where(of(&Result::is_correct), of(getter)); };
+  const auto beside_sgemm = [=](auto getter) { return timed(where(has_sgemm, getter)); };
+  const auto scaled = [](double scale, int digits, auto getter) {
+    return [=](const Result& result) { return Real{scale * std::invoke(getter, result), digits}; };
+  };
+  const auto percent = [](auto share) {
+    return [=](const Result& result) { return Percent{100 * std::invoke(share, result), 0}; };
+  };
+  const auto sgemm_rate = via(&Result::sgemm, &SgemmRate::flops_per_second);
+  const auto is_paged = [](const Row& row) { return row.spec.backend == AttentionBackend::paged; };
+  const auto simd = [](const Row& row) { return row.spec.options.paged.simd.value_or(best_simd_path()); };
+  return table_of<Row>(
+      {{{"batch", "batch"}, [](const Row& row) { return to_string(row.spec.workload.batch); }},
+       {{"backend", "backend"}, via(&Row::spec, &AttentionBenchSpec::backend)},
+       {{"attention_pack_size", "N"}, of_work(&Work::pack_size)},
+       {{"block_size_tokens", "block", "tokens"}, of_work(&Work::block_size_tokens)},
+       {for_programs("kernel_block_size_tokens"), of_work(&Work::kernel_block_size_tokens)},
+       {for_programs("backend_form"), of_work(&Work::form)},
+       {{"physical_order", "order"}, of_work(&Work::order)},
+       {{"kv_dtype", "dtype"}, of_work(&Work::dtype)},
+       {for_programs("query_heads"), of_work(&Work::query_heads)},
+       {for_programs("kv_heads"), of_work(&Work::kv_heads)},
+       {for_programs("head_size_k"), of_work(&Work::head_size_k)},
+       {for_programs("head_size_v"), of_work(&Work::head_size_v)},
+       {for_programs("shared_prefix_tokens"), of_work(&Work::shared_prefix_tokens)},
+       {{"threads", "threads"}, [](const Row& row) { return row.spec.options.paged.threads; }},
+       {for_programs("simd"), where(is_paged, simd)},
+       {for_programs("weights"), [](const Row& row) { return rounds_weights(row.spec) ? "rounded" : "exact"; }},
+       {{"correct", "checked"}, of(&Result::is_correct)},
+       {for_programs("checked_tokens"), of(&Result::checked_tokens)},
+       {for_programs("largest_error"), as<Real>(of(via(&Result::error, &SampledError::largest)), 9)},
+       {for_programs("best_seconds"), timed(as<Real>(&Result::best_seconds, 6))},
+       {for_programs("median_seconds"), timed(as<Real>(&Result::median_seconds, 6))},
+       {for_people("time", "ms"), timed(scaled(1e3, 2, &Result::best_seconds))},
+       {for_programs("runs"), timed(&Result::runs)},
+       {{"gflops_per_second", "GFLOP/s"}, timed(scaled(1e-9, 1, &Result::flops_per_second))},
+       {for_people("of", "sgemm"), beside_sgemm(percent(share_of_sgemm))},
+       {for_programs("sgemm_gflops_per_second"), beside_sgemm(scaled(1e-9, 1, sgemm_rate))},
+       {for_programs("sgemm_kernels"), beside_sgemm(via(&Result::sgemm, &SgemmRate::kernels))},
+       {for_programs("kv_bytes"), timed(&Result::kv_bytes)},
+       {{"gbytes_per_second", "GB/s"}, timed(scaled(1e-9, 2, &Result::bytes_per_second))},
+       {for_people("of", "plain read"), timed(percent(&Result::share_of_read))},
+       {for_programs("read_gbytes_per_second"), timed(scaled(1e-9, 2, &Result::read_bytes_per_second))},
+       {for_programs("sgemm_ratio"), beside_sgemm(as<Real>(share_of_sgemm, 3))},
+       {for_programs("read_ratio"), timed(as<Real>(&Result::share_of_read, 3))},
+       {{"peak_bytes", "biases and", "scratch"}, timed(as<ByteCount>(&Result::peak_bytes))}},
+      rows);
 }
 
 std::string machine_text(const std::vector<BenchedAttention>& rows) {
@@ -125,7 +120,7 @@ std::string render_bench(const std::vector<BenchedAttention>& rows, Format forma
                                   to_string(spec.backend), to_string(spec.workload.batch), to_string(result.checked_by),
                                   result.error.output, result.error.lse, result.allowed_error, exact_error));
   document.blocks.emplace_back(Listing{notes});
-  return format == Format::markdown ? render_markdown(document) : render_text(document, style);
+  return render_people(document, format, style);
 }
 
 }  // namespace hybridkv

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "report/field.h"
+
 namespace hybridkv {
 
 std::string_view status_text(CheckStatus status) {
@@ -22,21 +24,22 @@ std::string_view status_word(CheckStatus status) {
 }
 
 Table checks_table(std::span<const CheckResult> checks) {
-  Table table({{"check", "check", "", Align::left},
-               {"status", "result", "", Align::left},
-               {"count", "looked at"},
-               {"unit", "", "", Align::left},
-               {"max_error", "largest", "error"},
-               {"tolerance", "allowed"}});
-  for (const CheckResult& check : checks) {
-    const bool ran = check.status == CheckStatus::passed || check.status == CheckStatus::failed;
-    const bool numeric = check.tolerance > 0 && ran;
-    table.add_row({check.name, std::string(status_text(check.status)),
-                   ran ? Cell(check.count) : Cell(std::monostate{}), check.unit,
-                   numeric ? Cell(fmt::format("{:.1e}", check.max_error)) : Cell(std::string(ran ? "exact" : "")),
-                   numeric ? Cell(fmt::format("{:.1e}", check.tolerance)) : Cell(std::monostate{})});
-  }
-  return table;
+  using Row = CheckResult;
+  const auto ran = [](const Row& row) {
+    return row.status == CheckStatus::passed || row.status == CheckStatus::failed;
+  };
+  const auto number = [=](double Row::*member, const char* if_exact) {
+    return where(ran, [=](const Row& row) {
+      return row.tolerance > 0 ? fmt::format("{:.1e}", row.*member) : std::string(if_exact);
+    });
+  };
+  return table_of<Row>({{{"check", "check"}, &Row::name},
+                        {{"status", "result"}, [](const Row& row) { return status_text(row.status); }},
+                        {{"count", "looked at"}, where(ran, &Row::count)},
+                        {{"unit"}, &Row::unit},
+                        {{"max_error", "largest", "error", Align::right}, number(&Row::max_error, "exact")},
+                        {{"tolerance", "allowed", "", Align::right}, number(&Row::tolerance, "")}},
+                       checks);
 }
 
 nlohmann::ordered_json check_json(const CheckResult& check) {

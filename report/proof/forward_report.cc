@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <numeric>
 
 #include "report/field.h"
 #include "report/human.h"
@@ -50,8 +51,6 @@ std::string times_text(double times) {
   return times >= 10 ? human_count(static_cast<std::int64_t>(times)) : fmt::format("{:.2g}", times);
 }
 
-Cell unless_zero(std::int64_t count) { return count == 0 ? Cell(std::monostate{}) : Cell(count); }
-
 /// Under what a case ran: "mode align", or of a radix tree "extra_buffer, page 16".
 std::string setting_text(const ForwardResult& result) {
   if (!result.strategy) return fmt::format("mode {}", to_string(result.mode));
@@ -63,45 +62,33 @@ bool through_tree(std::span<const ForwardReport> reports) {
                      [](const ForwardReport& report) { return report.tree.has_value(); });
 }
 
-using CaseField = Field<ForwardResult>;
-
-/// A count that people need not see where it is zero.
-template <auto Member>
-CaseField case_count(Column column) {
-  return {std::move(column), [](const ForwardResult& result) { return unless_zero(result.*Member); }};
-}
-
-/// Through a radix tree there are no drafts; through it and through slots nobody is preempted.
-std::vector<CaseField> case_fields(const ForwardReport& report) {
-  std::vector<CaseField> fields{
-      {{"mode", report.tree ? "strategy" : "mode", "", Align::left},
-       [by_tree = report.tree.has_value()](const ForwardResult& result) {
-         return Cell(by_tree ? setting_text(result) : std::string(to_string(result.mode)));
-       }},
-      {{"case", "case", "", Align::left},
-       [](const ForwardResult& result) { return Cell(std::string(to_string(result.forward_case))); }},
-      {{"status", "result", "", Align::left},
-       [](const ForwardResult& result) { return Cell(std::string(status_text(result.status))); }},
-      {{"tokens", "outputs"}, [](const ForwardResult& result) { return Cell(result.tokens); }},
-      case_count<&ForwardResult::hit_tokens>({"hit_tokens", "hit", "tokens"}),
-      case_count<&ForwardResult::copies>({"copies", "copies"})};
-  if (!report.tree && !report.slots)
-    fields.push_back(case_count<&ForwardResult::preemptions>({"preemptions", "pre-", "empted"}));
-  if (!report.tree) fields.push_back(case_count<&ForwardResult::rejected>({"rejected", "refused", "drafts"}));
-  const char* const reused = report.tree ? "pages" : report.slots ? "cells" : "blocks";
-  fields.push_back(case_count<&ForwardResult::reused_blocks>({"reused_blocks", "reused", reused}));
-  fields.push_back({{"max_error", "largest", "error"},
-                    [](const ForwardResult& result) { return Cell(fmt::format("{:.1e}", result.max_error)); }});
-  fields.push_back({{"times_allowed", "of the", "bound"},
-                    [](const ForwardResult& result) { return Cell(times_text(result.times_allowed())); }});
-  return fields;
-}
-
+/// Through a radix tree there are no drafts; through it and through slots nobody is preempted. People need not see a
+/// count that is zero.
 Table cases_table(const ForwardReport& report) {
-  std::vector<ForwardResult> ran;
+  using Row = ForwardResult;
+  const bool by_tree = report.tree.has_value();
+  const auto count = [](auto member) { return where([=](const Row& row) { return row.*member != 0; }, member); };
+  const auto setting = [=](const Row& row) {
+    return by_tree ? setting_text(row) : std::string(to_string(row.mode));
+  };
+  const char* const reused = report.tree ? "pages" : report.slots ? "cells" : "blocks";
+  std::vector<Row> ran;
   std::copy_if(report.results.begin(), report.results.end(), std::back_inserter(ran),
-               [](const ForwardResult& result) { return result.status != ForwardStatus::does_not_apply; });
-  return table_of(case_fields(report), ran);
+               [](const Row& row) { return row.status != ForwardStatus::does_not_apply; });
+  return table_of<Row>(
+      {{{"mode", by_tree ? "strategy" : "mode"}, setting},
+       {{"case", "case"}, &Row::forward_case},
+       {{"status", "result"}, [](const Row& row) { return status_text(row.status); }},
+       {{"tokens", "outputs"}, &Row::tokens},
+       {{"hit_tokens", "hit", "tokens"}, count(&Row::hit_tokens)},
+       {{"copies", "copies"}, count(&Row::copies)},
+       {{"preemptions", "pre-", "empted"}, count(&Row::preemptions), !by_tree && !report.slots},
+       {{"rejected", "refused", "drafts"}, count(&Row::rejected), !by_tree},
+       {{"reused_blocks", "reused", reused}, count(&Row::reused_blocks)},
+       {{"max_error", "largest", "error", Align::right},
+        [](const Row& row) { return fmt::format("{:.1e}", row.max_error); }},
+       {{"times_allowed", "of the", "bound", Align::right}, via(&Row::times_allowed, times_text)}},
+      ran);
 }
 
 std::string conclusion(const ForwardReport& report) {
@@ -261,49 +248,48 @@ Cell block_cell(const ForwardReport& report) {
   return report.tree ? Cell(fmt::format("{}", fmt::join(report.tree->page_tokens, ", "))) : report.block_size_tokens;
 }
 
+std::int64_t compared_tokens(const ForwardReport& report) {
+  return std::accumulate(report.results.begin(), report.results.end(), std::int64_t{0},
+                         [](std::int64_t sum, const ForwardResult& result) { return sum + result.tokens; });
+}
+
+/// The case that is nearest to what is allowed; of a planted fault, the one that found it by least.
+const ForwardResult& nearest_case(const ForwardReport& report) {
+  if (const ForwardResult* const find = report.weakest_find()) return *find;
+  return *std::max_element(
+      report.results.begin(), report.results.end(),
+      [](const ForwardResult& a, const ForwardResult& b) { return a.times_allowed() < b.times_allowed(); });
+}
+
+Table runs_table(std::span<const ForwardReport> reports) {
+  using Row = ForwardReport;
+  const bool plants = std::any_of(reports.begin(), reports.end(), [](const Row& row) { return row.has_fault(); });
+  const auto count = [](ForwardStatus status) { return [=](const Row& row) { return count_of(row, status); }; };
+  return table_of<Row>(
+      {{{"model", "model"}, &Row::model},
+       {{"attention_pack_size", "N"}, &Row::attention_pack_size},
+       {{"fault", "planted"}, planted_text, plants},
+       {{"block_size_tokens", through_tree(reports) ? "pages" : "block", "tokens"},
+        [](const Row& row) { return block_cell(row); }, !plants},
+       {{"passed", "cases", "passed"}, count(ForwardStatus::passed), !plants},
+       {{"does_not_apply", "do not", "apply"}, count(ForwardStatus::does_not_apply), !plants},
+       {{"failed", plants ? "found" : "failed"}, count(ForwardStatus::failed)},
+       {{"missed", "missed"}, count(ForwardStatus::missed), plants},
+       {{"does_not_apply", "no", "place"}, count(ForwardStatus::does_not_apply), plants},
+       {{"tokens", "outputs", plants ? "" : "compared"}, compared_tokens},
+       {{"max_error", plants ? "error" : "largest", plants ? "" : "error", Align::right},
+        [](const Row& row) { return fmt::format("{:.1e}", nearest_case(row).max_error); }},
+       {{"times_allowed", plants ? "times the" : "of the", "bound", Align::right},
+        [](const Row& row) { return times_text(nearest_case(row).times_allowed()); }},
+       {{"seconds", "time", "s"}, as<Real>(&Row::seconds, 1)}},
+      reports);
+}
+
 void add_many(Document& document, std::span<const ForwardReport> reports) {
-  const bool plants = std::any_of(reports.begin(), reports.end(), [](const ForwardReport& r) { return r.has_fault(); });
-  Table table = plants ? Table({{"model", "model", "", Align::left},
-                                {"attention_pack_size", "N"},
-                                {"fault", "planted", "", Align::left},
-                                {"failed", "found"},
-                                {"missed", "missed"},
-                                {"does_not_apply", "no", "place"},
-                                {"tokens", "outputs"},
-                                {"max_error", "error"},
-                                {"times_allowed", "times the", "bound"},
-                                {"seconds", "time", "s"}})
-                       : Table({{"model", "model", "", Align::left},
-                                {"attention_pack_size", "N"},
-                                {"block_size_tokens", through_tree(reports) ? "pages" : "block", "tokens"},
-                                {"passed", "cases", "passed"},
-                                {"does_not_apply", "do not", "apply"},
-                                {"failed", "failed"},
-                                {"tokens", "outputs", "compared"},
-                                {"max_error", "largest", "error"},
-                                {"times_allowed", "of the", "bound"},
-                                {"seconds", "time", "s"}});
   double seconds = 0;
   bool all_passed = true, all_planted = true;
   std::int64_t caught = 0, applying = 0;
   for (const ForwardReport& report : reports) {
-    std::int64_t tokens = 0;
-    // Of the case that is nearest to what is allowed; of a planted fault, of the one that found it by least.
-    const ForwardResult* nearest = report.weakest_find();
-    for (const ForwardResult& result : report.results) {
-      tokens += result.tokens;
-      if (!report.weakest_find() && (!nearest || result.times_allowed() > nearest->times_allowed())) nearest = &result;
-    }
-    const std::string error = fmt::format("{:.1e}", nearest->max_error), times = times_text(nearest->times_allowed());
-    const std::int64_t failed = count_of(report, ForwardStatus::failed);
-    const std::int64_t without = count_of(report, ForwardStatus::does_not_apply);
-    if (plants)
-      table.add_row({report.model, report.attention_pack_size, planted_text(report), failed,
-                     count_of(report, ForwardStatus::missed), without, tokens, error, times, Real{report.seconds, 1}});
-    else
-      table.add_row({report.model, report.attention_pack_size, block_cell(report),
-                     count_of(report, ForwardStatus::passed), without, failed, tokens, error, times,
-                     Real{report.seconds, 1}});
     seconds += report.seconds;
     all_passed = all_passed && report.passed();
     all_planted = all_planted && !planted_text(report).empty();
@@ -311,7 +297,7 @@ void add_many(Document& document, std::span<const ForwardReport> reports) {
     caught += report.caught();
   }
   document.blocks.emplace_back(Heading{"Forward passes through shared pages"});
-  document.blocks.emplace_back(std::move(table));
+  document.blocks.emplace_back(runs_table(reports));
   for (const ForwardReport& report : reports) {
     if (report.passed()) continue;
     document.blocks.emplace_back(Heading{fmt::format("{}, N = {}", report.model, report.attention_pack_size), 3});
@@ -344,51 +330,45 @@ Document forward_report(std::span<const ForwardReport> reports) {
 }
 
 Table forward_table(std::span<const ForwardReport> reports) {
-  std::vector<Column> columns{{"model", "model", "", Align::left},
-                              {"attention_pack_size", "N"},
-                              {"scale", "scale"},
-                              {"fault", "planted", "", Align::left},
-                              {"block_size_tokens", "block"},
-                              {"mode", "mode", "", Align::left},
-                              {"case", "case", "", Align::left},
-                              {"status", "result", "", Align::left},
-                              {"requests", "requests"},
-                              {"tokens", "outputs compared"},
-                              {"hit_tokens", "hit tokens"},
-                              {"copies", "copies"},
-                              {"preemptions", "preemptions"},
-                              {"rejected", "rejected drafts"},
-                              {"reused_blocks", "reused blocks"},
-                              {"max_error", "largest error"},
-                              {"tolerance", "allowed"},
-                              {"times_allowed", "error / allowed"},
-                              {"backends", "backends", "", Align::left},
-                              {"backend_difference", "difference of backends / allowed"},
-                              {"message", "message", "", Align::left}};
-  if (through_tree(reports)) columns.push_back({"strategy", "strategy", "", Align::left});
-  Table table(std::move(columns));
+  struct Row {
+    const ForwardReport* run;
+    const ForwardResult* result;
+    std::int64_t block() const { return result->strategy ? result->page_tokens : run->block_size_tokens; }
+  };
+  std::vector<Row> rows;
   for (const ForwardReport& report : reports)
-    for (const ForwardResult& result : report.results) {
-      const std::int64_t block = result.strategy ? result.page_tokens : report.block_size_tokens;
-      std::vector<Cell> row{report.model, report.attention_pack_size, report.scale, planted_text(report), block,
-                            std::string(to_string(result.mode)), std::string(to_string(result.forward_case)),
-                            machine_text(result.status), result.requests, result.tokens, result.hit_tokens,
-                            result.copies, result.preemptions, result.rejected, result.reused_blocks,
-                            Real{result.max_error}, Real{result.tolerance}, Real{result.times_allowed()},
-                            backends_text(result), Real{largest_difference(result)}, result.message};
-      if (result.strategy) row.emplace_back(std::string(to_string(*result.strategy)));
-      table.add_row(std::move(row));
-    }
-  return table;
+    for (const ForwardResult& result : report.results) rows.push_back({&report, &result});
+  const auto of_run = [](auto getter) { return via(&Row::run, getter); };
+  const auto of = [](auto getter) { return via(&Row::result, getter); };
+  return table_of<Row>(
+      {{{"model"}, of_run(&ForwardReport::model)},
+       {{"attention_pack_size"}, of_run(&ForwardReport::attention_pack_size)},
+       {{"scale"}, of_run(&ForwardReport::scale)},
+       {{"fault"}, [](const Row& row) { return planted_text(*row.run); }},
+       {{"block_size_tokens"}, &Row::block},
+       {{"mode"}, of(&ForwardResult::mode)},
+       {{"case"}, of(&ForwardResult::forward_case)},
+       {{"status"}, [](const Row& row) { return machine_text(row.result->status); }},
+       {{"requests"}, of(&ForwardResult::requests)},
+       {{"tokens"}, of(&ForwardResult::tokens)},
+       {{"hit_tokens"}, of(&ForwardResult::hit_tokens)},
+       {{"copies"}, of(&ForwardResult::copies)},
+       {{"preemptions"}, of(&ForwardResult::preemptions)},
+       {{"rejected"}, of(&ForwardResult::rejected)},
+       {{"reused_blocks"}, of(&ForwardResult::reused_blocks)},
+       {{"max_error"}, as<Real>(of(&ForwardResult::max_error))},
+       {{"tolerance"}, as<Real>(of(&ForwardResult::tolerance))},
+       {{"times_allowed"}, as<Real>(of(&ForwardResult::times_allowed))},
+       {{"backends"}, [](const Row& row) { return backends_text(*row.result); }},
+       {{"backend_difference"}, [](const Row& row) { return Real{largest_difference(*row.result)}; }},
+       {{"message"}, of(&ForwardResult::message)},
+       {{"strategy"}, of(&ForwardResult::strategy), through_tree(reports)}},
+      rows);
 }
 
 std::string render_forward(std::span<const ForwardReport> reports, Format format, const Style& style) {
-  switch (format) {
-    case Format::table: return render_text(forward_report(reports), style);
-    case Format::markdown: return render_markdown(forward_report(reports));
-    case Format::csv: return render_csv(forward_table(reports));
-    case Format::json: break;
-  }
+  if (format == Format::csv) return render_csv(forward_table(reports));
+  if (format != Format::json) return render_people(forward_report(reports), format, style);
   nlohmann::ordered_json json;
   json["schema"] = forward_schema_id;
   json["passed"] =

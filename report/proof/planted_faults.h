@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -71,19 +72,18 @@ struct RunCheck {
 template <class Run>
 std::vector<Field<RunCheck<Run>>> run_check_fields() {
   using Row = RunCheck<Run>;
-  const auto number = [](double CheckResult::*member) {
-    return [member](const Row& row) { return row.ran ? Cell(Real{row.check.*member}) : Cell(); };
-  };
-  return {{{"fault", "planted", "", Align::left},
-           [](const Row& row) { return Cell(std::string(row.run.fault ? to_string(*row.run.fault) : "")); }},
-          {{"check", "check", "", Align::left}, [](const Row& row) { return Cell(row.check.name); }},
-          {{"status", "result", "", Align::left},
-           [](const Row& row) { return Cell(row.ran ? std::string(status_word(row.check.status)) : "no place"); }},
-          {{"count", "looked at"}, [](const Row& row) { return row.ran ? Cell(row.check.count) : Cell(); }},
-          {{"unit", "unit", "", Align::left}, [](const Row& row) { return Cell(row.check.unit); }},
-          {{"max_error", "largest error"}, number(&CheckResult::max_error)},
-          {{"tolerance", "allowed"}, number(&CheckResult::tolerance)},
-          {{"message", "message", "", Align::left}, [](const Row& row) { return Cell(row.check.message); }}};
+  const auto of = [](auto member) { return via(&Row::check, member); };
+  const auto if_ran = [&](auto getter) { return where(&Row::ran, of(getter)); };
+  return {{{"fault", "planted"},
+           [](const Row& row) { return std::string(row.run.fault ? to_string(*row.run.fault) : ""); }},
+          {{"check", "check"}, of(&CheckResult::name)},
+          {{"status", "result"},
+           [](const Row& row) { return row.ran ? status_word(row.check.status) : std::string_view("no place"); }},
+          {{"count", "looked at"}, if_ran(&CheckResult::count)},
+          {{"unit", "unit"}, of(&CheckResult::unit)},
+          {{"max_error", "largest error"}, if_ran(as<Real>(&CheckResult::max_error))},
+          {{"tolerance", "allowed"}, if_ran(as<Real>(&CheckResult::tolerance))},
+          {{"message", "message"}, of(&CheckResult::message)}};
 }
 
 template <class Run>

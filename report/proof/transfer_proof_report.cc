@@ -72,13 +72,11 @@ void add_run(Document& document, const TransferProof& proof) {
 }
 
 Table planted_table(std::span<const TransferProof> proofs) {
-  Table table({{"fault", "planted", "", Align::left},
-               {"result", "result", "", Align::left},
-               {"check", "by", "", Align::left},
-               {"where", "where", "", Align::left}});
-  for (const TransferProof& proof : proofs)
-    table.add_row({std::string(to_string(*proof.fault)), planted_result(proof), caught_by(proof), proof.planted});
-  return table;
+  return table_of<TransferProof>({{{"fault", "planted"}, &TransferProof::fault},
+                                  {{"result", "result"}, planted_result<TransferProof>},
+                                  {{"check", "by"}, [](const auto& run) { return caught_by(run); }},
+                                  {{"where", "where"}, &TransferProof::planted}},
+                                 proofs);
 }
 
 ordered_json run_json(const TransferProof& proof) {
@@ -124,12 +122,8 @@ Table transfer_proof_table(std::span<const TransferProof> proofs) {
 
 std::string render_transfer_proof(const TransferAnswer& transfer, std::span<const TransferProof> proofs, Format format,
                                   const Style& style) {
-  switch (format) {
-    case Format::table: return render_text(transfer_proof_report(transfer, proofs), style);
-    case Format::markdown: return render_markdown(transfer_proof_report(transfer, proofs));
-    case Format::csv: return render_csv(transfer_proof_table(proofs));
-    case Format::json: break;
-  }
+  if (format == Format::csv) return render_csv(transfer_proof_table(proofs));
+  if (format != Format::json) return render_people(transfer_proof_report(transfer, proofs), format, style);
   ordered_json json = transfer_head_json(transfer, transfer_proof_schema_id);
   if (const auto [planted, caught] = count_caught(proofs); planted > 0) {
     json["planted"] = planted;

@@ -85,14 +85,11 @@ void add_run(Document& document, const VerifyReport& report) {
 }
 
 Table catalogue_table(std::span<const VerifyReport> reports) {
-  Table table({{"attention_pack_size", "N"},
-               {"fault", "planted", "", Align::left},
-               {"result", "result", "", Align::left},
-               {"check", "by", "", Align::left}});
-  for (const VerifyReport& report : reports)
-    table.add_row({report.attention_pack_size, std::string(to_string(*report.fault)), planted_result(report),
-                   caught_by(report)});
-  return table;
+  return table_of<VerifyReport>({{{"attention_pack_size", "N"}, &VerifyReport::attention_pack_size},
+                                 {{"fault", "planted"}, &VerifyReport::fault},
+                                 {{"result", "result"}, planted_result<VerifyReport>},
+                                 {{"check", "by"}, [](const auto& run) { return caught_by(run); }}},
+                                reports);
 }
 
 ordered_json run_json(const VerifyReport& report) {
@@ -136,20 +133,15 @@ Document verify_report(const VerifiedPlans& plans, std::span<const VerifyReport>
 
 Table verify_table(std::span<const VerifyReport> reports) {
   auto fields = run_check_fields<VerifyReport>();
-  fields.insert(fields.begin(), {{"attention_pack_size", "N"}, [](const RunCheck<VerifyReport>& row) {
-                                   return Cell(row.run.attention_pack_size);
-                                 }});
+  fields.insert(fields.begin(), {{"attention_pack_size", "N"},
+                                 [](const auto& row) { return row.run.attention_pack_size; }});
   return run_checks_table(fields, reports);
 }
 
 std::string render_verify(const VerifiedPlans& plans, std::span<const VerifyReport> reports, Format format,
                           const Style& style) {
-  switch (format) {
-    case Format::table: return render_text(verify_report(plans, reports), style);
-    case Format::markdown: return render_markdown(verify_report(plans, reports));
-    case Format::csv: return render_csv(verify_table(reports));
-    case Format::json: break;
-  }
+  if (format == Format::csv) return render_csv(verify_table(reports));
+  if (format != Format::json) return render_people(verify_report(plans, reports), format, style);
   ordered_json json;
   json["schema"] = verify_schema_id;
   json["model"] = plans.model;

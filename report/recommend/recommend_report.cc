@@ -90,7 +90,8 @@ CandidateField optional_of_result(Column column) {
 }  // namespace
 
 const SearchReporter& reporter_of(const Recommendation& result) {
-  return result.layouts.front().plan.radix ? tree_search_reporter : block_search_reporter;
+  const CachePlan& plan = result.layouts.front().plan;
+  return plan.radix ? tree_search_reporter : plan.rows ? slot_search_reporter : block_search_reporter;
 }
 
 std::vector<CandidateField> joined(std::vector<std::vector<CandidateField>> parts) {
@@ -168,7 +169,7 @@ Document recommend_front(const RecommendAnswer& report) {
   const SearchReporter& reporter = reporter_of(report.result);
   Document document;
   add_front(document, report, reporter);
-  reporter.add_beside(document, report, recommend_reasons(report));
+  if (reporter.add_beside) reporter.add_beside(document, report, recommend_reasons(report));
   add_listing(document, reporter.impossible, impossible_sentences(report.result, reporter));
   return document;
 }

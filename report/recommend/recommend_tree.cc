@@ -2,14 +2,11 @@
 #include <fmt/ranges.h>
 
 #include "report/human.h"
-#include "report/recommend/recommend_text.h"
-#include "report/recommend/search_reporter.h"
+#include "report/recommend/recommend_settings.h"
 
 namespace hybridkv {
 
 namespace {
-
-using nlohmann::ordered_json;
 
 /// Value of one of a candidate's settings; empty where it has none, as strategies without a tree.
 std::string value_of(const std::vector<EngineSetting>& settings, std::string_view key) {
@@ -45,12 +42,7 @@ void add_space_of_tree(Facts& facts, const Recommendation& result) {
                                      : fmt::format("{}", fmt::join(space.ratios, ", ")));
   facts.entries.emplace_back("pages", human_list(space.page_sizes));
   facts.entries.emplace_back("intervals", human_list(space.track_intervals) + " tokens between states of a decode");
-  const std::int64_t impossible = std::ssize(result.impossible);
-  facts.entries.emplace_back(
-      "search", fmt::format("exhaustive: {} planned, {} differ, {} cannot run; {} replayed",
-                            human_plural(result.planned_layouts, "combination"),
-                            human_count(result.planned_layouts - result.merged_layouts - impossible),
-                            human_count(impossible), human_count(result.simulations)));
+  facts.entries.emplace_back("search", whole_search_text(result));
 }
 
 Facts picked_tree(const Recommendation& result, const Candidate& pick, const std::string& prefix) {
@@ -64,29 +56,13 @@ Facts picked_tree(const Recommendation& result, const Candidate& pick, const std
                              human_bytes(pick.objectives.bytes_per_request), human_count(result.at_length),
                              human_real(pick.objectives.concurrency), human_count(split.max_running)));
   facts.entries.emplace_back("prefix", prefix);
-  if (pick.checkpoints_made > 0)
-    facts.entries.emplace_back("states", fmt::format("{} made, {} of them hit, {} evicted",
-                                                     human_count(pick.checkpoints_made),
-                                                     human_count(pick.checkpoints_used),
-                                                     human_count(pick.checkpoints_evicted)));
+  add_states_found(facts, pick);
   return facts;
 }
 
 void add_tree_reasons(const RecommendAnswer& report, RecommendReasons& reasons) {
-  const Recommendation& result = report.result;
-  const Candidate& pick = report.picked();
-  if (result.default_candidate && result.default_candidate != result.pick) {
-    const Objectives& a = pick.objectives;
-    const Objectives& b = result.candidates[*result.default_candidate].objectives;
-    const std::string at_once = fmt::format("{} requests of {} tokens at once instead of {}.",
-                                            human_real(a.concurrency), human_count(result.at_length),
-                                            human_real(b.concurrency));
-    // With other bytes a gain stands beside those already; a loss is one whatever a request takes.
-    if (a.concurrency < b.concurrency) reasons.costs.push_back(at_once);
-    else if (a.concurrency > b.concurrency && a.bytes_per_request == b.bytes_per_request)
-      reasons.gains.push_back(at_once);
-  }
-  const CachePlan& plan = result.layout_of(pick).plan;
+  add_at_once_reason(report, reasons);
+  const CachePlan& plan = report.result.layout_of(report.picked()).plan;
   if (plan.radix->strategy == RadixStrategy::no_buffer && plan.cache_mode != CacheMode::none)
     reasons.costs.push_back("no_buffer keeps states only where chunks and requests end, and the engine then does not "
                             "overlap its steps.");
@@ -146,23 +122,9 @@ std::vector<CandidateField> fields_of_tree() {
                   {{"bytes_per_request", "request"}, request_bytes_cell},
                   {{"concurrency", "concurrency"}, running_cell}},
                  found_fields(),
-                 {of_candidate<&Candidate::checkpoints_made>({"states_made", "states made"}),
-                  of_candidate<&Candidate::checkpoints_used>({"states_used", "states used"}),
-                  of_candidate<&Candidate::checkpoints_evicted>({"evicted_states", "states evicted"}),
-                  of_candidate<&Candidate::evictions>({"evicted_tokens", "tokens evicted"})},
+                 state_fields(),
+                 {of_candidate<&Candidate::evictions>({"evicted_tokens", "tokens evicted"})},
                  choice_fields()});
-}
-
-ordered_json search_of_tree(const Recommendation& result) {
-  ordered_json impossible = ordered_json::array();
-  for (const ImpossibleLayout& one : result.impossible) impossible.push_back({{"reason", one.refusal.what()}});
-  return {{"kind", to_string(result.search)},
-          {"exhaustive", result.search == SearchKind::exhaustive},
-          {"planned", result.planned_layouts},
-          {"merged", result.merged_layouts},
-          {"combinations", result.combinations},
-          {"simulations", result.simulations},
-          {"impossible", impossible}};
 }
 
 }  // namespace
@@ -171,11 +133,9 @@ const SearchReporter tree_search_reporter{.add_space = add_space_of_tree,
                                           .pick = picked_tree,
                                           .settings = settings_of_tree,
                                           .add_reasons = add_tree_reasons,
-                                          .add_beside = [](Document&, const RecommendAnswer&,
-                                                           const RecommendReasons&) {},
                                           .front = front_of_tree,
                                           .candidates = fields_of_tree,
-                                          .search = search_of_tree,
+                                          .search = whole_search_json,
                                           .at_once = "requests that the engine runs",
                                           .reference = "the default with its radix tree",
                                           .impossible = "Settings that cannot run",

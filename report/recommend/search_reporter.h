@@ -33,7 +33,7 @@ struct SearchReporter {
   std::string (*settings)(const RecommendAnswer& report, const Candidate& candidate);
   /// Adds what speaks for and against the pick that other engines have not.
   void (*add_reasons)(const RecommendAnswer& report, RecommendReasons& reasons);
-  /// Adds what stands below the front.
+  /// Adds what stands below the front; null: nothing.
   void (*add_beside)(Document& document, const RecommendAnswer& report, const RecommendReasons& reasons);
   /// Settings and numbers of candidates on the front.
   std::vector<CandidateField> (*front)(const Recommendation& result);
@@ -47,6 +47,8 @@ struct SearchReporter {
 };
 extern const SearchReporter block_search_reporter;  ///< pools of blocks: recommend_blocks.cc
 extern const SearchReporter tree_search_reporter;   ///< a dual pool with a radix tree: recommend_tree.cc
+
+extern const SearchReporter slot_search_reporter;   ///< a server with slots: recommend_slots.cc
 
 /// The reporter of the engine's index.
 const SearchReporter& reporter_of(const Recommendation& result);

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <functional>
+
 #include "report/document.h"
+#include "report/field.h"
 #include "report/human.h"
 #include "report/json_text.h"
 
@@ -51,63 +54,47 @@ Document bound_document(const std::vector<BoundAnswer>& answers, const std::stri
 }  // namespace
 
 Table bound_table(const std::vector<BoundAnswer>& answers) {
-  constexpr Audience programs = Audience::programs;
-  Table table({{"name", "layout", "", Align::left},
-               {"evidence", "rules", "", Align::left, programs},
-               {"refused", "refused", "", Align::left, programs},
-               {"unit_tokens", "unit", "tokens"},
-               {"unit_bytes", "unit", "bytes", Align::right, programs},
-               {"state_bytes", "states", "bytes", Align::right, programs},
-               {"memory_bytes", "memory", "bytes", Align::right, programs},
-               {"requests", "requests", "", Align::right, programs},
-               {"prompt_tokens", "prompts", "tokens", Align::right, programs},
-               {"found_tokens", "found", "tokens", Align::right, programs},
-               {"found_rate", "found"},
-               {"feasible_tokens", "possible", "tokens", Align::right, programs},
-               {"feasible_rate", "possible", "at least"},
-               {"scheduled_tokens", "scheduled", "tokens", Align::right, programs},
-               {"feasible_is_replayed", "replayed", "", Align::left, programs},
-               {"upper_tokens", "at most", "tokens", Align::right, programs},
-               {"upper_rate", "no policy", "more than"},
-               {"endless_tokens", "endless", "tokens", Align::right, programs},
-               {"endless_rate", "endless", "memory"},
-               {"token_exact_tokens", "token by token", "tokens", Align::right, programs},
-               {"token_exact_rate", "token", "by token"},
-               {"evaluations", "evaluations", "", Align::right, programs}});
-  for (const BoundAnswer& answer : answers) {
-    if (!answer.refused.empty()) {
-      std::vector<Cell> cells(table.columns().size());
-      cells[0] = answer.name;
-      cells[2] = answer.refused;
-      table.add_row(std::move(cells));
-      continue;
-    }
-    // Programs get shares from 0 to 1.
-    const auto rate = [&](std::int64_t tokens) { return Cell(Real{answer.layout.rate(tokens), 4}); };
-    const LayoutBound& layout = answer.layout;
-    table.add_row({layout_name(answer), std::string(to_string(layout.evidence)), std::monostate(), layout.unit_tokens,
-                   layout.unit_bytes, layout.state_bytes, layout.memory_bytes, layout.requests, layout.prompt_tokens,
-                   answer.found_tokens, rate(answer.found_tokens), layout.feasible_tokens,
-                   rate(layout.feasible_tokens), layout.scheduled_tokens, layout.is_replayed, layout.upper_tokens,
-                   rate(layout.upper_tokens), layout.endless_tokens, rate(layout.endless_tokens),
-                   answer.token_exact_tokens, rate(answer.token_exact_tokens), layout.evaluations});
-  }
-  return table;
+  using Row = BoundAnswer;
+  const auto known = [](auto getter) { return where([](const Row& row) { return row.refused.empty(); }, getter); };
+  const auto of = [&](auto member) { return known(via(&Row::layout, member)); };
+  // Programs get shares from 0 to 1.
+  const auto rate = [&](auto tokens) {
+    return known([=](const Row& row) { return Real{row.layout.rate(std::invoke(tokens, row)), 4}; });
+  };
+  const auto rate_of = [&](auto member) { return rate(via(&Row::layout, member)); };
+  return table_of<Row>(
+      {{{"name", "layout"}, layout_name},
+       {for_programs("evidence"), of(&LayoutBound::evidence)},
+       {for_programs("refused"), where([](const Row& row) { return !row.refused.empty(); }, &Row::refused)},
+       {{"unit_tokens", "unit", "tokens"}, of(&LayoutBound::unit_tokens)},
+       {for_programs("unit_bytes"), of(&LayoutBound::unit_bytes)},
+       {for_programs("state_bytes"), of(&LayoutBound::state_bytes)},
+       {for_programs("memory_bytes"), of(&LayoutBound::memory_bytes)},
+       {for_programs("requests"), of(&LayoutBound::requests)},
+       {for_programs("prompt_tokens"), of(&LayoutBound::prompt_tokens)},
+       {for_programs("found_tokens"), known(&Row::found_tokens)},
+       {{"found_rate", "found"}, rate(&Row::found_tokens)},
+       {for_programs("feasible_tokens"), of(&LayoutBound::feasible_tokens)},
+       {{"feasible_rate", "possible", "at least"}, rate_of(&LayoutBound::feasible_tokens)},
+       {for_programs("scheduled_tokens"), of(&LayoutBound::scheduled_tokens)},
+       {for_programs("feasible_is_replayed"), of(&LayoutBound::is_replayed)},
+       {for_programs("upper_tokens"), of(&LayoutBound::upper_tokens)},
+       {{"upper_rate", "no policy", "more than"}, rate_of(&LayoutBound::upper_tokens)},
+       {for_programs("endless_tokens"), of(&LayoutBound::endless_tokens)},
+       {{"endless_rate", "endless", "memory"}, rate_of(&LayoutBound::endless_tokens)},
+       {for_programs("token_exact_tokens"), known(&Row::token_exact_tokens)},
+       {{"token_exact_rate", "token", "by token"}, rate(&Row::token_exact_tokens)},
+       {for_programs("evaluations"), of(&LayoutBound::evaluations)}},
+      answers);
 }
 
 std::string render_bound(const std::vector<BoundAnswer>& answers, const std::string& trace, Format format,
                          const Style& style) {
-  switch (format) {
-    case Format::json: {
-      nlohmann::ordered_json json{{"schema", bound_schema_id}, {"trace", trace}};
-      json["layouts"] = to_json(bound_table(answers));
-      return json_text(json);
-    }
-    case Format::csv: return render_csv(bound_table(answers));
-    case Format::markdown: return render_markdown(bound_document(answers, trace));
-    case Format::table: break;
-  }
-  return render_text(bound_document(answers, trace), style);
+  if (format == Format::csv) return render_csv(bound_table(answers));
+  if (format != Format::json) return render_people(bound_document(answers, trace), format, style);
+  nlohmann::ordered_json json{{"schema", bound_schema_id}, {"trace", trace}};
+  json["layouts"] = to_json(bound_table(answers));
+  return json_text(json);
 }
 
 }  // namespace hybridkv

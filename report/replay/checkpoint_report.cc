@@ -6,6 +6,7 @@
 
 #include "base/number_text.h"
 #include "report/document.h"
+#include "report/field.h"
 #include "report/human.h"
 #include "report/json_text.h"
 
@@ -20,23 +21,27 @@ Percent share_of(double part, std::int64_t whole) {
 }
 
 Table places_table(const CheckpointAdvice& advice) {
-  Table table({{"states", "states", "a prompt"},
-               {"tokens", "best kept at", "tokens", Align::left},
-               {"recomputed", "computed again", "of what is shared"}});
-  for (const CheckpointAdvice::Places& places : advice.places) {
-    std::string tokens;
-    for (const std::int64_t at : places.tokens) tokens += (tokens.empty() ? "" : "; ") + human_count(at);
-    table.add_row({places.states, tokens, share_of(places.recomputed_tokens, advice.shared_tokens)});
-  }
-  return table;
+  using Row = CheckpointAdvice::Places;
+  const auto tokens = [](const Row& row) {
+    std::string text;
+    for (const std::int64_t at : row.tokens) text += (text.empty() ? "" : "; ") + human_count(at);
+    return text;
+  };
+  return table_of<Row>({{{"states", "states", "a prompt"}, &Row::states},
+                        {{"tokens", "best kept at", "tokens"}, tokens},
+                        {{"recomputed", "computed again", "of what is shared"},
+                         [&](const Row& row) { return share_of(row.recomputed_tokens, advice.shared_tokens); }}},
+                       advice.places);
 }
 
 Table back_table(const CheckpointAdvice& advice) {
-  Table table({{"back", "last state", "moved back"}, {"found", "found of what is", "shared, endless memory"}});
-  for (std::size_t back = 0; back < advice.found_back.size(); ++back)
-    table.add_row({static_cast<std::int64_t>(back),
-                   share_of(static_cast<double>(advice.found_back[back]), advice.shared_tokens)});
-  return table;
+  const auto back = [](std::size_t at) { return static_cast<std::int64_t>(at); };
+  const auto found = [&](std::size_t at) {
+    return share_of(static_cast<double>(advice.found_back[at]), advice.shared_tokens);
+  };
+  return table_of_positions({{{"back", "last state", "moved back"}, back},
+                             {{"found", "found of what is", "shared, endless memory"}, found}},
+                            advice.found_back.size());
 }
 
 std::string interval_text(const std::optional<std::int64_t>& interval) {
@@ -45,26 +50,20 @@ std::string interval_text(const std::optional<std::int64_t>& interval) {
 }
 
 Table settings_table(const CheckpointAdvice& advice) {
-  constexpr Audience programs = Audience::programs;
-  Table table({{"retention", "states kept", "every", Align::right},
-               {"checkpoint_back", "last state", "moved back"},
-               {"states_made", "states", "made"},
-               {"found_tokens", "found", "tokens"},
-               {"found_rate", "found"},
-               {"refused", "refused", "", Align::left, programs}});
-  for (const CheckpointSetting& one : advice.settings) {
-    if (!one.refused.empty()) {
-      table.add_row({interval_text(one.retention_tokens), one.back, std::monostate(), std::monostate(),
-                     std::monostate(), one.refused});
-      continue;
-    }
-    const double rate = advice.prompt_tokens == 0 ? 0
-                                                  : static_cast<double>(one.found_tokens) /
-                                                        static_cast<double>(advice.prompt_tokens);
-    table.add_row({interval_text(one.retention_tokens), one.back, one.states_made, one.found_tokens, Real{rate, 4},
-                   std::monostate()});
-  }
-  return table;
+  using Row = CheckpointSetting;
+  const auto replayed = [](auto getter) { return where([](const Row& row) { return row.refused.empty(); }, getter); };
+  const auto rate = [&](const Row& row) {
+    const auto whole = static_cast<double>(advice.prompt_tokens);
+    return Real{whole > 0 ? static_cast<double>(row.found_tokens) / whole : 0, 4};
+  };
+  return table_of<Row>(
+      {{{"retention", "states kept", "every", Align::right}, via(&Row::retention_tokens, interval_text)},
+       {{"checkpoint_back", "last state", "moved back"}, &Row::back},
+       {{"states_made", "states", "made"}, replayed(&Row::states_made)},
+       {{"found_tokens", "found", "tokens"}, replayed(&Row::found_tokens)},
+       {{"found_rate", "found"}, replayed(rate)},
+       {for_programs("refused"), where([](const Row& row) { return !row.refused.empty(); }, &Row::refused)}},
+      advice.settings);
 }
 
 /// The setting that finds most; of equal ones the first.
@@ -132,30 +131,24 @@ Document checkpoints_document(const CheckpointAdvice& advice) {
 }  // namespace
 
 std::string render_checkpoints(const CheckpointAdvice& advice, Format format, const Style& style) {
-  switch (format) {
-    case Format::json: {
-      nlohmann::ordered_json json{{"schema", checkpoints_schema_id},
-                                  {"trace", advice.trace},
-                                  {"layout", advice.name},
-                                  {"unit_tokens", advice.unit_tokens},
-                                  {"requests", advice.requests},
-                                  {"prompt_tokens", advice.prompt_tokens},
-                                  {"sharing_requests", advice.sharing_requests},
-                                  {"shared_tokens", advice.shared_tokens}};
-      json["places"] = nlohmann::ordered_json::array();
-      for (const CheckpointAdvice::Places& places : advice.places)
-        json["places"].push_back({{"states", places.states},
-                                  {"tokens", places.tokens},
-                                  {"recomputed_tokens", places.recomputed_tokens}});
-      json["found_back"] = advice.found_back;
-      json["settings"] = to_json(settings_table(advice));
-      return json_text(json);
-    }
-    case Format::csv: return render_csv(settings_table(advice));
-    case Format::markdown: return render_markdown(checkpoints_document(advice));
-    case Format::table: break;
-  }
-  return render_text(checkpoints_document(advice), style);
+  if (format == Format::csv) return render_csv(settings_table(advice));
+  if (format != Format::json) return render_people(checkpoints_document(advice), format, style);
+  nlohmann::ordered_json json{{"schema", checkpoints_schema_id},
+                              {"trace", advice.trace},
+                              {"layout", advice.name},
+                              {"unit_tokens", advice.unit_tokens},
+                              {"requests", advice.requests},
+                              {"prompt_tokens", advice.prompt_tokens},
+                              {"sharing_requests", advice.sharing_requests},
+                              {"shared_tokens", advice.shared_tokens}};
+  json["places"] = nlohmann::ordered_json::array();
+  for (const CheckpointAdvice::Places& places : advice.places)
+    json["places"].push_back({{"states", places.states},
+                              {"tokens", places.tokens},
+                              {"recomputed_tokens", places.recomputed_tokens}});
+  json["found_back"] = advice.found_back;
+  json["settings"] = to_json(settings_table(advice));
+  return json_text(json);
 }
 
 }  // namespace hybridkv

@@ -1,35 +1,36 @@
 #include "report/replay/host_table.h"
 
-#include <algorithm>
+#include <vector>
+
+#include "report/field.h"
 
 namespace hybridkv {
 
 std::optional<Table> host_table(const SimulateAnswer& answer) {
-  const auto& all = answer.caches;
-  if (std::none_of(all.begin(), all.end(), [](const ReplayedCache& cache) { return cache.blocks().host.has_value(); }))
-    return std::nullopt;
-  Table table({{"name", "cache", "", Align::left},
-               {"loaded_tokens", "loaded", "tokens"},
-               {"loaded_share", "of the", "prompts"},
-               {"loads", "loads"},
-               {"loaded_bytes", "loaded", "bytes"},
-               {"written_bytes", "written", "bytes"},
-               {"evicted_bytes", "evicted", "bytes"},
-               {"held_bytes", "held at", "the end"},
-               {"held_state_bytes", "of these", "states"},
-               {"dead_bytes", "dead"},
-               {"load_seconds", "loading", "s"}});
-  for (const ReplayedCache& cache : all) {
-    const SimulationStats& stats = cache.blocks();
-    if (!stats.host) continue;
-    const HostStats& host = *stats.host;
-    table.add_row({stats.geometry.name, host.loaded_tokens, percent_of(host.loaded_tokens, stats.prompt_tokens),
-                   host.loads, ByteCount{host.loaded_bytes}, ByteCount{host.written_bytes},
-                   ByteCount{host.evicted_bytes}, ByteCount{host.held_bytes},
-                   percent_of(host.held_state_bytes, host.held_bytes, 1),
-                   percent_of(host.dead_bytes, host.held_bytes, 1), Real{host.load_seconds, 3}});
-  }
-  return table;
+  using Row = const SimulationStats*;
+  const auto of = [](auto member) { return via(&SimulationStats::host, member); };
+  const auto bytes = [&](auto member) { return as<ByteCount>(of(member)); };
+  const auto of_held = [](auto part) {
+    return [=](Row row) { return percent_of((*row->host).*part, row->host->held_bytes, 1); };
+  };
+  std::vector<Row> rows;
+  for (const ReplayedCache& cache : answer.caches)
+    if (cache.blocks().host) rows.push_back(&cache.blocks());
+  if (rows.empty()) return std::nullopt;
+  return table_of<Row>(
+      {{{"name", "cache"}, via(&SimulationStats::geometry, &CacheGeometry::name)},
+       {{"loaded_tokens", "loaded", "tokens"}, of(&HostStats::loaded_tokens)},
+       {{"loaded_share", "of the", "prompts"},
+        [](Row row) { return percent_of(row->host->loaded_tokens, row->prompt_tokens); }},
+       {{"loads", "loads"}, of(&HostStats::loads)},
+       {{"loaded_bytes", "loaded", "bytes"}, bytes(&HostStats::loaded_bytes)},
+       {{"written_bytes", "written", "bytes"}, bytes(&HostStats::written_bytes)},
+       {{"evicted_bytes", "evicted", "bytes"}, bytes(&HostStats::evicted_bytes)},
+       {{"held_bytes", "held at", "the end"}, bytes(&HostStats::held_bytes)},
+       {{"held_state_bytes", "of these", "states"}, of_held(&HostStats::held_state_bytes)},
+       {{"dead_bytes", "dead"}, of_held(&HostStats::dead_bytes)},
+       {{"load_seconds", "loading", "s"}, as<Real>(of(&HostStats::load_seconds), 3)}},
+      rows);
 }
 
 nlohmann::ordered_json host_json(const SimulationStats& stats) {

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <utility>
 
+#include "report/field.h"
 #include "report/human.h"
 
 namespace hybridkv {
@@ -50,26 +52,25 @@ double percent(std::int64_t part, std::int64_t whole) {
 std::string_view loss_title(LossCause cause) { return text_of(cause).title; }
 
 Table loss_table(std::span<const std::string> names, std::span<const LossStats> losses) {
-  std::vector<Column> columns{{"cause", "", "", Align::left}};
-  for (std::size_t i = 0; i < losses.size(); ++i) {
-    columns.push_back({fmt::format("tokens_{}", i), names[i], "tokens"});
-    columns.push_back({fmt::format("share_{}", i), "", "of all"});
-  }
-  Table table(std::move(columns));
-  const auto add = [&](std::string_view title, auto&& tokens_of) {
-    std::vector<Cell> row{std::string(title)};
-    for (const LossStats& cache : losses) {
-      const std::int64_t tokens = tokens_of(cache.total);
-      row.push_back(tokens);
-      row.push_back(percent_of(tokens, cache.prompt_tokens));
-    }
-    table.add_row(std::move(row));
+  struct Row {
+    std::string title;
+    std::function<std::int64_t(const ReuseLoss&)> tokens;
   };
-  add("token by token, endless memory", [](const ReuseLoss& loss) { return loss.token_exact_tokens; });
+  std::vector<Field<Row>> fields{{{"cause"}, &Row::title}};
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    const auto tokens = [&cache = losses[i]](const Row& row) { return row.tokens(cache.total); };
+    const auto share = [&cache = losses[i]](const Row& row) {
+      return percent_of(row.tokens(cache.total), cache.prompt_tokens);
+    };
+    fields.push_back({{fmt::format("tokens_{}", i), names[i], "tokens"}, tokens});
+    fields.push_back({{fmt::format("share_{}", i), "", "of all"}, share});
+  }
+  std::vector<Row> rows{{"token by token, endless memory", &ReuseLoss::token_exact_tokens}};
   for (const auto& [cause, name] : loss_cause_names)
-    add(fmt::format("- {}", loss_title(cause)), [cause = cause](const ReuseLoss& loss) { return loss.of(cause); });
-  add("found", [](const ReuseLoss& loss) { return loss.found_tokens; });
-  return table;
+    rows.push_back({fmt::format("- {}", loss_title(cause)),
+                    [cause = cause](const ReuseLoss& loss) { return loss.of(cause); }});
+  rows.push_back({"found", &ReuseLoss::found_tokens});
+  return table_of(fields, rows);
 }
 
 std::string loss_sentence(const std::string& name, const LossStats& losses) {
@@ -85,24 +86,27 @@ std::string loss_sentence(const std::string& name, const LossStats& losses) {
 }
 
 Table loss_series_table(const LossStats& losses) {
-  std::vector<Column> columns{{"first_request", "from", "request"},
-                              {"requests", "requests"},
-                              {"token_exact", "token by", "token"},
-                              {"found", "found"}};
+  struct Row {
+    std::int64_t first;
+    const LossSeries::Part* part;
+  };
+  const auto share = [](auto tokens) {
+    return [=](const Row& row) {
+      return percent_of(std::invoke(tokens, row.part->loss), row.part->prompt_tokens, 1);
+    };
+  };
+  std::vector<Field<Row>> fields{{{"first_request", "from", "request"}, &Row::first},
+                                 {{"requests", "requests"}, via(&Row::part, &LossSeries::Part::requests)},
+                                 {{"token_exact", "token by", "token"}, share(&ReuseLoss::token_exact_tokens)},
+                                 {{"found", "found"}, share(&ReuseLoss::found_tokens)}};
   for (const auto& [cause, name] : loss_cause_names)
-    if (losses.total.of(cause) > 0)
-      columns.push_back({fmt::format("lost_{}", name), text_of(cause).first, text_of(cause).second});
-  Table table(std::move(columns));
-  std::int64_t first = 0;
-  for (const LossSeries::Part& part : losses.series.parts()) {
-    const auto cell = [&](std::int64_t tokens) { return percent_of(tokens, part.prompt_tokens, 1); };
-    std::vector<Cell> row{first, part.requests, cell(part.loss.token_exact_tokens), cell(part.loss.found_tokens)};
-    for (const auto& [cause, name] : loss_cause_names)
-      if (losses.total.of(cause) > 0) row.push_back(cell(part.loss.of(cause)));
-    table.add_row(std::move(row));
-    first += losses.series.part_requests();
-  }
-  return table;
+    fields.push_back({{fmt::format("lost_{}", name), text_of(cause).first, text_of(cause).second},
+                      share([cause = cause](const ReuseLoss& loss) { return loss.of(cause); }),
+                      losses.total.of(cause) > 0});
+  std::vector<Row> rows;
+  for (const LossSeries::Part& part : losses.series.parts())
+    rows.push_back({std::ssize(rows) * losses.series.part_requests(), &part});
+  return table_of(fields, rows);
 }
 
 void add_losses(Document& document, std::span<const std::string> names, std::span<const LossStats> losses,

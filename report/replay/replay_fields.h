@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -32,21 +33,37 @@ struct ReplayFields {
   }
 
   static Field<Row> name() {
-    return {{"name", "cache", "", Align::left}, [](const Row& row) { return Cell(row.cache.name); }};
+    return {{"name", "cache"}, [](const Row& row) { return row.cache.name; }};
   }
   /// A number of the statistics, of the settings, and of the geometry that they are of.
   template <auto Member>
   static Field<Row> of(Column column) {
-    return {std::move(column), [](const Row& row) { return Cell(row.stats.*Member); }};
+    return {std::move(column), [](const Row& row) { return row.stats.*Member; }};
   }
   template <auto Member>
   static Field<Row> setting(Column column) {
-    return {std::move(column), [](const Row& row) { return Cell(row.stats.settings.*Member); }};
+    return {std::move(column), [](const Row& row) { return row.stats.settings.*Member; }};
   }
   template <auto Member>
   static Field<Row> geometry(Column column) {
-    return {std::move(column), [](const Row& row) { return Cell(row.stats.geometry.*Member); }};
+    return {std::move(column), [](const Row& row) { return row.stats.geometry.*Member; }};
   }
 };
+
+/// A request of a short trace, of which tables have a row. Record: what its index notes of one.
+template <class Record>
+struct RequestRow {
+  const ReplayedCache* cache;
+  const ListedRequest* listed;
+  const Record& record() const { return std::get<Record>(listed->record); }
+};
+
+template <class Record>
+Table requests_table(const std::vector<Field<RequestRow<Record>>>& fields, std::span<const ReplayedCache> caches) {
+  std::vector<RequestRow<Record>> rows;
+  for (const ReplayedCache& cache : caches)
+    for (const ListedRequest& listed : cache.requests) rows.push_back({&cache, &listed});
+  return table_of(fields, rows);
+}
 
 }  // namespace hybridkv

@@ -53,9 +53,9 @@ Table block_hits(const SimulateAnswer& answer) {
        [](const Blocks::Row& row) {
          return Cell(fmt::format("{}+{}", row.stats.geometry.attention_groups, row.stats.geometry.state_groups));
        }},
-      {{"mode", "mode", "", Align::left}, [](const Blocks::Row& row) { return Cell(mode_text(row.stats.geometry)); }},
+      {{"mode", "mode", "", Align::left}, [](const auto& row) { return mode_text(row.stats.geometry); }},
       Blocks::of<&SimulationStats::hit_tokens>({"hit_tokens", "hit", "tokens"}),
-      {{"hit_rate", "hit", "rate"}, [](const Blocks::Row& row) { return Cell(Percent{100 * row.stats.hit_rate()}); }},
+      {{"hit_rate", "hit", "rate"}, [](const auto& row) { return Percent{100 * row.stats.hit_rate()}; }},
       Blocks::of<&SimulationStats::requests_with_hit>({"requests_with_hit", "requests", "with a hit"})};
   return Blocks::table(fields, answer);
 }
@@ -65,14 +65,14 @@ Table pool_table(const SimulateAnswer& answer) {
       Blocks::name(),
       Blocks::of<&SimulationStats::max_held_blocks>({"max_held_blocks", "blocks held", "at most"}),
       {{"mean_held_blocks", "", "mean"},
-       [](const Blocks::Row& row) { return Cell(Real{mean_of(row.stats, &SeriesPoint::held_blocks), 1}); }},
+       [](const auto& row) { return Real{mean_of(row.stats, &SeriesPoint::held_blocks), 1}; }},
       {{"state_share", "held by", "states"},
        [](const Blocks::Row& row) {
          const double held = mean_of(row.stats, &SeriesPoint::held_blocks);
          const double states = mean_of(row.stats, &SeriesPoint::held_state_blocks);
          return Cell(Percent{held == 0 ? 0 : 100 * states / held, 1});
        }},
-      {{"evictions", "blocks", "evicted"}, [](const Blocks::Row& row) { return Cell(row.stats.pool.evictions); }},
+      {{"evictions", "blocks", "evicted"}, [](const auto& row) { return row.stats.pool.evictions; }},
       Blocks::of<&SimulationStats::checkpoints_made>({"checkpoints_made", "checkpoints", "made"}),
       Blocks::of<&SimulationStats::checkpoints_used>({"checkpoints_used", "", "used"}),
       Blocks::of<&SimulationStats::checkpoints_evicted>({"checkpoints_evicted", "", "evicted"})};
@@ -84,13 +84,13 @@ Table load_table(const SimulateAnswer& answer) {
       Blocks::name(),
       Blocks::of<&SimulationStats::max_running>({"max_running", "running", "at most"}),
       {{"mean_running", "", "mean"},
-       [](const Blocks::Row& row) { return Cell(Real{mean_of(row.stats, &SeriesPoint::running_requests), 1}); }},
+       [](const auto& row) { return Real{mean_of(row.stats, &SeriesPoint::running_requests), 1}; }},
       Blocks::of<&SimulationStats::too_long>({"too_long", "refused as", "too long"}),
-      {{"refused", "refused", "or stalled"}, [](const Blocks::Row& row) { return Cell(row.stats.unserved()); }},
+      {{"refused", "refused", "or stalled"}, [](const auto& row) { return row.stats.unserved(); }},
       Blocks::of<&SimulationStats::preempted_requests>({"preempted_requests", "preempted"}),
       Blocks::of<&SimulationStats::reprefilled_tokens>({"reprefilled_tokens", "prefilled", "again"}),
       {{"longest_request", "longest", "that fits"},
-       [](const Blocks::Row& row) { return Cell(Length{row.cache.longest_request.value_or(0)}); }},
+       [](const auto& row) { return Length{row.cache.longest_request.value_or(0)}; }},
       Blocks::of<&SimulationStats::steps>({"steps", "steps"})};
   return Blocks::table(fields, answer);
 }
@@ -100,16 +100,13 @@ Table latency_table(const SimulateAnswer& answer) {
       Blocks::name(),
       Blocks::geometry<&CacheGeometry::block_size_tokens>({"block_size_tokens", "block", "tokens"}),
       {{"first_token_mean", "first token", "mean, s"},
-       [](const Blocks::Row& row) { return Cell(Real{row.stats.first_token.mean(), 3}); }},
-      {{"first_token_p50", "", "p50, s"},
-       [](const Blocks::Row& row) { return Cell(Real{row.stats.first_token.quantile(0.5), 3}); }},
+       [](const auto& row) { return Real{row.stats.first_token.mean(), 3}; }},
+      {{"first_token_p50", "", "p50, s"}, [](const auto& row) { return Real{row.stats.first_token.quantile(0.5), 3}; }},
       {{"first_token_p99", "", "p99, s"},
-       [](const Blocks::Row& row) { return Cell(Real{row.stats.first_token.quantile(0.99), 3}); }},
-      {{"queueing_mean", "queueing", "mean, s"},
-       [](const Blocks::Row& row) { return Cell(Real{row.stats.queueing.mean(), 3}); }},
-      {{"queueing_p99", "", "p99, s"},
-       [](const Blocks::Row& row) { return Cell(Real{row.stats.queueing.quantile(0.99), 3}); }},
-      {{"seconds", "simulated", "s"}, [](const Blocks::Row& row) { return Cell(Real{row.stats.seconds, 1}); }}};
+       [](const auto& row) { return Real{row.stats.first_token.quantile(0.99), 3}; }},
+      {{"queueing_mean", "queueing", "mean, s"}, [](const auto& row) { return Real{row.stats.queueing.mean(), 3}; }},
+      {{"queueing_p99", "", "p99, s"}, [](const auto& row) { return Real{row.stats.queueing.quantile(0.99), 3}; }},
+      {{"seconds", "simulated", "s"}, [](const auto& row) { return Real{row.stats.seconds, 1}; }}};
   return Blocks::table(fields, answer);
 }
 
@@ -123,23 +120,24 @@ std::string positions_text(const std::vector<std::int64_t>& all) {
 }
 
 Table block_requests(const SimulateAnswer& answer) {
-  Table table({{"name", "cache", "", Align::left},
-               {"block_size_tokens", "block", "tokens"},
-               {"idx", "request"},
-               {"input_length", "prompt", "tokens"},
-               {"hit_tokens", "hit", "tokens"},
-               {"hit_rate", "hit", "rate"},
-               {"num_chunks", "chunks"},
-               {"checkpoints", "checkpoints if cold", "closed form", Align::left},
-               {"status", "ended", "", Align::left}});
-  for (const ReplayedCache& cache : answer.caches)
-    for (const auto& [record, checkpoints] : cache.requests) {
-      const auto& request = std::get<RequestRecord>(record);
-      table.add_row({cache.name, cache.blocks().geometry.block_size_tokens, request.index, request.input_length,
-                     request.hit_tokens, Percent{100 * share(request.hit_tokens, request.input_length), 1},
-                     request.num_chunks, positions_text(checkpoints), std::string(to_string(request.status))});
-    }
-  return table;
+  using Row = RequestRow<RequestRecord>;
+  const auto of = [](auto member) { return via(&Row::record, member); };
+  const auto rate = [](const RequestRecord& request) {
+    return Percent{100 * share(request.hit_tokens, request.input_length), 1};
+  };
+  return requests_table<RequestRecord>(
+      {{{"name", "cache"}, via(&Row::cache, &ReplayedCache::name)},
+       {{"block_size_tokens", "block", "tokens"},
+        [](const Row& row) { return row.cache->blocks().geometry.block_size_tokens; }},
+       {{"idx", "request"}, of(&RequestRecord::index)},
+       {{"input_length", "prompt", "tokens"}, of(&RequestRecord::input_length)},
+       {{"hit_tokens", "hit", "tokens"}, of(&RequestRecord::hit_tokens)},
+       {{"hit_rate", "hit", "rate"}, of(rate)},
+       {{"num_chunks", "chunks"}, of(&RequestRecord::num_chunks)},
+       {{"checkpoints", "checkpoints if cold", "closed form"},
+        [](const Row& row) { return positions_text(row.listed->cold_checkpoints); }},
+       {{"status", "ended"}, of(&RequestRecord::status)}},
+      answer.caches);
 }
 
 constexpr std::size_t shown_points = 10;
@@ -147,51 +145,47 @@ constexpr std::size_t shown_points = 10;
 /// One cache over time, in about shown_points lines. Time and the queue mean something with several requests in flight.
 Table series_table(const SimulationStats& stats, DriverKind driver) {
   const bool timed = driver != DriverKind::one_at_a_time;
-  std::vector<Column> columns{{"ended_requests", "requests", "ended"}};
-  if (timed)
-    columns.insert(columns.end(), {{"seconds", "simulated", "s"},
-                                   {"running_requests", "running"},
-                                   {"waiting_requests", "waiting"}});
-  columns.insert(columns.end(), {{"held_blocks", "blocks", "held"},
-                                 {"state_share", "held by", "states"},
-                                 {"findable_blocks", "blocks with", "a prefix"},
-                                 {"evictions", "evicted", "so far"},
-                                 {"hit_rate", "hit rate", "so far"}});
-  Table table(std::move(columns));
+  const auto percent = [](auto part, auto whole, int digits) {
+    return [=](const SeriesPoint& at) { return Percent{100 * share(at.*part, at.*whole), digits}; };
+  };
+  std::vector<SeriesPoint> rows;
   const std::vector<SeriesPoint>& points = stats.series.points();
   const std::size_t shown = std::min(shown_points, points.size());
-  for (std::size_t i = 1; i <= shown; ++i) {
-    const SeriesPoint& at = points[points.size() * i / shown - 1];
-    std::vector<Cell> row{at.ended_requests};
-    if (timed) row.insert(row.end(), {Real{at.seconds, 1}, at.running_requests, at.waiting_requests});
-    row.insert(row.end(), {at.held_blocks, Percent{100 * share(at.held_state_blocks, at.held_blocks), 1},
-                           at.findable_blocks, at.evictions, Percent{100 * share(at.hit_tokens, at.prompt_tokens)}});
-    table.add_row(std::move(row));
-  }
-  return table;
+  for (std::size_t i = 1; i <= shown; ++i) rows.push_back(points[points.size() * i / shown - 1]);
+  return table_of<SeriesPoint>(
+      {{{"ended_requests", "requests", "ended"}, &SeriesPoint::ended_requests},
+       {{"seconds", "simulated", "s"}, as<Real>(&SeriesPoint::seconds, 1), timed},
+       {{"running_requests", "running"}, &SeriesPoint::running_requests, timed},
+       {{"waiting_requests", "waiting"}, &SeriesPoint::waiting_requests, timed},
+       {{"held_blocks", "blocks", "held"}, &SeriesPoint::held_blocks},
+       {{"state_share", "held by", "states"}, percent(&SeriesPoint::held_state_blocks, &SeriesPoint::held_blocks, 1)},
+       {{"findable_blocks", "blocks with", "a prefix"}, &SeriesPoint::findable_blocks},
+       {{"evictions", "evicted", "so far"}, &SeriesPoint::evictions},
+       {{"hit_rate", "hit rate", "so far"}, percent(&SeriesPoint::hit_tokens, &SeriesPoint::prompt_tokens, 2)}},
+      rows);
 }
 
-/// Hits by turn of the conversation, where the trace says it and there is more than one.
+/// Hits by turn of the conversation, where the trace says it and there is more than one. Turns beyond shown_points are
+/// one row.
 std::optional<Table> turns_table(const SimulationStats& stats) {
   if (stats.turns.size() < 3) return std::nullopt;
-  Table table({{"turn", "turn"}, {"requests", "requests"}, {"prompt_tokens", "prompt", "tokens"},
-               {"hit_rate", "hit", "rate"}});
-  TurnStats later;
+  using Row = std::pair<std::string, TurnStats>;
+  std::vector<Row> rows;
   for (std::size_t turn = 1; turn < stats.turns.size(); ++turn) {
-    const TurnStats& at = stats.turns[turn];
-    if (turn < shown_points) {
-      table.add_row({std::to_string(turn), at.requests, at.prompt_tokens,
-                     Percent{100 * share(at.hit_tokens, at.prompt_tokens)}});
-    } else {
-      later.requests += at.requests;
-      later.prompt_tokens += at.prompt_tokens;
-      later.hit_tokens += at.hit_tokens;
-    }
+    if (turn <= shown_points) rows.emplace_back(turn < shown_points ? std::to_string(turn) : "later", TurnStats());
+    rows.back().second.requests += stats.turns[turn].requests;
+    rows.back().second.prompt_tokens += stats.turns[turn].prompt_tokens;
+    rows.back().second.hit_tokens += stats.turns[turn].hit_tokens;
   }
-  if (later.requests > 0)
-    table.add_row({"later", later.requests, later.prompt_tokens,
-                   Percent{100 * share(later.hit_tokens, later.prompt_tokens)}});
-  return table;
+  if (rows.back().first == "later" && rows.back().second.requests == 0) rows.pop_back();
+  const auto rate = [](const Row& row) {
+    return Percent{100 * share(row.second.hit_tokens, row.second.prompt_tokens)};
+  };
+  return table_of<Row>({{{"turn", "turn", "", Align::right}, &Row::first},
+                        {{"requests", "requests"}, via(&Row::second, &TurnStats::requests)},
+                        {{"prompt_tokens", "prompt", "tokens"}, via(&Row::second, &TurnStats::prompt_tokens)},
+                        {{"hit_rate", "hit", "rate"}, rate}},
+                       rows);
 }
 
 /// What a reader of one cache's rates should know first.
@@ -221,17 +215,18 @@ std::vector<std::string> block_warnings(const SimulateAnswer& answer, const Repl
 
 /// The closed form beside the simulation, for requests that came before exactly so.
 std::optional<Table> copies_table(const SimulateAnswer& answer) {
-  Table table({{"name", "cache", "", Align::left},
-               {"copies", "requests"},
-               {"copies_prompt_tokens", "prompt", "tokens"},
-               {"copies_hit_tokens", "hit", "tokens"},
-               {"copies_closed_form_tokens", "closed form", "tokens"}});
+  using Row = const ReplayedCache*;
+  const auto of = [](auto member) { return [=](Row row) { return row->blocks().copies.*member; }; };
+  std::vector<Row> rows;
   for (const ReplayedCache& cache : answer.caches)
-    if (const CopyStats& copies = cache.blocks().copies; copies.requests > 0)
-      table.add_row({cache.name, copies.requests, copies.prompt_tokens, copies.simulated_tokens,
-                     copies.predicted_tokens});
-  if (table.rows().empty()) return std::nullopt;
-  return table;
+    if (cache.blocks().copies.requests > 0) rows.push_back(&cache);
+  if (rows.empty()) return std::nullopt;
+  return table_of<Row>({{{"name", "cache"}, &ReplayedCache::name},
+                        {{"copies", "requests"}, of(&CopyStats::requests)},
+                        {{"copies_prompt_tokens", "prompt", "tokens"}, of(&CopyStats::prompt_tokens)},
+                        {{"copies_hit_tokens", "hit", "tokens"}, of(&CopyStats::simulated_tokens)},
+                        {{"copies_closed_form_tokens", "closed form", "tokens"}, of(&CopyStats::predicted_tokens)}},
+                       rows);
 }
 
 ordered_json series_json(const SimulationStats& stats) {

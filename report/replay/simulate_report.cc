@@ -100,12 +100,8 @@ Document simulate_report(const SimulateAnswer& answer) {
 Table simulate_table(const SimulateAnswer& answer) { return reporter_of(answer).table(answer); }
 
 std::string render_simulate(const SimulateAnswer& answer, Format format, const Style& style) {
-  switch (format) {
-    case Format::table: return render_text(simulate_report(answer), style);
-    case Format::markdown: return render_markdown(simulate_report(answer));
-    case Format::csv: return render_csv(with_losses(simulate_table(answer), losses_of(answer)));
-    case Format::json: break;
-  }
+  if (format == Format::csv) return render_csv(with_losses(simulate_table(answer), losses_of(answer)));
+  if (format != Format::json) return render_people(simulate_report(answer), format, style);
   const IndexReporter& index = reporter_of(answer);
   nlohmann::ordered_json json;
   json["schema"] = simulate_schema_id;

@@ -22,10 +22,10 @@ Table slots_hits(const SimulateAnswer& answer) {
       Slots::setting<&SlotSettings::slots>({"slots", "slots"}),
       Slots::setting<&SlotSettings::cells>({"cells", "cells", "of all"}),
       Slots::of<&SlotStats::hit_tokens>({"hit_tokens", "hit", "tokens"}),
-      {{"hit_rate", "hit", "rate"}, [](const Slots::Row& row) { return Cell(Percent{100 * row.stats.hit_rate()}); }},
+      {{"hit_rate", "hit", "rate"}, [](const auto& row) { return Percent{100 * row.stats.hit_rate()}; }},
       Slots::of<&SlotStats::requests_with_hit>({"requests_with_hit", "requests", "with a hit"}),
       {{"kv_match_rate", "by KV", "alone"},
-       [](const Slots::Row& row) { return Cell(Percent{100 * row.stats.rate(row.stats.kv_match_tokens)}); }}};
+       [](const auto& row) { return Percent{100 * row.stats.rate(row.stats.kv_match_tokens)}; }}};
   return Slots::table(fields, answer);
 }
 
@@ -42,23 +42,20 @@ Table slots_keep(const SimulateAnswer& answer) {
 }
 
 Table slots_requests(std::span<const ReplayedCache> caches) {
-  Table table({{"name", "cache", "", Align::left},
-               {"idx", "request"},
-               {"input_length", "prompt", "tokens"},
-               {"slot", "slot"},
-               {"kv_match_tokens", "in the slot", "tokens"},
-               {"hit_tokens", "hit", "tokens"},
-               {"checkpoints_made", "checkpoints", "made"},
-               {"checkpoints_dropped", "", "dropped"},
-               {"status", "ended", "", Align::left}});
-  for (const ReplayedCache& cache : caches)
-    for (const ListedRequest& listed : cache.requests) {
-      const auto& record = std::get<SlotRecord>(listed.record);
-      table.add_row({cache.name, record.index, record.input_length, record.slot < 0 ? Cell() : Cell(record.slot),
-                     record.common_tokens, record.hit_tokens, record.checkpoints_made, record.checkpoints_dropped,
-                     std::string(to_string(record.status))});
-    }
-  return table;
+  using Row = RequestRow<SlotRecord>;
+  const auto of = [](auto member) { return via(&Row::record, member); };
+  const auto has_slot = [](const Row& row) { return row.record().slot >= 0; };
+  return requests_table<SlotRecord>(
+      {{{"name", "cache"}, via(&Row::cache, &ReplayedCache::name)},
+       {{"idx", "request"}, of(&SlotRecord::index)},
+       {{"input_length", "prompt", "tokens"}, of(&SlotRecord::input_length)},
+       {{"slot", "slot"}, where(has_slot, of(&SlotRecord::slot))},
+       {{"kv_match_tokens", "in the slot", "tokens"}, of(&SlotRecord::common_tokens)},
+       {{"hit_tokens", "hit", "tokens"}, of(&SlotRecord::hit_tokens)},
+       {{"checkpoints_made", "checkpoints", "made"}, of(&SlotRecord::checkpoints_made)},
+       {{"checkpoints_dropped", "", "dropped"}, of(&SlotRecord::checkpoints_dropped)},
+       {{"status", "ended"}, of(&SlotRecord::status)}},
+      caches);
 }
 
 std::vector<std::pair<std::string, std::string>> slots_facts(const SimulateAnswer& answer) {
@@ -100,7 +97,7 @@ Table slots_counters(const SimulateAnswer& answer) {
       Slots::of<&SlotStats::requests>({"requests"}),
       Slots::of<&SlotStats::prompt_tokens>({"prompt_tokens"}),
       Slots::of<&SlotStats::hit_tokens>({"hit_tokens"}),
-      {{"hit_rate"}, [](const Slots::Row& row) { return Cell(Real{row.stats.hit_rate(), 6}); }},
+      {{"hit_rate"}, [](const auto& row) { return Real{row.stats.hit_rate(), 6}; }},
       Slots::of<&SlotStats::requests_with_hit>({"requests_with_hit"}),
       Slots::of<&SlotStats::kv_match_tokens>({"kv_match_tokens"}),
       Slots::of<&SlotStats::checkpoints_made>({"checkpoints_made"}),
@@ -108,7 +105,7 @@ Table slots_counters(const SimulateAnswer& answer) {
       Slots::of<&SlotStats::checkpoints_evicted>({"checkpoints_dropped"}),
       Slots::of<&SlotStats::too_long>({"too_long"}),
       Slots::of<&SlotStats::refused>({"refused"}),
-      {{"token_exact_hit_tokens"}, [](const Slots::Row& row) { return cell_of(row.cache.token_exact_hit_tokens); }},
+      {{"token_exact_hit_tokens"}, [](const auto& row) { return row.cache.token_exact_hit_tokens; }},
       Slots::of<&SlotStats::taken_prompt_tokens>({"taken_prompt_tokens"})};
   return Slots::table(fields, answer);
 }

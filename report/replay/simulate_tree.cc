@@ -26,10 +26,10 @@ Table tree_hits(const SimulateAnswer& answer) {
       Tree::setting<&RadixSettings::state_slots>({"state_slots", "state", "slots"}),
       Tree::setting<&RadixSettings::page>({"page_tokens", "page", "tokens"}),
       Tree::of<&RadixStats::hit_tokens>({"hit_tokens", "hit", "tokens"}),
-      {{"hit_rate", "hit", "rate"}, [](const Tree::Row& row) { return Cell(Percent{100 * row.stats.hit_rate()}); }},
+      {{"hit_rate", "hit", "rate"}, [](const auto& row) { return Percent{100 * row.stats.hit_rate()}; }},
       Tree::of<&RadixStats::requests_with_hit>({"requests_with_hit", "requests", "with a hit"}),
       {{"kv_match_rate", "by KV", "alone"},
-       [](const Tree::Row& row) { return Cell(Percent{100 * row.stats.rate(row.stats.kv_match_tokens)}); }}};
+       [](const auto& row) { return Percent{100 * row.stats.rate(row.stats.kv_match_tokens)}; }}};
   return Tree::table(fields, answer);
 }
 
@@ -44,30 +44,27 @@ Table tree_holds(const SimulateAnswer& answer) {
       Tree::of<&RadixStats::evicted_unused_states>({"evicted_unused_states", "", "unused"}),
       Tree::of<&RadixStats::evicted_tokens>({"evicted_tokens", "tokens", "evicted"}),
       Tree::of<&RadixStats::requests_with_branch>({"requests_with_branch", "states at", "branches"}),
-      {{"refused", "refused", "or stalled"}, [](const Tree::Row& row) { return Cell(row.stats.unserved()); }},
+      {{"refused", "refused", "or stalled"}, [](const auto& row) { return row.stats.unserved(); }},
       Tree::of<&RadixStats::too_long>({"too_long", "refused as", "too long"})};
   return Tree::table(fields, answer);
 }
 
 Table tree_requests(std::span<const ReplayedCache> caches) {
-  Table table({{"name", "cache", "", Align::left},
-               {"idx", "request"},
-               {"input_length", "prompt", "tokens"},
-               {"hit_tokens", "hit", "tokens"},
-               {"kv_match_tokens", "by KV", "alone"},
-               {"branch_tokens", "branch", "at"},
-               {"chunk_sizes", "chunks", "tokens", Align::left},
-               {"tree_tokens", "tree's", "tokens"},
-               {"tree_states", "tree's", "states"},
-               {"status", "ended", "", Align::left}});
-  for (const ReplayedCache& cache : caches)
-    for (const ListedRequest& listed : cache.requests) {
-      const auto& record = std::get<RadixRecord>(listed.record);
-      table.add_row({cache.name, record.index, record.input_length, record.hit_tokens, record.kv_match_tokens,
-                     record.branch_tokens, fmt::format("{}", fmt::join(record.chunks, "+")), record.tree_tokens,
-                     record.tree_states, std::string(to_string(record.status))});
-    }
-  return table;
+  using Row = RequestRow<RadixRecord>;
+  const auto of = [](auto member) { return via(&Row::record, member); };
+  const auto chunks = [](const Row& row) { return fmt::format("{}", fmt::join(row.record().chunks, "+")); };
+  return requests_table<RadixRecord>(
+      {{{"name", "cache"}, via(&Row::cache, &ReplayedCache::name)},
+       {{"idx", "request"}, of(&RadixRecord::index)},
+       {{"input_length", "prompt", "tokens"}, of(&RadixRecord::input_length)},
+       {{"hit_tokens", "hit", "tokens"}, of(&RadixRecord::hit_tokens)},
+       {{"kv_match_tokens", "by KV", "alone"}, of(&RadixRecord::kv_match_tokens)},
+       {{"branch_tokens", "branch", "at"}, of(&RadixRecord::branch_tokens)},
+       {{"chunk_sizes", "chunks", "tokens"}, chunks},
+       {{"tree_tokens", "tree's", "tokens"}, of(&RadixRecord::tree_tokens)},
+       {{"tree_states", "tree's", "states"}, of(&RadixRecord::tree_states)},
+       {{"status", "ended"}, of(&RadixRecord::status)}},
+      caches);
 }
 
 /// Which rules in play no record of the engine covers.
@@ -121,17 +118,17 @@ IndexReport tree_report(const SimulateAnswer& answer) {
 Table tree_counters(const SimulateAnswer& answer) {
   static const Tree::List fields{
       Tree::name(),
-      {{"strategy"}, [](const Tree::Row& row) { return Cell(std::string(to_string(row.stats.settings.strategy))); }},
+      {{"strategy"}, [](const auto& row) { return row.stats.settings.strategy; }},
       Tree::setting<&RadixSettings::token_slots>({"token_slots"}),
       Tree::setting<&RadixSettings::state_slots>({"state_slots"}),
       Tree::setting<&RadixSettings::page>({"page_tokens"}),
       Tree::setting<&RadixSettings::chunk_tokens>({"chunk_tokens"}),
-      {{"checkpoint_grid_tokens"}, [](const Tree::Row& row) { return Cell(row.stats.settings.checkpoint_grid()); }},
-      {{"decode_grid_tokens"}, [](const Tree::Row& row) { return Cell(row.stats.settings.decode_grid()); }},
+      {{"checkpoint_grid_tokens"}, [](const auto& row) { return row.stats.settings.checkpoint_grid(); }},
+      {{"decode_grid_tokens"}, [](const auto& row) { return row.stats.settings.decode_grid(); }},
       Tree::of<&RadixStats::requests>({"requests"}),
       Tree::of<&RadixStats::prompt_tokens>({"prompt_tokens"}),
       Tree::of<&RadixStats::hit_tokens>({"hit_tokens"}),
-      {{"hit_rate"}, [](const Tree::Row& row) { return Cell(Real{row.stats.hit_rate(), 6}); }},
+      {{"hit_rate"}, [](const auto& row) { return Real{row.stats.hit_rate(), 6}; }},
       Tree::of<&RadixStats::requests_with_hit>({"requests_with_hit"}),
       Tree::of<&RadixStats::kv_match_tokens>({"kv_match_tokens"}),
       Tree::of<&RadixStats::requests_with_branch>({"requests_with_branch"}),
@@ -150,9 +147,9 @@ Table tree_counters(const SimulateAnswer& answer) {
       Tree::of<&RadixStats::too_long>({"too_long"}),
       Tree::of<&RadixStats::refused>({"refused"}),
       Tree::of<&RadixStats::stalled>({"stalled"}),
-      {{"token_exact_hit_tokens"}, [](const Tree::Row& row) { return cell_of(row.cache.token_exact_hit_tokens); }},
-      {{"feasible_tokens"}, [](const Tree::Row& row) { return feasible_cell(row.cache); }},
-      {{"upper_tokens"}, [](const Tree::Row& row) { return upper_cell(row.cache); }},
+      {{"token_exact_hit_tokens"}, [](const auto& row) { return row.cache.token_exact_hit_tokens; }},
+      {{"feasible_tokens"}, [](const auto& row) { return feasible_cell(row.cache); }},
+      {{"upper_tokens"}, [](const auto& row) { return upper_cell(row.cache); }},
       Tree::of<&RadixStats::taken_prompt_tokens>({"taken_prompt_tokens"})};
   return Tree::table(fields, answer);
 }

@@ -41,45 +41,41 @@ std::string json_value(const Cell& cell) {
 using PointField = Field<SweepPoint>;
 
 /// A number of the replay: of every index, or of blocks alone.
-template <auto Member>
-PointField of_all(const char* name) {
-  return {{name}, [](const SweepPoint& point) {
-            return point.stats ? Cell(std::invoke(Member, counts_of(*point.stats))) : Cell();
-          }};
+template <class Getter>
+PointField of_all(const char* name, Getter getter) {
+  return {{name}, where(&SweepPoint::stats, [=](const SweepPoint& point) {
+            return std::invoke(getter, counts_of(*point.stats));
+          })};
 }
-template <auto Member>
-PointField of_blocks(const char* name) {
-  return {{name}, [](const SweepPoint& point) {
-            return point.blocks() ? Cell(std::invoke(Member, *point.blocks())) : Cell();
-          }};
+template <class Getter>
+PointField of_blocks(const char* name, Getter getter) {
+  return {{name}, where(&SweepPoint::blocks, [=](const SweepPoint& point) {
+            return std::invoke(getter, *point.blocks());
+          })};
 }
-
-Real share_found(const ReplayCounts& counts) { return {counts.hit_rate()}; }
-std::int64_t evictions_of(const SimulationStats& stats) { return stats.pool.evictions; }
-Real seconds_of(const SimulationStats& stats) { return {stats.seconds}; }
 
 std::vector<PointField> replay_fields() {
-  return {of_all<&ReplayCounts::requests>("requests"),
-          of_all<&ReplayCounts::prompt_tokens>("prompt_tokens"),
-          of_all<&ReplayCounts::hit_tokens>("hit_tokens"),
-          of_all<share_found>("hit_rate"),
-          of_all<&ReplayCounts::requests_with_hit>("requests_with_hit"),
-          of_all<&ReplayCounts::checkpoints_made>("checkpoints_made"),
-          of_all<&ReplayCounts::checkpoints_used>("checkpoints_used"),
-          of_all<&ReplayCounts::checkpoints_evicted>("checkpoints_evicted"),
-          of_blocks<evictions_of>("evictions"),
-          of_blocks<&SimulationStats::max_held_blocks>("max_held_blocks"),
-          of_blocks<&SimulationStats::max_held_state_blocks>("max_held_state_blocks"),
-          of_blocks<&SimulationStats::max_running>("max_running"),
-          of_all<&ReplayCounts::too_long>("too_long"),
-          of_blocks<&SimulationStats::cut_outputs>("cut_outputs"),
-          of_all<&ReplayCounts::refused>("refused"),
-          of_all<&ReplayCounts::stalled>("stalled"),
-          of_blocks<&SimulationStats::preemptions>("preemptions"),
-          of_blocks<&SimulationStats::reprefilled_tokens>("reprefilled_tokens"),
-          of_blocks<seconds_of>("seconds"),
-          of_all<&ReplayCounts::taken_prompt_tokens>("taken_prompt_tokens"),
-          {{"overloaded"}, [](const SweepPoint& point) { return cell_of(point.overloaded); }}};
+  return {of_all("requests", &ReplayCounts::requests),
+          of_all("prompt_tokens", &ReplayCounts::prompt_tokens),
+          of_all("hit_tokens", &ReplayCounts::hit_tokens),
+          of_all("hit_rate", as<Real>(&ReplayCounts::hit_rate)),
+          of_all("requests_with_hit", &ReplayCounts::requests_with_hit),
+          of_all("checkpoints_made", &ReplayCounts::checkpoints_made),
+          of_all("checkpoints_used", &ReplayCounts::checkpoints_used),
+          of_all("checkpoints_evicted", &ReplayCounts::checkpoints_evicted),
+          of_blocks("evictions", via(&SimulationStats::pool, &PoolStats::evictions)),
+          of_blocks("max_held_blocks", &SimulationStats::max_held_blocks),
+          of_blocks("max_held_state_blocks", &SimulationStats::max_held_state_blocks),
+          of_blocks("max_running", &SimulationStats::max_running),
+          of_all("too_long", &ReplayCounts::too_long),
+          of_blocks("cut_outputs", &SimulationStats::cut_outputs),
+          of_all("refused", &ReplayCounts::refused),
+          of_all("stalled", &ReplayCounts::stalled),
+          of_blocks("preemptions", &SimulationStats::preemptions),
+          of_blocks("reprefilled_tokens", &SimulationStats::reprefilled_tokens),
+          of_blocks("seconds", as<Real>(&SimulationStats::seconds)),
+          of_all("taken_prompt_tokens", &ReplayCounts::taken_prompt_tokens),
+          {{"overloaded"}, &SweepPoint::overloaded}};
 }
 
 Cell warning_codes(const SweepPoint& point) {
@@ -119,12 +115,12 @@ Cell verification_cell(const SweepPoint& point) {
 
 /// What stands behind the values of the axes.
 std::vector<PointField> point_fields(const SweepRowSpec& spec) {
-  std::vector<PointField> fields{
-      {{"reason"}, [](const SweepPoint& point) { return point.reason.empty() ? Cell() : Cell(point.reason); }}};
+  std::vector<PointField> fields{{{"reason"}, where([](const SweepPoint& point) { return !point.reason.empty(); },
+                                                    &SweepPoint::reason)}};
   auto of_plan = plan_fields();
-  of_plan.push_back(figure_field({"unallocated_bytes", "unallocated", "bytes"}));
-  for (auto& [column, cell] : of_plan)
-    fields.push_back({column, [cell = std::move(cell)](const SweepPoint& point) {
+  of_plan.push_back(figure_field({"unallocated_bytes"}));
+  for (auto& field : of_plan)
+    fields.push_back({field.column, [cell = std::move(field.cell)](const SweepPoint& point) {
                         return point.plan ? cell({*point.plan, point.plan->capacity.front()}) : Cell();
                       }});
   fields.push_back({{"warnings"}, warning_codes});

@@ -4,6 +4,7 @@
 
 #include "base/number_text.h"
 #include "report/document.h"
+#include "report/field.h"
 #include "report/json_text.h"
 
 namespace hybridkv {
@@ -64,15 +65,16 @@ Facts facts(const TraceAnswer& answer) {
 }
 
 Table turn_table(const TraceStatistics& all) {
-  Table table({{"turn", "turn", "", Align::left}, {"prompts", "prompts"}, {"returned", "another one", "goes on"},
-               {"returned_rate", "share"}});
-  for (std::size_t i = 0; i < all.turns.size(); ++i) {
-    const TraceStatistics::Turn& turn = all.turns[i];
-    const bool later = i + 1 == TraceStatisticsReader::most_turns;
-    table.add_row({fmt::format("{}{}", i + 1, later ? " and later" : ""), turn.prompts, turn.returned,
-                   percent_of(turn.returned, turn.prompts, 1)});
-  }
-  return table;
+  using At = std::size_t;  // position of a turn
+  const auto name = [](At at) {
+    return fmt::format("{}{}", at + 1, at + 1 == TraceStatisticsReader::most_turns ? " and later" : "");
+  };
+  const auto share = [&](At at) { return percent_of(all.turns[at].returned, all.turns[at].prompts, 1); };
+  return table_of_positions({{{"turn", "turn"}, name},
+                             {{"prompts", "prompts"}, [&](At at) { return all.turns[at].prompts; }},
+                             {{"returned", "another one", "goes on"}, [&](At at) { return all.turns[at].returned; }},
+                             {{"returned_rate", "share"}, share}},
+                            all.turns.size());
 }
 
 Document document(const TraceAnswer& answer) {
@@ -108,71 +110,71 @@ Document document(const TraceAnswer& answer) {
 
 Table trace_spreads(const TraceAnswer& answer) {
   const TraceStatistics& all = answer.statistics;
-  Table table({{"name", "", "", Align::left}, {"count", "count"}, {"min", "min"}, {"median", "median"},
-               {"mean", "mean"}, {"p90", "p90"}, {"p99", "p99"}, {"max", "max"}});
-  const auto add = [&](const char* name, const Spread& spread, int digits) {
-    if (spread.count == 0) return;
-    table.add_row({std::string(name), spread.count, Real{spread.min, digits}, Real{spread.median, digits},
-                   Real{spread.mean, 1}, Real{spread.p90, digits}, Real{spread.p99, digits}, Real{spread.max, digits}});
+  struct Row {
+    const char* name;
+    const Spread* spread;
+    int digits;
   };
-  add("prompt tokens", all.input, 0);
-  add("output tokens", all.output, 0);
-  add("requests until gone on", all.requests_between, 0);
-  add("seconds until gone on", all.seconds_between, 1);
-  add("prompts a session", all.session_prompts, 0);
-  return table;
+  std::vector<Row> rows{{"prompt tokens", &all.input, 0},
+                        {"output tokens", &all.output, 0},
+                        {"requests until gone on", &all.requests_between, 0},
+                        {"seconds until gone on", &all.seconds_between, 1},
+                        {"prompts a session", &all.session_prompts, 0}};
+  std::erase_if(rows, [](const Row& row) { return row.spread->count == 0; });
+  const auto of = [](auto member) {
+    return [=](const Row& row) { return Real{row.spread->*member, row.digits}; };
+  };
+  return table_of<Row>({{{"name"}, &Row::name},
+                        {{"count", "count"}, [](const Row& row) { return row.spread->count; }},
+                        {{"min", "min"}, of(&Spread::min)},
+                        {{"median", "median"}, of(&Spread::median)},
+                        {{"mean", "mean"}, [](const Row& row) { return Real{row.spread->mean, 1}; }},
+                        {{"p90", "p90"}, of(&Spread::p90)},
+                        {{"p99", "p99"}, of(&Spread::p99)},
+                        {{"max", "max"}, of(&Spread::max)}},
+                       rows);
 }
 
 Table reuse_distances(const TraceAnswer& answer) {
   const ReuseDistances::Distances& distances = answer.statistics.distances;
-  std::vector<Column> columns{{"share", "of repeated", "tokens", Align::left}, {"requests", "requests", "between"},
-                              {"tokens", "content since", "tokens"}};
-  if (answer.token_bytes) columns.push_back({"bytes", "content since", "K and V"});
-  Table table(columns);
-  for (const double share : reuse_shares) {
-    const std::int64_t tokens = distances.tokens.quantile(share);
-    std::vector<Cell> cells{Percent{100 * share, 0}, distances.requests.quantile(share), tokens};
-    if (answer.token_bytes) cells.emplace_back(ByteCount{tokens * *answer.token_bytes});
-    table.add_row(std::move(cells));
-  }
-  return table;
+  const auto bytes = [&](double share) { return ByteCount{distances.tokens.quantile(share) * *answer.token_bytes}; };
+  return table_of<double>(
+      {{{"share", "of repeated", "tokens", Align::left}, [](double share) { return Percent{100 * share, 0}; }},
+       {{"requests", "requests", "between"}, [&](double share) { return distances.requests.quantile(share); }},
+       {{"tokens", "content since", "tokens"}, [&](double share) { return distances.tokens.quantile(share); }},
+       {{"bytes", "content since", "K and V"}, bytes, answer.token_bytes.has_value()}},
+      reuse_shares);
 }
 
 std::string render_trace(const TraceAnswer& answer, Format format, const Style& style) {
   const TraceStatistics& all = answer.statistics;
-  switch (format) {
-    case Format::json: {
-      nlohmann::ordered_json json{{"schema", trace_schema_id}, {"trace", answer.trace}};
-      json["form"] = answer.form ? nlohmann::ordered_json(to_string(*answer.form)) : nlohmann::ordered_json();
-      json["requests"] = all.requests;
-      json["bad_lines"] = answer.bad_lines;
-      json["seconds"] = span_seconds(all);
-      json["requests_per_second"] = rate(all) ? nlohmann::ordered_json(*rate(all)) : nlohmann::ordered_json();
-      json["in_order"] = all.in_order;
-      json["dependencies"] = all.dependencies;
-      json["prompt_tokens"] = all.prompt_tokens;
-      json["output_tokens"] = all.output_tokens;
-      json["uncovered_tokens"] = answer.uncovered_tokens;
-      json["repeated_tokens"] = all.repeated_tokens;
-      json["repeated_rate"] = answer.share(all.repeated_tokens);
-      json["repeated_id_tokens"] = all.repeated_id_tokens;
-      json["repeated_id_rate"] = answer.share(all.repeated_id_tokens);
-      json["distinct_tokens"] = all.distinct_tokens;
-      json["token_bytes"] = answer.token_bytes ? nlohmann::ordered_json(*answer.token_bytes) : nlohmann::ordered_json();
-      json["going_on"] = all.going_on;
-      json["going_on_prompt_tokens"] = all.going_on_prompt_tokens;
-      json["taken_up_tokens"] = all.taken_up_tokens;
-      json["sessions"] = all.sessions;
-      json["spreads"] = to_json(trace_spreads(answer));
-      json["reuse"] = to_json(reuse_distances(answer));
-      json["turns"] = to_json(turn_table(all));
-      return json_text(json);
-    }
-    case Format::csv: return render_csv(trace_spreads(answer));
-    case Format::markdown: return render_markdown(document(answer));
-    case Format::table: break;
-  }
-  return render_text(document(answer), style);
+  if (format == Format::csv) return render_csv(trace_spreads(answer));
+  if (format != Format::json) return render_people(document(answer), format, style);
+  nlohmann::ordered_json json{{"schema", trace_schema_id}, {"trace", answer.trace}};
+  json["form"] = answer.form ? nlohmann::ordered_json(to_string(*answer.form)) : nlohmann::ordered_json();
+  json["requests"] = all.requests;
+  json["bad_lines"] = answer.bad_lines;
+  json["seconds"] = span_seconds(all);
+  json["requests_per_second"] = rate(all) ? nlohmann::ordered_json(*rate(all)) : nlohmann::ordered_json();
+  json["in_order"] = all.in_order;
+  json["dependencies"] = all.dependencies;
+  json["prompt_tokens"] = all.prompt_tokens;
+  json["output_tokens"] = all.output_tokens;
+  json["uncovered_tokens"] = answer.uncovered_tokens;
+  json["repeated_tokens"] = all.repeated_tokens;
+  json["repeated_rate"] = answer.share(all.repeated_tokens);
+  json["repeated_id_tokens"] = all.repeated_id_tokens;
+  json["repeated_id_rate"] = answer.share(all.repeated_id_tokens);
+  json["distinct_tokens"] = all.distinct_tokens;
+  json["token_bytes"] = answer.token_bytes ? nlohmann::ordered_json(*answer.token_bytes) : nlohmann::ordered_json();
+  json["going_on"] = all.going_on;
+  json["going_on_prompt_tokens"] = all.going_on_prompt_tokens;
+  json["taken_up_tokens"] = all.taken_up_tokens;
+  json["sessions"] = all.sessions;
+  json["spreads"] = to_json(trace_spreads(answer));
+  json["reuse"] = to_json(reuse_distances(answer));
+  json["turns"] = to_json(turn_table(all));
+  return json_text(json);
 }
 
 }  // namespace hybridkv

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "report/field.h"
 #include "report/human.h"
 #include "report/json_text.h"
 #include "report/transfer/transfer_report.h"
@@ -55,48 +56,43 @@ Document layouts_document(const TransferAnswer& answer, const std::vector<Transf
 }  // namespace
 
 Table transfer_layout_table(const std::vector<TransferAlternative>& rows) {
-  constexpr Audience programs = Audience::programs;
-  Table table({{"as_asked", "", "", Align::left},
-               {"order", "order", "", Align::left},
-               {"attention_pack_size", "N"},
-               {"equal_blocks", "equal", "blocks", Align::left, programs},
-               {"turns_conv", "conv", "turned", Align::left},
-               {"from_block_tokens", "block", "from", Align::right, programs},
-               {"to_block_tokens", "block", "to", Align::right, programs},
-               {"blocks", "blocks", "tokens", Align::right, Audience::people},
-               {"descriptors", "descriptors"},
-               {"bytes", "moved", "bytes"},
-               {"longest_bytes", "longest", "run"},
-               {"block_runs", "runs of", "a block"},
-               {"checkpoint_runs", "of a", "checkpoint"},
-               {"refused", "refused", "", Align::left, programs}});
-  for (const TransferAlternative& row : rows) {
-    const bool has = row.refused.empty();
-    const auto number = [&](std::int64_t value) { return has ? Cell(value) : Cell(std::monostate()); };
-    const auto text = [](const std::string& value) { return value.empty() ? Cell(std::monostate()) : Cell(value); };
-    table.add_row({row.is_current ? "*" : "", text(row.order), row.pack > 0 ? Cell(row.pack) : Cell(std::monostate()),
-                   row.equal_blocks, row.turns_conv ? "turned" : "", number(row.from_block_tokens),
-                   number(row.to_block_tokens), has ? blocks_text(row) : "refused", number(row.descriptors),
-                   number(row.moved_bytes), number(row.longest_run), number(row.block_runs),
-                   number(row.checkpoint_runs), text(row.refused)});
-  }
-  return table;
+  using Row = TransferAlternative;
+  const auto has = [](const Row& row) { return row.refused.empty(); };
+  const auto text = [](auto member) { return where([=](const Row& row) { return !(row.*member).empty(); }, member); };
+  return table_of<Row>(
+      {{{"as_asked"}, [](const Row& row) { return row.is_current ? "*" : ""; }},
+       {{"order", "order"}, text(&Row::order)},
+       {{"attention_pack_size", "N"}, where([](const Row& row) { return row.pack > 0; }, &Row::pack)},
+       {for_programs("equal_blocks"), &Row::equal_blocks},
+       {{"turns_conv", "conv", "turned"}, [](const Row& row) { return row.turns_conv ? "turned" : ""; }},
+       {for_programs("from_block_tokens"), where(has, &Row::from_block_tokens)},
+       {for_programs("to_block_tokens"), where(has, &Row::to_block_tokens)},
+       {for_people("blocks", "tokens", Align::right),
+        [](const Row& row) { return row.refused.empty() ? blocks_text(row) : "refused"; }},
+       {{"descriptors", "descriptors"}, where(has, &Row::descriptors)},
+       {{"bytes", "moved", "bytes"}, where(has, &Row::moved_bytes)},
+       {{"longest_bytes", "longest", "run"}, where(has, &Row::longest_run)},
+       {{"block_runs", "runs of", "a block"}, where(has, &Row::block_runs)},
+       {{"checkpoint_runs", "of a", "checkpoint"}, where(has, &Row::checkpoint_runs)},
+       {for_programs("refused"), text(&Row::refused)}},
+      rows);
 }
 
 Table offload_table(const std::vector<OffloadEntry>& entries) {
-  Table table({{"entry", "one", "", Align::left},
-               {"tokens", "tokens"},
-               {"groups", "groups"},
-               {"layers", "layers", "of one"},
-               {"content_bytes", "content", "bytes"},
-               {"content_runs", "runs"},
-               {"page_bytes", "with padding", "bytes"},
-               {"page_runs", "runs"}});
-  for (const OffloadEntry& entry : entries)
-    table.add_row({fmt::format("{} of {}", entry.tokens > 0 ? "block" : "checkpoint", entry.kind),
-                   entry.tokens > 0 ? Cell(entry.tokens) : Cell(std::monostate()), entry.groups, entry.layers,
-                   entry.runs.content_bytes, entry.runs.content_runs, entry.runs.page_bytes, entry.runs.page_runs});
-  return table;
+  using Row = OffloadEntry;
+  const auto is_block = [](const Row& row) { return row.tokens > 0; };
+  const auto name = [](const Row& row) {
+    return fmt::format("{} of {}", row.tokens > 0 ? "block" : "checkpoint", row.kind);
+  };
+  return table_of<Row>({{{"entry", "one"}, name},
+                        {{"tokens", "tokens"}, where(is_block, &Row::tokens)},
+                        {{"groups", "groups"}, &Row::groups},
+                        {{"layers", "layers", "of one"}, &Row::layers},
+                        {{"content_bytes", "content", "bytes"}, via(&Row::runs, &PageRuns::content_bytes)},
+                        {{"content_runs", "runs"}, via(&Row::runs, &PageRuns::content_runs)},
+                        {{"page_bytes", "with padding", "bytes"}, via(&Row::runs, &PageRuns::page_bytes)},
+                        {{"page_runs", "runs"}, via(&Row::runs, &PageRuns::page_runs)}},
+                       entries);
 }
 
 std::string fewest_text(const TransferAnswer& answer, const std::vector<TransferAlternative>& rows) {
@@ -121,17 +117,11 @@ void add_offload(Document& document, const TransferAnswer& answer) {
 
 std::string render_transfer_layouts(const TransferAnswer& answer, const std::vector<TransferAlternative>& rows,
                                     Format format, const Style& style) {
-  switch (format) {
-    case Format::json: {
-      nlohmann::ordered_json json = transfer_head_json(answer, transfer_layouts_schema_id);
-      json["layouts"] = to_json(transfer_layout_table(rows));
-      return json_text(json);
-    }
-    case Format::csv: return render_csv(transfer_layout_table(rows));
-    case Format::markdown: return render_markdown(layouts_document(answer, rows));
-    case Format::table: break;
-  }
-  return render_text(layouts_document(answer, rows), style);
+  if (format == Format::csv) return render_csv(transfer_layout_table(rows));
+  if (format != Format::json) return render_people(layouts_document(answer, rows), format, style);
+  nlohmann::ordered_json json = transfer_head_json(answer, transfer_layouts_schema_id);
+  json["layouts"] = to_json(transfer_layout_table(rows));
+  return json_text(json);
 }
 
 }  // namespace hybridkv

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "report/field.h"
 #include "report/human.h"
 #include "report/json_text.h"
 #include "report/plan/rules_text.h"
@@ -156,91 +157,82 @@ std::string report_json(const TransferAnswer& answer) {
 }  // namespace
 
 Table transfer_tensor_table(const TransferAnswer& answer) {
-  constexpr Audience people = Audience::people, programs = Audience::programs;
-  Table table({{"name", "tensor", "", Align::left, people},
-               {"role", "role", "", Align::left, programs},
-               {"kind", "kind", "", Align::left, programs},
-               {"tensor", "tensor", "", Align::left, programs},
-               {"from_dtype", "from", "", Align::left, programs},
-               {"to_dtype", "to", "", Align::left, programs},
-               {"layers", "layers"},
-               {"unique_bytes", "must move", "bytes"},
-               {"bytes", "moved", "bytes"},
-               {"written_bytes", "written", "bytes", Align::right, programs},
-               {"descriptors", "descriptors"},
-               {"shortest_bytes", "shortest", "run", Align::right, programs},
-               {"longest_bytes", "longest", "run"}});
-  for (const TransferTensor& tensor : answer.counts.tensors)
-    table.add_row({fmt::format("{}, {}", tensor_name(tensor), dtype_text(tensor)), std::string(to_string(tensor.role)),
-                   tensor.kind, tensor.tensor, std::string(to_string(tensor.from_dtype)),
-                   std::string(to_string(tensor.to_dtype)), tensor.layers, tensor.unique_bytes, tensor.runs.bytes,
-                   tensor.runs.written_bytes, tensor.runs.descriptors, tensor.runs.shortest, tensor.runs.longest});
-  return table;
+  using Row = TransferTensor;
+  const auto name = [](const Row& row) { return fmt::format("{}, {}", tensor_name(row), dtype_text(row)); };
+  return table_of<Row>({{for_people("tensor"), name},
+                        {for_programs("role"), &Row::role},
+                        {for_programs("kind"), &Row::kind},
+                        {for_programs("tensor"), &Row::tensor},
+                        {for_programs("from_dtype"), &Row::from_dtype},
+                        {for_programs("to_dtype"), &Row::to_dtype},
+                        {{"layers", "layers"}, &Row::layers},
+                        {{"unique_bytes", "must move", "bytes"}, &Row::unique_bytes},
+                        {{"bytes", "moved", "bytes"}, via(&Row::runs, &RunSizes::bytes)},
+                        {for_programs("written_bytes"), via(&Row::runs, &RunSizes::written_bytes)},
+                        {{"descriptors", "descriptors"}, via(&Row::runs, &RunSizes::descriptors)},
+                        {for_programs("shortest_bytes"), via(&Row::runs, &RunSizes::shortest)},
+                        {{"longest_bytes", "longest", "run"}, via(&Row::runs, &RunSizes::longest)}},
+                       answer.counts.tensors);
 }
 
 Table transfer_pair_table(const TransferAnswer& answer) {
-  constexpr Audience programs = Audience::programs;
-  Table table({{"from_rank", "from", "rank"},
-               {"to_rank", "to", "rank"},
-               {"bytes", "moved", "bytes"},
-               {"written_bytes", "written", "bytes", Align::right, programs},
-               {"descriptors", "descriptors"},
-               {"shortest_bytes", "shortest", "run"},
-               {"longest_bytes", "longest", "run"}});
-  for (const TransferPair& pair : answer.counts.pairs)
-    table.add_row({pair.from_rank, pair.to_rank, pair.runs.bytes, pair.runs.written_bytes, pair.runs.descriptors,
-                   pair.runs.shortest, pair.runs.longest});
-  return table;
+  using Row = TransferPair;
+  return table_of<Row>({{{"from_rank", "from", "rank"}, &Row::from_rank},
+                        {{"to_rank", "to", "rank"}, &Row::to_rank},
+                        {{"bytes", "moved", "bytes"}, via(&Row::runs, &RunSizes::bytes)},
+                        {for_programs("written_bytes"), via(&Row::runs, &RunSizes::written_bytes)},
+                        {{"descriptors", "descriptors"}, via(&Row::runs, &RunSizes::descriptors)},
+                        {{"shortest_bytes", "shortest", "run"}, via(&Row::runs, &RunSizes::shortest)},
+                        {{"longest_bytes", "longest", "run"}, via(&Row::runs, &RunSizes::longest)}},
+                       answer.counts.pairs);
 }
 
 Table transfer_row_table(const TransferAnswer& answer) {
-  Table table({{"from_rank", "from", "rank"},
-               {"to_rank", "to", "rank"},
-               {"role", "role", "", Align::left},
-               {"kind", "kind", "", Align::left},
-               {"tensor", "tensor", "", Align::left},
-               {"from_dtype", "from", "", Align::left},
-               {"to_dtype", "to", "", Align::left},
-               {"bytes", "moved", "bytes"},
-               {"written_bytes", "written", "bytes"},
-               {"descriptors", "descriptors"},
-               {"shortest_bytes", "shortest", "run"},
-               {"longest_bytes", "longest", "run"}});
-  for (const TransferPairTensor& row : answer.counts.rows) {
-    const TransferTensor& tensor = answer.counts.tensors[row.tensor];
-    table.add_row({row.from_rank, row.to_rank, std::string(to_string(tensor.role)), tensor.kind, tensor.tensor,
-                   std::string(to_string(tensor.from_dtype)), std::string(to_string(tensor.to_dtype)), row.runs.bytes,
-                   row.runs.written_bytes, row.runs.descriptors, row.runs.shortest, row.runs.longest});
-  }
-  return table;
+  using Row = TransferPairTensor;
+  const auto tensor = [&](auto member) {
+    return [&answer, member](const Row& row) { return answer.counts.tensors[row.tensor].*member; };
+  };
+  return table_of<Row>({{{"from_rank", "from", "rank"}, &Row::from_rank},
+                        {{"to_rank", "to", "rank"}, &Row::to_rank},
+                        {{"role", "role"}, tensor(&TransferTensor::role)},
+                        {{"kind", "kind"}, tensor(&TransferTensor::kind)},
+                        {{"tensor", "tensor"}, tensor(&TransferTensor::tensor)},
+                        {{"from_dtype", "from"}, tensor(&TransferTensor::from_dtype)},
+                        {{"to_dtype", "to"}, tensor(&TransferTensor::to_dtype)},
+                        {{"bytes", "moved", "bytes"}, via(&Row::runs, &RunSizes::bytes)},
+                        {{"written_bytes", "written", "bytes"}, via(&Row::runs, &RunSizes::written_bytes)},
+                        {{"descriptors", "descriptors"}, via(&Row::runs, &RunSizes::descriptors)},
+                        {{"shortest_bytes", "shortest", "run"}, via(&Row::runs, &RunSizes::shortest)},
+                        {{"longest_bytes", "longest", "run"}, via(&Row::runs, &RunSizes::longest)}},
+                       answer.counts.rows);
 }
 
 Table transfer_size_table(const TransferAnswer& answer) {
-  constexpr Audience people = Audience::people;
-  Table table({{"range", "a run of", "", Align::left, people},
-               {"least_bytes", "at least", "bytes", Align::right, Audience::programs},
-               {"descriptors", "descriptors"},
-               {"bytes", "moved", "bytes"},
-               {"share", "of all", "bytes", Align::right, people}});
-  for (const RunSizeBin& bin : answer.counts.sizes)
-    table.add_row({fmt::format("{} to {}", human_bytes(bin.least_bytes), human_bytes(2 * bin.least_bytes)),
-                   bin.least_bytes, bin.descriptors, bin.bytes, percent_of(bin.bytes, answer.counts.all.bytes, 1)});
-  return table;
+  using Row = RunSizeBin;
+  const auto range = [](const Row& row) {
+    return fmt::format("{} to {}", human_bytes(row.least_bytes), human_bytes(2 * row.least_bytes));
+  };
+  return table_of<Row>({{for_people("a run of"), range},
+                        {for_programs("least_bytes"), &Row::least_bytes},
+                        {{"descriptors", "descriptors"}, &Row::descriptors},
+                        {{"bytes", "moved", "bytes"}, &Row::bytes},
+                        {for_people("of all", "bytes"),
+                         [&](const Row& row) { return percent_of(row.bytes, answer.counts.all.bytes, 1); }}},
+                       answer.counts.sizes);
 }
 
 Table transfer_growth_table(const TransferAnswer& answer) {
-  Table table({{"tokens", "tokens"},
-               {"unique_bytes", "must move", "bytes"},
-               {"bytes", "moved", "bytes"},
-               {"descriptors", "descriptors"},
-               {"state_descriptors", "of them", "of states"},
-               {"longest_bytes", "longest", "run"}});
-  for (std::size_t i = 0; i < answer.growth.size(); ++i) {
-    const TransferGrowth& row = answer.growth[i];
-    table.add_row({row.tokens, row.unique_bytes, row.runs.bytes, row.runs.descriptors, row.of_states.descriptors,
-                   row.runs.longest});
-    if (row.tokens == answer.request.tokens) table.mark_row(i);
-  }
+  using Row = TransferGrowth;
+  Table table = table_of<Row>(
+      {{{"tokens", "tokens"}, &Row::tokens},
+       {{"unique_bytes", "must move", "bytes"}, &Row::unique_bytes},
+       {{"bytes", "moved", "bytes"}, via(&Row::runs, &RunSizes::bytes)},
+       {{"descriptors", "descriptors"}, via(&Row::runs, &RunSizes::descriptors)},
+       {{"state_descriptors", "of them", "of states"}, via(&Row::of_states, &RunSizes::descriptors)},
+       {{"longest_bytes", "longest", "run"}, via(&Row::runs, &RunSizes::longest)}},
+      answer.growth);
+  for (std::size_t i = 0; i < answer.growth.size(); ++i)
+    if (answer.growth[i].tokens == answer.request.tokens) table.mark_row(i);
   return table;
 }
 
@@ -282,12 +274,8 @@ Document transfer_report(const TransferAnswer& answer) {
 }
 
 std::string render_transfer(const TransferAnswer& answer, Format format, const Style& style) {
-  switch (format) {
-    case Format::table: return render_text(transfer_report(answer), style);
-    case Format::markdown: return render_markdown(transfer_report(answer));
-    case Format::csv: return render_csv(transfer_row_table(answer));
-    case Format::json: break;
-  }
+  if (format == Format::csv) return render_csv(transfer_row_table(answer));
+  if (format != Format::json) return render_people(transfer_report(answer), format, style);
   return report_json(answer);
 }
 

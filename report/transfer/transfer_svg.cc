@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "report/field.h"
 #include "report/human.h"
 #include "report/plot/bar_scale.h"
 #include "report/plot/page_fills.h"
@@ -260,15 +261,30 @@ class TransferPainter {
 
 /// One row per run of two pages.
 Table run_table(const TransferAnswer& answer, const std::vector<TransferPages>& all) {
-  Table table({{"kind"}, {"from_rank"}, {"from_id"}, {"to_rank"}, {"to_id"}, {"from_begin_byte"}, {"from_end_byte"},
-               {"to_begin_byte"}, {"to_end_byte"}, {"layer"}, {"tensor"}});
+  struct Row {
+    const TransferPages* pages;
+    const PageRun* run;
+  };
+  std::vector<Row> rows;
   for (const TransferPages& pages : all)
-    for (const PageRun& run : pages.runs) {
-      const Content& content = answer.list.contents[static_cast<std::size_t>(run.content)];
-      table.add_row({pages.kind, pages.from.rank, pages.from.id, pages.to.rank, pages.to.id, run.from.begin,
-                     run.from.end, run.to.begin, run.to.end, content.layer, content.tensor});
-    }
-  return table;
+    for (const PageRun& run : pages.runs) rows.push_back({&pages, &run});
+  const auto content = [&](auto member) {
+    return [&answer, member](const Row& row) {
+      return answer.list.contents[static_cast<std::size_t>(row.run->content)].*member;
+    };
+  };
+  return table_of<Row>({{{"kind"}, via(&Row::pages, &TransferPages::kind)},
+                        {{"from_rank"}, [](const Row& row) { return row.pages->from.rank; }},
+                        {{"from_id"}, [](const Row& row) { return row.pages->from.id; }},
+                        {{"to_rank"}, [](const Row& row) { return row.pages->to.rank; }},
+                        {{"to_id"}, [](const Row& row) { return row.pages->to.id; }},
+                        {{"from_begin_byte"}, [](const Row& row) { return row.run->from.begin; }},
+                        {{"from_end_byte"}, [](const Row& row) { return row.run->from.end; }},
+                        {{"to_begin_byte"}, [](const Row& row) { return row.run->to.begin; }},
+                        {{"to_end_byte"}, [](const Row& row) { return row.run->to.end; }},
+                        {{"layer"}, content(&Content::layer)},
+                        {{"tensor"}, content(&Content::tensor)}},
+                       rows);
 }
 
 std::string side_subtitle(const TransferSideFacts& side) {

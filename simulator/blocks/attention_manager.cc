@@ -103,7 +103,7 @@ void AttentionManager::take_out_passed(RequestBlocks& request, std::int64_t comp
   for (std::size_t group = 0; group < groups_.size(); ++group) {
     std::vector<BlockId>& table = request.attention[group];
     const std::int64_t passed = geometry_.attention_masks[group].first_visible(computed) / groups_[group].block;
-    BlockId last = null_block_id;  // of those given back together
+    BlockId last = null_block_id;  // the last of the blocks given back together so far
     std::int64_t i = std::min<std::int64_t>(passed, std::ssize(table));
     for (; i > 0 && table[i - 1] != null_block_id; --i)
       visit(*groups_[group].pool, std::exchange(table[i - 1], null_block_id), last);
@@ -135,7 +135,7 @@ bool AttentionManager::add_next(const RequestBlocks& request, std::int64_t token
   bool any = false;
   for (const Alike& alike : alike_) {
     const std::int64_t kept = std::ssize(request.attention[alike.first]) - (shares_tail(request, alike.block) ? 1 : 0);
-    // Rows that a drafter's tokens were given and did not fill are kept.
+    // A request keeps the rows that it took for a drafter's tokens, also those that no token came to fill.
     const std::int64_t blocks = std::max<std::int64_t>(0, ceil_div(tokens, alike.block) - kept);
     demand[alike.arena] += alike.groups * blocks;
     any = any || blocks > 0;

@@ -17,7 +17,7 @@ namespace hybridkv {
 /// there.
 class AttentionManager {
  public:
-  /// What a group looks like from here.
+  /// What the manager knows of one attention group.
   struct Group {
     std::int64_t block;  ///< tokens
     std::int64_t units;  ///< match units of a block

@@ -27,12 +27,12 @@ class BlockRules {
 
   /// Throws SpecError, path "geometry.FIELD", for what these rules do not take.
   virtual void validate(const CacheGeometry& geometry) const;
-  /// What of the geometry no replay of the engine covers.
+  /// The parts of this geometry that no replay of the engine itself covers.
   virtual std::vector<ModelledRule> modelled(const CacheGeometry& geometry) const;
   /// Do replays of the engine cover requests that decode, and several at a time?
   virtual bool covers_decoding() const { return false; }
 
-  /// Is a match unit that the geometry names taken, rather than the block of all groups?
+  /// Is the match unit the one that the geometry names? Otherwise it follows from the blocks of all groups.
   virtual bool takes_match_unit(const CacheGeometry& geometry) const;
   /// May a prefix end within a block?
   virtual bool has_partial_tails(const CacheGeometry& geometry) const;
@@ -40,43 +40,47 @@ class BlockRules {
   virtual std::int64_t hit_step(const CacheGeometry& geometry) const;
   /// Tokens behind a prefix that its key covers too.
   virtual std::int64_t lookahead_tokens(const CacheGeometry& geometry) const;
-  /// Does every chunk of a prompt but its last ones end at a boundary of states, so that a smaller budget waits?
+  /// Does every chunk of a prompt, except the last ones, end where a state can be kept, so that a smaller budget has to
+  /// wait?
   virtual bool cuts_to_blocks(const CacheGeometry& geometry) const;
   /// Tokens of which a retention interval is a multiple.
   virtual std::int64_t retention_step(const CacheGeometry& geometry) const;
   /// Are blocks of windows kept by the retention interval, apart from those of full attention?
   virtual bool retains_windows() const { return false; }
-  /// Are prefixes of chunked attention found?
+  /// Are prefixes found again under attention in chunks (chunked_local)?
   virtual bool finds_chunks() const { return true; }
 
   /// Tokens that a look-up drops of what a group of attention matched, for a drafter.
   virtual std::int64_t dropped_tokens(const CacheGeometry& geometry, std::size_t attention_group) const;
   /// Tokens between two lengths at which whole blocks of a group of attention are found.
   virtual std::int64_t attention_row(const CacheGeometry& geometry, std::size_t attention_group) const;
-  /// Does a look-up go as far beyond its limit as it drops, so that only what is not there costs a block?
+  /// Does a look-up search beyond its limit by as much as it will drop? Then dropping loses a block only where the
+  /// block behind the limit is not cached.
   virtual bool looks_beyond_limit(const CacheGeometry& geometry) const;
   /// Tokens that a running request of `tokens` tokens takes room for.
   virtual std::int64_t room_tokens(const CacheGeometry& geometry, std::int64_t tokens) const;
 
-  /// As the functions of these names, closed_form.h. Pre: states are kept for prefixes.
+  /// What the functions of these names in closed_form.h return. Pre: states are kept for prefixes.
   virtual std::vector<std::int64_t> checkpoint_positions(const CacheGeometry& geometry, std::int64_t prompt) const;
   virtual std::optional<std::int64_t> predicted_copy_hit(const CacheGeometry& geometry, std::int64_t prompt,
                                                          std::int64_t copy) const;
-  /// The same of the first repetition of a prompt that one step computes.
+  /// Tokens that the first repetition hits of a prompt which one step computes.
   virtual std::int64_t short_copy_hit(const CacheGeometry& geometry, std::int64_t prompt) const;
 
-  /// Do blocks go back in the order of the table rather than the last one first, and do tails have keys of their own?
+  /// Are blocks given back in the order of their table, instead of the last one first, and do the tails of prompts have
+  /// keys of their own?
   virtual bool releases_in_order() const { return false; }
-  /// Who says which block goes where every free one can still be found, of one cache, which outlives it; null: the one
-  /// that queues for longest. A policy that somebody asks for goes before it.
+  /// What chooses the block that a full cache evicts when every free block can still be found. The cache outlives it.
+  /// Null: the block that has queued for longest goes. A policy that the user asks for takes precedence.
   virtual std::unique_ptr<VictimChooser> victims(const CacheParts& cache) const;
-  /// The operations of one cache, which outlives them.
+  /// The operations of a cache by these rules. The cache outlives them.
   virtual std::unique_ptr<BlockSteps> start(CacheParts& cache) const;
 };
 
 extern const BlockRules plain_block_rules;
 
-/// Those of an engine; plain ones of an engine without blocks, or of none. Said above this room, see engines/engine.h.
+/// The rules of an engine. An engine without blocks, and specs of no engine, have the plain ones. Defined above this
+/// room, see engines/engine.h.
 const BlockRules& block_rules_of(const EngineRules& engine);
 
 }  // namespace hybridkv

@@ -51,23 +51,24 @@ class BlockSteps {
                        std::int64_t branch);
   virtual void publish_sampled(RequestBlocks&, const CachedPrompt&, std::int64_t, std::int64_t) {}
 
-  /// Is every token of a request part of what is prefilled and found again as soon as it is known, the one that was
-  /// just sampled too?
+  /// Do these rules treat each token of a request as part of its prompt as soon as it is known, so that it is prefilled
+  /// again after a preemption and can be found by others, even the token that was just sampled?
   virtual bool follows_known() const { return false; }
   /// Tokens where a prompt parts from those before it, at which its state is kept; 0 = nowhere.
   virtual std::int64_t branch(const PrefixHit& hit) const;
   /// Tokens to compute at admission and later; 0 = wait for a larger budget.
   virtual std::int64_t first_chunk(const ChunkQuestion& asked, const PrefixHit& hit, std::int64_t budget) const;
   virtual std::int64_t next_chunk(const ChunkQuestion& asked, std::int64_t budget) const;
-  /// May a request that runs alone and lacks blocks give way to itself?
+  /// May a request that runs alone and lacks blocks preempt itself?
   virtual bool gives_way_to_itself() const { return false; }
-  /// Where prefixes are kept; nullptr where every boundary is.
+  /// The positions at which prefixes are kept; nullptr where that is every boundary of a block.
   virtual const PrefixPositions* positions() const { return nullptr; }
 
  protected:
   /// Blocks of a window that a sequence holds at most behind `found` found ones, up to `end` tokens.
   virtual std::int64_t most_window_blocks(std::int64_t group, std::int64_t found, std::int64_t end) const;
-  // Less what windows never hold of the tokens [start, end), a whole sequence.
+  // Lowers the demand of the step by the blocks that windows never hold of a whole sequence with the tokens [start,
+  // end).
   void cap_windows(std::int64_t start, std::int64_t end);
 
   CacheParts& cache_;

@@ -111,8 +111,8 @@ struct CacheGeometry {
   std::int64_t attention_step() const;
   /// Tokens between two lengths at which a request may resume from its states: whole blocks of every group, or h.
   std::int64_t resume_step() const;
-  /// Tokens between two checkpoints that chunks are cut for in mode align: S, or where attention cannot be resumed at
-  /// each of them the multiples at which it can.
+  /// Tokens between the checkpoints at which chunks are cut in mode align: S, or where attention cannot resume at every
+  /// multiple of S, the multiples at which it can.
   std::int64_t checkpoint_step() const { return one_block() ? block_size_tokens : own_checkpoint_step(); }
   /// Mode none with recurrent groups keeps no state, so no prefix is ever found again.
   bool caches_prefixes() const { return state_groups == 0 || mode != CacheMode::none; }
@@ -147,7 +147,8 @@ constexpr bool refused_for_length(std::int64_t prompt_tokens, const std::optiona
 /// of two checkpoints, which would wait for ever.
 void validate(const CacheGeometry& geometry);
 
-/// What memory of the host does not stand behind, "windows": path "geometry.host_memory".
+/// The error for a kind of cache that memory of the host cannot back, such as "windows"; its path is
+/// "geometry.host_memory".
 SpecError host_refusal(std::string_view kind);
 
 /// May another policy than lru order what a cache evicts? It ranks prefixes by their states, in pools of blocks.

@@ -140,12 +140,12 @@ std::vector<std::int64_t> MatchUnitRules::checkpoint_positions(const CacheGeomet
 
 std::optional<std::int64_t> MatchUnitRules::predicted_copy_hit(const CacheGeometry& geometry, std::int64_t prompt,
                                                                std::int64_t) const {
-  // The last state or block that leaves a copy a token to compute.
+  // A copy resumes at the last state or block that leaves it at least one token to compute.
   if (!geometry.caches_prefixes()) return 0;
   if (geometry.has_partial_tails() || geometry.has_unequal_blocks()) return std::nullopt;
   const PrefixPositions positions(geometry);
   if (!geometry.drafter_drops_block) return positions.last(prompt, positions.segment());
-  // Alone, attention looks no further than the last token but one.
+  // The look-up of a single group of attention ends before the last token of the prompt.
   return positions.last(has_one_group(geometry) ? prompt - 1 : prompt, positions.segment());
 }
 

@@ -91,7 +91,7 @@ void set_exports(PrefixRules& rules, const CachePlan& plan) {
   rules.checkpoint_blocks = least_blocks.value_or(0);
 }
 
-// What engines are that a message names as the way out.
+// What holds of the engines that a message names as the way out.
 bool has_large_pages(const EngineRules& rules) { return rules.strategy == Strategy::two_level; }
 bool has_pages(const EngineRules& rules) { return rules.strategy == Strategy::packed_attention; }
 bool has_blocks(const EngineRules& rules) { return has_pages(rules) || rules.strategy == Strategy::pool_groups; }
@@ -132,19 +132,20 @@ void set_rules(CacheGeometry& geometry, const CachePlan& plan, const EngineSpec&
     geometry.match_unit_tokens = engine.prefix_match_unit_tokens;
 }
 
-/// In which groups prefixes are found again, and what a request holds beside them.
+/// Sorts the groups of a plan: prefixes are found again in some of them, and of the others a request only holds blocks.
 class GroupsOf {
  public:
   GroupsOf(const CachePlan& plan, CacheGeometry& geometry)
       : plan_(plan),
         geometry_(geometry),
-        // The blocks of a window are then a group of their own, and go back as those of others.
+        // Where prefixes are found in windows, a window is a group of its own and its blocks are given back like those
+        // of others.
         finds_windows_(geometry.rules.blocks->retains_windows() || plan.strategy == Strategy::two_level) {}
 
   void add(const GroupPlan& group) {
     const SpecPlan& spec = plan_.spec_of(group);
     marked_ = marked_ || group.drafts;
-    if (group.shares_table) {  // found again with the group before it
+    if (group.shares_table) {  // it is found again together with the group before it
       if (!spec.state) drafters_.back() = drafters_.back() || group.drafts;
     } else if (spec.ring_tokens > 0) {
       hold(group, spec);
@@ -190,7 +191,7 @@ class GroupsOf {
   bool windows_ = false, marked_ = false;
 };
 
-/// What no replay of pools of blocks takes.
+/// Refuses plans that no replay of pools of blocks can take.
 void refuse_other_caches(const CachePlan& plan) {
   const std::string_view title = plan.rules->title;
   if (plan.radix)

@@ -14,9 +14,10 @@ namespace hybridkv {
 /// Books what requests through a dual pool with a radix tree compute again although an earlier prompt began with it, as
 /// LossLedger does for pools of blocks.
 ///
-/// Looks on and changes nothing. States lie at any whole page, so positions are those at which one ever lay. A state
-/// that the limit of a path dropped, or that was taken and did not reach the tree, is dropped by retention; KV of a
-/// tree with states is never missing below a state. Memory grows with the distinct content of the trace.
+/// The ledger observes a replay and changes nothing. A state may lie at any whole page, so a request could have resumed
+/// wherever one ever lay. A state that the limit of a path dropped, or that was taken and did not reach the tree,
+/// counts as dropped by retention. A tree with states never lacks the KV before a state. Memory grows with the distinct
+/// content of the trace.
 class RadixLedger {
  public:
   /// Sets the hooks `on_forward` and `on_state` of a replay, which lives at least as long.
@@ -26,7 +27,7 @@ class RadixLedger {
 
   /// Before the replay runs a prompt that it takes in.
   void expect(const TraceRequest& request, std::span<const TokenRun> prompt);
-  /// With what the run made of it; zero of a prompt that was refused as too long.
+  /// After the run, with its record. The loss is zero for a prompt that was refused as too long.
   ReuseLoss end(const RadixRecord& record);
 
   const LossStats& stats() const { return stats_; }

@@ -14,10 +14,11 @@ namespace hybridkv {
 /// Books what prompts through the slots of a server compute again although an earlier prompt began with it, as
 /// LossLedger does for pools of blocks.
 ///
-/// Looks on and changes nothing. A prompt goes on where a state lies: at a checkpoint, or where the sequence of a slot
-/// ends. So positions are those at which one ever lay. One that was too near to the one before is dropped by retention;
-/// one whose sequence gave way is evicted, K and V with it; one that another slot holds than the prompt went to counts
-/// as another group's, and one that any holds is lost to memory where the prompt fits none. Memory grows with the
+/// The ledger observes a replay and changes nothing. A prompt resumes at a state, which is a checkpoint or the end of
+/// the sequence that a slot holds, so it could have resumed wherever one ever lay. A checkpoint that was dropped
+/// because it lay too near to the one before it counts as dropped by retention. One whose sequence gave way counts as
+/// evicted, K and V with it. One that a slot still holds, but not the slot that the prompt went to, counts as held by
+/// another group. Where the prompt fits no slot, a state that any slot holds is lost to memory. Memory grows with the
 /// distinct content of the trace.
 class SlotLedger {
  public:
@@ -28,7 +29,7 @@ class SlotLedger {
 
   /// Before the replay runs a prompt that it is not too long for.
   void expect(const TraceRequest& request, std::span<const TokenRun> prompt);
-  /// With what the run made of it; zero of a prompt that was refused as too long.
+  /// After the run, with its record. The loss is zero for a prompt that was refused as too long.
   ReuseLoss end(const SlotRecord& record);
 
   const LossStats& stats() const { return stats_; }

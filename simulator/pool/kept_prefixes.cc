@@ -172,7 +172,7 @@ void KeptPrefixes::arrive(RequestBlocks& request, std::span<const PrefixKey> key
   }
   request.turn = turn + 1;
   const NodeId hit = hit_tokens == 0 ? nowhere : find(keys[static_cast<std::size_t>(hit_tokens / unit_ - 1)]);
-  // It was to go, and is still there.
+  // The prefix was chosen to go, but all of its states are still there, so it is kept after all.
   if (hit != nowhere)
     if (const Node& node = nodes_[static_cast<std::size_t>(hit)];
         !node.kept && node.states == static_cast<std::int32_t>(states_.num_groups()))
@@ -197,7 +197,7 @@ void KeptPrefixes::note_attention(const RequestBlocks& request, std::span<const 
   const AttentionManager::Group& own = attention_.groups()[group];
   const std::vector<BlockId>& table = request.attention[group];
   const auto arena = static_cast<std::size_t>(own.arena);
-  // Blocks are published from the front: what lies before one that has its place has its own.
+  // Blocks are published from the front, so all blocks before one that is noted already are noted as well.
   for (std::int64_t i = std::ssize(table) - 1; i >= 0; --i) {
     const BlockId block = table[static_cast<std::size_t>(i)];
     if (block == null_block_id || !own.pool->is_findable(block)) continue;
@@ -250,7 +250,7 @@ void KeptPrefixes::keep_first(NodeId id, const RequestBlocks& request) {
   node.since = rank_.start();
   node.queue = policy_ == EvictionPolicy::second_chance && node.uses == 0 && node.turn == 1 ? 1 : 0;
   keep(id);
-  // What this path alone went on from is passed for good.
+  // A shorter prefix that only this path has used is passed: no request will go on from it any more.
   NodeId passed = node.parent;
   while (passed != nowhere && !nodes_[static_cast<std::size_t>(passed)].kept)
     passed = nodes_[static_cast<std::size_t>(passed)].parent;

@@ -76,8 +76,9 @@ class PageLedger {
   std::int64_t lacking(const BlockPool& pool, std::size_t index, std::int64_t demand) const;
   // Why a page is handed over: the pool has too few blocks, or the request would rather have them in a page of its own.
   enum class Need { blocks, own_page };
-  // The idle page of the greatest age that can go to the pool; 0: none. Those of other pools go where these can do
-  // without; for a page of its own one that another request took, of whatever pool.
+  // The idle page of the greatest age that may go to the pool; 0: there is none. To get more blocks, a page of another
+  // pool may go only where that pool can do without it. To get a page of its own, a request takes one that another
+  // request took, of whatever pool.
   std::int64_t oldest_idle(std::span<const BlockPool> pools, std::size_t to, std::span<const std::int64_t> demand,
                            const RequestBlocks& request, Need need) const;
   // Hands a page to a pool for the request: a free one, else an idle one. False where there is neither. Appends its

@@ -6,7 +6,8 @@
 
 namespace hybridkv {
 
-/// Who is asked which block of a pool goes where every free one can still be found. Blocks are told by their arena.
+/// Chooses the block of a pool that goes when every free block can still be found. It knows a block by its arena and
+/// id.
 class VictimChooser {
  public:
   virtual ~VictimChooser() = default;

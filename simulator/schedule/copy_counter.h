@@ -14,7 +14,7 @@ namespace hybridkv {
 /// 1.1 * 10^-5. Memory grows with the distinct prompts, 11 to 43 bytes each. A prompt costs one look-up.
 class CopyCounter {
  public:
-  /// Beyond it nobody asks for the number: the third copy finds what all later ones find.
+  /// The highest number that is told apart, because the third copy of a prompt finds what all later ones find.
   static constexpr int most = 3;
 
   /// Counts the prompt once more. 1: it is new; at most `most`.

@@ -87,14 +87,15 @@ class Scheduler {
   void extend_keys(ActiveRequest& request, std::int64_t tokens) const;
   // What decides how many tokens to compute next of a request that is computed or found up to `start`.
   ChunkQuestion asked_of(const ActiveRequest& request, std::int64_t start, std::int64_t branch) const;
-  // Does a request that runs alone and lacks blocks stay where it is, however often it starts anew?
+  // Is a request that runs alone and lacks blocks bound to get no further, however often it is preempted and starts
+  // anew?
   bool is_stalled(ActiveRequest& request) const;
-  // Ends the first waiting request, which nobody will ever give a block; true.
+  // Ends the first waiting request, for which no blocks will ever become free; returns true.
   bool end_unserved(StepWork& work, double now);
-  // Ends the first running request after a step in which nothing was computed, though all of the budget was there for
-  // it: it gets nothing in the next step either, others that lack its blocks give way to themselves again and again.
-  // Chunks of vLLM 0.33 that are one block long come to nothing where a drafter of several modules has them leave a
-  // longer rest.
+  // Ends the first running request after a step that computed nothing although it had the whole budget. The request
+  // would get nothing in the next step either, while others that lack its blocks preempt themselves again and again.
+  // This happens in vLLM 0.33 with chunks of one block: a drafter of several modules must leave a longer rest, so such
+  // a chunk shrinks to nothing.
   void end_stuck(StepWork& work, double now);
   bool serve_running(std::int64_t& budget, StepWork& work, double now);
   void serve_waiting(std::int64_t& budget, StepWork& work, double now);

@@ -21,7 +21,7 @@ struct SlotSettings {
   std::int64_t checkpoints = 32;         ///< of a slot, at most; 0: none
   std::int64_t checkpoint_step = 8192;   ///< older ones that lie nearer to the one before are dropped
   std::int64_t step_tokens = 512;        ///< of the last whole step before the tail of a prompt, >= 1
-  /// That a running state can be taken back, however few were computed since a checkpoint was restored.
+  /// Tokens by which a running state can be taken back, even where fewer were computed since a checkpoint was restored.
   std::int64_t rollback_tokens = 0;
   double least_similarity = 0.1;         ///< a slot is taken for its content only where it shares more of the prompt
   bool operator==(const SlotSettings&) const = default;
@@ -60,7 +60,7 @@ struct SlotCheckpoint {
   bool operator==(const SlotCheckpoint&) const = default;
 };
 
-/// Why a slot has a checkpoint no more.
+/// Why a slot no longer has a checkpoint.
 enum class CheckpointDrop {
   near,     ///< it lay nearer to the one before it than the step
   evicted,  ///< there were too many, or its sequence gave way to another one
@@ -77,7 +77,8 @@ struct ServerSlot {
 /// Tokens from the start that two prompts agree on.
 std::int64_t common_tokens(std::span<const TokenRun> a, std::span<const TokenRun> b);
 
-/// Prompts one at a time through the slots of a server, and what they generate where that is told.
+/// Runs prompts one at a time through the slots of a server, with the tokens that they generate where the trace has
+/// them.
 ///
 /// The slot whose content shares most of the prompt takes it, where that is more than `least_similarity` of it, else
 /// the one that was used longest ago. It goes on where its content ends, or as far back as a running state can be
@@ -111,7 +112,7 @@ class SlotReplay {
   std::int64_t resume(ServerSlot& slot, std::int64_t common, SlotRecord& record) const;
   void make_checkpoint(ServerSlot& slot, std::int64_t tokens, SlotRecord& record) const;
   void make_room(std::size_t for_slot, std::int64_t tokens, SlotRecord& record);
-  // Drops the checkpoints of which that holds, from the first on.
+  // Drops the checkpoints that satisfy `holds`, from the first one on.
   template <class Holds>
   void drop_if(ServerSlot& slot, CheckpointDrop why, SlotRecord& record, Holds&& holds) const;
 

@@ -101,7 +101,7 @@ TEST_CASE("law: every command that recommend prints is the question of its candi
     const RecommendAnswer answer = recommend_scenario(scenario, question);
     for (std::size_t candidate = 0; candidate < answer.result.candidates.size(); ++candidate) {
       const Scenario chosen = scenario_of(scenario, answer, candidate);
-      check_commands(file, chosen, candidate_commands(asked, scenario, chosen, answer.result));
+      check_commands(file, chosen, candidate_commands(asked, scenario, answer, candidate));
       const CachePlan plan = make_plan(chosen.model, chosen.engine, chosen.limits);
       const CachePlan& searched = answer.result.layout_of(candidate).plan;
       if (radix) CHECK(plan.radix == searched.radix);

@@ -21,7 +21,8 @@ ServeCommand serve_of(const std::string& text) {
   const PlanSet set = plan_scenario(scenario, {1});
   return serve_command({scenario.model, scenario.engine, scenario.limits, scenario.simulate.scheduler,
                         set.plans.front(),
-                        set.plans.front().radix ? own_settings(scenario.engine) : std::vector<EngineSetting>{}});
+                        has_block_index(*scenario.engine.rules) ? std::vector<EngineSetting>{}
+                                                                : own_settings(scenario.engine)});
 }
 
 std::string scenario_of(const std::string& model, const std::string& engine) {
@@ -56,6 +57,22 @@ TEST_CASE("golden: the command line of vLLM") {
   CHECK(blocks.command.find("--num-gpu-blocks-override 500") != std::string::npos);
   CHECK(blocks.command.find("memory-bytes") == std::string::npos);
   CHECK(says(blocks, "No flag says engine.kernel_block_sizes"));
+}
+
+TEST_CASE("golden: the command line of llama.cpp says its cells, and that they are shared") {
+  const ServeCommand plain = serve_of(scenario_of("Qwen3.5-27B", "  release: llama.cpp\n"));
+  // (40 GiB - 4 rows of 156,893,184 bytes) / 65,536 bytes, in whole 256.
+  CHECK(plain.command ==
+        "llama-server --model Qwen3.5-27B.gguf --ctx-size 645632 --kv-unified --parallel 4 --ctx-checkpoints 32 "
+        "--checkpoint-min-step 8192 --cache-ram 0");
+  CHECK(says(plain, "Qwen3.5-27B.gguf stands for the file of the model"));
+  CHECK(says(plain, "no flag here turns away requests of 32768 tokens or more"));
+  const ServeCommand more = serve_of(scenario_of(
+      "Qwen3.5-27B", "  release: llama.cpp\n  tensor_parallel: 2\n  cache_mode: none\n  max_running_requests: 9\n"
+                     "  speculative_tokens: 3\n  checkpoint_min_step: 0\n"));
+  CHECK(more.command.find("--parallel 9 --ctx-checkpoints 0 --checkpoint-min-step 0") != std::string::npos);
+  CHECK(says(more, "2 GPUs"));
+  CHECK(says(more, "drafts 3 tokens"));
 }
 
 TEST_CASE("golden: the command line of SGLang, and that no flag gives its memory") {
@@ -129,20 +146,16 @@ TEST_CASE("edge: where caching is the default the option of the mode, which is d
   }
 }
 
-TEST_CASE("law: engines whose rules are read are searched where they have blocks, without a flag; else refused") {
+TEST_CASE("law: engines whose rules are read are searched, and those with blocks are told no flag") {
   for (const EngineRules* const rules : all_engine_rules()) {
     if (!rules->is_read) continue;
     CAPTURE(rules->name);
     const Scenario scenario = small_scenario(fmt::format("  release: {}\n", rules->name),
                                              "simulate: {trace: {max_requests: 5}}\n");
-    if (!has_block_index(*rules)) {
-      CHECK_THROWS_WITH_AS(recommend_scenario(scenario, {}), doctest::Contains("hybridkv compare --engines"),
-                           InputError);
-      continue;
-    }
     const RecommendAnswer answer = recommend_scenario(scenario, {});
-    CHECK(answer.pick.serve.command.empty());
-    for (const EngineSetting& setting : answer.pick.settings) CHECK(setting.flag.empty());
+    const bool has_blocks = has_block_index(*rules);
+    CHECK(answer.pick.serve.command.empty() == has_blocks);
+    for (const EngineSetting& setting : answer.pick.settings) CHECK(setting.flag.empty() == has_blocks);
     for (const PlannedLayout& layout : answer.result.layouts) CHECK(layout.pack() == 1);
   }
 }

@@ -69,7 +69,7 @@ TEST_CASE("golden: the commands of docs/compare.md print what it shows") { requi
 
 TEST_CASE("golden: the commands of docs/simulator.md print what it shows") { require_printed("docs/simulator.md", 4); }
 
-TEST_CASE("golden: the commands of docs/recommend.md print what it shows") { require_printed("docs/recommend.md", 3); }
+TEST_CASE("golden: the commands of docs/recommend.md print what it shows") { require_printed("docs/recommend.md", 4); }
 
 TEST_CASE("golden: the commands of docs/bound.md print what it shows") { require_printed("docs/bound.md", 1); }
 

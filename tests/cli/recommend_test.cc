@@ -1,5 +1,6 @@
 // `recommend` from outside: its numbers against those that plan and simulate print.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -215,8 +216,32 @@ TEST_CASE("golden: engines whose rules were read are searched over modes and blo
     CHECK(!contains(text, "--enable-prefix-caching"));
     CHECK(!contains(text, "no flag\n"));
   }
-  require_refused("recommend qwen3.5-397b --engine llama.cpp --pack 1", 2,
-                  "llama.cpp has no blocks whose settings could be searched");
+}
+
+TEST_CASE("golden: settings of a server with slots are searched, and the pick's commands say its numbers again") {
+  const std::string asked = "--model Qwen3.5-4B --memory 6GiB --max-model-len 16k --engine llama.cpp ";
+  const json result = advice("recommend " + asked + "--requests 200");
+  const json& pick = result["candidates"][result["pick"].get<std::size_t>()];
+  const json plan = advice(arguments_of(result["commands"][0]))["plans"][0];
+  CHECK(pick["bytes_per_request"] == plan["capacity"][0]["bytes_per_request"]);
+  const json cache = advice(arguments_of(result["commands"][1]))["caches"][0];
+  CHECK(pick["hit_tokens"] == cache["hit_tokens"]);
+  CHECK(result["search"]["exhaustive"] == true);
+  const std::string command = result["serve"]["command"];
+  CHECK(contains(command, fmt::format("llama-server --model Qwen3.5-4B.gguf --ctx-size {} --kv-unified --parallel {} ",
+                                      pick["cells"].get<std::int64_t>(), pick["slots"].get<std::int64_t>())));
+  for (const json& setting : result["settings"]) CHECK(contains(command, setting["flag"].get<std::string>()));
+  const json few = advice("recommend " + asked + "--requests 50 --slots 2,8 --slot-checkpoints 0,16 "
+                          "--checkpoint-steps 512");
+  // Beside the default, which is not in the space.
+  CHECK(few["candidates"].size() == 5);
+  CHECK(contains(run_program("recommend " + asked + "--requests 50").output, "read, not run"));
+  require_refused("recommend " + asked + "--modes align --packs 2 --search refined", 2,
+                  "--packs, --modes, --search: llama.cpp has no such settings to search; its space is --slots, "
+                  "--slot-checkpoints, --checkpoint-steps, and is searched whole");
+  require_refused("recommend " + asked + "--driver closed-loop --requests 50", 2, "one prompt at a time");
+  require_refused("recommend qwen3.5-397b --slots 2 --checkpoint-steps 0", 2,
+                  "--slots, --checkpoint-steps: vLLM main of June 2026");
 }
 
 TEST_CASE("edge: flags of another engine's space are refused at once, and every form is written under SGLang") {
@@ -226,6 +251,12 @@ TEST_CASE("edge: flags of another engine's space are refused at once, and every 
   require_refused(sglang + "--search refined --kernel-blocks 64", 2, "--kernel-blocks, --search: SGLang 0.5.23 has no");
   require_refused("recommend qwen3.5-397b --strategies no_buffer --ratios 1 --page-sizes 1 --track-intervals 64", 2,
                   "--strategies, --ratios, --page-sizes, --track-intervals: vLLM main of June 2026");
+  require_refused("recommend qwen3.5-397b --engine vllm-0.33 --pack 1 --modes all --ratios 1", 2,
+                  "--modes all, --ratios: vLLM 0.33.0 has no such settings to search; its space is --packs, "
+                  "--block-sizes, --modes none,align, --match-units, --retention");
+  require_refused("recommend qwen3.5-397b --engine jenga --packs 1,2 --retention last", 2,
+                  "--retention: Jenga (two-level pages) has no such settings to search; its space is --block-sizes, "
+                  "--modes");
   require_refused(sglang + "--ratios much", 2, "--ratios much: is no number");
   require_refused(sglang + "--ratios 0", 2, "engine.state_memory_ratio: is above 0");
   require_refused(sglang + "--strategies lazy", 2, "'lazy' is not allowed");

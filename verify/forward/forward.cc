@@ -307,7 +307,7 @@ std::vector<Task> block_tasks(const ModelSpec& scaled, const EngineSpec& engine,
 
 /// What the model is refused by.
 EngineSpec checked_engine(const ModelSpec& model, const EngineSpec& engine) {
-  if (!engine.rules->radix_pools) return scaled_engine(model, engine, engine.cache_mode, 0);
+  if (forward_path_of(*engine.rules) != ForwardPath::tree) return scaled_engine(model, engine, engine.cache_mode, 0);
   const RadixVariant first = radix_variants(engine).front();
   return scaled_radix_engine(engine, first.strategy, first.page_tokens);
 }
@@ -355,7 +355,7 @@ ForwardSlots slots_of(const CachePlan& plan) {
 ForwardReport verify_forward(const ModelSpec& model, const EngineSpec& engine, const ForwardSpec& spec,
                              const ForwardProgress& progress) {
   check_spec(spec, *engine.rules);
-  const bool through_tree = engine.rules->radix_pools;
+  const bool through_tree = forward_path_of(*engine.rules) == ForwardPath::tree;
   validate(model, checked_engine(model, engine), {.max_model_lens = {1}});
   check_format(model, engine);
   const std::string unproven = why_unproven(model, engine);

@@ -28,6 +28,7 @@ constinit const Engine first_come_engine{.rules = &rules_of_toy,
                                          .blocks = &first_come_rules,
                                          .replay = block_cache_of,
                                          .replayed = Evidence::read,
-                                         .abilities = &abilities_of_toy};
+                                         .abilities = &abilities_of_toy,
+                                         .axes = axes_of_read_blocks};
 
 }  // namespace hybridkv::testing

@@ -1,0 +1,132 @@
+#include "search/slot_space.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/bytes_text.h"
+#include "base/error.h"
+#include "planner/capacity.h"
+#include "planner/plan.h"
+#include "planner/read_engine.h"
+#include "planner/read_settings.h"
+#include "search/tried_values.h"
+
+namespace hybridkv {
+
+namespace {
+
+constexpr std::int64_t most_slots = 4096;
+
+std::int64_t checkpoints_of(const EngineSpec& engine) {
+  return engine.cache_mode == CacheMode::none ? 0 : engine.own[row_key::ctx_checkpoints];
+}
+
+/// What two engines may differ in; without checkpoints no distance between them matters.
+std::array<std::int64_t, 3> slot_choices(const EngineSpec& engine) {
+  const std::int64_t checkpoints = checkpoints_of(engine);
+  return {sequences_of(engine), checkpoints, checkpoints > 0 ? engine.own[row_key::checkpoint_min_step] : 0};
+}
+
+/// Says a value where it is not the engine's own already.
+void choose(EngineSpec& engine, const Setting<std::int64_t>& setting, std::int64_t value) {
+  if (engine.own[setting] != value) engine.own.set(setting, value);
+}
+
+}  // namespace
+
+SlotSpace::SlotSpace(const RecommendSpec& spec)
+    : spec_(spec), limits_(spec.compared_limits()), space_(spec.space) {
+  const auto fill = [&](std::vector<std::int64_t>& values, std::int64_t own, const SearchAxis& axis) {
+    if (values.empty()) values = tried_values(own, *spec.engine.rules, axis);
+  };
+  const bool free_slots = space_.slots.empty();
+  fill(space_.slots, sequences_of(spec.engine), search_axis::slots);
+  if (const auto full = most_full_slots(); free_slots && full) add_value(space_.slots, *full);
+  fill(space_.slot_checkpoints, checkpoints_of(spec.engine), search_axis::slot_checkpoints);
+  fill(space_.checkpoint_steps, spec.engine.own[row_key::checkpoint_min_step], search_axis::checkpoint_steps);
+}
+
+CachePlan SlotSpace::plan_of(const EngineSpec& engine) const {
+  return make_plan(spec_.model, engine, limits_, std::nullopt, PlanDetail::numbers);
+}
+
+/// Rows of states take their part of the memory from the cells: with more slots than these some have to wait.
+std::optional<std::int64_t> SlotSpace::most_full_slots() const {
+  EngineSpec engine = spec_.engine;
+  const auto are_full = [&](std::int64_t slots) {
+    engine.max_running_requests = slots;
+    try {
+      return running(plan_of(engine), spec_.at_length) >= static_cast<double>(slots);
+    } catch (const SpecError&) {
+      return false;
+    }
+  };
+  if (!are_full(1)) return std::nullopt;
+  std::int64_t low = 1, high = most_slots + 1;
+  while (high - low > 1) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (are_full(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+PlannedLayout SlotSpace::planned(const EngineSpec& engine) const {
+  PlannedLayout layout{.engine = engine, .plan = plan_of(engine)};
+  layout.cache = replayed_cache(layout.plan, spec_.model, engine, spec_.longest_length());
+  return layout;
+}
+
+IndexSpace::Key SlotSpace::key(const PlannedLayout& layout) const {
+  const std::array<std::int64_t, 3> choices = slot_choices(layout.engine);
+  return {choices.begin(), choices.end()};
+}
+
+bool SlotSpace::same(const PlannedLayout& layout, const PlannedLayout& other) const {
+  return slot_choices(layout.engine) == slot_choices(other.engine);
+}
+
+std::int64_t SlotSpace::changes(const EngineSpec& engine) const {
+  const auto own = slot_choices(spec_.engine), other = slot_choices(engine);
+  std::int64_t changed = 0;
+  for (std::size_t i = 0; i < own.size(); ++i) changed += own[i] != other[i] ? 1 : 0;
+  return changed;
+}
+
+std::vector<EngineSpec> SlotSpace::engines() const {
+  std::vector<EngineSpec> engines;
+  EngineSpec engine = spec_.engine;
+  for (const std::int64_t slots : space_.slots) {
+    engine.max_running_requests = spec_.engine.max_running_requests;
+    if (slots != sequences_of(spec_.engine)) engine.max_running_requests = slots;
+    for (const std::int64_t checkpoints : space_.slot_checkpoints) {
+      engine.own = spec_.engine.own;
+      choose(engine, row_key::ctx_checkpoints, checkpoints);
+      for (const std::int64_t step : space_.checkpoint_steps) {
+        choose(engine, row_key::checkpoint_min_step, step);
+        engines.push_back(engine);
+        if (checkpoints_of(engine) == 0) break;
+      }
+    }
+  }
+  return engines;
+}
+
+double SlotSpace::running(const CachePlan& plan, std::int64_t tokens) const {
+  return capacity_at(plan, tokens, spec_.engine.token_rule).usable_concurrency;
+}
+
+void SlotSpace::refuse(const std::vector<const PlannedLayout*>& layouts) const {
+  const auto running_of = [&](const PlannedLayout* layout) { return running(layout->plan, spec_.at_length); };
+  const PlannedLayout& most = **std::max_element(
+      layouts.begin(), layouts.end(),
+      [&](const PlannedLayout* a, const PlannedLayout* b) { return running_of(a) < running_of(b); });
+  throw InputError(fmt::format(
+      "no setting holds {} requests of {} tokens at once in {}; the most is {:.2f} ({} slots); take more memory, or "
+      "shorter requests (--at-length)",
+      spec_.min_concurrency.value_or(1), spec_.at_length, bytes_text(spec_.engine.memory_bytes), running_of(&most),
+      sequences_of(most.engine)));
+}
+
+}  // namespace hybridkv

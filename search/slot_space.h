@@ -1,0 +1,39 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "search/index_space.h"
+
+namespace hybridkv {
+
+/// What may be chosen of a server with slots, all of which makes the plan: how many there are, how many checkpoints of
+/// states each keeps on the host, and how far apart older ones have to lie. Lists that are left empty stand for the
+/// engine's own value, then those of its axes; of slots also for the most that hold requests of the compared length at
+/// once.
+class SlotSpace final : public IndexSpace {
+ public:
+  explicit SlotSpace(const RecommendSpec& spec);
+
+  const SearchSpace& space() const override { return space_; }
+  EngineSpec default_engine() const override { return spec_.engine; }
+  std::vector<EngineSpec> engines() const override;
+  PlannedLayout planned(const EngineSpec& engine) const override;
+  Key key(const PlannedLayout& layout) const override;
+  bool same(const PlannedLayout& layout, const PlannedLayout& other) const override;
+  std::int64_t changes(const EngineSpec& engine) const override;
+  bool weighs_all() const override { return true; }
+  double running(const CachePlan& plan, std::int64_t tokens) const override;
+  bool allows(const PlannedLayout&) const override { return true; }
+  [[noreturn]] void refuse(const std::vector<const PlannedLayout*>& layouts) const override;
+
+ private:
+  CachePlan plan_of(const EngineSpec& engine) const;
+  std::optional<std::int64_t> most_full_slots() const;
+
+  const RecommendSpec& spec_;
+  LimitsSpec limits_;
+  SearchSpace space_;
+};
+
+}  // namespace hybridkv
